@@ -895,9 +895,13 @@ print("mean of all samples:     ", ((gradients * counts).sum() / counts.sum()).i
 # Each rank calls `unequal_shards(gradient, count)` with the gradient of *its* mean loss and the number
 # of its samples. Return the gradient of the mean loss over all ranks' samples, on every rank.
 #
-# - `gradient`: floating point, any shape and strides, not to be changed. Keep shape and dtype.
+# - `gradient`: floating point, any shape; strides may differ from rank to rank. Keep shape and dtype,
+#   and leave it as it is.
 # - `count` may be 0 on some ranks. The mean over no samples is NaN, and so is the gradient there:
-#   it must not spoil the others. At least one rank has a sample.
+#   it must not spoil the others. At least one rank has a sample. NaN on a rank *with* samples is a
+#   fault that must be seen: there the result is NaN as well.
+# - Right to the last digits of the dtype, also with thousands of samples. Half precision can't count
+#   so far: float16 has no 2049 and ends at 65504, bfloat16 has no 257.
 # - Any collective is allowed.
 #
 # Example: `[1.0]` with count 3 and `[5.0]` with count 1 give `[2.0]` on both ranks.
@@ -914,19 +918,27 @@ def try_unequal(world_size: int, cases: list) -> list | str:
 def unequal_shards(gradient: torch.Tensor, count: int) -> torch.Tensor:
     """The gradient of the mean loss over the samples of all ranks."""
     ### BEGIN SOLUTION
-    total = torch.tensor(float(count), dtype=gradient.dtype, device=gradient.device)
-    weighted = gradient.contiguous() * count if count else torch.zeros_like(gradient.contiguous())
-    dist.all_reduce(weighted)
-    dist.all_reduce(total)
-    return weighted / total
+    # Sums in float64, in one contiguous tensor, with the count as its last element.
+    sums = torch.zeros(gradient.numel() + 1, dtype=torch.float64, device=gradient.device)
+    if count:
+        sums[:-1] = gradient.flatten()
+        sums[:-1] *= count
+        sums[-1] = count
+    dist.all_reduce(sums)
+    return (sums[:-1] / sums[-1]).view(gradient.shape).to(gradient.dtype)
     ### END SOLUTION
 
 
 # %% nbgrader={"grade_id": "unequal-shards-check", "grade": true, "points": 3}
 nothing = torch.full((2,), float("nan"))
-turned = [torch.arange(6, dtype=torch.float64).view(2, 3).t() * rank for rank in (1, 4)]
+thirds = torch.arange(6, dtype=torch.float64).view(2, 3) / 3
+turned = [thirds.t(), 4 * thirds.reshape(3, 2)]  # rank 1's strides differ from rank 0's
+heavy = [torch.tensor([value, 1.0], dtype=torch.float16) for value in (100.0, -2.0)]
+counted = [torch.tensor([value], dtype=torch.bfloat16) for value in (1.0, 2.0)]
+broken = [torch.tensor([1.0, torch.nan]), torch.ones(2)]
 pairs = [([torch.tensor([1.0]), torch.tensor([5.0])], [3, 1]), (turned, [1, 7])]
 pairs += [([torch.tensor([1.0, 2.0]), nothing], [4, 0]), ([nothing, torch.ones(2)], [0, 2])]
+pairs += [(heavy, [3000, 1]), (counted, [257, 1]), (broken, [2, 2]), ([torch.zeros(0)] * 2, [1, 2])]
 check_unequal(try_unequal, 2, pairs)
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(6)
@@ -952,11 +964,12 @@ check_unequal(try_unequal, 1, [([draw(4)], [3])])
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
-# Turn means back into sums: mean times count. Add up the sums and the counts, then divide.
+# Turn means back into sums: mean times count. Add up the sums and the counts in float64, then divide.
 # </details>
 # <details><summary>Hint 2</summary>
 #
-# Where `count` is 0, hand in zeros that you made, not the gradient times 0.
+# Where `count` is 0, hand in zeros that you made, not the gradient times 0. Contiguous ones: `gradient * 1`
+# keeps the strides, and gloo adds up memory.
 # </details>
 
 # %% [markdown]
@@ -1015,8 +1028,9 @@ print(
 # size. Afterwards `.grad` on every rank holds the gradient of `F.mse_loss` averaged over all batches *of
 # all ranks*, as if they were one. Each rank has its own batches, equally many.
 #
-# The ranks talk as in *one* backward: one all-reduce for this model. Take no optimizer step. The next
-# ordinary forward and backward must synchronise again. Return nothing.
+# The ranks send as much as in *one* backward: one all-reduce for this model. Nothing but `.grad` changes:
+# weights, modes (a part of the model is in eval) and the list stay as they are. The next ordinary forward
+# and backward must synchronise again. What the function returns is not looked at.
 
 
 # %% nbgrader={"grade_id": "try-no-sync", "locked": true}
@@ -1042,6 +1056,7 @@ check_no_sync(try_no_sync, 2, steps=3, seed=0)
 check_no_sync(try_no_sync, 2, steps=1, seed=1)
 ### BEGIN HIDDEN TESTS
 check_no_sync(try_no_sync, 3, steps=2, seed=2)
+check_no_sync(try_no_sync, 2, steps=4, seed=3, dtype=torch.float64)
 ### END HIDDEN TESTS
 
 # %% [markdown]
