@@ -1101,6 +1101,18 @@ def reports(*patients):
 
 
 def step_one(rank, world_size):
+    for batch in range(3 if rank == 0 else 2):
+        print("batch", batch)
+        dist.all_reduce(torch.ones(1, device=rank_device()))
+
+
+def step_two(rank, world_size):
+    gradient = torch.ones(1, device="meta" if rank == 1 else rank_device())
+    print("gradient on", gradient.device.type)
+    dist.all_reduce(gradient)
+
+
+def step_three(rank, world_size):
     total, flag = torch.ones(1, device=rank_device()), torch.ones(1, device=rank_device())
     if rank == 0:
         dist.all_reduce(total)
@@ -1110,7 +1122,18 @@ def step_one(rank, world_size):
         dist.all_reduce(total)
 
 
-def step_two(rank, world_size):
+reports((1, step_one), (2, step_two), (3, step_three))
+
+
+# %% jupyter={"source_hidden": true} tags=["nbval-ignore-output"]
+def step_four(rank, world_size):
+    if rank == 0:
+        print("saved")
+        dist.barrier()
+    dist.all_reduce(torch.ones(1, device=rank_device()))
+
+
+def step_five(rank, world_size):
     total = torch.ones(1, device=rank_device())
     print("world size", world_size, "- I am rank", rank)
     if rank == 1:
@@ -1118,34 +1141,11 @@ def step_two(rank, world_size):
     dist.all_reduce(total)
 
 
-def step_three(rank, world_size):
+def step_six(rank, world_size):
     samples = ["3", "4"] if rank == 0 else ["5", "six"]
     for sample in samples:
         value = torch.tensor([float(sample)], device=rank_device())
         dist.all_reduce(value)
-
-
-reports((1, step_one), (2, step_two), (3, step_three))
-
-
-# %% jupyter={"source_hidden": true} tags=["nbval-ignore-output"]
-def step_four(rank, world_size):
-    for batch in range(3 if rank == 0 else 2):
-        print("batch", batch)
-        dist.all_reduce(torch.ones(1, device=rank_device()))
-
-
-def step_five(rank, world_size):
-    if rank == 0:
-        print("saved")
-        dist.barrier()
-    dist.all_reduce(torch.ones(1, device=rank_device()))
-
-
-def step_six(rank, world_size):
-    gradient = torch.ones(1, device="meta" if rank == 1 else rank_device())
-    print("gradient on", gradient.device.type)
-    dist.all_reduce(gradient)
 
 
 reports((4, step_four), (5, step_five), (6, step_six))
@@ -1177,25 +1177,26 @@ deadlock_clinic = {
     "patient 6": None,
 }
 ### BEGIN SOLUTION
-causes = ["order", "skip", "exception", "uneven", "branch", "device"]
-deadlock_clinic = {f"patient {number}": cause for number, cause in enumerate(causes, start=1)}
+found = ["uneven", "device", "order", "branch", "skip", "exception"]
+deadlock_clinic = {f"patient {number}": cause for number, cause in enumerate(found, start=1)}
 ### END SOLUTION
 
 # %% nbgrader={"grade_id": "deadlock-clinic-check", "grade": true, "points": 3} jupyter={"source_hidden": true}
 causes = ["order", "skip", "exception", "uneven", "branch", "device"]
 for patient, cause in deadlock_clinic.items():
     assert cause is None or cause in causes, f"{patient}: {cause!r} is none of {causes}"
+found = ["uneven", "device", "order", "branch", "skip", "exception"]
 check_predictions(
     deadlock_clinic,
-    {f"patient {number}": cause for number, cause in enumerate(causes, start=1)},
+    {f"patient {number}": cause for number, cause in enumerate(found, start=1)},
     because={
-        "patient 1": "the ranks are in two different collectives, and each would come to the "
+        "patient 1": "count the batches that each rank printed",
+        "patient 2": "both made the call; look at what each printed of its tensor",
+        "patient 3": "the ranks are in two different collectives, and each would come to the "
         "other's",
-        "patient 2": "it said who it was and returned; no loop, no device was printed",
-        "patient 3": "one rank raised: read its error before the other's stack",
-        "patient 4": "count the batches that each rank printed",
-        "patient 5": "one rank waits at a barrier while the other is already one call further",
-        "patient 6": "both made the call; look at what each printed of its tensor",
+        "patient 4": "one rank waits at a barrier while the other is already one call further",
+        "patient 5": "it said who it was and returned; no loop, no device was printed",
+        "patient 6": "one rank raised: read its error before the other's stack",
     },
 )
 
@@ -1226,7 +1227,7 @@ check_predictions(
 # ```
 #
 # Repair it. On every rank it returns the sum, as a `float`, of all numbers of *all* ranks; text that
-# `float` refuses (`"six"`) counts as nothing. `batches` has a list for each rank, some perhaps empty.
+# `float` refuses (`"six"`) counts as nothing, and what it accepts counts (`" 8 "`, `"1e2"`). `batches` has a list for each rank, some perhaps empty.
 # Rank `r` reads `batches[r]` only. Rank 0 alone appends the total to `saved`, once, and no rank returns
 # before that. How you do it is up to you. Put tensors on `rank_device()`.
 #
@@ -1262,6 +1263,7 @@ def clinic_repair(rank: int, world_size: int, batches: list[list[str]], saved: l
 # %% nbgrader={"grade_id": "clinic-repair-check", "grade": true, "points": 2}
 check_repair(try_repair, 2, [["1", "six"], ["2", "3", "4"]])
 check_repair(try_repair, 3, [[], ["five", "-2.5", "10"], ["7"]])
+check_repair(try_repair, 2, [[" 8 ", "", "1e2"], ["+.5", "1_000", "²"]])
 ### BEGIN HIDDEN TESTS
 check_repair(try_repair, 2, [["8", "-2", "x", "1"], []])
 check_repair(try_repair, 1, [["4", "0.5", "four"]])
