@@ -1385,13 +1385,15 @@ torch.allclose(by_formula, by_autograd)
 # ### Exercise 17.10 — Batch norm over all ranks ★★★ · 25 min · 5 points
 #
 # `sync_bn(x, weight, bias, eps)` normalises `x`, of shape (batch, channel) or (batch, channel, …), each channel
-# by the mean and the biased variance over all samples and positions *of all ranks*, then multiplies
-# by `weight` and adds `bias`, both of shape (channel,). Ranks may hold differently many samples, at least one.
+# by the mean and the biased variance over all samples and positions *of all ranks*, with `eps` added to the
+# variance, then multiplies by `weight` and adds `bias`, both of shape (channel,). Ranks may hold differently
+# many samples, at least one. The arguments stay as they are.
 #
 # - The result can be differentiated: by `x` for the sum of all ranks' losses; by `weight` and
 #   `bias` for this rank's own output only (DDP averages those).
-# - **One** collective call in forward and **one** in backward, of any kind.
-# - It must hold for float32 with a mean of 1000 and a deviation of 1, as well as for float64; any strides.
+# - **One** collective call on tensors in forward and **one** in backward, of any kind. (An object collective
+#   makes two: the sizes go first.)
+# - All is float32 or float64, any strides. It must hold for float32 with a mean of 1000 and a deviation of 1.
 #
 # A custom `torch.autograd.Function` (chapter 06) is the usual way; a differentiable collective is another.
 # Example: two ranks with the one-channel samples `[[1.], [3.]]` and `[[10.], [14.]]` together return
@@ -1456,8 +1458,8 @@ def sync_bn(
 # %% nbgrader={"grade_id": "sync-bn-check", "grade": true, "points": 5}
 case, one = bn_case, torch.ones(1)
 example = [torch.tensor([[1.0], [3.0]]), torch.tensor([[10.0], [14.0]])]
-cases = [(example, [torch.ones(2, 1)] * 2, one, 0 * one), case((3, 5), 2)]
-cases += [case((2, 1), 3, (2, 2)), case((4, 2), 2, (5,))]
+cases = [(example, [torch.ones(2, 1)] * 2, one, 0 * one, 1e-5), case((3, 5), 2)]
+cases += [case((2, 1), 3, (2, 2), eps=0.5), case((4, 2), 2, (5,)), case((2, 3), 2, (2, 3, 2))]
 cases += [case((40, 24), 2, mean=1000.0, dtype=torch.float32)]
 check_sync_bn(try_sync_bn, 2, cases)
 ### BEGIN HIDDEN TESTS
@@ -1546,7 +1548,8 @@ for name, hook in (("whole", None), ("half", half)):
 #
 # A rank hands at most k · (8 + itemsize) bytes to collectives: k values and k positions of eight bytes.
 # (What it receives does not count.)
-# k ≥ 1 is equal on all ranks. Floating point, any shape, at least one element, any strides; arguments stay as they are. There are no ties.
+# k ≥ 1 is equal on all ranks. Floating point, half precision too, any shape, at least one element, any strides;
+# arguments stay as they are. There are no ties.
 #
 # Example: `[3, -5, 1]` and `[4, 1, 2]`, residuals zero, k = 1: `average` is `[2, -2.5, 0]`; the rests are `[3, 0, 1]` and `[0, 1, 2]`.
 
@@ -1584,14 +1587,13 @@ def compress(
 vectors = [torch.tensor([3.0, -5.0, 1.0]), torch.tensor([4.0, 1.0, 2.0])]
 zeros = [torch.zeros(3)] * 2
 matrix = [
-    torch.tensor([[3.0, -7.0], [0.5, 2.0], [1.0, 6.0]], dtype=torch.float64).t() * s for s in (1, 3)
+    torch.tensor([[3.0, -7.0], [0.5, 2.0], [1.0, 6.0]], dtype=torch.float64).t() * s for s in (1 / 7, 3)
 ]
-kept = [torch.tensor([[1.0, 0.25, -9.0], [0.0, 5.0, 0.0]], dtype=torch.float64)] * 2
-check_compress(
-    try_compress,
-    2,
-    [(vectors, zeros, 1), (vectors, vectors[::-1], 2), (matrix, kept, 2), (vectors, zeros, 9)],
-)
+kept = [torch.tensor([[1.0, 0.25, -9.0], [0.0, 5.0, 0.0]], dtype=torch.float64) / 3] * 2
+long = [torch.zeros(500, dtype=torch.bfloat16) for _ in range(2)]
+long[0][[257, 302]], long[1][[257, 399]] = (x.bfloat16() for x in torch.tensor([[6, -4], [2, 8.0]]))
+cases = [(vectors, zeros, 1), (vectors, vectors[::-1], 2), (matrix, kept, 2), (vectors, zeros, 9)]
+check_compress(try_compress, 2, [*cases, (long, [torch.zeros_like(long[0])] * 2, 2)])
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(11)
 
