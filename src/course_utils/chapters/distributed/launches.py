@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import pairwise
 from statistics import median
 from time import perf_counter
+from typing import Any
 
 import torch
 import torch._dynamo  # or each rank would load it for itself
@@ -23,14 +24,13 @@ with count_traffic():
 
 def launched(function, world_size, *args, timeout=7, backend="auto"):
     """What each rank returned, or the words of what went wrong."""
-    options = {"timeout": timeout, "backend": backend, "quiet": True}
     try:
-        return launch(function, world_size, *args, **options)
+        return launch(function, world_size, *args, timeout=timeout, backend=backend, quiet=True)
     except LaunchError as error:
         return told(error)
 
 
-def alone(work: Callable[[], object], what: str) -> object:
+def alone(work: Callable[[], Any], what: str) -> Any:
     """What ``work()`` returns in a process of its own, which ends when it takes too long.
 
     Raises:
