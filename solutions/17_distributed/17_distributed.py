@@ -23,7 +23,7 @@
 # - read the stacks of a program that hangs, name the cause and repair it;
 # - predict from a few measurements what eight ranks will gain.
 #
-# **It leans on** chapters 04 and 05 (gradients, hooks) and on any training loop. All processes run on
+# **It leans on** chapters 05 and 07 (gradients, hooks), on 06 for exercise 17.10, and on any training loop. All processes run on
 # this machine's CPU; with several GPUs the same cells use NCCL. **Time:** four hours with all
 # twelve exercises. The **core path**, marked *· core*, takes less than two.
 
@@ -54,7 +54,8 @@ from course_utils.chapters.distributed import check_ddp, check_no_sync, check_re
 from course_utils.chapters.distributed import check_sampler, check_scaling, check_sync_bn
 from course_utils.chapters.distributed import check_unequal, run_collectives, run_compress
 from course_utils.chapters.distributed import run_ddp, run_no_sync, run_repair, run_ring
-from course_utils.chapters.distributed import run_sampler, run_sync_bn, run_unequal, stuck
+from course_utils.chapters.distributed import run_sampler, run_scaling, run_sync_bn
+from course_utils.chapters.distributed import run_unequal, stuck
 from course_utils.chapters.distributed import SIDES, Branches, launched
 from torch.nn.parallel import DistributedDataParallel as DDP
 from torch.utils.data.distributed import DistributedSampler
@@ -89,13 +90,13 @@ launch(lambda rank, world_size: notes.append(rank), 3)
 print("notes in the notebook:", notes)
 
 # %% [markdown]
-# So they have to talk. Before they can, they must find each other. Somewhere a little server, the
+# They have to send each other what they know. Before they can, they must find each other. Somewhere a little server, the
 # **store**, answers at an address that all of them know. It holds names and values, and `get` waits
 # until a name has a value. Environment variables say where the store is, and who is who:
 
 
 # %%
-def meet(rank: int, world_size: int) -> str:
+def meet(rank: int, world_size: int) -> tuple[str, str, str]:
     address, port = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
     store = dist.TCPStore(address, port, world_size, is_master=rank == 0)
     if rank == 0:
@@ -112,7 +113,8 @@ launch(meet, 2, backend=None)
 
 # %% [markdown]
 # `RANK`, `WORLD_SIZE`, `MASTER_ADDR` and `MASTER_PORT` are the four that `init_process_group` reads
-# when it is told nothing else. `LOCAL_RANK` is the number within one machine: it picks the GPU.
+# when it is told nothing else. `LOCAL_RANK` is the number within one machine: it picks the GPU, by
+# `torch.cuda.set_device(local_rank)` before anything else.
 # With four GPUs a machine, rank 5 is local rank 1 of the second machine.
 #
 # The **backend** moves the bytes: `nccl` between GPUs, `gloo` between CPUs. Usually `launch` makes
@@ -128,6 +130,7 @@ def by_hand(rank: int, world_size: int) -> tuple:
     return found
 
 
+# %%
 launch(by_hand, 2, backend=None)
 
 # %% [markdown]
@@ -151,7 +154,7 @@ print("its text is in it:", b"I am" in sent)
 # never run there. In a script, `mp.spawn(function, args, nprocs)` under `if __name__ == "__main__":`
 # works well.
 #
-# The first thing to say to each other is a sum. `all_reduce` adds up a tensor over all ranks and
+# The first thing that ranks need from each other is a sum. `all_reduce` adds up a tensor over all ranks and
 # leaves the sum on *every* rank. `barrier` waits until all ranks have come to it. `rank_device()`, a
 # helper, is the rank's GPU, or the CPU where there are too few.
 
@@ -200,6 +203,9 @@ rank_and_file = {
 ### END SOLUTION
 
 # %% nbgrader={"grade_id": "rank-and-file-check", "grade": true, "points": 2} jupyter={"source_hidden": true}
+assert not any(
+    isinstance(value, torch.Tensor) and value.dim() for value in rank_and_file.values()
+), "a tensor with dimensions is among the predictions: write plain numbers; .item() gives one"
 check_predictions(
     rank_and_file,
     {
@@ -240,6 +246,42 @@ draw_collectives()
 # Read two of them together: a reduce-scatter followed by an all-gather is an all-reduce. Section 3
 # lives on that.
 #
+# Three more move data without adding: **scatter** deals rank 0's parts out, **gather** is the way back, and in
+# **all-to-all** every rank has a part for every other. `x` of rank r holds 10 r, 10 r + 1, 10 r + 2:
+
+
+# %%
+def the_rest(rank: int, world_size: int) -> tuple:
+    x = torch.arange(world_size, device=rank_device()) + 10 * rank
+    part, turned = torch.empty_like(x[:1]), torch.empty_like(x)
+    dist.scatter(part, list(x.split(1)) if rank == 0 else None, src=0)
+    dist.all_to_all_single(turned, x)
+    return part.item(), turned.tolist()
+
+
+# %%
+for rank, (part, turned) in enumerate(launch(the_rest, 3)):
+    print(f"rank {rank}: scatter {part}, all-to-all {turned}")
+
+# %% [markdown]
+# What isn't a tensor goes by pickle (`all_gather_object`, `broadcast_object_list`). And a collective may
+# belong to a **group** of some ranks. *Every* rank makes the group, also those outside:
+
+
+# %%
+def some_of_them(rank: int, world_size: int) -> tuple:
+    words, x = [None] * world_size, torch.tensor([10.0**rank], device=rank_device())
+    dist.all_gather_object(words, f"{rank} is well")
+    group = dist.new_group([0, 2])
+    if rank in (0, 2):
+        dist.all_reduce(x, group=group)
+    return words, x.item()
+
+
+# %%
+print(*launch(some_of_them, 3), sep="\n")
+
+# %% [markdown]
 # Beneath all collectives are two calls between two ranks: `send(x, dst)`, and `recv(y, src)`, which
 # fills `y` in place. Here rank 0 passes a number to 1, and 1 passes it on to 2:
 
@@ -254,10 +296,11 @@ def pass_on(rank: int, world_size: int) -> float:
     return x.item()
 
 
+# %%
 launch(pass_on, 3)
 
 # %% [markdown]
-# The order matters. `send` returns when the other side has taken the data. If two ranks both send
+# The order matters. With gloo, `send` returns when the other side has taken the data. If two ranks both send
 # first, each waits for the other to receive, for ever. `launch` has a time limit and says where
 # each rank stood:
 
@@ -289,8 +332,9 @@ launch(both_send_first, 2, timeout=1)
 # | `"all_gather"` | shape `(world_size, *x.shape)`: row r is the `x` of rank r |
 # | `"reduce_scatter"` | `x` is `(world_size, …)`; on rank r the sum over all ranks of `x[r]` |
 #
-# Use only `send`, `recv`, `isend`, `irecv` and `batch_isend_irecv` of `torch.distributed`. It must
-# work for any number of ranks, also one. Results have the dtype of `x`. Leave `x` as it is. Example,
+# All values travel by `send`, `recv`, `isend`, `irecv` and `batch_isend_irecv` of `torch.distributed`,
+# and by nothing else. It must work for any number of ranks, also one. Results have the dtype of `x`,
+# and large integers are added up exactly. Leave `x` as it is. Example,
 # on two ranks with `x = [1, 2]` and `x = [10, 20]`: reduce_scatter gives a 0-D `11` on rank 0 and `22`
 # on rank 1.
 
@@ -331,8 +375,11 @@ def collectives_from_sendrecv(kind: str, x: torch.Tensor, root: int = 0) -> torc
 # %% nbgrader={"grade_id": "collectives-from-sendrecv-check", "grade": true, "points": 4}
 kinds = ["broadcast", "reduce", "all_gather", "reduce_scatter"]
 two = [torch.tensor([1, 2]), torch.tensor([10, 20])]
-wide = [torch.arange(6.0).view(3, 2).t() * 10**rank for rank in range(2)]  # not contiguous
-cases = [(kind, two, 1) for kind in kinds] + [(kind, wide, 0) for kind in kinds]
+wide = [torch.arange(6.0).view(3, 2).t(), torch.ones(2, 3)]  # rank 0's is not contiguous
+large = [torch.tensor([2**60 + 1, 3]), torch.tensor([5, 2**62])]
+half = [torch.tensor([1.5, 2.0]).to(kind) for kind in (torch.bfloat16,) * 2]
+cases = [(kind, x, root) for x, root in ((two, 1), (wide, 0), (large, 0)) for kind in kinds]
+cases += [(kind, half, 1) for kind in kinds]
 check_collectives(try_collectives, 2, cases)
 three = [torch.full((3, 1), 10.0**rank) for rank in range(3)]
 cases = [(kind, three, 2) for kind in kinds] + [("all_gather", list(torch.ones(3)), 0)]
@@ -373,7 +420,7 @@ check_collectives(try_collectives, 3, cases)
 # and a tensor of B bytes, rank 0 takes in (n − 1) · B and sends out as much again, while all the
 # others wait for its wire.
 #
-# The **ring all-reduce** uses all wires all the time. Cut the tensor into n chunks. Each rank talks only
+# The **ring all-reduce** uses all wires all the time. Cut the tensor into n chunks. Each rank sends only
 # to its right neighbour. In each step it passes on one chunk, and takes one from the left.
 #
 # 1. *Reduce-scatter*, n − 1 steps: what comes in is **added** to the rank's own chunk. Walk it with three
@@ -391,11 +438,12 @@ draw_ring_steps()
 # A thick frame marks the chunk that the rank gives next. After three steps each rank owns one
 # finished chunk (4); three more steps carry these round.
 #
-# Each rank gave 2 (n − 1) chunks of B / n bytes: about 2 B, *however many ranks there are*. No
-# algorithm does with less on its busiest rank. The price is the number of steps: each costs at least
+# Each rank gave 2 (n − 1) chunks of B / n bytes: about 2 B, *however many ranks there are*. Where only
+# ranks compute, no algorithm does with less on its busiest rank. (A switch that adds up on the way,
+# as NVLink SHARP does, needs about half.) The price is the number of steps: each costs at least
 # the time that a message needs to arrive, its **latency**. For comparison the naive way, four ranks
 # with 4000 bytes each. By the ring, each of them would send 2 · 3 · 1000 = 6000. (`count_traffic` counts
-# what a rank says to the others.)
+# what a rank sends to the others.)
 
 
 # %%
@@ -428,8 +476,9 @@ for rank, (total, nbytes) in enumerate(launch(naive_all_reduce, 4)):
 # `x` is a floating-point tensor of any shape and strides, the same shape on every rank; it may have
 # fewer elements than there are ranks, or none. Leave it as it is.
 #
-# - Send and receive only (`send`, `recv`, `isend`, `irecv`, `batch_isend_irecv`), and send only to the right neighbour, `(rank + 1) % world_size`.
-# - Each rank sends at most 2 (n − 1) chunks of ⌈elements / n⌉ elements.
+# - All values travel by `send`, `recv`, `isend`, `irecv` or `batch_isend_irecv`, and a rank sends only to its
+#   right neighbour, `(rank + 1) % world_size`.
+# - Each rank sends at most 2 (n − 1) chunks of ⌈elements / n⌉ elements, in the dtype of `x`.
 # - All ranks return the same bits. One rank alone returns a copy.
 #
 # Example: three ranks with `[1, 2, 3, 4]`, `[10, 20, 30, 40]` and `[100, 200, 300, 400]` all return
@@ -466,9 +515,11 @@ def ring_all_reduce(x: torch.Tensor) -> torch.Tensor:
 
 # %% nbgrader={"grade_id": "ring-all-reduce-check", "grade": true, "points": 4}
 example = [torch.tensor([1.0, 2.0, 3.0, 4.0]) * 10**rank for rank in range(3)]
-turned = [torch.arange(12.0, dtype=torch.float64).view(3, 4).t() * 10**rank for rank in range(3)]
+thirds = torch.arange(12.0, dtype=torch.float64).view(3, 4) / 3
+turned = [thirds.t(), thirds.reshape(4, 3) * 10, thirds.t() * 100]  # rank 1's strides differ
+half = [torch.tensor([1.0, 2.0, 3.0, 4.0]).to(torch.bfloat16) * 2**rank for rank in range(3)]
 short, none = [torch.tensor([[2.0]])] * 3, [torch.zeros(0)] * 3
-check_ring(try_ring, 3, [example, turned, short, none, [torch.tensor(1.5)] * 3])
+check_ring(try_ring, 3, [example, turned, half, short, none, [torch.tensor(1.5)] * 3])
 check_ring(try_ring, 2, [example[:2], turned[:2]])
 check_ring(try_ring, 1, [example[:1]])
 ### BEGIN HIDDEN TESTS
@@ -544,8 +595,8 @@ print("epoch 1, set_epoch(1):      ", list(sampler))
 #
 # Return the indices of one rank as a list of `int`, equal to those of `DistributedSampler`:
 #
-# 1. The order is `range(length)`, or with `shuffle` the permutation that `torch.randperm` draws from a
-#    generator of its own, seeded with `seed + epoch`. The global random state stays as it is.
+# 1. The order is `range(length)`, or with `shuffle` the permutation that `torch.randperm(length)` draws
+#    after seeding with `seed + epoch`. Afterwards the global random state is as before.
 # 2. Each rank gets ⌈length / world_size⌉ indices: pad with the order's beginning, repeated as often
 #    as needed. With `drop_last` each rank gets ⌊length / world_size⌋, and the order is cut.
 # 3. Rank r takes entries r, r + world_size, r + 2 · world_size, …
@@ -669,7 +720,8 @@ for rank, (before, after) in enumerate(launch(wrap, 2)):
 # Averaging *after* backward leaves the wires idle while gradients are computed. But the last layer's
 # gradient is ready first, long before the first layer's. So start its all-reduce at once, from a
 # hook (chapter 07): `parameter.register_post_accumulate_grad_hook(f)` calls `f(parameter)` as soon as
-# its `.grad` is there. `dist.all_reduce(x, async_op=True)` returns at once; `.wait()` on its result waits.
+# its `.grad` is there. `dist.all_reduce(x, async_op=True)` returns at once; `.wait()` on its result waits
+# (with NCCL it is the GPU's stream that waits).
 #
 # In the smallest form, with a call for each parameter:
 
@@ -691,6 +743,7 @@ def as_they_come(rank: int, world_size: int) -> list[str]:
     return order
 
 
+# %%
 print(launch(as_they_come, 2)[0])
 
 # %% [markdown]
@@ -720,10 +773,10 @@ draw_buckets()
 # which the training loop calls after each `backward()`:
 #
 # 1. At once: rank 0's parameters and buffers go to all ranks.
-# 2. Before each forward: rank 0's buffers go to all ranks.
+# 2. Before each forward: rank 0's buffers go to all ranks. A forward may have replaced a buffer by another tensor.
 # 3. Parameters with `requires_grad`, from the last of `model.parameters()` to the first, go into
 #    buckets. A bucket is closed when the next gradient would bring it above `bucket_bytes`; a single larger
-#    gradient has a bucket of its own. All have one dtype. Example: with `bucket_bytes=100`, gradients of 8,
+#    gradient has a bucket to itself. All have one dtype, whichever. Example: with `bucket_bytes=100`, gradients of 8,
 #    32, 16, 64 and 120 bytes (last parameter first) make buckets of 56, 64 and 120 bytes.
 # 4. While backward runs, a bucket is all-reduced as soon as it is complete *and* all buckets before it
 #    have been. One `all_reduce` for each bucket; during backward and `finish` nothing else is sent.
@@ -792,6 +845,8 @@ def ddp_by_hand(model: nn.Module, bucket_bytes: int) -> Callable[[], None]:
 
 # %% nbgrader={"grade_id": "ddp-by-hand-check", "grade": true, "points": 4}
 check_ddp(try_ddp, 2, 100)  # several buckets, every layer used
+check_ddp(try_ddp, 2, 80)  # buckets that are exactly full
+check_ddp(try_ddp, 2, 160, dtype=torch.float64)
 check_ddp(try_ddp, 1, 10_000)  # one bucket, one rank
 
 # %% nbgrader={"grade_id": "ddp-by-hand-check-2", "grade": true, "points": 2}
@@ -800,6 +855,7 @@ check_ddp(try_ddp, 2, 100, mixed=True)  # each rank leaves another layer unused
 check_ddp(try_ddp, 3, 70, mixed=True, seed=3)
 check_ddp(try_ddp, 2, 10_000, mixed=True, seed=4)
 check_ddp(try_ddp, 3, 130, seed=5)
+check_ddp(try_ddp, 2, 96, seed=6, dtype=torch.float64)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -821,7 +877,7 @@ check_ddp(try_ddp, 3, 130, seed=5)
 
 # %% [markdown]
 # The real one does the same. `Branches` is the model of the check: here rank 0 leaves its layer `right`
-# unused, rank 1 its layer `left`. `count_traffic` lists all that a rank says to the others in a step:
+# unused, rank 1 its layer `left`. `count_traffic` lists all that a rank sends in a step:
 
 
 # %%
@@ -858,6 +914,7 @@ def devices(rank: int, world_size: int) -> tuple:
     return words, tuple(stages(torch.ones(1, 2, device=rank_device())).shape)
 
 
+# %%
 print(launch(devices, 2)[0])
 
 # %% [markdown]
@@ -873,7 +930,7 @@ print("mean of the ranks' means:", gradients.mean().item())
 print("mean of all samples:     ", ((gradients * counts).sum() / counts.sum()).item())
 
 # %% [markdown]
-# The lone sample got half the say. It is a small error in each last batch of an epoch, and a
+# The lone sample counted for half. It is a small error in each last batch of an epoch, and a
 # large one where sequence lengths differ: there, "samples" are tokens.
 #
 # ### Exercise 17.6 — Unequal shards ★★ · 8 min · 3 points
@@ -881,9 +938,13 @@ print("mean of all samples:     ", ((gradients * counts).sum() / counts.sum()).i
 # Each rank calls `unequal_shards(gradient, count)` with the gradient of *its* mean loss and the number
 # of its samples. Return the gradient of the mean loss over all ranks' samples, on every rank.
 #
-# - `gradient`: floating point, any shape and strides, not to be changed. Keep shape and dtype.
+# - `gradient`: floating point, any shape; strides may differ from rank to rank. Keep shape and dtype,
+#   and leave it as it is.
 # - `count` may be 0 on some ranks. The mean over no samples is NaN, and so is the gradient there:
-#   it must not spoil the others. At least one rank has a sample.
+#   it must not spoil the others. At least one rank has a sample. NaN on a rank *with* samples is a
+#   fault that must be seen: there the result is NaN as well.
+# - Right to the last digits of the dtype, also with thousands of samples. Half precision can't count
+#   so far: float16 has no 2049 and ends at 65504, bfloat16 has no 257.
 # - Any collective is allowed.
 #
 # Example: `[1.0]` with count 3 and `[5.0]` with count 1 give `[2.0]` on both ranks.
@@ -900,19 +961,27 @@ def try_unequal(world_size: int, cases: list) -> list | str:
 def unequal_shards(gradient: torch.Tensor, count: int) -> torch.Tensor:
     """The gradient of the mean loss over the samples of all ranks."""
     ### BEGIN SOLUTION
-    total = torch.tensor(float(count), dtype=gradient.dtype, device=gradient.device)
-    weighted = gradient.contiguous() * count if count else torch.zeros_like(gradient.contiguous())
-    dist.all_reduce(weighted)
-    dist.all_reduce(total)
-    return weighted / total
+    # Sums in float64, in one contiguous tensor, with the count as its last element.
+    sums = torch.zeros(gradient.numel() + 1, dtype=torch.float64, device=gradient.device)
+    if count:
+        sums[:-1] = gradient.flatten()
+        sums[:-1] *= count
+        sums[-1] = count
+    dist.all_reduce(sums)
+    return (sums[:-1] / sums[-1]).view(gradient.shape).to(gradient.dtype)
     ### END SOLUTION
 
 
 # %% nbgrader={"grade_id": "unequal-shards-check", "grade": true, "points": 3}
 nothing = torch.full((2,), float("nan"))
-turned = [torch.arange(6, dtype=torch.float64).view(2, 3).t() * rank for rank in (1, 4)]
+thirds = torch.arange(6, dtype=torch.float64).view(2, 3) / 3
+turned = [thirds.t(), 4 * thirds.reshape(3, 2)]  # rank 1's strides differ from rank 0's
+heavy = [torch.tensor([value, 1.0], dtype=torch.float16) for value in (100.0, -2.0)]
+counted = [torch.tensor([value], dtype=torch.bfloat16) for value in (1.0, 2.0)]
+broken = [torch.tensor([1.0, torch.nan]), torch.ones(2)]
 pairs = [([torch.tensor([1.0]), torch.tensor([5.0])], [3, 1]), (turned, [1, 7])]
 pairs += [([torch.tensor([1.0, 2.0]), nothing], [4, 0]), ([nothing, torch.ones(2)], [0, 2])]
+pairs += [(heavy, [3000, 1]), (counted, [257, 1]), (broken, [2, 2]), ([torch.zeros(0)] * 2, [1, 2])]
 check_unequal(try_unequal, 2, pairs)
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(6)
@@ -927,22 +996,19 @@ check_unequal(
     3,
     [([draw(2), nothing, draw(2)], [5, 0, 2]), ([draw(3, 2) for _ in range(3)], [1, 2, 9])],
 )
-check_unequal(
-    try_unequal,
-    3,
-    [([draw() for _ in range(3)], [2, 2, 3]), ([nothing, nothing, draw(2)], [0, 0, 1])],
-)
+check_unequal(try_unequal, 3, [([draw() for _ in range(3)], [2, 2, 3])])
 check_unequal(try_unequal, 1, [([draw(4)], [3])])
 ### END HIDDEN TESTS
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
-# Turn means back into sums: mean times count. Add up the sums and the counts, then divide.
+# Turn means back into sums: mean times count. Add up the sums and the counts in float64, then divide.
 # </details>
 # <details><summary>Hint 2</summary>
 #
-# Where `count` is 0, hand in zeros that you made, not the gradient times 0.
+# Where `count` is 0, hand in zeros that you made, not the gradient times 0. Contiguous ones: `gradient * 1`
+# keeps the strides, and gloo adds up memory.
 # </details>
 
 # %% [markdown]
@@ -963,10 +1029,11 @@ def uneven_batches(rank: int, world_size: int) -> int:
     return steps
 
 
+# %%
 print("steps of each rank:", launch(uneven_batches, 2))
 
 # %% [markdown]
-# ## 7. Accumulate without talking
+# ## 7. Accumulate without sending
 #
 # Agreement costs one round of all-reduces for each backward. If you gather gradients over four
 # small batches before a step, three of the four rounds are wasted. `with ddp.no_sync():` leaves them
@@ -995,14 +1062,15 @@ print(
 # %% [markdown]
 # DDP prepares its hooks in **forward**. Around `backward()` alone the block comes too late.
 #
-# ### Exercise 17.7 — Accumulate, then speak once ★★ · 10 min · 3 points
+# ### Exercise 17.7 — Accumulate, then send once ★★ · 10 min · 3 points
 #
 # `no_sync(ddp, batches)` gets a DDP model without gradients and a list of one or more `(x, y)`, of equal
 # size. Afterwards `.grad` on every rank holds the gradient of `F.mse_loss` averaged over all batches *of
 # all ranks*, as if they were one. Each rank has its own batches, equally many.
 #
-# The ranks talk as in *one* backward: one all-reduce for this model. Take no optimizer step. The next
-# ordinary forward and backward must synchronise again. Return nothing.
+# The ranks send as much as in *one* backward: one all-reduce for this model. Nothing but `.grad` changes:
+# weights, modes (a part of the model is in eval) and the list stay as they are. The next ordinary forward
+# and backward must synchronise again. What the function returns is not looked at.
 
 
 # %% nbgrader={"grade_id": "try-no-sync", "locked": true}
@@ -1025,9 +1093,10 @@ def no_sync(ddp: DDP, batches: list[tuple[torch.Tensor, torch.Tensor]]) -> None:
 
 # %% nbgrader={"grade_id": "no-sync-check", "grade": true, "points": 3}
 check_no_sync(try_no_sync, 2, steps=3, seed=0)
-check_no_sync(try_no_sync, 2, steps=1, seed=1)
+check_no_sync(try_no_sync, 2, steps=1, seed=1, dtype=torch.float64)
 ### BEGIN HIDDEN TESTS
 check_no_sync(try_no_sync, 3, steps=2, seed=2)
+check_no_sync(try_no_sync, 2, steps=4, seed=3, dtype=torch.float64)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1039,6 +1108,23 @@ check_no_sync(try_no_sync, 3, steps=2, seed=2)
 #
 # Gradients add up over backward calls. What must each loss be divided by, so that the sum is a mean?
 # </details>
+
+# %% [markdown]
+# **Clipping and mixed precision** need nothing new. When `backward()` returns, `.grad` is the average on
+# every rank, so `clip_grad_norm_` finds one norm on all of them; with accumulation, clip after the last
+# backward. `torch.autocast` goes around each rank's forward. With float16 and a `GradScaler`, an infinity
+# of one rank is in the average of all, so all skip the same step.
+
+
+# %%
+def norms(rank: int, world_size: int) -> float:
+    model = DDP(nn.Linear(2, 1).to(rank_device()))
+    model(torch.full((1, 2), rank + 1.0, device=rank_device())).sum().backward()
+    return round(nn.utils.clip_grad_norm_(model.parameters(), 1.0).item(), 4)
+
+
+# %%
+launch(norms, 2)
 
 # %% [markdown]
 # ## 8. When agreement fails: the deadlock clinic · core
@@ -1072,6 +1158,18 @@ def reports(*patients):
 
 
 def step_one(rank, world_size):
+    for batch in range(3 if rank == 0 else 2):
+        print("batch", batch)
+        dist.all_reduce(torch.ones(1, device=rank_device()))
+
+
+def step_two(rank, world_size):
+    gradient = torch.ones(1, device="meta" if rank == 1 else rank_device())
+    print("gradient on", gradient.device.type)
+    dist.all_reduce(gradient)
+
+
+def step_three(rank, world_size):
     total, flag = torch.ones(1, device=rank_device()), torch.ones(1, device=rank_device())
     if rank == 0:
         dist.all_reduce(total)
@@ -1081,7 +1179,18 @@ def step_one(rank, world_size):
         dist.all_reduce(total)
 
 
-def step_two(rank, world_size):
+reports((1, step_one), (2, step_two), (3, step_three))
+
+
+# %% jupyter={"source_hidden": true} tags=["nbval-ignore-output"]
+def step_four(rank, world_size):
+    if rank == 0:
+        print("saved")
+        dist.barrier()
+    dist.all_reduce(torch.ones(1, device=rank_device()))
+
+
+def step_five(rank, world_size):
     total = torch.ones(1, device=rank_device())
     print("world size", world_size, "- I am rank", rank)
     if rank == 1:
@@ -1089,34 +1198,11 @@ def step_two(rank, world_size):
     dist.all_reduce(total)
 
 
-def step_three(rank, world_size):
+def step_six(rank, world_size):
     samples = ["3", "4"] if rank == 0 else ["5", "six"]
     for sample in samples:
         value = torch.tensor([float(sample)], device=rank_device())
         dist.all_reduce(value)
-
-
-reports((1, step_one), (2, step_two), (3, step_three))
-
-
-# %% jupyter={"source_hidden": true} tags=["nbval-ignore-output"]
-def step_four(rank, world_size):
-    for batch in range(3 if rank == 0 else 2):
-        print("batch", batch)
-        dist.all_reduce(torch.ones(1, device=rank_device()))
-
-
-def step_five(rank, world_size):
-    if rank == 0:
-        print("saved")
-        dist.barrier()
-    dist.all_reduce(torch.ones(1, device=rank_device()))
-
-
-def step_six(rank, world_size):
-    gradient = torch.ones(1, device="meta" if rank == 1 else rank_device())
-    print("gradient on", gradient.device.type)
-    dist.all_reduce(gradient)
 
 
 reports((4, step_four), (5, step_five), (6, step_six))
@@ -1148,25 +1234,26 @@ deadlock_clinic = {
     "patient 6": None,
 }
 ### BEGIN SOLUTION
-causes = ["order", "skip", "exception", "uneven", "branch", "device"]
-deadlock_clinic = {f"patient {number}": cause for number, cause in enumerate(causes, start=1)}
+found = ["uneven", "device", "order", "branch", "skip", "exception"]
+deadlock_clinic = {f"patient {number}": cause for number, cause in enumerate(found, start=1)}
 ### END SOLUTION
 
 # %% nbgrader={"grade_id": "deadlock-clinic-check", "grade": true, "points": 3} jupyter={"source_hidden": true}
 causes = ["order", "skip", "exception", "uneven", "branch", "device"]
 for patient, cause in deadlock_clinic.items():
     assert cause is None or cause in causes, f"{patient}: {cause!r} is none of {causes}"
+found = ["uneven", "device", "order", "branch", "skip", "exception"]
 check_predictions(
     deadlock_clinic,
-    {f"patient {number}": cause for number, cause in enumerate(causes, start=1)},
+    {f"patient {number}": cause for number, cause in enumerate(found, start=1)},
     because={
-        "patient 1": "the ranks are in two different collectives, and each would come to the "
+        "patient 1": "count the batches that each rank printed",
+        "patient 2": "both made the call; look at what each printed of its tensor",
+        "patient 3": "the ranks are in two different collectives, and each would come to the "
         "other's",
-        "patient 2": "it said who it was and returned; no loop, no device was printed",
-        "patient 3": "one rank raised: read its error before the other's stack",
-        "patient 4": "count the batches that each rank printed",
-        "patient 5": "one rank waits at a barrier while the other is already one call further",
-        "patient 6": "both made the call; look at what each printed of its tensor",
+        "patient 4": "one rank waits at a barrier while the other is already one call further",
+        "patient 5": "it said who it was and returned; no loop, no device was printed",
+        "patient 6": "one rank raised: read its error before the other's stack",
     },
 )
 
@@ -1197,7 +1284,7 @@ check_predictions(
 # ```
 #
 # Repair it. On every rank it returns the sum, as a `float`, of all numbers of *all* ranks; text that
-# `float` refuses (`"six"`) counts as nothing. `batches` has a list for each rank, some perhaps empty.
+# `float` refuses (`"six"`) counts as nothing, and what it accepts counts (`" 8 "`, `"1e2"`). `batches` has a list for each rank, some perhaps empty.
 # Rank `r` reads `batches[r]` only. Rank 0 alone appends the total to `saved`, once, and no rank returns
 # before that. How you do it is up to you. Put tensors on `rank_device()`.
 #
@@ -1233,6 +1320,7 @@ def clinic_repair(rank: int, world_size: int, batches: list[list[str]], saved: l
 # %% nbgrader={"grade_id": "clinic-repair-check", "grade": true, "points": 2}
 check_repair(try_repair, 2, [["1", "six"], ["2", "3", "4"]])
 check_repair(try_repair, 3, [[], ["five", "-2.5", "10"], ["7"]])
+check_repair(try_repair, 2, [[" 8 ", "", "1e2"], ["+.5", "1_000", "²"]])
 ### BEGIN HIDDEN TESTS
 check_repair(try_repair, 2, [["8", "-2", "x", "1"], []])
 check_repair(try_repair, 1, [["4", "0.5", "four"]])
@@ -1250,6 +1338,35 @@ check_repair(try_repair, 1, [["4", "0.5", "four"]])
 # </details>
 
 # %% [markdown]
+# **On GPUs it looks different.** These reports are gloo's, where a call returns when its work is done.
+# NCCL's calls return once they are queued on the GPU. A rank that hangs then stands where Python first
+# needs a result, at `.item()` or `synchronize()`, perhaps many lines below the collective. Four tools help:
+#
+# | tool | what it tells |
+# | --- | --- |
+# | `TORCH_DISTRIBUTED_DEBUG=DETAIL` | compares each collective over the ranks before it runs; slow |
+# | `dist.monitored_barrier()` | which rank did not come; gloo only |
+# | `py-spy dump --pid …` | the stack of a running process, from outside |
+# | flight recorder, read by `torchfrtrace` | the last collectives of each rank, kept by NCCL's watchdog |
+#
+# With the first, patient 3 no longer hangs. It raises, and names both calls:
+
+
+# %%
+def in_detail(rank: int, world_size: int) -> str:
+    dist.set_debug_level_from_env()  # read when torch was imported, which was before this process
+    dist.init_process_group("gloo")
+    try:
+        step_three(rank, world_size)
+    except RuntimeError as error:
+        return str(error).split(".")[0] + ": " + str(error).split("aspects:")[-1].strip()
+    return "it went through"
+
+
+# %% tags=["nbval-ignore-output"]
+print(*launch(in_detail, 2, backend=None, env={"TORCH_DISTRIBUTED_DEBUG": "DETAIL"}), sep="\n")
+
+# %% [markdown]
 # **In practice.** A rank may also be merely slow: it loads a large file, or evaluates. The others wait at
 # the next collective, and lose patience after the `timeout` that `init_process_group` was given: by default
 # half an hour with gloo, ten minutes with NCCL. Then they raise. Here a single call gets one second:
@@ -1265,12 +1382,13 @@ def lose_patience(rank: int, world_size: int) -> str:
     return "elsewhere"
 
 
+# %%
 print(launch(lose_patience, 2, backend="gloo"))
 
 # %% [markdown]
 # Saving a **checkpoint** is such a place, and full of traps from the clinic. Weights are equal, so one
-# rank writes. All others must not read before it is done: a barrier, *outside* the `if`. And a tensor
-# remembers its device: without `map_location`, eight ranks would load onto the GPU of rank 0.
+# rank writes. All others must not read before it is done: a barrier, *outside* the `if`. (Chapter 18
+# says what `map_location` is for.)
 
 
 # %% topics=["ddp-checkpointing"]
@@ -1354,13 +1472,15 @@ torch.allclose(by_formula, by_autograd)
 # ### Exercise 17.10 — Batch norm over all ranks ★★★ · 25 min · 5 points
 #
 # `sync_bn(x, weight, bias, eps)` normalises `x`, of shape (batch, channel) or (batch, channel, …), each channel
-# by the mean and the biased variance over all samples and positions *of all ranks*, then multiplies
-# by `weight` and adds `bias`, both of shape (channel,). Ranks may hold differently many samples, at least one.
+# by the mean and the biased variance over all samples and positions *of all ranks*, with `eps` added to the
+# variance, then multiplies by `weight` and adds `bias`, both of shape (channel,). Ranks may hold differently
+# many samples, at least one. The arguments stay as they are.
 #
 # - The result can be differentiated: by `x` for the sum of all ranks' losses; by `weight` and
 #   `bias` for this rank's own output only (DDP averages those).
-# - **One** collective call in forward and **one** in backward, of any kind.
-# - It must hold for float32 with a mean of 1000 and a deviation of 1, as well as for float64; any strides.
+# - **One** collective call on tensors in forward and **one** in backward, of any kind. (An object collective
+#   makes two: the sizes go first.)
+# - All is float32 or float64, any strides. It must hold for float32 with a mean of 1000 and a deviation of 1.
 #
 # A custom `torch.autograd.Function` (chapter 06) is the usual way; a differentiable collective is another.
 # Example: two ranks with the one-channel samples `[[1.], [3.]]` and `[[10.], [14.]]` together return
@@ -1425,8 +1545,8 @@ def sync_bn(
 # %% nbgrader={"grade_id": "sync-bn-check", "grade": true, "points": 5}
 case, one = bn_case, torch.ones(1)
 example = [torch.tensor([[1.0], [3.0]]), torch.tensor([[10.0], [14.0]])]
-cases = [(example, [torch.ones(2, 1)] * 2, one, 0 * one), case((3, 5), 2)]
-cases += [case((2, 1), 3, (2, 2)), case((4, 2), 2, (5,))]
+cases = [(example, [torch.ones(2, 1)] * 2, one, 0 * one, 1e-5), case((3, 5), 2)]
+cases += [case((2, 1), 3, (2, 2), eps=0.5), case((4, 2), 2, (5,)), case((2, 3), 2, (2, 3, 2))]
 cases += [case((40, 24), 2, mean=1000.0, dtype=torch.float32)]
 check_sync_bn(try_sync_bn, 2, cases)
 ### BEGIN HIDDEN TESTS
@@ -1466,6 +1586,7 @@ def real_sync_bn(rank: int, world_size: int) -> str:
         return f"{type(model[1]).__name__}: {error}"
 
 
+# %%
 launch(real_sync_bn, 2)[0]
 
 # %% [markdown]
@@ -1515,7 +1636,8 @@ for name, hook in (("whole", None), ("half", half)):
 #
 # A rank hands at most k · (8 + itemsize) bytes to collectives: k values and k positions of eight bytes.
 # (What it receives does not count.)
-# k ≥ 1 is equal on all ranks. Floating point, any shape, at least one element, any strides; arguments stay as they are. There are no ties.
+# k ≥ 1 is equal on all ranks. Floating point, half precision too, any shape, at least one element, any strides;
+# arguments stay as they are. There are no ties.
 #
 # Example: `[3, -5, 1]` and `[4, 1, 2]`, residuals zero, k = 1: `average` is `[2, -2.5, 0]`; the rests are `[3, 0, 1]` and `[0, 1, 2]`.
 
@@ -1552,15 +1674,13 @@ def compress(
 # %% nbgrader={"grade_id": "compress-check", "grade": true, "points": 4}
 vectors = [torch.tensor([3.0, -5.0, 1.0]), torch.tensor([4.0, 1.0, 2.0])]
 zeros = [torch.zeros(3)] * 2
-matrix = [
-    torch.tensor([[3.0, -7.0], [0.5, 2.0], [1.0, 6.0]], dtype=torch.float64).t() * s for s in (1, 3)
-]
-kept = [torch.tensor([[1.0, 0.25, -9.0], [0.0, 5.0, 0.0]], dtype=torch.float64)] * 2
-check_compress(
-    try_compress,
-    2,
-    [(vectors, zeros, 1), (vectors, vectors[::-1], 2), (matrix, kept, 2), (vectors, zeros, 9)],
-)
+square = torch.tensor([[3.0, -7.0], [0.5, 2.0], [1.0, 6.0]], dtype=torch.float64).t()
+matrix = [square / 7, square * 3]
+kept = [torch.tensor([[1.0, 0.25, -9.0], [0.0, 5.0, 0.0]], dtype=torch.float64) / 3] * 2
+long = [torch.zeros(500, dtype=torch.bfloat16) for _ in range(2)]
+long[0][[257, 302]], long[1][[257, 399]] = (x.bfloat16() for x in torch.tensor([[6, -4], [2, 8.0]]))
+cases = [(vectors, zeros, 1), (vectors, vectors[::-1], 2), (matrix, kept, 2), (vectors, zeros, 9)]
+check_compress(try_compress, 2, [*cases, (long, [torch.zeros_like(long[0])] * 2, 2)])
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(11)
 
@@ -1626,43 +1746,10 @@ show(figure, "Loss over 200 steps, on a logarithmic scale, for whole and compres
 # %% [markdown]
 # With the rest dropped, the loss falls slowly, and twelve of the forty weights are never sent at all. With the rest kept, two
 # entries a step do the work of forty, here even a little faster. That is twenty times fewer values,
-# plus their positions. Compression pays where the wire, not the computing, is what you wait for.
-#
-# ## 11. Starting for real: torchrun
-#
-# `launch` is for notebooks. A training script is started by `torchrun`, which sets the same variables. On
-# one machine: `torchrun --standalone --nproc-per-node=2 train.py`. (`python -m torch.distributed.run` is the same
-# program.) On several, each machine runs it with `--nnodes` and one common `--rdzv-endpoint`.
-
-# %% topics=["launch-vs-torchrun"]
-import subprocess
-import sys
-
-SCRIPT = """
-import os
-line = "rank {RANK} local rank {LOCAL_RANK}\\n".format(**os.environ)
-print(line, end="", flush=True)  # in one piece: two processes write to one pipe
-"""
-with tempfile.TemporaryDirectory() as folder:
-    Path(folder, "train.py").write_text(SCRIPT)
-    options = ["--standalone", "--nproc-per-node=2", "train.py"]
-    command = [sys.executable, "-m", "torch.distributed.run", *options]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-print(*sorted(done.stdout.splitlines()), sep="\n")
+# plus their positions. Compression pays where you wait for the wire.
 
 # %% [markdown]
-# `torchrun` also watches. If a worker dies it ends the others, and with `--max-restarts=3` it starts them all again, which
-# helps if the script loads its last checkpoint at the start. That part was once a project of its own, TorchElastic.
-# Chapter 18 kills a worker and watches.
-
-# %% topics=["torchelastic"]
-from torch.distributed import run
-
-options = run.get_args_parser().parse_args(["--nnodes=1:4", "--max-restarts=3", "train.py"])
-print("machines, from and to:", options.nnodes, "  restarts:", options.max_restarts)
-
-# %% [markdown]
-# ## 12. What will eight ranks gain?
+# ## 11. What will eight ranks gain?
 #
 # The ranks agree. Was it worth it? There are two questions. **Strong scaling**: the same batch, on more ranks, so each
 # has fewer samples. **Weak scaling**: the same batch on *each* rank, so the whole batch grows.
@@ -1689,6 +1776,13 @@ print("machines, from and to:", options.nnodes, "  restarts:", options.max_resta
 # - `"rate"`: the learning rate by the linear rule; `rate` belongs to one rank with `batch`.
 #
 # Example: `scaling("strong", 2, 64, 0.001, 10_000_000, 0.001, 1e8, 0.1)` has step 0.134, speedup 0.478, efficiency 0.239 and rate 0.1.
+
+
+# %% nbgrader={"grade_id": "try-scaling", "locked": true}
+@runs_with_the_answer
+def try_scaling(cases: list) -> list:
+    """The dict for each case."""
+    return run_scaling(scaling, cases)
 
 
 # %% nbgrader={"grade_id": "scaling", "solution": true}
@@ -1720,14 +1814,14 @@ def scaling(
 # %% nbgrader={"grade_id": "scaling-check", "grade": true, "points": 4}
 example = (0.001, 10_000_000, 0.001, 1e8, 0.1)
 cases = [("strong", 2, 64), ("weak", 2, 64), ("strong", 8, 20), ("weak", 1, 5)]
-check_scaling(scaling, [(*case, *example) for case in cases])
+check_scaling(try_scaling, [(*case, *example) for case in cases])
 ### BEGIN HIDDEN TESTS
 numbers, cases = random.Random(12), []
 for _ in range(20):
     case = (numbers.choice(["weak", "strong"]), numbers.randint(1, 9), numbers.randint(1, 99))
     case += (numbers.uniform(1e-4, 1e-2), numbers.randint(1, 10**8), numbers.uniform(0, 1e-3))
     cases.append((*case, numbers.uniform(1e7, 1e10), numbers.uniform(0.01, 1)))
-check_scaling(scaling, cases)
+check_scaling(try_scaling, cases)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1817,10 +1911,113 @@ show(
 
 # %% [markdown]
 # Weak scaling lies nearer to the ideal line than strong: computing stays, and only the message grows, towards 2 B. With strong
-# scaling each rank's computing shrinks, and what it says does not. If a measured point lies below the curve, the two
+# scaling each rank computes less but sends as much. If a measured point lies below the curve, the two
 # ranks share more than the model knows: memory, caches, and other programs on this machine. If it lies above, backward hid some of the bytes: your
 # buckets at work.
+
+# %% [markdown]
+# ## 12. Starting for real: torchrun
 #
+# `launch` is for notebooks. A training script is started by `torchrun`, which sets the same variables. On
+# one machine: `torchrun --standalone --nproc-per-node=2 train.py`. (`python -m torch.distributed.run` is the same
+# program.) On several, each machine runs it with `--nnodes` and one common `--rdzv-endpoint`. It also watches:
+# chapter 18 kills a worker and lets `torchrun` start all of them again.
+#
+# ### The payoff: a whole training script
+#
+# All of this chapter in one file, as people write it: who am I, my GPU, my samples, one model. Each rank takes
+# its part of a batch of 64, so that any number of ranks makes the same steps.
+
+# %% topics=["launch-vs-torchrun"]
+import subprocess
+import sys
+
+SETUP = """
+import os
+import torch
+import torch.distributed as dist
+import torch.nn as nn
+import torch.nn.functional as F
+from sklearn.datasets import load_digits
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, TensorDataset
+from torch.utils.data.distributed import DistributedSampler
+
+"""
+
+# %%
+SETUP += """
+rank, world, local = (int(os.environ[k]) for k in ("RANK", "WORLD_SIZE", "LOCAL_RANK"))
+gpus = torch.cuda.device_count() >= int(os.environ["LOCAL_WORLD_SIZE"])
+device = torch.device("cuda", local) if gpus else torch.device("cpu")
+if gpus:
+    torch.cuda.set_device(local)
+dist.init_process_group("nccl" if gpus else "gloo")
+images, labels = (torch.tensor(part) for part in load_digits(return_X_y=True))
+x, y = images.float().to(device) / 16, labels.to(device)
+train = TensorDataset(x[:1536], y[:1536])
+sampler = DistributedSampler(train)
+loader = DataLoader(train, 64 // world, sampler=sampler)
+torch.manual_seed(rank)
+model = DDP(nn.Sequential(nn.Linear(64, 100), nn.ReLU(), nn.Linear(100, 10)).to(device))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.2, momentum=0.9)
+"""
+
+# %% [markdown]
+# The loop: `set_epoch`, the loss averaged over all ranks, accuracy over samples that are dealt without padding, and
+# rank 0 alone prints and saves, in one move.
+
+# %%
+LOOP = """
+for epoch in range(4):
+    sampler.set_epoch(epoch)
+    sums = torch.zeros(2, device=device)  # losses, hits
+    for images, labels in loader:
+        with torch.autocast(device.type, torch.bfloat16, enabled=gpus):
+            loss = F.cross_entropy(model(images), labels)
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)  # of the average
+        optimizer.step()
+        sums[0] += loss.detach() * len(labels)
+    with torch.no_grad():
+        mine = slice(1536 + rank, None, world)  # no sample twice
+        sums[1] = (model.module(x[mine]).argmax(1) == y[mine]).sum()
+    dist.all_reduce(sums)
+    if rank == 0:
+        print(f"epoch {epoch}: loss {sums[0] / 1536:.3f}, accuracy {sums[1] / 261:.2f}")
+        torch.save({"epoch": epoch, "model": model.module.state_dict()}, "last.part")
+        os.replace("last.part", "last.pt")
+    dist.barrier()
+dist.destroy_process_group()
+"""
+
+
+# %%
+def torchrun(ranks: int) -> tuple:
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "train.py").write_text(SETUP + LOOP)
+        options = ["--standalone", f"--nproc-per-node={ranks}", "train.py"]
+        command = [sys.executable, "-m", "torch.distributed.run", *options]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+        return done.stdout.splitlines(), torch.load(Path(folder, "last.pt"))["model"]
+
+
+# %%
+lines, two = torchrun(2)
+print(*lines, sep="\n")
+
+# %% [markdown]
+# **Predict**: what does one process print, with the whole batch of 64?
+
+# %%
+alone, one = torchrun(1)
+print("the same lines:", alone == lines)
+print(
+    "the same weights, to four digits:", all(torch.allclose(one[k], two[k], atol=1e-4) for k in one)
+)
+
+# %% [markdown]
 # ## Heard elsewhere
 #
 # *"`nn.DataParallel` is slow because one process computes the weights and sends them to every GPU over the network."* It has one process, and no
@@ -1866,9 +2063,6 @@ print(
 )
 
 # %% [markdown]
-# *"Evaluate in a second process that training wakes up by a UDP packet."* A packet may be lost, and then that evaluation never happens. Let rank 0 write a
-# checkpoint in one move, as in section 8, and let the second process look for new files.
-#
 # ## Summary
 #
 # | question | answer |
@@ -1884,4 +2078,4 @@ print(
 # **Three mistakes to remember.** A collective inside `if rank == 0`. A sampler without `set_epoch`. A mean of means over unequal shards.
 #
 # **Read on.** In PyTorch's documentation: *torch.distributed*, *DistributedDataParallel*, *torchrun*, the note *Distributed Data Parallel*. Papers: Li and others, *PyTorch Distributed: Experiences on Accelerating Data Parallel Training* (2020); Goyal and others, *Accurate, Large Minibatch SGD* (2017);
-# Chan, Golub and LeVeque, *Updating Formulae and a Pairwise Algorithm for Computing Sample Variances* (1979). Chapter 18 goes on: what if one model does not fit?
+# Chan, Golub and LeVeque, *Updating Formulae and a Pairwise Algorithm for Computing Sample Variances* (1979). Chapter 18 asks the next question: what if one model does not fit?

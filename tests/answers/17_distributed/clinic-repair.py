@@ -15,7 +15,7 @@ def clinic_repair(rank, world_size, batches, saved):
     return total
 
 
-# %% wrong="reads all batches on every rank" says=["read your own, and let the ranks talk"]
+# %% wrong="reads all batches on every rank" says=["read your own, and add up over the ranks"]
 def clinic_repair(rank, world_size, batches, saved):
     total = 0.0
     for mine in batches:
@@ -129,7 +129,7 @@ def clinic_repair(rank, world_size, batches, saved):
     return total.item()
 
 
-# %% wrong="stops at the first bad text" says=["go on with the next text"]
+# %% wrong="stops at the first bad text" says=["continue with the next"]
 def clinic_repair(rank, world_size, batches, saved):
     total = torch.zeros(1, device=rank_device())
     try:
@@ -144,7 +144,7 @@ def clinic_repair(rank, world_size, batches, saved):
     return total.item()
 
 
-# %% wrong="isdigit instead of float" says=["leaves out numbers that float accepts"]
+# %% wrong="isdigit instead of float" says=["it leaves out '-2.5'"]
 def clinic_repair(rank, world_size, batches, saved):
     total = torch.zeros(1, device=rank_device())
     for text in batches[rank]:
@@ -171,3 +171,16 @@ def clinic_repair(rank, world_size, batches, saved):
         saved.append(value.item())
     dist.broadcast(value, 0)
     return value.item()
+
+
+# %% wrong="digits, a sign and a point instead of float" says=["let float decide"]
+def clinic_repair(rank, world_size, batches, saved):
+    total = torch.zeros(1, device=rank_device())
+    for text in batches[rank]:
+        if text.lstrip("-").replace(".", "", 1).isdecimal():
+            total += float(text)
+    dist.all_reduce(total)
+    if rank == 0:
+        saved.append(total.item())
+    dist.barrier()
+    return total.item()

@@ -237,3 +237,44 @@ def collectives_from_sendrecv(kind, x, root=0):
         return torch.stack([bcast(x, r) for r in range(n)])
     sums = [reduce(x[r], r) for r in range(n)]
     return sums[rank]
+
+
+# %% wrong="all values through the group's store" says=["Values travel by send and recv alone", "received nothing by recv"]
+import io
+import itertools
+
+turns = itertools.count()
+
+
+def collectives_from_sendrecv(kind, x, root=0):
+    rank, n = dist.get_rank(), dist.get_world_size()
+    store, turn = dist.distributed_c10d._get_default_store(), next(turns)
+    buffer = io.BytesIO()
+    torch.save(x.clone(), buffer)
+    store.set(f"mine-{turn}-{rank}", buffer.getvalue())
+    rows = torch.stack(
+        [torch.load(io.BytesIO(store.get(f"mine-{turn}-{r}"))).contiguous() for r in range(n)]
+    )
+    if kind == "broadcast":
+        return rows[root]
+    if kind == "reduce":
+        return rows.sum(0, dtype=x.dtype) if rank == root else None
+    return rows if kind == "all_gather" else rows[:, rank].sum(0, dtype=x.dtype)
+
+
+# %% wrong="adds integers up in float64" says=["the integers were added up in floating point"]
+def collectives_from_sendrecv(kind, x, root=0):
+    rank, n = dist.get_rank(), dist.get_world_size()
+    x = x.contiguous()
+    rows = torch.stack([x] * n)
+    for sender in range(n):
+        for receiver in range(n):
+            if sender != receiver and rank == sender:
+                dist.send(x, receiver)
+            elif sender != receiver and rank == receiver:
+                dist.recv(rows[sender], sender)
+    if kind == "broadcast":
+        return rows[root]
+    if kind == "reduce":
+        return rows.double().sum(0).to(x.dtype) if rank == root else None
+    return rows if kind == "all_gather" else rows[:, rank].double().sum(0).to(x.dtype)

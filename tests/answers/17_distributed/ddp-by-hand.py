@@ -351,3 +351,241 @@ class ByHand:
 
 def ddp_by_hand(model, bucket_bytes):
     return ByHand(model, bucket_bytes)
+
+
+# %% wrong="four bytes for a gradient's number, whatever the dtype" says=["these gradients have 8 bytes an element, not 4"]
+def ddp_by_hand(model, bucket_bytes):
+    n = dist.get_world_size()
+    for t in [*model.parameters(), *model.buffers()]:
+        dist.broadcast(t.data, 0)
+    model.register_forward_pre_hook(
+        lambda m, a: [dist.broadcast(b, 0) for b in m.buffers()] and None
+    )
+    params = [p for p in reversed(list(model.parameters())) if p.requires_grad]
+    buckets, size = [[]], 0
+    for p in params:
+        if buckets[-1] and size + 4 * p.numel() > bucket_bytes:
+            buckets.append([])
+            size = 0
+        buckets[-1].append(p)
+        size += 4 * p.numel()
+    ready, flying = set(), []
+
+    def advance(everything=False):
+        while len(flying) < len(buckets):
+            bucket = buckets[len(flying)]
+            if not everything and not all(p in ready for p in bucket):
+                return
+            flat = torch.cat(
+                [(torch.zeros_like(p) if p.grad is None else p.grad).flatten() for p in bucket]
+            )
+            flying.append((flat, dist.all_reduce(flat, async_op=True)))
+
+    def hook(p):
+        ready.add(p)
+        advance()
+
+    for p in params:
+        p.register_post_accumulate_grad_hook(hook)
+
+    def finish():
+        advance(True)
+        for bucket, (flat, work) in zip(buckets, flying):
+            work.wait()
+            for p, piece in zip(bucket, flat.split([p.numel() for p in bucket])):
+                p.grad = piece.view_as(p) / n
+        flying.clear()
+        ready.clear()
+
+    return finish
+
+
+# %% wrong="closes a bucket that is exactly full" says=["exactly full is not above the limit yet"]
+def ddp_by_hand(model, bucket_bytes):
+    n = dist.get_world_size()
+    for t in [*model.parameters(), *model.buffers()]:
+        dist.broadcast(t.data, 0)
+    model.register_forward_pre_hook(
+        lambda m, a: [dist.broadcast(b, 0) for b in m.buffers()] and None
+    )
+    params = [p for p in reversed(list(model.parameters())) if p.requires_grad]
+    buckets, size = [[]], 0
+    for p in params:
+        if buckets[-1] and size + p.nbytes >= bucket_bytes:
+            buckets.append([])
+            size = 0
+        buckets[-1].append(p)
+        size += p.nbytes
+    ready, flying = set(), []
+
+    def advance(everything=False):
+        while len(flying) < len(buckets):
+            bucket = buckets[len(flying)]
+            if not everything and not all(p in ready for p in bucket):
+                return
+            flat = torch.cat(
+                [(torch.zeros_like(p) if p.grad is None else p.grad).flatten() for p in bucket]
+            )
+            flying.append((flat, dist.all_reduce(flat, async_op=True)))
+
+    def hook(p):
+        ready.add(p)
+        advance()
+
+    for p in params:
+        p.register_post_accumulate_grad_hook(hook)
+
+    def finish():
+        advance(True)
+        for bucket, (flat, work) in zip(buckets, flying):
+            work.wait()
+            for p, piece in zip(bucket, flat.split([p.numel() for p in bucket])):
+                p.grad = piece.view_as(p) / n
+        flying.clear()
+        ready.clear()
+
+    return finish
+
+
+# %% wrong="looks the buffers up once" says=["ask the model for its buffers each time"]
+def ddp_by_hand(model, bucket_bytes):
+    n = dist.get_world_size()
+    for t in [*model.parameters(), *model.buffers()]:
+        dist.broadcast(t.data, 0)
+    buffers = list(model.buffers())
+    model.register_forward_pre_hook(lambda m, a: [dist.broadcast(b, 0) for b in buffers] and None)
+    params = [p for p in reversed(list(model.parameters())) if p.requires_grad]
+    buckets, size = [[]], 0
+    for p in params:
+        if buckets[-1] and size + p.nbytes > bucket_bytes:
+            buckets.append([])
+            size = 0
+        buckets[-1].append(p)
+        size += p.nbytes
+    ready, flying = set(), []
+
+    def advance(everything=False):
+        while len(flying) < len(buckets):
+            bucket = buckets[len(flying)]
+            if not everything and not all(p in ready for p in bucket):
+                return
+            flat = torch.cat(
+                [(torch.zeros_like(p) if p.grad is None else p.grad).flatten() for p in bucket]
+            )
+            flying.append((flat, dist.all_reduce(flat, async_op=True)))
+
+    def hook(p):
+        ready.add(p)
+        advance()
+
+    for p in params:
+        p.register_post_accumulate_grad_hook(hook)
+
+    def finish():
+        advance(True)
+        for bucket, (flat, work) in zip(buckets, flying):
+            work.wait()
+            for p, piece in zip(bucket, flat.split([p.numel() for p in bucket])):
+                p.grad = piece.view_as(p) / n
+        flying.clear()
+        ready.clear()
+
+    return finish
+
+
+# %% wrong="starts the first bucket early, the others in finish" says=["start each as soon as it is"]
+def ddp_by_hand(model, bucket_bytes):
+    n = dist.get_world_size()
+    for t in [*model.parameters(), *model.buffers()]:
+        dist.broadcast(t.data, 0)
+    model.register_forward_pre_hook(
+        lambda m, a: [dist.broadcast(b, 0) for b in m.buffers()] and None
+    )
+    params = [p for p in reversed(list(model.parameters())) if p.requires_grad]
+    buckets, size = [[]], 0
+    for p in params:
+        if buckets[-1] and size + p.nbytes > bucket_bytes:
+            buckets.append([])
+            size = 0
+        buckets[-1].append(p)
+        size += p.nbytes
+    ready, flying = set(), []
+
+    def advance(everything=False):
+        while len(flying) < len(buckets):
+            bucket = buckets[len(flying)]
+            if not everything and not all(p in ready for p in bucket):
+                return
+            flat = torch.cat(
+                [(torch.zeros_like(p) if p.grad is None else p.grad).flatten() for p in bucket]
+            )
+            flying.append((flat, dist.all_reduce(flat, async_op=True)))
+
+    def hook(p):
+        ready.add(p)
+        if not flying:
+            advance()
+
+    for p in params:
+        p.register_post_accumulate_grad_hook(hook)
+
+    def finish():
+        advance(True)
+        for bucket, (flat, work) in zip(buckets, flying):
+            work.wait()
+            for p, piece in zip(bucket, flat.split([p.numel() for p in bucket])):
+                p.grad = piece.view_as(p) / n
+        flying.clear()
+        ready.clear()
+
+    return finish
+
+
+# %% wrong="starts early in the first step alone" says=["no all-reduce had begun"]
+def ddp_by_hand(model, bucket_bytes):
+    n = dist.get_world_size()
+    for t in [*model.parameters(), *model.buffers()]:
+        dist.broadcast(t.data, 0)
+    used = []
+    model.register_forward_pre_hook(
+        lambda m, a: [dist.broadcast(b, 0) for b in m.buffers()] and None
+    )
+    params = [p for p in reversed(list(model.parameters())) if p.requires_grad]
+    buckets, size = [[]], 0
+    for p in params:
+        if buckets[-1] and size + p.nbytes > bucket_bytes:
+            buckets.append([])
+            size = 0
+        buckets[-1].append(p)
+        size += p.nbytes
+    ready, flying = set(), []
+
+    def advance(everything=False):
+        while len(flying) < len(buckets):
+            bucket = buckets[len(flying)]
+            if not everything and not all(p in ready for p in bucket):
+                return
+            flat = torch.cat(
+                [(torch.zeros_like(p) if p.grad is None else p.grad).flatten() for p in bucket]
+            )
+            flying.append((flat, dist.all_reduce(flat, async_op=True)))
+
+    def hook(p):
+        ready.add(p)
+        if not used:
+            advance()
+
+    for p in params:
+        p.register_post_accumulate_grad_hook(hook)
+
+    def finish():
+        advance(True)
+        for bucket, (flat, work) in zip(buckets, flying):
+            work.wait()
+            for p, piece in zip(bucket, flat.split([p.numel() for p in bucket])):
+                p.grad = piece.view_as(p) / n
+        used.append(1)
+        flying.clear()
+        ready.clear()
+
+    return finish

@@ -15,7 +15,7 @@ def no_sync(ddp, batches):
     F.mse_loss(ddp(x), y).backward()
 
 
-# %% wrong="never synchronises" says=["the ranks never talked"]
+# %% wrong="never synchronises" says=["the ranks sent nothing"]
 def no_sync(ddp, batches):
     with ddp.no_sync():
         for x, y in batches:
@@ -28,7 +28,7 @@ def no_sync(ddp, batches):
         (F.mse_loss(ddp(x), y) / len(batches)).backward()
 
 
-# %% wrong="takes a step" says=["the weights have changed: no step is asked for"]
+# %% wrong="takes a step" says=["only .grad may change, no step is made"]
 def no_sync(ddp, batches):
     optimizer = torch.optim.SGD(ddp.parameters(), lr=0.1)
     for number, (x, y) in enumerate(batches):
@@ -80,3 +80,37 @@ def no_sync(ddp, batches):
             (loss / len(batches)).backward()
     x, y = batches[-1]
     (F.mse_loss(ddp(x), y) / len(batches)).backward()
+
+
+# %% wrong="leaves the model in eval" says=["only .grad may change"]
+def no_sync(ddp, batches):
+    ddp.eval()
+    for number, (x, y) in enumerate(batches):
+        with nullcontext() if number == len(batches) - 1 else ddp.no_sync():
+            (F.mse_loss(ddp(x), y) / len(batches)).backward()
+
+
+# %% wrong="puts all of the model into training" says=["only .grad may change"]
+def no_sync(ddp, batches):
+    ddp.train()
+    for number, (x, y) in enumerate(batches):
+        with nullcontext() if number == len(batches) - 1 else ddp.no_sync():
+            (F.mse_loss(ddp(x), y) / len(batches)).backward()
+
+
+# %% wrong="takes the last batch out of the caller's list" says=["the list of batches, or a batch in it, was changed"]
+def no_sync(ddp, batches):
+    share = 1 / len(batches)
+    while batches:
+        x, y = batches.pop()
+        with ddp.no_sync() if batches else nullcontext():
+            (F.mse_loss(ddp(x), y) * share).backward()
+
+
+# %% wrong="trains the frozen parameter as well" says=["only .grad may change"]
+def no_sync(ddp, batches):
+    for p in ddp.parameters():
+        p.requires_grad_(True)
+    for number, (x, y) in enumerate(batches):
+        with nullcontext() if number == len(batches) - 1 else ddp.no_sync():
+            (F.mse_loss(ddp(x), y) / len(batches)).backward()

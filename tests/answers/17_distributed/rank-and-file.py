@@ -61,3 +61,14 @@ rank_and_file = {
     "WORLD_SIZE": "3",
     "local rank of 6": 2,
 }
+
+
+# %% wrong="a tensor, as an all-reduce leaves it" says=["a tensor with dimensions is among the predictions", "write plain numbers"]
+rank_and_file = {
+    "sum on rank 2": torch.tensor([6.0]),
+    "sum on rank 0": torch.tensor([6.0]),
+    "length of notes": 0,
+    "A before B": 3,
+    "WORLD_SIZE": "3",
+    "local rank of 6": 2,
+}

@@ -175,3 +175,51 @@ def ring_all_reduce(x):
         give, take = (rank + 1 - s) % n, (rank - s) % n
         parts[take] = exchange(parts[give], parts[take])
     return torch.cat(parts).reshape(x.shape)
+
+
+# %% wrong="all values through the group's store" says=["values travel by send and recv alone"]
+import io
+import itertools
+
+turns = itertools.count()
+
+
+def ring_all_reduce(x):
+    rank, n = dist.get_rank(), dist.get_world_size()
+    store, turn = dist.distributed_c10d._get_default_store(), next(turns)
+    buffer = io.BytesIO()
+    torch.save(x.clone(), buffer)
+    store.set(f"ring-{turn}-{rank}", buffer.getvalue())
+    rows = [torch.load(io.BytesIO(store.get(f"ring-{turn}-{r}"))) for r in range(n)]
+    return sum(rows[1:], rows[0]).contiguous()
+
+
+# %% wrong="computes in float32 whatever the dtype" says=["on the way it was rounded to float32"]
+def ring_all_reduce(x):
+    rank, n = dist.get_rank(), dist.get_world_size()
+    y = x.contiguous().flatten().float().clone()
+    chunks = y.tensor_split(n)
+    for step in range(2 * (n - 1)):
+        take = chunks[(rank - step - 1) % n]
+        came = torch.empty_like(take)
+        work = dist.isend(chunks[(rank - step) % n], (rank + 1) % n)
+        dist.recv(came, (rank - 1) % n)
+        work.wait()
+        take.copy_(take + came if step < n - 1 else came)
+    return y.view(x.shape).to(x.dtype)
+
+
+# %% wrong="sends half precision as float32" says=["bytes were sent, at most"]
+def ring_all_reduce(x):
+    rank, n = dist.get_rank(), dist.get_world_size()
+    wide = x.to(torch.promote_types(x.dtype, torch.float32))
+    y = wide.contiguous().flatten().clone()
+    chunks = y.tensor_split(n)
+    for step in range(2 * (n - 1)):
+        take = chunks[(rank - step - 1) % n]
+        came = torch.empty_like(take)
+        work = dist.isend(chunks[(rank - step) % n], (rank + 1) % n)
+        dist.recv(came, (rank - 1) % n)
+        work.wait()
+        take.copy_(take + came if step < n - 1 else came)
+    return y.view(x.shape).to(x.dtype)

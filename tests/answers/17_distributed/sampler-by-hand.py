@@ -124,3 +124,33 @@ def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, dro
     if not drop_last and length % world_size:
         rounds += 1
     return np.resize(order, (rounds, world_size))[:, rank].tolist()
+
+
+# %% wrong="a loop that never ends" says=["after 7 seconds", "was in sampler_by_hand"]
+def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, drop_last=False):
+    order = list(range(length))
+    if shuffle:
+        g = torch.Generator().manual_seed(seed + epoch)
+        order = torch.randperm(length, generator=g).tolist()
+    while len(order) != length // world_size * world_size:
+        if not drop_last:
+            order.append(order[len(order) - length])
+        else:
+            order = order[:-1]
+    return order[rank::world_size]
+
+
+# %% wrong="the right seed, a permutation turned round" says=["unshuffled cases are right"]
+def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, drop_last=False):
+    g = torch.Generator().manual_seed(seed + epoch)
+    order = torch.randperm(length, generator=g).argsort() if shuffle else torch.arange(length)
+    each = length // world_size if drop_last else -(-length // world_size)
+    return order.repeat(world_size)[: each * world_size][rank::world_size].tolist()
+
+
+# %% wrong="seeded with the epoch alone" says=["`seed` changes nothing"]
+def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, drop_last=False):
+    g = torch.Generator().manual_seed(epoch)
+    order = torch.randperm(length, generator=g) if shuffle else torch.arange(length)
+    each = length // world_size if drop_last else -(-length // world_size)
+    return order.repeat(world_size)[: each * world_size][rank::world_size].tolist()

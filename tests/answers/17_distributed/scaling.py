@@ -109,3 +109,12 @@ def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
         "efficiency": speedup / ranks,
         "rate": rate * (ranks if kind == "weak" else 1),
     }
+
+
+# %% wrong="a loop that never ends" says=["after 7 seconds", "was in scaling"]
+def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
+    fullest = 0
+    while fullest * ranks != batch:
+        fullest += 1
+    step = s * fullest + 2 * (ranks - 1) * (latency + nbytes / ranks / bandwidth)
+    return {"step": step, "speedup": batch / step * s, "efficiency": 0.0, "rate": rate}

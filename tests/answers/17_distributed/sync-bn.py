@@ -251,3 +251,118 @@ def sync_bn(x, weight, bias, eps=1e-5):
     y = SyncBN.apply(table, weight, bias, eps)[0]
     back = y.t().reshape(c, x.shape[0], *x.shape[2:])
     return back.transpose(0, 1)
+
+
+# %% wrong="eps is not looked at" says=["eps is an argument"]
+class SyncBN(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias, eps):
+        dims = [dim for dim in range(x.dim()) if dim != 1]
+        shape = [1, -1] + [1] * (x.dim() - 2)
+        mean = x.mean(dims)
+        squares = (x - mean.view(shape)).square().sum(dims)
+        count = torch.full_like(mean, x.numel() // x.shape[1])
+        table = x.new_zeros(dist.get_world_size(), 3, x.shape[1])
+        table[dist.get_rank()] = torch.stack([count, mean, squares])
+        dist.all_reduce(table)
+        counts, means, squares = table.unbind(1)
+        total = counts.sum(0)
+        merged = (counts * means).sum(0) / total
+        variance = (squares + counts * (means - merged) ** 2).sum(0) / total
+        scale = (variance + 1e-5).rsqrt().view(shape)
+        hat = (x - merged.view(shape)) * scale
+        ctx.save_for_backward(hat, weight, scale, total)
+        return hat * weight.view(shape) + bias.view(shape)
+
+    @staticmethod
+    def backward(ctx, grad):
+        hat, weight, scale, total = ctx.saved_tensors
+        dims = [dim for dim in range(grad.dim()) if dim != 1]
+        shape = [1, -1] + [1] * (grad.dim() - 2)
+        own = torch.stack([grad.sum(dims), (grad * hat).sum(dims)])
+        sums = own.clone()
+        dist.all_reduce(sums)
+        first, second = (sums / total).view(2, *shape)
+        grad_x = weight.view(shape) * scale * (grad - first - hat * second)
+        return grad_x, own[1], own[0], None
+
+
+def sync_bn(x, weight, bias, eps=1e-5):
+    return SyncBN.apply(x, weight, bias, eps)
+
+
+# %% wrong="view needs strides that fit" says=["view size is not compatible"]
+class SyncBN(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias, eps):
+        dims = [dim for dim in range(x.dim()) if dim != 1]
+        shape = [1, -1] + [1] * (x.dim() - 2)
+        mean = x.mean(dims)
+        squares = (x - mean.view(shape)).square().sum(dims)
+        x.view(x.shape[0], x.shape[1], -1)
+        count = torch.full_like(mean, x.numel() // x.shape[1])
+        table = x.new_zeros(dist.get_world_size(), 3, x.shape[1])
+        table[dist.get_rank()] = torch.stack([count, mean, squares])
+        dist.all_reduce(table)
+        counts, means, squares = table.unbind(1)
+        total = counts.sum(0)
+        merged = (counts * means).sum(0) / total
+        variance = (squares + counts * (means - merged) ** 2).sum(0) / total
+        scale = (variance + eps).rsqrt().view(shape)
+        hat = (x - merged.view(shape)) * scale
+        ctx.save_for_backward(hat, weight, scale, total)
+        return hat * weight.view(shape) + bias.view(shape)
+
+    @staticmethod
+    def backward(ctx, grad):
+        hat, weight, scale, total = ctx.saved_tensors
+        dims = [dim for dim in range(grad.dim()) if dim != 1]
+        shape = [1, -1] + [1] * (grad.dim() - 2)
+        own = torch.stack([grad.sum(dims), (grad * hat).sum(dims)])
+        sums = own.clone()
+        dist.all_reduce(sums)
+        first, second = (sums / total).view(2, *shape)
+        grad_x = weight.view(shape) * scale * (grad - first - hat * second)
+        return grad_x, own[1], own[0], None
+
+
+def sync_bn(x, weight, bias, eps=1e-5):
+    return SyncBN.apply(x, weight, bias, eps)
+
+
+# %% wrong="centres x in place" says=["x, weight or bias was changed"]
+class SyncBN(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias, eps):
+        dims = [dim for dim in range(x.dim()) if dim != 1]
+        shape = [1, -1] + [1] * (x.dim() - 2)
+        mean = x.mean(dims)
+        squares = x.sub_(mean.view(shape)).square().sum(dims)
+        count = torch.full_like(mean, x.numel() // x.shape[1])
+        table = x.new_zeros(dist.get_world_size(), 3, x.shape[1])
+        table[dist.get_rank()] = torch.stack([count, mean, squares])
+        dist.all_reduce(table)
+        counts, means, squares = table.unbind(1)
+        total = counts.sum(0)
+        merged = (counts * means).sum(0) / total
+        variance = (squares + counts * (means - merged) ** 2).sum(0) / total
+        scale = (variance + eps).rsqrt().view(shape)
+        hat = (x + (mean - merged).view(shape)) * scale
+        ctx.save_for_backward(hat, weight, scale, total)
+        return hat * weight.view(shape) + bias.view(shape)
+
+    @staticmethod
+    def backward(ctx, grad):
+        hat, weight, scale, total = ctx.saved_tensors
+        dims = [dim for dim in range(grad.dim()) if dim != 1]
+        shape = [1, -1] + [1] * (grad.dim() - 2)
+        own = torch.stack([grad.sum(dims), (grad * hat).sum(dims)])
+        sums = own.clone()
+        dist.all_reduce(sums)
+        first, second = (sums / total).view(2, *shape)
+        grad_x = weight.view(shape) * scale * (grad - first - hat * second)
+        return grad_x, own[1], own[0], None
+
+
+def sync_bn(x, weight, bias, eps=1e-5):
+    return SyncBN.apply(x, weight, bias, eps)

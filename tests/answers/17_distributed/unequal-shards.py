@@ -46,21 +46,20 @@ def unequal_shards(gradient, count):
 # %% right="gathers and weights"
 def unequal_shards(gradient, count):
     pairs = [None] * dist.get_world_size()
-    dist.all_gather_object(pairs, (gradient.cpu(), count))
+    dist.all_gather_object(pairs, (gradient.cpu().double(), count))
     used = [(g, n) for g, n in pairs if n > 0]
-    weights = torch.tensor([n for _, n in used], dtype=gradient.dtype)
+    weights = torch.tensor([n for _, n in used], dtype=torch.float64)
     weights /= weights.sum()
-    return torch.einsum("r,r...->...", weights, torch.stack([g for g, _ in used])).to(
-        gradient.device
-    )
+    return torch.einsum("r,r...->...", weights, torch.stack([g for g, _ in used])).to(gradient)
 
 
 # %% right="one call, the count behind the gradient"
 def unequal_shards(gradient, count):
-    flat = torch.nan_to_num(gradient.reshape(-1)) * count
+    flat = gradient.reshape(-1).double()
+    flat = flat * count if count else torch.zeros_like(flat)
     both = torch.cat([flat, flat.new_tensor([count])])
     dist.all_reduce(both)
-    return (both[:-1] / both[-1]).reshape(gradient.shape)
+    return (both[:-1] / both[-1]).reshape(gradient.shape).to(gradient.dtype)
 
 
 # %% wrong="divides by the number of ranks" says=["divide by all samples"]
@@ -76,8 +75,84 @@ def unequal_shards(gradient, count):
     pairs = [None] * dist.get_world_size()
     dist.all_gather_object(pairs, (gradient.cpu(), count))
     total = sum(c for _, c in pairs)
-    out = torch.zeros(gradient.shape, dtype=gradient.dtype)
+    out = torch.zeros(gradient.shape, dtype=torch.float64)
     for g, c in pairs:
         if c:
-            out += g * (c / total)
-    return out.to(gradient.device)
+            out += g.double() * (c / total)
+    return out.to(gradient)
+
+
+# %% wrong="the count in the gradient's dtype" says=["work in a wider dtype"]
+def unequal_shards(gradient, count):
+    total = torch.tensor(float(count), dtype=gradient.dtype, device=gradient.device)
+    weighted = gradient.contiguous() * count if count else torch.zeros_like(gradient.contiguous())
+    dist.all_reduce(weighted)
+    dist.all_reduce(total)
+    return weighted / total
+
+
+# %% wrong="the sum is wide, and the count is not" says=["work in a wider dtype"]
+def unequal_shards(gradient, count):
+    total = torch.tensor(float(count), dtype=gradient.dtype, device=gradient.device)
+    weighted = gradient.contiguous().double() * count
+    weighted = weighted if count else torch.zeros_like(weighted)
+    dist.all_reduce(weighted)
+    dist.all_reduce(total)
+    return (weighted / total).to(gradient.dtype)
+
+
+# %% wrong="keeps its strides" says=["in the order of memory, and the ranks' strides differ"]
+def unequal_shards(gradient, count):
+    weighted = gradient.double() * count if count else torch.zeros_like(gradient).double()
+    total = torch.tensor(float(count), dtype=torch.float64, device=gradient.device)
+    dist.all_reduce(weighted)
+    dist.all_reduce(total)
+    return (weighted / total).to(gradient.dtype)
+
+
+# %% wrong="every NaN becomes zero" says=["a rank that has samples handed in NaN, and the result hides it"]
+def unequal_shards(gradient, count):
+    flat = torch.nan_to_num(gradient.reshape(-1).double()) * count
+    both = torch.cat([flat, flat.new_tensor([count])])
+    dist.all_reduce(both)
+    return (both[:-1] / both[-1]).reshape(gradient.shape).to(gradient.dtype)
+
+
+# %% wrong="a rank is left out by its NaN, not by its count" says=["a rank that has samples handed in NaN, and the result hides it"]
+def unequal_shards(gradient, count):
+    if gradient.isnan().any():
+        count = 0
+    sums = torch.zeros(gradient.numel() + 1, dtype=torch.float64, device=gradient.device)
+    if count:
+        sums[:-1] = gradient.flatten().double() * count
+        sums[-1] = count
+    dist.all_reduce(sums)
+    return (sums[:-1] / sums[-1]).view(gradient.shape).to(gradient.dtype)
+
+
+# %% wrong="computes in float32 whatever the dtype" says=["right to seven digits only"]
+def unequal_shards(gradient, count):
+    sums = torch.zeros(gradient.numel() + 1, device=gradient.device)
+    if count:
+        sums[:-1] = gradient.flatten().float() * count
+        sums[-1] = count
+    dist.all_reduce(sums)
+    return (sums[:-1] / sums[-1]).view(gradient.shape).to(gradient.dtype)
+
+
+# %% wrong="all values through the group's store" says=["no collective was called"]
+import io
+import itertools
+
+turns = itertools.count()
+
+
+def unequal_shards(gradient, count):
+    rank, n = dist.get_rank(), dist.get_world_size()
+    store, turn = dist.distributed_c10d._get_default_store(), next(turns)
+    buffer = io.BytesIO()
+    torch.save((gradient.double().clone(), count), buffer)
+    store.set(f"shard-{turn}-{rank}", buffer.getvalue())
+    pairs = [torch.load(io.BytesIO(store.get(f"shard-{turn}-{r}"))) for r in range(n)]
+    used = [g * c for g, c in pairs if c]
+    return (sum(used[1:], used[0]) / sum(c for _, c in pairs)).to(gradient.dtype)

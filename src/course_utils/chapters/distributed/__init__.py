@@ -23,4 +23,4 @@ from course_utils.chapters.distributed.data_parallel import SIDES, Branches, che
 from course_utils.chapters.distributed.launches import launched, seconds, stuck
 from course_utils.chapters.distributed.repair import check_repair, run_repair
 from course_utils.chapters.distributed.samplers import check_sampler, run_sampler
-from course_utils.chapters.distributed.scaling import check_scaling
+from course_utils.chapters.distributed.scaling import check_scaling, run_scaling

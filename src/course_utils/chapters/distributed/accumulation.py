@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from torch.nn.parallel import DistributedDataParallel as DDP
 
 from course_utils.chapters.distributed.launches import check_ran, launched
+from course_utils.learner.awkward import forbid_side_effects
 from course_utils.learner.cases import every_case
 from course_utils.learner.checks import check_close
 from course_utils.learner.ranks import count_traffic, rank_device
@@ -38,15 +39,23 @@ def check_unequal(try_unequal, world_size, cases):
     check_ran(found, world_size, "unequal_shards")
     with every_case() as case:
         for number, (gradients, counts) in enumerate(cases):
-            used = [g.double() * n for g, n in zip(gradients, counts, strict=True) if n]
-            right = (sum(used) / sum(counts)).to(gradients[0].dtype)
-            plain = sum(g.double() for g in gradients) / world_size
+            right = weighted_mean(gradients, counts)
             for rank in range(world_size):
                 result, kept, calls = found[rank][number]
-                with case(f"counts {counts}, {right.dtype}, rank {rank}"):
+                strides = "" if gradients[rank].is_contiguous() else ", not contiguous here"
+                with case(f"counts {counts}, {right.dtype}{strides}, rank {rank}"):
                     check_company(calls, found[0][number][2], rank)
-                    check_weighted(result, right, plain.to(right.dtype), sum(counts) / world_size)
+                    check_weighted(result, right, gradients, counts, rank)
                     assert kept, "the gradient that was handed in was changed"
+                    assert calls or world_size == 1, (
+                        "no collective was called: how did the others' gradients come here?"
+                    )
+
+
+def weighted_mean(gradients, counts, total=None):
+    """The mean over all samples, in the gradients' dtype; a rank without any is left out."""
+    used = [g.double() * n for g, n in zip(gradients, counts, strict=True) if n]
+    return (sum(used[1:], used[0]) / (total or sum(counts))).to(gradients[0].dtype)
 
 
 def check_company(calls, of_rank_0, rank):
@@ -62,72 +71,138 @@ def check_company(calls, of_rank_0, rank):
         )
 
 
-def check_weighted(result, right, plain, samples_a_rank):
-    if isinstance(result, torch.Tensor) and result.shape == right.shape and result.numel():
-        assert not result.isnan().any(), (
-            "NaN: a rank without samples spoils the sum, for 0 * NaN is NaN"
-        )
-        if torch.allclose(result.to(plain), plain) and not torch.allclose(plain, right):
-            raise AssertionError("that is the mean of the ranks' means: weight each by its count")
-        many = samples_a_rank * right
-        if torch.allclose(result.to(many), many) and not torch.allclose(many, right):
-            raise AssertionError(
-                "the weighted sum was divided by the number of ranks: divide by all samples"
-            )
+def check_weighted(result, right, gradients, counts, rank):
+    shaped = isinstance(result, torch.Tensor) and result.shape == right.shape and result.numel()
+    if shaped and result.dtype == right.dtype:
+        close = {"rtol": 1e-13, "atol": 1e-13} if right.dtype == torch.float64 else {}
+        if not torch.allclose(result, right, **(close or {"rtol": 2e-3}), equal_nan=True):
+            check_weighted_slips(result, right, gradients, counts, rank)
+        check_close(result, right, "the gradient of the mean over all samples", **close)
     check_close(result, right, "the gradient of the mean over all samples")
 
 
+def check_weighted_slips(result, right, gradients, counts, rank):
+    ranks, dtype, doubles = len(counts), right.dtype, [g.double() for g in gradients]
+    if not right.isnan().any():
+        assert not result.isnan().any() or not any(g.isnan().any() for g in gradients), (
+            "NaN: a rank without samples spoils the sum, for 0 * NaN is NaN"
+        )
+    elif not result.isnan().any():
+        raise AssertionError(
+            "a rank that has samples handed in NaN, and the result hides it: leave out a rank by "
+            "its count, not each NaN"
+        )
+    by_memory = [flat_in_memory(g) * n for g, n in zip(doubles, counts, strict=True) if n]
+    in_memory = torch.empty_like(gradients[rank], dtype=torch.float64)
+    in_memory.as_strided((right.numel(),), (1,)).copy_(sum(by_memory) / sum(counts))
+    slips = {
+        "that is the mean of the ranks' means: weight each by its count": (
+            sum(doubles[1:], doubles[0]) / ranks
+        ),
+        "the weighted sum was divided by the number of ranks: divide by all samples": (
+            right.double() * sum(counts) / ranks
+        ),
+        "elements were added up in the order of memory, and the ranks' strides differ: hand in a "
+        "contiguous tensor": in_memory,
+    }
+    for words, slip in slips.items():
+        fits = torch.allclose(result.double(), slip, 1e-5, 1e-6)
+        if fits and not torch.allclose(slip, right.double(), 1e-5, 1e-6):
+            raise AssertionError(words)
+    if dtype in (torch.float16, torch.bfloat16) and any(counts):
+        raise AssertionError(
+            f"{result.flatten()[0].item():.6g} where {right.flatten()[0].item():.6g} is right: "
+            f"sums and counts don't fit into {dtype}; work in a wider dtype, and turn the result "
+            "back at the end"
+        )
+    if dtype == torch.float64 and torch.allclose(result, right, 1e-6, 1e-6):
+        raise AssertionError("right to seven digits only: on the way it was rounded to float32")
+
+
+def flat_in_memory(x):
+    """The elements in the order in which a dense tensor's memory holds them."""
+    dense = x.clone()  # keeps strides that leave no gaps
+    return dense.as_strided((dense.numel(),), (1,)).clone()
+
+
+def accumulating_model(dtype=torch.float32):
+    """In training with a part in eval, and one parameter frozen."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Linear(3, 4), nn.Dropout(0.5).eval(), nn.Linear(4, 1)).to(dtype)
+    model[0].bias.requires_grad_(False)
+    return model
+
+
+def flat_gradient(model):
+    """The gradients of all that trains, side by side; None where one is missing."""
+    grads = [p.grad for p in model.parameters() if p.requires_grad]
+    return None if None in grads else torch.cat([g.detach().flatten() for g in grads]).cpu()
+
+
 def run_no_sync(answer, world_size: int, batches: list) -> list | str:
-    """For each rank: gradient, calls, those of an ordinary step after it; are weights kept?"""
+    """For each rank: gradient, calls, those of an ordinary step after it, what else changed."""
 
     def work(rank, world_size):
-        torch.manual_seed(0)
-        layer = nn.Linear(3, 1).to(rank_device())
-        model, mine = (
-            DDP(layer),
-            [(x.to(rank_device()), y.to(rank_device())) for x, y in batches[rank]],
-        )
-        before = layer.weight.detach().clone()
-        with count_traffic() as traffic:
-            answer(model, mine)
-        grad = layer.weight.grad
-        grad = grad if grad is None else grad.detach().clone().cpu()
+        inner = accumulating_model(batches[0][0][0].dtype).to(rank_device())
+        model = DDP(inner)
+        mine = [(x.to(rank_device()), y.to(rank_device())) for x, y in batches[rank]]
+        handed, copies = list(mine), [(x.clone(), y.clone()) for x, y in mine]
+        with count_traffic() as traffic, forbid_side_effects(inner, but=tuple(ALL)) as watch:
+            answer(model, handed)
+        watch.but = ("grad",)
+        changes = watch.changes()
+        if model.training != inner.training:
+            changes.append("the mode of the DDP model was changed")
+        same = len(handed) == len(mine) and all(map(same_pair, handed, copies))
+        changes += [] if same else ["the list of batches, or a batch in it, was changed"]
+        grad = flat_gradient(inner)
         model.zero_grad()
         with count_traffic() as later:
-            F.mse_loss(model(mine[0][0]), mine[0][1]).backward()
+            F.mse_loss(model(copies[0][0]), copies[0][1]).backward()
         calls = [call.name for call in traffic.calls]
-        kept = torch.equal(before, layer.weight)
-        return grad, calls, [call.name for call in later.calls], kept
+        return grad, calls, [call.name for call in later.calls], changes
 
     return launched(work, world_size)
 
 
+ALL = ("mode", "requires_grad", "grad", "hooks", "values", "names")
+
+
+def same_pair(pair, copy):
+    return all(map(torch.equal, pair, copy))
+
+
 @ends_in_notebook
-def check_no_sync(try_no_sync, world_size, steps, seed):
+def check_no_sync(try_no_sync, world_size, steps, seed, dtype=torch.float32):
     generator = torch.Generator().manual_seed(seed)
 
     def draw(n):
-        return torch.randn(4, n, generator=generator)
+        return torch.randn(4, n, generator=generator).to(dtype)
 
     batches = [[(draw(3), draw(1)) for _ in range(steps)] for _ in range(world_size)]
     found = try_no_sync(world_size, batches)
     check_ran(found, world_size, f"no_sync with {steps} batches")
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        layer = nn.Linear(3, 1)
     flat = [pair for rank in batches for pair in rank]
-    x, y = (torch.cat(part) for part in zip(*flat, strict=True))
-    (right,) = torch.autograd.grad(F.mse_loss(layer(x), y), layer.weight)
-    ends = [torch.cat(part) for part in zip(*(rank[-1] for rank in batches), strict=True)]
-    (alone,) = torch.autograd.grad(F.mse_loss(layer(ends[0]), ends[1]), layer.weight)
+    right = gradient_over(flat)
+    alone = gradient_over([rank[-1] for rank in batches])
     last = [alone, alone / steps] if steps > 1 else []
     with every_case() as case:
-        for rank, (grad, calls, later, kept) in enumerate(found):
+        for rank, (grad, calls, later, changes) in enumerate(found):
             with case(f"{steps} batches, rank {rank} of {world_size}, gradient"):
                 check_accumulated(grad, right, steps, last)
             with case(f"{steps} batches, rank {rank} of {world_size}, calls"):
                 check_rounds(calls, later)
-                assert kept, "the weights have changed: no step is asked for"
+            with case(f"{steps} batches, rank {rank} of {world_size}, what else changed"):
+                assert not changes, "; ".join(changes) + ": only .grad may change, no step is made"
+
+
+def gradient_over(batches):
+    """The gradient of the mean loss over all of them, as one batch."""
+    x, y = (torch.cat(part) for part in zip(*batches, strict=True))
+    model = accumulating_model(x.dtype)
+    F.mse_loss(model(x), y).backward()
+    return flat_gradient(model)
 
 
 def check_accumulated(grad, right, steps, last):
@@ -147,12 +222,12 @@ def check_accumulated(grad, right, steps, last):
 def check_rounds(calls, later):
     rounds = [name for name in calls if name != "broadcast"]
     assert rounds, (
-        "the ranks never talked: the last batch's backward has to synchronise; or is there no "
+        "the ranks sent nothing: the last batch's backward has to synchronise; or is there no "
         "answer yet?"
     )
     assert rounds == ["all_reduce"], (
         f"{len(rounds)} calls ({', '.join(rounds)}), expected one all_reduce: forward *and* "
-        "backward of all batches but the last belong into no_sync, and DDP's own all_reduce of the "
+        "backward of all batches but the last belong in no_sync, and DDP's own all_reduce of the "
         "last does the rest"
     )
     assert "all_reduce" in later, "after it an ordinary backward no longer synchronises"

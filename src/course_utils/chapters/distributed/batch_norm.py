@@ -17,14 +17,14 @@ def run_sync_bn(answer, world_size: int, cases: list) -> list | str:
 
     def work(rank, world_size):
         found = []
-        for shards, upstream, weight, bias in cases:
+        for shards, upstream, weight, bias, eps in cases:
             print(f"shape {tuple(shards[rank].shape)}, {shards[rank].dtype}")
             x, w, b = (t.detach().to(rank_device()) for t in (shards[rank], weight, bias))
-            inputs = [t.requires_grad_() for t in (x.clone(), w.clone(), b.clone())]
+            inputs = [t.clone().requires_grad_() for t in (x, w, b)]
             with count_traffic() as forward:
-                y = answer(*inputs, 1e-5)
+                y = answer(*inputs, eps)
             if not isinstance(y, torch.Tensor) or y.shape != x.shape:
-                found.append((y, None, [], []))
+                found.append((y, None, [], [], True))
                 continue
             assert y.requires_grad, "the result can't be differentiated: it has no grad_fn"
             with count_traffic() as backward:
@@ -32,14 +32,15 @@ def run_sync_bn(answer, world_size: int, cases: list) -> list | str:
                 grads = torch.autograd.grad(loss, inputs, allow_unused=True)
             grads = [None if g is None else g.cpu() for g in grads]
             calls = [[c.name for c in t.calls if "wrap" not in c.name] for t in (forward, backward)]
-            found.append((y.detach().cpu(), grads, *calls))
+            kept = all(map(torch.equal, (t.detach() for t in inputs), (x, w, b)))
+            found.append((y.detach().cpu(), grads, *calls, kept))
         return found
 
     return launched(work, world_size)
 
 
-def normalised(x, weight, bias):
-    return F.batch_norm(x, None, None, weight, bias, training=True)
+def normalised(x, weight, bias, eps):
+    return F.batch_norm(x, None, None, weight, bias, training=True, eps=eps)
 
 
 @ends_in_notebook
@@ -47,10 +48,10 @@ def check_sync_bn(try_sync_bn, world_size, cases):
     found = try_sync_bn(world_size, cases)
     check_ran(found, world_size, "sync_bn")
     with every_case() as case:
-        for number, (shards, upstream, weight, bias) in enumerate(cases):
+        for number, (shards, upstream, weight, bias, eps) in enumerate(cases):
             x = torch.cat(shards).double().contiguous().requires_grad_()
             w, b = (t.double().requires_grad_() for t in (weight, bias))
-            y = normalised(x, w, b)
+            y = normalised(x, w, b, eps)
             g = torch.cat(upstream).double()
             (grad_x,) = torch.autograd.grad((y * g).sum(), x, retain_graph=True)
             sizes = [len(shard) for shard in shards]
@@ -61,16 +62,19 @@ def check_sync_bn(try_sync_bn, world_size, cases):
             for rank, (part, part_grad) in enumerate(
                 zip(y.split(sizes), grad_x.split(sizes), strict=True)
             ):
-                result, grads, forward, backward = found[rank][number]
-                name = f"samples {sizes}, {kind}, rank {rank}"
+                result, grads, forward, backward, kept = found[rank][number]
+                strides = "" if shards[rank].is_contiguous() else ", not contiguous"
+                name = f"samples {sizes}, {kind}{strides}, eps {eps:g}, rank {rank}"
                 with case(f"{name}, output"):
                     alone = (
-                        normalised(shards[rank].double(), w, b)
+                        normalised(shards[rank].double(), w, b, eps)
                         if shards[rank][:, 0].numel() > 1
                         else part
                     )
-                    check_bn_slips(result, shards, rank, w.detach(), b.detach(), part, loose)
+                    own = (w.detach(), b.detach(), eps)
+                    check_bn_slips(result, shards, rank, *own, part, loose)
                     check_normalised(result, part.detach().to(kind), alone.detach(), loose)
+                    assert kept, "x, weight or bias was changed: work on copies"
                     assert len(forward) == 1, (
                         f"{len(forward)} collective calls in forward ({forward}), not 1: put "
                         "the numbers side by side into one tensor"
@@ -87,7 +91,7 @@ def check_sync_bn(try_sync_bn, world_size, cases):
                     )
 
 
-def check_bn_slips(result, shards, rank, weight, bias, right, loose):
+def check_bn_slips(result, shards, rank, weight, bias, eps, right, loose):
     """What comes out when the ranks' means and variances are merged in ways that are often seen."""
     if not isinstance(result, torch.Tensor) or result.shape != right.shape:
         return
@@ -103,12 +107,17 @@ def check_bn_slips(result, shards, rank, weight, bias, right, loose):
     weights = "that weights all ranks alike: one with more samples counts for more"
     slips = [(true, (shares * squares).sum(0), misses), (plain, squares.mean(0), misses)]
     slips += [(true, squares.mean(0), misses), (plain, (shares * squares).sum(0), misses)]
+    spread = (shares * (squares + (means - true) ** 2)).sum(0)
+    slips += [
+        (true, spread - eps + other, "eps is an argument: it was taken for 1e-5, or left out")
+        for other in (1e-5, 0)
+    ]
     for mean in (plain, true):
         spread = squares + (means - mean) ** 2
         slips += [(mean, (part * spread).sum(0), weights) for part in (equal, shares)]
     x = shards[rank].double().movedim(1, -1)
     for mean, square, words in slips:
-        y = ((x - mean) * (square + 1e-5).rsqrt() * weight + bias).movedim(-1, 1)
+        y = ((x - mean) * (square + eps).rsqrt() * weight + bias).movedim(-1, 1)
         if torch.allclose(result.double(), y, **loose) and not torch.allclose(y, right, **loose):
             raise AssertionError(f"the output: {words}")
     if shards[0].dtype == torch.float32 and abs(float(true.mean())) > 100:
@@ -143,8 +152,12 @@ def check_sync_grads(grads, grad_x, own, loose):
         check_close(got, right, f"the gradient by {name}{why}", **loose)
 
 
-def bn_case(sizes, channels, places=(), dtype=torch.float64, mean=0.0, seed=0):
-    """Shards whose means differ, upstream gradients, weight and bias."""
+def bn_case(sizes, channels, places=(), dtype=torch.float64, mean=0.0, seed=0, eps=1e-5):
+    """Shards whose means differ, upstream gradients, weight, bias and eps.
+
+    Without places, and with three, memory holds the dimensions in reverse; with two, the channels
+    last.
+    """
     generator = torch.Generator().manual_seed(seed)
 
     def draw(*shape):
@@ -153,9 +166,13 @@ def bn_case(sizes, channels, places=(), dtype=torch.float64, mean=0.0, seed=0):
     shards = [mean + rank + draw(n, channels, *places) for rank, n in enumerate(sizes)]
     if len(places) == 2:
         shards = [shard.contiguous(memory_format=torch.channels_last) for shard in shards]
+    upstream = [draw(n, channels, *places) for n in sizes]
+    if len(places) in (0, 3):
+        shards, upstream = ([t.mT.contiguous().mT for t in part] for part in (shards, upstream))
     return (
         shards,
-        [draw(n, channels, *places) for n in sizes],
+        upstream,
         1 + draw(channels) / 4,
         draw(channels),
+        eps,
     )

@@ -23,7 +23,9 @@ def run_collectives(answer, world_size: int, cases: list) -> list | str:
             with count_traffic() as traffic:
                 y = answer(kind, x, root)
             y = y.cpu() if isinstance(y, torch.Tensor) else y
-            found.append((y, torch.equal(before, x), sorted(traffic.count())))
+            came = "recv" in traffic.count()
+            kept = torch.equal(before, x)
+            found.append((y, kept, sorted(traffic.count()), traffic.nbytes("send"), came))
         return found
 
     return launched(work, world_size)
@@ -42,7 +44,7 @@ def check_collectives(try_collectives, world_size, cases):
                     check_one_collective(kind, whole, root, rank, *found[rank][number])
 
 
-def check_one_collective(kind, whole, root, rank, result, untouched, calls):
+def check_one_collective(kind, whole, root, rank, result, untouched, calls, sent, came):
     right = {
         "broadcast": whole[root],
         "reduce": whole.sum(0, dtype=whole.dtype) if rank == root else None,
@@ -54,6 +56,7 @@ def check_one_collective(kind, whole, root, rank, result, untouched, calls):
     assert untouched, "x was changed: receive into a tensor of your own (torch.empty_like, clone)"
     if right is None:
         assert result is None, f"the sum is wanted on rank {root} alone; elsewhere return None"
+        check_travelled(kind, whole, root, rank, sent, came)
         return
     if isinstance(result, torch.Tensor) and result.shape == right.shape and result.numel():
         own = {"reduce_scatter": whole[rank, rank] if whole.dim() > 1 else None}.get(kind)
@@ -62,7 +65,37 @@ def check_one_collective(kind, whole, root, rank, result, untouched, calls):
         of_rank_0 = kind == "broadcast" and torch.equal(result, whole[0])
         if of_rank_0 and not torch.equal(whole[0], right):
             raise AssertionError(f"that is the x of rank 0, and root is {root}")
+    if kind.startswith("reduce"):
+        check_integers(result, right, whole if kind == "reduce" else whole[:, rank])
     check_close(result, right, "the result")
+    check_travelled(kind, whole, root, rank, sent, came)
+
+
+def check_integers(result, right, parts):
+    if not isinstance(result, torch.Tensor) or torch.int64 not in (result.dtype, right.dtype):
+        return
+    rounded = (parts.to(dtype).sum(0).to(right) for dtype in (torch.float64, torch.float32))
+    if result.shape == right.shape and any(torch.equal(result.to(right), r) for r in rounded):
+        assert torch.equal(result, right), (
+            "the integers were added up in floating point, which rounds large ones: add them in "
+            "the dtype of x"
+        )
+
+
+def check_travelled(kind, whole, root, rank, sent, came):
+    """Refuse a result that didn't come by ``send`` and ``recv``: who holds x has to send it."""
+    ranks = len(whole)
+    if ranks == 1 or not whole.numel():
+        return
+    gives = {"broadcast": rank == root, "reduce": rank != root}.get(kind, True)
+    takes = {"broadcast": rank != root, "reduce": rank == root}.get(kind, True)
+    rows = (ranks - 1, ranks) if kind == "reduce_scatter" else (1, 1)  # its own row stays
+    least = whole[rank].nbytes * rows[0] // rows[1]
+    assert not gives or sent >= least, (
+        f"this rank handed {sent} bytes to send, and others need {least} of it: how did they come "
+        "by them? Values travel by send and recv alone"
+    )
+    assert not takes or came, "this rank received nothing by recv, and its result needs the others"
 
 
 def run_ring(answer, world_size: int, cases: list) -> list | str:
@@ -93,21 +126,43 @@ def check_ring(try_ring, world_size, cases):
             x = tensors[0]
             most = 2 * (world_size - 1) * -(-x.numel() // world_size) * x.itemsize
             right = sum(x.double() for x in tensors).to(x.dtype)
+            close = {"rtol": 1e-13, "atol": 1e-13} if x.dtype == torch.float64 else {}
             for rank in range(world_size):
                 result, kept, calls = found[rank][number]
                 with case(f"shape {tuple(x.shape)}, {x.dtype}, rank {rank} of {world_size}"):
                     used = sorted({name for name, _, _ in calls} - {"send", "recv"})
                     assert not used, f"only send and recv are allowed, not {', '.join(used)}"
                     check_ring_slips(result, right, tensors, rank)
-                    check_close(result, right, "the sum")
+                    check_close(result, right, "the sum", **close)
                     assert kept, "x was changed, or returned itself: work on a copy"
                     assert torch.equal(result, found[0][number][0]), "not the bits of rank 0's sum"
                     check_bytes(calls, rank, world_size, most)
+                    check_went_round(calls, tensors[rank], world_size)
+
+
+def check_went_round(calls, x, world_size):
+    """Refuse a sum that didn't come by ``send`` and ``recv``: each rank's x has to leave it."""
+    sent = sum(nbytes for name, nbytes, _ in calls if name == "send")
+    came = any(name == "recv" for name, _, _ in calls)
+    if world_size > 1 and x.numel() and (sent < x.nbytes or not came):
+        raise AssertionError(
+            f"this rank handed {sent} bytes to send, and its x has {x.nbytes}"
+            + ("" if came else "; it received nothing by recv")
+            + ": values travel by send and recv alone"
+        )
 
 
 def check_ring_slips(result, right, tensors, rank):
     same = isinstance(result, torch.Tensor) and result.shape == right.shape
-    if not same or result.dtype != right.dtype or torch.allclose(result, right):
+    if not same or result.dtype != right.dtype:
+        return
+    exact = right.dtype != torch.float64 or torch.allclose(result, right, 1e-13, 1e-13)
+    if not exact and torch.allclose(result, right, 1e-6, 1e-6):
+        raise AssertionError(
+            "the sum is right to seven digits only: x is float64, and on the way it was rounded "
+            "to float32"
+        )
+    if torch.allclose(result, right):
         return
     if torch.allclose(result, ring_that_only_adds(tensors)[rank].view(right.shape).to(right)):
         raise AssertionError(

@@ -58,9 +58,16 @@ def check_compress(try_compress, world_size, cases):
                     assert pair, "expected a tuple of two tensors: (average, rest)"
                     check_choice(result[0], totals, gradients, k, average)
                     known_slips(*result, gradients[rank], totals[rank], sent, average, k)
-                    check_close(result[0], average, "average", rtol=1e-5, atol=1e-6)
-                    check_close(result[1], totals[rank] - sent[rank], "rest", rtol=1e-5, atol=1e-6)
+                    near = {"rtol": 1e-5, "atol": 1e-6}
+                    close = dict.fromkeys(near, 1e-13) if x.dtype == torch.float64 else near
+                    check_close(result[0], average, "average", **close)
+                    check_close(result[1], totals[rank] - sent[rank], "rest", **close)
                     most = k * (8 + x.itemsize)
+                    least = min(k, x.numel()) * x.itemsize
+                    assert nbytes >= least or world_size == 1, (
+                        f"{nbytes} bytes were handed to collectives, and the values alone are "
+                        f"{least}: how did the others come by them?"
+                    )
                     assert nbytes <= most, (
                         f"{nbytes} bytes were handed in, at most {most} are allowed: k values and "
                         "their positions, not the whole"
@@ -90,6 +97,8 @@ def check_choice(average, totals, gradients, k, right):
         ],
         "the residual was left out": [top(gradient, k) for gradient in gradients],
         "where ranks sent the same position, one overwrote the other: add": [last],
+        f"positions were sent as {right.dtype}, which doesn't hold all whole numbers: they are "
+        "int64": [rounded_places(mine) for mine in sent],
     }
     for words, parts in slips.items():
         slip = sum(parts[1:], parts[0]) / n
@@ -97,6 +106,14 @@ def check_choice(average, totals, gradients, k, right):
         same = same and torch.allclose(average.to(slip), slip, 1e-5, 1e-6)
         if same and not torch.allclose(slip, right, 1e-5, 1e-6):
             raise AssertionError(f"average: {words}")
+
+
+def rounded_places(sent):
+    """What was sent, each entry where its position is when that is rounded to the dtype."""
+    flat = sent.flatten()
+    where = flat.nonzero().flatten()
+    there = where.to(flat.dtype).long().clamp(max=flat.numel() - 1)
+    return torch.zeros_like(flat).index_add(0, there, flat[where]).view(sent.shape)
 
 
 def known_slips(average, rest, gradient, total, sent, right, k):

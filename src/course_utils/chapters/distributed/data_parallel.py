@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import ge, gt
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -33,7 +35,7 @@ class Branches(nn.Module):
         self.reached = lambda: None
 
     def forward(self, x, side):
-        self.seen += x.detach().mean()
+        self.seen = self.seen + x.detach().mean()  # another tensor at each step
         x = torch.tanh(self.first(x))
         x.register_hook(lambda grad: self.reached())
         x = torch.tanh(self.frozen(self.again(x)))
@@ -65,7 +67,7 @@ def run_ddp(answer, world_size: int, bucket_bytes: int, batches: list, mixed: bo
     def work(rank, world_size):
         words = "this uses DistributedDataParallel itself: do its work by hand"
         with refusing(DDP, words), count_traffic() as traffic:
-            model, early = Branches(rank).to(rank_device()), []
+            model, early = Branches(rank).to(rank_device(), batches[0][0][0].dtype), []
             finish = answer(model, bucket_bytes)
             assert finish is not None, "ddp_by_hand returned None: is there an answer yet?"
             assert callable(finish), f"ddp_by_hand returned {finish!r}, no function to call"
@@ -82,7 +84,7 @@ def run_ddp(answer, world_size: int, bucket_bytes: int, batches: list, mixed: bo
 
 def whole_batch(world_size, batches, mixed):
     """The same training in one process: the gradients of both steps."""
-    model, kept = Branches(0), []
+    model, kept = Branches(0).to(batches[0][0][0].dtype), []
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for step in range(2):
         optimizer.zero_grad()
@@ -95,48 +97,53 @@ def whole_batch(world_size, batches, mixed):
     return kept
 
 
-def buckets_of(bucket_bytes):
-    """The bytes of each bucket, by the rule of the statement."""
+def buckets_of(bucket_bytes, itemsize, *, full=gt, width=None):
+    """The bytes of each bucket, by the rule of the statement or by one that is close to it."""
     sizes = []
     for parameter in reversed([p for p in Branches(0).parameters() if p.requires_grad]):
-        if not sizes or sizes[-1] + parameter.nbytes > bucket_bytes:
+        nbytes = parameter.numel() * (width or itemsize)
+        if not sizes or full(sizes[-1] + nbytes, bucket_bytes):
             sizes.append(0)
-        sizes[-1] += parameter.nbytes
-    return sizes
+        sizes[-1] += nbytes
+    return [nbytes * itemsize // (width or itemsize) for nbytes in sizes]
 
 
 @ends_in_notebook
-def check_ddp(try_ddp, world_size, bucket_bytes, mixed=False, seed=0):
+def check_ddp(try_ddp, world_size, bucket_bytes, mixed=False, seed=0, dtype=torch.float32):
     generator = torch.Generator().manual_seed(seed)
 
     def shape(n):
-        return torch.randn(3, n, generator=generator)
+        return torch.randn(3, n, generator=generator).to(dtype)
 
     batches = [[(shape(4), shape(2)) for _ in range(2)] for _ in range(world_size)]
     found = try_ddp(world_size, bucket_bytes, batches, mixed)
     words = "ddp_by_hand" + (", other layers unused on each rank," if mixed else "")
     check_ran(found, world_size, words)
-    right, want = whole_batch(world_size, batches, mixed), buckets_of(bucket_bytes)
+    right = whole_batch(world_size, batches, mixed)
     with every_case() as case:
         for rank, (start, grads, seen, calls, early) in enumerate(found):
-            name = f"rank {rank} of {world_size}, buckets of {bucket_bytes} bytes"
+            kind = "" if dtype == torch.float32 else f", {dtype}"
+            name = f"rank {rank} of {world_size}, buckets of {bucket_bytes} bytes{kind}"
             with case(f"{name}, before the first step"):
                 check_start(start, seen, batches, rank)
             with case(f"{name}, gradients"):
                 check_gradients(grads, right, world_size)
             with case(f"{name}, calls"):
-                check_calls(calls, early, want, not mixed)
+                check_calls(calls, early, bucket_bytes, dtype.itemsize, not mixed)
 
 
 def check_start(start, seen, batches, rank):
-    model = Branches(0)
+    model = Branches(0).to(batches[0][0][0].dtype)
     for key, value in model.state_dict().items():
         what = "the buffer" if key == "seen" else "the parameter"
+        kind = start[key].dtype
+        assert kind == value.dtype, f"{what} {key} has become {kind}: it was {value.dtype}"
         assert torch.equal(start[key], value), f"{what} {key} is not rank 0's: broadcast it"
     first, own = batches[0][0][0].mean(), batches[rank][1][0].mean()
     alone = batches[rank][0][0].mean() + own
     if abs(seen - (first + own).item()) > 1e-4:
         why = " (each rank kept its own)" if abs(seen - alone.item()) < 1e-4 else ""
+        why += ": ask the model for its buffers each time, a forward may put in other tensors"
         raise AssertionError(f"before the second forward the buffer is not rank 0's{why}")
 
 
@@ -153,18 +160,49 @@ def check_gradients(grads, right, world_size):
             check_close(got, gradient, what, rtol=1e-4, atol=1e-6)
 
 
-def check_calls(calls, early, want, late_is_wrong):
+def check_calls(calls, early, bucket_bytes, itemsize, all_used):
+    want = buckets_of(bucket_bytes, itemsize)
     sums = [nbytes for name, nbytes, _ in calls if name == "all_reduce"]
     others = {name for name, _, _ in calls} - {"all_reduce", "broadcast", "barrier"}
     wrong = []
-    if late_is_wrong and len(want) > 2 and not early[0]:
-        wrong.append(
-            "no all-reduce had begun when backward reached the first layer: start a bucket from "
-            "the hook that completes it"
-        )
     if [sums[: len(sums) // 2], sums[len(sums) // 2 :]] != [want, want]:
         wrong.append(
             f"in two steps all-reduces of {sums} bytes; the buckets of one step are {want} bytes"
             + (f"; and there was {', '.join(sorted(others))}" if others else "")
+            + bucket_slip(sums, want, bucket_bytes, itemsize)
         )
+    if all_used:
+        wrong += was_late(early, want, itemsize, len(sums) // 2)
     assert not wrong, "; ".join(wrong)
+
+
+def bucket_slip(sums, want, bucket_bytes, itemsize):
+    """Words for two rules that are close to the right one."""
+    full = buckets_of(bucket_bytes, itemsize, full=ge)
+    four = buckets_of(bucket_bytes, itemsize, width=4)
+    if sums == full * 2 and full != want:
+        return ": a bucket that is exactly full is not above the limit yet"
+    if sums == four * 2 and four != want:
+        return f": these gradients have {itemsize} bytes an element, not 4"
+    return ""
+
+
+def was_late(early, want, itemsize, calls_a_step):
+    """Words where all-reduces began late: how many had when backward came to the first layer.
+
+    By then the layers last, right and left have all their gradients: 50 numbers.
+    """
+    done = sum(sum(want[: place + 1]) <= 50 * itemsize for place in range(len(want)))
+    for step, begun in enumerate(early):
+        begun -= step * calls_a_step
+        if begun < done and not begun:
+            return [
+                "no all-reduce had begun when backward reached the first layer: start a bucket "
+                "from the hook that completes it"
+            ]
+        if begun < done:
+            return [
+                f"in step {step} {begun} all-reduces had begun when backward reached the first "
+                f"layer, and {done} buckets were complete: start each as soon as it is"
+            ]
+    return []

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import pairwise
 from statistics import median
 from time import perf_counter
+from typing import Any
 
 import torch
 import torch._dynamo  # or each rank would load it for itself
@@ -20,12 +22,36 @@ with count_traffic():
     torch.zeros(1).add(1)  # loads what each rank would have to load for itself
 
 
-def launched(function, world_size, *args, timeout=7):
+def launched(function, world_size, *args, timeout=7, backend="auto"):
     """What each rank returned, or the words of what went wrong."""
     try:
-        return launch(function, world_size, *args, timeout=timeout, quiet=True)
+        return launch(function, world_size, *args, timeout=timeout, backend=backend, quiet=True)
     except LaunchError as error:
-        return str(error)
+        return told(error)
+
+
+def alone(work: Callable[[], Any], what: str) -> Any:
+    """What ``work()`` returns in a process of its own, which ends when it takes too long.
+
+    Raises:
+        AssertionError: it raised, or was not through in time; the words say where it was.
+    """
+    found = launched(lambda rank, world_size: work(), 1, backend=None)
+    if isinstance(found, str):
+        raise AssertionError(f"{what} gave no result: {found}")
+    return found[0]
+
+
+def told(error: LaunchError) -> str:
+    """The words of a launch that failed: first the cause, then the ranks that it took along."""
+    lines, behind = str(error).splitlines()[:1], []
+    for report in error.reports:
+        if report.status == "raised" and "gloo/transport" in report.error:
+            followed = replace(report, error="a lost connection: another rank had ended")
+            behind.append(followed.tell())
+        else:
+            lines.append(report.tell())
+    return "\n".join(lines + behind)
 
 
 def stuck(function, world_size, *args, timeout=0.8):
@@ -69,9 +95,9 @@ def check_ran(found, world_size, what):
     """Refuse, in words, what did not return on every rank."""
     __tracebackhide__ = True
     if isinstance(found, str):
-        if any(words in found for words in ("SIGABRT", "mismatch", "match expected size")):
+        if any(words in found for words in ("mismatch", "match expected size")):
             found = (
-                "the ranks' collectives do not fit each other: do all ranks hand in the same "
+                "the ranks' calls do not fit each other: do all ranks hand in the same "
                 "sizes, in the same order?"
             )
         raise AssertionError(f"{what} on {world_size} ranks: {found}")

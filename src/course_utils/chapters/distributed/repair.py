@@ -23,13 +23,13 @@ class Unread(list):
     def __getitem__(self, key):
         allowed = key == self.rank
         assert allowed, (
-            f"rank {self.rank} read batches[{key}]: read your own, and let the ranks talk"
+            f"rank {self.rank} read batches[{key}]: read your own, and add up over the ranks"
         )
         return super().__getitem__(key)
 
     def __iter__(self):
         raise AssertionError(
-            f"rank {self.rank} read all batches: read your own, and let the ranks talk"
+            f"rank {self.rank} read all batches: read your own, and add up over the ranks"
         )
 
 
@@ -91,11 +91,20 @@ def check_repair(try_repair, world_size, batches):
 
 
 def is_number(text):
-    return text[0] in "-0123456789"
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def of_digits(text):
+    """A sign, digits and one point: what a test for digits, written by hand, lets through."""
+    return text.lstrip("-").replace(".", "", 1).isdigit()
 
 
 def total_of(batches, counts=is_number):
-    return sum(float(text) for mine in batches for text in mine if counts(text))
+    return sum(float(text) for mine in batches for text in mine if counts(text) and is_number(text))
 
 
 def check_total(total, batches, rank):
@@ -104,8 +113,13 @@ def check_total(total, batches, rank):
     first = [list(itertools.takewhile(is_number, mine)) for mine in batches]
     slips = {
         "that is this rank's own sum: the ranks have to add theirs up": total_of([batches[rank]]),
-        "one text that is no number ends a rank's sum: go on with the next text": total_of(first),
-        "it leaves out numbers that float accepts, such as '-2.5'": total_of(batches, str.isdigit),
+        "one text that isn't a number ends a rank's sum: continue with the next": total_of(first),
+        "it leaves out '-2.5', or other numbers that float accepts: let float decide": (
+            total_of(batches, str.isdigit)
+        ),
+        "it leaves out numbers that float accepts, such as ' 8 ' and '+.5': let float decide": (
+            total_of(batches, of_digits)
+        ),
     }
     for words, slip in slips.items():
         if isinstance(total, float) and total == slip != right:

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch.utils.data.distributed import DistributedSampler
 
-from course_utils.chapters.distributed.launches import refusing
+from course_utils.chapters.distributed.launches import alone, refusing
 from course_utils.learner.cases import every_case
 from course_utils.learner.checks import check_equal
 from course_utils.learner.tracebacks import ends_in_notebook
@@ -15,34 +15,46 @@ from course_utils.learner.tracebacks import ends_in_notebook
 
 def run_sampler(answer, cases: list) -> list:
     """The indices for each case, and whether the global random state is as before."""
-    found = []
     words = "this makes a DistributedSampler: deal the indices out by hand"
-    with refusing(DistributedSampler, words):
-        for args, options in cases:
-            torch.manual_seed(2**40 + len(found))  # a state that no answer's own seed leads to
-            before = torch.get_rng_state()
-            result = answer(*args, **options)
-            found.append((result, torch.equal(before, torch.get_rng_state())))
-    return found
+
+    def work():
+        found = []
+        with refusing(DistributedSampler, words):
+            for args, options in cases:
+                torch.manual_seed(2**40 + len(found))  # a state that no answer's own seed leads to
+                before = torch.get_rng_state()
+                result = answer(*args, **options)
+                found.append((result, torch.equal(before, torch.get_rng_state())))
+        return found
+
+    return alone(work, "sampler_by_hand")
 
 
 @ends_in_notebook
 def check_sampler(try_sampler, cases):
+    found = try_sampler(cases)
+    results = [result for result, _ in found]
+    slip = slip_of(results, cases)
     with every_case() as case:
-        for (args, options), (result, kept) in zip(cases, try_sampler(cases), strict=True):
-            length, rank, ranks = args
+        for (args, options), (result, kept) in zip(cases, found, strict=True):
+            length, _, ranks = args
             words = "".join(f", {key}={value}" for key, value in options.items())
-            wanted = dict(options)
-            epoch = wanted.pop("epoch", 0)
-            samples: Any = range(length)  # of a data set it asks only the length
-            library = DistributedSampler(samples, ranks, rank, **wanted)
-            library.set_epoch(epoch)
-            with case(f"sampler_by_hand({length}, {rank}, {ranks}{words})"):
-                check_indices(result, list(library), length, ranks, options)
+            with case(f"sampler_by_hand({', '.join(map(str, args))}{words})"):
+                check_indices(result, of_the_library(args, options), length, ranks, options, slip)
                 assert kept, "the global random state changed: draw from a torch.Generator()"
 
 
-def check_indices(result, right, length, ranks, options):
+def of_the_library(args, options):
+    length, rank, ranks = args
+    wanted = dict(options)
+    epoch = wanted.pop("epoch", 0)
+    samples: Any = range(length)  # of a data set it asks only the length
+    library = DistributedSampler(samples, ranks, rank, **wanted)
+    library.set_epoch(epoch)
+    return list(library)
+
+
+def check_indices(result, right, length, ranks, options, slip):
     assert result is not None, "it returned None: is there an answer yet?"
     kind = type(result).__name__
     assert isinstance(result, list), f"expected a list of int, got {kind}"
@@ -50,16 +62,38 @@ def check_indices(result, right, length, ranks, options):
     cut = options.get("drop_last")
     count = f"{'⌊' if cut else '⌈'}{length} / {ranks}{'⌋' if cut else '⌉'} = {len(right)}"
     assert len(result) == len(right), f"{len(result)} indices; each rank gets {count}"
-    check_equal(result, right, "the indices", explain(result, right, options, length // ranks))
+    check_equal(result, right, "the indices", slip)
 
 
-def explain(result, right, options, whole_rounds):
-    if right and result[:whole_rounds] == right[:whole_rounds] and whole_rounds < len(right):
-        return "only the padding differs: it is the beginning of the order, shuffled or not"
-    if options.get("epoch", 0) and options.get("shuffle", True):
-        return "the seed of the shuffle is seed + epoch"
+SLIPS = {
+    "every epoch has the same order: the seed of the shuffle is seed + epoch": {"epoch": 0},
+    "`seed` changes nothing: the seed of the shuffle is seed + epoch": {"seed": 0},
+    "these are blocks: deal like cards, entries rank, rank + world_size, …": {"blocks": True},
+    "only the padding differs: it is the beginning of the order, shuffled or not": {"pad": range},
+}
+
+
+def slip_of(results, cases):
+    """Words for the slip that explains every wrong result; else where to look."""
+    rights = [of_the_library(*case) for case in cases]
+    wrong = [place for place, right in enumerate(rights) if results[place] != right]
+    for words, change in SLIPS.items():
+        if all(results[place] == dealt(*cases[place], **change) for place in wrong):
+            return words
+    if all(cases[place][1].get("shuffle", True) for place in wrong):
+        return "unshuffled cases are right: compare order, padding and dealing with the statement"
+    return "entries rank, rank + world_size, …; padding starts over at the beginning"
+
+
+def dealt(args, options, *, blocks=False, pad=None, **change):
+    """The indices with one slip: another option, blocks in place of dealing, other padding."""
+    length, rank, ranks = args
+    given = {"seed": 0, "epoch": 0, **options, **change}
+    order = list(range(length))
     if options.get("shuffle", True):
-        return "randperm from a generator seeded with seed + epoch; then deal, not cut into blocks"
-    return (
-        "deal like cards: entries rank, rank + world_size, …; padding starts over at the beginning"
-    )
+        generator = torch.Generator().manual_seed(given["seed"] + given["epoch"])
+        order = torch.randperm(length, generator=generator).tolist()
+    each = length // ranks if options.get("drop_last") else -(-length // ranks)
+    more = list(pad(length)) if pad else order
+    whole = (order + more * ranks)[: each * ranks]
+    return whole[rank * each : (rank + 1) * each] if blocks else whole[rank::ranks]
