@@ -282,7 +282,7 @@ about = {"xlabel": "step", "ylabel": "loss", "title": "training on the digits"}
 draw_lines(right, curves, ylim=(0.1, 1), **about)
 words = (
     "Left: the share of its error that each direction loses in a step, over its curvature, both on "
-    "log axes: a rising line from 0.00002 to 0.6. Only the last direction, at a dashed line, is "
+    "log axes: a rising line from 0.00001 to 0.1. Only the last direction, at a dashed line, is "
     "off it: it loses 1.0 with half of the limit, 0.1 with 0.95 of it, and has no dot with 1.05. "
     "Right: with 1.05 the loss explodes within 15 steps; with 0.95 it falls faster than with half."
 )
@@ -1681,7 +1681,7 @@ show(
 # first guess lies below the lowest point by a factor of 3 to 10, in the band: the fall lags behind the
 # rate that caused it. It is a guess: the test says what is stable *now*, near the start.
 #
-# Look at the right end once more: after the jump the loss comes back to 2.3 and stays. That is
+# Look at the right end once more: after the jump the loss comes back to 2.3, before it jumps again. That is
 # log 10, the price of knowing nothing (exercise 10.1). The long steps have killed every ReLU, and the
 # network answers the same for all digits:
 
@@ -1740,7 +1740,7 @@ for number, (axes, run) in enumerate(zip(panels, RUNS, strict=True), start=1):
 words = (
     "Run 1 falls fast, wobbles, and at step 150 drops to a lower, smooth level. Run 2 goes "
     "up and down in large waves. Run 3 falls at once and then climbs, jagged, out of the picture "
-    "within 30 steps. Run 4 falls slowly in a smooth line. Run 5 falls fast and then wobbles "
+    "within 60 steps. Run 4 falls slowly in a smooth line. Run 5 falls fast and then wobbles "
     "at one level to the end."
 )
 show(figure, f"Five loss curves. {words}")
