@@ -160,7 +160,7 @@ show(
 #
 # A new network knows nothing: it gives each of `classes` classes the same probability. What is its
 # cross-entropy? The price of a prediction is minus the natural logarithm of the probability that
-# the right class got. Return a `float`; `classes` is a whole number from 1 on.
+# the right class got. Return a number; `classes` is a whole number from 1 on.
 #
 # Compare the first loss that your training prints with this number. If they are far apart,
 # something is wrong before the first step. Example: two classes cost 0.6931.
@@ -416,7 +416,7 @@ print("picked by the mask:", prices[real].sum().item())
 # time differs from batch to batch. The first `lengths[i]` positions of row `i` are real, the rest
 # is padding. The price of a position is its cross-entropy.
 #
-# Return one number, a tensor of shape (): with `per="token"` the mean over all real positions of
+# Return one number, a tensor of shape (), in float64 for float64: with `per="token"` the mean over all real positions of
 # all batches; with `per="sequence"` the mean over all sequences of each one's own mean. So
 #
 # - the result is the same however the sequences are spread over batches;
@@ -477,7 +477,7 @@ def check_case(groups, fill=0.0, wrong=0):
             loss, *found = try_sequence_loss(batches, per)
         nan = fill != 0 and loss.isnan().any()
         words = "; the padding got in: nan times 0 is nan" if nan else ""
-        check_number(loss, right, f'the loss, per="{per}"{words}', slips)
+        check_number(loss, right, f'the loss, per="{per}"{words}', slips, dtype=right.dtype)
         for number, (mine, truth) in enumerate(zip(found, gradients, strict=True)):
             what = f'per="{per}": the gradient in batch {number}, 0 in the padding,'
             check_close(mine, truth, what, rtol=1e-4, atol=1e-6)
@@ -490,7 +490,7 @@ with every_case() as case:
         ("the same in two batches", [[long], [short]]),
         ("an empty sequence", [[long, empty], [short, empty]]),
         ("a batch of empty sequences", [[empty, empty], [long, short]]),
-        ("float64", [[(z.to(torch.float64), y) for z, y in (long, short)]]),
+        ("float64, the short one first", [[(z.to(torch.float64), y) for z, y in (short, long)]]),
         ("the padding holds nan, and -1 as targets", [[long, short], [long]], torch.nan, -1),
         ("the padding holds inf, and 999 as targets", [[long, short], [short]], torch.inf, 999),
     ):
@@ -672,7 +672,7 @@ print("soft targets:  divided by", round((weighted / by_share).item(), 4))
 #   refuses one from 0 on; yours takes it and leaves no row out). If all rows are ignored the result
 #   is `nan`.
 #
-# Not allowed: the library's `cross_entropy` and `nll_loss`, as functions or modules. `log_softmax`
+# The result has shape (), and is float64 for float64 logits. Not allowed: the library's `cross_entropy` and `nll_loss`, as functions or modules. `log_softmax`
 # and `logsumexp` are fine. Leave the arguments as they are. The first check tries class numbers,
 # the second smoothing and probabilities.
 #
@@ -1036,12 +1036,12 @@ print("odds:  ", round((best / (1 - best)).item(), 2), "= 9 ·", q / (1 - q))
 # `target` is float, 0 or 1, of the shape of `logits` (any shape). Let p be the probability of the
 # right answer: sigmoid(logit) if the target is 1, else 1 - sigmoid(logit). The price is
 # $-(1-p)^\gamma \log p$, times `pos_weight` where the target is 1. Return the mean over *all
-# elements*. `gamma` is 0 or at least 1. Logits may be as large as ±1000, and value and gradient
+# elements*, for float64 in float64. `gamma` is 0 or at least 1. Logits may be as large as ±1000, and value and gradient
 # have to be finite.
 #
 # **Then the way back.** `recalibrate(logits, pos_weight)`: the logits come from a model that was
-# trained with this `pos_weight`. Return the probabilities that it would give without the weight;
-# here, too, a logit may be ±1000.
+# trained with this `pos_weight`. Return the probabilities that it would give without the weight,
+# in the shape and dtype of `logits`. Here, too, a logit may be ±1000.
 #
 # **Then predict.** A linear model with a bias is trained with plain cross-entropy. Now one remedy
 # is added. Two things are measured: the *mean probability* that the model gives, and its *recall*,
@@ -1143,31 +1143,14 @@ for shape, weight, gamma in (((), 2.0, 1.0), ((5, 1), 0.5, 3.0), ((2, 3, 4), 7.0
 
 
 # %% nbgrader={"grade_id": "imbalance-check-2", "grade": true, "points": 1}
-def check_way_back(logits, weight):
-    with forbid_changes(logits):
-        found = recalibrate(logits, weight)
-    what = f"recalibrate of a model trained with pos_weight={weight}"
-    q = (logits.double() - math.log(weight)).sigmoid().to(logits)
-    shape = getattr(found, "shape", None)
-    if shape == q.shape and weight != 1:
-        assert not torch.allclose(found, logits.sigmoid()), f"{what}: the weight is still in it"
-        divided = torch.allclose(found, logits.sigmoid() / weight)
-        assert not divided, f"{what}: the weight multiplied the odds, not the probability"
-        p = logits.sigmoid()
-        added = torch.allclose(found, p / (p + weight))
-        assert not added, f"{what}: the odds are p / (1 - p), not p; divide these by the weight"
-        twice = torch.allclose(found, (logits + math.log(weight)).sigmoid())
-        assert not twice, f"{what}: the weight added log(w) to the logit; take it away"
-        large = "exp of it is inf, or p is 1 and p / (1 - p) inf; stay with the logit"
-        assert found.isfinite().all(), f"{what}: nan or inf for a large logit: {large}"
-    check_close(found, q, what, rtol=1e-4, atol=1e-6)
-
+from course_utils.chapters.losses import check_way_back
 
 for weight in (9.0, 1.0, 0.5):
-    check_way_back(torch.tensor([[0.8, 2.0], [-2.4, 4.4]], device=device), weight)
-    check_way_back(torch.tensor([18.0, -18.0, 1000.0, -1000.0], device=device), weight)
+    check_way_back(recalibrate, torch.tensor([[0.8, 2.0], [-2.4, 4.4]], device=device), weight)
+    check_way_back(recalibrate, torch.tensor([18.0, -18.0, 1000.0, -1000.0], device=device), weight)
+    check_way_back(recalibrate, torch.tensor(0.7, dtype=torch.float64, device=device), weight)
 ### BEGIN HIDDEN TESTS
-check_way_back(torch.tensor(2.1, dtype=torch.float64, device=device), 19.0)
+check_way_back(recalibrate, torch.tensor(2.1, dtype=torch.float64, device=device), 19.0)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade_id": "imbalance-check-3", "grade": true, "points": 2} jupyter={"source_hidden": true}
@@ -1389,6 +1372,7 @@ with every_case() as case:
         ("equal ones", biased, biased),
         ("p has a zero", p, q),
         ("both have the same zero", p, both),
+        ("two rows, one of which costs inf", torch.cat([p, both]), torch.cat([q, p])),
         ("float64", half.to(torch.float64), biased.to(torch.float64)),
     ):
         with case(name):
@@ -1605,15 +1589,13 @@ check_predictions(guesses, truth, because)
 
 
 # %% nbgrader={"grade_id": "robust-regression-check-2", "grade": true, "points": 2}
-from course_utils.chapters.losses import pinball_truth
+from course_utils.chapters.losses import check_pinball
 
 
 def check_case(prediction, target, q):
-    right, slope, slips = pinball_truth(prediction, target, q)
     with forbid_changes(prediction, target):
-        loss, gradient = try_robust(prediction, target, q)
-    check_number(loss, right, f"quantile {q}: the loss", slips)
-    check_close(gradient, slope, f"quantile {q}: the gradient", rtol=1e-4, atol=1e-6)
+        found = try_robust(prediction, target, q)
+    check_pinball(found, prediction, target, q)
 
 
 zero, three = torch.tensor([[0.0, 0.0, 0.0], [4.0, -2.0, 1.0]], device=device)
@@ -1625,9 +1607,11 @@ with every_case() as case:
     for name, pair in {"shape ()": (zero[0], three[0]), "(2, 3), float64": (0 * six, six)}.items():
         with case(name):
             check_case(*pair, 0.9)
-    for shape, other in (((3, 1), three), ((1,), three), ((1, 3), three[:, None])):
-        with case(f"a prediction of shape {shape}, a target of shape {tuple(other.shape)}"):
-            wrong = three.new_zeros(shape), other, 0.5
+    for shape, other in zip(
+        ((3, 1), (1,), (1, 3), (1, 3)), ((3,), (3,), (3, 1), (2, 3)), strict=True
+    ):
+        with case(f"a prediction of shape {shape}, a target of shape {other}"):
+            wrong = six.new_zeros(shape), six.new_zeros(other), 0.5
             check_raises(ValueError, lambda wrong=wrong: robust_regression(*wrong))
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(0)
@@ -1750,7 +1734,8 @@ for n, row in enumerate(first):
 # (The check counts operators: they must be as many for 20 rows as for 4.) The temperature may be
 # as small as 0.01. The gradient flows to both arguments.
 #
-# Each returns a tensor of shape () and leaves its arguments as they are. float32 or float64.
+# Each returns a tensor of shape () and leaves its arguments as they are. They are float32, or float64;
+# then the result is, too.
 # Examples: the two walks above: 0.75, and 0.33 for the mean of the two prices.
 
 
@@ -1821,6 +1806,9 @@ with every_case() as case:
     ):
         with case(name):
             check_case(places, torch.tensor(labels, device=device))
+    for margin in (0.25, 3.0):
+        with case(f"the walk, margin {margin}"):
+            check_case(line, torch.tensor([0, 0, 1, 1], device=device), margin)
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(0)
 for n, margin, dtype in (
@@ -1980,8 +1968,8 @@ show(
 # **`regularise(model, l1, l2)`**: `l1` times the sum of |w|, plus `l2` times the sum of w², over
 # all entries of the model's parameters that have at least two dimensions and aren't frozen
 # (`requires_grad` is `True`). A parameter that is used twice counts once. Modules may be nested.
-# Return a tensor of shape () through which a gradient flows to these parameters; where there are
-# none, a zero. Leave the model as it is, its `.grad` and its mode (train or eval) too.
+# Return a tensor of shape (), float64 if they are, through which a gradient flows to them; where there
+# are none, a zero. Leave the model as it is, its `.grad` and its mode (train or eval) too.
 #
 # **`shrink(weight, step)`**: soft thresholding, in a new tensor of the same shape and dtype. `step`
 # is a number, 0 or more.
@@ -2021,26 +2009,18 @@ def shrink(weight: torch.Tensor, step: float) -> torch.Tensor:
 
 
 # %% nbgrader={"grade_id": "regularise-check", "grade": true, "points": 3}
-from course_utils.chapters.losses import penalty_truth
+from course_utils.chapters.losses import check_penalty
 
 
 def check_case(kind, l1, l2):
-    right, slopes, slips = penalty_truth(penalty_model(kind, device), l1, l2)
-    penalty, gradients, changed = try_regularise(kind, l1, l2)
-    check_number(penalty, right, f"l1={l1}, l2={l2}: the penalty", slips)
-    assert not changed, f"the call changed the model: {', '.join(changed)}; leave it as it is"
-    found = sorted(name for name, gradient in gradients.items() if gradient.any())
-    words = f"a gradient flows to {found}, expected {sorted(slopes)}: detach, .data or no_grad?"
-    assert found == sorted(slopes), words
-    for name, slope in slopes.items():
-        check_close(gradients[name], slope, f"the gradient of {name}", rtol=1e-4, atol=1e-6)
+    check_penalty(try_regularise(kind, l1, l2), penalty_model(kind, device), l1, l2)
 
 
 with every_case() as case:
     for kind in (
         *("linear", "nested", "tied", "frozen", "embedding and bilinear", "vectors only"),
         *("transposed and attention", "one weight in two modules", "parameters in no layer"),
-        "no parameters",
+        *("two equal layers", "float64", "no parameters"),
     ):
         for l1, l2 in ((0.1, 0.01), (0.0, 0.5), (0.2, 0.0)):
             with case(f"model {kind!r}"):
@@ -2053,29 +2033,22 @@ for kind in ("linear", "nested", "tied", "frozen", "embedding and bilinear", "ve
 
 
 # %% nbgrader={"grade_id": "regularise-check-2", "grade": true, "points": 1}
-def check_shrink(weight, step):
-    with forbid_changes(weight):
-        found = shrink(weight, step)
-    same = isinstance(found, torch.Tensor) and found.shape == weight.shape
-    right = torch.where(weight.abs() > step, weight - step * weight.sign(), 0).to(weight)
-    if same and not torch.equal(found, right):
-        beyond = torch.equal(found, weight - step * weight.sign()) and (weight.abs() < step).any()
-        assert not beyond, f"shrink by {step}: small weights went beyond 0; stop them there"
-        hard = torch.equal(found, weight * (weight.abs() > step))
-        assert not hard, f"shrink by {step}: the large weights have to move, too"
-        clamped = torch.equal(found, (weight - step).clamp(min=0))
-        assert not clamped, f"shrink by {step}: negative weights move up towards 0, not to 0"
-    check_close(found, right, f"shrink by {step}")
-    assert found.numel() == 0 or found.data_ptr() != weight.data_ptr(), "return a new tensor"
+from course_utils.chapters.losses import check_shrink
 
-
-check_shrink(torch.tensor([1.0, -0.5, 0.1], device=device), 0.3)
-check_shrink(torch.tensor([[1.0, -2.0], [0.0, 0.5]], device=device), 0.0)
-check_shrink(torch.tensor(-2.0, dtype=torch.float64, device=device), 0.5)
+with every_case() as case:
+    for name, weight, step in (
+        ("three weights", torch.tensor([1.0, -0.5, 0.1], device=device), 0.3),
+        ("a step of 0", torch.tensor([[1.0, -2.0], [0.0, 0.5]], device=device), 0.0),
+        ("two dimensions", torch.tensor([[1.0, -2.0], [0.0, 0.5]], device=device), 0.7),
+        ("shape (), float64", torch.tensor(-2.0, dtype=torch.float64, device=device), 0.5),
+    ):
+        with case(name):
+            check_shrink(shrink, weight, step)
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(0)
 for shape in ((), (4, 5), (0, 3)):
-    check_shrink(torch.randn(shape, generator=generator, dtype=torch.float64).to(device), 0.4)
+    weight = torch.randn(shape, generator=generator, dtype=torch.float64).to(device)
+    check_shrink(shrink, weight, 0.4)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -2219,7 +2192,7 @@ print("p =", p.item(), " gradient:", torch.autograd.grad((1 - p**0.5) / 0.5, log
 # of the target's class, and 0 < q ≤ 1. `weight` has one number for each class, or is `None`. The
 # mean is like that of `F.cross_entropy`: prices times the weights of their targets, divided by the
 # sum of these weights. Value and gradient are finite for scores up to ±1000. Return a tensor of
-# shape ().
+# shape (), float64 for float64 logits.
 #
 # **`CustomLoss(weight, q)`**: the same as a module; `CustomLoss(weight, q)(logits, target)`. The
 # weight, if there is one, moves with `.to(...)`; nothing in the module is trained.
@@ -2233,9 +2206,11 @@ def tensors_left(module: nn.Module) -> list[str]:
     """Names of tensors in a module, and in those inside it, that don't go along to meta."""
     left = []
     for part in module.to("meta").modules():
-        held = {**vars(part), **part._buffers, **part._parameters}
-        tensors = {name: value for name, value in held.items() if isinstance(value, torch.Tensor)}
-        left += [name for name, tensor in tensors.items() if not tensor.is_meta]
+        for name, value in {**vars(part), **part._buffers, **part._parameters}.items():
+            values = [*value.values()] if isinstance(value, dict) else value
+            values = values if isinstance(values, (list, tuple)) else [value]
+            tensors = [held for held in values if isinstance(held, torch.Tensor)]
+            left += [name for held in tensors if not held.is_meta]
     return left
 
 
@@ -2247,6 +2222,7 @@ from course_utils.chapters.losses import check_generalised
 def try_custom_loss(logits: torch.Tensor, target: torch.Tensor, weight, q: float) -> dict:
     """Values, gradients and gradcheck's word on function and module, and what the module holds."""
     module = CustomLoss(weight, q)
+    CustomLoss(None, 0.9)  # another, which must not matter
     calls = {"function": lambda z, y: custom_loss(z, y, weight, q), "module": module.to(device)}
     found = {}
     for name, call in calls.items():

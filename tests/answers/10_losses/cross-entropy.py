@@ -326,3 +326,63 @@ def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothin
     soft = (1 - label_smoothing) * soft + label_smoothing / classes
     share = torch.ones_like(log_p[:, 0]) if weight is None else weight[target]
     return -((soft * log_p).sum(1) * share).sum() / share.sum()
+
+
+# %% right="computed in float64"
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    logits = logits.double()
+    C = logits.shape[1]
+    w = torch.ones(C, dtype=logits.dtype, device=logits.device) if weight is None else weight
+    if target.is_floating_point():
+        soft, below = target, len(target)
+    else:
+        keep = target != ignore_index
+        logits, target = logits[keep], target[keep]
+        soft, below = F.one_hot(target, C), w[target].sum()
+    soft = (1 - label_smoothing) * soft + label_smoothing / C
+    return -(soft * w * logits.log_softmax(1)).sum() / below
+
+
+# %% wrong="probabilities are turned into classes" says=["each class keeps its share"]
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    C = logits.shape[1]
+    w = torch.ones(C, dtype=logits.dtype, device=logits.device) if weight is None else weight
+    if target.is_floating_point():
+        target = target.argmax(1)
+    keep = target != ignore_index
+    logits, target = logits[keep], target[keep]
+    soft, below = F.one_hot(target, C), w[target].sum()
+    soft = (1 - label_smoothing) * soft + label_smoothing / C
+    return -(soft * w * logits.log_softmax(1)).sum() / below
+
+
+# %% wrong="the ignored class gets no share" says=["class numbers and label_smoothing, class 2 ignored"]
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    C = logits.shape[1]
+    w = torch.ones(C, dtype=logits.dtype, device=logits.device) if weight is None else weight
+    if target.is_floating_point():
+        soft, below = target, len(target)
+        soft = (1 - label_smoothing) * soft + label_smoothing / C
+    else:
+        keep = target != ignore_index
+        logits, target = logits[keep], target[keep]
+        soft, below = F.one_hot(target, C), w[target].sum()
+        share = torch.ones(C, device=w.device)
+        if 0 <= ignore_index < C:
+            share[ignore_index] = 0
+        soft = (1 - label_smoothing) * soft + label_smoothing * share / share.sum()
+    return -(soft * w * logits.log_softmax(1)).sum() / below
+
+
+# %% wrong="knows -100 alone" says=["ignored rows don't count"]
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    C = logits.shape[1]
+    w = torch.ones(C, dtype=logits.dtype, device=logits.device) if weight is None else weight
+    if target.is_floating_point():
+        soft, below = target, len(target)
+    else:
+        keep = target != -100
+        logits, target = logits[keep], target[keep]
+        soft, below = F.one_hot(target, C), w[target].sum()
+    soft = (1 - label_smoothing) * soft + label_smoothing / C
+    return -(soft * w * logits.log_softmax(1)).sum() / below

@@ -346,3 +346,86 @@ class CustomLoss(nn.Module):
 
     def forward(self, logits, target):
         return custom_loss(logits, target, self.weight, self.q)
+
+
+# %% right="float64 inside"
+def custom_loss(logits, target, weight=None, q=0.7):
+    log_p = logits.double().log_softmax(1).gather(1, target[:, None])[:, 0]
+    price = -torch.expm1(q * log_p) / q
+    if weight is None:
+        return price.mean()
+    w = weight[target]
+    return (w * price).sum() / w.sum()
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        self.register_buffer("weight", weight)
+        self.q = q
+
+    def forward(self, logits, target):
+        return custom_loss(logits, target, self.weight, self.q)
+
+
+# %% wrong="the weight is hidden in a list" says=["these stay behind: ['_w']"]
+def custom_loss(logits, target, weight=None, q=0.7):
+    log_p = logits.log_softmax(1).gather(1, target[:, None])[:, 0]
+    price = -torch.expm1(q * log_p) / q
+    if weight is None:
+        return price.mean()
+    w = weight[target]
+    return (w * price).sum() / w.sum()
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        self._w = [weight]
+        self.q = q
+
+    def forward(self, logits, target):
+        return custom_loss(
+            logits, target, None if self._w[0] is None else self._w[0].to(logits), self.q
+        )
+
+
+# %% wrong="weight and q belong to the class" says=["keep weight and q in self"]
+def custom_loss(logits, target, weight=None, q=0.7):
+    log_p = logits.log_softmax(1).gather(1, target[:, None])[:, 0]
+    price = -torch.expm1(q * log_p) / q
+    if weight is None:
+        return price.mean()
+    w = weight[target]
+    return (w * price).sum() / w.sum()
+
+
+class CustomLoss(nn.Module):
+    weight, q = None, 0.7
+
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        CustomLoss.weight, CustomLoss.q = weight, q
+
+    def forward(self, logits, target):
+        return custom_loss(logits, target, CustomLoss.weight, CustomLoss.q)
+
+
+# %% wrong="weights summed over all classes" says=["not those of all classes"]
+def custom_loss(logits, target, weight=None, q=0.7):
+    log_p = logits.log_softmax(1).gather(1, target[:, None])[:, 0]
+    price = -torch.expm1(q * log_p) / q
+    if weight is None:
+        return price.mean()
+    w = weight[target]
+    return (w * price).sum() / weight.sum()
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        self.register_buffer("weight", weight)
+        self.q = q
+
+    def forward(self, logits, target):
+        return custom_loss(logits, target, self.weight, self.q)

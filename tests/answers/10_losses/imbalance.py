@@ -372,3 +372,121 @@ def recalibrate(logits, pos_weight):
 
 
 it_changes = {}
+
+
+# %% wrong="float32 inside" says=["expected torch.float64"]
+def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
+    logits, target = logits.float(), target.float()
+    s = 2 * target - 1
+    price = -(gamma * F.logsigmoid(-s * logits)).exp() * F.logsigmoid(s * logits)
+    return (price * torch.where(target == 1, pos_weight, 1.0)).mean()
+
+
+def recalibrate(logits, pos_weight):
+    return (logits - math.log(pos_weight)).sigmoid()
+
+
+it_changes = {
+    "weighted, mean probability": True,
+    "weighted, recall": True,
+    "resampled, mean probability": True,
+    "resampled, recall": True,
+    "focal, mean probability": True,
+    "focal, recall": False,
+    "threshold moved, mean probability": False,
+    "threshold moved, recall": True,
+}
+
+
+# %% wrong="the way back in float32" says=["has dtype torch.float32"]
+def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
+    s = 2 * target - 1
+    price = -(gamma * F.logsigmoid(-s * logits)).exp() * F.logsigmoid(s * logits)
+    return (price * torch.where(target == 1, pos_weight, 1.0)).mean()
+
+
+def recalibrate(logits, pos_weight):
+    return (logits.float() - math.log(pos_weight)).sigmoid()
+
+
+it_changes = {
+    "weighted, mean probability": True,
+    "weighted, recall": True,
+    "resampled, mean probability": True,
+    "resampled, recall": True,
+    "focal, mean probability": True,
+    "focal, recall": False,
+    "threshold moved, mean probability": False,
+    "threshold moved, recall": True,
+}
+
+
+# %% wrong="the way back gives logits" says=["these are logits"]
+def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
+    s = 2 * target - 1
+    price = -(gamma * F.logsigmoid(-s * logits)).exp() * F.logsigmoid(s * logits)
+    return (price * torch.where(target == 1, pos_weight, 1.0)).mean()
+
+
+def recalibrate(logits, pos_weight):
+    return logits - math.log(pos_weight)
+
+
+it_changes = {
+    "weighted, mean probability": True,
+    "weighted, recall": True,
+    "resampled, mean probability": True,
+    "resampled, recall": True,
+    "focal, mean probability": True,
+    "focal, recall": False,
+    "threshold moved, mean probability": False,
+    "threshold moved, recall": True,
+}
+
+
+# %% wrong="weight on the wrong class" says=["the weight is on the wrong side"]
+def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
+    s = 2 * target - 1
+    price = -(gamma * F.logsigmoid(-s * logits)).exp() * F.logsigmoid(s * logits)
+    return (price * torch.where(target == 0, pos_weight, 1.0)).mean()
+
+
+def recalibrate(logits, pos_weight):
+    return (logits - math.log(pos_weight)).sigmoid()
+
+
+it_changes = {
+    "weighted, mean probability": True,
+    "weighted, recall": True,
+    "resampled, mean probability": True,
+    "resampled, recall": True,
+    "focal, mean probability": True,
+    "focal, recall": False,
+    "threshold moved, mean probability": False,
+    "threshold moved, recall": True,
+}
+
+
+# %% wrong="sum over rows, mean over batch" says=["not over the rows alone"]
+def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
+    s = 2 * target - 1
+    price = -(gamma * F.logsigmoid(-s * logits)).exp() * F.logsigmoid(s * logits)
+    return (price * torch.where(target == 1, pos_weight, 1.0)).sum() / (
+        len(logits) if logits.ndim else 1
+    )
+
+
+def recalibrate(logits, pos_weight):
+    return (logits - math.log(pos_weight)).sigmoid()
+
+
+it_changes = {
+    "weighted, mean probability": True,
+    "weighted, recall": True,
+    "resampled, mean probability": True,
+    "resampled, recall": True,
+    "focal, mean probability": True,
+    "focal, recall": False,
+    "threshold moved, mean probability": False,
+    "threshold moved, recall": True,
+}

@@ -90,3 +90,22 @@ def kl_directions(log_p, log_q):
 
     p, q = Categorical(logits=log_p), Categorical(logits=log_q)
     return kl_divergence(p, q).mean(), kl_divergence(q, p).mean()
+
+
+# %% wrong="in float32" says=["has dtype torch.float32"]
+def kl_directions(log_p, log_q):
+    log_p, log_q = log_p.float(), log_q.float()
+
+    def one(a, b):
+        return torch.where(a == -math.inf, 0.0, a.exp() * (a - b)).sum(1).mean()
+
+    return one(log_p, log_q), one(log_q, log_p)
+
+
+# %% wrong="rows with an infinite price are left out" says=["two rows, one of which costs inf"]
+def kl_directions(log_p, log_q):
+    def one(a, b):
+        rows = torch.where(a == -math.inf, 0.0, a.exp() * (a - b)).sum(1)
+        return rows[rows.isfinite()].mean() if rows.isfinite().any() else rows.mean()
+
+    return one(log_p, log_q), one(log_q, log_p)

@@ -48,3 +48,8 @@ def knows_nothing(classes):
 # %% wrong="values copied from the cases" says=["37 classes", "looks in a list of answers"]
 def knows_nothing(classes):
     return {1: 0.0, 2: 0.6931, 10: 2.3026}[classes]
+
+
+# %% wrong="rounded to four digits" says=["rounded on the way"]
+def knows_nothing(classes):
+    return round(math.log(classes), 4)

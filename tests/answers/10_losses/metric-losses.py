@@ -369,3 +369,35 @@ def info_nce(first, second, temperature):
         return torch.nn.functional.cosine_similarity(row[None], second, dim=1) / temperature
 
     return F.cross_entropy(torch.vmap(one)(first), torch.arange(len(first), device=first.device))
+
+
+# %% wrong="distances in float32" says=["expected torch.float64"]
+def metric_losses(embeddings, labels, margin):
+    d = torch.cdist(embeddings.float(), embeddings.float())
+    same = labels[:, None] == labels
+    own = same & ~torch.eye(len(labels), dtype=torch.bool, device=labels.device)
+    keep = own.any(1) & (~same).any(1)
+    far = d.masked_fill(~own, -math.inf).amax(1)[keep]
+    near = d.masked_fill(same, math.inf).amin(1)[keep]
+    return F.relu(far - near + margin).mean() if keep.any() else embeddings.sum() * 0
+
+
+def info_nce(first, second, temperature):
+    z = F.normalize(first, dim=1) @ F.normalize(second, dim=1).T / temperature
+    return F.cross_entropy(z, torch.arange(len(first), device=first.device))
+
+
+# %% wrong="margin always 1" says=["the margin is the argument's, not 1"]
+def metric_losses(embeddings, labels, margin):
+    d = torch.cdist(embeddings, embeddings)
+    same = labels[:, None] == labels
+    own = same & ~torch.eye(len(labels), dtype=torch.bool, device=labels.device)
+    keep = own.any(1) & (~same).any(1)
+    far = d.masked_fill(~own, -math.inf).amax(1)[keep]
+    near = d.masked_fill(same, math.inf).amin(1)[keep]
+    return F.relu(far - near + 1.0).mean() if keep.any() else embeddings.sum() * 0
+
+
+def info_nce(first, second, temperature):
+    z = F.normalize(first, dim=1) @ F.normalize(second, dim=1).T / temperature
+    return F.cross_entropy(z, torch.arange(len(first), device=first.device))

@@ -293,3 +293,77 @@ def regularise(model, l1, l2):
 
 def shrink(weight, step):
     return weight.sign() * (weight.abs() - step).clamp(min=0)
+
+
+# %% wrong="takes equal weights for one" says=["two equal layers"]
+def regularise(model, l1, l2):
+    total, seen = torch.zeros((), device=device), []
+    for p in model.parameters():
+        if p.ndim >= 2 and p.requires_grad and not any(torch.equal(p, q) for q in seen):
+            seen.append(p)
+            total = total + l1 * p.abs().sum() + l2 * p.square().sum()
+    return total
+
+
+def shrink(weight, step):
+    return weight.sign() * (weight.abs() - step).clamp(min=0)
+
+
+# %% wrong="all in float32" says=["expected torch.float64"]
+def regularise(model, l1, l2):
+    ps = [p.flatten().float() for p in model.parameters() if p.ndim >= 2 and p.requires_grad]
+    w = torch.cat(ps) if ps else torch.zeros(0)
+    return l1 * w.abs().sum() + l2 * w.square().sum()
+
+
+def shrink(weight, step):
+    return weight.sign() * (weight.abs() - step).clamp(min=0)
+
+
+# %% wrong="abs of a list" says=["a list is no tensor", "take abs() of each"]
+def regularise(model, l1, l2):
+    ws = [p for p in model.parameters() if p.ndim >= 2 and p.requires_grad]
+    return l1 * abs(ws) + l2 * sum(w.square().sum() for w in ws)
+
+
+def shrink(weight, step):
+    return weight.sign() * (weight.abs() - step).clamp(min=0)
+
+
+# %% wrong="shrink by lists" says=["work on the whole tensor"]
+def regularise(model, l1, l2):
+    total = torch.zeros((), device=device)
+    for p in model.parameters():
+        if p.ndim >= 2 and p.requires_grad:
+            total = total + l1 * p.abs().sum() + l2 * p.square().sum()
+    return total
+
+
+def shrink(weight, step):
+    return torch.tensor([max(abs(w) - step, 0) * (1 if w > 0 else -1) for w in weight.tolist()])
+
+
+# %% wrong="shrink by proportion" says=["not in proportion to their size"]
+def regularise(model, l1, l2):
+    total = torch.zeros((), device=device)
+    for p in model.parameters():
+        if p.ndim >= 2 and p.requires_grad:
+            total = total + l1 * p.abs().sum() + l2 * p.square().sum()
+    return total
+
+
+def shrink(weight, step):
+    return weight * (1 - step)
+
+
+# %% wrong="shrink divides by the size" says=["is a weight of 0 divided by"]
+def regularise(model, l1, l2):
+    total = torch.zeros((), device=device)
+    for p in model.parameters():
+        if p.ndim >= 2 and p.requires_grad:
+            total = total + l1 * p.abs().sum() + l2 * p.square().sum()
+    return total
+
+
+def shrink(weight, step):
+    return weight * (1 - step / weight.abs()).clamp(min=0)

@@ -226,3 +226,43 @@ def robust_regression(prediction, target, quantile):
         raise ValueError("shapes differ")
     above = target - prediction
     return torch.maximum(quantile * above, (quantile - 1) * above).mean()
+
+
+# %% wrong="in float32" says=["has dtype torch.float32"]
+best_constant = {
+    "squared": 10,
+    "L1": 4,
+    "Huber, delta=1": 4,
+    "quantile 0.25": 2,
+    "quantile 0.75": 6,
+    "worst": 30.5,
+    "squared, 600": 70,
+    "L1, 600": 4,
+}
+
+
+def robust_regression(prediction, target, quantile):
+    if prediction.shape != target.shape:
+        raise ValueError("shapes")
+    e = (target - prediction).float()
+    return torch.maximum(quantile * e, (quantile - 1) * e).mean()
+
+
+# %% wrong="the last dimension alone is compared" says=["a prediction of shape (1, 3), a target of shape (2, 3)"]
+best_constant = {
+    "squared": 10,
+    "L1": 4,
+    "Huber, delta=1": 4,
+    "quantile 0.25": 2,
+    "quantile 0.75": 6,
+    "worst": 30.5,
+    "squared, 600": 70,
+    "L1, 600": 4,
+}
+
+
+def robust_regression(prediction, target, quantile):
+    if prediction.shape[-1:] != target.shape[-1:]:
+        raise ValueError("shapes")
+    e = target - prediction
+    return torch.maximum(quantile * e, (quantile - 1) * e).mean()

@@ -256,3 +256,31 @@ def sequence_loss(batches, per="token"):
     if per == "token":
         return torch.cat(rows).mean()
     return sum(row.mean() for row in rows) / len(rows)
+
+
+# %% wrong="float32 whatever the logits" says=["expected torch.float64"]
+def sequence_loss(batches, per="token"):
+    sums, counts = [], []
+    for z, y, n in batches:
+        for row in range(len(n)):
+            k = int(n[row])
+            if k:
+                sums.append(F.cross_entropy(z[row, :k].float(), y[row, :k], reduction="sum"))
+                counts.append(k)
+    sums, counts = torch.stack(sums), torch.tensor(counts, device=sums[0].device)
+    return sums.sum() / counts.sum() if per == "token" else (sums / counts).mean()
+
+
+# %% wrong="sorts all but the lengths" says=["float64, the short one first"]
+def sequence_loss(batches, per="token"):
+    sums, counts = [], []
+    for z, y, n in batches:
+        order = n.argsort(descending=True)
+        z, y = z[order], y[order]
+        for row in range(len(n)):
+            k = int(n[row])
+            if k:
+                sums.append(F.cross_entropy(z[row, :k], y[row, :k], reduction="sum"))
+                counts.append(k)
+    sums, counts = torch.stack(sums), torch.tensor(counts, device=sums[0].device)
+    return sums.sum() / counts.sum() if per == "token" else (sums / counts).mean()

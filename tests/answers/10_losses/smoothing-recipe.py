@@ -47,3 +47,11 @@ def smoothing_recipe(e, classes, recipe):
         "others": (torch.tensor(1.0), e * c / (c - 1)),
         "everyone": ((c - 1 + e) / (c - 1), e * c / (c - 1 + e)),
     }[recipe]
+
+
+# %% wrong="rounded to two digits" says=["the smoothing"]
+def smoothing_recipe(e, classes, recipe):
+    spread, rows = e * classes / (classes - 1), 1 + e / (classes - 1)
+    return (
+        (1, round(spread, 2)) if recipe == "others" else (round(rows, 2), round(spread / rows, 2))
+    )

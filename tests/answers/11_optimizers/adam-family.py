@@ -343,3 +343,200 @@ def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_d
         v = torch.stack([mean(squares[: k + 1], b2) for k in range(n)]).amax(0)
     m = mean(history, b1)
     return p - lr * (m / (1 - b1**n)) / ((v / (1 - b2**n)).sqrt() + eps), {"g": history}
+
+
+# %% wrong="v uncorrected" says=["v is not corrected"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    t = state.get("t", 0) + 1
+    b1, b2 = betas
+    z = torch.zeros_like(p)
+    m, v, top = state.get("m", z), state.get("v", z), state.get("top", z)
+    if kind == "adamw":
+        p = p * (1 - lr * weight_decay)
+    else:
+        grad = grad + weight_decay * p
+    v = b2 * v + (1 - b2) * grad**2
+    if kind == "rmsprop":
+        return p - lr * grad / (v.sqrt() + eps), {"t": t, "v": v}
+    m = b1 * m + (1 - b1) * grad
+    top = torch.maximum(top, v)
+    scale = (top if kind == "amsgrad" else v).sqrt() + eps
+    return p - lr * m / (1 - b1**t) / scale, {"t": t, "m": m, "v": v, "top": top}
+
+
+# %% wrong="m uncorrected" says=["m is not corrected"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    t = state.get("t", 0) + 1
+    b1, b2 = betas
+    z = torch.zeros_like(p)
+    m, v, top = state.get("m", z), state.get("v", z), state.get("top", z)
+    if kind == "adamw":
+        p = p * (1 - lr * weight_decay)
+    else:
+        grad = grad + weight_decay * p
+    v = b2 * v + (1 - b2) * grad**2
+    if kind == "rmsprop":
+        return p - lr * grad / (v.sqrt() + eps), {"t": t, "v": v}
+    m = b1 * m + (1 - b1) * grad
+    top = torch.maximum(top, v)
+    scale = ((top if kind == "amsgrad" else v) / (1 - b2**t)).sqrt() + eps
+    return p - lr * m / scale, {"t": t, "m": m, "v": v, "top": top}
+
+
+# %% wrong="m and v start at the first gradient" says=["m and v start at 0, not at the first gradient"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    t = state.get("t", 0) + 1
+    b1, b2 = betas
+    z = torch.zeros_like(p)
+    m, v, top = state.get("m", z), state.get("v", z), state.get("top", z)
+    if kind == "adamw":
+        p = p * (1 - lr * weight_decay)
+    else:
+        grad = grad + weight_decay * p
+    if t == 1:
+        m, v = grad, grad**2
+    v = b2 * v + (1 - b2) * grad**2
+    if kind == "rmsprop":
+        return p - lr * grad / (v.sqrt() + eps), {"t": t, "v": v}
+    m = b1 * m + (1 - b1) * grad
+    top = torch.maximum(top, v)
+    scale = ((top if kind == "amsgrad" else v) / (1 - b2**t)).sqrt() + eps
+    return p - lr * m / (1 - b1**t) / scale, {"t": t, "m": m, "v": v, "top": top}
+
+
+# %% wrong="they start at the first gradient, and are corrected no more" says=["m and v start at 0, not at the first gradient", "v starts at 0"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    t = state.get("t", 0) + 1
+    b1, b2 = betas
+    z = torch.zeros_like(p)
+    m, v, top = state.get("m", z), state.get("v", z), state.get("top", z)
+    if kind == "adamw":
+        p = p * (1 - lr * weight_decay)
+    else:
+        grad = grad + weight_decay * p
+    if t == 1:
+        m, v = grad, grad**2
+    v = b2 * v + (1 - b2) * grad**2
+    if kind == "rmsprop":
+        return p - lr * grad / (v.sqrt() + eps), {"t": t, "v": v}
+    m = b1 * m + (1 - b1) * grad
+    top = torch.maximum(top, v)
+    scale = (top if kind == "amsgrad" else v).sqrt() + eps
+    return p - lr * m / scale, {"t": t, "m": m, "v": v, "top": top}
+
+
+# %% wrong="RMSprop without decay" says=["RMSprop's weight decay is left out"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    t = state.get("t", 0) + 1
+    b1, b2 = betas
+    z = torch.zeros_like(p)
+    m, v, top = state.get("m", z), state.get("v", z), state.get("top", z)
+    if kind == "rmsprop":
+        pass
+    elif kind == "adamw":
+        p = p * (1 - lr * weight_decay)
+    else:
+        grad = grad + weight_decay * p
+    v = b2 * v + (1 - b2) * grad**2
+    if kind == "rmsprop":
+        return p - lr * grad / (v.sqrt() + eps), {"t": t, "v": v}
+    m = b1 * m + (1 - b1) * grad
+    top = torch.maximum(top, v)
+    scale = ((top if kind == "amsgrad" else v) / (1 - b2**t)).sqrt() + eps
+    return p - lr * m / (1 - b1**t) / scale, {"t": t, "m": m, "v": v, "top": top}
+
+
+# %% wrong="AMSGrad's maximum uncorrected" says=["v is not corrected"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    t = state.get("t", 0) + 1
+    b1, b2 = betas
+    z = torch.zeros_like(p)
+    m, v, top = state.get("m", z), state.get("v", z), state.get("top", z)
+    if kind == "adamw":
+        p = p * (1 - lr * weight_decay)
+    else:
+        grad = grad + weight_decay * p
+    v = b2 * v + (1 - b2) * grad**2
+    if kind == "rmsprop":
+        return p - lr * grad / (v.sqrt() + eps), {"t": t, "v": v}
+    m = b1 * m + (1 - b1) * grad
+    top = torch.maximum(top, v)
+    scale = (top if kind == "amsgrad" else v / (1 - b2**t)).sqrt() + eps
+    return p - lr * m / (1 - b1**t) / scale, {"t": t, "m": m, "v": v, "top": top}
+
+
+# %% wrong="the decay in the gradient times the rate" says=["is not multiplied by lr"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    t = state.get("t", 0) + 1
+    b1, b2 = betas
+    z = torch.zeros_like(p)
+    m, v, top = state.get("m", z), state.get("v", z), state.get("top", z)
+    if kind == "adamw":
+        p = p * (1 - lr * weight_decay)
+    else:
+        grad = grad + lr * weight_decay * p
+    v = b2 * v + (1 - b2) * grad**2
+    if kind == "rmsprop":
+        return p - lr * grad / (v.sqrt() + eps), {"t": t, "v": v}
+    m = b1 * m + (1 - b1) * grad
+    top = torch.maximum(top, v)
+    scale = ((top if kind == "amsgrad" else v) / (1 - b2**t)).sqrt() + eps
+    return p - lr * m / (1 - b1**t) / scale, {"t": t, "m": m, "v": v, "top": top}
+
+
+# %% wrong="always the default eps" says=["eps has no effect"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    t = state.get("t", 0) + 1
+    b1, b2 = betas
+    z = torch.zeros_like(p)
+    m, v, top = state.get("m", z), state.get("v", z), state.get("top", z)
+    if kind == "adamw":
+        p = p * (1 - lr * weight_decay)
+    else:
+        grad = grad + weight_decay * p
+    v = b2 * v + (1 - b2) * grad**2
+    if kind == "rmsprop":
+        return p - lr * grad / (v.sqrt() + 1e-8), {"t": t, "v": v}
+    m = b1 * m + (1 - b1) * grad
+    top = torch.maximum(top, v)
+    scale = ((top if kind == "amsgrad" else v) / (1 - b2**t)).sqrt() + 1e-8
+    return p - lr * m / (1 - b1**t) / scale, {"t": t, "m": m, "v": v, "top": top}
+
+
+# %% wrong="AdaBelief's v" says=["not of their distances from m"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    t = state.get("t", 0) + 1
+    b1, b2 = betas
+    z = torch.zeros_like(p)
+    m, v, top = state.get("m", z), state.get("v", z), state.get("top", z)
+    if kind == "adamw":
+        p = p * (1 - lr * weight_decay)
+    else:
+        grad = grad + weight_decay * p
+    if kind == "rmsprop":
+        v = b2 * v + (1 - b2) * grad**2
+        return p - lr * grad / (v.sqrt() + eps), {"t": t, "v": v}
+    m = b1 * m + (1 - b1) * grad
+    v = b2 * v + (1 - b2) * (grad - m) ** 2
+    top = torch.maximum(top, v)
+    scale = ((top if kind == "amsgrad" else v) / (1 - b2**t)).sqrt() + eps
+    return p - lr * m / (1 - b1**t) / scale, {"t": t, "m": m, "v": v, "top": top}
+
+
+# %% wrong="one size for all entries" says=["a hundred steps with decay"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    t = state.get("t", 0) + 1
+    b1, b2 = betas
+    z = torch.zeros_like(p)
+    m, v, top = state.get("m", z), state.get("v", z), state.get("top", z)
+    if kind == "adamw":
+        p = p * (1 - lr * weight_decay)
+    else:
+        grad = grad + weight_decay * p
+    v = b2 * v + (1 - b2) * (grad**2).mean()
+    if kind == "rmsprop":
+        return p - lr * grad / (v.sqrt() + eps), {"t": t, "v": v}
+    m = b1 * m + (1 - b1) * grad
+    top = torch.maximum(top, v)
+    scale = ((top if kind == "amsgrad" else v) / (1 - b2**t)).sqrt() + eps
+    return p - lr * m / (1 - b1**t) / scale, {"t": t, "m": m, "v": v, "top": top}

@@ -62,3 +62,26 @@ def batch_and_rate(rate, batch, curvature, noise):
     for _ in range(1000):
         v = (1 - rate * curvature) ** 2 * v + rate**2 * noise**2 / batch
     return v
+
+
+# %% wrong="until it hardly changes" says=["not settled after so few steps"]
+def batch_and_rate(rate, batch, curvature, noise):
+    if rate * curvature >= 2:
+        return float("inf")
+    v, old = 0.0, -1.0
+    while abs(v - old) > 1e-12:
+        v, old = (1 - rate * curvature) ** 2 * v + rate**2 * noise**2 / batch, v
+    return v
+
+
+# %% wrong="simulated by draws" says=["not settled after so few steps"]
+def batch_and_rate(rate, batch, curvature, noise):
+    if rate * curvature >= 2:
+        return float("inf")
+    g, w, seen = torch.Generator().manual_seed(0), torch.zeros(2000, dtype=torch.float64), []
+    for _ in range(400):
+        w = w - rate * (
+            curvature * w + noise / batch**0.5 * torch.randn(2000, generator=g, dtype=torch.float64)
+        )
+        seen.append(w.square().mean().item())
+    return sum(seen[200:]) / 200

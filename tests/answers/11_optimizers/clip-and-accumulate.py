@@ -257,3 +257,45 @@ def clip_and_accumulate(model, pieces, max_norm):
     for p, g in zip(ps, flat.split([p.numel() for p in ps])):
         p.grad = g.view_as(p)
     return norm
+
+
+# %% wrong="eval and back to train" says=["a part of it is in eval, and stays"]
+def clip_and_accumulate(model, pieces, max_norm):
+    model.zero_grad()
+    model.eval()
+    count = sum(len(y) for _, y in pieces)
+    for x, y in pieces:
+        (F.cross_entropy(model(x), y, reduction="sum") / count).backward()
+    model.train()
+    return nn.utils.clip_grad_norm_(model.parameters(), max_norm).item()
+
+
+# %% wrong="empties the caller's list" says=["the list of pieces was changed"]
+def clip_and_accumulate(model, pieces, max_norm):
+    model.zero_grad()
+    count = sum(len(y) for _, y in pieces)
+    while pieces:
+        x, y = pieces.pop(0)
+        (F.cross_entropy(model(x), y, reduction="sum") / count).backward()
+    return nn.utils.clip_grad_norm_(model.parameters(), max_norm).item()
+
+
+# %% wrong="leaves its hooks" says=["a hook of yours is left"]
+def clip_and_accumulate(model, pieces, max_norm):
+    model.zero_grad()
+    for p in model.parameters():
+        if p.requires_grad:
+            p.register_hook(lambda g: g)
+    count = sum(len(y) for _, y in pieces)
+    for x, y in pieces:
+        (F.cross_entropy(model(x), y, reduction="sum") / count).backward()
+    return nn.utils.clip_grad_norm_(model.parameters(), max_norm).item()
+
+
+# %% right="means, times their share"
+def clip_and_accumulate(model, pieces, max_norm):
+    model.zero_grad()
+    count = sum(len(y) for _, y in pieces)
+    for x, y in pieces:
+        (F.cross_entropy(model(x), y, reduction="mean") * len(y) / count).backward()
+    return nn.utils.clip_grad_norm_(model.parameters(), max_norm).item()

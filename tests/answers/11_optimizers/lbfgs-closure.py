@@ -195,3 +195,29 @@ def lbfgs_closure(loss_of, start):
             t /= 2
         w = w.detach() - t * step
     return w.detach()
+
+
+# %% right="without a line search"
+def lbfgs_closure(loss_of, start):
+    w = start.clone().requires_grad_()
+    opt = torch.optim.LBFGS([w], max_iter=80, max_eval=95, tolerance_grad=1e-6)
+
+    def closure():
+        opt.zero_grad()
+        loss = loss_of(w)
+        loss.backward()
+        return loss
+
+    opt.step(closure)
+    return w.detach()
+
+
+# %% right="Newton by hand"
+def lbfgs_closure(loss_of, start):
+    w = start.clone()
+    for _ in range(30):
+        x = w.clone().requires_grad_()
+        h = torch.autograd.functional.hessian(loss_of, x).reshape(w.numel(), w.numel())
+        g = torch.autograd.functional.jacobian(loss_of, x).reshape(-1)
+        w = w - torch.linalg.solve(h, g).reshape(w.shape)
+    return w

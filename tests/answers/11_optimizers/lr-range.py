@@ -474,3 +474,67 @@ def lr_range(model, x, y, lowest, highest, steps):
         for p, old in zip(model.parameters(), before):
             p.copy_(old)
     return rates, losses
+
+
+# %% wrong="other parameters in their place, by assign=True" says=["does not have the weights that it came with"]
+import math
+
+
+def lr_range(model, x, y, lowest, highest, steps):
+    saved = {k: v.clone() for k, v in model.state_dict().items()}
+    rates, losses = [], []
+    for k in range(steps):
+        rate = lowest * (highest / lowest) ** (k / (steps - 1))
+        model.zero_grad()
+        loss = F.mse_loss(model(x), y)
+        rates.append(rate)
+        losses.append(loss.item())
+        if not math.isfinite(losses[-1]) or losses[-1] > 4 * min(losses):
+            break
+        loss.backward()
+        torch.optim.SGD(model.parameters(), lr=rate).step()
+    model.load_state_dict(saved, assign=True)
+    model.zero_grad()
+    return rates, losses
+
+
+diagnosis = {
+    "run 1": "a milestone cut the rate",
+    "run 2": "zero_grad forgotten",
+    "run 3": "rate above the limit",
+    "run 4": "rate too low",
+    "run 5": "noise floor: the rate should fall now",
+}
+
+
+# %% wrong="eval on the way" says=["a network of two layers"]
+import math
+
+
+def lr_range(model, x, y, lowest, highest, steps):
+    saved = {k: v.clone() for k, v in model.state_dict().items()}
+    rates, losses = [], []
+    model.eval()
+    for k in range(steps):
+        rate = lowest * (highest / lowest) ** (k / (steps - 1))
+        model.zero_grad()
+        loss = F.mse_loss(model(x), y)
+        rates.append(rate)
+        losses.append(loss.item())
+        if not math.isfinite(losses[-1]) or losses[-1] > 4 * min(losses):
+            break
+        loss.backward()
+        torch.optim.SGD(model.parameters(), lr=rate).step()
+    model.load_state_dict(saved)
+    model.zero_grad()
+    model.train()
+    return rates, losses
+
+
+diagnosis = {
+    "run 1": "a milestone cut the rate",
+    "run 2": "zero_grad forgotten",
+    "run 3": "rate above the limit",
+    "run 4": "rate too low",
+    "run 5": "noise floor: the rate should fall now",
+}

@@ -246,3 +246,35 @@ def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, neste
     X = X.reshape(shape)
     step = lr * max(1, p.shape[0] / p.shape[1]) ** 0.5 * X
     return (1 - lr * weight_decay) * p - step, buffer
+
+
+# %% wrong="the scale of match_rms_adamw" says=["a row: p[0, 0]"]
+def orth(g):
+    x = g / g.norm().clamp(min=1e-7)
+    for _ in range(5):
+        a = x @ x.T
+        x = 3.4445 * x - 4.7750 * a @ x + 2.0315 * a @ a @ x
+    return x
+
+
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
+    buffer = buffer.lerp(grad, 1 - momentum)
+    d = grad.lerp(buffer, momentum) if nesterov else buffer
+    return p * (1 - lr * weight_decay) - lr * 0.2 * max(p.shape) ** 0.5 * orth(d), buffer
+
+
+# %% wrong="each row divided by its norm" says=["a tall matrix"]
+def orth(g):
+    x = g / g.norm(dim=1, keepdim=True).clamp(min=1e-7)
+    for _ in range(5):
+        a = x @ x.T
+        x = 3.4445 * x - 4.7750 * a @ x + 2.0315 * a @ a @ x
+    return x
+
+
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
+    buffer = buffer.lerp(grad, 1 - momentum)
+    d = grad.lerp(buffer, momentum) if nesterov else buffer
+    return p * (1 - lr * weight_decay) - lr * max(1, p.shape[0] / p.shape[1]) ** 0.5 * orth(
+        d
+    ), buffer

@@ -188,3 +188,43 @@ def param_groups(model, backbone, lr, weight_decay):
         )
         for (inside, plain), params in made.items()
     ]
+
+
+# %% wrong="puts the backbone into eval" says=["train or eval was changed"]
+def param_groups(model, backbone, lr, weight_decay):
+    body = {id(p) for p in model.get_submodule(backbone).parameters()}
+    model.get_submodule(backbone).eval()
+    groups = {}
+    for p in model.parameters():
+        if p.requires_grad:
+            groups.setdefault((id(p) in body, p.ndim >= 2), []).append(p)
+    return [
+        {"params": ps, "lr": lr / 10 if b else lr, "weight_decay": weight_decay if d else 0.0}
+        for (b, d), ps in groups.items()
+    ]
+
+
+# %% wrong="getattr for the backbone" says=["nested", "AttributeError"]
+def param_groups(model, backbone, lr, weight_decay):
+    body = {id(p) for p in getattr(model, backbone).parameters()}
+    groups = {}
+    for p in model.parameters():
+        if p.requires_grad:
+            groups.setdefault((id(p) in body, p.ndim >= 2), []).append(p)
+    return [
+        {"params": ps, "lr": lr / 10 if b else lr, "weight_decay": weight_decay if d else 0.0}
+        for (b, d), ps in groups.items()
+    ]
+
+
+# %% wrong="counts dimensions after a squeeze" says=["score has two dimensions or more"]
+def param_groups(model, backbone, lr, weight_decay):
+    body = {id(p) for p in model.get_submodule(backbone).parameters()}
+    groups = {}
+    for p in model.parameters():
+        if p.requires_grad:
+            groups.setdefault((id(p) in body, p.squeeze().ndim >= 2), []).append(p)
+    return [
+        {"params": ps, "lr": lr / 10 if b else lr, "weight_decay": weight_decay if d else 0.0}
+        for (b, d), ps in groups.items()
+    ]

@@ -322,3 +322,47 @@ def schedules(base, warmup, total, floor=0.0):
     rise = [max(floor, base * (k + 1) / warmup) for k in range(warmup)]
     n = total - warmup
     return rise + [floor + (base - floor) / 2 * (1 + math.cos(math.pi * k / n)) for k in range(n)]
+
+
+# %% wrong="rounded to three digits" says=["the rates are near, but rounded"]
+import math
+
+rates = {
+    "multistep": [1, 1, 0.5, 0.25, 0.25],
+    "multistep, old order": [1, 0.5, 0.25, 0.25, 0.25],
+    "warm-up": [0.25, 0.5, 0.75, 1, 1],
+    "cosine": [1, 0.5, 0, 0.5, 1, 0.5],
+    "plateau": [1, 1, 1, 1, 0.5, 0.5],
+    "chained": [0.5, 0.25, 0.25, 0.125, 0.0625],
+    "sequential": [0.5, 0.5, 1, 0.5, 0.25],
+}
+
+
+def schedules(base, warmup, total, floor=0.0):
+    n = total - warmup
+    up = [base * (k + 1) / warmup for k in range(warmup)]
+    return up + [
+        floor + (base - floor) * round((1 + math.cos(math.pi * k / n)) / 2, 3) for k in range(n)
+    ]
+
+
+# %% wrong="the cosine starts at k = 1" says=["warmup 2 of 6"]
+import math
+
+rates = {
+    "multistep": [1, 1, 0.5, 0.25, 0.25],
+    "multistep, old order": [1, 0.5, 0.25, 0.25, 0.25],
+    "warm-up": [0.25, 0.5, 0.75, 1, 1],
+    "cosine": [1, 0.5, 0, 0.5, 1, 0.5],
+    "plateau": [1, 1, 1, 1, 0.5, 0.5],
+    "chained": [0.5, 0.25, 0.25, 0.125, 0.0625],
+    "sequential": [0.5, 0.5, 1, 0.5, 0.25],
+}
+
+
+def schedules(base, warmup, total, floor=0.0):
+    n = total - warmup
+    up = [base * (k + 1) / warmup for k in range(warmup)]
+    return up + [
+        floor + (base - floor) * (1 + math.cos(math.pi * (k + 1) / n)) / 2 for k in range(n)
+    ]

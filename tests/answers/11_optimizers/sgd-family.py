@@ -695,3 +695,198 @@ class Sgd(torch.optim.Optimizer):
                 p.copy_(new)
                 self.state[p]["b"] = b
         return None if loss is None else loss.item()
+
+
+# %% wrong="buffers that belong to the class" says=["the buffers are not in self.state"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    d = grad + weight_decay * p
+    if momentum == 0:
+        return p - lr * d, None
+    buffer = d.clone() if buffer is None else momentum * buffer + (1 - dampening) * d
+    return p - lr * (d + momentum * buffer if nesterov else buffer), buffer
+
+
+class Sgd(torch.optim.Optimizer):
+    buffers = {}
+
+    def __init__(self, params, lr, **options):
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            names = ("lr", "momentum", "dampening", "weight_decay", "nesterov")
+            options = {k: group[k] for k in names}
+            for p in group["params"]:
+                if p.grad is not None:
+                    new, self.buffers[id(p)] = sgd_family(
+                        p, p.grad, self.buffers.get(id(p)), **options
+                    )
+                    p.copy_(new)
+        return loss
+
+
+# %% wrong="buffers in the group" says=["the buffers are not in self.state"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    d = grad + weight_decay * p
+    if momentum == 0:
+        return p - lr * d, None
+    buffer = d.clone() if buffer is None else momentum * buffer + (1 - dampening) * d
+    return p - lr * (d + momentum * buffer if nesterov else buffer), buffer
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr, **options):
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            names = ("lr", "momentum", "dampening", "weight_decay", "nesterov")
+            options = {k: group[k] for k in names}
+            for p in group["params"]:
+                if p.grad is not None:
+                    new, group.setdefault("buffers", {})[id(p)] = sgd_family(
+                        p, p.grad, group.get("buffers", {}).get(id(p)), **options
+                    )
+                    p.copy_(new)
+        return loss
+
+
+# %% wrong="the closure twice" says=["called the closure 2 times"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    d = grad + weight_decay * p
+    if momentum == 0:
+        return p - lr * d, None
+    buffer = d.clone() if buffer is None else momentum * buffer + (1 - dampening) * d
+    return p - lr * (d + momentum * buffer if nesterov else buffer), buffer
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr, **options):
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                closure()
+                loss = closure()
+        for group in self.param_groups:
+            names = ("lr", "momentum", "dampening", "weight_decay", "nesterov")
+            options = {k: group[k] for k in names}
+            for p in group["params"]:
+                if p.grad is not None:
+                    new, self.state[p]["buffer"] = sgd_family(
+                        p, p.grad, self.state[p].get("buffer"), **options
+                    )
+                    p.copy_(new)
+        return loss
+
+
+# %% wrong="the closure after the step" says=["steps by a closure"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    d = grad + weight_decay * p
+    if momentum == 0:
+        return p - lr * d, None
+    buffer = d.clone() if buffer is None else momentum * buffer + (1 - dampening) * d
+    return p - lr * (d + momentum * buffer if nesterov else buffer), buffer
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr, **options):
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        for group in self.param_groups:
+            names = ("lr", "momentum", "dampening", "weight_decay", "nesterov")
+            options = {k: group[k] for k in names}
+            for p in group["params"]:
+                if p.grad is not None:
+                    new, self.state[p]["buffer"] = sgd_family(
+                        p, p.grad, self.state[p].get("buffer"), **options
+                    )
+                    p.copy_(new)
+        if closure is not None:
+            with torch.enable_grad():
+                return closure()
+        return None
+
+
+# %% wrong="the first parameter of a group alone" says=["a parameter of group 1 has moved nothing"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    d = grad + weight_decay * p
+    if momentum == 0:
+        return p - lr * d, None
+    buffer = d.clone() if buffer is None else momentum * buffer + (1 - dampening) * d
+    return p - lr * (d + momentum * buffer if nesterov else buffer), buffer
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr, **options):
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            names = ("lr", "momentum", "dampening", "weight_decay", "nesterov")
+            options = {k: group[k] for k in names}
+            for p in group["params"][:1]:
+                if p.grad is not None:
+                    new, self.state[p]["buffer"] = sgd_family(
+                        p, p.grad, self.state[p].get("buffer"), **options
+                    )
+                    p.copy_(new)
+        return loss
+
+
+# %% wrong="clears the gradient after the step" says=["step() changed .grad"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    d = grad + weight_decay * p
+    if momentum == 0:
+        return p - lr * d, None
+    buffer = d.clone() if buffer is None else momentum * buffer + (1 - dampening) * d
+    return p - lr * (d + momentum * buffer if nesterov else buffer), buffer
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr, **options):
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            names = ("lr", "momentum", "dampening", "weight_decay", "nesterov")
+            options = {k: group[k] for k in names}
+            for p in group["params"]:
+                if p.grad is not None:
+                    new, self.state[p]["buffer"] = sgd_family(
+                        p, p.grad, self.state[p].get("buffer"), **options
+                    )
+                    p.copy_(new)
+                    p.grad = None
+        return loss

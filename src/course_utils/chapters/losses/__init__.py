@@ -5,7 +5,12 @@ computes what each well-known slip would give, and :func:`check_number` says the
 """
 
 from course_utils.chapters.losses.cross_entropy import check_cross_entropy
-from course_utils.chapters.losses.distributions import check_kl_directions, kl_truths, pinball_truth
+from course_utils.chapters.losses.distributions import (
+    check_kl_directions,
+    check_pinball,
+    kl_truths,
+    pinball_truth,
+)
 from course_utils.chapters.losses.embeddings import (
     check_info_nce,
     check_triplets,
@@ -20,10 +25,18 @@ from course_utils.chapters.losses.numbers import (
 )
 from course_utils.chapters.losses.penalties import (
     check_generalised,
+    check_penalty,
+    check_shrink,
     penalty_model,
     penalty_truth,
     run_penalty,
     spoilt_digits,
 )
-from course_utils.chapters.losses.rare_classes import check_imbalance, fit_linear, focal, skewed_set
+from course_utils.chapters.losses.rare_classes import (
+    check_imbalance,
+    check_way_back,
+    fit_linear,
+    focal,
+    skewed_set,
+)
 from course_utils.chapters.losses.sequences import padded_batch, priced, sequence_truths

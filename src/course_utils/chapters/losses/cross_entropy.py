@@ -26,7 +26,14 @@ def check_cross_entropy(found: tuple, logits: Tensor, target: Tensor, options: d
     words = "" if finite or right.isnan() else " (exp of a large score, or log of a tiny number?)"
     slips = _cross_entropy_slips(logits, target, options, right)
     nothing = "no row counts, and a mean over nothing is 0 / 0: nan" if right.isnan() else ""
-    check_number(value, right, f"the loss{words}", {} if nothing else slips, otherwise=nothing)
+    check_number(
+        value,
+        right,
+        f"the loss{words}",
+        {} if nothing else slips,
+        dtype=logits.dtype,
+        otherwise=nothing,
+    )
     if not right.isnan():
         check_close(gradient, slope, "the gradient by the logits", rtol=1e-4, atol=1e-6)
 
@@ -61,6 +68,11 @@ def _cross_entropy_slips(logits: Tensor, target: Tensor, options: dict, right: T
             prices = loss(logits[kept], target[kept], weight=None, reduction="none")
             slips[words] = (prices * weight[target[kept]]).sum() / weight[target[kept]].sum()
     if target.is_floating_point():
+        words = "the probabilities were made into class numbers: each class keeps its share"
+        slips[words] = (
+            F.cross_entropy(logits, target.argmax(dim=1), **{**options, "ignore_index": -1}),
+            loss(target=target.argmax(dim=1)),
+        )
         if weight is not None:
             share = (target * weight).sum()
             slips["with soft targets, divide by the number of rows"] = right * rows / share

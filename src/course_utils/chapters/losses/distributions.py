@@ -9,6 +9,7 @@ from torch import Tensor
 
 from course_utils.chapters.losses.numbers import check_number
 from course_utils.learner.changes import forbid_changes
+from course_utils.learner.checks import check_close
 from course_utils.learner.tracebacks import ends_in_notebook
 
 
@@ -57,6 +58,15 @@ def pinball_truth(prediction: Tensor, target: Tensor, q: float) -> tuple[Tensor,
 
 
 @ends_in_notebook
+def check_pinball(found: tuple, prediction: Tensor, target: Tensor, q: float) -> None:
+    """Compare a pinball loss and its gradient by the prediction with the right ones."""
+    __tracebackhide__ = True
+    (loss, gradient), (right, slope, slips) = found, pinball_truth(prediction, target, q)
+    check_number(loss, right, f"quantile {q}: the loss", slips, dtype=prediction.dtype)
+    check_close(gradient, slope, f"quantile {q}: the gradient", rtol=1e-4, atol=1e-6)
+
+
+@ends_in_notebook
 def check_kl_directions(kl_directions, p: Tensor, q: Tensor) -> None:
     """Compare an answer's two divergences with the right ones and with what known slips give."""
     log_p, log_q = p.log(), q.log()
@@ -66,4 +76,6 @@ def check_kl_directions(kl_directions, p: Tensor, q: Tensor) -> None:
     assert two, f"it returned {pair!r}, not two tensors: is there an answer yet?"
     for found, (name, (right, slips)) in zip(pair, kl_truths(p, q).items(), strict=True):
         endless = "what is possible by the first and impossible by the second costs inf"
-        check_number(found, right, name, slips, otherwise=endless if right.isinf() else "")
+        check_number(
+            found, right, name, slips, dtype=p.dtype, otherwise=endless if right.isinf() else ""
+        )

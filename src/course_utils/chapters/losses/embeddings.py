@@ -44,6 +44,7 @@ def triplet_truth(embeddings: Tensor, labels: Tensor, margin: float) -> tuple[Te
         "anchors without positive or negative are left out of the mean": prices.sum() / len(labels),
         "the mean is over all such anchors, also those that cost 0": prices.sum() / costly,
         "that is the sum": prices.sum(),
+        "the margin is the argument's, not 1": _hardest(embeddings, labels, 1.0).mean(),
         "a mean over no anchor is nan; it should be 0 here": math.nan,
     }
     return prices.mean(), slips
@@ -87,7 +88,7 @@ def check_triplets(found: tuple, embeddings: Tensor, labels: Tensor, margin: flo
     __tracebackhide__ = True
     loss, gradient = found
     right, slips = triplet_truth(embeddings, labels, margin)
-    check_number(loss, right, "the loss", slips)
+    check_number(loss, right, "the loss", slips, dtype=embeddings.dtype)
     graph = gradient is not None or not right > 0
     assert graph, "no gradient flows back to the embeddings: item, detach, or a new tensor?"
     if gradient is None:
@@ -118,7 +119,7 @@ def check_info_nce(found: tuple, first: Tensor, second: Tensor, temperature: flo
     right, slips = info_nce_truth(*leaves, temperature)
     words = "exp(1 / temperature) is too large: logsumexp, log_softmax or cross_entropy"
     otherwise = "" if loss.isfinite() else words
-    check_number(loss, right.detach(), "info_nce", slips, otherwise=otherwise)
+    check_number(loss, right.detach(), "info_nce", slips, dtype=first.dtype, otherwise=otherwise)
     slopes = torch.autograd.grad(right, leaves)
     for name, mine, slope in zip(("first", "second"), gradients, slopes, strict=True):
         what = f"info_nce's gradient by {name}"

@@ -15,6 +15,8 @@ from course_utils.learner import cases
 from course_utils.learner.checks import refuse_missing
 from course_utils.learner.tracebacks import ends_in_notebook
 
+NEAR = 2e-4  # how far apart two numbers may be and still count as one
+
 
 class WrongNumber(AssertionError):
     """A number that isn't the right one, and which known slips would give it."""
@@ -71,6 +73,7 @@ def check_number(
     slips: Mapping[str, Tensor | float | tuple[Tensor | float, ...]] | None = None,
     *,
     tensor: bool = True,
+    dtype: torch.dtype | None = None,
     otherwise: str = "",
     guess: str = "",
 ) -> None:
@@ -83,6 +86,7 @@ def check_number(
         slips: words for known mistakes, each with the number that it would give, or a tuple of
             several such numbers.
         tensor: whether it has to be a tensor of shape ``()``; otherwise any number will do.
+        dtype: the dtype that such a tensor has to have, or a more precise one, if it matters.
         otherwise: words for a wrong number that no slip would give, true in any case.
         guess: a likely reason instead; :class:`every_case` says it only if no other case fails.
 
@@ -97,13 +101,20 @@ def check_number(
         assert isinstance(actual, Tensor), f"{what} is of type {kind}, expected a torch.Tensor"
         shape = tuple(actual.shape)
         assert shape == (), f"{what} has shape {shape}, expected one number, a tensor of shape ()"
+        fine = dtype is None or torch.promote_types(actual.dtype, dtype) == actual.dtype
+        assert fine, f"{what} has dtype {actual.dtype}, expected {dtype}"
     try:
         value = actual.item() if hasattr(actual, "item") else float(actual)
     except (TypeError, ValueError, RuntimeError):
         raise AssertionError(f"{what} is {actual!r}, expected a number") from None
     right = _plain(right)
-    if _same(value, right):
+    # Plain numbers and float64 are exact to many digits; a float32 on the way there costs some.
+    exact = 1e-6 if dtype == torch.float64 or not tensor else NEAR
+    if _same(value, right, exact):
         return
+    if _same(value, right):
+        said = f"{what}: expected {right:.10g}, got {value:.10g}"
+        raise AssertionError(f"{said} (it is near, but rounded on the way, or float32)")
     telling = {}
     for words, slip in (slips or {}).items():
         given = [_plain(number) for number in (slip if isinstance(slip, tuple) else (slip,))]
@@ -122,10 +133,10 @@ def _plain(number: Tensor | float) -> float:
     return float(number.item() if isinstance(number, Tensor) else number)
 
 
-def _same(one: float, other: float) -> bool:
+def _same(one: float, other: float, near: float = NEAR) -> bool:
     if one != one or other != other:
         return one != one and other != other
-    return math.isclose(one, other, rel_tol=2e-4, abs_tol=2e-6)
+    return math.isclose(one, other, rel_tol=near, abs_tol=near / 100)
 
 
 @ends_in_notebook

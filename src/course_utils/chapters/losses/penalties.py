@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from course_utils.chapters.losses.numbers import check_number
+from course_utils.learner.changes import forbid_changes
 from course_utils.learner.checks import check_close
 from course_utils.learner.tracebacks import ends_in_notebook
 
@@ -77,12 +78,14 @@ def penalty_model(kind: str, device: torch.device | str = "cpu") -> nn.Module:
         ),
         "one weight in two modules": nn.Sequential(first, shares),
         "parameters in no layer": nn.Sequential(bare),
+        "two equal layers": nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2)),
+        "float64": nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1)).double(),
         "vectors only": nn.LayerNorm(3),
         "no parameters": nn.Sequential(nn.ReLU()),
     }
     model = models[kind]
     for parameter in model.parameters():
-        numbers = torch.arange(1.0, parameter.numel() + 1).view(parameter.shape)
+        numbers = torch.arange(1.0, parameter.numel() + 1).view(parameter.shape).to(parameter)
         weight = numbers * torch.where(numbers % 2 == 0, -1, 1)
         parameter.detach().copy_(weight if parameter.dim() > 1 else 7 * torch.ones_like(weight))
     return model.to(device)
@@ -106,6 +109,8 @@ def run_penalty(
     except StopIteration:
         none = "next(model.parameters()): a model without parameters has no first one"
         raise AssertionError(none) from None
+    except TypeError as error:
+        raise _of_a_list(error, "take abs() of each parameter, then add up") from None
     wanted = isinstance(penalty, torch.Tensor)
     assert wanted, f"it returned {penalty!r}, not a tensor: is there an answer yet?"
     pairs = list(zip(model.parameters(), before.parameters(), strict=True))
@@ -123,6 +128,54 @@ def run_penalty(
     return penalty.detach(), gradients, [name for name, is_so in changed.items() if is_so]
 
 
+@ends_in_notebook
+def check_penalty(found: tuple, model: nn.Module, l1: float, l2: float) -> None:
+    """Compare a penalty, its gradients and what changed (by run_penalty) with the right ones."""
+    __tracebackhide__ = True
+    right, slopes, slips = penalty_truth(model, l1, l2)
+    penalty, gradients, changed = found
+    dtype = getattr(right, "dtype", None)
+    check_number(penalty, right, f"l1={l1}, l2={l2}: the penalty", slips, dtype=dtype)
+    assert not changed, f"the call changed the model: {', '.join(changed)}; leave it as it is"
+    moved = sorted(name for name, gradient in gradients.items() if gradient.any())
+    words = f"a gradient flows to {moved}, expected {sorted(slopes)}: detach, .data or no_grad?"
+    assert moved == sorted(slopes), words
+    for name, slope in slopes.items():
+        check_close(gradients[name], slope, f"the gradient of {name}", rtol=1e-4, atol=1e-6)
+
+
+def _of_a_list(error: TypeError, instead: str) -> Exception:
+    """Words for what a list is asked to do as if it were a tensor, else the error itself."""
+    asked = "'list'" in str(error) or "'generator'" in str(error)
+    return AssertionError(f"a list is no tensor ({error}): {instead}") if asked else error
+
+
+@ends_in_notebook
+def check_shrink(shrink: Callable[..., Tensor], weight: Tensor, step: float) -> None:
+    """Check soft thresholding: the values, and that they lie in a new tensor."""
+    __tracebackhide__ = True
+    what = f"shrink by {step}"
+    try:
+        with forbid_changes(weight):
+            found = shrink(weight, step)
+    except TypeError as error:
+        shape = f"work on the whole tensor: its shape is {tuple(weight.shape)}"
+        raise _of_a_list(error, shape) from None
+    right = torch.where(weight.abs() > step, weight - step * weight.sign(), 0).to(weight)
+    if isinstance(found, Tensor) and found.shape == weight.shape and not torch.equal(found, right):
+        beyond = torch.equal(found, weight - step * weight.sign()) and (weight.abs() < step).any()
+        assert not beyond, f"{what}: small weights went beyond 0; stop them there"
+        hard = torch.equal(found, weight * (weight.abs() > step))
+        assert not hard, f"{what}: the large weights have to move, too"
+        clamped = torch.equal(found, (weight - step).clamp(min=0))
+        assert not clamped, f"{what}: negative weights move up towards 0, not to 0"
+        part = torch.allclose(found, weight * (1 - step))
+        assert not part, f"{what}: all move by the same amount, not in proportion to their size"
+        assert not found.isnan().any(), f"{what}: there is a nan: is a weight of 0 divided by?"
+    check_close(found, right, what)
+    assert found.numel() == 0 or found.data_ptr() != weight.data_ptr(), "return a new tensor"
+
+
 def generalised_truth(
     logits: Tensor, target: Tensor, weight: Tensor | None, q: float
 ) -> tuple[Tensor, Tensor, dict]:
@@ -137,7 +190,9 @@ def generalised_truth(
         return ((share * price).sum() / share.sum()).detach()
 
     right = (share * price).sum() / share.sum()
+    others = -torch.expm1(0.9 * log_p) / 0.9
     slips = {
+        "another CustomLoss has changed this one: keep weight and q in self": others.mean(),
         "divided by the number of rows, not by the weights of the targets": (share * price).mean(),
         "the weights are missing": price.mean(),
         "that is the sum": (share * price).sum(),
@@ -145,6 +200,9 @@ def generalised_truth(
         "softmax was applied twice": mean(twice),
         "q has no effect": mean(1 - log_p.exp()),
         "q = 0.7 was taken, not the q that was asked for": mean(-torch.expm1(0.7 * log_p) / 0.7),
+        "the weights of the targets stand below the bar, not those of all classes": (
+            (share * price).sum() / (price.numel() if weight is None else weight.sum())
+        ),
         "the weight belongs before the price, not into p": (
             -torch.expm1(q * share * log_p) / q
         ).mean(),
@@ -169,7 +227,9 @@ def check_generalised(
     guess = "was p clamped, or something added to it? stay with log p" if large else ""
     for name in ("function", "module"):
         value, gradient, passes = found[name]
-        check_number(value, right, f"q={q}, the {name}'s loss", slips, guess=guess)
+        check_number(
+            value, right, f"q={q}, the {name}'s loss", slips, dtype=logits.dtype, guess=guess
+        )
         words = f"the {name}'s gradient is nan or inf: p is 0 there, and p ** q has no slope at 0"
         assert gradient.isfinite().all(), words
         check_close(gradient, slope, f"the gradient through the {name}", rtol=1e-3, atol=1e-5)

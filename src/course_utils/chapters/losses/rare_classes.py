@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from course_utils.chapters.losses.numbers import check_number
+from course_utils.learner.changes import forbid_changes
 from course_utils.learner.checks import check_close
 from course_utils.learner.tracebacks import ends_in_notebook
 
@@ -36,6 +37,12 @@ def imbalance_truth(
         ).mean(),
         "that has the wrong sign": -right,
         "that is the sum": right * target.numel(),
+        "the mean is over all elements, not over the rows alone": right
+        * target.numel()
+        / (len(target) if target.dim() else 1),
+        "the weight is on the wrong side: it belongs where the target is 1": -(
+            wrong**gamma * log_p * (1 + (weight - 1) * (1 - target))
+        ).mean(),
         "sigmoid was applied twice": F.binary_cross_entropy_with_logits(leaf.sigmoid(), target),
     }
     return right.detach(), torch.autograd.grad(right, leaf)[0], slips
@@ -52,7 +59,7 @@ def check_imbalance(
     what = f"imbalance(…, pos_weight={weight}, gamma={gamma})"
     large = bool((logits.abs() > 100).any())
     words = "is a probability clamped, or the argument of its log? stay with logits"
-    check_number(loss, right, what, slips, guess=words if large else "")
+    check_number(loss, right, what, slips, dtype=logits.dtype, guess=words if large else "")
     leaf, sign = logits.detach().clone().requires_grad_(), 2 * target - 1
     factor = (-sign * logits).sigmoid() ** gamma * (1 + (weight - 1) * target)
     (cut,) = torch.autograd.grad(-(factor * F.logsigmoid(sign * leaf)).mean(), leaf)
@@ -60,6 +67,32 @@ def check_imbalance(
         off = torch.allclose(gradient, cut, rtol=1e-3, atol=1e-6)
         assert not off, f"{what}: (1 - p) ** gamma has a gradient, too: is it detached?"
     check_close(gradient, slope, f"the gradient of {what}", rtol=1e-3, atol=1e-6)
+
+
+@ends_in_notebook
+def check_way_back(recalibrate, logits: Tensor, weight: float) -> None:
+    """Check the probabilities that an answer makes of a weighted model's logits."""
+    __tracebackhide__ = True
+    with forbid_changes(logits):
+        found = recalibrate(logits, weight)
+    what = f"recalibrate of a model trained with pos_weight={weight}"
+    q = (logits.double() - math.log(weight)).sigmoid().to(logits)
+    assert found is not None, f"{what} is None: is there an answer yet?"
+    alike = getattr(found, "shape", None) == q.shape and found.dtype == q.dtype
+    if alike and weight != 1:
+        assert not torch.allclose(found, logits.sigmoid()), f"{what}: the weight is still in it"
+        divided = torch.allclose(found, logits.sigmoid() / weight)
+        assert not divided, f"{what}: the weight multiplied the odds, not the probability"
+        p = logits.sigmoid()
+        added = torch.allclose(found, p / (p + weight))
+        assert not added, f"{what}: the odds are p / (1 - p), not p; divide these by the weight"
+        twice = torch.allclose(found, (logits + math.log(weight)).sigmoid())
+        assert not twice, f"{what}: the weight added log(w) to the logit; take it away"
+        large = "exp of it is inf, or p is 1 and p / (1 - p) inf; stay with the logit"
+        assert found.isfinite().all(), f"{what}: nan or inf for a large logit: {large}"
+        logit = torch.allclose(found, logits - math.log(weight))
+        assert not logit, f"{what}: these are logits; probabilities are asked for"
+    check_close(found, q, what, rtol=1e-4, atol=1e-6)
 
 
 def skewed_set(seed: int, size: int) -> tuple[Tensor, Tensor]:

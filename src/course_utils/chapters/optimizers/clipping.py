@@ -13,10 +13,11 @@ from course_utils.learner.devices import device
 
 
 def make_classifier(kind="plain"):
-    """Three numbers in, classes out; in float64."""
+    """Three numbers in, classes out; in float64, in training but for its dropout."""
     torch.manual_seed(0)
     classes = 1 if kind == "zero gradient" else 4
-    model = nn.Sequential(nn.Linear(3, 5), nn.Tanh(), nn.Linear(5, classes)).double().to(device)
+    model = nn.Sequential(nn.Linear(3, 5), nn.Tanh(), nn.Dropout(0.5).eval(), nn.Linear(5, classes))
+    model = model.double().to(device)
     if kind == "frozen":
         model[0].requires_grad_(False)
     return model
@@ -45,8 +46,11 @@ def run_clip(clip_and_accumulate, kind, sizes, max_norm):
     for p in model.parameters():
         p.grad = torch.full_like(p, 7.0) if p.requires_grad else None
     with torch.random.fork_rng(devices=[]):
-        norm = clip_and_accumulate(model, make_pieces(sizes, model[-1].out_features), max_norm)
+        given = make_pieces(sizes, model[-1].out_features)
+        kept = list(given)
+        norm = clip_and_accumulate(model, given, max_norm)
     handle.remove()
+    assert list(map(id, given)) == list(map(id, kept)), "the list of pieces was changed"
     assert norm is not None, "clip_and_accumulate returned None: is there an answer yet?"
     assert isinstance(norm, (int, float)) or getattr(norm, "shape", None) == (), (
         f"the norm is {norm!r}, no number"
@@ -54,7 +58,12 @@ def run_clip(clip_and_accumulate, kind, sizes, max_norm):
     same = all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
     assert same, "the weights were changed: only .grad should be"
     flags = [[p.requires_grad for p in m.parameters()] for m in (model, make_classifier(kind))]
-    assert model.training, "the model's mode was changed"
+    modes = [[part.training for part in m.modules()] for m in (model, make_classifier(kind))]
+    assert modes[0] == modes[1], "the model's mode was changed; a part of it is in eval, and stays"
+    hooked = any(p._backward_hooks for p in model.parameters()) or any(
+        part._forward_hooks or part._forward_pre_hooks for part in model.modules()
+    )
+    assert not hooked, "a hook of yours is left in the model: remove it"
     assert flags[0] == flags[1], "a parameter's requires_grad was changed"
     return float(norm), {name: p.grad for name, p in model.named_parameters()}, events
 

@@ -103,6 +103,8 @@ def run_groups(param_groups, which, lr=0.01, weight_decay=0.1):
     """For each parameter the (lr, weight_decay) of each group that holds it."""
     model, backbone = make_parts(which)
     before = {name: (p.requires_grad, id(p)) for name, p in model.named_parameters()}
+    list(model.modules())[-1].eval()
+    modes = [part.training for part in model.modules()]
     groups = param_groups(model, backbone, lr, weight_decay)
     assert groups is not None, "param_groups returned None: is there an answer yet?"
     groups = list(groups)
@@ -126,6 +128,7 @@ def run_groups(param_groups, which, lr=0.01, weight_decay=0.1):
             found[name].append((float(group["lr"]), float(group["weight_decay"])))
     after = {name: (p.requires_grad, id(p)) for name, p in model.named_parameters()}
     assert after == before, "the model was changed: its parameters or their requires_grad"
+    assert modes == [part.training for part in model.modules()], "train or eval was changed"
     if all(len(places) < 2 for places in found.values()):
         torch.optim.AdamW(groups)
     return found

@@ -8,6 +8,7 @@ from typing import Any, cast
 import torch
 import torch.nn as nn
 
+from course_utils.chapters.optimizers.adam_slips import slips_of
 from course_utils.learner.changes import forbid_changes
 from course_utils.learner.checks import check_close, check_copied
 from course_utils.learner.devices import device
@@ -126,34 +127,37 @@ def check_sgd_step(answer, name, dtype):
 
 
 def run_sgd(kind, steps, cut=None, by_closure=False, keep=True, slip="", **options):
-    """Two groups, three parameters (one never has a gradient); new from its state at step cut.
+    """Two groups of two parameters (one never has a gradient); new from its state at step cut.
 
     Every third step all gradients are zeros. The second group has options of its own. After five
     steps both groups get half their rate and momentum, as from a scheduler. ``slip`` makes torch's
     optimizer do what a known slip does.
     """
     draw = torch.Generator().manual_seed(1)
-    shapes = ((3,), (2, 2), (2,))
+    shapes = ((3,), (2, 2), (2,), (2, 1))
     tensors = [torch.randn(s, generator=draw, dtype=torch.float64).to(device) for s in shapes]
-    a, b, idle = cast(Any, map(nn.Parameter, tensors))
+    a, b, idle, c = cast(Any, map(nn.Parameter, tensors))
 
     second = {"params": [b, idle], "lr": 0.02}
     if options.get("momentum") and slip != "the defaults' momentum":
         second["momentum"] = options["momentum"] / 2
 
     def make():
-        return kind([{"params": [a]}, second], lr=0.1, **options)
+        return kind([{"params": [a, c]}, second], lr=0.1, **options)
 
     def loss():
+        nonlocal calls
+        calls += 1
         optimizer.zero_grad(set_to_none=step % 2 == 0)
         value = (1 + step % 3) * a.square().sum() / 9 + (b - a[:2]).square().sum() / 5
+        value = value + (c - 1).square().sum() / 7
         value = value * (step % 3 != 1)
         value.backward()
         if slip == "zeros skipped" and step % 3 == 1:
             optimizer.zero_grad()
         return value
 
-    optimizer = make()
+    optimizer, calls = make(), 0
     places = [tensor.data_ptr() for tensor in (a, b)]
     for step in range(steps):
         if step == 5 and slip != "the first rate":
@@ -166,6 +170,8 @@ def run_sgd(kind, steps, cut=None, by_closure=False, keep=True, slip="", **optio
             optimizer.load_state_dict(state if keep else {**state, "state": {}})
         if by_closure:
             value = optimizer.step(loss)
+            times = calls - step
+            assert times == 1, f"step called the closure {times} times: once is asked for"
             assert value is not None, (
                 "step(closure) returned None: return what the closure returned"
             )
@@ -185,7 +191,11 @@ def run_sgd(kind, steps, cut=None, by_closure=False, keep=True, slip="", **optio
         "a parameter has other memory now (.data = …?): whoever held a view of it sees old "
         "numbers; write into it, by copy_ or by operators in place"
     )
-    return [tensor.detach().clone() for tensor in (a, b, idle)]
+    kept = not options.get("momentum") or all(optimizer.state.get(part) for part in (a, b, c))
+    assert kept or not steps, (
+        "the buffers are not in self.state: self.state[p] is a dict for what belongs to p"
+    )
+    return [tensor.detach().clone() for tensor in (a, c, b, idle)]
 
 
 SGD_SLIPS = {
@@ -211,24 +221,25 @@ def check_sgd_run(found, steps, options):
     assert not idle.any(), (
         "a parameter without a gradient was moved: skip those whose .grad is None"
     )
-    for actual, expected, before, which in zip(found, right, start, (1, 2), strict=False):
+    places = enumerate(zip(found, right, start, (1, 1, 2), strict=False))
+    for place, (actual, expected, before, which) in places:
         if torch.equal(actual, before):
             raise AssertionError(
-                f"the parameter of group {which} has moved nothing: is there an answer yet, and "
+                f"a parameter of group {which} has moved nothing: is there an answer yet, and "
                 f"does "
                 "step() write into p itself?"
             )
         if options.get("cut"):
-            lost = run_sgd(torch.optim.SGD, steps, keep=False, **options)[which - 1]
+            lost = run_sgd(torch.optim.SGD, steps, keep=False, **options)[place]
             assert not torch.allclose(actual, lost, rtol=1e-6, atol=1e-9), (
                 "the run goes elsewhere from there on: the buffers are not in self.state"
             )
         for slip, said in SGD_SLIPS.items():
-            wrong = run_sgd(torch.optim.SGD, steps, slip=slip, **options)[which - 1]
+            wrong = run_sgd(torch.optim.SGD, steps, slip=slip, **options)[place]
             if not torch.allclose(wrong, expected, rtol=1e-6, atol=1e-9):
                 assert not torch.allclose(actual, wrong, rtol=1e-6, atol=1e-9), said
         words = " (each group has its own lr and momentum)" if which == 2 else ""
-        check_close(actual, expected, f"the parameter of group {which}{words}", rtol=1e-6)
+        check_close(actual, expected, f"a parameter of group {which}{words}", rtol=1e-6)
 
 
 def run_sgd_with(Sgd, steps, cut=None, by_closure=False, **options):
@@ -331,6 +342,12 @@ ADAM_CASES = {
         {0.7417: L2_HERE, 0.0077: "the decay is not multiplied by lr.", 0.6489: AFTERWARDS},
     ),
     ("adamw", "eps 0.5"): (0.8236, {0.7887: INSIDE, 0.8709: LATE, 0.9011: NO_CORRECTION}),
+}
+
+
+ADAM_CASES = {
+    (kind, name): (right, {**slips_of(kind, ADAM_OPTIONS[name]), **slips})
+    for (kind, name), (right, slips) in ADAM_CASES.items()
 }
 
 

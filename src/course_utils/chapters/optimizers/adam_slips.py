@@ -1,0 +1,58 @@
+"""Adam's family with its known slips: what p each of them gives after a few steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+V_RAW = "v is not corrected: divide it by 1 - beta2 ** t before the root."
+M_RAW = "m is not corrected: divide it by 1 - beta1 ** t."
+FIRST = "m and v start at 0, not at the first gradient; so nothing would be left to correct."
+FIRST_V = "v starts at 0, not at the first gradient's square."
+NO_DECAY = "RMSprop's weight decay is left out: it is added to the gradient."
+NO_EPS = "eps has no effect: add the argument's."
+RATE_TWICE = "the decay that is added to the gradient is not multiplied by lr."
+SQUARED = "v is the mean of squared gradients, not of their distances from m."
+SLIPS = (V_RAW, M_RAW, FIRST, "first, corrected", NO_DECAY, NO_EPS, RATE_TWICE, SQUARED)
+
+
+def adam_with(
+    slip: str,
+    kind: str,
+    gradients: Iterable[float] = (2.0, 0.5, -0.25),
+    weight_decay: float = 0.0,
+    eps: float = 1e-8,
+) -> float:
+    """p after these steps from 1, with lr 0.1 and betas 0.8 and 0.9, if one ``slip`` is made."""
+    p, m, v, top, lr, (b1, b2) = 1.0, 0.0, 0.0, 0.0, 0.1, (0.8, 0.9)
+    eps = 1e-8 if slip == NO_EPS else eps
+    for t, grad in enumerate(gradients, start=1):
+        if kind == "adamw":
+            p -= lr * weight_decay * p
+        elif not (kind == "rmsprop" and slip == NO_DECAY):
+            grad += weight_decay * p * (lr if slip == RATE_TWICE else 1)
+        if t == 1 and slip in (FIRST, "first, corrected"):
+            m, v = grad, grad**2
+        m = b1 * m + (1 - b1) * grad
+        size = grad - m if slip == SQUARED and kind != "rmsprop" else grad
+        v = b2 * v + (1 - b2) * size**2
+        top = max(top, v)
+        below, above = (top if kind == "amsgrad" else v), m
+        if kind == "rmsprop":
+            above = grad
+        elif slip != FIRST:
+            below /= 1 if slip == V_RAW else 1 - b2**t
+            above /= 1 if slip == M_RAW else 1 - b1**t
+        p -= lr * above / (below**0.5 + eps)
+    return p
+
+
+def slips_of(kind: str, options: dict[str, float]) -> dict[float, str]:
+    """By the p that it gives: what was done wrong, for each slip that changes p."""
+    right, found = adam_with("", kind, **options), {}
+    for slip in SLIPS:
+        wrong = adam_with(slip, kind, **options)
+        words = FIRST if slip == "first, corrected" else slip
+        words = FIRST_V if words == FIRST and kind == "rmsprop" else words
+        if abs(wrong - right) > 2e-4:
+            found[wrong] = words
+    return found
