@@ -257,11 +257,13 @@ print("rank 0 owns", flat[:3].tolist(), "and rank 1", flat[3:].tolist())
 #   own rank's `.grad`. Afterwards the parameters are on all ranks what
 #   `torch.optim.Adam(parameters, **options)` would have made of the **mean** of the ranks' gradients.
 #   They are changed **in place**: the same `Parameter` objects hold the new values.
-# - `adam` is the `torch.optim.Adam` that does this rank's work. It keeps moments for at most
-#   ⌈n / world_size⌉ numbers, where n counts all numbers in all parameters, however unlike the
-#   parameters are in size.
+# - `adam` is the `torch.optim.Adam` that does this rank's work, the only optimizer on this rank. It
+#   keeps moments for at most ⌈n / world_size⌉ numbers, where n counts all numbers in all parameters,
+#   whatever their shapes.
 #
-# Parameters are float32 on the CPU, of any shapes, and start equal on all ranks.
+# Parameters are float32, contiguous, on the CPU, of any shapes, and start equal on all ranks. They
+# have no gradients yet when you are called. A second call is independent of the first; `options` stays
+# as it is.
 # Example: parameters of shapes (2, 2) and (1,) on two ranks: each `adam` has moments for at most three
 # numbers, so six numbers of state.
 
@@ -314,8 +316,10 @@ with every_case() as case:
         check_case(2, [(2, 2), (1,)], 3, {"lr": 0.1, "weight_decay": 0.5})
     with case("2 ranks, one big parameter and one small"):
         check_case(2, [(30, 4), (3,)], 2, {"lr": 0.05, "betas": (0.5, 0.9)})
-    with case("3 ranks, a parameter without dimensions"):
-        check_case(3, [(), (5, 1, 2), (3, 3)], 3, {"lr": 0.02, "weight_decay": 0.3})
+    with case("3 ranks, a parameter without dimensions and one without numbers"):
+        check_case(3, [(), (5, 1, 2), (0, 3), (3, 3)], 3, {"lr": 0.02, "weight_decay": 0.3})
+    with case("2 ranks, a single number"):
+        check_case(2, [(1, 1)], 2, {"lr": 0.1})
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("3 ranks, four numbers"):
