@@ -450,7 +450,9 @@ print("the graph still holds the matrix:", h.grad_fn._saved_mat2.data_ptr() == p
 #
 # - `shards[l].grad` holds this rank's rows of the **mean** over the ranks of the gradient of $W$;
 # - `x.grad` is what an ordinary stack would give (`x` may require grad, or not);
-# - at no time, forward or backward, are more than **two** whole matrices alive.
+# - at no time, forward or backward, are more than **two** whole matrices alive, copies included.
+#
+# It may be called again with the same `x` and `shards`: a call leaves nothing behind on them.
 #
 # Talk to the other ranks only through two functions:
 #
@@ -504,6 +506,8 @@ with every_case() as case:
         check_case(2, [(8, 6), (4, 8), (6, 4), (6, 6), (2, 6)], 3, True)
     with case("2 ranks, x does not require grad"):
         check_case(2, [(4, 3), (2, 4)], 5, False)
+    with case("2 ranks, 5 large matrices, a single row"):
+        check_case(2, [(8, 6), (4, 8), (6, 4), (6, 6), (4, 6)], 1, True)
 ### BEGIN HIDDEN TESTS
 with every_case() as case, case("3 ranks, 4 layers"):
     check_case(3, [(3, 6), (9, 3), (6, 9), (3, 6)], 2, True)
