@@ -669,7 +669,8 @@ print("gradient of w on each rank:", on_ranks(differentiable_sum, 2))
 # After `backward()` of a loss that all ranks compute alike from `y`, each of the four has the gradient that
 # one process would find: `x.grad` and `bias.grad` whole and equal on all ranks, `up.grad` and `down.grad`
 # for this rank's slices. There is **one** collective in the forward pass and **one** in the backward pass,
-# each an all-reduce.
+# each an all-reduce. It may be called again with the same tensors, also where no backward pass followed:
+# a call leaves nothing behind on them.
 #
 # Example: with one rank it is the formula itself.
 
@@ -724,6 +725,8 @@ with every_case() as case:
         check_case(1, (2, 3, 4, 3))
     with case("2 ranks, 4 hidden units"):
         check_case(2, (2, 3, 4, 3))
+    with case("2 ranks, a single row, one hidden unit on each"):
+        check_case(2, (1, 3, 2, 1))
 ### BEGIN HIDDEN TESTS
 with every_case() as case, case("3 ranks, 9 hidden units"):
     check_case(3, (5, 2, 9, 4))
