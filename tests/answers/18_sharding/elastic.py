@@ -247,7 +247,7 @@ def elastic(training, folder, rank, steps, every):
             dist.barrier()
 
 
-# %% wrong="the newest by name" says=["102 steps", "as texts"]
+# %% wrong="the newest by name" says=["104 steps", "as texts"]
 def elastic(training, folder, rank, steps, every):
     done = sorted(Path(folder).glob("*.pt"))
     first = 0
@@ -264,7 +264,7 @@ def elastic(training, folder, rank, steps, every):
             os.replace(part, Path(folder) / f"{step + 1}.pt")
 
 
-# %% wrong="the newest by name, two digits" says=["102 steps", "as texts"]
+# %% wrong="the newest by name, two digits" says=["104 steps", "as texts"]
 def elastic(training, folder, rank, steps, every):
     done = sorted(Path(folder).glob("step-*.pt"))
     first = 0

@@ -159,7 +159,7 @@ def bubble(stages, micro_batches):
     return (stages - 1) / (micro_batches + stages - 1)
 
 
-# %% wrong="sorted as texts" says=["1f1b, 3 stages, 12 micro-batches"]
+# %% wrong="sorted as texts" says=["1f1b, 4 stages, 12 micro-batches"]
 def pipeline(kind, stage, stages, micro_batches):
     forwards = sorted(f"F{n}" for n in range(micro_batches))
     backwards = sorted(f"B{n}" for n in range(micro_batches))

@@ -172,7 +172,7 @@ def newest_checkpoint(folder, state):
     return -1
 
 
-# %% wrong="pads the step with zeros and compares texts" says=["steps 10, 999999 and 1000000", "compare steps as numbers"]
+# %% wrong="pads the step with zeros and compares texts" says=["steps 10, 50, 999999 and 1000000", "compare steps as numbers"]
 def sharded_checkpoint(folder, step, state):
     dcp.save(state, checkpoint_id=f"{folder}/{step:06d}")
 
@@ -185,7 +185,7 @@ def newest_checkpoint(folder, state):
     return int(done[-1].parent.name)
 
 
-# %% wrong="the last of an unsorted glob" says=["in any order", "expected 12"]
+# %% wrong="the last of an unsorted glob" says=["in any order", "expected 22"]
 def sharded_checkpoint(folder, step, state):
     dcp.save(state, checkpoint_id=f"{folder}/{step}")
 
@@ -198,7 +198,7 @@ def newest_checkpoint(folder, state):
     return int(done[-1].parent.name)
 
 
-# %% wrong="the first of a listing" says=["in any order", "expected 12"]
+# %% wrong="the first of a listing" says=["in any order", "expected 22"]
 def sharded_checkpoint(folder, step, state):
     dcp.save(state, checkpoint_id=f"{folder}/{step}")
 

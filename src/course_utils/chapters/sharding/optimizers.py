@@ -14,7 +14,9 @@ from course_utils.learner.tracebacks import ends_in_notebook
 
 def train_sharded(rank, world_size, sharded_optimizer, shapes, steps, options):
     """Train twice, each time anew: the parameters, this rank's numbers of state, the second's."""
-    values, numbers, others = _train_once(rank, world_size, sharded_optimizer, shapes, steps, options)
+    values, numbers, others = _train_once(
+        rank, world_size, sharded_optimizer, shapes, steps, options
+    )
     again, *_ = _train_once(rank, world_size, sharded_optimizer, shapes, steps, options)
     same = all(torch.equal(a, b) for a, b in zip(values, again, strict=True))
     assert same, (
@@ -30,11 +32,12 @@ def _train_once(rank, world_size, sharded_optimizer, shapes, steps, options):
     try:
         answer = sharded_optimizer(parameters, rank, world_size, settings)
     except (AttributeError, TypeError) as error:
-        assert "NoneType" not in str(error), (
+        if "NoneType" not in str(error):
+            raise
+        raise AssertionError(
             "when sharded_optimizer is called, the parameters have no gradients yet (.grad is "
             f"None): read them in step() ({type(error).__name__}: {error})"
-        )
-        raise
+        ) from None
     assert settings == options, "`options` was changed: it is the caller's dict"
     fits = isinstance(answer, (tuple, list)) and len(answer) == 2 and callable(answer[0])
     assert fits, f"it returned {answer!r}, not the pair (step, adam): is there an answer yet?"
@@ -139,7 +142,9 @@ def _check_state(kept: list[tuple[int, int]], world_size: int, sizes: list[int])
         elif numbers in _sums([2 * size for size in sizes]):
             why = "cut through the tensors, don't deal them out whole"
         assert numbers <= most, words + why
-    words = f"together the ranks' Adams keep {all_ranks} numbers, expected {2 * sum(sizes)} at least"
+    words = (
+        f"together the ranks' Adams keep {all_ranks} numbers, expected {2 * sum(sizes)} at least"
+    )
     assert all_ranks >= 2 * sum(sizes), f"{words}: return the Adams that do the work"
 
 

@@ -12,7 +12,6 @@ from course_utils.chapters.sharding.jobs import local, random_like
 from course_utils.learner.checks import check_close
 from course_utils.learner.tracebacks import ends_in_notebook
 
-
 NAMES = ("x", "up", "down", "bias")
 
 
