@@ -245,3 +245,121 @@ def elastic(training, folder, rank, steps, every):
                 torch.save(whole, folder / f"{at}.pt")
                 (folder / f"{at}.ok").touch()
             dist.barrier()
+
+
+# %% wrong="the newest by name" says=["104 steps", "as texts"]
+def elastic(training, folder, rank, steps, every):
+    done = sorted(Path(folder).glob("*.pt"))
+    first = 0
+    if done:
+        model, optimizer = torch.load(done[-1])
+        training.model.load_state_dict(model)
+        training.optimizer.load_state_dict(optimizer)
+        first = int(done[-1].stem)
+    for step in range(first, steps):
+        training.run(step)
+        if rank == 0 and (step + 1) % every == 0:
+            part = Path(folder) / "part"
+            torch.save((training.model.state_dict(), training.optimizer.state_dict()), part)
+            os.replace(part, Path(folder) / f"{step + 1}.pt")
+
+
+# %% wrong="the newest by name, two digits" says=["104 steps", "as texts"]
+def elastic(training, folder, rank, steps, every):
+    done = sorted(Path(folder).glob("step-*.pt"))
+    first = 0
+    if done:
+        model, optimizer = torch.load(done[-1])
+        training.model.load_state_dict(model)
+        training.optimizer.load_state_dict(optimizer)
+        first = int(done[-1].stem[5:]) + 1
+    for step in range(first, steps):
+        training.run(step)
+        if rank == 0 and (step + 1) % every == 0:
+            part = Path(folder) / "part"
+            torch.save((training.model.state_dict(), training.optimizer.state_dict()), part)
+            os.replace(part, Path(folder) / f"step-{step:02d}.pt")
+
+
+# %% wrong="no save after the last step" says=["6 steps, a save every 3", "after step 5"]
+def elastic(training, folder, rank, steps, every):
+    file, first = Path(folder) / "newest.pt", 0
+    if file.exists():
+        saved = torch.load(file)
+        training.model.load_state_dict(saved["model"])
+        training.optimizer.load_state_dict(saved["optimizer"])
+        first = saved["next"]
+    for step in range(first, steps):
+        training.run(step)
+        if rank == 0 and (step + 1) % every == 0 and step < steps - 1:
+            both = {
+                "model": training.model.state_dict(),
+                "optimizer": training.optimizer.state_dict(),
+            }
+            torch.save({**both, "next": step + 1}, f"{file}.part")
+            os.replace(f"{file}.part", file)
+
+
+# %% wrong="saves after each step" says=["expected after"]
+def elastic(training, folder, rank, steps, every):
+    file, first = Path(folder) / "newest.pt", 0
+    if file.exists():
+        saved = torch.load(file)
+        training.model.load_state_dict(saved["model"])
+        training.optimizer.load_state_dict(saved["optimizer"])
+        first = saved["next"]
+    for step in range(first, steps):
+        training.run(step)
+        if rank == 0:
+            both = {
+                "model": training.model.state_dict(),
+                "optimizer": training.optimizer.state_dict(),
+            }
+            torch.save({**both, "next": step + 1}, f"{file}.part")
+            os.replace(f"{file}.part", file)
+
+
+# %% wrong="two files, each replaced at once" says=["the model of one save and the optimizer of another"]
+def elastic(training, folder, rank, steps, every):
+    model, optimizer, first = Path(folder) / "model.pt", Path(folder) / "optimizer.pt", 0
+    if optimizer.exists():
+        training.model.load_state_dict(torch.load(model))
+        saved = torch.load(optimizer)
+        training.optimizer.load_state_dict(saved["state"])
+        first = saved["next"]
+    for step in range(first, steps):
+        training.run(step)
+        if rank == 0 and (step + 1) % every == 0:
+            torch.save(training.model.state_dict(), f"{model}.part")
+            os.replace(f"{model}.part", model)
+            both = {"state": training.optimizer.state_dict(), "next": step + 1}
+            torch.save(both, f"{optimizer}.part")
+            os.replace(f"{optimizer}.part", optimizer)
+
+
+# %% wrong="reads a file that isn't there" says=["8 steps, a save every 3, undisturbed", "FileNotFoundError"]
+def elastic(training, folder, rank, steps, every):
+    saved = torch.load(Path(folder) / "newest.pt")
+    training.model.load_state_dict(saved["model"])
+    training.optimizer.load_state_dict(saved["optimizer"])
+    for step in range(saved["next"], steps):
+        training.run(step)
+
+
+# %% right="two files a save, in a folder that is named when both are whole"
+def elastic(training, folder, rank, steps, every):
+    done = [int(place.name) for place in Path(folder).iterdir() if place.name.isdecimal()]
+    first = max(done, default=0)
+    if first:
+        place = Path(folder) / str(first)
+        training.model.load_state_dict(torch.load(place / "model.pt"))
+        training.optimizer.load_state_dict(torch.load(place / "optimizer.pt"))
+    dist.barrier()
+    for step in range(first, steps):
+        training.run(step)
+        if rank == 0 and (step + 1) % every == 0:
+            part = Path(folder) / "part"
+            part.mkdir(exist_ok=True)
+            torch.save(training.model.state_dict(), part / "model.pt")
+            torch.save(training.optimizer.state_dict(), part / "optimizer.pt")
+            part.rename(Path(folder) / str(step + 1))

@@ -232,3 +232,95 @@ def fully_sharded(x, shards):
     for shard in shards:
         x = Again.apply(x, shard)
     return x
+
+
+# %% wrong="keeps a copy of each whole matrix" says=["as large as a whole matrix are alive", "after the forward pass", "a copy of it"]
+def fully_sharded(x, shards):
+    class Layer(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, h, shard):
+            whole = gather_rows(shard).clone()
+            out = torch.tanh(h @ whole.T)
+            ctx.save_for_backward(h, whole, out)
+            return out
+
+        @staticmethod
+        def backward(ctx, grad):
+            h, whole, out = ctx.saved_tensors
+            grad = grad * (1 - out * out)
+            return grad @ whole, scatter_mean_rows(grad.T @ h)
+
+    for shard in shards:
+        x = Layer.apply(x, shard)
+    return x
+
+
+# %% wrong="keeps each matrix, turned" says=["as large as a whole matrix are alive", "after the forward pass"]
+class TurnedLayer(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, h, shard):
+        turned = gather_rows(shard).T.contiguous()
+        out = torch.tanh(h @ turned)
+        ctx.turned = turned
+        ctx.save_for_backward(h, out)
+        return out
+
+    @staticmethod
+    def backward(ctx, grad):
+        h, out = ctx.saved_tensors
+        grad = grad * (1 - out**2)
+        return grad @ ctx.turned.T, scatter_mean_rows(grad.T @ h)
+
+
+def fully_sharded(x, shards):
+    for shard in shards:
+        x = TurnedLayer.apply(x, shard)
+    return x
+
+
+# %% wrong="a list of copies outside of the graph" says=["as large as a whole matrix are alive"]
+copies = {}
+
+
+class RememberingLayer(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, h, shard, n):
+        whole = gather_rows(shard)
+        copies[n] = whole + 0
+        out = torch.tanh(h @ whole.T)
+        ctx.n = n
+        ctx.save_for_backward(h, out)
+        return out
+
+    @staticmethod
+    def backward(ctx, grad):
+        h, out = ctx.saved_tensors
+        grad = grad * (1 - out**2)
+        return grad @ copies[ctx.n], scatter_mean_rows(grad.T @ h), None
+
+
+def fully_sharded(x, shards):
+    for n, shard in enumerate(shards):
+        x = RememberingLayer.apply(x, shard, n)
+    return x
+
+
+# %% wrong="a hook that stays on each shard" says=["a second call with the same x and shards"]
+def fully_sharded(x, shards):
+    class Layer(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, h, shard):
+            out = torch.tanh(h @ gather_rows(shard).T)
+            ctx.save_for_backward(h, shard, out)
+            return out
+
+        @staticmethod
+        def backward(ctx, grad):
+            h, shard, out = ctx.saved_tensors
+            grad = grad * (1 - out**2)
+            return grad @ gather_rows(shard), scatter_mean_rows(grad.T @ h) * dist.get_world_size()
+
+    for shard in shards:
+        shard.register_hook(lambda grad: grad / dist.get_world_size())
+        x = Layer.apply(x, shard)
+    return x

@@ -142,3 +142,35 @@ def pipeline(kind, stage, stages, micro_batches):
 
 def bubble(stages, micro_batches):
     return (stages - 1) / micro_batches
+
+
+# %% wrong="1F1B drains from the last micro-batch back" says=["backwards in another order", "B0 before B1"]
+def pipeline(kind, stage, stages, micro_batches):
+    if kind == "gpipe":
+        return [f"F{n}" for n in range(micro_batches)] + [f"B{n}" for n in range(micro_batches)]
+    warm = min(stages - stage - 1, micro_batches)
+    tasks = [f"F{n}" for n in range(warm)]
+    for n in range(warm, micro_batches):
+        tasks += [f"F{n}", f"B{n - warm}"]
+    return tasks + [f"B{n}" for n in reversed(range(micro_batches - warm, micro_batches))]
+
+
+def bubble(stages, micro_batches):
+    return (stages - 1) / (micro_batches + stages - 1)
+
+
+# %% wrong="sorted as texts" says=["1f1b, 4 stages, 12 micro-batches"]
+def pipeline(kind, stage, stages, micro_batches):
+    forwards = sorted(f"F{n}" for n in range(micro_batches))
+    backwards = sorted(f"B{n}" for n in range(micro_batches))
+    if kind == "gpipe":
+        return forwards + backwards
+    warm = min(stages - stage - 1, micro_batches)
+    tasks = [f"F{n}" for n in range(warm)]
+    for n in range(micro_batches):
+        tasks += forwards[warm + n : warm + n + 1] + backwards[n : n + 1]
+    return tasks
+
+
+def bubble(stages, micro_batches):
+    return (stages - 1) / (micro_batches + stages - 1)

@@ -163,3 +163,53 @@ def plan(job):
         return None
     best = int(seconds.argmin())
     return [names[best], samples[best].item()]
+
+
+# %% wrong="of equals the one with the most samples" says=["of equals, take the upper one"]
+def plan(job):
+    P, W, L = job["parameters"], job["world_size"], job["largest"]
+    S = -(-P // W)
+    need = {
+        "DDP": 16 * P,
+        "stage 1": 8 * P + 8 * S,
+        "stage 2": 4 * P + 12 * S,
+        "stage 3": 16 * S + 8 * L,
+    }
+    room = {k: min((job["budget"] - n) // job["sample"], job["batch"]) for k, n in need.items()}
+    fits = [one for one in room.items() if one[1] >= 1]
+    return min(fits, key=lambda one: (seconds_per_sample(*one, job), -one[1]), default=None)
+
+
+# %% wrong="of equals the fewest samples" says=["of equals, take the most samples"]
+def plan(job):
+    P, W, L = job["parameters"], job["world_size"], job["largest"]
+    S = -(-P // W)
+    best, fewest = None, float("inf")
+    for layout, taken in (
+        ("DDP", 16 * P),
+        ("stage 1", 8 * P + 8 * S),
+        ("stage 2", 4 * P + 12 * S),
+        ("stage 3", 16 * S + 8 * L),
+    ):
+        for samples in range(1, job["batch"] + 1):
+            if taken + samples * job["sample"] <= job["budget"]:
+                took = seconds_per_sample(layout, samples, job)
+                if took < fewest:
+                    best, fewest = (layout, samples), took
+    return best
+
+
+# %% wrong="takes what is used out of the caller's job" says=["`job` was changed"]
+def plan(job):
+    P, W, L = job["parameters"], job["world_size"], job["largest"]
+    S = -(-P // W)
+    need = {
+        "DDP": 16 * P,
+        "stage 1": 8 * P + 8 * S,
+        "stage 2": 4 * P + 12 * S,
+        "stage 3": 16 * S + 8 * L,
+    }
+    budget = job.pop("budget")
+    room = {k: min((budget - n) // job["sample"], job["batch"]) for k, n in need.items()}
+    fits = [one for one in room.items() if one[1] >= 1]
+    return min(fits, key=lambda one: seconds_per_sample(*one, job), default=None)

@@ -170,3 +170,119 @@ def newest_checkpoint(folder, state):
             continue
         return step
     return -1
+
+
+# %% wrong="pads the step with zeros and compares texts" says=["steps 10, 50, 999999 and 1000000", "compare steps as numbers"]
+def sharded_checkpoint(folder, step, state):
+    dcp.save(state, checkpoint_id=f"{folder}/{step:06d}")
+
+
+def newest_checkpoint(folder, state):
+    done = sorted(Path(folder).glob("*/.metadata"))
+    if not done:
+        return -1
+    dcp.load(state, checkpoint_id=done[-1].parent)
+    return int(done[-1].parent.name)
+
+
+# %% wrong="the last of an unsorted glob" says=["in any order", "expected 22"]
+def sharded_checkpoint(folder, step, state):
+    dcp.save(state, checkpoint_id=f"{folder}/{step}")
+
+
+def newest_checkpoint(folder, state):
+    done = list(Path(folder).glob("*/.metadata"))
+    if not done:
+        return -1
+    dcp.load(state, checkpoint_id=done[-1].parent)
+    return int(done[-1].parent.name)
+
+
+# %% wrong="the first of a listing" says=["in any order", "expected 22"]
+def sharded_checkpoint(folder, step, state):
+    dcp.save(state, checkpoint_id=f"{folder}/{step}")
+
+
+def newest_checkpoint(folder, state):
+    names = os.listdir(folder) if os.path.isdir(folder) else []
+    done = [name for name in names if os.path.exists(f"{folder}/{name}/.metadata")]
+    if not done:
+        return -1
+    dcp.load(state, checkpoint_id=f"{folder}/{done[0]}")
+    return int(done[0])
+
+
+# %% wrong="writes the step into the caller's dict" says=["`state` was changed"]
+def sharded_checkpoint(folder, step, state):
+    state["step"] = torch.tensor(step)
+    dcp.save(state, checkpoint_id=f"{folder}/{step}")
+
+
+def newest_checkpoint(folder, state):
+    step = max((int(p.parent.name) for p in Path(folder).glob("*/.metadata")), default=-1)
+    if step >= 0:
+        dcp.load(state, checkpoint_id=f"{folder}/{step}")
+    return step
+
+
+# %% wrong="looks for the step in the caller's dict" says=["`state` was changed"]
+def sharded_checkpoint(folder, step, state):
+    dcp.save({**state, "step": torch.tensor(step)}, checkpoint_id=f"{folder}/{step}")
+
+
+def newest_checkpoint(folder, state):
+    step = max((int(p.parent.name) for p in Path(folder).glob("*/.metadata")), default=-1)
+    if step >= 0:
+        state["step"] = torch.tensor(-1)
+        dcp.load(state, checkpoint_id=f"{folder}/{step}")
+        return int(state["step"])
+    return step
+
+
+# %% wrong="returns the folder's name" says=["a text", "return an int"]
+def sharded_checkpoint(folder, step, state):
+    dcp.save(state, checkpoint_id=f"{folder}/{step}")
+
+
+def newest_checkpoint(folder, state):
+    done = sorted(Path(folder).glob("*/.metadata"), key=lambda p: int(p.parent.name))
+    if not done:
+        return -1
+    dcp.load(state, checkpoint_id=done[-1].parent)
+    return done[-1].parent.name
+
+
+# %% wrong="fails where a killed save left its folder" says=["saved once more"]
+def sharded_checkpoint(folder, step, state):
+    place = Path(folder) / str(step)
+    if dist.get_rank() == 0:
+        place.mkdir(parents=True)
+    dist.barrier()
+    dcp.save(state, checkpoint_id=place)
+
+
+def newest_checkpoint(folder, state):
+    step = max((int(p.parent.name) for p in Path(folder).glob("*/.metadata")), default=-1)
+    if step >= 0:
+        dcp.load(state, checkpoint_id=f"{folder}/{step}")
+    return step
+
+
+# %% wrong="keeps only the newest save" says=["the highest step counts", "expected 5"]
+def sharded_checkpoint(folder, step, state):
+    import shutil
+
+    dcp.save(state, checkpoint_id=f"{folder}/{step}")
+    dist.barrier()
+    if dist.get_rank() == 0:
+        for other in Path(folder).iterdir():
+            if other.name != str(step):
+                shutil.rmtree(other)
+    dist.barrier()
+
+
+def newest_checkpoint(folder, state):
+    step = max((int(p.parent.name) for p in Path(folder).glob("*/.metadata")), default=-1)
+    if step >= 0:
+        dcp.load(state, checkpoint_id=f"{folder}/{step}")
+    return step

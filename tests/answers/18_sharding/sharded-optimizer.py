@@ -279,3 +279,138 @@ class Sharded:
 def sharded_optimizer(parameters, rank, world_size, options):
     it = Sharded(parameters, rank, world_size, options)
     return it.step, it.adam
+
+
+# %% wrong="an empty Adam for show, a full one at work" says=["keeps no state after a step", "the Adam that does the work"]
+def sharded_optimizer(parameters, rank, world_size, options):
+    show = torch.optim.Adam([nn.Parameter(torch.zeros(1))], **options)
+    work = torch.optim.Adam(parameters, **options)
+
+    def step():
+        for p in parameters:
+            dist.all_reduce(p.grad)
+            p.grad /= world_size
+        work.step()
+
+    return step, show
+
+
+# %% wrong="a sharded Adam for show, a full one at work" says=["other optimizers keep"]
+def sharded_optimizer(parameters, rank, world_size, options):
+    n = sum(p.numel() for p in parameters)
+    part = torch.zeros(-(-n // world_size))
+    show = torch.optim.Adam([part], **options)
+    work = torch.optim.Adam(parameters, **options)
+
+    def step():
+        for p in parameters:
+            dist.all_reduce(p.grad)
+            p.grad /= world_size
+        part.grad = torch.zeros_like(part)
+        show.step()
+        work.step()
+
+    return step, show
+
+
+# %% wrong="each tensor cut by itself" says=["3 ranks, a parameter without dimensions", "lay all of them end to end"]
+def sharded_optimizer(parameters, rank, world_size, options):
+    def pieces(t):
+        flat = t.detach().reshape(-1)
+        return F.pad(flat, (0, -flat.numel() % world_size)).chunk(world_size)
+
+    mine = [pieces(p)[rank].clone() for p in parameters]
+    adam = torch.optim.Adam(mine, **options)
+
+    @torch.no_grad()
+    def step():
+        for p, part in zip(parameters, mine):
+            grad = p.grad.clone()
+            dist.all_reduce(grad)
+            part.grad = pieces(grad / world_size)[rank].clone()
+        adam.step()
+        for p, part in zip(parameters, mine):
+            every = [torch.empty_like(part) for _ in range(world_size)]
+            dist.all_gather(every, part)
+            p.copy_(torch.cat(every)[: p.numel()].view_as(p))
+
+    return step, adam
+
+
+# %% wrong="reads the gradients when it is made" says=["no gradients yet", "read them in step()"]
+def sharded_optimizer(parameters, rank, world_size, options):
+    n = sum(p.numel() for p in parameters)
+    size = -(-n // world_size)
+
+    def flatten(tensors):
+        return F.pad(torch.cat([t.detach().flatten() for t in tensors]), (0, size * world_size - n))
+
+    mine = nn.Parameter(flatten(parameters)[rank * size : (rank + 1) * size].clone())
+    adam = torch.optim.Adam([mine], **options)
+    grads = flatten([p.grad for p in parameters])
+
+    def step():
+        mine.grad = torch.empty_like(mine)
+        dist.reduce_scatter_tensor(mine.grad, grads / world_size)
+        adam.step()
+        whole = torch.empty(size * world_size)
+        dist.all_gather_into_tensor(whole, mine.detach())
+        with torch.no_grad():
+            for p, new in zip(parameters, whole[:n].split([p.numel() for p in parameters])):
+                p.copy_(new.view_as(p))
+
+    return step, adam
+
+
+# %% wrong="one optimizer for all calls" says=["a second call"]
+made = []
+
+
+def sharded_optimizer(parameters, rank, world_size, options):
+    if made:
+        return made[0]
+    n = sum(p.numel() for p in parameters)
+    size = -(-n // world_size)
+
+    def flatten(tensors):
+        return F.pad(torch.cat([t.detach().flatten() for t in tensors]), (0, size * world_size - n))
+
+    mine = nn.Parameter(flatten(parameters)[rank * size : (rank + 1) * size].clone())
+    adam = torch.optim.Adam([mine], **options)
+
+    def step():
+        mine.grad = torch.empty_like(mine)
+        dist.reduce_scatter_tensor(mine.grad, flatten([p.grad for p in parameters]) / world_size)
+        adam.step()
+        whole = torch.empty(size * world_size)
+        dist.all_gather_into_tensor(whole, mine.detach())
+        with torch.no_grad():
+            for p, new in zip(parameters, whole[:n].split([p.numel() for p in parameters])):
+                p.copy_(new.view_as(p))
+
+    made.append((step, adam))
+    return made[0]
+
+
+# %% wrong="the learning rate is taken out of the options" says=["`options` was changed"]
+def sharded_optimizer(parameters, rank, world_size, options):
+    n = sum(p.numel() for p in parameters)
+    size = -(-n // world_size)
+
+    def flatten(tensors):
+        return F.pad(torch.cat([t.detach().flatten() for t in tensors]), (0, size * world_size - n))
+
+    mine = nn.Parameter(flatten(parameters)[rank * size : (rank + 1) * size].clone())
+    adam = torch.optim.Adam([mine], lr=options.pop("lr"), **options)
+
+    def step():
+        mine.grad = torch.empty_like(mine)
+        dist.reduce_scatter_tensor(mine.grad, flatten([p.grad for p in parameters]) / world_size)
+        adam.step()
+        whole = torch.empty(size * world_size)
+        dist.all_gather_into_tensor(whole, mine.detach())
+        with torch.no_grad():
+            for p, new in zip(parameters, whole[:n].split([p.numel() for p in parameters])):
+                p.copy_(new.view_as(p))
+
+    return step, adam

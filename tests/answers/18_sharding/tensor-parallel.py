@@ -244,3 +244,48 @@ def tensor_parallel(x, up, down, bias):
     y = F.gelu(Entry.apply(x) @ up.T) @ down.T
     dist.all_reduce(y.data)
     return y + bias
+
+
+# %% wrong="a hook that stays on x" says=["hook on x", "a second call"]
+def tensor_parallel(x, up, down, bias):
+    class Leave(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, part):
+            part = part.clone()
+            dist.all_reduce(part)
+            return part
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad
+
+    def add_up(grad):
+        grad = grad.clone()
+        dist.all_reduce(grad)
+        return grad
+
+    x.register_hook(add_up)
+    return Leave.apply(F.gelu(x @ up.T) @ down.T) + bias
+
+
+# %% wrong="a hook on x that removes itself after a backward pass" says=["hook on x"]
+def tensor_parallel(x, up, down, bias):
+    class Leave(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, part):
+            part = part.clone()
+            dist.all_reduce(part)
+            return part
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad
+
+    def add_up(grad):
+        handle.remove()
+        grad = grad.clone()
+        dist.all_reduce(grad)
+        return grad
+
+    handle = x.register_hook(add_up)
+    return Leave.apply(F.gelu(x @ up.T) @ down.T) + bias

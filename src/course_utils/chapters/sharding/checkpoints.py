@@ -32,20 +32,75 @@ def run_saves(rank, world_size, sharded_checkpoint, folder, steps, killed_in):
         return os._exit(1) if rank == 1 else done
 
     for step in steps:
+        state = state_of(world_size, 100.0 * step)
+        held = dict(state)
         if step == steps[-1] and killed_in == "shards":
             dcp.FileSystemWriter.write_data = write_and_die
-        if step == steps[-1] and killed_in == "table":
+        if step == steps[-1] and killed_in in ("table", "once"):
             dcp.FileSystemWriter.finish = lambda *_, **__: os._exit(1)
-        sharded_checkpoint(folder, step, state_of(world_size, 100.0 * step))
+        sharded_checkpoint(folder, step, state)
+        _same_entries(state, held, "sharded_checkpoint")
+
+
+def _same_entries(state: dict, held: dict, where: str) -> None:
+    names = [str(name) for name in (*state, *held) if (name in state) != (name in held)]
+    assert not names, (
+        f"`state` was changed by {where}, in the entry {', '.join(names)}: it is the caller's dict"
+    )
+    replaced = any(state[name] is not held[name] for name in held)
+    assert not replaced, (
+        f"an entry of `state` was replaced by {where}: dcp.load fills the tensors in place"
+    )
+
+
+def _list_in_any_order() -> None:
+    """List folders of four entries or more with the highest number neither first nor last."""
+    listed, scanned = os.listdir, os.scandir
+
+    def shuffle(entries: list, name) -> list:
+        numbers = {entry: int("".join(filter(str.isdigit, name(entry))) or -1) for entry in entries}
+        entries = sorted(entries, key=lambda entry: (numbers[entry], name(entry)))
+        return entries[1:] + entries[:1] if len(entries) > 3 else entries
+
+    class Scan:
+        def __init__(self, path=".") -> None:
+            with scanned(path) as entries:
+                self.entries = iter(shuffle(list(entries), lambda entry: entry.name))
+
+        def __iter__(self):
+            return self
+
+        def __next__(self):
+            return next(self.entries)
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            self.close()
+
+        def close(self) -> None:
+            self.entries = iter(())
+
+    def in_any_order(path="."):
+        return shuffle(listed(path), str)
+
+    os.listdir = in_any_order  # ty: ignore[invalid-assignment]  strings are what a path lists
+    os.scandir = Scan  # ty: ignore[invalid-assignment]  what a listing is asked for, no more
 
 
 def run_load(rank, world_size, newest_checkpoint, folder):
     state = state_of(world_size, -1.0)
     held = dict(state)
+    _list_in_any_order()
     step = newest_checkpoint(folder, state)
     assert step is not None, "newest_checkpoint returned None, not a step: is there an answer yet?"
-    in_place = all(state[name] is held[name] for name in held)
-    return step, local(held["weight"]).clone(), held["count"].clone(), in_place
+    assert isinstance(step, int), (
+        f"newest_checkpoint returned {step!r}, "
+        f"{'a text' if isinstance(step, str) else 'a ' + type(step).__name__}: return an int"
+    )
+    _same_entries(state, held, "newest_checkpoint")
+    return step, local(held["weight"]).clone(), held["count"].clone()
 
 
 @ends_in_notebook
@@ -58,21 +113,12 @@ def check_checkpoint(found, save_ranks, steps, killed_in, load_ranks):
             f"caught as an Exception: CheckpointException is a BaseException)\n{found}"
         )
     assert not isinstance(found, str), found
-    complete = steps[:-1] if killed_in else steps
+    complete = steps[:-1] if killed_in in ("shards", "table") else steps
     truth = max(complete, default=-1)
     full = (100.0 * truth if complete else -1.0) + torch.arange(14.0).view(7, 2)
-    for rank, (step, weight, count, in_place) in enumerate(found):
-        reason = ""
-        if killed_in and step == steps[-1]:
-            reason = ": that save was killed; complete is a folder of its own that has .metadata"
-        elif complete and step == complete[-1] != truth:
-            reason = ": the highest step counts, not the one saved last"
-        elif step in complete:
-            reason = ": compare steps as numbers, as texts '9' comes behind '10'"
-        elif step == -1 and truth == 0:
-            reason = ": 0 is a step as well"
+    for rank, (step, weight, count) in enumerate(found):
+        reason = "" if step == truth else _why_that_step(step, complete, steps, truth)
         assert step == truth, f"the step on rank {rank} is {step}, expected {truth}{reason}"
-        assert in_place, "an entry of state was replaced: dcp.load fills the tensors in place"
         mine = full.chunk(load_ranks)[rank]
         blank = (torch.arange(14.0).view(7, 2) - 1.0).chunk(load_ranks)[rank]
         assert not complete or not torch.equal(weight, blank), (
@@ -87,6 +133,27 @@ def check_checkpoint(found, save_ranks, steps, killed_in, load_ranks):
         check_close(
             count, torch.full((2,), 100.0 * truth if complete else -1.0), f"rank {rank}'s count"
         )
+
+
+def _why_that_step(step: int, complete: list[int], steps: list[int], truth: int) -> str:
+    by_number = sorted(complete)
+    if step not in complete and step == steps[-1]:
+        return ": that save was killed; a completed one is a folder of its own that has .metadata"
+    if step == -1 and truth == 0:
+        return ": 0 is a step as well"
+    if step == -1 or step not in complete:
+        return ""
+    if step == complete[-1]:
+        return ": the highest step counts, not the one saved last"
+    if len(complete) > 3 and step in by_number[:2]:
+        return ": a folder's entries come in any order; take the highest step"
+    if step == by_number[-2]:
+        low, high = (9, 10) if truth < 100 else (999999, 1000000)
+        return (
+            f": compare steps as numbers (as texts '{low}' comes behind '{high}'), and take the "
+            "highest"
+        )
+    return ": the highest step counts"
 
 
 def checkpoint_trial(
@@ -104,4 +171,8 @@ def checkpoint_trial(
                     "no save of a shard by dcp.save was seen: is there an answer yet, and does it "
                     "save with dcp.save?"
                 )
+        if killed_in == "once":
+            words = attempt(run_saves, save_ranks, save, inside, steps[-1:], "")
+            if isinstance(words, str):
+                return f"step {steps[-1]}, whose save was killed, is saved once more: {words}"
         return attempt(run_load, load_ranks, load, inside)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import tempfile
 from pathlib import Path
 
@@ -16,13 +17,16 @@ from course_utils.chapters.sharding.jobs import attempt, random_like
 from course_utils.learner.checks import check_close, check_equal
 from course_utils.learner.tracebacks import ends_in_notebook
 
+# What torch.load says of half a file.
+TORN = "zip archive|central directory|EOF|Unpickling|truncated|Ran out of input|invalid load key"
+
 
 class Training:
     """A model, its optimizer and one step of training; it dies where it is told to."""
 
     def __init__(self, rank: int, world_size: int, start: int, trouble: tuple, log: Path) -> None:
         self.rank, self.world_size, self.start = rank, world_size, start
-        self.trouble, self.log = trouble, log
+        self.trouble, self.log, self.last = trouble, log, -1
         torch.manual_seed(0)
         self.model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1, momentum=0.9)
@@ -34,6 +38,7 @@ class Training:
         step_of_training(self.model, self.optimizer, step, [self.rank], self.average)
         with open(self.log, "a") as file:
             file.write(f"{self.rank} run {self.start} {step}\n")
+        self.last = step
 
     def average(self, gradient: torch.Tensor) -> None:
         dist.all_reduce(gradient)
@@ -53,23 +58,18 @@ def step_of_training(model, optimizer, step, ranks, average):
 
 
 def run_elastic(rank, world_size, elastic, folder, log, start, steps, every, trouble):
-    training, whole_save, saves = (
-        Training(rank, world_size, start, trouble, Path(log)),
-        torch.save,
-        [],
-    )
+    training = Training(rank, world_size, start, trouble, Path(log))
+    whole_save, calls = torch.save, {}  # how often torch.save was called after which step
 
     def save(obj, f, *args, **options):
-        saves.append(f)
         with open(log, "a") as notes:
-            notes.write(f"{rank} save {start} 0\n")
-        if start == 0 and trouble[0] == "save" and trouble[1] == len(saves):
-            whole = io.BytesIO()
-            whole_save(obj, whole)
-            half = whole.getvalue()[: len(whole.getvalue()) // 2]
-            f.write(half) if hasattr(f, "write") else Path(f).write_bytes(half)
-            f.flush() if hasattr(f, "flush") else None
-            os._exit(1)
+            notes.write(f"{rank} save {start} {training.last}\n")
+        calls[training.last] = calls.get(training.last, 0) + 1
+        if start == 0 and trouble[0] == "save" and trouble[1] == len(calls):
+            dies_in = next(iter(calls.values())) if trouble[2] == "last" else 1
+            if calls[training.last] == dies_in:
+                write_half(whole_save, obj, f)
+                os._exit(1)
         whole_save(obj, f, *args, **options)
 
     torch.save = save  # ty: ignore[invalid-assignment]  the answer calls this one
@@ -78,14 +78,33 @@ def run_elastic(rank, world_size, elastic, folder, log, start, steps, every, tro
     return [parameter.detach().clone() for parameter in training.model.parameters()]
 
 
-def undisturbed(steps, resumed_at=None, repeated=False):
-    """The weights; with a slip: momentum lost, or the last saved step run twice."""
+def write_half(whole_save, obj, f):
+    whole = io.BytesIO()
+    whole_save(obj, whole)
+    half = whole.getvalue()[: len(whole.getvalue()) // 2]
+    f.write(half) if hasattr(f, "write") else Path(f).write_bytes(half)
+    f.flush() if hasattr(f, "flush") else None
+
+
+def undisturbed(steps):
+    """The weights of a job in which no rank dies."""
     training = Training(0, 2, 0, ("",), Path())
-    for step in range(steps):
-        if step == resumed_at and not repeated:
-            training.optimizer.state.clear()
-        for _ in range(2 if repeated and step + 1 == resumed_at else 1):
-            step_of_training(training.model, training.optimizer, step, [0, 1], lambda grad: None)
+    advance(training, range(steps))
+    return [parameter.detach() for parameter in training.model.parameters()]
+
+
+def advance(training, steps):
+    for step in steps:
+        step_of_training(training.model, training.optimizer, step, [0, 1], lambda grad: None)
+
+
+def resumed(first, steps, model_at, optimizer_at):
+    """The weights of a job that resumes with these: its model and optimizer as they were then."""
+    training, other = (Training(0, 2, 0, ("",), Path()) for _ in range(2))
+    advance(training, range(model_at))
+    advance(other, range(optimizer_at))
+    training.optimizer.load_state_dict(other.optimizer.state_dict())
+    advance(training, range(first, steps))
     return [parameter.detach() for parameter in training.model.parameters()]
 
 
@@ -100,10 +119,10 @@ def check_elastic(found, steps, every, trouble):
         "training.run was not called: is there an answer yet?"
     )
     if isinstance(weights, str):
-        torn = trouble[0] == "save" and found["starts"] == 2
+        torn = trouble[0] == "save" and found["starts"] == 2 and re.search(TORN, weights)
         reason = "the torn file was read: write beside it, then os.replace. " if torn else ""
         raise AssertionError(f"the job does not come to its end: {reason}{weights}")
-    assert found["savers"] == ([0] if steps >= every else []) or not found["savers"], (
+    assert found["savers"] in ([], [0]), (
         f"ranks {found['savers']} called torch.save: rank 0 alone saves, after every {every} steps"
     )
     died = found["starts"] == 2
@@ -114,8 +133,16 @@ def check_elastic(found, steps, every, trouble):
         again = f"the second start begins with step {first}, expected {behind}"
         assert first != 0 or behind == 0, f"{again}: it begins from scratch"
         assert first != behind - 1, f"{again}: the save already holds step {first}"
+        done = range(every, behind + 1, every)
+        by_text = {int(max(map(str, done), default="0"))}
+        by_text.add(1 + int(max((str(n - 1) for n in done), default="-1")))
+        assert first >= behind or first not in by_text, (
+            f"{again}: compare steps as numbers; as texts '99' comes behind '100'"
+        )
         assert first >= behind, f"{again}: is there a save after every {every} steps?"
         assert first <= (ran[0][-1] if ran[0] else -1) + 1, f"{again}: steps are left out"
+    elif trouble[0] == "":
+        _check_moments(found["moments"], steps, every)
     wanted = list(range(ran[-1][0] if died and ran[-1] else 0, steps))
     check_equal(ran[1] if died else ran[0], wanted, "the steps of the last start")
     truth = undisturbed(steps)
@@ -125,14 +152,33 @@ def check_elastic(found, steps, every, trouble):
     )
     for rank, values in enumerate(weights):
         if died and ran[1] and not same(values, truth):
-            lost = same(values, undisturbed(steps, ran[1][0]))
-            assert not lost, (
+            first = ran[1][0]
+            assert not same(values, resumed(first, steps, first, 0)), (
                 "the weights are those of a job that lost its momentum: save the optimizer"
+            )
+            pairs = ((at, behind), (behind, at)) if trouble[0] == "save" else ()
+            assert not any(same(values, resumed(first, steps, *pair)) for pair in pairs), (
+                "the weights are those of a job that loads the model of one save and the optimizer "
+                "of another: a save of several files is completed at one moment"
             )
         for n, (value, right) in enumerate(zip(values, truth, strict=True)):
             check_close(
                 value, right, f"parameter {n} on rank {rank} at the end", rtol=1e-4, atol=1e-5
             )
+
+
+def _check_moments(moments: list[int], steps: int, every: int) -> None:
+    """Steps after which rank 0 saved in a job in which no rank dies."""
+    wanted = list(range(every - 1, steps, every))
+    for step in moments:
+        where = f"after step {step}" if step >= 0 else "before the first step"
+        assert step in wanted, f"there is a save {where}, expected after {wanted}"
+    assert moments or not wanted, "torch.save was not called: after what does a restart resume?"
+    missing = [step for step in wanted if step not in moments]
+    assert not missing, (
+        f"there is no save after step {missing[0]}: rank 0 saves after every {every} steps, the "
+        "last ones as well"
+    )
 
 
 def elastic_trial(elastic, steps: int, every: int, trouble: tuple) -> dict:
@@ -148,4 +194,11 @@ def elastic_trial(elastic, steps: int, every: int, trouble: tuple) -> dict:
             [int(s) for r, w, n, s in lines if (r, w, n) == ("0", "run", str(k))] for k in (0, 1)
         ]
         savers = sorted({int(r) for r, w, *_ in lines if w == "save"})
-        return {"weights": found, "ran": ran, "savers": savers, "starts": start + 1}
+        moments = sorted({int(s) for _, w, n, s in lines if w == "save" and n == str(start)})
+        return {
+            "weights": found,
+            "ran": ran,
+            "savers": savers,
+            "moments": moments,
+            "starts": start + 1,
+        }

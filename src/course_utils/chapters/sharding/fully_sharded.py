@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import operator
+from contextlib import nullcontext
+
 import torch
 import torch.distributed as dist
 from torch.distributed.tensor.debug import CommDebugMode
 from torch.multiprocessing.reductions import StorageWeakRef
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from course_utils.chapters.sharding.jobs import random_like
 from course_utils.learner.checks import check_close
@@ -13,13 +17,16 @@ from course_utils.learner.tracebacks import ends_in_notebook
 
 ledger = {"gathers": 0, "scatters": 0, "most": 0}
 still_alive: list = []
+unseen = {"now": False}  # while one of the two functions below works, its own tensors don't count
 
 
 def gather_rows(shard: torch.Tensor) -> torch.Tensor:
     """The whole matrix, from the rows of every rank. It notes how many are alive."""
     rows, columns = shard.shape
+    unseen["now"] = True
     gathered = torch.empty(rows * dist.get_world_size(), columns)
     dist.all_gather_into_tensor(gathered, shard.detach().contiguous())
+    unseen["now"] = False
     # A copy is counted: gloo's thread may hold what it has written to for a moment longer.
     whole = gathered.clone()
     still_alive.append(StorageWeakRef(whole.untyped_storage()))
@@ -32,34 +39,81 @@ def gather_rows(shard: torch.Tensor) -> torch.Tensor:
 def scatter_mean_rows(gradient: torch.Tensor) -> torch.Tensor:
     """This rank's rows of the mean of all ranks' gradients."""
     rows, columns = gradient.shape
+    unseen["now"] = True
     mine = torch.empty(rows // dist.get_world_size(), columns)
     dist.reduce_scatter_tensor(mine, gradient.detach().contiguous())
+    unseen["now"] = False
     ledger["scatters"] += 1
     return mine / dist.get_world_size()
+
+
+class LargeTensors(TorchDispatchMode):
+    """Notes each new storage as large as a whole matrix; `alive()` counts those that live."""
+
+    def __init__(self, numbers: int) -> None:
+        super().__init__()
+        self.bytes, self.made = 4 * numbers, {}
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        for tensor in result if isinstance(result, (tuple, list)) else (result,):
+            if type(tensor) is torch.Tensor and not unseen["now"]:
+                storage = tensor.untyped_storage()
+                if storage.nbytes() >= self.bytes:
+                    reference = StorageWeakRef(storage)
+                    self.made[reference.cdata] = reference
+        return result
+
+    def alive(self) -> int:
+        return sum(not reference.expired() for reference in self.made.values())
 
 
 def run_fully_sharded(rank, world_size, fully_sharded, sizes, batch, with_input):
     whole = [random_like((o, i), n) / i**0.5 for n, (o, i) in enumerate(sizes)]
     shards = [w.chunk(world_size)[rank].clone().requires_grad_() for w in whole]
     x = random_like((batch, sizes[0][1]), 50, rank).requires_grad_(with_input)
+    handed = list(shards)
     with CommDebugMode() as traffic:
-        result = _forward_and_backward(rank, fully_sharded, x, shards, batch, sizes)
-    asked = ledger["gathers"] + ledger["scatters"]
-    return *result, sum(traffic.get_comm_counts().values()) - asked
+        found = _forward_and_backward(rank, fully_sharded, x, shards, sizes)
+        asked = ledger["gathers"] + ledger["scatters"]
+        others = sum(traffic.get_comm_counts().values()) - asked
+        same = len(shards) == len(handed) and all(map(operator.is_, shards, handed))
+        assert same, "the list `shards` was changed: it is the caller's"
+        first = [t.grad for t in (*shards, x)]
+        for leaf in (*shards, x):
+            leaf.grad = None
+        _forward_and_backward(rank, fully_sharded, x, shards, sizes)
+    for n, (grad, leaf) in enumerate(zip(first, (*shards, x), strict=True)):
+        name = f"shards[{n}].grad" if leaf is not x else "x.grad"
+        if grad is None or leaf.grad is None:
+            again = grad is leaf.grad
+        else:
+            again = torch.allclose(grad, leaf.grad, 1e-4, 1e-5)
+        assert again, (
+            f"a second call with the same x and shards gives another {name}: does the first one "
+            "leave a hook on them, or remember something?"
+        )
+    return found[0], first[:-1], first[-1], *found[1:], others
 
 
-def _forward_and_backward(rank, fully_sharded, x, shards, batch, sizes):
-    out = fully_sharded(x, shards)
-    is_tensor = isinstance(out, torch.Tensor)
-    assert is_tensor, f"fully_sharded returned {out!r}, no tensor: is there an answer yet?"
-    forward = dict(ledger)
-    assert tuple(out.shape) == (batch, sizes[-1][0]), (
-        f"the result has shape {tuple(out.shape)}, expected {(batch, sizes[-1][0])}: "
-        "each layer needs the whole matrix"
-    )
-    assert out.requires_grad, "the result has no graph: nothing leads back to the shards"
-    (out * random_like(out.shape, 60, rank)).sum().backward()
-    return out.detach(), [shard.grad for shard in shards], x.grad, forward, dict(ledger)
+def _forward_and_backward(rank, fully_sharded, x, shards, sizes):
+    """Output; the ledger after the forward pass and at the end; large tensors alive at each."""
+    wholes = [o * i for o, i in sizes]
+    apart = min(wholes) > max(len(x) * width for size in sizes for width in size)
+    large = LargeTensors(min(wholes)) if apart else None
+    with large or nullcontext():
+        out = fully_sharded(x, shards)
+        is_tensor = isinstance(out, torch.Tensor)
+        assert is_tensor, f"fully_sharded returned {out!r}, no tensor: is there an answer yet?"
+        forward = {**ledger, "large": large.alive() if large else 0}
+        shape = (len(x), sizes[-1][0])
+        assert tuple(out.shape) == shape, (
+            f"the result has shape {tuple(out.shape)}, expected {shape}: "
+            "each layer needs the whole matrix"
+        )
+        assert out.requires_grad, "the result has no graph: nothing leads back to the shards"
+        (out * random_like(out.shape, 60, rank)).sum().backward()
+    return out.detach(), forward, {**ledger, "large": large.alive() if large else 0}
 
 
 def ordinary_stack(rank, world_size, sizes, batch, without_tanh=False):
@@ -94,6 +148,12 @@ def check_fully_sharded(found, world_size, sizes, batch, with_input):
                 f"{end['most']} of {len(sizes)} whole matrices were alive at once: what holds "
                 "them? An operator of autograd saves its operands; gather again in backward"
             )
+        for when, kept in (("after the forward pass", forward), ("after the backward pass", end)):
+            if kept["large"] > 2 and end["most"] <= 2:
+                wrong.append(
+                    f"{when} {kept['large']} tensors as large as a whole matrix are alive: "
+                    "a matrix is freed only if no one keeps a copy of it"
+                )
         for n, grad in enumerate(grads):
             name = f"shards[{n}].grad on rank {rank}"
             if grad is None or not grad.any():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import torch
 import torch.nn as nn
 
@@ -11,21 +13,57 @@ from course_utils.learner.tracebacks import ends_in_notebook
 
 
 def train_sharded(rank, world_size, sharded_optimizer, shapes, steps, options):
+    """Train twice, each time anew: the parameters, this rank's numbers of state, the second's."""
+    values, numbers, others = _train_once(
+        rank, world_size, sharded_optimizer, shapes, steps, options
+    )
+    again, *_ = _train_once(rank, world_size, sharded_optimizer, shapes, steps, options)
+    same = all(torch.equal(a, b) for a, b in zip(values, again, strict=True))
+    assert same, (
+        "a second call with new parameters ends with other values than the first: each call makes "
+        "a step and an Adam for its own parameters"
+    )
+    return values, numbers, others
+
+
+def _train_once(rank, world_size, sharded_optimizer, shapes, steps, options):
     parameters = [nn.Parameter(random_like(s, n)) for n, s in enumerate(shapes)]
-    mine = list(parameters)
-    answer = sharded_optimizer(parameters, rank, world_size, dict(options))
+    mine, settings, before = list(parameters), dict(options), _optimizers()
+    try:
+        answer = sharded_optimizer(parameters, rank, world_size, settings)
+    except (AttributeError, TypeError) as error:
+        if "NoneType" not in str(error):
+            raise
+        raise AssertionError(
+            "when sharded_optimizer is called, the parameters have no gradients yet (.grad is "
+            f"None): read them in step() ({type(error).__name__}: {error})"
+        ) from None
+    assert settings == options, "`options` was changed: it is the caller's dict"
     fits = isinstance(answer, (tuple, list)) and len(answer) == 2 and callable(answer[0])
     assert fits, f"it returned {answer!r}, not the pair (step, adam): is there an answer yet?"
     step, adam = answer
-    is_adam = isinstance(adam, torch.optim.Optimizer)
-    assert is_adam, f"the second result is of type {type(adam).__name__}, no optimizer"
+    is_adam = isinstance(adam, torch.optim.Adam)
+    assert is_adam, f"the second result is of type {type(adam).__name__}, not torch.optim.Adam"
     for number in range(steps):
         for n, parameter in enumerate(mine):
             parameter.grad = random_like(shapes[n], n, number, rank)
         step()
+    learns = all(parameter.requires_grad for parameter in mine)
+    assert learns, "a parameter does not require grad any more: it must still be trained"
+    gc.collect()
+    others = [one for one in _optimizers() if one is not adam and one not in before]
+    kept = [parameter.detach().clone() for parameter in mine]
+    return kept, _numbers(adam), sum(_numbers(one) for one in others)
+
+
+def _optimizers() -> list[torch.optim.Optimizer]:
+    return [one for one in gc.get_objects() if issubclass(type(one), torch.optim.Optimizer)]
+
+
+def _numbers(adam: torch.optim.Optimizer) -> int:
+    """How many numbers of state it keeps, step counts not counted."""
     values = [v for state in adam.state.values() for v in state.values()]
-    numbers = sum(v.numel() for v in values if torch.is_tensor(v) and v.dim() > 0)
-    return [parameter.detach().clone() for parameter in mine], numbers
+    return sum(v.numel() for v in values if torch.is_tensor(v) and v.dim() > 0)
 
 
 def one_process(world_size, shapes, steps, options, combine, forgets=False):
@@ -38,6 +76,13 @@ def one_process(world_size, shapes, steps, options, combine, forgets=False):
             adam.state.clear()
         adam.step()
     return [p.detach() for p in parameters]
+
+
+def _close(found: list[torch.Tensor], truth: list[torch.Tensor]) -> bool:
+    return all(
+        a.shape == b.shape and torch.allclose(a, b, 1e-4, 1e-5)
+        for a, b in zip(found, truth, strict=True)
+    )
 
 
 @ends_in_notebook
@@ -63,15 +108,49 @@ def check_sharded_optimizer(found, world_size, shapes, steps, options):
     ]
     assert all(same), "the ranks end with different parameters: does each get the others' parts?"
     start = one_process(world_size, shapes, 0, options, sum)
+    for n, values in enumerate(found[0][0]):
+        name = f"parameter {n} of shape {tuple(shapes[n])} after {steps} steps"
+        moved = not values.numel() or not torch.equal(values, start[n])
+        assert moved, f"{name} did not move: change it in place"
+    if not _close(found[0][0], truth):
+        for words, slip in slips.items():
+            assert not _close(found[0][0], slip), f"the parameters after {steps} steps: {words}"
     for n, (values, right) in enumerate(zip(found[0][0], truth, strict=True)):
         name = f"parameter {n} of shape {tuple(shapes[n])} after {steps} steps"
-        assert not torch.equal(values, start[n]), f"{name} did not move: change it in place"
-        for words, slip in slips.items():
-            slipped = torch.allclose(values, slip[n], 1e-4, 1e-5)
-            slipped = slipped and not torch.allclose(right, slip[n], 1e-4, 1e-5)
-            assert not slipped, f"{name}: {words}"
         check_close(values, right, name, rtol=1e-4, atol=1e-5)
-    most = 2 * -(-sum(torch.Size(s).numel() for s in shapes) // world_size)
-    for rank, (_, numbers) in enumerate(found):
-        words = f"rank {rank}'s Adam keeps {numbers} numbers, at most {most}"
-        assert numbers <= most, words + ": cut through the tensors, don't deal them out whole"
+    _check_state([one[1:] for one in found], world_size, [torch.Size(s).numel() for s in shapes])
+
+
+def _check_state(kept: list[tuple[int, int]], world_size: int, sizes: list[int]) -> None:
+    """Adam's numbers on each rank and those of other optimizers there: few enough, and all."""
+    most, all_ranks = 2 * -(-sum(sizes) // world_size), sum(numbers for numbers, _ in kept)
+    cut_alone = 2 * sum(-(-size // world_size) for size in sizes)
+    for rank, (numbers, others) in enumerate(kept):
+        assert numbers or all_ranks >= 2 * sum(sizes), (
+            f"rank {rank}'s Adam keeps no state after a step: return the Adam that does the work"
+        )
+        assert not others, (
+            f"beside rank {rank}'s Adam, other optimizers keep {others} numbers of state: return "
+            "the Adam that does the work, and make no second one"
+        )
+        words = f"rank {rank}'s Adam keeps {numbers} numbers, at most {most}: "
+        why = "lay all of them end to end in one row, and cut the row"
+        if world_size > 1 and numbers == 2 * sum(sizes):
+            why = "that is the state of all parameters"
+        elif numbers == cut_alone:
+            why = f"cut by itself, each tensor is rounded up; {why}"
+        elif numbers in _sums([2 * size for size in sizes]):
+            why = "cut through the tensors, don't deal them out whole"
+        assert numbers <= most, words + why
+    words = (
+        f"together the ranks' Adams keep {all_ranks} numbers, expected {2 * sum(sizes)} at least"
+    )
+    assert all_ranks >= 2 * sum(sizes), f"{words}: return the Adams that do the work"
+
+
+def _sums(sizes: list[int]) -> set[int]:
+    """What some of the sizes can add up to."""
+    sums = {0}
+    for size in sizes:
+        sums |= {size + before for before in sums}
+    return sums
