@@ -1,5 +1,6 @@
 """What an answer leaves behind in the process is told in words, and put back."""
 
+import functools
 import os
 import random
 import sys
@@ -118,6 +119,18 @@ def test_the_generators_of_others_are_put_back():
     assert end() == []
     assert (np.random.rand(), random.random()) == drawn
     assert sys.getrecursionlimit() == limit
+
+
+def test_what_torch_dynamo_wraps_when_it_is_loaded_is_no_ones_doing():
+    seed = torch.manual_seed
+    begin("a check")
+    torch.manual_seed = torch._disable_dynamo(seed)
+    assert end() == []
+    torch.manual_seed = seed
+    begin("a check")
+    torch.manual_seed = functools.wraps(seed)(lambda number: None)
+    assert end() == ["torch.manual_seed is replaced"]
+    assert torch.manual_seed is seed
 
 
 def test_an_answer_that_leaves_something_does_not_pass(tiny_chapter):

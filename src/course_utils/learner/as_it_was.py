@@ -115,6 +115,9 @@ def _is_librarys(name: str, old: Any, new: Any) -> bool:
     # An optimizer's step is wrapped when the first is made, and manual_seed by TorchDynamo.
     if getattr(new, "hooked", False) or getattr(new, "_torchdynamo_orig_callable", None) is old:
         return True
+    code = getattr(new, "__code__", None)
+    if getattr(new, "__wrapped__", None) is old and code is not None:
+        return code.co_filename == torch._compile.__file__
     home = str(getattr(new, "__module__", ""))
     # The first compilation has modules tell when they are made.
     if home.startswith("torch._dynamo."):

@@ -70,7 +70,7 @@ def _cross_entropy_slips(logits: Tensor, target: Tensor, options: dict, right: T
     if target.is_floating_point():
         words = "the probabilities were made into class numbers: each class keeps its share"
         slips[words] = (
-            F.cross_entropy(logits, target.argmax(dim=1), **{**options, "ignore_index": -1}),
+            loss(target=target.argmax(dim=1), ignore_index=-1),
             loss(target=target.argmax(dim=1)),
         )
         if weight is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 V_RAW = "v is not corrected: divide it by 1 - beta2 ** t before the root."
 M_RAW = "m is not corrected: divide it by 1 - beta1 ** t."
@@ -46,7 +47,7 @@ def adam_with(
     return p
 
 
-def slips_of(kind: str, options: dict[str, float]) -> dict[float, str]:
+def slips_of(kind: str, options: dict[str, Any]) -> dict[float, str]:
     """By the p that it gives: what was done wrong, for each slip that changes p."""
     right, found = adam_with("", kind, **options), {}
     for slip in SLIPS:
