@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 Path = tuple[tuple[str, int | None], ...]
@@ -73,17 +73,28 @@ def at(tree: ast.AST, path: Path) -> ast.AST:
 
 def with_node(tree: ast.AST, path: Path, new: ast.AST | list[ast.stmt]) -> str:
     """The text of a tree in which another node, or several statements, stand at a path."""
-    changed = copy.deepcopy(tree)
-    parent, (field, number) = at(changed, path[:-1]), path[-1]
-    if number is None:
-        setattr(parent, field, new)
-    elif isinstance(new, list):
-        getattr(parent, field)[number : number + 1] = new
-        if not getattr(parent, field) and field == "body":
-            parent.body.append(ast.Pass())  # ty: ignore[missing-attribute]  it has one
-    else:
-        getattr(parent, field)[number] = new
+    # Only what lies on the path is copied: the tree is as it was, and most of a copy is never read.
+    changed = parent = copy.copy(tree)
+    for field, number in path[:-1]:
+        value = getattr(parent, field)
+        child = copy.copy(value if number is None else value[number])
+        put(parent, field, number, [child])
+        parent = child
+    field, number = path[-1]
+    put(parent, field, number, new if isinstance(new, list) else [new])
     return ast.unparse(ast.fix_missing_locations(changed))
+
+
+def put(parent: ast.AST, field: str, number: int | None, new: Sequence[ast.AST]) -> None:
+    """Give a node other children in a place; a list of them is copied first."""
+    if number is None:
+        setattr(parent, field, new[0])
+        return
+    entries = list(getattr(parent, field))
+    entries[number : number + 1] = new
+    if not entries and field == "body":
+        entries.append(ast.Pass())
+    setattr(parent, field, entries)
 
 
 def as_mutant(operator: str, before: str, source: str) -> Mutant:
