@@ -8,6 +8,7 @@ import nbformat
 import pytest
 from click.testing import CliRunner
 from nbgrader.api import get_alembic_version
+from nbgrader.utils import compute_checksum
 
 from course_utils.authoring.build import build_into_place
 from course_utils.command.cli import main
@@ -91,6 +92,22 @@ def test_what_is_executed_again(chapter, tmp_path):
     assert executed(tmp_path) == ["ada"]
     assert quick_resume(root) == [], "the last run came to its end"
     assert executed(tmp_path) == []
+
+
+def of_an_earlier_release(notebook):
+    for cell in notebook.cells:
+        if grader_of(cell).get("grade_id") == "halve-check":
+            cell.source = "assert halve(2) == 1"
+            cell.metadata.nbgrader.checksum = compute_checksum(cell)
+
+
+def test_a_check_of_an_earlier_release_is_no_edited_one(chapter):
+    submit(chapter, "ada", "x / 2", of_an_earlier_release)
+    submit(chapter, "bob", "x / 3", of_an_earlier_release)
+    rows = {row.student: row for row in quick_grade(chapter.root, workers=1)}
+    assert [row.repairs for row in rows.values()] == [(), ()]
+    # Today's check counts.
+    assert {name: row.points["halve"] for name, row in rows.items()} == {"ada": 2, "bob": 0}
 
 
 def test_one_run_at_a_time(chapter, monkeypatch):

@@ -18,7 +18,7 @@ from nbgrader.api import Gradebook
 from nbgrader.converters import Autograde, GenerateFeedback
 from nbgrader.converters.base import BaseConverter
 from nbgrader.coursedir import CourseDirectory
-from nbgrader.utils import chdir, setenv, temp_attrs
+from nbgrader.utils import chdir, compute_checksum, setenv, temp_attrs
 from sqlalchemy.exc import DatabaseError, DataError, IntegrityError
 from traitlets import Type
 
@@ -333,6 +333,8 @@ def repairs(before: NotebookNode, after: NotebookNode) -> list[str]:
             words.append(f"{name}: copied, the last one counts")
         last = found[-1]
         if cell.metadata.nbgrader.get("locked") and last.source != cell.source:
+            if is_as_released(last):
+                continue
             words.append(f"{name}: edited, as it was again")
         elif any(
             last.metadata.nbgrader.get(mark) != cell.metadata.nbgrader.get(mark)
@@ -341,6 +343,18 @@ def repairs(before: NotebookNode, after: NotebookNode) -> list[str]:
             words.append(f"{name}: its marks changed, as they were again")
     words += [f"{name}: unknown, an ordinary cell now" for name in handed_in if name not in known]
     return words
+
+
+def is_as_released(cell: NotebookNode) -> bool:
+    """Whether a cell has the text that it was released with, in whichever release that was.
+
+    nbgrader notes a checksum with each cell that it releases. Who edits both is not told apart; the
+    cell is today's in any case.
+    """
+    try:
+        return cell.metadata.nbgrader.get("checksum") == compute_checksum(cell)
+    except (KeyError, TypeError, ValueError):  # the marks are the student's, and may be anything
+        return False
 
 
 def marked_cells(cells: list[NotebookNode]) -> dict[str, list[NotebookNode]]:
