@@ -85,8 +85,9 @@ except RuntimeError as error:
 #
 # Write `linear_by_hand(x, weight, bias)`. `x` has shape (…, in) with any number of leading
 # dimensions, none included, in any memory layout; `weight` is (out, in); `bias` is (out,) or `None`.
-# Return (…, out). Not allowed: `nn.Linear`, `F.linear`. Leave the arguments as they are, here and in
-# all exercises of this chapter: values, `requires_grad`, `grad`.
+# All have one floating dtype. Return (…, out) in that dtype. Not allowed: `nn.Linear`, `F.linear`.
+# Leave the arguments as they are, here and in all exercises of this chapter: values,
+# `requires_grad`, `grad`, and the entries of lists and dicts.
 #
 # Example: with `x = [1, 2]`, `weight = [[1, 10], [0, 1]]` and `bias = [0, 5]` it gives `[21, 7]`.
 
@@ -126,14 +127,20 @@ with every_case() as case:
         check_linear_by_hand(normal(4, 3), normal(2, 3), normal(2))
     with case("leading dimensions (2, 5, 3), no bias"):
         check_linear_by_hand(normal(2, 5, 3), normal(4, 3), None)
-    with case("a transposed input"):
-        check_linear_by_hand(normal(3, 4, 2).transpose(0, 2), normal(1, 3), normal(1))
-### BEGIN HIDDEN TESTS
-with every_case() as case:
-    with case("an empty batch"):
+    with case("a batch of one, (1, 3)"):
+        check_linear_by_hand(normal(1, 3), normal(2, 3), normal(2).requires_grad_())
+    with case("an empty batch, (0, 3)"):
         check_linear_by_hand(normal(0, 3), normal(2, 3), normal(2))
-    with case("two transposed views"):
-        check_linear_by_hand(normal(3, 4).t(), normal(3, 5).t(), normal(5))
+    with case("a transposed input, float64"):
+        check_linear_by_hand(
+            normal(3, 4, 2).double().transpose(0, 2), normal(1, 3).double(), normal(1).double()
+        )
+    with case("float16, no bias"):
+        check_linear_by_hand(example[1].half(), example[1].half(), None)
+### BEGIN HIDDEN TESTS
+with every_case() as case, case("two transposed views, one output"):
+    check_linear_by_hand(normal(3, 4).t(), normal(3, 5).t(), normal(5))
+    check_linear_by_hand(normal(1, 1, 3), normal(1, 3), None)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -268,23 +275,19 @@ for size in (9, 10, 1_000_000):
 # - `"transposed"`.
 #
 # If the kernel of a `"conv"` or `"pool"` reaches over more than the padded input, raise
-# `ValueError`. Calculate with plain numbers: no tensor, no call of PyTorch. Leave `layers` as it is.
+# `ValueError`. Calculate with plain numbers: no tensor, no call of PyTorch. Leave `layers` and its
+# dicts as they are.
 #
 # Example: a conv with kernel 5, then a pool with kernel 2, makes `[24, 12]` of size 28.
 
 
 # %% nbgrader={"grade_id": "try-conv-arithmetic", "locked": true} jupyter={"source_hidden": true}
-import copy
+from course_utils.chapters.layers import run_conv_arithmetic
 
 
 @runs_with_the_answer
 def try_conv_arithmetic(layers: list[dict], size: int) -> tuple:
-    given = copy.deepcopy(layers)
-    try:
-        sizes, names, _ = watched(conv_arithmetic, layers, size)
-    except ValueError:
-        sizes, names = "ValueError", []
-    return sizes, names, layers != given
+    return run_conv_arithmetic(conv_arithmetic, layers, size)
 
 
 # %% nbgrader={"grade_id": "conv-arithmetic-truth", "locked": true} jupyter={"source_hidden": true}
@@ -427,9 +430,11 @@ show(
 )
 
 # %% [markdown]
-# Same number of weights, very different fields. A pixel counts more the more paths lead from it to the
-# output. In the first two stacks that is the centre. With dilations 1, 2, 4 paths rarely meet, and the
-# field shows a grid: the pixel in the very middle has a single path.
+# Same number of weights, very different fields. A pixel counts more the more paths lead from it to
+# the output. In the first stack that is the centre. With stride 2 first, two neighbouring windows
+# share every other pixel: along an axis the centre has 3 paths, the pixels beside it have 5. With
+# dilations 1, 2, 4 paths rarely meet, and the field shows a grid: the pixel in the very middle has
+# a single path.
 #
 # ### Exercise 9.3 — Receptive field, twice ★★ · 12 min · 4 points
 #
@@ -437,10 +442,12 @@ show(
 #
 # - `receptive_field(layers)`: `layers` is a list of triples (kernel, stride, dilation) of
 #   convolutions along one dimension. Return `(field, jump)`, two whole numbers.
-# - `footprint(model, size)`: `model` is an `nn.Sequential` of `nn.Conv1d` without padding whose
-#   weights are all positive; it maps (1, 1, size) to (1, 1, m). Return how many pixels the output
-#   `m // 2` covers, **from the first that it sees to the last**, as an `int`. Find it by running the
-#   model, and leave the model as it was, its parameters' `.grad` included.
+# - `footprint(model, size)`: `model` is a float32 `nn.Sequential` of convolutions along one
+#   dimension, without padding. Their weights are all positive, a bias may be anything. It maps
+#   (1, 1, size) to (1, 1, m). Return how many pixels the output `m // 2` covers, **from the first
+#   that it sees to the last**, as an `int`. Find it by what the model does, not from its layers'
+#   attributes. Leave the model as it was: what is frozen, each mode, and every `.grad`, where an
+#   older gradient may be waiting for the caller.
 #
 # Example: layers `[(3, 2, 1), (3, 1, 1)]` give `(7, 2)`. A single kernel of 3 with dilation 2 covers
 # 5 pixels, though it looks at 3.
@@ -525,14 +532,18 @@ with every_case() as case:
         )
     with case("one output in all"):
         check_receptive_field_2([(3, 2, 1), (3, 1, 1)], 7, 7)
+    with case("a gap in the middle: an even kernel, dilated"):
+        check_receptive_field_2([(2, 2, 3), (3, 1, 1)], 41, 8)
+    with case("layers whose attributes tell of kernels of 1"):
+        check_receptive_field_2([(3, 2, 1), (3, 1, 1)], 20, 7, told=True)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     for layers, size, right in (
         ([(5, 3, 2), (4, 2, 3)], 90, 36),
         ([(1, 4, 1)], 9, 1),
-        ([(2, 2, 3), (3, 1, 1)], 41, 8),
+        ([(2, 2, 1)] * 5, 100, 32),
     ):
-        with case("another stack"):
+        with case(f"the stack {layers}"):
             check_receptive_field_2(layers, size, right)
 ### END HIDDEN TESTS
 
@@ -552,7 +563,7 @@ with every_case() as case:
 # Gradients went from the output to the image just now. For a convolution they go by a fixed linear
 # map, and this map is the layer that decoders use to make small maps large: the **transposed
 # convolution**. In one dimension a picture says it all. Each input value stamps the kernel, times
-# itself; stamps lie a stride apart; overlaps add up.
+# itself; the stamps are a stride apart; overlaps add up.
 
 # %% topics=["conv-layers"]
 values, kernel, stamps = torch.tensor([1.0, 3, 2]), torch.tensor([1.0, 2, 1]), torch.zeros(3, 7)
@@ -579,8 +590,8 @@ show(figure, "Stacked bars: outputs 2 and 4 are sums of two stamps, the others c
 # Write `transposed_conv(x, weight, stride, padding)`. `x` is (N, C, H, W), `weight` is
 # (C, D, kh, kw), `stride` (1 or more) and `padding` are numbers. Return what `F.conv_transpose2d`
 # returns: (N, D, (H - 1)·stride - 2·padding + kh, the same for W), `padding` pixels cut from each
-# side. The values are wanted, no graph. The arguments may be views with gaps, and are both float32 or
-# both float64; the result has their dtype.
+# side; `padding` may exceed the kernel. The values are wanted, no graph. The arguments may be views
+# with gaps, and are both float32 or both float64; the result has their dtype.
 #
 # Not allowed: `F.conv_transpose1d`, `2d`, `3d`, `torch.convolution`, and modules that call them. All
 # else is: `F.conv2d` and its gradient, stamps in a loop, `F.fold`.
@@ -624,18 +635,21 @@ def transposed_conv(
 normal = seeded(0)
 with every_case() as case:
     with case("one pixel of value 2"):
-        check_transposed_conv(
-            torch.full((1, 1, 1, 1), 2.0, device=device), normal(1, 1, 2, 3), 1, 0
-        )
+        pixel = torch.full((1, 1, 1, 1), 2.0, device=device)
+        check_transposed_conv(pixel, normal(1, 1, 2, 3), 1, 0)
     with case("one channel, stride 2"):
         check_transposed_conv(normal(1, 1, 3, 4), normal(1, 1, 3, 3), 2, 0)
     with case("2 channels to 3, padding 1"):
         check_transposed_conv(normal(2, 2, 4, 3), normal(2, 3, 3, 3), 1, 1)
     with case("a stride larger than the kernel leaves zeros"):
         check_transposed_conv(normal(1, 2, 3, 3), normal(2, 2, 2, 2), 3, 0)
-    with case("an input and weights with gaps in memory"):
+    with case("an input and weights with gaps in memory, float64"):
         x, weight = normal(3, 5, 4, 2).transpose(0, 3), normal(3, 5, 3, 2).transpose(0, 1)
-        check_transposed_conv(x, weight, 2, 1)
+        check_transposed_conv(x.double(), weight.double(), 2, 1)
+    with case("padding 3 around a kernel of 2 x 3"):
+        check_transposed_conv(normal(1, 2, 5, 6), normal(2, 1, 2, 3), 2, 3)
+    with case("no image"):
+        check_transposed_conv(normal(0, 2, 3, 3), normal(2, 3, 2, 2), 1, 0)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("4 channels to 1, kernel (2, 4), stride 3, padding 1"):
@@ -712,7 +726,9 @@ print("one by one:", tuple(torch.stack([F.adaptive_avg_pool2d(x, 2) for x in ima
 # ### Exercise 9.5 — Pooling and back ★★ · 15 min · 4 points
 #
 # Three functions, without PyTorch's pooling and unpooling (`F.max_pool…`, `F.avg_pool…`,
-# `F.adaptive_…`, `F.max_unpool…`). `x` is floating, in any memory layout, (N, C, H, W) in the first.
+# `F.adaptive_…`, `F.max_unpool…`, and `F.interpolate`, which pools as well). All tensors come in any
+# memory layout; `x` and `values` have a floating dtype, which the results keep. `x` is (N, C, H, W)
+# in the first.
 #
 # - `pooling_and_back(x, k)` returns `(largest, where, mean)` of windows k × k, side by side. Rows
 #   and columns that fill no window are left out. `where` holds positions in the image, counted as
@@ -794,16 +810,20 @@ with every_case() as case:
         check_pooling_and_back_1(-normal(2, 3, 6, 4).abs(), 2)
     with case("7 x 8 pixels, k = 3: rows and columns are left over"):
         check_pooling_and_back_1(normal(1, 2, 7, 8), 3)
-    with case("a transposed image"):
-        check_pooling_and_back_1(normal(2, 2, 6, 9).transpose(2, 3), 2)
+    with case("a transposed image, float64"):
+        check_pooling_and_back_1(normal(2, 2, 6, 9).double().transpose(2, 3), 2)
+    with case("float16, windows of one pixel"):
+        check_pooling_and_back_1(normal(1, 1, 2, 3).half(), 1)
+    with case("ties everywhere, an image that requires a gradient"):
+        check_pooling_and_back_1(torch.zeros(1, 2, 4, 6, device=device, requires_grad=True), 2)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("channels last"):
         check_pooling_and_back_1(normal(2, 6, 9, 3).permute(0, 3, 1, 2), 3)
-    with case("windows of one pixel"):
-        check_pooling_and_back_1(normal(1, 1, 2, 3), 1)
-    with case("ties everywhere"):
-        check_pooling_and_back_1(torch.zeros(1, 2, 4, 6, device=device), 2)
+    with case("float16"):
+        check_pooling_and_back_1(normal(2, 1, 5, 7).half(), 2)
+    with case("no image"):
+        check_pooling_and_back_1(normal(0, 2, 4, 4), 2)
 ### END HIDDEN TESTS
 
 
@@ -813,8 +833,10 @@ with every_case() as case:
         check_pooling_and_back_2(seeded(1)(2, 3, 4, 6), 2)
     with case("negative values"):
         check_pooling_and_back_2(-seeded(3)(2, 1, 6, 3).abs(), 3)
-    with case("a larger image than the windows fill"):
-        check_pooling_and_back_2(seeded(2)(1, 2, 5, 8), 3)
+    with case("a larger image than the windows fill, float64"):
+        check_pooling_and_back_2(seeded(2)(1, 2, 5, 8).double(), 3)
+    with case("values and where that are transposed views, float16"):
+        check_pooling_and_back_2(seeded(5)(2, 2, 4, 6).half(), 2, turned=True)
 ### BEGIN HIDDEN TESTS
 with every_case() as case, case("3 images, 2 channels, 5 x 7"):
     check_pooling_and_back_2(seeded(4)(3, 2, 5, 7), 2)
@@ -827,11 +849,13 @@ with every_case() as case:
         check_pooling_and_back_3(torch.arange(7.0, device=device), 3)
     with case("more outputs than inputs"):
         check_pooling_and_back_3(seeded(1)(2, 3), 5)
-    with case("windows side by side, three dimensions"):
-        check_pooling_and_back_3(seeded(2)(2, 3, 8), 4)
+    with case("windows side by side, three dimensions, float64"):
+        check_pooling_and_back_3(seeded(2)(2, 3, 8).double(), 4)
+    with case("14 to 50, a transposed view, float16"):
+        check_pooling_and_back_3(seeded(3)(14, 2).half().t(), 50)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
-    for n, m in ((10, 4), (1, 3), (11, 1), (13, 12)):
+    for n, m in ((10, 4), (1, 3), (11, 1), (13, 12), (21, 19)):
         with case(f"{n} to {m}"):
             check_pooling_and_back_3(seeded(n)(2, 2, n), m)
 ### END HIDDEN TESTS
@@ -891,9 +915,10 @@ show(
 
 # %% [markdown]
 # Look at the dashed lines. Tanh is flat on both sides: large inputs pass no gradient. ReLU is flat
-# on one side: a unit that is negative for every input never learns again. The others keep a little
-# slope there. `PReLU` is a leaky ReLU whose small slope is a parameter, and today's transformers
-# often use **SwiGLU**, two linear layers of which one opens and shuts the other:
+# on one side: a unit that is negative for every input gets no gradient. It comes back only if the
+# layers before it change its inputs. The others keep a little slope there. `PReLU` is a leaky ReLU
+# whose small slope is a parameter, and today's transformers often use **SwiGLU**, two linear layers
+# of which one opens and shuts the other:
 
 # %% topics=["activations"]
 print("PReLU's slope is a parameter:", nn.PReLU().weight.tolist())
@@ -903,9 +928,10 @@ print("SwiGLU:", tuple(down(F.silu(gate(x)) * up(x)).shape))
 # %% [markdown]
 # ## 6. Batch norm: a layer with a memory · core
 #
-# The slopes above are at their best near zero. **Batch norm** keeps the inputs there. For each
-# channel it takes mean and variance over everything else, the batch and all pixels, and makes them
-# 0 and 1. Then it scales by `weight` and shifts by `bias`, which are learned.
+# Tanh is steepest at zero, and a ReLU bends only there: far to the right it is linear, far to the
+# left it is zero. **Batch norm** keeps the inputs around zero. For each channel it takes mean and
+# variance over everything else, the batch and all pixels, and makes them 0 and 1. Then it scales by
+# `weight` and shifts by `bias`, which are learned.
 
 # %% topics=["batchnorm"]
 torch.manual_seed(0)
@@ -997,8 +1023,9 @@ print("along hat:", round((arrived * hat.detach()).sum().abs().item(), 6))
 #
 # ### Exercise 9.6 — Batch norm, both ways ★★★ · 25 min · 6 points · core
 #
-# Write two functions. `x` is (N, C, H, W), float32 or float64, in any memory layout; `weight`, `bias`
-# and the running statistics have shape (C,).
+# Write two functions. `x` is (N, C, H, W), in any memory layout; `weight`, `bias` and the running
+# statistics have shape (C,). All are float32 or all are float64, and so are the results. The numbers
+# may be far from zero: means of 10000 with a variance of 1 must come out right.
 #
 # - `batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5)`
 #   returns `(y, new_mean, new_var)`. In training it normalises by the batch's statistics and returns
@@ -1024,7 +1051,12 @@ def try_batch_norm_backward(*args) -> tuple:
 
 
 # %% nbgrader={"grade_id": "batch-norm-slips", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.layers import check_batch_norm_far as judged_batch_norm_far
 from course_utils.chapters.layers import refused
+
+
+def check_batch_norm_far(*case, **more):
+    judged_batch_norm_far(try_batch_norm, *case, **more)
 
 
 # %% nbgrader={"grade_id": "batch-norm-truth-1", "locked": true} jupyter={"source_hidden": true}
@@ -1102,8 +1134,10 @@ with every_case() as case:
         args = normal(1, 3, 1, 1), *normal(4, 3).square().unbind(), True
         what = refused(lambda: try_batch_norm(*args))
         check_equal(what, "ValueError", "what is raised", "one value has no variance")
-    with case("double precision, a transposed view"):
+    with case("float64, a transposed view"):
         check_batch_norm_1(normal(3, 4, 2, 5).double().transpose(0, 1), True, normal)
+    with case("numbers about 10000"):
+        check_batch_norm_far(normal)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("channels last, eval"):
@@ -1132,14 +1166,14 @@ with every_case() as case:
         check_batch_norm_3(5 + 3 * normal(2, 3, 2, 2), normal)
     with case("a large eps"):
         check_batch_norm_3(normal(4, 2, 3, 1), normal, 0.5)
-    with case("one channel, a transposed view"):
-        check_batch_norm_3(normal(1, 2, 5, 3).transpose(0, 1).flip(2), normal)
+    with case("one channel, a transposed view, float64"):
+        check_batch_norm_3(normal(1, 2, 5, 3).double().transpose(0, 1), normal)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("a transposed view"):
         check_batch_norm_3(normal(2, 4, 5, 3).transpose(0, 3), normal)
     with case("two values for each channel"):
-        check_batch_norm_3(normal(2, 5, 1, 1), normal)
+        check_batch_norm_3(normal(2, 5, 1, 1).double(), normal, 0.5)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1212,11 +1246,12 @@ print("an image alone gives the same:", torch.allclose(alone, F.group_norm(x, 2)
 # %% [markdown]
 # ### Exercise 9.7 — The norm family ★★ · 10 min · 3 points · core
 #
-# Write `norm_family(x, kind, groups, eps)`. `x` is (N, C, H, W), floating, in any memory layout;
-# `kind` is `"batch"`, `"layer"`, `"instance"`, `"group"` or `"rms"`, with means as in the picture.
-# Return the normalised tensor, of the same shape, without weight and bias. `eps` is added under the
-# root. `groups` counts for `"group"` only; a group is a run of neighbouring channels, and a number
-# that does not divide C is a `ValueError`.
+# Write `norm_family(x, kind, groups, eps)`. `x` is (N, C, H, W), float32 or float64, in any memory
+# layout, and may be far from zero, as above; `kind` is `"batch"`, `"layer"`, `"instance"`,
+# `"group"` or `"rms"`, with means as in the picture. Return the normalised tensor, of the same shape
+# and dtype, without weight and bias. `eps` is added under the root. `groups` counts for `"group"`
+# only; a group is a run of neighbouring channels, and a number that does not divide C is a
+# `ValueError`.
 #
 # Not allowed: PyTorch's own norms, as above.
 
@@ -1229,10 +1264,15 @@ def try_norm_family(x: torch.Tensor, kind: str, groups: int, eps: float) -> tupl
 
 # %% nbgrader={"grade_id": "norm-family-truth", "locked": true} jupyter={"source_hidden": true}
 from course_utils.chapters.layers import check_norm_family as judged_norm_family
+from course_utils.chapters.layers import check_norm_far as judged_norm_far
 
 
 def check_norm_family(*case, **more):
     judged_norm_family(try_norm_family, *case, **more)
+
+
+def check_norm_far(*case, **more):
+    judged_norm_far(try_norm_family, *case, **more)
 
 
 # %% nbgrader={"grade_id": "norm-family", "solution": true}
@@ -1263,13 +1303,17 @@ with every_case() as case:
         )
     with case("a channels-last view, 2 groups, a large eps"):
         check_norm_family(normal(2, 3, 2, 4).permute(0, 3, 1, 2), "group", 2, 0.5)
+    with case("float64, one group of an image that requires a gradient"):
+        check_norm_family(normal(1, 3, 2, 4).double().requires_grad_(), "group", 1)
+    with case("layer, numbers about 10000"):
+        check_norm_far("layer", normal)
     with case("3 groups of 4 channels"):
         what = refused(lambda: try_norm_family(x, "group", 3, 1e-5))
         check_equal(what, "ValueError", "what is raised", "3 does not divide 4")
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     for kind in ("batch", "layer", "instance", "rms", "group"):
-        with case(f"{kind}, transposed, double, eps 0.1"):
+        with case(f"{kind}, transposed, float64, eps 0.1"):
             check_norm_family((1 + normal(5, 6, 3, 2)).double().transpose(2, 3), kind, 3, 0.1)
 ### END HIDDEN TESTS
 
@@ -1477,7 +1521,7 @@ for cut in (3, 2, 1):
 #
 # ### Exercise 9.9 — RNN, GRU, LSTM by hand ★★★ · 25 min · 5 points
 #
-# Write two functions.
+# Write two functions. Within a call all tensors are float32 or all are float64, and so is the result.
 #
 # - `rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh)` makes one step. `kind` is `"rnn"`, `"gru"`
 #   or `"lstm"`; `x` is (batch, in); `state` is `h` of shape (batch, size), for the LSTM the pair
@@ -1487,8 +1531,8 @@ for cut in (3, 2, 1):
 #   respect to `w_hh`, the graph cut before the steps k, 2k, … (counted from 0): the state's values
 #   go on there, gradients do not pass. `time` need not be a multiple of k.
 #
-# Not allowed: PyTorch's recurrent layers and cells, modules or functions. Autograd is allowed, but
-# the arguments get no `grad` and no `requires_grad`.
+# Not allowed: PyTorch's recurrent layers and cells, modules or functions. Autograd is allowed. But
+# the weights may require a gradient already, and no argument's `grad` or `requires_grad` may change.
 
 
 # %% nbgrader={"grade_id": "try-rnn-by-hand", "locked": true} jupyter={"source_hidden": true}
@@ -1576,6 +1620,8 @@ with every_case() as case:
     for kind in ("rnn", "gru", "lstm"):
         with case(f"{kind}, batch of 2, 3 features, a state of 4"):
             check_rnn_by_hand_1(kind, 2, 3, 4, normal)
+        with case(f"{kind}, batch of 1, float64, weights that require a gradient"):
+            check_rnn_by_hand_1(kind, 1, 5, 3, normal, torch.float64, True)
     with case("gru with w_hh all zeros"):
         check_reset(normal)
 ### BEGIN HIDDEN TESTS
@@ -1594,6 +1640,8 @@ with every_case() as case:
     for time, k in ((6, 3), (7, 3), (5, 1), (4, 9)):
         with case(f"truncated_gradient, time {time}, k = {k}"):
             check_rnn_by_hand_2(time, k, normal)
+    with case("truncated_gradient, float64, weights that require a gradient"):
+        check_rnn_by_hand_2(5, 2, normal, torch.float64, True)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     for time, k in ((9, 4), (1, 1), (12, 2)):
@@ -1641,12 +1689,13 @@ print("lengths:", lengths.tolist())
 # ### Exercise 9.10 — Packed sequences ★★ · 10 min · 3 points
 #
 # Write `packed_sequences(rnn, sequences)`. `rnn` is an `nn.RNN`, `nn.GRU` or `nn.LSTM`, maybe
-# bidirectional, maybe `batch_first`. `sequences` is a list of tensors of shape (time, feature), each
-# with its own time of 1 or more, in any order; dtype and device are the layer's. Return a list of
-# outputs, (time, features of the output), in the order of `sequences`, each equal to what `rnn`
-# gives for that sequence alone.
+# bidirectional, with several layers, `batch_first` or a `proj_size`, which makes an LSTM's output
+# narrower. `sequences` is a list of one or more tensors of shape (time, feature), each with its own
+# time of 1 or more, in any order; a tensor may be in it twice. Dtype and device are the layer's.
+# Return a list of outputs, (time, features of the output), in the order of `sequences`, each equal
+# to what `rnn` gives for that sequence alone, whatever ran before.
 #
-# Call `rnn` exactly once. Leave it and the list as they are.
+# Call `rnn` exactly once. Leave it and the list as they are: its mode, what is frozen, each `.grad`.
 
 
 # %% nbgrader={"grade_id": "try-packed-sequences", "locked": true} jupyter={"source_hidden": true}
@@ -1685,8 +1734,12 @@ with every_case() as case:
         check_packed_sequences("GRU", [1, 3, 2], bidirectional=True)
     with case("an LSTM, batch_first, lengths 2, 5"):
         check_packed_sequences("LSTM", [2, 5], batch_first=True)
-    with case("one sequence"):
-        check_packed_sequences("RNN", [3])
+    with case("one sequence, float32"):
+        check_packed_sequences("RNN", [3], dtype=torch.float32)
+    with case("an LSTM with proj_size=2, lengths 3, 1"):
+        check_packed_sequences("LSTM", [3, 1], proj_size=2)
+    with case("two layers; the first sequence is in the list twice"):
+        check_packed_sequences("GRU", [2, 4, 2], again=True, num_layers=2)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("five lengths, two of them equal, two layers, bidirectional"):
@@ -1739,12 +1792,13 @@ for d in (4, 64, 1024):
 # %% [markdown]
 # ### Masks: who may look where
 #
-# A score of $-\infty$ becomes a weight of zero. That is all a **mask** does. There are three ways to
+# A score of $-\infty$ becomes a weight of zero. That is all a **mask** does. There are four ways to
 # say it, and they don't agree about `True`:
 #
 # | where | mask | meaning |
 # | --- | --- | --- |
 # | `F.scaled_dot_product_attention` | boolean | `True`: **may** look |
+# | `nn.MultiheadAttention`, `attn_mask` | boolean | `True`: may **not** look |
 # | `nn.MultiheadAttention`, `key_padding_mask` | boolean | `True`: **ignore** this key |
 # | both | floating point | added to the scores: 0 or $-\infty$, or any bias |
 #
@@ -1788,7 +1842,8 @@ print("PyTorch:  ", F.scaled_dot_product_attention(q, k, v, attn_mask=nothing).t
 
 # %% [markdown]
 # Naively it is 0/0, and one NaN spreads through the whole network. With $-10^9$ the row looks at all
-# that it was forbidden. PyTorch gives zeros.
+# that it was forbidden. `F.scaled_dot_product_attention` gives zeros. `nn.MultiheadAttention` with
+# every key padded gives NaN.
 #
 # ### Several heads
 #
@@ -1857,17 +1912,17 @@ print(
 # - `attention(q, k, v, mask=None, causal=False)`: `q` is (…, T, d), `k` (…, S, d), `v` (…, S, e);
 #   the result is (…, T, e). `mask` is `None`, boolean (`True`: may look) or floating (added to the
 #   scaled scores), of shape (T, S) or any that broadcasts to (…, T, S). With `causal`, query i sees
-#   keys 0 to i, and a mask may come on top of that. A query that sees nothing gets zeros. Large
-#   scores must not overflow.
+#   keys 0 to i, and a mask may come on top of that; T and S may differ. A query that sees nothing,
+#   for whichever reason, gets zeros. Large scores must not overflow.
 # - `multi_head(x, weights, heads, padding=None)`: self-attention as in
 #   `nn.MultiheadAttention(…, batch_first=True)`. `x` is (N, T, E); `weights` is that module's
-#   `state_dict`, with the four names printed above; `padding` is `None` or boolean (N, T), `True`
-#   where a word is a pad, which no query may see. Every sentence has one word or more. Return
-#   (N, T, E).
+#   `state_dict`, a dict with the four names printed above, in any order; `padding` is `None` or
+#   boolean (N, T), `True` where a word is a pad, which no query may see. Every sentence has one word
+#   or more. Return (N, T, E). Leave the dict as it is.
 #
 # Not allowed: `F.scaled_dot_product_attention`, `F.multi_head_attention_forward`,
-# `nn.MultiheadAttention` and the transformer modules. Everything is in the floating dtype of the
-# inputs.
+# `nn.MultiheadAttention` and the transformer modules. Within a call all floating tensors have one
+# dtype, float16, float32 or float64, and so has the result.
 
 
 # %% nbgrader={"grade_id": "try-attention", "locked": true} jupyter={"source_hidden": true}
@@ -1877,9 +1932,12 @@ def try_attention(q, k, v, mask, causal: bool) -> tuple:
 
 
 # %% nbgrader={"grade_id": "try-multi-head", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.layers import run_with_weights
+
+
 @runs_with_the_answer
 def try_multi_head(x, weights: dict, heads: int, padding) -> tuple:
-    return watched(multi_head, x, weights, heads, padding)
+    return run_with_weights(multi_head, x, weights, heads, padding)
 
 
 # %% nbgrader={"grade_id": "attention-truth-1", "locked": true} jupyter={"source_hidden": true}
@@ -1951,13 +2009,18 @@ with every_case() as case:
         check_attention_1(*sentence, normal(5, 5))
     with case("causal and a mask together"):
         check_attention_1(*sentence, hard.view(2, 1, 5), True)
-    with case("3 queries, 6 keys, values of 2 features, no batch"):
-        check_attention_1(normal(3, 4), normal(6, 4), normal(6, 2), causal=True)
+    for t, s in ((3, 6), (6, 3)):
+        with case(f"{t} queries, {s} keys, values of 2 features, no batch, causal"):
+            check_attention_1(normal(t, 4), normal(s, 4), normal(s, 2), causal=True)
     with case("a query that sees nothing"):
         rows = torch.tensor([1, 0, 1, 1, 1], device=device).bool().view(5, 1).expand(5, 5)
         check_attention_1(*sentence, rows)
     with case("a floating mask, a query that sees nothing"):
         check_attention_1(*sentence, torch.where(rows, 0.0, -torch.inf))
+    with case("causal, and a mask (S,) without key 0: query 0 sees nothing"):
+        check_attention_1(*sentence, torch.arange(5, device=device) > 0, True)
+    with case("float16, causal, a query that sees nothing"):
+        check_attention_1(*(t.half() for t in sentence), rows, True)
     with case("scores of a few thousand"):
         check_attention_1(100 * sentence[0], 100 * sentence[1], sentence[2])
     with case("float64, four dimensions, a mask (N, 1, 1, S), views with gaps"):
@@ -1982,12 +2045,14 @@ with every_case() as case:
         check_attention_2(2, 5, 8, 2)
     with case("2 heads, 3 sentences of 4, 2 and 1 words"):
         check_attention_2(3, 4, 6, 2, [4, 2, 1])
+    with case("3 heads, one word, float64"):
+        check_attention_2(2, 1, 12, 3, dtype=torch.float64)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("as many words as heads and features"):
         check_attention_2(4, 4, 16, 4, [1, 4, 2, 3])
-    with case("one word"):
-        check_attention_2(2, 1, 12, 3)
+    with case("one sentence"):
+        check_attention_2(1, 6, 12, 3, [4])
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -2112,8 +2177,8 @@ print("parameters in all:", sum(p.numel() for p in model.parameters()))
 # ### Exercise 9.12 — A tiny transformer ★★ · 14 min · 4 points · core
 #
 # Write `tiny_transformer(ids, weights, heads)`. `ids` is (N, T), int64; `weights` is a dict with the
-# names above, for any number of blocks, `encoder.layers.0` and so on. Return the scores
-# (N, T, letters) that the model gives:
+# names above, in any order, for any number of blocks, `encoder.layers.0` and so on. Return the
+# scores (N, T, letters) that the model gives:
 #
 # 1. x is the row of `token.weight` for each letter, plus the row of `place.weight` for each place;
 # 2. each block: x plus causal multi-head attention of its norm1, then x plus
@@ -2121,14 +2186,18 @@ print("parameters in all:", sum(p.numel() for p in model.parameters()))
 #    `in_proj_weight`. The layer norms have eps 1e-5 and a weight, no bias; `F.gelu` is the exact one;
 # 3. `encoder.norm`, then the dot product with every row of `token.weight`.
 #
-# Use what you like: your own `attention`, or the functions of `F`. Gradients must flow to all
-# weights: the second check trains 60 steps with your function and wants a loss below 2.
+# Use what you like: your own `attention`, or the functions of `F`. Every weight must get the gradient
+# that the model gives it. The second check trains 60 steps with your function and wants a loss
+# below 2.
 
 
 # %% nbgrader={"grade_id": "try-tiny-transformer", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.layers import run_tiny_transformer
+
+
 @runs_with_the_answer
 def try_tiny_transformer(ids: torch.Tensor, weights: dict, heads: int) -> tuple:
-    return watched(tiny_transformer, ids, weights, heads)
+    return run_tiny_transformer(tiny_transformer, ids, weights, heads)
 
 
 # %% nbgrader={"grade_id": "try-training", "locked": true} jupyter={"source_hidden": true}
@@ -2193,6 +2262,10 @@ with every_case() as case:
         check_tiny_transformer_1(1, 1)
     with case("3 blocks, 2 heads, 24 features"):
         check_tiny_transformer_1(3, 7, heads=2, seed=2, width=24, layers=3)
+    with case("11 blocks, 8 features"):
+        check_tiny_transformer_1(2, 3, heads=2, seed=5, width=8, layers=11)
+    with case("tables of tiny numbers, so that eps counts"):
+        check_tiny_transformer_1(2, 5, scale=1e-3, layers=1)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("1 block, 8 heads, 16 features"):

@@ -561,9 +561,9 @@ def attention(q, k, v, mask=None, causal=False):
         seen = scores > -torch.inf
         if causal:
             seen = seen & (torch.arange(s, device=q.device) <= i)
-        top = torch.where(seen, scores, -1e30).amax(-1, keepdim=True)
+        top = torch.where(seen, scores, torch.finfo(q.dtype).min).amax(-1, keepdim=True)
         e = torch.where(seen, (torch.where(seen, scores, top) - top).exp(), 0)
-        weights = e / e.sum(-1, keepdim=True).clamp(min=1e-30)
+        weights = e / e.sum(-1, keepdim=True).clamp(min=torch.finfo(q.dtype).tiny)
         rows.append((weights.unsqueeze(-2) @ v).squeeze(-2))
     return torch.stack(rows, -2)
 
@@ -715,4 +715,122 @@ def multi_head(x, weights, heads, padding=None):
     q, k, v = (p.view(n, t, heads, e // heads).transpose(1, 2) for p in qkv.chunk(3, -1))
     mask = None if padding is None else ~padding[:, None, None, :]
     y = attention(q, k, v, mask).transpose(1, 2).reshape(n, t, e)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% wrong="a causal mask from a square of the keys" says=["6 queries, 3 keys, values of 2 features, no batch, causal: raised"]
+def attention(q, k, v, mask=None, causal=False):
+    scores = torch.einsum("...td,...sd->...ts", q, k) / q.shape[-1] ** 0.5
+    if mask is not None:
+        if mask.dtype == torch.bool:
+            scores = scores.masked_fill(~mask, float("-inf"))
+        else:
+            scores = scores + mask
+    if causal:
+        t, s = scores.shape[-2:]
+        look = torch.ones(s, s, dtype=torch.bool, device=q.device).tril()[:t]
+        scores = scores.masked_fill(~look, float("-inf"))
+    weights = scores.softmax(-1)
+    weights = weights.nan_to_num(0.0)
+    return weights @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    n, t, e = x.shape
+    qkv = x @ weights["in_proj_weight"].t() + weights["in_proj_bias"]
+    q, k, v = (part.view(n, t, heads, e // heads).transpose(1, 2) for part in qkv.chunk(3, -1))
+    mask = None
+    if padding is not None:
+        mask = ~padding.view(n, 1, 1, t)
+    y = attention(q, k, v, mask)
+    y = y.transpose(1, 2).reshape(n, t, e)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% wrong="a float32 mask, whatever the dtype" says=["float16, causal, a query that sees nothing"]
+def attention(q, k, v, mask=None, causal=False):
+    scores = torch.einsum("...td,...sd->...ts", q, k) / q.shape[-1] ** 0.5
+    if mask is not None:
+        if mask.dtype == torch.bool:
+            scores = scores.masked_fill(~mask, float("-inf"))
+        else:
+            scores = scores + mask
+    if causal:
+        t, s = scores.shape[-2:]
+        look = torch.arange(s, device=q.device) <= torch.arange(t, device=q.device).view(-1, 1)
+        scores = scores + torch.zeros(look.shape, device=q.device).masked_fill(~look, -torch.inf)
+    weights = scores.softmax(-1)
+    weights = weights.nan_to_num(0.0)
+    return weights @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    n, t, e = x.shape
+    qkv = x @ weights["in_proj_weight"].t() + weights["in_proj_bias"]
+    q, k, v = (part.view(n, t, heads, e // heads).transpose(1, 2) for part in qkv.chunk(3, -1))
+    mask = None
+    if padding is not None:
+        mask = ~padding.view(n, 1, 1, t)
+    y = attention(q, k, v, mask)
+    y = y.transpose(1, 2).reshape(n, t, e)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% wrong="blind rows from the mask alone" says=["causal, and a mask (S,) without key 0: query 0 sees nothing: a query that sees nothing got NaN"]
+def attention(q, k, v, mask=None, causal=False):
+    scores = torch.einsum("...td,...sd->...ts", q, k) / q.shape[-1] ** 0.5
+    if mask is not None:
+        if mask.dtype == torch.bool:
+            scores = scores.masked_fill(~mask, float("-inf"))
+        else:
+            scores = scores + mask
+    if causal:
+        t, s = scores.shape[-2:]
+        look = torch.arange(s, device=q.device) <= torch.arange(t, device=q.device).view(-1, 1)
+        scores = scores.masked_fill(~look, float("-inf"))
+    weights = scores.softmax(-1)
+    if mask is not None:
+        seen = mask if mask.dtype == torch.bool else mask > -torch.inf
+        weights = weights.masked_fill(~seen.any(-1, keepdim=True), 0.0)
+    return weights @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    n, t, e = x.shape
+    qkv = x @ weights["in_proj_weight"].t() + weights["in_proj_bias"]
+    q, k, v = (part.view(n, t, heads, e // heads).transpose(1, 2) for part in qkv.chunk(3, -1))
+    mask = None
+    if padding is not None:
+        mask = ~padding.view(n, 1, 1, t)
+    y = attention(q, k, v, mask)
+    y = y.transpose(1, 2).reshape(n, t, e)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% wrong="takes the weights out of the dict" says=["the dict weights is the caller's: in_proj_weight was taken out"]
+def attention(q, k, v, mask=None, causal=False):
+    scores = torch.einsum("...td,...sd->...ts", q, k) / q.shape[-1] ** 0.5
+    if mask is not None:
+        if mask.dtype == torch.bool:
+            scores = scores.masked_fill(~mask, float("-inf"))
+        else:
+            scores = scores + mask
+    if causal:
+        t, s = scores.shape[-2:]
+        look = torch.arange(s, device=q.device) <= torch.arange(t, device=q.device).view(-1, 1)
+        scores = scores.masked_fill(~look, float("-inf"))
+    weights = scores.softmax(-1)
+    weights = weights.nan_to_num(0.0)
+    return weights @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    n, t, e = x.shape
+    qkv = x @ weights.pop("in_proj_weight").t() + weights["in_proj_bias"]
+    q, k, v = (part.view(n, t, heads, e // heads).transpose(1, 2) for part in qkv.chunk(3, -1))
+    mask = None
+    if padding is not None:
+        mask = ~padding.view(n, 1, 1, t)
+    y = attention(q, k, v, mask)
+    y = y.transpose(1, 2).reshape(n, t, e)
     return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]

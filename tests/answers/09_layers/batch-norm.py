@@ -594,3 +594,460 @@ def batch_norm_backward(grad, x, weight, eps=1e-5):
     dx = dhat * inv + dvar * 2 * xc / n + dmu / n
     dx = dx.reshape(c, x.shape[0], *x.shape[2:]).transpose(0, 1)
     return dx, (G * xc * inv).sum(1), G.sum(1)
+
+
+# %% wrong="E[x²] - E[x]²" says=["numbers about 10000: y is right near zero and wrong at a mean of 10000"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    col = lambda t: t.view(1, -1, 1, 1)
+    mean, var = running_mean, running_var
+    if training:
+        n = x.numel() // x.shape[1]
+        if n == 1:
+            raise ValueError("one value per channel")
+        mean = x.mean((0, 2, 3))
+        var = x.square().mean((0, 2, 3)) - mean.square()
+        running_mean = (1 - momentum) * running_mean + momentum * mean
+        running_var = (1 - momentum) * running_var + momentum * var * n / (n - 1)
+    y = (x - col(mean)) / (col(var) + eps).sqrt() * col(weight) + col(bias)
+    return y, running_mean, running_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    dims = (0, 2, 3)
+    var, mean = torch.var_mean(x, dim=dims, correction=0, keepdim=True)
+    std = (var + eps).sqrt()
+    hat = (x - mean) / std
+    g = grad * weight.view(1, -1, 1, 1)
+    gx = (g - g.mean(dims, keepdim=True) - hat * (g * hat).mean(dims, keepdim=True)) / std
+    return gx, (grad * hat).sum(dims), grad.sum(dims)
+
+
+# %% wrong="backward in float64 for float32" says=["grad_x has dtype torch.float64, expected torch.float32"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    col = lambda t: t.view(1, -1, 1, 1)
+    mean, var = running_mean, running_var
+    if training:
+        n = x.numel() // x.shape[1]
+        if n == 1:
+            raise ValueError("one value per channel")
+        mean = x.mean((0, 2, 3))
+        var = (x - col(mean)).square().mean((0, 2, 3))
+        running_mean = (1 - momentum) * running_mean + momentum * mean
+        running_var = (1 - momentum) * running_var + momentum * var * n / (n - 1)
+    y = (x - col(mean)) / (col(var) + eps).sqrt() * col(weight) + col(bias)
+    return y, running_mean, running_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    dims, grad, x, weight = (0, 2, 3), grad.double(), x.double(), weight.double()
+    var, mean = torch.var_mean(x, dim=dims, correction=0, keepdim=True)
+    std = (var + eps).sqrt()
+    hat = (x - mean) / std
+    g = grad * weight.view(1, -1, 1, 1)
+    gx = (g - g.mean(dims, keepdim=True) - hat * (g * hat).mean(dims, keepdim=True)) / std
+    return gx, (grad * hat).sum(dims), grad.sum(dims)
+
+
+# %% wrong="computes in float32" says=["float64, a transposed view: y is right to about seven digits only"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    col = lambda t: t.view(1, -1, 1, 1)
+    mean, var = running_mean, running_var
+    if training:
+        n = x.numel() // x.shape[1]
+        if n == 1:
+            raise ValueError("one value per channel")
+        mean = x.mean((0, 2, 3))
+        var = (x - col(mean)).square().mean((0, 2, 3))
+        running_mean = (1 - momentum) * running_mean + momentum * mean
+        running_var = (1 - momentum) * running_var + momentum * var * n / (n - 1)
+    hat = (x.float() - col(mean.float())) / (col(var.float()) + eps).sqrt()
+    return (hat * col(weight) + col(bias)).to(x.dtype), running_mean, running_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    dims = (0, 2, 3)
+    var, mean = torch.var_mean(x, dim=dims, correction=0, keepdim=True)
+    std = (var + eps).sqrt()
+    hat = (x - mean) / std
+    g = grad * weight.view(1, -1, 1, 1)
+    gx = (g - g.mean(dims, keepdim=True) - hat * (g * hat).mean(dims, keepdim=True)) / std
+    return gx, (grad * hat).sum(dims), grad.sum(dims)
+
+
+# %% wrong="divides by the variance" says=["divide by the root of the variance, not by the variance itself"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    col = lambda t: t.view(1, -1, 1, 1)
+    mean, var = running_mean, running_var
+    if training:
+        n = x.numel() // x.shape[1]
+        if n == 1:
+            raise ValueError("one value per channel")
+        mean = x.mean((0, 2, 3))
+        var = (x - col(mean)).square().mean((0, 2, 3))
+        running_mean = (1 - momentum) * running_mean + momentum * mean
+        running_var = (1 - momentum) * running_var + momentum * var * n / (n - 1)
+    y = (x - col(mean)) / (col(var) + eps) * col(weight) + col(bias)
+    return y, running_mean, running_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    dims = (0, 2, 3)
+    var, mean = torch.var_mean(x, dim=dims, correction=0, keepdim=True)
+    std = (var + eps).sqrt()
+    hat = (x - mean) / std
+    g = grad * weight.view(1, -1, 1, 1)
+    gx = (g - g.mean(dims, keepdim=True) - hat * (g * hat).mean(dims, keepdim=True)) / std
+    return gx, (grad * hat).sum(dims), grad.sum(dims)
+
+
+# %% wrong="eps is missing" says=["another momentum, a large eps: y: eps is missing"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    col = lambda t: t.view(1, -1, 1, 1)
+    mean, var = running_mean, running_var
+    if training:
+        n = x.numel() // x.shape[1]
+        if n == 1:
+            raise ValueError("one value per channel")
+        mean = x.mean((0, 2, 3))
+        var = (x - col(mean)).square().mean((0, 2, 3))
+        running_mean = (1 - momentum) * running_mean + momentum * mean
+        running_var = (1 - momentum) * running_var + momentum * var * n / (n - 1)
+    y = (x - col(mean)) / col(var).sqrt() * col(weight) + col(bias)
+    return y, running_mean, running_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    dims = (0, 2, 3)
+    var, mean = torch.var_mean(x, dim=dims, correction=0, keepdim=True)
+    std = (var + eps).sqrt()
+    hat = (x - mean) / std
+    g = grad * weight.view(1, -1, 1, 1)
+    gx = (g - g.mean(dims, keepdim=True) - hat * (g * hat).mean(dims, keepdim=True)) / std
+    return gx, (grad * hat).sum(dims), grad.sum(dims)
+
+
+# %% wrong="a mean over the batch alone" says=["not over the batch alone"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    col = lambda t: t.view(1, -1, 1, 1)
+    mean, var = running_mean, running_var
+    if training:
+        n = x.numel() // x.shape[1]
+        if n == 1:
+            raise ValueError("one value per channel")
+        mean = x.mean((0, 2, 3))
+        var = (x - col(mean)).square().mean((0, 2, 3))
+        running_mean = (1 - momentum) * running_mean + momentum * mean
+        running_var = (1 - momentum) * running_var + momentum * var * n / (n - 1)
+    if training:
+        own, middle = torch.var_mean(x, 0, correction=0)
+        hat = (x - middle) / (own + eps).sqrt()
+    else:
+        hat = (x - col(mean)) / (col(var) + eps).sqrt()
+    y = hat * col(weight) + col(bias)
+    return y, running_mean, running_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    dims = (0, 2, 3)
+    var, mean = torch.var_mean(x, dim=dims, correction=0, keepdim=True)
+    std = (var + eps).sqrt()
+    hat = (x - mean) / std
+    g = grad * weight.view(1, -1, 1, 1)
+    gx = (g - g.mean(dims, keepdim=True) - hat * (g * hat).mean(dims, keepdim=True)) / std
+    return gx, (grad * hat).sum(dims), grad.sum(dims)
+
+
+# %% wrong="the memory never changes" says=["the new running mean: training updates the running statistics; this is the old value"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    col = lambda t: t.view(1, -1, 1, 1)
+    mean, var = running_mean, running_var
+    if training:
+        n = x.numel() // x.shape[1]
+        if n == 1:
+            raise ValueError("one value per channel")
+        mean = x.mean((0, 2, 3))
+        var = (x - col(mean)).square().mean((0, 2, 3))
+    y = (x - col(mean)) / (col(var) + eps).sqrt() * col(weight) + col(bias)
+    return y, running_mean, running_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    dims = (0, 2, 3)
+    var, mean = torch.var_mean(x, dim=dims, correction=0, keepdim=True)
+    std = (var + eps).sqrt()
+    hat = (x - mean) / std
+    g = grad * weight.view(1, -1, 1, 1)
+    gx = (g - g.mean(dims, keepdim=True) - hat * (g * hat).mean(dims, keepdim=True)) / std
+    return gx, (grad * hat).sum(dims), grad.sum(dims)
+
+
+# %% wrong="remembers the last batch alone" says=["mix the batch's value with the old one; this is the batch's alone"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    col = lambda t: t.view(1, -1, 1, 1)
+    mean, var = running_mean, running_var
+    if training:
+        n = x.numel() // x.shape[1]
+        if n == 1:
+            raise ValueError("one value per channel")
+        mean = x.mean((0, 2, 3))
+        var = (x - col(mean)).square().mean((0, 2, 3))
+        running_mean = mean
+        running_var = (1 - momentum) * running_var + momentum * var * n / (n - 1)
+    y = (x - col(mean)) / (col(var) + eps).sqrt() * col(weight) + col(bias)
+    return y, running_mean, running_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    dims = (0, 2, 3)
+    var, mean = torch.var_mean(x, dim=dims, correction=0, keepdim=True)
+    std = (var + eps).sqrt()
+    hat = (x - mean) / std
+    g = grad * weight.view(1, -1, 1, 1)
+    gx = (g - g.mean(dims, keepdim=True) - hat * (g * hat).mean(dims, keepdim=True)) / std
+    return gx, (grad * hat).sum(dims), grad.sum(dims)
+
+
+# %% wrong="the variance is mixed the other way round" says=["the new running variance: "]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    col = lambda t: t.view(1, -1, 1, 1)
+    mean, var = running_mean, running_var
+    if training:
+        n = x.numel() // x.shape[1]
+        if n == 1:
+            raise ValueError("one value per channel")
+        mean = x.mean((0, 2, 3))
+        var = (x - col(mean)).square().mean((0, 2, 3))
+        running_mean = (1 - momentum) * running_mean + momentum * mean
+        running_var = momentum * running_var + (1 - momentum) * var * n / (n - 1)
+    y = (x - col(mean)) / (col(var) + eps).sqrt() * col(weight) + col(bias)
+    return y, running_mean, running_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    dims = (0, 2, 3)
+    var, mean = torch.var_mean(x, dim=dims, correction=0, keepdim=True)
+    std = (var + eps).sqrt()
+    hat = (x - mean) / std
+    g = grad * weight.view(1, -1, 1, 1)
+    gx = (g - g.mean(dims, keepdim=True) - hat * (g * hat).mean(dims, keepdim=True)) / std
+    return gx, (grad * hat).sum(dims), grad.sum(dims)
+
+
+# %% wrong="remembers standard deviations" says=["the running variance takes variances, not standard deviations"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    col = lambda t: t.view(1, -1, 1, 1)
+    mean, var = running_mean, running_var
+    if training:
+        n = x.numel() // x.shape[1]
+        if n == 1:
+            raise ValueError("one value per channel")
+        mean = x.mean((0, 2, 3))
+        var = (x - col(mean)).square().mean((0, 2, 3))
+        running_mean = (1 - momentum) * running_mean + momentum * mean
+        running_var = (1 - momentum) * running_var + momentum * (var * n / (n - 1)).sqrt()
+    y = (x - col(mean)) / (col(var) + eps).sqrt() * col(weight) + col(bias)
+    return y, running_mean, running_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    dims = (0, 2, 3)
+    var, mean = torch.var_mean(x, dim=dims, correction=0, keepdim=True)
+    std = (var + eps).sqrt()
+    hat = (x - mean) / std
+    g = grad * weight.view(1, -1, 1, 1)
+    gx = (g - g.mean(dims, keepdim=True) - hat * (g * hat).mean(dims, keepdim=True)) / std
+    return gx, (grad * hat).sum(dims), grad.sum(dims)
+
+
+# %% wrong="remembers in eval as well" says=["in eval the running statistics stay as they are"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    col = lambda t: t.view(1, -1, 1, 1)
+    mean, var = running_mean, running_var
+    if training:
+        n = x.numel() // x.shape[1]
+        if n == 1:
+            raise ValueError("one value per channel")
+        mean = x.mean((0, 2, 3))
+        var = (x - col(mean)).square().mean((0, 2, 3))
+        running_mean = (1 - momentum) * running_mean + momentum * mean
+        running_var = (1 - momentum) * running_var + momentum * var * n / (n - 1)
+    else:
+        running_mean = torch.lerp(running_mean, x.mean((0, 2, 3)), momentum)
+    y = (x - col(mean)) / (col(var) + eps).sqrt() * col(weight) + col(bias)
+    return y, running_mean, running_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    dims = (0, 2, 3)
+    var, mean = torch.var_mean(x, dim=dims, correction=0, keepdim=True)
+    std = (var + eps).sqrt()
+    hat = (x - mean) / std
+    g = grad * weight.view(1, -1, 1, 1)
+    gx = (g - g.mean(dims, keepdim=True) - hat * (g * hat).mean(dims, keepdim=True)) / std
+    return gx, (grad * hat).sum(dims), grad.sum(dims)
+
+
+# %% wrong="only sums are taken off in backward" says=["which is the mean of g, not its sum"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    col = lambda t: t.view(1, -1, 1, 1)
+    mean, var = running_mean, running_var
+    if training:
+        n = x.numel() // x.shape[1]
+        if n == 1:
+            raise ValueError("one value per channel")
+        mean = x.mean((0, 2, 3))
+        var = (x - col(mean)).square().mean((0, 2, 3))
+        running_mean = (1 - momentum) * running_mean + momentum * mean
+        running_var = (1 - momentum) * running_var + momentum * var * n / (n - 1)
+    y = (x - col(mean)) / (col(var) + eps).sqrt() * col(weight) + col(bias)
+    return y, running_mean, running_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    dims = (0, 2, 3)
+    var, mean = torch.var_mean(x, dim=dims, correction=0, keepdim=True)
+    std = (var + eps).sqrt()
+    hat = (x - mean) / std
+    g = grad * weight.view(1, -1, 1, 1)
+    gx = (g - g.sum(dims, keepdim=True) - hat * (g * hat).mean(dims, keepdim=True)) / std
+    return gx, (grad * hat).sum(dims), grad.sum(dims)
+
+
+# %% wrong="backward keeps the mean of g" says=["the part along 1, which is the mean of g, is still there"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    col = lambda t: t.view(1, -1, 1, 1)
+    mean, var = running_mean, running_var
+    if training:
+        n = x.numel() // x.shape[1]
+        if n == 1:
+            raise ValueError("one value per channel")
+        mean = x.mean((0, 2, 3))
+        var = (x - col(mean)).square().mean((0, 2, 3))
+        running_mean = (1 - momentum) * running_mean + momentum * mean
+        running_var = (1 - momentum) * running_var + momentum * var * n / (n - 1)
+    y = (x - col(mean)) / (col(var) + eps).sqrt() * col(weight) + col(bias)
+    return y, running_mean, running_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    dims = (0, 2, 3)
+    var, mean = torch.var_mean(x, dim=dims, correction=0, keepdim=True)
+    std = (var + eps).sqrt()
+    hat = (x - mean) / std
+    g = grad * weight.view(1, -1, 1, 1)
+    gx = (g - hat * (g * hat).mean(dims, keepdim=True)) / std
+    return gx, (grad * hat).sum(dims), grad.sum(dims)
+
+
+# %% wrong="weight enters its own gradient" says=["weight itself doesn't enter its own gradient"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    col = lambda t: t.view(1, -1, 1, 1)
+    mean, var = running_mean, running_var
+    if training:
+        n = x.numel() // x.shape[1]
+        if n == 1:
+            raise ValueError("one value per channel")
+        mean = x.mean((0, 2, 3))
+        var = (x - col(mean)).square().mean((0, 2, 3))
+        running_mean = (1 - momentum) * running_mean + momentum * mean
+        running_var = (1 - momentum) * running_var + momentum * var * n / (n - 1)
+    y = (x - col(mean)) / (col(var) + eps).sqrt() * col(weight) + col(bias)
+    return y, running_mean, running_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    dims = (0, 2, 3)
+    var, mean = torch.var_mean(x, dim=dims, correction=0, keepdim=True)
+    std = (var + eps).sqrt()
+    hat = (x - mean) / std
+    g = grad * weight.view(1, -1, 1, 1)
+    gx = (g - g.mean(dims, keepdim=True) - hat * (g * hat).mean(dims, keepdim=True)) / std
+    return gx, (g * hat).sum(dims), g.sum(dims)
+
+
+# %% wrong="the gradients of weight and bias swapped" says=["grad_weight comes before grad_bias: they are swapped"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    col = lambda t: t.view(1, -1, 1, 1)
+    mean, var = running_mean, running_var
+    if training:
+        n = x.numel() // x.shape[1]
+        if n == 1:
+            raise ValueError("one value per channel")
+        mean = x.mean((0, 2, 3))
+        var = (x - col(mean)).square().mean((0, 2, 3))
+        running_mean = (1 - momentum) * running_mean + momentum * mean
+        running_var = (1 - momentum) * running_var + momentum * var * n / (n - 1)
+    y = (x - col(mean)) / (col(var) + eps).sqrt() * col(weight) + col(bias)
+    return y, running_mean, running_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    dims = (0, 2, 3)
+    var, mean = torch.var_mean(x, dim=dims, correction=0, keepdim=True)
+    std = (var + eps).sqrt()
+    hat = (x - mean) / std
+    g = grad * weight.view(1, -1, 1, 1)
+    gx = (g - g.mean(dims, keepdim=True) - hat * (g * hat).mean(dims, keepdim=True)) / std
+    return gx, grad.sum(dims), (grad * hat).sum(dims)
+
+
+# %% wrong="a memory in place" says=["an argument was changed"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    col = lambda t: t.view(1, -1, 1, 1)
+    mean, var = running_mean, running_var
+    if training:
+        n = x.numel() // x.shape[1]
+        if n == 1:
+            raise ValueError("one value per channel")
+        mean = x.mean((0, 2, 3))
+        var = (x - col(mean)).square().mean((0, 2, 3))
+        running_mean = running_mean.lerp_(mean, momentum)
+        running_var = (1 - momentum) * running_var + momentum * var * n / (n - 1)
+    y = (x - col(mean)) / (col(var) + eps).sqrt() * col(weight) + col(bias)
+    return y, running_mean, running_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    dims = (0, 2, 3)
+    var, mean = torch.var_mean(x, dim=dims, correction=0, keepdim=True)
+    std = (var + eps).sqrt()
+    hat = (x - mean) / std
+    g = grad * weight.view(1, -1, 1, 1)
+    gx = (g - g.mean(dims, keepdim=True) - hat * (g * hat).mean(dims, keepdim=True)) / std
+    return gx, (grad * hat).sum(dims), grad.sum(dims)
+
+
+# %% right="channel by channel, Welford's way"
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    rows = x.transpose(0, 1).reshape(x.shape[1], -1)
+    if training and rows.shape[1] < 2:
+        raise ValueError("too few values")
+    new_mean, new_var, ys = running_mean.clone(), running_var.clone(), []
+    for c, row in enumerate(rows):
+        mean, var = running_mean[c], running_var[c]
+        if training:
+            mean, squares = row.new_zeros(()), row.new_zeros(())
+            for n, value in enumerate(row, start=1):
+                step = value - mean
+                mean = mean + step / n
+                squares = squares + step * (value - mean)
+            new_mean[c] += momentum * (mean - new_mean[c])
+            new_var[c] += momentum * (squares / (n - 1) - new_var[c])
+            var = squares / n
+        ys.append((row - mean) / torch.sqrt(var + eps) * weight[c] + bias[c])
+    y = torch.stack(ys).view(x.shape[1], x.shape[0], *x.shape[2:]).transpose(0, 1)
+    return y, new_mean, new_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    c = x.shape[1]
+    rows, g = (t.transpose(0, 1).reshape(c, -1) for t in (x, grad))
+    n = rows.shape[1]
+    centred = rows - rows.mean(1, keepdim=True)
+    inverse = (centred.square().mean(1, keepdim=True) + eps).rsqrt()
+    hat = centred * inverse
+    jacobian = torch.eye(n, dtype=x.dtype, device=x.device) - 1 / n
+    jacobian = jacobian - torch.einsum("ci,cj->cij", hat, hat) / n
+    gx = torch.einsum("cij,cj->ci", jacobian, g) * inverse * weight[:, None]
+    gx = gx.view(c, x.shape[0], *x.shape[2:]).transpose(0, 1)
+    return gx, (g * hat).sum(1), g.sum(1)

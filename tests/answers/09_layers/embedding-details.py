@@ -100,3 +100,34 @@ embedding_details["grad"] = grad_of([0, 0, 1], padding_idx=0)[0].item()
 embedding_details["often"] = grad_of([1, 1, 2], scale_grad_by_freq=True)[1].item()
 embedding_details["rows"] = grad_of([1, 1, 2], sparse=True).coalesce().indices().shape[1]
 embedding_details["trains"] = nn.Embedding.from_pretrained(torch.ones(3, 1)).weight.requires_grad
+
+
+# %% wrong="reads frozen as trained, and texts for numbers" says=["trains is not True: freeze=True is its default", "rows is not '2': in quotes it is a text"]
+embedding_details = {
+    "mean": 1.5,
+    "edited": 9,
+    "grad": 0,
+    "tied": 2,
+    "looked_up": 1,
+    "not_looked_up": 4,
+    "often": 1,
+    "rows": "2",
+    "pretrained": 1,
+    "trains": True,
+}
+
+
+# %% right="PyTorch's own values, unrounded"
+def table(**options):
+    e = nn.Embedding(3, 1, **options)
+    with torch.no_grad():
+        e.weight.copy_(torch.tensor([[0.0], [2], [4]]))
+    return e
+
+
+long = table(max_norm=1)
+short = long(torch.tensor([1])).detach()
+embedding_details = dict(mean=1.5, edited=9, grad=0, tied=2, often=1, rows=2, trains=False)
+embedding_details["looked_up"] = long.weight[1].item()
+embedding_details["not_looked_up"] = long.weight[2].item()
+embedding_details["pretrained"] = nn.Embedding.from_pretrained(torch.ones(3, 1)).weight[0].detach()

@@ -257,3 +257,51 @@ def norm_family(x, kind, groups=1, eps=1e-5):
         return torch.cat(done, 0)
     per = len(done) // n
     return torch.cat([torch.cat(done[i * per : (i + 1) * per], 1) for i in range(n)], 0)
+
+
+# %% wrong="E[x²] - E[x]²" says=["layer, numbers about 10000: layer norm is right near zero and wrong at a mean of 10000"]
+def norm_family(x, kind, groups=1, eps=1e-5):
+    z, dims = x, {"batch": (0, 2, 3), "instance": (2, 3)}.get(kind, (1, 2, 3))
+    if kind == "group":
+        if x.shape[1] % groups:
+            raise ValueError("groups")
+        z, dims = x.reshape(len(x), groups, -1), (2,)
+    mean = 0 if kind == "rms" else z.mean(dims, keepdim=True)
+    var = z.square().mean(dims, keepdim=True) - (0 if kind == "rms" else mean**2)
+    return ((z - mean) / (var + eps).sqrt()).reshape(x.shape)
+
+
+# %% wrong="computes in float32" says=["group norm has dtype torch.float32, expected torch.float64"]
+def norm_family(x, kind, groups=1, eps=1e-5):
+    z, dims = x.float(), {"batch": (0, 2, 3), "instance": (2, 3)}.get(kind, (1, 2, 3))
+    if kind == "group":
+        if x.shape[1] % groups:
+            raise ValueError("groups")
+        z, dims = z.reshape(len(x), groups, -1), (2,)
+    mean = 0 if kind == "rms" else z.mean(dims, keepdim=True)
+    var = (z - mean).square().mean(dims, keepdim=True)
+    return ((z - mean) / (var + eps).sqrt()).reshape(x.shape)
+
+
+# %% wrong="whole groups only by assert" says=["3 groups of 4 channels: what is raised"]
+def norm_family(x, kind, groups=1, eps=1e-5):
+    z, dims = x, {"batch": (0, 2, 3), "instance": (2, 3)}.get(kind, (1, 2, 3))
+    if kind == "group":
+        assert x.shape[1] % groups == 0, "groups"
+        z, dims = x.reshape(len(x), groups, -1), (2,)
+    mean = 0 if kind == "rms" else z.mean(dims, keepdim=True)
+    var = (z - mean).square().mean(dims, keepdim=True)
+    return ((z - mean) / (var + eps).sqrt()).reshape(x.shape)
+
+
+# %% wrong="freezes its argument" says=["an argument was changed"]
+def norm_family(x, kind, groups=1, eps=1e-5):
+    z, dims = x, {"batch": (0, 2, 3), "instance": (2, 3)}.get(kind, (1, 2, 3))
+    if kind == "group":
+        if x.shape[1] % groups:
+            raise ValueError("groups")
+        z, dims = x.reshape(len(x), groups, -1), (2,)
+    x.requires_grad_(False)
+    mean = 0 if kind == "rms" else z.mean(dims, keepdim=True)
+    var = (z - mean).square().mean(dims, keepdim=True)
+    return ((z - mean) / (var + eps).sqrt()).reshape(x.shape)

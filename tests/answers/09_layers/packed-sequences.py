@@ -100,3 +100,33 @@ def packed_sequences(rnn, sequences):
             rows[order[j]].append(out.data[at + j])
         at += count
     return tuple(torch.stack(r) for r in rows)
+
+
+# %% wrong="room for hidden_size features" says=["an LSTM with proj_size=2, lengths 3, 1: raised"]
+def packed_sequences(rnn, sequences):
+    packed = nn.utils.rnn.pack_sequence(sequences, enforce_sorted=False)
+    padded, lengths = nn.utils.rnn.pad_packed_sequence(rnn(packed)[0], batch_first=True)
+    width = rnn.hidden_size * (2 if rnn.bidirectional else 1)
+    found = [padded.new_zeros(length, width) for length in lengths.tolist()]
+    for y, row in zip(found, padded):
+        y.copy_(row[: len(y)])
+    return found
+
+
+# %% wrong="carries the last state over to the next call" says=["a second call with the same sequences gives another result: what is kept?"]
+def packed_sequences(rnn, sequences, last={}):
+    packed = nn.utils.rnn.pack_sequence(sequences, enforce_sorted=False)
+    y, last[rnn] = rnn(packed, last.get(rnn))
+    return nn.utils.rnn.unpack_sequence(y)
+
+
+# %% wrong="finds a sequence's place by the object" says=["the first sequence is in the list twice"]
+def packed_sequences(rnn, sequences):
+    order = sorted(sequences, key=len, reverse=True)
+    packed = nn.utils.rnn.pack_sequence(order)
+    found = nn.utils.rnn.unpack_sequence(rnn(packed)[0])
+    places = {id(x): i for i, x in enumerate(sequences)}
+    result = [None] * len(sequences)
+    for x, y in zip(order, found):
+        result[places[id(x)]] = y
+    return result

@@ -258,3 +258,188 @@ def adaptive_mean(x, m):
         a, b = i * n // m, ((i + 1) * n + m - 1) // m
         matrix[a:b, i] = 1 / (b - a)
     return x @ matrix
+
+
+# %% wrong="means in float32" says=["a transposed image, float64: mean has dtype torch.float32, expected torch.float64"]
+def pooling_and_back(x, k):
+    windows = x.unfold(2, k, k).unfold(3, k, k).flatten(4)
+    largest, inside = windows.max(4)
+    h, w = largest.shape[2:]
+    rows = torch.arange(h, device=x.device).view(-1, 1) * k + inside // k
+    columns = torch.arange(w, device=x.device) * k + inside % k
+    return largest, rows * x.shape[3] + columns, windows.float().mean(4)
+
+
+def unpool(values, where, height, width):
+    flat = values.new_zeros(*values.shape[:2], height * width)
+    return flat.scatter(2, where.flatten(2), values.flatten(2)).unflatten(2, (height, width))
+
+
+def adaptive_mean(x, m):
+    n = x.shape[-1]
+    return torch.stack([x[..., i * n // m : -(-(i + 1) * n // m)].mean(-1) for i in range(m)], -1)
+
+
+# %% wrong="unpools into float32 zeros" says=["a larger image than the windows fill, float64: unpool has dtype torch.float32"]
+def pooling_and_back(x, k):
+    windows = x.unfold(2, k, k).unfold(3, k, k).flatten(4)
+    largest, inside = windows.max(4)
+    h, w = largest.shape[2:]
+    rows = torch.arange(h, device=x.device).view(-1, 1) * k + inside // k
+    columns = torch.arange(w, device=x.device) * k + inside % k
+    return largest, rows * x.shape[3] + columns, windows.mean(4)
+
+
+def unpool(values, where, height, width):
+    n, c = values.shape[:2]
+    flat = torch.zeros(n, c, height * width, device=values.device)
+    for i in range(n):
+        for j in range(c):
+            places = where[i, j].flatten().tolist()
+            for place, value in zip(places, values[i, j].flatten().tolist()):
+                flat[i, j, place] = value
+    return flat.view(n, c, height, width)
+
+
+def adaptive_mean(x, m):
+    n = x.shape[-1]
+    return torch.stack([x[..., i * n // m : -(-(i + 1) * n // m)].mean(-1) for i in range(m)], -1)
+
+
+# %% wrong="view where any layout is admitted" says=["values and where that are transposed views, float16: raised RuntimeError"]
+def pooling_and_back(x, k):
+    windows = x.unfold(2, k, k).unfold(3, k, k).flatten(4)
+    largest, inside = windows.max(4)
+    h, w = largest.shape[2:]
+    rows = torch.arange(h, device=x.device).view(-1, 1) * k + inside // k
+    columns = torch.arange(w, device=x.device) * k + inside % k
+    return largest, rows * x.shape[3] + columns, windows.mean(4)
+
+
+def unpool(values, where, height, width):
+    n, c = values.shape[:2]
+    y = values.new_zeros(n, c, height * width)
+    return y.scatter(2, where.view(n, c, -1), values.view(n, c, -1)).view(n, c, height, width)
+
+
+def adaptive_mean(x, m):
+    n = x.shape[-1]
+    return torch.stack([x[..., i * n // m : -(-(i + 1) * n // m)].mean(-1) for i in range(m)], -1)
+
+
+# %% wrong="bounds by float steps" says=["14 to 50, a transposed view, float16: adaptive_mean of 14 to 50: n / m is a float"]
+def pooling_and_back(x, k):
+    windows = x.unfold(2, k, k).unfold(3, k, k).flatten(4)
+    largest, inside = windows.max(4)
+    h, w = largest.shape[2:]
+    rows = torch.arange(h, device=x.device).view(-1, 1) * k + inside // k
+    columns = torch.arange(w, device=x.device) * k + inside % k
+    return largest, rows * x.shape[3] + columns, windows.mean(4)
+
+
+def unpool(values, where, height, width):
+    flat = values.new_zeros(*values.shape[:2], height * width)
+    return flat.scatter(2, where.flatten(2), values.flatten(2)).unflatten(2, (height, width))
+
+
+def adaptive_mean(x, m):
+    import math
+
+    step, means = x.shape[-1] / m, []
+    for i in range(m):
+        means.append(x[..., math.floor(i * step) : math.ceil((i + 1) * step)].mean(-1))
+    return torch.stack(means, -1)
+
+
+# %% wrong="interpolates by area" says=["the answer calls interpolate"]
+def pooling_and_back(x, k):
+    windows = x.unfold(2, k, k).unfold(3, k, k).flatten(4)
+    largest, inside = windows.max(4)
+    h, w = largest.shape[2:]
+    rows = torch.arange(h, device=x.device).view(-1, 1) * k + inside // k
+    columns = torch.arange(w, device=x.device) * k + inside % k
+    return largest, rows * x.shape[3] + columns, windows.mean(4)
+
+
+def unpool(values, where, height, width):
+    flat = values.new_zeros(*values.shape[:2], height * width)
+    return flat.scatter(2, where.flatten(2), values.flatten(2)).unflatten(2, (height, width))
+
+
+def adaptive_mean(x, m):
+    rows = x.reshape(1, -1, x.shape[-1])
+    return F.interpolate(rows, size=m, mode="area").view(*x.shape[:-1], m)
+
+
+# %% wrong="a matrix of float32 for every x" says=["adaptive_mean of 8 to 4 has dtype torch.float32, expected torch.float64"]
+def pooling_and_back(x, k):
+    windows = x.unfold(2, k, k).unfold(3, k, k).flatten(4)
+    largest, inside = windows.max(4)
+    h, w = largest.shape[2:]
+    rows = torch.arange(h, device=x.device).view(-1, 1) * k + inside // k
+    columns = torch.arange(w, device=x.device) * k + inside % k
+    return largest, rows * x.shape[3] + columns, windows.mean(4)
+
+
+def unpool(values, where, height, width):
+    flat = values.new_zeros(*values.shape[:2], height * width)
+    return flat.scatter(2, where.flatten(2), values.flatten(2)).unflatten(2, (height, width))
+
+
+def adaptive_mean(x, m):
+    n = x.shape[-1]
+    matrix = torch.zeros(m, n, device=x.device)
+    for i in range(m):
+        a, b = i * n // m, -(-(i + 1) * n // m)
+        matrix[i, a:b] = 1 / (b - a)
+    return x.float() @ matrix.t()
+
+
+# %% wrong="looks for the value to find its place" says=["ties everywhere, an image that requires a gradient: where points into another window"]
+def pooling_and_back(x, k):
+    n, c, height, width = x.shape
+    windows = x.unfold(2, k, k).unfold(3, k, k).flatten(4)
+    largest = windows.amax(4)
+    flat = x.flatten(2)
+    where = (flat.unsqueeze(2) == largest.flatten(2).unsqueeze(3)).int().argmax(3)
+    return largest, where.view(largest.shape), windows.mean(4)
+
+
+def unpool(values, where, height, width):
+    flat = values.new_zeros(*values.shape[:2], height * width)
+    return flat.scatter(2, where.flatten(2), values.flatten(2)).unflatten(2, (height, width))
+
+
+def adaptive_mean(x, m):
+    n = x.shape[-1]
+    return torch.stack([x[..., i * n // m : -(-(i + 1) * n // m)].mean(-1) for i in range(m)], -1)
+
+
+# %% right="einsum with one-hot rows; reshapes"
+def pooling_and_back(x, k):
+    n, c, height, width = x.shape
+    h, w = height // k, width // k
+    cut = x[:, :, : h * k, : w * k].reshape(n, c, h, k, w, k).transpose(3, 4)
+    flat = cut.reshape(n, c, h, w, k * k)
+    inside = flat.argmax(-1)
+    places = torch.arange(height * width, device=x.device).view(height, width)
+    places = places[: h * k, : w * k].reshape(h, k, w, k).transpose(1, 2).reshape(h, w, k * k)
+    where = places.expand(n, c, h, w, k * k).gather(-1, inside.unsqueeze(-1)).squeeze(-1)
+    return flat.amax(-1), where, flat.sum(-1).div(k * k)
+
+
+def unpool(values, where, height, width):
+    rows = torch.zeros(
+        values.shape[0] * values.shape[1], height * width, dtype=values.dtype, device=values.device
+    )
+    for row, v, place in zip(rows, values.flatten(0, 1), where.flatten(0, 1)):
+        row[place.flatten()] = v.flatten()
+    return rows.view(*values.shape[:2], height, width)
+
+
+def adaptive_mean(x, m):
+    n = x.shape[-1]
+    total = F.pad(x.double(), (1, 0)).cumsum(-1)
+    i = torch.arange(m, device=x.device)
+    a, b = i * n // m, ((i + 1) * n + m - 1) // m
+    return ((total[..., b] - total[..., a]) / (b - a)).to(x.dtype)

@@ -47,7 +47,7 @@ def footprint(model, size):
     return int((g != 0).sum())
 
 
-# %% wrong="backward fills the parameters' grad" says=["not as it was afterwards: a parameter's .grad"]
+# %% wrong="backward fills the parameters' grad" says=["the gradient (.grad) of 1.weight was changed: it is the caller's"]
 def receptive_field(layers):
     field, jump = 1, 1
     for kernel, stride, dilation in layers:
@@ -110,7 +110,7 @@ def footprint(model, size):
     return seen[-1] - seen[0]
 
 
-# %% wrong="turns off the weights' gradients" says=["not as it was afterwards: requires_grad"]
+# %% wrong="turns off the weights' gradients" says=["requires_grad of 1.weight was changed"]
 def receptive_field(layers):
     field, jump = 1, 1
     for kernel, stride, dilation in layers:
@@ -139,7 +139,7 @@ def receptive_field(layers):
 @torch.no_grad()
 def footprint(model, size):
     pixels = torch.eye(size, device=next(model.parameters()).device).unsqueeze(1)
-    y = model(pixels)[:, 0]
+    y = model(pixels)[:, 0] - model(torch.zeros_like(pixels))[:, 0]
     seen = [i for i in range(size) if y[i, y.shape[1] // 2] != 0]
     return max(seen) - min(seen) + 1
 
@@ -171,3 +171,158 @@ def receptive_field(layers):
 def footprint(model, size):
     layers = [(c.kernel_size[0], c.stride[0], c.dilation[0]) for c in model]
     return receptive_field(layers)[0]
+
+
+# %% wrong="one-hot images, the bias still in" says=["is it the bias that you see?"]
+def receptive_field(layers):
+    field, jump = 1, 1
+    for kernel, stride, dilation in layers:
+        field, jump = field + dilation * (kernel - 1) * jump, jump * stride
+    return field, jump
+
+
+@torch.no_grad()
+def footprint(model, size):
+    pixels = torch.eye(size, device=next(model.parameters()).device).unsqueeze(1)
+    y = model(pixels)[:, 0]
+    seen = y[:, y.shape[1] // 2].nonzero().flatten().tolist()
+    return seen[-1] - seen[0] + 1
+
+
+# %% wrong="runs once for show, then reads the attributes" says=["that is what the layers' attributes tell"]
+def receptive_field(layers):
+    field, jump = 1, 1
+    for kernel, stride, dilation in layers:
+        field, jump = field + dilation * (kernel - 1) * jump, jump * stride
+    return field, jump
+
+
+def footprint(model, size):
+    model(torch.zeros(1, 1, size, device=next(model.parameters()).device))
+    return receptive_field([(c.kernel_size[0], c.stride[0], c.dilation[0]) for c in model])[0]
+
+
+# %% wrong="empties the list of layers" says=["layers was changed (pop and clear do that)"]
+def receptive_field(layers):
+    field, jump = 1, 1
+    while layers:
+        kernel, stride, dilation = layers.pop(0)
+        field, jump = field + dilation * (kernel - 1) * jump, jump * stride
+    return field, jump
+
+
+def footprint(model, size):
+    x = torch.zeros(1, 1, size, device=next(model.parameters()).device, requires_grad=True)
+    y = model(x)[0, 0]
+    (g,) = torch.autograd.grad(y[len(y) // 2], x)
+    seen = g.flatten().nonzero().flatten().tolist()
+    return seen[-1] - seen[0] + 1
+
+
+# %% wrong="backward, then zero_grad" says=["the gradient (.grad) of 1.weight was changed: it is the caller's"]
+def receptive_field(layers):
+    field, jump = 1, 1
+    for kernel, stride, dilation in layers:
+        field, jump = field + dilation * (kernel - 1) * jump, jump * stride
+    return field, jump
+
+
+def footprint(model, size):
+    x = torch.zeros(1, 1, size, device=next(model.parameters()).device, requires_grad=True)
+    y = model(x)[0, 0]
+    y[len(y) // 2].backward()
+    model.zero_grad()
+    seen = x.grad.flatten().nonzero().flatten().tolist()
+    return seen[-1] - seen[0] + 1
+
+
+# %% wrong="freezes for a while and thaws all" says=["requires_grad of 0.weight, 0.bias was changed: was something frozen or thawed?"]
+def receptive_field(layers):
+    field, jump = 1, 1
+    for kernel, stride, dilation in layers:
+        field, jump = field + dilation * (kernel - 1) * jump, jump * stride
+    return field, jump
+
+
+def footprint(model, size):
+    model.requires_grad_(False)
+    x = torch.zeros(1, 1, size, device=next(model.parameters()).device, requires_grad=True)
+    y = model(x)[0, 0]
+    y[len(y) // 2].backward()
+    model.requires_grad_(True)
+    seen = x.grad.flatten().nonzero().flatten().tolist()
+    return seen[-1] - seen[0] + 1
+
+
+# %% wrong="eval, then train" says=["the mode of 0 was changed (train or eval)"]
+def receptive_field(layers):
+    field, jump = 1, 1
+    for kernel, stride, dilation in layers:
+        field, jump = field + dilation * (kernel - 1) * jump, jump * stride
+    return field, jump
+
+
+def footprint(model, size):
+    model.eval()
+    x = torch.zeros(1, 1, size, device=next(model.parameters()).device, requires_grad=True)
+    y = model(x)[0, 0]
+    (g,) = torch.autograd.grad(y[len(y) // 2], x)
+    model.train()
+    seen = g.flatten().nonzero().flatten().tolist()
+    return seen[-1] - seen[0] + 1
+
+
+# %% wrong="counts until the first gap" says=["a gap in the middle", "dilation"]
+def receptive_field(layers):
+    field, jump = 1, 1
+    for kernel, stride, dilation in layers:
+        field, jump = field + dilation * (kernel - 1) * jump, jump * stride
+    return field, jump
+
+
+def footprint(model, size):
+    x = torch.zeros(1, 1, size, device=next(model.parameters()).device, requires_grad=True)
+    y = model(x)[0, 0]
+    (g,) = torch.autograd.grad(y[len(y) // 2], x)
+    middle = (g.flatten() != 0).tolist()
+    first = middle.index(True)
+    return middle[first:].index(False) if False in middle[first:] else size - first
+
+
+# %% right="a deep copy may be spoilt"
+def receptive_field(layers):
+    field, jump = 1, 1
+    for kernel, stride, dilation in layers:
+        field, jump = field + dilation * (kernel - 1) * jump, jump * stride
+    return field, jump
+
+
+def footprint(model, size):
+    import copy
+
+    mine = copy.deepcopy(model)
+    x = torch.rand(1, 1, size, device=next(model.parameters()).device).requires_grad_()
+    row = mine(x).flatten()
+    row[row.numel() // 2].backward()
+    where = x.grad.flatten().ne(0).nonzero()
+    return (where.max() - where.min() + 1).item()
+
+
+# %% right="pushes each pixel with functional_call"
+def receptive_field(layers):
+    field, jump = 1, 1
+    for kernel, stride, dilation in layers:
+        field, jump = field + dilation * (kernel - 1) * jump, jump * stride
+    return field, jump
+
+
+def footprint(model, size):
+    weights = {name: p.detach() for name, p in model.named_parameters()}
+    device = next(iter(weights.values())).device
+    run = lambda x: torch.func.functional_call(model, weights, (x,))
+    _, push = torch.func.vjp(run, torch.zeros(1, 1, size, device=device))
+    y = run(torch.zeros(1, 1, size, device=device))
+    hot = torch.zeros_like(y)
+    hot[0, 0, y.shape[2] // 2] = 1
+    hits = [i for i, value in enumerate(push(hot)[0].flatten().tolist()) if value]
+    return hits[-1] - hits[0] + 1

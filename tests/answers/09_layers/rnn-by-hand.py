@@ -15,7 +15,7 @@ def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
 
 
 def truncated_gradient(x, w_ih, w_hh, k):
-    w = w_hh.clone().requires_grad_()
+    w_ih, w = w_ih.detach(), w_hh.detach().clone().requires_grad_()
     h = torch.zeros(x.shape[1], len(w), dtype=x.dtype, device=x.device)
     for start in range(0, len(x), k):
         loss, h = 0, h.detach()
@@ -26,7 +26,7 @@ def truncated_gradient(x, w_ih, w_hh, k):
     return w.grad
 
 
-# %% wrong="resets before the product, as in the paper" says=["r multiplies all of b_n, its bias too, and stands behind the product"]
+# %% wrong="resets before the product, as in the paper" says=["r multiplies all of b_n, its bias too, and comes after the product"]
 def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
     if kind == "rnn":
         return torch.tanh(F.linear(x, w_ih, b_ih) + F.linear(state, w_hh, b_hh))
@@ -44,7 +44,7 @@ def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
 
 
 def truncated_gradient(x, w_ih, w_hh, k):
-    w = w_hh.clone().requires_grad_()
+    w_ih, w = w_ih.detach(), w_hh.detach().clone().requires_grad_()
     h = torch.zeros(x.shape[1], len(w), dtype=x.dtype, device=x.device)
     for start in range(0, len(x), k):
         loss, h = 0, h.detach()
@@ -55,7 +55,7 @@ def truncated_gradient(x, w_ih, w_hh, k):
     return w.grad
 
 
-# %% wrong="the order z, r, n" says=["the gates stand in the order r, z, n"]
+# %% wrong="the order z, r, n" says=["the gates come in the order r, z, n"]
 def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
     if kind == "rnn":
         return torch.tanh(F.linear(x, w_ih, b_ih) + F.linear(state, w_hh, b_hh))
@@ -72,7 +72,7 @@ def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
 
 
 def truncated_gradient(x, w_ih, w_hh, k):
-    w = w_hh.clone().requires_grad_()
+    w_ih, w = w_ih.detach(), w_hh.detach().clone().requires_grad_()
     h = torch.zeros(x.shape[1], len(w), dtype=x.dtype, device=x.device)
     for start in range(0, len(x), k):
         loss, h = 0, h.detach()
@@ -83,7 +83,7 @@ def truncated_gradient(x, w_ih, w_hh, k):
     return w.grad
 
 
-# %% wrong="the order i, f, o, g" says=["the gates stand in the order i, f, g, o"]
+# %% wrong="the order i, f, o, g" says=["the gates come in the order i, f, g, o"]
 def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
     if kind == "rnn":
         return torch.tanh(F.linear(x, w_ih, b_ih) + F.linear(state, w_hh, b_hh))
@@ -100,7 +100,7 @@ def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
 
 
 def truncated_gradient(x, w_ih, w_hh, k):
-    w = w_hh.clone().requires_grad_()
+    w_ih, w = w_ih.detach(), w_hh.detach().clone().requires_grad_()
     h = torch.zeros(x.shape[1], len(w), dtype=x.dtype, device=x.device)
     for start in range(0, len(x), k):
         loss, h = 0, h.detach()
@@ -128,7 +128,7 @@ def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
 
 
 def truncated_gradient(x, w_ih, w_hh, k):
-    w = w_hh.clone().requires_grad_()
+    w_ih, w = w_ih.detach(), w_hh.detach().clone().requires_grad_()
     h = torch.zeros(x.shape[1], len(w), dtype=x.dtype, device=x.device)
     for start in range(0, len(x), k):
         loss, h = 0, h.detach()
@@ -156,7 +156,7 @@ def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
 
 
 def truncated_gradient(x, w_ih, w_hh, k):
-    w = w_hh.clone().requires_grad_()
+    w_ih, w = w_ih.detach(), w_hh.detach().clone().requires_grad_()
     h = torch.zeros(x.shape[1], len(w), dtype=x.dtype, device=x.device)
     for start in range(0, len(x), k):
         loss, h = 0, h.detach()
@@ -184,7 +184,7 @@ def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
 
 
 def truncated_gradient(x, w_ih, w_hh, k):
-    w = w_hh.clone().requires_grad_()
+    w_ih, w = w_ih.detach(), w_hh.detach().clone().requires_grad_()
     h = torch.zeros(x.shape[1], len(w), dtype=x.dtype, device=x.device)
     for start in range(0, len(x), k):
         loss, h = 0, h.detach()
@@ -202,7 +202,7 @@ def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
 
 
 def truncated_gradient(x, w_ih, w_hh, k):
-    w = w_hh.clone().requires_grad_()
+    w_ih, w = w_ih.detach(), w_hh.detach().clone().requires_grad_()
     h = torch.zeros(x.shape[1], len(w), dtype=x.dtype, device=x.device)
     for start in range(0, len(x), k):
         loss, h = 0, h.detach()
@@ -230,7 +230,7 @@ def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
 
 
 def truncated_gradient(x, w_ih, w_hh, k):
-    w = w_hh.clone().requires_grad_()
+    w_ih, w = w_ih.detach(), w_hh.detach().clone().requires_grad_()
     h = torch.zeros(x.shape[1], len(w), dtype=x.dtype, device=x.device)
     for start in range(0, len(x), k):
         loss, h = 0, h
@@ -258,7 +258,7 @@ def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
 
 
 def truncated_gradient(x, w_ih, w_hh, k):
-    w = w_hh.clone().requires_grad_()
+    w_ih, w = w_ih.detach(), w_hh.detach().clone().requires_grad_()
     h = torch.zeros(x.shape[1], len(w), dtype=x.dtype, device=x.device)
     for start in range(0, len(x), k):
         loss, h = 0, torch.zeros_like(h)
@@ -286,7 +286,7 @@ def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
 
 
 def truncated_gradient(x, w_ih, w_hh, k):
-    w = w_hh.clone().requires_grad_()
+    w_ih, w = w_ih.detach(), w_hh.detach().clone().requires_grad_()
     h = torch.zeros(x.shape[1], len(w), dtype=x.dtype, device=x.device)
     for start in range(0, len(x), k):
         loss, h = 0, h.detach()
@@ -314,7 +314,7 @@ def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
 
 
 def truncated_gradient(x, w_ih, w_hh, k):
-    w, total = w_hh.clone().requires_grad_(), 0
+    w, total = w_hh.detach().clone().requires_grad_(), 0
     h = torch.zeros(x.shape[1], len(w), dtype=x.dtype, device=x.device)
     for t, step in enumerate(x, start=1):
         h = h.detach() if t % k == 0 else h
@@ -368,7 +368,7 @@ def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
 
 
 def truncated_gradient(x, w_ih, w_hh, k):
-    w = w_hh.clone().requires_grad_()
+    w_ih, w = w_ih.detach(), w_hh.detach().clone().requires_grad_()
     h = torch.zeros(x.shape[1], len(w), dtype=x.dtype, device=x.device)
     for start in range(0, len(x), k):
         loss, h = 0, h.detach()
@@ -395,7 +395,7 @@ def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
 
 
 def truncated_gradient(x, w_ih, w_hh, k):
-    w = w_hh.clone().requires_grad_()
+    w_ih, w = w_ih.detach(), w_hh.detach().clone().requires_grad_()
     h = torch.zeros(x.shape[1], len(w), dtype=x.dtype, device=x.device)
     for start in range(0, len(x), k):
         loss, h = 0, h.detach()
@@ -589,3 +589,31 @@ def truncated_gradient(x, w_ih, w_hh, k):
             grad += inner.T @ states[t]
             arriving = inner @ w_hh if t % k else torch.zeros_like(inner)
     return grad
+
+
+# %% wrong="backward fills the grad of a w_ih that requires one" says=["float64, weights that require a gradient", "an argument was changed"]
+def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
+    if kind == "rnn":
+        return torch.tanh(F.linear(x, w_ih, b_ih) + F.linear(state, w_hh, b_hh))
+    if kind == "gru":
+        i_r, i_z, i_n = F.linear(x, w_ih, b_ih).chunk(3, 1)
+        h_r, h_z, h_n = F.linear(state, w_hh, b_hh).chunk(3, 1)
+        r, z = torch.sigmoid(i_r + h_r), torch.sigmoid(i_z + h_z)
+        n = torch.tanh(i_n + r * h_n)
+        return (1 - z) * n + z * state
+    h, c = state
+    i, f, g, o = (F.linear(x, w_ih, b_ih) + F.linear(h, w_hh, b_hh)).chunk(4, 1)
+    c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+    return torch.sigmoid(o) * torch.tanh(c), c
+
+
+def truncated_gradient(x, w_ih, w_hh, k):
+    w = w_hh.detach().clone().requires_grad_()
+    h = torch.zeros(x.shape[1], len(w), dtype=x.dtype, device=x.device)
+    for start in range(0, len(x), k):
+        loss, h = 0, h.detach()
+        for step in x[start : start + k]:
+            h = torch.tanh(F.linear(step, w_ih) + F.linear(h, w))
+            loss = loss + h.sum()
+        loss.backward()
+    return w.grad

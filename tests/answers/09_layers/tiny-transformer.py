@@ -523,3 +523,84 @@ def tiny_transformer(ids, weights, heads):
         x = torch.func.functional_call(layer, part, (x,), {"src_mask": mask})
     x = F.layer_norm(x, (width,), weights["encoder.norm.weight"])
     return torch.einsum("nte,le->ntl", x, weights["token.weight"])
+
+
+# %% wrong="blocks sorted as words" says=["11 blocks, 8 features: the result: the blocks run by number; sorted as words, 10 comes before 2"]
+def tiny_transformer(ids, weights, heads):
+    width = weights["token.weight"].shape[1]
+    x = F.embedding(ids, weights["token.weight"]) + F.embedding(
+        torch.arange(ids.shape[1], device=ids.device), weights["place.weight"]
+    )
+    mask = torch.full((ids.shape[1],) * 2, -torch.inf, device=ids.device).triu(1)
+    names = sorted({n.split(".")[2] for n in weights if n.startswith("encoder.layers.")})
+    for number in names:
+        prefix = f"encoder.layers.{number}."
+        part = {n.removeprefix(prefix): t for n, t in weights.items() if n.startswith(prefix)}
+        layer = nn.TransformerEncoderLayer(
+            width,
+            heads,
+            part["linear1.weight"].shape[0],
+            dropout=0.0,
+            activation="gelu",
+            batch_first=True,
+            norm_first=True,
+            bias=False,
+            device=ids.device,
+        )
+        x = torch.func.functional_call(layer, part, (x,), {"src_mask": mask})
+    x = F.layer_norm(x, (width,), weights["encoder.norm.weight"])
+    return torch.einsum("nte,le->ntl", x, weights["token.weight"])
+
+
+# %% wrong="the look-up detached" says=["the look-up passes no gradient on: the table is detached there"]
+def tiny_transformer(ids, weights, heads):
+    width = weights["token.weight"].shape[1]
+    x = F.embedding(ids, weights["token.weight"].detach()) + F.embedding(
+        torch.arange(ids.shape[1], device=ids.device), weights["place.weight"]
+    )
+    mask = torch.full((ids.shape[1],) * 2, -torch.inf, device=ids.device).triu(1)
+    names = sorted({int(n.split(".")[2]) for n in weights if n.startswith("encoder.layers.")})
+    for number in names:
+        prefix = f"encoder.layers.{number}."
+        part = {n.removeprefix(prefix): t for n, t in weights.items() if n.startswith(prefix)}
+        layer = nn.TransformerEncoderLayer(
+            width,
+            heads,
+            part["linear1.weight"].shape[0],
+            dropout=0.0,
+            activation="gelu",
+            batch_first=True,
+            norm_first=True,
+            bias=False,
+            device=ids.device,
+        )
+        x = torch.func.functional_call(layer, part, (x,), {"src_mask": mask})
+    x = F.layer_norm(x, (width,), weights["encoder.norm.weight"])
+    return torch.einsum("nte,le->ntl", x, weights["token.weight"])
+
+
+# %% wrong="letter 0 as padding" says=["letter 0 is no pad"]
+def tiny_transformer(ids, weights, heads):
+    width = weights["token.weight"].shape[1]
+    x = F.embedding(ids, weights["token.weight"], padding_idx=0) + F.embedding(
+        torch.arange(ids.shape[1], device=ids.device), weights["place.weight"]
+    )
+    mask = torch.full((ids.shape[1],) * 2, -torch.inf, device=ids.device).triu(1)
+    names = sorted({int(n.split(".")[2]) for n in weights if n.startswith("encoder.layers.")})
+    for number in names:
+        prefix = f"encoder.layers.{number}."
+        part = {n.removeprefix(prefix): t for n, t in weights.items() if n.startswith(prefix)}
+        layer = nn.TransformerEncoderLayer(
+            width,
+            heads,
+            part["linear1.weight"].shape[0],
+            dropout=0.0,
+            activation="gelu",
+            batch_first=True,
+            norm_first=True,
+            bias=False,
+            device=ids.device,
+        )
+        x = torch.func.functional_call(layer, part, (x,), {"src_mask": mask})
+    x = F.layer_norm(x, (width,), weights["encoder.norm.weight"])
+    return torch.einsum("nte,le->ntl", x, weights["token.weight"])

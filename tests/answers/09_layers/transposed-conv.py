@@ -126,3 +126,68 @@ def transposed_conv(x, weight, stride=1, padding=0):
             ] += torch.tensordot(x, weight[:, :, a, b], dims=([1], [0])).movedim(-1, 1)
     H, Wd = y.shape[2:]
     return y[..., padding : H - padding, padding : Wd - padding]
+
+
+# %% wrong="always float64" says=["the result has dtype torch.float64, expected torch.float32"]
+def transposed_conv(x, weight, stride=1, padding=0):
+    x, weight = x.double(), weight.double()
+    h, w = ((n - 1) * stride - 2 * padding + k for n, k in zip(x.shape[2:], weight.shape[2:]))
+    image = torch.zeros(len(x), weight.shape[1], h, w, dtype=x.dtype, device=x.device)
+    image.requires_grad_()
+    y = F.conv2d(image, weight, stride=stride, padding=padding)
+    return torch.autograd.grad(y, image, x)[0]
+
+
+# %% wrong="stamps into float32 zeros" says=["float64: the result has dtype torch.float32, expected torch.float64"]
+def transposed_conv(x, weight, stride=1, padding=0):
+    (n, _, h, w), (_, d, kh, kw) = x.shape, weight.shape
+    y = torch.zeros(n, d, (h - 1) * stride + kh, (w - 1) * stride + kw, device=x.device)
+    for a in range(kh):
+        for b in range(kw):
+            rows = slice(a, a + (h - 1) * stride + 1, stride)
+            columns = slice(b, b + (w - 1) * stride + 1, stride)
+            y[:, :, rows, columns] += torch.einsum("nchw,cd->ndhw", x, weight[:, :, a, b])
+    return y[..., padding : y.shape[2] - padding, padding : y.shape[3] - padding]
+
+
+# %% wrong="pads by the kernel less the padding" says=["padding 3 around a kernel of 2 x 3: raised RuntimeError"]
+def transposed_conv(x, weight, stride=1, padding=0):
+    n, c, h, w = x.shape
+    kh, kw = weight.shape[2:]
+    wide = x.new_zeros(n, c, (h - 1) * stride + 1, (w - 1) * stride + 1)
+    wide[:, :, ::stride, ::stride] = x
+    turned = weight.flip(2, 3).transpose(0, 1)
+    return F.conv2d(wide, turned, padding=(kh - 1 - padding, kw - 1 - padding))
+
+
+# %% wrong="keeps the images in a list" says=["no image: raised"]
+def transposed_conv(x, weight, stride=1, padding=0):
+    images = []
+    for image in x:
+        (_, h, w), (_, d, kh, kw) = image.shape, weight.shape
+        y = x.new_zeros(d, (h - 1) * stride + kh, (w - 1) * stride + kw)
+        for i in range(h):
+            for j in range(w):
+                stamp = torch.einsum("c,cdkl->dkl", image[:, i, j], weight)
+                y[:, i * stride : i * stride + kh, j * stride : j * stride + kw] += stamp
+        images.append(y[:, padding : y.shape[1] - padding, padding : y.shape[2] - padding])
+    return torch.stack(images)
+
+
+# %% right="a wide image, padded or cut"
+def transposed_conv(x, weight, stride=1, padding=0):
+    n, c, h, w = x.shape
+    kh, kw = weight.shape[2:]
+    wide = x.new_zeros(n, c, (h - 1) * stride + 1, (w - 1) * stride + 1)
+    wide[:, :, ::stride, ::stride] = x
+    p, q = kh - 1 - padding, kw - 1 - padding
+    return F.conv2d(F.pad(wide, (q, q, p, p)), weight.flip(2, 3).transpose(0, 1))
+
+
+# %% right="a matrix for the convolution, transposed"
+def transposed_conv(x, weight, stride=1, padding=0):
+    sizes = [(n - 1) * stride - 2 * padding + k for n, k in zip(x.shape[2:], weight.shape[2:])]
+    d, (h, w) = weight.shape[1], sizes
+    pixels = torch.eye(d * h * w, dtype=x.dtype, device=x.device).view(-1, d, h, w)
+    matrix = F.conv2d(pixels, weight.detach(), stride=stride, padding=padding).flatten(1)
+    return (x.flatten(1) @ matrix.t()).unflatten(1, (d, h, w))

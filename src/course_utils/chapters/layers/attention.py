@@ -5,19 +5,18 @@ from __future__ import annotations
 import torch
 import torch.nn as nn
 
+from course_utils.chapters.layers.digits import check_digits
 from course_utils.chapters.layers.slips import attention_slips, head_slips, torch_attention
-from course_utils.learner.calls import check_rules
+from course_utils.learner.calls import check_rules, watched
 from course_utils.learner.devices import device, seeded
-from course_utils.learner.values import check_value
 
 FUSED = ("*scaled_dot_product*", "*multi_head_attention*", "_transformer_encoder*")
 
 
 def check_attention_1(try_attention, q, k, v, mask=None, causal=False):
-    right, slips = (
-        torch_attention(q, k, v, mask, causal),
-        attention_slips(q, k, v, mask, causal),
-    )
+    added = mask is not None and mask.is_floating_point()
+    wide = *(t.detach().double() for t in (q, k, v)), mask.double() if added else mask, causal
+    right, slips = torch_attention(*wide).to(q.dtype), attention_slips(*wide)
     y, names, changed = try_attention(q, k, v, mask, causal)
     check_rules(names, changed, *FUSED)
     blind = (right == 0).all(-1)
@@ -27,17 +26,37 @@ def check_attention_1(try_attention, q, k, v, mask=None, causal=False):
         assert (rows == 0).all(), "a query that sees nothing still got a mean, expected zeros"
         if (q.abs().max() > 50) & (y.isnan().any() or (y == 0).all(-1).any()):
             raise AssertionError("NaN or zeros: does the exponential of a large score overflow?")
-    check_value(y, right, "the result", slips, rtol=1e-3, atol=1e-4)
+    check_digits(y, right, "the result", slips, rtol=1e-3, atol=1e-4)
 
 
-def check_attention_2(try_multi_head, batch, time, width, heads, lengths=None):
+def run_with_weights(function, x, weights: dict, *rest) -> tuple:
+    """What ``watched`` says of a call, and words for what it did to the dict of weights."""
+    given = dict(weights)
+    result, names, changed = watched(function, x, weights, *rest)
+    gone = [name for name in given if name not in weights]
+    come = [name for name in weights if name not in given]
+    other = [name for name in given if name in weights and weights[name] is not given[name]]
+    spoilt = [f"{gone[0]} was taken out (pop does that)"] if gone else []
+    spoilt += [f"{come[0]} was added"] if come else []
+    spoilt += [f"{other[0]} was replaced"] if other else []
+    return result, names, changed, spoilt
+
+
+def check_dict(spoilt: list[str]) -> None:
+    """Refuse a dict of weights that is not as it was."""
+    assert not spoilt, f"the dict weights is the caller's: {'; '.join(spoilt)}"
+
+
+def check_attention_2(try_multi_head, batch, time, width, heads, lengths=None, dtype=None):
     module, normal = (
-        nn.MultiheadAttention(width, heads, batch_first=True, device=device),
+        nn.MultiheadAttention(width, heads, batch_first=True, device=device, dtype=dtype),
         seeded(time),
     )
-    weights = {name: normal(*p.shape) / 2 for name, p in module.named_parameters()}
+    weights = {name: (normal(*p.shape) / 2).to(p) for name, p in module.named_parameters()}
     _ = module.load_state_dict(weights)
-    x, padding = normal(batch, time, width), None
+    weights = dict(reversed(weights.items()))  # looked up by name, not by place
+    x, padding = normal(batch, time, width).to(module.in_proj_weight), None
+    x = x.detach()
     if lengths:
         padding = torch.arange(time, device=device) >= torch.tensor(lengths, device=device).view(
             -1, 1
@@ -49,6 +68,7 @@ def check_attention_2(try_multi_head, batch, time, width, heads, lengths=None):
             turned = module(x, x, x, key_padding_mask=~padding, need_weights=False)[0]
             slips["True means pad here: ignore this key"] = turned
     slips |= head_slips(x, module, padding)
-    y, names, spoilt = try_multi_head(x, weights, heads, padding)
-    check_rules(names, spoilt, *FUSED)
-    check_value(y, right, "the result", slips, rtol=1e-3, atol=1e-4)
+    y, names, changed, spoilt = try_multi_head(x, weights, heads, padding)
+    check_dict(spoilt)
+    check_rules(names, changed, *FUSED)
+    check_digits(y, right, "the result", slips, rtol=1e-3, atol=1e-4)

@@ -2,76 +2,138 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
+from course_utils.chapters.layers.digits import check_digits
 from course_utils.chapters.layers.slips import overwritten_stamps
 from course_utils.chapters.layers.trials import dry_run
-from course_utils.learner.calls import check_rules
+from course_utils.learner.awkward import forbid_side_effects
+from course_utils.learner.calls import check_rules, watched
 from course_utils.learner.checks import check_equal
 from course_utils.learner.devices import device
-from course_utils.learner.values import check_value
+
+
+def run_conv_arithmetic(conv_arithmetic, layers: list[dict], size: int) -> tuple:
+    """The sizes, what was called, what it raised, and words for what it did to ``layers``."""
+    given, sizes, names, raised = copy.deepcopy(layers), None, [], ""
+    try:
+        sizes, names, _ = watched(conv_arithmetic, layers, size)
+    except ValueError:
+        raised = "ValueError"
+    except Exception as error:
+        raised = f"{type(error).__name__}: {error}"
+    spoilt = []
+    for before, after in zip(given, layers, strict=False):
+        come, gone = (
+            [key for key in after if key not in before],
+            [k for k in before if k not in after],
+        )
+        spoilt += [
+            f"{key!r} was written into a dict of layers (setdefault does that)" for key in come
+        ]
+        spoilt += [f"{key!r} was taken out of a dict of layers (pop does that)" for key in gone]
+    if given != layers and not spoilt:
+        spoilt = ["layers or one of its dicts was changed"]
+    return sizes, names, raised, sorted(set(spoilt))
 
 
 def check_conv_arithmetic(try_conv_arithmetic, layers, size, because=""):
-    sizes, names, changed = try_conv_arithmetic(layers, size)
-    if isinstance(sizes, (list, tuple)):
-        sizes = list(sizes)
-    check_equal(sizes, dry_run(layers, size), f"the sizes from {size}", because)
+    right = dry_run(layers, size)
+    sizes, names, raised, spoilt = try_conv_arithmetic(copy.deepcopy(layers), size)
+    assert not spoilt, f"{'; '.join(spoilt)}: leave them as they are"
+    if raised:
+        hint = ": raise it yourself, an assert raises another" * raised.startswith("AssertionError")
+        expected = "expected ValueError" + hint if right == "ValueError" else f"expected {right}"
+        expected += f" ({because})" if because else ""
+        assert raised == right, f"from {size} it raised {raised.strip(': ')}; {expected}"
+        return
+    sizes = list(sizes) if isinstance(sizes, (list, tuple)) else sizes
+    check_equal(sizes, right, f"the sizes from {size}", because)
     assert not names, f"plain numbers, please: {', '.join(names)} was called"
-    assert not changed, "the dicts in layers were changed: leave them alone"
 
 
-def make_stack(layers: list[tuple[int, int, int]]) -> nn.Sequential:
-    """Convolutions of these (kernel, stride, dilation), with positive weights."""
+class Told(nn.Conv1d):
+    """A convolution whose attributes, once it is made, tell of a kernel of 1 and no stride."""
+
+    def __init__(self, kernel: int, stride: int, dilation: int, bias: bool) -> None:
+        super().__init__(1, 1, kernel, stride, dilation=dilation, bias=bias)
+        self._run = stride, 0, dilation
+        self.kernel_size, self.stride, self.dilation = (1,), (1,), (1,)
+
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
+        return F.conv1d(input, self.weight, self.bias, *self._run)
+
+
+def make_stack(layers: list[tuple[int, int, int]], told: bool = False) -> nn.Sequential:
+    """Convolutions of these (kernel, stride, dilation), with positive weights, in a used state.
+
+    The first has a bias, is frozen and in eval; the last has an old gradient.
+
+    Args:
+        layers: of the convolutions, along one dimension.
+        told: whether the layers' attributes tell something else.
+    """
     generator = torch.Generator().manual_seed(0)
     stack: Any = nn.Sequential()
-    for kernel, stride, dilation in layers:
-        stack.append(nn.Conv1d(1, 1, kernel, stride, dilation=dilation, bias=False))
+    for number, (kernel, stride, dilation) in enumerate(layers):
+        options: Any = {"bias": number == 0}
+        if told:
+            stack.append(Told(kernel, stride, dilation, **options))
+        else:
+            stack.append(nn.Conv1d(1, 1, kernel, stride, dilation=dilation, **options))
         nn.init.uniform_(stack[-1].weight, 0.5, 1.5, generator=generator)
-    return stack.to(device)
+    nn.init.constant_(stack[0].bias, -0.75)
+    stack = stack.to(device)
+    stack[0].requires_grad_(False).eval()
+    stack[-1].weight.grad = torch.full_like(stack[-1].weight, 0.25)
+    return stack
 
 
-def run_footprint(footprint, layers: list[tuple[int, int, int]], size: int) -> tuple:
+def run_footprint(
+    footprint, layers: list[tuple[int, int, int]], size: int, told: bool = False
+) -> tuple:
     """The footprint of such a stack, and what about the stack is not as it was."""
-    stack, other, runs = make_stack(layers), make_stack(layers), []
+    stack, runs = make_stack(layers, told), []
     hook = stack[0].register_forward_pre_hook(lambda *_: runs.append(1))
-    found, changed = footprint(stack, size), []
+    effects = forbid_side_effects(stack).__enter__()
+    found = footprint(stack, size)
+    changed = effects.changes()
     hook.remove()
     assert runs or found is None, "the model never ran: find the footprint by what it does"
-    pairs = list(zip(stack.parameters(), other.parameters(), strict=True))
-    changed += ["a parameter's .grad"] * any(p.grad is not None for p, _ in pairs)
-    changed += ["requires_grad"] * any(not p.requires_grad for p, _ in pairs)
-    changed += ["the weights"] * any(not torch.equal(p, q) for p, q in pairs)
-    changed += ["train or eval mode"] * (not stack.training)
-    changed += ["hooks"] * any(module._forward_hooks for module in stack.modules())
     return found, changed
 
 
 def check_receptive_field_1(receptive_field, layers, right, because=""):
-    check_equal(receptive_field(layers), right, f"receptive_field({layers})", because)
+    given = list(layers)
+    found = receptive_field(layers)
+    assert layers == given, "layers was changed (pop and clear do that): leave it as it is"
+    check_equal(found, right, f"receptive_field({given})", because)
 
 
-def check_receptive_field_2(try_footprint, layers, size, right, because=""):
-    found, changed = try_footprint(layers, size)
+def check_receptive_field_2(try_footprint, layers, size, right, because="", told=False):
+    found, changed = try_footprint(layers, size, told)
+    if told and found == 1:
+        because = "that is what the layers' attributes tell: find it by what the model does"
+    if found == size > right:
+        because = "is it the bias that you see? What does the output depend on?"
     check_equal(found, right, f"the footprint of {layers} on {size} pixels", because)
-    assert not changed, (
-        f"not as it was afterwards: {', '.join(changed)} (torch.autograd.grad fills no .grad)"
-    )
+    assert not changed, f"the model is not as it was: {'; '.join(changed)}"
 
 
 def check_transposed_conv(try_transposed_conv, x, weight, stride, padding):
-    x, weight = x.double(), weight.double()
     y, names, spoilt = try_transposed_conv(x, weight, stride, padding)
     check_rules(names, spoilt, "*conv_transpose*", "convolution")
     right = F.conv_transpose2d(x, weight, stride=stride, padding=padding)
     slips = {"padding is cut from the result here": F.conv_transpose2d(x, weight, stride=stride)}
     turned = F.conv_transpose2d(x, weight.flip(2, 3), stride=stride, padding=padding)
     slips["the kernel is upside down: a stamp is not mirrored"] = turned
-    if stride > 1:
+    size = [n - 1 - 2 * padding + k for n, k in zip(x.shape[2:], weight.shape[2:], strict=True)]
+    if stride > 1 and min(size) > 0:
         close = F.conv_transpose2d(x, weight, stride=1, padding=padding)
         slips["the stamps lie stride pixels apart, not one"] = close
     for n in range(2):
@@ -79,4 +141,4 @@ def check_transposed_conv(try_transposed_conv, x, weight, stride, padding):
         height, width = (m - padding for m in whole.shape[2:])
         words = "where stamps overlap they add up; here one replaces the other" + " " * n
         slips[words] = whole[:, :, padding:height, padding:width]
-    check_value(y, right, "the result", slips)
+    check_digits(y, right, "the result", slips)

@@ -65,4 +65,15 @@ def check_embedding_details(predictions: dict) -> None:
     machine["rows"] = _gradient([1, 1, 2], sparse=True).coalesce().values().shape[0]
     machine["pretrained"] = _pretrained(torch.ones(3, 1), padding_idx=0).weight[0].item()
     machine["trains"] = _pretrained(torch.ones(3, 1)).weight.requires_grad
+    if isinstance(
+        predictions, dict
+    ):  # PyTorch's own values are as right as ours, which are rounded
+        predictions = {key: _rounded(value) for key, value in predictions.items()}
     check_predictions(predictions, machine, BECAUSE)
+
+
+def _rounded(value: Any) -> Any:
+    """A float, or a tensor of one floating number, to three digits; anything else as it is."""
+    if isinstance(value, torch.Tensor) and value.numel() == 1:
+        value = value.item()
+    return round(value, 3) if isinstance(value, float) else value

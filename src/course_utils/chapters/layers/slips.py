@@ -6,9 +6,13 @@ misconceptions lead to: alone, or in a mapping from the words for the misconcept
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import torch
 import torch.nn.functional as F
 
+RESET = "r multiplies all of b_n, its bias too, and comes after the product with the weight"
+TURNED = "a row of w_hh belongs to an entry of the new state: multiply by its transpose"
 CELLS = {"rnn": torch.rnn_tanh_cell, "gru": torch.gru_cell, "lstm": torch.lstm_cell}
 
 
@@ -23,86 +27,6 @@ def overwritten_stamps(x, weight, stride, backwards):
         stamp = torch.einsum("nc,cdij->ndij", x[:, :, i, j], weight)
         right[:, :, stride * i : stride * i + kh, stride * j : stride * j + kw] = stamp
     return right
-
-
-def batch_norm_slips(x, weight, bias, mean, var, training, momentum, eps, right):
-    """What known slips make of y."""
-    column = (-1, 1, 1)
-    slips = {"weight and bias are missing": (right - bias.view(column)) / weight.view(column)}
-    used = mean, var
-    if training:
-        used = x.mean((0, 2, 3)), x.var((0, 2, 3), correction=0)
-    centre, spread = (t.view(column) for t in used)
-    outside = (x - centre) / (spread.sqrt() + eps) * weight.view(column) + bias.view(column)
-    slips["eps is added to the variance, under the root"] = outside
-    if x.numel() > x.shape[1]:
-        used = "in training the batch's statistics are used, otherwise the running ones"
-        stats = mean.clone(), var.clone()
-        slips[used] = F.batch_norm(x, *stats, weight, bias, not training, momentum, eps)
-        words = "the batch is normalised by the variance divided by n, not n - 1"
-        stats = x.mean((0, 2, 3)), x.var((0, 2, 3))
-        slips[words] = F.batch_norm(x, *stats, weight, bias, False, momentum, eps)
-    return slips
-
-
-def backward_slips(grad, x, weight, eps, right):
-    """What known slips make of grad_x."""
-    var = x.var((0, 2, 3), correction=0, keepdim=True)
-    std, g = (var + eps).sqrt(), grad * weight.view(-1, 1, 1)
-    hat = (x - x.mean((0, 2, 3), keepdim=True)) / var.sqrt()
-    part = hat * (g * hat).mean((0, 2, 3), keepdim=True)
-    mean = g.mean((0, 2, 3), keepdim=True)
-    return {
-        "divide by the standard deviation, as the forward pass did": right * std,
-        "eps is part of the hat as well": (g - mean - part) / std,
-        "eps is missing everywhere": (g - mean - part) / var.sqrt(),
-    }
-
-
-def sum_slips(grad, x, eps):
-    """What known slips make of grad_weight and grad_bias."""
-    var, mean = torch.var_mean(x, (0, 2, 3), correction=0, keepdim=True)
-    hat, n = (x - mean) / (var + eps).sqrt(), x.numel() // x.shape[1]
-    words = "weight and bias are used once for each value: a sum, not a mean"
-    of_weight = {
-        words: (grad * hat).sum((0, 2, 3)) / n,
-        "weight multiplies the hat, not x": (grad * x).sum((0, 2, 3)),
-        "weight multiplies the hat, divided by the standard deviation": (grad * (x - mean)).sum(
-            (0, 2, 3)
-        ),
-        "eps is part of the hat as well": (grad * (x - mean) / var.sqrt()).sum((0, 2, 3)),
-    }
-    return of_weight, {words: grad.sum((0, 2, 3)) / n}
-
-
-def norm_slips(x, kind, groups, eps):
-    """What known slips make of a norm, over wrong dimensions and with other variances."""
-    rms, y, dims = kind == "rms", x, {"batch": (0, 2, 3), "instance": (2, 3)}.get(kind, (1, 2, 3))
-    if kind == "group":
-        y, dims = x.reshape(len(x), groups, -1, *x.shape[2:]), (2, 3, 4)
-
-    def normed(y, dims, correction=0, outside=False):
-        mean = 0 if rms else y.mean(dims, keepdim=True)
-        var = (y - mean).square().mean(dims, keepdim=True)
-        if correction:
-            var = y.var(dims, keepdim=True)
-        return ((y - mean) / (var.sqrt() + eps if outside else (var + eps).sqrt())).reshape(x.shape)
-
-    slips = {"eps is added under the root": normed(y, dims, outside=True)}
-    if not rms:
-        slips["divide the variance by n, not n - 1 (correction=0)"] = normed(y, dims, 1)
-    if kind in ("layer", "rms"):
-        for words, wrong in {"channels": 1, "pixels": (2, 3), "last dimension": 3}.items():
-            words = f"one mean for each image, over channels and pixels, not over the {words} alone"
-            slips[words] = normed(x, wrong)
-    if kind == "group":
-        words = "groups says how many there are, not how many channels each has"
-        swapped = x.reshape(len(x), -1, groups, *x.shape[2:])
-        slips[words] = normed(swapped, dims)
-        turned = normed(swapped.transpose(1, 2), dims).reshape(len(x), groups, -1, *x.shape[2:])
-        words = "a group is a run of neighbouring channels, not every second or third"
-        slips[words] = turned.transpose(1, 2).reshape(x.shape)
-    return slips
 
 
 def with_gates(kind, x, state, weights, order, turned=None):
@@ -212,7 +136,7 @@ def head_slips(x, module, padding):
     q, k, v = weights["in_proj_weight"].chunk(3)
     b, c, d = weights["in_proj_bias"].chunk(3)
     wide, none = heads**-0.5, (width / heads) ** 0.5
-    plain = {"out_proj.weight": torch.eye(width, device=x.device), "out_proj.bias": 0 * b}
+    plain = {"out_proj.weight": torch.eye(width).to(x), "out_proj.bias": 0 * b}
     words = "queries first, then keys, then values"
     changes = {
         "divide by the root of a head's width, not of the whole": (
@@ -275,6 +199,24 @@ def block_slips(make, ids, heads, width):
 
         block.forward = forward
 
+    def by_view(block, cut):
+        def forward(x, src_mask=None, **_):
+            attention, y = block.self_attn, block.norm1(x)
+            n, time, _ = y.shape
+            parts = F.linear(y, attention.in_proj_weight).chunk(3, -1)
+            whole = [part.unflatten(-1, (heads, -1)).transpose(1, 2) for part in parts]
+            bare = [part.reshape(n, heads, time, -1) for part in parts]
+            q, k, v = bare if cut else whole
+            y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+            x = x + attention.out_proj(y.reshape(n, time, -1))
+            return x + block._ff_block(block.norm2(x))
+
+        block.forward = forward
+
+    words = "a head owns some of the features of every letter; this view mixes letters"
+    spoilt[words] = lambda block: by_view(block, True)
+    words = "heads and letters must change places again before the heads are joined"
+    spoilt[words] = lambda block: by_view(block, False)
     for step, name in ((1, "attention"), (2, "the small net")):
         words = f"its input is added behind {name}: the x + is missing"
         spoilt[words] = lambda block, step=step: forget(block, step)
@@ -300,6 +242,8 @@ def gradient_slips(x, w_ih, w_hh, k, right):
     cuts = range(k, time, k)
     slips = {
         "nothing is cut: this is the whole gradient": bptt_gradient(x, w_ih, w_hh, ()),
+        TURNED: bptt_gradient(x, w_ih, w_hh.t(), cuts).t(),
+        "the gradient has the layout of w_hh; this is its transpose": right.t(),
         "the graph is cut at every step": bptt_gradient(x, w_ih, w_hh, range(time)),
         "the state's values go on at a cut; here they start from zero": bptt_gradient(
             x, w_ih, w_hh, cuts, True
@@ -356,9 +300,63 @@ def outer_slips(make, ids, right):
     return slips
 
 
+def eps_slips(make, ids):
+    """What a wrong eps in the norms makes of the scores."""
+    slips = {}
+    for number, eps in enumerate((1e-6, 1e-8, 1e-12, 0.0, 1e-3)):
+        model = make()
+        norms = [model.encoder.norm]
+        for block in model.encoder.layers:
+            norms += [block.norm1, block.norm2]
+        for norm in norms:
+            norm.eps = eps
+        slips["the norms add an eps of 1e-5 to the variance" + " " * number] = model(ids)
+    return slips
+
+
+def order_slips(make, ids):
+    """What the scores are if the blocks run in the order of their numbers, sorted as words."""
+    model = make()
+    blocks = list(model.encoder.layers)
+    by_words = sorted(range(len(blocks)), key=str)
+    model.encoder.layers = torch.nn.ModuleList([blocks[number] for number in by_words])
+    slips = {"the blocks run by number; sorted as words, 10 comes before 2": model(ids)}
+    model.encoder.layers = torch.nn.ModuleList(blocks[::-1])
+    words = "the blocks run from 0 on: the numbers count, not their order in the dict"
+    return slips | {words: model(ids)}
+
+
 def lstm_slips(x, state, weights, order):
     """What known slips make of the LSTM's c; ``order`` is what to say of gates out of order."""
     slips = {"g goes through tanh, the three gates through the sigmoid": soft_g(x, state, weights)}
-    for number, wrong in enumerate(((0, 1, 3, 2), (1, 0, 2, 3))):
+    for number, wrong in enumerate(list(permutations(range(4)))[1:]):
         slips[order + " " * number] = with_gates("lstm", x, state, weights, wrong)[1]
     return slips
+
+
+def gru_slips(x, h, weights, order):
+    """What known slips make of the GRU's state; ``order`` is what to say of gates out of order."""
+    words = "z keeps the old state, 1 - z takes the new one"
+    slips = {words: with_gates("gru", x, h, weights, (0, 1, 2), turned=1)}
+    w_ih, w_hh, b_ih, b_hh = weights
+    (a_r, a_z, a_n), (b_r, b_z, _) = (
+        F.linear(x, w_ih, b_ih).chunk(3, 1),
+        F.linear(h, w_hh, b_hh).chunk(3, 1),
+    )
+    r, z = (a_r + b_r).sigmoid(), (a_z + b_z).sigmoid()
+    early = F.linear(r * h, w_hh.chunk(3)[2], b_hh.chunk(3)[2])
+    slips[RESET] = (1 - z) * (a_n + early).tanh() + z * h
+    for number, wrong in enumerate(list(permutations(range(3)))[1:]):
+        slips[order + " " * number] = with_gates("gru", x, h, weights, wrong)
+    return slips
+
+
+def rnn_slips(x, h, weights):
+    """What known slips make of the plain recurrent step."""
+    w_ih, w_hh, b_ih, b_hh = weights
+    a, b = F.linear(x, w_ih, b_ih), F.linear(h, w_hh, b_hh)
+    return {
+        "the tanh is missing": a + b,
+        "the step goes through tanh, not relu": (a + b).relu(),
+        TURNED: (a + h @ w_hh + b_hh).tanh(),
+    }

@@ -2,25 +2,82 @@
 
 from __future__ import annotations
 
-from course_utils.chapters.layers.slips import block_slips, outer_slips
+import torch
+
+from course_utils.chapters.layers.attention import check_dict, run_with_weights
+from course_utils.chapters.layers.slips import block_slips, eps_slips, order_slips, outer_slips
 from course_utils.learner.calls import check_rules
 from course_utils.learner.devices import seeded
 from course_utils.learner.values import check_value
 
 
+def weighing(scores: torch.Tensor) -> torch.Tensor:
+    """A fixed weight for each score, so that their sum has a gradient that tells them apart."""
+    return torch.arange(scores.numel(), device=scores.device).view(scores.shape).cos()
+
+
+def gradients_of(scores: torch.Tensor, weights: dict) -> dict:
+    """What the weighted sum of the scores sends back to each weight, or None."""
+    found = torch.autograd.grad(
+        (scores * weighing(scores)).sum(), tuple(weights.values()), allow_unused=True
+    )
+    return dict(zip(weights, found, strict=True))
+
+
+def run_tiny_transformer(tiny_transformer, ids: torch.Tensor, weights: dict, heads: int) -> tuple:
+    """What ``run_with_weights`` says, and the gradients of the weights in a second call."""
+    told = run_with_weights(tiny_transformer, ids, weights, heads)
+    leaves = {name: weight.detach().clone().requires_grad_() for name, weight in weights.items()}
+    scores, gradients = None, None
+    if not told[3]:
+        scores = tiny_transformer(ids, dict(leaves), heads)
+    if isinstance(scores, torch.Tensor) and scores.requires_grad:
+        gradients = gradients_of(scores, leaves)
+    return *told, gradients
+
+
 def check_tiny_transformer_1(
-    letters, make_model, try_tiny_transformer, batch, time, heads=4, seed=1, **options
+    letters, make_model, try_tiny_transformer, batch, time, heads=4, seed=1, scale=0.5, **options
 ):
     def make():
-        return make_model(seed, 0.5, heads=heads, **options).requires_grad_(False)
+        return make_model(seed, scale, heads=heads, **options).requires_grad_(False)
 
     model = make()
-    weights = {name: p.clone() for name, p in model.named_parameters()}
+    weights = {name: p.clone() for name, p in reversed(list(model.named_parameters()))}
     ids = (seeded(seed)(batch, time).abs() * 1000).long() % len(letters)
-    y, _, spoilt = try_tiny_transformer(ids, weights, heads)
-    check_rules([], spoilt)
+    ids[:, :1] = 0  # a letter that padding_idx=0 would leave out
+    y, _, changed, spoilt, gradients = try_tiny_transformer(ids, weights, heads)
+    check_dict(spoilt)
+    check_rules([], changed)
     right, whole = model(ids), model(ids, causal=False)
     slips = {"a letter must not see the ones behind it: the mask is not causal": whole}
-    slips |= outer_slips(make, ids, right)
+    slips |= outer_slips(make, ids, right) | eps_slips(make, ids) | order_slips(make, ids)
     slips |= block_slips(make, ids, heads, model.token.weight.shape[1])
-    check_value(y, right, "the result", slips, rtol=1e-3, atol=1e-3)
+    atol = min(1e-3, 3e-4 * right.abs().max().item())
+    check_value(y, right, "the result", slips, rtol=1e-3, atol=atol)
+    assert gradients is not None, "no gradient flows from the scores to the weights"
+    check_gradients(make, ids, gradients)
+
+
+def check_gradients(make, ids, found: dict) -> None:
+    """Compare the gradients of all weights with the model's own."""
+
+    def of(model):
+        leaves = dict(model.requires_grad_().named_parameters())
+        return gradients_of(model(ids), leaves)
+
+    none = [name for name, gradient in found.items() if gradient is None]
+    assert not none, f"no gradient reaches {', '.join(none[:3])}"
+    cut, padded = make(), make()
+    cut.token.forward = lambda ids: cut.token.weight.detach()[ids]
+    padded.token.padding_idx = 0
+    slips = {
+        "the look-up passes no gradient on: the table is detached there": of(cut),
+        "letter 0 is no pad: with padding_idx its row gets no gradient from the look-up": of(
+            padded
+        ),
+    }
+    for name, right in of(make()).items():
+        wrong = {words: gradients[name] for words, gradients in slips.items()}
+        size = 3e-4 * right.abs().max().item()
+        check_value(found[name], right, f"the gradient of {name}", wrong, 1e-3, size)
