@@ -79,3 +79,29 @@ def test_a_save_that_hangs_is_not_taken_for_a_killed_one():
 def test_a_slip_that_has_a_name_comes_before_bare_numbers():
     words = sharding.some_of(["a differs in 1", "b differs in 2", "c was forgotten"] * 2, most=2)
     assert words == "c was forgotten; a differs in 1; and 1 more"
+
+
+@pytest.mark.parametrize(("ahead", "ticks", "whole"), [(0, 15, 1), (1, 11, 2), (2, 11, 3)])
+def test_prefetching_trades_whole_layers_for_ticks(ahead, ticks, whole):
+    rows = sharding.overlap(5, 1, 2, ahead)
+    assert (rows[-1][-1], sharding.most_whole(rows)) == (ticks, whole)
+
+
+def test_a_kept_copy_of_a_matrix_counts_as_a_whole_matrix():
+    def copying(x, shards):
+        kept.extend(sharding.gather_rows(shard).clone() for shard in shards)
+        return x + shards[0].sum()
+
+    kept = []
+    job = ([(4, 4)] * 3, 1, True)
+    words = sharding.attempt(sharding.run_fully_sharded, 1, copying, *job)
+    assert [forward["large"] for _, _, _, forward, _, _ in words] == [3]
+
+
+def test_words_for_a_step_that_was_not_the_newest():
+    found = [(15, torch.zeros(7, 2), torch.zeros(2))]
+    with pytest.raises(AssertionError, match="entries come in any order"):
+        sharding.check_checkpoint(found, 1, [13, 22, 15, 17], "", 1)
+    found = [(17, torch.zeros(7, 2), torch.zeros(2))]
+    with pytest.raises(AssertionError, match="not the one saved last"):
+        sharding.check_checkpoint(found, 1, [13, 22, 15, 17], "", 1)
