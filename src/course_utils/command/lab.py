@@ -73,7 +73,7 @@ def open_lab(root: Path, folder: Path, arguments: tuple[str, ...]) -> int:
     """Run JupyterLab in the learner's folder until it ends; its exit status."""
     workspaces = folder / KEPT / "workspaces"
     first_workspace(folder, workspaces)
-    command = [sys.executable, "-m", "jupyter", "lab", f"--ServerApp.root_dir={folder}"]
+    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder}"]
     # Which tabs were open belongs to this folder: tabs of another would come back without files.
     command += [f"--LabApp.workspaces_dir={workspaces}", *arguments]
     variables = {**jupyter_variables(root), FOLDER_VARIABLE: str(folder)}
