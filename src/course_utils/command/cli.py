@@ -82,11 +82,18 @@ def renew(chapters: tuple[str, ...]) -> None:
 
 @main.command()
 @click.option("--json", "as_json", is_flag=True, help="Print data, for scripts.")
-def progress(as_json: bool) -> None:
-    """See how far you are: a bar a chapter, and the next exercise. Nothing is executed."""
+@click.option(
+    "--html", "page", type=click.Path(path_type=Path, dir_okay=False), help="Write a page instead."
+)
+def progress(as_json: bool, page: Path | None) -> None:
+    """See how far you are: a bar a chapter, the minutes left, the next exercise.
+
+    It reads what is saved; nothing is executed.
+    """
     from course_utils import exercises
     from course_utils.command.lab import show_bars
     from course_utils.copies.copying import learner_folder
+    from course_utils.files import write_whole
 
     folder = learner_folder(find_course())
     chapters = exercises.read_folder(folder)
@@ -95,6 +102,13 @@ def progress(as_json: bool) -> None:
     if as_json:
         data = {"folder": str(folder), "chapters": [chapter.as_data() for chapter in chapters]}
         click.echo(json.dumps(data, indent=2, ensure_ascii=False))
+        return
+    if page:
+        try:
+            write_whole(page, exercises.page_of(chapters))
+        except OSError as error:
+            raise CourseError(f"{page} can't be written ({error.strerror})") from error
+        click.echo(f"{page}: written")
         return
     from rich.console import Console
 
