@@ -23,10 +23,10 @@ BAR = "█▒·"
 def show_bars(chapters: list[ChapterProgress], console: Console) -> None:
     """Draw one bar a chapter: solved, tried, untouched; points; minutes left; the next exercise."""
     table = Table(box=None, pad_edge=False)
-    table.add_column("chapter", no_wrap=True)
-    table.add_column(f"solved {BAR[0]}, tried {BAR[1]}, open {BAR[2]}", no_wrap=True)
-    table.add_column("points", justify="right", no_wrap=True)
-    table.add_column("core left", justify="right", no_wrap=True)
+    table.add_column("chapter", min_width=22, no_wrap=True)
+    table.add_column(f"solved {BAR[0]}, tried {BAR[1]}, open {BAR[2]}", min_width=12)
+    table.add_column("points", justify="right", min_width=6)
+    table.add_column("core left", justify="right", min_width=9)
     table.add_column("next", no_wrap=True, overflow="ellipsis")
     for chapter in chapters:
         title = f"{chapter.name[:2]} {chapter.title}"
