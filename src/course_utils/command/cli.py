@@ -116,6 +116,21 @@ def progress(as_json: bool, page: Path | None) -> None:
 
 
 @main.command()
+def review() -> None:
+    """Answer again, days later, what you once answered: some ten minutes of questions.
+
+    It writes review/review.ipynb in your folder, with predictions from chapters in which you solved
+    them, as they become due; and counts the answers in the one before.
+    """
+    from course_utils.copies.copying import learner_folder
+    from course_utils.copies.review import review as ask_again
+
+    root = find_course()
+    for line in ask_again(pick_chapters(root, ()), learner_folder(root)).tell():
+        click.echo(line)
+
+
+@main.command()
 @click.argument("chapters", nargs=-1)
 @click.option("--check", is_flag=True, help="Build elsewhere, compare, and change nothing.")
 def build(chapters: tuple[str, ...], check: bool) -> None:
