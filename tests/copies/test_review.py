@@ -77,9 +77,12 @@ def solve(path, more=(), **wrong):
     write_notebook(notebook, path)
 
 
+def code_cells(done):
+    return [cell for cell in read_notebook(done.book).cells if cell.cell_type == "code"]
+
+
 def asked(done):
-    cells = read_notebook(done.book).cells
-    return [cell.metadata.nbgrader.grade_id for cell in cells if cell.metadata.get("nbgrader")]
+    return [grade_id(cell) for cell in code_cells(done)]
 
 
 def test_what_was_solved_is_asked_days_later_and_not_before(built, folder):
@@ -97,6 +100,8 @@ def test_what_was_solved_is_asked_days_later_and_not_before(built, folder):
     assert "section before" not in text
     assert "BEGIN SOLUTION" not in text
     assert '"abc": 3' not in text
+    folded = [cell.metadata.get("jupyter", {}).get("source_hidden") for cell in code_cells(later)]
+    assert folded == [True, None, True]
 
 
 def test_a_right_answer_comes_back_later_than_a_wrong_one(built, folder):

@@ -194,6 +194,9 @@ def notebook_of(questions: list[tuple[Chapter, Exercise]]) -> NotebookNode:
         for cell in cells_of(release.cells, exercise.name):
             # Two chapters' cells may have the same id.
             cell.id = f"{exercise.name}-{len(cells)}"[-64:]
+            if is_locked(cell) or gives_points(cell):
+                # A check explains the answers.
+                cell.metadata["jupyter"] = {"source_hidden": True}
             cells.append(cell)
     return nbformat.v4.new_notebook(
         cells=cells, metadata={"kernelspec": release.metadata.kernelspec}
