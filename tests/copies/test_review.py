@@ -92,7 +92,7 @@ def test_what_was_solved_is_asked_days_later_and_not_before(built, folder):
     (line,) = first.tell()
     assert line == f"nothing is due before {first.next_due.astimezone():%d %B %Y}"
     later = review.review([built], folder, first.next_due)
-    # Half of twelve minutes each: two are more than ten. The exercises of another kind are not asked.
+    # Half of twelve minutes each: two are more than ten. Exercises of another kind are not asked.
     assert later.asked == 1
     assert asked(later) == ["setup", "how-many-here", "how-many-here-check"]
     text = "".join(cell.source for cell in read_notebook(later.book).cells)
