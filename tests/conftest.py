@@ -45,12 +45,14 @@ def pytest_addoption(parser):
         "--every-answer",
         action="store_true",
         help="The judge runs every named answer; otherwise all right ones and one wrong one of "
-        "each exercise. Every mutant, and every call of a given function, is tried as well.",
+        "each exercise. Every mutant, every call of a given function and every wrong answer of "
+        "slow exercises is tried as well.",
     )
 
 
 def pytest_configure(config):
     answers.only = config.getoption("--chapter")
+    answers.every = bool(answers.only) or config.getoption("--every-answer")
 
 
 def chapter_of(item) -> str:

@@ -38,6 +38,8 @@ ANSWERS = ROOT / "tests" / "answers"
 # The name of the only chapter to be tested (pytest's option ``--chapter``); empty for all of them.
 # To read the others would take most of a minute.
 only = ""
+# Whether every wrong answer of slow exercises is tried, or a sample (support.promises).
+every = False
 
 
 @dataclass(frozen=True)
