@@ -8,14 +8,18 @@ from support import answers as named
 from support.answers import (
     ANSWERS,
     ROOT,
+    SLOW,
+    WRONG_OF_SLOW,
     Answer,
+    chapters,
     exercises,
     model_answer,
     read_answers,
     run_answer,
+    tried,
     verdicts_of,
 )
-from support.promises import CASES, EXERCISES, SLOW, WRONG_OF_SLOW, complaint, label, tried
+from support.promises import CASES, EXERCISES, complaint, label
 from support.structure import stub_of
 
 # An answer may warn: a learner reads that in the notebook.
@@ -73,19 +77,18 @@ def test_an_exercise_has_three_wrong_answers_and_a_right_one(chapter, exercise):
 
 
 def test_of_slow_exercises_a_sample_is_run_or_all(monkeypatch):
-    chapter_of = {exercise: chapter for chapter, exercise in EXERCISES}
-    if not named.only:
-        assert set(chapter_of) >= SLOW, "no such exercise any more"
-    for exercise in SLOW.intersection(chapter_of):
-        chapter = chapter_of[exercise]
-        found = [answer for answer in read_answers(chapter) if answer.exercise == exercise]
-        monkeypatch.setattr(named, "every", True)
-        assert tried(chapter, exercise) == found
-        monkeypatch.setattr(named, "every", False)
-        few = tried(chapter, exercise)
-        assert few == tried(chapter, exercise)
-        assert sum(not answer.right for answer in few) == WRONG_OF_SLOW
-        assert sum(answer.right for answer in few) == sum(answer.right for answer in found)
+    for chapter in chapters():
+        slow = SLOW.get(chapter.name, set())
+        assert slow <= set(exercises(chapter)), "no such exercise any more"
+        for exercise in slow:
+            found = [answer for answer in read_answers(chapter) if answer.exercise == exercise]
+            monkeypatch.setattr(named, "every", True)
+            assert tried(chapter, exercise) == found
+            monkeypatch.setattr(named, "every", False)
+            few = tried(chapter, exercise)
+            assert few == tried(chapter, exercise)
+            assert sum(not answer.right for answer in few) == WRONG_OF_SLOW
+            assert [one for one in few if one.right] == [one for one in found if one.right]
 
 
 def test_every_file_of_answers_belongs_to_an_exercise():

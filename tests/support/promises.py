@@ -1,17 +1,15 @@
 """What each named answer is promised: by a check in a notebook, and by the judge."""
 
-import random
 import re
 
 from course_utils.project import Chapter
-from support import answers as named
 from support.answers import (
     Answer,
     chapters,
     checks_of,
     exercises,
     model_answer,
-    read_answers,
+    tried,
     verdicts_of,
 )
 from support.judged import judge_answer
@@ -22,29 +20,6 @@ LEFT = "leaves something behind"
 DECIMALS = re.compile(r"-?\d+\.\d+(e[-+]?\d+)?")
 MESSAGE_STARTS_WITH_KIND = re.compile(r"^\w+(Error|Exception): ")
 EXERCISES = [(chapter, exercise) for chapter in chapters() for exercise in exercises(chapter)]
-# Exercises whose answers start servers or ranks, or export a model: an answer takes a third of a
-# second of a processor, or a second of waiting, up to ten times that.
-SLOW = {
-    *("serve-it", "onnx-parity", "dynamic-batching", "export-it", "preprocess-parity"),
-    *("ddp-by-hand", "collectives-from-sendrecv", "ring-all-reduce", "no-sync", "clinic-repair"),
-    *("fit", "loader-autopsy"),
-}
-WRONG_OF_SLOW = 4
-
-
-def tried(chapter: Chapter, exercise: str) -> list[Answer]:
-    """The named answers of an exercise that are run: all, or of a slow one a seeded sample.
-
-    All right ones in any case.
-    """
-    found = [answer for answer in read_answers(chapter) if answer.exercise == exercise]
-    wrong = [answer for answer in found if not answer.right]
-    if named.every or exercise not in SLOW or len(wrong) <= WRONG_OF_SLOW:
-        return found
-    kept = random.Random(exercise).sample(wrong, WRONG_OF_SLOW)
-    return [answer for answer in found if answer.right or answer in kept]
-
-
 CASES = [
     (chapter, answer)
     for chapter, exercise in EXERCISES
