@@ -1110,7 +1110,8 @@ print("model:", served.training, " its new head:", served.head.training)
 # ### Exercise 8.5 — Dropout that listens ★★ · 10 min · 3 points · core
 #
 # Write `dropout_that_listens(x, p, training)`, and the module `ListeningDropout(p)` that calls it and
-# obeys `train()` and `eval()`. No dropout of PyTorch's may be called.
+# obeys `train()` and `eval()`; it holds no parameter and no buffer. No dropout of PyTorch's may be
+# called.
 #
 # - `x` holds finite numbers; it has any shape, also that of a single number, `()`, and any floating
 #   dtype. The result keeps both, to the last digits of the dtype. `x` itself isn't changed.
@@ -1965,9 +1966,13 @@ def state_dict_surgery(model: nn.Module, checkpoint: dict[str, torch.Tensor]) ->
 # %% nbgrader={"grade_id": "state-dict-surgery-check", "grade": true, "points": 3}
 small, tricky = SmallNet().to(device), trials.Tricky().to(device)
 every, names = list(small.state_dict()), list(tricky.state_dict())
-example = {"module.weight": torch.full((2, 2), 3.0), "bias": torch.ones(3), "nose": torch.ones(1)}
+example = {
+    "module.weight": torch.full((2, 2), trials.VALUE),
+    "bias": torch.ones(3),
+    "nose": torch.ones(1),
+}
 with every_case() as case:
-    with case("the example, with threes"):
+    with case("the example, with other numbers"):
         check_report("linear", example, ["weight"], ["bias"], [], ["nose"])
     trials.check_prefixes(check_report, SmallNet, case)
     trials.check_unlike(check_report, case)
@@ -1990,21 +1995,17 @@ with every_case() as case:
         }
         missing = [name for name in every if name not in half]
         check_report("small", half, list(half), [], missing)
-### BEGIN HIDDEN TESTS
-with every_case() as case:
     with case("only the second convolution"):
-        one = {"_orig_mod.features.2.conv.weight": torch.full((16, 8, 3, 3), 3.0, device=device)}
+        one = {"_orig_mod.features.2.conv.weight": torch.full((16, 8, 3, 3), trials.VALUE)}
         rest = [name for name in every if name != "features.2.conv.weight"]
         check_report("small", one, ["features.2.conv.weight"], [], rest)
-    with case("another word that begins like a prefix"):
-        extra = {**trials.filled(tricky), "module._orig_model.weight": torch.ones(1, device=device)}
-        check_report("tricky", extra, names, [], [], ["_orig_model.weight"])
-    with case("a transposed shape"):
-        other = {
-            "bias": torch.full((2,), 3.0, device=device),
-            "weight": torch.ones(2, 1, device=device),
-        }
+    with case("the first size fits, the second doesn't"):
+        other = {"bias": torch.full((2,), trials.VALUE), "weight": torch.ones(2, 1)}
         check_report("linear", other, ["bias"], ["weight"])
+### BEGIN HIDDEN TESTS
+with every_case() as case, case("another word that begins like a prefix"):
+    extra = {**trials.filled(tricky), "module._orig_model.weight": torch.ones(1, device=device)}
+    check_report("tricky", extra, names, [], [], ["_orig_model.weight"])
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade_id": "state-dict-surgery-check-2", "grade": true, "points": 2}

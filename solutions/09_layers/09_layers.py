@@ -369,6 +369,9 @@ with every_case() as case:
     with case("transposed with output_padding"):
         options = {"kernel": 3, "stride": 2, "padding": 1, "output_padding": 1}
         check_conv_arithmetic([up | options], 7, "output_padding adds to the size")
+    with case("a kernel that fits after a transposed layer"):
+        layers = [up | {"kernel": 4, "stride": 4}, conv | {"kernel": 6}]
+        check_conv_arithmetic(layers, 3, "the second layer sees what the first made")
     with case("too small for the kernel"):
         why = "a reach of 7 does not fit into 4 + 2 pixels"
         check_conv_arithmetic([conv | {"kernel": 4, "dilation": 2, "padding": 1}], 4, why)
@@ -2129,6 +2132,8 @@ with every_case() as case:
         check_attention_1(*sentence, hard.view(2, 1, 5))
     with case("a floating mask, any numbers"):
         check_attention_1(*sentence, normal(5, 5))
+    with case("a floating mask that happens to hold zeros and ones"):
+        check_attention_1(*sentence, (normal(5, 5) > 0).float())
     with case("causal and a mask together"):
         check_attention_1(*sentence, hard.view(2, 1, 5), True)
     for t, s in ((3, 6), (6, 3)):

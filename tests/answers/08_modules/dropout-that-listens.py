@@ -559,3 +559,24 @@ class ListeningDropout(nn.Module):
 
     def forward(self, x):
         return dropout_that_listens(x, self.p, self.training)
+
+
+# %% wrong="the module takes its p as a parameter" says=["p is a plain number"]
+def dropout_that_listens(x, p, training):
+    if p < 0 or p > 1:
+        raise ValueError("p")
+    if not training:
+        return x.clone()
+    if p == 1:
+        return torch.zeros_like(x) * x
+    keep = torch.rand(x.shape, device=x.device) >= p
+    return torch.where(keep, x / (1 - p), 0.0)
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = nn.Parameter(torch.tensor(float(p)))
+
+    def forward(self, x):
+        return dropout_that_listens(x, self.p.item(), self.training)

@@ -3179,3 +3179,306 @@ class MiniModule:
 
 def mini_module():
     return MiniModule
+
+
+# %% wrong="named_parameters of an exhausted generator" says=["when it is called once more"]
+class MiniModule:
+    def __init__(self):
+        self.__dict__["_p"] = {}
+        self.__dict__["_b"] = {}
+        self.__dict__["_m"] = {}
+        self.__dict__["_np"] = set()
+        self.__dict__["_seen"] = set()
+        self.__dict__["training"] = True
+
+    def _drop(self, name):
+        for d in (self._p, self._b, self._m, self.__dict__):
+            d.pop(name, None)
+
+    def __setattr__(self, name, value):
+        if isinstance(value, MiniParameter):
+            keep = self._p
+        elif isinstance(value, MiniModule):
+            keep = self._m
+        elif isinstance(value, torch.Tensor) and name in self._b:
+            self._b[name] = value
+            return
+        else:
+            keep = self.__dict__
+        self._drop(name)
+        self._np.discard(name)
+        keep[name] = value
+
+    def __getattr__(self, name):
+        for d in ("_p", "_b", "_m"):
+            if d in self.__dict__ and name in self.__dict__[d]:
+                return self.__dict__[d][name]
+        raise AttributeError(name)
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        self._drop(name)
+        self._np.discard(name)
+        self._b[name] = tensor
+        if not persistent:
+            self._np.add(name)
+
+    def _all(self, which, prefix=""):
+        for name, value in self.__dict__[which].items():
+            yield prefix + name, value
+        for name, child in self._m.items():
+            yield from child._all(which, prefix + name + ".")
+
+    def _once(self, which):
+        seen = self._seen
+        for name, value in self._all(which):
+            if id(value) not in seen:
+                seen.add(id(value))
+                yield name, value
+
+    def named_parameters(self):
+        return self._once("_p")
+
+    def named_buffers(self):
+        return self._once("_b")
+
+    def train(self, mode=True):
+        self.training = mode
+        for child in self._m.values():
+            child.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def _state(self, prefix=""):
+        out = {}
+        for name, value in self._p.items():
+            out[prefix + name] = value.detach()
+        for name, value in self._b.items():
+            if name not in self._np:
+                out[prefix + name] = value.detach()
+        for name, child in self._m.items():
+            out.update(child._state(prefix + name + "."))
+        return out
+
+    def state_dict(self):
+        return self._state()
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        wrong = sorted(set(own) ^ set(state))
+        wrong += [n for n in own if n in state and own[n].shape != state[n].shape]
+        if wrong:
+            raise RuntimeError(", ".join(wrong))
+        with torch.no_grad():
+            for n, v in own.items():
+                v.copy_(state[n])
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="state dict caches" says=["asked again after left.late was assigned"]
+class MiniModule:
+    def __init__(self):
+        self.__dict__["_p"] = {}
+        self.__dict__["_b"] = {}
+        self.__dict__["_m"] = {}
+        self.__dict__["_np"] = set()
+        self.__dict__["training"] = True
+
+    def _drop(self, name):
+        for d in (self._p, self._b, self._m, self.__dict__):
+            d.pop(name, None)
+
+    def __setattr__(self, name, value):
+        if isinstance(value, MiniParameter):
+            keep = self._p
+        elif isinstance(value, MiniModule):
+            keep = self._m
+        elif isinstance(value, torch.Tensor) and name in self._b:
+            self._b[name] = value
+            return
+        else:
+            keep = self.__dict__
+        self._drop(name)
+        self._np.discard(name)
+        keep[name] = value
+
+    def __getattr__(self, name):
+        for d in ("_p", "_b", "_m"):
+            if d in self.__dict__ and name in self.__dict__[d]:
+                return self.__dict__[d][name]
+        raise AttributeError(name)
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        self._drop(name)
+        self._np.discard(name)
+        self._b[name] = tensor
+        if not persistent:
+            self._np.add(name)
+
+    def _all(self, which, prefix=""):
+        for name, value in self.__dict__[which].items():
+            yield prefix + name, value
+        for name, child in self._m.items():
+            yield from child._all(which, prefix + name + ".")
+
+    def _once(self, which):
+        seen = set()
+        for name, value in self._all(which):
+            if id(value) not in seen:
+                seen.add(id(value))
+                yield name, value
+
+    def named_parameters(self):
+        return self._once("_p")
+
+    def named_buffers(self):
+        return self._once("_b")
+
+    def train(self, mode=True):
+        self.training = mode
+        for child in self._m.values():
+            child.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def _state(self, prefix=""):
+        out = {}
+        for name, value in self._p.items():
+            out[prefix + name] = value.detach()
+        for name, value in self._b.items():
+            if name not in self._np:
+                out[prefix + name] = value.detach()
+        for name, child in self._m.items():
+            out.update(child._state(prefix + name + "."))
+        return out
+
+    def state_dict(self):
+        if "_cache" not in self.__dict__:
+            self.__dict__["_cache"] = self._state()
+        return self.__dict__["_cache"]
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        wrong = sorted(set(own) ^ set(state))
+        wrong += [n for n in own if n in state and own[n].shape != state[n].shape]
+        if wrong:
+            raise RuntimeError(", ".join(wrong))
+        with torch.no_grad():
+            for n, v in own.items():
+                v.copy_(state[n])
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="saves buffers of floats alone" says=["counter"]
+class MiniModule:
+    def __init__(self):
+        self.__dict__["_p"] = {}
+        self.__dict__["_b"] = {}
+        self.__dict__["_m"] = {}
+        self.__dict__["_np"] = set()
+        self.__dict__["training"] = True
+
+    def _drop(self, name):
+        for d in (self._p, self._b, self._m, self.__dict__):
+            d.pop(name, None)
+
+    def __setattr__(self, name, value):
+        if isinstance(value, MiniParameter):
+            keep = self._p
+        elif isinstance(value, MiniModule):
+            keep = self._m
+        elif isinstance(value, torch.Tensor) and name in self._b:
+            self._b[name] = value
+            return
+        else:
+            keep = self.__dict__
+        self._drop(name)
+        self._np.discard(name)
+        keep[name] = value
+
+    def __getattr__(self, name):
+        for d in ("_p", "_b", "_m"):
+            if d in self.__dict__ and name in self.__dict__[d]:
+                return self.__dict__[d][name]
+        raise AttributeError(name)
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        self._drop(name)
+        self._np.discard(name)
+        self._b[name] = tensor
+        if not persistent:
+            self._np.add(name)
+
+    def _all(self, which, prefix=""):
+        for name, value in self.__dict__[which].items():
+            yield prefix + name, value
+        for name, child in self._m.items():
+            yield from child._all(which, prefix + name + ".")
+
+    def _once(self, which):
+        seen = set()
+        for name, value in self._all(which):
+            if id(value) not in seen:
+                seen.add(id(value))
+                yield name, value
+
+    def named_parameters(self):
+        return self._once("_p")
+
+    def named_buffers(self):
+        return self._once("_b")
+
+    def train(self, mode=True):
+        self.training = mode
+        for child in self._m.values():
+            child.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def _state(self, prefix=""):
+        out = {}
+        for name, value in self._p.items():
+            out[prefix + name] = value.detach()
+        for name, value in self._b.items():
+            if name not in self._np and value.dtype.is_floating_point:
+                out[prefix + name] = value.detach()
+        for name, child in self._m.items():
+            out.update(child._state(prefix + name + "."))
+        return out
+
+    def state_dict(self):
+        return self._state()
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        wrong = sorted(set(own) ^ set(state))
+        wrong += [n for n in own if n in state and own[n].shape != state[n].shape]
+        if wrong:
+            raise RuntimeError(", ".join(wrong))
+        with torch.no_grad():
+            for n, v in own.items():
+                v.copy_(state[n])
+
+
+def mini_module():
+    return MiniModule

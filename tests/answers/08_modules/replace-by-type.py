@@ -264,3 +264,50 @@ def replace_by_type(model, kind, make):
         return done[module]
 
     return visit(model)
+
+
+# %% wrong="requires_grad as the old" says=["requires_grad of some parameters"]
+def replace_by_type(model, kind, make):
+    memo = {}
+
+    def new_for(old):
+        if old not in memo:
+            memo[old] = make(old)
+            memo[old].train(old.training).requires_grad_(False)
+        return memo[old]
+
+    if isinstance(model, kind):
+        return new_for(model)
+    seen = set()
+
+    def walk(parent):
+        if parent in seen:
+            return
+        seen.add(parent)
+        for name, child in list(parent._modules.items()):
+            if child is None:
+                continue
+            if isinstance(child, kind):
+                parent._modules[name] = new_for(child)
+            else:
+                walk(child)
+
+    walk(model)
+    return model
+
+
+# %% right="named_modules with duplicates"
+def replace_by_type(model, kind, make):
+    if isinstance(model, kind):
+        return make(model).train(model.training)
+    made, inside = {}, ()
+    for path, module in list(model.named_modules(remove_duplicate=False)):
+        if inside and path.startswith(inside):
+            continue
+        if isinstance(module, kind):
+            if module not in made:
+                made[module] = make(module).train(module.training)
+            inside += (path + ".",)
+            parent, _, name = path.rpartition(".")
+            setattr(model.get_submodule(parent), name, made[module])
+    return model

@@ -479,3 +479,95 @@ def state_dict_surgery(model, checkpoint):
         "missing": [n for n in own if n not in found],
         "unexpected": [n for n in found if n not in own],
     }
+
+
+# %% wrong="compares the number of dimensions and the first" says=["the first size fits, the second doesn't"]
+def state_dict_surgery(model, checkpoint):
+    own = model.state_dict()
+    new = {}
+    for key, value in checkpoint.items():
+        while key not in own:
+            for prefix in ("module.", "_orig_mod."):
+                if key.startswith(prefix):
+                    key = key[len(prefix) :]
+                    break
+            else:
+                break
+        new[key] = value
+    out = {"loaded": [], "mismatched": [], "missing": [], "unexpected": []}
+    for key in new:
+        if key not in own:
+            out["unexpected"].append(key)
+        elif own[key].shape[:1] != new[key].shape[:1]:
+            out["mismatched"].append(key)
+        else:
+            out["loaded"].append(key)
+    out["missing"] = [key for key in own if key not in new]
+    if not out["loaded"]:
+        raise ValueError("nothing fits")
+    with torch.no_grad():
+        for key in out["loaded"]:
+            own[key].copy_(new[key].reshape(own[key].shape))
+    return out
+
+
+# %% wrong="what is missing is set to zero" says=["nothing fits it, so it stays"]
+def state_dict_surgery(model, checkpoint):
+    own = model.state_dict()
+    new = {}
+    for key, value in checkpoint.items():
+        while key not in own:
+            for prefix in ("module.", "_orig_mod."):
+                if key.startswith(prefix):
+                    key = key[len(prefix) :]
+                    break
+            else:
+                break
+        new[key] = value
+    out = {"loaded": [], "mismatched": [], "missing": [], "unexpected": []}
+    for key in new:
+        if key not in own:
+            out["unexpected"].append(key)
+        elif own[key].shape != new[key].shape:
+            out["mismatched"].append(key)
+        else:
+            out["loaded"].append(key)
+    out["missing"] = [key for key in own if key not in new]
+    if not out["loaded"]:
+        raise ValueError("nothing fits")
+    with torch.no_grad():
+        for key in out["loaded"]:
+            own[key].copy_(new[key])
+    for key in out["missing"]:
+        own[key].zero_()
+    return out
+
+
+# %% wrong="a float16 detour" says=["in the model afterwards"]
+def state_dict_surgery(model, checkpoint):
+    own = model.state_dict()
+    new = {}
+    for key, value in checkpoint.items():
+        while key not in own:
+            for prefix in ("module.", "_orig_mod."):
+                if key.startswith(prefix):
+                    key = key[len(prefix) :]
+                    break
+            else:
+                break
+        new[key] = value
+    out = {"loaded": [], "mismatched": [], "missing": [], "unexpected": []}
+    for key in new:
+        if key not in own:
+            out["unexpected"].append(key)
+        elif own[key].shape != new[key].shape:
+            out["mismatched"].append(key)
+        else:
+            out["loaded"].append(key)
+    out["missing"] = [key for key in own if key not in new]
+    if not out["loaded"]:
+        raise ValueError("nothing fits")
+    with torch.no_grad():
+        for key in out["loaded"]:
+            own[key].copy_(new[key].half())
+    return out

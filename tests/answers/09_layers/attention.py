@@ -920,3 +920,31 @@ def multi_head(x, weights, heads, padding=None):
         mask = ~padding[:, None, None, :]
     y = attention(q, k, v, mask).transpose(1, 2).reshape(n, t, e)
     return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% wrong="mask of numbers as truth" says=["happens to hold zeros and ones"]
+def attention(q, k, v, mask=None, causal=False):
+    scores = torch.einsum("...td,...sd->...ts", q / q.shape[-1] ** 0.5, k)
+    t, s = scores.shape[-2:]
+    if mask is not None:
+        if mask.dtype == torch.bool or set(mask.unique().tolist()) <= {0.0, 1.0}:
+            scores = scores.masked_fill(mask == 0, float("-inf"))
+        else:
+            scores = scores + mask
+    if causal:
+        later = torch.arange(s) > torch.arange(t).unsqueeze(1)
+        scores = scores.masked_fill(later, float("-inf"))
+    blind = scores.isneginf().all(-1, keepdim=True)
+    weights = torch.softmax(scores.masked_fill(blind, 0.0), -1).masked_fill(blind, 0.0)
+    return weights @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    n, t, e = x.shape
+    qkv = x @ weights["in_proj_weight"].t() + weights["in_proj_bias"]
+    q, k, v = (part.reshape(n, t, heads, e // heads).transpose(1, 2) for part in qkv.chunk(3, -1))
+    mask = None
+    if padding is not None:
+        mask = ~padding[:, None, None, :]
+    y = attention(q, k, v, mask).transpose(1, 2).reshape(n, t, e)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]

@@ -330,3 +330,29 @@ def conv_arithmetic(layers, size):
             size = (size + 2 * p - r) // s + 1
         sizes.append(size)
     return sizes
+
+
+# %% wrong="checks before the whole stack" says=["fits after a transposed layer"]
+def conv_arithmetic(layers, size):
+    sizes = []
+    if any(
+        one["kernel"] > size + 2 * one.get("padding", 0)
+        for one in layers
+        if one.get("padding") != "same" and one["kind"] != "transposed"
+    ):
+        raise ValueError("too small")
+    for layer in layers:
+        k = layer["kernel"]
+        s = layer.get("stride", k if layer["kind"] == "pool" else 1)
+        p = layer.get("padding", 0)
+        r = layer.get("dilation", 1) * (k - 1) + 1
+        if layer["kind"] == "transposed":
+            size = (size - 1) * s - 2 * p + r + layer.get("output_padding", 0)
+        elif p == "same":
+            pass
+        else:
+            if size + 2 * p < r:
+                raise ValueError("too small")
+            size = (size + 2 * p - r) // s + 1
+        sizes.append(size)
+    return sizes

@@ -78,6 +78,8 @@ def run_module(module_class: type[nn.Module], p: float, x: torch.Tensor) -> tupl
     other = module_class(0.5 * p)
     module = module_class(p)
     model, masks = nn.Sequential(other, nn.Sequential(module)), []
+    held = list(module.state_dict())
+    assert not held, f"the module holds {held[0]}: p is a plain number, nothing to train or to save"
     for mode in (True, False, True):
         model.train(mode)
         with _NoDropout():

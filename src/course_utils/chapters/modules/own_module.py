@@ -59,7 +59,11 @@ def _names_in(root, method: str) -> list:
     pairs = list(pairs)
     right = all(isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in pairs)
     assert right, f"{method}() gives {pairs[:1]}, expected pairs of a full name and a tensor"
-    return [name for name, tensor in pairs]
+    again = [name for name, _ in getattr(root, method)()]
+    names = [name for name, _ in pairs]
+    told = f"{method}() gives {names}, and {again} when it is called once more"
+    assert again == names, told
+    return names
 
 
 def run_tree(mini_module: Callable, parameter: type, what: str) -> object:
@@ -97,7 +101,9 @@ def run_names(mini_module: Callable, parameter: type, changes: list[str]) -> tup
         "number": lambda: 5,
     }
     for change in changes:
-        if change in ("buffer", "fleeting"):
+        if change == "counter":
+            module.register_buffer("x", torch.tensor(4))
+        elif change in ("buffer", "fleeting"):
             module.register_buffer("x", torch.zeros(1), persistent=change == "buffer")
         else:
             module.x = values[change]()
@@ -139,6 +145,9 @@ def run_state(
         return {name: tensor.clone() for name, tensor in found.items()}
     if what == "detached":
         return [name for name, tensor in found.items() if tensor.requires_grad]
+    if what == "later":
+        root.left.late = parameter(torch.zeros(1))
+        return sorted(name for name in root.state_dict() if "late" in name)
     if what == "memory":
         with torch.no_grad():
             root.left.weight.fill_(9)

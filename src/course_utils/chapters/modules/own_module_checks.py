@@ -48,6 +48,7 @@ CHANGES = {
     "module, parameter": (["x"], [], ["x"], "MiniParameter", [1.0]),
     "tensor": ([], [], [], "Tensor", [2.0]),
     "buffer, tensor": ([], ["x"], ["x"], "Tensor", [2.0]),
+    "counter": ([], ["x"], ["x"], "Tensor", 4),
     "parameter, tensor": ([], [], [], "Tensor", [2.0]),
     "buffer, number": ([], [], [], "int", None),
     "buffer, parameter": (["x"], [], ["x"], "MiniParameter", [1.0]),
@@ -140,6 +141,8 @@ def check_state(trial, case, right):
             check_close(found[name], tensor, name)
     with case("state_dict, detached"):
         check_equal(trial("detached"), [], "those that require grad")
+    with case("state_dict, asked again after left.late was assigned"):
+        check_equal(trial("later"), ["again.late", "left.late"], "the new names in it")
     with case("state_dict, in the model's memory"):
         memory = trial("memory")
         check_equal(memory, ([9.0, 9.0], [8.0, 8.0]), "the dict after the model changed in place")

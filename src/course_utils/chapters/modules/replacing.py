@@ -54,6 +54,9 @@ def run_replace(
     """Paths and types afterwards, which places hold one module, and what else may have changed."""
     model, made, wanted_kind = _old(small_net, kind), [], _kinds(small_net)[wanted]
     places = dict(model.named_modules(remove_duplicate=False))
+    for parameter in list(model.parameters())[:1]:
+        parameter.requires_grad_(False)
+    free = {parameter: parameter.requires_grad for parameter in model.parameters()}
     hooked = [m for m in model.modules() if not isinstance(m, wanted_kind)]
     for module in hooked:
         module.register_forward_hook(lambda module, args, output: None)
@@ -83,6 +86,7 @@ def run_replace(
         "groups": [numbers.setdefault(id(module), len(numbers)) for module in after.values()],
         "modes": [module.training for module in after.values()],
         "calls": len(made),
+        "free": all(parameter.requires_grad == flag for parameter, flag in free.items()),
         "gaps": sum(child is None for m in new.modules() for child in m._modules.values()),
         "twice": len({old for old, _ in made}) < len(made),
         "hooks": all(len(module._forward_hooks) == 1 for module in kept),
@@ -141,6 +145,7 @@ def check_swap(trial, small_net, kind, wanted, container=False):
     flags = {
         "root": "what is returned is neither the model nor the replacement of its root",
         "olds": "modules that are not of the kind are other objects now (copies?)",
+        "free": "requires_grad of some parameters is no longer as it was",
         "hooks": "modules that are not of the kind have lost their hooks, or gained some",
     }
     wrong += [words for key, words in flags.items() if not found[key]]

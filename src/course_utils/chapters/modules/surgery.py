@@ -12,6 +12,9 @@ from course_utils.chapters.modules.surroundings import untouched
 from course_utils.learner.checks import check_close, check_equal
 from course_utils.learner.devices import device
 
+# What a checkpoint holds: no number of half precision.
+VALUE = 3 + 2**-10
+
 
 class Tricky(nn.Module):
     """Names that contain the words of the prefixes."""
@@ -82,7 +85,7 @@ def run_surgery(
     return found
 
 
-def filled(model: nn.Module, change=lambda name: name, value=3) -> dict:
+def filled(model: nn.Module, change=lambda name: name, value=VALUE) -> dict:
     """A checkpoint for ``model`` with its names changed, in which every number is ``value``."""
     state = model.state_dict()
     return {change(name): torch.full_like(t, value) for name, t in state.items()}
@@ -127,7 +130,7 @@ def check_report(
             break
     assert not wrong, "; ".join(wrong)
     for name, old in start.items():
-        new = torch.full_like(old, 3) if name in loaded else old
+        new = torch.full_like(old, VALUE) if name in loaded else old
         got, why = found["state"][name], "" if name in loaded else " (nothing fits it, so it stays)"
         words = f"{name} is reported as loaded, and the model still has the old values"
         assert name not in loaded or not torch.equal(got, old) or torch.equal(old, new), words
@@ -176,7 +179,7 @@ def check_prefixes(check_report, small_net, case):
 
 def check_unlike(check_report, case):
     """Shapes, and names that a model has beside its parameters'."""
-    bias = torch.full((2,), 3.0, device=device, requires_grad=True)
+    bias = torch.full((2,), VALUE, device=device, requires_grad=True)
     with case("as many numbers in another shape; a bias that requires grad"):
         weight = torch.ones(4, device=device)
         check_report("linear", {"weight": weight, "bias": bias}, ["bias"], ["weight"])

@@ -48,6 +48,7 @@ from course_utils.chapters.modules.starts import (
     run_squares,
 )
 from course_utils.chapters.modules.surgery import (
+    VALUE,
     Tricky,
     check_besides,
     check_prefixes,
@@ -65,6 +66,7 @@ from course_utils.chapters.modules.twins import (
 
 __all__ = [
     "CHANGES",
+    "VALUE",
     "Talker",
     "Tricky",
     "check_average",
