@@ -41,7 +41,7 @@ from course_utils.chapters.losses import every_case, value_and_gradient
 # %% [markdown]
 # ## A puzzle to start with
 #
-# Ten pictures, ten classes. A classifier puts probability 1 on the right class of every one. It
+# Ten pictures, ten classes. For each of them a classifier puts probability 1 on the right class. It
 # can't be better. **Predict** its cross-entropy.
 
 # %% topics=["cross-entropy-composition"]
@@ -94,7 +94,7 @@ for loss in (F.mse_loss, F.l1_loss, F.smooth_l1_loss, F.huber_loss):
 # the same here: squares for small errors, straight lines beyond 1. (With another limit, `beta` or
 # `delta`, they differ by a factor.)
 #
-# When the prediction is a **score**, or one for each class:
+# When the prediction is a **score**, or a score for each class:
 
 # %% topics=["loss-catalogue"]
 score, yes = torch.tensor([2.0]), torch.tensor([1.0])  # a logit; the answer is yes
@@ -109,7 +109,7 @@ print("NLL of log-softmax  ", F.nll_loss(logits.log_softmax(dim=1), label))
 
 # %% [markdown]
 # Five names, one number. A *logit* is a score before any softmax or sigmoid. Binary cross-entropy
-# (BCE) is cross-entropy with two classes, one of which has the score 0. Soft margin is the same
+# (BCE) is cross-entropy with two classes, of which the first has the score 0. Soft margin is the same
 # with labels -1 and 1. And cross-entropy is log-softmax followed by NLL, the *negative
 # log-likelihood*, which only picks out an entry and turns its sign.
 #
@@ -123,8 +123,8 @@ print("triplet         ", F.triplet_margin_loss(anchor, near, far, margin=1.0))
 print("cosine embedding", F.cosine_embedding_loss(near, far, target=torch.tensor([1])))
 
 # %% [markdown]
-# The triplet says: 5 to the near one, 5.5 to the far one, and I wanted a gap of 1; half of it is
-# missing. Sections 6 and 8 come back to these. Each has a module, too: `nn.MSELoss()` for
+# Read the triplet loss as: 5 to the near vector, 5.5 to the far vector, and a gap of 1 was wanted; half
+# of it is missing. Sections 6 and 8 return to these. Each has a module, too: `nn.MSELoss()` for
 # `F.mse_loss`, `nn.TripletMarginLoss(margin=1.0)`, and so on; the module keeps the options.
 #
 # The shape of a price decides what is learned from it. The slope is what the optimizer sees:
@@ -152,7 +152,7 @@ show(
 
 # %% [markdown]
 # On the right, the grey step is what you want: a wrong answer costs 1. It is flat, so its slope
-# tells the optimizer nothing. Cross-entropy stands in for it. It has a slope everywhere, and it
+# tells the optimizer nothing. Cross-entropy is used in its place. It has a slope everywhere, and it
 # still asks for more when the answer is right already. **What is made small is a stand-in.** Keep
 # the thing you want (accuracy, money, time) beside it, and look at both.
 #
@@ -160,7 +160,8 @@ show(
 #
 # A new network knows nothing: it gives each of `classes` classes the same probability. What is its
 # cross-entropy? The price of a prediction is minus the natural logarithm of the probability that
-# the right class got. Return a number; `classes` is a whole number from 1 on.
+# the right class got. Return a number, plain or as a tensor of shape (); `classes` is a whole number from
+# 1 on.
 #
 # Compare the first loss that your training prints with this number. If they are far apart,
 # something is wrong before the first step. Example: two classes cost 0.6931.
@@ -187,7 +188,7 @@ def check_case(n):
     what = f"knows_nothing({n})"
     try:
         found = knows_nothing(n)
-    except LookupError:
+    except KeyError:
         raise AssertionError(f"{what} looks in a list of answers: compute it, for any n") from None
     check_number(found, math.log(n), what, slips, tensor=False)
 
@@ -219,8 +220,8 @@ print("sum: ", F.mse_loss(prediction, target, reduction="sum"))
 print("mean:", F.mse_loss(prediction, target))
 
 # %% [markdown]
-# By 6. The mean of most losses is over *all elements*, not over the examples. So the same model
-# with ten times as many outputs has gradients ten times smaller.
+# By 6. The mean of most losses is over *all elements*, not over the examples. The same model with ten
+# times as many outputs has gradients ten times smaller.
 #
 # The mean is taken already. If you divide by the batch size once more, the gradient shrinks, and
 # the step with it:
@@ -249,7 +250,7 @@ for entry in caught:
     print("warned:", str(entry.message)[:49])
 
 # %% [markdown]
-# Cross-entropy has a mean of its own. Prices with a class weight are divided by the *sum of the
+# Cross-entropy takes its mean differently. Prices with a class weight are divided by the *sum of the
 # weights*, and a target equal to `ignore_index` (-100 unless you set it) counts neither
 # above nor below the fraction bar. To make the prices visible we hand `nll_loss` ready-made scores:
 
@@ -270,7 +271,7 @@ print("the first of them ignored: ", F.nll_loss(scores, torch.tensor([-100, 1]))
 #
 # Four predictions of two classes; the prices of the right classes are 1, 2, 3 and 6. Then two padded
 # sequences, with two real positions and one, and a regression. For each of the eight calls (beside
-# the blanks) write the number that comes out, without running it. Where it is not a number, write
+# the blanks) write the number that it gives, without running it. Where it is not a number, write
 # `"nan"`.
 
 # %% nbgrader={"grade_id": "reductions", "locked": true}
@@ -367,7 +368,7 @@ check_predictions(
 # each sentence, then the mean of these.
 #
 # How much does each token count in a number? That is the derivative of the number by the token's
-# price. Three sentences of 4, 2 and 1 tokens, the last in a batch of its own; **predict** which of
+# price. Three sentences of 4, 2 and 1 tokens, the last in a separate batch; **predict** which of
 # the three pictures has equal squares.
 
 # %% topics=["mean-reduction"]
@@ -396,7 +397,7 @@ show(
 
 # %% [markdown]
 # In the third picture one token counts six times as much as its neighbours, only because it came
-# into another batch. Shuffle, and another one does. The way out is always the same: carry **sums
+# into another batch. Shuffle, and another token does. The way out is always the same: carry **sums
 # and counts** across the batches, and divide once, at the end.
 #
 # Here is the walk with numbers. Prices 1, 2, 3 for one sentence and 6 for another. Per token: 12 /
@@ -413,7 +414,7 @@ print("picked by the mask:", prices[real].sum().item())
 #
 # `batches` is a list. Each entry is a tuple `(logits, targets, lengths)` of shapes (batch, time,
 # classes), (batch, time) and (batch,). The logits are float32 or float64, the others int64. The
-# time differs from batch to batch. The first `lengths[i]` positions of row `i` are real, the rest
+# time differs from batch to batch, and no sequence need fill it. The first `lengths[i]` positions of row `i` are real, the rest
 # is padding. The price of a position is its cross-entropy.
 #
 # Return one number, a tensor of shape (), in float64 for float64: with `per="token"` the mean over all real positions of
@@ -470,9 +471,9 @@ def sequence_loss(
 
 
 # %% nbgrader={"grade_id": "sequence-loss-check", "grade": true, "points": 4}
-def check_case(groups, fill=0.0, wrong=0):
-    batches = [padded_batch(group, fill, wrong) for group in groups]
-    for per, right, gradients, slips in sequence_truths(groups):
+def check_case(groups, fill=0.0, wrong=0, more=0):
+    batches = [padded_batch(group, fill, wrong, more) for group in groups]
+    for per, right, gradients, slips in sequence_truths(groups, more):
         with forbid_changes(*[tensor for batch in batches for tensor in batch]):
             loss, *found = try_sequence_loss(batches, per)
         nan = fill != 0 and loss.isnan().any()
@@ -488,7 +489,8 @@ with every_case() as case:
     for name, groups, *padding in (
         ("one batch, prices 1, 2, 3 and 6", [[long, short]]),
         ("the same in two batches", [[long], [short]]),
-        ("an empty sequence", [[long, empty], [short, empty]]),
+        ("an empty sequence, first and last", [[long, empty], [empty, short]]),
+        ("no sequence fills the time", [[long, short], [short]], 0.0, 0, 2),
         ("a batch of empty sequences", [[empty, empty], [long, short]]),
         ("float64, the short one first", [[(z.to(torch.float64), y) for z, y in (short, long)]]),
         ("the padding holds nan, and -1 as targets", [[long, short], [long]], torch.nan, -1),
@@ -505,7 +507,7 @@ for dtype in (torch.float32, torch.float64):
         targets = torch.randint(4, (length,), generator=generator)
         sentences.append((logits.to(device), targets.to(device)))
     for groups in ([sentences], [sentences[:1], sentences[1:]], [sentences[::2], sentences[1::2]]):
-        check_case(groups, torch.nan, -100)
+        check_case(groups, torch.nan, -100, more=1)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -525,10 +527,10 @@ for dtype in (torch.float32, torch.float64):
 
 # %% [markdown]
 # **In practice.** With accumulated gradients or several devices the same trap waits: each computes
-# the mean of its own tokens. Divide by the tokens of the whole batch instead. Chapter 11 does.
+# the mean of the tokens that it has. Divide by the tokens of the whole batch instead. Chapter 11 does.
 #
 # Language models report the mean per token as a **perplexity**, its exponential: the number of
-# equally likely tokens among which a guess would cost as much. The exponential comes last, after
+# equally likely tokens among which a guess would cost as much. The exponential is taken last, after
 # the mean over all tokens. **Predict** which of these two is larger, for the prices of the walk:
 
 # %%
@@ -546,7 +548,7 @@ print("mean of both batches' own:", round(apart.mean().item(), 1))
 # ## 3. Cross-entropy, from the inside · core
 #
 # Back to the puzzle. Why 1.46? Take cross-entropy apart. First the naive way, for one picture: the
-# scores become probabilities by softmax, and the price is minus the logarithm of the right one.
+# scores become probabilities by softmax, and the price is minus the logarithm of the right probability.
 
 # %% topics=["cross-entropy-composition"]
 logits, label = torch.tensor([[2.0, 1.0, -1.0]]), torch.tensor([0])
@@ -634,7 +636,7 @@ print("squeeze():", tuple(one.squeeze().shape), " squeeze(1):", tuple(one.squeez
 # Targets that are probabilities, *soft* targets, have the price $-\sum_c t_c \log p_c$. A class
 # number is the special case with a single 1. *Label smoothing* of $\varepsilon$ mixes the target
 # with equal shares: $(1-\varepsilon)\, t_c + \varepsilon / C$ for $C$ classes. A class weight
-# $w_c$ goes inside the sum. Everything fits in one line:
+# $w_c$ belongs inside the sum. Everything fits in one line:
 
 # %% topics=["cross-entropy-composition"]
 logits, label, eps = torch.tensor([[2.0, 1.0, -1.0], [0.0, 3.0, 0.0]]), torch.tensor([0, 2]), 0.1
@@ -690,7 +692,7 @@ def try_cross_entropy(logits: torch.Tensor, target: torch.Tensor, options: dict)
     with names_of_calls() as calls:
         loss = cross_entropy(leaf, target, **options)
     used = [name for name in calls.names if "cross_entropy" in name or "nll_loss" in name]
-    return *value_and_gradient(loss, [leaf]), used
+    return *value_and_gradient(loss, [leaf], nan=True), used
 
 
 # %% nbgrader={"grade_id": "cross-entropy", "solution": true}
@@ -736,7 +738,7 @@ with every_case() as case:
         ("scores up to 1000", 500 * z[:, :2] - 500, y % 2, {}),
         ("no label is the last class", z, y % 2, {}),
         ("one row, weighted", z[1:2], y[:1], {"weight": w}),
-        ("float64", z.to(torch.float64), y, {"weight": w.to(torch.float64)}),
+        ("float64", z.to(torch.float64), y, {"weight": w.to(torch.float64) / 3}),
         ("weighted", z, y, {"weight": w}),
         ("row 1 has -100", z, gap, {}),
         ("row 1 is of class 2, ignore_index=2", z, y, {"ignore_index": 2}),
@@ -774,6 +776,9 @@ with every_case() as case:
         for options in ({}, smooth, {"weight": w}, {"weight": w, **smooth}):
             with case(" and ".join([name, *options])):
                 check_case(z, target, **options)
+    with case("probabilities in float64, weight and label_smoothing"):
+        z64, t64, w64 = (part.to(torch.float64) / 3 for part in (z, 3 * t, w))
+        check_case(z64, t64.softmax(dim=1), weight=w64, label_smoothing=0.1)
     with case("class numbers and label_smoothing, class 2 ignored"):
         check_case(z, y, label_smoothing=0.1, ignore_index=2)
     with case("class numbers 2, -100 and 2, weight and label_smoothing"):
@@ -799,7 +804,7 @@ for dtype, classes in ((torch.float32, 4), (torch.float64, 2), (torch.float64, 6
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
-# Turn class numbers into rows with a single 1, and both kinds of target go the same way.
+# Turn class numbers into rows with a single 1, and both kinds of target are treated the same way.
 # </details>
 # <details><summary>Hint 2</summary>
 #
@@ -850,7 +855,7 @@ for eps in (0.0, 0.1, 0.2):
 # %% [markdown]
 # > **Then and now.** *"Label smoothing must be written by hand: 0.9 for the right class and
 # > 0.1 / (C - 1) for each other."* It is an argument today. And it isn't the same: PyTorch spreads
-# > its share over *all* C classes, the right one too.
+# > its share over *all* C classes, the right class too.
 
 # %% topics=["label-smoothing"] errata=["manual-label-smoothing"] tags=["shows-false"]
 logits = torch.randn(4, 5, generator=torch.Generator().manual_seed(0))
@@ -978,7 +983,7 @@ print("rows sum to 1:", torch.allclose(mixed.sum(dim=1), torch.ones(4)))
 #
 # One patient in twenty is ill. A model that says "healthy" to everyone is right 95 times in a
 # hundred. Is cross-entropy fooled, too? It isn't: it asks for *probabilities*, and a model with a
-# bias gets the mean right, rare or not. What goes wrong comes later: at the threshold of 0.5, which
+# bias gets the mean right, rare or not. What goes wrong happens later: at the threshold of 0.5, which
 # few of the rare cases pass.
 #
 # Four remedies are in use:
@@ -989,8 +994,8 @@ print("rows sum to 1:", torch.allclose(mixed.sum(dim=1), torch.ones(4)))
 #   model gave to the right answer, so that easy examples count little;
 # - **move the threshold**: leave the training alone and say "ill" from a probability of 0.05 on.
 #
-# A weight first. For cross-entropy with classes it is a vector, one number a class, and its usual
-# recipe is one over the class's count.
+# A weight first. For cross-entropy with classes it is a vector with a number for each class, usually
+# 1 divided by the class's count.
 #
 # > **Often said.** *"Count the classes with `np.unique(labels)`, invert, normalise to sum 1."* If a
 # > class is absent in these labels the vector is too short, or its entries belong to other classes.
@@ -1016,7 +1021,7 @@ print("normalising changes nothing:", torch.allclose(loss, scaled))
 # %% [markdown]
 # What does a weight do to the answer? Suppose that among patients who look just like this one, a
 # share q is ill. The weighted price of saying p is $-w\,q \log p - (1-q)\log(1-p)$. Its lowest
-# point is where $p/(1-p) = w \cdot q/(1-q)$. So a weight multiplies the **odds** by w, or adds
+# point is where $p/(1-p) = w \cdot q/(1-q)$. A weight thus multiplies the **odds** by w, or adds
 # $\log w$ to the logit. Check it by brute force:
 
 # %% topics=["class-imbalance-weights"]
@@ -1039,7 +1044,7 @@ print("odds:  ", round((best / (1 - best)).item(), 2), "= 9 ·", q / (1 - q))
 # elements*, for float64 in float64. `gamma` is 0 or at least 1. Logits may be as large as ±1000, and value and gradient
 # have to be finite.
 #
-# **Then the way back.** `recalibrate(logits, pos_weight)`: the logits come from a model that was
+# **Then the way back.** `recalibrate(logits, pos_weight)`: the logits are those of a model that was
 # trained with this `pos_weight`. Return the probabilities that it would give without the weight,
 # in the shape and dtype of `logits`. Here, too, a logit may be ±1000.
 #
@@ -1196,8 +1201,8 @@ check_predictions(it_changes, measured, because)
 
 # %% [markdown]
 # Now all of it measured, on 20,000 new cases. The left picture asks: among those to whom the model
-# gives 0.3, are three in ten ill? A model for which that is so is **calibrated**. The right one
-# shows recall for every threshold.
+# gives 0.3, are three in ten ill? A model for which that is so is **calibrated**. The right
+# picture shows recall for every threshold.
 
 # %% topics=["class-imbalance-weights"]
 x, y = skewed_set(seed=1, size=20000)
@@ -1289,7 +1294,7 @@ print("… q.log(), p.log(), log_target   ", F.kl_div(q.log(), p.log(), log_targ
 # got all three wrong, and came out negative: **a negative KL is always a bug.**
 #
 # Direction is more than bookkeeping. Let p have two peaks, and let q be a single bell that is
-# moved and widened until the divergence is smallest. **Predict** where it goes, each way.
+# moved and widened until the divergence is smallest. **Predict** where it ends, each way.
 
 # %%
 grid = torch.linspace(-6, 6, 241)
@@ -1330,7 +1335,7 @@ show(
 
 # %% [markdown]
 # KL(p‖q) charges wherever p has something and q has nothing: it *covers*, and puts mass into the
-# empty valley. KL(q‖p) charges wherever q has something and p has nothing: it *picks* one peak.
+# empty valley. KL(q‖p) charges wherever q has something and p has nothing: it *picks* a peak.
 # Training by maximum likelihood is the first kind; much of reinforcement learning and variational
 # inference is the second.
 #
@@ -1341,7 +1346,7 @@ show(
 # and that of KL(q‖p).
 #
 # A probability may be 0, its logarithm `-inf`. What is impossible by the first distribution costs
-# nothing, whatever the second one says. What is possible by the first and impossible by the second
+# nothing, whatever the second says. What is possible by the first and impossible by the second
 # costs `inf`. Only values are asked for, no gradients. Every library function is allowed; leave
 # the arguments as they are.
 #
@@ -1399,7 +1404,7 @@ for dtype, shape in ((torch.float32, (4, 3)), (torch.float64, (1, 7)), (torch.fl
 #
 # A smoothed target has its lowest point at a mixture, a weighted one at shifted odds. Ask the same
 # of a regression: if the model may only say *one* number c for all the data, which c is best? That
-# number is what the loss estimates. Nine measurements, one of them absurd:
+# number is what the loss estimates. Nine measurements, the last of them absurd:
 
 # %%
 data = torch.tensor([1.0, 2, 2, 3, 4, 5, 6, 7, 60])
@@ -1411,12 +1416,12 @@ print("mean:", data.mean().item(), " median:", data.median().item())
 
 # %% [markdown]
 # The slope says why. The squared error pulls with 2(c - x): the pulls cancel at the **mean**, and
-# the absurd one pulls hardest. The absolute error pulls with the same force from everywhere: the
+# the absurd measurement pulls hardest. The absolute error pulls with the same force from everywhere: the
 # pulls cancel where as many are above as below, at the **median**, and 60 might be 6,000. Huber is
 # in between.
 #
 # Now tilt it. Let a target *above* the prediction cost $q$ for each unit and one *below* it $1 -
-# q$. With $q = 0.75$ the pulls cancel where a quarter lies above: at the **75 % quantile**. This
+# q$. With $q = 0.75$ the pulls cancel where a quarter is above: at the **75 % quantile**. This
 # is the *pinball* loss. A target 2 above costs 1.5, a target 2 below costs 0.5. It gives you a
 # range instead of a point, from two models with $q = 0.1$ and $0.9$:
 
@@ -1687,9 +1692,9 @@ show(
 # the question that was asked. So each of these losses needs a force that pushes apart.
 #
 # **Triplet loss** pushes by a margin: the price is $\max(0, d_+ - d_- + m)$ for the distances of
-# an *anchor* to a vector of its own class and to one of another class. Most triplets soon cost 0
-# and teach nothing. So take, for each anchor in the batch, the **hardest**: the *farthest* of its
-# own class and the *nearest* of the others. Four points on a line at 0, 1, 3, 7, classes a, a, b,
+# an *anchor* to a vector of the same class and to a vector of another class. Most triplets soon cost 0
+# and teach nothing. Instead take, for each anchor in the batch, the **hardest**: the *farthest* of the
+# same class and the *nearest* of the others. Four points on a line at 0, 1, 3, 7, classes a, a, b,
 # b, margin 1:
 
 # %% topics=["loss-catalogue"]
@@ -1726,7 +1731,7 @@ for n, row in enumerate(first):
 # loss with the hardest positive and negative for each anchor, by Euclidean distance (not squared).
 # An anchor is not its own positive. An anchor without a positive or without a negative is left
 # out: the mean is over the remaining anchors, and 0 if there are none. The gradient flows to anchor,
-# positive and negative alike (where several are equally hard, to any of them), and is finite, also
+# positive and negative (where several are equally hard, to any of them), and is finite, also
 # where two embeddings are equal. Loops are allowed.
 #
 # **`info_nce(first, second, temperature)`**, both (batch, n), no row of them zero: the mean price
@@ -1801,7 +1806,7 @@ with every_case() as case:
         ("anchors without a positive", few, [5, 5, 2, 9]),
         ("two equal embeddings of one class", line[[0, 0, 1, 2]], [0, 0, 1, 1]),
         ("everything collapsed", torch.ones(4, 2, device=device), [0, 0, 1, 1]),
-        ("one class only", line, [0, 0, 0, 0]),
+        ("one class only, float64", line.to(torch.float64), [0, 0, 0, 0]),
         ("each its own class", line, [0, 1, 2, 3]),
     ):
         with case(name):
@@ -1842,7 +1847,8 @@ pair = torch.tensor([[[2.0, 0.0], [0.0, 1.0]], [[3.0, 3.0], [0.0, 5.0]]], device
 with every_case() as case:
     for rows, temperature in ((2, 0.5), (2, 2.0), (2, 0.01), (1, 1.0)):
         with case(f"the walk, {rows} rows, temperature {temperature}"):
-            check_pairs(*pair[:, :rows], temperature)
+            dtype = torch.float64 if temperature == 2 else torch.float32
+            check_pairs(*pair[:, :rows].to(dtype), temperature)
     with case("the number of operators"):
         check_loop()
 ### BEGIN HIDDEN TESTS
@@ -1888,7 +1894,7 @@ print("sum of |p|:", round(penalty.item(), 1))
 print("with a coefficient of 0.001:", round(0.001 * penalty.item(), 2))
 
 # %% [markdown]
-# Nor should *all* parameters be penalised. A bias sets where an output lies; pulling it to 0 makes
+# Nor should *all* parameters be penalised. A bias sets the level of an output; pulling it to 0 makes
 # the model wrong and no simpler. The scale of a normalisation layer is 1 when it does nothing. The
 # usual rule: penalise what has two or more dimensions, the weights of linear, convolutional and
 # embedding layers; leave vectors alone.
@@ -1959,8 +1965,8 @@ show(
 
 # %% [markdown]
 # In the picture the last curve ends after nine weights; behind it there is nothing to draw. The
-# gradient steps' small weights jump about, as above. The zeros come from the step, not from the
-# loss alone. And both L1 fits draw the five true weights a
+# gradient steps' small weights jump about, as above. The step makes the zeros, not the loss
+# alone. And both L1 fits draw the five true weights a
 # little towards 0: that is the price of a penalty.
 #
 # ### Exercise 10.10 — Penalise ★★ · 10 min · 4 points
@@ -2111,7 +2117,7 @@ print("cut off: ", torch.autograd.gradcheck(cut_off, (error, zeros), raise_excep
 
 # %% [markdown]
 # **Function or module?** A function is enough, as long as there is nothing to keep. If the loss has
-# options or tensors of its own, make it a module: the options are set where it is made, and a tensor
+# options or tensors to keep, make it a module: the options are set where it is made, and a tensor
 # that is registered as a **buffer** moves along with `.to(...)`.
 
 
@@ -2127,7 +2133,7 @@ class WeightedLogCosh(nn.Module):
 
 # %% [markdown]
 # **Must a loss be moved to the device?** Only if it holds tensors. `nn.CrossEntropyLoss()` holds
-# none. With `weight=` it holds one, and that one stays behind if you forget it. The device `meta`,
+# none. With `weight=` it holds a tensor, which stays behind if you forget it. The device `meta`,
 # which has shapes and no numbers, plays the GPU here:
 
 # %% topics=["loss-on-device"]
@@ -2144,13 +2150,13 @@ except RuntimeError as error:
     print("left behind:", error)
 
 # %% [markdown]
-# A tensor that is only an attribute, `self.weight = weight`, doesn't move. Neither does one that
+# A tensor that is only an attribute, `self.weight = weight`, doesn't move. Nor does a tensor that
 # `forward` makes anew by `torch.tensor(...)` without a device. And a *Parameter* moves but is
 # trained: an optimizer that gets it can learn the weight 0, and the loss is small at last.
 #
 # ### A loss for wrong labels
 #
-# Now one that is worth having. Suppose that four labels in ten are wrong. Cross-entropy charges
+# Now a loss that is worth having. Suppose that four labels in ten are wrong. Cross-entropy charges
 # $-\log p$, without limit: the worst-fitting examples, which are the wrong labels, pull hardest.
 # In the end the network learns them by heart. The price $1 - p$ has a limit. But where p is small
 # its pull on the scores is small, too, so the network learns slowly. **Generalised cross-entropy**
@@ -2215,15 +2221,15 @@ def tensors_left(module: nn.Module) -> list[str]:
 
 
 # %% nbgrader={"grade_id": "try-custom-loss", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.losses import check_generalised
+from course_utils.chapters.losses import check_generalised, made_loss
 
 
 @runs_with_the_answer
 def try_custom_loss(logits: torch.Tensor, target: torch.Tensor, weight, q: float) -> dict:
     """Values, gradients and gradcheck's word on function and module, and what the module holds."""
-    module = CustomLoss(weight, q)
+    module = made_loss(CustomLoss, weight, q, device)
     CustomLoss(None, 0.9)  # another, which must not matter
-    calls = {"function": lambda z, y: custom_loss(z, y, weight, q), "module": module.to(device)}
+    calls = {"function": lambda z, y: custom_loss(z, y, weight, q), "module": module}
     found = {}
     for name, call in calls.items():
         leaf = logits.detach().clone().requires_grad_()
@@ -2279,8 +2285,8 @@ with every_case() as case:
     for name, *args in (
         ("the example", z[2:] * 2 * math.log(3), y[2:], None, 0.5),
         ("weights 1 and 4", z, y, w, 0.7),
-        ("q = 1", z, y, None, 1.0),
-        ("float64", z.to(torch.float64), y, w.to(torch.float64), 0.3),
+        ("three classes, none of the last, q = 1", z.repeat(1, 2)[:, :3], y, None, 1.0),
+        ("float64", z.to(torch.float64), y, w.to(torch.float64) / 3, 0.3),
         ("scores up to 1000", 500 * z, y, None, 0.5),
         ("scores up to 1000, a small q", 500 * z, y, w, 0.02),
     ):
@@ -2374,7 +2380,7 @@ show(
 
 # %% [markdown]
 # Cross-entropy's curve turns and falls, while its training loss keeps getting smaller: it is busy
-# learning the wrong labels. Both networks did what they were asked. Only one was asked for what was
+# learning the wrong labels. Both networks did what they were asked. Only the second was asked for what was
 # meant.
 
 # %% [markdown]
@@ -2438,5 +2444,5 @@ print("hangs on the graph:", penalty.requires_grad)
 # Loss*. Oord et al., *Representation Learning with Contrastive Predictive Coding*. Zhang and
 # Sabuncu, *Generalized Cross Entropy Loss*. Zhang et al., *mixup*.
 #
-# Next: optimizers. You know now what is made small; the next question is where a step goes, and how
+# Next: optimizers. You know now what is made small; the next question is in which direction to step, and how
 # far.

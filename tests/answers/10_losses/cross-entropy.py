@@ -386,3 +386,36 @@ def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothin
         soft, below = F.one_hot(target, C), w[target].sum()
     soft = (1 - label_smoothing) * soft + label_smoothing / C
     return -(soft * w * logits.log_softmax(1)).sum() / below
+
+
+# %% wrong="tells the kind of target by float32" says=["probabilities in float64"]
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    classes = logits.shape[1]
+    weight = logits.new_ones(classes) if weight is None else weight
+    log_p = logits.log_softmax(1)
+    if target.dtype == torch.float32:
+        soft, below = target, len(target)
+    else:
+        target = target.long()
+        kept = target != ignore_index
+        target, log_p = target[kept], log_p[kept]
+        soft, below = F.one_hot(target, classes).to(log_p), weight[target].sum()
+    soft = (1 - label_smoothing) * soft + label_smoothing / classes
+    return -(soft * weight * log_p).sum() / below
+
+
+# %% right="a nan of its own where all are ignored"
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    classes = logits.shape[1]
+    weight = logits.new_ones(classes) if weight is None else weight
+    log_p = logits.log_softmax(1)
+    if target.is_floating_point():
+        soft, below = target, len(target)
+    else:
+        kept = target != ignore_index
+        if not kept.any():
+            return torch.tensor(float("nan"))
+        target, log_p = target[kept], log_p[kept]
+        soft, below = F.one_hot(target, classes).to(log_p), weight[target].sum()
+    soft = (1 - label_smoothing) * soft + label_smoothing / classes
+    return -(soft * weight * log_p).sum() / below

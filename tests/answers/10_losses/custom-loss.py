@@ -429,3 +429,55 @@ class CustomLoss(nn.Module):
 
     def forward(self, logits, target):
         return custom_loss(logits, target, self.weight, self.q)
+
+
+# %% wrong="super().__init__() is missing" says=["begins with super().__init__()"]
+def custom_loss(logits, target, weight=None, q=0.7):
+    lp = logits.log_softmax(1)[torch.arange(len(target)), target]
+    price = (1 - torch.exp(q * lp)) / q
+    w = torch.ones_like(price) if weight is None else weight[target]
+    return (w * price).sum() / w.sum()
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        self.weight, self.q = weight, q
+
+    def forward(self, logits, target):
+        return custom_loss(logits, target, self.weight, self.q)
+
+
+# %% wrong="one_hot guesses the number of classes" says=["three classes, none of the last"]
+def custom_loss(logits, target, weight=None, q=0.7):
+    log_p = (F.one_hot(target).to(logits.dtype) * logits.log_softmax(1)).sum(1)
+    price = -torch.expm1(q * log_p) / q
+    share = torch.ones_like(price) if weight is None else weight[target]
+    return (share * price).sum() / share.sum()
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        self.register_buffer("weight", weight)
+        self.q = q
+
+    def forward(self, logits, target):
+        return custom_loss(logits, target, self.weight, self.q)
+
+
+# %% wrong="two classes, always" says=["three classes, none of the last"]
+def custom_loss(logits, target, weight=None, q=0.7):
+    p0 = logits[:, :2].log_softmax(1).gather(1, target[:, None])[:, 0]
+    price = -torch.expm1(q * p0) / q
+    share = torch.ones_like(price) if weight is None else weight[target]
+    return (share * price).sum() / share.sum()
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        self.register_buffer("weight", weight)
+        self.q = q
+
+    def forward(self, logits, target):
+        return custom_loss(logits, target, self.weight, self.q)

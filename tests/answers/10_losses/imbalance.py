@@ -490,3 +490,72 @@ it_changes = {
     "threshold moved, mean probability": False,
     "threshold moved, recall": True,
 }
+
+
+# %% wrong="the way back by the logarithm to base 10" says=["take the natural logarithm of the weight"]
+def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
+    price = F.binary_cross_entropy_with_logits(logits, target, reduction="none")
+    w = torch.where(target == 1, pos_weight, 1.0)
+    return ((1 - torch.exp(-price)) ** gamma * price * w).mean()
+
+
+def recalibrate(logits, pos_weight):
+    return torch.sigmoid(logits - math.log10(pos_weight))
+
+
+it_changes = {
+    "weighted, mean probability": True,
+    "weighted, recall": True,
+    "resampled, mean probability": True,
+    "resampled, recall": True,
+    "focal, mean probability": True,
+    "focal, recall": False,
+    "threshold moved, mean probability": False,
+    "threshold moved, recall": True,
+}
+
+
+# %% wrong="the way back takes the weight itself off" says=["to the logit it added its logarithm"]
+def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
+    price = F.binary_cross_entropy_with_logits(logits, target, reduction="none")
+    w = torch.where(target == 1, pos_weight, 1.0)
+    return ((1 - torch.exp(-price)) ** gamma * price * w).mean()
+
+
+def recalibrate(logits, pos_weight):
+    return torch.sigmoid(logits - pos_weight)
+
+
+it_changes = {
+    "weighted, mean probability": True,
+    "weighted, recall": True,
+    "resampled, mean probability": True,
+    "resampled, recall": True,
+    "focal, mean probability": True,
+    "focal, recall": False,
+    "threshold moved, mean probability": False,
+    "threshold moved, recall": True,
+}
+
+
+# %% wrong="a mean for each kind of target" says=["not one for each kind of target"]
+def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
+    p = torch.where(target == 1, logits, -logits)
+    price = -((1 - p.sigmoid()) ** gamma * F.logsigmoid(p))
+    return pos_weight * price[target == 1].mean() + price[target == 0].mean()
+
+
+def recalibrate(logits, pos_weight):
+    return torch.sigmoid(logits - math.log(pos_weight))
+
+
+it_changes = {
+    "weighted, mean probability": True,
+    "weighted, recall": True,
+    "resampled, mean probability": True,
+    "resampled, recall": True,
+    "focal, mean probability": True,
+    "focal, recall": False,
+    "threshold moved, mean probability": False,
+    "threshold moved, recall": True,
+}

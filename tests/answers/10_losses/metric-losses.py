@@ -155,7 +155,7 @@ def metric_losses(embeddings, labels, margin):
             near = torch.linalg.vector_norm(embeddings[neg] - embeddings[i], dim=1).min()
             prices.append(torch.clamp(far - near + margin, min=0))
     if not prices:
-        return torch.tensor(0.0, device=embeddings.device)
+        return embeddings.new_zeros(())
     return sum(prices) / len(prices)
 
 
@@ -401,3 +401,161 @@ def metric_losses(embeddings, labels, margin):
 def info_nce(first, second, temperature):
     z = F.normalize(first, dim=1) @ F.normalize(second, dim=1).T / temperature
     return F.cross_entropy(z, torch.arange(len(first), device=first.device))
+
+
+# %% wrong="positives told by a distance above 0" says=["two equal embeddings of one class are a pair"]
+def metric_losses(embeddings, labels, margin):
+    d = torch.cdist(embeddings, embeddings)
+    same = labels[:, None] == labels
+    own = same & (d > 0)
+    kept = own.any(1) & ~same.all(1)
+    if not kept.any():
+        return embeddings.sum() * 0
+    return (
+        (d.masked_fill(~own, -torch.inf).amax(1) - d.masked_fill(same, torch.inf).amin(1) + margin)[
+            kept
+        ]
+        .clamp(min=0)
+        .mean()
+    )
+
+
+def info_nce(first, second, temperature):
+    return F.cross_entropy(
+        F.normalize(first) @ F.normalize(second).T / temperature, torch.arange(len(first))
+    )
+
+
+# %% wrong="the hardest pair of the whole batch" says=["each anchor has its own hardest"]
+def metric_losses(embeddings, labels, margin):
+    d = torch.cdist(embeddings, embeddings)
+    same = labels[:, None] == labels
+    own = same & ~torch.eye(len(labels), dtype=torch.bool)
+    kept = own.any(1) & ~same.all(1)
+    if not kept.any():
+        return embeddings.sum() * 0
+    return (d[own].max() - d[~same].min() + margin).clamp(min=0)
+
+
+def info_nce(first, second, temperature):
+    return F.cross_entropy(
+        F.normalize(first) @ F.normalize(second).T / temperature, torch.arange(len(first))
+    )
+
+
+# %% wrong="the mean over all triplets" says=["not over all triplets"]
+def metric_losses(embeddings, labels, margin):
+    d = torch.cdist(embeddings, embeddings)
+    prices = []
+    n = len(labels)
+    for a in range(n):
+        for p in range(n):
+            for k in range(n):
+                if p != a and labels[p] == labels[a] and labels[k] != labels[a]:
+                    prices.append((d[a, p] - d[a, k] + margin).clamp(min=0))
+    return torch.stack(prices).mean() if prices else embeddings.sum() * 0
+
+
+def info_nce(first, second, temperature):
+    return F.cross_entropy(
+        F.normalize(first) @ F.normalize(second).T / temperature, torch.arange(len(first))
+    )
+
+
+# %% wrong="columns of length 1" says=["over dim=1; that is each column's"]
+def metric_losses(embeddings, labels, margin):
+    d = torch.cdist(embeddings, embeddings)
+    same = labels[:, None] == labels
+    own = same & ~torch.eye(len(labels), dtype=torch.bool)
+    kept = own.any(1) & ~same.all(1)
+    if not kept.any():
+        return embeddings.sum() * 0
+    return (
+        (d.masked_fill(~own, -torch.inf).amax(1) - d.masked_fill(same, torch.inf).amin(1) + margin)[
+            kept
+        ]
+        .clamp(min=0)
+        .mean()
+    )
+
+
+def info_nce(first, second, temperature):
+    return F.cross_entropy(
+        F.normalize(first, dim=0) @ F.normalize(second, dim=0).T / temperature,
+        torch.arange(len(first)),
+    )
+
+
+# %% wrong="InfoNCE by distances" says=["cosines are asked for, not distances"]
+def metric_losses(embeddings, labels, margin):
+    d = torch.cdist(embeddings, embeddings)
+    same = labels[:, None] == labels
+    own = same & ~torch.eye(len(labels), dtype=torch.bool)
+    kept = own.any(1) & ~same.all(1)
+    if not kept.any():
+        return embeddings.sum() * 0
+    return (
+        (d.masked_fill(~own, -torch.inf).amax(1) - d.masked_fill(same, torch.inf).amin(1) + margin)[
+            kept
+        ]
+        .clamp(min=0)
+        .mean()
+    )
+
+
+def info_nce(first, second, temperature):
+    return F.cross_entropy(-torch.cdist(first, second) / temperature, torch.arange(len(first)))
+
+
+# %% wrong="a float32 zero where no anchor remains" says=["one class only, float64", "dtype torch.float32"]
+def metric_losses(embeddings, labels, margin):
+    distance = torch.cdist(embeddings, embeddings)
+    same = labels[:, None] == labels
+    own = same & ~torch.eye(len(labels), dtype=torch.bool, device=labels.device)
+    usable = own.any(1) & (~same).any(1)
+    if not usable.any():
+        return torch.tensor(0.0, device=embeddings.device)
+    positive = distance.masked_fill(~own, -math.inf).amax(1)
+    negative = distance.masked_fill(same, math.inf).amin(1)
+    return (positive - negative + margin).clamp(min=0)[usable].mean()
+
+
+def info_nce(first, second, temperature):
+    a, b = F.normalize(first), F.normalize(second)
+    return F.cross_entropy(a @ b.T / temperature, torch.arange(len(a), device=a.device))
+
+
+# %% wrong="InfoNCE in float32" says=["temperature 2.0", "dtype torch.float32"]
+def metric_losses(embeddings, labels, margin):
+    distance = torch.cdist(embeddings, embeddings)
+    same = labels[:, None] == labels
+    own = same & ~torch.eye(len(labels), dtype=torch.bool, device=labels.device)
+    usable = own.any(1) & (~same).any(1)
+    if not usable.any():
+        return 0 * embeddings.sum()
+    positive = distance.masked_fill(~own, -math.inf).amax(1)
+    negative = distance.masked_fill(same, math.inf).amin(1)
+    return (positive - negative + margin).clamp(min=0)[usable].mean()
+
+
+def info_nce(first, second, temperature):
+    a, b = F.normalize(first.float()), F.normalize(second.float())
+    return F.cross_entropy(a @ b.T / temperature, torch.arange(len(a), device=a.device))
+
+
+# %% wrong="the mean is cut at 0, not each price" says=["cut each at 0, before the mean"]
+def metric_losses(embeddings, labels, margin):
+    distance = torch.cdist(embeddings, embeddings)
+    same = labels[:, None] == labels
+    own = same & ~torch.eye(len(labels), dtype=torch.bool, device=labels.device)
+    usable = own.any(1) & (~same).any(1)
+    if not usable.any():
+        return 0 * embeddings.sum()
+    positive = distance.masked_fill(~own, -math.inf).amax(1)
+    negative = distance.masked_fill(same, math.inf).amin(1)
+    return (positive - negative + margin)[usable].mean().clamp(min=0)
+
+
+def info_nce(first, second, temperature):
+    a, b = F.normalize(first), F.normalize(second)
+    return F.cross_entropy(a @ b.T / temperature, torch.arange(len(a), device=a.device))

@@ -367,3 +367,41 @@ def regularise(model, l1, l2):
 
 def shrink(weight, step):
     return weight * (1 - step / weight.abs()).clamp(min=0)
+
+
+# %% wrong="matrices called bias are left out" says=["a matrix may be called bias"]
+def regularise(model, l1, l2):
+    total = torch.zeros(())
+    for name, p in model.named_parameters():
+        if p.dim() > 1 and p.requires_grad and "bias" not in name:
+            total = total + l1 * p.abs().sum() + l2 * p.square().sum()
+    return total
+
+
+def shrink(weight, step):
+    return weight.sign() * (weight.abs() - step).clamp(min=0)
+
+
+# %% wrong="joins what may be nothing" says=["nothing can't be joined: a zero is asked for"]
+def regularise(model, l1, l2):
+    flat = torch.cat([p.flatten() for p in model.parameters() if p.dim() > 1 and p.requires_grad])
+    return l1 * flat.abs().sum() + l2 * flat.square().sum()
+
+
+def shrink(weight, step):
+    return weight.sign() * (weight.abs() - step).clamp(min=0)
+
+
+# %% wrong="shrink by an if" says=["decide for each entry"]
+def regularise(model, l1, l2):
+    total = torch.zeros(())
+    for p in model.parameters():
+        if p.dim() > 1 and p.requires_grad:
+            total = total + l1 * p.abs().sum() + l2 * p.square().sum()
+    return total
+
+
+def shrink(weight, step):
+    if weight.abs() < step:
+        return torch.zeros_like(weight)
+    return weight - step * weight.sign()

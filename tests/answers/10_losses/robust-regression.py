@@ -266,3 +266,44 @@ def robust_regression(prediction, target, quantile):
         raise ValueError("shapes")
     e = target - prediction
     return torch.maximum(quantile * e, (quantile - 1) * e).mean()
+
+
+# %% wrong="sums over each row" says=["a sum over each row"]
+best_constant = {
+    "squared": 10,
+    "L1": 4,
+    "Huber, delta=1": 4,
+    "quantile 0.25": 2,
+    "quantile 0.75": 6,
+    "worst": 30.5,
+    "squared, 600": 70,
+    "L1, 600": 4,
+}
+
+
+def robust_regression(prediction, target, quantile):
+    if prediction.shape != target.shape:
+        raise ValueError("shapes")
+    a = target - prediction
+    x = torch.maximum(quantile * a, (quantile - 1) * a)
+    return x.sum() / len(x) if x.dim() else x
+
+
+# %% wrong="tilted squares" says=["squares are tilted here"]
+best_constant = {
+    "squared": 10,
+    "L1": 4,
+    "Huber, delta=1": 4,
+    "quantile 0.25": 2,
+    "quantile 0.75": 6,
+    "worst": 30.5,
+    "squared, 600": 70,
+    "L1, 600": 4,
+}
+
+
+def robust_regression(prediction, target, quantile):
+    if prediction.shape != target.shape:
+        raise ValueError("shapes")
+    a = target - prediction
+    return (torch.where(a > 0, quantile, 1 - quantile) * a.square()).mean()

@@ -284,3 +284,49 @@ def sequence_loss(batches, per="token"):
                 counts.append(k)
     sums, counts = torch.stack(sums), torch.tensor(counts, device=sums[0].device)
     return sums.sum() / counts.sum() if per == "token" else (sums / counts).mean()
+
+
+# %% right="nan and inf made finite before the price, then masked"
+def sequence_loss(batches, per="token"):
+    sums, counts = [], []
+    for logits, targets, lengths in batches:
+        real = torch.arange(targets.shape[1], device=targets.device) < lengths[:, None]
+        p = F.cross_entropy(
+            logits.nan_to_num().transpose(1, 2),
+            targets.clamp(0, logits.shape[2] - 1),
+            reduction="none",
+        )
+        sums.append((p * real).sum(1))
+        counts.append(lengths)
+    sums, counts = torch.cat(sums), torch.cat(counts)
+    if per == "token":
+        return sums.sum() / counts.sum()
+    return (sums[counts > 0] / counts[counts > 0]).mean()
+
+
+# %% wrong="a mask as wide as the longest sequence" says=["no sequence fills the time"]
+def sequence_loss(batches, per="token"):
+    sums, counts = [], []
+    for logits, targets, lengths in batches:
+        mask = torch.arange(int(lengths.max()), device=logits.device) < lengths[:, None]
+        for row in range(len(lengths)):
+            if int(lengths[row]) == 0:
+                continue
+            z, y = logits[row][mask[row]], targets[row][mask[row]]
+            sums.append(F.cross_entropy(z, y, reduction="sum"))
+            counts.append(int(lengths[row]))
+    sums, counts = torch.stack(sums), torch.tensor(counts, device=sums[0].device)
+    return sums.sum() / counts.sum() if per == "token" else (sums / counts).mean()
+
+
+# %% wrong="an empty sequence ends its batch" says=["an empty sequence, first and last"]
+def sequence_loss(batches, per="token"):
+    sums, counts = [], []
+    for logits, targets, lengths in batches:
+        for z, y, n in zip(logits, targets, lengths.tolist()):
+            if n == 0:
+                break
+            sums.append(F.cross_entropy(z[:n], y[:n], reduction="sum"))
+            counts.append(n)
+    sums, counts = torch.stack(sums), torch.tensor(counts, device=sums[0].device)
+    return sums.sum() / counts.sum() if per == "token" else (sums / counts).mean()

@@ -540,3 +540,40 @@ def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_d
     top = torch.maximum(top, v)
     scale = ((top if kind == "amsgrad" else v) / (1 - b2**t)).sqrt() + eps
     return p - lr * m / (1 - b1**t) / scale, {"t": t, "m": m, "v": v, "top": top}
+
+
+# %% wrong="the largest v in v's place" says=["the largest v is beside v in the state"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    b1, b2 = betas
+    t = state.get("t", 0) + 1
+    if kind == "adamw":
+        p = p * (1 - lr * weight_decay)
+    else:
+        grad = grad + weight_decay * p
+    m = b1 * state.get("m", 0) + (1 - b1) * grad
+    old = state.get("v", torch.zeros_like(p))
+    v = b2 * old + (1 - b2) * grad**2
+    if kind == "amsgrad":
+        v = torch.maximum(old, v)
+    new = {"t": t, "m": m, "v": v}
+    if kind == "rmsprop":
+        return p - lr * grad / (v.sqrt() + eps), new
+    return p - lr * (m / (1 - b1**t)) / ((v / (1 - b2**t)).sqrt() + eps), new
+
+
+# %% wrong="the default betas, whatever the argument" says=["the betas are the argument's"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    b1, b2 = 0.9, 0.999
+    t = state.get("t", 0) + 1
+    if kind == "adamw":
+        p = p * (1 - lr * weight_decay)
+    else:
+        grad = grad + weight_decay * p
+    m = b1 * state.get("m", 0) + (1 - b1) * grad
+    v = b2 * state.get("v", 0) + (1 - b2) * grad**2
+    top = torch.maximum(state.get("top", torch.zeros_like(v)), v)
+    new = {"t": t, "m": m, "v": v, "top": top}
+    if kind == "rmsprop":
+        return p - lr * grad / (v.sqrt() + eps), new
+    below = top if kind == "amsgrad" else v
+    return p - lr * (m / (1 - b1**t)) / ((below / (1 - b2**t)).sqrt() + eps), new

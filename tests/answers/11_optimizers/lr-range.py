@@ -220,9 +220,9 @@ def lr_range(model, x, y, lowest, highest, steps):
         rates, losses = [*rates, rate], [*losses, loss.item()]
         if not losses[-1] < float("inf") or losses[-1] > 4 * min(losses):
             break
-        grads = torch.autograd.grad(loss, list(twin.parameters()))
+        grads = torch.autograd.grad(loss, [p for p in twin.parameters() if p.requires_grad])
         with torch.no_grad():
-            for p, g in zip(twin.parameters(), grads, strict=True):
+            for p, g in zip([p for p in twin.parameters() if p.requires_grad], grads, strict=True):
                 p -= rate * g
         rate *= factor
     return rates, losses
@@ -420,7 +420,7 @@ def lr_range(model, x, y, lowest, highest, steps):
         loss.backward()
         with torch.no_grad():
             for p in model.parameters():
-                p -= rate * p.grad
+                p -= rate * p.grad if p.grad is not None else 0
     model.zero_grad()
     model.load_state_dict(before)
     return rates, losses
@@ -444,7 +444,7 @@ def lr_range(model, x, y, lowest, highest, steps):
         loss.backward()
         with torch.no_grad():
             for p in model.parameters():
-                p -= rate * p.grad
+                p -= rate * p.grad if p.grad is not None else 0
     model.zero_grad()
     model.load_state_dict(before)
     return rates, losses
@@ -468,7 +468,7 @@ def lr_range(model, x, y, lowest, highest, steps):
         loss.backward()
         with torch.no_grad():
             for p in model.parameters():
-                p -= rate * p.grad
+                p -= rate * p.grad if p.grad is not None else 0
     model.zero_grad()
     with torch.no_grad():
         for p, old in zip(model.parameters(), before):
@@ -528,6 +528,127 @@ def lr_range(model, x, y, lowest, highest, steps):
     model.load_state_dict(saved)
     model.zero_grad()
     model.train()
+    return rates, losses
+
+
+diagnosis = {
+    "run 1": "a milestone cut the rate",
+    "run 2": "zero_grad forgotten",
+    "run 3": "rate above the limit",
+    "run 4": "rate too low",
+    "run 5": "noise floor: the rate should fall now",
+}
+
+
+# %% wrong="infinite, but not nan" says=["nan isn't finite"]
+import math
+
+
+def lr_range(model, x, y, lowest, highest, steps):
+    before, rates, losses = {k: v.clone() for k, v in model.state_dict().items()}, [], []
+    for k in range(steps):
+        rate = lowest * (highest / lowest) ** (k / (steps - 1))
+        loss = F.mse_loss(model(x), y)
+        rates.append(rate)
+        losses.append(loss.item())
+        if math.isinf(losses[-1]) or losses[-1] > 4 * min(losses):
+            break
+        loss.backward()
+        torch.optim.SGD(model.parameters(), lr=rate).step()
+        model.zero_grad()
+    model.load_state_dict(before)
+    return rates, losses
+
+
+diagnosis = {
+    "run 1": "a milestone cut the rate",
+    "run 2": "zero_grad forgotten",
+    "run 3": "rate above the limit",
+    "run 4": "rate too low",
+    "run 5": "noise floor: the rate should fall now",
+}
+
+
+# %% wrong="all of it in training" says=["a part of it is in eval"]
+import math
+
+
+def lr_range(model, x, y, lowest, highest, steps):
+    before, rates, losses = {k: v.clone() for k, v in model.state_dict().items()}, [], []
+    for k in range(steps):
+        rate = lowest * (highest / lowest) ** (k / (steps - 1))
+        loss = F.mse_loss(model(x), y)
+        rates.append(rate)
+        losses.append(loss.item())
+        if not math.isfinite(losses[-1]) or losses[-1] > 4 * min(losses):
+            break
+        loss.backward()
+        torch.optim.SGD(model.parameters(), lr=rate).step()
+        model.zero_grad()
+    model.load_state_dict(before)
+    model.train()
+    return rates, losses
+
+
+diagnosis = {
+    "run 1": "a milestone cut the rate",
+    "run 2": "zero_grad forgotten",
+    "run 3": "rate above the limit",
+    "run 4": "rate too low",
+    "run 5": "noise floor: the rate should fall now",
+}
+
+
+# %% wrong="steps on what is frozen" says=["a frozen parameter has .grad None"]
+import math
+
+
+def lr_range(model, x, y, lowest, highest, steps):
+    before, rates, losses = {k: v.clone() for k, v in model.state_dict().items()}, [], []
+    for k in range(steps):
+        rate = lowest * (highest / lowest) ** (k / (steps - 1))
+        loss = F.mse_loss(model(x), y)
+        rates.append(rate)
+        losses.append(loss.item())
+        if not math.isfinite(losses[-1]) or losses[-1] > 4 * min(losses):
+            break
+        loss.backward()
+
+        with torch.no_grad():
+            for p in model.parameters():
+                p -= rate * p.grad
+        model.zero_grad()
+    model.load_state_dict(before)
+    return rates, losses
+
+
+diagnosis = {
+    "run 1": "a milestone cut the rate",
+    "run 2": "zero_grad forgotten",
+    "run 3": "rate above the limit",
+    "run 4": "rate too low",
+    "run 5": "noise floor: the rate should fall now",
+}
+
+
+# %% wrong="thaws what is frozen" says=["requires_grad was changed"]
+import math
+
+
+def lr_range(model, x, y, lowest, highest, steps):
+    model.requires_grad_(True)
+    before, rates, losses = {k: v.clone() for k, v in model.state_dict().items()}, [], []
+    for k in range(steps):
+        rate = lowest * (highest / lowest) ** (k / (steps - 1))
+        loss = F.mse_loss(model(x), y)
+        rates.append(rate)
+        losses.append(loss.item())
+        if not math.isfinite(losses[-1]) or losses[-1] > 4 * min(losses):
+            break
+        loss.backward()
+        torch.optim.SGD(model.parameters(), lr=rate).step()
+        model.zero_grad()
+    model.load_state_dict(before)
     return rates, losses
 
 

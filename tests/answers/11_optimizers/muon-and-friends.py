@@ -278,3 +278,43 @@ def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, neste
     return p * (1 - lr * weight_decay) - lr * max(1, p.shape[0] / p.shape[1]) ** 0.5 * orth(
         d
     ), buffer
+
+
+# %% wrong="columns / rows" says=["rows / columns, not columns / rows"]
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
+    buffer = momentum * buffer + (1 - momentum) * grad
+    X = (1 - momentum) * grad + momentum * buffer if nesterov else buffer
+    X = X / X.norm().clamp(min=1e-7)
+    for _ in range(5):
+        A = X @ X.T
+        X = 3.4445 * X - 4.7750 * A @ X + 2.0315 * A @ A @ X
+    factor = max(1, p.shape[1] / p.shape[0]) ** 0.5
+    return (1 - lr * weight_decay) * p - lr * factor * X, buffer
+
+
+# %% wrong="all in bfloat16" says=["is torch.bfloat16, expected torch.float64", "only the rounds may be in bfloat16"]
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
+    p, grad, buffer = p.bfloat16(), grad.bfloat16(), buffer.bfloat16()
+    buffer = momentum * buffer + (1 - momentum) * grad
+    X = (1 - momentum) * grad + momentum * buffer if nesterov else buffer
+    X = X / X.norm().clamp(min=1e-7)
+    for _ in range(5):
+        A = X @ X.T
+        X = 3.4445 * X - 4.7750 * A @ X + 2.0315 * A @ A @ X
+    factor = max(1, p.shape[0] / p.shape[1]) ** 0.5
+    return (1 - lr * weight_decay) * p - lr * factor * X, buffer
+
+
+# %% right="tall matrices lie on their side"
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
+    buffer = momentum * buffer + (1 - momentum) * grad
+    X = (1 - momentum) * grad + momentum * buffer if nesterov else buffer
+    X = X / X.norm().clamp(min=1e-7)
+    tall = X.shape[0] > X.shape[1]
+    X = X.T if tall else X
+    for _ in range(5):
+        A = X @ X.T
+        X = 3.4445 * X - 4.7750 * A @ X + 2.0315 * A @ A @ X
+    X = X.T if tall else X
+    factor = max(1, p.shape[0] / p.shape[1]) ** 0.5
+    return (1 - lr * weight_decay) * p - lr * factor * X, buffer

@@ -204,7 +204,7 @@ def param_groups(model, backbone, lr, weight_decay):
     ]
 
 
-# %% wrong="getattr for the backbone" says=["nested", "AttributeError"]
+# %% wrong="getattr for the backbone" says=["nested", "the name may have dots"]
 def param_groups(model, backbone, lr, weight_decay):
     body = {id(p) for p in getattr(model, backbone).parameters()}
     groups = {}
@@ -228,3 +228,28 @@ def param_groups(model, backbone, lr, weight_decay):
         {"params": ps, "lr": lr / 10 if b else lr, "weight_decay": weight_decay if d else 0.0}
         for (b, d), ps in groups.items()
     ]
+
+
+# %% wrong="the backbone told by values" says=["twin.weight belongs to the rest"]
+def param_groups(model, backbone, lr, weight_decay):
+    inside = list(model.get_submodule(backbone).parameters())
+    groups = {}
+    for p in model.parameters():
+        if p.requires_grad:
+            key = (
+                lr / 10 if any(p.shape == q.shape and torch.equal(p, q) for q in inside) else lr,
+                weight_decay if p.ndim >= 2 else 0.0,
+            )
+            groups.setdefault(key, []).append(p)
+    return [{"params": ps, "lr": a, "weight_decay": b} for (a, b), ps in groups.items()]
+
+
+# %% wrong="in a list" says=["compare identities, by `is`, id(p) or a set"]
+def param_groups(model, backbone, lr, weight_decay):
+    inside = list(model.get_submodule(backbone).parameters())
+    groups = {}
+    for p in model.parameters():
+        if p.requires_grad:
+            key = (lr / 10 if p in inside else lr, weight_decay if p.ndim >= 2 else 0.0)
+            groups.setdefault(key, []).append(p)
+    return [{"params": ps, "lr": a, "weight_decay": b} for (a, b), ps in groups.items()]

@@ -890,3 +890,197 @@ class Sgd(torch.optim.Optimizer):
                     p.copy_(new)
                     p.grad = None
         return loss
+
+
+# %% wrong="a buffer of zeros taken for the first step" says=["a buffer of zeros isn't None"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    direction = grad + weight_decay * p
+    if momentum == 0:
+        return p - lr * direction, None
+    buffer = (
+        direction.clone()
+        if buffer is None or not buffer.any()
+        else momentum * buffer + (1 - dampening) * direction
+    )
+    return p - lr * (direction + momentum * buffer if nesterov else buffer), buffer
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr, **options):
+        super().__init__(
+            params,
+            {
+                **dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False),
+                **options,
+            },
+        )
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            options = {k: v for k, v in group.items() if k != "params"}
+            for p in group["params"]:
+                if p.grad is not None:
+                    new, self.state[p]["buffer"] = sgd_family(
+                        p, p.grad, self.state[p].get("buffer"), **options
+                    )
+                    p.copy_(new)
+        return loss
+
+
+# %% wrong="zeros are skipped where there is no momentum" says=["a gradient of zeros is skipped"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    direction = grad + weight_decay * p
+    if momentum == 0:
+        return p - lr * direction, None
+    buffer = (
+        direction.clone() if buffer is None else momentum * buffer + (1 - dampening) * direction
+    )
+    return p - lr * (direction + momentum * buffer if nesterov else buffer), buffer
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr, **options):
+        super().__init__(
+            params,
+            {
+                **dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False),
+                **options,
+            },
+        )
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            options = {k: v for k, v in group.items() if k != "params"}
+            for p in group["params"]:
+                if p.grad is not None and (group["momentum"] or p.grad.any()):
+                    new, self.state[p]["buffer"] = sgd_family(
+                        p, p.grad, self.state[p].get("buffer"), **options
+                    )
+                    p.copy_(new)
+        return loss
+
+
+# %% wrong="the state by id" says=["the keys of self.state are the parameters themselves"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    direction = grad + weight_decay * p
+    if momentum == 0:
+        return p - lr * direction, None
+    buffer = (
+        direction.clone() if buffer is None else momentum * buffer + (1 - dampening) * direction
+    )
+    return p - lr * (direction + momentum * buffer if nesterov else buffer), buffer
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr, **options):
+        super().__init__(
+            params,
+            {
+                **dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False),
+                **options,
+            },
+        )
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            options = {k: v for k, v in group.items() if k != "params"}
+            for p in group["params"]:
+                if p.grad is not None:
+                    new, self.state[id(p)]["buffer"] = sgd_family(
+                        p, p.grad, self.state[id(p)].get("buffer"), **options
+                    )
+                    p.copy_(new)
+        return loss
+
+
+# %% wrong="the first group alone" says=["only some of the parameters have a buffer"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    direction = grad + weight_decay * p
+    if momentum == 0:
+        return p - lr * direction, None
+    buffer = (
+        direction.clone() if buffer is None else momentum * buffer + (1 - dampening) * direction
+    )
+    return p - lr * (direction + momentum * buffer if nesterov else buffer), buffer
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr, **options):
+        super().__init__(
+            params,
+            {
+                **dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False),
+                **options,
+            },
+        )
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups[:1]:
+            options = {k: v for k, v in group.items() if k != "params"}
+            for p in group["params"]:
+                if p.grad is not None:
+                    new, self.state[p]["buffer"] = sgd_family(
+                        p, p.grad, self.state[p].get("buffer"), **options
+                    )
+                    p.copy_(new)
+        return loss
+
+
+# %% wrong="break at the first parameter without a gradient" says=["by continue, not by break"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    direction = grad + weight_decay * p
+    if momentum == 0:
+        return p - lr * direction, None
+    buffer = (
+        direction.clone() if buffer is None else momentum * buffer + (1 - dampening) * direction
+    )
+    return p - lr * (direction + momentum * buffer if nesterov else buffer), buffer
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr, **options):
+        super().__init__(
+            params,
+            {
+                **dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False),
+                **options,
+            },
+        )
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            options = {k: v for k, v in group.items() if k != "params"}
+            for p in group["params"]:
+                if p.grad is None:
+                    break
+                if True:
+                    new, self.state[p]["buffer"] = sgd_family(
+                        p, p.grad, self.state[p].get("buffer"), **options
+                    )
+                    p.copy_(new)
+        return loss

@@ -27,6 +27,7 @@ from course_utils.chapters.losses.penalties import (
     check_generalised,
     check_penalty,
     check_shrink,
+    made_loss,
     penalty_model,
     penalty_truth,
     run_penalty,

@@ -56,10 +56,10 @@ def _cross_entropy_slips(logits: Tensor, target: Tensor, options: dict, right: T
         "that has the wrong sign": -right,
     }
     if smooth and classes > 1:
-        old = min(1.0, smooth * classes / (classes - 1))
+        none, whole = loss(label_smoothing=0.0), loss(label_smoothing=1.0)
         words = "every class gets smoothing / C, the right one too; not smoothing / (C - 1)"
-        slips[words] = loss(label_smoothing=old)
-        slips["the smoothing is missing"] = loss(label_smoothing=0.0)
+        slips[words] = none + smooth * classes / (classes - 1) * (whole - none)
+        slips["the smoothing is missing"] = none
     if weight is not None:
         slips["the weights are missing"] = loss(weight=None)
         if smooth and not target.is_floating_point():

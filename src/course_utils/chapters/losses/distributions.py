@@ -52,6 +52,15 @@ def pinball_truth(prediction: Tensor, target: Tensor, q: float) -> tuple[Tensor,
         "positive and negative errors cancel: a price is never negative": (q * above).mean(),
         "the smaller of the two products; the larger one is right": smaller,
         "that is the absolute error: nothing is tilted": above.abs().mean(),
+        "that is a sum over each row: the mean is over all elements": (
+            right * above.numel() / (len(above) if above.dim() else 1)
+        ),
+        "below the prediction the price is (1 - q) times the distance, never negative": torch.where(
+            above > 0, q * above, (1 - q) * above
+        ).mean(),
+        "squares are tilted here: a pinball price grows straight": torch.where(above > 0, q, 1 - q)
+        .mul(above.square())
+        .mean(),
     }
     slope = torch.where(above > 0, -q, 1 - q).to(prediction) / above.numel()
     return right, slope, slips

@@ -14,16 +14,43 @@ from course_utils.learner.checks import check_close
 from course_utils.learner.tracebacks import ends_in_notebook
 
 
-def _hardest(embeddings, labels, margin, far=max, near=min, itself=False, power=1) -> Tensor:
+def _pairs(embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Distances (batch, batch), and which pairs are of one class and of two."""
+    same = labels[:, None] == labels
+    own = same & ~torch.eye(len(labels), dtype=torch.bool, device=labels.device)
+    return (embeddings[:, None] - embeddings).norm(dim=2), own, ~same
+
+
+def _extremes(embeddings: Tensor, labels: Tensor, margin: float) -> Tensor:
+    """The price of the farthest pair of one class and the nearest of two."""
+    distance, own, other = _pairs(embeddings.detach(), labels)
+    if not own.any() or not other.any():
+        return distance.new_zeros(())
+    return (distance[own].max() - distance[other].min() + margin).clamp(min=0)
+
+
+def _triplets(embeddings: Tensor, labels: Tensor, margin: float) -> Tensor:
+    """The mean price of all triplets."""
+    distance, own, other = _pairs(embeddings.detach(), labels)
+    prices = (distance[:, :, None] - distance[:, None] + margin).clamp(min=0)
+    return prices[own[:, :, None] & other[:, None]].sum() / max(
+        1, int((own[:, :, None] & other[:, None]).sum())
+    )
+
+
+def _hardest(
+    embeddings, labels, margin, far=max, near=min, itself=False, power=1, apart=False, floor=0.0
+) -> Tensor:
     """The price of each anchor that has a positive and a negative; switches for what goes wrong."""
     names, prices = labels.tolist(), []
     for n, row in enumerate(embeddings):
         distance = [torch.linalg.vector_norm(row - other) ** power for other in embeddings]
         same = [k for k, name in enumerate(names) if name == names[n] and (itself or k != n)]
+        same = [k for k in same if not apart or distance[k] > 0]
         others = [k for k, name in enumerate(names) if name != names[n]]
         if same and others:
             gap = far(distance[k] for k in same) - near(distance[k] for k in others)
-            prices.append((gap + margin).clamp(min=0))
+            prices.append((gap + margin).clamp(min=floor))
     return torch.stack(prices) if prices else embeddings.new_zeros(1)
 
 
@@ -45,6 +72,19 @@ def triplet_truth(embeddings: Tensor, labels: Tensor, margin: float) -> tuple[Te
         "the mean is over all such anchors, also those that cost 0": prices.sum() / costly,
         "that is the sum": prices.sum(),
         "the margin is the argument's, not 1": _hardest(embeddings, labels, 1.0).mean(),
+        "each anchor has its own hardest; those of the whole batch are something else": _extremes(
+            embeddings, labels, margin
+        ),
+        "the mean is over the anchors, each with its hardest, not over all triplets": _triplets(
+            embeddings, labels, margin
+        ),
+        "two equal embeddings of one class are a pair, too: a distance of 0 tells no anchor": (
+            _hardest(embeddings, labels, margin, apart=True).mean()
+        ),
+        "a price is never negative: cut each at 0, before the mean": tuple(
+            cut(_hardest(embeddings, labels, margin, floor=-math.inf).mean())
+            for cut in (lambda mean: mean, lambda mean: mean.clamp(min=0))
+        ),
         "a mean over no anchor is nan; it should be 0 here": math.nan,
     }
     return prices.mean(), slips
@@ -139,6 +179,12 @@ def info_nce_truth(first: Tensor, second: Tensor, temperature: float) -> tuple[T
     both = F.cross_entropy(torch.cat([a @ b.T, inner], dim=1) / temperature, partner)
     slips = {
         "cosines are asked for: divide each row by its length": raw,
+        "a row's length is asked for, over dim=1; that is each column's": F.cross_entropy(
+            F.normalize(first, dim=0) @ F.normalize(second, dim=0).T / temperature, partner
+        ),
+        "cosines are asked for, not distances": F.cross_entropy(
+            -torch.linalg.vector_norm(first[:, None] - second, dim=2) / temperature, partner
+        ),
         "divide by the temperature, don't multiply": F.cross_entropy(
             a @ b.T * temperature, partner
         ),

@@ -120,9 +120,8 @@ def check_number(
         given = [_plain(number) for number in (slip if isinstance(slip, tuple) else (slip,))]
         fits = any(_same(value, number) for number in given)
         # A nan or inf is a trouble of its own: it speaks neither for nor against another slip.
-        against = math.isfinite(value) and all(
-            math.isfinite(number) and not _same(right, number) for number in given
-        )
+        # A slip that would give the right number here isn't what went wrong here.
+        against = math.isfinite(value) and all(map(math.isfinite, given))
         if fits or against:
             telling[words] = fits
     said = f"{what}: expected {right:.5g}, got {value:.5g}"
@@ -140,8 +139,12 @@ def _same(one: float, other: float, near: float = NEAR) -> bool:
 
 
 @ends_in_notebook
-def value_and_gradient(loss: Any, leaves: list[Tensor], name: str = "it") -> tuple:
+def value_and_gradient(
+    loss: Any, leaves: list[Tensor], name: str = "it", *, nan: bool = False
+) -> tuple:
     """A learner's loss, without its graph, and its gradients by ``leaves``.
+
+    With ``nan``, a loss that is ``nan`` may come without a graph; its gradients are zeros then.
 
     Raises:
         AssertionError: ``loss`` is no tensor, or hangs on no graph.
@@ -151,6 +154,8 @@ def value_and_gradient(loss: Any, leaves: list[Tensor], name: str = "it") -> tup
     kind = type(loss).__name__
     assert isinstance(loss, Tensor), f"{name} returned a value of type {kind}, not a tensor"
     lost = f"no gradient flows through what {name} returned: item, detach, a new tensor?"
+    if nan and not loss.requires_grad and loss.isnan().all():
+        return loss, *map(torch.zeros_like, leaves)
     assert loss.requires_grad, lost
     return loss.detach(), *torch.autograd.grad(loss.sum(), leaves, materialize_grads=True)
 

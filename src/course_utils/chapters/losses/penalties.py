@@ -47,6 +47,10 @@ def penalty_truth(
         "a sum of w, not of |w|: positive and negative cancel": total(
             chosen, one=lambda w: w.sum()
         ),
+        "the number of dimensions decides, not the name: a matrix may be called bias": (
+            total(name for name in chosen if "bias" not in name),
+            total(name for name in chosen if "bias" not in name and "norm" not in name),
+        ),
         "other layers than linear and convolutional ones have weights, too": total(
             name for name in chosen if name.rpartition(".")[0] in layers
         ),
@@ -62,6 +66,7 @@ def penalty_model(kind: str, device: torch.device | str = "cpu") -> nn.Module:
     """A small model with known weights, and 7 in every vector; ``kind`` says what is awkward."""
     twin, bare = nn.Linear(2, 2), nn.Module()
     bare.scales = nn.ParameterList([torch.zeros(2, 2), torch.zeros(3)])
+    bare.bias_table, bare.norm_mix = (nn.Parameter(torch.zeros(2, 3)) for _ in range(2))
     conv = nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2))
     shares, first = nn.Linear(2, 2), nn.Embedding(2, 2)
     shares.weight = first.weight
@@ -111,6 +116,10 @@ def run_penalty(
         raise AssertionError(none) from None
     except TypeError as error:
         raise _of_a_list(error, "take abs() of each parameter, then add up") from None
+    except (RuntimeError, ValueError) as error:
+        empty = "non-empty" in str(error)
+        words = "this model has no such weight, and nothing can't be joined: a zero is asked for"
+        raise AssertionError(words) if empty else error from None
     wanted = isinstance(penalty, torch.Tensor)
     assert wanted, f"it returned {penalty!r}, not a tensor: is there an answer yet?"
     pairs = list(zip(model.parameters(), before.parameters(), strict=True))
@@ -161,6 +170,9 @@ def check_shrink(shrink: Callable[..., Tensor], weight: Tensor, step: float) -> 
     except TypeError as error:
         shape = f"work on the whole tensor: its shape is {tuple(weight.shape)}"
         raise _of_a_list(error, shape) from None
+    except RuntimeError as error:
+        words = f"{what}: an `if` decides once; decide for each entry: torch.where, or clamp"
+        raise AssertionError(words) if "Boolean value" in str(error) else error from None
     right = torch.where(weight.abs() > step, weight - step * weight.sign(), 0).to(weight)
     if isinstance(found, Tensor) and found.shape == weight.shape and not torch.equal(found, right):
         beyond = torch.equal(found, weight - step * weight.sign()) and (weight.abs() < step).any()
@@ -174,6 +186,18 @@ def check_shrink(shrink: Callable[..., Tensor], weight: Tensor, step: float) -> 
         assert not found.isnan().any(), f"{what}: there is a nan: is a weight of 0 divided by?"
     check_close(found, right, what)
     assert found.numel() == 0 or found.data_ptr() != weight.data_ptr(), "return a new tensor"
+
+
+def made_loss(
+    kind: Callable[..., nn.Module], weight: Tensor | None, q: float, device: torch.device
+) -> nn.Module:
+    """A learner's loss module on ``device``, with words where it never became a module."""
+    try:
+        return kind(weight, q).to(device)
+    except AttributeError as error:
+        early = "_modules" in str(error) or "__init__() call" in str(error)
+        words = "CustomLoss.__init__ begins with super().__init__(): that makes it a module"
+        raise AssertionError(words) if early else error from None
 
 
 def generalised_truth(
@@ -192,7 +216,10 @@ def generalised_truth(
     right = (share * price).sum() / share.sum()
     others = -torch.expm1(0.9 * log_p) / 0.9
     slips = {
-        "another CustomLoss has changed this one: keep weight and q in self": others.mean(),
+        "another CustomLoss has changed this one: keep weight and q in self": (
+            others.mean(),
+            mean(others),
+        ),
         "divided by the number of rows, not by the weights of the targets": (share * price).mean(),
         "the weights are missing": price.mean(),
         "that is the sum": (share * price).sum(),

@@ -24,6 +24,8 @@ def imbalance_truth(
     log_p, wrong = F.logsigmoid(sign * leaf), (-sign * leaf).sigmoid()
     right = -(wrong**gamma * log_p * weights).mean()
     one_sided = -((1 - leaf.sigmoid()) ** gamma * log_p * weights).mean()
+    prices = wrong**gamma * -log_p
+    pieces = [prices[target == kind].sum() / (target == kind).sum() for kind in (0, 1)]
     slips = {
         "the mean is over all elements, not over weights": right * target.numel() / weights.sum(),
         "the weight belongs only where the target is 1": -(wrong**gamma * log_p).mean() * weight,
@@ -43,6 +45,9 @@ def imbalance_truth(
         "the weight is on the wrong side: it belongs where the target is 1": -(
             wrong**gamma * log_p * (1 + (weight - 1) * (1 - target))
         ).mean(),
+        "one mean over all elements, not one for each kind of target": (
+            pieces[0] + weight * pieces[1]
+        ),
         "sigmoid was applied twice": F.binary_cross_entropy_with_logits(leaf.sigmoid(), target),
     }
     return right.detach(), torch.autograd.grad(right, leaf)[0], slips
@@ -88,6 +93,16 @@ def check_way_back(recalibrate, logits: Tensor, weight: float) -> None:
         assert not added, f"{what}: the odds are p / (1 - p), not p; divide these by the weight"
         twice = torch.allclose(found, (logits + math.log(weight)).sigmoid())
         assert not twice, f"{what}: the weight added log(w) to the logit; take it away"
+        for words, off in {
+            "take the natural logarithm of the weight": math.log10(weight),
+            "take the natural logarithm of the weight; that is one of 1 + weight": math.log1p(
+                weight
+            ),
+            "the weight multiplied the odds: to the logit it added its logarithm": weight,
+        }.items():
+            slip = (logits - off).sigmoid()
+            told = torch.allclose(found, slip) and not torch.allclose(q, slip)
+            assert not told, f"{what}: {words}"
         large = "exp of it is inf, or p is 1 and p / (1 - p) inf; stay with the logit"
         assert found.isfinite().all(), f"{what}: nan or inf for a large logit: {large}"
         logit = torch.allclose(found, logits - math.log(weight))

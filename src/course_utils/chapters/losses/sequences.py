@@ -19,25 +19,27 @@ def priced(*prices: float, device: torch.device | str = "cpu") -> tuple[Tensor, 
     return logits, torch.zeros(len(prices), dtype=torch.long, device=device)
 
 
-def padded_batch(sequences: Sequences, fill: float = 0.0, wrong: int = 0) -> tuple[Tensor, ...]:
+def padded_batch(
+    sequences: Sequences, fill: float = 0.0, wrong: int = 0, more: int = 0
+) -> tuple[Tensor, ...]:
     """Sequences as one batch (logits, targets, lengths), with ``fill`` and ``wrong`` as padding.
 
-    Where all of them are empty, there is one position of padding all the same.
+    Behind the longest there are ``more`` positions of padding, and one where all are empty.
     """
     logits, targets = zip(*sequences, strict=True)
     lengths = torch.tensor([len(part) for part in targets], device=targets[0].device)
     padded = pad_sequence(list(logits), batch_first=True, padding_value=fill)
     numbers = pad_sequence(list(targets), batch_first=True, padding_value=wrong)
-    if not lengths.any():
-        padded = padded.new_full((len(lengths), 1, padded.shape[2]), fill)
-        numbers = numbers.new_full((len(lengths), 1), wrong)
+    more = more if lengths.any() else max(1, more)
+    padded = F.pad(padded, (0, 0, 0, more), value=fill)
+    numbers = F.pad(numbers, (0, more), value=wrong)
     return padded, numbers, lengths
 
 
-def sequence_truths(groups: list[Sequences]) -> Iterator[tuple]:
+def sequence_truths(groups: list[Sequences], more: int = 0) -> Iterator[tuple]:
     """For "token" and "sequence": the mean loss, its gradients by the padded logits, slips."""
     leaves = [[logits.detach().clone().requires_grad_() for logits, _ in group] for group in groups]
-    every, own, batch_means, places = [], [], [], 0
+    every, own, batch_means, own_means, places = [], [], [], [], 0
     for group, group_leaves in zip(groups, leaves, strict=True):
         prices = [
             F.cross_entropy(leaf, targets, reduction="none")
@@ -46,16 +48,23 @@ def sequence_truths(groups: list[Sequences]) -> Iterator[tuple]:
         every += prices
         own += [price.mean() for price in prices if len(price)]
         batch_means.append(torch.cat(prices).mean())
-        places += len(group) * max(1, *map(len, prices))
+        means_here = [price.mean() for price in prices if len(price)]
+        own_means += [sum(means_here) / len(means_here)] if means_here else []
+        places += len(group) * max(1, *(len(price) + more for price in prices))
     total = torch.cat(every).sum()
     means = {"token": torch.cat(every).mean(), "sequence": torch.stack(own).mean()}
     flat = [leaf for group in leaves for leaf in group]
     for per, right in means.items():
         found = torch.autograd.grad(right, flat, retain_graph=True, materialize_grads=True)
         rest = iter(found)
-        gradients = [padded_batch([(next(rest), y) for _, y in part])[0] for part in groups]
+        gradients = [
+            padded_batch([(next(rest), y) for _, y in part], more=more)[0] for part in groups
+        ]
         slips = {
             "a mean of the batches' means depends on the split": sum(batch_means) / len(groups),
+            "a mean of the batches' means over their sequences depends on the split": (
+                sum(own_means) / len(own_means)
+            ),
             "that is the other one of the two means": means[
                 "token" if per != "token" else "sequence"
             ],

@@ -1,8 +1,21 @@
 """What the chapter on optimizers tries answers with, and compares them with."""
 
+from course_utils.chapters.optimizers.adam import (
+    ADAM_CASES,
+    ADAM_OPTIONS,
+    NAN,
+    check_adam_run,
+    run_adam,
+    torch_adam,
+)
 from course_utils.chapters.optimizers.clipping import check_clip, run_clip
 from course_utils.chapters.optimizers.decays import decay_of
 from course_utils.chapters.optimizers.groups import GROUPS, check_groups, run_groups
+from course_utils.chapters.optimizers.library_parts import (
+    library_clip,
+    library_groups,
+    library_schedule,
+)
 from course_utils.chapters.optimizers.minimum import check_minimum, run_lbfgs
 from course_utils.chapters.optimizers.muon import MUON_CASES, check_muon
 from course_utils.chapters.optimizers.race import (
@@ -22,15 +35,10 @@ from course_utils.chapters.optimizers.range_test import (
 )
 from course_utils.chapters.optimizers.schedules import RATE_CASES, check_rates, machine_rates
 from course_utils.chapters.optimizers.steps import (
-    ADAM_CASES,
-    ADAM_OPTIONS,
-    NAN,
     SGD_CASES,
     check_sgd_run,
     check_sgd_step,
-    run_adam,
     run_sgd_with,
     told,
-    torch_adam,
 )
 from course_utils.chapters.optimizers.stories import tell_story

@@ -13,7 +13,14 @@ NO_DECAY = "RMSprop's weight decay is left out: it is added to the gradient."
 NO_EPS = "eps has no effect: add the argument's."
 RATE_TWICE = "the decay that is added to the gradient is not multiplied by lr."
 SQUARED = "v is the mean of squared gradients, not of their distances from m."
-SLIPS = (V_RAW, M_RAW, FIRST, "first, corrected", NO_DECAY, NO_EPS, RATE_TWICE, SQUARED)
+MAX_KEPT = "the largest v is beside v in the state, not in its place: v itself runs on."
+STORED = "what is stored was already corrected: keep the uncorrected m and v in the state."
+DEFAULTS = "the betas are the argument's, not (0.9, 0.999)."
+SWAPPED = "the betas have changed places."
+SLIPS = (
+    *(V_RAW, M_RAW, FIRST, "first, corrected", NO_DECAY, NO_EPS, RATE_TWICE, SQUARED),
+    *(MAX_KEPT, STORED, DEFAULTS, SWAPPED),
+)
 
 
 def adam_with(
@@ -22,10 +29,14 @@ def adam_with(
     gradients: Iterable[float] = (2.0, 0.5, -0.25),
     weight_decay: float = 0.0,
     eps: float = 1e-8,
+    lr: float = 0.1,
+    betas: tuple[float, float] = (0.8, 0.9),
 ) -> float:
-    """p after these steps from 1, with lr 0.1 and betas 0.8 and 0.9, if one ``slip`` is made."""
-    p, m, v, top, lr, (b1, b2) = 1.0, 0.0, 0.0, 0.0, 0.1, (0.8, 0.9)
+    """p after these steps from 1, if one ``slip`` is made."""
+    p, m, v, top = 1.0, 0.0, 0.0, 0.0
     eps = 1e-8 if slip == NO_EPS else eps
+    betas = (0.9, 0.999) if slip == DEFAULTS else betas
+    b1, b2 = betas[::-1] if slip == SWAPPED else betas
     for t, grad in enumerate(gradients, start=1):
         if kind == "adamw":
             p -= lr * weight_decay * p
@@ -37,12 +48,14 @@ def adam_with(
         size = grad - m if slip == SQUARED and kind != "rmsprop" else grad
         v = b2 * v + (1 - b2) * size**2
         top = max(top, v)
+        v = top if slip == MAX_KEPT and kind == "amsgrad" else v
         below, above = (top if kind == "amsgrad" else v), m
         if kind == "rmsprop":
             above = grad
         elif slip != FIRST:
             below /= 1 if slip == V_RAW else 1 - b2**t
             above /= 1 if slip == M_RAW else 1 - b1**t
+            m, v = (above, below) if slip == STORED else (m, v)
         p -= lr * above / (below**0.5 + eps)
     return p
 

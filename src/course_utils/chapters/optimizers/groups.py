@@ -35,6 +35,7 @@ def make_parts(which):
         cast(Any, model).body[0].requires_grad_(False)
     if which == "a name that begins alike":
         model.body2 = nn.Linear(4, 4)
+        model.twin = nn.LayerNorm(4)  # its numbers are those of the backbone's norm
     if which == "loose parameters":
         model.scale, model.table = nn.Parameter(torch.ones(())), nn.Parameter(torch.ones(2, 2))
         model.conv, model.norm = nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2)
@@ -72,7 +73,13 @@ TIED = {
 GROUPS = {
     "plain": PLAIN,
     "frozen": {**PLAIN, "body.0.weight": None, "body.0.bias": None},
-    "a name that begins alike": {**PLAIN, "body2.weight": "hD", "body2.bias": "h-"},
+    "a name that begins alike": {
+        **PLAIN,
+        "body2.weight": "hD",
+        "body2.bias": "h-",
+        "twin.weight": "h-",
+        "twin.bias": "h-",
+    },
     "nested": {
         **{f"encoder.body.{name}": code for name, code in BODY.items()},
         "encoder.neck.weight": "hD",
@@ -105,7 +112,18 @@ def run_groups(param_groups, which, lr=0.01, weight_decay=0.1):
     before = {name: (p.requires_grad, id(p)) for name, p in model.named_parameters()}
     list(model.modules())[-1].eval()
     modes = [part.training for part in model.modules()]
-    groups = param_groups(model, backbone, lr, weight_decay)
+    try:
+        groups = param_groups(model, backbone, lr, weight_decay)
+    except (RuntimeError, AttributeError) as error:
+        told = {
+            "Boolean value": "tensors were compared by their numbers (==, or `in` a list): compare "
+            "identities, by `is`, id(p) or a set",
+            "must match the size": "tensors were compared by their numbers (==, or `in` a list): "
+            "compare identities, by `is`, id(p) or a set",
+            f"attribute '{backbone}'": "the name may have dots: get_submodule finds what it names",
+        }
+        words = [said for part, said in told.items() if part in str(error)]
+        raise AssertionError(words[0]) if words else error from None
     assert groups is not None, "param_groups returned None: is there an answer yet?"
     groups = list(groups)
     assert all(isinstance(group, dict) for group in groups), "what came back is no list of dicts"

@@ -10,8 +10,12 @@ from course_utils.chapters.optimizers.steps import told
 
 
 def _network(inputs):
-    """A small network with buffers, which move while it is trained."""
-    return nn.Sequential(nn.Linear(inputs, 6), nn.BatchNorm1d(6), nn.Tanh(), nn.Linear(6, 1))
+    """A small network in training, a part of it in eval, another frozen; its buffers move."""
+    model = nn.Sequential(
+        nn.Linear(inputs, 6), nn.BatchNorm1d(6), nn.Tanh(), nn.Dropout(0.5).eval(), nn.Linear(6, 1)
+    )
+    model[0].bias.requires_grad_(False)
+    return model
 
 
 def run_range(lr_range, weights, x, y, lowest, highest, steps):
@@ -24,7 +28,12 @@ def run_range(lr_range, weights, x, y, lowest, highest, steps):
     model = model.to(device=x.device, dtype=x.dtype)
     before = [(p, p.detach().clone()) for p in model.parameters()]
     buffers = [value.clone() for value in model.buffers()]
-    rates, losses = numbers_of(lr_range(model, x, y, lowest, highest, steps))
+    modes, free = [part.training for part in model.modules()], [p.requires_grad for p, _ in before]
+    try:
+        rates, losses = numbers_of(lr_range(model, x, y, lowest, highest, steps))
+    except (TypeError, AttributeError) as error:
+        words = "a frozen parameter has .grad None: a plain SGD step leaves it alone"
+        raise AssertionError(words) if "NoneType" in str(error) else error from None
     now = list(model.parameters())
     same = all(p is q and torch.equal(p, old) for q, (p, old) in zip(now, before, strict=True))
     assert same, "the model does not have the weights that it came with: the test has trained it"
@@ -35,7 +44,10 @@ def run_range(lr_range, weights, x, y, lowest, highest, steps):
     assert all(p.grad is None for p in now), (
         "the model came with .grad None and goes with gradients"
     )
-    assert model.training, "the model's mode was changed"
+    assert modes == [part.training for part in model.modules()], (
+        "the model's mode was changed: a part of it is in eval, the rest in training, and stays so"
+    )
+    assert free == [p.requires_grad for p in now], "a parameter's requires_grad was changed"
     return rates, losses
 
 
@@ -43,7 +55,8 @@ def _range_of_network(x, y, lowest, highest, steps):
     """The rates and the losses that the small network should give."""
     torch.manual_seed(0)
     model = _network(x.shape[1])
-    params, rates, losses = list(model.to(x.device, x.dtype).parameters()), [], []
+    model, rates, losses = model.to(x.device, x.dtype), [], []
+    params = [p for p in model.parameters() if p.requires_grad]
     for k in range(steps):
         loss = F.mse_loss(model(x), y)
         rates.append(lowest * (highest / lowest) ** (k / (steps - 1)))
@@ -73,7 +86,8 @@ def check_range(found, rates, losses, slips=()):
     for name, right, got in (("rates", rates, found[0]), ("losses", losses, found[1])):
         shown = [round(n, 4) for n in got]
         close = len(got) == len(right) and all(
-            abs(a - b) <= 1e-3 * abs(b) + 1e-6 or a == b for a, b in zip(got, right, strict=True)
+            abs(a - b) <= 1e-3 * abs(b) + 1e-6 or a == b or (a != a and b != b)
+            for a, b in zip(got, right, strict=True)
         )
         words = "".join(f": {said}" for slip, said in slips if shown == slip)
         if not close and len(got) != len(right):
@@ -154,13 +168,37 @@ RANGE_CASES = {  # the input; lowest, highest, steps; the rates, the losses, kno
     "a loss that is infinite at once": (
         1e300,
         (0.1, 1.0, 4),
-        ([0.1], [float("inf")], (([], "the rate and the loss that end the run are noted, too"),)),
+        (
+            [0.1],
+            [float("inf")],
+            (
+                ([], "the rate and the loss that end the run are noted, too"),
+                ([0.1, 0.2154, 0.4642, 1.0], "an infinite loss isn't finite: it ends the run"),
+            ),
+        ),
+    ),
+    "a loss that is nan at once": (
+        float("nan"),
+        (0.1, 1.0, 4),
+        (
+            [0.1],
+            [float("nan")],
+            (
+                ([], "the rate and the loss that end the run are noted, too"),
+                ([0.1, 0.2154, 0.4642, 1.0], "nan isn't finite: it ends the run, as infinity does"),
+            ),
+        ),
     ),
 }
 
 
-def check_settles(found, right, slips):
+def check_settles(answer, arguments, right, slips):
     """A number near the right one, or inf where that is right."""
+    try:
+        found = answer(*arguments)
+    except ZeroDivisionError:
+        words = "0 stands below a fraction bar: at rate * curvature = 2 it grows without bound, too"
+        raise AssertionError(words) from None
     assert found is not None, "it is None: is there an answer yet?"
     if right == float("inf"):
         words = "above the limit, at rate * curvature = 2 and more, it grows without bound"

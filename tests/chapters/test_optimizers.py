@@ -1,0 +1,64 @@
+"""What the chapter on optimizers compares with, and the payoff's own parts."""
+
+import itertools
+
+import pytest
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+from course_utils.chapters.optimizers import (
+    check_adam_run,
+    library_clip,
+    library_groups,
+    library_schedule,
+    torch_adam,
+)
+from course_utils.chapters.optimizers.adam_slips import MAX_KEPT, SLIPS, adam_with
+
+RISING = [torch.tensor(g, dtype=torch.float64) for g in (2.0, 0.1, 0.2, 3.0, 0.1)]
+OPTIONS = {"lr": 0.1, "betas": (0.8, 0.9)}
+
+
+@pytest.mark.parametrize("kind", ["rmsprop", "adam", "amsgrad", "adamw"])
+def test_without_a_slip_it_steps_as_torch_does(kind):
+    start = torch.ones((), dtype=torch.float64)
+    right = torch_adam(kind, start, RISING, weight_decay=0.5, **OPTIONS).item()
+    numbers = [g.item() for g in RISING]
+    assert adam_with("", kind, numbers, weight_decay=0.5, **OPTIONS) == pytest.approx(right)
+    assert len(set(SLIPS)) == len(SLIPS)
+
+
+def test_a_long_run_names_its_slip():
+    start = torch.ones((), dtype=torch.float64)
+    right = torch_adam("amsgrad", start, RISING, **OPTIONS)
+    wrong = adam_with(MAX_KEPT, "amsgrad", [g.item() for g in RISING], **OPTIONS)
+    check_adam_run(right, right, "amsgrad", RISING, **OPTIONS)
+    with pytest.raises(AssertionError, match="the largest v is beside v"):
+        check_adam_run(torch.full_like(right, wrong), right, "amsgrad", RISING, **OPTIONS)
+
+
+def test_the_librarys_groups_hold_each_free_parameter_once():
+    model = nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4), nn.Linear(4, 2))
+    model[0].weight.requires_grad_(False)
+    groups = library_groups(model, "0", 0.1, 0.2)
+    decays = {id(p): group["weight_decay"] for group in groups for p in group["params"]}
+    expected = {id(p): 0.2 if p.ndim > 1 else 0.0 for p in model.parameters() if p.requires_grad}
+    assert decays == expected
+    assert sum(len(group["params"]) for group in groups) == len(expected)
+
+
+def test_the_librarys_schedule_rises_and_falls_in_straight_lines():
+    rates = library_schedule(2.0, 4, 12, 0.0)
+    assert rates[:5] == pytest.approx([0.5, 1.0, 1.5, 2.0, 2.0])
+    assert len(rates) == 12
+    falls = [a - b for a, b in itertools.pairwise(rates[4:])]
+    assert falls == pytest.approx([0.25] * 7)
+
+
+def test_the_librarys_clipping_is_that_of_one_batch():
+    torch.manual_seed(0)
+    model, x, y = nn.Linear(3, 2), torch.randn(5, 3), torch.tensor([0, 1, 1, 0, 1])
+    norm = library_clip(model, [(x[:4], y[:4]), (x[4:], y[4:])], 0.01)
+    (slope,) = torch.autograd.grad(F.cross_entropy(model(x), y), [model.weight])
+    assert torch.allclose(model.weight.grad, slope * 0.01 / norm, rtol=1e-3)
