@@ -5,11 +5,13 @@ from __future__ import annotations
 import gc
 import json
 import multiprocessing
+import warnings
 
 import torch
 from torch.utils.data import Dataset, get_worker_info
 
 from course_utils.chapters.data_pipelines.folders import words_of
+from course_utils.learner.awkward import other_hashes
 from course_utils.learner.checks import check_equal
 
 
@@ -67,7 +69,10 @@ def run_pairs(resumable, workers: int) -> tuple:
     loader, made = resumable(Pairs(), 2, 0, workers), set()
     assert loader is not None, "resumable returned None: is there an answer yet?"
     try:
-        for batch in loader:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="This DataLoader will create")  # on few cores
+            batches = [*loader]
+        for batch in batches:
             numbers, parts = batch
             squares = torch.stack([torch.tensor([n**2, 0.5]) for n in numbers.tolist()])
             assert torch.equal(parts["square"], squares), "its squares belong to other numbers"
@@ -161,6 +166,10 @@ def check_stream(run, n, batch_size, seed, workers, epochs=3):
     torch.manual_seed(99)
     same = "another loader with equal arguments gave another order: does it draw globally?"
     assert run(n, batch_size, seed, workers, len(whole)) == whole, same
+    with other_hashes():
+        salted = run(n, batch_size, seed, workers, len(whole))
+    same = "in another process, where strings have other hashes, it gave another order: no hash()"
+    assert salted == whole, same
     other = run(n, batch_size, seed + 1, workers, per_epoch)
     assert other != whole[:per_epoch], "another seed gave the same order"
 
