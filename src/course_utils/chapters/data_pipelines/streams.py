@@ -66,12 +66,16 @@ class Pairs(Dataset):
 
 def run_pairs(resumable, workers: int) -> tuple:
     """Words about a batch that isn't what default_collate makes, and which workers made items."""
-    loader, made = resumable(Pairs(), 2, 0, workers), set()
-    assert loader is not None, "resumable returned None: is there an answer yet?"
-    try:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="This DataLoader will create")  # on few cores
+    made = set()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="This DataLoader will create")  # on few cores
+        loader = resumable(Pairs(), 2, 0, workers)
+        assert loader is not None, "resumable returned None: is there an answer yet?"
+        try:
             batches = [*loader]
+        except Exception as error:
+            return words_of(error), []
+    try:
         for batch in batches:
             numbers, parts = batch
             squares = torch.stack([torch.tensor([n**2, 0.5]) for n in numbers.tolist()])
