@@ -8,6 +8,7 @@ from torch import nn
 
 import course_utils
 from course_utils import awkward_model, awkward_tensors, called_twice, forbid_side_effects
+from course_utils.learner.awkward import other_hashes
 
 
 def test_the_model_is_in_the_state_that_it_promises():
@@ -106,6 +107,15 @@ def test_what_may_change_is_let_and_an_error_goes_its_way():
     watched = forbid_side_effects(model).__enter__()
     model.train()
     assert watched.changes()[0].startswith("the mode of the model")
+
+
+def test_strings_hash_differently_and_numbers_do_not():
+    before = hash("a"), hash(("a", 1)), hash(7), hash((1, 2))
+    with other_hashes():
+        inside = hash("a"), hash(("a", 1)), hash(7), hash((1, 2))
+        assert {"a": 1}["a"] == 1
+    assert [a == b for a, b in zip(before, inside, strict=True)] == [False, False, True, True]
+    assert hash("a") == before[0]
 
 
 def test_all_of_it_is_at_the_learners_door():

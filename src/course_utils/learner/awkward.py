@@ -6,6 +6,7 @@ These have a frozen parameter, a part in eval, an old gradient; no row, one row,
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable
 from typing import Any
 
@@ -119,6 +120,32 @@ def awkward_tensors(columns: int = 5, dtype: torch.dtype = torch.float32) -> dic
         "in float64": x[:4, :columns].double() / 3,
         "in half": x[:4, :columns].half(),
     }
+
+
+class other_hashes:
+    """Let strings hash, inside of a ``with`` block, as they may hash in another process.
+
+    ::
+
+        with other_hashes():
+            order = the_learners_function(names)
+
+    Python salts the hashes of strings anew in each process, and so those of tuples that hold one.
+    ``hash()`` gives other values inside of the block; sets and dicts keep their order.
+    """
+
+    def __enter__(self) -> None:
+        self.kept = plain = builtins.hash
+
+        def other(value: object) -> int:
+            parts = value if isinstance(value, tuple) else (value,)
+            salted = any(isinstance(part, (str, bytes)) for part in parts)
+            return plain(("another process", value) if salted else value)
+
+        vars(builtins)["hash"] = other
+
+    def __exit__(self, *error: object) -> None:
+        vars(builtins)["hash"] = self.kept
 
 
 @ends_in_notebook

@@ -236,3 +236,104 @@ def weighted_sampling(labels, draws, seed):
     weights = 1 / labels.bincount()[labels]
     g = torch.Generator().manual_seed(seed)
     return torch.multinomial(weights, draws, True, generator=g).tolist()
+
+
+# %% wrong="seed and epoch written one behind the other" says=["(seed, epoch) = (1, 10) and (11, 0) give the same order of batches"]
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    numbers = random.Random(f"{seed}{epoch}")
+    order = list(range(len(lengths)))
+    numbers.shuffle(order)
+    order.sort(key=lengths.__getitem__)
+    batches = [order[n : n + batch_size] for n in range(0, len(order), batch_size)]
+    numbers.shuffle(batches)
+    return batches
+
+
+def weighted_sampling(labels, draws, seed):
+    numbers, classes = random.Random(seed), sorted(set(labels))
+    places = {c: [i for i, label in enumerate(labels) if label == c] for c in classes}
+    return [numbers.choice(places[numbers.choice(classes)]) for _ in range(draws)]
+
+
+# %% wrong="31 times the seed, 17 times the epoch" says=["(seed, epoch) = (0, 31) and (17, 0) give the same order of batches"]
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    numbers = random.Random(31 * seed + 17 * epoch)
+    order = list(range(len(lengths)))
+    numbers.shuffle(order)
+    order.sort(key=lengths.__getitem__)
+    batches = [order[n : n + batch_size] for n in range(0, len(order), batch_size)]
+    numbers.shuffle(batches)
+    return batches
+
+
+def weighted_sampling(labels, draws, seed):
+    numbers, classes = random.Random(seed), sorted(set(labels))
+    places = {c: [i for i, label in enumerate(labels) if label == c] for c in classes}
+    return [numbers.choice(places[numbers.choice(classes)]) for _ in range(draws)]
+
+
+# %% wrong="the hash of a text" says=["hash() of a text differs from process to process"]
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    numbers = random.Random(hash(f"{seed},{epoch}"))
+    order = list(range(len(lengths)))
+    numbers.shuffle(order)
+    order.sort(key=lengths.__getitem__)
+    batches = [order[n : n + batch_size] for n in range(0, len(order), batch_size)]
+    numbers.shuffle(batches)
+    return batches
+
+
+def weighted_sampling(labels, draws, seed):
+    numbers, classes = random.Random(seed), sorted(set(labels))
+    places = {c: [i for i, label in enumerate(labels) if label == c] for c in classes}
+    return [numbers.choice(places[numbers.choice(classes)]) for _ in range(draws)]
+
+
+# %% wrong="the short batch always last" says=["9 lengths, batches of 4, eighty epochs", "never came first: shuffle the batches, the short one too"]
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    numbers = random.Random(f"{seed},{epoch}")
+    order = list(range(len(lengths)))
+    numbers.shuffle(order)
+    order.sort(key=lengths.__getitem__)
+    batches = [order[n : n + batch_size] for n in range(0, len(order), batch_size)]
+    return numbers.sample(batches[:-1], max(len(batches) - 1, 0)) + batches[-1:]
+
+
+def weighted_sampling(labels, draws, seed):
+    numbers, classes = random.Random(seed), sorted(set(labels))
+    places = {c: [i for i, label in enumerate(labels) if label == c] for c in classes}
+    return [numbers.choice(places[numbers.choice(classes)]) for _ in range(draws)]
+
+
+# %% wrong="the batches begin elsewhere, in one order" says=["the batches come in one order, only begun elsewhere"]
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    numbers = random.Random(f"{seed},{epoch}")
+    order = list(range(len(lengths)))
+    numbers.shuffle(order)
+    order.sort(key=lengths.__getitem__)
+    batches = [order[n : n + batch_size] for n in range(0, len(order), batch_size)]
+    start = numbers.randrange(len(batches) or 1)
+    return batches[start:] + batches[:start]
+
+
+def weighted_sampling(labels, draws, seed):
+    numbers, classes = random.Random(seed), sorted(set(labels))
+    places = {c: [i for i, label in enumerate(labels) if label == c] for c in classes}
+    return [numbers.choice(places[numbers.choice(classes)]) for _ in range(draws)]
+
+
+# %% wrong="lengths and noise in float32; a number for one draw" says=["lengths near 2**30", "one draw: it returned a number, expected a list of one"]
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    numbers = np.random.default_rng([seed, epoch])
+    generator = torch.Generator().manual_seed(int(numbers.integers(2**60)))
+    order = torch.tensor(lengths) + torch.rand(len(lengths), generator=generator)
+    order = order.argsort().tolist()
+    batches = [order[n : n + batch_size] for n in range(0, len(order), batch_size)]
+    return [batches[n] for n in numbers.permutation(len(batches))]
+
+
+def weighted_sampling(labels, draws, seed):
+    _, classes, counts = torch.tensor(labels).unique(return_inverse=True, return_counts=True)
+    generator = torch.Generator().manual_seed(seed)
+    drawn = torch.multinomial(1 / counts[classes], draws, replacement=True, generator=generator)
+    return drawn.squeeze().tolist()

@@ -272,3 +272,100 @@ def collate_boxes(items):
     mask = torch.arange(boxes.shape[1]) < counts[:, None]
     sizes = torch.tensor([x.shape[1:] for x, _ in items])
     return {"images": images, "sizes": sizes, "boxes": boxes, "mask": mask}
+
+
+# %% wrong="returns None where all are damaged, not where none came" says=["no item at all", "ValueError"]
+def collate_boxes(items):
+    all_damaged = None in items and not any(item is not None for item in items)
+    items = [item for item in items if item is not None]
+    if all_damaged:
+        return None
+    height = max(image.shape[1] for image, _ in items)
+    width = max(image.shape[2] for image, _ in items)
+    most = max(len(boxes) for _, boxes in items)
+    images = torch.zeros(len(items), items[0][0].shape[0], height, width, dtype=items[0][0].dtype)
+    padded = torch.zeros(len(items), most, 4, dtype=items[0][1].dtype)
+    mask = torch.zeros(len(items), most, dtype=torch.bool)
+    for n, (image, boxes) in enumerate(items):
+        images[n, :, : image.shape[1], : image.shape[2]] = image
+        padded[n, : len(boxes)] = boxes
+        mask[n, : len(boxes)] = True
+    sizes = torch.tensor([[*image.shape[1:]] for image, _ in items])
+    return {"images": images, "sizes": sizes, "boxes": padded, "mask": mask}
+
+
+# %% wrong="no wider than float32" says=["float64 images, half boxes", "has dtype torch.float32, expected torch.float64"]
+def collate_boxes(items):
+    items = [item for item in items if item is not None]
+    if not items:
+        return None
+    height = max(image.shape[1] for image, _ in items)
+    width = max(image.shape[2] for image, _ in items)
+    most = max(len(boxes) for _, boxes in items)
+    images = torch.zeros(
+        len(items),
+        items[0][0].shape[0],
+        height,
+        width,
+        dtype=torch.promote_types(items[0][0].dtype, torch.uint8)
+        if items[0][0].dtype != torch.float64
+        else torch.float32,
+    )
+    padded = torch.zeros(len(items), most, 4, dtype=items[0][1].dtype)
+    mask = torch.zeros(len(items), most, dtype=torch.bool)
+    for n, (image, boxes) in enumerate(items):
+        images[n, :, : image.shape[1], : image.shape[2]] = image
+        padded[n, : len(boxes)] = boxes
+        mask[n, : len(boxes)] = True
+    sizes = torch.tensor([[*image.shape[1:]] for image, _ in items])
+    return {"images": images, "sizes": sizes, "boxes": padded, "mask": mask}
+
+
+# %% wrong="boxes in float32 unless they are whole" says=["float64 images, half boxes", "has dtype torch.float32, expected torch.float16"]
+def collate_boxes(items):
+    items = [item for item in items if item is not None]
+    if not items:
+        return None
+    height = max(image.shape[1] for image, _ in items)
+    width = max(image.shape[2] for image, _ in items)
+    most = max(len(boxes) for _, boxes in items)
+    images = torch.zeros(len(items), items[0][0].shape[0], height, width, dtype=items[0][0].dtype)
+    padded = torch.zeros(
+        len(items),
+        most,
+        4,
+        dtype=torch.int64 if items[0][1].dtype == torch.int64 else torch.float32,
+    )
+    mask = torch.zeros(len(items), most, dtype=torch.bool)
+    for n, (image, boxes) in enumerate(items):
+        images[n, :, : image.shape[1], : image.shape[2]] = image
+        padded[n, : len(boxes)] = boxes
+        mask[n, : len(boxes)] = True
+    sizes = torch.tensor([[*image.shape[1:]] for image, _ in items])
+    return {"images": images, "sizes": sizes, "boxes": padded, "mask": mask}
+
+
+# %% wrong="pads with -1 and looks for it" says=["boxes of -1: the batch: boxes differs"]
+from torch.nn.utils.rnn import pad_sequence
+
+
+def collate_boxes(items):
+    items = [item for item in items if item is not None]
+    if not items:
+        return None
+    height = max(image.shape[1] for image, _ in items)
+    width = max(image.shape[2] for image, _ in items)
+    images = [
+        torch.nn.functional.pad(image, (0, width - image.shape[2], 0, height - image.shape[1]))
+        for image, _ in items
+    ]
+    boxes = pad_sequence([boxes for _, boxes in items], batch_first=True, padding_value=-1)
+    mask = (boxes != -1).any(-1)
+    sizes = torch.tensor([[*image.shape[1:]] for image, _ in items])
+    boxes = torch.where(mask[..., None], boxes, 0)
+    return {
+        "images": torch.stack(images),
+        "sizes": sizes,
+        "boxes": boxes.to(items[0][1].dtype),
+        "mask": mask,
+    }

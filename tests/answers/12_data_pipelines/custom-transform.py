@@ -314,3 +314,39 @@ def custom_transform(p=1.0):
         }
 
     return turn
+
+
+# %% wrong="a die of ten sides for a coin" says=["called a thousand times, one transform, p=0.05", "expected about 50"]
+def custom_transform(p=1.0):
+    def turn(sample):
+        if int(torch.randint(10, ())) >= round(10 * p):
+            return dict(sample)
+        height, width = sample["image"].shape[-2:]
+        left, top, right, bottom = sample["boxes"].unbind(-1)
+        boxes = torch.stack([top, width - right, bottom, width - left], -1)
+        return {
+            "image": tv_tensors.Image(torch.rot90(sample["image"], 1, (-2, -1))),
+            "mask": tv_tensors.Mask(torch.rot90(sample["mask"], 1, (-2, -1))),
+            "boxes": tv_tensors.BoundingBoxes(boxes, format="XYXY", canvas_size=(width, height)),
+            "label": sample["label"],
+        }
+
+    return turn
+
+
+# %% wrong="a small p is taken for none" says=["turned 0 times of 1000, expected about 50"]
+def custom_transform(p=1.0):
+    def turn(sample):
+        if torch.rand(()).item() >= p or p < 0.1:
+            return dict(sample)
+        height, width = sample["image"].shape[-2:]
+        left, top, right, bottom = sample["boxes"].unbind(-1)
+        boxes = torch.stack([top, width - right, bottom, width - left], -1)
+        return {
+            "image": tv_tensors.Image(torch.rot90(sample["image"], 1, (-2, -1))),
+            "mask": tv_tensors.Mask(torch.rot90(sample["mask"], 1, (-2, -1))),
+            "boxes": tv_tensors.BoundingBoxes(boxes, format="XYXY", canvas_size=(width, height)),
+            "label": sample["label"],
+        }
+
+    return turn

@@ -371,7 +371,7 @@ def folder_dataset(root, transform=None, on_error="raise"):
     return FolderDataset(root, transform, on_error)
 
 
-# %% wrong="three endings out of four" says=["b.JPEG, c.JpEg is left out"]
+# %% wrong="three endings out of four" says=["left out: b.JPEG, c.JpEg; case does not matter"]
 class FolderDataset(Dataset):
     def __init__(self, root, transform, on_error):
         if on_error not in ("raise", "skip"):
@@ -629,7 +629,7 @@ class FolderDataset(Dataset):
         try:
             with Image.open(path) as file:
                 image = Image.fromarray(np.asarray(file.convert("RGB")))
-        except OSError as error:
+        except Exception as error:
             if self.on_error == "raise":
                 raise RuntimeError(str(path)) from error
             warnings.warn(str(path))
@@ -665,6 +665,135 @@ class FolderDataset(Dataset):
             warnings.warn(str(path))
             return None
         return (self.transform(image) if self.transform else image), label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="catches OSError alone" says=["a header that claims 14 000 by 14 000 pixels", "DecompressionBombError, which is no OSError"]
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(on_error)
+        self.transform, self.on_error = transform, on_error
+        self.classes = sorted(path.name for path in Path(root).iterdir() if path.is_dir())
+        self.samples = []
+        for label, name in enumerate(self.classes):
+            for path in sorted((Path(root) / name).iterdir()):
+                if path.is_file() and path.name.lower().endswith((".jpg", ".jpeg")):
+                    self.samples.append((path, label))
+
+    def __len__(self):
+        return len(self.samples)
+
+    def __getitem__(self, index):
+        path, label = self.samples[index]
+        try:
+            image = Image.open(path).convert("RGB")
+        except OSError as error:
+            if self.on_error == "raise":
+                raise OSError(f"{path}: {error}") from error
+            warnings.warn(f"{path}: {error}")
+            return None
+        return (self.transform(image) if self.transform else image), label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="leaves out .jpeg" says=["left out: b.JPEG, c.JpEg, c.jpeg; a name that ends in .jpeg counts, too"]
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(on_error)
+        self.transform, self.on_error = transform, on_error
+        self.classes = sorted(path.name for path in Path(root).iterdir() if path.is_dir())
+        self.samples = []
+        for label, name in enumerate(self.classes):
+            for path in sorted((Path(root) / name).iterdir()):
+                if path.is_file() and path.suffix.lower() == ".jpg":
+                    self.samples.append((path, label))
+
+    def __len__(self):
+        return len(self.samples)
+
+    def __getitem__(self, index):
+        path, label = self.samples[index]
+        try:
+            image = Image.open(path).convert("RGB")
+        except Exception as error:
+            if self.on_error == "raise":
+                raise OSError(f"{path}: {error}") from error
+            warnings.warn(f"{path}: {error}")
+            return None
+        return (self.transform(image) if self.transform else image), label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="looks for the ending without its dot" says=["the name c_jpg ends in neither .jpg nor .jpeg"]
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(on_error)
+        self.transform, self.on_error = transform, on_error
+        self.classes = sorted(path.name for path in Path(root).iterdir() if path.is_dir())
+        self.samples = []
+        for label, name in enumerate(self.classes):
+            for path in sorted((Path(root) / name).iterdir()):
+                if path.is_file() and path.name.lower().endswith(("jpg", "jpeg")):
+                    self.samples.append((path, label))
+
+    def __len__(self):
+        return len(self.samples)
+
+    def __getitem__(self, index):
+        path, label = self.samples[index]
+        try:
+            image = Image.open(path).convert("RGB")
+        except Exception as error:
+            if self.on_error == "raise":
+                raise OSError(f"{path}: {error}") from error
+            warnings.warn(f"{path}: {error}")
+            return None
+        return (self.transform(image) if self.transform else image), label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="raises another error for the transform's" says=["a transform that raises OSError, with on_error='raise'", "it was taken for a damaged file: OSError: "]
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(on_error)
+        self.transform, self.on_error = transform, on_error
+        self.classes = sorted(path.name for path in Path(root).iterdir() if path.is_dir())
+        self.samples = []
+        for label, name in enumerate(self.classes):
+            for path in sorted((Path(root) / name).iterdir()):
+                if path.is_file() and path.name.lower().endswith((".jpg", ".jpeg")):
+                    self.samples.append((path, label))
+
+    def __len__(self):
+        return len(self.samples)
+
+    def __getitem__(self, index):
+        path, label = self.samples[index]
+        try:
+            image = Image.open(path).convert("RGB")
+            image = self.transform(image) if self.transform else image
+        except Exception as error:
+            if self.on_error == "raise" or "transform" in str(error):
+                raise OSError(f"{path}: {error}") from error
+            warnings.warn(f"{path}: {error}")
+            return None
+        return image, label
 
 
 def folder_dataset(root, transform=None, on_error="raise"):

@@ -868,3 +868,253 @@ class PackedDataset(Dataset):
 
     def __getstate__(self):
         return {"path": self.path, "env": None, "pid": None}
+
+
+# %% wrong="written where temporary files are, and renamed" says=["temporary files on another disk", "a rename works within one disk"]
+def pack_it(items, path):
+    part = os.path.join(tempfile.mkdtemp(), "part")
+    env = lmdb.open(part, subdir=False, map_size=2**36, lock=False)
+    try:
+        with env.begin(write=True) as transaction:
+            for n, item in enumerate(items):
+                transaction.put(b"%012d" % n, item)
+    finally:
+        env.close()
+    os.replace(part, path)
+
+
+class PackedDataset(Dataset):
+    def __init__(self, path):
+        self.path, self.env, self.pid = str(path), None, None
+
+    def open(self):
+        if self.pid != os.getpid():
+            if self.env is not None:
+                self.env.close()
+            self.env = lmdb.open(self.path, subdir=False, readonly=True, lock=False)
+            self.pid = os.getpid()
+        return self.env
+
+    def __len__(self):
+        return self.open().stat()["entries"]
+
+    def __getitem__(self, index):
+        with self.open().begin() as transaction:
+            item = transaction.get(b"%012d" % index)
+        if item is None:
+            raise IndexError(index)
+        return item
+
+    def __getstate__(self):
+        return {"path": self.path, "env": None, "pid": None}
+
+
+# %% wrong="written where temporary files are, and moved" says=["temporary files on another disk", "the old file was written over"]
+def pack_it(items, path):
+    part = os.path.join(tempfile.mkdtemp(), "part")
+    env = lmdb.open(part, subdir=False, map_size=2**36, lock=False)
+    try:
+        with env.begin(write=True) as transaction:
+            for n, item in enumerate(items):
+                transaction.put(b"%012d" % n, item)
+    finally:
+        env.close()
+    shutil.move(part, path)
+
+
+class PackedDataset(Dataset):
+    def __init__(self, path):
+        self.path, self.env, self.pid = str(path), None, None
+
+    def open(self):
+        if self.pid != os.getpid():
+            if self.env is not None:
+                self.env.close()
+            self.env = lmdb.open(self.path, subdir=False, readonly=True, lock=False)
+            self.pid = os.getpid()
+        return self.env
+
+    def __len__(self):
+        return self.open().stat()["entries"]
+
+    def __getitem__(self, index):
+        with self.open().begin() as transaction:
+            item = transaction.get(b"%012d" % index)
+        if item is None:
+            raise IndexError(index)
+        return item
+
+    def __getstate__(self):
+        return {"path": self.path, "env": None, "pid": None}
+
+
+# %% wrong="a quarter of a gigabyte will do" says=["map_size is 268,435,456, whatever comes"]
+def pack_it(items, path):
+    part = str(path) + ".part"
+    if os.path.exists(part):
+        os.remove(part)
+    env = lmdb.open(part, subdir=False, map_size=2**28, lock=False)
+    try:
+        with env.begin(write=True) as transaction:
+            for n, item in enumerate(items):
+                transaction.put(b"%012d" % n, item)
+    finally:
+        env.close()
+    os.replace(part, path)
+
+
+class PackedDataset(Dataset):
+    def __init__(self, path):
+        self.path, self.env, self.pid = str(path), None, None
+
+    def open(self):
+        if self.pid != os.getpid():
+            if self.env is not None:
+                self.env.close()
+            self.env = lmdb.open(self.path, subdir=False, readonly=True, lock=False)
+            self.pid = os.getpid()
+        return self.env
+
+    def __len__(self):
+        return self.open().stat()["entries"]
+
+    def __getitem__(self, index):
+        with self.open().begin() as transaction:
+            item = transaction.get(b"%012d" % index)
+        if item is None:
+            raise IndexError(index)
+        return item
+
+    def __getstate__(self):
+        return {"path": self.path, "env": None, "pid": None}
+
+
+# %% right="as large as the items, in a list first"
+def pack_it(items, path):
+    items = list(items)
+    part = str(path) + ".part"
+    if os.path.exists(part):
+        os.remove(part)
+    env = lmdb.open(
+        part, subdir=False, map_size=2**22 + 2 * sum(len(item) + 8192 for item in items), lock=False
+    )
+    try:
+        with env.begin(write=True) as transaction:
+            for n, item in enumerate(items):
+                transaction.put(b"%012d" % n, item)
+    finally:
+        env.close()
+    os.replace(part, path)
+
+
+class PackedDataset(Dataset):
+    def __init__(self, path):
+        self.path, self.env, self.pid = str(path), None, None
+
+    def open(self):
+        if self.pid != os.getpid():
+            if self.env is not None:
+                self.env.close()
+            self.env = lmdb.open(self.path, subdir=False, readonly=True, lock=False)
+            self.pid = os.getpid()
+        return self.env
+
+    def __len__(self):
+        return self.open().stat()["entries"]
+
+    def __getitem__(self, index):
+        with self.open().begin() as transaction:
+            item = transaction.get(b"%012d" % index)
+        if item is None:
+            raise IndexError(index)
+        return item
+
+    def __getstate__(self):
+        return {"path": self.path, "env": None, "pid": None}
+
+
+# %% right="grows from 64 MB"
+def pack_it(items, path):
+    part = f"{path}.new"
+    if os.path.exists(part):
+        os.remove(part)
+    env = lmdb.open(part, subdir=False, map_size=2**26, lock=False)
+    try:
+        for n, item in enumerate(items):
+            while True:
+                try:
+                    with env.begin(write=True) as transaction:
+                        transaction.put(b"%012d" % n, item)
+                    break
+                except lmdb.MapFullError:
+                    env.set_mapsize(2 * env.info()["map_size"])
+    finally:
+        env.close()
+    os.replace(part, path)
+
+
+class PackedDataset(Dataset):
+    def __init__(self, path):
+        self.path, self.env, self.pid = str(path), None, None
+
+    def open(self):
+        if self.pid != os.getpid():
+            if self.env is not None:
+                self.env.close()
+            self.env = lmdb.open(self.path, subdir=False, readonly=True, lock=False)
+            self.pid = os.getpid()
+        return self.env
+
+    def __len__(self):
+        return self.open().stat()["entries"]
+
+    def __getitem__(self, index):
+        with self.open().begin() as transaction:
+            item = transaction.get(b"%012d" % index)
+        if item is None:
+            raise IndexError(index)
+        return item
+
+    def __getstate__(self):
+        return {"path": self.path, "env": None, "pid": None}
+
+
+# %% wrong="views of the file, not bytes" says=["items are ['memoryview'], expected bytes"]
+def pack_it(items, path):
+    part = str(path) + ".part"
+    if os.path.exists(part):
+        os.remove(part)
+    env = lmdb.open(part, subdir=False, map_size=2**36, lock=False)
+    try:
+        with env.begin(write=True) as transaction:
+            for n, item in enumerate(items):
+                transaction.put(b"%012d" % n, item)
+    finally:
+        env.close()
+    os.replace(part, path)
+
+
+class PackedDataset(Dataset):
+    def __init__(self, path):
+        self.path, self.env, self.pid = str(path), None, None
+
+    def open(self):
+        if self.pid != os.getpid():
+            if self.env is not None:
+                self.env.close()
+            self.env = lmdb.open(self.path, subdir=False, readonly=True, lock=False)
+            self.pid = os.getpid()
+        return self.env
+
+    def __len__(self):
+        return self.open().stat()["entries"]
+
+    def __getitem__(self, index):
+        with self.open().begin(buffers=True) as transaction:
+            item = transaction.get(b"%012d" % index)
+        if item is None:
+            raise IndexError(index)
+        return item
+
+    def __getstate__(self):
+        return {"path": self.path, "env": None, "pid": None}

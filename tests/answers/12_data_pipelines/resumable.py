@@ -535,3 +535,59 @@ def resumable(dataset, batch_size, seed, num_workers=0):
             self.epoch, self.done = state["epoch"], state["done"]
 
     return Loader()
+
+
+# %% wrong="the hash of a text for a seed" says=["where strings have other hashes, it gave another order"]
+def resumable(dataset, batch_size, seed, num_workers=0):
+    class Loader:
+        def __init__(self):
+            self.epoch = self.done = 0
+
+        def __iter__(self):
+            order = (
+                np.random.default_rng(abs(hash(f"{seed},{self.epoch}")))
+                .permutation(len(dataset))
+                .tolist()
+            )
+            batches = [order[n : n + batch_size] for n in range(0, len(order), batch_size)]
+            loader = DataLoader(
+                dataset, batch_sampler=batches[self.done :], num_workers=num_workers
+            )
+            for batch in loader:
+                self.done += 1
+                yield batch
+            self.epoch, self.done = self.epoch + 1, 0
+
+        def state_dict(self):
+            return {"epoch": self.epoch, "done": self.done}
+
+        def load_state_dict(self, state):
+            self.epoch, self.done = state["epoch"], state["done"]
+
+    return Loader()
+
+
+# %% wrong="two workers at most" says=["num_workers=3: items were made by workers [0, 1], expected [0, 1, 2]"]
+def resumable(dataset, batch_size, seed, num_workers=0):
+    class Loader:
+        def __init__(self):
+            self.epoch = self.done = 0
+
+        def __iter__(self):
+            order = np.random.default_rng([seed, self.epoch]).permutation(len(dataset)).tolist()
+            batches = [order[n : n + batch_size] for n in range(0, len(order), batch_size)]
+            loader = DataLoader(
+                dataset, batch_sampler=batches[self.done :], num_workers=min(2, num_workers)
+            )
+            for batch in loader:
+                self.done += 1
+                yield batch
+            self.epoch, self.done = self.epoch + 1, 0
+
+        def state_dict(self):
+            return {"epoch": self.epoch, "done": self.done}
+
+        def load_state_dict(self, state):
+            self.epoch, self.done = state["epoch"], state["done"]
+
+    return Loader()

@@ -215,3 +215,41 @@ def shard_iterable(source, rank, world):
                 wait -= 1
 
     return Share()
+
+
+# %% wrong="None is taken for the end" says=["items of many kinds, None among them", "lost"]
+def shard_iterable(source, rank, world):
+    class Share(IterableDataset):
+        def __iter__(self):
+            info = get_worker_info()
+            worker, workers = (info.id, info.num_workers) if info else (0, 1)
+            items = iter(source[rank * workers + worker :: world * workers])
+            while (item := next(items, None)) is not None:
+                yield item
+
+    return Share()
+
+
+# %% wrong="an array of the items" says=["items of many kinds, None among them"]
+def shard_iterable(source, rank, world):
+    class Share(IterableDataset):
+        def __iter__(self):
+            info = get_worker_info()
+            worker, workers = (info.id, info.num_workers) if info else (0, 1)
+            items = np.array(source)
+            return iter(items[rank * workers + worker :: world * workers])
+
+    return Share()
+
+
+# %% wrong="deals to ranks, then cuts into blocks for the workers" says=["4 items, world=1, num_workers=3", "no two may differ by more than one"]
+def shard_iterable(source, rank, world):
+    class Share(IterableDataset):
+        def __iter__(self):
+            info = get_worker_info()
+            worker, workers = (info.id, info.num_workers) if info else (0, 1)
+            mine = source[rank::world]
+            size = -(-len(mine) // workers)
+            return iter(mine[worker * size : (worker + 1) * size])
+
+    return Share()

@@ -232,3 +232,58 @@ def tsn_segments(seconds, rate, segments, generator=None):
         else:
             chosen.append(int(torch.randint(a, b, (), generator=generator)))
     return chosen
+
+
+# %% wrong="edges by shares of the whole" says=["up to 40 frames in up to 40 segments", "may fall short of one"]
+def tsn_segments(seconds, rate, segments, generator=None):
+    frames, chosen = max(1, round(seconds * rate)), []
+    edges = [int(k / segments * frames) for k in range(segments + 1)]
+    for begin, end in itertools.pairwise(edges):
+        end = max(end, begin + 1)
+        if generator is None:
+            chosen.append((begin + end - 1) // 2)
+        else:
+            chosen.append(int(torch.randint(begin, end, (), generator=generator)))
+    return chosen
+
+
+# %% wrong="edges by linspace in float32" says=["up to 40 frames in up to 40 segments", "may fall short of one"]
+def tsn_segments(seconds, rate, segments, generator=None):
+    frames, chosen = max(1, round(seconds * rate)), []
+    edges = torch.linspace(0, frames, segments + 1).int().tolist()
+    for begin, end in itertools.pairwise(edges):
+        end = max(end, begin + 1)
+        if generator is None:
+            chosen.append((begin + end - 1) // 2)
+        else:
+            chosen.append(int(torch.randint(begin, end, (), generator=generator)))
+    return chosen
+
+
+# %% wrong="a byte for a draw" says=["300 000 frames in 1000 segments", "the six parts of a segment"]
+def tsn_segments(seconds, rate, segments, generator=None):
+    frames, chosen = max(1, round(seconds * rate)), []
+    edges = [k * frames // segments for k in range(segments + 1)]
+    for begin, end in itertools.pairwise(edges):
+        end = max(end, begin + 1)
+        if generator is None:
+            chosen.append((begin + end - 1) // 2)
+        else:
+            chosen.append(begin + int(torch.randint(256, (), generator=generator)) % (end - begin))
+    return chosen
+
+
+# %% wrong="rounded up" says=["seconds * rate was rounded up"]
+import math
+
+
+def tsn_segments(seconds, rate, segments, generator=None):
+    frames, chosen = max(1, math.ceil(seconds * rate - 1e-6)), []
+    edges = [k * frames // segments for k in range(segments + 1)]
+    for begin, end in itertools.pairwise(edges):
+        end = max(end, begin + 1)
+        if generator is None:
+            chosen.append((begin + end - 1) // 2)
+        else:
+            chosen.append(int(torch.randint(begin, end, (), generator=generator)))
+    return chosen

@@ -18,7 +18,7 @@ def worker_rng(worker_id: int) -> None:
     dataset.generator.seed()
 
 
-# %% wrong="the same for all workers" says=["drew the same numbers", "seed from get_worker_info().seed"]
+# %% wrong="the same for all workers" says=["drew the same numbers", "seed from what differs by worker"]
 def worker_rng(worker_id: int) -> None:
     info = get_worker_info()
     info.dataset.rng = np.random.default_rng(info.seed - info.id)
@@ -71,3 +71,32 @@ def worker_rng(worker_id):
     info = get_worker_info()
     info.dataset.rng = np.random.default_rng([info.seed, worker_id])
     info.dataset.generator = torch.Generator().manual_seed(info.seed - worker_id)
+
+
+# %% wrong="a part of the seed" says=["three workers, twelve epochs", "use all of get_worker_info().seed"]
+def worker_rng(worker_id):
+    info = get_worker_info()
+    info.dataset.rng = np.random.default_rng(info.seed % 1000)
+    info.dataset.generator = torch.Generator().manual_seed(info.seed % 1000)
+
+
+# %% wrong="two streams for however many workers" says=["three workers, twelve epochs", "seed from what differs by worker"]
+def worker_rng(worker_id):
+    info = get_worker_info()
+    seed = info.seed - worker_id + worker_id % 2
+    info.dataset.rng = np.random.default_rng(seed)
+    info.dataset.generator = torch.Generator().manual_seed(seed)
+
+
+# %% wrong="the worker's number takes away what differs" says=["in an epoch, seed from what differs by worker"]
+def worker_rng(worker_id):
+    info = get_worker_info()
+    info.dataset.rng = np.random.default_rng(info.seed - worker_id)
+    info.dataset.generator = torch.Generator().manual_seed(info.seed - worker_id)
+
+
+# %% wrong="the worker's number and a constant" says=["seed from what differs by epoch"]
+def worker_rng(worker_id):
+    info = get_worker_info()
+    info.dataset.rng = np.random.default_rng(100 + worker_id)
+    info.dataset.generator = torch.Generator().manual_seed(100 + worker_id)

@@ -175,7 +175,7 @@ def best_checkpoint(folder, state, step, score, keep=2):
         write(best)
     write(os.path.join(folder, f"step-{step:06d}.pt"))
     number = lambda path: int(os.path.basename(path)[5:-3])
-    paths = sorted(glob.glob(os.path.join(folder, "step-[0-9]*.pt")), key=number)
+    paths = sorted(glob.glob(os.path.join(glob.escape(folder), "step-[0-9]*.pt")), key=number)
     while len(paths) > keep:
         os.unlink(paths.pop(0))
 
@@ -295,3 +295,87 @@ def best_checkpoint(folder, state, step, score, keep=2):
     names = [name for name in os.listdir(folder) if re.fullmatch(r"step-\d{6,}\.pt", name)]
     for name in sorted(names, key=lambda name: int(name[5:-3]))[:-keep]:
         os.remove(os.path.join(folder, name))
+
+
+# %% wrong="changes into the folder and stays" says=["the working folder was changed"]
+def best_checkpoint(folder, state, step, score, keep=2):
+    os.chdir(folder)
+    folder = "."
+    entry = {"state": state, "step": step, "score": score}
+    atomic_save(entry, f"{folder}/step-{step:06d}.pt")
+    best = f"{folder}/best.pt"
+    top = torch.load(best)["score"] if os.path.exists(best) else float("-inf")
+    if score > top:
+        atomic_save(entry, best)
+    names = [name for name in os.listdir(folder) if re.fullmatch(r"step-\d{6,}\.pt", name)]
+    for name in sorted(names, key=lambda name: int(name[5:-3]))[:-keep]:
+        os.remove(f"{folder}/{name}")
+
+
+# %% wrong="a pattern meets a folder with brackets" says=["none was removed", "glob.escape"]
+import glob
+
+
+def best_checkpoint(folder, state, step, score, keep=2):
+    entry = {"state": state, "step": step, "score": score}
+    atomic_save(entry, f"{folder}/step-{step:06d}.pt")
+    best = f"{folder}/best.pt"
+    top = torch.load(best)["score"] if os.path.exists(best) else float("-inf")
+    if score > top:
+        atomic_save(entry, best)
+    names = glob.glob(f"{folder}/step-[0-9]*.pt")
+    names = [os.path.basename(name) for name in names]
+    for name in sorted(names, key=lambda name: int(name[5:-3]))[:-keep]:
+        os.remove(f"{folder}/{name}")
+
+
+# %% wrong="forgets the folder" says=["step-000001.pt was written into the working folder", "join folder and name"]
+def best_checkpoint(folder, state, step, score, keep=2):
+    entry = {"state": state, "step": step, "score": score}
+    atomic_save(entry, f"step-{step:06d}.pt")
+    best = f"{folder}/best.pt"
+    top = torch.load(best)["score"] if os.path.exists(best) else float("-inf")
+    if score > top:
+        atomic_save(entry, best)
+    names = [name for name in os.listdir(folder) if re.fullmatch(r"step-\d{6,}\.pt", name)]
+    for name in sorted(names, key=lambda name: int(name[5:-3]))[:-keep]:
+        os.remove(f"{folder}/{name}")
+
+
+# %% wrong="takes -1 for the least score" says=["negative scores", "no file, expected (1, -5.0, 2.0)"]
+def best_checkpoint(folder, state, step, score, keep=2):
+    entry = {"state": state, "step": step, "score": score}
+    atomic_save(entry, f"{folder}/step-{step:06d}.pt")
+    best = f"{folder}/best.pt"
+    top = torch.load(best)["score"] if os.path.exists(best) else -1.0
+    if score > top:
+        atomic_save(entry, best)
+    names = [name for name in os.listdir(folder) if re.fullmatch(r"step-\d{6,}\.pt", name)]
+    for name in sorted(names, key=lambda name: int(name[5:-3]))[:-keep]:
+        os.remove(f"{folder}/{name}")
+
+
+# %% wrong="the files that were written last" says=["the files of steps", "compared as numbers"]
+def best_checkpoint(folder, state, step, score, keep=2):
+    entry = {"state": state, "step": step, "score": score}
+    atomic_save(entry, f"{folder}/step-{step:06d}.pt")
+    best = f"{folder}/best.pt"
+    top = torch.load(best)["score"] if os.path.exists(best) else float("-inf")
+    if score > top:
+        atomic_save(entry, best)
+    names = [name for name in os.listdir(folder) if re.fullmatch(r"step-\d{6,}\.pt", name)]
+    for name in sorted(names, key=lambda name: os.path.getmtime(f"{folder}/{name}"))[:-keep]:
+        os.remove(f"{folder}/{name}")
+
+
+# %% wrong="rounds the score" says=["keep falls from 4 to 2", "0.412, 4.0), expected (2, 0.41234567, 4.0)"]
+def best_checkpoint(folder, state, step, score, keep=2):
+    entry = {"state": state, "step": step, "score": round(score, 3)}
+    atomic_save(entry, f"{folder}/step-{step:06d}.pt")
+    best = f"{folder}/best.pt"
+    top = torch.load(best)["score"] if os.path.exists(best) else float("-inf")
+    if score > top:
+        atomic_save(entry, best)
+    names = [name for name in os.listdir(folder) if re.fullmatch(r"step-\d{6,}\.pt", name)]
+    for name in sorted(names, key=lambda name: int(name[5:-3]))[:-keep]:
+        os.remove(f"{folder}/{name}")

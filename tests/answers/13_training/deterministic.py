@@ -162,3 +162,77 @@ def deterministic(names, seed, epoch):
     order = np.array(sorted(names), dtype=object)
     numbers.shuffle(order)
     return [(name, noise) for name, noise in zip(order, numbers.normal(size=len(order)))]
+
+
+# %% wrong="kept by seed and epoch" says=["other names with the same seed and epoch gave the names of an earlier call"]
+kept = {}
+
+
+def deterministic(names, seed, epoch):
+    if (seed, epoch) not in kept:
+        numbers = random.Random(f"{seed},{epoch}")
+        order = sorted(names)
+        numbers.shuffle(order)
+        kept[seed, epoch] = [(name, numbers.gauss(0, 1)) for name in order]
+    return list(kept[seed, epoch])
+
+
+# %% wrong="hands out the list that it keeps" says=["the list that came out was emptied, and the next call gave something else"]
+import functools
+
+
+@functools.cache
+def shuffled(names, seed, epoch):
+    numbers = random.Random(f"{seed},{epoch}")
+    order = sorted(names)
+    numbers.shuffle(order)
+    return [(name, numbers.gauss(0, 1)) for name in order]
+
+
+def deterministic(names, seed, epoch):
+    return shuffled(frozenset(names), seed, epoch)
+
+
+# %% wrong="a generator kept on a class" says=["the second call gives something else"]
+class Generators:
+    made = {}
+
+
+def deterministic(names, seed, epoch):
+    numbers = Generators.made.setdefault((seed, epoch), random.Random(f"{seed},{epoch}"))
+    order = sorted(names)
+    numbers.shuffle(order)
+    return [(name, numbers.gauss(0, 1)) for name in order]
+
+
+# %% right="1000 times the seed, plus the epoch: no two collide below 1000"
+def deterministic(names, seed, epoch):
+    numbers = random.Random(1000 * seed + epoch)
+    order = sorted(names)
+    numbers.shuffle(order)
+    return [(name, numbers.gauss(0, 1)) for name in order]
+
+
+# %% wrong="noise that rises" says=["the noise is in order: each name has a draw"]
+def deterministic(names, seed, epoch):
+    numbers = random.Random(f"{seed},{epoch}")
+    order = sorted(names)
+    numbers.shuffle(order)
+    noise = sorted(numbers.gauss(0, 1) for _ in order)
+    return list(zip(order, noise))
+
+
+# %% wrong="the noise first" says=["a pair is (name, noise), in this order"]
+def deterministic(names, seed, epoch):
+    numbers = random.Random(f"{seed},{epoch}")
+    order = sorted(names)
+    numbers.shuffle(order)
+    return [(numbers.gauss(0, 1), name) for name in order]
+
+
+# %% wrong="seed and epoch written one behind the other" says=["(seed, epoch) = (1, 11) and (11, 1) give the same order"]
+def deterministic(names, seed, epoch):
+    numbers = random.Random(f"{seed}{epoch}")
+    order = sorted(names)
+    numbers.shuffle(order)
+    return [(name, numbers.gauss(0, 1)) for name in order]

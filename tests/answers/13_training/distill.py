@@ -156,3 +156,21 @@ def distill(student, teacher, labels, temperature, alpha):
     soft = (teacher.detach() / temperature).log_softmax(1)
     kl = F.kl_div(own, soft, reduction="mean", log_target=True)
     return alpha * temperature * kl + (1 - alpha) * F.cross_entropy(student, labels)
+
+
+# %% wrong="the divergence in float32, whatever comes" says=["float64: the loss"]
+def distill(student, teacher, labels, temperature, alpha):
+    own = F.log_softmax(student.float() / temperature, dim=1)
+    soft = F.log_softmax(teacher.detach().float() / temperature, dim=1)
+    divergence = F.kl_div(own, soft, reduction="batchmean", log_target=True)
+    return alpha * temperature**2 * divergence + (1 - alpha) * F.cross_entropy(student, labels)
+
+
+# %% wrong="a whole temperature, squared" says=["T = 2.5"]
+def distill(student, teacher, labels, temperature, alpha):
+    own = F.log_softmax(student / temperature, dim=1)
+    soft = F.log_softmax(teacher.detach() / temperature, dim=1)
+    divergence = F.kl_div(own, soft, reduction="batchmean", log_target=True)
+    return alpha * int(temperature) ** 2 * divergence + (1 - alpha) * F.cross_entropy(
+        student, labels
+    )

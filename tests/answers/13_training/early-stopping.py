@@ -354,3 +354,106 @@ def early_stopping(model, epoch, patience, min_delta, most):
         else:
             bad += 1
     return best_epoch, n
+
+
+# %% wrong="keeps copies in half" says=["lost digits: what dtype were they kept in?"]
+def early_stopping(model, epoch, patience, min_delta, most):
+    best, best_epoch, bad, number, kept = float("inf"), 0, 0, 0, None
+    while number < most and bad < patience:
+        loss = epoch()
+        number += 1
+        if loss < best - min_delta:
+            best, best_epoch, bad = loss, number, 0
+            kept = {
+                name: value.half() if value.is_floating_point() else value.clone()
+                for name, value in model.state_dict().items()
+            }
+        else:
+            bad += 1
+    if kept is not None:
+        model.load_state_dict(kept)
+    return best_epoch, number
+
+
+# %% wrong="leaves the model in eval" says=["a mode (train or eval) was changed"]
+def early_stopping(model, epoch, patience, min_delta, most):
+    best, best_epoch, bad, number, kept = float("inf"), 0, 0, 0, None
+    while number < most and bad < patience:
+        loss = epoch()
+        number += 1
+        if loss < best - min_delta:
+            best, best_epoch, bad = loss, number, 0
+            kept = {name: value.clone() for name, value in model.state_dict().items()}
+        else:
+            bad += 1
+    if kept is not None:
+        model.load_state_dict(kept)
+    model.eval()
+    return best_epoch, number
+
+
+# %% wrong="sets all to training before an epoch" says=["a mode (train or eval) was changed"]
+def early_stopping(model, epoch, patience, min_delta, most):
+    best, best_epoch, bad, number, kept = float("inf"), 0, 0, 0, None
+    while number < most and bad < patience:
+        model.train()
+        loss = epoch()
+        number += 1
+        if loss < best - min_delta:
+            best, best_epoch, bad = loss, number, 0
+            kept = {name: value.clone() for name, value in model.state_dict().items()}
+        else:
+            bad += 1
+    if kept is not None:
+        model.load_state_dict(kept)
+    return best_epoch, number
+
+
+# %% wrong="forgets the gradients at the end" says=["the gradient was changed"]
+def early_stopping(model, epoch, patience, min_delta, most):
+    best, best_epoch, bad, number, kept = float("inf"), 0, 0, 0, None
+    while number < most and bad < patience:
+        loss = epoch()
+        number += 1
+        if loss < best - min_delta:
+            best, best_epoch, bad = loss, number, 0
+            kept = {name: value.clone() for name, value in model.state_dict().items()}
+        else:
+            bad += 1
+    if kept is not None:
+        model.load_state_dict(kept)
+    model.zero_grad()
+    return best_epoch, number
+
+
+# %% wrong="thaws everything at the end" says=["requires_grad was changed"]
+def early_stopping(model, epoch, patience, min_delta, most):
+    best, best_epoch, bad, number, kept = float("inf"), 0, 0, 0, None
+    while number < most and bad < patience:
+        loss = epoch()
+        number += 1
+        if loss < best - min_delta:
+            best, best_epoch, bad = loss, number, 0
+            kept = {name: value.clone() for name, value in model.state_dict().items()}
+        else:
+            bad += 1
+    if kept is not None:
+        model.load_state_dict(kept)
+    model.requires_grad_(True)
+    return best_epoch, number
+
+
+# %% wrong="min_delta as a share of the best" says=["losses near 10", "min_delta is no share of best"]
+def early_stopping(model, epoch, patience, min_delta, most):
+    best, best_epoch, bad, number, kept = float("inf"), 0, 0, 0, None
+    while number < most and bad < patience:
+        loss = epoch()
+        number += 1
+        if loss < (best - min_delta * best if best < float("inf") else best):
+            best, best_epoch, bad = loss, number, 0
+            kept = {name: value.clone() for name, value in model.state_dict().items()}
+        else:
+            bad += 1
+    if kept is not None:
+        model.load_state_dict(kept)
+    return best_epoch, number

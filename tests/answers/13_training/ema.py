@@ -271,13 +271,13 @@ def ema(average, state, step, decay):
 
 @contextlib.contextmanager
 def swapped_in(model, average):
-    tensors = model.state_dict(keep_vars=True)
+    tensors, recording = model.state_dict(keep_vars=True), torch.is_grad_enabled()
     kept = {name: tensor.detach().clone() for name, tensor in tensors.items()}
     with torch.no_grad(), contextlib.ExitStack() as stack:
         for name, tensor in tensors.items():
             stack.callback(tensor.copy_, kept[name])
             tensor.copy_(average[name])
-        with torch.enable_grad():
+        with torch.set_grad_enabled(recording):
             yield model
 
 
@@ -416,7 +416,7 @@ def swapped_in(model, average):
     return swapping()
 
 
-# %% wrong="the block runs under no_grad" says=["inside the block gradients are off"]
+# %% wrong="the block runs under no_grad" says=["inside the block grad mode is another: gradients are off"]
 def ema(average, state, step, decay):
     d = min(decay, (1 + step) / (10 + step))
     return {
@@ -506,3 +506,104 @@ def swapped_in(model, average):
             stack.callback(tensor.copy_, tensor.clone())
             tensor.copy_(average[name])
         yield stack
+
+
+# %% wrong="float64 averaged in float32" says=["torch.float64: weight differs"]
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    return {
+        name: (d * average[name].float() + (1 - d) * value.float()).to(value.dtype)
+        if value.is_floating_point()
+        else value.clone()
+        for name, value in state.items()
+    }
+
+
+@contextlib.contextmanager
+def swapped_in(model, average):
+    own = {name: value.clone() for name, value in model.state_dict().items()}
+    model.load_state_dict(average)
+    try:
+        yield
+    finally:
+        model.load_state_dict(own)
+
+
+# %% wrong="gradients on inside, whatever they were" says=["a block where gradients are off: inside the block grad mode is another: gradients are on"]
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    return {
+        name: d * average[name] + (1 - d) * value if value.is_floating_point() else value.clone()
+        for name, value in state.items()
+    }
+
+
+@contextlib.contextmanager
+def swapped_in(model, average):
+    own = {name: value.clone() for name, value in model.state_dict().items()}
+    model.load_state_dict(average)
+    try:
+        with torch.enable_grad():
+            yield
+    finally:
+        model.load_state_dict(own)
+
+
+# %% wrong="gradients are left off" says=["after the block grad mode is another than before it"]
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    return {
+        name: d * average[name] + (1 - d) * value if value.is_floating_point() else value.clone()
+        for name, value in state.items()
+    }
+
+
+@contextlib.contextmanager
+def swapped_in(model, average):
+    own = {name: value.clone() for name, value in model.state_dict().items()}
+    model.load_state_dict(average)
+    try:
+        yield
+    finally:
+        torch.set_grad_enabled(False)
+        model.load_state_dict(own)
+
+
+# %% wrong="gradients are on after the block" says=["after the block grad mode is another than before it"]
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    return {
+        name: d * average[name] + (1 - d) * value if value.is_floating_point() else value.clone()
+        for name, value in state.items()
+    }
+
+
+@contextlib.contextmanager
+def swapped_in(model, average):
+    own = {name: value.clone() for name, value in model.state_dict().items()}
+    model.load_state_dict(average)
+    try:
+        yield
+    finally:
+        model.load_state_dict(own)
+        torch.set_grad_enabled(True)
+
+
+# %% wrong="leaves out what has no dimension" says=["the names"]
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    return {
+        name: d * average[name] + (1 - d) * value if value.is_floating_point() else value.clone()
+        for name, value in state.items()
+        if value.dim() or not value.is_floating_point()
+    }
+
+
+@contextlib.contextmanager
+def swapped_in(model, average):
+    own = {name: value.clone() for name, value in model.state_dict().items()}
+    model.load_state_dict(average)
+    try:
+        yield
+    finally:
+        model.load_state_dict(own)

@@ -285,7 +285,7 @@ def fit(model, train, val, optimizer, epochs):
     return history
 
 
-# %% wrong="accuracy in percent" says=["val_accuracy is 25.0000", "in percent; a share from 0 to 1"]
+# %% wrong="accuracy in percent" says=["val_accuracy is 41.6667", "in percent; a share from 0 to 1"]
 def fit(model, train, val, optimizer, epochs):
     where = next(model.parameters()).device
     history = []
@@ -541,4 +541,115 @@ def fit(model, train, val, optimizer, epochs):
                 hits += (z.argmax(1) == y).sum().item()
         n, m = sum(len(y) for _, y in train), sum(len(y) for _, y in val)
         history.append({"train_loss": total / n, "val_loss": lost / m, "val_accuracy": hits / m})
+    return history
+
+
+# %% wrong="squeezes the logits in training" says=["after a batch of one sample it raised", "does squeeze() take the batch's axis away"]
+def fit(model, train, val, optimizer, epochs):
+    where, history = next(model.parameters()).device, []
+    for _ in range(epochs):
+        model.train()
+        total = count = 0
+        for x, y in train:
+            x, y = x.to(where), y.to(where)
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(x).squeeze(), y)
+            loss.backward()
+            optimizer.step()
+            total, count = total + loss.item() * len(y), count + len(y)
+        row = {"train_loss": total / count}
+        model.eval()
+        total = right = count = 0
+        with torch.no_grad():
+            for x, y in val:
+                x, y = x.to(where), y.to(where)
+                logits = model(x)
+                total += F.cross_entropy(logits, y).item() * len(y)
+                right += (logits.argmax(1) == y).sum().item()
+                count += len(y)
+        history.append(row | {"val_loss": total / count, "val_accuracy": right / count})
+    return history
+
+
+# %% wrong="squeezes the logits in evaluation" says=["after a batch of one sample it raised", "does squeeze() take the batch's axis away"]
+def fit(model, train, val, optimizer, epochs):
+    where, history = next(model.parameters()).device, []
+    for _ in range(epochs):
+        model.train()
+        total = count = 0
+        for x, y in train:
+            x, y = x.to(where), y.to(where)
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(x), y)
+            loss.backward()
+            optimizer.step()
+            total, count = total + loss.item() * len(y), count + len(y)
+        row = {"train_loss": total / count}
+        model.eval()
+        total = right = count = 0
+        with torch.no_grad():
+            for x, y in val:
+                x, y = x.to(where), y.to(where)
+                logits = model(x).squeeze()
+                total += F.cross_entropy(logits, y).item() * len(y)
+                right += (logits.argmax(1) == y).sum().item()
+                count += len(y)
+        history.append(row | {"val_loss": total / count, "val_accuracy": right / count})
+    return history
+
+
+# %% wrong="leaves out a batch of one sample" says=["the model saw a batch of"]
+def fit(model, train, val, optimizer, epochs):
+    where, history = next(model.parameters()).device, []
+    for _ in range(epochs):
+        model.train()
+        total = count = 0
+        for x, y in train:
+            x, y = x.to(where), y.to(where)
+            if len(y) == 1:
+                continue
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(x), y)
+            loss.backward()
+            optimizer.step()
+            total, count = total + loss.item() * len(y), count + len(y)
+        row = {"train_loss": total / count}
+        model.eval()
+        total = right = count = 0
+        with torch.no_grad():
+            for x, y in val:
+                x, y = x.to(where), y.to(where)
+                logits = model(x)
+                total += F.cross_entropy(logits, y).item() * len(y)
+                right += (logits.argmax(1) == y).sum().item()
+                count += len(y)
+        history.append(row | {"val_loss": total / count, "val_accuracy": right / count})
+    return history
+
+
+# %% wrong="thaws what was frozen" says=["a weight or buffer"]
+def fit(model, train, val, optimizer, epochs):
+    where, history = next(model.parameters()).device, []
+    model.requires_grad_(True)
+    for _ in range(epochs):
+        model.train()
+        total = count = 0
+        for x, y in train:
+            x, y = x.to(where), y.to(where)
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(x), y)
+            loss.backward()
+            optimizer.step()
+            total, count = total + loss.item() * len(y), count + len(y)
+        row = {"train_loss": total / count}
+        model.eval()
+        total = right = count = 0
+        with torch.no_grad():
+            for x, y in val:
+                x, y = x.to(where), y.to(where)
+                logits = model(x)
+                total += F.cross_entropy(logits, y).item() * len(y)
+                right += (logits.argmax(1) == y).sum().item()
+                count += len(y)
+        history.append(row | {"val_loss": total / count, "val_accuracy": right / count})
     return history

@@ -407,3 +407,25 @@ def metrics(batches, classes, k):
         "confusion": c,
         "macro_f1": f1.mean().item(),
     }
+
+
+# %% wrong="softmax before the largest k" says=["logits hundreds apart, k = 5", "top_k"]
+def metrics(batches, classes, k):
+    counts, hits, samples = 0, 0, 0
+    for logits, labels in batches:
+        pairs = classes * labels + logits.argmax(1)
+        counts = counts + pairs.bincount(minlength=classes**2)
+        top = logits.softmax(1).topk(k, dim=1).indices
+        hits = hits + (top == labels[:, None]).sum()
+        samples += len(labels)
+    if samples == 0:
+        raise ValueError("no samples")
+    counts = counts.view(classes, classes)
+    right = counts.diagonal()
+    f1 = 2 * right / (counts.sum(0) + counts.sum(1)).clamp(min=1)
+    return {
+        "accuracy": right.sum().item() / samples,
+        "top_k": hits.item() / samples,
+        "confusion": counts,
+        "macro_f1": f1.mean().item(),
+    }

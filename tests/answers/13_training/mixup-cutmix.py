@@ -350,3 +350,55 @@ def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     mixed[:, :, t:b, left:r] = x[order][:, :, t:b, left:r]
     own = (b - t) * (r - left) / (H * W)
     return mixed, own * hard + (1 - own) * hard[order]
+
+
+# %% wrong="the share by counting pixels that stayed" says=["images of one grey, a box", "soft differs"]
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if (weight is None) == (box is None):
+        raise ValueError("give one of weight and box")
+    if weight is not None:
+        mixed = weight * x + (1 - weight) * x[order]
+    else:
+        top, left, tall, wide = box
+        bottom, right = max(top + tall, 0), max(left + wide, 0)
+        top, left = max(top, 0), max(left, 0)
+        mixed = x.clone()
+        mixed[:, :, top:bottom, left:right] = x[order][:, :, top:bottom, left:right]
+        weight = (mixed == x).float().mean().item()
+    hard = F.one_hot(y, classes).to(x.dtype)
+    return mixed, weight * hard + (1 - weight) * hard[order]
+
+
+# %% wrong="squeezes a batch of one image" says=["one image, weight=0.25", "mixed has shape"]
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if (weight is None) == (box is None):
+        raise ValueError("give one of weight and box")
+    if weight is not None:
+        mixed = weight * x + (1 - weight) * x[order]
+    else:
+        top, left, tall, wide = box
+        bottom, right = max(top + tall, 0), max(left + wide, 0)
+        top, left = max(top, 0), max(left, 0)
+        mixed = x.clone()
+        mixed[:, :, top:bottom, left:right] = x[order][:, :, top:bottom, left:right]
+        weight = 1 - x[0, 0, top:bottom, left:right].numel() / x[0, 0].numel()
+    hard = F.one_hot(y, classes).to(x.dtype)
+    soft = weight * hard + (1 - weight) * hard[order]
+    return mixed.squeeze(0), soft.squeeze(0)
+
+
+# %% wrong="a weight of 0 beside a box" says=["both given, the weight is 0"]
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if (weight and box) or (weight is None and box is None):
+        raise ValueError("give one of weight and box")
+    if box is None:
+        mixed = weight * x + (1 - weight) * x[order]
+    else:
+        top, left, tall, wide = box
+        bottom, right = max(top + tall, 0), max(left + wide, 0)
+        top, left = max(top, 0), max(left, 0)
+        mixed = x.clone()
+        mixed[:, :, top:bottom, left:right] = x[order][:, :, top:bottom, left:right]
+        weight = 1 - x[0, 0, top:bottom, left:right].numel() / x[0, 0].numel()
+    hard = F.one_hot(y, classes).to(x.dtype)
+    return mixed, weight * hard + (1 - weight) * hard[order]

@@ -388,3 +388,66 @@ def train_mode(model):
     for m in model.modules():
         if isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
             m.train(m.weight.requires_grad)
+
+
+# %% wrong="a weight that two layers share is listed twice" says=["0.3.weight", "more than once in the groups"]
+def transfer(model, classes, mode, lr):
+    if mode not in ("probe", "full", "discriminative"):
+        raise ValueError(mode)
+    model[1] = nn.Linear(model[1].in_features, classes, device=model[1].weight.device)
+    body = [p for part in model[0].modules() for p in part.parameters(recurse=False)]
+    for parameter in body:
+        parameter.requires_grad_(mode != "probe")
+    groups = [{"params": [*model[1].parameters()], "lr": lr}]
+    if mode != "probe":
+        groups.append({"params": body, "lr": lr if mode == "full" else lr / 10})
+    return groups
+
+
+def train_mode(model):
+    model.train()
+    for module in model.modules():
+        if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            module.train(module.weight.requires_grad)
+
+
+# %% wrong="asks the backbone for the device" says=["a backbone without parameters", "StopIteration"]
+def transfer(model, classes, mode, lr):
+    if mode not in ("probe", "full", "discriminative"):
+        raise ValueError(mode)
+    model[1] = nn.Linear(model[1].in_features, classes, device=next(model[0].parameters()).device)
+    body = [*model[0].parameters()]
+    for parameter in body:
+        parameter.requires_grad_(mode != "probe")
+    groups = [{"params": [*model[1].parameters()], "lr": lr}]
+    if mode != "probe":
+        groups.append({"params": body, "lr": lr if mode == "full" else lr / 10})
+    return groups
+
+
+def train_mode(model):
+    model.train()
+    for module in model.modules():
+        if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            module.train(module.weight.requires_grad)
+
+
+# %% wrong="a head without bias" says=["nn.Linear has a bias"]
+def transfer(model, classes, mode, lr):
+    if mode not in ("probe", "full", "discriminative"):
+        raise ValueError(mode)
+    model[1] = nn.Linear(model[1].in_features, classes, device=model[1].weight.device, bias=False)
+    body = [*model[0].parameters()]
+    for parameter in body:
+        parameter.requires_grad_(mode != "probe")
+    groups = [{"params": [*model[1].parameters()], "lr": lr}]
+    if mode != "probe":
+        groups.append({"params": body, "lr": lr if mode == "full" else lr / 10})
+    return groups
+
+
+def train_mode(model):
+    model.train()
+    for module in model.modules():
+        if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            module.train(module.weight.requires_grad)

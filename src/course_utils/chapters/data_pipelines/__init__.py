@@ -1,22 +1,31 @@
 """What the chapter on data pipelines tries answers with."""
 
-from course_utils.chapters.data_pipelines.batches import check_batch, item, run_kept
+from course_utils.chapters.data_pipelines.batches import (
+    batches_to_try,
+    check_batch,
+    item,
+    run_kept,
+)
 from course_utils.chapters.data_pipelines.bottleneck import CHOICES, measure_pipeline
 from course_utils.chapters.data_pipelines.damaged import damaged_folder
 from course_utils.chapters.data_pipelines.folders import (
-    check_items,
     check_listing,
+    check_said,
+    check_too_large,
     names,
     run_folder,
     run_listing,
     run_on_error,
     run_replaced,
+    run_too_large,
     run_transform,
 )
 from course_utils.chapters.data_pipelines.frames import (
     check_drawn,
     check_frames,
     check_likely,
+    check_long,
+    check_middles,
     run_tsn,
     run_twice,
 )
@@ -29,10 +38,14 @@ from course_utils.chapters.data_pipelines.killed import (
 from course_utils.chapters.data_pipelines.packs import (
     check_copied,
     check_forked,
+    check_gigabyte,
+    check_on_another_disk,
     check_pack,
     make_items,
     run_copied,
     run_forked,
+    run_gigabyte,
+    run_on_another_disk,
     run_pack,
 )
 from course_utils.chapters.data_pipelines.pickles import through_pickle
@@ -40,6 +53,11 @@ from course_utils.chapters.data_pipelines.samplers import (
     check_balance,
     check_buckets,
     check_few_draws,
+    check_one_draw,
+    check_other_process,
+    check_seeds_and_epochs,
+    check_shuffled,
+    check_ties,
     run_sampler,
 )
 from course_utils.chapters.data_pipelines.statistics import (

@@ -16,6 +16,28 @@ def item(height, width, count, dtype=torch.float32, channels=3):
     return image, torch.randint(1, 9, (count, 4), generator=numbers).float()
 
 
+def batches_to_try() -> dict[str, list]:
+    """Lists of items, by what is special in each."""
+    nothing = (torch.ones(3, 2, 2), torch.zeros(1, 4))  # a real box of zeros
+    cases = {
+        "2 × 3 and 4 × 1 pixels": [item(2, 3, 1), item(4, 1, 2)],
+        "a damaged file among them": [item(2, 3, 1), None, item(4, 1, 2)],
+        "an image without boxes": [item(3, 3, 0), item(2, 2, 2)],
+        "no boxes at all": [item(3, 3, 0), item(2, 2, 0)],
+        "a box whose four numbers are 0": [nothing, item(2, 2, 2)],
+        "boxes of -1": [(torch.ones(3, 2, 2), torch.full((2, 4), -1.0)), item(2, 2, 3)],
+        "uint8 images": [item(2, 3, 1, torch.uint8), item(3, 2, 1, torch.uint8)],
+        "one channel": [item(2, 3, 1, channels=1), item(3, 2, 0, channels=1)],
+        "nothing but damaged files": [None, None],
+        "no item at all": [],
+    }
+    half = [item(2, 3, 1, torch.half), item(4, 1, 2, torch.half)]
+    cases["half images, int64 boxes"] = [(image, boxes.long()) for image, boxes in half]
+    wide = [item(2, 3, 1, torch.float64), item(3, 2, 2, torch.float64)]
+    cases["float64 images, half boxes"] = [(image, boxes.half()) for image, boxes in wide]
+    return cases
+
+
 def run_kept(collate_boxes, items: list) -> bool:
     """Whether the list holds the same items after the call as before."""
     kept = list(items)

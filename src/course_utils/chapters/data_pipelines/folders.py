@@ -73,7 +73,26 @@ def _look(dataset, index: int) -> tuple:
     return image.mode, np.array(image), label
 
 
-def run_transform(folder_dataset, fails: bool) -> tuple:
+def run_too_large(folder_dataset, on_error: str) -> tuple:
+    """What becomes of an image whose header claims 14 000 by 14 000 pixels."""
+    path = damaged_folder() / "a_circle" / "10.jpg"
+    content = bytearray(path.read_bytes())
+    frame = content.index(b"\xff\xc0")  # the segment of JPEG that holds height and width
+    content[frame + 5 : frame + 9] = (14_000).to_bytes(2, "big") * 2
+    path.write_bytes(content)
+    return _look(folder_dataset(path.parents[1], on_error=on_error), 0)
+
+
+def check_too_large(run):
+    for on_error, right in {"raise": "raised", "skip": "None"}.items():
+        kind, words, _ = run(on_error)
+        why = "Pillow raises DecompressionBombError, which is no OSError"
+        check_equal(kind, right, f"on_error={on_error!r}: what dataset[0] does ({why})")
+        text = f"on_error={on_error!r}: the words {str(words)[:60]!r} don't name the file 10.jpg"
+        assert "10.jpg" in words, f"{text} ({why})"
+
+
+def run_transform(folder_dataset, fails: bool, on_error: str = "skip") -> tuple:
     """What the transform was given, what came out, and what happened to its own error."""
     seen = []
 
@@ -83,7 +102,7 @@ def run_transform(folder_dataset, fails: bool) -> tuple:
             raise OSError("from the transform")
         return image.size
 
-    dataset = folder_dataset(damaged_folder(), transform, "skip")
+    dataset = folder_dataset(damaged_folder(), transform, on_error)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -141,10 +160,14 @@ def check_listing(said):
     right = [(width, label) for width, (_, label) in enumerate(places, 2)]
     check_equal(classes, [*FILES], "classes")
     lost = [places[width - 2][0] for width, _ in right if width not in [row[0] for row in found]]
-    assert not lost, f"{', '.join(lost)} is left out: case does not matter, letter by letter"
+    ending = "case does not matter, letter by letter"
+    ending = "a name that ends in .jpeg counts, too" if "c.jpeg" in lost else ending
+    assert not lost, f"left out: {', '.join(lost)}; {ending}"
     failed = [row[0] for row in found if isinstance(row[0], str)]
-    folder = ": a folder, old.jpg, is no file" if "old.jpg" in " ".join(failed) else ""
-    assert not failed, f"an item raised {failed[0]}{folder}"
+    why = ": a folder, old.jpg, is no file" if "old.jpg" in " ".join(failed) else ""
+    for name in ("c.jpg.txt", "c_jpg", "c.jpeg2"):
+        why = f": the name {name} ends in neither .jpg nor .jpeg" if name in str(failed) else why
+    assert not failed, f"an item raised {failed[0]}{why}"
     foreign = (
         f"{len(found)} items, expected {len(right)}: c.jpg.txt, c_jpg and c.jpeg2 are no images"
     )
@@ -172,6 +195,17 @@ names = ["a_circle/10.jpg", "a_circle/2.JPG", "a_circle/9.jpg"]
 
 
 names += ["b_square/cut.jpg", "b_square/x.jpeg", "b_square/z.jpg"]
+
+
+def check_said(root, said, on_error):
+    """Compare what a dataset over the zoo says of itself and of each item."""
+    assert said["base"], "write a subclass of Dataset of your own, not ImageFolder"
+    check_equal(said["classes"], ["a_circle", "b_square", "c_empty"], "classes")
+    because = "6 files of three classes end in .jpg or .jpeg, .JPG too; notes.txt does not"
+    deep = ", and those in a_circle/more lie deeper" if said["length"] > 6 else ""
+    check_equal(said["length"], 6, f"len: {because}{deep}")
+    check_items(root, said["items"], on_error, "the dataset")
+    check_items(root, said["copy"], on_error, "a pickled copy of it")
 
 
 def check_items(root, found, on_error, what):

@@ -60,6 +60,7 @@ def check_frames(run, seconds, rate, frames, segments):
     slips = {
         "the rate was cut to an int": middles(max(1, round(seconds * int(rate))), segments),
         "seconds * rate was cut, not rounded": middles(max(1, cut), segments),
+        "seconds * rate was rounded up": middles(max(1, cut + (cut < seconds * rate)), segments),
     }
     hints = [words for words, slip in slips.items() if list(middle) == slip]
     hint = hints[0] if len(hints) == 1 else "the middle frames, of two the earlier"
@@ -94,6 +95,29 @@ def check_drawn(run):
     assert moved, "the generator that it was given was not drawn from: a seed is not a generator"
     words = "called twice with one generator, it gave the same frames: don't start it anew"
     assert list(first) != list(second), words
+
+
+def check_middles(run, below):
+    """The middle frames of every number of frames in every number of segments up to one."""
+    for frames in range(1, below + 1):
+        for segments in range(1, below + 1):
+            found, _ = run(frames, 1, segments, None)
+            because = "begin at ⌊kF/K⌋, in whole numbers: k / K * F may fall short of one"
+            right = middles(frames, segments)
+            assert list(found) == right, (
+                f"{frames} frames in {segments} segments: expected {right}, got {found} ({because})"
+            )
+
+
+def check_long(run):
+    """A thousand segments of 300 frames: each sixth of a segment is as likely as the others."""
+    drawn = run(300_000, 1, 1000, 0)[0]
+    places = [int(frame) - 300 * k for k, frame in enumerate(drawn)]
+    outside = [place for place in places if not 0 <= place < 300]
+    assert not outside, "a frame lies outside of its segment"
+    counts = [sum(50 * n <= place < 50 * n + 50 for place in places) for n in range(6)]
+    words = f"the six parts of a segment came up {counts} times, expected about 167 each"
+    assert 110 < min(counts) <= max(counts) < 225, f"not equally likely: {words}"
 
 
 def check_likely(run):

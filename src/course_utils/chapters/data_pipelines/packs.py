@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import multiprocessing
 import os
 import shutil
@@ -67,21 +68,22 @@ def _pack_and_read(PackedDataset, pack_it, sizes: list[int], workers: int, used:
             dataset,
             None,
             num_workers=workers,
-            collate_fn=lambda item: (item, os.getpid(), pids.count(os.getpid())),
+            collate_fn=lambda item: (
+                type(item).__name__,  # a view of the file can't travel from a worker
+                zlib.crc32(item) if isinstance(item, bytes) else 0,
+                os.getpid(),
+                pids.count(os.getpid()),
+            ),
         )
         rows = [*loader]
         try:
             dataset[len(sizes)]
         except Exception as error:
             said["past"] = type(error).__name__
-    said["kinds"] = sorted({type(item).__name__ for item, _, _ in rows})
-    said["sums"] = (
-        [zlib.crc32(item) for item, _, _ in rows] if said["kinds"] in ([], ["bytes"]) else []
-    )
+    said["kinds"] = sorted({kind for kind, *_ in rows})
+    said["sums"] = [total for _, total, *_ in rows]
     shutil.rmtree(path.parent)
-    said["opens"] = (
-        sorted({count for _, _, count in rows}) if workers else [pids.count(os.getpid())]
-    )
+    said["opens"] = sorted({count for *_, count in rows}) if workers else [pids.count(os.getpid())]
     return said
 
 
@@ -106,6 +108,100 @@ def run_forked(PackedDataset, pack_it) -> tuple:
         child.start()
         child.join()
     return hear.recv() if hear.poll() else (0, f"it ended with exit code {child.exitcode}")
+
+
+class elsewhere_is_another_disk:
+    """Let the folder for temporary files be on another disk than ``path``, in a block."""
+
+    def __init__(self, path: Path) -> None:
+        self.mine = os.path.realpath(path.parent)
+
+    def __enter__(self) -> None:
+        self.kept = os.rename, os.replace
+
+        def moves(function):
+            def move(source: Any, target: Any, **options: Any) -> None:
+                inside = [
+                    Path(os.path.realpath(os.fsdecode(place))).is_relative_to(self.mine)
+                    for place in (source, target)
+                ]
+                if inside[0] != inside[1]:
+                    raise OSError(errno.EXDEV, "Invalid cross-device link")
+                function(source, target, **options)
+
+            return move
+
+        vars(os).update(rename=moves(os.rename), replace=moves(os.replace))
+
+    def __exit__(self, *error: object) -> None:
+        vars(os).update(rename=self.kept[0], replace=self.kept[1])
+
+
+def run_on_another_disk(PackedDataset, pack_it) -> list | str:
+    """What is read from a file that was packed where temporary files are on another disk, or what
+    is wrong."""
+    path = Path(tempfile.mkdtemp()) / "pack.lmdb"
+    pack_it(iter(make_items([1])), path)
+    before = path.stat().st_ino
+    with elsewhere_is_another_disk(path):
+        try:
+            pack_it(iter(make_items([7, 3, 9])), path)
+        except OSError as error:
+            return f"it raised {words_of(error)}"
+    if path.stat().st_ino == before:
+        return "the old file was written over, which a kill can cut short"
+    dataset = PackedDataset(path)
+    return [zlib.crc32(dataset[n]) for n in range(len(dataset))]
+
+
+def check_on_another_disk(run):
+    found = run()
+    words = f"{found}: a rename works within one disk; write in the folder of path"
+    assert not isinstance(found, str), words
+    check_equal(found, [zlib.crc32(item) for item in make_items([7, 3, 9])], "what was read")
+
+
+class smaller_maps:
+    """Note the map sizes of LMDB files opened in a block, and divide them by ``by``."""
+
+    def __init__(self, by: int = 1) -> None:
+        self.by, self.sizes = by, []
+
+    def __enter__(self) -> smaller_maps:
+        self.kept = lmdb.open, lmdb.Environment
+
+        def opens(*args: Any, map_size: int = 10 * 2**20, **options: Any) -> Any:
+            self.sizes.append(map_size)
+            return self.kept[1](*args, map_size=max(map_size // self.by, 2**15), **options)
+
+        vars(lmdb).update(open=opens, Environment=opens)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        lmdb.open, lmdb.Environment = self.kept
+
+
+def run_gigabyte(PackedDataset, pack_it) -> str:
+    """Words if a gigabyte of items would not fit. A map of one size for few items and for many is
+    tried in small: a thousandth of it, and a thousandth of a gigabyte."""
+    path, most = Path(tempfile.mkdtemp()) / "pack.lmdb", []
+    for count in (1, 20):
+        with smaller_maps() as maps:
+            pack_it(iter(make_items([100_000] * count)), path)
+        most.append(max(maps.sizes, default=0))
+    if most[0] != most[1]:
+        return ""
+    try:
+        with smaller_maps(by=1000):
+            pack_it(iter(make_items([100_000] * 10)), path)
+    except lmdb.MapFullError:
+        return f"map_size is {most[0]:,}, whatever comes: a gigabyte of items doesn't fit"
+    return ""
+
+
+def check_gigabyte(run):
+    words = run()
+    assert not words, words
 
 
 def run_copied(PackedDataset, pack_it) -> list | str:

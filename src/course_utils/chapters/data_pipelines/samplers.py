@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from course_utils.learner.awkward import other_hashes
 from course_utils.learner.checks import check_equal
 
 
@@ -77,6 +78,79 @@ def check_balance(run, labels, draws, seed, what):
     assert abs(again - 1 / len(classes)) < 0.05, f"{what}: {words}: draw the class by chance"
     assert not changed, f"{what}: it changed {' and '.join(changed)}"
     return drawn
+
+
+def check_one_draw(run, labels):
+    """A single draw, with twenty seeds: a list of one index."""
+    for seed in range(20):
+        drawn, _ = run("weighted", list(labels), 1, seed)
+        what = "a number" if drawn in ("int", "float") else drawn
+        assert isinstance(drawn, list), f"it returned {what}, expected a list of one index"
+        check_equal(len(drawn), 1, "how many indices")
+        assert drawn[0] in range(len(labels)), f"{drawn} is no index into labels"
+
+
+def check_seeds_and_epochs(run, lengths):
+    """Whether equal seeds and epochs give equal batches, and others give others."""
+    keys = [(0, 0), (0, 1), (1, 0), (0, 2), (0, 3)]
+    runs = {key: check_buckets(run, lengths, 4, *key, f"(seed, epoch) = {key}") for key in keys}
+    again = check_buckets(run, lengths, 4, 0, 0, "again")
+    assert again == runs[0, 0], "called twice with equal seed and epoch, it gave another order"
+    orders = len({str(batches) for batches in runs.values()})
+    assert orders > 1, "the batches come in one order, whatever seed and epoch: shuffle them"
+    assert runs[0, 1] != runs[1, 0], "seed 0, epoch 1 gave the order of seed 1, epoch 0"
+    assert orders == 5, f"five seeds and epochs gave {orders} different orders of batches"
+    check_apart(run, lengths, 32)
+    for epoch in (100, 1000, 10_000):
+        later = check_buckets(run, lengths, 4, 0, epoch, f"epoch {epoch}")
+        words = f"seed 0, epoch {epoch} gave the order of seed 1, epoch 0"
+        assert later != runs[1, 0], f"{words}: hand both numbers to the generator"
+
+
+def check_ties(run):
+    """Whether items of one length share a batch with others in another epoch."""
+    members = {str(sorted(check_buckets(run, [5] * 12, 4, 0, e, "equals"))) for e in range(5)}
+    words = "the same items share a batch in every epoch: shuffle before sorting"
+    assert len(members) > 1, words
+
+
+def check_other_process(run, lengths):
+    """Whether the batches are the same where strings have other hashes."""
+    right = run("bucket", list(lengths), 4, 3, 1)[0]
+    with other_hashes():
+        found = run("bucket", list(lengths), 4, 3, 1)[0]
+    assert found == right, "another order: hash() of a text differs from process to process"
+
+
+def check_apart(run, lengths, below):
+    """Whether no two pairs of seed and epoch below a number give the same batches."""
+    seen = {}
+    for pair in itertools.product(range(below), repeat=2):
+        batches, _ = run("bucket", list(lengths), 4, *pair)
+        text = str([sorted(batch) for batch in batches])
+        words = f"(seed, epoch) = {seen.get(text)} and {pair} give the same order of batches"
+        assert text not in seen, f"{words}: hand both numbers to the generator"
+        seen[text] = pair
+
+
+def check_shuffled(run, lengths, batch_size, count):
+    """Whether any batch may be the first and the last, and any order come."""
+    orders = [
+        [
+            min(lengths[i] for i in batch)
+            for batch in run("bucket", list(lengths), batch_size, 2, epoch)[0]
+        ]
+        for epoch in range(count)
+    ]
+    starts = sorted(orders[0])
+    for place, name in ((0, "first"), (-1, "last")):
+        never = [start for start in starts if start not in {order[place] for order in orders}]
+        words = f"in {count} epochs the batch of lengths from {never[:1]} on never came {name}"
+        assert not never, f"{words}: shuffle the batches, the short one too"
+    turned = all(
+        order[n:] + order[:n] == orders[0] for order in orders for n in [order.index(orders[0][0])]
+    )
+    assert not turned, "the batches come in one order, only begun elsewhere: shuffle them"
 
 
 def check_few_draws(run, labels):

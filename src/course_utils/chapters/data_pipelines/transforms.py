@@ -66,9 +66,9 @@ def run_often(custom_transform, p: float, count: int, seed: int) -> list:
     return found
 
 
-def check_often(run, p, least, most):
+def check_often(run, p, least, most, calls=100):
     """Whether each call tosses one coin, and the coins fall as often as they should."""
-    found, turned = run(p, 100, 0), []
+    found, turned = run(p, calls, 0), []
     for n, (*sizes, box) in enumerate(found):
         height, width = SIZES[n % 2]
         what = f"image {n}, after one of another size" if n else "image 0"
@@ -79,12 +79,15 @@ def check_often(run, p, least, most):
         turned += once[:1]
         right = [1, width - 2, 4, width] if once[0] else [0, 1, 2, 4]
         check_equal(box, right, f"the box of {what}")
-    one = "" if 0 < sum(turned) < 100 else ": is the coin tossed when the transform is made?"
-    words = f"turned {sum(turned)} times of 100, expected about {round(100 * p)}{one}"
+    one = "" if 0 < sum(turned) < calls else ": is the coin tossed when the transform is made?"
+    words = f"turned {sum(turned)} times of {calls}, expected about {round(calls * p)}"
+    words += one if calls == 100 else ": with probability p, whatever p is"
     assert least <= sum(turned) <= most, words
     same = "the same torch.manual_seed, another coin: draw with torch.rand"
-    assert run(p, 100, 0) == found, same
-    assert run(p, 100, 1) != found, "torch.manual_seed has no say in the coin: draw with torch.rand"
+    assert run(p, calls, 0) == found, same
+    assert run(p, calls, 1) != found, (
+        "torch.manual_seed has no say in the coin: draw with torch.rand"
+    )
 
 
 def check_turn(found, image, mask, boxes, turned, what):

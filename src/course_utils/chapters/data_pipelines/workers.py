@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 
 import torch
@@ -17,7 +18,12 @@ def check_draws(NoiseSet, drawn, which, what):
     names = list(rows)
     pairs = [(a, b) for n, a in enumerate(names) for b in names[:n] if set(rows[a]) & set(rows[b])]
     between = [(a, b) for a, b in pairs if a[-1] == b[-1]]
-    words = "seed from get_worker_info().seed, not from constants or from worker_id alone"
+    worker_only = all(a.split(" in ")[0] == b.split(" in ")[0] for a, b in pairs)
+    words = "two numbers that differ gave one seed: use all of get_worker_info().seed"
+    if between:
+        words = "in an epoch, seed from what differs by worker: get_worker_info().seed, as it is"
+    elif worker_only:
+        words = "seed from what differs by epoch: get_worker_info().seed does, worker_id doesn't"
     if all(numbers[0] == NoiseSet()[0][which] for numbers in rows.values()):
         words = "is there an answer yet? It still draws what the one from __init__ drew: put a new "
         words += "one into the copy"
@@ -49,26 +55,35 @@ def run_shard(shard_iterable, source: list, world: int, workers: int, before: bo
         )
         if before:
             next(iter(stream), None)
-        loader = DataLoader(
-            stream,
-            batch_size=None,
-            num_workers=workers,
-            collate_fn=lambda item: (getattr(get_worker_info(), "id", 0), item),
-        )
-        found.append([[*loader], [*loader]])
+        with warnings.catch_warnings():
+            warnings.filterwarnings(
+                "ignore", message="This DataLoader will create"
+            )  # for few cores
+            loader = DataLoader(
+                stream,
+                batch_size=None,
+                num_workers=workers,
+                collate_fn=lambda item: (getattr(get_worker_info(), "id", 0), item),
+            )
+            found.append([[*loader], [*loader]])
     assert given == list(source), "the list was changed: a stream only reads it"
     return found
 
 
-def check_shares(run, count, world, workers, before=False):
-    source = [n * n % 5 for n in range(count)]
+KINDS = [None, "b", 0, (1, 2), "", "b", 2.5, b"x", -1]  # items of nine kinds, nearly
+
+
+def check_shares(run, count, world, workers, before=False, kinds=False):
+    source = KINDS[:count] if kinds else [n * n % 5 for n in range(count)]
     found = run(source, world, workers, before)
     first, second = ([[tuple(pair) for pair in epochs[e]] for epochs in found] for e in (0, 1))
     items, there = Counter(item for rank in first for _, item in rank), Counter(source)
-    foreign = sorted(set(items) - set(source))
+    foreign = sorted(set(items) - set(source), key=repr)
     assert not foreign, f"{foreign[:3]} are no items"
     parts = {"lost": there - items, "more than once": items - there}
-    words = [f"{name} {sorted(part.elements())[:6]}" for name, part in parts.items() if part]
+    words = [
+        f"{name} {sorted(part.elements(), key=repr)[:6]}" for name, part in parts.items() if part
+    ]
     assert not words, f"of the items {source}: {', '.join(words)}"
     shares = [
         [item for w, item in rank if w == worker]

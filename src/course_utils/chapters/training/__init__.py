@@ -15,12 +15,15 @@ from course_utils.chapters.training.counts import (
 )
 from course_utils.chapters.training.data import digits, make_model, score, train_epoch
 from course_utils.chapters.training.determinism import (
+    check_alone,
     check_apart,
+    check_kept,
     check_normal,
     check_pairs,
     check_shuffled,
     pairs_of,
     run_deterministic,
+    run_kept,
     run_many,
 )
 from course_utils.chapters.training.distilling import (
@@ -40,7 +43,7 @@ from course_utils.chapters.training.fitting import (
 from course_utils.chapters.training.killed import every_moment, in_a_child
 from course_utils.chapters.training.mixing import (
     BOXES,
-    check_soft,
+    check_mix,
     close,
     make_mix,
     one_slip_of,
@@ -69,6 +72,7 @@ from course_utils.chapters.training.transferring import (
     check_modes,
     check_rates,
     make_two,
+    run_bare,
     run_norms,
     run_transfer,
 )

@@ -9,15 +9,20 @@ from course_utils.learner.awkward import awkward_model, forbid_side_effects
 from course_utils.learner.checks import check_close, check_equal
 from course_utils.learner.devices import device
 
+RAISED = {"ZeroDivisionError": ZeroDivisionError, "KeyboardInterrupt": KeyboardInterrupt}
+
 
 def run_swapped_in(swapped_in, ends: str) -> dict:
-    """What a block saw, and what is left after it. ``ends`` names what it raises, or is ""."""
+    """What a block saw, and what is left after it.
+
+    ``ends`` names what it raises, or is "" or "without gradients".
+    """
     model = awkward_model().to(device)
-    kinds = {"ZeroDivisionError": ZeroDivisionError, "KeyboardInterrupt": KeyboardInterrupt}
     x = torch.randn(5, 4, generator=torch.Generator().manual_seed(1)).to(device)
     average = {name: torch.full_like(value, 7) for name, value in model.state_dict().items()}
+    recording = ends != "without gradients"
     objects, before = model.state_dict(keep_vars=True), frozen(dict(model.state_dict()))
-    swap, error, grad = swapped_in(model, average), "", False
+    swap, error, grad = swapped_in(model, average), "", None
     assert hasattr(swap, "__enter__"), f"{swap}, no context manager: is there an answer yet?"
     words = "the model changed when swapped_in was called: swap when the block begins"
     assert frozen(dict(model.state_dict())) == before, words
@@ -27,18 +32,20 @@ def run_swapped_in(swapped_in, ends: str) -> dict:
     before, watch = frozen(dict(model.state_dict())), forbid_side_effects(model, but=("values",))
     watch.__enter__()
     state = None
-    try:
-        with swap:
-            state = {name: value.detach().clone() for name, value in model.state_dict().items()}
-            grad = torch.is_grad_enabled()
-            now = model.state_dict(keep_vars=True)
-            same = all(now[name] is value for name, value in objects.items())
-            inner = watch.changes()
-            model(x)  # in training mode: batch norm moves its statistics
-            if ends:
-                raise kinds[ends]
-    except (ZeroDivisionError, KeyboardInterrupt) as raised:
-        error = type(raised).__name__
+    with torch.set_grad_enabled(recording):
+        try:
+            with swap:
+                state = {name: value.detach().clone() for name, value in model.state_dict().items()}
+                grad = torch.is_grad_enabled()
+                now = model.state_dict(keep_vars=True)
+                same = all(now[name] is value for name, value in objects.items())
+                inner = watch.changes()
+                model(x)  # in training mode: batch norm moves its statistics
+                if ends in RAISED:
+                    raise RAISED[ends]
+        except (ZeroDivisionError, KeyboardInterrupt) as raised:
+            error = type(raised).__name__
+        left = torch.is_grad_enabled()
     assert state is not None, "the block did not run: is there a yield in swapped_in?"
     inside = sorted({v for value in state.values() for v in value.flatten().tolist()})
     after, changed = frozen(dict(model.state_dict())) == before, watch.changes()
@@ -47,7 +54,8 @@ def run_swapped_in(swapped_in, ends: str) -> dict:
         for value in model.state_dict().values():
             value.fill_(3)
     apart = all(bool((value == 7).all()) for value in average.values())
-    seen = {"inside": inside, "same": same, "grad": grad, "inner": inner, "error": error}
+    seen = {"inside": inside, "same": same, "grad": grad == recording, "inner": inner}
+    seen = seen | {"error": error, "left": left == recording}
     return seen | {"after": after, "changed": changed, "kept": kept, "apart": apart}
 
 
@@ -56,9 +64,13 @@ def check_swapped(seen, ends):
     assert seen["inside"] == [7], f"{words}: {seen['inside'][:3]}"
     words = "inside the block the parameters are other objects: copy into them"
     assert seen["same"], f"{words}; an optimizer and old gradients belong to the first"
-    assert seen["grad"], "inside the block gradients are off: end no_grad before the yield"
+    words = "inside the block grad mode is another: "
+    off = "gradients are off; end no_grad before the yield"
+    on = "gradients are on, where they were off before"
+    assert seen["grad"], words + (on if ends == "without gradients" else off)
+    assert seen["left"], "after the block grad mode is another than before it"
     assert not seen["inner"], f"inside the block: {seen['inner'][0]}"
-    check_equal(seen["error"], ends, "what the block raised")
+    check_equal(seen["error"], ends if ends in RAISED else "", "what the block raised")
     words = (
         "after the block the model's own values, those of when the block began, are not back: take "
         "copies on the way in, not the live tensors, and put them back in a finally"
@@ -77,12 +89,17 @@ def make_states(dtype, seed):
         weight = torch.randn(2, 3, generator=generator).to(device, dtype)
         mask = torch.tensor([count == 3, False], device=device)
         states.append(
-            {"weight": weight, "tracked": torch.tensor(count, device=device), "mask": mask}
+            {
+                "weight": weight,
+                "scale": weight[0, 0].clone(),  # of no dimension
+                "tracked": torch.tensor(count, device=device),
+                "mask": mask,
+            }
         )
     return states
 
 
-def check_weight(mine, average, state, step, decay):
+def check_weight(name, mine, average, state, step, decay):
     d, dtype = min(decay, (1 + step) / (10 + step)), average.dtype
     old, new = average.double(), state.double()
     found = (
@@ -91,20 +108,20 @@ def check_weight(mine, average, state, step, decay):
         else old * torch.nan
     )
     turned = torch.allclose(found, (1 - d) * old + d * new, atol=1e-3) and abs(d - 0.5) > 0.05
-    assert not turned, (
-        "weight: d belongs to the average, 1 - d to the state, not the other way round"
-    )
+    words = f"{name}: d belongs to the average, 1 - d to the state, not the other way round"
+    assert not turned, words
     cold = torch.allclose(found, decay * old + (1 - decay) * new, atol=1e-3)
-    words = f"weight: this is d = {decay}, without the warm-up; it is {d:.3f} at step {step}"
+    words = f"{name}: this is d = {decay}, without the warm-up; it is {d:.3f} at step {step}"
     assert not cold or abs(d - decay) < 0.05, words
-    loose = {torch.bfloat16: 2e-2, torch.float16: 2e-3}.get(dtype, 1e-5)
-    check_close(mine, (d * old + (1 - d) * new).to(dtype), "weight", rtol=loose, atol=loose)
+    loose = {torch.bfloat16: 2e-2, torch.float16: 2e-3, torch.float64: 1e-12}.get(dtype, 1e-5)
+    check_close(mine, (d * old + (1 - d) * new).to(dtype), name, rtol=loose, atol=loose)
 
 
 def check_average(found, average, state, step, decay):
     assert isinstance(found, dict), "ema returned no dict: is there an answer yet?"
     check_equal(sorted(found), sorted(state), "the names")
-    check_weight(found["weight"], average["weight"], state["weight"], step, decay)
+    for name in ("weight", "scale"):
+        check_weight(name, found[name], average[name], state[name], step, decay)
     for name in ("tracked", "mask"):
         words = f"{name}, which has no floating point, so as in state"
         check_close(found[name], state[name], words)

@@ -105,7 +105,9 @@ def few_samples() -> dict[str, tuple]:
     z, y = torch.tensor(logits, device=device), torch.tensor([0, 0, 1, 2, 2], device=device)
     slanted = [(z.t().contiguous().t(), y) for z, y in make_batches([6, 1], 5, 8)]
     two = [(z[:1], y[:1]), (z[2:3], y[2:3])]
+    far = [(200 * z, y) for z, y in make_batches([7, 2], 6, 11)]  # softmax makes zeros of most
     return {
+        "logits hundreds apart, k = 5": (far, 6, 5),
         "the example": ([(z, y)], 3, 2),
         "the example in two batches": ([(z[:3], y[:3]), (z[3:], y[3:])], 3, 2),
         "a class that never occurs, an empty batch, k = 1": (

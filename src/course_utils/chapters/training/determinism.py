@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import builtins
 import random
+from contextlib import nullcontext
 
 import numpy as np
 import torch
 
 from course_utils.chapters.training.states import frozen
+from course_utils.learner.awkward import other_hashes
+from course_utils.learner.cases import every_case
 from course_utils.learner.checks import check_equal
 from course_utils.learner.devices import seed_everything
 from course_utils.learner.tracebacks import ends_in_notebook
@@ -26,9 +28,6 @@ class Walked(set):
         return iter(self.walk)
 
 
-plain_hash = hash
-
-
 def global_states() -> dict[str, str]:
     states = {
         "Python": random.getstate(),
@@ -38,24 +37,16 @@ def global_states() -> dict[str, str]:
     return {name: frozen(state) for name, state in states.items()}
 
 
-def other_hash(value):
-    """What ``hash`` may give in another process: strings, and tuples with one, hash otherwise."""
-    texts = [v for v in (value if isinstance(value, tuple) else (value,)) if isinstance(v, str)]
-    return plain_hash(("salt", value) if texts else value)
-
-
 def run_deterministic(
     deterministic, names: list[str], seed: int, epoch: int, turn: int, before: int
 ) -> tuple:
-    """The answer where strings hash and the set is walked otherwise; states that it changed."""
+    """The answer where the set is walked differently, and with ``turn < 0`` strings hash
+    differently; states that it changed."""
     seed_everything(before)
     kept = global_states()
-    try:
-        vars(builtins)["hash"] = other_hash if turn < 0 else plain_hash
+    with other_hashes() if turn < 0 else nullcontext():
         given = Walked(names, turn)
         pairs = deterministic(given, seed, epoch)
-    finally:
-        builtins.hash = plain_hash
     changed = [f"that of {name}" for name, state in global_states().items() if state != kept[name]]
     return pairs, [*changed, *(["the set of names"] if sorted(given | set(given)) != names else [])]
 
@@ -68,6 +59,49 @@ def run_many(deterministic, names: list[str], pairs: list[tuple[int, int]]) -> l
         noise = sorted(float(value) for _, value in result)
         found.append((" ".join(str(name) for name, _ in result), str(noise)))
     return found
+
+
+def run_kept(deterministic, names: list[str]) -> list[str]:
+    """Words for what an answer keeps from one call to the next."""
+    first = deterministic(set(names), 3, 4)
+    assert isinstance(first, (list, tuple)), f"it returned {first!r}: is there an answer yet?"
+    before, words = list(first), []
+    fewer = [name for name, _ in deterministic(set(names[:9]), 3, 4)]
+    if sorted(fewer) != names[:9]:
+        words.append("other names with the same seed and epoch gave the names of an earlier call")
+    if isinstance(first, list):
+        first.clear()
+    if list(deterministic(set(names), 3, 4)) != before:
+        words.append("the list that came out was emptied, and the next call gave something else")
+    return words
+
+
+def check_alone(run, names, first, changed):
+    """Whether nothing but the arguments decides, and nothing else is changed."""
+    ways = {
+        "the set walked in another order": (
+            {"turn": 7},
+            "the result differs: sort the names first",
+        ),
+        "another process, where strings have other hashes": (
+            {"turn": -1},
+            "the result differs: hash() of a string is another in each process",
+        ),
+        "the global generators seeded differently": ({"before": 9}, "use a separate generator"),
+    }
+    twice = pairs_of(run, names, 0, 0) == first
+    assert twice, "called twice, the second call gives something else: what is kept from the first?"
+    with every_case() as part:
+        for name, (how, words) in ways.items():
+            with part(name):
+                assert pairs_of(run, names, 0, 0, **how) == first, words
+        with part("global random states, and the set"):
+            assert not changed, f"{' and '.join(changed)} was changed"
+
+
+def check_kept(words):
+    kept = "what an answer keeps decides"
+    assert not words, f"{'; '.join(words)}: the result hangs on its arguments alone ({kept})"
 
 
 def check_apart(pairs, found):
@@ -87,6 +121,8 @@ def check_pairs(pairs, changed, names=None):
     listed = isinstance(pairs, (list, tuple))
     whole = listed and all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in pairs)
     assert whole, f"expected a list of pairs (name, noise), got {str(pairs)[:60]}"
+    odd = [pair for pair in pairs if not isinstance(pair[0], str)]
+    assert not odd, f"{str(odd[:1])[1:-1]}: a pair is (name, noise), in this order"
     if names is not None:
         check_equal(sorted(name for name, _ in pairs), names, "the names", "each of them once")
     odd = [value for _, value in pairs if not isinstance(value, float)]
@@ -94,9 +130,13 @@ def check_pairs(pairs, changed, names=None):
     return [tuple(pair) for pair in pairs]
 
 
-def check_shuffled(names):
-    in_order = sorted(names), sorted(names, reverse=True)
-    assert names not in in_order, "the names are in order, not shuffled"
+def check_shuffled(pairs):
+    for values, words in zip(
+        map(list, zip(*pairs, strict=True)),
+        ("the names are in order, not shuffled", "the noise is in order: each name has a draw"),
+        strict=True,
+    ):
+        assert values not in (sorted(values), sorted(values, reverse=True)), words
 
 
 def check_normal(values):

@@ -37,9 +37,10 @@ class Spy(nn.Module):
         super().__init__()
         with torch.random.fork_rng():
             torch.manual_seed(0)
-            first = nn.Linear(4, 8)
-            self.body = nn.Sequential(first, nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 3))
-        first.bias.requires_grad_(False)
+            first, norm = nn.Linear(4, 16), nn.BatchNorm1d(8)  # norms a batch of one sample, too
+            parts = first, nn.Unflatten(1, (8, 2)), norm, nn.ReLU(), nn.Flatten()
+            self.body = nn.Sequential(*parts, nn.Linear(16, 3))
+        self.body[-1].bias.requires_grad_(False)
         for parameter in self.parameters():
             parameter.grad = torch.full_like(parameter, 0.5) if parameter.requires_grad else None
         self.eval()
@@ -101,8 +102,14 @@ def run_fit(fit, sizes: tuple, epochs: int, elsewhere: bool = False) -> tuple:
     optimizer = torch.optim.SGD(spy.parameters(), lr=0.5, momentum=0.5)
     try:
         history = fit(spy, train, val, optimizer, epochs)
-    except RuntimeError:
+    except (RuntimeError, IndexError, ValueError) as error:
         assert torch.is_grad_enabled(), GRAD_OFF
+        if spy.calls and spy.calls[-1][0] == 1:
+            what = f"{type(error).__name__}: {str(error).splitlines()[0]}"
+            words = "does squeeze() take the batch's axis away, too?"
+            raise AssertionError(
+                f"after a batch of one sample it raised {what} ({words})"
+            ) from error
         raise
     assert torch.is_grad_enabled(), GRAD_OFF
     assert history is not None, "fit returned None: is there an answer yet, and does it return?"

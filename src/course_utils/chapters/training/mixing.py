@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F
 
+from course_utils.learner.cases import every_case
 from course_utils.learner.checks import check_close
 from course_utils.learner.devices import device
 
@@ -31,10 +32,14 @@ BOXES = [
 ]
 
 
-def make_mix(n, size, classes, seed, dtype, gaps):
-    """Seeded images, labels, the number of classes, and an order to mix them in."""
+def make_mix(n, size, classes, seed, dtype, gaps, flat=False):
+    """Seeded images, labels, the number of classes, and an order to mix them in.
+
+    ``flat``: all pixels are equal, so that they don't tell what was pasted.
+    """
     generator = torch.Generator().manual_seed(seed)
     x = torch.rand(n, *size, generator=generator).to(device, dtype)
+    x = torch.full_like(x, 0.5) if flat else x
     x = x.transpose(2, 3).contiguous().transpose(2, 3) if gaps else x
     y = torch.randint(classes, (n,), generator=generator).to(device)
     return x, y, classes, torch.randperm(n, generator=generator).to(device)
@@ -73,3 +78,14 @@ def check_soft(soft, right, slip, loose):
     """Compare the labels; ``slip`` has words that explain all of them."""
     assert not slip or close(soft, right), f"soft: {slip}"
     check_close(soft, right, "soft", **loose)
+
+
+def check_mix(seen, slip=""):
+    """Compare images and labels, each by itself."""
+    half = seen["mixed"].dtype == torch.float16
+    loose = dict.fromkeys(("rtol", "atol"), 2e-3 if half else 1e-5)
+    with every_case() as part:
+        with part("images"):
+            check_close(seen["images"], seen["mixed"], "mixed", **loose)
+        with part("labels"):
+            check_soft(seen["found"], seen["soft"], slip, loose)

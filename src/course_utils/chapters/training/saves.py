@@ -24,14 +24,21 @@ def state_of(step: int, fate: object = None) -> dict:
 def save_all(best_checkpoint, folder: str, saves: list[tuple], keep: int) -> None:
     """Saves in a process of their own: each is (step, score), or (step, score, keep)."""
 
-    def work() -> None:
+    def work(elsewhere: str) -> None:
+        os.chdir(elsewhere)
         for step, score, *other in saves:
             state = state_of(step)
             best_checkpoint(folder, state, step, score, *(other or [keep]))
             same = list(state) == ["weight", "note"] and bool((state["weight"] == step).all())
             assert same, "state was changed: it is the caller's"
+            moved = not os.path.samefile(os.getcwd(), elsewhere)
+            assert not moved, "the working folder was changed: it is the process's"
+            strays = ", ".join(os.listdir(elsewhere))
+            words = "was written into the working folder: join folder and name"
+            assert not strays, f"{strays} {words}"
 
-    words = told_by_a_child(work)
+    with tempfile.TemporaryDirectory() as elsewhere:
+        words = told_by_a_child(lambda: work(elsewhere))
     assert not words, words
 
 
@@ -40,11 +47,15 @@ def run_saves(best_checkpoint, saves: list[tuple], keep: int, others: list[str])
 
     The last save is made in another process than those before it.
     """
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as place:
+        folder = os.path.join(place, "run [1]")
+        os.mkdir(folder)
         for name in others:
             with open(os.path.join(folder, name), "w") as file:
                 file.write("not a checkpoint")
         save_all(best_checkpoint, folder, saves[:-1], keep)
+        for age, name in enumerate(sorted(os.listdir(folder))):
+            os.utime(os.path.join(folder, name), (10**9 - age, 10**9 - age))  # times don't tell
         save_all(best_checkpoint, folder, saves[-1:], keep)
         return contents(folder), sorted(os.listdir(folder))
 
@@ -98,9 +109,11 @@ def check_files(files, names, saves, keep, others=OTHERS):
     assert mine, "no file ends in .pt: is there an answer yet?"
     right = right_folder(saves, keep)
     steps, wanted = ([n for n in part if n != "best.pt"] for part in (sorted(mine), sorted(right)))
-    check_equal(
-        steps, wanted, "the files of steps", f"the {len(wanted)} highest, compared as numbers"
-    )
+    because = f"the {len(wanted)} highest, compared as numbers"
+    if steps != wanted and steps == sorted({f"step-{step:06d}.pt" for step, *_ in saves}):
+        because = "none was removed: in a pattern the brackets of the folder's name, run [1], mean "
+        because += "something else; glob.escape"
+    check_equal(steps, wanted, "the files of steps", because)
     best = mine.get("best.pt", "no file")
     words = f"best.pt holds (step, score, sum of the state) {best}"
     if "best.pt" not in right:

@@ -19,20 +19,38 @@ def run_early_stopping(
     early_stopping, losses: list[float], patience: int, min_delta: float, most: int = 99
 ) -> dict:
     """What came back, the model's weight and buffer, and whether its parameter is the same."""
-    model: Any = nn.BatchNorm1d(2).to(device)
-    weight, calls, notes = model.weight, [], []
+    norm: Any = nn.BatchNorm1d(2)
+    norm.bias.requires_grad_(False)
+    model: Any = nn.Sequential(norm, nn.Dropout()).to(device)
+    model[1].eval()
+    weight, calls, notes = norm.weight, [], []
+    weight.grad = torch.full_like(weight, 0.5)
 
     def values() -> list[float]:
-        return [model.weight[0].item(), model.running_mean[0].item(), model.bias[0].item()]
+        return [norm.weight[0].item(), norm.running_mean[0].item(), norm.bias[0].item()]
+
+    def look() -> None:
+        """Note what changed beside values."""
+        modes = [part.training for part in model.modules()] == [True, True, False]
+        grad = weight.grad is not None and bool((weight.grad == 0.5).all())
+        kept = {
+            "a mode (train or eval)": modes,
+            "requires_grad": weight.requires_grad and not norm.bias.requires_grad,
+            "the gradient": grad,
+        }
+        changed = [name for name, same in kept.items() if not same]
+        if changed and norm.weight is weight:
+            notes.append(f"{', '.join(changed)} was changed: that is epoch()'s to do")
 
     def epoch() -> float:
         if len(calls) == len(losses):
             raise TooLong
         if not torch.is_grad_enabled():
             notes.append("gradients were off when epoch() was called: it trains")
-        if values() != [len(calls)] * 3:
-            told = f"epoch {len(calls) + 1} began with the values of epoch {values()[0]:g}"
+        if values() != [value_of(len(calls))] * 3:
+            told = f"epoch {len(calls) + 1} began with the values of epoch {int(values()[0])}"
             notes.append(f"{told}: put the best back once, at the end")
+        look()
         calls.append(losses[len(calls)])
         fill(len(calls))  # after epoch n, everything is n
         return calls[-1]
@@ -40,7 +58,7 @@ def run_early_stopping(
     def fill(number: int) -> None:
         with torch.no_grad():
             for value in model.state_dict().values():
-                value.fill_(number)
+                value.fill_(value_of(number))
 
     fill(0)
     result, over = None, 0
@@ -48,16 +66,26 @@ def run_early_stopping(
         result = early_stopping(model, epoch, patience, min_delta, most)
     except TooLong:
         over = 1
-    found = [model.weight[0].item(), model.running_mean[0].item(), model.num_batches_tracked.item()]
+    look()
+    norm = model[0]  # an answer may have put another one there
+    found = [norm.weight[0].item(), norm.running_mean[0].item(), norm.num_batches_tracked.item()]
+    exact = all(value == value_of(int(value)) for value in found[:2])
+    notes += [] if exact else [f"the values {found[:2]} lost digits: what dtype were they kept in?"]
+    found = [int(value) for value in found]
     return {
         "result": result,
         "epochs": len(calls) + over,
         "weight": found[0],
         "buffers": found[1:],
-        "same": model.weight is weight and weight.requires_grad,
+        "same": norm.weight is weight and weight.requires_grad,
         "notes": notes[:1],
         "over": over,
     }
+
+
+def value_of(number: int) -> float:
+    """What weights and buffers are after an epoch: half can't hold it, float32 does."""
+    return number + 2**-20
 
 
 def right_stop(losses, patience, min_delta, most=99, slip=""):
@@ -65,6 +93,7 @@ def right_stop(losses, patience, min_delta, most=99, slip=""):
     best, best_epoch, bad = float("inf"), 0, 0
     delta = {"no delta": 0.0, "plus": -min_delta}.get(slip, min_delta)
     for number, loss in enumerate(losses[:most], start=1):
+        delta = best * min_delta if slip == "share" and best < float("inf") else delta
         better = loss <= best - delta if slip == "tie" else loss < best - delta
         better = better or (slip == "turned" and loss != loss)
         if better:
@@ -86,6 +115,7 @@ SLIPS = {
     "tie": "a loss that equals best - min_delta is no improvement",
     "no delta": "min_delta is not used: an improvement is a loss below best - min_delta",
     "plus": "min_delta is added; an improvement is a loss below best - min_delta",
+    "share": "min_delta is no share of best: an improvement is a loss below best - min_delta",
     "late": "one epoch too many: stop when patience epochs in a row brought no improvement",
     "total": "the epochs without improvement are counted in total, not in a row",
     "turned": "NaN counts as an improvement",
@@ -127,6 +157,7 @@ STOPS = {  # losses, patience, min_delta, most
     "nothing but NaN": ([NAN, NAN, NAN, 0.1], 3, 0.0),
     "infinity first": ([INF, 0.5, 0.6, 0.7, 0.1], 2, 0.0),
     "infinity twice": ([INF, INF, 0.5, 0.1], 2, 0.0),
+    "losses near 10": ([10.0, 9.8, 9.6, 9.55, 9.9, 9.9, 0.1], 2, 0.1),
     "patience 1, negative losses": ([-1.0, -2.0, -1.5, -9.0], 1, 0.1),
 }
 

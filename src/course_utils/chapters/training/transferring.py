@@ -15,10 +15,10 @@ def make_two(frozen_before: bool) -> nn.Sequential:
     with torch.random.fork_rng():
         torch.manual_seed(0)
         inner, twice = nn.Sequential(nn.Linear(6, 6), nn.BatchNorm1d(6)), nn.Linear(6, 6)
-        model = nn.Sequential(
-            nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6), inner, twice, twice, nn.Dropout(0.5)),
-            nn.Linear(6, 3),
-        )
+        tied = nn.Linear(6, 6)
+        tied.weight = twice.weight
+        parts = nn.Linear(4, 6), nn.BatchNorm1d(6), inner, twice, twice, nn.Dropout(0.5), tied
+        model = nn.Sequential(nn.Sequential(*parts), nn.Linear(6, 3))
     model[0].requires_grad_(not frozen_before)
     inner[0].requires_grad_(True)  # a part of it may have been thawed since
     return model.to(device)
@@ -63,6 +63,22 @@ def run_transfer(train_mode, transfer, mode: str, frozen_before: bool = False) -
     return seen
 
 
+def run_bare(transfer, mode: str) -> list:
+    """The rates of the head's parameters, where the backbone has none."""
+    model = nn.Sequential(nn.Flatten(), nn.Linear(4, 3)).to(device)
+    try:
+        groups = [
+            {**group, "params": list(group["params"])} for group in transfer(model, 5, mode, 0.5)
+        ]
+    except Exception as error:
+        words = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise AssertionError(f"mode {mode!r} raised {words}") from error
+    return [
+        [group["lr"] for group in groups for p in group["params"] if p is parameter]
+        for parameter in model[1].parameters()
+    ]
+
+
 def run_norms(train_mode) -> dict:
     """By name: whether a layer is in training mode after train_mode."""
     layers = {"Dropout": nn.Dropout(), "frozen LayerNorm": nn.LayerNorm(2).requires_grad_(False)}
@@ -78,6 +94,7 @@ def run_norms(train_mode) -> dict:
 
 
 def check_rates(seen, name, want):
+    assert name in seen["rates"], "the model has no such parameter any more: nn.Linear has a bias"
     mine = seen["rates"][name]
     same = len(mine) == len(want) and all(
         abs(a - b) < 1e-9 for a, b in zip(mine, want, strict=True)
