@@ -2,7 +2,7 @@
 # jupyter:
 #   course:
 #     title: Visualization
-#     minutes: 235
+#     minutes: 240
 #     core: 95
 # ---
 
@@ -20,10 +20,10 @@
 # - draw a network, count its work, and ask which pixels an answer came from;
 # - name what is wrong with twelve sick trainings from their pictures, and cure them.
 #
-# **It leans on** chapters 07 (hooks), 10 (losses) and 13 (the training loop). **Time:** about an
-# hour to read and run, three hours more with all twelve exercises. The core path, marked in the
-# headings, takes a good hour and a half: sections 1 to 4 and the payoff in section 10. You can skip
-# any exercise.
+# **It leans on** chapters 07 (hooks), 10 (losses) and 13 (the training loop). **Time:** an
+# hour and a quarter to read and run, under three hours more with all twelve exercises. The core path,
+# marked in the headings, takes a good hour and a half: sections 1 to 4 and the payoff in section 10.
+# You can skip any exercise.
 
 # %% nbgrader={"grade_id": "setup", "locked": true}
 import matplotlib.pyplot as plt
@@ -52,8 +52,6 @@ show(
     figure,
     "Two noisy loss curves that both fall from 2.3 to near 0; one starts to fall a little later.",
 )
-
-# %%
 for name, seen in {"one": run(), "the other": run(dead=40)}.items():
     network = seen["network"]
     hidden = network[:5](digits()[2])  # (500, 48): what the second hidden layer puts out
@@ -66,9 +64,9 @@ for name, seen in {"one": run(), "the other": run(dead=40)}.items():
 # %% [markdown]
 # The second network works with a sixth of a layer. Its loss starts to fall some twenty steps later
 # and ends almost as low: a smaller rate or another seed would look the same, so nothing in the curve
-# says *dead units*. On harder data you would pay for 48 units and wonder why a bigger model doesn't
-# help. A single number for each step can't hold everything. This chapter asks: *what would I have to
-# see?* It starts before the first step, with the data.
+# points to *dead units*. On harder data you would pay for 48 units and wonder why a bigger model
+# doesn't help. This chapter asks: *what would I have to see?* It starts before the first step, with
+# the data.
 #
 # ## 1. The batch, as the network sees it · core
 #
@@ -224,9 +222,8 @@ board
 # %% [markdown]
 # Open the address. Two runs, two colours, one chart. `tensorboard_server` belongs to this course:
 # it takes a free port of this machine, and ends with the kernel. Elsewhere you type
-# `tensorboard --logdir runs` in a terminal, or in a notebook elsewhere
-# `%load_ext tensorboard` and `%tensorboard --logdir runs`, which shows the page below the cell and
-# leaves a process behind that you have to end.
+# `tensorboard --logdir runs` in a terminal, or `%load_ext tensorboard` and
+# `%tensorboard --logdir runs` in a notebook, which leaves a process behind that you have to end.
 #
 # > **Often said.** *"`from tensorboard import SummaryWriter`."* The package `tensorboard` is the
 # > program that reads. The class that writes lives in PyTorch.
@@ -266,7 +263,7 @@ sorted(path.name for path in (logs / "pair").iterdir() if path.is_dir())
 #
 # ### Pictures, words, figures
 #
-# A validation number says *how many* are wrong; ten images say *which*. `add_image` takes a grid,
+# A validation number counts the wrong ones; ten images show *which* they are. `add_image` takes a grid,
 # `add_figure` a matplotlib figure, `add_text` Markdown. In Markdown a single line break
 # doesn't show: end the line with two spaces, or leave a line empty.
 
@@ -379,14 +376,13 @@ with every_case() as case:
 
 # %% [markdown]
 # **In practice** don't call `.item()` at each step on a GPU: it waits for the device. Log each
-# twentieth step, or collect tensors and read them together.
+# twentieth step.
 #
 # ## 3. What a mean hides: histograms · core
 #
-# Four curves would still not have shown the patient of the beginning: a norm of 48 units is one
-# number, whether 8 or 48 of them work. What you would have to see is the *distribution*. A unit
-# behind a ReLU that puts out 0 for every sample is **dead**: its gradient is 0, so nothing will
-# wake it.
+# Four curves would still not have shown the patient of the beginning: a norm of 48 units is a single
+# number, whether 8 or 48 of them work. You would have to see the *distribution*. A unit behind a ReLU
+# that puts out 0 for every sample is **dead**: its gradient is 0, so nothing will wake it.
 #
 # Two kinds of zeros must be told apart. Here are four samples and three units. **Predict:** what
 # share of the numbers is zero, and what share of the units is dead?
@@ -413,21 +409,20 @@ show(figure, "Left: the 48 units' largest outputs spread. Right: 40 of them stan
 
 # %% [markdown]
 # That is the illness. (The first bar holds everything below 0.5: on the left it has a few weak units
-# and the three dead ones.) In TensorBoard the same is a histogram for each step, stacked in depth:
-# `add_histogram(tag, values, step)`. Weights that don't move, or run away, and
-# activations that shrink to a spike are seen there at a glance.
+# and the three dead ones.) In TensorBoard, `add_histogram(tag, values, step)` stacks one for each
+# step in depth: weights that run away and activations that shrink to a spike show at a glance.
 #
 # ### Exercise 14.3 — Histograms that tell ★★ · 12 min · 4 points · core
 #
 # Write `histograms_that_tell(writer, model, x, step)`. It logs, at `step`, a histogram of
 #
 # - every parameter, under `parameters/` and its name;
-# - the output of every `nn.ReLU` for the batch `x`, under `activations/` and the module's name
-#   (as in `named_modules()`; at any depth).
+# - the output of every `nn.ReLU` (classes derived from it, too) for the batch `x`, under
+#   `activations/` and the module's name (as in `named_modules()`; at any depth).
 #
 # It returns a dict from each ReLU's name to the share of its units that are dead on `x`. Units are
 # what dimension 1 counts: (batch, unit), or (batch, channel, height, width), where a channel is
-# dead if it is 0 for each sample at each place.
+# dead if it is 0 for each sample at each place. 0 means 0: a unit that puts out 1e-12 once lives.
 #
 # The model is looked at in **eval mode**, and left as it was: the mode of each module, hooks,
 # gradients and buffers. Each ReLU is called once. Example: a ReLU that puts out the `a` from above
@@ -499,10 +494,9 @@ with every_case() as case:
 # %% [markdown]
 # ### How far does each layer move?
 #
-# A histogram shows a moment. The movement is still missing: how long is a layer's update, beside its
-# weights? This **update:data ratio**, ‖Δw‖ / ‖w‖, is a number for each layer and step. At 1 to 100,000
-# a layer hardly changes in a day; at 1 to 10, ten steps replace it. `run` has noted it. **Predict**
-# where it is in the run that learns best:
+# A histogram shows a moment. How long is a layer's update, beside its weights? This **update:data
+# ratio**, ‖Δw‖ / ‖w‖, is a number for each layer and step. At 1 to 100,000 a layer hardly changes in
+# a day; at 1 to 10, ten steps replace it. **Predict** where it is in the run that learns best:
 
 # %%
 figure, axes = plt.subplots(1, 3, figsize=(9, 2.6), sharey=True, layout="constrained")
@@ -521,7 +515,7 @@ show(
 )
 
 # %% [markdown]
-# A rule of thumb says 1 to 1000 for plain SGD (Karpathy's *makemore*). Here momentum 0.9 adds up ten
+# The rule of thumb for plain SGD is 1 to 1000 (Karpathy's *makemore*). Here momentum 0.9 adds up ten
 # gradients, and the healthy run is between 1 to 25 and 1 to 100. On the left the network hardly
 # moves. On the right a few steps are as long as the weights themselves; then the units are dead, and
 # only momentum is left, which fades.
@@ -569,10 +563,10 @@ show(
 # %% [markdown]
 # ## 4. A plot that lies · core
 #
-# Now everything is drawn. But a plot can be true in each point and still mislead: its author chose
-# the axes, the smoothing and the runs. TensorBoard's own page smooths by default; the pale line
-# behind is the truth. Here is what it does, an exponential mean, to a spike. **Predict** how high
-# the spike of 10 remains with a weight of 0.9:
+# A plot can be true in each point and still mislead: its author chose the axes, the smoothing and
+# the runs. TensorBoard's own page smooths by default; the pale line behind is the truth. Here is what
+# it does, an exponential mean, to a spike. **Predict** how high the spike of 10 remains with a weight
+# of 0.9:
 
 
 # %%
@@ -591,7 +585,7 @@ print("the spike:", max(flat), "  after smoothing:", round(max(smoothed(flat)), 
 
 # %% [markdown]
 # Below are two settings, A and B, each trained on 100 digits, and six plots of them. Every number
-# in them is right. Look for what each one hides before you read on.
+# in them is right. Look for what each of them hides before you read on.
 
 
 # %%
@@ -627,8 +621,8 @@ show(figure, words)
 # | `stopped early` | all of `data["validation"]`, its points inside the limits of both axes |
 # | `own colours` | both images, with the same colour limits, which hold the numbers of both |
 #
-# The x of every line is the step, from 0. Lines, bars and images can be seen: not transparent, not
-# in the colour of the ground. In `two scales` a second axes on top of the first has the second line;
+# The x of every line is the step, from 0. Lines, bars and images can be seen: inside the limits, not
+# transparent, not in the colour of the ground. Scales stay linear. In `two scales` a second axes on top of the first has the second line;
 # it is the last of `plots["two scales"].figure.axes`. Remove it, hide it, or give it the limits of
 # the first. Limits may be wider than needed, `data` stays as it is, and nothing has to be returned.
 
@@ -707,10 +701,10 @@ print("not centred:", [round(v, 2) for v in (cloud @ directions[0]).abs().tolist
 
 # %% [markdown]
 # The sign is free: a direction has two ends. Without centring, the first direction of most clouds
-# only says where the cloud is.
+# only points from the origin to the cloud.
 #
-# A map in two dimensions lies, too: points that are far apart in 48 dimensions may fall on each
-# other. So *neighbours* are computed with all the features, and only drawn in the map.
+# A map in two dimensions misleads, too: points that are far apart in 48 dimensions may fall on each
+# other. That is why *neighbours* are computed with all the features, and only drawn in the map.
 #
 # ### Exercise 14.5 — A map of features ★★ · 10 min · 3 points
 #
@@ -765,6 +759,8 @@ with every_case() as case:
     visualization.check_map(
         case, try_embedding_map, "two equal samples", torch.cat([twins, twins[2:3]])
     )
+    scattered = 1e4 * torch.randn(5, 3, generator=generator)
+    visualization.check_map(case, try_embedding_map, "far from each other", scattered)
     ### BEGIN HIDDEN TESTS
     wide = torch.linspace(5, 1, 9) * torch.randn(5, 9, generator=generator)
     visualization.check_map(case, try_embedding_map, "more features than samples", wide)
@@ -795,8 +791,6 @@ places = (centred @ torch.linalg.svd(centred, full_matrices=False).Vh[:2].T).cpu
 nearest = torch.cdist(features, features).fill_diagonal_(float("inf")).argmin(1)
 odd = (y_validation[nearest] != y_validation).cpu()
 print("neighbours of another label:", int(odd.sum()), "of", len(odd))
-
-# %%
 figure, axes = plt.subplots(figsize=(8, 5))
 for digit in range(10):
     for wrong, colour, size in ((False, "#6b6b6b", 22), (True, "C3", 90)):
@@ -887,6 +881,9 @@ with every_case(at_most=12) as case:
     )
     visualization.check_pr(case, try_pr, "all of them 1", scores, torch.ones_like(labels), 0.85)
     visualization.check_pr(case, try_pr, "none called", scores, labels, 2.0)
+    scores = 0.25 + torch.tensor([0.0, 2**-20, 2**-20, 0.25], device=device)
+    labels = torch.tensor([0, 1, 0, 1], device=device)
+    visualization.check_pr(case, try_pr, "scores that are close", scores, labels, 0.25 + 2**-20)
     ### BEGIN HIDDEN TESTS
     for size in (1, 40, 300):
         scores = torch.randint(-20, 60, (size,), generator=generator).double().to(device) / 7
@@ -927,8 +924,6 @@ chance, is_eight = weak.softmax(1)[:, 8].cpu(), (y_validation == 8).cpu()
 with SummaryWriter(logs / "eights") as writer:
     writer.add_pr_curve("eight", is_eight, chance, 0)
 print("always saying no would be right in", f"{1 - is_eight.float().mean():.0%}", "of the cases")
-
-# %%
 figure, axes = plt.subplots(figsize=(6, 3))
 PrecisionRecallDisplay.from_predictions(is_eight, chance, ax=axes, plot_chance_level=True)
 axes.set_title("Is it an eight?")
@@ -1064,14 +1059,14 @@ with every_case() as case:
 # ## 7. What did I build? The network drawn
 #
 # Sometimes the picture that is missing is the network's own: a branch that is not connected, a
-# layer ten times as costly as the rest. There are three different drawings, and they answer
-# different questions.
+# layer ten times as costly as the rest. Three drawings answer three different questions.
 #
 # **The autograd graph** shows what `backward()` will visit. `draw_graph` of this course draws it, and
 # so does `make_dot` of torchviz, as Graphviz source (to make a picture of that, the program `dot`
 # must be installed). **Predict:** in which of them do you see that a layer was forgotten?
 
 # %% topics=["torchviz"] tags=["shows-false"]
+from course_utils import draw_graph
 from torchviz import make_dot
 
 
@@ -1090,10 +1085,6 @@ model = Forgetful()
 dot = make_dot(model(torch.ones(1, 4)), params=dict(model.named_parameters()))
 for name in ("first.weight", "second.weight", "head.weight"):
     print(name, "in the graph:", name in dot.source)
-
-# %% topics=["torchviz"]
-from course_utils import draw_graph
-
 names = {name.replace(".", "_"): parameter for name, parameter in model.named_parameters()}
 draw_graph(model(torch.ones(1, 4)), **names)
 
@@ -1125,9 +1116,8 @@ program = torch.export.export(model.eval(), (torch.ones(1, 4),))
 print([node.target.__name__ for node in program.graph.nodes if node.op == "call_function"])
 
 # %% [markdown]
-# Two drawings of the same network differ: the trace has dropped `second`, the export lists three
-# linear layers, `second` among them. (PlotNeuralNet draws a list of layers that you type: what you
-# meant, not what you built.)
+# The trace has dropped `second`; the export lists three linear layers, `second` among them.
+# (PlotNeuralNet draws a list of layers that you type: what you meant, not what you built.)
 #
 # ### What does it cost?
 #
@@ -1173,7 +1163,7 @@ print(
 # `(name, shape, parameters, macs)`: the name as in `named_modules()`, the output's shape as a tuple,
 # the module's number of parameters (biases too), and the MACs of this call for the whole batch.
 # `nn.Linear` (any number of dimensions) and `nn.Conv2d` (any stride, padding, groups) have MACs,
-# without biases; all others 0. A module that is called twice has two rows. `model` itself, if it has
+# without biases, and so have classes derived from them; all others 0. A module that is called twice has two rows. `model` itself, if it has
 # no children, is the only row, and its name is `""`.
 #
 # Leave the model as it was: modes, hooks, gradients, buffers. Frozen parameters count. Example: for the `conv` from above,
@@ -1221,8 +1211,8 @@ def network_drawn(model: nn.Module, x: torch.Tensor) -> list[tuple[str, tuple, i
 with every_case(at_most=12) as case:
     for kind in ("the example", "strides and groups, batch 7", "called twice, three dimensions"):
         visualization.check_table(case, try_network_drawn, kind)
-    kind = "one linear layer alone, one dimension"
-    visualization.check_table(case, try_network_drawn, kind)
+    for kind in ("one linear layer alone, one dimension", "other layers, a derived class"):
+        visualization.check_table(case, try_network_drawn, kind)
     ### BEGIN HIDDEN TESTS
     visualization.check_table(case, try_network_drawn, "grouped pixels")
     ### END HIDDEN TESTS
@@ -1258,7 +1248,7 @@ for shape, score in zip(SHAPES, network(two[None])[0].tolist(), strict=True):
     print(f"the image with both, score for {shape}: {score:.1f}")
 
 # %% [markdown]
-# *Disk*, the shape that isn't there. The score doesn't say why.
+# *Disk*, the shape that isn't there. The score gives no reason.
 #
 # ### Class activation maps
 #
@@ -1268,8 +1258,8 @@ for shape, score in zip(SHAPES, network(two[None])[0].tolist(), strict=True):
 #
 # $$\mathrm{CAM}_c = \sum_k w_{ck} A_k$$
 #
-# plus the bias: at each place, this map says what the place did for the class, or against it.
-# Nothing is estimated. Check it on the smallest case. **Predict** the map for w = (1, -2):
+# plus the bias: at each place, this map holds what the place did for the class, or against it.
+# Check it on the smallest case. **Predict** the map for w = (1, -2):
 
 # %%
 maps = torch.tensor([[[4.0, 0], [0, 0]], [[0, 0], [0, 2]]])  # (2 maps, 2, 2)
@@ -1344,6 +1334,7 @@ with every_case(at_most=12) as case:
     for kind in ("the example", "a frozen model", "a head of two layers"):
         visualization.check_cams(case, try_cam, kind, 0)
     visualization.check_cams(case, try_cam, "the example", 1)
+    visualization.check_cams(case, try_cam, "one map, one row of places", 1)
     ### BEGIN HIDDEN TESTS
     for target in (1, 2):
         visualization.check_cams(case, try_cam, "a linear head", target)
@@ -1426,8 +1417,8 @@ print(f"sum over the pixels {pixels.sum():.1f}, score less black's score {here -
 print("black pixels with a share:", int((pixels[two[0] == 0] != 0).sum()))
 
 # %% [markdown]
-# None: each share is multiplied by the way from the baseline, and black hasn't moved. So these maps
-# can't say that a dark corner decides, and another baseline gives another map. Name it in the
+# None: each share is multiplied by the way from the baseline, and black hasn't moved. These maps
+# can't show that a dark corner decides, and another baseline gives another map. Name it in the
 # caption. Their speckle comes from the gradient's jumps at each ReLU: trust regions, not single pixels.
 #
 # **Attention maps** come for free: `nn.MultiheadAttention(…)(q, k, v, average_attn_weights=False)`
@@ -1475,6 +1466,7 @@ print("new:", [round(v, 2) for v in (pixels + step).clamp(0, 1).tolist()])
 #   is the gradient by `x` of the **mean** of map `channel`; ‖g‖ the norm of all of it. Where it is
 #   0, the image stays.
 #
+# Divide by the range and by the norm as they are, however small: 1e-8 added to either would show.
 # Image and model stay as they were, `.grad` too; the model is in eval mode and may be frozen.
 # Example: a step from (0.2, 0.9) with the gradient (3, 4) and a rate of 0.5 gives (0.5, 1).
 
@@ -1514,6 +1506,8 @@ with every_case() as case:
     )
     visualization.check_filters(case, try_filters, "two layers", image, 0, 6, 2.0)
     visualization.check_filters(case, try_filters, "a frozen model", image, 1, 3, 0.3)
+    faint = "a faint filter, a faint gradient"
+    visualization.check_filters(case, try_filters, faint, image, 0, 3, 0.5)
     visualization.check_filters(
         case, try_filters, "two layers", image, 2, 2, 0.5
     )  # a map without a gradient
@@ -1542,11 +1536,9 @@ filters = network.features[0].weight[:, 0].cpu()
 with torch.no_grad():
     fires = network.features[:2](two[None])[0].cpu()
 noise = torch.rand(1, 32, 32, generator=torch.Generator().manual_seed(0)).to(device)
-from course_utils.chapters.visualization import climb
-
 typical = [network.features(x_shapes[y_shapes == c]).mean((0, 2, 3)) for c in range(3)]
 best = (network.head.weight * torch.stack(typical)).argmax(1).tolist()
-dreams = [climb(network.features, noise, unit, 40, 1.0)[0].cpu() for unit in best]
+dreams = [visualization.climb(network.features, noise, unit, 40, 1.0)[0].cpu() for unit in best]
 figure, axes = plt.subplots(3, 8, figsize=(10, 3.9))
 for n in range(8):
     axes[0, n].imshow(filters[n], cmap="RdBu", vmin=-filters.abs().max(), vmax=filters.abs().max())
@@ -1570,7 +1562,7 @@ show(
 # Each map has its own scale, written below it: the third filter fires most, on both shapes; others
 # fire on edges, or hardly at all. The dreams are textures rather than shapes: a unit sees a small
 # patch, so it can't ask for a whole square. And look at the first and the third: the unit that adds
-# most to *disk* asks for the same lattice as the one for *cross*. Is there no unit for disks? Look at
+# most to *disk* asks for the same lattice as that for *cross*. Is there no unit for disks? Look at
 # the scores of single shapes:
 
 # %%
@@ -1618,9 +1610,8 @@ show(figure, "The loss is below 0.2 at both networks and rises to 0.6 between th
 
 # %% [markdown]
 # There is a ridge between them: halfway, the loss is more than three times as high. (Part of it is only
-# about names: hidden units can be swapped without changing the function, and each seed numbers its
-# units differently.) And neither network is at the bottom of its valley: the line is lowest a little
-# further in. A training that stops, and a loss on other images, rarely end at a minimum.
+# about names: each seed numbers its hidden units differently.) And neither network is at the bottom of
+# its valley: the line is lowest a little further in.
 #
 # ### How steep is a valley?
 #
@@ -1663,7 +1654,7 @@ print(direction * scale)
 # order and of the shapes of `model.parameters()`:
 #
 # - parameters of two dimensions and more: filter $i$ is `p[i]`, all of it. `d[i]` is scaled to the
-#   norm of `p[i]`; a `d[i]` that is all 0 stays 0;
+#   norm of `p[i]`, however small it is; a `d[i]` that is all 0 stays 0;
 # - parameters of one dimension, whatever they are called: not moved.
 #
 # Frozen parameters move, too. The weights that you measure by are those that the model came with.
@@ -1717,6 +1708,7 @@ with every_case() as case:
     visualization.check_slice(case, try_landscape, "conv", [0.5, -0.5])
     visualization.check_slice(case, try_landscape, "dense, a filter of zeros", [0.2, -0.6])
     visualization.check_slice(case, try_landscape, "a BatchNorm, a frozen layer", [0.6, -0.3])
+    visualization.check_slice(case, try_landscape, "a Conv1d, a faint filter", [0.6, -0.4])
     ### BEGIN HIDDEN TESTS
     visualization.check_slice(case, try_landscape, "conv, rescaled, zeros", [0.8, 0.1, 0.1])
     visualization.check_slice(case, try_landscape, "dense", [])
@@ -1769,16 +1761,14 @@ axes.legend()
 show(figure, "Two dark basins side by side with higher ground between them.")
 
 # %% [markdown]
-# Two basins with a ridge between, and each network beside the lowest point of its basin. It is a slice,
-# not the landscape: in 5000 dimensions there may be a way around the ridge that this plane doesn't
-# hold. Such a picture suggests; it proves little.
+# Two basins with a ridge between, and each network beside the lowest point of its basin. It is a slice:
+# in 5000 dimensions there may be a way around the ridge. Such a picture suggests; it proves little.
 #
 # ## 10. Twelve patients · core
 #
-# Now the question can be answered. What would you have to see? For most illnesses three pictures are
-# enough, and each illness leaves its own trace in them: the **losses** of training and validation,
-# the **norms of the gradients** of each layer, on a log scale, and the **norms of the weights**.
-# First the healthy run, to know what to compare with:
+# What would you have to see? For most illnesses three pictures are enough: the **losses** of training
+# and validation, the **norms of the gradients** of each layer, on a log scale, and the **norms of the
+# weights**. First the healthy run, to know what to compare with:
 
 # %%
 from course_utils.chapters.visualization import PATIENTS, draw_runs
@@ -1935,35 +1925,30 @@ show(
 )
 
 # %% [markdown]
-# Twelve times a number that said "bad", and three pictures that said *why*.
+# Twelve times a number was bad, and three pictures showed *why*.
 #
 # ## Heard elsewhere
 #
 # > **Then and now.** *"Draw networks and live curves by HiddenLayer."* Its last release, 0.3, calls
 # > a private function of PyTorch that is gone. The graph: torchviz, an export, TensorBoard. The
 # > curves: this chapter.
-
-# %% topics=["hiddenlayer"] errata=["hiddenlayer"] tags=["shows-false"]
-print("torch.onnx._optimize_trace is there:", hasattr(torch.onnx, "_optimize_trace"))
-
-# %% [markdown]
+#
 # > **Often said.** *"tensorboardX was made by the PyTorch team, and TensorBoard must be on the
-# > PATH."* It is a separate project, still released, and it showed the way: PyTorch has had its
-# > own `SummaryWriter` since 1.1. TensorBoard runs as a module of the Python that it is
-# > installed in, so no PATH is needed: `python -m tensorboard.main --logdir runs`.
+# > PATH."* It is a separate project, still released; PyTorch has had its own `SummaryWriter` since
+# > 1.1. TensorBoard needs no PATH: `python -m tensorboard.main --logdir runs`.
 
-# %% topics=["tensorboardx"] errata=["tensorboardx-origin"]
+# %% topics=["hiddenlayer", "tensorboardx"] errata=["hiddenlayer", "tensorboardx-origin"] tags=["shows-false"]
 from importlib.util import find_spec
 
+print("torch.onnx._optimize_trace is there:", hasattr(torch.onnx, "_optimize_trace"))
 print("SummaryWriter comes from", SummaryWriter.__module__)
 print("python -m tensorboard.main would run:", find_spec("tensorboard.main") is not None)
 
 # %% [markdown]
-# **Trackers.** After fifty runs the question is not how a run went but which run it was. Weights &
-# Biases, Comet and MLflow keep, for each run, its settings, its numbers, its files and the state of
-# the code. The first two send them to a service, or to a server that you run; MLflow can keep all in
-# a local folder, and its page is started like TensorBoard's. What the least of them does, TensorBoard
-# does offline: settings and results in one table.
+# **Trackers.** After fifty runs the question is which run it was. Weights & Biases, Comet and MLflow
+# keep, for each run, its settings, its numbers, its files and the state of the code. The first two
+# send them to a service, or to a server that you run; MLflow can keep all in a local folder.
+# TensorBoard has a part of that offline: settings and results in one table.
 
 # %% topics=["experiment-trackers"]
 for rate in (0.01, 0.1):
@@ -1971,13 +1956,10 @@ for rate in (0.01, 0.1):
         result = {"accuracy": run(rate=rate)["accuracy"][-1]}
         writer.add_hparams({"rate": rate, "seed": 0}, result, run_name=".")
     print({"rate": rate}, {name: round(value, 2) for name, value in result.items()})
+board.stop()
 
 # %% [markdown]
-# The tab *HParams* has the table. Now close the server; it would have ended with the kernel, too.
-
-# %% topics=["tensorboard-scalars"]
-board.stop()
-board
+# The tab *HParams* has the table. The last line ended the server; the kernel's end would have, too.
 
 # %% [markdown]
 # ## What to keep
@@ -1996,7 +1978,7 @@ board
 # **Three mistakes to remember**
 #
 # 1. To watch the loss alone. A sixth of a layer can carry it.
-# 2. To smooth, cut and pick until the plot says what you hoped. Draw the raw line, from 0, all seeds.
+# 2. To smooth, cut and pick until the plot shows what you hoped for. Draw the raw line, from 0, all seeds.
 # 3. To take a heat map for a reason. Grad-CAM hides what speaks against; a slice hides the rest.
 #
 # **Read more:** the documentation of `torch.utils.tensorboard`, visdom and captum. Zhou et al.,

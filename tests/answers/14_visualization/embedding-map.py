@@ -111,3 +111,12 @@ def embedding_map(writer, features, labels):
     directions = torch.linalg.svd(centred, full_matrices=False).Vh[:2]
     far = torch.cdist(features, features).fill_diagonal_(float("inf"))
     return (centred @ directions.T).flip(1), far.argmin(1)
+
+
+# %% wrong="a hundred on the diagonal" says=["however far away the others are"]
+def embedding_map(writer, features, labels):
+    writer.add_embedding(features, metadata=labels)
+    c = features - features.mean(0)
+    v = torch.linalg.svd(c, full_matrices=False).Vh[:2]
+    s = (features[:, None] - features[None]).norm(dim=-1)
+    return c @ v.T, s.fill_diagonal_(100.0).argmin(1)

@@ -211,3 +211,46 @@ def filters_and_features(model, image, channel, steps, rate):
     for _ in range(steps):
         x = (x + rate * g / g.norm() if g.norm() > 0 else x).clamp(0, 1)
     return filters, model(x[None])[0].detach(), x
+
+
+# %% wrong="1e-8 in both divisions" says=["a filter of small numbers is stretched, too", "a faint gradient has a direction, too"]
+def filters_and_features(model, image, channel, steps, rate):
+    w = model[0].weight.detach()
+    lo, hi = w.amin((1, 2, 3), keepdim=True), w.amax((1, 2, 3), keepdim=True)
+    f = (w - lo) / (hi - lo + 1e-8)
+    d = image.detach().clone()
+    for _ in range(steps):
+        d.requires_grad_()
+        (g,) = torch.autograd.grad(model(d[None])[0, channel].mean(), d)
+        d = (d.detach() + rate * g / (g.norm() + 1e-8)).clamp(0, 1)
+    return f, model(image[None])[0].detach(), d.detach()
+
+
+# %% wrong="a norm of 1e-3 at least" says=["however faint the gradient"]
+def filters_and_features(model, image, channel, steps, rate):
+    w = model[0].weight.detach()
+    lo, hi = w.amin((1, 2, 3), keepdim=True), w.amax((1, 2, 3), keepdim=True)
+    f = (w - lo) / torch.where(hi > lo, hi - lo, 1)
+    d = image.detach().clone()
+    for _ in range(steps):
+        d.requires_grad_()
+        (g,) = torch.autograd.grad(model(d[None])[0, channel].mean(), d)
+        d = (d.detach() + rate * F.normalize(g.flatten(), dim=0, eps=1e-3).view_as(g)).clamp(0, 1)
+    return f, model(image[None])[0].detach(), d.detach()
+
+
+# %% wrong="stops at a small gradient" says=["however faint the gradient"]
+def filters_and_features(model, image, channel, steps, rate):
+    w = model[0].weight.detach()
+    lo, hi = w.amin((1, 2, 3), keepdim=True), w.amax((1, 2, 3), keepdim=True)
+    f = (w - lo) / torch.where(hi > lo, hi - lo, 1)
+    d = image.detach().clone()
+    for _ in range(steps):
+        d.requires_grad_()
+        m = model(d[None])[0, channel]
+        (g,) = torch.autograd.grad(m.mean(), d)
+        n = g.norm()
+        if n < 1e-4:
+            break
+        d = (d.detach() + rate * g / n).clamp(0, 1)
+    return f, model(image[None])[0].detach(), d.detach()

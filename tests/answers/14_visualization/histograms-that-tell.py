@@ -123,7 +123,7 @@ def histograms_that_tell(writer, model, x, step):
         return hook
 
     for name, module in twin.named_modules():
-        if type(module) is nn.ReLU:
+        if isinstance(module, nn.ReLU):
             module.register_forward_hook(look(name))
     twin(x)
     return shares
@@ -317,3 +317,88 @@ def histograms_that_tell(writer, model, x, step):
     for name, p in model.named_parameters():
         writer.add_histogram("parameters/" + name, p, step)
     return shares
+
+
+# %% wrong="counts what is below a thousandth as dead" says=["compare with 0 itself"]
+def histograms_that_tell(writer, model, x, step):
+    from functools import partial
+
+    outputs, handles = {}, []
+    modes = {m: m.training for m in model.modules()}
+    for name, m in model.named_modules():
+        if isinstance(m, nn.ReLU):
+            handles.append(
+                m.register_forward_hook(
+                    partial(lambda name, m, a, o: outputs.__setitem__(name, o.clone()), name)
+                )
+            )
+    with torch.no_grad():
+        model.eval()(x)
+    for h in handles:
+        h.remove()
+    for m, mode in modes.items():
+        m.training = mode
+    for n, p in model.named_parameters():
+        writer.add_histogram(f"parameters/{n}", p, step)
+    for n, o in outputs.items():
+        writer.add_histogram(f"activations/{n}", o, step)
+    return {
+        n: (o.abs() < 1e-3).transpose(0, 1).flatten(1).all(1).float().mean().item()
+        for n, o in outputs.items()
+    }
+
+
+# %% wrong="dead by isclose" says=["compare with 0 itself"]
+def histograms_that_tell(writer, model, x, step):
+    from functools import partial
+
+    outputs, handles = {}, []
+    modes = {m: m.training for m in model.modules()}
+    for name, m in model.named_modules():
+        if isinstance(m, nn.ReLU):
+            handles.append(
+                m.register_forward_hook(
+                    partial(lambda name, m, a, o: outputs.__setitem__(name, o.clone()), name)
+                )
+            )
+    with torch.no_grad():
+        model.eval()(x)
+    for h in handles:
+        h.remove()
+    for m, mode in modes.items():
+        m.training = mode
+    for n, p in model.named_parameters():
+        writer.add_histogram(f"parameters/{n}", p, step)
+    for n, o in outputs.items():
+        writer.add_histogram(f"activations/{n}", o, step)
+    return {
+        n: torch.isclose(o, torch.zeros(())).transpose(0, 1).flatten(1).all(1).float().mean().item()
+        for n, o in outputs.items()
+    }
+
+
+# %% wrong="leaves out a class derived from nn.ReLU" says=["one of a class derived from nn.ReLU"]
+def histograms_that_tell(writer, model, x, step):
+    outputs, handles = {}, []
+    modes = {m: m.training for m in model.modules()}
+    for name, m in model.named_modules():
+        if type(m) is nn.ReLU:
+            handles.append(
+                m.register_forward_hook(
+                    lambda m, a, o, name=name: outputs.__setitem__(name, o.detach().clone())
+                )
+            )
+    model.eval()
+    model(x)
+    for m, mode in modes.items():
+        m.training = mode
+    for h in handles:
+        h.remove()
+    for n, p in model.named_parameters():
+        writer.add_histogram(f"parameters/{n}", p, step)
+    for n, o in outputs.items():
+        writer.add_histogram(f"activations/{n}", o, step)
+    return {
+        n: (o == 0).transpose(0, 1).flatten(1).all(1).float().mean().item()
+        for n, o in outputs.items()
+    }

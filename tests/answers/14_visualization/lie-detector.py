@@ -242,3 +242,69 @@ def lie_detector(plots, data):
     plots["stopped early"].autoscale()
     for image in plots["own colours"].images:
         image.set_clim(0, max(table.max() for table in data["errors"].values()))
+
+
+# %% wrong="bars on a log scale" says=["only a linear one has it"]
+def lie_detector(plots, data):
+    plots["cut axis"].set_ylim(0, 1)
+    plots["cut axis"].set_yscale("log")
+    plots["smoothed away"].plot(data["loss"])
+    s = plots["two scales"]
+    t = s.figure.axes[-1]
+    low = min(min(data["loss"]), min(data["validation"]))
+    high = max(max(data["loss"]), max(data["validation"]))
+    s.set_ylim(low - 0.1, high + 0.1)
+    t.set_ylim(low - 0.1, high + 0.1)
+    for c in data["seeds"]:
+        plots["one seed"].plot(c)
+    e = plots["stopped early"]
+    e.set_xlim(0, len(data["validation"]))
+    e.set_ylim(0, max(data["validation"]) + 1)
+    im = plots["own colours"].images
+    top = max(float(i.get_array().max()) for i in im)
+    for i in im:
+        i.set_clim(0, top)
+
+
+# %% wrong="the raw loss beyond the limits" says=["smoothed away: the line is there, but points of it are outside"]
+def lie_detector(plots, data):
+    plots["cut axis"].set_ylim(bottom=0)
+    plots["smoothed away"].plot(data["loss"])
+    plots["smoothed away"].set_ylim(0, 0.01)
+    s = plots["two scales"]
+    t = s.figure.axes[-1]
+    low = min(min(data["loss"]), min(data["validation"]))
+    high = max(max(data["loss"]), max(data["validation"]))
+    s.set_ylim(low - 0.1, high + 0.1)
+    t.set_ylim(low - 0.1, high + 0.1)
+    for c in data["seeds"]:
+        plots["one seed"].plot(c)
+    e = plots["stopped early"]
+    e.set_xlim(0, len(data["validation"]))
+    e.set_ylim(0, max(data["validation"]) + 1)
+    im = plots["own colours"].images
+    top = max(float(i.get_array().max()) for i in im)
+    for i in im:
+        i.set_clim(0, top)
+
+
+# %% wrong="the seeds beyond the limits" says=["one seed: the line is there, but points of it are outside"]
+def lie_detector(plots, data):
+    plots["cut axis"].set_ylim(bottom=0)
+    plots["smoothed away"].plot(data["loss"])
+    s = plots["two scales"]
+    t = s.figure.axes[-1]
+    low = min(min(data["loss"]), min(data["validation"]))
+    high = max(max(data["loss"]), max(data["validation"]))
+    s.set_ylim(low - 0.1, high + 0.1)
+    t.set_ylim(low - 0.1, high + 0.1)
+    for c in data["seeds"]:
+        plots["one seed"].plot(c)
+    plots["one seed"].set_ylim(0.99, 1)
+    e = plots["stopped early"]
+    e.set_xlim(0, len(data["validation"]))
+    e.set_ylim(0, max(data["validation"]) + 1)
+    im = plots["own colours"].images
+    top = max(float(i.get_array().max()) for i in im)
+    for i in im:
+        i.set_clim(0, top)

@@ -348,3 +348,77 @@ def loss_landscape(model, direction, alphas, x, y):
             p.copy_(k)
     model.zero_grad()
     return losses
+
+
+# %% wrong="leaves out three dimensions" says=["a parameter of three dimensions was left where it was"]
+def loss_landscape(model, direction, alphas, x, y):
+    start = [p.detach().clone() for p in model.parameters()]
+    out = []
+    with torch.no_grad():
+        for a in alphas:
+            for p, w, d in zip(model.parameters(), start, direction):
+                if p.dim() == 2:
+                    n, m = w.norm(dim=1, keepdim=True), d.norm(dim=1, keepdim=True)
+                elif p.dim() == 4:
+                    n, m = (t.flatten(1).norm(dim=1)[:, None, None, None] for t in (w, d))
+                else:
+                    continue
+                p.copy_(w + a * torch.where(m > 0, d * n / torch.where(m > 0, m, 1), 0 * d))
+            out.append(F.cross_entropy(model(x), y).item())
+        for p, w in zip(model.parameters(), start):
+            p.copy_(w)
+    return out
+
+
+# %% wrong="1e-8 beside the norm" says=["nothing as large as 1e-8"]
+def loss_landscape(model, direction, alphas, x, y):
+    start = [p.detach().clone() for p in model.parameters()]
+    out = []
+    with torch.no_grad():
+        for a in alphas:
+            for p, w, d in zip(model.parameters(), start, direction):
+                if p.dim() < 2:
+                    continue
+                s = (-1, *[1] * (p.dim() - 1))
+                n, m = (t.flatten(1).norm(dim=1).view(s) for t in (w, d))
+                p.copy_(w + a * d * n / (m + 1e-8))
+            out.append(F.cross_entropy(model(x), y).item())
+        for p, w in zip(model.parameters(), start):
+            p.copy_(w)
+    return out
+
+
+# %% wrong="a norm of 1e-3 at least" says=["a Conv1d, a faint filter: losses"]
+def loss_landscape(model, direction, alphas, x, y):
+    start = [p.detach().clone() for p in model.parameters()]
+    out = []
+    with torch.no_grad():
+        for a in alphas:
+            for p, w, d in zip(model.parameters(), start, direction):
+                if p.dim() < 2:
+                    continue
+                s = (-1, *[1] * (p.dim() - 1))
+                n, m = (t.flatten(1).norm(dim=1).view(s) for t in (w, d))
+                p.copy_(w + a * d * n / m.clamp(min=1e-3))
+            out.append(F.cross_entropy(model(x), y).item())
+        for p, w in zip(model.parameters(), start):
+            p.copy_(w)
+    return out
+
+
+# %% wrong="norms measured anew at each alpha" says=["not by where the last alpha led"]
+def loss_landscape(model, direction, alphas, x, y):
+    start = [p.detach().clone() for p in model.parameters()]
+    out = []
+    with torch.no_grad():
+        for a in alphas:
+            for p, w, d in zip(model.parameters(), start, direction):
+                if p.dim() < 2:
+                    continue
+                s = (-1, *[1] * (p.dim() - 1))
+                n, m = (t.flatten(1).norm(dim=1).view(s) for t in (p, d))
+                p.copy_(w + a * d * n / torch.where(m > 0, m, 1))
+            out.append(F.cross_entropy(model(x), y).item())
+        for p, w in zip(model.parameters(), start):
+            p.copy_(w)
+    return out

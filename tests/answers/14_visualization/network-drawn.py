@@ -136,7 +136,8 @@ def network_drawn(model, x):
                 with FlopCounterMode(display=False) as counter, torch.no_grad():
                     out = old(*args)
                 size = sum(p.numel() for p in module.parameters())
-                rows.append([name, out.shape, size, counter.get_total_flops() // 2])
+                counted = isinstance(module, (nn.Linear, nn.Conv2d))
+                rows.append([name, out.shape, size, counted * counter.get_total_flops() // 2])
                 return out
 
             module.forward = wrapped
@@ -383,4 +384,57 @@ def network_drawn(model, x):
         h.remove()
     for m, mode in modes:
         m.training = mode
+    return rows
+
+
+# %% wrong="whatever has a matrix has MACs" says=["only nn.Linear and nn.Conv2d have MACs here"]
+def network_drawn(model, x):
+    rows, handles = [], []
+    modes = {m: m.training for m in model.modules()}
+
+    def note(name, m, o):
+        w = getattr(m, "weight", None)
+        each = w[0].numel() if w is not None and w.dim() > 1 else 0
+        rows.append(
+            (name, tuple(o.shape), sum(p.numel() for p in m.parameters()), o.numel() * each)
+        )
+
+    for n, m in model.named_modules():
+        if not list(m.children()):
+            handles.append(m.register_forward_hook(lambda m, a, o, n=n: note(n, m, o)))
+    with torch.no_grad():
+        model.eval()(x)
+    for h in handles:
+        h.remove()
+    for m, t in modes.items():
+        m.training = t
+    return rows
+
+
+# %% wrong="compares types" says=["a class derived from nn.Linear is an nn.Linear"]
+def network_drawn(model, x):
+    rows, handles = [], []
+    modes = {m: m.training for m in model.modules()}
+
+    def note(name, m, o):
+        each = (
+            m.in_features
+            if type(m) is nn.Linear
+            else m.weight[0].numel()
+            if type(m) is nn.Conv2d
+            else 0
+        )
+        rows.append(
+            (name, tuple(o.shape), sum(p.numel() for p in m.parameters()), o.numel() * each)
+        )
+
+    for n, m in model.named_modules():
+        if not list(m.children()):
+            handles.append(m.register_forward_hook(lambda m, a, o, n=n: note(n, m, o)))
+    with torch.no_grad():
+        model.eval()(x)
+    for h in handles:
+        h.remove()
+    for m, t in modes.items():
+        m.training = t
     return rows

@@ -159,3 +159,23 @@ def pr_and_confusion(scores, labels, threshold):
     hits = (said & labels.bool()).sum(1)
     matrix = (2 * labels.long() + (scores >= threshold)).bincount(minlength=4)
     return hits / said.sum(1), hits / labels.sum(), thresholds, matrix
+
+
+# %% wrong="a margin of a thousandth" says=["scores as close as these are two thresholds"]
+def pr_and_confusion(scores, labels, threshold):
+    t = scores.unique()
+    one = labels.bool()
+    s = scores > t[:, None] - 1e-3
+    h = (s & one).sum(1)
+    c = (scores >= threshold).long()
+    return h / s.sum(1), h / one.sum(), t, (2 * one.long() + c).bincount(minlength=4).view(2, 2)
+
+
+# %% wrong="a margin beside the argument threshold" says=["without a margin"]
+def pr_and_confusion(scores, labels, threshold):
+    t = scores.unique()
+    one = labels.bool()
+    s = scores >= t[:, None]
+    h = (s & one).sum(1)
+    c = (scores > threshold - 1e-2).long()
+    return h / s.sum(1), h / one.sum(), t, (2 * one.long() + c).bincount(minlength=4).view(2, 2)

@@ -148,8 +148,7 @@ def checkpoint_errors(path, model):
     try:
         state = torch.load(str(path), weights_only=True, map_location="cpu")
     except (Exception, EOFError):
-        with open(path, "rb") as file:
-            return ("refused" if zipfile.is_zipfile(file) else "unreadable"), []
+        return ["unreadable", "refused"][zipfile.is_zipfile(str(path))], []
     own = model.state_dict()
     try:
         shapes = {"" + name: value.shape for name, value in state.items()}
@@ -298,5 +297,51 @@ def checkpoint_errors(path, model):
     wrong = sorted(n for n in own if own[n].shape != state[n].shape)
     if wrong:
         return "shapes", wrong
+    model.load_state_dict(state)
+    return "fine", []
+
+
+# %% wrong="a missing file escapes" says=["FileNotFoundError left the function"]
+def checkpoint_errors(path: Path, model: nn.Module) -> tuple[str, list[str]]:
+    """A verdict in words, and the names it is about; loads the weights if they are fine."""
+    try:
+        state = torch.load(path, map_location="cpu")
+    except FileNotFoundError:
+        raise
+    except Exception:
+        return ("refused" if zipfile.is_zipfile(path) else "unreadable"), []
+    entries = state.items() if isinstance(state, dict) else [(None, None)]
+    if not all(
+        isinstance(name, str) and isinstance(value, torch.Tensor) for name, value in entries
+    ):
+        return "no state dict", []
+    own = model.state_dict()
+    if names := sorted(set(own) ^ set(state)):
+        return "keys", names
+    if names := sorted(name for name in own if own[name].shape != state[name].shape):
+        return "shapes", names
+    model.load_state_dict(state)
+    return "fine", []
+
+
+# %% wrong="a RuntimeError is a broken file" says=["an archive of NumPy's"]
+def checkpoint_errors(path: Path, model: nn.Module) -> tuple[str, list[str]]:
+    """A verdict in words, and the names it is about; loads the weights if they are fine."""
+    try:
+        state = torch.load(path, map_location="cpu")
+    except (RuntimeError, EOFError):
+        return "unreadable", []
+    except Exception:
+        return "refused" if zipfile.is_zipfile(path) else "unreadable", []
+    entries = state.items() if isinstance(state, dict) else [(None, None)]
+    if not all(
+        isinstance(name, str) and isinstance(value, torch.Tensor) for name, value in entries
+    ):
+        return "no state dict", []
+    own = model.state_dict()
+    if names := sorted(set(own) ^ set(state)):
+        return "keys", names
+    if names := sorted(name for name in own if own[name].shape != state[name].shape):
+        return "shapes", names
     model.load_state_dict(state)
     return "fine", []

@@ -1,4 +1,4 @@
-# %% wrong="turns the layer into the data's dtype" says=["the layer is float64 now: convert the data instead"]
+# %% wrong="turns the layer into the data's dtype" says=["the layer was made float64: convert the data instead"]
 dtype_and_device = {
     "photo": lambda layer, photo: layer(photo.float() / 255),
     "rows": lambda layer, rows: layer.double()(torch.from_numpy(rows)).float(),
@@ -18,7 +18,7 @@ dtype_and_device = {
     "frames": lambda a, b: (a - b).float().abs().mean(),
 }
 
-# %% wrong="cuts the fractions; works on the CPU only" says=["the fractions were cut off", "expected 'meta'"]
+# %% wrong="cuts the fractions; works on the CPU only" says=["the fractions were cut off", "device=x.device"]
 dtype_and_device = {
     "photo": lambda layer, photo: layer(photo.float() / 255),
     "rows": lambda layer, rows: layer(torch.from_numpy(rows).to(layer.weight)),
@@ -96,7 +96,7 @@ dtype_and_device = {
 }
 
 
-# %% wrong="moves to the course's device, and works in place on hits" says=["the device of number(x), for x on meta"]
+# %% wrong="moves to the course's device, and works in place on hits" says=["device=x.device"]
 dtype_and_device = {
     "photo": lambda layer, photo: layer(photo.float().div_(255)),
     "rows": lambda layer, rows: layer(torch.from_numpy(rows).float().to(device)),
@@ -132,7 +132,7 @@ dtype_and_device = {
     "frames": lambda a, b: (a.float() - b.float()).abs().mean(),
 }
 
-# %% wrong="the array goes to the layer's dtype alone" says=["the device of the result, for a layer on meta"]
+# %% wrong="the array goes to the layer's dtype alone" says=["the data goes where layer.weight is"]
 dtype_and_device = {
     "photo": lambda layer, photo: layer(photo.float() / 255),
     "rows": lambda layer, rows: layer(torch.from_numpy(rows).float()),
@@ -176,6 +176,71 @@ dtype_and_device = {
 dtype_and_device = {
     "photo": lambda layer, photo: layer(photo.float() / 256),
     "rows": lambda layer, rows: layer(torch.from_numpy(rows).to(layer.weight)),
+    "labels": lambda scores, labels: F.cross_entropy(scores, labels.long()),
+    "hits": lambda hits, scores: (hits + scores).float(),
+    "number": lambda x: x + torch.arange(x.shape[-1], device=x.device),
+    "frames": lambda a, b: (a.float() - b.float()).abs().mean(),
+}
+
+
+# %% wrong="a photo by its own maximum" says=["divided by its own largest value"]
+dtype_and_device = {
+    "photo": lambda layer, photo: layer(photo.float() / photo.max()),
+    "rows": lambda layer, rows: layer(torch.from_numpy(rows).to(layer.weight)),
+    "labels": lambda scores, labels: F.cross_entropy(scores, labels.long()),
+    "hits": lambda hits, scores: (hits + scores).float(),
+    "number": lambda x: x + torch.arange(x.shape[-1], device=x.device),
+    "frames": lambda a, b: (a.float() - b.float()).abs().mean(),
+}
+
+
+# %% wrong="as many classes as the labels have" says=["there are as many classes as scores"]
+dtype_and_device = {
+    "photo": lambda layer, photo: layer(photo.float() / 255),
+    "rows": lambda layer, rows: layer(torch.from_numpy(rows).to(layer.weight)),
+    "labels": lambda scores, labels: F.cross_entropy(
+        scores[:, : int(labels.max()) + 1], labels.long()
+    ),
+    "hits": lambda hits, scores: (hits + scores).float(),
+    "number": lambda x: x + torch.arange(x.shape[-1], device=x.device),
+    "frames": lambda a, b: (a.float() - b.float()).abs().mean(),
+}
+
+
+# %% wrong="devices forgotten, fractions cut" says=["the data goes where layer.weight is", "device=x.device"]
+dtype_and_device = {
+    "photo": lambda layer, photo: layer(photo.float() / 255),
+    "rows": lambda layer, rows: layer(torch.from_numpy(rows).float()),
+    "labels": lambda scores, labels: F.cross_entropy(scores, labels.long()),
+    "hits": lambda hits, scores: hits.clone().add_(scores.long()).float(),
+    "number": lambda x: x + torch.arange(x.shape[-1]),
+    "frames": lambda a, b: (a.float() - b.float()).abs().mean(),
+}
+
+
+# %% wrong="counts along dimension 1" says=["number, three dimensions"]
+dtype_and_device = {
+    "photo": lambda layer, photo: layer(photo.float() / 255),
+    "rows": lambda layer, rows: layer(torch.from_numpy(rows).to(layer.weight)),
+    "labels": lambda scores, labels: F.cross_entropy(scores, labels.long()),
+    "hits": lambda hits, scores: (hits + scores).float(),
+    "number": lambda x: (
+        x + torch.arange(x.shape[1] if x.dim() > 1 else x.shape[0], device=x.device)
+    ),
+    "frames": lambda a, b: (a.float() - b.float()).abs().mean(),
+}
+
+
+# %% wrong="the layer doubled for a while" says=["the layer was made float64"]
+def _rows(layer, rows):
+    out = layer.double()(torch.from_numpy(rows).to(layer.weight.device))
+    layer.float()
+    return out.float()
+
+
+dtype_and_device = {
+    "photo": lambda layer, photo: layer(photo.float() / 255),
+    "rows": _rows,
     "labels": lambda scores, labels: F.cross_entropy(scores, labels.long()),
     "hits": lambda hits, scores: (hits + scores).float(),
     "number": lambda x: x + torch.arange(x.shape[-1], device=x.device),

@@ -527,3 +527,223 @@ def first_difference(one, other, x):
         if b is None or a[1] != b[1] or not same(a[2], b[2]):
             return a[:2]
     return None
+
+
+# %% wrong="NaN taken for 0" says=["NaN against 0"]
+def first_difference(one: nn.Module, other: nn.Module, x: torch.Tensor) -> tuple[str, str] | None:
+    """The first operator of which a result differs, as (module of ``one``, operator), or None."""
+    from itertools import zip_longest
+
+    from torch.utils._pytree import tree_leaves
+
+    class Rows(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+            if "empty" not in name:
+                kept = [
+                    t.detach().clone() for t in tree_leaves(result) if isinstance(t, torch.Tensor)
+                ]
+                self.rows.append((self.running[-1], name, kept))
+            return result
+
+    def run(model) -> list:
+        mode = Rows()
+        mode.rows, mode.running = [], [""]
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(torch.random.fork_rng([x.device] if x.is_cuda else []))
+            for name, module in model.named_modules():
+                enter = partial(lambda name, *_: mode.running.append(name), name)
+                leave = lambda *_: [mode.running.pop(), None][1]
+                stack.enter_context(module.register_forward_pre_hook(enter))
+                stack.enter_context(module.register_forward_hook(leave))
+            stack.enter_context(mode)
+            model(x.clone())
+        return mode.rows
+
+    def same(s, t) -> bool:
+        if s.shape != t.shape or s.dtype != t.dtype:
+            return False
+        return torch.equal(torch.nan_to_num(s.double()), torch.nan_to_num(t.double()))
+
+    for row, its in zip_longest(run(one), run(other)):
+        if row is None:
+            return "", its[1]
+        if its is None or row[1] != its[1] or not all(map(same, row[2], its[2])):
+            return row[:2]
+    return None
+
+
+# %% wrong="NaN equal to anything" says=["NaN equals NaN here, and nothing else"]
+def first_difference(one: nn.Module, other: nn.Module, x: torch.Tensor) -> tuple[str, str] | None:
+    """The first operator of which a result differs, as (module of ``one``, operator), or None."""
+    from itertools import zip_longest
+
+    from torch.utils._pytree import tree_leaves
+
+    class Rows(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+            if "empty" not in name:
+                kept = [
+                    t.detach().clone() for t in tree_leaves(result) if isinstance(t, torch.Tensor)
+                ]
+                self.rows.append((self.running[-1], name, kept))
+            return result
+
+    def run(model) -> list:
+        mode = Rows()
+        mode.rows, mode.running = [], [""]
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(torch.random.fork_rng([x.device] if x.is_cuda else []))
+            for name, module in model.named_modules():
+                enter = partial(lambda name, *_: mode.running.append(name), name)
+                leave = lambda *_: [mode.running.pop(), None][1]
+                stack.enter_context(module.register_forward_pre_hook(enter))
+                stack.enter_context(module.register_forward_hook(leave))
+            stack.enter_context(mode)
+            model(x.clone())
+        return mode.rows
+
+    def same(s, t) -> bool:
+        if s.shape != t.shape or s.dtype != t.dtype:
+            return False
+        return not bool(((s - t).abs() > 0).any())
+
+    for row, its in zip_longest(run(one), run(other)):
+        if row is None:
+            return "", its[1]
+        if its is None or row[1] != its[1] or not all(map(same, row[2], its[2])):
+            return row[:2]
+    return None
+
+
+# %% wrong="shapes that broadcast are equal" says=["zeros on both sides, in two shapes"]
+def first_difference(one: nn.Module, other: nn.Module, x: torch.Tensor) -> tuple[str, str] | None:
+    """The first operator of which a result differs, as (module of ``one``, operator), or None."""
+    from itertools import zip_longest
+
+    from torch.utils._pytree import tree_leaves
+
+    class Rows(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+            if "empty" not in name:
+                kept = [
+                    t.detach().clone() for t in tree_leaves(result) if isinstance(t, torch.Tensor)
+                ]
+                self.rows.append((self.running[-1], name, kept))
+            return result
+
+    def run(model) -> list:
+        mode = Rows()
+        mode.rows, mode.running = [], [""]
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(torch.random.fork_rng([x.device] if x.is_cuda else []))
+            for name, module in model.named_modules():
+                enter = partial(lambda name, *_: mode.running.append(name), name)
+                leave = lambda *_: [mode.running.pop(), None][1]
+                stack.enter_context(module.register_forward_pre_hook(enter))
+                stack.enter_context(module.register_forward_hook(leave))
+            stack.enter_context(mode)
+            model(x.clone())
+        return mode.rows
+
+    def same(s, t) -> bool:
+        if s.dtype != t.dtype:
+            return False
+        return bool(((s == t) | ((s != s) & (t != t))).all())
+
+    for row, its in zip_longest(run(one), run(other)):
+        if row is None:
+            return "", its[1]
+        if its is None or row[1] != its[1] or not all(map(same, row[2], its[2])):
+            return row[:2]
+    return None
+
+
+# %% wrong="the first of several results" says=["the second of its two results differs"]
+def first_difference(one: nn.Module, other: nn.Module, x: torch.Tensor) -> tuple[str, str] | None:
+    """The first operator of which a result differs, as (module of ``one``, operator), or None."""
+    from itertools import zip_longest
+
+    from torch.utils._pytree import tree_leaves
+
+    class Rows(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+            if "empty" not in name:
+                kept = [
+                    t.detach().clone() for t in tree_leaves(result) if isinstance(t, torch.Tensor)
+                ]
+                self.rows.append((self.running[-1], name, kept))
+            return result
+
+    def run(model) -> list:
+        mode = Rows()
+        mode.rows, mode.running = [], [""]
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(torch.random.fork_rng([x.device] if x.is_cuda else []))
+            for name, module in model.named_modules():
+                enter = partial(lambda name, *_: mode.running.append(name), name)
+                leave = lambda *_: [mode.running.pop(), None][1]
+                stack.enter_context(module.register_forward_pre_hook(enter))
+                stack.enter_context(module.register_forward_hook(leave))
+            stack.enter_context(mode)
+            model(x.clone())
+        return mode.rows
+
+    def same(s, t) -> bool:
+        if s.shape != t.shape or s.dtype != t.dtype:
+            return False
+        return bool(((s == t) | ((s != s) & (t != t))).all())
+
+    for row, its in zip_longest(run(one), run(other)):
+        if row is None:
+            return "", its[1]
+        if its is None or row[1] != its[1] or not (not row[2] or same(row[2][0], its[2][0])):
+            return row[:2]
+    return None
+
+
+# %% wrong="the module of the other run" says=["the module is named as in one"]
+def first_difference(one: nn.Module, other: nn.Module, x: torch.Tensor) -> tuple[str, str] | None:
+    """The first operator of which a result differs, as (module of ``one``, operator), or None."""
+    from itertools import zip_longest
+
+    from torch.utils._pytree import tree_leaves
+
+    class Rows(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+            if "empty" not in name:
+                kept = [
+                    t.detach().clone() for t in tree_leaves(result) if isinstance(t, torch.Tensor)
+                ]
+                self.rows.append((self.running[-1], name, kept))
+            return result
+
+    def run(model) -> list:
+        mode = Rows()
+        mode.rows, mode.running = [], [""]
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(torch.random.fork_rng([x.device] if x.is_cuda else []))
+            for name, module in model.named_modules():
+                enter = partial(lambda name, *_: mode.running.append(name), name)
+                leave = lambda *_: [mode.running.pop(), None][1]
+                stack.enter_context(module.register_forward_pre_hook(enter))
+                stack.enter_context(module.register_forward_hook(leave))
+            stack.enter_context(mode)
+            model(x.clone())
+        return mode.rows
+
+    def same(s, t) -> bool:
+        if s.shape != t.shape or s.dtype != t.dtype:
+            return False
+        return bool(((s == t) | ((s != s) & (t != t))).all())
+
+    for row, its in zip_longest(run(one), run(other)):
+        if row is None:
+            return "", its[1]
+        if its is None or row[1] != its[1] or not all(map(same, row[2], its[2])):
+            return its[0] if its else row[0], row[1]
+    return None

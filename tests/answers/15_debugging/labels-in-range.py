@@ -168,3 +168,61 @@ def labels_in_range(scores, labels, ignore_index=-100):
 # %% wrong="lets the loss speak" says=["raised IndexError", "expected a ValueError"]
 def labels_in_range(scores, labels, ignore_index=-100):
     F.cross_entropy(scores, labels, ignore_index=ignore_index)
+
+
+# %% wrong="no labels are fine for any batch" says=["no labels for a batch of two"]
+def labels_in_range(scores, labels, ignore_index=-100):
+    if labels.dtype not in (torch.int64, torch.uint8):
+        raise ValueError(f"{labels.dtype}")
+    if labels.numel() == 0:
+        return None
+    w = (scores.shape[0], *scores.shape[2:])
+    if tuple(labels.shape) != w:
+        raise ValueError(f"{tuple(labels.shape)} {w}")
+    ids = labels.long()
+    bad = ((ids < 0) | (ids >= scores.shape[1])) & (ids != ignore_index)
+    if bad.any():
+        i = tuple(bad.nonzero()[0].tolist())
+        raise ValueError(f"label {ids[i]} at {i}")
+
+
+# %% wrong="compares the batch, not the last sizes" says=["a label map that is turned"]
+def labels_in_range(scores, labels, ignore_index=-100):
+    if labels.dtype not in (torch.int64, torch.uint8):
+        raise ValueError(f"{labels.dtype}")
+    w = (scores.shape[0], *scores.shape[2:])
+    if labels.dim() != len(w) or len(labels) != w[0]:
+        raise ValueError(f"{tuple(labels.shape)} {w}")
+    ids = labels.long()
+    bad = ((ids < 0) | (ids >= scores.shape[1])) & (ids != ignore_index)
+    if bad.any():
+        i = tuple(bad.nonzero()[0].tolist())
+        raise ValueError(f"label {ids[i]} at {i}")
+
+
+# %% wrong="compares the number of labels" says=["a label map that is turned"]
+def labels_in_range(scores, labels, ignore_index=-100):
+    if labels.dtype not in (torch.int64, torch.uint8):
+        raise ValueError(f"{labels.dtype}")
+    w = (scores.shape[0], *scores.shape[2:])
+    if labels.dim() != len(w) or labels.numel() != scores[:, 0].numel():
+        raise ValueError(f"{tuple(labels.shape)} {w}")
+    ids = labels.long()
+    bad = ((ids < 0) | (ids >= scores.shape[1])) & (ids != ignore_index)
+    if bad.any():
+        i = tuple(bad.nonzero()[0].tolist())
+        raise ValueError(f"label {ids[i]} at {i}")
+
+
+# %% wrong="any integer dtype but int32" says=["int16: no ValueError"]
+def labels_in_range(scores, labels, ignore_index=-100):
+    if labels.is_floating_point() or labels.dtype in (torch.bool, torch.int32):
+        raise ValueError(f"{labels.dtype}")
+    w = (scores.shape[0], *scores.shape[2:])
+    if tuple(labels.shape) != w:
+        raise ValueError(f"{tuple(labels.shape)} {w}")
+    ids = labels.long()
+    bad = ((ids < 0) | (ids >= scores.shape[1])) & (ids != ignore_index)
+    if bad.any():
+        i = tuple(bad.nonzero()[0].tolist())
+        raise ValueError(f"label {ids[i]} at {i}")

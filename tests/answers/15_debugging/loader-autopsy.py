@@ -279,7 +279,7 @@ def loader_autopsy(dataset: Dataset, batch_size: int, seconds: float) -> tuple[s
     return (verdict, None)
 
 
-# %% wrong="RuntimeErrors alone" says=["a KeyError in the worker", "a KeyError came out of the answer"]
+# %% wrong="RuntimeErrors alone" says=["a KeyError in the worker", "KeyError came out of the answer"]
 import pickle
 
 from torch.utils.data import DataLoader, default_collate
@@ -499,3 +499,98 @@ def loader_autopsy(dataset, batch_size, seconds):
             return "hang", None
         return ("raises" if said.startswith("Caught") else "dies"), None
     return "fine", None
+
+
+# %% wrong="pickle fails in two classes" says=["holds a lock", "a TypeError here: any class counts"]
+def loader_autopsy(dataset: Dataset, batch_size: int, seconds: float) -> tuple[str, int | None]:
+    """The first verdict that applies: ("item", i), ("collate", b), ("pickle", None), …"""
+    import pickle
+
+    def fails(function, *args) -> str | None:
+        try:
+            function(*args)
+        except Exception as error:
+            return str(error) or "no words"
+
+    for index in range(len(dataset)):
+        if fails(dataset.__getitem__, index):
+            return "item", index
+    for start in range(0, len(dataset), batch_size):
+        items = [dataset[n] for n in range(start, min(start + batch_size, len(dataset)))]
+        if fails(torch.utils.data.default_collate, items):
+            return "collate", start // batch_size
+    try:
+        pickle.dumps(dataset)
+        bad = False
+    except (pickle.PicklingError, AttributeError):
+        bad = True
+    except Exception:
+        bad = False
+    if bad:
+        return "pickle", None
+    loader = DataLoader(dataset, batch_size, num_workers=1, timeout=seconds)
+    said = fails(lambda: [*loader])
+    [(child.terminate(), child.join()) for child in multiprocessing.active_children()]
+    if said is None or said.startswith("Caught"):
+        return "raises" if said else "fine", None
+    return "hang" if "timed out after" in said else "dies", None
+
+
+# %% wrong="collate fails in one class" says=["an item that is None", "a KeyError, in the batch of item 6"]
+def loader_autopsy(dataset: Dataset, batch_size: int, seconds: float) -> tuple[str, int | None]:
+    """The first verdict that applies: ("item", i), ("collate", b), ("pickle", None), …"""
+    import pickle
+
+    def fails(function, *args) -> str | None:
+        try:
+            function(*args)
+        except Exception as error:
+            return str(error) or "no words"
+
+    for index in range(len(dataset)):
+        if fails(dataset.__getitem__, index):
+            return "item", index
+    for start in range(0, len(dataset), batch_size):
+        items = [dataset[n] for n in range(start, min(start + batch_size, len(dataset)))]
+        try:
+            torch.utils.data.default_collate(items)
+        except RuntimeError:
+            return "collate", start // batch_size
+        except Exception:
+            pass
+    if fails(pickle.dumps, dataset):
+        return "pickle", None
+    loader = DataLoader(dataset, batch_size, num_workers=1, timeout=seconds)
+    said = fails(lambda: [*loader])
+    [(child.terminate(), child.join()) for child in multiprocessing.active_children()]
+    if said is None or said.startswith("Caught"):
+        return "raises" if said else "fine", None
+    return "hang" if "timed out after" in said else "dies", None
+
+
+# %% wrong="two workers" says=["a DataLoader with 2 workers ran"]
+def loader_autopsy(dataset: Dataset, batch_size: int, seconds: float) -> tuple[str, int | None]:
+    """The first verdict that applies: ("item", i), ("collate", b), ("pickle", None), …"""
+    import pickle
+
+    def fails(function, *args) -> str | None:
+        try:
+            function(*args)
+        except Exception as error:
+            return str(error) or "no words"
+
+    for index in range(len(dataset)):
+        if fails(dataset.__getitem__, index):
+            return "item", index
+    for start in range(0, len(dataset), batch_size):
+        items = [dataset[n] for n in range(start, min(start + batch_size, len(dataset)))]
+        if fails(torch.utils.data.default_collate, items):
+            return "collate", start // batch_size
+    if fails(pickle.dumps, dataset):
+        return "pickle", None
+    loader = DataLoader(dataset, batch_size, num_workers=2, timeout=seconds)
+    said = fails(lambda: [*loader])
+    [(child.terminate(), child.join()) for child in multiprocessing.active_children()]
+    if said is None or said.startswith("Caught"):
+        return "raises" if said else "fine", None
+    return "hang" if "timed out after" in said else "dies", None

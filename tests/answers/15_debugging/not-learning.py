@@ -200,3 +200,118 @@ def not_learning(patient: Patient) -> str:
     for _ in range(58):
         last = patient.step()
     return "healthy" if last < first * 0.95 else "rate"
+
+
+# %% wrong="compares two rows alone" says=["healthy: it was taken for 'same inputs'"]
+def not_learning(patient: Patient) -> str:
+    """The fault of a training, as one of the words of the table."""
+    model, x, y = patient.model, patient.x, patient.y
+    if (x[0] == x[1]).any():
+        return "same inputs"
+    scores = model(x)
+    if y.is_floating_point() and scores.shape != y.shape:
+        return "broadcast"
+    if not scores.any():
+        return "dead head"
+    sums = scores.sum(-1)
+    if (
+        not y.is_floating_point()
+        and (scores >= 0).all()
+        and torch.allclose(sums, sums.new_ones(()))
+    ):
+        return "softmax twice"
+    patient.loss(scores, y).backward()
+    if any(p.grad is None for p in model.parameters()):
+        return "cut"
+    held = {id(p) for group in patient.optimizer.param_groups for p in group["params"]}
+    if any(id(p) not in held for p in model.parameters()):
+        return "not in the optimizer"
+    patient.step()
+    if all(p.grad is None or not p.grad.any() for p in model.parameters()):
+        return "wiped"
+    return "rate" if patient.optimizer.param_groups[0]["lr"] < 1e-4 else "healthy"
+
+
+# %% wrong="compares the number of dimensions" says=["broadcast regression", "compare the whole shapes"]
+def not_learning(patient: Patient) -> str:
+    """The fault of a training, as one of the words of the table."""
+    model, x, y = patient.model, patient.x, patient.y
+    if (x == x[:1]).all():
+        return "same inputs"
+    scores = model(x)
+    if y.is_floating_point() and scores.dim() != y.dim():
+        return "broadcast"
+    if not scores.any():
+        return "dead head"
+    sums = scores.sum(-1)
+    if (
+        not y.is_floating_point()
+        and (scores >= 0).all()
+        and torch.allclose(sums, sums.new_ones(()))
+    ):
+        return "softmax twice"
+    patient.loss(scores, y).backward()
+    if any(p.grad is None for p in model.parameters()):
+        return "cut"
+    held = {id(p) for group in patient.optimizer.param_groups for p in group["params"]}
+    if any(id(p) not in held for p in model.parameters()):
+        return "not in the optimizer"
+    patient.step()
+    if all(p.grad is None or not p.grad.any() for p in model.parameters()):
+        return "wiped"
+    return "rate" if patient.optimizer.param_groups[0]["lr"] < 1e-4 else "healthy"
+
+
+# %% wrong="scores from 0 to 1 are probabilities" says=["healthy with scores from 0 to 1", "these don't"]
+def not_learning(patient: Patient) -> str:
+    """The fault of a training, as one of the words of the table."""
+    model, x, y = patient.model, patient.x, patient.y
+    if (x == x[:1]).all():
+        return "same inputs"
+    scores = model(x)
+    if y.is_floating_point() and scores.shape != y.shape:
+        return "broadcast"
+    if not scores.any():
+        return "dead head"
+    if not y.is_floating_point() and (scores >= 0).all() and (scores <= 1).all():
+        return "softmax twice"
+    patient.loss(scores, y).backward()
+    if any(p.grad is None for p in model.parameters()):
+        return "cut"
+    held = {id(p) for group in patient.optimizer.param_groups for p in group["params"]}
+    if any(id(p) not in held for p in model.parameters()):
+        return "not in the optimizer"
+    patient.step()
+    if all(p.grad is None or not p.grad.any() for p in model.parameters()):
+        return "wiped"
+    return "rate" if patient.optimizer.param_groups[0]["lr"] < 1e-4 else "healthy"
+
+
+# %% wrong="a single score of 0" says=["healthy regression: it was taken for 'dead head'"]
+def not_learning(patient: Patient) -> str:
+    """The fault of a training, as one of the words of the table."""
+    model, x, y = patient.model, patient.x, patient.y
+    if (x == x[:1]).all():
+        return "same inputs"
+    scores = model(x)
+    if y.is_floating_point() and scores.shape != y.shape:
+        return "broadcast"
+    if not scores.all():
+        return "dead head"
+    sums = scores.sum(-1)
+    if (
+        not y.is_floating_point()
+        and (scores >= 0).all()
+        and torch.allclose(sums, sums.new_ones(()))
+    ):
+        return "softmax twice"
+    patient.loss(scores, y).backward()
+    if any(p.grad is None for p in model.parameters()):
+        return "cut"
+    held = {id(p) for group in patient.optimizer.param_groups for p in group["params"]}
+    if any(id(p) not in held for p in model.parameters()):
+        return "not in the optimizer"
+    patient.step()
+    if all(p.grad is None or not p.grad.any() for p in model.parameters()):
+        return "wiped"
+    return "rate" if patient.optimizer.param_groups[0]["lr"] < 1e-4 else "healthy"

@@ -273,3 +273,37 @@ def shape_detective(model, shape):
     except Exception:
         return running[-1]
     return None
+
+
+# %% wrong="RuntimeErrors and ValueErrors only" says=["a KeyError"]
+def shape_detective(model, shape):
+    import copy
+
+    twin, running = copy.deepcopy(model).to("meta"), []
+    for name, m in twin.named_modules():
+        m.register_forward_pre_hook(
+            lambda m, a, name=name: running.append((name, tuple(a[0].shape)))
+        )
+        m.register_forward_hook(lambda m, a, o: running.pop() and None)
+    try:
+        twin(torch.empty(shape, device="meta"))
+    except (RuntimeError, ValueError):
+        return running[-1]
+    return None
+
+
+# %% wrong="a list for the shape" says=["expected a tuple"]
+def shape_detective(model, shape):
+    import copy
+
+    twin, running = copy.deepcopy(model).to("meta"), []
+    for name, m in twin.named_modules():
+        m.register_forward_pre_hook(
+            lambda m, a, name=name: running.append((name, list(a[0].shape)))
+        )
+        m.register_forward_hook(lambda m, a, o: running.pop() and None)
+    try:
+        twin(torch.empty(shape, device="meta"))
+    except Exception:
+        return running[-1]
+    return None

@@ -270,3 +270,85 @@ def tensor_logger(write):
             return result
 
     return Logger()
+
+
+# %% wrong="remembers results by the call's text" says=["one call, two sizes"]
+def tensor_logger(write):
+    class L(TorchDispatchMode):
+        cache = {}
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            key = f"{func.overloadpacket.__name__}({', '.join([*map(describe, args), *(f'{k}={describe(v)}' for k, v in kwargs.items())])})"
+            try:
+                r = func(*args, **kwargs)
+            except Exception as e:
+                write(f"{key} -> {type(e).__name__}")
+                raise
+            L.cache.setdefault(key, describe(r))
+            write(f"{key} -> {L.cache[key]}")
+            return r
+
+    return L()
+
+
+# %% wrong="one write for all loggers" says=["another logger was made meanwhile"]
+def _writes():
+    pass
+
+
+class _L(TorchDispatchMode):
+    write = None
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        key = f"{func.overloadpacket.__name__}({', '.join([*map(describe, args), *(f'{k}={describe(v)}' for k, v in kwargs.items())])})"
+        try:
+            r = func(*args, **kwargs)
+        except Exception as e:
+            _L.write(f"{key} -> {type(e).__name__}")
+            raise
+        _L.write(f"{key} -> {describe(r)}")
+        return r
+
+
+def tensor_logger(write):
+    _L.write = staticmethod(write)
+    return _L()
+
+
+# %% wrong="writes each line once" says=["the same call twice"]
+def tensor_logger(write, seen=set()):
+    class L(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            key = f"{func.overloadpacket.__name__}({', '.join([*map(describe, args), *(f'{k}={describe(v)}' for k, v in kwargs.items())])})"
+            try:
+                r = func(*args, **kwargs)
+            except Exception as e:
+                write(f"{key} -> {type(e).__name__}")
+                raise
+            line = f"{key} -> {describe(r)}"
+            if line not in seen:
+                write(line)
+            seen.add(line)
+            return r
+
+    return L()
+
+
+# %% wrong="makes results contiguous" says=["not a copy"]
+def tensor_logger(write):
+    class L(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            key = f"{func.overloadpacket.__name__}({', '.join([*map(describe, args), *(f'{k}={describe(v)}' for k, v in kwargs.items())])})"
+            try:
+                r = func(*args, **kwargs)
+            except Exception as e:
+                write(f"{key} -> {type(e).__name__}")
+                raise
+            write(f"{key} -> {describe(r)}")
+            return r.contiguous() if isinstance(r, torch.Tensor) else r
+
+    return L()

@@ -8,7 +8,9 @@ from course_utils.chapters.debugging.bad_numbers import LOGGED, check_logged, hu
 from course_utils.chapters.debugging.checkpoints import check_load, small_model, write_checkpoint
 from course_utils.chapters.debugging.findings import changes, check_finding, no_mode_left, state_of
 from course_utils.chapters.debugging.guards import (
+    check_device,
     check_guard,
+    class_ids,
     number_on_meta,
     repaired,
     rows_on_meta,
@@ -16,6 +18,12 @@ from course_utils.chapters.debugging.guards import (
 from course_utils.chapters.debugging.leaks import check_leaks, counts, make_training, neighbours
 from course_utils.chapters.debugging.loaders import autopsy_with
 from course_utils.chapters.debugging.programs import PROGRAMS, check_pairs, explain, run_program
-from course_utils.chapters.debugging.scripts import SCRIPT, check_shrunk, shrink_with
-from course_utils.chapters.debugging.suspects import RUNS, make_suspect
-from course_utils.chapters.debugging.trainings import ILLNESSES, Patient, make_pair, make_patient
+from course_utils.chapters.debugging.scripts import SCRIPT, check_shrunk, numbers, shrink_with
+from course_utils.chapters.debugging.suspects import RUNS, check_detective, make_suspect
+from course_utils.chapters.debugging.trainings import (
+    ILLNESSES,
+    Patient,
+    check_verdict,
+    make_pair,
+    make_patient,
+)

@@ -24,7 +24,7 @@ def _gradient_of_square(x: torch.Tensor) -> torch.Tensor:
 
 def _through_a_view(x: torch.Tensor) -> torch.Tensor:
     y = x.clone()
-    y.select(0, 0).zero_()
+    y.select(1, 0).zero_()
     return y
 
 
@@ -34,6 +34,8 @@ LOGGED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "two results": lambda x: x.max(1)[0],
     "keyword": lambda x: x.sum(1, dtype=torch.float64),
     "list": lambda x: torch.cat([x, x[:1]]),
+    "the same call twice": lambda x: (x * 0, x * 0)[1],
+    "one call, two sizes": lambda x: [x.nonzero(), (x * 0).nonzero()][1],
     "misfit": lambda x: x @ x,
     "out of range": lambda x: x.select(0, 9),
     "out=": lambda x: torch.add(x, x, out=x.clone()),
@@ -129,7 +131,7 @@ def check_logged(
 
     Args:
         outcome: the lines, the result, what was raised, how many lines were written only when the
-            block ended, and how many after it.
+            block ended, how many after it, and how many by another logger's ``write``.
         program: what ran on x inside the block.
         x: its argument; for a program that works in place through a view, also what copies give.
         expected: the right lines. If the last ends in an exception's name, the program raises that.
@@ -139,10 +141,12 @@ def check_logged(
         AssertionError: a rule of the exercise is broken.
     """
     __tracebackhide__ = True
-    lines, result, raised, late, after = outcome
+    lines, result, raised, late, after, elsewhere = outcome
     ends = expected[-1].rpartition(" ")[2]
     fails = ends if ends.endswith("Error") else ""
     check_equal(raised, fails, "what came out of the block")
+    lent = "another logger was made meanwhile, and the lines went to its write"
+    assert not elsewhere, lent
     check_equal(late, 0, "lines at the block's end", "when it has run, not when the block ends")
     raising = f": an operator that raises gets its line, too, here {fails}" if fails else ""
     assert lines, f"no line was written{raising}"

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 import torch.nn as nn
 
@@ -72,6 +73,11 @@ def write_checkpoint(kind: str, path: Path) -> None:
         "empty": b"",
         "a web page": b"<!DOCTYPE html><html></html>",
     }
+    if kind == "an archive of NumPy's":
+        with path.open("wb") as file:
+            np.savez(file, weight=np.ones(3))
+    if kind == "no file":
+        path.unlink()
     if kind in spoilt:
         path.write_bytes(spoilt[kind])
 

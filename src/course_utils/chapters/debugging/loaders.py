@@ -22,11 +22,13 @@ class Patchy(Dataset):
     def __init__(self, trouble: str) -> None:
         self.trouble = trouble
         self.opened = (lambda: 0) if "unpicklable" in trouble else None
+        if trouble == "holds a lock":
+            self.opened = threading.Lock()
 
     def __len__(self) -> int:
         return 10
 
-    def __getitem__(self, index: int) -> torch.Tensor:
+    def __getitem__(self, index: int) -> Any:
         index, trouble = range(10)[index], self.trouble  # 10 is an IndexError
         away = get_worker_info() is not None
         if "a bad item" in trouble and index in (7, 8):
@@ -43,6 +45,10 @@ class Patchy(Dataset):
             raise KeyError("label")
         if away and trouble == "a server's time-out":
             raise RuntimeError("the server timed out, after 3 attempts")
+        if trouble == "an item that is None" and index == 6:
+            return None
+        if trouble == "an item without its label":
+            return {"image": 0} | ({"label": 1} if index != 6 else {})
         odd = 9 if trouble == "a long item at the end" else 6 if "a long item" in trouble else None
         return torch.zeros(3 if index == odd else 2)
 
@@ -58,14 +64,17 @@ def autopsy_with(autopsy: Callable, trouble: str, batch_size: int, seconds: floa
         try:
             verdict = autopsy(Patchy(trouble), batch_size, seconds)
         except Exception as error:
-            words = f"a {type(error).__name__} came out of the answer, expected a verdict"
+            words = f"{type(error).__name__} came out of the answer, expected a verdict"
             raise AssertionError(words) from error
         finally:
+            workers = [getattr(iterator, "_num_workers", 0) for iterator in kept]
             left += [child for child in multiprocessing.active_children() if child not in known]
             _let_go(kept)
             for child in left:
                 child.terminate()
                 child.join()
+    odd = [number for number in workers if number > 1]
+    assert not odd, f"a DataLoader with {odd[0]} workers ran, expected num_workers=1"
     gc.collect()  # what failed is let go here, not in the next worker
     return verdict, len(left)
 

@@ -8,8 +8,9 @@ from typing import Any
 import torch
 import torch.nn as nn
 
-from course_utils.chapters.debugging.findings import Lambda, was_used_before
+from course_utils.chapters.debugging.findings import Lambda, check_finding, was_used_before
 from course_utils.learner.devices import device
+from course_utils.learner.tracebacks import ends_in_notebook
 
 RUNS: list[int] = []  # an entry for each run of a Renamer or a copy of it
 
@@ -54,6 +55,32 @@ def make_suspect(name: str) -> nn.Module:
         "nested": lambda: chain(linear(4, 4), chain(nn.ReLU(), chain(linear(4, 4), linear(3, 1)))),
         "another x": Renamer,
         "channels": lambda: chain(nn.Conv2d(3, 2, 3), nn.ReLU()),
+        "a KeyError": lambda: chain(
+            linear(4, 4), Lambda(lambda m, x: x * {3: 0.5}[x.shape[1]], act=nn.ReLU())
+        ),
+        "an IndexError": lambda: chain(linear(4, 4), Lambda(lambda m, x: x.select(1, 4))),
         "one sample": lambda: chain(linear(4, 4), nn.BatchNorm1d(4)),
     }
     return was_used_before(makers[name]().to(device))
+
+
+@ends_in_notebook
+def check_detective(outcome: tuple, shape: tuple, right: tuple | None, because: str) -> None:
+    """Check what a detective said of a model and an input of a shape.
+
+    Args:
+        outcome: the answer, what was changed, and how often the model ran.
+        shape: of the input.
+        right: the module and the shape of its argument, or ``None``.
+        because: words for who found something else.
+
+    Raises:
+        AssertionError: the answer is wrong, something was changed, or the model ran twice.
+    """
+    __tracebackhide__ = True
+    answer, changed, runs = outcome
+    check_finding(answer, right, f"input {shape}", because)
+    listed = f"the shape is {answer[1]!r}, expected a tuple" if right else ""
+    assert not right or isinstance(answer[1], tuple), listed
+    assert not changed, f"the model or the random state was changed: {', '.join(changed)}"
+    assert runs < 2, f"the model ran {runs} times, expected once"

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
 from course_utils.chapters.debugging.findings import Lambda, was_used_before
 from course_utils.learner.devices import device
+from course_utils.learner.tracebacks import ends_in_notebook
 
 
 class Patient:
@@ -40,17 +44,29 @@ def _squared_error(scores: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 
 
 def make_patient(illness: str, seed: int = 0) -> Patient:
-    """A training on 96 points with six features, with one fault or none ("healthy…")."""
+    """A training on 96 points with six features, with one fault or none ("healthy…").
+
+    Two of the points are equal. In a "broadcast regression" scores have three columns, targets one.
+    """
     generator = torch.Generator().manual_seed(seed)
     x = torch.randn(96, 6, generator=generator)
+    x[1] = x[0]
     y = (x @ torch.randn(6, 3, generator=generator)).argmax(1)
-    regression = illness in ("broadcast", "healthy regression")
+    regression = illness.startswith("broadcast") or illness == "healthy regression"
     torch.manual_seed(seed)
-    head_size = 1 if regression else 3
+    head_size = 1 if regression and illness != "broadcast regression" else 3
     layers: list[nn.Module] = [nn.Linear(6, 24), nn.ReLU(), nn.Linear(24, head_size)]
     if illness == "dead head":
         nn.init.constant_(layers[2].get_parameter("bias"), -30.0)
         layers.append(nn.ReLU())
+    if illness == "healthy with scores from 0 to 1":
+        with torch.no_grad():
+            layers[2].get_parameter("weight").mul_(0.1)
+            layers[2].get_parameter("bias").fill_(0.5)
+    if illness == "healthy regression":  # a score of 0 for a point of zeros
+        x[2] = 0
+        for layer in (layers[0], layers[2]):
+            nn.init.zeros_(layer.get_parameter("bias"))
     if illness == "softmax twice":
         layers.append(nn.Softmax(-1))
     if illness == "cut":
@@ -73,6 +89,22 @@ ILLNESSES = (
     "dead head", "not in the optimizer", "cut", "wiped", "rate", "softmax twice", "same inputs",
     "broadcast",
 )  # fmt: skip
+
+
+@ends_in_notebook
+def check_verdict(answer: Any, illness: str, signs: dict[str, str]) -> None:
+    """Check what was said of a patient; ``signs`` has words for each kind of patient.
+
+    Raises:
+        AssertionError: it has another illness.
+    """
+    __tracebackhide__ = True
+    words = [word for word in signs if " regression" not in word and " with " not in word]
+    assert answer is not None, "the answer is None: is there an answer yet?"
+    known = isinstance(answer, str) and answer in words
+    assert known, f"the answer is {answer!r}, expected one of {', '.join(words)}"
+    right = illness.removesuffix(" regression").partition(" with ")[0]
+    assert answer == right, f"it was taken for {answer!r}: {signs[illness]}"
 
 
 # Exercise 15.11: pairs of models.
@@ -122,6 +154,15 @@ def make_pair(kind: str) -> tuple[nn.Module, nn.Module]:
         "NaN on both sides": ({"tail": spoil}, {"tail": spoil}),
         "equal results": ({"tail": nn.ReLU()}, {"tail": nn.Hardtanh(0, 1e3)}),
         "in place": ({"middle": write(2)}, {"middle": write(3)}),
+        "the second result": (
+            {"tail": lambda x: x.mul(0).kthvalue(1)},
+            {"tail": lambda x: x.mul(0).kthvalue(2)},
+        ),
+        "only the shape": (
+            {"tail": lambda x: x.new_zeros(3, 2)},
+            {"tail": lambda x: x.new_zeros(3, 1)},
+        ),
+        "NaN against 0": ({"tail": lambda x: x * math.nan}, {"tail": lambda x: x * 0}),
         "two results": (
             {"tail": lambda x: x.topk(1)},
             {"tail": lambda x: x.topk(1, largest=False)},
@@ -131,5 +172,7 @@ def make_pair(kind: str) -> tuple[nn.Module, nn.Module]:
         return begin(1), begin(3 if "differs" in kind else 1)
     if kind == "its own forward":
         return own(2), own(3)
+    if kind == "other names":
+        return own(2), nn.Sequential(nn.ReLU(), Lambda(lambda m, x: x * 3)).to(device)
     first, second = pairs[kind]
     return make(**first), make(**second)

@@ -116,12 +116,14 @@ def make_looker(kind: str) -> tuple[Example | ShapeNet, torch.Tensor]:
     """A model in eval mode and an image; its ReLUs work in place, one part of it is frozen."""
     torch.manual_seed(3)
     generator = torch.Generator().manual_seed(1)
-    image = torch.rand(1, 20, 24, generator=generator)
+    size = (7, 24) if kind == "one map, one row of places" else (20, 24)
+    image = torch.rand(1, *size, generator=generator)
     model = {
         "the example": Example,
         "a linear head": lambda: ShapeNet(width=6),
+        "one map, one row of places": lambda: ShapeNet(width=1),
         "a frozen model": lambda: ShapeNet(width=6).requires_grad_(False),
-        "a head of two layers": lambda: ShapeNet(width=6, hidden=5),
+        "a head of two layers": lambda: ShapeNet(width=6, hidden=6),
         "another pool": MaxNet,
     }[kind]()
     if kind != "the example":

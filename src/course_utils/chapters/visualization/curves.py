@@ -121,9 +121,10 @@ def seen_lie_detector(answer: Callable) -> dict:
                 ground = plots[name].get_facecolor()
                 lines = [line for line in one.lines if can_be_seen(line, ground)]
                 images = [image for image in one.images if can_be_seen(image, ground)]
-                about: dict[str, list] = {
+                about: dict[str, Any] = {
                     "xlim": sorted(one.get_xlim()),
                     "ylim": sorted(one.get_ylim()),
+                    "scale": one.get_yscale(),
                     "hidden": [
                         np.array(line.get_ydata(), float).tolist()
                         for line in one.lines
@@ -163,8 +164,11 @@ def has_curve(about: dict, curve: list[float]) -> bool:
 
 
 @ends_in_notebook
-def check_curve(parts: list[dict], curve: list[float], missing: str) -> None:
-    """Refuse where no visible line has this curve, and say why."""
+def check_curve(parts: list[dict], curve: list[float], missing: str, whole: bool = False) -> None:
+    """Refuse where no visible line has this curve, and say why.
+
+    If it has to be seen ``whole``, the limits of its axes hold all of its points.
+    """
     check_axes(parts)
     elsewhere = any(
         len(ys) == len(curve) and np.allclose(ys, curve)
@@ -178,7 +182,10 @@ def check_curve(parts: list[dict], curve: list[float], missing: str) -> None:
         missing = "the line is there, but its x are not the steps, counted from 0"
     elif hidden:
         missing += "; it is drawn so that it can't be seen"
-    assert any(has_curve(part, curve) for part in parts), missing
+    holders = [part for part in parts if has_curve(part, curve)]
+    assert holders, missing
+    outside = "the line is there, but points of it are outside the limits of the axes"
+    assert not whole or any(inside(part, curve) for part in holders), outside
 
 
 @ends_in_notebook
@@ -238,16 +245,22 @@ def check_lies(case, attempt) -> None:
         assert low <= 0, (
             f"the axis begins at {low:.3f}: a bar's length means nothing unless it begins at 0"
         )
+        scale = found["cut axis"][0]["scale"]
+        assert scale == "linear", (
+            f"the scale is {scale!r}: a bar begins at 0, and only a linear one has it"
+        )
         assert high >= max(bars), "the bars reach beyond the axis"
     with case("smoothed away"):
-        check_curve(found["smoothed away"], data["loss"], "no visible line holds the raw loss")
+        words = "no visible line holds the raw loss"
+        check_curve(found["smoothed away"], data["loss"], words, whole=True)
     with case("two scales"):
         check_two_scales(found["two scales"], data)
     with case("one seed"):
         shown = sum(any(has_curve(p, c) for p in found["one seed"]) for c in data["seeds"])
         words = "the number of seeds with a visible line: expected 5, got"
         for curve in data["seeds"]:
-            check_curve(found["one seed"], curve, f"{words} {shown} (draw each seed's own curve)")
+            missing = f"{words} {shown} (draw each seed's own curve)"
+            check_curve(found["one seed"], curve, missing, whole=True)
     with case("stopped early"):
         check_curve(
             found["stopped early"],

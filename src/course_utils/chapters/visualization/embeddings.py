@@ -89,7 +89,9 @@ def check_neighbours(mine: torch.Tensor, features: torch.Tensor) -> None:
     assert mine.dtype not in (torch.float32, torch.float64), (
         "the neighbours are floats, not indices"
     )
-    assert not (mine == rows).all(), "each sample is its own neighbour: leave it out"
+    assert not (mine == rows).all(), (
+        "each sample is its own neighbour: leave it out, however far away the others are"
+    )
     own = rows[mine == rows].tolist()
     assert not own, f"samples {own} are their own neighbours"
     best = far.masked_fill(torch.eye(len(far), dtype=torch.bool), float("inf")).amin(1)

@@ -21,6 +21,8 @@ from course_utils.learner.changes import forbid_changes
 from course_utils.learner.devices import device
 from course_utils.learner.tracebacks import ends_in_notebook
 
+FAINT = "a faint filter, a faint gradient"
+
 
 def make_filters(kind: str) -> nn.Sequential:
     torch.manual_seed(5)
@@ -36,6 +38,9 @@ def make_filters(kind: str) -> nn.Sequential:
     with torch.no_grad():
         model.get_parameter("0.weight")[1] = 0.25  # equal numbers
         model.get_parameter("2.weight")[2] = 0  # this map has no gradient
+        if kind == FAINT:
+            model.get_parameter("0.weight")[2] *= 1e-6
+            model.get_parameter("2.weight")[0] *= 1e-8
     model.requires_grad_(kind != "a frozen model")[0].requires_grad_(False)
     return model.to(device).eval()
 
@@ -103,6 +108,10 @@ def check_filters(case, attempt, kind, image, channel, steps, rate):
                 w / torch.where(high > low, high, 1) * (high > low)
             ),
             "its smallest number was subtracted; divide by its range, too": w - low,
+            "nothing is added to the range: a filter of small numbers is stretched, too": (
+                (w - low) / (high - low + 1e-8)
+            ),
+            "nothing as large as 1e-5 is added to the range": (w - low) / (high - low + 1e-5),
             "from -1 to 1; from 0 to 1 is asked for": (
                 2 * (w - low) / (high - low).where(high > low, 1) - 1
             ),
@@ -124,12 +133,19 @@ def check_filters(case, attempt, kind, image, channel, steps, rate):
             "cut off at 0 and 1 after each step": run_it(rate, low=None),
             "cut off after each step, not only at the end": run_it(rate, low=None).clamp(0, 1),
             "the gradient of one map, not of all": run_it(rate, whole=True),
+            "nothing is added to the norm: a faint gradient has a direction, too": run_it(
+                rate, unit=lambda g: g.norm() + 1e-8
+            ),
             "one step too many": climb(model, image, channel, steps + 1, rate),
             "a new gradient for each step, where the image is by then": run_it(rate, once=True),
             "one step only": climb(model, image, channel, 1, rate),
             "the image as it was": image,
         },
     ]
+    if kind == FAINT:  # an undivided step is no step here
+        del slips[2]["the gradient was not divided by its norm"]
+        still = slips[2].pop("the image as it was")
+        slips[2]["it did not move: a step has the length rate, however faint the gradient"] = still
     for name, mine, right, words in zip(
         ("filters", "maps", "dream"), result, truth, slips, strict=True
     ):

@@ -34,6 +34,7 @@ def loss_at(
 
 
 NORMED = "a BatchNorm, a frozen layer"
+LINES = "a Conv1d, a faint filter"
 
 
 def make_valley(factor: float = 1.0, kind: str = "dense") -> nn.Module:
@@ -44,16 +45,22 @@ def make_valley(factor: float = 1.0, kind: str = "dense") -> nn.Module:
     elif kind == NORMED:
         layers = nn.Linear(64, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Linear(16, 16), nn.ReLU()
         model = nn.Sequential(nn.Flatten(), *layers, nn.Linear(16, 10))
+    elif kind == LINES:
+        lines = nn.Flatten(1, 2), nn.Conv1d(8, 4, 3), nn.ReLU(), nn.Flatten()
+        model = nn.Sequential(*lines, nn.Linear(24, 10))
     else:
         convs = nn.Conv2d(1, 3, 3), nn.ReLU(), nn.Conv2d(3, 4, 3), nn.ReLU()
         model = nn.Sequential(*convs, nn.Flatten(), nn.Linear(64, 10))
     model, (x, y, *_) = model.to(device), digits()
+    if kind == NORMED:  # in float32 where it ends depends on the number of threads
+        model, x = model.double(), x.double()
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     for _ in range(60):
         loss = F.cross_entropy(model(x[:200]), y[:200])
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
+    model = model.float()
     weight, bias, next_weight, *_ = model.parameters()
     with torch.no_grad():
         weight *= factor
@@ -83,13 +90,15 @@ def make_slice(kind: str) -> tuple:
             torch.tensor([[1.0, 2], [0, -1]]).to(device),
             torch.tensor([0, 1]).to(device),
         )
-    form = next((form for form in (NORMED, "conv") if form in kind), "dense")
+    form = next((form for form in (NORMED, LINES, "conv") if form in kind), "dense")
     model = make_valley(10 if "rescaled" in kind else 1, form)
     if kind == NORMED:
         next(iter(model.parameters())).requires_grad_(False)
     direction = make_direction(model)
     if "zeros" in kind:
         direction[0][1] = 0
+    if kind == LINES:
+        direction[0][1] *= 1e-8
     return model, direction, x, y
 
 
@@ -152,6 +161,16 @@ def true_landscape(kind: str, alphas: list[float]) -> tuple[torch.Tensor, dict]:
             losses.append(loss_at(model, now, x, y))
         return torch.tensor(losses)
 
+    def remeasured():
+        now, losses = list(weights), []
+        for a in alphas:
+            now = [
+                w + a * torch.nan_to_num(d * norm(p, 1) / norm(d, 1), 0, 0, 0) if w.dim() > 1 else w
+                for w, p, d in zip(weights, now, direction, strict=True)
+            ]
+            losses.append(loss_at(model, now, x, y))
+        return torch.tensor(losses)
+
     def by_name(one_by_one):
         moves = []
         for name, w, d in zip(names, weights, direction, strict=True):
@@ -185,12 +204,26 @@ def true_landscape(kind: str, alphas: list[float]) -> tuple[torch.Tensor, dict]:
             right, pile=True
         ),
         "measure by the weights that the model came with, and count from them": drifting(),
+        "measure by the weights that the model came with, not by where the last alpha led": (
+            remeasured()
+        ),
         "a filter is all of p[i], not each of its kernels": along(
             lambda w, d: (
-                d * w.norm(dim=(2, 3), keepdim=True) / d.norm(dim=(2, 3), keepdim=True)
+                d
+                * w.norm(dim=tuple(range(2, w.dim())), keepdim=True)
+                / d.norm(dim=tuple(range(2, w.dim())), keepdim=True)
                 if w.dim() > 2
                 else right(w, d)
             )
+        ),
+        "nothing is added to the norm: a faint filter of the direction is scaled, too": along(
+            lambda w, d: d * norm(w, 1) / (norm(d, 1) + 1e-6)
+        ),
+        "nothing as large as 1e-8 is added to the norm: a faint filter is scaled, too": along(
+            lambda w, d: d * norm(w, 1) / (norm(d, 1) + 1e-8)
+        ),
+        "a parameter of three dimensions was left where it was": along(
+            lambda w, d: 0 * d if w.dim() == 3 else right(w, d)
         ),
         "filters are along the first dimension, p[i], not the second": along(
             lambda w, d: d * w.norm(dim=0, keepdim=True) / d.norm(dim=0, keepdim=True)

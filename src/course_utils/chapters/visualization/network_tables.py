@@ -32,6 +32,10 @@ class Twice(nn.Module):
         return self.head(self.act(self.act(self.body(x))))
 
 
+class Projection(nn.Linear):
+    """A linear layer by another name."""
+
+
 def make_drawn(kind: str) -> tuple[nn.Module, torch.Tensor]:
     torch.manual_seed(0)
     if kind == "the example":
@@ -45,6 +49,9 @@ def make_drawn(kind: str) -> tuple[nn.Module, torch.Tensor]:
         return nn.Sequential(*layers).to(device), torch.rand(7, 4, 9, 11).to(device)
     if kind == "one linear layer alone, one dimension":
         return nn.Linear(3, 4).to(device), torch.rand(3).to(device)
+    if kind == "other layers, a derived class":
+        layers = [nn.ConvTranspose2d(4, 3, 2, stride=2), nn.Flatten(), Projection(108, 2)]
+        return nn.Sequential(*layers).to(device), torch.rand(2, 4, 3, 3).to(device)
     if kind == "grouped pixels":
         return nn.Conv2d(6, 6, 5, groups=6, dilation=2).to(device), torch.rand(2, 6, 12, 12).to(
             device
@@ -70,6 +77,11 @@ TABLES = {
         ("head", (2, 7, 2), 12, 2 * 7 * 2 * 6),
     ],
     "one linear layer alone, one dimension": [("", (4,), 16, 12)],
+    "other layers, a derived class": [
+        ("0", (2, 3, 6, 6), 51, 0),
+        ("1", (2, 108), 0, 0),
+        ("2", (2, 2), 218, 2 * 2 * 108),
+    ],
     "grouped pixels": [("", (2, 6, 4, 4), 6 * 25 + 6, 2 * 6 * 16 * 25)],
 }
 
@@ -114,6 +126,10 @@ def why_count(mine: int, row: tuple) -> str:
 def why_work(mine: int, row: tuple, kind: str) -> str:
     """Words for wrong MACs."""
     name, shape, _, macs = row
+    if not macs:
+        return "only nn.Linear and nn.Conv2d have MACs here, whatever else has a weight"
+    if not mine and kind.endswith("a derived class"):
+        return "a class derived from nn.Linear is an nn.Linear"
     batch, pixels = shape[0], int(np.prod(shape[2:])) if len(shape) == 4 else 1
     reasons = {
         macs // batch // pixels: "at each output pixel, and for the whole batch",

@@ -59,6 +59,11 @@ def check_pr(case, attempt, name, scores, labels, threshold) -> None:
             "above the threshold; equal counts as called, too": above[n],
             "descending; wanted ascending": truth[n].flip(0),
         }
+        if name == "scores that are close":
+            near = scores.cpu() > truth[2][:, None] - 1e-3
+            hits = (near & labels.cpu().bool()).sum(1)
+            close = "scores as close as these are two thresholds: compare them as they are"
+            slips[close] = hits / near.sum(1) if n == 0 else hits / labels.cpu().sum()
         if n < 2:
             slips["precision and recall have changed places"] = truth[1 - n]
         said, one = scores.cpu() >= truth[2][:, None], labels.cpu().bool()
@@ -118,6 +123,12 @@ def check_pr(case, attempt, name, scores, labels, threshold) -> None:
             [
                 [((is_one == i) & ((scores.cpu() >= 0.5) == j)).sum() for j in (False, True)]
                 for i in (False, True)
+            ]
+        ),
+        "count what is called at the argument threshold, without a margin": torch.tensor(
+            [
+                [((is_one == i) & ((scores.cpu() >= threshold - 1e-2) == j)).sum() for j in (0, 1)]
+                for i in (0, 1)
             ]
         ),
         "counts were asked for, not shares": table / table.sum(),
