@@ -7,7 +7,9 @@ heaviest come first, so that no long group is left for one process at the end.
 
 import gc
 import importlib
+import math
 import warnings
+from collections import Counter
 from collections.abc import Callable
 
 import pytest
@@ -45,12 +47,14 @@ def pytest_addoption(parser):
         "--every-answer",
         action="store_true",
         help="The judge runs every named answer; otherwise all right ones and one wrong one of "
-        "each exercise. Every mutant, and every call of a given function, is tried as well.",
+        "each exercise. Every mutant, every call of a given function and every wrong answer of "
+        "slow exercises is tried as well.",
     )
 
 
 def pytest_configure(config):
     answers.only = config.getoption("--chapter")
+    answers.every = bool(answers.only) or config.getoption("--every-answer")
 
 
 def chapter_of(item) -> str:
@@ -99,22 +103,25 @@ def keep(config, items, is_wanted) -> None:
     items[:] = kept
 
 
-def another_wrong_answer() -> Callable[[pytest.Item], bool]:
-    """What says of each test whether it has the judge run one more wrong answer of an exercise.
+def another_answer() -> Callable[[pytest.Item], bool]:
+    """What says of each test whether it has the judge run one more answer of its kind.
 
     The checks are the same for a judge as in a notebook: that a wrong answer is refused is tested
-    there, and one of each exercise shows that its words come through.
+    there, and one of each exercise shows that its words come through. Of right ones all are run; of
+    a slow exercise the model solution and another.
     """
-    judged = set()
+    judged: Counter[tuple] = Counter()
 
     def is_another(item: pytest.Item) -> bool:
         answer = item.callspec.params.get("answer") if hasattr(item, "callspec") else None
-        if item.path.stem != "test_verdict" or not isinstance(answer, Answer) or answer.right:
+        if item.path.stem != "test_verdict" or not isinstance(answer, Answer):
             return False
-        exercise = (answer.chapter, answer.exercise)
-        seen = exercise in judged
-        judged.add(exercise)
-        return seen
+        judged[answer.chapter, answer.exercise, answer.right] += 1
+        most = 1
+        if answer.right:
+            chapter = item.callspec.params["chapter"]
+            most = 2 if answers.is_sampled(chapter, answer.exercise) else math.inf
+        return judged[answer.chapter, answer.exercise, answer.right] > most
 
     return is_another
 
@@ -127,7 +134,7 @@ def pytest_collection_modifyitems(config, items):
         (chapter,) = pick_chapters(ROOT, [wanted])
         keep(config, items, lambda item: concerns(item, chapter))
     if not config.getoption("--every-answer"):
-        is_another = another_wrong_answer()
+        is_another = another_answer()
         keep(config, items, lambda item: not is_another(item))
     for item in items:
         item.add_marker(pytest.mark.xdist_group(group_of(item)))

@@ -4,14 +4,19 @@ import re
 
 import pytest
 
+from support import answers as named
 from support.answers import (
     ANSWERS,
     ROOT,
+    SLOW,
+    WRONG_OF_SLOW,
     Answer,
+    chapters,
     exercises,
     model_answer,
     read_answers,
     run_answer,
+    tried,
     verdicts_of,
 )
 from support.promises import CASES, EXERCISES, complaint, label
@@ -29,8 +34,8 @@ def test_an_answer_gets_what_it_is_promised(chapter, answer):
 
 @pytest.mark.parametrize(("chapter", "exercise"), EXERCISES, ids=label)
 def test_a_right_answer_passes_after_the_wrong_ones(chapter, exercise):
-    for answer in read_answers(chapter):
-        if answer.exercise == exercise and not answer.right:
+    for answer in tried(chapter, exercise):
+        if not answer.right:
             verdicts_of(chapter, answer)
     verdicts = run_answer(chapter, model_answer(chapter, exercise))
     assert set(verdicts.values()) == {None}, "something is left of a wrong answer"
@@ -69,6 +74,21 @@ def test_an_exercise_has_three_wrong_answers_and_a_right_one(chapter, exercise):
     assert others, f"{file.relative_to(ROOT)} names no right answer unlike the model solution"
     names = [answer.name for answer in answers]
     assert len(names) == len(set(names)), "two answers have one name"
+
+
+def test_of_slow_exercises_a_sample_is_run_or_all(monkeypatch):
+    for chapter in chapters():
+        slow = SLOW.get(chapter.name, set())
+        assert slow <= set(exercises(chapter)), "no such exercise any more"
+        for exercise in slow:
+            found = [answer for answer in read_answers(chapter) if answer.exercise == exercise]
+            monkeypatch.setattr(named, "every", True)
+            assert tried(chapter, exercise) == found
+            monkeypatch.setattr(named, "every", False)
+            few = tried(chapter, exercise)
+            assert few == tried(chapter, exercise)
+            assert sum(not answer.right for answer in few) == WRONG_OF_SLOW
+            assert [one for one in few if one.right] == [one for one in found if one.right]
 
 
 def test_every_file_of_answers_belongs_to_an_exercise():

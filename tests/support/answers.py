@@ -15,6 +15,7 @@ into that exercise's cell::
 from __future__ import annotations
 
 import os
+import random
 import sys
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -38,6 +39,31 @@ ANSWERS = ROOT / "tests" / "answers"
 # The name of the only chapter to be tested (pytest's option ``--chapter``); empty for all of them.
 # To read the others would take most of a minute.
 only = ""
+# Whether every wrong answer of slow exercises is tried, or a sample (tried).
+every = False
+
+# Exercises whose answers start servers, workers or ranks, compile, export or train: each takes a
+# third of a second of a processor, or a second of waiting, up to ten times that.
+SLOW = {
+    "09_layers": {"tiny-transformer"},
+    "11_optimizers": {"sgd-family"},
+    "12_data_pipelines": {"shard-iterable", "pack-it", "resumable", "find-the-bottleneck"},
+    "13_training": {"best-checkpoint"},
+    "14_visualization": {"loss-landscape"},
+    "15_debugging": {"loader-autopsy"},
+    "16_performance": {"graph-breaks"},
+    "17_distributed": {
+        *("ddp-by-hand", "collectives-from-sendrecv", "ring-all-reduce", "no-sync"),
+        "clinic-repair",
+    },
+    "18_sharding": {"sharded-optimizer", "fully-sharded", "sharded-checkpoint", "elastic"},
+    "19_deployment": {
+        *("serve-it", "onnx-parity", "dynamic-batching", "export-it", "preprocess-parity"),
+    },
+    "20_internals": {"custom-operator"},
+    "21_capstone": {"fit"},
+}
+WRONG_OF_SLOW = 4
 
 
 @dataclass(frozen=True)
@@ -117,6 +143,24 @@ def read_answers(chapter: Chapter) -> tuple[Answer, ...]:
                 )
             )
     return tuple(answers)
+
+
+def is_sampled(chapter: Chapter, exercise: str) -> bool:
+    """Whether only some of an exercise's answers are run this time."""
+    return not every and exercise in SLOW.get(chapter.name, ())
+
+
+def tried(chapter: Chapter, exercise: str) -> list[Answer]:
+    """The named answers of an exercise that are run: all, or of a slow one a seeded sample.
+
+    All right ones in any case.
+    """
+    found = [answer for answer in read_answers(chapter) if answer.exercise == exercise]
+    wrong = [answer for answer in found if not answer.right]
+    if not is_sampled(chapter, exercise) or len(wrong) <= WRONG_OF_SLOW:
+        return found
+    kept = random.Random(exercise).sample(wrong, WRONG_OF_SLOW)
+    return [answer for answer in found if answer.right or answer in kept]
 
 
 # Pictures are words, as in grading. Once for all cells: to bring the whole environment back takes

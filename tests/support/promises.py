@@ -9,7 +9,7 @@ from support.answers import (
     checks_of,
     exercises,
     model_answer,
-    read_answers,
+    tried,
     verdicts_of,
 )
 from support.judged import judge_answer
@@ -23,10 +23,7 @@ EXERCISES = [(chapter, exercise) for chapter in chapters() for exercise in exerc
 CASES = [
     (chapter, answer)
     for chapter, exercise in EXERCISES
-    for answer in [
-        model_answer(chapter, exercise),
-        *(answer for answer in read_answers(chapter) if answer.exercise == exercise),
-    ]
+    for answer in [model_answer(chapter, exercise), *tried(chapter, exercise)]
 ]
 
 

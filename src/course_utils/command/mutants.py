@@ -40,10 +40,8 @@ def measure(
         raise CourseError(f"no exercise {exercise!r} in {chapter.name}: {', '.join(names)}")
 
     def choose(name: str) -> list:
-        found = running.mutants_of(chapter, name)
-        if model:
-            found = [entry for entry in found if entry[0].name == running.MODEL]
-        return running.sampled(found, sample, f"{seed} {name}")
+        making = running.mutants_of_the_model if model else running.mutants_of
+        return running.sampled(list(making(chapter, name)), sample, f"{seed} {name}")
 
     results: list[Result] = []
     wanted = names if exercise is None else [exercise]

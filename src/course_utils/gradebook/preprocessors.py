@@ -76,6 +76,10 @@ class ExecuteSandboxed(NbGraderPreprocessor):
     threads = Integer(Settings.threads, help="The threads that a notebook computes with.").tag(
         config=True
     )
+    hold_back = Bool(
+        Settings.hold_back,
+        help="Points of answers that may have read what a check's trial knows wait for a person.",
+    ).tag(config=True)
     run = Unicode("", help="Take stored outcomes of this run alone.").tag(config=True)
 
     def settings(self) -> Settings:

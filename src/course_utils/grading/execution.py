@@ -15,11 +15,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import nbformat
 
+from course_utils.grading.held import held_back
 from course_utils.grading.scan import scan
 from course_utils.grading.solution import read_solution
 from course_utils.grading.students_notebook import StudentsNotebook
 from course_utils.grading.submission import Outcome, Settings, Submission
-from course_utils.grading.verdict.judgement import Judgement, take_over_verdicts
+from course_utils.grading.verdict.judgement import Judgement, hold, take_over_verdicts
 from course_utils.kernels.sandbox import Sandbox
 from course_utils.kernels.workplace import Scratch, Workplace
 from course_utils.notebooks import as_json
@@ -68,6 +69,8 @@ async def _execute(submission: Submission, settings: Settings) -> Outcome:
             for ours, _ in pairs.values():
                 ours.close()
     messages = take_over_verdicts(notebook, judge, student.died)
+    held = held_back(notebook, solution) if settings.hold_back else {}
+    flags = hold(notebook, held, messages)
     phases = {
         "start": student.start_seconds + judge.start_seconds,
         "cells": sum(cell["seconds"] for cell in student.cells),
@@ -80,7 +83,7 @@ async def _execute(submission: Submission, settings: Settings) -> Outcome:
         phases={name: round(seconds, 4) for name, seconds in phases.items()},
         messages=messages,
         died=student.died,
-        flags=scan(notebook, solution.notebook),
+        flags=[*flags, *scan(notebook, solution.notebook)],
         memory_bytes=student.memory_bytes,
     )
 

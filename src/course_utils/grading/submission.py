@@ -43,6 +43,8 @@ class Settings:
         isolation: ``bwrap``, or ``none``: students' code runs as whoever grades.
         seed: what ``seed_everything`` is called with before the first cell.
         threads: how many threads a kernel computes with.
+        hold_back: whether the points of answers that may have read what a trial knows wait for a
+            person; see ``held``.
         pictures: whether the course's own drawings are drawn; else their words stand for them.
         cell_seconds: how long a cell may run before it is interrupted.
         notebook_seconds: how long all cells together may run.
@@ -58,6 +60,7 @@ class Settings:
     isolation: str = "bwrap"
     seed: int = 0
     threads: int = 1
+    hold_back: bool = True
     pictures: bool = False
     cell_seconds: float = 60
     notebook_seconds: float = 600

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import itertools
 import json
 import os
 import random
@@ -89,15 +90,23 @@ def right_answers(chapter: Chapter, exercise: str) -> list[Answer]:
     return found
 
 
-def mutants_of(chapter: Chapter, exercise: str) -> list[tuple[Answer, Mutant]]:
-    """All mutants of an exercise's right answers, each once."""
-    domain, seen, found = domain_of(chapter.name), set(), []
+def mutants_of(chapter: Chapter, exercise: str) -> Iterator[tuple[Answer, Mutant]]:
+    """All mutants of an exercise's right answers, each once; the model solution's come first.
+
+    They are made as they are asked for: making them takes longer than running a few.
+    """
+    domain, seen = domain_of(chapter.name), set()
     for answer in right_answers(chapter, exercise):
         for mutant in mutants(answer.source, domain):
             if mutant.source not in seen:
                 seen.add(mutant.source)
-                found.append((answer, mutant))
-    return found
+                yield answer, mutant
+
+
+def mutants_of_the_model(chapter: Chapter, exercise: str) -> list[tuple[Answer, Mutant]]:
+    """The mutants of the model solution alone, without making the others."""
+    made = mutants_of(chapter, exercise)
+    return list(itertools.takewhile(lambda entry: entry[0].name == MODEL, made))
 
 
 def sampled(found: list, size: int | None, seed: str) -> list:

@@ -79,7 +79,9 @@ def misunderstandings(
 
 def statements(message: str) -> list[str]:
     """What a check said, a list of indented lines one by one: each is a mistake of its own."""
-    message = re.sub(r"^(AssertionError|NotRun): ", "", COLOUR_CODES.sub("", message).strip())
+    message = re.sub(
+        r"^(AssertionError|NotRun|HeldBack): ", "", COLOUR_CODES.sub("", message).strip()
+    )
     first, *rest = message.split("\n")
     listed = first.endswith(":") and rest and all(line.startswith("  ") for line in rest)
     parts = [line.strip() for line in rest] if listed else [message]

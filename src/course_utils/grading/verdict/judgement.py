@@ -165,6 +165,7 @@ class Judgement:
 
 
 NO_TIME_LEFT = "This check was not run: the checks before it took {:g} s, all that there is."
+HELD_BACK = "HeldBack"
 NOT_JUDGED = "This check was not run: the process that judges ended."
 
 
@@ -190,3 +191,27 @@ def take_over_verdicts(notebook: NotebookNode, judge: Judgement, died: str) -> d
                     output.traceback = [*output.traceback, f"  it ended in {died}"]
                 messages[grade_id(cell)] = f"{output.ename}: {output.evalue}"[:4000]
     return messages
+
+
+def hold(notebook: NotebookNode, held: dict[str, str], messages: dict[str, str]) -> list[str]:
+    """Let checks that passed give no points until a person has read the answer.
+
+    Args:
+        notebook: the student's, with the verdicts in it.
+        held: by the grade id of a check, why, in words for the student.
+        messages: those of the checks that failed; what is held goes in, too.
+
+    Returns:
+        A line for the instructor for each check that is held.
+    """
+    lines = []
+    for cell in notebook.cells:
+        name = grade_id(cell)
+        if not is_check(cell) or name in messages or name not in held:
+            continue
+        output = error_output(held[name])
+        output.ename = HELD_BACK
+        cell.outputs.append(output)
+        messages[name] = f"{HELD_BACK}: {held[name]}"
+        lines.append(f"{name}: {held[name]}. If you find that it doesn't, enter its points by hand")
+    return lines
