@@ -296,7 +296,6 @@ def pass_on(rank: int, world_size: int) -> float:
     return x.item()
 
 
-# %%
 launch(pass_on, 3)
 
 # %% [markdown]
@@ -375,11 +374,13 @@ def collectives_from_sendrecv(kind: str, x: torch.Tensor, root: int = 0) -> torc
 # %% nbgrader={"grade_id": "collectives-from-sendrecv-check", "grade": true, "points": 4}
 kinds = ["broadcast", "reduce", "all_gather", "reduce_scatter"]
 two = [torch.tensor([1, 2]), torch.tensor([10, 20])]
-wide = [torch.arange(6.0).view(3, 2).t(), torch.ones(2, 3)]  # rank 0's is not contiguous
+wide = [torch.arange(6.0).view(3, 2).t(), 10 + torch.arange(6.0).view(2, 3)]  # rank 0's is turned
 large = [torch.tensor([2**60 + 1, 3]), torch.tensor([5, 2**62])]
+small = [torch.tensor([2**24 + 1, 3]).int(), torch.tensor([2, 2**28 + 1]).int()]
+fine = [torch.tensor([1.0, 2.0], dtype=torch.float64) / 3] * 2
 half = [torch.tensor([1.5, 2.0]).to(kind) for kind in (torch.bfloat16,) * 2]
 cases = [(kind, x, root) for x, root in ((two, 1), (wide, 0), (large, 0)) for kind in kinds]
-cases += [(kind, half, 1) for kind in kinds]
+cases += [(kind, x, 1) for x in (half, small, fine) for kind in kinds]
 check_collectives(try_collectives, 2, cases)
 three = [torch.full((3, 1), 10.0**rank) for rank in range(3)]
 cases = [(kind, three, 2) for kind in kinds] + [("all_gather", list(torch.ones(3)), 0)]
@@ -636,13 +637,13 @@ def sampler_by_hand(
 # %% nbgrader={"grade_id": "sampler-by-hand-check", "grade": true, "points": 3}
 plain, cut = {"shuffle": False}, {"shuffle": False, "drop_last": True}
 check_sampler(
-    try_sampler, [((7, 1, 3), plain), ((6, 1, 2), plain), ((7, 0, 3), plain), ((2, 4, 5), plain)]
+    try_sampler, [((7, 1, 3), plain), ((6, 1, 2), plain), ((12, 3, 5), plain), ((2, 4, 5), plain)]
 )
 check_sampler(
     try_sampler, [((7, 2, 3), cut), ((2, 1, 3), cut), ((8, 0, 2), {"epoch": 1, "seed": 4})]
 )
 check_sampler(
-    try_sampler, [((7, rank, 2), {"epoch": epoch}) for rank in (0, 1) for epoch in (0, 1)]
+    try_sampler, [((7, rank, 5), {"epoch": epoch}) for rank in (0, 4) for epoch in (0, 1)]
 )
 ### BEGIN HIDDEN TESTS
 numbers, cases = random.Random(2), []
@@ -772,8 +773,9 @@ draw_buckets()
 # `ddp_by_hand(model, bucket_bytes)` prepares a model, on every rank, and returns a function `finish()`,
 # which the training loop calls after each `backward()`:
 #
-# 1. At once: rank 0's parameters and buffers go to all ranks.
-# 2. Before each forward: rank 0's buffers go to all ranks. A forward may have replaced a buffer by another tensor.
+# 1. At once: rank 0's parameters and buffers go to all ranks, also buffers that `state_dict()` leaves out.
+# 2. Before each forward, in training or not: rank 0's buffers go to all ranks. A forward may have replaced a
+#    buffer by another tensor.
 # 3. Parameters with `requires_grad`, from the last of `model.parameters()` to the first, go into
 #    buckets. A bucket is closed when the next gradient would bring it above `bucket_bytes`; a single larger
 #    gradient has a bucket to itself. All have one dtype, whichever. Example: with `bucket_bytes=100`, gradients of 8,
@@ -781,7 +783,7 @@ draw_buckets()
 # 4. While backward runs, a bucket is all-reduced as soon as it is complete *and* all buckets before it
 #    have been. One `all_reduce` for each bucket; during backward and `finish` nothing else is sent.
 # 5. After `finish()`, `.grad` of each parameter that any rank used is the average over all ranks; a rank
-#    that did not use it counts as zero. `finish` then stands ready for the next step.
+#    that did not use it counts as zero. Then all is ready for the next step.
 #
 # Before each backward all `.grad` are `None`. There is one backward a step. Do not use DDP itself.
 # The test's model has tied, frozen and, on some ranks, unused layers. Sketch of its loop:
@@ -899,23 +901,19 @@ for rank, (calls, norm) in enumerate(launch(real_ddp, 2)):
 # buckets hold 25 MB; the first, 1 MB, so that something leaves early.
 #
 # > **Then and now.** *"Give each DDP process several GPUs by `device_ids=[0, 1]`; DDP copies the model
-# > to each."* That mode is gone. One process drives one device. A model whose stages lie on several
-# > devices passes no `device_ids` at all; `forward` moves the activations. Chapter 18 has
-# > better ways to split a model.
+# > to each."* That mode is gone. One process drives one device. Chapter 18 splits a model over several.
 
 
-# %% topics=["ddp-model-parallel"] errata=["ddp-many-devices-per-process"]
-def devices(rank: int, world_size: int) -> tuple:
+# %% errata=["ddp-many-devices-per-process"]
+def devices(rank: int, world_size: int) -> str:
     try:
         DDP(nn.Linear(2, 2), device_ids=[0, 1])
     except ValueError as error:
-        words = str(error).split(",")[0]
-    stages = DDP(nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1)).to(rank_device()))
-    return words, tuple(stages(torch.ones(1, 2, device=rank_device())).shape)
+        return str(error).split(",")[0]
+    return "it works"
 
 
-# %%
-print(launch(devices, 2)[0])
+launch(devices, 2)[0]
 
 # %% [markdown]
 # ## 6. Shards of unequal size
@@ -941,10 +939,10 @@ print("mean of all samples:     ", ((gradients * counts).sum() / counts.sum()).i
 # - `gradient`: floating point, any shape; strides may differ from rank to rank. Keep shape and dtype,
 #   and leave it as it is.
 # - `count` may be 0 on some ranks. The mean over no samples is NaN, and so is the gradient there:
-#   it must not spoil the others. At least one rank has a sample. NaN on a rank *with* samples is a
-#   fault that must be seen: there the result is NaN as well.
-# - Right to the last digits of the dtype, also with thousands of samples. Half precision can't count
-#   so far: float16 has no 2049 and ends at 65504, bfloat16 has no 257.
+#   it must not spoil the others. At least one rank has a sample. NaN or an infinity on a rank *with*
+#   samples is a fault that must be seen: it is in the result as well.
+# - Right to the last digits of the dtype, also with millions of samples. Few dtypes can count
+#   so far: float16 has no 2049 and ends at 65504, bfloat16 has no 257, float32 no 16 777 217.
 # - Any collective is allowed.
 #
 # Example: `[1.0]` with count 3 and `[5.0]` with count 1 give `[2.0]` on both ranks.
@@ -982,6 +980,9 @@ broken = [torch.tensor([1.0, torch.nan]), torch.ones(2)]
 pairs = [([torch.tensor([1.0]), torch.tensor([5.0])], [3, 1]), (turned, [1, 7])]
 pairs += [([torch.tensor([1.0, 2.0]), nothing], [4, 0]), ([nothing, torch.ones(2)], [0, 2])]
 pairs += [(heavy, [3000, 1]), (counted, [257, 1]), (broken, [2, 2]), ([torch.zeros(0)] * 2, [1, 2])]
+cancel = [torch.tensor([value], dtype=torch.float16) for value in (300.0, -100.0)]
+endless, many = [torch.tensor([torch.inf, 1.0]), torch.ones(2)], [thirds[0, 1], thirds[1, 2]]
+pairs += [(cancel, [257, 770]), (endless, [2, 2]), (many, [2**24 + 1, 2])]
 check_unequal(try_unequal, 2, pairs)
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(6)
@@ -1029,7 +1030,6 @@ def uneven_batches(rank: int, world_size: int) -> int:
     return steps
 
 
-# %%
 print("steps of each rank:", launch(uneven_batches, 2))
 
 # %% [markdown]
@@ -1068,8 +1068,8 @@ print(
 # size. Afterwards `.grad` on every rank holds the gradient of `F.mse_loss` averaged over all batches *of
 # all ranks*, as if they were one. Each rank has its own batches, equally many.
 #
-# The ranks send as much as in *one* backward: one all-reduce for this model. Nothing but `.grad` changes:
-# weights, modes (a part of the model is in eval) and the list stay as they are. The next ordinary forward
+# The ranks send as much as in *one* backward: one all-reduce for this model. Nothing but the model's `.grad` changes:
+# weights, modes (a part of the model is in eval) and the batches stay as they are. The next ordinary forward
 # and backward must synchronise again. What the function returns is not looked at.
 
 
@@ -1123,14 +1123,13 @@ def norms(rank: int, world_size: int) -> float:
     return round(nn.utils.clip_grad_norm_(model.parameters(), 1.0).item(), 4)
 
 
-# %%
 launch(norms, 2)
 
 # %% [markdown]
 # ## 8. When agreement fails: the deadlock clinic · core
 #
 # Every collective trusts that all ranks make the same calls in the same order. When one does not,
-# there is rarely an error. The program stands still, and so does the bill for the GPUs. What you
+# there is rarely an error. The program waits for ever, and the GPUs cost as much as before. What you
 # have then are the **stacks**: where each rank was. Learn to read them.
 #
 # Rule one: look for the rank that is *not* where the others are. The waiting ranks are the victims.
@@ -1219,9 +1218,9 @@ reports((4, step_four), (5, step_five), (6, step_six))
 # | `"exception"` | one rank stumbled over its data, and its partner waits for it |
 # | `"uneven"` | one rank has more batches than the other |
 # | `"branch"` | a barrier that only one rank comes to |
-# | `"device"` | one rank's tensor lies where this backend doesn't look |
+# | `"device"` | one rank's tensor is where this backend doesn't look |
 #
-# Three of the reports look alike: one rank waits in `all_reduce`, the other has returned. What the ranks
+# Three of the reports look the same: one rank waits in `all_reduce`, the other has returned. What the ranks
 # printed tells them apart.
 
 # %% nbgrader={"grade_id": "deadlock-clinic", "solution": true}
@@ -1283,8 +1282,8 @@ check_predictions(
 #     return total
 # ```
 #
-# Repair it. On every rank it returns the sum, as a `float`, of all numbers of *all* ranks; text that
-# `float` refuses (`"six"`) counts as nothing, and what it accepts counts (`" 8 "`, `"1e2"`). `batches` has a list for each rank, some perhaps empty.
+# Repair it. On every rank it returns the sum, as a `float` with all its digits, of all numbers of *all* ranks; text that
+# `float` refuses (`"six"`) counts as nothing, and what it accepts counts (`" 8 "`, `"1e2"`, `"inf"`). `batches` has a list for each rank, some perhaps empty.
 # Rank `r` reads `batches[r]` only. Rank 0 alone appends the total to `saved`, once, and no rank returns
 # before that. How you do it is up to you. Put tensors on `rank_device()`.
 #
@@ -1308,7 +1307,7 @@ def clinic_repair(rank: int, world_size: int, batches: list[list[str]], saved: l
             own += float(text)
         except ValueError:
             continue
-    total = torch.tensor([own], device=rank_device())
+    total = torch.tensor([own], dtype=torch.float64, device=rank_device())
     dist.all_reduce(total)
     if rank == 0:
         saved.append(total.item())
@@ -1321,6 +1320,8 @@ def clinic_repair(rank: int, world_size: int, batches: list[list[str]], saved: l
 check_repair(try_repair, 2, [["1", "six"], ["2", "3", "4"]])
 check_repair(try_repair, 3, [[], ["five", "-2.5", "10"], ["7"]])
 check_repair(try_repair, 2, [[" 8 ", "", "1e2"], ["+.5", "1_000", "²"]])
+check_repair(try_repair, 2, [["16777217"], ["2"]])
+check_repair(try_repair, 2, [["3", "inf"], ["2"]])
 ### BEGIN HIDDEN TESTS
 check_repair(try_repair, 2, [["8", "-2", "x", "1"], []])
 check_repair(try_repair, 1, [["4", "0.5", "four"]])
@@ -1339,7 +1340,7 @@ check_repair(try_repair, 1, [["4", "0.5", "four"]])
 
 # %% [markdown]
 # **On GPUs it looks different.** These reports are gloo's, where a call returns when its work is done.
-# NCCL's calls return once they are queued on the GPU. A rank that hangs then stands where Python first
+# NCCL's calls return once they are queued on the GPU. The stack of a rank that hangs then ends where Python first
 # needs a result, at `.item()` or `synchronize()`, perhaps many lines below the collective. Four tools help:
 #
 # | tool | what it tells |
@@ -1382,13 +1383,13 @@ def lose_patience(rank: int, world_size: int) -> str:
     return "elsewhere"
 
 
-# %%
 print(launch(lose_patience, 2, backend="gloo"))
 
 # %% [markdown]
 # Saving a **checkpoint** is such a place, and full of traps from the clinic. Weights are equal, so one
-# rank writes. All others must not read before it is done: a barrier, *outside* the `if`. (Chapter 18
-# says what `map_location` is for.)
+# rank writes. All others must not read before it is done: a barrier, *outside* the `if`. And each loads to
+# its own device: without `map_location` a tensor returns to where it was saved from, so all copies would
+# land on rank 0's GPU.
 
 
 # %% topics=["ddp-checkpointing"]
@@ -1549,6 +1550,7 @@ cases = [(example, [torch.ones(2, 1)] * 2, one, 0 * one, 1e-5), case((3, 5), 2)]
 cases += [case((2, 1), 3, (2, 2), eps=0.5), case((4, 2), 2, (5,)), case((2, 3), 2, (2, 3, 2))]
 cases += [case((40, 24), 2, mean=1000.0, dtype=torch.float32)]
 check_sync_bn(try_sync_bn, 2, cases)
+check_sync_bn(try_sync_bn, 2, [case((3, 1), 2)])  # rank 1 has a single sample
 ### BEGIN HIDDEN TESTS
 cases = [case((3, 1, 6), 4, seed=1), case((1, 1, 2), 2, (3, 4), seed=2)]
 cases += [case((64, 20, 9), 3, mean=-1000.0, dtype=torch.float32, seed=3)]
@@ -1631,10 +1633,11 @@ for name, hook in (("whole", None), ("half", half)):
 #
 # 1. Add the residual to the gradient. Of the sum, this rank sends the k entries of largest magnitude, with their
 #    positions; all of them if there are fewer than k.
-# 2. `average`: the sum over all ranks of what was sent, divided by the number of ranks. Equal on all ranks.
+# 2. `average`: the sum over all ranks of what was sent, divided by the number of ranks. Equal on all ranks,
+#    but for rounding.
 # 3. `rest`: this rank's sum without what it sent itself.
 #
-# A rank hands at most k · (8 + itemsize) bytes to collectives: k values and k positions of eight bytes.
+# A rank hands at most k · (8 + itemsize) bytes to collectives: k values and k positions, which are integers.
 # (What it receives does not count.)
 # k ≥ 1 is equal on all ranks. Floating point, half precision too, any shape, at least one element, any strides;
 # arguments stay as they are. There are no ties.
@@ -1762,7 +1765,7 @@ show(figure, "Loss over 200 steps, on a logarithmic scale, for whole and compres
 # With s = 1 ms, α = 1 ms, β = 100 MB/s, B = 10 MB, a batch of 64 and two ranks, strong: 32 ms + 2 · (1 ms + 50 ms) = 134 ms. One rank
 # alone: 64 ms. Two ranks are *slower*: 100 MB/s is a poor network. At 10 GB/s it is 35 ms.
 #
-# And the learning rate? With a batch n times as large, one step stands for n. A rule of thumb that carries far, with a warm-up
+# And the learning rate? With a batch n times as large, one step takes the place of n. A rule of thumb that carries far, with a warm-up
 # at the start: multiply the **rate by n** as well. With strong scaling the whole batch, and so the rate, stays.
 #
 # ### Exercise 17.12 — Scaling ★★ · 10 min · 4 points
@@ -1815,6 +1818,7 @@ def scaling(
 example = (0.001, 10_000_000, 0.001, 1e8, 0.1)
 cases = [("strong", 2, 64), ("weak", 2, 64), ("strong", 8, 20), ("weak", 1, 5)]
 check_scaling(try_scaling, [(*case, *example) for case in cases])
+check_scaling(try_scaling, [("weak", 4, 8, 0.001, 10, 0.001, 100.0, 0.1)])  # 2.5 bytes a chunk
 ### BEGIN HIDDEN TESTS
 numbers, cases = random.Random(12), []
 for _ in range(20):
@@ -1910,7 +1914,7 @@ show(
 )
 
 # %% [markdown]
-# Weak scaling lies nearer to the ideal line than strong: computing stays, and only the message grows, towards 2 B. With strong
+# Weak scaling is nearer to the ideal line than strong: computing stays, and only the message grows, towards 2 B. With strong
 # scaling each rank computes less but sends as much. If a measured point lies below the curve, the two
 # ranks share more than the model knows: memory, caches, and other programs on this machine. If it lies above, backward hid some of the bytes: your
 # buckets at work.

@@ -184,3 +184,69 @@ def clinic_repair(rank, world_size, batches, saved):
         saved.append(total.item())
     dist.barrier()
     return total.item()
+
+
+# %% wrong="adds up in float32" says=["it was rounded to float32"]
+def clinic_repair(rank, world_size, batches, saved):
+    own = 0.0
+    for text in batches[rank]:
+        try:
+            own += float(text)
+        except ValueError:
+            continue
+    total = torch.tensor([own], device=rank_device())
+    dist.all_reduce(total)
+    if rank == 0:
+        saved.append(total.item())
+    dist.barrier()
+    return total.item()
+
+
+# %% wrong="leaves out what isn't finite" says=["float accepts 'inf' as well"]
+def clinic_repair(rank, world_size, batches, saved):
+    own = 0.0
+    for text in batches[rank]:
+        try:
+            value = float(text)
+        except ValueError:
+            continue
+        own += value if abs(value) < float("inf") else 0.0
+    parts = [None] * world_size
+    dist.all_gather_object(parts, own)
+    if rank == 0:
+        saved.append(sum(parts))
+    dist.barrier()
+    return sum(parts)
+
+
+# %% wrong="a whole number as an int" says=["is an int: return a float"]
+def clinic_repair(rank, world_size, batches, saved):
+    own = 0.0
+    for text in batches[rank]:
+        try:
+            own += float(text)
+        except ValueError:
+            continue
+    parts = [None] * world_size
+    dist.all_gather_object(parts, own)
+    total = sum(parts)
+    total = int(total) if total % 1 == 0 else total
+    if rank == 0:
+        saved.append(total)
+    dist.barrier()
+    return total
+
+
+# %% wrong="saves its own sum, before the others' came" says=["rank 0 alone saves the total"]
+def clinic_repair(rank, world_size, batches, saved):
+    own = 0.0
+    for text in batches[rank]:
+        try:
+            own += float(text)
+        except ValueError:
+            continue
+    if rank == 0:
+        saved.append(own)
+    total = torch.tensor([own], dtype=torch.float64, device=rank_device())
+    dist.all_reduce(total)
+    return total.item()

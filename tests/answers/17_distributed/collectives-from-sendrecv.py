@@ -138,7 +138,7 @@ def collectives_from_sendrecv(kind, x, root=0):
         case "broadcast":
             return rows[root]
         case "reduce":
-            return None if rank != root else torch.einsum("r...->...", rows)
+            return None if rank != root else torch.einsum("r...->...", rows).to(x.dtype)
         case "all_gather":
             return rows
     return sum(rows[r, rank] for r in range(n))
@@ -278,3 +278,112 @@ def collectives_from_sendrecv(kind, x, root=0):
     if kind == "reduce":
         return rows.double().sum(0).to(x.dtype) if rank == root else None
     return rows if kind == "all_gather" else rows[:, rank].double().sum(0).to(x.dtype)
+
+
+# %% wrong="sums of int32 come back as int64" says=["the result is int64, and x is torch.int32"]
+def collectives_from_sendrecv(kind, x, root=0):
+    rank, world_size = dist.get_rank(), dist.get_world_size()
+    own = x.contiguous()
+    rows = [
+        own.clone() if source == rank else torch.empty_like(own) for source in range(world_size)
+    ]
+    for source in range(world_size):
+        for other in range(world_size):
+            if rank == source != other:
+                dist.send(own, other)
+            elif rank == other != source:
+                dist.recv(rows[source], source)
+    whole = torch.stack(rows)
+    if kind == "broadcast":
+        return whole[root]
+    if kind == "reduce":
+        return whole.sum(0) if rank == root else None
+    return whole if kind == "all_gather" else whole[:, rank].sum(0)
+
+
+# %% wrong="float64 travels as float32" says=["right to seven digits only"]
+def collectives_from_sendrecv(kind, x, root=0):
+    rank, world_size = dist.get_rank(), dist.get_world_size()
+    own = x.contiguous().float() if x.dtype == torch.float64 else x.contiguous()
+    rows = [
+        own.clone() if source == rank else torch.empty_like(own) for source in range(world_size)
+    ]
+    for source in range(world_size):
+        for other in range(world_size):
+            if rank == source != other:
+                dist.send(own, other)
+            elif rank == other != source:
+                dist.recv(rows[source], source)
+    whole = torch.stack(rows).to(x.dtype)
+    if kind == "broadcast":
+        return whole[root]
+    if kind == "reduce":
+        return whole.sum(0, dtype=x.dtype) if rank == root else None
+    return whole if kind == "all_gather" else whole[:, rank].sum(0, dtype=x.dtype)
+
+
+# %% wrong="small integers are added up in float32" says=["the integers were added up in floating point"]
+def collectives_from_sendrecv(kind, x, root=0):
+    rank, world_size = dist.get_rank(), dist.get_world_size()
+    own = x.contiguous()
+    rows = [
+        own.clone() if source == rank else torch.empty_like(own) for source in range(world_size)
+    ]
+    for source in range(world_size):
+        for other in range(world_size):
+            if rank == source != other:
+                dist.send(own, other)
+            elif rank == other != source:
+                dist.recv(rows[source], source)
+    whole = torch.stack(rows)
+    total = whole.float() if x.dtype == torch.int32 else whole
+    if kind == "broadcast":
+        return whole[root]
+    if kind == "reduce":
+        return total.sum(0, dtype=total.dtype).to(x.dtype) if rank == root else None
+    return whole if kind == "all_gather" else total[:, rank].sum(0, dtype=total.dtype).to(x.dtype)
+
+
+# %% wrong="puts what came into the strides of its own x" says=["the result differs in 4 of 6 elements"]
+def collectives_from_sendrecv(kind, x, root=0):
+    rank, world_size = dist.get_rank(), dist.get_world_size()
+    rows = [x] * world_size
+    for source in range(world_size):
+        for other in range(world_size):
+            if rank == source != other:
+                dist.send(x.contiguous(), other)
+            elif rank == other != source:
+                came = torch.empty(x.numel(), dtype=x.dtype, device=x.device)
+                dist.recv(came, source)
+                rows[source] = came.as_strided(x.shape, x.stride())
+    whole = torch.stack(rows)
+    if kind == "broadcast":
+        return whole[root]
+    if kind == "reduce":
+        return whole.sum(0, dtype=x.dtype) if rank == root else None
+    return whole if kind == "all_gather" else whole[:, rank].sum(0, dtype=x.dtype)
+
+
+# %% right="batch_isend_irecv, sums one by one"
+def collectives_from_sendrecv(kind, x, root=0):
+    rank, world_size = dist.get_rank(), dist.get_world_size()
+    own = x.clone(memory_format=torch.contiguous_format)
+    rows = [own if other == rank else torch.empty_like(own) for other in range(world_size)]
+    both = []
+    for other in range(world_size):
+        if other != rank:
+            both.append(dist.P2POp(dist.isend, own, other))
+            both.append(dist.P2POp(dist.irecv, rows[other], other))
+    for request in dist.batch_isend_irecv(both) if both else ():
+        request.wait()
+    if kind == "broadcast":
+        return rows[root]
+    if kind == "all_gather":
+        return torch.stack(rows)
+    if kind == "reduce" and rank != root:
+        return None
+    parts = rows if kind == "reduce" else [row[rank] for row in rows]
+    total = parts[0].clone()
+    for part in parts[1:]:
+        total += part
+    return total

@@ -231,3 +231,70 @@ def compress(gradient, residual, k):
     rest = total.clone()
     rest[where] = 0
     return average.view(gradient.shape), rest.view(gradient.shape)
+
+
+# %% wrong="values and positions side by side in float32" says=["positions travelled as torch.float"]
+def compress(gradient, residual, k):
+    total = (gradient + residual).reshape(-1)
+    where = total.abs().topk(min(k, total.numel())).indices
+    ranks, values = dist.get_world_size(), total[where]
+    wide = torch.float64 if total.dtype == torch.float64 else torch.float32
+    both = torch.stack([values.to(wide), where.to(wide)])
+    every = [torch.empty_like(both) for _ in range(ranks)]
+    dist.all_gather(every, both)
+    average, rest = torch.zeros_like(total), total.clone()
+    for there, places in every:
+        average[places.long().clamp(max=total.numel() - 1)] += there.to(total.dtype) / ranks
+    rest[where] = 0
+    return average.view(gradient.shape), rest.view(gradient.shape)
+
+
+# %% wrong="divides by the number of ranks that sent a position" says=["divide by all ranks"]
+def compress(gradient, residual, k):
+    total = (gradient + residual).reshape(-1)
+    where = total.abs().topk(min(k, total.numel())).indices
+    ranks, values = dist.get_world_size(), total[where]
+    all_values = [torch.empty_like(values) for _ in range(ranks)]
+    all_places = [torch.empty_like(where) for _ in range(ranks)]
+    dist.all_gather(all_values, values)
+    dist.all_gather(all_places, where)
+    average, senders, rest = torch.zeros_like(total), torch.zeros_like(total), total.clone()
+    for there, places in zip(all_values, all_places):
+        average[places] += there
+        senders[places] += 1
+    rest[where] = 0
+    average /= senders.clamp(min=1)
+    return average.view(gradient.shape), rest.view(gradient.shape)
+
+
+# %% wrong="forgets what the others sent as well" says=["rest differs"]
+def compress(gradient, residual, k):
+    total = (gradient + residual).reshape(-1)
+    where = total.abs().topk(min(k, total.numel())).indices
+    ranks, values = dist.get_world_size(), total[where]
+    all_values = [torch.empty_like(values) for _ in range(ranks)]
+    all_places = [torch.empty_like(where) for _ in range(ranks)]
+    dist.all_gather(all_values, values)
+    dist.all_gather(all_places, where)
+    average, rest = torch.zeros_like(total), total.clone()
+    for there, places in zip(all_values, all_places):
+        average[places] += there / ranks
+        rest[places] = 0
+    return average.view(gradient.shape), rest.view(gradient.shape)
+
+
+# %% right="adds its own first, positions in int32"
+def compress(gradient, residual, k):
+    total = (gradient + residual).reshape(-1)
+    where = total.abs().topk(min(k, total.numel())).indices
+    ranks, values = dist.get_world_size(), total[where]
+    all_values = [torch.empty_like(values) for _ in range(ranks)]
+    all_places = [torch.empty_like(where, dtype=torch.int32) for _ in range(ranks)]
+    dist.all_gather(all_values, values)
+    dist.all_gather(all_places, where.int())
+    average, rest = torch.zeros_like(total), total.clone()
+    first = dist.get_rank()
+    for other in [first, *(r for r in range(ranks) if r != first)]:
+        average[all_places[other].long()] += all_values[other] / ranks
+    rest[where] = 0
+    return average.view(gradient.shape), rest.view(gradient.shape)

@@ -132,7 +132,7 @@ def ddp_by_hand(model, bucket_bytes):
 class ByHand:
     def __init__(self, model, limit):
         self.ranks = dist.get_world_size()
-        for name, tensor in sorted(model.state_dict().items()):
+        for name, tensor in sorted([*model.named_parameters(), *model.named_buffers()]):
             dist.broadcast(tensor, src=0)
         model.register_forward_pre_hook(self.share_buffers)
         self.groups, room = [], 0
@@ -290,7 +290,7 @@ class ByHand:
     def __init__(self, model, bucket_bytes):
         self.model, self.n = model, dist.get_world_size()
         with torch.no_grad():
-            for tensor in model.state_dict().values():
+            for tensor in (*model.parameters(), *model.buffers()):
                 dist.broadcast(tensor, src=0)
         inner = model.forward
 
@@ -588,4 +588,182 @@ def ddp_by_hand(model, bucket_bytes):
         flying.clear()
         ready.clear()
 
+    return finish
+
+
+# %% wrong="buffers in training alone" says=["in eval mode the buffer isn't rank 0's"]
+def ddp_by_hand(model, bucket_bytes):
+    def share(tensors):
+        for tensor in tensors:
+            dist.broadcast(tensor.detach(), 0)
+
+    parameters = [p for p in model.parameters() if p.requires_grad]
+    buckets, ready, started, filled = [], set(), [], 0
+    for parameter in reversed(parameters):
+        if not buckets or filled + parameter.nbytes > bucket_bytes:
+            buckets.append([])
+            filled = 0
+        buckets[-1].append(parameter)
+        filled += parameter.nbytes
+
+    def start_next():
+        bucket = buckets[len(started)]
+        grads = [torch.zeros_like(p) if p.grad is None else p.grad for p in bucket]
+        flat = torch.cat([grad.flatten() for grad in grads])
+        started.append((bucket, flat, dist.all_reduce(flat, async_op=True)))
+
+    def note(parameter):
+        ready.add(parameter)
+        while len(started) < len(buckets) and ready.issuperset(buckets[len(started)]):
+            start_next()
+
+    def finish():
+        while len(started) < len(buckets):
+            start_next()
+        for bucket, flat, work in started:
+            work.wait()
+            parts = (flat / dist.get_world_size()).split([p.numel() for p in bucket])
+            for p, part in zip(bucket, parts, strict=True):
+                p.grad = part.view_as(p)
+        ready.clear()
+        started.clear()
+
+    share([*model.parameters(), *model.buffers()])
+    model.register_forward_pre_hook(lambda m, _: share(m.buffers()) if m.training else None)
+    for parameter in parameters:
+        parameter.register_post_accumulate_grad_hook(note)
+    return finish
+
+
+# %% wrong="buffers that are saved alone" says=["the buffer count is not rank 0's"]
+def ddp_by_hand(model, bucket_bytes):
+    def share(tensors):
+        for tensor in tensors:
+            dist.broadcast(tensor.detach(), 0)
+
+    parameters = [p for p in model.parameters() if p.requires_grad]
+    buckets, ready, started, filled = [], set(), [], 0
+    for parameter in reversed(parameters):
+        if not buckets or filled + parameter.nbytes > bucket_bytes:
+            buckets.append([])
+            filled = 0
+        buckets[-1].append(parameter)
+        filled += parameter.nbytes
+
+    def start_next():
+        bucket = buckets[len(started)]
+        grads = [torch.zeros_like(p) if p.grad is None else p.grad for p in bucket]
+        flat = torch.cat([grad.flatten() for grad in grads])
+        started.append((bucket, flat, dist.all_reduce(flat, async_op=True)))
+
+    def note(parameter):
+        ready.add(parameter)
+        while len(started) < len(buckets) and ready.issuperset(buckets[len(started)]):
+            start_next()
+
+    def finish():
+        while len(started) < len(buckets):
+            start_next()
+        for bucket, flat, work in started:
+            work.wait()
+            parts = (flat / dist.get_world_size()).split([p.numel() for p in bucket])
+            for p, part in zip(bucket, parts, strict=True):
+                p.grad = part.view_as(p)
+        ready.clear()
+        started.clear()
+
+    share(model.state_dict().values())
+    model.register_forward_pre_hook(
+        lambda m, _: share([t for n, t in m.state_dict().items() if n in dict(m.named_buffers())])
+    )
+    for parameter in parameters:
+        parameter.register_post_accumulate_grad_hook(note)
+    return finish
+
+
+# %% wrong="frozen parameters keep their own values" says=["the parameter frozen.weight is not rank 0's"]
+def ddp_by_hand(model, bucket_bytes):
+    def share(tensors):
+        for tensor in tensors:
+            dist.broadcast(tensor.detach(), 0)
+
+    parameters = [p for p in model.parameters() if p.requires_grad]
+    buckets, ready, started, filled = [], set(), [], 0
+    for parameter in reversed(parameters):
+        if not buckets or filled + parameter.nbytes > bucket_bytes:
+            buckets.append([])
+            filled = 0
+        buckets[-1].append(parameter)
+        filled += parameter.nbytes
+
+    def start_next():
+        bucket = buckets[len(started)]
+        grads = [torch.zeros_like(p) if p.grad is None else p.grad for p in bucket]
+        flat = torch.cat([grad.flatten() for grad in grads])
+        started.append((bucket, flat, dist.all_reduce(flat, async_op=True)))
+
+    def note(parameter):
+        ready.add(parameter)
+        while len(started) < len(buckets) and ready.issuperset(buckets[len(started)]):
+            start_next()
+
+    def finish():
+        while len(started) < len(buckets):
+            start_next()
+        for bucket, flat, work in started:
+            work.wait()
+            parts = (flat / dist.get_world_size()).split([p.numel() for p in bucket])
+            for p, part in zip(bucket, parts, strict=True):
+                p.grad = part.view_as(p)
+        ready.clear()
+        started.clear()
+
+    share([*parameters, *model.buffers()])
+    model.register_forward_pre_hook(lambda m, _: share(m.buffers()))
+    for parameter in parameters:
+        parameter.register_post_accumulate_grad_hook(note)
+    return finish
+
+
+# %% wrong="buffers after the forward" says=["before the second forward the buffer is not rank 0's"]
+def ddp_by_hand(model, bucket_bytes):
+    def share(tensors):
+        for tensor in tensors:
+            dist.broadcast(tensor.detach(), 0)
+
+    parameters = [p for p in model.parameters() if p.requires_grad]
+    buckets, ready, started, filled = [], set(), [], 0
+    for parameter in reversed(parameters):
+        if not buckets or filled + parameter.nbytes > bucket_bytes:
+            buckets.append([])
+            filled = 0
+        buckets[-1].append(parameter)
+        filled += parameter.nbytes
+
+    def start_next():
+        bucket = buckets[len(started)]
+        grads = [torch.zeros_like(p) if p.grad is None else p.grad for p in bucket]
+        flat = torch.cat([grad.flatten() for grad in grads])
+        started.append((bucket, flat, dist.all_reduce(flat, async_op=True)))
+
+    def note(parameter):
+        ready.add(parameter)
+        while len(started) < len(buckets) and ready.issuperset(buckets[len(started)]):
+            start_next()
+
+    def finish():
+        while len(started) < len(buckets):
+            start_next()
+        for bucket, flat, work in started:
+            work.wait()
+            parts = (flat / dist.get_world_size()).split([p.numel() for p in bucket])
+            for p, part in zip(bucket, parts, strict=True):
+                p.grad = part.view_as(p)
+        ready.clear()
+        started.clear()
+
+    share([*model.parameters(), *model.buffers()])
+    model.register_forward_hook(lambda m, *_: share(m.buffers()))
+    for parameter in parameters:
+        parameter.register_post_accumulate_grad_hook(note)
     return finish

@@ -114,3 +114,40 @@ def no_sync(ddp, batches):
     for number, (x, y) in enumerate(batches):
         with nullcontext() if number == len(batches) - 1 else ddp.no_sync():
             (F.mse_loss(ddp(x), y) / len(batches)).backward()
+
+
+# %% wrong="the sum over samples, divided by their number" says=[".grad over all batches"]
+def no_sync(ddp, batches):
+    samples = sum(len(x) for x, _ in batches)
+    for number, (x, y) in enumerate(batches, start=1):
+        with nullcontext() if number == len(batches) else ddp.no_sync():
+            (F.mse_loss(ddp(x), y, reduction="sum") / samples).backward()
+
+
+# %% wrong="divides by the ranks as well" says=["DDP averages over the ranks already"]
+def no_sync(ddp, batches):
+    for number, (x, y) in enumerate(batches, start=1):
+        with nullcontext() if number == len(batches) else ddp.no_sync():
+            (F.mse_loss(ddp(x), y) / len(batches) / dist.get_world_size()).backward()
+
+
+# %% wrong="synchronises with the first batch" says=["the ranks have different gradients"]
+def no_sync(ddp, batches):
+    for number, (x, y) in enumerate(batches):
+        with nullcontext() if number == 0 else ddp.no_sync():
+            (F.mse_loss(ddp(x), y) / len(batches)).backward()
+
+
+# %% wrong="lets the batches require gradients" says=["a tensor of a batch requires grad now"]
+def no_sync(ddp, batches):
+    for number, (x, y) in enumerate(batches, start=1):
+        with nullcontext() if number == len(batches) else ddp.no_sync():
+            (F.mse_loss(ddp(x.requires_grad_()), y) / len(batches)).backward()
+
+
+# %% wrong="leaves the switch off" says=["no longer synchronises"]
+def no_sync(ddp, batches):
+    for number, (x, y) in enumerate(batches, start=1):
+        ddp.require_backward_grad_sync = number == len(batches)
+        (F.mse_loss(ddp(x), y) / len(batches)).backward()
+    ddp.require_backward_grad_sync = False

@@ -223,3 +223,67 @@ def ring_all_reduce(x):
         work.wait()
         take.copy_(take + came if step < n - 1 else came)
     return y.view(x.shape).to(x.dtype)
+
+
+# %% wrong="one rank alone gets a view of x" says=["the result lies in the memory of x: return a copy"]
+def ring_all_reduce(x):
+    rank, ranks = dist.get_rank(), dist.get_world_size()
+    if ranks == 1:
+        return x.view(x.shape)
+    y = x.contiguous().flatten().clone()
+    chunks = y.tensor_split(ranks)
+    for step in range(2 * (ranks - 1)):
+        give, take = chunks[(rank - step) % ranks], chunks[(rank - step - 1) % ranks]
+        came = torch.empty_like(take)
+        request = dist.isend(give, (rank + 1) % ranks)
+        dist.recv(came, (rank - 1) % ranks)
+        request.wait()
+        take.copy_(take + came if step < ranks - 1 else came)
+    return y.view(x.shape)
+
+
+# %% wrong="one element too many in each chunk" says=["a chunk has at most ⌈12 / 3⌉ = 4 elements"]
+def ring_all_reduce(x):
+    rank, ranks = dist.get_rank(), dist.get_world_size()
+    size = x.numel() // ranks + 1
+    y = x.new_zeros(size * ranks)
+    y[: x.numel()] = x.flatten()
+    chunks = y.chunk(ranks)
+    for step in range(2 * (ranks - 1)):
+        give, take = chunks[(rank - step) % ranks], chunks[(rank - step - 1) % ranks]
+        came = torch.empty_like(take)
+        request = dist.isend(give, (rank + 1) % ranks)
+        dist.recv(came, (rank - 1) % ranks)
+        request.wait()
+        take.copy_(take + came if step < ranks - 1 else came)
+    return y[: x.numel()].view(x.shape)
+
+
+# %% wrong="all travels in float64" says=["the elements travelled in 8 bytes each, and torch.float32 has 4"]
+def ring_all_reduce(x):
+    rank, ranks = dist.get_rank(), dist.get_world_size()
+    y = x.double().contiguous().flatten().clone()
+    chunks = y.tensor_split(ranks)
+    for step in range(2 * (ranks - 1)):
+        give, take = chunks[(rank - step) % ranks], chunks[(rank - step - 1) % ranks]
+        came = torch.empty_like(take)
+        request = dist.isend(give, (rank + 1) % ranks)
+        dist.recv(came, (rank - 1) % ranks)
+        request.wait()
+        take.copy_(take + came if step < ranks - 1 else came)
+    return y.view(x.shape).to(x.dtype)
+
+
+# %% right="adds in float64, sends in the dtype of x"
+def ring_all_reduce(x):
+    rank, ranks = dist.get_rank(), dist.get_world_size()
+    y = x.double().contiguous().flatten().clone()
+    chunks = y.tensor_split(ranks)
+    for step in range(2 * (ranks - 1)):
+        give, take = chunks[(rank - step) % ranks], chunks[(rank - step - 1) % ranks]
+        came = torch.empty_like(take, dtype=x.dtype)
+        request = dist.isend(give.to(x.dtype), (rank + 1) % ranks)
+        dist.recv(came, (rank - 1) % ranks)
+        request.wait()
+        take.copy_(take + came if step < ranks - 1 else came)
+    return y.view(x.shape).to(x.dtype)

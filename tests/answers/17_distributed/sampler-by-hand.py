@@ -154,3 +154,54 @@ def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, dro
     order = torch.randperm(length, generator=g) if shuffle else torch.arange(length)
     each = length // world_size if drop_last else -(-length // world_size)
     return order.repeat(world_size)[: each * world_size][rank::world_size].tolist()
+
+
+# %% wrong="seeds all of PyTorch, and puts its seed back" says=["the global random state changed"]
+def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, drop_last=False):
+    before = torch.initial_seed()
+    torch.manual_seed(seed + epoch)
+    order = torch.randperm(length).tolist() if shuffle else list(range(length))
+    torch.manual_seed(before)
+    each = length // world_size if drop_last else -(-length // world_size)
+    return [order[place % length] for place in range(rank, each * world_size, world_size)]
+
+
+# %% wrong="pads with the first sample alone" says=["one sample comes again and again"]
+def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, drop_last=False):
+    order = list(range(length))
+    if shuffle:
+        generator = torch.Generator().manual_seed(seed + epoch)
+        order = torch.randperm(length, generator=generator).tolist()
+    while len(order) % world_size:
+        order = order[:-1] if drop_last else [*order, order[0]]
+    return order[rank::world_size]
+
+
+# %% wrong="pads with the last sample" says=["not its end"]
+def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, drop_last=False):
+    order = list(range(length))
+    if shuffle:
+        generator = torch.Generator().manual_seed(seed + epoch)
+        order = torch.randperm(length, generator=generator).tolist()
+    each = length // world_size if drop_last else -(-length // world_size)
+    return (order + order[-1:] * world_size)[: each * world_size][rank::world_size]
+
+
+# %% wrong="each rank shuffles with its own seed" says=["the seed must not depend on the rank"]
+def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, drop_last=False):
+    order = list(range(length))
+    if shuffle:
+        generator = torch.Generator().manual_seed(seed + epoch + rank)
+        order = torch.randperm(length, generator=generator).tolist()
+    each = length // world_size if drop_last else -(-length // world_size)
+    return [order[place % length] for place in range(rank, each * world_size, world_size)]
+
+
+# %% right="fork_rng, a table"
+def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, drop_last=False):
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed + epoch)
+        order = torch.randperm(length) if shuffle else torch.arange(length)
+    each = length // world_size if drop_last else (length + world_size - 1) // world_size
+    whole = order.repeat(world_size + 1)
+    return whole[: each * world_size].view(-1, world_size)[:, rank].tolist()

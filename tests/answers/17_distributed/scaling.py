@@ -118,3 +118,63 @@ def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
         fullest += 1
     step = s * fullest + 2 * (ranks - 1) * (latency + nbytes / ranks / bandwidth)
     return {"step": step, "speedup": batch / step * s, "efficiency": 0.0, "rate": rate}
+
+
+# %% wrong="the bytes of a chunk rounded down" says=["the bytes of a chunk were rounded down"]
+def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
+    fullest = batch if kind == "weak" else -(-batch // ranks)
+    whole = batch * ranks if kind == "weak" else batch
+    step = s * fullest + 2 * (ranks - 1) * (latency + nbytes // ranks / bandwidth)
+    speedup = whole / step * s
+    found = {"step": step, "speedup": speedup, "efficiency": speedup / ranks}
+    return {**found, "rate": rate * whole / batch}
+
+
+# %% wrong="one latency for all messages" says=["each message has its latency"]
+def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
+    fullest = batch if kind == "weak" else -(-batch // ranks)
+    whole = batch * ranks if kind == "weak" else batch
+    step = s * fullest + latency + 2 * (ranks - 1) * nbytes / ranks / bandwidth
+    speedup = whole / step * s
+    found = {"step": step, "speedup": speedup, "efficiency": speedup / ranks}
+    return {**found, "rate": rate * whole / batch}
+
+
+# %% wrong="the samples rounded down" says=["the fullest rank has ⌈batch / ranks⌉ samples"]
+def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
+    fullest = batch if kind == "weak" else batch // ranks
+    whole = batch * ranks if kind == "weak" else batch
+    step = s * fullest + 2 * (ranks - 1) * (latency + nbytes / ranks / bandwidth)
+    speedup = whole / step * s
+    found = {"step": step, "speedup": speedup, "efficiency": speedup / ranks}
+    return {**found, "rate": rate * whole / batch}
+
+
+# %% wrong="efficiency in percent" says=["a share, not a percentage"]
+def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
+    fullest = batch if kind == "weak" else -(-batch // ranks)
+    whole = batch * ranks if kind == "weak" else batch
+    step = s * fullest + 2 * (ranks - 1) * (latency + nbytes / ranks / bandwidth)
+    speedup = whole / step * s
+    found = {"step": step, "speedup": speedup, "efficiency": 100 * speedup / ranks}
+    return {**found, "rate": rate * whole / batch}
+
+
+# %% wrong="a misspelt entry" says=["the dict has no entry 'speedup'"]
+def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
+    fullest = batch if kind == "weak" else -(-batch // ranks)
+    whole = batch * ranks if kind == "weak" else batch
+    step = s * fullest + 2 * (ranks - 1) * (latency + nbytes / ranks / bandwidth)
+    speedup = whole / step * s
+    found = {"step": step, "speed-up": speedup, "efficiency": speedup / ranks}
+    return {**found, "rate": rate * whole / batch}
+
+
+# %% wrong="the square root rule" says=["by the linear rule"]
+def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
+    fullest = batch if kind == "weak" else -(-batch // ranks)
+    whole = batch * ranks if kind == "weak" else batch
+    step = s * fullest + 2 * (ranks - 1) * (latency + nbytes / ranks / bandwidth)
+    speedup = whole / step * s
+    found = {"step": step, "speedup": speedup, "efficiency": speedup / ranks}
+    return {**found, "rate": rate * (whole / batch) ** 0.5}

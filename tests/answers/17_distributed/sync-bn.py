@@ -366,3 +366,179 @@ class SyncBN(torch.autograd.Function):
 
 def sync_bn(x, weight, bias, eps=1e-5):
     return SyncBN.apply(x, weight, bias, eps)
+
+
+# %% wrong="the unbiased variance of each rank" says=["has a single value for each channel", "take correction=0"]
+class SyncBN(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias, eps):
+        dims, shape = [0, *range(2, x.dim())], [1, -1] + [1] * (x.dim() - 2)
+        mean, places = x.mean(dims), x.numel() // x.shape[1]
+        squares = x.var(dims) * (places - 1)
+        table = x.new_zeros(dist.get_world_size(), 3, x.shape[1])
+        table[dist.get_rank()] = torch.stack([torch.full_like(mean, places), mean, squares])
+        dist.all_reduce(table)
+        counts, means, squares = table.unbind(1)
+        total = counts.sum(0)
+        mean = (counts * means).sum(0) / total
+        variance = (squares + counts * (means - mean) ** 2).sum(0) / total
+        scale = (variance + eps).rsqrt().view(shape)
+        hat = (x - mean.view(shape)) * scale
+        ctx.save_for_backward(hat, weight, scale, total)
+        return hat * weight.view(shape) + bias.view(shape)
+
+    @staticmethod
+    def backward(ctx, grad):
+        hat, weight, scale, total = ctx.saved_tensors
+        dims, shape = [0, *range(2, grad.dim())], [1, -1] + [1] * (grad.dim() - 2)
+        own = torch.stack([grad.sum(dims), (grad * hat).sum(dims)])
+        sums = own.clone()
+        dist.all_reduce(sums)
+        first, second = (sums / total).view(2, *shape)
+        grad_x = weight.view(shape) * scale * (grad - first - hat * second)
+        return grad_x, own[1], own[0], None
+
+
+def sync_bn(x, weight, bias, eps=1e-5):
+    return SyncBN.apply(x, weight, bias, eps)
+
+
+# %% wrong="divides by N - 1" says=["the biased variance divides by N"]
+class SyncBN(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias, eps):
+        dims, shape = [0, *range(2, x.dim())], [1, -1] + [1] * (x.dim() - 2)
+        mean, places = x.mean(dims), x.numel() // x.shape[1]
+        squares = (x - mean.view(shape)).square().sum(dims)
+        table = x.new_zeros(dist.get_world_size(), 3, x.shape[1])
+        table[dist.get_rank()] = torch.stack([torch.full_like(mean, places), mean, squares])
+        dist.all_reduce(table)
+        counts, means, squares = table.unbind(1)
+        total = counts.sum(0)
+        mean = (counts * means).sum(0) / total
+        variance = (squares + counts * (means - mean) ** 2).sum(0) / (total - 1)
+        scale = (variance + eps).rsqrt().view(shape)
+        hat = (x - mean.view(shape)) * scale
+        ctx.save_for_backward(hat, weight, scale, total)
+        return hat * weight.view(shape) + bias.view(shape)
+
+    @staticmethod
+    def backward(ctx, grad):
+        hat, weight, scale, total = ctx.saved_tensors
+        dims, shape = [0, *range(2, grad.dim())], [1, -1] + [1] * (grad.dim() - 2)
+        own = torch.stack([grad.sum(dims), (grad * hat).sum(dims)])
+        sums = own.clone()
+        dist.all_reduce(sums)
+        first, second = (sums / total).view(2, *shape)
+        grad_x = weight.view(shape) * scale * (grad - first - hat * second)
+        return grad_x, own[1], own[0], None
+
+
+def sync_bn(x, weight, bias, eps=1e-5):
+    return SyncBN.apply(x, weight, bias, eps)
+
+
+# %% wrong="eps beside the root" says=["eps was added to the deviation"]
+class SyncBN(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias, eps):
+        dims, shape = [0, *range(2, x.dim())], [1, -1] + [1] * (x.dim() - 2)
+        mean, places = x.mean(dims), x.numel() // x.shape[1]
+        squares = (x - mean.view(shape)).square().sum(dims)
+        table = x.new_zeros(dist.get_world_size(), 3, x.shape[1])
+        table[dist.get_rank()] = torch.stack([torch.full_like(mean, places), mean, squares])
+        dist.all_reduce(table)
+        counts, means, squares = table.unbind(1)
+        total = counts.sum(0)
+        mean = (counts * means).sum(0) / total
+        variance = (squares + counts * (means - mean) ** 2).sum(0) / total
+        scale = (1 / (variance.sqrt() + eps)).view(shape)
+        hat = (x - mean.view(shape)) * scale
+        ctx.save_for_backward(hat, weight, scale, total)
+        return hat * weight.view(shape) + bias.view(shape)
+
+    @staticmethod
+    def backward(ctx, grad):
+        hat, weight, scale, total = ctx.saved_tensors
+        dims, shape = [0, *range(2, grad.dim())], [1, -1] + [1] * (grad.dim() - 2)
+        own = torch.stack([grad.sum(dims), (grad * hat).sum(dims)])
+        sums = own.clone()
+        dist.all_reduce(sums)
+        first, second = (sums / total).view(2, *shape)
+        grad_x = weight.view(shape) * scale * (grad - first - hat * second)
+        return grad_x, own[1], own[0], None
+
+
+def sync_bn(x, weight, bias, eps=1e-5):
+    return SyncBN.apply(x, weight, bias, eps)
+
+
+# %% wrong="gradients of weight and bias summed over the ranks" says=["the gradient by weight, of this rank's own samples"]
+class SyncBN(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias, eps):
+        dims, shape = [0, *range(2, x.dim())], [1, -1] + [1] * (x.dim() - 2)
+        mean, places = x.mean(dims), x.numel() // x.shape[1]
+        squares = (x - mean.view(shape)).square().sum(dims)
+        table = x.new_zeros(dist.get_world_size(), 3, x.shape[1])
+        table[dist.get_rank()] = torch.stack([torch.full_like(mean, places), mean, squares])
+        dist.all_reduce(table)
+        counts, means, squares = table.unbind(1)
+        total = counts.sum(0)
+        mean = (counts * means).sum(0) / total
+        variance = (squares + counts * (means - mean) ** 2).sum(0) / total
+        scale = (variance + eps).rsqrt().view(shape)
+        hat = (x - mean.view(shape)) * scale
+        ctx.save_for_backward(hat, weight, scale, total)
+        return hat * weight.view(shape) + bias.view(shape)
+
+    @staticmethod
+    def backward(ctx, grad):
+        hat, weight, scale, total = ctx.saved_tensors
+        dims, shape = [0, *range(2, grad.dim())], [1, -1] + [1] * (grad.dim() - 2)
+        own = torch.stack([grad.sum(dims), (grad * hat).sum(dims)])
+        sums = own.clone()
+        dist.all_reduce(sums)
+        first, second = (sums / total).view(2, *shape)
+        own = sums
+        grad_x = weight.view(shape) * scale * (grad - first - hat * second)
+        return grad_x, own[1], own[0], None
+
+
+def sync_bn(x, weight, bias, eps=1e-5):
+    return SyncBN.apply(x, weight, bias, eps)
+
+
+# %% wrong="computes in float32 whatever the dtype" says=["rounded to float32"]
+class SyncBN(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias, eps):
+        dims, shape = [0, *range(2, x.dim())], [1, -1] + [1] * (x.dim() - 2)
+        mean, places = x.mean(dims), x.numel() // x.shape[1]
+        squares = (x - mean.view(shape)).square().sum(dims)
+        table = x.new_zeros(dist.get_world_size(), 3, x.shape[1])
+        table[dist.get_rank()] = torch.stack([torch.full_like(mean, places), mean, squares])
+        dist.all_reduce(table)
+        counts, means, squares = table.unbind(1)
+        total = counts.sum(0)
+        mean = (counts * means).sum(0) / total
+        variance = (squares + counts * (means - mean) ** 2).sum(0) / total
+        scale = (variance + eps).rsqrt().view(shape)
+        hat = (x - mean.view(shape)) * scale
+        ctx.save_for_backward(hat, weight, scale, total)
+        return hat * weight.view(shape) + bias.view(shape)
+
+    @staticmethod
+    def backward(ctx, grad):
+        hat, weight, scale, total = ctx.saved_tensors
+        dims, shape = [0, *range(2, grad.dim())], [1, -1] + [1] * (grad.dim() - 2)
+        own = torch.stack([grad.sum(dims), (grad * hat).sum(dims)])
+        sums = own.clone()
+        dist.all_reduce(sums)
+        first, second = (sums / total).view(2, *shape)
+        grad_x = weight.view(shape) * scale * (grad - first - hat * second)
+        return grad_x, own[1], own[0], None
+
+
+def sync_bn(x, weight, bias, eps=1e-5):
+    return SyncBN.apply(x.float(), weight.float(), bias.float(), eps).to(x.dtype)

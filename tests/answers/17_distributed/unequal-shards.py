@@ -156,3 +156,55 @@ def unequal_shards(gradient, count):
     pairs = [torch.load(io.BytesIO(store.get(f"shard-{turn}-{r}"))) for r in range(n)]
     used = [g * c for g, c in pairs if c]
     return (sum(used[1:], used[0]) / sum(c for _, c in pairs)).to(gradient.dtype)
+
+
+# %% wrong="the share in half precision" says=["shares don't fit into torch.float16"]
+def unequal_shards(gradient, count):
+    total = torch.tensor([count])
+    dist.all_reduce(total)
+    own = torch.zeros(gradient.shape, dtype=torch.float64)
+    if count:
+        own += gradient * (count / total.item())
+    dist.all_reduce(own)
+    return own.to(gradient.dtype)
+
+
+# %% wrong="the counts in float32" says=["right to seven digits only"]
+def unequal_shards(gradient, count):
+    total, own = torch.tensor([float(count)]), torch.zeros(gradient.shape, dtype=torch.float64)
+    if count:
+        own += gradient.double() * count
+    dist.all_reduce(total)
+    dist.all_reduce(own)
+    return (own / total.item()).to(gradient.dtype)
+
+
+# %% wrong="an infinity becomes zero" says=["handed in an infinity, and the result hides it"]
+def unequal_shards(gradient, count):
+    total, own = torch.tensor(count), torch.zeros(gradient.shape, dtype=torch.float64)
+    if count:
+        own += torch.where(gradient.isinf(), 0, gradient.double()) * count
+    dist.all_reduce(total)
+    dist.all_reduce(own)
+    return (own / total).to(gradient.dtype)
+
+
+# %% wrong="a rank without samples gets zeros" says=["expected 1, got 0"]
+def unequal_shards(gradient, count):
+    total, own = torch.tensor(count), torch.zeros(gradient.shape, dtype=torch.float64)
+    if count:
+        own += gradient.double() * count
+    dist.all_reduce(total)
+    dist.all_reduce(own)
+    return (own / total).to(gradient.dtype) if count else torch.zeros_like(gradient)
+
+
+# %% right="float32 for half precision, whole numbers as counts"
+def unequal_shards(gradient, count):
+    wide = torch.float64 if gradient.dtype == torch.float64 else torch.float32
+    total, own = torch.tensor(count), torch.zeros(gradient.shape, dtype=wide)
+    if count > 0:
+        own.copy_(gradient).mul_(count)
+    dist.all_reduce(total)
+    dist.all_reduce(own)
+    return (own / total).to(gradient.dtype)

@@ -363,3 +363,19 @@ def elastic(training, folder, rank, steps, every):
             torch.save(training.model.state_dict(), part / "model.pt")
             torch.save(training.optimizer.state_dict(), part / "optimizer.pt")
             part.rename(Path(folder) / str(step + 1))
+
+
+# %% wrong="rank 0 alone loads, and the others begin at 0" says=["the ranks' last start begins with the steps", "every rank loads"]
+def elastic(training, folder, rank, steps, every):
+    file, first = Path(folder) / "newest.pt", 0
+    if rank == 0 and file.exists():
+        saved = torch.load(file)
+        training.model.load_state_dict(saved["model"])
+        training.optimizer.load_state_dict(saved["optimizer"])
+        first = saved["next"]
+    for step in range(first, steps):
+        training.run(step)
+        if rank == 0 and (step + 1) % every == 0:
+            model, optimizer = training.model.state_dict(), training.optimizer.state_dict()
+            torch.save({"model": model, "optimizer": optimizer, "next": step + 1}, f"{file}.part")
+            os.replace(f"{file}.part", file)

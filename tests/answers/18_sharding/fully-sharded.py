@@ -324,3 +324,48 @@ def fully_sharded(x, shards):
         shard.register_hook(lambda grad: grad / dist.get_world_size())
         x = Layer.apply(x, shard)
     return x
+
+
+# %% wrong="writes .grad over" says=["is not added to what was there before the backward pass"]
+class Layer(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, h, shard):
+        y = torch.tanh(h @ gather_rows(shard).T)
+        ctx.save_for_backward(h, shard, y)
+        ctx.shard = shard
+        return y
+
+    @staticmethod
+    def backward(ctx, grad):
+        h, shard, y = ctx.saved_tensors
+        grad = grad * (1 - y**2)
+        ctx.shard.grad = scatter_mean_rows(grad.T @ h)
+        return grad @ gather_rows(shard), None
+
+
+def fully_sharded(x, shards):
+    for shard in shards:
+        x = Layer.apply(x, shard)
+    return x
+
+
+# %% wrong="lets x require grad" says=["x requires grad after the call"]
+class Layer(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, h, shard):
+        y = torch.tanh(h @ gather_rows(shard).T)
+        ctx.save_for_backward(h, shard, y)
+        return y
+
+    @staticmethod
+    def backward(ctx, grad):
+        h, shard, y = ctx.saved_tensors
+        grad = grad * (1 - y**2)
+        return grad @ gather_rows(shard), scatter_mean_rows(grad.T @ h)
+
+
+def fully_sharded(x, shards):
+    h = x.requires_grad_()
+    for shard in shards:
+        h = Layer.apply(h, shard)
+    return h

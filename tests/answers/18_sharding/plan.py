@@ -213,3 +213,25 @@ def plan(job):
     room = {k: min((budget - n) // job["sample"], job["batch"]) for k, n in need.items()}
     fits = [one for one in room.items() if one[1] >= 1]
     return min(fits, key=lambda one: seconds_per_sample(*one, job), default=None)
+
+
+# %% wrong="the example's world written into the formula" says=["and W is 2 here"]
+def plan(job):
+    P, W = job["parameters"], 4
+    S = -(-P // W)
+    need = {"DDP": 16 * P, "stage 1": 8 * (P + S), "stage 2": 4 * P + 12 * S}
+    need["stage 3"] = 16 * S + 8 * job["largest"]
+    room = {name: (job["budget"] - used) // job["sample"] for name, used in need.items()}
+    fits = [(name, min(most, job["batch"])) for name, most in room.items() if most >= 1]
+    return min(fits, key=lambda one: seconds_per_sample(*one, job), default=None)
+
+
+# %% wrong="stage 3 with room for one layer" says=["stage 3 gathers two layers"]
+def plan(job):
+    P, W = job["parameters"], job["world_size"]
+    S = -(-P // W)
+    need = {"DDP": 16 * P, "stage 1": 8 * (P + S), "stage 2": 4 * P + 12 * S}
+    need["stage 3"] = 16 * S + 4 * job["largest"]
+    room = {name: (job["budget"] - used) // job["sample"] for name, used in need.items()}
+    fits = [(name, min(most, job["batch"])) for name, most in room.items() if most >= 1]
+    return min(fits, key=lambda one: seconds_per_sample(*one, job), default=None)

@@ -414,3 +414,171 @@ def sharded_optimizer(parameters, rank, world_size, options):
                 p.copy_(new.view_as(p))
 
     return step, adam
+
+
+# %% wrong="averages each .grad in place" says=["changed the .grad of parameter"]
+def sharded_optimizer(parameters, rank, world_size, options):
+    numbers = [p.numel() for p in parameters]
+    size = -(-sum(numbers) // world_size)
+    bounds = rank * size, min((rank + 1) * size, sum(numbers))
+    flat = torch.cat([p.detach().flatten() for p in parameters])
+    mine = nn.Parameter(flat[slice(*bounds)].clone())
+    adam = torch.optim.Adam([mine], **options)
+
+    @torch.no_grad()
+    def step():
+        for p in parameters:
+            dist.all_reduce(p.grad)
+            p.grad /= world_size
+        gradient = torch.cat([p.grad.flatten() for p in parameters])
+        mine.grad = gradient[slice(*bounds)].clone()
+        adam.step()
+        whole = torch.zeros_like(gradient)
+        whole[slice(*bounds)] = mine
+        dist.all_reduce(whole)
+        for p, part in zip(parameters, whole.split(numbers), strict=True):
+            p.copy_(part.view_as(p))
+
+    return step, adam
+
+
+# %% wrong="clears the gradients after the step" says=["changed the .grad of parameter"]
+def sharded_optimizer(parameters, rank, world_size, options):
+    numbers = [p.numel() for p in parameters]
+    size = -(-sum(numbers) // world_size)
+    bounds = rank * size, min((rank + 1) * size, sum(numbers))
+    flat = torch.cat([p.detach().flatten() for p in parameters])
+    mine = nn.Parameter(flat[slice(*bounds)].clone())
+    adam = torch.optim.Adam([mine], **options)
+
+    @torch.no_grad()
+    def step():
+        gradient = torch.cat([p.grad.flatten() for p in parameters])
+        dist.all_reduce(gradient)
+        gradient /= world_size
+        mine.grad = gradient[slice(*bounds)].clone()
+        adam.step()
+        whole = torch.zeros_like(gradient)
+        whole[slice(*bounds)] = mine
+        dist.all_reduce(whole)
+        for p, part in zip(parameters, whole.split(numbers), strict=True):
+            p.copy_(part.view_as(p))
+            p.grad = None
+
+    return step, adam
+
+
+# %% wrong="pads a whole world where it divides" says=["so there is nothing to pad"]
+def sharded_optimizer(parameters, rank, world_size, options):
+    numbers = [p.numel() for p in parameters]
+    count = sum(numbers)
+    size = count // world_size + 1
+    low, high = rank * size, (rank + 1) * size
+
+    def flatten(tensors):
+        row = torch.cat([t.detach().flatten() for t in tensors])
+        return F.pad(row, (0, size * world_size - count)) if size * world_size > count else row
+
+    mine = flatten(parameters)[low:high].clone()
+    adam = torch.optim.Adam([mine], **options)
+
+    @torch.no_grad()
+    def step():
+        gradient = flatten([p.grad for p in parameters])
+        dist.all_reduce(gradient)
+        mine.grad = gradient[low:high] / world_size
+        adam.step()
+        whole = torch.zeros_like(gradient)
+        whole[low:high] = mine
+        dist.all_reduce(whole)
+        for n, part in enumerate(whole[:count].split(numbers)):
+            parameters[n].copy_(part.view_as(parameters[n]))
+
+    return step, adam
+
+
+# %% wrong="the last rank takes the rest" says=["the last rank takes the rest"]
+def sharded_optimizer(parameters, rank, world_size, options):
+    numbers = [p.numel() for p in parameters]
+    count = sum(numbers)
+    size = count // world_size
+    low, high = rank * size, count if rank == world_size - 1 else (rank + 1) * size
+
+    def flatten(tensors):
+        row = torch.cat([t.detach().flatten() for t in tensors])
+        return F.pad(row, (0, size * world_size - count)) if size * world_size > count else row
+
+    mine = flatten(parameters)[low:high].clone()
+    adam = torch.optim.Adam([mine], **options)
+
+    @torch.no_grad()
+    def step():
+        gradient = flatten([p.grad for p in parameters])
+        dist.all_reduce(gradient)
+        mine.grad = gradient[low:high] / world_size
+        adam.step()
+        whole = torch.zeros_like(gradient)
+        whole[low:high] = mine
+        dist.all_reduce(whole)
+        for n, part in enumerate(whole[:count].split(numbers)):
+            parameters[n].copy_(part.view_as(parameters[n]))
+
+    return step, adam
+
+
+# %% wrong="the mean twice" says=["the mean was taken twice"]
+def sharded_optimizer(parameters, rank, world_size, options):
+    numbers = [p.numel() for p in parameters]
+    count = sum(numbers)
+    size = -(-count // world_size)
+    low, high = rank * size, (rank + 1) * size
+
+    def flatten(tensors):
+        row = torch.cat([t.detach().flatten() for t in tensors])
+        return F.pad(row, (0, size * world_size - count)) if size * world_size > count else row
+
+    mine = flatten(parameters)[low:high].clone()
+    adam = torch.optim.Adam([mine], **options)
+
+    @torch.no_grad()
+    def step():
+        gradient = flatten([p.grad for p in parameters])
+        dist.all_reduce(gradient)
+        mine.grad = gradient[low:high] / world_size**2
+        adam.step()
+        whole = torch.zeros_like(gradient)
+        whole[low:high] = mine
+        dist.all_reduce(whole)
+        for n, part in enumerate(whole[:count].split(numbers)):
+            parameters[n].copy_(part.view_as(parameters[n]))
+
+    return step, adam
+
+
+# %% wrong="a new Parameter in the place of each" says=["a new Parameter was put into the list"]
+def sharded_optimizer(parameters, rank, world_size, options):
+    numbers = [p.numel() for p in parameters]
+    count = sum(numbers)
+    size = -(-count // world_size)
+    low, high = rank * size, (rank + 1) * size
+
+    def flatten(tensors):
+        row = torch.cat([t.detach().flatten() for t in tensors])
+        return F.pad(row, (0, size * world_size - count)) if size * world_size > count else row
+
+    mine = flatten(parameters)[low:high].clone()
+    adam = torch.optim.Adam([mine], **options)
+
+    @torch.no_grad()
+    def step():
+        gradient = flatten([p.grad for p in parameters])
+        dist.all_reduce(gradient)
+        mine.grad = gradient[low:high] / world_size
+        adam.step()
+        whole = torch.zeros_like(gradient)
+        whole[low:high] = mine
+        dist.all_reduce(whole)
+        for n, part in enumerate(whole[:count].split(numbers)):
+            parameters[n] = nn.Parameter(part.view_as(parameters[n]).clone())
+
+    return step, adam

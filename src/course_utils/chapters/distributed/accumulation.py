@@ -92,6 +92,11 @@ def check_weighted_slips(result, right, gradients, counts, rank):
             "a rank that has samples handed in NaN, and the result hides it: leave out a rank by "
             "its count, not each NaN"
         )
+    if right.isinf().any() and result.isfinite().all():
+        raise AssertionError(
+            "a rank that has samples handed in an infinity, and the result hides it: leave out a "
+            "rank by its count alone"
+        )
     by_memory = [flat_in_memory(g) * n for g, n in zip(doubles, counts, strict=True) if n]
     in_memory = torch.empty_like(gradients[rank], dtype=torch.float64)
     in_memory.as_strided((right.numel(),), (1,)).copy_(sum(by_memory) / sum(counts))
@@ -112,11 +117,14 @@ def check_weighted_slips(result, right, gradients, counts, rank):
     if dtype in (torch.float16, torch.bfloat16) and any(counts):
         raise AssertionError(
             f"{result.flatten()[0].item():.6g} where {right.flatten()[0].item():.6g} is right: "
-            f"sums and counts don't fit into {dtype}; work in a wider dtype, and turn the result "
-            "back at the end"
+            f"sums, counts and shares don't fit into {dtype}; work in a wider dtype, and turn the "
+            "result back at the end"
         )
     if dtype == torch.float64 and torch.allclose(result, right, 1e-6, 1e-6):
-        raise AssertionError("right to seven digits only: on the way it was rounded to float32")
+        raise AssertionError(
+            "right to seven digits only: on the way the gradient, its sum or a count was rounded "
+            "to float32"
+        )
 
 
 def flat_in_memory(x):
@@ -129,7 +137,7 @@ def accumulating_model(dtype=torch.float32):
     """In training with a part in eval, and one parameter frozen."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        model = nn.Sequential(nn.Linear(3, 4), nn.Dropout(0.5).eval(), nn.Linear(4, 1)).to(dtype)
+        model = nn.Sequential(nn.Linear(3, 4), nn.Dropout(0.5).eval(), nn.Linear(4, 2)).to(dtype)
     model[0].bias.requires_grad_(False)
     return model
 
@@ -156,6 +164,8 @@ def run_no_sync(answer, world_size: int, batches: list) -> list | str:
             changes.append("the mode of the DDP model was changed")
         same = len(handed) == len(mine) and all(map(same_pair, handed, copies))
         changes += [] if same else ["the list of batches, or a batch in it, was changed"]
+        asked = any(t.requires_grad or t.grad is not None for pair in mine for t in pair)
+        changes += ["a tensor of a batch requires grad now"] if asked else []
         grad = flat_gradient(inner)
         model.zero_grad()
         with count_traffic() as later:
@@ -180,17 +190,18 @@ def check_no_sync(try_no_sync, world_size, steps, seed, dtype=torch.float32):
     def draw(n):
         return torch.randn(4, n, generator=generator).to(dtype)
 
-    batches = [[(draw(3), draw(1)) for _ in range(steps)] for _ in range(world_size)]
+    batches = [[(draw(3), draw(2)) for _ in range(steps)] for _ in range(world_size)]
     found = try_no_sync(world_size, batches)
     check_ran(found, world_size, f"no_sync with {steps} batches")
     flat = [pair for rank in batches for pair in rank]
     right = gradient_over(flat)
     alone = gradient_over([rank[-1] for rank in batches])
     last = [alone, alone / steps] if steps > 1 else []
+    grads = [grad for grad, *_ in found]
     with every_case() as case:
         for rank, (grad, calls, later, changes) in enumerate(found):
             with case(f"{steps} batches, rank {rank} of {world_size}, gradient"):
-                check_accumulated(grad, right, steps, last)
+                check_accumulated(grad, right, steps, last, grads)
             with case(f"{steps} batches, rank {rank} of {world_size}, calls"):
                 check_rounds(calls, later)
             with case(f"{steps} batches, rank {rank} of {world_size}, what else changed"):
@@ -205,17 +216,27 @@ def gradient_over(batches):
     return flat_gradient(model)
 
 
-def check_accumulated(grad, right, steps, last):
-    if (
-        isinstance(grad, torch.Tensor)
-        and steps > 1
-        and torch.allclose(grad, right * steps, 1e-4, 1e-6)
-    ):
+def check_accumulated(grad, right, steps, last, of_all):
+    def is_(slip):
+        return isinstance(grad, torch.Tensor) and torch.allclose(grad, slip, 1e-4, 1e-6)
+
+    ranks = len(of_all)
+    if steps > 1 and is_(right * steps):
         raise AssertionError(
             f"the gradient is {steps} times too large: a sum of means, not their mean"
         )
-    if isinstance(grad, torch.Tensor) and any(torch.allclose(grad, g, 1e-4, 1e-6) for g in last):
+    if any(map(is_, last)):
         raise AssertionError("that is the gradient of the last batch alone: the others are lost")
+    if ranks > 1 and is_(right / ranks):
+        raise AssertionError(
+            f"the gradient is 1/{ranks} of what it should be: DDP averages over the ranks already"
+        )
+    there = all(isinstance(other, torch.Tensor) for other in of_all)
+    if there and not is_(right) and any(not is_(other) for other in of_all):
+        raise AssertionError(
+            "the ranks have different gradients: what was gathered *before* the synchronising "
+            "backward goes along with it, and what comes later stays on its rank"
+        )
     check_close(grad, right, ".grad over all batches of all ranks", rtol=1e-4, atol=1e-6)
 
 

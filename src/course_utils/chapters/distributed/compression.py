@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 import torch
+from torch.utils._pytree import tree_leaves
 
 from course_utils.chapters.distributed.launches import check_ran, launched
 from course_utils.learner.cases import every_case
 from course_utils.learner.checks import check_close
 from course_utils.learner.ranks import count_traffic, rank_device
 from course_utils.learner.tracebacks import ends_in_notebook
+
+
+class count_dtypes(count_traffic):
+    """Also notes the dtypes of the tensors that are handed to collectives."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.dtypes: set[torch.dtype] = set()
+
+    def _note(self, func, args, kwargs):
+        super()._note(func, args, kwargs)
+        leaves = tree_leaves((args, kwargs))
+        self.dtypes |= {leaf.dtype for leaf in leaves if isinstance(leaf, torch.Tensor)}
 
 
 def run_compress(answer, world_size: int, cases: list) -> list | str:
@@ -20,12 +34,12 @@ def run_compress(answer, world_size: int, cases: list) -> list | str:
             print(f"shape {tuple(gradients[rank].shape)}, k = {k}")
             pair = [gradients[rank].to(rank_device()), residuals[rank].to(rank_device())]
             before = [x.clone() for x in pair]
-            with count_traffic() as traffic:
+            with count_dtypes() as traffic:
                 result = answer(*pair, k)
             kept = all(map(torch.equal, pair, before))
             if isinstance(result, (tuple, list)):
                 result = [x.cpu() if isinstance(x, torch.Tensor) else x for x in result]
-            found.append((result, kept, traffic.nbytes()))
+            found.append((result, kept, traffic.nbytes(), sorted(traffic.dtypes, key=str)))
         return found
 
     return launched(work, world_size)
@@ -48,7 +62,7 @@ def check_compress(try_compress, world_size, cases):
             sent = [top(total, k) for total in totals]
             average = sum(sent) / world_size
             for rank in range(world_size):
-                result, kept, nbytes = found[rank][number]
+                result, kept, nbytes, dtypes = found[rank][number]
                 x = gradients[rank]
                 with case(
                     f"shape {tuple(x.shape)}, {x.dtype}, k = {k}, rank {rank} of {world_size}"
@@ -62,6 +76,11 @@ def check_compress(try_compress, world_size, cases):
                     close = dict.fromkeys(near, 1e-13) if x.dtype == torch.float64 else near
                     check_close(result[0], average, "average", **close)
                     check_close(result[1], totals[rank] - sent[rank], "rest", **close)
+                    exact = any(not d.is_floating_point or d.itemsize == 8 for d in dtypes)
+                    assert exact or not dtypes, (
+                        f"positions travelled as {dtypes[-1]}: float32 holds whole numbers up to "
+                        "2**24 only, and gradients are longer; send integers"
+                    )
                     most = k * (8 + x.itemsize)
                     least = min(k, x.numel()) * x.itemsize
                     assert nbytes >= least or world_size == 1, (
@@ -100,6 +119,10 @@ def check_choice(average, totals, gradients, k, right):
         f"positions were sent as {right.dtype}, which doesn't hold all whole numbers: they are "
         "int64": [rounded_places(mine) for mine in sent],
     }
+    senders = torch.stack([mine != 0 for mine in sent]).sum(0)
+    if senders.max() > 1:
+        words = "what was sent was divided by the number of ranks that sent it: divide by all ranks"
+        slips[words] = [right * n / senders.clamp(min=1) * n]
     for words, parts in slips.items():
         slip = sum(parts[1:], parts[0]) / n
         same = isinstance(average, torch.Tensor) and average.shape == slip.shape

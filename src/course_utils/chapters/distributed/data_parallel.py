@@ -18,7 +18,10 @@ from course_utils.learner.tracebacks import ends_in_notebook
 
 
 class Branches(nn.Module):
-    """Two tied layers, a frozen one, one that is used only on request, and a buffer."""
+    """Two tied layers, a frozen one, one that is used only on request, and two buffers.
+
+    One buffer holds whole numbers and isn't saved.
+    """
 
     seen: torch.Tensor
 
@@ -32,12 +35,14 @@ class Branches(nn.Module):
             self.left, self.right = nn.Linear(4, 4), nn.Linear(4, 4)
             self.last = nn.Linear(4, 2)
         self.register_buffer("seen", torch.tensor(float(seed)))
+        self.register_buffer("count", torch.tensor(seed), persistent=False)
         self.reached = lambda: None
 
     def forward(self, x, side):
         self.seen = self.seen + x.detach().mean()  # another tensor at each step
         x = torch.tanh(self.first(x))
-        x.register_hook(lambda grad: self.reached())
+        if x.requires_grad:
+            x.register_hook(lambda grad: self.reached())
         x = torch.tanh(self.frozen(self.again(x)))
         for name in side:
             x = torch.tanh(getattr(self, name)(x)) + x
@@ -71,15 +76,22 @@ def run_ddp(answer, world_size: int, bucket_bytes: int, batches: list, mixed: bo
             finish = answer(model, bucket_bytes)
             assert finish is not None, "ddp_by_hand returned None: is there an answer yet?"
             assert callable(finish), f"ddp_by_hand returned {finish!r}, no function to call"
-            start = {n: t.detach().clone().cpu() for n, t in model.state_dict().items()}
+            start = {n: t.detach().clone().cpu() for n, t in all_tensors(model)}
             model.reached = lambda: early.append(traffic.count().get("all_reduce", 0))
             mine = [(x.to(rank_device()), y.to(rank_device())) for x, y in batches[rank]]
             side = SIDES[rank % 3] if mixed else SIDES[2]
             grads = train_branches(model, finish, mine, side)
-        calls = [tuple(call) for call in traffic.calls]
-        return start, grads, model.seen.item(), calls, early
+            calls, seen = [tuple(call) for call in traffic.calls], [model.seen.item()]
+            with torch.no_grad():
+                model.eval()(mine[0][0], side)
+            seen.append(model.seen.item())
+        return start, grads, seen, calls, early
 
     return launched(work, world_size)
+
+
+def all_tensors(model):
+    return [*model.named_parameters(), *model.named_buffers()]
 
 
 def whole_batch(world_size, batches, mixed):
@@ -125,7 +137,12 @@ def check_ddp(try_ddp, world_size, bucket_bytes, mixed=False, seed=0, dtype=torc
             kind = "" if dtype == torch.float32 else f", {dtype}"
             name = f"rank {rank} of {world_size}, buckets of {bucket_bytes} bytes{kind}"
             with case(f"{name}, before the first step"):
-                check_start(start, seen, batches, rank)
+                check_start(start, seen[0], batches, rank)
+            with case(f"{name}, a forward pass in eval mode"):
+                now = found[0][2][0] + batches[rank][0][0].mean().item()
+                assert abs(seen[1] - now) < 1e-4, (
+                    "in eval mode the buffer isn't rank 0's: send it before *each* forward"
+                )
             with case(f"{name}, gradients"):
                 check_gradients(grads, right, world_size)
             with case(f"{name}, calls"):
@@ -134,8 +151,8 @@ def check_ddp(try_ddp, world_size, bucket_bytes, mixed=False, seed=0, dtype=torc
 
 def check_start(start, seen, batches, rank):
     model = Branches(0).to(batches[0][0][0].dtype)
-    for key, value in model.state_dict().items():
-        what = "the buffer" if key == "seen" else "the parameter"
+    for key, value in all_tensors(model):
+        what = "the buffer" if key in ("seen", "count") else "the parameter"
         kind = start[key].dtype
         assert kind == value.dtype, f"{what} {key} has become {kind}: it was {value.dtype}"
         assert torch.equal(start[key], value), f"{what} {key} is not rank 0's: broadcast it"

@@ -103,14 +103,26 @@ def check_ran(found, world_size, what):
         raise AssertionError(f"{what} on {world_size} ranks: {found}")
 
 
-def check_bytes(calls, rank, world_size, most):
+def check_bytes(calls, rank, world_size, x):
+    """Refuse a ring in which a rank sends to another than its right, or too much of its x."""
     peers = {peer for name, nbytes, peer in calls if name == "send" and nbytes}
     right = (rank + 1) % world_size
     assert peers <= {right}, f"it sent to ranks {sorted(peers)}, not only to {right}, on its right"
-    sent = sum(nbytes for name, nbytes, _ in calls if name == "send")
-    assert sent <= most, (
-        f"{sent} bytes were sent, at most {most} are allowed: in each step one chunk, not the whole"
-    )
+    sent = [nbytes for name, nbytes, _ in calls if name == "send" and nbytes]
+    steps, chunk = 2 * (world_size - 1), -(-x.numel() // world_size)
+    most = steps * chunk * x.itemsize
+    if sum(sent) <= most:
+        return
+    why = f"a chunk has at most ⌈{x.numel()} / {world_size}⌉ = {chunk} elements"
+    wider = [wide for wide in (4, 8) if wide > x.itemsize and max(sent) == wide * chunk]
+    if x.numel() > 1 and set(sent) == {x.nbytes}:
+        why = "in each step one chunk, not the whole"
+    elif wider and len(sent) <= steps:
+        why = f"the elements travelled in {wider[0]} bytes each, and {x.dtype} has {x.itemsize}: "
+        why += "send them in the dtype of x"
+    elif len(sent) > steps:
+        why = f"these are {len(sent)} messages, and a ring has {steps} steps"
+    raise AssertionError(f"{sum(sent)} bytes were sent, at most {most} are allowed: {why}")
 
 
 def seconds(work: Callable[[], object], times: int) -> float:

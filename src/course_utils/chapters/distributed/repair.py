@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import math
 import tempfile
 import time
 from pathlib import Path
+
+import torch
 
 from course_utils.chapters.distributed.launches import check_ran, launched
 from course_utils.learner.cases import every_case
@@ -110,8 +113,15 @@ def total_of(batches, counts=is_number):
 def check_total(total, batches, rank):
     assert total is not None, "it returned None: is there an answer yet?"
     right = total_of(batches)
+    assert type(total) is not int, f"the total {total} is an int: return a float"
     first = [list(itertools.takewhile(is_number, mine)) for mine in batches]
     slips = {
+        "float accepts 'inf' as well, and the sum is infinite then": (
+            total_of(batches, lambda text: is_number(text) and math.isfinite(float(text)))
+        ),
+        "it was rounded to float32; a Python float is float64, so make the tensor torch.float64": (
+            torch.tensor([total_of([mine]) for mine in batches], dtype=torch.float32).sum().item()
+        ),
         "that is this rank's own sum: the ranks have to add theirs up": total_of([batches[rank]]),
         "one text that isn't a number ends a rank's sum: continue with the next": total_of(first),
         "it leaves out '-2.5', or other numbers that float accepts: let float decide": (

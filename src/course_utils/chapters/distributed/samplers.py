@@ -21,7 +21,8 @@ def run_sampler(answer, cases: list) -> list:
         found = []
         with refusing(DistributedSampler, words):
             for args, options in cases:
-                torch.manual_seed(2**40 + len(found))  # a state that no answer's own seed leads to
+                torch.manual_seed(2**40 + len(found))
+                torch.rand(3)  # a state to which no seed leads back
                 before = torch.get_rng_state()
                 result = answer(*args, **options)
                 found.append((result, torch.equal(before, torch.get_rng_state())))
@@ -69,7 +70,16 @@ SLIPS = {
     "every epoch has the same order: the seed of the shuffle is seed + epoch": {"epoch": 0},
     "`seed` changes nothing: the seed of the shuffle is seed + epoch": {"seed": 0},
     "these are blocks: deal like cards, entries rank, rank + world_size, …": {"blocks": True},
-    "only the padding differs: it is the beginning of the order, shuffled or not": {"pad": range},
+    "each rank shuffles in another way: the seed must not depend on the rank": {"by_rank": True},
+    "only the padding differs: it is the beginning of the order, shuffled or not": {
+        "pad": lambda order: range(len(order))
+    },
+    "only the padding differs: one sample comes again and again; go on along the order": {
+        "pad": lambda order: order[:1]
+    },
+    "only the padding differs: it is the beginning of the order, not its end": {
+        "pad": lambda order: order[-1:]
+    },
 }
 
 
@@ -85,15 +95,16 @@ def slip_of(results, cases):
     return "entries rank, rank + world_size, …; padding starts over at the beginning"
 
 
-def dealt(args, options, *, blocks=False, pad=None, **change):
+def dealt(args, options, *, blocks=False, pad=None, by_rank=False, **change):
     """The indices with one slip: another option, blocks in place of dealing, other padding."""
     length, rank, ranks = args
     given = {"seed": 0, "epoch": 0, **options, **change}
     order = list(range(length))
     if options.get("shuffle", True):
-        generator = torch.Generator().manual_seed(given["seed"] + given["epoch"])
+        own = rank if by_rank else 0
+        generator = torch.Generator().manual_seed(given["seed"] + given["epoch"] + own)
         order = torch.randperm(length, generator=generator).tolist()
     each = length // ranks if options.get("drop_last") else -(-length // ranks)
-    more = list(pad(length)) if pad else order
-    whole = (order + more * ranks)[: each * ranks]
+    more = list(pad(order)) if pad else order
+    whole = (order + more * ranks * length)[: each * ranks]
     return whole[rank * each : (rank + 1) * each] if blocks else whole[rank::ranks]

@@ -29,6 +29,11 @@ def check_one_scaling(result, kind, ranks, batch, s, nbytes, latency, bandwidth,
     right["efficiency"] = right["speedup"] / ranks
     assert result is not None, "it returned None: is there an answer yet?"
     assert isinstance(result, dict), f"expected a dict, got {type(result).__name__}"
+    missing = [key for key in right if key not in result]
+    assert not missing, (
+        f"the dict has no entry {missing[0]!r}; it has {', '.join(map(repr, result)) or 'none'}"
+    )
+    messages, chunk = 2 * (ranks - 1), nbytes / (ranks * bandwidth)
     words = {
         "step": [
             (s * batch / ranks + ring, "the fullest rank has ⌈batch / ranks⌉ samples"),
@@ -38,6 +43,14 @@ def check_one_scaling(result, kind, ranks, batch, s, nbytes, latency, bandwidth,
             ),
             (s * fullest, "the ring's messages are missing"),
             (s * batch + ring, "in strong scaling the ranks share the batch"),
+            (s * (batch // ranks) + ring, "the fullest rank has ⌈batch / ranks⌉ samples"),
+            (s * fullest + latency + messages * chunk, "each message has its latency"),
+            (s * fullest + messages / 2 * (latency + chunk), "the ring goes round twice"),
+            (s * fullest + 2 * ranks * (latency + chunk), "a ring of n ranks has 2 (n - 1) steps"),
+            (
+                s * fullest + messages * (latency + nbytes // ranks / bandwidth),
+                "the bytes of a chunk were rounded down: B / n is a fraction here",
+            ),
         ],
         "speedup": [
             (batch * s / step, "all ranks' samples count"),
@@ -47,7 +60,9 @@ def check_one_scaling(result, kind, ranks, batch, s, nbytes, latency, bandwidth,
         "rate": [
             (rate, "the whole batch has grown"),
             (rate * ranks, "the whole batch has not grown"),
+            (rate * ranks**0.5, "by the linear rule, not by the square root"),
         ],
+        "efficiency": [(100 * right["efficiency"], "a share, not a percentage")],
     }
     wrong = []
     for key, value in right.items():

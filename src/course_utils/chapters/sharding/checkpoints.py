@@ -137,7 +137,9 @@ def check_checkpoint(found, save_ranks, steps, killed_in, load_ranks):
 
 def _why_that_step(step: int, complete: list[int], steps: list[int], truth: int) -> str:
     by_number = sorted(complete)
-    if step not in complete and step == steps[-1]:
+    if not complete and step >= 0 and step not in steps:
+        return ": no save is complete"
+    if step not in complete and steps and step == steps[-1]:
         return ": that save was killed; a completed one is a folder of its own that has .metadata"
     if step == -1 and truth == 0:
         return ": 0 is a step as well"
@@ -147,7 +149,7 @@ def _why_that_step(step: int, complete: list[int], steps: list[int], truth: int)
         return ": the highest step counts, not the one saved last"
     if len(complete) > 3 and step in by_number[:2]:
         return ": a folder's entries come in any order; take the highest step"
-    if step == by_number[-2]:
+    if len(by_number) > 1 and step == by_number[-2]:
         low, high = (9, 10) if truth < 100 else (999999, 1000000)
         return (
             f": compare steps as numbers (as texts '{low}' comes behind '{high}'), and take the "

@@ -35,6 +35,8 @@ class Training:
         """One step on all ranks."""
         if self.start == 0 and self.trouble == ("run", step, self.rank):
             os._exit(1)
+        with open(self.log, "a") as file:
+            file.write(f"{self.rank} begin {self.start} {step}\n")
         step_of_training(self.model, self.optimizer, step, [self.rank], self.average)
         with open(self.log, "a") as file:
             file.write(f"{self.rank} run {self.start} {step}\n")
@@ -121,6 +123,9 @@ def check_elastic(found, steps, every, trouble):
     if isinstance(weights, str):
         torn = trouble[0] == "save" and found["starts"] == 2 and re.search(TORN, weights)
         reason = "the torn file was read: write beside it, then os.replace. " if torn else ""
+        if len(set(found["begun"])) > 1:
+            reason = f"the ranks' last start begins with the steps {found['begun']}: after a "
+            reason += "restart every rank loads what was saved. "
         raise AssertionError(f"the job does not come to its end: {reason}{weights}")
     assert found["savers"] in ([], [0]), (
         f"ranks {found['savers']} called torch.save: rank 0 alone saves, after every {every} steps"
@@ -193,11 +198,16 @@ def elastic_trial(elastic, steps: int, every: int, trouble: tuple) -> dict:
         ran = [
             [int(s) for r, w, n, s in lines if (r, w, n) == ("0", "run", str(k))] for k in (0, 1)
         ]
+        begun = [
+            [int(s) for r, w, n, s in lines if (r, w, n) == (rank, "begin", str(start))][:1]
+            for rank in "01"
+        ]
         savers = sorted({int(r) for r, w, *_ in lines if w == "save"})
         moments = sorted({int(s) for _, w, n, s in lines if w == "save" and n == str(start)})
         return {
             "weights": found,
             "ran": ran,
+            "begun": [step for steps_begun in begun for step in steps_begun],
             "savers": savers,
             "moments": moments,
             "starts": start + 1,

@@ -79,6 +79,9 @@ def run_fully_sharded(rank, world_size, fully_sharded, sizes, batch, with_input)
         others = sum(traffic.get_comm_counts().values()) - asked
         same = len(shards) == len(handed) and all(map(operator.is_, shards, handed))
         assert same, "the list `shards` was changed: it is the caller's"
+        assert with_input or not x.requires_grad, (
+            "x requires grad after the call, and it didn't before: leave the caller's x as it is"
+        )
         first = [t.grad for t in (*shards, x)]
         for leaf in (*shards, x):
             leaf.grad = None
@@ -92,6 +95,16 @@ def run_fully_sharded(rank, world_size, fully_sharded, sizes, batch, with_input)
         assert again, (
             f"a second call with the same x and shards gives another {name}: does the first one "
             "leave a hook on them, or remember something?"
+        )
+    with CommDebugMode():
+        _forward_and_backward(rank, fully_sharded, x, shards, sizes)
+    for n, (grad, leaf) in enumerate(zip(first, (*shards, x), strict=True)):
+        name = f"shards[{n}].grad" if leaf is not x else "x.grad"
+        assert (
+            grad is None or leaf.grad is None or torch.allclose(grad + grad, leaf.grad, 1e-4, 1e-5)
+        ), (
+            f"{name} is not added to what was there before the backward pass: return the gradient "
+            "from a Function's backward, or add to .grad"
         )
     return found[0], first[:-1], first[-1], *found[1:], others
 
@@ -138,7 +151,7 @@ def check_fully_sharded(found, world_size, sizes, batch, with_input):
         check_close(out, truths[rank][0], f"rank {rank}'s output", rtol=1e-4, atol=1e-5)
         if others:
             wrong.append(
-                f"{others} collectives beside gather_rows and scatter_mean_rows: talk to the other "
+                f"{others} collectives beside gather_rows and scatter_mean_rows: reach the other "
                 "ranks only through these two"
             )
         if forward["gathers"] < len(sizes):
@@ -146,7 +159,8 @@ def check_fully_sharded(found, world_size, sizes, batch, with_input):
         if end["most"] > 2:
             wrong.append(
                 f"{end['most']} of {len(sizes)} whole matrices were alive at once: what holds "
-                "them? An operator of autograd saves its operands; gather again in backward"
+                "them? A list does, and an operator of autograd, which saves its operands. Free "
+                "each matrix after its layer, and gather it again in backward"
             )
         for when, kept in (("after the forward pass", forward), ("after the backward pass", end)):
             if kept["large"] > 2 and end["most"] <= 2:

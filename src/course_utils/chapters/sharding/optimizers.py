@@ -13,22 +13,20 @@ from course_utils.learner.tracebacks import ends_in_notebook
 
 
 def train_sharded(rank, world_size, sharded_optimizer, shapes, steps, options):
-    """Train twice, each time anew: the parameters, this rank's numbers of state, the second's."""
-    values, numbers, others = _train_once(
-        rank, world_size, sharded_optimizer, shapes, steps, options
-    )
+    """Train twice, each time anew: the parameters, numbers of state, whose .grad was changed."""
+    values, *kept = _train_once(rank, world_size, sharded_optimizer, shapes, steps, options)
     again, *_ = _train_once(rank, world_size, sharded_optimizer, shapes, steps, options)
     same = all(torch.equal(a, b) for a, b in zip(values, again, strict=True))
     assert same, (
         "a second call with new parameters ends with other values than the first: each call makes "
         "a step and an Adam for its own parameters"
     )
-    return values, numbers, others
+    return values, *kept
 
 
 def _train_once(rank, world_size, sharded_optimizer, shapes, steps, options):
     parameters = [nn.Parameter(random_like(s, n)) for n, s in enumerate(shapes)]
-    mine, settings, before = list(parameters), dict(options), _optimizers()
+    mine, settings, before, touched = list(parameters), dict(options), _optimizers(), []
     try:
         answer = sharded_optimizer(parameters, rank, world_size, settings)
     except (AttributeError, TypeError) as error:
@@ -48,12 +46,21 @@ def _train_once(rank, world_size, sharded_optimizer, shapes, steps, options):
         for n, parameter in enumerate(mine):
             parameter.grad = random_like(shapes[n], n, number, rank)
         step()
+        for n, (listed, parameter) in enumerate(zip(parameters, mine, strict=True)):
+            assert listed is parameter, (
+                f"parameter {n} did not move: change it in place; a new Parameter was put into "
+                "the list, and the model still has the old one"
+            )
+        for n, parameter in enumerate(mine):
+            own = random_like(shapes[n], n, number, rank)
+            if parameter.grad is None or not torch.equal(parameter.grad, own):
+                touched.append(n)
     learns = all(parameter.requires_grad for parameter in mine)
     assert learns, "a parameter does not require grad any more: it must still be trained"
     gc.collect()
     others = [one for one in _optimizers() if one is not adam and one not in before]
     kept = [parameter.detach().clone() for parameter in mine]
-    return kept, _numbers(adam), sum(_numbers(one) for one in others)
+    return kept, _numbers(adam), sum(_numbers(one) for one in others), touched
 
 
 def _optimizers() -> list[torch.optim.Optimizer]:
@@ -96,6 +103,9 @@ def check_sharded_optimizer(found, world_size, shapes, steps, options):
     truth = one_process(*job, mean)
     slips = {
         "Adam got the sum of the gradients; divide by the world's size": one_process(*job, sum),
+        "the mean was taken twice; divide by the world's size once": one_process(
+            *job, lambda gradients: sum(gradients) / world_size**2
+        ),
         "Adam's moments begin anew in each step; make one Adam, and keep its tensor": one_process(
             *job, mean, forgets=True
         ),
@@ -118,13 +128,20 @@ def check_sharded_optimizer(found, world_size, shapes, steps, options):
     for n, (values, right) in enumerate(zip(found[0][0], truth, strict=True)):
         name = f"parameter {n} of shape {tuple(shapes[n])} after {steps} steps"
         check_close(values, right, name, rtol=1e-4, atol=1e-5)
-    _check_state([one[1:] for one in found], world_size, [torch.Size(s).numel() for s in shapes])
+    _check_state([one[1:3] for one in found], world_size, [torch.Size(s).numel() for s in shapes])
+    for *_, touched in found:
+        assert not touched, (
+            f"step() changed the .grad of parameter {touched[0]}, which is the rank's own: add up "
+            "and divide in a tensor of your own"
+        )
 
 
 def _check_state(kept: list[tuple[int, int]], world_size: int, sizes: list[int]) -> None:
     """Adam's numbers on each rank and those of other optimizers there: few enough, and all."""
     most, all_ranks = 2 * -(-sum(sizes) // world_size), sum(numbers for numbers, _ in kept)
     cut_alone = 2 * sum(-(-size // world_size) for size in sizes)
+    each_cut = all(numbers == cut_alone for numbers, _ in kept)
+    rest = 2 * (sum(sizes) - (world_size - 1) * (sum(sizes) // world_size))
     for rank, (numbers, others) in enumerate(kept):
         assert numbers or all_ranks >= 2 * sum(sizes), (
             f"rank {rank}'s Adam keeps no state after a step: return the Adam that does the work"
@@ -137,7 +154,11 @@ def _check_state(kept: list[tuple[int, int]], world_size: int, sizes: list[int])
         why = "lay all of them end to end in one row, and cut the row"
         if world_size > 1 and numbers == 2 * sum(sizes):
             why = "that is the state of all parameters"
-        elif numbers == cut_alone:
+        elif sum(sizes) % world_size == 0 and numbers == most + 2:
+            why = f"{world_size} divides {sum(sizes)}, so there is nothing to pad"
+        elif rank == world_size - 1 and numbers == rest:
+            why = "the last rank takes the rest; round the length of a slice up, not down"
+        elif each_cut:
             why = f"cut by itself, each tensor is rounded up; {why}"
         elif numbers in _sums([2 * size for size in sizes]):
             why = "cut through the tensors, don't deal them out whole"

@@ -124,7 +124,7 @@ def check_schedules(pipeline, clock, kind, stages, micro_batches):
     most = 3 * (micro_batches + stages - 1)
     if ticks > most:
         reason = _why_late(schedules, clock, kind, most)
-        raise AssertionError(f"{schedules} takes {ticks} ticks, at most {most}: {reason}")
+        raise AssertionError(f"{ticks} ticks, at most {most}: {reason}; the lists: {schedules}")
     return schedules
 
 
