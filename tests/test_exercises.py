@@ -72,6 +72,34 @@ def test_what_is_solved_and_tried_and_what_it_earns(copy):
     assert data["exercises"][0]["state"] == "solved"
 
 
+def test_what_is_left_of_the_core_path():
+    exercises_there = [
+        exercises.Exercise("a", core=True, minutes=10, state="solved"),
+        exercises.Exercise("b", core=True, minutes=20, state="tried"),
+        exercises.Exercise("c", minutes=40),
+    ]
+    chapter = exercises.ChapterProgress("01_x", "", 200, 90, exercises_there, read=0.25)
+    # 60 minutes of reading, three quarters of them left, and the second exercise.
+    assert chapter.core_minutes_left == 65
+    assert exercises.what_is_left([chapter]) == "The core path takes some 65 minutes more."
+    assert exercises.what_is_left([chapter, chapter]) == "The core path takes some 2 hours more."
+    exercises_there[1].state, chapter.read = "solved", 1.0
+    assert chapter.core_minutes_left == 0
+    assert exercises.what_is_left([chapter]) == "The core path is done."
+
+
+def test_a_cell_that_was_run_is_read_and_a_check_is_not(copy):
+    assert read_progress(copy).read == 0
+    run(copy, {})
+    assert read_progress(copy).read == 1
+    notebook = read_notebook(copy)
+    shown = next(cell for cell in notebook.cells if cell.source.startswith("print"))
+    shown.execution_count = None
+    write_notebook(notebook, copy)
+    assert 0 < read_progress(copy).read < 1
+    assert read_progress(copy).exercises[0].minutes == 1
+
+
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"cells": 3}', '{"metadata": {}, "cells": [3]}'])
 def test_a_damaged_copy_is_told_and_the_others_are_read(copy, text):
     other = copy.parents[1] / "02_other" / "02_other.ipynb"

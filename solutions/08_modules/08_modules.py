@@ -470,9 +470,9 @@ optimizer.step()
 print("weight:", layer.weight.tolist(), " grad:", layer.weight.grad.tolist())
 
 # %% [markdown]
-# It has a gradient, yet it doesn't move. The optimizer still holds the old parameter, which `forward` no longer
-# uses. Give a parameter new *values*, and keep the object. `copy_` writes in place, and `no_grad` keeps
-# autograd out of it:
+# It has a gradient, yet it doesn't move. The optimizer still holds the old parameter, which
+# `forward` no longer uses. Give a parameter new *values*, and keep the object. `copy_` writes in
+# place, and `no_grad` keeps autograd out of it:
 
 # %% topics=["init-with-tensor"]
 layer = nn.Linear(2, 1, bias=False)
@@ -494,14 +494,15 @@ layer.weight.tolist()
 # - `sizes`, e.g. `[3, 5, 4]`: a linear layer and a ReLU from each size to the next, also where two
 #   sizes are equal. `[3]`: none.
 # - `heads`, e.g. `{"colour": 2, "shape": 6}`: a linear layer for each name, from the last size; no
-#   ReLU behind it. The names are such as `nn.ModuleDict` takes: without a dot, and not those of its
-#   own methods.
+#   ReLU behind it. Any name that `nn.ModuleDict` takes is allowed: one without a dot that isn't the
+#   name of a method of `nn.ModuleDict`. (`"layers"` is fine.)
 # - Each call makes new layers. `sizes` and `heads` stay as they are.
 #
 # **Then**, `set_weight(layer, value)`: give an `nn.Linear` the weight `value`, a tensor of the same
-# shape and dtype, in the precision of that dtype, so that an optimizer made earlier continues to train
-# it. Whether the weight needs a gradient stays as it was. `value` is only read: it must not change later, when the
-# layer trains. It may be a view, or another layer's weight, which needs a gradient itself.
+# shape and dtype, in the precision of that dtype, so that an optimizer made earlier continues to
+# train it. Whether the weight needs a gradient stays as it was. `value` is only read: it must not
+# change later, when the layer trains. It may be a view, or another layer's weight, which needs a
+# gradient itself.
 #
 # Example: `list_trap([3, 5, 4], {"colour": 2, "shape": 6})` has eight parameters.
 
@@ -566,6 +567,10 @@ with every_case() as case:
         trials.check_trap(try_list_trap, [3, 4, 4, 4], {"one": 5, "two": 5}, "two", x)
     with case("sizes [3], no hidden layer"):
         trials.check_trap(try_list_trap, [3], {"only": 2}, "only", x)
+    with case('a head called "layers" (setattr may push out your own attribute of that name)'):
+        trials.check_trap(try_list_trap, [3, 5], {"layers": 2, "out": 3}, "layers", x)
+    with case("the model in float64"):
+        trials.check_trap(try_list_trap, [3, 4], {"one": 2, "two": 3}, "one", x.double() / 3)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("sizes [3, 7, 7, 2], three heads"):
@@ -974,10 +979,10 @@ with every_case() as case, case("load_state_dict, two of each"):
 # then copy. A detached tensor shares the memory, so `copy_` into it changes the parameter.
 # </details>
 #
-# **Where the real `nn.Module` differs.** It is stricter at the door: a name that holds a parameter, a
-# child or a buffer takes nothing of another kind but `None`, and `register_buffer` takes no name that is
-# in use. A slip such as `self.weight = weight.data` is an error there. And it is less strict with a state
-# dict: it loads what fits, *then* raises. **Predict** the last line:
+# **Where the real `nn.Module` differs.** It is stricter at the door: a name that holds a parameter,
+# a child or a buffer takes nothing of another kind but `None`, and `register_buffer` takes no name
+# that is in use. A slip such as `self.weight = weight.data` is an error there. And it is less
+# strict with a state dict: it loads what fits, *then* raises. **Predict** the last line:
 
 # %% topics=["nn-parameter", "module-subclass"]
 layer = nn.Linear(1, 2)
@@ -993,7 +998,7 @@ except RuntimeError as error:
     print(str(error).splitlines()[1].strip(), "The weight is now", layer.weight.tolist())
 
 # %% [markdown]
-# Whoever catches that error goes to work with half a checkpoint.
+# If you catch that error and continue, you work with half a checkpoint.
 
 # %% [markdown]
 # ## 5. A mode that functions don't have · core
@@ -1107,14 +1112,16 @@ print("model:", served.training, " its new head:", served.head.training)
 # Write `dropout_that_listens(x, p, training)`, and the module `ListeningDropout(p)` that calls it and
 # obeys `train()` and `eval()`. No dropout of PyTorch's may be called.
 #
-# - `x` has any shape, also that of a single number, `()`, and any floating dtype. The result keeps
-#   both, to the last digits of the dtype. `x` itself isn't changed.
-# - In training each element of each call is set to zero with probability `p`, independently of all
-#   others. What survives is divided by `1 - p`. For `p = 1` all are zero.
-# - In evaluation the values are those of `x`, and PyTorch's random generator is left alone.
+# - `x` holds finite numbers; it has any shape, also that of a single number, `()`, and any floating
+#   dtype. The result keeps both, to the last digits of the dtype. `x` itself isn't changed.
+# - In training, with autograd or under `no_grad`, each element of each call is set to zero with
+#   probability `p`, independently of all others. What survives is divided by `1 - p`. For `p = 1` all
+#   are zero.
+# - In evaluation the values are those of `x`, each with a gradient of 1, and PyTorch's random generator
+#   is left alone.
 # - The draws come from PyTorch's global generator: `torch.manual_seed` makes them repeat.
-# - The gradient is `1 / (1 - p)` for what survived, and 0 for what was dropped. (For `p = 1` a result
-#   without a graph will do.)
+# - In training the gradient is `1 / (1 - p)` for what survived, and 0 for what was dropped. (For
+#   `p = 1` a result without a graph will do.)
 # - `p` below 0 or above 1 is a `ValueError`, in training or not.
 #
 # Example: of `dropout_that_listens(torch.ones(1000), 0.75, True)` about 750 elements are 0 and the
@@ -1125,6 +1132,11 @@ print("model:", served.training, " its new head:", served.head.training)
 @runs_with_the_answer
 def try_dropout(*case):
     return trials.run_dropout(dropout_that_listens, *case)
+
+
+@runs_with_the_answer
+def try_unrecorded(*case):
+    return trials.run_unrecorded(dropout_that_listens, *case)
 
 
 @runs_with_the_answer
@@ -1169,6 +1181,7 @@ with every_case() as case:
     with case("training=False, p = 1"):
         trials.check_still(try_dropout, ramp, 1.0)
     trials.check_draws(try_dropout, case, ones, ramp)
+    trials.check_unrecorded(try_unrecorded, case, ones)
     trials.check_shapes(try_dropout, case, ramp)
     with case("float16"):
         trials.check_training(try_dropout, ramp.half(), 0.25)
@@ -1286,8 +1299,9 @@ show(
 #   batch)`, whether or not autograd records. In eval mode it doesn't. A batch of one row counts as any
 #   other; a batch without rows changes nothing.
 # - Then it returns `x - mean`. In backward, `mean` is a constant.
-# - `mean` is updated in place: it stays one tensor, with which `module.mean` began. It never needs a
-#   gradient. It is saved, and moves with the module: after `module.double()` the module takes float64,
+# - `mean` is updated in place: it stays the tensor with which `module.mean` began, in the same memory.
+#   It never needs a gradient. It is saved; a new module that loads it continues from there. It moves
+#   with the module: after `module.double()` the module takes float64,
 #   and computes in it. `x` isn't changed.
 # - The module has no parameter. Two modules share nothing.
 #
@@ -1420,9 +1434,9 @@ print("changed by doubling:", not torch.allclose(functional_call(model, doubled,
 # %% [markdown]
 # ### Many models, a single call
 #
-# Why would you want that? Because functions can be transformed. Suppose you have eight models of the
-# same kind. A loop over a list works, and calls eight times as many operators. With the weights *outside*,
-# they can be stacked: `stack_module_state` gives a dict whose tensors have a new first
+# Why would you want that? Because functions can be transformed. Suppose you have eight models of
+# the same kind. A loop over a list works, and calls eight times as many operators. With the weights
+# *outside*, they can be stacked: `stack_module_state` gives a dict whose tensors have a new first
 # dimension, and `vmap` runs the function along it.
 
 # %% topics=["list-of-models"]
@@ -1491,7 +1505,7 @@ print("spread in the hole:            ", round(outside.item(), 2))
 # **Then**, `ensemble(models, x)`: `models` is a list of `ConvNet`s, at least one. The result has shape
 # (models, batch, 10) and holds what each gives for the same `x`. All run *together*: as many
 # convolutions and matrix products for five models as for two. A module may run here. The list and the
-# models stay as they are: values, mode, `requires_grad`, `.grad`.
+# models stay as they are: values, mode, `requires_grad`, `.grad`. A model may be in the list twice.
 #
 # Example: for two models, `ensemble([a, b], x)[1]` equals `b(x)`.
 
@@ -1561,6 +1575,8 @@ with every_case() as case:
         assert five <= two, words
     with case("one model, float64"):
         trials.check_ensemble(try_ensemble, ConvNet, [5], images.double())
+    with case("three models, the third of which is the first"):
+        trials.check_ensemble(try_ensemble, ConvNet, [1, 2, 1], images, True)
 ### BEGIN HIDDEN TESTS
 with every_case() as case, case("three models, one image, float64"):
     trials.check_ensemble(try_ensemble, ConvNet, [5, 6, 1], images[:1].double())
@@ -1605,7 +1621,8 @@ for name, squares in measured.items():
 
 # %% [markdown]
 # The first fades, the third explodes, the second stays near 2. You can predict these numbers with a
-# pencil. A unit sums n products. The weights have mean 0 and variance σ², so the terms' variances add up:
+# pencil. A unit sums n products. The weights have mean 0 and variance σ², so the terms' variances
+# add up:
 #
 # $$q_{\text{out}} = n\,\sigma^2\,q_{\text{in}}$$
 #
@@ -1645,9 +1662,10 @@ print("xavier: ", round(layer.weight.std().item(), 3), "   √(2/800) =", round(
 # %% [markdown]
 # ### No start at all
 #
-# If a checkpoint is loaded anyway, the random start is wasted time. On the device `meta` a model has
-# shapes and no numbers; `to_empty` gives it memory without filling it. `load_state_dict` with
-# `assign=True` puts the loaded tensors themselves in the drawers. `skip_init` is the same for a single layer.
+# If a checkpoint is loaded anyway, the random start is wasted time. On the device `meta` a model
+# has shapes and no numbers; `to_empty` gives it memory without filling it. `load_state_dict` with
+# `assign=True` puts the loaded tensors themselves in the drawers. `skip_init` is the same for a
+# single layer.
 
 # %% topics=["weight-init", "init-with-tensor"]
 with torch.device("meta"):
@@ -1677,8 +1695,8 @@ print(target.load_state_dict(source.state_dict(), assign=True), target.angles.de
 #
 # ### Exercise 8.8 — Start every layer by its type ★★ · 15 min · 4 points
 #
-# **First**, `init_by_type(model)`: give new values to the layers of `model` at any depth, `model` itself
-# included; a subclass counts as its parent.
+# **First**, `init_by_type(model)`: give new values to the layers of `model` at any depth, `model`
+# itself included; a subclass counts as its parent.
 #
 # - `nn.Conv2d`: weights normal, mean 0, variance 2 / fan_in. (fan_in is how many products an output
 #   sums up.) Bias 0, if any.
@@ -1752,6 +1770,8 @@ with every_case() as case:
         trials.check_squares(try_squares, [100, 50, 10], [0.1, 0.2], [1.0, 1.0])
     with case("three layers"):
         trials.check_squares(try_squares, [200, 100, 50, 25], [0.1, 0.1, 0.2], [2.0, 1.0, 1.0])
+    with case("two layers, no whole numbers"):
+        trials.check_squares(try_squares, [10, 20, 40], [0.3, 0.5], [0.9, 2.25])
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("one layer"):
@@ -1778,9 +1798,9 @@ with every_case() as case:
 # ## 9. What is saved, and what arrives · core
 #
 # A function's weights are yours to keep. A module keeps them under names, and names are a contract
-# between the code that saves and the code that loads. `load_state_dict` copies values in, by name, and raises an
-# error if a name is missing or unexpected. That is how to copy between two models. People also do
-# it without names:
+# between the code that saves and the code that loads. `load_state_dict` copies values in, by name,
+# and raises an error if a name is missing or unexpected. That is how to copy between two models.
+# People also do it without names:
 #
 # > **Often said.** *"Two models share their weights after a loop over `zip(a.parameters(),
 # > b.parameters())` that copies each."* Nothing is shared: it is a copy, once. And it leaves the
@@ -1893,10 +1913,12 @@ with tempfile.TemporaryDirectory() as folder:
 #   No two keys end at the same name.
 # - *Load* what has the name and the shape of a tensor in `model.state_dict()`: copy the values in. The
 #   model's tensors stay the same objects, in their own memory, with their dtype.
-# - *Return* a dict with four collections of names, without their prefixes: `"loaded"`; `"mismatched"`, in both,
-#   with different shapes; `"missing"`, in the model only; `"unexpected"`, in the checkpoint only.
+# - *Return* a dict with four collections of names, without their prefixes: `"loaded"`;
+#   `"mismatched"`, in both, with different shapes; `"missing"`, in the model only; `"unexpected"`,
+#   in the checkpoint only.
 # - If nothing can be loaded: `ValueError`.
-# - `checkpoint` stays as it is, and so do the modules' modes, each `requires_grad`, and what isn't loaded.
+# - `checkpoint` stays as it is, and so do the modules' modes, each `requires_grad`, and what isn't
+#   loaded.
 #
 # Example: for `nn.Linear(2, 2)`, the checkpoint `{"module.weight": torch.ones(2, 2), "bias":
 # torch.ones(3), "nose": torch.ones(1)}` gives `{"loaded": ["weight"], "mismatched": ["bias"],
@@ -2092,12 +2114,14 @@ show(
 # ### Exercise 8.10 — Freeze by pattern, and count ★★ · 10 min · 4 points · core
 #
 # Write `freeze_and_count(model, patterns)`. `patterns` are strings as in a shell: `*` means any
-# letters (dots, too), `?` for a single letter. Python's `fnmatch.fnmatchcase(name, pattern)` compares.
+# letters (dots, too), `?` for exactly one letter; capital and small letters differ. Python's
+# `fnmatch.fnmatchcase(name, pattern)` compares.
 #
-# - Every parameter with a full name that matches any pattern is frozen. A shared parameter has several
-#   names, and each counts. The others stay as they are.
-# - Then each batch norm (`nn.BatchNorm1d`, `2d`, `3d`) whose `weight` is frozen, now or before, is put
-#   into eval mode. The mode of everything else stays. (With `affine=False` the weight is `None`.)
+# - Every parameter with a full name that matches any pattern is frozen; it may be frozen already. A
+#   shared parameter has several names, and each counts. The others stay as they are.
+# - Then each batch norm (`nn.BatchNorm1d`, `2d`, `3d`, and their subclasses) whose `weight` is
+#   frozen, now or before, is put into eval mode, also if there is no pattern. The mode of
+#   everything else stays. (With `affine=False` the weight is `None`.)
 # - A pattern that matches no parameter is a `ValueError`, and nothing has been changed. `patterns`
 #   itself never is.
 # - Return a dict: `"total"`, the numbers in all parameters; `"trainable"`, those that are not frozen;
@@ -2159,28 +2183,19 @@ with every_case() as case:
         check_freeze("tied", ["table.*"], ["table.weight", "out.weight", "scale"], [], 17)
     with case('a tied table, ["norm.?eight"]'):
         check_freeze("free", ["norm.?eight"], ["norm.weight"], ["norm"], 44)
-    with case('SmallNet, ["features.*", "nose.*"]'):
-        check_refused("small", ["features.*", "nose.*"])
+    with case('a tied table, ["*"]: everything is frozen, and the model stays in training mode'):
+        everything = [name for name, _ in trials.Talker().named_parameters(remove_duplicate=False)]
+        check_freeze("free", ["*"], everything, ["norm"], 0)
+    for nothing in ("nose.*", "head?.bias", "HEAD.*"):
+        with case(f'SmallNet, ["features.*", "{nothing}"]'):
+            check_refused("small", ["features.*", nothing])
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case('["weight"], which is only the end of a name'):
         check_refused("small", ["weight"])
-    with case('a tied table, ["*"]'):
-        check_freeze(
-            "free",
-            ["*"],
-            [
-                "table.weight",
-                "out.weight",
-                "out.bias",
-                "norm.weight",
-                "norm.bias",
-                "scale",
-                "out_bias",
-            ],
-            ["norm"],
-            0,
-        )
+    with case('a tied table, ["*.w*", "scale"]'):
+        frozen = ["table.weight", "out.weight", "norm.weight", "scale"]
+        check_freeze("free", ["*.w*", "scale"], frozen, ["norm"], 13)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -2285,8 +2300,8 @@ print(pair)
 
 # %% [markdown]
 # The second name kept the ReLU. Nor should it get a second Tanh: what was a single module before
-# should be a single module afterwards. The other trap: a replacement that *contains* the old layer, such as
-# `nn.Sequential(old, nn.Dropout())`. A walk into what it has just put there never ends.
+# should be a single module afterwards. The other trap: a replacement that *contains* the old layer,
+# such as `nn.Sequential(old, nn.Dropout())`. A walk into what it has just put there never ends.
 #
 # ### Exercise 8.11 — Replace by type ★★ · 18 min · 4 points
 #
@@ -2366,7 +2381,8 @@ with every_case() as case:
 # <details><summary>Hint 1</summary>
 #
 # A function that calls itself: it takes a module and returns what belongs in its place. For a
-# module of the kind that is the replacement; for any other, the module, after its children were visited.
+# module of the kind that is the replacement; for any other, the module, after its children were
+# visited.
 # </details>
 # <details><summary>Hint 2</summary>
 #
@@ -2624,8 +2640,8 @@ print("equal:", torch.equal(F.relu(x), nn.ReLU()(x)))
 print("newer:", callable(F.scaled_dot_product_attention), callable(F.rms_norm))
 
 # %% [markdown]
-# *"`class MyNetwork: … super(network, self).__init__()`."* The name has to be that of the
-# class itself; that of another class, here `SmallNet`, is an error. Without arguments it can't be wrong.
+# *"`class MyNetwork: … super(network, self).__init__()`."* The name has to be that of the class
+# itself; that of another class, here `SmallNet`, is an error. Without arguments it can't be wrong.
 
 
 # %% errata=["super-wrong-class"]
@@ -2641,8 +2657,8 @@ except TypeError as error:
     print("TypeError:", error)
 
 # %% [markdown]
-# *"`def forward(self, x): self.x = self.layer(x); return x`."* It returns its input. The layer's result is
-# thrown away, and no gradient reaches it.
+# *"`def forward(self, x): self.x = self.layer(x); return x`."* It returns its input. The layer's
+# result is thrown away, and no gradient reaches it.
 
 
 # %% errata=["forward-returns-input"]
@@ -2662,7 +2678,8 @@ y = Returns()(x)
 print("the input itself:", y is x, " hangs on a graph:", y.requires_grad)
 
 # %% [markdown]
-# *"`nn.init.uniform(weight)`."* The names end in an underscore, because they work in place. The old names warn.
+# *"`nn.init.uniform(weight)`."* The names end in an underscore, because they work in place. The old
+# names warn.
 
 # %% topics=["weight-init"] errata=["init-without-underscore"] tags=["shows-deprecated"]
 import warnings
@@ -2673,8 +2690,8 @@ with warnings.catch_warnings(record=True) as caught:
 print(caught[0].category.__name__, caught[0].message)
 
 # %% [markdown]
-# *"`for p in net.parameters(): total += p.numel()` counts."* Not if `total` was never set. The one-liner
-# `sum(p.numel() for p in net.parameters())` can't forget it, nor the `return`.
+# *"`for p in net.parameters(): total += p.numel()` counts."* Not if `total` was never set. The
+# one-liner `sum(p.numel() for p in net.parameters())` can't forget it, nor the `return`.
 
 
 # %% topics=["count-parameters"] errata=["count-parameters-unbound"]
@@ -2686,8 +2703,8 @@ except UnboundLocalError as error:
     print("UnboundLocalError:", error)
 
 # %% [markdown]
-# *"Two models in a list have the same address and take no extra memory."* The list holds references; each
-# model has its own weights.
+# *"Two models in a list have the same address and take no extra memory."* The list holds
+# references; each model has its own weights.
 
 # %% topics=["list-of-models"] errata=["list-of-models-shares-memory"] tags=["shows-false"]
 a, b = nn.Linear(2, 2), nn.Linear(2, 2)
@@ -2703,8 +2720,8 @@ x = torch.randn(8, 3, generator=torch.Generator().manual_seed(0))
 print("just a batch norm:", torch.allclose(nn.SyncBatchNorm(3)(x), nn.BatchNorm1d(3)(x)))
 
 # %% [markdown]
-# *"Convert by hand: `new.weight = old.weight.data`."* That puts a plain tensor on a parameter's name. Use
-# `convert_sync_batchnorm`. And *"`net = net()`"* works once: then the class is gone.
+# *"Convert by hand: `new.weight = old.weight.data`."* That puts a plain tensor on a parameter's
+# name. Use `convert_sync_batchnorm`. And *"`net = net()`"* works once: then the class is gone.
 
 # %% topics=["syncbn-convert"] errata=["hand-written-bn-conversion", "typos-001-002"]
 norm, Net = nn.SyncBatchNorm(2), SmallNet
@@ -2734,9 +2751,9 @@ for attempt in (lambda: setattr(norm, "weight", torch.ones(2)), lambda: Net()):
 #    optimizer last.
 # 3. `strict=False`, and the returned value thrown away. Look at what was loaded.
 #
-# **Read more.** The PyTorch documentation has the notes *Modules* and *Serialization semantics*, and the
-# pages on `torch.func`, `torch.nn.init` and `torch.nn.utils.skip_init`; the tutorials *Model ensembling*
-# and *Skipping module parameter initialization*. The papers: *Dropout: A Simple Way to Prevent Neural
-# Networks from Overfitting*, *Delving Deep into Rectifiers* (He initialisation), *Understanding the
-# difficulty of training deep feedforward neural networks* (Xavier), *Self-Normalizing Neural Networks*
-# (alpha dropout).
+# **Read more.** The PyTorch documentation has the notes *Modules* and *Serialization semantics*,
+# and the pages on `torch.func`, `torch.nn.init` and `torch.nn.utils.skip_init`; the tutorials
+# *Model ensembling* and *Skipping module parameter initialization*. The papers: *Dropout: A Simple
+# Way to Prevent Neural Networks from Overfitting*, *Delving Deep into Rectifiers* (He
+# initialisation), *Understanding the difficulty of training deep feedforward neural networks*
+# (Xavier), *Self-Normalizing Neural Networks* (alpha dropout).

@@ -12,20 +12,23 @@
 # `nn.Conv2d`, `nn.BatchNorm2d`, `nn.LSTM`, `nn.MultiheadAttention`: their names sound like machines
 # with many parts. Their documentation is long, since they take many arguments. What they compute is
 # short. In this chapter you write each of them, compare every number with PyTorch's, and count the
-# lines. At the end your parts stand in a row and learn to write.
+# lines. At the end your parts learn to write, run torchvision's vision transformer, and tell shapes
+# apart.
 #
 # **After this chapter you can**
 #
 # - say the output size of a stack of convolutions and poolings before you run it, and how much of
-#   the image one output sees;
+#   the image an output sees;
 # - write batch norm with its backward pass, and the four other norms by changing one argument;
 # - say what an embedding's `padding_idx` does, and what it does not do;
 # - write RNN, GRU and LSTM, and run sequences of different lengths through them in one call;
-# - write attention with its masks, and a small transformer that predicts the next letter.
+# - write attention with its masks, and a small transformer that predicts the next letter;
+# - explain what today's language models changed in it: turned places, shared keys, a cache;
+# - run torchvision's vision transformer, weight by weight, through your own layers.
 #
 # **It leans on** chapters 01 to 04: broadcasting, strides, `@` and einsum, gradients. **Time:**
-# about four hours with all twelve exercises. The **core path**, marked `· core` in the headings,
-# takes two and a half hours; you can skip the rest without losing the thread.
+# four to four and a half hours with all twelve exercises. The **core path**, marked `· core` in the
+# headings, takes two and a half hours; you can skip the rest without losing the thread.
 
 # %% nbgrader={"grade_id": "setup", "locked": true}
 import torch
@@ -47,9 +50,9 @@ print("weight:", tuple(layer.weight.shape), " bias:", tuple(layer.bias.shape))
 print("output:", tuple(layer(x).shape))
 
 # %% [markdown]
-# The weight is `(out, in)`: one **row for each output**. So the layer multiplies by its transpose,
-# $y = xW^\top + b$. Read naively, that is one dot product for each output. Written compactly, it is
-# one product:
+# The weight is `(out, in)`: a **row for each output**. The layer multiplies by its transpose,
+# $y = xW^\top + b$. Read naively, that is a dot product for each output. Written compactly, it is a
+# single product:
 
 # %% topics=["linear-layer"]
 naive = torch.stack(
@@ -84,7 +87,8 @@ except RuntimeError as error:
 # ### Exercise 9.1 — Linear by hand ★ · 2 min · 1 point · core
 #
 # Write `linear_by_hand(x, weight, bias)`. `x` has shape (…, in) with any number of leading
-# dimensions, none included, in any memory layout; `weight` is (out, in); `bias` is (out,) or `None`.
+# dimensions, none included, each of any size, 0 included, in any memory layout; `weight` is
+# (out, in); `bias` is (out,) or `None`.
 # All have one floating dtype. Return (…, out) in that dtype. Not allowed: `nn.Linear`, `F.linear`.
 # Leave the arguments as they are, here and in all exercises of this chapter: values,
 # `requires_grad`, `grad`, and the entries of lists and dicts.
@@ -129,8 +133,9 @@ with every_case() as case:
         check_linear_by_hand(normal(2, 5, 3), normal(4, 3), None)
     with case("a batch of one, (1, 3)"):
         check_linear_by_hand(normal(1, 3), normal(2, 3), normal(2).requires_grad_())
-    with case("an empty batch, (0, 3)"):
-        check_linear_by_hand(normal(0, 3), normal(2, 3), normal(2))
+    for shape in ((0, 3), (2, 0, 3), (0, 2, 3)):
+        with case(f"an empty batch, {shape}"):
+            check_linear_by_hand(normal(*shape), normal(2, 3), normal(2))
     with case("a transposed input, float64"):
         check_linear_by_hand(
             normal(3, 4, 2).double().transpose(0, 2), normal(1, 3).double(), normal(1).double()
@@ -149,7 +154,7 @@ with every_case() as case, case("two transposed views, one output"):
 # `@` takes any number of leading dimensions on the left, and a vector too. What if there is no bias?
 # </details>
 #
-# Lines: two. One layer done. Now one for which the sizes alone make people search the web.
+# Lines: two. The first layer is done. The next makes people search the web for its sizes alone.
 #
 # ## 2. Convolution: a linear layer that moves · core
 #
@@ -177,7 +182,21 @@ print("windows:", tuple(windows.shape), "-> output:", tuple(compact.shape))
 # Two lines. As in `nn.Linear`, the weight begins with the outputs: `(out, in, height, width)`. Height
 # comes first here and in every argument: `kernel_size=(2, 3)` is two high and three wide.
 #
-# A kernel of 1 × 1 sees one pixel. So it is a linear layer over the channels, applied everywhere:
+# In mathematics and signal processing a convolution turns the kernel around before it slides it. A
+# layer doesn't: what it computes is a **cross-correlation**. Learned weights don't care; a kernel
+# from a textbook does. **Predict** which of the two lines NumPy's `convolve` agrees with:
+
+# %% topics=["conv-layers"]
+import numpy as np
+
+signal, kernel = torch.tensor([1.0, 0, 0, 2]), torch.tensor([1.0, 10, 100])
+for name, taps in (("as it is", kernel), ("turned", kernel.flip(0))):
+    y = F.conv1d(signal.view(1, 1, 4), taps.view(1, 1, 3), padding=2)
+    print(f"{name:>9}", y.int().flatten().tolist())
+print("convolve ", np.convolve(signal, kernel).astype(int).tolist())
+
+# %% [markdown]
+# A kernel of 1 × 1 sees a single pixel: it is a linear layer over the channels, applied everywhere:
 
 # %% topics=["conv-layers"]
 point = nn.Conv2d(3, 4, kernel_size=1)
@@ -215,7 +234,7 @@ for kernel in (3, 5, 7):
 # ### How large is the output?
 #
 # Along one dimension there are four numbers: kernel $k$, **stride** $s$ (how far the window moves),
-# padding $p$ on both sides, **dilation** $d$ (how far apart the taps of the kernel lie). Count with
+# padding $p$ on both sides, **dilation** $d$ (how far apart the taps of the kernel are). Count with
 # the picture. There are $n = 10$ pixels, $k = 3$, $s = 2$, $p = 1$, $d = 2$.
 
 # %% topics=["conv-output-size"]
@@ -260,7 +279,7 @@ for size in (9, 10, 1_000_000):
     print(size, "->", nn.Conv1d(1, 1, k, s, p, d, device="meta")(x).shape[-1])
 
 # %% [markdown]
-# Nine and ten give the same. So the way back is not unique. A **transposed** convolution goes from
+# Nine and ten give the same, and the way back is not unique. A **transposed** convolution goes from
 # the small size to the large: $n = (n' - 1)s - 2p + r$, the smallest size that fits. To get one of
 # the others, its `output_padding` adds pixels on one side.
 #
@@ -268,11 +287,11 @@ for size in (9, 10, 1_000_000):
 #
 # Write `conv_arithmetic(layers, size)`. It returns the list of sizes after each layer, along one
 # dimension. A layer is a dict with `"kind"` and `"kernel"`, and maybe `"stride"` (default 1),
-# `"padding"` (0), `"dilation"` (1), `"output_padding"` (0). The kinds are
+# `"padding"` (0), `"dilation"` (1), and, if it is transposed, `"output_padding"` (0). The kinds are
 #
 # - `"conv"`. Its padding may be `"same"`, always with stride 1;
 # - `"pool"`: the same arithmetic, but its default stride is its kernel, as in `nn.MaxPool1d`;
-# - `"transposed"`.
+# - `"transposed"`, which always gives one pixel or more.
 #
 # If the kernel of a `"conv"` or `"pool"` reaches over more than the padded input, raise
 # `ValueError`. Calculate with plain numbers: no tensor, no call of PyTorch. Leave `layers` and its
@@ -337,6 +356,8 @@ with every_case() as case:
         check_conv_arithmetic(
             [conv | {"kernel": 4, "padding": "same", "dilation": 3}], 9, "the size stays"
         )
+    with case("a pool with kernel 3"):
+        check_conv_arithmetic([pool | {"kernel": 3}], 11, "a pool's stride is its kernel")
     with case("a pool with a stride of its own, dilated"):
         options = {"kernel": 3, "stride": 2, "padding": 1, "dilation": 2}
         check_conv_arithmetic([pool | options], 9)
@@ -385,11 +406,11 @@ with every_case() as case:
 # ## 3. What one output sees
 #
 # The size says how many outputs there are. How much of the image does *one* of them see? That is its
-# **receptive field**. Two convolutions with kernel 3 see 5 pixels, as one with kernel 5 does, and
+# **receptive field**. Two convolutions with kernel 3 see 5 pixels, like a single kernel of 5, and
 # with fewer weights: 2 · 9 instead of 25 for each pair of channels.
 #
-# Walk from the input to the output and keep two numbers. The **field** $f$ is how many pixels one
-# output covers. The **jump** $j$ is how many pixels lie between the centres of two neighbours. A
+# Walk from the input to the output and keep two numbers. The **field** $f$ is how many pixels an
+# output covers. The **jump** $j$ is the distance between the centres of two neighbours, in pixels. A
 # layer's kernel reaches over $r$ neighbours: it adds $r - 1$ jumps to the field. Then its stride
 # multiplies the jump.
 
@@ -443,11 +464,11 @@ show(
 # - `receptive_field(layers)`: `layers` is a list of triples (kernel, stride, dilation) of
 #   convolutions along one dimension. Return `(field, jump)`, two whole numbers.
 # - `footprint(model, size)`: `model` is a float32 `nn.Sequential` of convolutions along one
-#   dimension, without padding. Their weights are all positive, a bias may be anything. It maps
-#   (1, 1, size) to (1, 1, m). Return how many pixels the output `m // 2` covers, **from the first
-#   that it sees to the last**, as an `int`. Find it by what the model does, not from its layers'
-#   attributes. Leave the model as it was: what is frozen, each mode, and every `.grad`, where an
-#   older gradient may be waiting for the caller.
+#   dimension, without padding. Their weights are all positive, some of them tiny; a bias may be
+#   anything. It maps (1, 1, size) to (1, 1, m). Return how many pixels the output `m // 2` covers,
+#   **from the first that it sees to the last**, as an `int`. Find it by what the model does, not
+#   from its layers' attributes. Leave the model as it was: what is frozen, each mode, and every
+#   `.grad`, where an older gradient may be waiting for the caller.
 #
 # Example: layers `[(3, 2, 1), (3, 1, 1)]` give `(7, 2)`. A single kernel of 3 with dilation 2 covers
 # 5 pixels, though it looks at 3.
@@ -467,10 +488,15 @@ from course_utils.chapters.layers import check_receptive_field_1
 
 # %% nbgrader={"grade_id": "receptive-field-truth-2", "locked": true} jupyter={"source_hidden": true}
 from course_utils.chapters.layers import check_receptive_field_2 as judged_receptive_field_2
+from course_utils.chapters.layers import check_tiny_weights as judged_tiny_weights
 
 
 def check_receptive_field_2(*case, **more):
     judged_receptive_field_2(try_footprint, *case, **more)
+
+
+def check_tiny_weights(*case):
+    judged_tiny_weights(try_footprint, *case)
 
 
 # %% nbgrader={"grade_id": "receptive-field", "solution": true}
@@ -536,6 +562,8 @@ with every_case() as case:
         check_receptive_field_2([(2, 2, 3), (3, 1, 1)], 41, 8)
     with case("layers whose attributes tell of kernels of 1"):
         check_receptive_field_2([(3, 2, 1), (3, 1, 1)], 20, 7, told=True)
+    with case("eight layers, then with tiny weights"):
+        check_tiny_weights([(3, 1, 1)] * 8, 25, 17)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     for layers, size, right in (
@@ -661,8 +689,8 @@ with every_case() as case:
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
-# `weight`, read as the weight of a convolution, goes from D channels to C. So the image before that
-# convolution has the shape of your result, and `x` has the shape of what comes out.
+# `weight`, read as the weight of a convolution, leads from D channels to C. The image before that
+# convolution has the shape of your result, and `x` has the shape of its output.
 # </details>
 # <details><summary>Hint 2</summary>
 #
@@ -683,7 +711,7 @@ print("largest:", largest.flatten().tolist(), " mean:", F.avg_pool2d(x, 2).flatt
 print("where:  ", where.flatten().tolist())
 
 # %% [markdown]
-# `where` counts the pixels of the image, row by row: the 8 lies at row 1, column 2, so at
+# `where` counts the pixels of the image, row by row: the 8 is at row 1, column 2, so at
 # 1 · 4 + 2 = 6. With these indices `MaxUnpool2d` puts each value back in its place and zeros
 # everywhere else. That is also the way that gradients take:
 
@@ -695,8 +723,8 @@ print(back[0, 0])
 print("the gradient is 1 at these places, else 0:", torch.equal(x.grad, (back != 0).float()))
 
 # %% [markdown]
-# An **adaptive** pool is told the size of its *output*, whatever comes in. Of $n$ pixels and $m$
-# outputs, window $i$ goes from $\lfloor i\,n/m \rfloor$ up to, not including,
+# An **adaptive** pool is told the size of its *output*, whatever the input. Of $n$ pixels and $m$
+# outputs, window $i$ runs from $\lfloor i\,n/m \rfloor$ up to, not including,
 # $\lceil (i+1)\,n/m \rceil$. Windows may overlap:
 
 # %% topics=["pooling-layers"]
@@ -707,12 +735,11 @@ print(bounds, [line[..., a:b].mean().item() for a, b in bounds])
 print(F.adaptive_avg_pool1d(line, m).flatten().tolist())
 
 # %% [markdown]
-# (`-(-a // b)` rounds up without leaving whole numbers.) So a network that ends with
+# (`-(-a // b)` rounds up without leaving whole numbers.) A network that ends with
 # `nn.AdaptiveAvgPool2d(1)` takes images of any size.
 #
 # > **Often said.** *"With adaptive pooling a batch may hold images of different sizes."* A tensor
-# > can't. The failure comes before the network, where the loader stacks its batch. One by one, they
-# > do pass:
+# > can't. It fails before the network, where the loader stacks its batch. One by one, they do pass:
 
 # %% errata=["adaptive-pool-fixes-collate"]
 images = [torch.zeros(3, 4, 4), torch.zeros(3, 5, 5)]
@@ -727,8 +754,8 @@ print("one by one:", tuple(torch.stack([F.adaptive_avg_pool2d(x, 2) for x in ima
 #
 # Three functions, without PyTorch's pooling and unpooling (`F.max_pool…`, `F.avg_pool…`,
 # `F.adaptive_…`, `F.max_unpool…`, and `F.interpolate`, which pools as well). All tensors come in any
-# memory layout; `x` and `values` have a floating dtype, which the results keep. `x` is (N, C, H, W)
-# in the first.
+# memory layout; `x` and `values` have a floating dtype, which the results keep, with its digits: a
+# float16 sum may overflow, its mean may not. `x` is (N, C, H, W) in the first, `k` at most H and W.
 #
 # - `pooling_and_back(x, k)` returns `(largest, where, mean)` of windows k × k, side by side. Rows
 #   and columns that fill no window are left out. `where` holds positions in the image, counted as
@@ -814,14 +841,14 @@ with every_case() as case:
         check_pooling_and_back_1(normal(2, 2, 6, 9).double().transpose(2, 3), 2)
     with case("float16, windows of one pixel"):
         check_pooling_and_back_1(normal(1, 1, 2, 3).half(), 1)
+    with case("float16, numbers about 30000: their sum overflows, their mean doesn't"):
+        check_pooling_and_back_1((30_000 + 500 * normal(1, 2, 4, 4)).half(), 2)
     with case("ties everywhere, an image that requires a gradient"):
         check_pooling_and_back_1(torch.zeros(1, 2, 4, 6, device=device, requires_grad=True), 2)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("channels last"):
         check_pooling_and_back_1(normal(2, 6, 9, 3).permute(0, 3, 1, 2), 3)
-    with case("float16"):
-        check_pooling_and_back_1(normal(2, 1, 5, 7).half(), 2)
     with case("no image"):
         check_pooling_and_back_1(normal(0, 2, 4, 4), 2)
 ### END HIDDEN TESTS
@@ -853,6 +880,10 @@ with every_case() as case:
         check_pooling_and_back_3(seeded(2)(2, 3, 8).double(), 4)
     with case("14 to 50, a transposed view, float16"):
         check_pooling_and_back_3(seeded(3)(14, 2).half().t(), 50)
+    with case("float16, 4000 numbers about 50, to 3 means"):
+        check_pooling_and_back_3((50 + seeded(6)(4000)).half(), 3)
+    with case("no row: (0, 5) to 2"):
+        check_pooling_and_back_3(seeded(7)(0, 5), 2)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     for n, m in ((10, 4), (1, 3), (11, 1), (13, 12), (21, 19)):
@@ -874,8 +905,8 @@ with every_case() as case:
 # %% [markdown]
 # ## 5. Activations: where the bends come from · core
 #
-# Linear layers and convolutions in a row are again a linear map. Between them stands a function of
-# single numbers that is *not* linear. Each of these is a line. What matters for training is the
+# Linear layers and convolutions in a row are again a linear map. Put a function of single numbers
+# between them that is *not* linear. Each of these is a line. What matters for training is the
 # slope: it multiplies every gradient that passes.
 
 # %% topics=["activations"]
@@ -887,6 +918,7 @@ by_hand = {
     "ELU": torch.where(x > 0, x, x.exp() - 1),
     "SELU": 1.0507009873554805 * torch.where(x > 0, x, 1.6732632423543772 * (x.exp() - 1)),
     "Softplus": (1 + x.exp()).log(),
+    "Sigmoid": 1 / (1 + (-x).exp()),
     "Tanh": 1 - 2 / ((2 * x).exp() + 1),
     "SiLU": x / (1 + (-x).exp()),
     "GELU": x * (1 + torch.erf(x / 2**0.5)) / 2,
@@ -896,7 +928,7 @@ for name, y in by_hand.items():
 print(len(by_hand), "activations, equal to PyTorch's")
 
 # %% topics=["activations"]
-names = ("ReLU", "LeakyReLU", "ELU", "Softplus", "Tanh", "GELU", "SiLU", "SELU")
+names = ("Sigmoid", "Tanh", "ReLU", "LeakyReLU", "SELU", "Softplus", "GELU", "SiLU")
 figure, panels = plt.subplots(
     2, 4, figsize=(9, 4.2), sharex=True, sharey=True, layout="constrained"
 )
@@ -908,17 +940,78 @@ for axes, name in zip(panels.flat, names, strict=True):
 panels[0, 0].legend(fontsize=8)
 show(
     figure,
-    "Eight activations, solid, and their slopes, dashed. ReLU's slope is 0 for negative "
-    "inputs, tanh's falls to 0 on both sides, GELU and SiLU dip below zero before they "
-    "rise.",
+    "Eight activations, solid, and their slopes, dashed. Sigmoid's slope is 0.25 at most, tanh's "
+    "falls to 0 on both sides, ReLU's is 0 for negative inputs.",
 )
 
 # %% [markdown]
-# Look at the dashed lines. Tanh is flat on both sides: large inputs pass no gradient. ReLU is flat
-# on one side: a unit that is negative for every input gets no gradient. It comes back only if the
-# layers before it change its inputs. The others keep a little slope there. `PReLU` is a leaky ReLU
-# whose small slope is a parameter, and today's transformers often use **SwiGLU**, two linear layers
-# of which one opens and shuts the other:
+# Look at the dashed lines. Sigmoid and tanh are flat on both sides: large inputs pass no gradient.
+# ReLU is flat on one side. Does that matter? Measure the gradient at each of ten layers, with
+# weights that suit tanh. The steepest slope of sigmoid is 1/4. **Predict:** how many times smaller
+# is the first layer's gradient than the last layer's?
+
+
+# %% topics=["activations"]
+def gradient_sizes(activation):
+    torch.manual_seed(0)
+    layers = [nn.Linear(128, 128) for _ in range(10)]
+    h = torch.randn(256, 128)
+    for layer in layers:
+        nn.init.normal_(layer.weight, std=128**-0.5)
+        h = activation(layer(h))
+    h[:, :10].log_softmax(1)[:, 0].sum().backward()
+    return [layer.weight.grad.std().item() for layer in layers]
+
+
+# %% topics=["activations"]
+figure, axes = plt.subplots(figsize=(6.5, 2.8))
+for activation in (torch.sigmoid, torch.tanh, F.relu, F.gelu):
+    sizes = gradient_sizes(activation)
+    axes.semilogy(range(1, 11), sizes, "o-", markersize=4, label=activation.__name__)
+    print(f"{activation.__name__:>8}: {sizes[-1] / sizes[0]:.0e} times smaller")
+axes.set(xlabel="layer", ylabel="std of the gradient", xticks=range(1, 11))
+axes.legend(fontsize=8)
+show(figure, "Gradients by layer: sigmoid's rise from below 1e-6 to above 1, tanh's hardly rise.")
+
+# %% [markdown]
+# Nine factors of 1/4 alone make 262,144. That is why sigmoids left the hidden layers. They stay where
+# a number between 0 and 1 is wanted, as in the gates of section 9. ReLU and GELU lose something at
+# each layer too, because this start is tanh's; chapter 08 has theirs.
+#
+# The flat side of ReLU has another price. A unit that is negative for every input gets no gradient:
+# it is **dead**, and revives only if the layers before it change its inputs. Count such units
+# after training with a small step and with a large one:
+
+
+# %% topics=["activations"]
+def train_units(activation, lr):
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Linear(20, 200), activation, nn.Linear(200, 1))
+    x = torch.randn(500, 20)
+    optimizer = torch.optim.SGD(net.parameters(), lr=lr)
+    for _ in range(100):
+        loss = (net(x) - 3 - x[:, :1]).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    negative = (net[0](x) < 0).all(0)  # which units are negative for every input
+    return loss, negative, net[0].weight.grad[negative]
+
+
+# %% topics=["activations"] tags=["nbval-ignore-output"]
+for activation in (nn.ReLU(), nn.LeakyReLU(0.1)):
+    for lr in (0.01, 0.2):
+        loss, negative, gradient = train_units(activation, lr)
+        told = f"{negative.sum():3d} of 200 units always negative, largest gradient"
+        largest = gradient.abs().max() if len(gradient) else 0
+        print(f"{type(activation).__name__:>9}, lr {lr:<4}: loss {loss:.2f}, {told} {largest:.0e}")
+
+# %% [markdown]
+# With the large step all 200 ReLUs died: the network gives the same number for every input, and no
+# further step will change that. Half of the leaky units are negative for every input as well, but
+# their gradient isn't zero, and the network learns. The other activations keep a little slope there
+# too. `PReLU` is a leaky ReLU whose small slope is a parameter, and today's transformers often use
+# **SwiGLU**, two linear layers, the first of which opens and shuts the second:
 
 # %% topics=["activations"]
 print("PReLU's slope is a parameter:", nn.PReLU().weight.tolist())
@@ -951,10 +1044,10 @@ print("weight:", bn.weight.tolist(), " bias:", bn.bias.tolist())
 print("a ReLU has a bias:", hasattr(nn.ReLU(), "bias"))
 
 # %% [markdown]
-# So far one line. But what should it do with a *single* image, when the network is used? The answer
-# must not depend on who else is in the batch. So during training the layer keeps **running
-# statistics**: a moving average with `momentum` 0.1, which is the share of the **new** value.
-# In `eval()` it uses these.
+# So far, a single line. But what should it do with a *single* image, when the network is used? The
+# answer must not depend on what else is in the batch. Therefore, during training, the layer keeps
+# **running statistics**: a moving average with `momentum` 0.1, which is the share of the **new**
+# value. In `eval()` it uses these.
 #
 # **Predict:** the batch mean of `x` is about 5. After this one training step the running mean, which
 # began at 0, is about …?
@@ -1005,7 +1098,7 @@ print(f"running mean after 10 steps {remembered[9]:.1f}, after 40 steps {remembe
 # In training the mean and the variance depend on the input, so gradients flow through them too.
 # You can find the result without much algebra. Call the normalised values $\hat x$. Add a constant
 # to a channel: $\hat x$ stays. Stretch the channel about its mean: $\hat x$ stays, up to eps. An
-# input direction that changes nothing has gradient zero. So the gradient of $x$ must be orthogonal
+# input direction that changes nothing has gradient zero. The gradient of $x$ must be orthogonal
 # to both directions, to $1$ and to $\hat x$:
 
 # %% topics=["batchnorm"]
@@ -1017,9 +1110,9 @@ print("along 1:  ", round(arrived.sum().abs().item(), 6))
 print("along hat:", round((arrived * hat.detach()).sum().abs().item(), 6))
 
 # %% [markdown]
-# So subtract from $g$ its part along $1$, which is its mean. Then subtract its part along $\hat x$,
-# which is $\hat x$ times the mean of $g\,\hat x$. What is left is divided by the standard deviation, because
-# that is what the forward pass did. With eps this stays exact.
+# Subtract from $g$ its part along $1$, which is its mean. Then subtract its part along $\hat x$,
+# which is $\hat x$ times the mean of $g\,\hat x$. What is left is divided by the standard
+# deviation, because that is what the forward pass did. With eps this stays exact.
 #
 # ### Exercise 9.6 — Batch norm, both ways ★★★ · 25 min · 6 points · core
 #
@@ -1029,7 +1122,7 @@ print("along hat:", round((arrived * hat.detach()).sum().abs().item(), 6))
 #
 # - `batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5)`
 #   returns `(y, new_mean, new_var)`. In training it normalises by the batch's statistics and returns
-#   updated running ones; with one value per channel it raises `ValueError`. Otherwise it uses the
+#   updated running ones; with one value per channel it raises `ValueError`. In eval it uses the
 #   running statistics and returns them with unchanged values. The arguments stay as they are.
 # - `batch_norm_backward(grad, x, weight, eps=1e-5)` is for training. `grad` is the gradient of `y`.
 #   It returns `(grad_x, grad_weight, grad_bias)`, by formulas, without autograd.
@@ -1068,11 +1161,16 @@ def check_batch_norm_1(*case, **more):
 
 
 # %% nbgrader={"grade_id": "batch-norm-truth-3", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.layers import check_backward_far as judged_backward_far
 from course_utils.chapters.layers import check_batch_norm_3 as judged_batch_norm_3
 
 
 def check_batch_norm_3(*case, **more):
     judged_batch_norm_3(try_batch_norm_backward, *case, **more)
+
+
+def check_backward_far(normal):
+    judged_backward_far(try_batch_norm_backward, normal)
 
 
 # %% nbgrader={"grade_id": "batch-norm", "solution": true}
@@ -1096,8 +1194,8 @@ def batch_norm(
         var, mean = torch.var_mean(x, dim=(0, 2, 3), correction=0)
         running_mean = (1 - momentum) * running_mean + momentum * mean
         running_var = (1 - momentum) * running_var + momentum * var * n / (n - 1)
-    scale = weight / (var + eps).sqrt()
-    y = x * scale.view(-1, 1, 1) + (bias - mean * scale).view(-1, 1, 1)
+    scale = (weight / (var + eps).sqrt()).view(-1, 1, 1)
+    y = (x - mean.view(-1, 1, 1)) * scale + bias.view(-1, 1, 1)
     return y, running_mean, running_var
     ### END SOLUTION
 
@@ -1126,6 +1224,8 @@ with every_case() as case:
         check_batch_norm_1(5 + 3 * normal(2, 3, 2, 2), False, normal)
     with case("another momentum, a large eps"):
         check_batch_norm_1(normal(4, 2, 1, 3), True, normal, 0.4, 0.5)
+    with case("eval, a large eps"):
+        check_batch_norm_1(normal(2, 2, 1, 3), False, normal, 0.1, 0.5)
     with case("training on one image of 2 x 3 pixels: six values of one channel"):
         check_batch_norm_1(normal(1, 1, 2, 3), True, normal)
     with case("one image of 1 x 1 in eval"):
@@ -1168,6 +1268,8 @@ with every_case() as case:
         check_batch_norm_3(normal(4, 2, 3, 1), normal, 0.5)
     with case("one channel, a transposed view, float64"):
         check_batch_norm_3(normal(1, 2, 5, 3).double().transpose(0, 1), normal)
+    with case("numbers about 10000"):
+        check_backward_far(normal)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("a transposed view"):
@@ -1222,7 +1324,7 @@ show(
 )
 
 # %% [markdown]
-# So the code is the same line, with other `dim`:
+# The code is the same line, with another `dim`:
 
 # %% topics=["layernorm-and-others"]
 x = torch.randn(3, 4, 2, 2)
@@ -1235,7 +1337,7 @@ torch.testing.assert_close(x / rms, F.rms_norm(x, (4, 2, 2), eps=1e-5))
 # **RMS norm** subtracts no mean: it divides by the root of the mean square. Most language models use
 # it, over the features of each token alone. Layer norm is used like that too: for tokens of shape
 # (batch, time, feature), `nn.LayerNorm(features)` takes means over the last dimension. A group norm
-# with one group is a layer norm, with as many groups as channels it is an instance norm:
+# with a single group is a layer norm; with as many groups as channels it is an instance norm:
 
 # %% topics=["layernorm-and-others"]
 torch.testing.assert_close(F.group_norm(x, 1), F.layer_norm(x, (4, 2, 2)))
@@ -1295,8 +1397,10 @@ normal = seeded(0)
 x = 2 + 3 * normal(3, 4, 2, 3) * (1 + normal(1, 4, 1, 1).abs())
 with every_case() as case:
     for kind in ("batch", "layer", "instance", "rms"):
-        with case(kind):
-            check_norm_family(x, kind, eps=0.1)
+        with case(f"{kind}; groups, which doesn't count here, is 3"):
+            check_norm_family(x, kind, 3, eps=0.1)
+    with case("rms, float64"):
+        check_norm_family(x.double() / 3, "rms", 3)
     with case("group, 2 groups of 3 neighbours"):
         check_norm_family(
             normal(2, 6, 2, 3) * torch.arange(1, 7, device=device).view(-1, 1, 1), "group", 2
@@ -1305,8 +1409,9 @@ with every_case() as case:
         check_norm_family(normal(2, 3, 2, 4).permute(0, 3, 1, 2), "group", 2, 0.5)
     with case("float64, one group of an image that requires a gradient"):
         check_norm_family(normal(1, 3, 2, 4).double().requires_grad_(), "group", 1)
-    with case("layer, numbers about 10000"):
-        check_norm_far("layer", normal)
+    for kind in ("batch", "layer", "instance", "group"):
+        with case(f"{kind}, numbers about 10000"):
+            check_norm_far(kind, normal)
     with case("3 groups of 4 channels"):
         what = refused(lambda: try_norm_family(x, "group", 3, 1e-5))
         check_equal(what, "ValueError", "what is raised", "3 does not divide 4")
@@ -1344,8 +1449,8 @@ print("a random start, different for each word:", not torch.equal(table.weight[1
 # The second sentence is shorter. It was filled with word 0, the **pad**.
 #
 # > **Often said.** *"With `padding_idx=0` the network does not compute with pads."* It does. Only two
-# > things happen. The row starts at zero, and its gradient through the look-up is zero. What comes
-# > later, such as a mean, counts the pads like any word:
+# > things happen. The row starts at zero, and its gradient through the look-up is zero. Whatever
+# > follows, such as a mean, counts the pads like any word:
 
 # %% topics=["embedding-layer"] errata=["padding-idx-masks"]
 table = nn.Embedding(3, 2, padding_idx=0)
@@ -1357,7 +1462,7 @@ for name, ids in (("without", plain), ("with", padded)):
     print(f"mean {name} pads:", [round(m, 2) for m in table(ids).mean(1)[0].tolist()])
 
 # %% [markdown]
-# So a mean needs a mask of its own, as attention will (section 10):
+# A mean needs a mask, as attention will (section 10):
 
 # %% topics=["embedding-layer"]
 real = (padded != 0).unsqueeze(-1)  # (batch, time, 1)
@@ -1374,7 +1479,7 @@ print("masked mean:", ((table(padded) * real).sum(1) / real.sum(1)).tolist())
 # ### Exercise 9.8 — Ten details of a table ★★ · 8 min · 3 points · core
 #
 # What does each line give? Write the number or truth value. Every table has three words and one
-# feature, with the rows 0, 2 and 4, unless the line says otherwise.
+# feature, with the rows 0, 2 and 4, unless the line gives other options.
 #
 # | key | after … | what is |
 # | --- | --- | --- |
@@ -1423,8 +1528,8 @@ check_embedding_details(embedding_details)
 #
 # ## 9. Recurrent layers: the same ten lines, again and again
 #
-# A sentence has an order, and a mean forgets it. A **recurrent** layer reads one word after the
-# other and carries a state. A step takes the input and the old state, and gives the new state:
+# A sentence has an order, and a mean forgets it. A **recurrent** layer reads word after word
+# and carries a state. A step takes the input and the old state, and gives the new state:
 # $h_t = \tanh(W_{ih} x_t + b_{ih} + W_{hh} h_{t-1} + b_{hh})$.
 
 # %% topics=["rnn-layers"]
@@ -1442,10 +1547,10 @@ torch.testing.assert_close(h, last[0])
 print("output:", tuple(output.shape), " last:", tuple(last.shape))
 
 # %% [markdown]
-# `output` has the state after every step, `last` the final one. Time comes first, unless you say
-# `batch_first=True`. `nn.RNNCell` is one step of it, for loops of your own.
+# `output` has the state after every step, `last` the final state. Time is the first dimension, unless
+# you pass `batch_first=True`. `nn.RNNCell` is a single step, for your own loops.
 #
-# The **LSTM** and the **GRU** repair one weakness: through the $\tanh$ of every step a gradient
+# The **LSTM** and the **GRU** repair a weakness: through the $\tanh$ of every step a gradient
 # fades. They compute **gates**, numbers between 0 and 1, which say how much of the state is kept. In
 # their weights the gates are stacked, in this order ($\odot$ is the product of elements):
 #
@@ -1466,10 +1571,10 @@ for kind in (nn.RNNCell, nn.GRUCell, nn.LSTMCell):
 # %% [markdown]
 # ### Memory grows with the length
 #
-# For the backward pass the graph keeps what each step needs. So its bytes grow with the number of
+# For the backward pass the graph keeps what each step needs: its bytes grow with the number of
 # steps, though the weights are few. **Truncated** backpropagation cuts the graph every $k$ steps:
-# the state's *value* goes on, `detach()` stops the gradient, and `backward()` after each piece frees
-# it. `saved_bytes` counts what autograd saves, by the hooks of chapter 07.
+# the state's *value* is carried over, `detach()` stops the gradient, and `backward()` after each
+# piece frees it. `saved_bytes` counts what autograd saves, by the hooks of chapter 07.
 
 
 # %% topics=["bptt-memory"]
@@ -1515,7 +1620,7 @@ for cut in (3, 2, 1):
     )
 
 # %% [markdown]
-# The losses agree, the gradients don't: the true one is 4. With a cut at every step, the old state
+# The losses agree, the gradients don't: the true gradient is 4. With a cut at every step, the old state
 # counts as a constant, and what is left is $h_0 + h_1 + h_2 = 3$. On that short loop a cut every 2
 # steps loses the same part.
 #
@@ -1529,7 +1634,7 @@ for cut in (3, 2, 1):
 # - `truncated_gradient(x, w_ih, w_hh, k)`: a tanh RNN without biases reads `x` (time, batch, in) from
 #   a state of zeros. The loss is the sum of all entries of all states. Return its gradient with
 #   respect to `w_hh`, the graph cut before the steps k, 2k, … (counted from 0): the state's values
-#   go on there, gradients do not pass. `time` need not be a multiple of k.
+#   are carried over there, gradients are not. `time` need not be a multiple of k.
 #
 # Not allowed: PyTorch's recurrent layers and cells, modules or functions. Autograd is allowed. But
 # the weights may require a gradient already, and no argument's `grad` or `requires_grad` may change.
@@ -1665,7 +1770,7 @@ with every_case() as case:
 #
 # A batch is a rectangle, sentences are not. If they are padded, the layer reads the pads too. A
 # layer that reads backwards even begins with them. A **packed sequence** leaves them out. It holds
-# the words step by step, and for each step how many sentences are still going on:
+# the words step by step, and for each step how many sentences haven't ended:
 
 # %% topics=["rnn-layers"]
 words = [torch.tensor([11, 12]), torch.tensor([21, 22, 23, 24]), torch.tensor([31, 32, 33])]
@@ -1675,9 +1780,9 @@ print("batch_sizes:", batch_sizes.tolist())
 print("order:      ", order.tolist())
 
 # %% [markdown]
-# Nine words, no pad. The sentences were sorted, longest first: sentence 1, then 2, then 0. So with
+# Nine words, no pad. The sentences were sorted, longest first: sentence 1, then 2, then 0. With
 # every step some at the end drop out, and each step's batch is a run of `data`. Recurrent layers take
-# this object, and give one back. `pad_packed_sequence` makes a rectangle again, with the lengths,
+# this object, and return another. `pad_packed_sequence` makes a rectangle again, with the lengths,
 # in the original order:
 
 # %% topics=["rnn-layers"]
@@ -1751,7 +1856,7 @@ with every_case() as case:
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
-# Pack, run, unpack: three calls, two of which stand above. A recurrent layer returns a pair.
+# Pack, run, unpack: three calls, two of which you saw above. A recurrent layer returns a pair.
 # </details>
 # <details><summary>Hint 2</summary>
 #
@@ -1761,7 +1866,7 @@ with every_case() as case:
 # %% [markdown]
 # ## 10. Attention: every word asks every other · core
 #
-# How do words that stand far apart meet? A recurrent layer passes everything through one state.
+# How do distant words meet? A recurrent layer passes everything through one state.
 # **Attention** lets each word look at all the others, and choose. Each word has three vectors: a
 # **query** (what it looks for), a **key** (what it offers to be found by) and a **value** (what it
 # hands over). A query meets all keys in a dot product; softmax turns these scores into weights; the
@@ -1776,9 +1881,26 @@ print("weights:", weights)
 print("answer: ", weights @ v)
 
 # %% [markdown]
-# Keys 0 and 2 match the query, so the answer lies near 20, the mean of 10 and 30. The mean of all
-# three values would be 43. Why the division by $\sqrt d$? A dot product of $d$ random numbers has the standard deviation $\sqrt d$. Without the
-# division, long vectors would make softmax pick one key and pass hardly any gradient:
+# Keys 0 and 2 match the query, so the answer is near 20, the mean of 10 and 30. The mean of all
+# three values would be 43. In a sentence every word asks. Follow three words through all steps:
+# where do they exchange anything?
+
+# %%
+from course_utils.chapters.layers import pictures
+
+q, k = torch.tensor([[2.0, 0], [0, 2], [1, 1]]), torch.tensor([[1.0, 0], [2, 0], [0, 2]])
+v = torch.tensor([[10.0, 0], [0, 10], [5, 5]])  # (time, feature) each
+pictures.draw_attention_flow(q, k, v, ("a", "row", "looks"))
+
+# %% [markdown]
+# Only in the last product, and the weights say how much. The third word's answer mixes all three
+# values; the first word's can only be its own. (The mask is explained below.) As an answer is a
+# mean, it is the same in whichever order keys and values come; a model that needs the order must
+# add it to the words.
+#
+# Why the division by $\sqrt d$? A dot product of $d$ random numbers has the standard deviation
+# $\sqrt d$. Without the division, long vectors would make softmax pick one key and pass hardly any
+# gradient:
 
 # %%
 torch.manual_seed(0)
@@ -1803,7 +1925,7 @@ for d in (4, 64, 1024):
 # | both | floating point | added to the scores: 0 or $-\infty$, or any bias |
 #
 # A **causal** mask lets word $i$ look at words 0 to $i$ only. A model that predicts the next word
-# needs it: otherwise it would read the answer.
+# needs it, or it would read the answer.
 
 # %%
 torch.manual_seed(0)
@@ -1841,9 +1963,9 @@ print("with -1e9:", (scores.clamp(min=-1e9).softmax(-1) @ v).tolist())
 print("PyTorch:  ", F.scaled_dot_product_attention(q, k, v, attn_mask=nothing).tolist())
 
 # %% [markdown]
-# Naively it is 0/0, and one NaN spreads through the whole network. With $-10^9$ the row looks at all
-# that it was forbidden. `F.scaled_dot_product_attention` gives zeros. `nn.MultiheadAttention` with
-# every key padded gives NaN.
+# Naively it is 0/0, and a single NaN spreads through the whole network. With $-10^9$ the row looks
+# at all that it was forbidden. `F.scaled_dot_product_attention` gives zeros.
+# `nn.MultiheadAttention` with every key padded gives NaN.
 #
 # ### Several heads
 #
@@ -1872,7 +1994,7 @@ torch.testing.assert_close(joined, mha(x, x, x)[0])
 #
 # The map of weights has time × time entries for each head. The naive way keeps it for the backward
 # pass. PyTorch's function is **fused**: it goes over the keys in blocks and keeps, for each query,
-# one number more than its answer. (`saved_bytes` counts what autograd saves for it.)
+# a single number besides its answer. (`saved_bytes` counts what autograd saves for it.)
 
 
 # %% topics=["bptt-memory"]
@@ -2047,6 +2169,8 @@ with every_case() as case:
         check_attention_2(3, 4, 6, 2, [4, 2, 1])
     with case("3 heads, one word, float64"):
         check_attention_2(2, 1, 12, 3, dtype=torch.float64)
+    with case("2 heads, float16, 2 sentences of 3 and 1 words"):
+        check_attention_2(2, 3, 8, 2, [3, 1], dtype=torch.float16)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("as many words as heads and features"):
@@ -2070,11 +2194,146 @@ with every_case() as case:
 # Heads: (N, T, E) becomes (N, T, heads, d), then T and heads change places. On the way back they
 # change again before the last two dimensions are joined. Reshaping without that mixes words.
 # </details>
+
+# %% [markdown]
+# ## 11. Attention in today's language models
 #
-# ## 11. The parts learn to write · core
+# The weights of a model such as Llama or Qwen don't fit the attention of 2017. Three things have
+# changed: how places are told, how many keys there are, and what is kept while it writes.
+#
+# ### Places by turning
+#
+# Shuffle the words, and attention gives the same answers, shuffled. The first transformers added a
+# vector to each word for its place. Today's turn instead: each pair of features of a query or key is
+# an arrow in the plane, turned by an angle that grows with the place. These are **rotary
+# embeddings**, RoPE. Each pair has its speed. Naively, a matrix for each place and pair:
+
+
+# %%
+def turn_naive(x, base=10_000.0):  # (…, time, d), d even
+    y, d = torch.empty_like(x), x.shape[-1]
+    for place in range(x.shape[-2]):
+        for pair in range(0, d, 2):
+            angle = torch.tensor(place * base ** (-pair / d))
+            rows = [[angle.cos(), -angle.sin()], [angle.sin(), angle.cos()]]
+            y[..., place, pair : pair + 2] = x[..., place, pair : pair + 2] @ torch.tensor(rows).t()
+    return y
+
+
+# %% [markdown]
+# Compactly, all angles at once. And PyTorch has numbers that turn when they are multiplied, the
+# complex ones:
+
+
+# %%
+def angles(time, d, start=0, base=10_000.0):  # (time, d / 2)
+    return torch.outer(torch.arange(start, start + time), base ** (-torch.arange(0, d, 2) / d))
+
+
+def turn(x, start=0):  # (…, time, d); the first word stands at place start
+    a, (u, v) = angles(*x.shape[-2:], start), (x[..., 0::2], x[..., 1::2])
+    return torch.stack([u * a.cos() - v * a.sin(), u * a.sin() + v * a.cos()], -1).flatten(-2)
+
+
+# %%
+x = torch.randn(2, 5, 8)  # (head, time, feature)
+a = angles(5, 8)
+pairs = torch.view_as_complex(x.unflatten(-1, (4, 2)))
+library = torch.view_as_real(pairs * torch.polar(torch.ones_like(a), a)).flatten(-2)
+torch.testing.assert_close(turn_naive(x), turn(x))
+torch.testing.assert_close(turn(x), library)
+
+# %% [markdown]
+# What is gained? **Predict:** is the score of a query at place 9 and a key at place 7 the same as of
+# those two at places 102 and 100?
+
+# %%
+torch.manual_seed(0)
+q, k = torch.randn(1, 8), torch.randn(1, 8)
+for at_q, at_k in ((9, 7), (102, 100), (102, 98)):
+    print(f"places {at_q:>3} and {at_k:>3}: score {(turn(q, at_q) @ turn(k, at_k).t()).item():.3f}")
+
+# %%
+same, ones = torch.tensor([1.0, 0, 1, 0]).expand(8, 4), turn(torch.ones(200, 64))
+pictures.draw_turning(turn(same), ones @ ones[0] / 8)
+
+# %% [markdown]
+# A score depends on the distance alone. The two arrows turn by the two angles, and a dot product
+# knows only the angle between them. The pairs work like the hands of a clock: the first turns by a
+# radian a word, the last hardly at all. On the right, equal vectors score less the further apart
+# they are. Values aren't turned.
+#
+# (Llama's checkpoints on the Hugging Face hub pair feature i with i + d/2, not with its neighbour.
+# It is the same idea in another order, and a model that was loaded with the wrong order talks
+# nonsense without any error.)
+#
+# ### Fewer keys than queries
+#
+# In **grouped-query attention** several query heads share one head of keys and values. Eight heads
+# and two: heads 0 to 3 look at the first, 4 to 7 at the second. Naive, compact, library:
+
+# %%
+q, k, v = torch.randn(1, 8, 5, 4), torch.randn(1, 2, 5, 4), torch.randn(1, 2, 5, 4)
+attend = F.scaled_dot_product_attention
+naive = torch.stack([attend(q[:, h], k[:, h // 4], v[:, h // 4]) for h in range(8)], dim=1)
+compact = attend(q, k.repeat_interleave(4, dim=1), v.repeat_interleave(4, dim=1))
+torch.testing.assert_close(naive, compact)
+torch.testing.assert_close(compact, attend(q, k, v, enable_gqa=True))
+
+# %% [markdown]
+# `h // 4`, and so `repeat_interleave`; `k.repeat(1, 4, 1, 1)` has the right shape and gives each query
+# head the wrong keys. Why share at all? Because keys and values have to be kept.
+#
+# ### The cache
+#
+# A model writes a word, appends it, and runs again on everything. But with a causal mask nothing
+# that comes later changes the keys and values of a word. Keep them, run only the new word, and
+# let its query look at all that was kept. Here is one layer of four query heads and two heads of
+# keys, which turns and may have a cache:
+
+# %%
+w_q, w_k, w_v = (torch.randn(n, 32) / 32**0.5 for n in (32, 16, 16))
+
+
+def layer_step(x, cache=None):  # (batch, new words, 32)
+    start = 0 if cache is None else cache[0].shape[2]
+    q, k, v = ((x @ w.t()).unflatten(-1, (-1, 8)).transpose(1, 2) for w in (w_q, w_k, w_v))
+    q, k = turn(q, start), turn(k, start)
+    if cache is not None:
+        k, v = torch.cat([cache[0], k], dim=2), torch.cat([cache[1], v], dim=2)
+    y = attend(q, k, v, is_causal=cache is None, enable_gqa=True)
+    return y.transpose(1, 2).flatten(2), (k, v)
+
+
+# %%
+words = torch.randn(1, 12, 32)
+whole, _ = layer_step(words)
+y, cache = layer_step(words[:, :5])  # the prompt
+pieces = [y]
+for i in range(5, 12):
+    y, cache = layer_step(words[:, i : i + 1], cache)
+    pieces.append(y)
+torch.testing.assert_close(torch.cat(pieces, dim=1), whole)
+print("the cache holds keys", tuple(cache[0].shape), "and values", tuple(cache[1].shape))
+
+# %% [markdown]
+# Equal, and each step ran one word through the weights instead of all. Note `is_causal`: with a
+# single query and twelve keys it would mean "key 0 only", since PyTorch counts from the start, as in
+# exercise 9.11. The new word may see everything, and needs no mask.
+#
+# The price is memory, and it is what limits how many conversations a GPU can hold. For a model of
+# the size of Llama 3 8B, which has 32 layers, heads of 128 features and numbers of two bytes:
+
+# %%
+for name, heads in (("32 heads of keys and values", 32), ("8 heads, shared by four", 8)):
+    per_word = 2 * 32 * heads * 128 * 2  # keys and values, layers, heads, features, bytes
+    print(f"{name:>27}: {per_word // 1024} KiB a word, {per_word * 8192 / 2**30:.0f} GiB for 8192")
+
+# %% [markdown]
+# ## 12. The parts learn to write · core
 #
 # Now put the layers in a row. A **transformer** that predicts the next letter is: an embedding of the
-# letters and one of the places, some blocks, a last norm, and the letters' table once more, tied, for
+# letters, another of the places, some blocks, a last norm, and the letters' table once more, tied, for
 # the scores. A block is two steps, each with a norm in front and its input added behind:
 #
 # $$x \leftarrow x + \mathrm{attention}(\mathrm{norm}_1(x)), \qquad
@@ -2183,7 +2442,8 @@ print("parameters in all:", sum(p.numel() for p in model.parameters()))
 # 1. x is the row of `token.weight` for each letter, plus the row of `place.weight` for each place;
 # 2. each block: x plus causal multi-head attention of its norm1, then x plus
 #    `linear2(gelu(linear1(…)))` of its norm2. Queries, keys and values are stacked in
-#    `in_proj_weight`. The layer norms have eps 1e-5 and a weight, no bias; `F.gelu` is the exact one;
+#    `in_proj_weight`. The layer norms have eps 1e-5 and a weight, no bias; `F.gelu` is exact by
+#    default;
 # 3. `encoder.norm`, then the dot product with every row of `token.weight`.
 #
 # Use what you like: your own `attention`, or the functions of `F`. Every weight must get the gradient
@@ -2283,7 +2543,7 @@ with every_case() as case, case("60 steps of training"):
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
-# Write a helper for a norm by its name, and one for a product by its name. Then the body is five
+# Write a helper for a norm by its name, and another for a product by its name. Then the body is five
 # lines for a block.
 # </details>
 # <details><summary>Hint 2</summary>
@@ -2294,7 +2554,7 @@ with every_case() as case, case("60 steps of training"):
 # ### Let it learn
 #
 # The next cell trains for 240 steps, a few seconds. It takes your function if it gives the right
-# scores, and PyTorch's block otherwise. Chance is a loss of log 25 = 3.2. If the model knew only the
+# scores, else PyTorch's block. Chance is a loss of log 25 = 3.2. If the model knew only the
 # letter before, it could get to the dashed line of the picture.
 
 
@@ -2347,8 +2607,8 @@ draw_curves(
 )
 
 # %% [markdown]
-# It passes the dashed line: from there on it must use more than one letter. What it cannot know is
-# which sentence comes next, so the loss does not reach zero. Let it write, a letter at a time:
+# It passes the dashed line: from there on it must use more than the last letter. What it cannot know
+# is which sentence follows, so the loss does not reach zero. Let it write, a letter at a time:
 
 
 # %%
@@ -2374,23 +2634,29 @@ print("whole sentences of the text among those it wrote:", len(found) > 2)
 # And where does it look? Here are the maps of the first block's four heads on a piece of the text.
 # Each row is a letter, and shows which earlier letters it took its information from.
 
+
 # %%
-piece = "a norm forgets mean and"
-ids = torch.tensor([[letters.index(letter) for letter in piece]], device=device)
-x = weights["token.weight"][ids] + weights["place.weight"][: len(piece)]
-x = F.layer_norm(x, (32,), weights["encoder.layers.0.norm1.weight"])
-qkv = F.linear(x, weights["encoder.layers.0.self_attn.in_proj_weight"])
-q, k, _ = qkv.unflatten(-1, (3, 4, 8)).permute(2, 0, 3, 1, 4)  # (1, heads, time, 8) each
+def maps_of(ids):  # (batch, time) to (batch, heads, time, time)
+    x = weights["token.weight"][ids] + weights["place.weight"][: ids.shape[1]]
+    x = F.layer_norm(x, (32,), weights["encoder.layers.0.norm1.weight"])
+    qkv = F.linear(x, weights["encoder.layers.0.self_attn.in_proj_weight"])
+    q, k, _ = qkv.unflatten(-1, (3, 4, 8)).permute(2, 0, 3, 1, 4)  # (batch, heads, time, 8) each
+    future = torch.ones(ids.shape[1], ids.shape[1], dtype=torch.bool, device=device).triu(1)
+    return (q @ k.transpose(-2, -1) / 8**0.5).masked_fill(future, -torch.inf).softmax(-1).detach()
+
 
 # %% tags=["nbval-ignore-output"]
-future = torch.ones(len(piece), len(piece), dtype=torch.bool, device=device).triu(1)
-maps = (q @ k.transpose(-2, -1) / 8**0.5).masked_fill(future, -torch.inf).softmax(-1)[0]
-figure, panels = plt.subplots(1, 4, figsize=(11, 3.1), layout="constrained")
-for axes, weight in zip(panels, maps.detach().cpu(), strict=True):
-    axes.imshow(weight, cmap="Blues", vmin=0, vmax=0.6)
+piece = "a norm forgets mean and"
+ids = torch.tensor([[letters.index(letter) for letter in piece]], device=device)
+maps = maps_of(ids)[0].cpu()
+figure, panels = plt.subplots(1, 4, figsize=(11, 3.2), layout="constrained")
+for head, axes in enumerate(panels):
+    drawn = axes.imshow(maps[head], cmap="Blues", vmin=0, vmax=0.6)
     axes.set_xticks(range(len(piece)), piece, fontsize=7)
     axes.set_yticks(range(len(piece)), piece, fontsize=7)
+    axes.set(title=f"head {head}", xlabel="looks at")
 panels[0].set_ylabel("from this letter")
+figure.colorbar(drawn, ax=panels, label="weight (0.6 and more: darkest)")
 show(
     figure,
     "Four lower-triangular maps of attention, one for each head, over the letters of: "
@@ -2398,10 +2664,203 @@ show(
 )
 
 # %% [markdown]
-# Nothing lies above the diagonal: the mask is there. And the four maps differ. One softmax has one
-# focus, so four heads can look for four things at once.
+# Nothing is above the diagonal: the mask is there. Dark columns are letters that a head likes to look
+# at. Is there a system? Take 60 pieces of the text, and compare what each letter gets from a head with
+# what it would get if the head looked evenly at the last eight letters:
+
+# %% tags=["nbval-ignore-output"]
+ids = codes[torch.arange(60, device=device).unsqueeze(1) * 97 + torch.arange(48, device=device)]
+distance = torch.arange(48).unsqueeze(1) - torch.arange(48)
+near = (distance >= 0) & (distance < 8)
+seen = maps_of(ids).cpu() * near
+seen = (seen / seen.sum(-1, keepdim=True))[:, :, 8:].sum(
+    2
+)  # (batch, heads, time): what a place gets
+even = (near / near.sum(1, keepdim=True))[8:].sum(0)
+share = torch.stack(
+    [(seen * (ids.cpu() == i)[:, None]).sum((0, 2)) for i in range(len(letters))], 1
+)
+share /= torch.stack([(even * (ids.cpu() == i)).sum() for i in range(len(letters))])
+
+# %% tags=["nbval-ignore-output"]
+often = codes.bincount().cpu().argsort(descending=True)
+figure, axes = plt.subplots(figsize=(9, 2.2), layout="constrained")
+drawn = axes.imshow(share[:, often], cmap="PuOr", vmin=0, vmax=2, aspect="auto")
+axes.set(yticks=range(4), ylabel="head", xlabel="letter, from the most frequent to the rarest")
+axes.set_xticks(range(len(letters)), [letters[i].replace(" ", "␣") for i in often])
+figure.colorbar(drawn, label="times an even share")
+show(
+    figure,
+    "Four heads by letter: many rare letters get up to twice an even share, frequent ones less.",
+)
+for name, few in (("most frequent", often[:6]), ("rarest", often[-6:])):
+    print(f"the six {name}: {share[:, few].mean():.1f} times an even share")
 
 # %% [markdown]
+# The rows differ: each head prefers other letters, so the four look for four things at once. Together
+# they prefer the rare letters on the right, which tell the seven sentences apart, to the space and
+# the frequent letters on the left, which don't.
+
+# %% [markdown]
+# ## 13. All of it at work
+#
+# Do your parts hold larger networks? The next cell takes your `linear_by_hand`, `batch_norm` and
+# `multi_head` where they give PyTorch's values and gradients, and PyTorch's own where an exercise is
+# still open.
+
+# %% tags=["nbval-ignore-output"]
+from course_utils.chapters.layers import choose_parts
+
+linear, norm_images, mix = choose_parts(linear_by_hand, batch_norm, multi_head)
+print("parts:", *(part.__name__ for part in (linear, norm_images, mix)))
+
+# %% [markdown]
+# ### A network that sees words in an image
+#
+# torchvision's `VisionTransformer` cuts an image into patches, takes each for a word, and puts another
+# word in front, whose answer becomes the scores. The names of its weights are a contract, as chapter
+# 08 has it. Yours are functions that look up these names:
+
+
+# %%
+def norm_words(x, w, name):
+    return F.layer_norm(x, x.shape[-1:], w[f"{name}.weight"], w[f"{name}.bias"], eps=1e-6)
+
+
+def see_block(x, w, heads):  # w: the weights of one block
+    own = {name.removeprefix("self_attention."): w[name] for name in w if "attention" in name}
+    x = x + mix(norm_words(x, w, "ln_1"), own, heads)
+    hidden = F.gelu(linear(norm_words(x, w, "ln_2"), w["mlp.0.weight"], w["mlp.0.bias"]))
+    return x + linear(hidden, w["mlp.3.weight"], w["mlp.3.bias"])
+
+
+# %%
+def see(images, w, heads):  # (batch, 3, height, width) to scores (batch, classes)
+    kernel = w["conv_proj.weight"]  # (width, 3, size, size)
+    size = kernel.shape[-1]
+    patches = images.unfold(2, size, size).unfold(3, size, size).permute(0, 2, 3, 1, 4, 5)
+    x = linear(patches.flatten(3).flatten(1, 2), kernel.flatten(1), w["conv_proj.bias"])
+    first = w["class_token"].expand(len(x), -1, -1)
+    x = torch.cat([first, x], dim=1) + w["encoder.pos_embedding"]
+    for number in range(sum("ln_1.weight" in name for name in w)):
+        at = f"encoder.layers.encoder_layer_{number}."
+        x = see_block(x, {n.removeprefix(at): w[n] for n in w if n.startswith(at)}, heads)
+    x = norm_words(x[:, 0], w, "encoder.ln")
+    return linear(x, w["heads.head.weight"], w["heads.head.bias"])
+
+
+# %% [markdown]
+# A convolution whose stride is its kernel is a linear layer on patches (section 2). Now torchvision's
+# model lends its weights. They are random here, for want of a network; trained weights have the
+# same names:
+
+# %%
+from torchvision.models import VisionTransformer
+
+torch.manual_seed(0)
+shape = {"image_size": 32, "patch_size": 8, "num_layers": 3, "num_heads": 4, "hidden_dim": 64}
+theirs = VisionTransformer(**shape, mlp_dim=128, num_classes=3).to(device).eval()
+_ = nn.init.normal_(theirs.heads.head.weight)  # torchvision starts it with zeros
+photos = seeded(0)(2, 3, 32, 32)
+state = {name: weight.requires_grad_() for name, weight in theirs.state_dict().items()}
+
+# %%
+scores = see(photos, state, heads=4)
+used = torch.autograd.grad(scores.sum(), tuple(state.values()), allow_unused=True)
+print("names used:", sum(gradient is not None for gradient in used), "of", len(state))
+print("equal scores:", torch.allclose(scores, theirs(photos), rtol=1e-3, atol=1e-3))
+
+# %% [markdown]
+# Key for key, and number for number. The large `vit_b_16` differs in sizes alone: with `heads=12`,
+# these lines run torchvision's trained weights.
+#
+# ### A network that learns to see
+#
+# Last, train. The course draws pictures with one to four shapes on a noisy ground. The largest is a
+# circle, a square or a triangle: which? A small convolutional network of your parts, with section
+# 2's convolution for a whole batch:
+
+# %%
+from course_utils import draw_shapes
+
+
+def picture(index):  # (3, 32, 32)
+    image = torch.from_numpy(draw_shapes(index).image).permute(2, 0, 1).float()
+    return F.interpolate(image.unsqueeze(0), (32, 32), mode="area")[0]
+
+
+def conv(x, weight):  # 3 × 3, with a border of zeros
+    windows = F.pad(x, (1, 1, 1, 1)).unfold(2, 3, 1).unfold(3, 3, 1)
+    return torch.einsum("nchwij,ocij->nohw", windows, weight)
+
+
+# %%
+class ShapeNet(nn.Module):
+    def __init__(self, widths=(12, 24, 48)):
+        super().__init__()
+        pairs = list(zip((3, *widths), widths, strict=False))
+        kernels = [torch.randn(n, m, 3, 3) * (2 / (9 * m)) ** 0.5 for m, n in pairs]
+        self.kernels = nn.ParameterList(kernels)
+        self.scales = nn.ParameterList([torch.ones(n) for n in widths])
+        self.shifts = nn.ParameterList([torch.zeros(n) for n in widths])
+        self.memory = nn.ParameterList(
+            [torch.stack([torch.zeros(n), torch.ones(n)]) for n in widths]
+        )
+        self.memory.requires_grad_(False)
+        self.head = nn.Linear(widths[-1], 3)
+
+    def forward(self, x):
+        for kernel, scale, shift, memory in zip(
+            self.kernels, self.scales, self.shifts, self.memory, strict=True
+        ):
+            y, mean, var = norm_images(conv(x, kernel), scale, shift, *memory, self.training)
+            memory.copy_(torch.stack([mean, var]).detach())
+            x = F.max_pool2d(y.relu(), 2)
+        return linear(x.amax((2, 3)), self.head.weight, self.head.bias)
+
+
+# %%
+images = torch.stack([picture(index) for index in range(1500)]).to(device)
+images = (images - images.mean((0, 2, 3), keepdim=True)) / images.std((0, 2, 3), keepdim=True)
+kinds = torch.arange(1500, device=device) % 3  # circle, square, triangle
+torch.manual_seed(0)
+net = ShapeNet().to(device)
+optimizer = torch.optim.AdamW(net.parameters(), lr=0.01)
+schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.01, total_steps=200)
+
+# %%
+for _ in range(10):
+    for batch in torch.randperm(1200).to(device).split(60):
+        mirrored = images[batch].flip(3) if torch.rand(()) < 0.5 else images[batch]
+        loss = F.cross_entropy(net(mirrored), kinds[batch])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        schedule.step()
+
+# %%
+with torch.no_grad():
+    guesses = net.eval()(images[1200:]).argmax(1)
+print(
+    "at least 90 % of 300 new pictures right:",
+    (guesses == kinds[1200:]).float().mean().item() > 0.9,
+)
+
+# %% tags=["nbval-ignore-output"]
+wrong = (guesses != kinds[1200:]).int()
+order = wrong.argsort(descending=True, stable=True)[:7].tolist()  # the mistakes first
+figure, panels = plt.subplots(1, 7, figsize=(10, 1.9), layout="constrained")
+for axes, index in zip(panels, order, strict=True):
+    axes.imshow(draw_shapes(1200 + index).image)
+    name, truth = (("circle", "square", "triangle")[int(t[index])] for t in (guesses, kinds[1200:]))
+    axes.set_title(name if name == truth else f"{name}?\nit is a {truth}", fontsize=8)
+    axes.set(xticks=[], yticks=[])
+show(figure, "Seven pictures of shapes that the network didn't train on, its mistakes first.")
+print(f"right: {1 - wrong.float().mean().item():.1%}")
+
+# %% [markdown]
+# In most of its mistakes the network names a shape that is there, but isn't the largest.
+#
 # ## What to take home
 #
 # Can every layer be written in ten lines? Count yours:
@@ -2415,7 +2874,7 @@ show(
 # | batch norm | 8 | mean over all but channels | biased for `y`, unbiased for the memory |
 # | other norms | 6 | the same with other `dim` | groups are neighbours |
 # | embedding | 1 | `weight[ids]` | `padding_idx` masks nothing |
-# | RNN, GRU, LSTM | 10 | gates, one step at a time | the order of the gates, where r stands |
+# | RNN, GRU, LSTM | 10 | gates, one step at a time | the order of the gates, what r multiplies |
 # | attention | 8 | softmax of scaled scores, times values | what `True` means; rows that see nothing |
 # | transformer block | 6 | attention, then a small net, each added | the causal mask |
 #
@@ -2434,4 +2893,6 @@ show(
 # of `scaled_dot_product_attention`. The papers: *A guide to convolution arithmetic for deep
 # learning*; *Batch Normalization*; *Layer Normalization*; *Group Normalization*; *Root Mean Square
 # Layer Normalization*; *Long Short-Term Memory*; *Attention Is All You Need*; *On Layer
-# Normalization in the Transformer Architecture*.
+# Normalization in the Transformer Architecture*; *RoFormer: Enhanced Transformer with Rotary Position
+# Embedding*; *GQA: Training Generalized Multi-Query Transformer Models*; *An Image is Worth 16x16
+# Words*.

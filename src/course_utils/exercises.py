@@ -64,6 +64,7 @@ class Exercise:
         number: as its heading has it, e.g. ``"2.7"``; empty where there is no heading.
         title: likewise.
         core: whether later chapters lean on it.
+        minutes: as its heading has them.
         points: of all its checks together.
         earned: of those of its checks that passed.
         state: ``"solved"``, ``"tried"`` or ``"untouched"``.
@@ -73,6 +74,7 @@ class Exercise:
     number: str = ""
     title: str = ""
     core: bool = False
+    minutes: int = 0
     points: float = 0
     earned: float = 0
     state: str = "untouched"
@@ -85,13 +87,21 @@ class Exercise:
 
 @dataclass
 class ChapterProgress:
-    """How far a learner is with one chapter; ``problem`` says why it could not be read."""
+    """How far a learner is with one chapter.
+
+    Attributes:
+        minutes: for all of it, its exercises among them; ``core_minutes`` for the core path alone.
+        exercises: in order.
+        read: the share of its other code cells that were run, from 0 to 1.
+        problem: why it could not be read; empty where it could.
+    """
 
     name: str
     title: str = ""
     minutes: int = 0
     core_minutes: int = 0
     exercises: list[Exercise] = field(default_factory=list)
+    read: float = 0.0
     problem: str = ""
 
     def count(self, state: str) -> int:
@@ -106,6 +116,14 @@ class ChapterProgress:
         return sum(exercise.earned for exercise in self.exercises)
 
     @property
+    def core_minutes_left(self) -> int:
+        """What is left of the core path: unsolved exercises, and cells that were not run."""
+        core = [one for one in self.exercises if one.core]
+        reading = max(0, self.core_minutes - sum(one.minutes for one in core))
+        unsolved = sum(one.minutes for one in core if one.state != "solved")
+        return round(reading * (1 - self.read)) + unsolved
+
+    @property
     def next(self) -> Exercise | None:
         """The first exercise that is not solved."""
         return next((one for one in self.exercises if one.state != "solved"), None)
@@ -113,7 +131,8 @@ class ChapterProgress:
     def as_data(self) -> dict[str, Any]:
         """Plain values, for ``course progress --json``."""
         upcoming = self.next.name if self.next else None
-        return {**asdict(self), "points": self.points, "earned": self.earned, "next": upcoming}
+        computed = {"points": self.points, "earned": self.earned, "next": upcoming}
+        return {**asdict(self), **computed, "core_minutes_left": self.core_minutes_left}
 
 
 def exercises_of(cells: Iterable[Mapping]) -> list[Exercise]:
@@ -131,7 +150,7 @@ def exercises_of(cells: Iterable[Mapping]) -> list[Exercise]:
             heading = heading_of[name]
             if heading is not None:
                 exercise.number, exercise.title = heading["number"], heading["title"]
-                exercise.core = bool(heading["core"])
+                exercise.core, exercise.minutes = bool(heading["core"]), int(heading["minutes"])
             stub = cell.get("metadata", {}).get(STUB)
             touched[name] = stub is not None and stub != stub_digest(text_of(cell))
         elif gives_points(cell) and exercise_of(name) != name:
@@ -153,6 +172,16 @@ def exercises_of(cells: Iterable[Mapping]) -> list[Exercise]:
     return list(found.values())
 
 
+def share_run(cells: Iterable[Mapping]) -> float:
+    """The share of the code cells that were run, exercises and checks aside; 0 without any."""
+    shown = [
+        cell.get("execution_count") is not None
+        for cell in cells
+        if cell.get("cell_type") == "code" and not is_exercise(cell) and not gives_points(cell)
+    ]
+    return sum(shown) / len(shown) if shown else 0.0
+
+
 def _ran_well(cell: Mapping) -> bool:
     failed = any(output.get("output_type") == "error" for output in cell.get("outputs", []))
     return cell.get("execution_count") is not None and not failed
@@ -171,6 +200,7 @@ def read_progress(path: Path) -> ChapterProgress:
         progress.minutes = int(course.get("minutes", 0))
         progress.core_minutes = int(course.get("core", 0))
         progress.exercises = exercises_of(notebook["cells"])
+        progress.read = share_run(notebook["cells"])
     except FileNotFoundError:
         progress.problem = "there is no such notebook"
     except OSError as error:
@@ -272,22 +302,62 @@ def _bars(chapters: list[ChapterProgress]) -> str:
     for progress in chapters:
         if part_of(progress.name) != part:
             part = part_of(progress.name)
-            rows.append(f"<tr><td colspan=5 style='text-align:left'><b>{part}</b></td></tr>")
+            rows.append(f"<tr><td colspan=6 style='text-align:left'><b>{part}</b></td></tr>")
         title = html.escape(f"{progress.name[:2]} {progress.title or progress.name}")
         if progress.problem:
-            rows.append(f"<tr><td>{title}</td><td colspan=4>{html.escape(progress.problem)}</td>")
+            rows.append(
+                f"<tr><td>{title}</td><td colspan=5>{html.escape(progress.problem)}</td></tr>"
+            )
             continue
         upcoming = html.escape(progress.next.label) if progress.next else "all solved"
-        core = f"{progress.core_minutes} of " if progress.core_minutes else ""
         rows.append(
             f"<tr><td style='text-align:left'>{title}</td><td>{_bar(progress)}</td>"
             f"<td>{progress.earned:g} of {progress.points:g}</td>"
             f"<td style='text-align:left'>{upcoming}</td>"
-            f"<td>{core}{progress.minutes}</td></tr>"
+            f"<td>{progress.core_minutes_left} of {progress.core_minutes}</td>"
+            f"<td>{progress.minutes}</td></tr>"
         )
-    columns = ("chapter", "solved, tried, open", "points", "next", "core and all minutes")
+    columns = (
+        *("chapter", "solved, tried, open", "points", "next"),
+        *("core minutes left", "all minutes"),
+    )
     head = "<tr>" + "".join(f"<th>{column}</th>" for column in columns) + "</tr>"
     return f"<table>{head}{''.join(rows)}</table>"
+
+
+# What a browser needs beyond the table that a notebook shows.
+PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>How far you are</title>
+<style>
+:root {{ color-scheme: light dark; font-family: system-ui, sans-serif; line-height: 1.5; }}
+body {{ margin: 2rem auto; max-width: 60rem; padding: 0 1rem; }}
+table {{ border-collapse: collapse; width: 100%; }}
+th, td {{ padding: 0.2rem 0.7rem; text-align: right; }}
+th {{ border-bottom: 1px solid; font-weight: 600; }}
+th:nth-child(1), th:nth-child(2), th:nth-child(4) {{ text-align: left; }}
+</style>
+<h1>How far you are</h1>
+<p>{left}</p>
+{table}
+</html>
+"""
+
+
+def page_of(chapters: list[ChapterProgress]) -> str:
+    """The map of the course as a page of its own: a bar a chapter, and what is left."""
+    return PAGE.format(left=html.escape(what_is_left(chapters)), table=_bars(chapters))
+
+
+def what_is_left(chapters: Iterable[ChapterProgress]) -> str:
+    """One sentence on the core path of all chapters."""
+    minutes = sum(chapter.core_minutes_left for chapter in chapters)
+    if not minutes:
+        return "The core path is done."
+    time = f"{minutes / 60:.0f} hours" if minutes >= 90 else f"{minutes} minutes"
+    return f"The core path takes some {time} more."
 
 
 def _bar(progress: ChapterProgress) -> str:

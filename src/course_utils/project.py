@@ -7,6 +7,10 @@ from pathlib import Path
 
 from course_utils.errors import CourseError
 
+# What the installed package brings of the course: releases and settings, no sources. In a checkout
+# it isn't there.
+BROUGHT = Path(__file__).resolve().parent / "course"
+
 
 @dataclass(frozen=True)
 class Chapter:
@@ -36,26 +40,46 @@ class Chapter:
         return self.root / "notebooks" / self.name / f"{self.name}.ipynb"
 
 
+def has_sources(folder: Path) -> bool:
+    """Whether a folder holds the chapters' sources, as a checkout does."""
+    return (folder / "nbgrader_config.py").is_file() and (folder / "solutions").is_dir()
+
+
 def find_root(start: Path | None = None) -> Path:
-    """The nearest folder, from ``start`` (the working folder) upwards, that holds the course.
+    """The nearest folder, from ``start`` (the working folder) upwards, that holds the sources.
 
     Raises:
         CourseError: no folder above has both ``nbgrader_config.py`` and ``solutions/``.
     """
     start = (start or Path.cwd()).resolve()
     for folder in (start, *start.parents):
-        if (folder / "nbgrader_config.py").is_file() and (folder / "solutions").is_dir():
+        if has_sources(folder):
             return folder
     raise CourseError(
         f"no course in {start} or above it: run this inside the folder that holds "
-        "nbgrader_config.py and solutions/"
+        "nbgrader_config.py and solutions/; course init FOLDER makes one"
     )
 
 
+def find_course(start: Path | None = None) -> Path:
+    """Where the releases are that a learner takes: the checkout around ``start``, else the package.
+
+    Raises:
+        CourseError: no folder above holds the sources, and the package brings no releases.
+    """
+    try:
+        return find_root(start)
+    except CourseError:
+        if BROUGHT.is_dir():
+            return BROUGHT
+        raise
+
+
 def all_chapters(root: Path) -> list[Chapter]:
-    """Every chapter that has a percent source, in order."""
-    sources = sorted((root / "solutions").glob("*/*.py"))
-    return [Chapter(path.stem, root) for path in sources if path.stem == path.parent.name]
+    """Every chapter that has a percent source, in order; where there are none, every release."""
+    sources, releases = root / "solutions", root / "notebooks"
+    files = sources.glob("*/*.py") if sources.is_dir() else releases.glob("*/*.ipynb")
+    return [Chapter(path.stem, root) for path in sorted(files) if path.stem == path.parent.name]
 
 
 def pick_chapters(root: Path, names: tuple[str, ...] | list[str]) -> list[Chapter]:

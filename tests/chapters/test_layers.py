@@ -6,7 +6,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from course_utils import seeded
-from course_utils.chapters.layers import dry_run, norm_slips, refused
+from course_utils.chapters.layers import choose_parts, dry_run, norm_slips, parts, refused
 from course_utils.chapters.layers import slips as known
 
 
@@ -83,3 +83,36 @@ def test_a_dry_run_gives_sizes():
 def test_what_a_call_raises_is_named():
     assert refused(lambda: 1 / 0) == "ZeroDivisionError"
     assert refused(lambda: 1) == "nothing"
+
+
+def test_parts_that_work_are_taken():
+    def linear(x, weight, bias):
+        return x @ weight.t() + bias
+
+    def norm(x, weight, bias, mean, var, training):
+        return F.batch_norm(x, mean, var, weight, bias, training), mean, var
+
+    def heads(x, weights, count):
+        return parts.library_heads(x, weights, count) * 1.0
+
+    assert choose_parts(linear, norm, heads) == (linear, norm, heads)
+
+
+def test_parts_without_values_gradients_or_an_answer_are_replaced():
+    def no_graph(x, weight, bias):
+        return F.linear(x, weight, bias).detach()
+
+    def in_eval(x, weight, bias, mean, var, training):
+        return F.batch_norm(x, mean, var, weight, bias, False), mean, var
+
+    def nothing(x, weights, count):
+        return None
+
+    library = (F.linear, parts.library_norm, parts.library_heads)
+    assert choose_parts(no_graph, in_eval, nothing) == library
+
+
+def test_the_librarys_heads_are_the_modules():
+    normal, module = seeded(0), nn.MultiheadAttention(6, 2, batch_first=True)
+    x = normal(2, 4, 6)
+    torch.testing.assert_close(parts.library_heads(x, module.state_dict(), 2), module(x, x, x)[0])

@@ -281,6 +281,12 @@ def test_progress_as_bars_and_as_data(course):
     data = json.loads(run("progress", "--json").output)
     assert [chapter["name"] for chapter in data["chapters"]] == ["01_tiny"]
     assert data["chapters"][0]["next"] == "double"
+    assert run("progress", "--html", "map.html").output == "map.html: written\n"
+    page = (course.root / "map.html").read_text(encoding="utf-8")
+    assert "01 A tiny chapter" in page
+    assert "0 solved, 0 tried, 2 untouched" in page
+    outcome = run("progress", "--html", "nowhere\0.html")
+    assert outcome.exit_code != 0
 
 
 def test_builds_and_tests_leave_the_folder_alone(course):

@@ -28,6 +28,9 @@ CONDA_NAMES = {
     "jupyterlab-server": "jupyterlab_server",
 }
 
+# What pip adds to a conda environment: pure Python, and nothing that it asks for in turn.
+BY_PIP = {"fsrs"}
+
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
 # What only the site needs, held to the versions of the other.
@@ -59,6 +62,7 @@ def wanted_conda_bounds():
     wanted = {
         CONDA_NAMES.get(need.name, canonicalize_name(need.name)): str(need.specifier)
         for need in DEPENDENCIES
+        if need.name not in BY_PIP
     }
     return {**wanted, "python": PROJECT["requires-python"]}
 

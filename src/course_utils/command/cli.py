@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from functools import partial
+from pathlib import Path
 
 import click
 
 from course_utils.errors import CourseError
-from course_utils.project import find_root, pick_chapters
+from course_utils.project import find_course, find_root, has_sources, pick_chapters
 
 FIXED_BY_A_RUN = ("isolation", "seed", "pictures", "again")
 
@@ -33,7 +34,7 @@ def lab(carry_over: bool, arguments: tuple[str, ...]) -> None:
     from course_utils.command.lab import open_lab
     from course_utils.copies import copying
 
-    root = find_root()
+    root = find_course()
     folder = copying.learner_folder(root)
     for chapter in copying.answered_releases(root):
         words = f"{chapter.name}: notebooks/ holds answers, which git and builds write over"
@@ -70,7 +71,7 @@ def renew(chapters: tuple[str, ...]) -> None:
     from course_utils.copies.copying import learner_folder
     from course_utils.copies.renewal import renew as bring_over
 
-    root = find_root()
+    root = find_course()
     folder = learner_folder(root)
     for chapter in pick_chapters(root, chapters):
         renewed = bring_over(chapter, folder)
@@ -81,13 +82,20 @@ def renew(chapters: tuple[str, ...]) -> None:
 
 @main.command()
 @click.option("--json", "as_json", is_flag=True, help="Print data, for scripts.")
-def progress(as_json: bool) -> None:
-    """See how far you are: a bar a chapter, and the next exercise. Nothing is executed."""
+@click.option(
+    "--html", "page", type=click.Path(path_type=Path, dir_okay=False), help="Write a page instead."
+)
+def progress(as_json: bool, page: Path | None) -> None:
+    """See how far you are: a bar a chapter, the minutes left, the next exercise.
+
+    It reads what is saved; nothing is executed.
+    """
     from course_utils import exercises
     from course_utils.command.lab import show_bars
     from course_utils.copies.copying import learner_folder
+    from course_utils.files import write_whole
 
-    folder = learner_folder(find_root())
+    folder = learner_folder(find_course())
     chapters = exercises.read_folder(folder)
     if not chapters and not as_json:
         raise CourseError(f"no chapter in {folder} yet; run: course lab")
@@ -95,9 +103,31 @@ def progress(as_json: bool) -> None:
         data = {"folder": str(folder), "chapters": [chapter.as_data() for chapter in chapters]}
         click.echo(json.dumps(data, indent=2, ensure_ascii=False))
         return
+    if page:
+        try:
+            write_whole(page, exercises.page_of(chapters))
+        except OSError as error:
+            raise CourseError(f"{page} can't be written ({error.strerror})") from error
+        click.echo(f"{page}: written")
+        return
     from rich.console import Console
 
     show_bars(chapters, Console())
+
+
+@main.command()
+def review() -> None:
+    """Answer again, days later, what you once answered: some ten minutes of questions.
+
+    It writes review/review.ipynb in your folder, with predictions from chapters in which you solved
+    them, as they become due; and counts the answers in the one before.
+    """
+    from course_utils.copies.copying import learner_folder
+    from course_utils.copies.review import review as ask_again
+
+    root = find_course()
+    for line in ask_again(pick_chapters(root, ()), learner_folder(root)).tell():
+        click.echo(line)
 
 
 @main.command()
@@ -126,18 +156,44 @@ def build(chapters: tuple[str, ...], check: bool) -> None:
 @click.option(
     "--workers", type=click.IntRange(min=1), help="Chapters at once; one per core if not given."
 )
-def verify(chapters: tuple[str, ...], workers: int | None) -> None:
-    """Run the solution notebooks again and compare every output with the stored one."""
+@click.option("--mine", is_flag=True, help="Your own copies, not the solutions.")
+def verify(chapters: tuple[str, ...], workers: int | None, mine: bool) -> None:
+    """Run the solution notebooks again and compare every output with the stored one.
+
+    Without the sources, as with an installed package, your own copies are run, and compared with
+    what you ran in them.
+    """
     from rich.console import Console
 
     from course_utils.command import verify as verifying
+    from course_utils.copies.copying import learner_folder, with_a_copy
 
-    console = Console()
-    verdicts = verifying.verify(pick_chapters(find_root(), chapters), workers, console=console)
+    console, root = Console(), find_course()
+    picked, own = pick_chapters(root, chapters), None
+    if mine or not has_sources(root):
+        own = learner_folder(root)
+        picked = with_a_copy(picked, own, all_of_them=bool(chapters))
+    verdicts = verifying.verify(picked, workers, console=console, own=own)
     verifying.show(verdicts, console)
     bad = [verdict.chapter for verdict in verdicts if not verdict.good]
     if bad:
         raise CourseError(f"not as stored: {', '.join(bad)}")
+
+
+@main.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option(
+    "--sources",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="The source distribution of this version, a .tar.gz; by default pip downloads it.",
+)
+def init(folder: Path, sources: Path | None) -> None:
+    """Make FOLDER an instructor's: the chapters' sources, releases and nbgrader's settings."""
+    from course_utils.authoring import folders
+
+    folders.lay_out(folder, sources)
+    click.echo(f"{folder}: the sources of {folders.VERSION}; next: cd {folder}, then course grade")
 
 
 @main.command()

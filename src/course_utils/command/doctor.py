@@ -15,6 +15,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
+from course_utils.copies.copying import learner_folder
 from course_utils.errors import CourseError, kind_and_words, one_line
 from course_utils.learner.servers import (
     end,
@@ -24,7 +25,7 @@ from course_utils.learner.servers import (
     visdom_page,
     wait_until_ready,
 )
-from course_utils.project import find_root
+from course_utils.project import find_course, has_sources
 from course_utils.system import cores, memory_gib
 
 DISTRIBUTION = "pytorch-notebook-course"
@@ -99,12 +100,13 @@ def folders() -> Diagnosis:
 
     wanted = [Path(tempfile.gettempdir()), Path(jupyter_runtime_dir())]
     try:
-        root = find_root()
+        root = find_course()
     except CourseError:
         where = "this is no course folder, only Jupyter's were tried"
     else:
-        wanted += [root, root / "notebooks"]
-        where = f"the course in {root}, and Jupyter's"
+        own = learner_folder(root)
+        wanted += [root, root / "notebooks"] if has_sources(root) else [own.parent]
+        where = f"yours is {own}; Jupyter's"
     for folder in wanted:
         try:
             folder.mkdir(parents=True, exist_ok=True)

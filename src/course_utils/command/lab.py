@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from course_utils.copies.copying import KEPT
-from course_utils.exercises import FOLDER_VARIABLE, STATES, ChapterProgress
+from course_utils.exercises import FOLDER_VARIABLE, STATES, ChapterProgress, what_is_left
 
 FIRST = "00_start_here"
 # One sign an exercise: solved, tried, untouched.
@@ -21,22 +21,25 @@ BAR = "█▒·"
 
 
 def show_bars(chapters: list[ChapterProgress], console: Console) -> None:
-    """Draw one bar a chapter: solved, tried, untouched; points; the next exercise."""
+    """Draw one bar a chapter: solved, tried, untouched; points; minutes left; the next exercise."""
     table = Table(box=None, pad_edge=False)
-    table.add_column("chapter", no_wrap=True)
-    table.add_column(f"solved {BAR[0]}, tried {BAR[1]}, open {BAR[2]}", no_wrap=True)
-    table.add_column("points", justify="right", no_wrap=True)
-    table.add_column("next")
+    table.add_column("chapter", min_width=22, no_wrap=True)
+    table.add_column(f"solved {BAR[0]}, tried {BAR[1]}, open {BAR[2]}", min_width=12)
+    table.add_column("points", justify="right", min_width=6)
+    table.add_column("core left", justify="right", min_width=9)
+    table.add_column("next", no_wrap=True, overflow="ellipsis")
     for chapter in chapters:
         title = f"{chapter.name[:2]} {chapter.title}"
         if chapter.problem:
-            table.add_row(chapter.name, Text(chapter.problem, style="red"), "", "")
+            table.add_row(chapter.name, Text(chapter.problem, style="red"), "", "", "")
             continue
         bar = "".join(sign * chapter.count(state) for sign, state in zip(BAR, STATES, strict=True))
         points = f"{chapter.earned:g}/{chapter.points:g}"
         upcoming = chapter.next.label if chapter.next else ("all solved" if bar else "")
-        table.add_row(Text(title), bar, points, Text(upcoming))
+        left = f"{chapter.core_minutes_left} min"
+        table.add_row(Text(title), bar, points, left, Text(upcoming))
     console.print(table)
+    console.print(what_is_left(chapters))
 
 
 def jupyter_variables(root: Path) -> dict[str, str]:
@@ -73,7 +76,7 @@ def open_lab(root: Path, folder: Path, arguments: tuple[str, ...]) -> int:
     """Run JupyterLab in the learner's folder until it ends; its exit status."""
     workspaces = folder / KEPT / "workspaces"
     first_workspace(folder, workspaces)
-    command = [sys.executable, "-m", "jupyter", "lab", f"--ServerApp.root_dir={folder}"]
+    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder}"]
     # Which tabs were open belongs to this folder: tabs of another would come back without files.
     command += [f"--LabApp.workspaces_dir={workspaces}", *arguments]
     variables = {**jupyter_variables(root), FOLDER_VARIABLE: str(folder)}

@@ -20,9 +20,10 @@ from rich.text import Text
 
 from course_utils.authoring.build import CELL_TIMEOUT_SECONDS
 from course_utils.command.progress import progress_bar
+from course_utils.copies.copying import add_other_files, copy_of
 from course_utils.errors import CourseError
 from course_utils.kernels.template import warm_environment
-from course_utils.notebooks import read_notebook
+from course_utils.notebooks import read_notebook, write_notebook
 from course_utils.project import Chapter
 from course_utils.system import cores
 
@@ -50,7 +51,11 @@ class Verdict:
 
 
 def verify(
-    chapters: list[Chapter], workers: int | None = None, *, console: Console
+    chapters: list[Chapter],
+    workers: int | None = None,
+    *,
+    console: Console,
+    own: Path | None = None,
 ) -> list[Verdict]:
     """Verify the chapters, several at once, each in a process of its own.
 
@@ -58,34 +63,51 @@ def verify(
         chapters: which ones; their solution notebooks have to be built.
         workers: how many at once; by default one per core.
         console: where the progress bar is drawn.
+        own: a learner's folder, whose copies are run instead of the solution notebooks.
 
     Returns:
         One verdict per chapter, in the chapters' order.
     """
     workers = max(1, min(len(chapters), workers or cores()))
     with progress_bar(console) as progress:
-        task = progress.add_task("cells", total=sum(count_cells(chapter) for chapter in chapters))
+        total = sum(count_cells(stored(chapter, own)) for chapter in chapters)
+        task = progress.add_task("cells", total=total)
         with warm_environment() as kernels, ThreadPoolExecutor(workers) as pool:
             return list(
                 pool.map(
                     lambda chapter: verify_chapter(
-                        chapter, workers, lambda: progress.advance(task), kernels
+                        chapter, workers, lambda: progress.advance(task), kernels, own
                     ),
                     chapters,
                 )
             )
 
 
-def count_cells(chapter: Chapter) -> int:
+def stored(chapter: Chapter, own: Path | None) -> Path:
+    """The notebook whose outputs are compared: a chapter's solution, or a learner's copy."""
+    return copy_of(own, chapter) if own else chapter.solution
+
+
+def what_was_run(copy: Path, into: Path) -> Path:
+    """A learner's copy for nbval: only of a cell that was run there is an output to compare."""
+    notebook = read_notebook(copy)
+    for cell in notebook.cells:
+        if cell.cell_type == "code" and cell.execution_count is None:
+            cell.metadata["tags"] = [*cell.metadata.get("tags", []), "nbval-ignore-output"]
+    write_notebook(notebook, into / copy.name)
+    return into / copy.name
+
+
+def count_cells(notebook: Path) -> int:
     try:
-        return len(code_cells(chapter))
+        return len(code_cells(notebook))
     except CourseError:
         return 0
 
 
-def code_cells(chapter: Chapter) -> list[str]:
-    """The ids of a solution notebook's code cells: nbval counts these alone, from zero."""
-    cells = read_notebook(chapter.solution).cells
+def code_cells(notebook: Path) -> list[str]:
+    """The ids of a notebook's code cells: nbval counts these alone, from zero."""
+    cells = read_notebook(notebook).cells
     return [cell.get("id", "?") for cell in cells if cell.cell_type == "code"]
 
 
@@ -94,6 +116,7 @@ def verify_chapter(
     workers: int,
     advance: Callable[[], None],
     kernels: Mapping[str, str] | None = None,
+    own: Path | None = None,
 ) -> Verdict:
     """Run nbval on one chapter and call ``advance`` after every cell.
 
@@ -102,16 +125,21 @@ def verify_chapter(
         workers: how many share the cores.
         advance: called after every cell.
         kernels: variables that say how kernels start; as usual if not given.
+        own: a learner's folder, whose copy is run.
     """
     start = time.monotonic()
+    notebook = stored(chapter, own)
     try:
-        names = code_cells(chapter)
+        names = code_cells(notebook)
     except CourseError as error:
         return Verdict(chapter.name, 0, 0.0, [], error.message)
     with tempfile.TemporaryDirectory(prefix="course-verify-") as folder:
         results = Path(folder) / "results.xml"
+        if own:
+            notebook = what_was_run(notebook, Path(folder))
+            add_other_files(chapter, Path(folder))
         process = subprocess.Popen(
-            nbval_command(chapter, results),
+            nbval_command(notebook, chapter.root, results),
             cwd=folder,
             env=nbval_environment(workers) | dict(kernels or {}),
             stdout=subprocess.PIPE,
@@ -135,21 +163,21 @@ def verify_chapter(
         failures = read_failures(results, names) if results.exists() else []
     problem = ""
     if process.returncode != 0 and not failures:
-        problem = f"{chapter.solution}: nbval ended without a result\n{''.join(output)}"
+        problem = f"{stored(chapter, own)}: nbval ended without a result\n{''.join(output)}"
     return Verdict(chapter.name, len(names), seconds, failures, problem)
 
 
-def nbval_command(chapter: Chapter, results: Path) -> list[str]:
+def nbval_command(notebook: Path, root: Path, results: Path) -> list[str]:
     """pytest with nbval and nothing else: no settings, plugins or caches of the project."""
     return [
         *(sys.executable, "-m", "pytest"),
         *("-c", os.devnull, "--rootdir", str(results.parent), "--noconftest"),
         *("-p", "course_utils.lean_imports", "-p", "nbval", "-p", "no:cacheprovider"),
         "--nbval",
-        *("--nbval-sanitize-with", str(chapter.root / "nbval_sanitize.cfg")),
+        *("--nbval-sanitize-with", str(root / "nbval_sanitize.cfg")),
         *("--nbval-cell-timeout", str(CELL_TIMEOUT_SECONDS)),
         *("--verbose", "--color=no", f"--junitxml={results}"),
-        str(chapter.solution),
+        str(notebook),
     ]
 
 

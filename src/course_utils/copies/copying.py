@@ -18,7 +18,7 @@ from course_utils.cells import STUB, grade_id, is_answered, is_exercise, stub_di
 from course_utils.errors import CourseError
 from course_utils.exercises import FOLDER_VARIABLE
 from course_utils.notebooks import read_notebook, write_notebook
-from course_utils.project import Chapter, all_chapters
+from course_utils.project import Chapter, all_chapters, has_sources
 
 DEFAULT_FOLDER = "my-notebooks"
 KEPT = ".course"
@@ -26,12 +26,15 @@ RELEASE = "course_release"
 
 
 def learner_folder(root: Path) -> Path:
-    """Where a learner's copies are: ``COURSE_FOLDER``, else ``my-notebooks`` in the course.
+    """Where a learner's copies are: ``COURSE_FOLDER``, else ``my-notebooks``.
+
+    That is in the checkout; without one, in the working folder or above it, wherever it is already.
 
     Raises:
         CourseError: ``COURSE_FOLDER`` names a folder that the course itself writes to.
     """
-    folder = Path(os.environ.get(FOLDER_VARIABLE) or root / DEFAULT_FOLDER).expanduser().absolute()
+    default = root / DEFAULT_FOLDER if has_sources(root) else folder_without_checkout(Path.cwd())
+    folder = Path(os.environ.get(FOLDER_VARIABLE) or default).expanduser().absolute()
     for taken in ("notebooks", "solutions", "submitted", "autograded", "feedback", ".git"):
         if folder.resolve().is_relative_to((root / taken).resolve()):
             raise CourseError(
@@ -40,9 +43,31 @@ def learner_folder(root: Path) -> Path:
     return folder
 
 
+def folder_without_checkout(start: Path) -> Path:
+    """The nearest learner's folder from ``start`` upwards, else ``my-notebooks`` in ``start``."""
+    for above in (start, *start.parents):
+        for folder in (above, above / DEFAULT_FOLDER):
+            if (folder / KEPT).is_dir():
+                return folder
+    return start / DEFAULT_FOLDER
+
+
 def copy_of(folder: Path, chapter: Chapter) -> Path:
     """Where a chapter's copy is, or will be."""
     return folder / chapter.name / f"{chapter.name}.ipynb"
+
+
+def with_a_copy(chapters: list[Chapter], folder: Path, all_of_them: bool) -> list[Chapter]:
+    """The chapters that a learner's folder holds.
+
+    Raises:
+        CourseError: it holds none of them, or ``all_of_them`` are asked for and one is missing.
+    """
+    there = [chapter for chapter in chapters if copy_of(folder, chapter).exists()]
+    missing = [chapter.name for chapter in chapters if chapter not in there]
+    if not there or (all_of_them and missing):
+        raise CourseError(f"no copy of {', '.join(missing)} in {folder} yet; run: course lab")
+    return there
 
 
 @dataclass
@@ -124,9 +149,12 @@ def is_behind(chapter: Chapter, target: Path) -> bool:
 
 
 def answered_releases(root: Path) -> list[Chapter]:
-    """The chapters in whose released notebook there are answers."""
+    """The chapters in whose released notebook there are answers.
+
+    None where the releases are the installed package's, in which nobody writes.
+    """
     found = []
-    for chapter in all_chapters(root):
+    for chapter in all_chapters(root) if has_sources(root) else []:
         try:
             cells = read_notebook(chapter.release).cells
         except CourseError:

@@ -517,3 +517,45 @@ class ListeningDropout(nn.Module):
 
     def forward(self, x):
         return dropout_that_listens(x, self.p, self.training)
+
+
+# %% wrong="drops only where autograd records" says=["the mode decides, not autograd"]
+def dropout_that_listens(x, p, training):
+    if p < 0 or p > 1:
+        raise ValueError("p")
+    if not training or not torch.is_grad_enabled():
+        return x.clone()
+    if p == 1:
+        return torch.zeros_like(x) * x
+    keep = torch.rand(x.shape, device=x.device) >= p
+    return torch.where(keep, x / (1 - p), 0.0)
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        return dropout_that_listens(x, self.p, self.training)
+
+
+# %% wrong="eval cuts the graph" says=["no gradient flows"]
+def dropout_that_listens(x, p, training):
+    if p < 0 or p > 1:
+        raise ValueError("p")
+    if not training:
+        return x.detach().clone()
+    if p == 1:
+        return torch.zeros_like(x) * x
+    keep = torch.rand(x.shape, device=x.device) >= p
+    return torch.where(keep, x / (1 - p), 0.0)
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        return dropout_that_listens(x, self.p, self.training)

@@ -255,7 +255,7 @@ def freeze_and_count(model, patterns):
     for name in chosen:
         parameters[name].requires_grad = False
     for module in model.modules():
-        if "BatchNorm" in type(module).__name__ and module.affine:
+        if isinstance(module, nn.modules.batchnorm._BatchNorm) and module.affine:
             module.train(module.training and module.weight.requires_grad)
     count = lambda ts: sum(t.numel() for t in ts)
     weigh = lambda ts: sum(t.numel() * t.element_size() for t in ts)
@@ -536,3 +536,146 @@ def freeze_and_count(model, patterns):
         "trainable": sum(p.numel() for p in model.parameters() if p.requires_grad),
         "bytes": sum(t.nbytes for t in [*model.parameters(), *model.buffers()]),
     }
+
+
+# %% wrong="no pattern, nothing to do" says=["not in eval mode: features.0.norm"]
+import fnmatch
+
+
+def freeze_and_count(model, patterns):
+    named = list(model.named_parameters(remove_duplicate=False))
+    for pattern in patterns:
+        if not [n for n, _ in named if fnmatch.fnmatchcase(n, pattern)]:
+            raise ValueError(pattern)
+    for n, p in named:
+        if any(fnmatch.fnmatchcase(n, pattern) for pattern in patterns):
+            p.requires_grad = False
+    for m in model.modules() if patterns else []:
+        if isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if m.weight is not None and not m.weight.requires_grad:
+                m.eval()
+    total = sum(p.numel() for p in model.parameters())
+    free = sum(p.numel() for p in model.parameters() if p.requires_grad)
+    size = sum(p.numel() * p.element_size() for p in model.parameters())
+    size += sum(b.numel() * b.element_size() for b in model.buffers())
+    return {"total": total, "trainable": free, "bytes": size}
+
+
+# %% wrong="subclasses of batch norms left out" says=["not in eval mode: own"]
+import fnmatch
+
+
+def freeze_and_count(model, patterns):
+    named = list(model.named_parameters(remove_duplicate=False))
+    for pattern in patterns:
+        if not [n for n, _ in named if fnmatch.fnmatchcase(n, pattern)]:
+            raise ValueError(pattern)
+    for n, p in named:
+        if any(fnmatch.fnmatchcase(n, pattern) for pattern in patterns):
+            p.requires_grad = False
+    for m in model.modules():
+        if type(m) in (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d):
+            if m.weight is not None and not m.weight.requires_grad:
+                m.eval()
+    total = sum(p.numel() for p in model.parameters())
+    free = sum(p.numel() for p in model.parameters() if p.requires_grad)
+    size = sum(p.numel() * p.element_size() for p in model.parameters())
+    size += sum(b.numel() * b.element_size() for b in model.buffers())
+    return {"total": total, "trainable": free, "bytes": size}
+
+
+# %% wrong="a pattern must match something trainable" says=["though each pattern matches: head.bias"]
+import fnmatch
+
+
+def freeze_and_count(model, patterns):
+    named = list(model.named_parameters(remove_duplicate=False))
+    for pattern in patterns:
+        if not [n for n, p in named if p.requires_grad and fnmatch.fnmatchcase(n, pattern)]:
+            raise ValueError(pattern)
+    for n, p in named:
+        if any(fnmatch.fnmatchcase(n, pattern) for pattern in patterns):
+            p.requires_grad = False
+    for m in model.modules():
+        if isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if m.weight is not None and not m.weight.requires_grad:
+                m.eval()
+    total = sum(p.numel() for p in model.parameters())
+    free = sum(p.numel() for p in model.parameters() if p.requires_grad)
+    size = sum(p.numel() * p.element_size() for p in model.parameters())
+    size += sum(b.numel() * b.element_size() for b in model.buffers())
+    return {"total": total, "trainable": free, "bytes": size}
+
+
+# %% wrong="the model in eval" says=["should not be: (the model itself)"]
+import fnmatch
+
+
+def freeze_and_count(model, patterns):
+    named = list(model.named_parameters(remove_duplicate=False))
+    for pattern in patterns:
+        if not [n for n, _ in named if fnmatch.fnmatchcase(n, pattern)]:
+            raise ValueError(pattern)
+    for n, p in named:
+        if any(fnmatch.fnmatchcase(n, pattern) for pattern in patterns):
+            p.requires_grad = False
+    for m in model.modules():
+        if isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if m.weight is not None and not m.weight.requires_grad:
+                m.eval()
+    model.eval() if not any(p.requires_grad for p in model.parameters()) else None
+    total = sum(p.numel() for p in model.parameters())
+    free = sum(p.numel() for p in model.parameters() if p.requires_grad)
+    size = sum(p.numel() * p.element_size() for p in model.parameters())
+    size += sum(b.numel() * b.element_size() for b in model.buffers())
+    return {"total": total, "trainable": free, "bytes": size}
+
+
+# %% wrong="question mark means perhaps a letter" says=["a pattern matches nothing"]
+import re
+
+
+def match(n, p):
+    return re.fullmatch(re.escape(p).replace(r"\*", ".*").replace(r"\?", ".?"), n)
+
+
+def freeze_and_count(model, patterns):
+    named = list(model.named_parameters(remove_duplicate=False))
+    for pattern in patterns:
+        if not [n for n, _ in named if match(n, pattern)]:
+            raise ValueError(pattern)
+    for n, p in named:
+        if any(match(n, pattern) for pattern in patterns):
+            p.requires_grad = False
+    for m in model.modules():
+        if isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if m.weight is not None and not m.weight.requires_grad:
+                m.eval()
+    total = sum(p.numel() for p in model.parameters())
+    free = sum(p.numel() for p in model.parameters() if p.requires_grad)
+    size = sum(p.numel() * p.element_size() for p in model.parameters())
+    size += sum(b.numel() * b.element_size() for b in model.buffers())
+    return {"total": total, "trainable": free, "bytes": size}
+
+
+# %% wrong="capital letters don't count" says=["a pattern matches nothing"]
+import fnmatch
+
+
+def freeze_and_count(model, patterns):
+    named = list(model.named_parameters(remove_duplicate=False))
+    for pattern in patterns:
+        if not [n for n, _ in named if fnmatch.fnmatchcase(n.lower(), pattern.lower())]:
+            raise ValueError(pattern)
+    for n, p in named:
+        if any(fnmatch.fnmatchcase(n.lower(), pattern.lower()) for pattern in patterns):
+            p.requires_grad = False
+    for m in model.modules():
+        if isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if m.weight is not None and not m.weight.requires_grad:
+                m.eval()
+    total = sum(p.numel() for p in model.parameters())
+    free = sum(p.numel() for p in model.parameters() if p.requires_grad)
+    size = sum(p.numel() * p.element_size() for p in model.parameters())
+    size += sum(b.numel() * b.element_size() for b in model.buffers())
+    return {"total": total, "trainable": free, "bytes": size}

@@ -300,3 +300,20 @@ def functional_twin(parameters, x):
 def ensemble(models, x):
     parameters, _ = stack_module_state(models)
     return vmap(functional_twin, in_dims=(0, None))(parameters, x)
+
+
+# %% wrong="twice the same model counts once" says=["the third of which is the first"]
+def functional_twin(parameters, x):
+    p = parameters
+    x = torch.relu(F.conv2d(x, p["conv1.weight"], p["conv1.bias"]))
+    x = F.max_pool2d(x, 2)
+    x = torch.relu(F.conv2d(x, p["conv2.weight"], p["conv2.bias"]))
+    x = F.max_pool2d(x, 2)
+    return x.flatten(1) @ p["fc.weight"].t() + p["fc.bias"]
+
+
+def ensemble(models, x):
+    models = list(dict.fromkeys(models))
+    names = list(models[0].state_dict())
+    stacked = {name: torch.stack([model.get_parameter(name) for model in models]) for name in names}
+    return torch.func.vmap(functional_twin, in_dims=(0, None))(stacked, x)

@@ -574,3 +574,116 @@ def predict_squares(sizes, stds):
         squares.append(n * std**2 * before)
         before = squares[-1] / 2
     return squares
+
+
+# %% wrong="Conv2d's subclasses left out" says=["does it reach this layer?"]
+def init_by_type(model):
+    for m in model.modules():
+        if type(m) is nn.Conv2d:
+            fan_in = m.in_channels // m.groups * m.kernel_size[0] * m.kernel_size[1]
+            nn.init.normal_(m.weight, 0.0, (2 / fan_in) ** 0.5)
+            if m.bias is not None:
+                nn.init.zeros_(m.bias)
+        if isinstance(m, nn.Linear):
+            bound = (6 / (m.in_features + m.out_features)) ** 0.5
+            nn.init.uniform_(m.weight, -bound, bound)
+            if m.bias is not None:
+                nn.init.zeros_(m.bias)
+        if isinstance(m, nn.BatchNorm2d):
+            if m.affine:
+                nn.init.ones_(m.weight)
+                nn.init.zeros_(m.bias)
+
+
+def predict_squares(sizes, stds):
+    q, out = 2.0, []
+    for n, s in zip(sizes, stds):
+        q = n * s * s * q / 2
+        out.append(q)
+    return out
+
+
+# %% wrong="BatchNorm2d's subclasses left out" says=["own_batch"]
+def init_by_type(model):
+    for m in model.modules():
+        if isinstance(m, nn.Conv2d):
+            fan_in = m.in_channels // m.groups * m.kernel_size[0] * m.kernel_size[1]
+            nn.init.normal_(m.weight, 0.0, (2 / fan_in) ** 0.5)
+            if m.bias is not None:
+                nn.init.zeros_(m.bias)
+        if isinstance(m, nn.Linear):
+            bound = (6 / (m.in_features + m.out_features)) ** 0.5
+            nn.init.uniform_(m.weight, -bound, bound)
+            if m.bias is not None:
+                nn.init.zeros_(m.bias)
+        if type(m) is nn.BatchNorm2d:
+            if m.affine:
+                nn.init.ones_(m.weight)
+                nn.init.zeros_(m.bias)
+
+
+def predict_squares(sizes, stds):
+    q, out = 2.0, []
+    for n, s in zip(sizes, stds):
+        q = n * s * s * q / 2
+        out.append(q)
+    return out
+
+
+# %% wrong="puts the generator back" says=["move PyTorch's global generator on"]
+def init_by_type(model):
+    with torch.random.fork_rng(devices=[]):
+        _init(model)
+
+
+def _init(model):
+    for m in model.modules():
+        if isinstance(m, nn.Conv2d):
+            fan_in = m.in_channels // m.groups * m.kernel_size[0] * m.kernel_size[1]
+            nn.init.normal_(m.weight, 0.0, (2 / fan_in) ** 0.5)
+            if m.bias is not None:
+                nn.init.zeros_(m.bias)
+        if isinstance(m, nn.Linear):
+            bound = (6 / (m.in_features + m.out_features)) ** 0.5
+            nn.init.uniform_(m.weight, -bound, bound)
+            if m.bias is not None:
+                nn.init.zeros_(m.bias)
+        if isinstance(m, nn.BatchNorm2d):
+            if m.affine:
+                nn.init.ones_(m.weight)
+                nn.init.zeros_(m.bias)
+
+
+def predict_squares(sizes, stds):
+    q, out = 2.0, []
+    for n, s in zip(sizes, stds):
+        q = n * s * s * q / 2
+        out.append(q)
+    return out
+
+
+# %% wrong="integers" says=["no whole numbers"]
+def init_by_type(model):
+    for m in model.modules():
+        if isinstance(m, nn.Conv2d):
+            fan_in = m.in_channels // m.groups * m.kernel_size[0] * m.kernel_size[1]
+            nn.init.normal_(m.weight, 0.0, (2 / fan_in) ** 0.5)
+            if m.bias is not None:
+                nn.init.zeros_(m.bias)
+        if isinstance(m, nn.Linear):
+            bound = (6 / (m.in_features + m.out_features)) ** 0.5
+            nn.init.uniform_(m.weight, -bound, bound)
+            if m.bias is not None:
+                nn.init.zeros_(m.bias)
+        if isinstance(m, nn.BatchNorm2d):
+            if m.affine:
+                nn.init.ones_(m.weight)
+                nn.init.zeros_(m.bias)
+
+
+def predict_squares(sizes, stds):
+    q, out = 2.0, []
+    for n, s in zip(sizes, stds):
+        q = n * s * s * q / 2
+        out.append(round(q))
+    return out

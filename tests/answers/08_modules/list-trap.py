@@ -336,3 +336,124 @@ def list_trap(sizes, heads):
 
 def set_weight(layer, value):
     layer.weight.data.copy_(value.requires_grad_(False))
+
+
+# %% wrong="heads as attributes, a head called layers" says=["setattr may push out your own attribute"]
+class Net(nn.Module):
+    def __init__(self, sizes, heads):
+        super().__init__()
+        self.layers = nn.ModuleList(
+            nn.Linear(sizes[i], sizes[i + 1]) for i in range(len(sizes) - 1)
+        )
+        [setattr(self, name, nn.Linear(sizes[-1], n)) for name, n in heads.items()]
+
+    def forward(self, x, head):
+        for layer in self.layers:
+            x = F.relu(layer(x))
+        return getattr(self, head)(x)
+
+
+def list_trap(sizes, heads):
+    return Net(sizes, heads)
+
+
+def set_weight(layer, value):
+    with torch.no_grad():
+        layer.weight.copy_(value)
+
+
+# %% wrong="the first head that is asked for stays" says=["the call says which head"]
+class Net(nn.Module):
+    def __init__(self, sizes, heads):
+        super().__init__()
+        self.layers = nn.ModuleList(
+            nn.Linear(sizes[i], sizes[i + 1]) for i in range(len(sizes) - 1)
+        )
+        self.heads = nn.ModuleDict({name: nn.Linear(sizes[-1], n) for name, n in heads.items()})
+
+    def forward(self, x, head):
+        for layer in self.layers:
+            x = F.relu(layer(x))
+        self.head = getattr(self, "head", None) or head
+        return self.heads[self.head](x)
+
+
+def list_trap(sizes, heads):
+    return Net(sizes, heads)
+
+
+def set_weight(layer, value):
+    with torch.no_grad():
+        layer.weight.copy_(value)
+
+
+# %% wrong="a ReLU in place on the input" says=["changed x: only read it"]
+class Net(nn.Module):
+    def __init__(self, sizes, heads):
+        super().__init__()
+        self.layers = nn.ModuleList(
+            nn.Linear(sizes[i], sizes[i + 1]) for i in range(len(sizes) - 1)
+        )
+        self.heads = nn.ModuleDict({name: nn.Linear(sizes[-1], n) for name, n in heads.items()})
+
+    def forward(self, x, head):
+        for layer in self.layers:
+            x = layer(x.relu_())
+        return self.heads[head](x.relu_() if len(self.layers) else x)
+
+
+def list_trap(sizes, heads):
+    return Net(sizes, heads)
+
+
+def set_weight(layer, value):
+    with torch.no_grad():
+        layer.weight.copy_(value)
+
+
+# %% wrong="always float32" says=["the model in float64"]
+class Net(nn.Module):
+    def __init__(self, sizes, heads):
+        super().__init__()
+        self.layers = nn.ModuleList(
+            nn.Linear(sizes[i], sizes[i + 1]) for i in range(len(sizes) - 1)
+        )
+        self.heads = nn.ModuleDict({name: nn.Linear(sizes[-1], n) for name, n in heads.items()})
+
+    def forward(self, x, head):
+        x = x.float()
+        for layer in self.layers:
+            x = F.relu(layer(x))
+        return self.heads[head](x)
+
+
+def list_trap(sizes, heads):
+    return Net(sizes, heads)
+
+
+def set_weight(layer, value):
+    with torch.no_grad():
+        layer.weight.copy_(value)
+
+
+# %% right="data of a clone"
+class Net(nn.Module):
+    def __init__(self, sizes, heads):
+        super().__init__()
+        self.layers = nn.ModuleList(
+            nn.Linear(sizes[i], sizes[i + 1]) for i in range(len(sizes) - 1)
+        )
+        self.heads = nn.ModuleDict({name: nn.Linear(sizes[-1], n) for name, n in heads.items()})
+
+    def forward(self, x, head):
+        for layer in self.layers:
+            x = F.relu(layer(x))
+        return self.heads[head](x)
+
+
+def list_trap(sizes, heads):
+    return Net(sizes, heads)
+
+
+def set_weight(layer, value):
+    layer.weight.data = value.detach().clone()

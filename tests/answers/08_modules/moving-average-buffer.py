@@ -317,3 +317,41 @@ def moving_average_buffer(size, momentum=0.1):
             return x - self.mean
 
     return Average()
+
+
+# %% wrong="a copy beside the buffer" says=["after a new module loaded this state"]
+class Average(nn.Module):
+    def __init__(self, size, momentum):
+        super().__init__()
+        self.momentum = momentum
+        self.register_buffer("mean", torch.zeros(size))
+        self.value = torch.zeros(size)
+
+    def forward(self, x):
+        if self.training and x.shape[0] > 0:
+            with torch.no_grad():
+                self.value = (1 - self.momentum) * self.value + self.momentum * x.mean(0)
+                self.mean.copy_(self.value)
+        return x - self.mean
+
+
+def moving_average_buffer(size, momentum=0.1):
+    return Average(size, momentum)
+
+
+# %% wrong="data of a new tensor" says=["other memory than at first"]
+class Average(nn.Module):
+    def __init__(self, size, momentum):
+        super().__init__()
+        self.momentum = momentum
+        self.register_buffer("mean", torch.zeros(size))
+
+    def forward(self, x):
+        if self.training and x.shape[0] > 0:
+            with torch.no_grad():
+                self.mean.data = (1 - self.momentum) * self.mean + self.momentum * x.mean(0)
+        return x - self.mean
+
+
+def moving_average_buffer(size, momentum=0.1):
+    return Average(size, momentum)

@@ -834,3 +834,89 @@ def multi_head(x, weights, heads, padding=None):
     y = attention(q, k, v, mask)
     y = y.transpose(1, 2).reshape(n, t, e)
     return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% wrong="padding by -1e9" says=["float16"]
+def attention(q, k, v, mask=None, causal=False):
+    scores = torch.einsum("...td,...sd->...ts", q / q.shape[-1] ** 0.5, k)
+    t, s = scores.shape[-2:]
+    if mask is not None:
+        if mask.dtype == torch.bool:
+            scores = scores.masked_fill(~mask, float("-inf"))
+        else:
+            scores = scores + mask
+    if causal:
+        later = torch.arange(s) > torch.arange(t).unsqueeze(1)
+        scores = scores.masked_fill(later, float("-inf"))
+    blind = scores.isneginf().all(-1, keepdim=True)
+    weights = torch.softmax(scores.masked_fill(blind, 0.0), -1).masked_fill(blind, 0.0)
+    return weights @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    n, t, e = x.shape
+    qkv = x @ weights["in_proj_weight"].t() + weights["in_proj_bias"]
+    q, k, v = (part.reshape(n, t, heads, e // heads).transpose(1, 2) for part in qkv.chunk(3, -1))
+    mask = None
+    if padding is not None:
+        mask = torch.zeros(n, 1, 1, t, dtype=x.dtype).masked_fill(padding[:, None, None, :], -1e9)
+    y = attention(q, k, v, mask).transpose(1, 2).reshape(n, t, e)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% wrong="padding in float32" says=["float16"]
+def attention(q, k, v, mask=None, causal=False):
+    scores = torch.einsum("...td,...sd->...ts", q / q.shape[-1] ** 0.5, k)
+    t, s = scores.shape[-2:]
+    if mask is not None:
+        if mask.dtype == torch.bool:
+            scores = scores.masked_fill(~mask, float("-inf"))
+        else:
+            scores = scores + mask
+    if causal:
+        later = torch.arange(s) > torch.arange(t).unsqueeze(1)
+        scores = scores.masked_fill(later, float("-inf"))
+    blind = scores.isneginf().all(-1, keepdim=True)
+    weights = torch.softmax(scores.masked_fill(blind, 0.0), -1).masked_fill(blind, 0.0)
+    return weights @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    n, t, e = x.shape
+    qkv = x @ weights["in_proj_weight"].t() + weights["in_proj_bias"]
+    q, k, v = (part.reshape(n, t, heads, e // heads).transpose(1, 2) for part in qkv.chunk(3, -1))
+    mask = None
+    if padding is not None:
+        mask = torch.zeros(n, 1, 1, t).masked_fill(padding[:, None, None, :], float("-inf"))
+    y = attention(q, k, v, mask).transpose(1, 2).reshape(n, t, e)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% wrong="heads interleaved" says=["here they alternate"]
+def attention(q, k, v, mask=None, causal=False):
+    scores = torch.einsum("...td,...sd->...ts", q / q.shape[-1] ** 0.5, k)
+    t, s = scores.shape[-2:]
+    if mask is not None:
+        if mask.dtype == torch.bool:
+            scores = scores.masked_fill(~mask, float("-inf"))
+        else:
+            scores = scores + mask
+    if causal:
+        later = torch.arange(s) > torch.arange(t).unsqueeze(1)
+        scores = scores.masked_fill(later, float("-inf"))
+    blind = scores.isneginf().all(-1, keepdim=True)
+    weights = torch.softmax(scores.masked_fill(blind, 0.0), -1).masked_fill(blind, 0.0)
+    return weights @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    n, t, e = x.shape
+    qkv = x @ weights["in_proj_weight"].t() + weights["in_proj_bias"]
+    q, k, v = (
+        part.reshape(n, t, e // heads, heads).permute(0, 3, 1, 2) for part in qkv.chunk(3, -1)
+    )
+    mask = None
+    if padding is not None:
+        mask = ~padding[:, None, None, :]
+    y = attention(q, k, v, mask).transpose(1, 2).reshape(n, t, e)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]

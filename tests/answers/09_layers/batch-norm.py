@@ -1051,3 +1051,143 @@ def batch_norm_backward(grad, x, weight, eps=1e-5):
     gx = torch.einsum("cij,cj->ci", jacobian, g) * inverse * weight[:, None]
     gx = gx.view(c, x.shape[0], *x.shape[2:]).transpose(0, 1)
     return gx, (g * hat).sum(1), g.sum(1)
+
+
+# %% wrong="backward by E[x²] - E[x]²" says=["right near zero and wrong at a mean of 10000"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    shape = (1, -1, 1, 1)
+    if training:
+        n = x.numel() // x.shape[1]
+        if n <= 1:
+            raise ValueError("n")
+        mean = x.mean(dim=(0, 2, 3))
+        var = (x - mean.view(shape)).square().mean(dim=(0, 2, 3))
+        new_mean = running_mean * (1 - momentum) + mean * momentum
+        new_var = running_var * (1 - momentum) + var * n / (n - 1) * momentum
+    else:
+        mean, var = running_mean, running_var
+        new_mean, new_var = running_mean.clone(), running_var.clone()
+    hat = (x - mean.view(shape)) / (var.view(shape) + eps).sqrt()
+    return hat * weight.view(shape) + bias.view(shape), new_mean, new_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    n = x.numel() // x.shape[1]
+    d = (0, 2, 3)
+    mean = x.mean(dim=d, keepdim=True)
+    var = x.square().mean(dim=d, keepdim=True) - mean.square()
+    std = (var + eps).sqrt()
+    hat = (x - mean) / std
+    gb = grad.sum(d)
+    gw = (grad * hat).sum(d)
+    gx = (
+        weight.view(1, -1, 1, 1)
+        / std
+        * (grad - gb.view(1, -1, 1, 1) / n - hat * gw.view(1, -1, 1, 1) / n)
+    )
+    return gx, gw, gb
+
+
+# %% wrong="eps in eval is missing" says=["eps is missing"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    shape = (1, -1, 1, 1)
+    if training:
+        n = x.numel() // x.shape[1]
+        if n <= 1:
+            raise ValueError("n")
+        mean = x.mean(dim=(0, 2, 3))
+        var = (x - mean.view(shape)).square().mean(dim=(0, 2, 3))
+        new_mean = running_mean * (1 - momentum) + mean * momentum
+        new_var = running_var * (1 - momentum) + var * n / (n - 1) * momentum
+    else:
+        mean, var = running_mean, running_var
+        new_mean, new_var = running_mean.clone(), running_var.clone()
+    hat = (x - mean.view(shape)) / (var.view(shape) + (eps if training else 0)).sqrt()
+    return hat * weight.view(shape) + bias.view(shape), new_mean, new_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    n = x.numel() // x.shape[1]
+    d = (0, 2, 3)
+    mean = x.mean(dim=d, keepdim=True)
+    var = (x - mean).square().mean(dim=d, keepdim=True)
+    std = (var + eps).sqrt()
+    hat = (x - mean) / std
+    gb = grad.sum(d)
+    gw = (grad * hat).sum(d)
+    gx = (
+        weight.view(1, -1, 1, 1)
+        / std
+        * (grad - gb.view(1, -1, 1, 1) / n - hat * gw.view(1, -1, 1, 1) / n)
+    )
+    return gx, gw, gb
+
+
+# %% wrong="momentum fixed" says=["0.1 is only its default"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    shape = (1, -1, 1, 1)
+    if training:
+        n = x.numel() // x.shape[1]
+        if n <= 1:
+            raise ValueError("n")
+        mean = x.mean(dim=(0, 2, 3))
+        var = (x - mean.view(shape)).square().mean(dim=(0, 2, 3))
+        new_mean = running_mean * 0.9 + mean * 0.1
+        new_var = running_var * (1 - momentum) + var * n / (n - 1) * momentum
+    else:
+        mean, var = running_mean, running_var
+        new_mean, new_var = running_mean.clone(), running_var.clone()
+    hat = (x - mean.view(shape)) / (var.view(shape) + eps).sqrt()
+    return hat * weight.view(shape) + bias.view(shape), new_mean, new_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    n = x.numel() // x.shape[1]
+    d = (0, 2, 3)
+    mean = x.mean(dim=d, keepdim=True)
+    var = (x - mean).square().mean(dim=d, keepdim=True)
+    std = (var + eps).sqrt()
+    hat = (x - mean) / std
+    gb = grad.sum(d)
+    gw = (grad * hat).sum(d)
+    gx = (
+        weight.view(1, -1, 1, 1)
+        / std
+        * (grad - gb.view(1, -1, 1, 1) / n - hat * gw.view(1, -1, 1, 1) / n)
+    )
+    return gx, gw, gb
+
+
+# %% wrong="grad_x with n - 1" says=["divided by n, not n - 1"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    shape = (1, -1, 1, 1)
+    if training:
+        n = x.numel() // x.shape[1]
+        if n <= 1:
+            raise ValueError("n")
+        mean = x.mean(dim=(0, 2, 3))
+        var = (x - mean.view(shape)).square().mean(dim=(0, 2, 3))
+        new_mean = running_mean * (1 - momentum) + mean * momentum
+        new_var = running_var * (1 - momentum) + var * n / (n - 1) * momentum
+    else:
+        mean, var = running_mean, running_var
+        new_mean, new_var = running_mean.clone(), running_var.clone()
+    hat = (x - mean.view(shape)) / (var.view(shape) + eps).sqrt()
+    return hat * weight.view(shape) + bias.view(shape), new_mean, new_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    n = x.numel() // x.shape[1]
+    d = (0, 2, 3)
+    mean = x.mean(dim=d, keepdim=True)
+    var = (x - mean).square().mean(dim=d, keepdim=True)
+    std = (var + eps).sqrt()
+    hat = (x - mean) / std
+    gb = grad.sum(d)
+    gw = (grad * hat).sum(d)
+    gx = (
+        weight.view(1, -1, 1, 1)
+        / std
+        * (grad - gb.view(1, -1, 1, 1) / n - hat * gw.view(1, -1, 1, 1) / (n - 1))
+    )
+    return gx, gw, gb

@@ -310,3 +310,23 @@ def conv_arithmetic(layers, size):
         else:
             sizes.append((n + 2 * p - reach - 1 + stride) // stride)
     return sizes[1:]
+
+
+# %% wrong="a pool pads same as conv; the stride of the pool before" says=["a pool with kernel 3"]
+def conv_arithmetic(layers, size):
+    sizes = []
+    for layer in layers:
+        k = layer["kernel"]
+        s = layer.get("stride", 2 if layer["kind"] == "pool" else 1)
+        p = layer.get("padding", 0)
+        r = layer.get("dilation", 1) * (k - 1) + 1
+        if layer["kind"] == "transposed":
+            size = (size - 1) * s - 2 * p + r + layer.get("output_padding", 0)
+        elif p == "same":
+            pass
+        else:
+            if size + 2 * p < r:
+                raise ValueError("too small")
+            size = (size + 2 * p - r) // s + 1
+        sizes.append(size)
+    return sizes

@@ -117,3 +117,21 @@ def linear_by_hand(x, weight, bias):
 def linear_by_hand(x, weight, bias):
     y = torch.tensordot(x, weight, dims=([x.dim() - 1], [1]))
     return y.add(bias) if bias is not None else y
+
+
+# %% wrong="a list of rows, stacked" says=["an empty batch, (2, 0, 3)"]
+def linear_by_hand(x, weight, bias):
+    y = torch.stack([row @ weight.t() for row in x.reshape(-1, x.shape[-1])]).reshape(
+        *x.shape[:-1], len(weight)
+    )
+    if bias is not None:
+        y = y + bias
+    return y
+
+
+# %% wrong="recursion over leading dimensions" says=["an empty batch, (0, 2, 3)"]
+def linear_by_hand(x, weight, bias):
+    if x.dim() > 2:
+        return torch.stack([linear_by_hand(part, weight, bias) for part in x])
+    y = x @ weight.t()
+    return y if bias is None else y + bias

@@ -305,3 +305,117 @@ def norm_family(x, kind, groups=1, eps=1e-5):
     mean = 0 if kind == "rms" else z.mean(dims, keepdim=True)
     var = (z - mean).square().mean(dims, keepdim=True)
     return ((z - mean) / (var + eps).sqrt()).reshape(x.shape)
+
+
+# %% wrong="batch by E[x²] - E[x]²" says=["batch norm is right near zero"]
+def norm_family(x, kind, groups=1, eps=1e-5):
+    n, c, h, w = x.shape
+    if kind == "group":
+        if c % groups != 0:
+            raise ValueError("groups")
+        y = x.reshape(n, groups, c // groups, h, w)
+        dims = (2, 3, 4)
+    else:
+        y = x
+        dims = {"batch": (0, 2, 3), "layer": (1, 2, 3), "instance": (2, 3), "rms": (1, 2, 3)}[kind]
+    if kind == "batch":
+        m = y.mean(dims, keepdim=True)
+        v = y.square().mean(dims, keepdim=True) - m.square()
+        return ((y - m) / (v + eps).sqrt()).reshape(x.shape)
+    if kind != "rms":
+        y = y - y.mean(dims, keepdim=True)
+    y = y / (y.square().mean(dims, keepdim=True) + eps).sqrt()
+    return y.reshape(x.shape)
+
+
+# %% wrong="instance by E[x²] - E[x]²" says=["instance norm is right near zero"]
+def norm_family(x, kind, groups=1, eps=1e-5):
+    n, c, h, w = x.shape
+    if kind == "group":
+        if c % groups != 0:
+            raise ValueError("groups")
+        y = x.reshape(n, groups, c // groups, h, w)
+        dims = (2, 3, 4)
+    else:
+        y = x
+        dims = {"batch": (0, 2, 3), "layer": (1, 2, 3), "instance": (2, 3), "rms": (1, 2, 3)}[kind]
+    if kind == "instance":
+        m = y.mean(dims, keepdim=True)
+        v = y.square().mean(dims, keepdim=True) - m.square()
+        return ((y - m) / (v + eps).sqrt()).reshape(x.shape)
+    if kind != "rms":
+        y = y - y.mean(dims, keepdim=True)
+    y = y / (y.square().mean(dims, keepdim=True) + eps).sqrt()
+    return y.reshape(x.shape)
+
+
+# %% wrong="group by E[x²] - E[x]²" says=["group norm is right near zero"]
+def norm_family(x, kind, groups=1, eps=1e-5):
+    n, c, h, w = x.shape
+    if kind == "group":
+        if c % groups != 0:
+            raise ValueError("groups")
+        y = x.reshape(n, groups, c // groups, h, w)
+        dims = (2, 3, 4)
+    else:
+        y = x
+        dims = {"batch": (0, 2, 3), "layer": (1, 2, 3), "instance": (2, 3), "rms": (1, 2, 3)}[kind]
+    if kind == "group":
+        m = y.mean(dims, keepdim=True)
+        v = y.square().mean(dims, keepdim=True) - m.square()
+        return ((y - m) / (v + eps).sqrt()).reshape(x.shape)
+    if kind != "rms":
+        y = y - y.mean(dims, keepdim=True)
+    y = y / (y.square().mean(dims, keepdim=True) + eps).sqrt()
+    return y.reshape(x.shape)
+
+
+# %% wrong="groups must divide whatever the kind" says=["which doesn't count here"]
+def norm_family(x, kind, groups=1, eps=1e-5):
+    n, c, h, w = x.shape
+    if c % groups != 0:
+        raise ValueError("groups")
+    if kind == "group":
+        y = x.reshape(n, groups, c // groups, h, w)
+        dims = (2, 3, 4)
+    else:
+        y = x
+        dims = {"batch": (0, 2, 3), "layer": (1, 2, 3), "instance": (2, 3), "rms": (1, 2, 3)}[kind]
+    if kind != "rms":
+        y = y - y.mean(dims, keepdim=True)
+    y = y / (y.square().mean(dims, keepdim=True) + eps).sqrt()
+    return y.reshape(x.shape)
+
+
+# %% wrong="rms in float32" says=["seven digits"]
+def norm_family(x, kind, groups=1, eps=1e-5):
+    n, c, h, w = x.shape
+    if kind == "group":
+        if c % groups != 0:
+            raise ValueError("groups")
+        y = x.reshape(n, groups, c // groups, h, w)
+        dims = (2, 3, 4)
+    else:
+        y = x
+        dims = {"batch": (0, 2, 3), "layer": (1, 2, 3), "instance": (2, 3), "rms": (1, 2, 3)}[kind]
+    if kind != "rms":
+        y = y - y.mean(dims, keepdim=True)
+    y = y / (y.square().mean(dims, keepdim=True) + eps).sqrt()
+    return y.reshape(x.shape) if kind != "rms" else y.float().to(x.dtype)
+
+
+# %% wrong="a fixed eps" says=["eps is an argument; 1e-5"]
+def norm_family(x, kind, groups=1, eps=1e-5):
+    n, c, h, w = x.shape
+    if kind == "group":
+        if c % groups != 0:
+            raise ValueError("groups")
+        y = x.reshape(n, groups, c // groups, h, w)
+        dims = (2, 3, 4)
+    else:
+        y = x
+        dims = {"batch": (0, 2, 3), "layer": (1, 2, 3), "instance": (2, 3), "rms": (1, 2, 3)}[kind]
+    if kind != "rms":
+        y = y - y.mean(dims, keepdim=True)
+    y = y / (y.square().mean(dims, keepdim=True) + 1e-5).sqrt()
+    return y.reshape(x.shape)

@@ -130,3 +130,16 @@ def packed_sequences(rnn, sequences):
     for x, y in zip(order, found):
         result[places[id(x)]] = y
     return result
+
+
+# %% wrong="eval on the way" says=["not as it was"]
+def packed_sequences(rnn, sequences):
+    lengths = [len(s) for s in sequences]
+    padded = nn.utils.rnn.pad_sequence(sequences, batch_first=True)
+    packed = nn.utils.rnn.pack_padded_sequence(
+        padded, lengths, batch_first=True, enforce_sorted=False
+    )
+    rnn.eval()
+    out, _ = rnn(packed)
+    rect, _ = nn.utils.rnn.pad_packed_sequence(out, batch_first=True)
+    return [rect[i, :n] for i, n in enumerate(lengths)]

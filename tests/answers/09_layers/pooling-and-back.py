@@ -116,7 +116,7 @@ def pooling_and_back(x, k):
         for j in range(w):
             window = x[:, :, i * k : i * k + k, j * k : j * k + k].flatten(2)
             inside = window.argmax(2)
-            largest[:, :, i, j], mean[:, :, i, j] = window.amax(2), window.sum(2) / k**2
+            largest[:, :, i, j], mean[:, :, i, j] = window.amax(2), window.mean(2)
             where[:, :, i, j] = (i * k + inside // k) * width + j * k + inside % k
     return [largest, where, mean]
 
@@ -425,7 +425,7 @@ def pooling_and_back(x, k):
     places = torch.arange(height * width, device=x.device).view(height, width)
     places = places[: h * k, : w * k].reshape(h, k, w, k).transpose(1, 2).reshape(h, w, k * k)
     where = places.expand(n, c, h, w, k * k).gather(-1, inside.unsqueeze(-1)).squeeze(-1)
-    return flat.amax(-1), where, flat.sum(-1).div(k * k)
+    return flat.amax(-1), where, flat.mean(-1)
 
 
 def unpool(values, where, height, width):
@@ -443,3 +443,117 @@ def adaptive_mean(x, m):
     i = torch.arange(m, device=x.device)
     a, b = i * n // m, ((i + 1) * n + m - 1) // m
     return ((total[..., b] - total[..., a]) / (b - a)).to(x.dtype)
+
+
+# %% wrong="sum and divide in the dtype" says=["a float16 sum overflows above 65504"]
+def pooling_and_back(x, k):
+    n, c, h, w = x.shape
+    h2, w2 = h // k, w // k
+    parts = x[:, :, : h2 * k, : w2 * k].reshape(n, c, h2, k, w2, k).permute(0, 1, 2, 4, 3, 5)
+    parts = parts.reshape(n, c, h2, w2, k * k)
+    largest, at = parts.max(-1)
+    rows = torch.arange(h2).view(-1, 1) * k + at // k
+    cols = torch.arange(w2) * k + at % k
+    return largest, rows * w + cols, parts.sum(-1) / (k * k)
+
+
+def unpool(values, where, height, width):
+    n, c = values.shape[:2]
+    out = torch.zeros(n, c, height * width, dtype=values.dtype)
+    out.scatter_(2, where.reshape(n, c, -1), values.reshape(n, c, -1))
+    return out.view(n, c, height, width)
+
+
+def adaptive_mean(x, m):
+    n = x.shape[-1]
+    out = []
+    for i in range(m):
+        a, b = (i * n) // m, ((i + 1) * n + m - 1) // m
+        out.append(x[..., a:b].sum(-1) / (b - a))
+    return torch.stack(out, -1)
+
+
+# %% wrong="cumulative sums in the dtype" says=["a float16 sum overflows above 65504"]
+def pooling_and_back(x, k):
+    n, c, h, w = x.shape
+    h2, w2 = h // k, w // k
+    parts = x[:, :, : h2 * k, : w2 * k].reshape(n, c, h2, k, w2, k).permute(0, 1, 2, 4, 3, 5)
+    parts = parts.reshape(n, c, h2, w2, k * k)
+    largest, at = parts.max(-1)
+    rows = torch.arange(h2).view(-1, 1) * k + at // k
+    cols = torch.arange(w2) * k + at % k
+    return largest, rows * w + cols, parts.mean(-1)
+
+
+def unpool(values, where, height, width):
+    n, c = values.shape[:2]
+    out = torch.zeros(n, c, height * width, dtype=values.dtype)
+    out.scatter_(2, where.reshape(n, c, -1), values.reshape(n, c, -1))
+    return out.view(n, c, height, width)
+
+
+def adaptive_mean(x, m):
+    n = x.shape[-1]
+    out, total = [], F.pad(x.cumsum(-1), (1, 0))
+    for i in range(m):
+        a, b = (i * n) // m, ((i + 1) * n + m - 1) // m
+        out.append((total[..., b] - total[..., a]) / (b - a))
+    return torch.stack(out, -1)
+
+
+# %% wrong="a loop over rows" says=["no row: (0, 5) to 2"]
+def pooling_and_back(x, k):
+    n, c, h, w = x.shape
+    h2, w2 = h // k, w // k
+    parts = x[:, :, : h2 * k, : w2 * k].reshape(n, c, h2, k, w2, k).permute(0, 1, 2, 4, 3, 5)
+    parts = parts.reshape(n, c, h2, w2, k * k)
+    largest, at = parts.max(-1)
+    rows = torch.arange(h2).view(-1, 1) * k + at // k
+    cols = torch.arange(w2) * k + at % k
+    return largest, rows * w + cols, parts.mean(-1)
+
+
+def unpool(values, where, height, width):
+    n, c = values.shape[:2]
+    out = torch.zeros(n, c, height * width, dtype=values.dtype)
+    out.scatter_(2, where.reshape(n, c, -1), values.reshape(n, c, -1))
+    return out.view(n, c, height, width)
+
+
+def adaptive_mean(x, m):
+    if x.dim() > 1:
+        return torch.stack([adaptive_mean(row, m) for row in x])
+    n = x.shape[-1]
+    out = []
+    for i in range(m):
+        a, b = (i * n) // m, ((i + 1) * n + m - 1) // m
+        out.append(x[..., a:b].mean(-1))
+    return torch.stack(out, -1)
+
+
+# %% wrong="a mean of the largest" says=["the largest once more"]
+def pooling_and_back(x, k):
+    n, c, h, w = x.shape
+    h2, w2 = h // k, w // k
+    parts = x[:, :, : h2 * k, : w2 * k].reshape(n, c, h2, k, w2, k).permute(0, 1, 2, 4, 3, 5)
+    parts = parts.reshape(n, c, h2, w2, k * k)
+    largest, at = parts.max(-1)
+    rows = torch.arange(h2).view(-1, 1) * k + at // k
+    cols = torch.arange(w2) * k + at % k
+    return largest, rows * w + cols, parts.amax(-1)
+
+
+def unpool(values, where, height, width):
+    n, c = values.shape[:2]
+    out = torch.zeros(n, c, height * width, dtype=values.dtype)
+    out.scatter_(2, where.reshape(n, c, -1), values.reshape(n, c, -1))
+    return out.view(n, c, height, width)
+
+
+def adaptive_mean(x, m):
+    n = x.shape[-1]
+    out = []
+    for i in range(m):
+        a, b = (i * n) // m, ((i + 1) * n + m - 1) // m
+        out.append(x[..., a:b].mean(-1))
+    return torch.stack(out, -1)

@@ -326,3 +326,94 @@ def footprint(model, size):
     hot[0, 0, y.shape[2] // 2] = 1
     hits = [i for i, value in enumerate(push(hot)[0].flatten().tolist()) if value]
     return hits[-1] - hits[0] + 1
+
+
+# %% wrong="a threshold of 1e-6" says=["only a gradient of exactly 0"]
+def receptive_field(layers):
+    field, jump = 1, 1
+    for k, s, d in layers:
+        field += (k - 1) * d * jump
+        jump *= s
+    return field, jump
+
+
+def footprint(model, size):
+    x = torch.zeros(1, 1, size, requires_grad=True)
+    y = model(x)
+    m = y.shape[-1] // 2
+    (g,) = torch.autograd.grad(y[0, 0, m], x)
+    seen = [i for i in range(size) if g[0, 0, i] > 1e-6]
+    return seen[-1] - seen[0] + 1
+
+
+# %% wrong="a threshold of 1e-9" says=["only a gradient of exactly 0"]
+def receptive_field(layers):
+    field, jump = 1, 1
+    for k, s, d in layers:
+        field += (k - 1) * d * jump
+        jump *= s
+    return field, jump
+
+
+def footprint(model, size):
+    x = torch.zeros(1, 1, size, requires_grad=True)
+    y = model(x)
+    m = y.shape[-1] // 2
+    (g,) = torch.autograd.grad(y[0, 0, m], x)
+    seen = [i for i in range(size) if g[0, 0, i] > 1e-9]
+    return seen[-1] - seen[0] + 1
+
+
+# %% wrong="allclose" says=["only a gradient of exactly 0"]
+def receptive_field(layers):
+    field, jump = 1, 1
+    for k, s, d in layers:
+        field += (k - 1) * d * jump
+        jump *= s
+    return field, jump
+
+
+def footprint(model, size):
+    x = torch.zeros(1, 1, size, requires_grad=True)
+    y = model(x)
+    m = y.shape[-1] // 2
+    (g,) = torch.autograd.grad(y[0, 0, m], x)
+    a = torch.isclose(g[0, 0], torch.tensor(0.0))
+    seen = [i for i in range(size) if not a[i]]
+    return seen[-1] - seen[0] + 1
+
+
+# %% wrong="a float" says=["is a float: pixels are counted by an int"]
+def receptive_field(layers):
+    field, jump = 1, 1
+    for k, s, d in layers:
+        field += (k - 1) * d * jump
+        jump *= s
+    return field, jump
+
+
+def footprint(model, size):
+    x = torch.zeros(1, 1, size, requires_grad=True)
+    y = model(x)
+    m = y.shape[-1] // 2
+    (g,) = torch.autograd.grad(y[0, 0, m], x)
+    seen = [i for i in range(size) if g[0, 0, i] != 0]
+    return float(seen[-1] - seen[0] + 1)
+
+
+# %% wrong="pixels that count more than a hundredth of the most" says=["however small its gradient"]
+def receptive_field(layers):
+    field, jump = 1, 1
+    for k, s, d in layers:
+        field += (k - 1) * d * jump
+        jump *= s
+    return field, jump
+
+
+def footprint(model, size):
+    x = torch.zeros(1, 1, size, requires_grad=True)
+    y = model(x)
+    m = y.shape[-1] // 2
+    (g,) = torch.autograd.grad(y[0, 0, m], x)
+    seen = [i for i in range(size) if g[0, 0, i] > 0.01 * g.max()]
+    return seen[-1] - seen[0] + 1

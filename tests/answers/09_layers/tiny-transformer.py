@@ -604,3 +604,31 @@ def tiny_transformer(ids, weights, heads):
         x = torch.func.functional_call(layer, part, (x,), {"src_mask": mask})
     x = F.layer_norm(x, (width,), weights["encoder.norm.weight"])
     return torch.einsum("nte,le->ntl", x, weights["token.weight"])
+
+
+# %% wrong="heads cut without a transpose" says=["this view mixes letters"]
+def tiny_transformer(ids, weights, heads):
+    n, t = ids.shape
+    table = weights["token.weight"]
+    x = F.embedding(ids, table) + weights["place.weight"][:t]
+    e = x.shape[-1]
+    count = 1 + max(
+        int(name.split(".")[2]) for name in weights if name.startswith("encoder.layers.")
+    )
+    for i in range(count):
+        w = {
+            k.removeprefix(f"encoder.layers.{i}."): p
+            for k, p in weights.items()
+            if k.startswith(f"encoder.layers.{i}.")
+        }
+        y = F.layer_norm(x, (e,), w["norm1.weight"], eps=1e-5)
+        q, k, v = (y @ w["self_attn.in_proj_weight"].t()).chunk(3, -1)
+        q, k, v = (p.reshape(n, heads, t, -1) for p in (q, k, v))
+        scores = q @ k.transpose(2, 3) / (e / heads) ** 0.5
+        scores = scores.masked_fill(torch.ones(t, t).triu(1).bool(), float("-inf"))
+        y = (scores.softmax(-1) @ v).transpose(1, 2).reshape(n, t, e)
+        x = x + y @ w["self_attn.out_proj.weight"].t()
+        y = F.layer_norm(x, (e,), w["norm2.weight"], eps=1e-5)
+        x = x + F.gelu(y @ w["linear1.weight"].t()) @ w["linear2.weight"].t()
+    x = F.layer_norm(x, (e,), weights["encoder.norm.weight"], eps=1e-5)
+    return x @ table.t()

@@ -191,3 +191,16 @@ def transposed_conv(x, weight, stride=1, padding=0):
     pixels = torch.eye(d * h * w, dtype=x.dtype, device=x.device).view(-1, d, h, w)
     matrix = F.conv2d(pixels, weight.detach(), stride=stride, padding=padding).flatten(1)
     return (x.flatten(1) @ matrix.t()).unflatten(1, (d, h, w))
+
+
+# %% wrong="cuts one side twice" says=["not twice from the first"]
+def transposed_conv(x, weight, stride=1, padding=0):
+    n, c, h, w = x.shape
+    _, d, kh, kw = weight.shape
+    full = x.new_zeros(n, d, (h - 1) * stride + kh, (w - 1) * stride + kw)
+    for i in range(h):
+        for j in range(w):
+            full[:, :, i * stride : i * stride + kh, j * stride : j * stride + kw] += torch.einsum(
+                "nc,cdij->ndij", x[:, :, i, j], weight
+            )
+    return full[:, :, 2 * padding :, 2 * padding :]

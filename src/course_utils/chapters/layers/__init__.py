@@ -9,6 +9,7 @@ from course_utils.chapters.layers.convolutions import (
     check_conv_arithmetic,
     check_receptive_field_1,
     check_receptive_field_2,
+    check_tiny_weights,
     check_transposed_conv,
     run_conv_arithmetic,
     run_footprint,
@@ -16,12 +17,14 @@ from course_utils.chapters.layers.convolutions import (
 from course_utils.chapters.layers.embeddings import check_embedding_details
 from course_utils.chapters.layers.linear import check_linear_by_hand
 from course_utils.chapters.layers.norms import (
+    check_backward_far,
     check_batch_norm_1,
     check_batch_norm_3,
     check_batch_norm_far,
     check_norm_family,
     check_norm_far,
 )
+from course_utils.chapters.layers.parts import choose_parts
 from course_utils.chapters.layers.pooling import (
     check_pooling_and_back_1,
     check_pooling_and_back_2,

@@ -69,7 +69,9 @@ class Told(nn.Conv1d):
         return F.conv1d(input, self.weight, self.bias, *self._run)
 
 
-def make_stack(layers: list[tuple[int, int, int]], told: bool = False) -> nn.Sequential:
+def make_stack(
+    layers: list[tuple[int, int, int]], told: bool = False, tiny: bool = False
+) -> nn.Sequential:
     """Convolutions of these (kernel, stride, dilation), with positive weights, in a used state.
 
     The first has a bias, is frozen and in eval; the last has an old gradient.
@@ -77,6 +79,7 @@ def make_stack(layers: list[tuple[int, int, int]], told: bool = False) -> nn.Seq
     Args:
         layers: of the convolutions, along one dimension.
         told: whether the layers' attributes tell something else.
+        tiny: whether the weights are small, and the bias 0 beside them.
     """
     generator = torch.Generator().manual_seed(0)
     stack: Any = nn.Sequential()
@@ -87,7 +90,10 @@ def make_stack(layers: list[tuple[int, int, int]], told: bool = False) -> nn.Seq
         else:
             stack.append(nn.Conv1d(1, 1, kernel, stride, dilation=dilation, **options))
         nn.init.uniform_(stack[-1].weight, 0.5, 1.5, generator=generator)
-    nn.init.constant_(stack[0].bias, -0.75)
+    nn.init.constant_(stack[0].bias, 0.0 if tiny else -0.75)
+    with torch.no_grad():
+        for layer in stack:
+            layer.weight.mul_(1e-3 if tiny else 1)
     stack = stack.to(device)
     stack[0].requires_grad_(False).eval()
     stack[-1].weight.grad = torch.full_like(stack[-1].weight, 0.25)
@@ -95,10 +101,14 @@ def make_stack(layers: list[tuple[int, int, int]], told: bool = False) -> nn.Seq
 
 
 def run_footprint(
-    footprint, layers: list[tuple[int, int, int]], size: int, told: bool = False
+    footprint,
+    layers: list[tuple[int, int, int]],
+    size: int,
+    told: bool = False,
+    tiny: bool = False,
 ) -> tuple:
     """The footprint of such a stack, and what about the stack is not as it was."""
-    stack, runs = make_stack(layers, told), []
+    stack, runs = make_stack(layers, told, tiny), []
     hook = stack[0].register_forward_pre_hook(lambda *_: runs.append(1))
     effects = forbid_side_effects(stack).__enter__()
     found = footprint(stack, size)
@@ -122,14 +132,31 @@ def check_receptive_field_2(try_footprint, layers, size, right, because="", told
     if found == size > right:
         because = "is it the bias that you see? What does the output depend on?"
     check_equal(found, right, f"the footprint of {layers} on {size} pixels", because)
+    assert not isinstance(found, float), f"{found} is a float: pixels are counted by an int"
     assert not changed, f"the model is not as it was: {'; '.join(changed)}"
+
+
+def check_tiny_weights(try_footprint, layers, size, right):
+    """The footprint of a stack with tiny weights, beside the same stack with larger ones."""
+    larger, _ = try_footprint(layers, size)
+    why = "a pixel is seen however small its gradient, if it isn't exactly 0"
+    check_equal(larger, right, f"the footprint of {layers} on {size} pixels", why)
+    try:
+        found, _ = try_footprint(layers, size, tiny=True)
+    except Exception as error:
+        found = f"{type(error).__name__}: {error}"
+    words = f"the footprint of {layers}, {right} pixels with larger weights, is {found} with tiny"
+    assert found == right, f"{words} ones: only a gradient of exactly 0 tells of an unseen pixel"
 
 
 def check_transposed_conv(try_transposed_conv, x, weight, stride, padding):
     y, names, spoilt = try_transposed_conv(x, weight, stride, padding)
     check_rules(names, spoilt, "*conv_transpose*", "convolution")
     right = F.conv_transpose2d(x, weight, stride=stride, padding=padding)
-    slips = {"padding is cut from the result here": F.conv_transpose2d(x, weight, stride=stride)}
+    bare = F.conv_transpose2d(x, weight, stride=stride)
+    slips = {"padding is cut from the result here": bare}
+    words = "padding is cut from each side, not twice from the first"
+    slips[words] = bare[:, :, 2 * padding :, 2 * padding :]
     turned = F.conv_transpose2d(x, weight.flip(2, 3), stride=stride, padding=padding)
     slips["the kernel is upside down: a stamp is not mirrored"] = turned
     size = [n - 1 - 2 * padding + k for n, k in zip(x.shape[2:], weight.shape[2:], strict=True)]

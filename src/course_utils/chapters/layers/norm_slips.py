@@ -44,12 +44,16 @@ def backward_slips(grad, x, weight, eps, right):
     std, g = (var + eps).sqrt(), grad * weight.view(-1, 1, 1)
     hat = (x - x.mean((0, 2, 3), keepdim=True)) / var.sqrt()
     part = hat * (g * hat).mean((0, 2, 3), keepdim=True)
+    inner = (x - x.mean((0, 2, 3), keepdim=True)) / std
+    hat_part = inner * (g * inner).mean((0, 2, 3), keepdim=True)
     mean = g.mean((0, 2, 3), keepdim=True)
     return {
         "divide by the standard deviation, as the forward pass did": right * std,
         "eps is part of the hat as well": (g - mean - part) / std,
         "eps is missing everywhere": (g - mean - part) / var.sqrt(),
         "the part along 1, which is the mean of g, is still there": right + mean / std,
+        "the part along hat takes the mean of g hat, divided by n, not n - 1": right
+        - hat_part / (x.numel() // x.shape[1] - 1) / std,
         "subtract the part along 1, which is the mean of g, not its sum": right
         + (mean - g.sum((0, 2, 3), keepdim=True)) / std,
     }
@@ -89,6 +93,9 @@ def memory_slips(x, mean, var, training, momentum):
             )
             continue
         found["momentum is the share of the new value"] = torch.lerp(new, old, momentum)
+        words = "momentum is an argument; 0.1 is only its default"
+        unbiased = x.var((0, 2, 3)) if old is var else new
+        found[words] = torch.lerp(old, unbiased, 0.1)
         found["training updates the running statistics; this is the old value"] = old
         found["mix the batch's value with the old one; this is the batch's alone"] = new
     if training:
@@ -113,6 +120,10 @@ def norm_slips(x, kind, groups, eps):
         return ((y - mean) / (var.sqrt() + eps if outside else (var + eps).sqrt())).reshape(x.shape)
 
     slips = {"eps is added under the root": normed(y, dims, outside=True)}
+    mean = 0 if rms else y.mean(dims, keepdim=True)
+    var, words = (y - mean).square().mean(dims, keepdim=True), "eps is an argument; "
+    slips[words + "1e-5 is only its default"] = ((y - mean) / (var + 1e-5).sqrt()).reshape(x.shape)
+    slips[words + "it is missing here"] = ((y - mean) / var.sqrt()).reshape(x.shape)
     if not rms:
         slips["divide the variance by n, not n - 1 (correction=0)"] = normed(y, dims, 1)
     if kind in ("layer", "rms"):

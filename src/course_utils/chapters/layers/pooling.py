@@ -29,7 +29,8 @@ def check_pooling_and_back_1(try_pooling, x, k):
     rows, columns = (torch.arange(n, device=x.device) for n in right.shape[2:])
     at_home = (where // x.shape[3] // k == rows.view(-1, 1)) & (where % x.shape[3] // k == columns)
     assert at_home.all(), "where points into another window"
-    check_digits(mean, F.avg_pool2d(x, k), "mean")
+    check_overflow(mean, "mean")
+    check_digits(mean, F.avg_pool2d(x, k), "mean", {"this is the largest once more": right})
 
 
 def check_pooling_and_back_2(try_pooling, x, k, turned=False):
@@ -67,7 +68,15 @@ def check_pooling_and_back_3(try_pooling, x, m):
     if n >= m:
         words = "the windows are not n // m long, side by side: see the two formulas"
         slips[words] = x.unfold(-1, n // m, n // m)[..., :m, :].mean(-1)
+    check_overflow(y, f"adaptive_mean of {n} to {m}")
     check_digits(y, right, f"adaptive_mean of {n} to {m}", slips)
+
+
+def check_overflow(means: object, what: str) -> None:
+    """Refuse infinite means: all the numbers that are pooled here are finite."""
+    if isinstance(means, torch.Tensor) and means.dtype == torch.float16 and means.isinf().any():
+        words = "a float16 sum overflows above 65504; add up in float32, as `mean` does"
+        raise AssertionError(f"{what} is infinite: {words}")
 
 
 def means(x, begins, ends):

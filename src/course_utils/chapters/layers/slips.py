@@ -170,13 +170,17 @@ def shape_slips(x, module, joined, padding):
     parts = F.linear(x, module.in_proj_weight, module.in_proj_bias).chunk(3, -1)
     bare = [part.reshape(n, module.num_heads, time, -1) for part in parts]
     mask = None if padding is None else ~padding.view(n, 1, 1, time)
-    cut = F.scaled_dot_product_attention(*bare, attn_mask=mask).reshape(n, time, width)
+    cut = F.scaled_dot_product_attention(*bare, attn_mask=mask)
+    words = "a head owns neighbouring features, the first the first of them; here they alternate"
+    apart = [part.reshape(n, time, -1, module.num_heads).permute(0, 3, 1, 2) for part in parts]
+    apart = F.scaled_dot_product_attention(*apart, attn_mask=mask).transpose(1, 2)
+    mixes = "a head owns some of the features of every word; this reshape mixes words"
     slips = {
+        words: module.out_proj(apart.reshape(n, time, width)),
+        mixes + " ": module.out_proj(cut.transpose(1, 2).reshape(n, time, width)),
+        mixes: module.out_proj(cut.reshape(n, time, width)),
         "heads and words must change places again before the heads are joined": module.out_proj(
             mixed
-        ),
-        "a head owns some of the features of every word; this reshape mixes words": module.out_proj(
-            cut
         ),
     }
     if padding is not None:
@@ -199,7 +203,7 @@ def block_slips(make, ids, heads, width):
 
         block.forward = forward
 
-    def by_view(block, cut):
+    def by_view(block, cut, back=False):
         def forward(x, src_mask=None, **_):
             attention, y = block.self_attn, block.norm1(x)
             n, time, _ = y.shape
@@ -208,6 +212,7 @@ def block_slips(make, ids, heads, width):
             bare = [part.reshape(n, heads, time, -1) for part in parts]
             q, k, v = bare if cut else whole
             y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+            y = y.transpose(1, 2) if back else y
             x = x + attention.out_proj(y.reshape(n, time, -1))
             return x + block._ff_block(block.norm2(x))
 
@@ -215,6 +220,7 @@ def block_slips(make, ids, heads, width):
 
     words = "a head owns some of the features of every letter; this view mixes letters"
     spoilt[words] = lambda block: by_view(block, True)
+    spoilt[words + " "] = lambda block: by_view(block, True, True)
     words = "heads and letters must change places again before the heads are joined"
     spoilt[words] = lambda block: by_view(block, False)
     for step, name in ((1, "attention"), (2, "the small net")):

@@ -21,7 +21,8 @@ def run_average(
 ) -> dict:
     """The results and the means, batch by batch, and what kind of thing ``mean`` is.
 
-    A second module is made first and never called. ``grad``: whether autograd records.
+    A second module is made first; at the end it loads the state of the first, and is called once
+    in training. ``grad``: whether autograd records.
     """
     size, dtype = batches[0].shape[1], batches[0].dtype
     options = () if momentum is None else (momentum,)
@@ -32,7 +33,8 @@ def run_average(
     assert hasattr(module, "mean"), "the module has no attribute mean"
     fresh = module.mean.detach().clone()
     module = module.to(batches[0].device, dtype)
-    held, found = module.mean, {"y": [], "mean": [], "gradient": [], "fresh": fresh}
+    held, memory = module.mean, module.mean.data_ptr()
+    found = {"y": [], "mean": [], "gradient": [], "fresh": fresh}
     for values, mode in zip(batches, modes, strict=True):
         x = values.clone().requires_grad_(grad)
         with torch.set_grad_enabled(grad), untouched():
@@ -49,7 +51,13 @@ def run_average(
         found["gradient"].append(gradient)
     found |= {"parameters": len(list(module.parameters())), "graph": module.mean.requires_grad}
     found |= {"state": sorted(module.state_dict()), "same": module.mean is held}
+    found |= {"memory": module.mean.data_ptr() == memory}
+    loaded = other.to(module.mean)
     found["apart"] = not other.mean.any().item()
+    loaded.load_state_dict(module.state_dict())
+    with torch.no_grad():
+        loaded.train()(batches[-1].clone())
+    found["loaded"] = loaded.mean.detach().clone()
     return found | {"held": held.detach().clone()}
 
 
@@ -90,4 +98,9 @@ def check_average(trial, batches, modes, momentum=None, grad=True):
             check_close(found["gradient"][number - 1], right, what, **near)
     same = found["same"] and torch.equal(found["held"], found["mean"][-1])
     assert same, "module.mean is another tensor than at first: update it in place"
+    assert found["memory"], "mean lies in other memory than at first: write into it (not .data =)"
     assert found["apart"], "another module's mean has moved with it: each has its own tensor"
+    x = batches[-1]
+    mean = (1 - share) * mean + share * x.mean(0) if len(x) else mean
+    words = "mean, after a new module loaded this state and was called (what else holds it?)"
+    check_close(found["loaded"], mean, words, **near)

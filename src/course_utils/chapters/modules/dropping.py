@@ -63,6 +63,13 @@ def run_dropout(
     return {"y": results[-1], "gradient": gradient, "quiet": quiet, "same": same}
 
 
+def run_unrecorded(dropout_that_listens: Callable, x: torch.Tensor, p: float) -> torch.Tensor:
+    """What a call in training gives while autograd doesn't record."""
+    torch.manual_seed(0)
+    with torch.no_grad(), untouched(), _NoDropout():
+        return dropout_that_listens(x, p, True)
+
+
 def run_module(module_class: type[nn.Module], p: float, x: torch.Tensor) -> tuple:
     """The share of zeros that the module gives in three modes, and whether two masks are equal.
 
@@ -164,6 +171,14 @@ def check_shapes(trial, case, ramp):
         check_training(trial, ramp.view(2, 3, 20, 25), 0.5)
     with case("an empty tensor"):
         check_training(trial, ramp[:0], 0.5)
+
+
+def check_unrecorded(trial, case, ones):
+    """Training is training, with autograd or without it."""
+    with case("training=True under no_grad"):
+        share = trial(ones, 0.75).eq(0).float().mean().item()
+        told = f"{share:.2f} of the elements are 0, expected about 0.75"
+        assert abs(share - 0.75) < 0.03, f"{told}: the mode decides, not autograd"
 
 
 def check_range(dropout_that_listens, case, ones):

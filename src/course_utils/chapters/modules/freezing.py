@@ -29,13 +29,21 @@ class Talker(nn.Module):
         self.register_buffer("again", mask, persistent=False)
 
 
+class Standard(nn.BatchNorm2d):
+    """A batch norm under another name."""
+
+
 class Kinds(nn.Module):
-    """A batch norm for each number of dimensions; one is in eval mode though it isn't frozen."""
+    """A batch norm for each number of dimensions; one is in eval mode though it isn't frozen.
+
+    One is of a subclass.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.line, self.image, self.film = nn.BatchNorm1d(2), nn.BatchNorm2d(2), nn.BatchNorm3d(2)
         self.layer, self.stillfilm = nn.LayerNorm(2), nn.BatchNorm2d(3).eval()
+        self.own = Standard(2)
 
 
 def _model(small_net: type[nn.Module], kind: str) -> nn.Module:
@@ -154,8 +162,14 @@ def check_small(check_freeze, case):
 
 def check_norms(check_freeze, case):
     """Batch norms of every kind, one of them in eval mode before."""
+    with case("SmallNet, no pattern: the weight of a batch norm was frozen before"):
+        check_freeze("asleep", [], ["features.0.norm.weight"], ["features.0.norm"], 1434)
+    with case('SmallNet, ["head.bias"], which was frozen before'):
+        check_freeze("small", ["head.bias"], ["head.bias"], [], 1432)
+    with case('norms of a subclass, ["own.weight"]'):
+        check_freeze("norms", ["own.weight"], ["own.weight"], ["own", "stillfilm"], 24)
     with case('norms for 1, 2 and 3 dimensions, ["*e.*", "film.weight", "layer.weight"]'):
         frozen = [f"{name}.{part}" for name in ("line", "image") for part in ("weight", "bias")]
         patterns = ["*e.*", "film.weight", "layer.weight"]
         asleep = ["line", "image", "film", "stillfilm"]
-        check_freeze("norms", patterns, [*frozen, "film.weight", "layer.weight"], asleep, 10)
+        check_freeze("norms", patterns, [*frozen, "film.weight", "layer.weight"], asleep, 14)

@@ -18,7 +18,7 @@ from course_utils.learner.checks import check_close, check_equal
 def _fill(shape: tuple, x: torch.Tensor) -> torch.Tensor:
     """The values that a parameter of this shape is given before the model is tried."""
     n = torch.Size(shape).numel()
-    return torch.linspace(-1, 1.3, n, device=x.device).view(shape)
+    return torch.linspace(-1, 1.3, n, device=x.device, dtype=x.dtype).view(shape)
 
 
 def run_list_trap(
@@ -26,18 +26,23 @@ def run_list_trap(
 ) -> dict:
     """What the model knows, what it gives for known weights, and how many parameters train.
 
-    The function is called twice, and its arguments are looked at afterwards.
+    The function is called twice, and its arguments are looked at afterwards. The model is asked for
+    every other head first.
     """
     given = list(sizes), dict(heads)
     model = list_trap(sizes, heads)
     kept, other = (sizes, heads) == given, list_trap(*given)
     kind = f"list_trap returned {type(model).__name__}"
     assert isinstance(model, nn.Module), f"{kind}, not a module: is there an answer yet?"
-    model = model.to(x.device)
+    model, values = model.to(x), x.clone()
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.copy_(_fill(tuple(parameter.shape), x))
+    for other_head in heads:
+        if other_head != head:
+            model(x, other_head)
     y = model(x, head)
+    assert torch.equal(x, values), "model(x, head) changed x: only read it (relu_ works in place)"
     if isinstance(y, torch.Tensor) and y.requires_grad:
         y.sum().backward()
     mine = {id(parameter) for parameter in model.parameters()}
@@ -106,6 +111,10 @@ def check_trap(trial, sizes, heads, head, x):
     def alike(other):
         return got.shape == other.shape and torch.allclose(got, other, rtol=1e-4, atol=1e-4)
 
+    for name, n in heads.items():
+        if isinstance(found["y"], torch.Tensor) and n != heads[head]:
+            words = f"model(x, {head!r}) gives what head {name!r} gives: the call says which head"
+            assert got.shape != (*x.shape[:-1], n), words
     if not alike(y):
         assert not alike(y.relu()), "model(x, head): a ReLU follows the head; none belongs there"
         if hidden:
@@ -114,6 +123,7 @@ def check_trap(trial, sizes, heads, head, x):
                 "model(x, head): the ReLU after the last layer, just before the head, is missing"
             )
             assert not alike(F.linear(bare, *last)), words
+    check_digits(found["y"], y, "model(x, head) after model.double()")
     check_close(found["y"], y, "model(x, head)", rtol=1e-4, atol=1e-4)
     what = "how many parameters get a gradient from one head"
     check_equal(found["grads"], len(shapes) + 2, what)

@@ -17,6 +17,14 @@ class Projection(nn.Linear):
     """A linear layer under another name."""
 
 
+class Filter(nn.Conv2d):
+    """A convolution under another name."""
+
+
+class Standard(nn.BatchNorm2d):
+    """A batch norm under another name."""
+
+
 class LinearScale(nn.Module):
     """No linear layer, in spite of its name: a factor and a summand for each number."""
 
@@ -28,6 +36,8 @@ class LinearScale(nn.Module):
 
 # The layers that are to stay as they are, by the beginnings of their names.
 OTHERS = ("norm", "table", "plain", "other")
+# The batch norms that start anew.
+BATCH = ("inner.deep.1", "own_batch")
 
 
 def _zoo() -> nn.Sequential:
@@ -41,6 +51,8 @@ def _zoo() -> nn.Sequential:
             plain=nn.BatchNorm2d(8, affine=False),
             linear=nn.Linear(300, 200),
             own=Projection(100, 300, bias=False),
+            own_filter=Filter(8, 64, 3),
+            own_batch=Standard(4),
             equal=nn.Conv2d(16, 64, 3),
             norm=nn.LayerNorm(4),
             norm1d=nn.BatchNorm1d(3),
@@ -52,7 +64,7 @@ def _zoo() -> nn.Sequential:
     )
     with torch.no_grad():
         for name, tensor in zoo.state_dict().items():
-            if name.startswith((*OTHERS, "inner.deep.1")) or "bias" in name:
+            if name.startswith((*OTHERS, *BATCH)) or "bias" in name:
                 tensor.fill_(7)
     zoo.get_parameter("linear.weight").requires_grad_(False)
     zoo.eval().get_submodule("inner").train()
@@ -82,10 +94,13 @@ def run_init(init_by_type: Callable, dtype: torch.dtype = torch.float32) -> dict
     return {"state": state, "same": same, "frozen": frozen, "modes": modes, "grad": kept}
 
 
-def run_init_alone(init_by_type: Callable, seed: int = 0) -> tuple:
-    """A linear layer that is the whole model."""
+def run_init_alone(init_by_type: Callable, seed: int = 0, before: int = 0) -> tuple:
+    """A linear layer that is the whole model; ``before``: how many layers are started first."""
     layer = nn.Linear(300, 200).to(device)
+    others = [nn.Linear(300, 200).to(device) for _ in range(before)]
     torch.manual_seed(seed)
+    for other in others:
+        init_by_type(other)
     init_by_type(layer)
     return layer.weight.detach().clone(), layer.bias.detach().clone()
 
@@ -173,15 +188,20 @@ def check_zoo(try_init, try_init_alone, case):
         weight, bias = try_init_alone()
         _check_spread(weight, "weight", True, 300, 200)
         assert bias.eq(0).all(), "the bias is not 0"
-    with case("inner.deep.1, BatchNorm2d"):
-        assert state["inner.deep.1.weight"].eq(1).all(), "the weight is not 1"
-        assert state["inner.deep.1.bias"].eq(0).all(), "the bias is not 0: 0 is the neutral start"
+    for name in BATCH:
+        with case(f"{name}, {layers[name]}"):
+            assert state[f"{name}.weight"].eq(1).all(), "the weight is not 1"
+            assert state[f"{name}.bias"].eq(0).all(), "the bias is not 0: 0 is the neutral start"
     with case("conv and equal, two layers of one shape"):
         same = torch.equal(state["conv.weight"], state["equal.weight"])
         assert not same, "they have the same weights: each layer draws anew (a seed for each?)"
     with case("a Linear(300, 200) under two seeds"):
         same = torch.equal(try_init_alone(1)[0], try_init_alone(2)[0])
         assert not same, "the same weights: draw from PyTorch's global generator, and don't seed it"
+    with case("two models, started one after the other"):
+        same = torch.equal(try_init_alone(1)[0], try_init_alone(1, 1)[0])
+        words = "the same weights: the draws have to move PyTorch's global generator on"
+        assert not same, f"{words} (a fork_rng puts it back)"
     with case("a model in float64"):
         kinds = {
             str(t.dtype) for n, t in try_init(torch.float64)["state"].items() if "num" not in n

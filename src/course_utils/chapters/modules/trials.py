@@ -8,10 +8,13 @@ from course_utils.chapters.modules.dropping import (
     check_shares,
     check_still,
     check_training,
+    check_unrecorded,
     run_dropout,
     run_module,
+    run_unrecorded,
 )
 from course_utils.chapters.modules.freezing import (
+    Talker,
     check_freeze,
     check_norms,
     check_refused,
@@ -62,6 +65,7 @@ from course_utils.chapters.modules.twins import (
 
 __all__ = [
     "CHANGES",
+    "Talker",
     "Tricky",
     "check_average",
     "check_besides",
@@ -90,6 +94,7 @@ __all__ = [
     "check_tree",
     "check_twin",
     "check_unlike",
+    "check_unrecorded",
     "check_weight",
     "check_zoo",
     "filled",
@@ -111,4 +116,5 @@ __all__ = [
     "run_state",
     "run_surgery",
     "run_tree",
+    "run_unrecorded",
 ]

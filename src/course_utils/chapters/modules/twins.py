@@ -45,13 +45,19 @@ def run_functional_twin(
 
 
 def run_ensemble(
-    ensemble: Callable, net_class: type[nn.Module], seeds: list[int], x: torch.Tensor
+    ensemble: Callable,
+    net_class: type[nn.Module],
+    seeds: list[int],
+    x: torch.Tensor,
+    again: bool = False,
 ) -> tuple:
     """The ensemble's output, how many products ran, and what has changed of the models.
 
-    They are in training mode, the first convolution is frozen, and the head has a gradient.
+    With ``again``, the last model is the very object that the first is. They are in training mode,
+    the first convolution is frozen, and the head has a gradient.
     """
     models = [_net(net_class, seed, x) for seed in seeds]
+    models = [*models[:-1], models[0]] if again else models
     for model in models:
         model.get_submodule("conv1").requires_grad_(False)
         weight = model.get_parameter("fc.weight")
@@ -109,9 +115,12 @@ def check_twin(trial, net_class, x, seed, backwards=False):
         check_close(grads[name], parameter.grad, f"the gradient by {name}", **_slack(x))
 
 
-def check_ensemble(trial, net_class, seeds, x):
-    """Compare with each module; gives how many convolutions and products ran."""
-    y, runs, changed = trial(seeds, x)
+def check_ensemble(trial, net_class, seeds, x, again=False):
+    """Compare with each module; gives how many convolutions and products ran.
+
+    With ``again``, the last model is the very object that the first is; the seeds say so, too.
+    """
+    y, runs, changed = trial(seeds, x, again)
     right = torch.stack([_net(net_class, seed, x)(x).detach() for seed in seeds])
     check_digits(y, right, "the result")
     check_close(y, right, "the result", **_slack(x))
