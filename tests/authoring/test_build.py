@@ -1,6 +1,7 @@
 """The build: deterministic, checked cell by cell, and clear about what it cannot build."""
 
 import json
+import os
 import re
 import shutil
 from pathlib import Path
@@ -473,10 +474,22 @@ def test_a_full_disk_leaves_the_old_files(chapter, monkeypatch):
         return copy(source, target)
 
     monkeypatch.setattr(shutil, "copy", failing_copy)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(CourseError, match=r"cannot be written \(No space left on device\)"):
         building.build_into_place(chapter)
     assert len(calls) == 2
     assert files_of(chapter.root) == before
+
+
+@pytest.mark.parametrize("place", ["solution", "release"])
+def test_a_folder_that_cannot_be_written_is_said_before_the_work(chapter, monkeypatch, place):
+    folder = getattr(chapter, place).parent
+    folder.mkdir(parents=True, exist_ok=True)
+    access = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: path != folder and access(path, mode))
+    monkeypatch.setattr(building, "build", None)
+    with pytest.raises(CourseError) as caught:
+        building.build_into_place(chapter)
+    assert caught.value.message == f"{folder} cannot be written: give yourself the right"
 
 
 def test_a_cell_that_is_meant_to_fail_does_not_stop_the_build(chapter):

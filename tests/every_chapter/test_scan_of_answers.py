@@ -3,7 +3,9 @@
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
+from course_utils.grading.held import held_back
 from course_utils.grading.scan import scan
+from course_utils.grading.solution import read_solution
 from course_utils.notebooks import read_notebook
 from support.answers import chapters, read_answers
 
@@ -66,6 +68,15 @@ def test_the_chapters_own_cells_and_its_named_answers_are_no_findings(chapter):
     }
     exercises = {answer.exercise for answer in answers}
     assert found == {named: lines for named, lines in FLAGGED.items() if named[0] in exercises}
+
+
+@pytest.mark.parametrize("chapter", chapters(), ids=lambda chapter: chapter.name)
+def test_no_points_of_the_chapters_own_cells_and_named_answers_wait(chapter):
+    solution = read_solution(chapter.solution.read_text(encoding="utf-8"))
+    assert held_back(solution.notebook, solution) == {}
+    for answer in read_answers(chapter):
+        held = held_back(answered(answer), solution)
+        assert not [name for name in held if name.startswith(f"{answer.exercise}-check")]
 
 
 def test_each_flagged_answer_is_there():

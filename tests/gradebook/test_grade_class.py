@@ -436,6 +436,26 @@ def test_a_folder_that_cannot_be_written_is_said_before_the_work(chapter, monkey
     assert output.startswith(f"Error: {place} is not a folder")
 
 
+def test_a_hidden_folder_is_told_and_nobodys(chapter):
+    submit(chapter, ".kim")
+    _, output = run()
+    assert "it begins with a dot, so it is hidden" in output
+    assert list(scores(chapter)) == ["ada"]
+
+
+def of_another_chapter(notebook):
+    for cell in notebook.cells:
+        if "nbgrader" in cell.metadata:
+            cell.metadata.nbgrader.grade_id = f"other-{cell.metadata.nbgrader.grade_id}"
+
+
+def test_another_chapters_notebook_is_told(chapter):
+    submit(chapter, "kim", of_another_chapter)
+    _, output = run()
+    assert "01_tiny.ipynb is another chapter's notebook ('A tiny chapter')" in output
+    assert scores(chapter) == {"ada": 3, "kim": 0}
+
+
 def test_a_folder_that_cannot_be_made(chapter):
     (chapter.root / FOLDER).touch()
     status, output = run()

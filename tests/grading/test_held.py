@@ -10,8 +10,6 @@ from course_utils.grading.held import held_back
 from course_utils.grading.solution import read_solution
 from course_utils.grading.submission import Settings, Submission
 from course_utils.kernels.sandbox import why_not
-from support.answers import chapters, read_answers
-from support.judged import source_of
 
 SETUP = """\
 from course_utils import runs_with_the_answer
@@ -153,13 +151,3 @@ def test_what_fails_says_why_it_fails():
     outcome = graded("import sys\ndef guess():\n    return sys._getframe(1) is None")
     assert errors_of(outcome)["guess-check"] == ["AssertionError"]
     assert outcome.messages["guess-check"] == "AssertionError: that is not the sum"
-
-
-@pytest.mark.parametrize("chapter", chapters(), ids=lambda chapter: chapter.name)
-def test_no_named_answer_is_held(chapter):
-    solution = source_of(chapter)
-    assert held_back(solution.notebook, solution) == {}
-    for answer in read_answers(chapter):
-        notebook = new_notebook(cells=[cell(answer.source, answer.exercise, solution=True)])
-        held = held_back(notebook, solution)
-        assert not {name for name in held if name.startswith(f"{answer.exercise}-check")}

@@ -4,11 +4,11 @@ import json
 import os
 
 import pytest
-from nbformat.v4 import new_code_cell, new_notebook, new_output, writes
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output, writes
 
 from course_utils.errors import CourseError, one_line
 from course_utils.grading import intake
-from course_utils.grading.intake import check_student, take_in
+from course_utils.grading.intake import check_chapter, check_student, take_in
 
 IGNORE = ["__pycache__", "*.pyc"]
 
@@ -211,6 +211,52 @@ def test_an_error_whose_words_cannot_be_made():
 def test_a_student_s_folder_that_nbgrader_takes_for_a_pattern(name):
     with pytest.raises(CourseError, match=r"the folder's name is (not allowed|longer)"):
         check_student(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("a*", "it holds *; rename it"),
+        ("a ", "it begins or ends with a blank; rename it"),
+        ("a\u200b", r"it holds '\u200b', which can't be seen; rename it"),
+        ("a\u202eb", r"it holds '\u202e', which can't be seen"),
+        ("a\nb", r"it holds '\n', which can't be seen"),
+        (".a", "it begins with a dot, so it is hidden"),
+        ("a[1]", "it holds [, it holds ]"),
+    ],
+)
+def test_a_refused_name_is_told_what_is_wrong_with_it(name, words):
+    with pytest.raises(CourseError) as caught:
+        check_student(name)
+    assert words in caught.value.message
+
+
+@pytest.mark.parametrize("name", [".kernel-1", ".kernel-3/data.csv"])
+def test_a_file_in_the_place_of_the_kernels_sockets(folder, name):
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_text("")
+    with pytest.raises(CourseError, match=r"a file's name is not allowed: '\.kernel-"):
+        take(folder)
+
+
+def with_checks(*names, title=""):
+    cells = [new_markdown_cell(f"# {title}\nText")] if title else []
+    for name in names:
+        cells.append(new_code_cell("assert True"))
+        cells[-1].metadata["nbgrader"] = {"grade_id": name, "grade": True, "locked": True}
+    return new_notebook(cells=cells)
+
+
+def test_another_chapters_notebook_is_told():
+    checks = ["double-check", "halve-check"]
+    for notebook in (with_checks("double-check", "old-check"), with_checks(), new_notebook()):
+        check_chapter(notebook, "01_tiny", checks)
+    with pytest.raises(
+        CourseError, match=r"another chapter's notebook \('Layers'\): hand in 01_tiny"
+    ):
+        check_chapter(with_checks("conv-check", title="Layers"), "01_tiny", checks)
+    with pytest.raises(CourseError, match=r"01_tiny.ipynb is another chapter's notebook: hand in"):
+        check_chapter(with_checks("conv-check"), "01_tiny", checks)
 
 
 @pytest.mark.parametrize("name", ["ada", "Ada Lovelace", "ada.b-c_d@example.org", "Ádám", "1234"])

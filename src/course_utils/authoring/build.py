@@ -6,6 +6,7 @@ The steps are other people's: Jupytext reads the source, nbclient runs it, nbgra
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import tempfile
@@ -24,6 +25,7 @@ from course_utils.authoring.source import (
 from course_utils.cells import grade_id, is_answered, is_exercise
 from course_utils.errors import CourseError
 from course_utils.files import replacing
+from course_utils.gradebook.beforehand import nearest_folder
 from course_utils.gradebook.database import (
     blaming_the_gradebook,
     make_gradebook,
@@ -194,13 +196,23 @@ def build_into_place(chapter: Chapter) -> None:
     """Build one chapter and put the files where they belong, all of them or none.
 
     Raises:
-        CourseError: the released notebook holds somebody's answers, or the build fails.
+        CourseError: the released notebook holds somebody's answers, the build fails, or a file
+            can't be written.
     """
     refuse_to_lose_answers(chapter)
-    with tempfile.TemporaryDirectory(prefix="course-build-") as folder, ExitStack() as stack:
-        for built, target in build(chapter, Path(folder)):
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(built, stack.enter_context(replacing(target)))
+    for folder in map(nearest_folder, (chapter.solution, chapter.release)):
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise CourseError(f"{folder} cannot be written: give yourself the right")
+    with tempfile.TemporaryDirectory(prefix="course-build-") as folder:
+        pairs = build(chapter, Path(folder))
+        try:
+            with ExitStack() as stack:
+                for built, target in pairs:
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copy(built, stack.enter_context(replacing(target)))
+        except OSError as error:
+            where = error.filename or chapter.solution.parent
+            raise CourseError(f"{where} cannot be written ({error.strerror})") from error
 
 
 def refuse_to_lose_answers(chapter: Chapter) -> None:

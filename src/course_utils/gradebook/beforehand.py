@@ -57,7 +57,8 @@ def submitted_students(courses, chapter: str) -> list[str]:
     name = courses.format_path(step, "(?P<student>.*)", chapter, escape=True)
     return sorted(
         re.fullmatch(name, folder, re.DOTALL)["student"]
-        for folder in glob.glob(anyone)
+        # Hidden folders as well: their names are refused, in words.
+        for folder in glob.glob(anyone, include_hidden=True)
         if os.path.isdir(folder)
     )
 

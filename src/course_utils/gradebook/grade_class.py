@@ -219,12 +219,13 @@ class Grading:
         """
         from course_utils.gradebook.preprocessors import make_submission
         from course_utils.gradebook.record import repairs
-        from course_utils.grading.intake import take_in
+        from course_utils.grading.intake import check_chapter, take_in
 
         check_student(student)
         courses, name = self.grader.coursedir, self.chapter.name
         folder = Path(courses.format_path(courses.submitted_directory, student, name))
         handed_in = take_in(folder, name, courses.ignore)
+        check_chapter(handed_in.notebook, name, self.grade_ids)
         sanitised, text = self.recorder.sanitise(student, handed_in)
         self.notes[student] = Entry(
             self.run.name,

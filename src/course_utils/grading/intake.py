@@ -13,6 +13,7 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
+from course_utils.cells import grade_id, is_check
 from course_utils.errors import CourseError, one_line
 
 MEGABYTE = 2**20
@@ -27,6 +28,8 @@ DEPTH = 50
 # What nbgrader's database holds of a student's name.
 NAME_LETTERS = 128
 TIME_LETTERS = 100
+# The sockets of the kernel that runs a submission lie in its working folder.
+KERNELS_SOCKETS = ".kernel-"
 # nbgrader's own notes on a submission: nothing that a notebook reads.
 NBGRADER_FILES = {"timestamp.txt", "submission_secret.txt"}
 
@@ -54,8 +57,37 @@ def check_student(name: str) -> None:
     """
     if len(name) > NAME_LETTERS:
         raise CourseError(f"the folder's name is longer than {NAME_LETTERS} letters: rename it")
-    if any(sign in name for sign in "*?[]{},+\\") or not name.isprintable() or name != name.strip():
-        raise CourseError("the folder's name is not allowed: rename it without * ? [ ] { } , + \\")
+    wrong = [f"it holds {sign}" for sign in "*?[]{},+\\" if sign in name]
+    # A blank of no width, a mark that turns the direction, a line break: a person doesn't see them.
+    unseen = dict.fromkeys(sign for sign in name if not sign.isprintable())
+    wrong += [f"it holds {sign!a}, which can't be seen" for sign in unseen]
+    if name != name.strip():
+        wrong.append("it begins or ends with a blank")
+    if name.startswith("."):
+        wrong.append("it begins with a dot, so it is hidden")
+    if wrong:
+        raise CourseError(f"the folder's name is not allowed: {', '.join(wrong)}; rename it")
+
+
+def check_chapter(notebook: NotebookNode, chapter: str, checks: list[str]) -> None:
+    """Refuse another chapter's notebook under this chapter's name.
+
+    Args:
+        notebook: what was handed in.
+        chapter: the chapter's name.
+        checks: the grade ids of its checks.
+
+    Raises:
+        CourseError: there are checks in it, and none is this chapter's.
+    """
+    theirs = {grade_id(cell) for cell in notebook.cells if is_check(cell)}
+    if theirs and not theirs.intersection(checks):
+        texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+        heading = next((text.splitlines()[0] for text in texts if text.startswith("# ")), "")
+        named = f" ({heading.removeprefix('# ')[:80]!r})" if heading else ""
+        raise CourseError(
+            f"{chapter}.ipynb is another chapter's notebook{named}: hand in {chapter}"
+        )
 
 
 def take_in(folder: Path, chapter: str, ignore: list[str]) -> HandedIn:
@@ -145,7 +177,7 @@ def ignored(name: str, patterns: list[str]) -> bool:
 def check_name(name: str) -> None:
     """Refuse a file name that another program could take for a way out of the folder."""
     parts = name.replace("\\", "/").split("/")
-    if ".." in parts or not name.isprintable():
+    if ".." in parts or not name.isprintable() or parts[0].startswith(KERNELS_SOCKETS):
         raise CourseError(f"a file's name is not allowed: {name!a}")
 
 
