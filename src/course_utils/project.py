@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from course_utils.errors import CourseError
+
+# The folder with the releases, for a learner on a class server, who may not read the sources.
+ROOT_VARIABLE = "COURSE_ROOT"
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,8 @@ class Chapter:
 def find_root(start: Path | None = None) -> Path:
     """The nearest folder, from ``start`` (the working folder) upwards, that holds the course.
 
+    Or else the one that ``COURSE_ROOT`` names.
+
     Raises:
         CourseError: no folder above has both ``nbgrader_config.py`` and ``solutions/``.
     """
@@ -46,6 +52,8 @@ def find_root(start: Path | None = None) -> Path:
     for folder in (start, *start.parents):
         if (folder / "nbgrader_config.py").is_file() and (folder / "solutions").is_dir():
             return folder
+    if os.environ.get(ROOT_VARIABLE):
+        return Path(os.environ[ROOT_VARIABLE])
     raise CourseError(
         f"no course in {start} or above it: run this inside the folder that holds "
         "nbgrader_config.py and solutions/"
@@ -53,8 +61,9 @@ def find_root(start: Path | None = None) -> Path:
 
 
 def all_chapters(root: Path) -> list[Chapter]:
-    """Every chapter that has a percent source, in order."""
+    """Every chapter that has a percent source, in order; without any, every one released."""
     sources = sorted((root / "solutions").glob("*/*.py"))
+    sources = sources or sorted((root / "notebooks").glob("*/*.ipynb"))
     return [Chapter(path.stem, root) for path in sources if path.stem == path.parent.name]
 
 
