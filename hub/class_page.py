@@ -137,8 +137,8 @@ PAGE = jinja2.Environment(autoescape=True).from_string(
   small { display: block; opacity: .7; }
 </style>
 <h1>The class</h1>
-<p>{{ table | length }} student{{ '' if table | length == 1 else 's' }}. Progress is what their saved notebooks say; this page looks again
-every {{ seconds }} seconds.</p>
+<p>{{ table | length }} student{{ '' if table | length == 1 else 's' }}.
+Progress is what their saved notebooks say; this page looks again every {{ seconds }} seconds.</p>
 <table>
 <tr><th>student</th>{% for chapter in released %}<th>{{ chapter }}<small>{{ counts[chapter] }}
 handed in</small></th>{% endfor %}</tr>
