@@ -95,15 +95,17 @@ def marks(settings: ClassSettings) -> dict[tuple[str, str], str]:
     """The marks of the last ``course grade``."""
     try:
         with (settings.course / "grades.csv").open(encoding="utf-8") as file:
-            return {
-                (
-                    row["student_id"],
-                    row["assignment"],
-                ): f"{row['score'] or '–'} of {row['max_score']}"
-                for row in csv.DictReader(file)
-            }
+            rows = list(csv.DictReader(file))
     except FileNotFoundError:
         return {}
+    return {
+        (row["student_id"], row["assignment"]): " of ".join(
+            # Empty where a submission could not be graded.
+            f"{float(points):g}" if points else "–"
+            for points in (row["score"], row["max_score"])
+        )
+        for row in rows
+    }
 
 
 def standings(settings: ClassSettings) -> tuple[list[str], dict[str, dict[str, Standing]]]:
@@ -138,7 +140,8 @@ PAGE = jinja2.Environment(autoescape=True).from_string(
 </style>
 <h1>The class</h1>
 <p>{{ table | length }} student{{ '' if table | length == 1 else 's' }}.
-Progress is what their saved notebooks say; this page looks again every {{ seconds }} seconds.</p>
+Progress is what their saved notebooks say; times are in UTC; this page
+looks again every {{ seconds }} seconds.</p>
 <table>
 <tr><th>student</th>{% for chapter in released %}<th>{{ chapter }}<small>{{ counts[chapter] }}
 handed in</small></th>{% endfor %}</tr>

@@ -303,7 +303,7 @@ def test_the_class_page_shows_who_handed_in_and_how_far_everyone_is(hub, grace, 
     (row,) = [row for row in page.split("<tr>") if hub.named(SEEN) in row]
     assert "2 of 2" in row
     assert "handed in 20" in row
-    assert "3.0 of 3.0 points" in row
+    assert "3 of 3 points" in row
     assert f"{len(STUDENTS)}\nhanded in" in page
     assert ada.session.get(f"{hub.address}/services/class/").status_code == 403
 
