@@ -1,23 +1,29 @@
 # The course's front door: each target sets up what it needs first. `make` alone lists them.
 
 PYTHON ?= python3
+EDITABLE := --editable
 LAB_ARGS ?=
 TEST_ARGS ?=
 DEMO_ARGS ?=
 BENCH_ARGS ?=
 
-BIN := .venv/bin
-INSTALLED := .venv/installed
-SITE_INSTALLED := .venv/installed-site
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/installed
+SITE_INSTALLED := $(VENV)/installed-site
+HUB_INSTALLED := $(VENV)/installed-hub
+# A class server's Python stands beside the course's folder, which students may not enter.
+CLASS := $(abspath ..)
 JUPYTER := $(CURDIR)/etc/jupyter
 
 .DEFAULT_GOAL := help
-.PHONY: help lab install install-site formgrader demo build docs site test bench lint format lock clean
+.PHONY: help lab install install-site install-hub install-class class-server formgrader demo build docs site test bench lint format lock clean
 
 help:
 	@echo "make lab         take the course: JupyterLab in a folder of your own"
 	@echo "make install     install the course and start nothing"
 	@echo "make formgrader  for instructors: JupyterLab at the project's root, with nbgrader's panels"
+	@echo "make install-class, make class-server  for a school: docs/class-server.md"
 	@echo "make demo        the instructor's loop on a class of made-up students"
 	@echo "make build       build the notebooks from the sources under solutions/"
 	@echo "make docs        write what of the documents is made from the code"
@@ -25,7 +31,7 @@ help:
 	@echo "make test        run every test"
 	@echo "make bench       measure how long grading a class takes (some ten minutes)"
 	@echo "make lint        ruff's rules and format, types by ty, imports;  make format mends the former"
-	@echo "make lock        renew requirements.lock and requirements-site.lock"
+	@echo "make lock        renew requirements.lock and the locks of the extras"
 	@echo "make clean       remove .venv and everything that tools leave behind"
 	@echo
 	@echo "Linux without a GPU, the small PyTorch build:  UV_TORCH_BACKEND=cpu make lab"
@@ -40,6 +46,19 @@ install: $(INSTALLED)
 
 # What the site and its tests need beyond that.
 install-site: $(SITE_INSTALLED)
+
+# What a class server and its tests need beyond that.
+install-hub: $(HUB_INSTALLED)
+
+# As root, in a folder that holds nothing else: again after each new state of the course.
+install-class:
+	@$(MAKE) --no-print-directory VENV="$(CLASS)/python" EDITABLE= install-hub
+	@"$(CLASS)/python/bin/uv" pip install --quiet --python "$(CLASS)/python/bin/python" \
+		--compile-bytecode --no-deps --reinstall-package pytorch-notebook-course .
+	@"$(CLASS)/python/bin/python" hub/install.py
+
+class-server:
+	@exec "$(CLASS)/python/bin/python" hub/start.py
 
 formgrader: $(INSTALLED)
 	@JUPYTER_CONFIG_PATH="$(JUPYTER)" exec $(BIN)/jupyter lab $(LAB_ARGS)
@@ -80,17 +99,19 @@ format: $(INSTALLED)
 lock: $(BIN)/uv
 	@unset UV_TORCH_BACKEND; UV_CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/uv pip compile --quiet --upgrade --universal \
 		--extra test --python-version 3.11 pyproject.toml --output-file requirements.lock
-	@$(BIN)/python -c "$$SITE_EXTRA" | UV_CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/uv pip compile \
-		--quiet --upgrade --universal --python-version 3.11 --constraint requirements.lock - \
-		--output-file requirements-site.lock
+	@for extra in site hub; do \
+		$(BIN)/python -c "$$ONE_EXTRA" $$extra | UV_CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/uv pip \
+			compile --quiet --upgrade --universal --python-version 3.11 \
+			--constraint requirements.lock - --output-file requirements-$$extra.lock || exit 1; \
+	done
 
-# The extra `site` alone: what it shares with the course is held to the first lock.
-define SITE_EXTRA
-import tomllib
+# One extra alone: what it shares with the course is held to the first lock.
+define ONE_EXTRA
+import sys, tomllib
 with open("pyproject.toml", "rb") as file:
-    print(*tomllib.load(file)["project"]["optional-dependencies"]["site"], sep="\n")
+    print(*tomllib.load(file)["project"]["optional-dependencies"][sys.argv[1]], sep="\n")
 endef
-export SITE_EXTRA
+export ONE_EXTRA
 
 clean:
 	rm -rf .venv .pytest_cache .ruff_cache build dist
@@ -100,7 +121,7 @@ clean:
 # would be a second thing to keep right.
 $(INSTALLED): pyproject.toml requirements.lock | $(BIN)/uv
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode \
-		--requirement requirements.lock --editable . || { \
+		--requirement requirements.lock $(EDITABLE) . || { \
 		echo "The installation stopped. With a network it goes on: run make again." \
 			"If it stops once more: make clean, then make again."; exit 1; }
 	@touch $@
@@ -110,12 +131,17 @@ $(SITE_INSTALLED): requirements-site.lock $(INSTALLED)
 		--requirement requirements-site.lock
 	@touch $@
 
+$(HUB_INSTALLED): requirements-hub.lock $(INSTALLED)
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode \
+		--requirement requirements-hub.lock
+	@touch $@
+
 # Without ensurepip, which Debian and Ubuntu keep in a package of its own.
 $(BIN)/uv:
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || { \
 		echo "The course needs Python 3.11 to 3.13, and $(PYTHON) is not: name one that is," \
 			"for instance make PYTHON=python3.12 lab"; exit 1; }
-	@$(PYTHON) -m venv --without-pip .venv
+	@$(PYTHON) -m venv --without-pip "$(VENV)"
 	@$(PYTHON) -m pip --python $(BIN)/python install --quiet uv pip || { \
 		echo "uv, which installs the rest, could not be installed: is there a network?" \
 			"Run make again when there is."; exit 1; }

@@ -24,6 +24,9 @@ c.CourseDirectory.ignore = [
     "[0-9][0-9]_*.py",
 ]
 
+# From nbgrader's exchange, nothing that one student handed in under another's name.
+c.ExchangeFactory.collect = "course_utils.gradebook.collecting.CollectFromOwners"
+
 # A stub that only says where to write. It is valid inside a function with a docstring and after a
 # dict of blanks, and nothing has to be deleted before an answer can work.
 c.ClearSolutions.code_stub = {"python": "# YOUR CODE HERE"}

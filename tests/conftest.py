@@ -30,6 +30,7 @@ HEAVY = (
     "test_grade",
     "test_kindness",
     "test_browser",
+    "test_class_server",
     "test_site",
 )
 # What takes long for each chapter; dealt out chapter by chapter.

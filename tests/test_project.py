@@ -34,7 +34,20 @@ def test_the_root_is_found_from_inside(root, monkeypatch):
     assert find_root() == root
 
 
-def test_outside_a_course_the_message_says_where_to_go(tmp_path):
+def test_on_a_class_server_the_releases_are_the_chapters(root, tmp_path_factory, monkeypatch):
+    """Students may not read the sources: COURSE_ROOT names a folder that has none."""
+    home, releases = tmp_path_factory.mktemp("home"), tmp_path_factory.mktemp("settings")
+    (releases / "notebooks" / "01_first").mkdir(parents=True)
+    (releases / "notebooks" / "01_first" / "01_first.ipynb").touch()
+    monkeypatch.setenv("COURSE_ROOT", str(releases))
+    assert find_root(home) == releases
+    assert pick_chapters(releases, ["01"]) == [Chapter("01_first", releases)]
+    # An instructor inside the course has that.
+    assert find_root(root) == root
+
+
+def test_outside_a_course_the_message_says_where_to_go(tmp_path, monkeypatch):
+    monkeypatch.delenv("COURSE_ROOT", raising=False)
     with pytest.raises(CourseError, match="run this inside the folder that holds") as caught:
         find_root(tmp_path)
     assert str(tmp_path) in str(caught.value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from course_utils.errors import CourseError
 # What the installed package brings of the course: releases and settings, no sources. In a checkout
 # it isn't there.
 BROUGHT = Path(__file__).resolve().parent / "course"
+# The folder with the releases, for a learner on a class server, who may not read the sources.
+ROOT_VARIABLE = "COURSE_ROOT"
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,8 @@ def has_sources(folder: Path) -> bool:
 def find_root(start: Path | None = None) -> Path:
     """The nearest folder, from ``start`` (the working folder) upwards, that holds the sources.
 
+    Or else the one that ``COURSE_ROOT`` names.
+
     Raises:
         CourseError: no folder above has both ``nbgrader_config.py`` and ``solutions/``.
     """
@@ -55,6 +60,8 @@ def find_root(start: Path | None = None) -> Path:
     for folder in (start, *start.parents):
         if has_sources(folder):
             return folder
+    if os.environ.get(ROOT_VARIABLE):
+        return Path(os.environ[ROOT_VARIABLE])
     raise CourseError(
         f"no course in {start} or above it: run this inside the folder that holds "
         "nbgrader_config.py and solutions/; course init FOLDER makes one"

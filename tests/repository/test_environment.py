@@ -33,17 +33,22 @@ BY_PIP = {"fsrs"}
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
-# What only the site needs, held to the versions of the other.
-SITE_LOCK = (ROOT / "requirements-site.lock").read_text(encoding="utf-8")
-LOCKS = {"requirements.lock": LOCK, "requirements-site.lock": SITE_LOCK}
+# What only the site or a class server needs, held to the versions of the other.
+EXTRA_LOCKS = {extra: f"requirements-{extra}.lock" for extra in ("site", "hub")}
+LOCKS = {
+    "requirements.lock": LOCK,
+    **{name: (ROOT / name).read_text(encoding="utf-8") for name in EXTRA_LOCKS.values()},
+}
 ENVIRONMENT = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
 
 DEPENDENCIES = [Requirement(text) for text in PROJECT["dependencies"]]
-EXTRAS = [Requirement(text) for text in PROJECT["optional-dependencies"]["test"]]
-SITE = [Requirement(text) for text in PROJECT["optional-dependencies"]["site"]]
+EXTRAS = {
+    extra: [Requirement(text) for text in needs]
+    for extra, needs in PROJECT["optional-dependencies"].items()
+}
 NEEDS = [
-    *(("requirements.lock", need) for need in (*DEPENDENCIES, *EXTRAS)),
-    *(("requirements-site.lock", need) for need in SITE),
+    *(("requirements.lock", need) for need in (*DEPENDENCIES, *EXTRAS["test"])),
+    *((lock, need) for extra, lock in EXTRA_LOCKS.items() for need in EXTRAS[extra]),
 ]
 
 
@@ -146,15 +151,17 @@ def test_the_lock_follows_pyproject(lock, need):
         )
 
 
-def test_the_site_changes_no_version_of_the_course():
-    course, site = pins(), pins("requirements-site.lock")
-    other = {name: site[name] for name in site if name in course and site[name] != course[name]}
-    assert not other, f"requirements-site.lock has other versions: {other}; run: make lock"
+@pytest.mark.parametrize("lock", EXTRA_LOCKS.values())
+def test_an_extra_changes_no_version_of_the_course(lock):
+    course, more = pins(), pins(lock)
+    other = {name: more[name] for name in more if name in course and more[name] != course[name]}
+    assert not other, f"{lock} has other versions: {other}; run: make lock"
 
 
-def test_learners_do_not_install_the_site():
-    both = {canonicalize_name(need.name) for need in SITE} & set(pins())
-    assert not both, f"requirements.lock brings {sorted(both)}, which only the site needs"
+@pytest.mark.parametrize("extra", EXTRA_LOCKS)
+def test_learners_do_not_install_what_an_extra_needs(extra):
+    both = {canonicalize_name(need.name) for need in EXTRAS[extra]} & set(pins())
+    assert not both, f"requirements.lock brings {sorted(both)}, which only {extra} needs"
 
 
 @pytest.mark.parametrize("lock", LOCKS)

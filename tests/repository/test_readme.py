@@ -10,6 +10,7 @@ DOCUMENTS = [
     "README.md",
     "docs/architecture.md",
     "docs/authoring.md",
+    "docs/class-server.md",
     "docs/instructors.md",
     "docs/rules.md",
 ]

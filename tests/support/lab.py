@@ -38,6 +38,7 @@ STOP_SECONDS = 20
 # For Validate to show what it found, after it was asked which of two files to keep.
 GOES_ON_SECONDS = 20
 CELL_SECONDS = 120
+KEY_SECONDS = 15
 MARK = "COURSE_TEST_MARK"
 
 
@@ -237,9 +238,16 @@ class OpenNotebook:
         """Run one code cell by Shift+Enter, wait for its end, and return the text it shows."""
         prompt = self.cells.nth(position).locator(".jp-InputArea-prompt")
         before = prompt.inner_text()
-        self._focus(position)
-        self.page.keyboard.press("Shift+Enter")
-        expect(prompt).not_to_have_text(before)
+        # JupyterLab shows an idle kernel a moment before it listens to the keys.
+        for seconds in (KEY_SECONDS, KEY_SECONDS, CELL_SECONDS):
+            self._focus(position)
+            self.page.keyboard.press("Shift+Enter")
+            try:
+                expect(prompt).not_to_have_text(before, timeout=seconds * 1000)
+                break
+            except AssertionError:
+                if seconds == CELL_SECONDS:
+                    raise
         expect(prompt).to_have_text(re.compile(r"\[\d+\]"))
         self.wait_for_kernel()
         return "\n".join(self.outputs(position).all_inner_texts())
