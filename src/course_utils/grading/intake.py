@@ -13,7 +13,7 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
-from course_utils.cells import grade_id, is_check
+from course_utils.cells import exercise_of, grade_id
 from course_utils.errors import CourseError, one_line
 
 MEGABYTE = 2**20
@@ -78,10 +78,11 @@ def check_chapter(notebook: NotebookNode, chapter: str, checks: list[str]) -> No
         checks: the grade ids of its checks.
 
     Raises:
-        CourseError: there are checks in it, and none is this chapter's.
+        CourseError: it has exercises or checks, and none is this chapter's.
     """
-    theirs = {grade_id(cell) for cell in notebook.cells if is_check(cell)}
-    if theirs and not theirs.intersection(checks):
+    # Of any cell, whatever its marks say it is: they may have been changed.
+    theirs = {grade_id(cell) for cell in notebook.cells} - {"", "setup"}
+    if theirs and not theirs.intersection({*checks, *map(exercise_of, checks)}):
         texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
         heading = next((text.splitlines()[0] for text in texts if text.startswith("# ")), "")
         named = f" ({heading.removeprefix('# ')[:80]!r})" if heading else ""
