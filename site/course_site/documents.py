@@ -20,6 +20,7 @@ from course_utils.errors import CourseError
 # Each document of docs/, and its page.
 PAGES = {
     "instructors": "instructors/index",
+    "class-server": "instructors/class-server",
     "authoring": "authors/index",
     "rules": "authors/rules",
     "architecture": "authors/architecture",
@@ -27,7 +28,10 @@ PAGES = {
 # Made from the code, in place of a document of that name.
 REFERENCE = {"command": "instructors/command", "library": "authors/library"}
 TREES = {
-    "instructors/index": {"instructors/command": "The course command"},
+    "instructors/index": {
+        "instructors/class-server": "A class server",
+        "instructors/command": "The course command",
+    },
     "authors/index": {
         "authors/rules": "Rules",
         "authors/architecture": "Architecture",
