@@ -203,10 +203,10 @@ def cam_two_ways(model, image, target):
     (g,) = torch.autograd.grad(score, maps)
     a = maps.detach().squeeze()
     w = g.squeeze().mean((-2, -1))
-    gc = torch.einsum("k,khw->hw", w, a).relu() if a.dim() == 3 else (w * a).relu().sum(0)
+    grad_cam = torch.einsum("k,khw->hw", w, a).relu() if a.dim() == 3 else (w * a).relu().sum(0)
     if not isinstance(model.head, nn.Linear):
-        return None, gc
-    return (model.head.weight[target].detach()[:, None, None] * maps[0].detach()).sum(0), gc
+        return None, grad_cam
+    return (model.head.weight[target].detach()[:, None, None] * maps[0].detach()).sum(0), grad_cam
 
 
 # %% wrong="squeezes away the only row" says=["one map, one row of places"]
@@ -217,10 +217,10 @@ def cam_two_ways(model, image, target):
     with torch.enable_grad():
         score = model.head(model.pool(maps))[0, target]
     (g,) = torch.autograd.grad(score, maps)
-    gc = (g.mean((2, 3), keepdim=True) * maps.detach()).squeeze().sum(0).relu()
+    grad_cam = (g.mean((2, 3), keepdim=True) * maps.detach()).squeeze().sum(0).relu()
     if not isinstance(model.head, nn.Linear):
-        return None, gc
-    return (model.head.weight[target].detach()[:, None, None] * maps[0].detach()).sum(0), gc
+        return None, grad_cam
+    return (model.head.weight[target].detach()[:, None, None] * maps[0].detach()).sum(0), grad_cam
 
 
 # %% wrong="the last linear layer of any head" says=["the head is not a single nn.Linear"]
@@ -231,9 +231,9 @@ def cam_two_ways(model, image, target):
     with torch.enable_grad():
         score = model.head(model.pool(maps))[0, target]
     (g,) = torch.autograd.grad(score, maps)
-    gc = (g.mean((2, 3), keepdim=True) * maps.detach())[0].sum(0).relu()
+    grad_cam = (g.mean((2, 3), keepdim=True) * maps.detach())[0].sum(0).relu()
     lin = [m for m in model.head.modules() if isinstance(m, nn.Linear)]
     w = lin[-1].weight[target].detach()
     if len(w) != len(maps[0]):
-        return None, gc
-    return (w[:, None, None] * maps[0].detach()).sum(0), gc
+        return None, grad_cam
+    return (w[:, None, None] * maps[0].detach()).sum(0), grad_cam
