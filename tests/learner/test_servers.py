@@ -234,6 +234,8 @@ def test_a_browser_sees_tensorboards_line(page):
         with SummaryWriter(server.folder / "run") as writer:
             for step in range(20):
                 writer.add_scalar("loss", 1 / (step + 1), step)
+        # The page asks once, and the server may not have read its folder yet.
+        assert eventually(lambda: '"loss"' in server.read("data/plugin/timeseries/tags"), 30)
         page.goto(server.url + "#timeseries")
         chart = page.locator("line-chart").first
         chart.wait_for()
