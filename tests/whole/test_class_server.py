@@ -117,8 +117,8 @@ def at_once(everyone, do):
 def server_of(name):
     """The process of a student's JupyterLab."""
     user = pwd.getpwnam(name).pw_uid
-    found = [p for p in psutil.process_iter() if p.uids().real == user]
-    (server,) = [p for p in found if any("jupyterhub-singleuser" in part for part in p.cmdline())]
+    found = [p for p in psutil.process_iter(["uids", "cmdline"]) if p.info["uids"].real == user]
+    (server,) = [p for p in found if any("jupyterhub-singleuser" in w for w in p.info["cmdline"])]
     return server
 
 
