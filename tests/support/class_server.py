@@ -258,7 +258,8 @@ class ClassServer:
             time.sleep(0.1)
         library = self.folder / "python" / "lib"
         if f" {library} " in Path("/proc/self/mountinfo").read_text(encoding="utf-8"):
-            run("umount", library)
+            # Lazily: a process that looked around on the machine may still hold it.
+            run("umount", "--lazy", library)
         for name in accounts:
             # It says that there is no mail to remove, and exits with 12.
             subprocess.run(["userdel", "--remove", name], check=False, capture_output=True)
@@ -422,9 +423,11 @@ class Visitor:
         """What nbgrader's Validate names."""
         answer = self.ask(
             "POST", "assignments/validate", json={"path": f"{chapter}/{chapter}.ipynb"}
-        ).json()
-        assert answer["success"], answer
-        return [cell["source"] for cell in answer["value"].get("failed", [])]
+        )
+        assert answer.ok, f"{answer.status_code}: {answer.text}"
+        said = answer.json()
+        assert said["success"], said
+        return [cell["source"] for cell in said["value"].get("failed", [])]
 
 
 def xsrf(page: str) -> str:
