@@ -401,34 +401,6 @@ class Visitor:
         channel.close()
         return text
 
-    def assignment(self, action: str, chapter: str) -> list[dict]:
-        """Press a button of nbgrader's list: fetch, submit, fetch_feedback. Returns the list."""
-        body = {"course_id": COURSE_ID, "assignment_id": chapter}
-        answer = self.ask("POST", f"assignments/{action}", json=body).json()
-        assert answer["success"], answer
-        return answer["value"]
-
-    def answer(self, chapter: str, answers: dict[str, str]) -> None:
-        """Write answers into the notebook and save it, as JupyterLab does."""
-        path = f"api/contents/{chapter}/{chapter}.ipynb"
-        model = self.ask("GET", path).json()
-        for cell in model["content"]["cells"]:
-            name = cell["metadata"].get("nbgrader", {}).get("grade_id")
-            cell["source"] = answers.get(name, cell["source"])
-        body = {"type": "notebook", "content": model["content"]}
-        saved = self.ask("PUT", path, json=body)
-        assert saved.ok, saved.text
-
-    def failing(self, chapter: str) -> list[str]:
-        """What nbgrader's Validate names."""
-        answer = self.ask(
-            "POST", "assignments/validate", json={"path": f"{chapter}/{chapter}.ipynb"}
-        )
-        assert answer.ok, f"{answer.status_code}: {answer.text}"
-        said = answer.json()
-        assert said["success"], said
-        return [cell["source"] for cell in said["value"].get("failed", [])]
-
 
 def xsrf(page: str) -> str:
     """The token that a form of JupyterHub carries."""
