@@ -8,6 +8,7 @@ Repetition Scheduling*, 2022), by the package that its authors keep.
 from __future__ import annotations
 
 import ast
+import collections
 import json
 import re
 from collections.abc import Iterator
@@ -90,13 +91,7 @@ def review(chapters: list[Chapter], folder: Path, now: datetime | None = None) -
             done.right, done.wrong = done.right + solved, done.wrong + (not solved)
             rating = Rating.Good if solved else Rating.Again
             cards[exercise.name], _ = SCHEDULER.review_card(cards[exercise.name], rating, now)
-    questions = {}
-    for chapter in chapters:
-        for question, solved_at in solved_predictions(chapter, folder):
-            questions[question.name] = (chapter, question)
-            if question.name not in cards:
-                # To have solved it in the chapter was the first time.
-                cards[question.name], _ = SCHEDULER.review_card(Card(), Rating.Good, solved_at)
+    questions = with_cards(chapters, folder, cards)
     due = sorted(
         (name for name in questions if cards[name].due <= now), key=lambda name: cards[name].due
     )
@@ -111,6 +106,35 @@ def review(chapters: list[Chapter], folder: Path, now: datetime | None = None) -
     except OSError as error:
         raise CourseError(f"{folder} can't be written ({error.strerror})") from error
     return done
+
+
+def with_cards(
+    chapters: list[Chapter], folder: Path, cards: dict[str, Card]
+) -> dict[str, tuple[Chapter, Exercise]]:
+    """The solved predictions of the chapters, by grade id; each of them gets a card."""
+    questions = {}
+    for chapter in chapters:
+        for question, solved_at in solved_predictions(chapter, folder):
+            questions[question.name] = (chapter, question)
+            if question.name not in cards:
+                # To have solved it in the chapter was the first time.
+                cards[question.name], _ = SCHEDULER.review_card(Card(), Rating.Good, solved_at)
+    return questions
+
+
+def due_now(
+    chapters: list[Chapter], folder: Path, now: datetime | None = None
+) -> collections.Counter[str]:
+    """How many questions are due, by the chapters' names. Nothing is written.
+
+    Raises:
+        CourseError: the schedule is damaged.
+    """
+    now = now or datetime.now(UTC)
+    cards = read_schedule(folder / KEPT / "review.json")
+    questions = with_cards(chapters, folder, cards)
+    due = [chapter.name for name, (chapter, _) in questions.items() if cards[name].due <= now]
+    return collections.Counter(due)
 
 
 def read_schedule(path: Path) -> dict[str, Card]:
