@@ -20,7 +20,7 @@ def chapter(name, *states):
 
 
 @pytest.mark.parametrize(
-    "states, state",
+    ("states", "state"),
     [
         (("solved", "solved", "solved"), "done"),
         (("solved", "solved", "tried"), "passed"),
