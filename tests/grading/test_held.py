@@ -191,3 +191,9 @@ def test_what_fails_says_why_it_fails():
     outcome = graded("import sys\ndef guess():\n    return sys._getframe(1) is None")
     assert errors_of(outcome)["guess-check"] == ["AssertionError"]
     assert outcome.messages["guess-check"] == "AssertionError: that is not the sum"
+
+
+def test_the_memory_of_an_answer_is_told_that_takes_it_in_a_check():
+    taking = "def guess():\n    kept = b'1' * 400_000_000\n    return len(kept) // 10**8 + 3"
+    less, more = (graded(guess).memory_bytes for guess in (SOLVED, taking))
+    assert more - less > 350_000_000

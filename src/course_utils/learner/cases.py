@@ -7,7 +7,6 @@ from contextlib import contextmanager
 
 from course_utils.learner.tracebacks import ends_in_notebook
 
-
 # With these words a checker asks who has not answered.
 BLANK = "is there an answer yet"
 
