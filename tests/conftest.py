@@ -48,8 +48,8 @@ def pytest_addoption(parser):
         "--every-answer",
         action="store_true",
         help="The judge runs every named answer; otherwise all right ones and one wrong one of "
-        "each exercise. Every mutant, every call of a given function and every wrong answer of "
-        "slow exercises is tried as well.",
+        "each exercise. Every mutant, every call of a given function and every wrong answer "
+        "is tried as well.",
     )
 
 

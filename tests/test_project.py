@@ -5,7 +5,7 @@ from click.testing import CliRunner
 
 from course_utils.command.cli import main
 from course_utils.errors import CourseError
-from course_utils.project import Chapter, all_chapters, find_root, pick_chapters
+from course_utils.project import Chapter, all_chapters, find_course, find_root, pick_chapters
 
 
 @pytest.fixture
@@ -40,10 +40,12 @@ def test_on_a_class_server_the_releases_are_the_chapters(root, tmp_path_factory,
     (releases / "notebooks" / "01_first").mkdir(parents=True)
     (releases / "notebooks" / "01_first" / "01_first.ipynb").touch()
     monkeypatch.setenv("COURSE_ROOT", str(releases))
-    assert find_root(home) == releases
+    assert find_course(home) == releases
+    with pytest.raises(CourseError, match="holds nbgrader_config"):
+        find_root(home)
     assert pick_chapters(releases, ["01"]) == [Chapter("01_first", releases)]
     # An instructor inside the course has that.
-    assert find_root(root) == root
+    assert find_course(root) == root
 
 
 def test_outside_a_course_the_message_says_where_to_go(tmp_path, monkeypatch):

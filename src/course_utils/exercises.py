@@ -31,6 +31,7 @@ from course_utils.outline import part_of
 FOLDER_VARIABLE = "COURSE_FOLDER"
 STATES = ("solved", "tried", "untouched")
 CHAPTER = re.compile(r"\d\d_\w+")
+SECTION = re.compile(r"^#{2,3} +(.+?) *$", re.MULTILINE)
 
 # The checks that passed in this kernel: a notebook that was not saved yet does not show them.
 _passed: set[str] = set()
@@ -170,6 +171,30 @@ def exercises_of(cells: Iterable[Mapping]) -> list[Exercise]:
         elif mine or touched[exercise.name]:
             exercise.state = "tried"
     return list(found.values())
+
+
+def where_stopped(folder: Path) -> str:
+    """The chapter that was saved last and the section of the cell that ran last in it; or nothing.
+
+    Cells count within a kernel: of two sittings the later one is right unless it ran less.
+    """
+    saved = [path for path in folder.glob("*/*.ipynb") if CHAPTER.fullmatch(path.stem)]
+    saved.sort(key=lambda path: path.stat().st_mtime)
+    for path in reversed(saved):
+        try:
+            cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+            counts = [cell.get("execution_count") or 0 for cell in cells]
+        except (OSError, ValueError, TypeError, KeyError, AttributeError):
+            continue
+        if any(counts):
+            last = counts.index(max(counts))
+            above = "\n".join(
+                text_of(cell) for cell in cells[:last] if cell.get("cell_type") == "markdown"
+            )
+            sections = SECTION.findall(above)
+            section = sections[-1].removesuffix(" · core") if sections else ""
+            return f"{path.stem}: {section}" if section else path.stem
+    return ""
 
 
 def share_run(cells: Iterable[Mapping]) -> float:
@@ -337,18 +362,21 @@ body {{ margin: 2rem auto; max-width: 60rem; padding: 0 1rem; }}
 table {{ border-collapse: collapse; width: 100%; }}
 th, td {{ padding: 0.2rem 0.7rem; text-align: right; }}
 th {{ border-bottom: 1px solid; font-weight: 600; }}
+svg {{ width: 100%; height: auto; margin: 1rem 0; }}
 th:nth-child(1), th:nth-child(2), th:nth-child(4) {{ text-align: left; }}
 </style>
 <h1>How far you are</h1>
 <p>{left}</p>
+{picture}
 {table}
 </html>
 """
 
 
-def page_of(chapters: list[ChapterProgress]) -> str:
-    """The map of the course as a page of its own: a bar a chapter, and what is left."""
-    return PAGE.format(left=html.escape(what_is_left(chapters)), table=_bars(chapters))
+def page_of(chapters: list[ChapterProgress], picture: str = "") -> str:
+    """A page of its own: what is left, a picture of the course, a bar a chapter."""
+    left = html.escape(what_is_left(chapters))
+    return PAGE.format(left=left, picture=picture, table=_bars(chapters))
 
 
 def what_is_left(chapters: Iterable[ChapterProgress]) -> str:

@@ -51,8 +51,6 @@ def has_sources(folder: Path) -> bool:
 def find_root(start: Path | None = None) -> Path:
     """The nearest folder, from ``start`` (the working folder) upwards, that holds the sources.
 
-    Or else the one that ``COURSE_ROOT`` names.
-
     Raises:
         CourseError: no folder above has both ``nbgrader_config.py`` and ``solutions/``.
     """
@@ -60,8 +58,6 @@ def find_root(start: Path | None = None) -> Path:
     for folder in (start, *start.parents):
         if has_sources(folder):
             return folder
-    if os.environ.get(ROOT_VARIABLE):
-        return Path(os.environ[ROOT_VARIABLE])
     raise CourseError(
         f"no course in {start} or above it: run this inside the folder that holds "
         "nbgrader_config.py and solutions/; course init FOLDER makes one"
@@ -69,7 +65,9 @@ def find_root(start: Path | None = None) -> Path:
 
 
 def find_course(start: Path | None = None) -> Path:
-    """Where the releases are that a learner takes: the checkout around ``start``, else the package.
+    """Where the releases are that a learner takes.
+
+    In the checkout around ``start``; else where ``COURSE_ROOT`` says; else in the package.
 
     Raises:
         CourseError: no folder above holds the sources, and the package brings no releases.
@@ -77,6 +75,8 @@ def find_course(start: Path | None = None) -> Path:
     try:
         return find_root(start)
     except CourseError:
+        if os.environ.get(ROOT_VARIABLE):
+            return Path(os.environ[ROOT_VARIABLE])
         if BROUGHT.is_dir():
             return BROUGHT
         raise

@@ -134,6 +134,13 @@ def test_what_was_not_answered_or_not_run_is_not_counted(built, folder):
     assert (counted.right, counted.wrong, counted.asked) == (0, 0, 1)
 
 
+def test_what_is_due_is_counted_by_chapter_and_nothing_is_written(built, folder):
+    assert review.due_now([built], folder, START + timedelta(hours=1)) == {}
+    assert review.due_now([built], folder, START + timedelta(days=30)) == {built.name: 2}
+    assert not (folder / ".course" / "review.json").exists()
+    assert not (folder / "review").exists()
+
+
 def test_a_damaged_schedule_is_told_and_nothing_is_written(built, folder):
     schedule = folder / ".course" / "review.json"
     schedule.write_text('{"how-many-here": 3}')
@@ -153,8 +160,6 @@ def test_the_command_says_what_there_is_to_do(built, folder, monkeypatch):
     assert "solve a prediction in a chapter first" in CliRunner().invoke(main, ["review"]).output
 
 
-# A picture may warn of NumPy's manners.
-@pytest.mark.filterwarnings("default")
 # A picture may warn of NumPy's manners.
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("chapter", all_chapters(ROOT), ids=lambda chapter: chapter.name)

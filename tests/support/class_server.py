@@ -258,7 +258,8 @@ class ClassServer:
             time.sleep(0.1)
         library = self.folder / "python" / "lib"
         if f" {library} " in Path("/proc/self/mountinfo").read_text(encoding="utf-8"):
-            run("umount", library)
+            # Lazily: a process that looked around on the machine may still hold it.
+            run("umount", "--lazy", library)
         for name in accounts:
             # It says that there is no mail to remove, and exits with 12.
             subprocess.run(["userdel", "--remove", name], check=False, capture_output=True)
@@ -399,32 +400,6 @@ class Visitor:
             ended = content.get("execution_state") == "idle"
         channel.close()
         return text
-
-    def assignment(self, action: str, chapter: str) -> list[dict]:
-        """Press a button of nbgrader's list: fetch, submit, fetch_feedback. Returns the list."""
-        body = {"course_id": COURSE_ID, "assignment_id": chapter}
-        answer = self.ask("POST", f"assignments/{action}", json=body).json()
-        assert answer["success"], answer
-        return answer["value"]
-
-    def answer(self, chapter: str, answers: dict[str, str]) -> None:
-        """Write answers into the notebook and save it, as JupyterLab does."""
-        path = f"api/contents/{chapter}/{chapter}.ipynb"
-        model = self.ask("GET", path).json()
-        for cell in model["content"]["cells"]:
-            name = cell["metadata"].get("nbgrader", {}).get("grade_id")
-            cell["source"] = answers.get(name, cell["source"])
-        body = {"type": "notebook", "content": model["content"]}
-        saved = self.ask("PUT", path, json=body)
-        assert saved.ok, saved.text
-
-    def failing(self, chapter: str) -> list[str]:
-        """What nbgrader's Validate names."""
-        answer = self.ask(
-            "POST", "assignments/validate", json={"path": f"{chapter}/{chapter}.ipynb"}
-        ).json()
-        assert answer["success"], answer
-        return [cell["source"] for cell in answer["value"].get("failed", [])]
 
 
 def xsrf(page: str) -> str:

@@ -14,7 +14,6 @@ import signal
 import socket
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from unittest.mock import patch
 
 import psutil
@@ -33,7 +32,7 @@ SERVICE = f"services/{COURSE_ID}"
 RIGHT = {"double": "def double(x):\n    return x + x", "halve": "def halve(x):\n    return x / 2"}
 HALF_RIGHT = {**RIGHT, "halve": "def halve(x):\n    return x // 2"}
 STUDENTS = ("ada", "alan", "alonzo", "barbara", "donald", "edsger", "emmy", "kurt", "mary", "tony")
-# In the browser; all others speak to their JupyterLabs as a browser does.
+# Who works alone at first, and who loses a server.
 SEEN, KILLED = "ada", "alan"
 
 
@@ -81,9 +80,19 @@ def page(hub, grace):
 
 
 @pytest.fixture(scope="module")
-def everyone(hub, grace):
-    """Every student but the one in the browser."""
-    return {name: Visitor(hub, hub.named(name)) for name in STUDENTS if name != SEEN}
+def nine(hub, page):
+    """Every other student's browser, logged in: a window each."""
+    with contextlib.ExitStack() as windows:
+        pages = {}
+        for name in STUDENTS:
+            if name != SEEN:
+                context = page.context.browser.new_context(viewport=page.viewport_size)
+                windows.callback(context.close)
+                pages[name] = context.new_page()
+                pages[name].set_default_timeout(CELL_SECONDS * 1000)
+                pages[name].goto(hub.address)
+                log_in(pages[name], hub.named(name))
+        yield pages
 
 
 @pytest.fixture(scope="module")
@@ -100,25 +109,39 @@ def log_in(page, name):
     page.get_by_role("button", name="Sign in").click()
 
 
-def open_the_list(hub, page):
+def open_the_list(hub, page, name=SEEN):
     """nbgrader's list, in a workspace without anything else, and whole before it is clicked."""
-    page.goto(f"{hub.address}/user/{hub.named(SEEN)}/lab/workspaces/list?reset")
+    page.goto(f"{hub.address}/user/{hub.named(name)}/lab/workspaces/list?reset")
     page.get_by_role("menuitem", name="Nbgrader").click()
     page.get_by_text("Assignment List", exact=True).click()
     expect(page.get_by_text("Submitted assignments", exact=True)).to_be_visible()
 
 
-def at_once(everyone, do):
-    """The same for everyone at the same time; what it returned, by name."""
-    with ThreadPoolExecutor(len(everyone)) as pool:
-        return dict(zip(everyone, pool.map(do, everyone.values()), strict=True))
+def fetch(hub, page, name=SEEN):
+    """Press Fetch in nbgrader's list."""
+    open_the_list(hub, page, name)
+    page.get_by_role("button", name="Fetch", exact=True).click()
+    expect(page.get_by_role("button", name="Submit", exact=True)).to_be_visible()
 
 
-def server_of(name):
+def open_chapter(hub, page, name=SEEN):
+    """A student's copy in JupyterLab, its kernel ready."""
+    address, home = f"{hub.address}/user/{hub.named(name)}", hub.home(hub.named(name))
+    return OpenNotebook(page, address, "", home, CHAPTER)
+
+
+def submit(hub, page, name=SEEN):
+    """Press Submit in nbgrader's list."""
+    open_the_list(hub, page, name)
+    page.get_by_role("button", name="Submit", exact=True).click()
+    expect(page.get_by_role("button", name="Fetch Feedback")).to_be_visible()
+
+
+def server_of(hub, name):
     """The process of a student's JupyterLab."""
-    user = pwd.getpwnam(name).pw_uid
-    found = [p for p in psutil.process_iter() if p.uids().real == user]
-    (server,) = [p for p in found if any("jupyterhub-singleuser" in part for part in p.cmdline())]
+    user = pwd.getpwnam(hub.named(name)).pw_uid
+    found = [p for p in psutil.process_iter(["uids", "cmdline"]) if p.info["uids"].real == user]
+    (server,) = [p for p in found if any("jupyterhub-singleuser" in w for w in p.info["cmdline"])]
     return server
 
 
@@ -226,11 +249,8 @@ def test_what_is_wrong_with_the_machine_gets_one_line(laid, what):
 
 def test_a_student_does_a_chapter_in_the_browser(hub, page):
     expect(page.get_by_role("menuitem", name="Nbgrader")).to_be_visible()
-    open_the_list(hub, page)
-    page.get_by_role("button", name="Fetch", exact=True).click()
-    expect(page.get_by_role("button", name="Submit", exact=True)).to_be_visible()
-    name = hub.named(SEEN)
-    opened = OpenNotebook(page, f"{hub.address}/user/{name}", "", hub.home(name), CHAPTER)
+    fetch(hub, page)
+    opened = open_chapter(hub, page)
     opened.run(opened.position("setup"))
     for exercise, source in RIGHT.items():
         opened.type_into(opened.position(exercise), source)
@@ -238,31 +258,36 @@ def test_a_student_does_a_chapter_in_the_browser(hub, page):
         opened.run(opened.position(f"{exercise}-check"))
         assert opened.errors(opened.position(f"{exercise}-check")).count() == 0
     assert "Success" in opened.validate()
-    open_the_list(hub, page)
-    page.get_by_role("button", name="Submit", exact=True).click()
-    expect(page.get_by_role("button", name="Fetch Feedback")).to_be_visible()
+    submit(hub, page)
 
 
-def test_nine_more_at_once_lose_nothing_when_the_hub_and_a_server_are_killed(hub, everyone):
-    def begin(student):
-        student.open()
-        student.assignment("fetch", CHAPTER)
-        student.answer(CHAPTER, HALF_RIGHT)
-
-    at_once(everyone, begin)
-    before = {name: server_of(student.name).pid for name, student in everyone.items()}
+def test_nine_more_at_once_lose_nothing_when_the_hub_and_a_server_are_killed(hub, nine):
+    for name, page in nine.items():
+        fetch(hub, page, name)
+    opened = {name: open_chapter(hub, page, name) for name, page in nine.items()}
+    for chapter in opened.values():
+        for exercise, source in HALF_RIGHT.items():
+            chapter.type_into(chapter.position(exercise), source)
+        chapter.page.keyboard.press("Control+S")
+    for chapter in opened.values():
+        assert eventually(lambda path=chapter.path: "x // 2" in path.read_text(encoding="utf-8"))
+    before = {name: server_of(hub, name).pid for name in nine}
     os.kill(before[KILLED], signal.SIGKILL)
     hub.kill()
     hub.start()
-
-    def end(student):
-        student.open()
-        failing = student.failing(CHAPTER)
-        student.assignment("submit", CHAPTER)
-        return failing
-
-    assert set(map(tuple, at_once(everyone, end).values())) == {("2 Halve a number",)}
-    after = {name: server_of(student.name).pid for name, student in everyone.items()}
+    for page in nine.values():
+        page.goto(hub.address)
+    for name, page in nine.items():
+        expect(page.get_by_role("menuitem", name="Nbgrader")).to_be_visible()
+        chapter = open_chapter(hub, page, name)
+        chapter.run(chapter.position("setup"))
+        for exercise in HALF_RIGHT:
+            chapter.run(chapter.position(exercise))
+            chapter.run(chapter.position(f"{exercise}-check"))
+        failing = [e for e in HALF_RIGHT if chapter.errors(chapter.position(f"{e}-check")).count()]
+        assert failing == ["halve"], name
+        submit(hub, page, name)
+    after = {name: server_of(hub, name).pid for name in nine}
     assert {name for name in before if before[name] != after[name]} == {KILLED}
 
 

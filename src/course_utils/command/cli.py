@@ -33,6 +33,7 @@ def lab(carry_over: bool, arguments: tuple[str, ...]) -> None:
     """
     from course_utils.command.lab import open_lab
     from course_utils.copies import copying
+    from course_utils.exercises import where_stopped
 
     root = find_course()
     folder = copying.learner_folder(root)
@@ -57,6 +58,8 @@ def lab(carry_over: bool, arguments: tuple[str, ...]) -> None:
             f"or else the release: course renew {name[:2]} (the damaged file is kept)"
         )
     click.echo(f"your answers are saved in {folder}")
+    if stopped := where_stopped(folder):
+        click.echo(f"you stopped at {stopped}")
     sys.exit(open_lab(root, folder, arguments))
 
 
@@ -83,7 +86,10 @@ def renew(chapters: tuple[str, ...]) -> None:
 @main.command()
 @click.option("--json", "as_json", is_flag=True, help="Print data, for scripts.")
 @click.option(
-    "--html", "page", type=click.Path(path_type=Path, dir_okay=False), help="Write a page instead."
+    "--html",
+    "page",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write a page instead: the course as a map of what is done, passed, due for review.",
 )
 def progress(as_json: bool, page: Path | None) -> None:
     """See how far you are: a bar a chapter, the minutes left, the next exercise.
@@ -104,8 +110,12 @@ def progress(as_json: bool, page: Path | None) -> None:
         click.echo(json.dumps(data, indent=2, ensure_ascii=False))
         return
     if page:
+        from course_utils.copies.progress_map import page_with_map
+        from course_utils.copies.review import due_now
+
+        due = due_now(pick_chapters(find_course(), ()), folder)
         try:
-            write_whole(page, exercises.page_of(chapters))
+            write_whole(page, page_with_map(chapters, due))
         except OSError as error:
             raise CourseError(f"{page} can't be written ({error.strerror})") from error
         click.echo(f"{page}: written")

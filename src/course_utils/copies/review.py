@@ -8,6 +8,7 @@ Repetition Scheduling*, 2022), by the package that its authors keep.
 from __future__ import annotations
 
 import ast
+import collections
 import json
 import re
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ from nbformat import NotebookNode
 
 from course_utils.cells import HEADING, exercise_of, gives_points, grade_id, is_exercise
 from course_utils.copies.copying import KEPT, copy_of
+from course_utils.copies.fresh import freshen
 from course_utils.errors import CourseError
 from course_utils.exercises import Exercise, exercises_of, read_progress
 from course_utils.files import write_whole
@@ -90,20 +92,14 @@ def review(chapters: list[Chapter], folder: Path, now: datetime | None = None) -
             done.right, done.wrong = done.right + solved, done.wrong + (not solved)
             rating = Rating.Good if solved else Rating.Again
             cards[exercise.name], _ = SCHEDULER.review_card(cards[exercise.name], rating, now)
-    questions = {}
-    for chapter in chapters:
-        for question, solved_at in solved_predictions(chapter, folder):
-            questions[question.name] = (chapter, question)
-            if question.name not in cards:
-                # To have solved it in the chapter was the first time.
-                cards[question.name], _ = SCHEDULER.review_card(Card(), Rating.Good, solved_at)
+    questions = with_cards(chapters, folder, cards)
     due = sorted(
         (name for name in questions if cards[name].due <= now), key=lambda name: cards[name].due
     )
     try:
         if due:
             picked = enough([questions[name] for name in due])
-            write_notebook(notebook_of(picked), book)
+            write_notebook(notebook_of(picked, now.toordinal()), book)
             done.asked = len(picked)
         elif questions:
             done.next_due = min(cards[name].due for name in questions)
@@ -111,6 +107,35 @@ def review(chapters: list[Chapter], folder: Path, now: datetime | None = None) -
     except OSError as error:
         raise CourseError(f"{folder} can't be written ({error.strerror})") from error
     return done
+
+
+def with_cards(
+    chapters: list[Chapter], folder: Path, cards: dict[str, Card]
+) -> dict[str, tuple[Chapter, Exercise]]:
+    """The solved predictions of the chapters, by grade id; each of them gets a card."""
+    questions = {}
+    for chapter in chapters:
+        for question, solved_at in solved_predictions(chapter, folder):
+            questions[question.name] = (chapter, question)
+            if question.name not in cards:
+                # To have solved it in the chapter was the first time.
+                cards[question.name], _ = SCHEDULER.review_card(Card(), Rating.Good, solved_at)
+    return questions
+
+
+def due_now(
+    chapters: list[Chapter], folder: Path, now: datetime | None = None
+) -> collections.Counter[str]:
+    """How many questions are due, by the chapters' names. Nothing is written.
+
+    Raises:
+        CourseError: the schedule is damaged.
+    """
+    now = now or datetime.now(UTC)
+    cards = read_schedule(folder / KEPT / "review.json")
+    questions = with_cards(chapters, folder, cards)
+    due = [chapter.name for name, (chapter, _) in questions.items() if cards[name].due <= now]
+    return collections.Counter(due)
 
 
 def read_schedule(path: Path) -> dict[str, Card]:
@@ -186,12 +211,18 @@ def enough(questions: list[tuple[Chapter, Exercise]]) -> list[tuple[Chapter, Exe
     return picked
 
 
-def notebook_of(questions: list[tuple[Chapter, Exercise]]) -> NotebookNode:
-    """The questions' cells out of their releases, below what they need of the locked cells."""
+def notebook_of(questions: list[tuple[Chapter, Exercise]], turn: int) -> NotebookNode:
+    """The questions' cells out of their releases, below what they need of the locked cells.
+
+    Args:
+        turn: a number that grows from day to day: which numbers a question has this time.
+    """
     cells = [nbformat.v4.new_markdown_cell(TITLE, id="title")]
     for chapter, exercise in questions:
         release = read_notebook(chapter.release)
-        for cell in cells_of(release.cells, exercise.name):
+        own = cells_of(release.cells, exercise.name)
+        freshen(own, exercise.name, turn)
+        for cell in own:
             # Two chapters' cells may have the same id.
             cell.id = f"{exercise.name}-{len(cells)}"[-64:]
             if is_locked(cell) or gives_points(cell):
