@@ -746,7 +746,7 @@ with every_case() as case:
         ("scores up to 1000", 500 * z[:, :2] - 500, y % 2, {}),
         ("no label is the last class", z, y % 2, {}),
         ("one row, weighted", z[1:2], y[:1], {"weight": w}),
-        ("float64", z.to(torch.float64), y, {"weight": w.to(torch.float64) / 3}),
+        ("float64", z.to(torch.float64), y, {"weight": w.to(torch.float64) / 7}),
         ("weighted", z, y, {"weight": w}),
         ("row 1 has -100", z, gap, {}),
         ("row 1 is of class 2, ignore_index=2", z, y, {"ignore_index": 2}),
