@@ -79,8 +79,14 @@ def check_equal(actual: Any, expected: Any, what: str = "the result", because: s
 
 
 def _number(value: Any) -> Any:
-    """A tensor without dimensions as the number in it; anything else as it is."""
-    return value.item() if isinstance(value, torch.Tensor) and value.dim() == 0 else value
+    """A tensor without dimensions as the number in it; anything else as it is.
+
+    Of a float32 the six digits that it holds for sure: 0.95, not 0.949999988.
+    """
+    if not isinstance(value, torch.Tensor) or value.dim():
+        return value
+    rounded = value.is_floating_point() and value.dtype != torch.float64
+    return float(f"{value.item():.6g}") if rounded else value.item()
 
 
 def _plain(value: Any) -> Any:
