@@ -86,3 +86,4 @@ from course_utils.chapters.data_pipelines.workers import (
     check_shares,
     run_shard,
 )
+from course_utils.learner.awkward import other_hashes
