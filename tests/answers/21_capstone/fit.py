@@ -1337,6 +1337,7 @@ def fit(model, optimizer, loss, batch, steps, file, every=50):
             torch.manual_seed(step * size + rank)
             x, y = batch(step, rank, size)
             model.train()
+            optimizer.zero_grad()
             gradients = torch.autograd.grad(loss(model(x), y), parameters)
             flat = torch.cat(
                 [g.flatten() for g in gradients] + [torch.tensor([float(state["stop"])])]

@@ -161,7 +161,7 @@ def _activation_slips(layers: Sequence[tuple], factor: int) -> dict[str, int]:
         "GELU saves its input, not its result": _activations(
             layers, lambda name, k: {k} if name == "linear" else {k + 1}
         ),
-        "ReLU and tanh save their result, not their input": _activations(
+        "the result of ReLU and tanh is saved, not their input": _activations(
             layers, lambda name, k: {k}
         ),
         "tanh saves its result, as ReLU does": _activations(
