@@ -10,7 +10,7 @@
 # # Autograd: who wrote down what you did?
 #
 # You compute a loss with ordinary Python. Then you call `backward()`, and every weight knows in
-# which direction to go. So what you did must have been written down while you did it. This chapter
+# which direction to go. What you did must have been written down while you did it. This chapter
 # is about that record: what is in it, in which order it is read, what each entry has to know, what
 # it keeps in memory, and how to work without it. When a gradient is wrong, missing, or too large
 # for the memory, the reason is in the record.
@@ -27,8 +27,8 @@
 #
 # **It leans on** tensors, views and storages (chapters 01 and 02), on matrix products (chapter 03),
 # and for exercises 5.6 and 5.10 on softmax and logsumexp (chapter 04). Layers and optimizers appear
-# as they are used; later chapters explain them. **Time:** three hours and three quarters, and forty
-# minutes more with exercise 5.6. The sections and exercises marked *core* take two and a half hours;
+# as they are used; later chapters explain them. **Time:** four hours, half an hour of them
+# for exercise 5.6. The sections and exercises marked *core* take two and a half hours;
 # nothing later leans on the rest. You can skip any exercise.
 
 # %% nbgrader={"grade_id": "setup", "locked": true}
@@ -49,7 +49,7 @@ from course_utils import runs_with_the_answer, show
 # that comes *after* `out` change the slope of `out`?
 
 
-# %%
+# %% tags=["shows-deprecated"] errata=["dot-data-silent-wrong-grad"]
 def slope(edit) -> float:
     a, h = torch.tensor(4.0, requires_grad=True), torch.tensor([6.0, 10.0])
     out = (a * h).sum()
@@ -58,13 +58,13 @@ def slope(edit) -> float:
     return a.grad.item()
 
 
-# %% tags=["shows-deprecated"] errata=["dot-data-silent-wrong-grad"]
 print("no edit:       ", slope(lambda h: None))
 print("h.data.zero_():", slope(lambda h: h.data.zero_()))
 
 # %% [markdown]
 # The second slope is 0, which is wrong, and nothing warns you. `out` was computed before the edit.
-# So the slope was not computed together with `out`. It came later, from something that was kept.
+# The slope was therefore not computed together with `out`. It was computed later, from something that
+# was kept.
 # To see what was kept, and why the edit went unnoticed, we have to read the record.
 
 # %% [markdown]
@@ -77,7 +77,6 @@ print("h.data.zero_():", slope(lambda h: h.data.zero_()))
 print("torch.ones:", torch.ones(2).requires_grad)
 print("a weight:  ", nn.Linear(2, 1).weight.requires_grad)
 
-# %% topics=["requires-grad-default"]
 x = torch.ones(2).requires_grad_()  # or torch.ones(2, requires_grad=True)
 print("x:", x.requires_grad, " x * 2:", (x * 2).requires_grad)
 try:
@@ -202,7 +201,7 @@ print("z.grad:", z.grad, " x.grad:", x.grad)
 # %% [markdown]
 # ### Python builds it while it runs
 #
-# There is no step in which you declare the graph. It is what happened. So `if` and `while` need no
+# There is no step in which you declare the graph. It is what happened. That is why `if` and `while` need no
 # special treatment: each run records what that run did. **Predict** both slopes.
 
 
@@ -213,7 +212,6 @@ def triple_until_large(x: torch.Tensor) -> torch.Tensor:
     return x
 
 
-# %% topics=["dynamic-graph-eager"]
 for start in (1.0, 5.0):
     x = torch.tensor(start, requires_grad=True)
     triple_until_large(x).backward()
@@ -221,21 +219,12 @@ for start in (1.0, 5.0):
 
 # %% [markdown]
 # Three rounds give 27, two give 9. That is why you can print, or set a breakpoint, in the middle of a
-# PyTorch model. The price: nothing sees the whole before it runs. `torch.compile` looks
-# ahead. It traces a function together with its backward, before the real run. What it
-# traced is one entry in the record:
-
-# %% topics=["dynamic-graph-eager"]
-compiled = torch.compile(lambda x: (x + 1 - 2 * x) ** 2, backend="aot_eager")
-x = torch.tensor(3.0, requires_grad=True)
-out = compiled(x)
-out.backward()
-print(out.grad_fn.name(), " slope:", x.grad.item())
-
-# %% [markdown]
+# PyTorch model. The price: nothing sees the whole before it runs. (`torch.compile`, chapter 16,
+# traces a function together with its backward before the real run.)
+#
 # ### Leaves
 #
-# Which tensors get a `.grad`? Those that require grad and are leaves. So what exactly is a leaf?
+# Which tensors get a `.grad`? Those that require grad and are leaves. What exactly is a leaf?
 #
 # > **Often said.** *"A leaf is a tensor that the user made and that requires grad."* Close, but the
 # > rule is simpler. A tensor that does not require grad is always a leaf, computed or not. One that
@@ -275,7 +264,7 @@ for name, moved in (
 # > second one frozen:
 
 
-# %% errata=["freezing-still-computes"]
+# %% errata=["freezing-still-computes"] tags=["shows-false"]
 def products_in_backward(freeze: bool) -> tuple[int, bool]:
     first, second = nn.Linear(2, 2), nn.Linear(2, 2)
     second.requires_grad_(not freeze)
@@ -285,7 +274,6 @@ def products_in_backward(freeze: bool) -> tuple[int, bool]:
     return counts["mm"], first.weight.grad is not None
 
 
-# %% errata=["freezing-still-computes"] tags=["shows-false"]
 for freeze in (False, True):
     products, first_learns = products_in_backward(freeze)
     print(f"second frozen: {freeze!s:5}  products: {products}  first gets a grad: {first_learns}")
@@ -294,7 +282,7 @@ for freeze in (False, True):
 # One product fewer: the one for the frozen weight. The first layer still gets its gradient, through
 # the frozen one. A `detach()` between the two would have cut that off.
 #
-# One thing more, for the exercise: inside `with torch.no_grad():` nothing is recorded, so what is
+# For the exercise you also need this: inside `with torch.no_grad():` nothing is recorded, so what is
 # computed there requires no grad. (Section 5 has more.)
 
 # %% [markdown]
@@ -451,13 +439,8 @@ print("by autograd: a {:.2f}, b {:.2f}".format(*torch.autograd.grad(y, [a, b], r
 # %% [markdown]
 # Such an order is called **topological**. It always exists: a value is computed after those that it
 # was made from, so the order of computing, turned around, will do. PyTorch numbers its functions as
-# they are made, and of those that may go it takes the one with the highest number:
-
-# %% topics=["backprop-steps"]
-first = s.grad_fn._sequence_nr()
-{name: value.grad_fn._sequence_nr() - first for name, value in (("s", s), ("t", t), ("y", y))}
-
-# %% [markdown]
+# they are made, and of those that may hand on it takes the one with the highest number.
+#
 # Without such numbers there are two ways to find an order. One: from `y` go down to the leaves, and
 # note a value *after* all that it was made from; turn the list around. The other: count how often
 # each value is used. Start with `y`. Whenever a value gets its turn, count down those that it was
@@ -779,9 +762,11 @@ with every_case() as case:
 # %% [markdown]
 # ### Your engine learns
 #
-# What you have written is enough to train. Six points lie near a line; `w` and `b` are to be found.
-# The program is the sum of the squared errors, and each step follows its two slopes downhill. Where
-# the exercise is not solved yet, PyTorch's engine does the work.
+# What you have written is enough to train a network. Twelve points are on two rings: the target is -1
+# on the inner ring, 1 on the outer, and no line separates them. Five hidden units can. Your engine has
+# no minus and no tanh, but $\tanh z = 1 - 2 / (1 + e^{2z})$ needs only the rules that you wrote, and
+# minus is a factor of -1. The program is the mean of the squared errors, and each step follows its
+# slopes downhill. Where the exercise is not solved yet, PyTorch's engine does the work.
 
 
 # %% topics=["minimise-with-optimizer"]
@@ -798,48 +783,6 @@ def solved_engine(program: str, **inputs: float):
 
 
 # %% topics=["minimise-with-optimizer"]
-data = {f"x{i}": x for i, x in enumerate((-2.0, -1.0, 0.0, 1.0, 2.0, 3.0))}
-data |= {f"m{i}": -y for i, y in enumerate((-2.8, -1.3, -0.6, 1.4, 2.7, 4.4))}  # minus y
-program = "\n".join(f"e{i} = (w * x{i} + b + m{i}) ** 2" for i in range(6))
-program += "\ny = e0 + e1 + e2 + e3 + e4 + e5"
-program.splitlines()[0]
-
-# %% topics=["minimise-with-optimizer"]
-w, b, course = -1.0, 2.0, []
-engine = solved_engine(program, w=w, b=b, **data)
-for _ in range(40):
-    loss, slopes = engine(program, w=w, b=b, **data)
-    course.append((w, b, loss))
-    w, b = w - 0.02 * slopes["w"], b - 0.02 * slopes["b"]
-print(f"w = {w:.2f}, b = {b:.2f}, loss {course[0][2]:.1f} -> {loss:.2f}")
-
-# %% topics=["minimise-with-optimizer"] jupyter={"source_hidden": true}
-import matplotlib.pyplot as plt
-
-figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3))
-xs, ys = [data[f"x{i}"] for i in range(6)], [-data[f"m{i}"] for i in range(6)]
-left.plot(xs, ys, "o", color="#1a1a1a", label="points")
-for step, style in ((0, ":"), (2, "--"), (39, "-")):
-    slope_now, shift, _ = course[step]
-    line = [slope_now * x + shift for x in (-2, 3)]
-    left.plot((-2, 3), line, style, color="#0072b2", label=f"after {step} steps")
-left.set(xlabel="x", ylabel="y", title="Two numbers, fitted by an engine")
-left.legend(fontsize=8, loc="lower right")
-right.plot([loss for *_, loss in course], color="#b04500")
-right.set(xlabel="step", ylabel="sum of squared errors", yscale="log", title="The way down")
-figure.tight_layout()
-show(
-    figure,
-    "Left: six points and three lines; the first falls and misses them, after 2 steps it rises, "
-    "after 39 it runs through them. Right: the loss falls steeply, then stays level.",
-)
-
-# %% [markdown]
-# Now a network. Twelve points lie on two rings: the target is -1 on the inner ring, 1 on the outer, and
-# no line separates them. Five hidden units can. Your engine has no minus and no tanh, but
-# $\tanh z = 1 - 2 / (1 + e^{2z})$ needs only the rules that you wrote, and minus is a factor of -1:
-
-# %% topics=["minimise-with-optimizer"]
 tanh = "one + minus2 * (one + (two * (u{k} * p{i} + v{k} * q{i} + c{k})).exp()) ** -1"
 lines = []
 for i in range(12):
@@ -849,7 +792,6 @@ lines += ["y = share * (" + " + ".join(f"e{i}" for i in range(12)) + ")"]
 rings_program = "\n".join(lines)
 print(len(lines), "lines; the first:", lines[0], sep="\n")
 
-# %% topics=["minimise-with-optimizer"]
 rings = {"one": 1.0, "two": 2.0, "minus2": -2.0, "share": 1 / 12}
 for i in range(12):
     radius, angle = (0.5, 1.5)[i % 2], i * math.tau / 12
@@ -871,6 +813,8 @@ for step in range(61):
         network[name] -= 0.05 * speed[name]
 
 # %% topics=["minimise-with-optimizer"] jupyter={"source_hidden": true}
+import matplotlib.pyplot as plt
+
 q, p = torch.meshgrid(torch.linspace(-2, 2, 81), torch.linspace(-2, 2, 81), indexing="ij")
 says = torch.full_like(p, network["d"])
 for k in range(5):
@@ -934,7 +878,6 @@ F.mse_loss(model(x), y).backward()
 whole = model.weight.grad.clone()
 model.zero_grad()
 
-# %% topics=["gradient-accumulates"]
 for part_x, part_y in zip(x.split(4), y.split(4), strict=True):
     (F.mse_loss(model(part_x), part_y) / 2).backward()
 print("the gradient of the whole batch:", torch.allclose(model.weight.grad, whole, atol=1e-6))
@@ -980,7 +923,7 @@ print("by backward(gradient=g):", x.grad)
 print("by g @ jacobian:        ", g @ jacobian)
 
 # %% [markdown]
-# The same comes from `(y * g).sum().backward()`: that sum *is* a loss with the slopes `g`. So every
+# The same comes from `(y * g).sum().backward()`: that sum *is* a loss with the slopes `g`. Every
 # backward function takes the gradient of its result and returns those of its inputs. It is a VJP,
 # and that is all it ever has to know. A tensor that is called `grad_output` is such a `g`.
 #
@@ -1028,7 +971,7 @@ show(
 
 # %% [markdown]
 # A network has millions of inputs, its weights, and one result, its loss: a single row. Reverse mode
-# needs one walk for it, forward mode one for each weight. So training uses reverse mode. The price
+# needs one walk for it, forward mode one for each weight. That is why training uses reverse mode. The price
 # is the record: what came first is needed last, so it has to be kept until then. (Chapter 06 uses
 # forward mode, which keeps nothing.)
 
@@ -1080,7 +1023,6 @@ def gradient_for(target: list) -> tuple:
     return tuple(error.shape), w.grad
 
 
-# %% errata=["myrelu-broadcast"]
 for name, target in (("column", [[2.0], [3.0]]), ("row", [[2.0, 3.0]])):
     shape, gradient = gradient_for(target)
     print(f"{name:<7} error of shape {shape}, gradient {gradient}")
@@ -1091,7 +1033,7 @@ for name, target in (("column", [[2.0], [3.0]]), ("row", [[2.0, 3.0]])):
 # > compared with every target. With a column it is [[4, 4]]. Compare shapes before you subtract.
 #
 # Backward did not mind. Broadcasting has a VJP like everything else. An element that was read
-# twice got two payments, and they are added. So the VJP of *expand* is a *sum*:
+# twice got two payments, and they are added. The VJP of *expand* is therefore a *sum*:
 
 # %%
 b = torch.tensor([[1.0, 2.0, 3.0]], requires_grad=True)  # (1, 3)
@@ -1173,13 +1115,15 @@ check_sums(try_unbroadcast, *groups, (torch.ones(1, 1).expand(3, 4), {(4,): fron
 # </details>
 
 # %% [markdown]
-# ### Exercise 5.6 — Four rules by hand ★★★ · 40 min · 6 points
+# ### Exercise 5.6 — Three rules by hand ★★★ · 30 min · 6 points
 #
-# Write the VJPs of four operations. `gradient` is the gradient of the result; return the gradients of
-# the inputs.
+# Write the VJPs of three operations. `gradient` is the gradient of the result; return the gradients of
+# the inputs. That of a fourth is given: in `a @ b` the entry `a[i, j]` takes part in row i of the result,
+# each time multiplied by an entry of row j of `b`. Added up that is `gradient @ b.t()`, and the same for
+# `b` is `a.t() @ gradient`.
 #
 # - `matmul_vjp(gradient, a, b)` for `a @ b` with `a` (n, k), `b` (k, m): a pair, for `a` and for
-#   `b`.
+#   `b`. Given; leave it as it is.
 # - `softmax_vjp(gradient, y)` for `y = x.softmax(-1)`: the gradient of `x`, computed from the
 #   *result* `y`, which has one dimension or more.
 # - `logsumexp_vjp(gradient, x)` for `x.logsumexp(-1)`, where `gradient` has one dimension less than
@@ -1210,10 +1154,8 @@ def try_vjp(rule: str, *tensors: torch.Tensor) -> tuple:
 
 # %% nbgrader={"grade_id": "vjp-by-hand", "solution": true}
 def matmul_vjp(gradient: torch.Tensor, a: torch.Tensor, b: torch.Tensor) -> tuple:
-    """Gradients of ``a`` (n, k) and ``b`` (k, m) from that of ``a @ b``."""
-    ### BEGIN SOLUTION
+    """Given: gradients of ``a`` (n, k) and ``b`` (k, m) from that of ``a @ b``."""
     return gradient @ b.t(), a.t() @ gradient
-    ### END SOLUTION
 
 
 def softmax_vjp(gradient: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
@@ -1313,15 +1255,10 @@ check_vjps(try_vjp, *cases)
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
-# matmul: write one entry of the result as a sum, and ask in which entries `a[i, j]` takes part. Or
-# let the shapes decide: (n, k) can only come from (n, m) times (m, k).
-# </details>
-# <details><summary>Hint 2</summary>
-#
 # softmax: the Jacobian of a row is diag(y) − y yᵀ. Multiply it by the gradient without writing it
 # down: one sum along the row, one product. logsumexp: its gradient *is* a softmax.
 # </details>
-# <details><summary>Hint 3</summary>
+# <details><summary>Hint 2</summary>
 #
 # Layer norm: first the gradient of the normalised value, g · weight. The centring takes its mean
 # away, the division takes away its part along the normalised row, and what is left is divided by
@@ -1356,7 +1293,6 @@ def pack(tensor: torch.Tensor) -> torch.Tensor:
     return tensor
 
 
-# %%
 with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
     (x.exp() * x).sum()
 for tensor in saved:
@@ -1369,7 +1305,7 @@ for tensor in saved:
 #
 # These saved tensors, the *activations*, are a large part of what training needs beyond inference;
 # gradients and the optimizer's state are the rest. The activations grow with the batch. The others
-# do not. The next cell packs what is saved into objects of its own, and watches them come and go:
+# do not. The next cell packs what is saved into objects that report themselves, and watches them appear and disappear:
 # six layers forward, then backward.
 
 
@@ -1411,7 +1347,6 @@ plain.backward()
 plain.backward()
 squared.backward()
 
-# %% topics=["graph-lifetime"] errata=["graph-always-destroyed"]
 try:
     squared.backward()
 except RuntimeError as error:
@@ -1451,7 +1386,7 @@ sum(draw_graph(loss).saved_bytes for loss in losses), "bytes for 100 losses of t
 # there anyway. A storage that several rules keep counts once. A few facts that you need: relu and
 # softmax keep their results, like `exp`; `where` keeps its condition; the cross entropy is a
 # log-softmax, which keeps its result, and a second rule, which keeps that same result and one float
-# of its own.
+# more.
 #
 # **Then measure.** `saved_bytes(function, *inputs)` calls `function(*inputs)` once, which gives one
 # tensor, and returns how many bytes of storage autograd keeps for its backward: each storage once,
@@ -1604,8 +1539,8 @@ for name in ("sigmoid", "softplus", "prod", "normalize", "gelu", "rows of exp, m
 # %% [markdown]
 # ### Editing what was saved
 #
-# Saving costs no copy: the record points at your tensor. So what if you write to it before backward
-# comes? So that it notices, autograd gives every tensor a **version**, a counter that each in-place
+# Saving costs no copy: the record points at your tensor. What if you write to it before backward
+# runs? To notice that, autograd gives every tensor a **version**, a counter that each in-place
 # operation moves on. All views of a storage share it. When a tensor is saved, its version is saved
 # as well, and backward compares.
 
@@ -1616,7 +1551,6 @@ print("saved at version", y._version)
 y += 1
 print("now at version", y._version)
 
-# %% topics=["autograd-inplace-errors"]
 try:
     y.sum().backward()
 except RuntimeError as error:
@@ -1634,8 +1568,8 @@ draw_graph(y, x=x)
 #
 # Two doors lead around it.
 #
-# > **Then and now.** *"`x.data` gives you the raw tensor."* It does, with a version counter of its
-# > own. It was the usual way once, and it is the puzzle from the beginning: an edit through `.data`
+# > **Then and now.** *"`x.data` gives you the raw tensor."* It does, with a separate version
+# > counter. It was the usual way once, and it is the puzzle from the beginning: an edit through `.data`
 # > is not noticed. `detach()` gives the same memory and *shares* the counter.
 
 # %% tags=["shows-deprecated"] topics=["data-vs-detach"] errata=["dot-data-silent-wrong-grad"]
@@ -1644,22 +1578,15 @@ try:
     slope(lambda h: h.detach().zero_())
 except RuntimeError as error:
     print("by detach():", str(error).split(": [")[0])
+print("by NumPy:   slope", slope(lambda h: h.detach().cpu().numpy().fill(0)))
 
 # %% [markdown]
 # The puzzle is solved. The rule for `a * h` needs `h`, and it read `h` only in backward. By then it
-# held zeros, written through a door where nothing counts. The second door is NumPy. An array made
-# by `.detach().numpy()` lies in the tensor's memory and knows of no counter:
-
-# %% topics=["data-vs-detach"]
-h = torch.tensor([6.0, 10.0])
-h.detach().cpu().numpy().fill(0)
-print("h is now", h, "at version", h._version)
-print("by NumPy: slope", slope(lambda h: h.detach().cpu().numpy().fill(0)))
-
-# %% [markdown]
-# Look at such arrays as much as you like; copy before you write.
+# held zeros, written through a door where nothing counts. The second door is the last line's: an array
+# made by `.detach().numpy()` shares the tensor's memory and knows of no counter. Look at such arrays as
+# much as you like; copy before you write.
 #
-# A last kind of error comes at once. A leaf that requires grad must not be written to while
+# A last kind of error is raised at once. A leaf that requires grad must not be written to while
 # recording is on: its old value would be lost, and the new one would no longer be a leaf.
 
 # %% topics=["autograd-inplace-errors"]
@@ -1669,7 +1596,6 @@ try:
 except RuntimeError as error:
     print(error)
 
-# %% topics=["autograd-inplace-errors"]
 with torch.no_grad():
     w -= 0.1
 w
@@ -1679,7 +1605,7 @@ w
 #
 # ### Exercise 5.8 — The tribunal ★★★ · 25 min · 5 points
 #
-# Ten functions of `x` (1-D, float32 or float64, one element or more) stand before you. Each edits
+# Ten functions of `x` (1-D, float32 or float64, one element or more) are before the court. Each edits
 # something in place. The caller will ask for the gradient of what it returns.
 #
 # **First judge.** For each write `"fine"` (the gradient is right), `"error"` (an error is raised,
@@ -1868,7 +1794,7 @@ check_repairs(try_repaired, BROKEN, *inputs, torch.linspace(-2, 2, 8)[::2])
 # %% [markdown]
 # ## 5. Not recording · core
 #
-# The record costs memory, and it ties tensors to their past. So there are four ways not to record,
+# The record costs memory, and it ties tensors to their past. There are four ways not to record,
 # and they are easily mixed up. Here they are, from the largest to the smallest:
 #
 # | you write | it means |
@@ -1906,19 +1832,10 @@ for name, line in (
 # %% [markdown]
 # A sum saves nothing, so `silent` may take part in it. A product would have to save it. In return,
 # `inference_mode` is a little faster. Use it where results are only looked at, and `no_grad` where
-# they may be used again.
-
-# %% topics=["no-grad-inference"] tags=["shows-false"]
-for recording in (False, True):
-    saved.clear()
-    hooks = torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor)
-    with hooks, torch.set_grad_enabled(recording):
-        w.exp().tanh()
-    print("recording:", recording, " saved tensors:", len(saved))
-
-# %% [markdown]
-# Nothing saved: that is why validation under `no_grad` needs a fraction of the memory, and less
-# time. To decide by a flag, there is `torch.set_grad_enabled(training)`. The three blocks
+# they may be used again. Both save nothing, as the picture in section 4 showed: that is why validation
+# needs a fraction of the memory, and less time.
+#
+# To decide by a flag, there is `torch.set_grad_enabled(training)`. The three blocks
 # work as decorators too.
 #
 # **`eval()` is something else.** It tells the layers to behave as in use: dropout lets everything
@@ -2230,27 +2147,27 @@ show(
 #
 # *"Wrap the tensor in a `Variable`, and mark it `volatile` for inference."* Since version 0.4 a
 # `Variable` is a tensor, and wrapping does nothing. `volatile` is ignored, with a warning.
+#
+# *"Freeze a layer by `parameter.require_grad = False`."* It should be `requires_grad`, with an s.
+# Python lets you invent an attribute, so the misspelling does nothing and says nothing. A misspelt
+# *method* raises, so `requires_grad_(False)` is the safe way.
+#
+# *"`with torch.zero_grad():` switches autograd off during validation."* There is no such function.
+# `zero_grad` is a method that clears gradients; the block is `no_grad`.
 
-# %% tags=["shows-deprecated"] topics=["variable-merge"] errata=["variable-and-volatile"]
+# %% topics=["variable-merge"] errata=["variable-and-volatile", "require-grad-typo", "no-grad-called-zero-grad"] tags=["shows-deprecated", "shows-false"]
 from torch.autograd import Variable
 
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     wrapped = Variable(torch.ones(1), volatile=True)
 print(type(wrapped).__name__, "|", str(caught[0].message).split(".")[0])
-
-# %% [markdown]
-# *"Freeze a layer by `parameter.require_grad = False`."* It should be `requires_grad`, with an s.
-# Python lets you invent an attribute, so the misspelling does nothing and says nothing. A misspelt
-# *method* raises, so `requires_grad_(False)` is the safe way.
-
-# %% errata=["require-grad-typo"] tags=["shows-false"]
 layer = nn.Linear(2, 2)
-for parameter in layer.parameters():
-    parameter.require_grad = False
-print("after the misspelling:", layer.weight.requires_grad)
-layer.requires_grad_(False)
-print("after the method:     ", layer.weight.requires_grad)
+layer.weight.require_grad = False
+print("after the misspelling:  ", layer.weight.requires_grad)
+layer.weight.requires_grad_(False)
+print("after the method:       ", layer.weight.requires_grad)
+print("torch.zero_grad exists: ", hasattr(torch, "zero_grad"))
 
 # %% [markdown]
 # *"Gradient accumulation: two forward passes, then one backward."* That keeps both graphs alive until
@@ -2265,7 +2182,7 @@ print("after one backward: ", draw_graph(first + second).saved_bytes, "bytes")
 
 # %% [markdown]
 # *"A tensor cannot be trained, it has to be a `Parameter`."* Any leaf that requires grad will do. A
-# `Parameter` has one thing more: a module finds it by itself.
+# `Parameter` has an advantage: a module finds it by itself.
 
 # %% topics=["minimise-with-optimizer"] errata=["only-parameters-train"]
 x = torch.tensor(-1.5, requires_grad=True)
@@ -2286,50 +2203,28 @@ output, target = torch.rand(3, requires_grad=True), torch.rand(3, requires_grad=
 F.mse_loss(output, target).backward()
 print("mse_loss: the target has a gradient:", target.grad is not None)
 
-# %% topics=["target-requires-grad"] errata=["target-derivative-error"]
 try:
     F.soft_margin_loss(output, target)
 except RuntimeError as error:
     print("soft_margin_loss:", error)
 
 # %% [markdown]
-# *"`with torch.zero_grad():` switches autograd off during validation."* There is no such thing.
-# `zero_grad` is a method that clears gradients; the block is `no_grad`.
+# *"Get the values by `x.cpu().numpy()`"*, *"by `x.data.cpu().numpy()`"*, and *"store
+# `copy.deepcopy(feature.data.cpu().numpy())`, for `copy.deepcopy` fails inside a graph."* The first
+# fails if `x` requires grad, because NumPy cannot record. `.data` works, but by the old door. And
+# `deepcopy` does fail for a tensor with a `grad_fn`: the copy would need a past, too. Write
+# `x.detach().cpu().numpy()` for an array, `detach().clone()` for a tensor, `item()` for a single number.
 
-# %% topics=["no-grad-inference"] errata=["no-grad-called-zero-grad"] tags=["shows-false"]
-print("torch.zero_grad exists:", hasattr(torch, "zero_grad"))
-print("torch.no_grad exists:  ", hasattr(torch, "no_grad"))
-
-# %% [markdown]
-# *"Get the values by `x.cpu().numpy()`"* and *"by `x.data.cpu().numpy()`."* The first fails if `x`
-# requires grad, because NumPy cannot record. The second works, but by the old door. Write
-# `x.detach().cpu().numpy()`, and remember that no array counts what is written to it. For a single
-# number, `item()` does all of it.
-
-# %% topics=["data-vs-detach"] errata=["numpy-of-grad-tensor"]
-x = torch.ones(2, requires_grad=True)
-try:
-    x.cpu().numpy()
-except RuntimeError as error:
-    print(error)
-print(x.detach().cpu().numpy(), x.sum().item(), x.tolist())
-
-# %% [markdown]
-# *"`copy.deepcopy` fails inside a graph, so store `copy.deepcopy(feature.data.cpu().numpy())`."* It
-# still fails for a tensor with a `grad_fn`: the copy would need a past of its own. You want the
-# values, so `detach().clone()` is all you need.
-
-# %% topics=["leaf-tensors"] errata=["deepcopy-advice"]
+# %% topics=["data-vs-detach", "leaf-tensors"] errata=["numpy-of-grad-tensor", "deepcopy-advice"]
 import copy
 
-feature = torch.ones(2, requires_grad=True) * 2
-try:
-    copy.deepcopy(feature)
-except RuntimeError as error:
-    print(str(error).split(". ")[0].split(",")[0])
-
-# %% topics=["leaf-tensors"] errata=["deepcopy-advice"]
-feature.detach().clone(), copy.deepcopy(x).is_leaf
+x = torch.ones(2, requires_grad=True)
+for call in (lambda: x.cpu().numpy(), lambda: copy.deepcopy(x * 2)):
+    try:
+        call()
+    except RuntimeError as error:
+        print(str(error).split(". ")[0].split(",")[0])
+print(x.detach().cpu().numpy(), (x * 2).detach().clone(), copy.deepcopy(x).is_leaf)
 
 # %% [markdown]
 # ## What to take home
@@ -2357,5 +2252,5 @@ feature.detach().clone(), copy.deepcopy(x).is_leaf
 # **Read more.** The PyTorch documentation has *Autograd mechanics*, and the blog posts *Overview of
 # PyTorch Autograd Engine* and *How Computational Graphs are Executed in PyTorch*. Baydin,
 # Pearlmutter, Radul and Siskind, *Automatic Differentiation in Machine Learning: a Survey*, covers
-# forward and reverse mode in full. Chapter 06 goes on with rules of your own: how to write them, how
+# forward and reverse mode in full. Chapter 06 continues with rules of your own: how to write them, how
 # to trust them, and how to trade memory for time.

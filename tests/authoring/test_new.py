@@ -11,7 +11,7 @@ from course_utils.project import Chapter
 from support import answers
 from support.answers import ROOT
 from support.promises import complaint, differences
-from support.structure import RULES
+from support.structure import RULES, minutes_by_formula
 
 NAME = "16_performance"
 
@@ -41,6 +41,7 @@ def test_a_new_chapter_builds_and_keeps_the_rules(course):
         name: [] for name in RULES
     }
     assert notebook.metadata.course.title == "Performance"
+    assert notebook.metadata.course.minutes == minutes_by_formula(notebook)
 
 
 def test_what_comes_next_is_said(course):

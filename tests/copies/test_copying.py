@@ -14,6 +14,7 @@ from course_utils.cells import STUB, grade_id
 from course_utils.command import lab as learning
 from course_utils.command.cli import main
 from course_utils.copies import copying
+from course_utils.exercises import read_progress
 from course_utils.notebooks import read_notebook, write_notebook
 from support.classroom import fill_in
 from support.tiny import make_tiny_course
@@ -127,10 +128,26 @@ def test_a_renewal_brings_answers_cells_and_outputs_and_keeps_the_old_file(cours
     place = next(i for i, cell in enumerate(cells) if cell.get("id") == "double-check")
     assert sources[place + 1] == "a note of mine"
     assert cells[place].outputs[0].text == "✓ once\n"
+    # What was solved stays so: neither its check nor the answer is another.
+    assert [one.state for one in read_progress(mine(course)).exercises] == ["solved", "untouched"]
     assert sources[-1] == "double(8)"
     assert "YOUR CODE HERE" in source_of(mine(course), "half")
     assert run("renew", "01").output == "01_tiny: your copy is of today's release\n"
     assert "newer release" not in run("lab").output
+
+
+def test_a_check_that_changed_has_to_be_passed_again(course, built):
+    run("lab")
+    notebook = read_notebook(mine(course))
+    fill_in(notebook, {"double": "def double(x):\n    return x + x"})
+    for cell in notebook.cells:
+        if cell.get("id") == "double-check":
+            cell.source, cell.execution_count = f"{cell.source}\n", 7
+    write_notebook(notebook, mine(course))
+    assert read_progress(mine(course)).exercises[0].state == "solved"
+    publish(course, built[1])
+    assert run("renew", "01").exit_code == 0
+    assert read_progress(mine(course)).exercises[0].state == "tried"
 
 
 def test_renewing_again_adds_nothing_twice(course, built):

@@ -64,6 +64,25 @@ LOOKS = {
     "a text in sight": "names = {}; exec('import sys; frame = sys._getframe(2)', names)\n"
     "    frame = names['frame']",
     "every object": "import gc; frame = gc.get_objects()[0]",
+    "the module of another scope": "sys = 3\n    def look():\n        import sys\n"
+    "        return getattr(sys, '_get' + 'frame')(2)\n    frame = look()",
+    "imported for the notebook": "global gc\n    import gc\n    frame = getattr(gc, 'get_' + 'x')",
+    "brought by another module": "from os import sys; frame = getattr(sys, '_get' + 'frame')(1)",
+    "with all of a module": "from os import *; frame = getattr(sys, '_get' + 'frame')(1)",
+    "by a text's import": "exec('import sys'); frame = getattr(sys, '_get' + 'frame')(1)",
+    "imported by name": "frame = getattr(__import__('sys'), '_get' + 'frame')(1)",
+    "imported by importlib": "import importlib as i\n"
+    "    frame = getattr(i.import_module('sys'), '_get' + 'frame')(1)",
+    "a default": "import gc\n    def look(gc=gc):\n        return vars(gc)\n    frame = look()",
+    "a class's own, which its methods don't see": "import gc\n    class A:\n        gc = 3\n"
+    "        def look(self):\n            return vars(gc)\n    frame = A().look()",
+    "what a comprehension goes over": "import gc\n    frame = [gc for gc in vars(gc)]",
+    "bound anew by itself": "import gc\n    frame = [(gc := gc) for _ in '1']",
+    "the notebook's, inside of one's own": "global gc\n    import gc\n    def own(gc):\n"
+    "        def look():\n            global gc\n            return vars(gc)\n"
+    "        return look()\n    frame = own(3)",
+    "lent by an inner function": "gc = 3\n    def bring():\n        nonlocal gc\n"
+    "        import gc\n    bring()\n    frame = vars(gc)",
     "a magic beside it": "frame = sys._getframe(1)\n%time 1",
 }
 
@@ -86,6 +105,16 @@ HONEST = {
     "stacks": "import torch\ndef guess():\n    return len(torch.stack([torch.ones(1)] * 7))",
     "evaluates a text": "def guess():\n    return eval('3 + 4')",
     "no Python": "def guess(",
+    "a variable of that name": "gc = [3, 4]\ndef guess():\n    return sum(gc)",
+    "a parameter of that name": "def total(inspect):\n    return sum(inspect)\n"
+    "def guess():\n    return total([3, 4])",
+    "a loop's variable": "def guess():\n    return sum(sys for sys in [3, 4])",
+    "a lambda's": "guess = lambda: (lambda gc: sum(gc))([3, 4])",
+    "a local one, though another function imports it": "def clean():\n    import gc\n"
+    "    gc.collect()\ndef guess():\n    gc = [3, 4]\n    clean()\n    return sum(gc)",
+    "a module of that ending": "import torch.cuda as gc\ndef guess():\n    return bool(gc) + 6",
+    "imported by name, for a part": "def guess():\n"
+    "    print(file=__import__('sys').stderr)\n    return 7",
 }
 
 
@@ -102,6 +131,17 @@ def test_a_cell_of_ones_own_may_lend_its_look_to_any_trial():
     assert (
         "code cell 2, line 4 (_getframe)" in held_back(lent, read_solution(SOURCE))["guess-check"]
     )
+
+
+WHOLE = "getattr(gc, 'get_' + 'objects')()"
+
+
+@pytest.mark.parametrize("imports", ["import gc", "import gc\n%time 1", "%time 1\nimport sys, gc"])
+def test_a_module_may_be_imported_by_any_cell(imports):
+    lent = notebook_with(f"def guess():\n    return {WHOLE}", between=imports)
+    assert "line 2 (gc)" in held_back(lent, read_solution(SOURCE))["guess-check"]
+    own = notebook_with("def guess(gc=(3, 4)):\n    return sum(gc)", between=imports)
+    assert held_back(own, read_solution(SOURCE)) == {}
 
 
 def test_another_exercise_is_held_only_where_it_uses_what_looks():
@@ -151,3 +191,9 @@ def test_what_fails_says_why_it_fails():
     outcome = graded("import sys\ndef guess():\n    return sys._getframe(1) is None")
     assert errors_of(outcome)["guess-check"] == ["AssertionError"]
     assert outcome.messages["guess-check"] == "AssertionError: that is not the sum"
+
+
+def test_the_memory_of_an_answer_is_told_that_takes_it_in_a_check():
+    taking = "def guess():\n    kept = b'1' * 400_000_000\n    return len(kept) // 10**8 + 3"
+    less, more = (graded(guess).memory_bytes for guess in (SOLVED, taking))
+    assert more - less > 350_000_000

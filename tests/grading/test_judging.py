@@ -616,6 +616,9 @@ CHOICES = {
     "a text": (lambda x: "LEAKED", "is 'LEAKED'"),
     "a large number": (lambda x: 987 * 2**70, str(987 * 2**70)),
     "a tuple": (lambda x: (9, 8, 7), "is (9, 8, 7)"),
+    "a tuple in a list": (lambda x: [(9, 8, 7), torch.ones(1)], "(9, 8, 7)"),
+    "a text's beginning": (lambda x: "LEAKED and more" + 90 * "!", "LEAKED and mo"),
+    "one of its lines": (lambda x: "first\nLEAKED, the last", "LEAKED, the last"),
     "an error": (lambda x: fail(Refusal, f"LEAKED {x}"), "LEAKED 1"),
 }
 
@@ -625,7 +628,37 @@ def say(answer):
         return f"it has shape {tuple(answer.shape)}"
     if isinstance(answer, StandIn):
         return f"it is of type {type(answer).__name__}"
+    if isinstance(answer, list):
+        return f"it is {answer[0]!r}"
+    if isinstance(answer, str):
+        return f"it is {answer.splitlines()[-1]!r:.40}"
     return f"it is {answer!r}"
+
+
+BESIDE = """cases = [1]
+### BEGIN HIDDEN TESTS
+cases += [2]
+### END HIDDEN TESTS
+def check(x):
+    answer = f(x)
+    assert answer is None, f"{say(answer)}, expected (2, 3)"
+
+for x in cases:
+    check(x)
+"""
+
+
+@pytest.mark.parametrize(("answer", "words"), CHOICES.values(), ids=CHOICES)
+def test_what_goes_over_hidden_cases_quotes_no_choice_either(answer, words):
+    with answered({"f": answer}) as names:
+        chosen = object.__getattribute__(names["f"], "_snapshot").chosen
+        space = {"__name__": "__main__", "say": say, **names}
+        with pytest.raises(Exception, match=r"expected|LEAKED") as failed:
+            exec(compile(BESIDE, "<check>", "exec"), space)
+        name, said, lines = explain(failed.value, BESIDE, chosen)
+    told = "\n".join([name, said, *lines])
+    assert words not in told
+    assert "in the check, line 10: check(x)" in told
 
 
 @pytest.mark.parametrize(("answer", "words"), CHOICES.values(), ids=CHOICES)

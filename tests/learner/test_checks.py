@@ -503,6 +503,18 @@ def test_every_case_shows_no_more_than_asked():
     assert said.endswith("and 2 more")
 
 
+def test_who_has_not_answered_is_asked_once():
+    cases = dict.fromkeys(("first", "second", "third"), lambda: check_equal(None, 2, "f"))
+    asked = "f is None: is there an answer yet, and does it return a value?"
+    assert refusal(run_cases, cases) == (
+        f"3 of 3 cases fail:\n  first: {asked}\n  … and 2 more, in the same way"
+    )
+    cases["fourth"] = lambda: check_equal(1, 2, "f")
+    assert refusal(run_cases, cases).count(asked) == 3
+    cases = dict.fromkeys(("first", "second"), lambda: check_equal(1, 2, "f"))
+    assert refusal(run_cases, cases).count("expected 2, got 1") == 2
+
+
 def test_every_case_lets_an_error_outside_a_case_through():
     with pytest.raises(ZeroDivisionError), every_case():
         _ = 1 / 0

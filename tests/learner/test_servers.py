@@ -246,3 +246,29 @@ def test_a_browser_sees_tensorboards_line(page):
             return int(((picture[..., 2] - picture[..., 0] > 25).any(axis=0)).sum())
 
         assert eventually(lambda: columns_with_ink() > 200, 20)
+
+
+@pytest.mark.parametrize("session", ["", "14_visualization.ipynb"])
+def test_a_page_is_shown_only_where_jupyterlab_is(monkeypatch, session):
+    shown = []
+    monkeypatch.setattr("IPython.display.display", lambda data, raw: shown.append(data))
+    monkeypatch.setenv("JPY_SESSION_NAME", session)
+    server = visdom_server(page=False)
+    with pytest.raises(ServerError, match="does not run"):
+        server.show()
+    server.port = 8097
+    server.show("env/first", height=300)
+    (data,) = shown
+    assert data["text/plain"] == "visdom at http://127.0.0.1:8097/"
+    page = data.get("text/html", "")
+    assert bool(page) == bool(session)
+    assert not page or all(
+        words in page
+        for words in (
+            'height="300"',
+            '"proxy/8097/"',
+            '"http://127.0.0.1:8097/"',
+            '"env/first"',
+            'title="visdom',
+        )
+    )

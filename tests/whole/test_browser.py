@@ -42,7 +42,15 @@ def opened(marked):
             pytest.fail(f"{reason}, and COURSE_REQUIRE_BROWSER=1 asks for one")
         pytest.skip(reason)
     with learner_lab(marked) as lab, browser_page(executable, marked) as page:
-        yield OpenNotebook(page, *lab, CHAPTER)
+        console = []
+        page.on("console", lambda message: console.append(message.text))
+        opened = OpenNotebook(page, *lab, CHAPTER)
+        opened.console = console
+        yield opened
+
+
+def test_no_part_of_jupyterlab_fails_to_start(opened):
+    assert [words for words in opened.console if "activating" in words or "provider" in words] == []
 
 
 def test_the_first_screen_holds_what_a_learner_needs(opened):
@@ -145,6 +153,53 @@ def test_validate_lists_what_is_still_to_do(opened, answers):
             # A check explains what was wrong: that would spoil what nobody answered yet.
             told = [line for line in lines if len(line) > 20 and words_of(line) in said]
             assert told == [], f"{grader['grade_id']}: Validate prints its lines"
+
+
+PICTURES = """\
+import matplotlib.pyplot as plt
+import torch
+from course_utils import draw_graph, show
+figure, axes = plt.subplots(figsize=(1, 1))
+show(figure, "An empty square.")
+a = torch.ones(2, requires_grad=True)
+draw_graph(a.sum(), a=a)
+"""
+
+
+def test_who_cannot_see_a_picture_is_told_what_it_shows(opened):
+    place = opened.position(EXERCISE)
+    opened.type_into(place, PICTURES)
+    opened.run(place)
+    pictures = opened.outputs(place).locator("img")
+    expect(pictures).to_have_count(2)
+    square, graph = (pictures.nth(n).get_attribute("alt") for n in (0, 1))
+    assert square == "An empty square."
+    assert graph == "a graph"
+    words = opened.outputs(place).locator("figure figcaption").text_content()
+    assert "SumBackward0" in words
+
+
+LIVE = """\
+from course_utils import visdom_server
+server = visdom_server().start()
+print(server.page)
+_ = server.client("first").line(Y=[1.0, 3.0, 2.0], X=[0, 1, 2], win="loss")
+server.show("env/first")
+"""
+
+
+def test_a_curve_is_drawn_inside_of_the_notebook(opened):
+    place = opened.position(EXERCISE)
+    opened.type_into(place, LIVE)
+    said = opened.run(place)
+    if "stay white" in said:
+        pytest.skip(said)
+    line = opened.outputs(place).frame_locator("iframe").locator("path.js-line")
+    line.wait_for()
+    assert line.get_attribute("d").count(",") == 3, "a line through three points"
+    assert line.bounding_box()["width"] > 100
+    opened.type_into(place, "server.stop()")
+    opened.run(place)
 
 
 def words_of(text):

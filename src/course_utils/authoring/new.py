@@ -13,8 +13,8 @@ SOURCE = '''# ---
 # jupyter:
 #   course:
 #     title: {title}
-#     minutes: 15
-#     core: 10
+#     minutes: 10
+#     core: 8
 # ---
 
 # %% [markdown]
@@ -27,7 +27,7 @@ SOURCE = '''# ---
 # - say what a sum over one dimension leaves;
 # - divide each row by its sum.
 #
-# **It leans on** chapter 01. **Time:** 15 minutes, 10 of them for the core path.
+# **It leans on** chapter 01. **Time:** 10 minutes, 8 of them for the core path.
 
 # %% nbgrader={{"grade_id": "setup", "locked": true}}
 import torch

@@ -64,7 +64,7 @@ async def _execute(submission: Submission, settings: Settings) -> Outcome:
             judging = {numbers[name]: ours.fileno() for name, (ours, _) in pairs.items()}
             judge = Judgement(solution, settings, numbers, submission.student)
             with workplace(settings) as place:
-                await judge.run(place, judging)
+                await judge.run(place, judging, lambda: student.look_at_snapshots(sandbox))
         finally:
             for ours, _ in pairs.values():
                 ours.close()

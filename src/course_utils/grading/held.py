@@ -9,11 +9,12 @@ goes by a trial gives its points only when a person has read the answer.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from nbformat import NotebookNode
 
 from course_utils.cells import exercise_of, grade_id, is_code, is_exercise
+from course_utils.grading.modules import module_names, modules_meant
 from course_utils.grading.solution import Solution, bound_names, statements_of, used_names
 
 # Names that lead from code to whoever called it, or to any object of the process.
@@ -23,7 +24,8 @@ LEADING = {
     *("call_tracing", "ctypes", "_ctypes"),
 }
 # Of these modules an answer may use what has a name; what is asked of the whole can't be read.
-MODULES = {"sys", "gc", "inspect"}
+MODULES = frozenset({"sys", "gc", "inspect"})
+IMPORTS_BY_A_TEXT = {"__import__", "import_module"}
 RUNS_A_TEXT = {"exec", "eval", "compile", "__import__"}
 WORDS = (
     "this check passes, but its points wait for a person: {} may read what the check's trial knows"
@@ -41,15 +43,17 @@ def held_back(notebook: NotebookNode, solution: Solution) -> dict[str, str]:
         solution: the chapter.
     """
     ours = {cell.source.strip() for cell in solution.notebook.cells}
-    # What an exercise asks for, or has in its cell from the start.
-    usual = {
-        grade_id(cell): {name for _, name in looks(cell.source)}
-        for cell in solution.notebook.cells
-        if is_code(cell) and is_exercise(cell)
-    }
     cells = [
         cell for cell in notebook.cells if is_code(cell) and isinstance(cell.get("source"), str)
     ]
+    # A cell may use the module that another one imports.
+    modules = module_names([cell.source for cell in cells], MODULES)
+    # What an exercise asks for, or has in its cell from the start.
+    usual = {
+        grade_id(cell): {name for _, name in looks(cell.source, modules)}
+        for cell in solution.notebook.cells
+        if is_code(cell) and is_exercise(cell)
+    }
     answers = {grade_id(cell): cell for cell in cells if is_exercise(cell)}
     tried = {
         check: exercise_of(check)
@@ -60,7 +64,7 @@ def held_back(notebook: NotebookNode, solution: Solution) -> dict[str, str]:
     for number, cell in enumerate(cells, start=1):
         found = [
             f"line {line} ({name})"
-            for line, name in looks(cell.source)
+            for line, name in looks(cell.source, modules)
             if name not in usual.get(grade_id(cell), ())
         ]
         if not found or cell.source.strip() in ours:
@@ -78,8 +82,13 @@ def held_back(notebook: NotebookNode, solution: Solution) -> dict[str, str]:
     return held
 
 
-def looks(source: str) -> Iterator[tuple[int, str]]:
-    """Where a text looks at other code's frames, or at any object: lines and names."""
+def looks(source: str, known: Iterable[str] = ()) -> Iterator[tuple[int, str]]:
+    """Where a text looks at other code's frames, or at any object: lines and names.
+
+    Args:
+        source: a cell's.
+        known: the names by which the notebook's cells know the modules.
+    """
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -90,16 +99,13 @@ def looks(source: str) -> Iterator[tuple[int, str]]:
         return
     nodes = list(ast.walk(tree))
     inner = {node.value for node in nodes if isinstance(node, ast.Attribute)}
-    modules = set(MODULES)
-    for node in nodes:
-        if isinstance(node, ast.Import):
-            modules |= {part.asname for part in node.names if part.name in MODULES and part.asname}
+    modules = modules_meant(tree, MODULES, known)
     for node in nodes:
         for name in _leading(node, inner, modules):
             yield getattr(node, "lineno", 1), name
 
 
-def _leading(node: ast.AST, inner: set[ast.expr], modules: set[str]) -> Iterator[str]:
+def _leading(node: ast.AST, inner: set[ast.expr], modules: set[ast.Name]) -> Iterator[str]:
     if isinstance(node, (ast.Import, ast.ImportFrom)):
         for part in node.names:
             asked = {*part.name.split("."), *(getattr(node, "module", None) or "").split(".")}
@@ -107,13 +113,17 @@ def _leading(node: ast.AST, inner: set[ast.expr], modules: set[str]) -> Iterator
             if getattr(node, "module", None) == "inspect" and part.name in ("stack", "*"):
                 yield f"inspect.{part.name}"
     elif isinstance(node, ast.Attribute):
-        of_a_module = isinstance(node.value, ast.Name) and node.value.id in modules
+        of_a_module = node.value in modules
         if node.attr in LEADING or (of_a_module and node.attr in ("stack", "__dict__", "modules")):
             yield node.attr
     elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-        if node.id in LEADING or (node.id in modules and node not in inner):
+        if node.id in LEADING or (node in modules and node not in inner):
             yield node.id
     elif isinstance(node, ast.Call):
+        name = getattr(node.func, "id", "") or getattr(node.func, "attr", "")
+        asked = [part.value for part in node.args if isinstance(part, ast.Constant)]
+        if name in IMPORTS_BY_A_TEXT and MODULES.intersection(asked) and node not in inner:
+            yield name
         name = getattr(node.func, "id", "")
         if name in RUNS_A_TEXT and not isinstance(
             node.args[0] if node.args else None, ast.Constant

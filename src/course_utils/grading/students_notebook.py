@@ -39,7 +39,7 @@ class StudentsNotebook(Runner):
         self.cells: list[dict] = []
         self.snapshots: set[int] = set()
         self.died = ""
-        self.memory_bytes = 0
+        self.memory_bytes = self.inherited = 0
         self.start_seconds = 0.0
 
     async def run(self, sandbox: Workplace, descriptors: dict[int, int]) -> None:
@@ -49,7 +49,7 @@ class StudentsNotebook(Runner):
             await self.set_up(f"{seed}; del course_utils")
             if isinstance(sandbox, Scratch):
                 await self.set_up(f"{CONFINEMENT}.adopt_orphans()")
-            inherited = self.memory("VmRSS")
+            self.inherited = self.memory("VmRSS")
             cells = [cell for cell in self.nb.cells if cell.cell_type == "code"]
             for number, cell in enumerate(cells, start=1):
                 began = time.monotonic()
@@ -59,7 +59,7 @@ class StudentsNotebook(Runner):
                     why = sandbox.killed_because or str(error)
                     self.died = f"{name_of(cell, number)}: {why}"
                 seconds = time.monotonic() - began
-                self.memory_bytes = max(self.memory_bytes, self.memory("VmHWM") - inherited)
+                self.memory_bytes = max(self.memory_bytes, self.memory("VmHWM") - self.inherited)
                 left -= seconds
                 self.cells.append(
                     {"id": cell.get("id", ""), "grade_id": grade_id(cell), "seconds": seconds}
@@ -89,6 +89,11 @@ class StudentsNotebook(Runner):
             return 0
         found = re.search(rf"^{name}:\s+(\d+) kB", text, re.MULTILINE)
         return int(found[1]) * 1024 if found else 0
+
+    def look_at_snapshots(self, sandbox: Workplace) -> None:
+        """Note the memory of what answers the judge: a check's calls run there."""
+        most = sandbox.most_memory() - self.inherited
+        self.memory_bytes = max(self.memory_bytes, most)
 
     async def run_one(self, sandbox: Workplace, cell: NotebookNode, seconds: float) -> None:
         descriptor = self.descriptors.get(grade_id(cell)) if is_check(cell) else None

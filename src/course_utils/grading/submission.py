@@ -130,7 +130,8 @@ class Outcome:
         messages: by the grade id of each check that failed, the first words of what it said.
         died: where and why the student's kernel ended too early; "" if it did not.
         flags: what a person should look at; see ``scan``.
-        memory_bytes: how much more memory the student's kernel had at most than at its start.
+        memory_bytes: how much more memory the student's kernel, or a copy of it that answered a
+            check, had at most than the kernel at its start.
     """
 
     notebook: str

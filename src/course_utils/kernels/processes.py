@@ -84,6 +84,11 @@ def resident_memory(folder: Path) -> int:
     return status_bytes(folder, "VmRSS", "VmPTE")
 
 
+def most_memory(folder: Path) -> int:
+    """The most memory that the process of a /proc folder has had in its life, in bytes."""
+    return status_bytes(folder, "VmHWM")
+
+
 def page_tables(folder: Path) -> int:
     """The memory that the system needs to map the process of a /proc folder, in bytes."""
     return status_bytes(folder, "VmPTE")

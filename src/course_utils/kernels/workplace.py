@@ -22,6 +22,7 @@ from course_utils.kernels.processes import (
     exceeds,
     in_words,
     inside_number,
+    most_memory,
     private_memory,
     resident_memory,
 )
@@ -226,6 +227,14 @@ class Workplace:
     def _kill(self, pid: int) -> None:
         """Kill the process of that number inside."""
         raise NotImplementedError
+
+    def _process_folders(self) -> list[Path]:
+        """The /proc folders of the processes here."""
+        raise NotImplementedError
+
+    def most_memory(self) -> int:
+        """The most memory that one of the processes that run here has had, in bytes."""
+        return max(map(most_memory, self._process_folders()), default=0)
 
     def _kill_all(self) -> None:
         """Kill every process here."""

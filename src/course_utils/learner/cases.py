@@ -7,6 +7,9 @@ from contextlib import contextmanager
 
 from course_utils.learner.tracebacks import ends_in_notebook
 
+# With these words a checker asks who has not answered.
+BLANK = "is there an answer yet"
+
 
 class every_case:
     """Run several independent cases and list all that is wrong, not only the first.
@@ -19,7 +22,8 @@ class every_case:
                     check_equal(answer(text), len(text), "the length")
 
     Inside ``case(name)`` an exception ends that case alone and is kept. At the end of the outer
-    block the failures are listed, each behind its case's name.
+    block the failures are listed, each behind its case's name; where there is no answer at all, the
+    first stands for all.
 
     Args:
         at_most: how many failures are shown; the rest is counted.
@@ -51,13 +55,16 @@ class every_case:
         __tracebackhide__ = True
         if error is not None or not self.failures:
             return
-        shown = [f"{name}: {words}" for name, words in self.failures[: self.at_most]]
+        blank = {words for _, words in self.failures}
+        # Who has not answered yet is asked so once.
+        same = len(blank) == 1 and BLANK in blank.pop()
+        shown = [f"{name}: {words}" for name, words in self.failures[: 1 if same else self.at_most]]
         more = len(self.failures) - len(shown)
         if self.cases == 1:
             raise AssertionError(shown[0])
         lines = [f"{len(self.failures)} of {self.cases} cases fail:"]
         lines += [f"  {line}" for line in shown]
-        lines += [f"  … and {more} more"] if more else []
+        lines += [f"  … and {more} more{', in the same way' if same else ''}"] if more else []
         raise AssertionError("\n".join(lines))
 
 

@@ -208,3 +208,28 @@ def unequal_shards(gradient, count):
     dist.all_reduce(total)
     dist.all_reduce(own)
     return (own / total).to(gradient.dtype)
+
+
+# %% wrong="shares in float32" says=["the ranks' parts nearly cancel"]
+def unequal_shards(gradient, count):
+    c = torch.tensor(count, dtype=torch.int64, device=gradient.device)
+    dist.all_reduce(c)
+    wide = gradient.float() if gradient.dtype != torch.float64 else gradient
+    s = (
+        (wide * (count / c.item())).contiguous()
+        if count
+        else torch.zeros(gradient.shape, dtype=wide.dtype)
+    )
+    s = s.clone()
+    dist.all_reduce(s)
+    return s.to(gradient.dtype)
+
+
+# %% wrong="the first two ranks alone" says=["counts [2, 0, 6]"]
+def unequal_shards(gradient, count):
+    found = [None] * dist.get_world_size()
+    dist.all_gather_object(found, (gradient.cpu() if count else None, count))
+    (a, n), (b, m) = (found * 2)[:2]
+    zero = torch.zeros(gradient.shape, dtype=torch.float64)
+    s = (a.double() * n if n else zero) + (b.double() * m if m else zero)
+    return (s / (n + m)).to(gradient.dtype)

@@ -26,7 +26,7 @@ class ReportedStudent:
         answers: by exercise, what the student's cell holds.
         died: where and why the kernel ended; empty where it did not.
         flags: what a person should read; see ``scan``.
-        memory_bytes: the most memory that the student's kernel had.
+        memory_bytes: the most memory that the student's kernel had, or what answered its checks.
         cached: whether the outcome was there already, so that nothing was executed.
     """
 

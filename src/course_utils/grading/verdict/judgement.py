@@ -9,6 +9,7 @@ import logging
 import signal
 import socket
 import time
+from collections.abc import Callable
 from typing import Any
 
 import nbformat
@@ -69,12 +70,15 @@ class Judgement:
         self.verdicts: dict[str, list[NotebookNode]] = {}
         self.start_seconds = self.seconds = 0.0
 
-    async def run(self, place: Workplace, descriptors: dict[int, int]) -> None:
+    async def run(
+        self, place: Workplace, descriptors: dict[int, int], after_a_check: Callable[[], None]
+    ) -> None:
         """Run them all.
 
         Args:
             place: where the process runs.
             descriptors: the sockets to the snapshots, by their numbers there.
+            after_a_check: is called while the check's snapshot is still there.
         """
         began = time.monotonic()
         ours, theirs = socket.socketpair()
@@ -93,7 +97,7 @@ class Judgement:
                     threads=self.settings.threads,
                 )
             try:
-                await self.listen(ours, began)
+                await self.listen(ours, began, after_a_check)
             except NotJudged as error:
                 # It closes the connection first, and then says what was raised.
                 with contextlib.suppress(TimeoutError):
@@ -104,7 +108,9 @@ class Judgement:
                 self.process.kill()
                 await self.process.ended()
 
-    async def listen(self, connection: socket.socket, began: float) -> None:
+    async def listen(
+        self, connection: socket.socket, began: float, after_a_check: Callable[[], None]
+    ) -> None:
         """Send the order and take the verdicts.
 
         Raises:
@@ -132,6 +138,7 @@ class Judgement:
                         self.seconds = time.monotonic() - ready
                         self.log(grade_id(cell), told["fault"])
                     if is_check(cell):
+                        after_a_check()
                         self.verdicts[grade_id(cell)] = [nbformat.from_dict(one) for one in outputs]
             except (KernelEnded, OSError) as error:
                 raise NotJudged(f"the process that judges failed {where}: {error}") from error

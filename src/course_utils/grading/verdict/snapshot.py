@@ -373,6 +373,16 @@ def raised(error: Any) -> Exception:
     return exception
 
 
+def containers(value: Any) -> Generator[tuple | list | dict]:
+    """A value, and what it holds, as far as these are tuples, lists and dicts."""
+    waiting = [value]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, (tuple, list, dict)):
+            yield part
+            waiting += part.values() if isinstance(part, dict) else part
+
+
 def chosen_by(result: Any) -> set[str]:
     """What a message could quote of a result beyond a number: class names, shapes, long texts."""
     leaves = tree_leaves(result)
@@ -385,8 +395,9 @@ def chosen_by(result: Any) -> set[str]:
         elif isinstance(leaf, (str, bytes)) or (type(leaf) is int and leaf.bit_length() > 64):
             with contextlib.suppress(ValueError):  # a number too long to be written is not quoted
                 chosen |= {repr(leaf), str(leaf)}
-    plain = all(isinstance(leaf, (str, int, float)) for leaf in leaves)
-    if isinstance(result, (tuple, list, dict)) and plain and len(leaves) <= MOST_LEAVES:
-        with contextlib.suppress(ValueError):
-            chosen.add(repr(result))
+    if len(leaves) <= MOST_LEAVES:
+        for part in containers(result):
+            if all(isinstance(leaf, (str, int, float)) for leaf in tree_leaves(part)):
+                with contextlib.suppress(ValueError):
+                    chosen.add(repr(part))
     return {text for text in chosen if len(text) > SHORT}

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterable
+from itertools import takewhile
 
 from course_utils.cells import HIDDEN_TESTS
 
 LONGEST_WORDS = 10_000
+# So many characters of a text are known again where a message cuts it off.
+BEGINNING = 12
+RAISED = "your answer raised this error in a hidden test"
 TOO_LONG = "the answer did not return in time: is there a loop that does not end?"
 
 
@@ -27,9 +32,28 @@ def hidden_lines(source: str) -> set[int]:
     return found
 
 
+def may_tell(source: str, number: int) -> bool:
+    """Whether what fails at a line of a check may tell of what its hidden lines hold.
+
+    So it is in a hidden line, in any below, which may go over cases that a hidden line added, and
+    in a block around hidden lines.
+    """
+    secret = hidden_lines(source)
+    if not secret:
+        return False
+    ends = [part.end_lineno or number for part in ast.parse(source).body if part.lineno <= number]
+    return max([number, *ends[-1:]]) >= min(secret)
+
+
 def without(words: str, chosen: Iterable[str]) -> str:
-    """``words`` in which a dot stands for each text that an answer chose."""
-    for text in sorted(chosen, key=len, reverse=True):
+    """``words`` in which a dot stands for each text that an answer chose, or one of its lines.
+
+    And for its beginning, where a message quotes no more of it.
+    """
+    texts = set(chosen)
+    lines = {line.strip() for text in texts for line in text.splitlines()}
+    texts |= {line for line in lines if len(line) >= BEGINNING}
+    for text in sorted(texts, key=len, reverse=True):
         if text.startswith("shape ("):
             # A right shape may be named as what was expected.
             inner = re.escape(text.removeprefix("shape (").rstrip("),"))
@@ -37,6 +61,17 @@ def without(words: str, chosen: Iterable[str]) -> str:
             words = re.sub(rf"(shapes?|sizes?) {shape}", r"\1 …", words)
         else:
             words = re.sub(rf"(?<!\w){re.escape(text)}(?!\w)", "…", words)
+            words = without_beginnings(words, text)
+    return words
+
+
+def without_beginnings(words: str, text: str) -> str:
+    """``words`` in which a dot stands for each piece of it that ``text`` begins with."""
+    start = words.find(text[:BEGINNING]) if len(text) > BEGINNING else -1
+    while start >= 0:
+        same = takewhile(lambda pair: pair[0] == pair[1], zip(words[start:], text, strict=False))
+        words = f"{words[:start]}…{words[start + sum(1 for _ in same) :]}"
+        start = words.find(text[:BEGINNING], start + 1)
     return words
 
 
@@ -46,9 +81,10 @@ def explain(
     """What a check's failure says to the learner.
 
     In a visible test: the error's words, the check's lines, and the answer's own line where it
-    raised. In a hidden test: the author's words; of an error that the answer raised only its kind
-    and its line's number, because its message, and what it says its line is, may quote what the
-    test handed over. For the same reason the words hold nothing of ``chosen``, what it chose.
+    raised. In a hidden test, and in what may be one (:func:`may_tell`): the author's words; of an
+    error that the answer raised only its kind and its line's number, because its message, and what
+    it says its line is, may quote what the test handed over. For the same reason the words hold
+    nothing of ``chosen``, what it chose.
 
     Returns:
         The error's name, its words, and further lines.
@@ -66,20 +102,23 @@ def explain(
                 frames.append((trace.tb_lineno, code.co_name))
         trace = trace.tb_next
     hidden = any(number in secret for number, _ in frames)
+    telling = hidden or any(may_tell(source, number) for number, _ in frames[:1])
     name, words = type(error).__name__, str(error)
     if isinstance(error, KeyboardInterrupt):
         name, words = "TimeoutError", TOO_LONG
     own = getattr(error, "of_the_answer", None)
-    if hidden:
+    where = [f"  in your answer, line {number}" for number, _ in own or []]
+    if telling:
         if own is not None:
-            words = "your answer raised this error in a hidden test"
-        where = [f"  in your answer, line {number}" for number, _ in own or []]
+            words = RAISED if hidden else f"{RAISED}, or beside one"
         words = without(words, chosen)
+    if hidden:
         return name, words, ["  in a hidden test", *where]
-    lines = [f"  in your answer, line {number}: {line}" for number, line in own or []]
+    if not telling:
+        where = [f"{place}: {line}" for place, (_, line) in zip(where, own or [], strict=True)]
     shown = [
         f"  in the check, line {number}: {text[number - 1].strip()}"
         for number, function in frames
         if not function.startswith("check_") and number <= len(text)
     ]
-    return name, words, [*shown, *lines]
+    return name, words, [*shown, *where]

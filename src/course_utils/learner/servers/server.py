@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import shutil
 import signal
 import socket
@@ -126,6 +127,26 @@ class Server:
             shutil.rmtree(self._work, ignore_errors=True)
             self._work = None
 
+    def show(self, path: str = "", height: int = 480) -> None:
+        """Show its page below a notebook's cell; where no JupyterLab is, only say its address.
+
+        A browser that reaches JupyterLab by another name than this machine's own is led through
+        JupyterLab, by jupyter-server-proxy, which has to be installed there.
+
+        Args:
+            path: which of its pages, such as ``"env/main"`` of visdom.
+            height: in pixels.
+
+        Raises:
+            ServerError: it does not run.
+        """
+        from IPython.display import display
+
+        page = frame_of(self.kind, self.url, path, height)
+        # Jupyter's server sets this for the kernels of its notebooks.
+        shown = {"text/html": page} if os.environ.get("JPY_SESSION_NAME") else {}
+        display({"text/plain": repr(self), **shown}, raw=True)
+
     def read(self, path: str = "") -> str:
         """The text of a page of the server, such as ``"data/runs"`` of TensorBoard."""
         with _opener().open(self.url + path.lstrip("/"), timeout=self.seconds) as page:
@@ -175,6 +196,27 @@ class Server:
         if self.port is None:
             return f"{self.kind}, which does not run"
         return f"{self.kind} at {self.url}" + (f"\n{self.page}" if self.page else "")
+
+
+FRAME = """\
+<iframe id="{name}" title="{kind}'s page" hidden width="100%" height="{height}"></iframe>
+<script>{{
+const frame = document.getElementById("{name}");
+const settings = document.getElementById("jupyter-config-data");
+const here = ["127.0.0.1", "localhost", "[::1]"].includes(location.hostname);
+if (settings) {{
+  const through = JSON.parse(settings.textContent).baseUrl + "proxy/{port}/";
+  frame.src = (here ? "{url}" : through) + "{path}";
+  frame.hidden = false;
+}}
+}}</script>"""
+
+
+def frame_of(kind: str, url: str, path: str, height: int) -> str:
+    """HTML that shows a server's page in JupyterLab, and nothing on any other page."""
+    name = f"course-{kind}-{secrets.token_hex(4)}"
+    port = url.rstrip("/").rpartition(":")[2]
+    return FRAME.format(name=name, kind=kind, height=height, port=port, url=url, path=path)
 
 
 _running: set[Server] = set()  # a server is not ended because its name was used again
