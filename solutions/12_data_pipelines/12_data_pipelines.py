@@ -31,8 +31,10 @@ import numpy as np
 import torch
 from course_utils import check_close, check_equal, check_predictions, device
 from course_utils import draw_shapes, every_case, forbid_changes
-from course_utils import runs_with_the_answer, shapes_folder, show
+from course_utils import runs_with_the_answer, send_cells_to_workers, shapes_folder, show
 from course_utils.chapters.data_pipelines import damaged_folder, through_pickle
+
+send_cells_to_workers()
 
 # %% [markdown]
 # ## A relay, watched · core
@@ -252,25 +254,26 @@ print("processes:", len(pids), "· is one of them mine:", os.getpid() in pids, "
 #
 # On Linux with Python up to 3.13 such a copy is made by `fork`: memory is shared until a process
 # writes to it. On macOS, Windows and newer Pythons the dataset is pickled, and its class must be
-# importable: put it into a module there, not into a notebook. And guard a script's loop with
+# importable: put it into a module there, not into a notebook. (In this one `send_cells_to_workers()`,
+# at the top, sends the class itself, by cloudpickle.) And guard a script's loop with
 # `if __name__ == "__main__":`.
 #
 # Under `fork`, *reading* a Python object writes to it, for its reference count changes. A list of many
 # file names is copied that way, page by page, in every worker. An array holds no Python objects.
-# **Predict:** how many bytes does a worker copy that looks at 300 000 names once?
+# **Predict:** how many bytes does a worker copy that looks at 300 000 names once? (A worker that was not
+# forked has its own copy from the start, and adds nothing.)
 
 
 # %% topics=["num-workers"] tags=["nbval-ignore-output"]
-import resource
+import psutil
 
 
 class Names(Squares):
     def __getitem__(self, index):
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt  # pages made so far
+        before = psutil.Process().memory_full_info().uss  # bytes that no other process shares
         for name in self.n:
             len(name)
-        pages = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
-        return pages * resource.getpagesize() / 1e6
+        return (psutil.Process().memory_full_info().uss - before) / 1e6
 
     def __len__(self):
         return 1
@@ -1957,13 +1960,14 @@ print("pickled after use:", pickle.loads(pickle.dumps(packed))[0] == first)
 # %% [markdown]
 # ### A killed writer
 #
-# Now for real: a separate process writes, and is killed half-way.
+# Now for real: a separate process writes, and is killed half-way. (Windows has no SIGKILL. Its SIGTERM
+# ends a process as abruptly.)
 
 # %% topics=["packed-file-formats"]
 import subprocess
 import sys
 
-kill = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+kill = "import os, signal; os.kill(os.getpid(), getattr(signal, 'SIGKILL', signal.SIGTERM))"
 h5 = "import h5py; f = h5py.File('half.h5', 'w'); f['x'] = [1, 2, 3]"
 db = """import lmdb; e = lmdb.open('half.lmdb', subdir=False)
 for k in b'abc':
@@ -1998,7 +2002,7 @@ half.close()
 #   past the end is an `IndexError`.
 # - It can be pickled, before and after use. Each process that reads opens the file itself, once, and
 #   not for every item; asking for the length is reading, too. That includes workers and any other
-#   process that was forked after the parent had read.
+#   process that was forked, or started afresh, after the parent had read.
 #
 # Open for reading with `readonly=True, lock=False`.
 

@@ -1540,7 +1540,10 @@ with every_case() as case, case("no leak, once more"):
 # line "Original Traceback":
 
 # %%
+from course_utils import send_cells_to_workers
 from torch.utils.data import DataLoader, Dataset
+
+send_cells_to_workers()  # where Python doesn't fork, workers can't import a cell (chapter 12)
 
 
 class Fragile(Dataset):
@@ -1594,9 +1597,11 @@ import signal
 program = "import mmap, tempfile; file = tempfile.TemporaryFile(); file.truncate(8192); "
 program += "shared = mmap.mmap(file.fileno(), 8192); file.truncate(0); shared[4096]"
 ended = subprocess.run([sys.executable, "-c", program], capture_output=True).returncode
-print("ended by", signal.Signals(-ended).name)
+print("ended by", signal.Signals(-ended).name if ended < 0 else f"exit status {ended}")
 
 # %% [markdown]
+# (Windows refuses to cut a file that is mapped: there the program ends with an exception.)
+#
 # Workers × prefetched batches × bytes of a batch are in flight at a time.
 #
 # > **Often said.** *"Against bus errors in a container only a new container or a smaller batch
@@ -2403,7 +2408,7 @@ print("mine:", stuck.ppid() == os.getpid(), " still there:", stuck.is_running())
 # %% topics=["kill-and-reset-gpu"] errata=["gpu-reset-and-kill"]
 stuck.terminate()  # SIGTERM: it may save its work and clean up
 try:
-    print("ended by", signal.Signals(-stuck.wait(timeout=10)).name)
+    print("ended by", signal.Signals(abs(stuck.wait(timeout=10))).name)
 except psutil.TimeoutExpired:
     stuck.kill()  # SIGKILL: the last resort
 

@@ -78,7 +78,7 @@ def a_run(p=0.5, plain=False):
 
 def terminate(step, rank, when=(2, 0)):
     if (step, rank) == when:
-        os.kill(os.getpid(), signal.SIGTERM)
+        signal.raise_signal(signal.SIGTERM)
 
 
 def test_the_steps_of_one_process():
