@@ -173,7 +173,7 @@ def compress(gradient, residual, k):
     return average.view(gradient.shape), rest.view(gradient.shape)
 
 
-# %% wrong="positions in the values' dtype" says=["positions were sent as torch.bfloat16"]
+# %% wrong="positions in the values' dtype" says=["positions travelled as torch.float16"]
 def compress(gradient, residual, k):
     total = (gradient + residual).contiguous().flatten()
     where = total.abs().topk(min(k, total.numel())).indices
@@ -267,7 +267,7 @@ def compress(gradient, residual, k):
     return average.view(gradient.shape), rest.view(gradient.shape)
 
 
-# %% wrong="forgets what the others sent as well" says=["rest differs"]
+# %% wrong="forgets what the others sent as well" says=["without what any rank sent"]
 def compress(gradient, residual, k):
     total = (gradient + residual).reshape(-1)
     where = total.abs().topk(min(k, total.numel())).indices

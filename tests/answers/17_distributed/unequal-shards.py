@@ -199,10 +199,9 @@ def unequal_shards(gradient, count):
     return (own / total).to(gradient.dtype) if count else torch.zeros_like(gradient)
 
 
-# %% right="float32 for half precision, whole numbers as counts"
+# %% right="multiplied in place, whole numbers as counts"
 def unequal_shards(gradient, count):
-    wide = torch.float64 if gradient.dtype == torch.float64 else torch.float32
-    total, own = torch.tensor(count), torch.zeros(gradient.shape, dtype=wide)
+    total, own = torch.tensor(count), torch.zeros(gradient.shape, dtype=torch.float64)
     if count > 0:
         own.copy_(gradient).mul_(count)
     dist.all_reduce(total)

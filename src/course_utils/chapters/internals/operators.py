@@ -179,7 +179,9 @@ def _vmapped(in_dim: int, *size: int) -> Scenario:
             except UserWarning as warning:
                 if "batching rule" not in str(warning):
                     raise
-                words = "vmap found no rule and ran the kernel row by row: register_vmap is missing"
+                words = (
+                    "vmap found no rule and ran the kernel row by row: is register_vmap called yet?"
+                )
                 raise AssertionError(words) from None
         return tuple(y.shape), bool(torch.allclose(y, wanted))
 
