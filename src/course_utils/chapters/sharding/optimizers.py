@@ -42,7 +42,8 @@ def _train_once(rank, world_size, sharded_optimizer, shapes, steps, options):
         ) from None
     assert settings == options, "`options` was changed: it is the caller's dict"
     fits = isinstance(answer, (tuple, list)) and len(answer) == 2 and callable(answer[0])
-    assert fits, f"it returned {answer!r}, not the pair (step, adam): is there an answer yet?"
+    got = type(answer).__name__
+    assert fits, f"it returned {got}, not the pair (step, adam): is there an answer yet?"
     step, adam = answer
     is_adam = isinstance(adam, torch.optim.Adam)
     assert is_adam, f"the second result is of type {type(adam).__name__}, not torch.optim.Adam"
