@@ -50,7 +50,8 @@ def test_zeros_everywhere():
         "the box loss is a mean over four numbers: wanted is their sum"
     )
     assert math.isclose(box, 0.5, rel_tol=1e-4), (
-        f"with sigmoid(0) = 0.5 the box is off by 0, 0.25, 0 and 0.25; the loss is {box:.4f}, not 0.5"
+        "with sigmoid(0) = 0.5 the box is off by 0, 0.25, 0 and 0.25; "
+        f"the loss is {box:.4f}, not 0.5"
     )
 
 

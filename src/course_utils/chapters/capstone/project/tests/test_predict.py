@@ -114,7 +114,7 @@ def test_modes_after_an_error():
     model = Broken()
     model.part.eval()
     with suppress(RuntimeError):
-        find_shapes(model, an_image())
+        find(model, an_image())
     assert model.training and not model.part.training, (
         "the model raised an error, and was left in another mode: put the modes back in any case"
     )

@@ -74,7 +74,8 @@ def test_the_largest_shape_keeps_the_cell():
         assert cells_of(target) == [(1, 1)], "both centres are in row 1, column 1"
         said = target[1:4, 1, 1].tolist()
         assert said != [1, 0, 1], (
-            f"the large shape comes {where}: its cell has two classes, the small one's is still there"
+            f"the large shape comes {where}: its cell has two classes, "
+            "the small one's is still there"
         )
         assert said != [1, 0, 0], f"the large shape comes {where}, and the small one got the cell"
         why = f"the large shape comes {where}: "
