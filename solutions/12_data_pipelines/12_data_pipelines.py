@@ -29,10 +29,9 @@
 # %% nbgrader={"grade_id": "setup", "locked": true}
 import numpy as np
 import torch
-from course_utils import check_close, check_equal, check_predictions, device, draw_shapes
-from course_utils import every_case, forbid_changes, runs_with_the_answer, shapes_folder, show
+from course_utils import check_equal, check_predictions, device, draw_shapes, forbid_changes, show
+from course_utils import every_case, runs_with_the_answer, send_cells_to_workers, shapes_folder
 from course_utils.chapters.data_pipelines import damaged_folder, through_pickle
-from course_utils.chapters.data_pipelines import send_cells_to_workers
 
 send_cells_to_workers()
 

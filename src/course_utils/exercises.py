@@ -210,14 +210,15 @@ def read_progress(path: Path) -> ChapterProgress:
     return progress
 
 
+def copies_in(folder: Path) -> list[Path]:
+    """The chapters' notebooks in a learner's folder, in order."""
+    paths = sorted(folder.glob("*/*.ipynb"))
+    return [p for p in paths if p.stem == p.parent.name and CHAPTER.fullmatch(p.stem)]
+
+
 def read_folder(folder: Path) -> list[ChapterProgress]:
     """The progress in every chapter of a learner's folder, in order."""
-    paths = sorted(folder.glob("*/*.ipynb"))
-    return [
-        read_progress(path)
-        for path in paths
-        if path.stem == path.parent.name and CHAPTER.fullmatch(path.stem)
-    ]
+    return [read_progress(path) for path in copies_in(folder)]
 
 
 def show_progress(chapter: str | None = None) -> None:
@@ -348,7 +349,7 @@ th:nth-child(1), th:nth-child(2), th:nth-child(4) {{ text-align: left; }}
 """
 
 
-def page_of(chapters: list[ChapterProgress], picture: str = "") -> str:
+def page_of(chapters: list[ChapterProgress], picture: str) -> str:
     """A page of its own: what is left, a picture of the course, a bar a chapter."""
     left = html.escape(what_is_left(chapters))
     return PAGE.format(left=left, picture=picture, table=_bars(chapters))

@@ -1,5 +1,7 @@
 """Predictions that are asked again have other numbers, and answers that follow from them."""
 
+from functools import cache
+
 import pytest
 
 from course_utils.cells import gives_points, grade_id, is_exercise
@@ -9,17 +11,22 @@ from course_utils.notebooks import read_notebook
 from course_utils.project import all_chapters
 from support.answers import ROOT, model_answer, run_cell
 
-CHAPTER = {
-    grade_id(cell): chapter
-    for chapter in all_chapters(ROOT)
-    for cell in read_notebook(chapter.release).cells
-    if grade_id(cell) in FRESH
-}
 WAYS = [(name, turn) for name, ways in FRESH.items() for turn in range(len(ways))]
 
 
+@cache
+def chapters_of():
+    """The chapter of each exercise."""
+    return {
+        grade_id(cell): chapter
+        for chapter in all_chapters(ROOT)
+        for cell in read_notebook(chapter.release).cells
+        if grade_id(cell) in FRESH
+    }
+
+
 def cells_for(name):
-    return cells_of(read_notebook(CHAPTER[name].release).cells, name)
+    return cells_of(read_notebook(chapters_of()[name].release).cells, name)
 
 
 @pytest.mark.parametrize(("name", "turn"), WAYS)
@@ -34,7 +41,7 @@ def test_every_text_that_speaks_of_the_numbers_is_there(name, turn):
 def test_the_check_expects_what_the_new_numbers_give(name, turn):
     cells = cells_for(name)
     freshen(cells, name, turn)
-    model = model_answer(CHAPTER[name], name).source
+    model = model_answer(chapters_of()[name], name).source
     namespace, expected = {"__name__": "__main__"}, {}
     code = [cell for cell in cells if cell.cell_type == "code"]
     for cell in code:

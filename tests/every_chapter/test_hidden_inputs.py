@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import ast
-import os
 import random
 
 import pytest
 
-from course_utils.grading.verdict.genuine import Trials
-from course_utils.grading.verdict.snapshot import Snapshot
 from course_utils.grading.verdict.wording import explain, hidden_lines
 from support import answers
 from support.answers import (
     Answer,
     as_in_grading,
     checks_of,
-    grader_of,
     model_answer,
-    run_cell,
     settle,
 )
-from support.judged import cells_before, fork_answer, source_of
+from support.judged import after_locked_cells, names_answered
 from support.promises import EXERCISES, label
 
 # An answer may warn, as in test_answers.
@@ -60,21 +55,9 @@ HIDING = [exercise for exercise in EXERCISES if with_hidden_tests(exercise)]
 def said_of_hidden_tests(chapter, answer: Answer, check) -> list[str]:
     """What is said of each statement of a check that is hidden, or stands below what is."""
     settle()
-    namespace: dict = {"__name__": "__main__"}
-    before = cells_before(chapter, check)
-    for cell in before:
-        if grader_of(cell).get("grade_id") != answer.exercise:
-            run_cell(cell.source, "locked", namespace)
-    source = source_of(chapter)
-    names = source.names[grader_of(check)["grade_id"]]
-    pid, connection = fork_answer(answer, before, names)
-    snapshot = Snapshot(connection)
-    said = []
-    try:
-        own = {name: namespace[name] for name in source.trials if name in namespace}
-        trials = Trials(namespace, frozenset(source.skipped), own)
-        namespace.update(snapshot.names(names, trials))
-        first = min(hidden_lines(check.source))
+    namespace, said = after_locked_cells(chapter, answer, check), []
+    first = min(hidden_lines(check.source))
+    with names_answered(namespace, chapter, answer, check) as snapshot:
         for statement in ast.parse(check.source).body:
             part = ast.Module([statement], [])
             try:
@@ -83,9 +66,6 @@ def said_of_hidden_tests(chapter, answer: Answer, check) -> list[str]:
                 if statement.end_lineno >= first:
                     name, words, lines = explain(error, check.source, snapshot.chosen)
                     said.append("\n".join([name, words, *lines]))
-    finally:
-        snapshot.hang_up()
-        os.waitpid(pid, 0)
     return said
 
 

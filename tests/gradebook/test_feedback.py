@@ -1,6 +1,5 @@
 """The feedback page: what its table says, and that no notebook takes much time or memory."""
 
-import os
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -12,7 +11,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from course_utils.gradebook.feedback import TEMPLATES, Renderer, page_of, plain_cells, rows_of
 from course_utils.grading.report.page import page_style
 from support.contrast import contrast, themes
-from support.lab import MarkedProcesses, browser_page, find_browser
+from support.lab import MarkedProcesses, browser_page, needed_browser
 from support.warm import eventually, gone
 
 NAMES = {"notebook": "02_tiny", "score": 2.5, "max_score": 5, "late_penalty": 0}
@@ -214,11 +213,7 @@ def test_every_text_stands_out_from_what_lies_behind(theme):
 
 
 def test_the_page_in_a_browser(renderer, tmp_path):
-    executable = find_browser()
-    if executable is None:
-        if os.environ.get("COURSE_REQUIRE_BROWSER") == "1":
-            pytest.fail("no Chromium or Chrome, and COURSE_REQUIRE_BROWSER=1 asks for one")
-        pytest.skip("no Chromium or Chrome on this machine")
+    executable = needed_browser()
     notebook = graded()
     body = renderer.body(notebook)
     html = page_of(notebook, NAMES, body)

@@ -28,7 +28,7 @@ from course_utils.notebooks import read_notebook
 from course_utils.project import Chapter
 from support.answers import ROOT, exercises
 from support.contrast import contrast, themes
-from support.lab import MarkedProcesses, browser_page, find_browser
+from support.lab import MarkedProcesses, browser_page, needed_browser
 
 CHAPTER = Chapter("02_storage_and_strides", ROOT)
 RUN = ReportedRun("2026-11-21T14:05:00+01:00", 75.0, 2, "bwrap")
@@ -486,12 +486,7 @@ def test_a_class_of_four_hundred_is_a_page_of_three_megabytes_at_most(source, tm
 
 @pytest.fixture(scope="module")
 def page():
-    executable = find_browser()
-    if executable is None:
-        reason = "no Chromium or Chrome on this machine"
-        if os.environ.get("COURSE_REQUIRE_BROWSER") == "1":
-            pytest.fail(f"{reason}, and COURSE_REQUIRE_BROWSER=1 asks for one")
-        pytest.skip(reason)
+    executable = needed_browser()
     marked = MarkedProcesses()
     with browser_page(executable, marked) as page:
         yield page

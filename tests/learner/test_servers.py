@@ -18,7 +18,7 @@ from course_utils.kernels.sandbox import Sandbox, why_not
 from course_utils.learner import servers
 from course_utils.learner.servers import ServerError
 from course_utils.learner.servers.server import page_is_there
-from support.lab import MarkedProcesses, browser_page, find_browser
+from support.lab import MarkedProcesses, browser_page, needed_browser
 from support.warm import eventually, gone, run_in
 
 # visdom's own, of its logger.
@@ -202,12 +202,7 @@ def test_a_page_that_could_not_be_fetched_leaves_nothing_behind(monkeypatch, tmp
 
 @pytest.fixture(scope="module")
 def page():
-    executable = find_browser()
-    if executable is None:
-        reason = "no Chromium or Chrome on this machine"
-        if os.environ.get("COURSE_REQUIRE_BROWSER") == "1":
-            pytest.fail(f"{reason}, and COURSE_REQUIRE_BROWSER=1 asks for one")
-        pytest.skip(reason)
+    executable = needed_browser()
     marked = MarkedProcesses()
     with browser_page(executable, marked) as page:
         yield page

@@ -19,7 +19,7 @@ from playwright.sync_api import expect, sync_playwright
 from course_utils.project import all_chapters
 from support.answers import ROOT
 from support.kept_back import found_in, squeezed
-from support.lab import find_browser
+from support.lab import needed_browser
 
 # Chapter 02 has as_strided, formulas, call-outs and pictures; 00 is where one begins.
 CHAPTERS = "00 02"
@@ -170,12 +170,7 @@ def test_formulas_and_diagrams_are_drawn_beforehand(site):
 
 @pytest.fixture(scope="module")
 def browser():
-    executable = find_browser()
-    if executable is None:
-        reason = "no Chromium or Chrome on this machine"
-        if os.environ.get("COURSE_REQUIRE_BROWSER") == "1":
-            pytest.fail(f"{reason}, and COURSE_REQUIRE_BROWSER=1 asks for one")
-        pytest.skip(reason)
+    executable = needed_browser()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
         yield browser

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
+from collections.abc import Iterator
 from functools import cache
 
 import nbformat
@@ -37,30 +38,51 @@ def judge_answer(chapter: Chapter, answer: Answer) -> dict[str, BaseException | 
     As :func:`support.answers.run_answer`, but in two processes, as ``course grade`` does it.
     """
     verdicts: dict[str, BaseException | None] = {}
-    source = source_of(chapter)
     for check in checks_of(chapter, answer.exercise):
-        namespace: dict = {"__name__": "__main__"}
-        before = cells_before(chapter, check)
-        names = source.names[grader_of(check)["grade_id"]]
-        for cell in before:
-            if grader_of(cell).get("grade_id") != answer.exercise:
-                run_cell(cell.source, "locked", namespace)
-        pid, connection = fork_answer(answer, before, names)
+        name = grader_of(check)["grade_id"]
+        namespace = after_locked_cells(chapter, answer, check)
         try:
-            answers = Snapshot(connection)
-            own = {name: namespace[name] for name in source.trials if name in namespace}
-            trials = Trials(namespace, frozenset(source.skipped), own)
-            namespace.update(answers.names(names, trials))
-            as_it_was.begin(check.source)
-            run_cell(check.source, "check", namespace)
-            verdicts[grader_of(check)["grade_id"]] = None
+            with names_answered(namespace, chapter, answer, check):
+                as_it_was.begin(check.source)
+                run_cell(check.source, "check", namespace)
+            verdicts[name] = None
         except Exception as error:
-            verdicts[grader_of(check)["grade_id"]] = error
+            verdicts[name] = error
         finally:
             as_it_was.end()
-            answers.hang_up()
-            os.waitpid(pid, 0)
     return verdicts
+
+
+def after_locked_cells(chapter: Chapter, answer: Answer, check: NotebookNode) -> dict:
+    """The namespace that a check has without the answer."""
+    namespace: dict = {"__name__": "__main__"}
+    for cell in cells_before(chapter, check):
+        if grader_of(cell).get("grade_id") != answer.exercise:
+            run_cell(cell.source, "locked", namespace)
+    return namespace
+
+
+@contextlib.contextmanager
+def names_answered(
+    namespace: dict, chapter: Chapter, answer: Answer, check: NotebookNode
+) -> Iterator[Snapshot]:
+    """In a check's namespace the answer's names, answered by a process that ends with the block.
+
+    Yields:
+        That process, as the judge has it.
+    """
+    source = source_of(chapter)
+    names = source.names[grader_of(check)["grade_id"]]
+    pid, connection = fork_answer(answer, cells_before(chapter, check), names)
+    try:
+        snapshot = Snapshot(connection)
+        own = {name: namespace[name] for name in source.trials if name in namespace}
+        trials = Trials(namespace, frozenset(source.skipped), own)
+        namespace.update(snapshot.names(names, trials))
+        yield snapshot
+    finally:
+        snapshot.hang_up()
+        os.waitpid(pid, 0)
 
 
 @cache

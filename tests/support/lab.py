@@ -24,6 +24,7 @@ from pathlib import Path
 
 import nbformat
 import psutil
+import pytest
 from playwright.sync_api import Locator, Page, expect, sync_playwright
 
 from course_utils.command.doctor import free_port
@@ -45,6 +46,20 @@ MARK = "COURSE_TEST_MARK"
 def find_browser() -> str | None:
     """The full name of a Chromium or Chrome on this machine, or None."""
     return next(filter(None, map(shutil.which, BROWSERS)), None)
+
+
+def needed_browser() -> str:
+    """The browser of a test that can't do without one.
+
+    Where there is none, the test is skipped; it fails where ``COURSE_REQUIRE_BROWSER`` is 1.
+    """
+    executable = find_browser()
+    if executable is None:
+        reason = "no Chromium or Chrome on this machine"
+        if os.environ.get("COURSE_REQUIRE_BROWSER") == "1":
+            pytest.fail(f"{reason}, and COURSE_REQUIRE_BROWSER=1 asks for one")
+        pytest.skip(reason)
+    return executable
 
 
 @dataclass
@@ -139,11 +154,12 @@ def learner_lab(
         notebooks = folder / "notebooks"
         shutil.copytree(chapters, notebooks, ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
         port, token = free_port(), secrets.token_hex(16)
-        settings = ROOT / "etc" / "jupyter"
-        search = os.pathsep.join(map(str, (settings / "learner", settings)))
-        lab = program == "lab"
-        workspaces = [f"--LabApp.workspaces_dir={folder / 'workspaces'}"] if lab else []
-        search = {"JUPYTER_CONFIG_PATH": search} if lab else {}
+        options, search = ["--allow-root"], {}
+        if program == "lab":
+            settings = ROOT / "etc" / "jupyter"
+            options.append(f"--LabApp.workspaces_dir={folder / 'workspaces'}")
+            places = os.pathsep.join(map(str, (settings / "learner", settings)))
+            search["JUPYTER_CONFIG_PATH"] = places
         with (folder / "log").open("w") as log:
             server = subprocess.Popen(
                 [
@@ -154,8 +170,7 @@ def learner_lab(
                     "--ServerApp.port_retries=0",
                     f"--ServerApp.root_dir={notebooks}",
                     f"--IdentityProvider.token={token}",
-                    "--allow-root",
-                    *workspaces,
+                    *options,
                 ],
                 cwd=ROOT,
                 env={**marked.environment(folder), **search},
@@ -198,19 +213,23 @@ def browser_page(executable: str, marked: MarkedProcesses) -> Iterator[Page]:
 class OpenNotebook:
     """A notebook open in JupyterLab, driven by mouse and keyboard as a learner drives it."""
 
+    # Where the program shows a notebook, and what it shows of an idle kernel.
+    place = "lab/tree/{path}?token={token}&file-browser-path=/"
+    idle = '.jp-NotebookPanel-toolbar [data-status="idle"]'
+
     def __init__(self, page: Page, address: str, token: str, notebooks: Path, chapter: str):
         self.page = page
         self.path = notebooks / chapter / f"{chapter}.ipynb"
         self.notebook = nbformat.read(self.path, as_version=4)
-        page.goto(f"{address}/lab/tree/{chapter}/{chapter}.ipynb?token={token}&file-browser-path=/")
+        place = self.place.format(path=f"{chapter}/{chapter}.ipynb", token=token)
+        page.goto(f"{address}/{place}")
         self.cells = page.locator(".jp-Notebook .jp-Cell")
         expect(self.cells).to_have_count(len(self.notebook.cells))
         self.wait_for_kernel()
 
     def wait_for_kernel(self) -> None:
         """Wait until the kernel has nothing to do."""
-        idle = self.page.locator('.jp-NotebookPanel-toolbar [data-status="idle"]')
-        expect(idle).to_be_visible()
+        expect(self.page.locator(self.idle)).to_be_visible()
 
     def position(self, grade_id: str) -> int:
         """Where the cell with this nbgrader grade id stands.

@@ -22,11 +22,6 @@ from support.answers import ROOT
 
 ELSEWHERE = ROOT / "tests" / "support" / "elsewhere"
 CELL_SECONDS = 300
-# What starts a process, or says something to one.
-STARTS = re.compile(
-    r"num_workers=[1-9n]|in_a_child|every_moment|subprocess|signal\.|\bpsutil\b|\bfsync\b"
-    r"|\blaunch\(|_server\(|run_until|import resource"
-)
 
 
 def needed_for(cells: list[NotebookNode], wanted: re.Pattern[str]) -> list[NotebookNode]:

@@ -1,7 +1,5 @@
 """A learner in a real browser: run, answer wrongly, read, answer rightly, validate."""
 
-import os
-
 import pytest
 from playwright.sync_api import expect
 
@@ -14,8 +12,8 @@ from support.lab import (
     MarkedProcesses,
     OpenNotebook,
     browser_page,
-    find_browser,
     learner_lab,
+    needed_browser,
 )
 
 pytestmark = pytest.mark.timeout(600)
@@ -35,12 +33,7 @@ def marked():
 @pytest.fixture(scope="module")
 def opened(marked):
     """The chapter, open in JupyterLab."""
-    executable = find_browser()
-    if executable is None:
-        reason = "no Chromium or Chrome on this machine"
-        if os.environ.get("COURSE_REQUIRE_BROWSER") == "1":
-            pytest.fail(f"{reason}, and COURSE_REQUIRE_BROWSER=1 asks for one")
-        pytest.skip(reason)
+    executable = needed_browser()
     with learner_lab(marked) as lab, browser_page(executable, marked) as page:
         console = []
         page.on("console", lambda message: console.append(message.text))

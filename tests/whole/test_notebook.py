@@ -1,21 +1,17 @@
 """A chapter in plain Jupyter Notebook 7, with no settings of the course's: nothing needs them."""
 
-import os
-
 import pytest
 from playwright.sync_api import expect
 
 from course_utils.cells import grade_id
-from course_utils.notebooks import read_notebook
 from course_utils.project import Chapter
 from support.answers import ROOT, model_answer, read_answers
 from support.lab import (
-    CELL_SECONDS,
     MarkedProcesses,
     OpenNotebook,
     browser_page,
-    find_browser,
     learner_lab,
+    needed_browser,
 )
 
 pytestmark = pytest.mark.timeout(600)
@@ -25,28 +21,13 @@ CHAPTER, EXERCISE = "00_start_here", "root-mean-square-error"
 class InNotebook(OpenNotebook):
     """A chapter open in Jupyter Notebook, whose page has another frame around the same cells."""
 
-    def __init__(self, page, address, token, notebooks, chapter):
-        self.page = page
-        self.path = notebooks / chapter / f"{chapter}.ipynb"
-        self.notebook = read_notebook(self.path)
-        page.goto(f"{address}/notebooks/{chapter}/{chapter}.ipynb?token={token}")
-        self.cells = page.locator(".jp-Notebook .jp-Cell")
-        expect(self.cells).to_have_count(len(self.notebook.cells))
-        self.wait_for_kernel()
-
-    def wait_for_kernel(self):
-        idle = self.page.locator('.jp-Notebook-ExecutionIndicator[data-status="idle"]')
-        expect(idle).to_have_count(1, timeout=CELL_SECONDS * 1000)
+    place = "notebooks/{path}?token={token}"
+    idle = '.jp-Notebook-ExecutionIndicator[data-status="idle"]'
 
 
 @pytest.fixture(scope="module")
 def opened():
-    executable = find_browser()
-    if executable is None:
-        reason = "no Chromium or Chrome on this machine"
-        if os.environ.get("COURSE_REQUIRE_BROWSER") == "1":
-            pytest.fail(f"{reason}, and COURSE_REQUIRE_BROWSER=1 asks for one")
-        pytest.skip(reason)
+    executable = needed_browser()
     marked = MarkedProcesses()
     with (
         learner_lab(marked, program="notebook") as server,

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from course_utils.cells import text_of
-from course_utils.exercises import CHAPTER
+from course_utils.exercises import copies_in
 
 SECTION = re.compile(r"^#{2,3} +(.+?) *$", re.MULTILINE)
 
@@ -15,9 +15,8 @@ def where_stopped(folder: Path) -> str:
 
     Cells count within a kernel: of two sittings the later one is right unless it ran less.
     """
-    saved = [path for path in folder.glob("*/*.ipynb") if CHAPTER.fullmatch(path.stem)]
-    saved.sort(key=lambda path: path.stat().st_mtime)
-    for path in reversed(saved):
+    saved = sorted(copies_in(folder), key=lambda path: path.stat().st_mtime, reverse=True)
+    for path in saved:
         try:
             cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
             counts = [cell.get("execution_count") or 0 for cell in cells]

@@ -9,7 +9,6 @@ import builtins
 import multiprocessing
 import os
 import signal
-import subprocess
 import sys
 import sysconfig
 
@@ -72,11 +71,14 @@ def killed(process, number):
 
 multiprocessing.set_start_method("spawn")
 # What these need of the names is taken as they are imported.
-for needed in ("multiprocessing.popen_spawn_posix", "multiprocessing.resource_tracker"):
+for needed in (
+    "multiprocessing.popen_spawn_posix",
+    "multiprocessing.resource_tracker",
+    "subprocess",
+):
     __import__(needed)
 real_open, real_kill = os.open, os.kill
 real_import, builtins.__import__ = builtins.__import__, imported
 for module, names in MISSING.items():
     hide(module, names.split(), [("name", "nt")] if module is os else ())
 os.open, os.kill = opened, killed
-assert subprocess

@@ -176,15 +176,13 @@ def check_parity(kind: str, said: dict[str, Any]) -> None:
         "difference is far more than rounding: the file was compared with a model in training mode"
     )
     signed = "a difference below 0 counts by its size: take the absolute value"
-    slips = {"that is the first output's alone; take the largest over all": said["first"]}
-    slips |= {signed + " " * n: one for n, one in enumerate(said["signed"][0])}
+    slips = [("that is the first output's alone; take the largest over all", said["first"])]
+    slips += [(signed, one) for one in said["signed"][0]]
     _check_number(returned[0], apart, "difference", slips)
     words = "that is the difference to ONNX Runtime again: compare the model with a float64 copy"
-    slips = {words: apart}
-    slips["that is between the file and the float64 copy; compare the model with its copy"] = said[
-        "file's own"
-    ]
-    slips |= {signed + " " * n: one for n, one in enumerate(said["signed"][1])}
+    between = "that is between the file and the float64 copy; compare the model with its copy"
+    slips = [(words, apart), (between, said["file's own"])]
+    slips += [(signed, one) for one in said["signed"][1]]
     _check_number(returned[1], said["own"], "own_error", slips)
     assert said["modes"], (
         "the model, or a part of it, is left in another mode: some parts were in training, others "
@@ -193,12 +191,12 @@ def check_parity(kind: str, said: dict[str, Any]) -> None:
     assert said["weights"], "the model's weights or dtypes are changed: work on a deepcopy"
 
 
-def _check_number(got: float, right: float, what: str, slips: dict[str, float]) -> None:
+def _check_number(got: float, right: float, what: str, slips: list[tuple[str, float]]) -> None:
     near = lambda one: abs(got - one) <= 0.02 * abs(one) + 1e-9  # noqa: E731
     if near(right):
         return
-    for words, wrong in slips.items():
-        assert not near(wrong), f"{what}: {words.strip()}"
+    for words, wrong in slips:
+        assert not near(wrong), f"{what}: {words}"
     raise AssertionError(
         f"{what} is {got:.3g}, which isn't the largest absolute difference on the rows of x"
     )

@@ -107,32 +107,40 @@ def check_profile(found: Any, events: Sequence[Event]) -> None:
     if pairs == right:
         return
     wrong = [name for name in right if pairs[name] != right[name]]
-    slips = {
-        "that is the total time: take off what the events inside it took": total_times(events),
-        "an event inside an event inside was taken off twice: only direct children count": (
-            self_times(events, deep=True)
+    longest = (
+        "of events that begin together, the longest encloses the others, wherever it is listed"
+    )
+    slips = [
+        (
+            "that is the total time: take off what the events inside it took",
+            total_times(events),
         ),
-        "an event of another thread is not inside, whenever it ran": self_times(events, mixed=True),
-        "when another thread begins, no event of the last one is open": (
-            self_times(events, open_still=True)
+        (
+            "an event inside an event inside was taken off twice: only direct children count",
+            self_times(events, deep=True),
         ),
-        "of two with equal begin and end, the first in the list encloses the second": (
-            self_times(events, turned=True)
+        (
+            "an event of another thread is not inside, whenever it ran",
+            self_times(events, mixed=True),
         ),
-        "of events that begin together, the longest encloses the others, wherever it is listed": (
-            self_times(events, by_start=True)
+        (
+            "when another thread begins, no event of the last one is open",
+            self_times(events, open_still=True),
         ),
-        "of events that begin together, the longest encloses the others, wherever it is listed ": (
-            self_times(events, by_start=True, shorter=True)
+        (
+            "of two with equal begin and end, the first in the list encloses the second",
+            self_times(events, turned=True),
         ),
-        "an event of another thread closes nothing: sort by thread first": (
-            self_times(events, by_time=True)
+        (longest, self_times(events, by_start=True)),
+        (longest, self_times(events, by_start=True, shorter=True)),
+        (
+            "an event of another thread closes nothing: sort by thread first",
+            self_times(events, by_time=True),
         ),
-        "several events have this name: add their times up": _last_times(events),
-    }
-    for words, slip in slips.items():
-        if pairs == slip:
-            raise AssertionError(f"{wrong[0]!r}: {words.strip()}")
+        ("several events have this name: add their times up", _last_times(events)),
+    ]
+    for words, slip in slips:
+        assert pairs != slip, f"{wrong[0]!r}: {words}"
     mine, truth = pairs[wrong[0]][1], right[wrong[0]][1]
     way = "long" if mine > truth else "short"
     raise AssertionError(
