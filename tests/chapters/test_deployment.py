@@ -183,3 +183,28 @@ def test_what_a_server_says_is_plain():
     assert json.dumps(runtime.Examiner()(Image.new("RGB", (4, 4), "red")))
     with pytest.raises(ValueError, match="too small"):
         runtime.Examiner()(Image.new("RGB", (3, 3)))
+
+
+SWALLOWS_ITS_END = """
+import gc
+from course_utils.chapters.deployment.batching import try_batching
+
+async def worker(queue, predict, most, wait):
+    while True:
+        try:
+            x, future = await queue.get()
+        except BaseException:
+            continue
+        future.set_result(predict([x])[0])
+
+said = try_batching(worker, "most is 1")
+gc.collect()
+print(said["stops"])
+"""
+
+
+def test_who_swallows_the_end_holds_up_nobody_later():
+    """Neither whatever collects garbage next, nor the process's end."""
+    command = [sys.executable, "-c", SWALLOWS_ITS_END]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "False\n"), done.stderr

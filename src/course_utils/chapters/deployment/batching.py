@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import selectors
 import threading
 from collections.abc import Callable, Sequence
@@ -53,6 +54,7 @@ def in_virtual_time(make: Callable[[], Any]) -> Any:
         except BaseException as error:
             found.append(error)
         finally:
+            keep_unending(loop)
             asyncio.set_event_loop(None)
             loop.close()
 
@@ -64,6 +66,24 @@ def in_virtual_time(make: Callable[[], Any]) -> Any:
     if isinstance(found[0], BaseException):
         raise found[0]
     return found[0]
+
+
+def keep_unending(loop: asyncio.AbstractEventLoop) -> None:
+    """Cancel a loop's tasks, and keep for good those that don't end by that.
+
+    Python ends a coroutine that nobody holds any more by an exception. One that takes that for a
+    reason to try again, in a loop that is closed, would run for ever in whatever code was
+    collecting garbage, such as the next answer.
+    """
+    tasks = asyncio.all_tasks(loop)
+    if loop.is_closed() or not tasks:
+        return
+    for task in tasks:
+        task.cancel()
+    _, unending = loop.run_until_complete(asyncio.wait(tasks, timeout=1))
+    for task in unending:
+        # Held by no name: Python clears names as it exits, and would not come to an end.
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(task))
 
 
 # Each request: when it comes, its number, and when it is cancelled, if it is. Numbers below zero
