@@ -147,7 +147,7 @@ def preprocess_parity(train, serve):
 # %% wrong="an exception escapes" says=["raised RuntimeError", "mode: "]
 def preprocess_parity(train, serve):
     grey = drawn.picture_of(3).convert("L")
-    return set() if torch.equal(serve(grey), train(grey)) else {"mode"}
+    return set() if torch.allclose(serve(grey), train(grey), atol=0.02) else {"mode"}
 
 
 # %% wrong="believes that training has 0 to 1" says=["training has values from -1 to 1 here"]
