@@ -153,8 +153,9 @@ def test_it_is_kept_every_so_often():
         assert torch.load(run.file)["step"] == 5, "the end of the run was not kept"
         run(9, every=2)
         assert run.kept == {5: 5, 6: 6, 7: 6, 8: 8}, (
-            f"continued after 5 steps, at the start of each step the file held {run.kept}: it is "
-            "the step's number in the whole run that every=2 divides, not the one since the start"
+            f"continued after 5 steps, at the start of each step the file held {run.kept}: "
+            "it is the step's number in the whole run that every=2 divides, "
+            "not its number since the start"
         )
 
 
