@@ -14,7 +14,6 @@ import contextlib
 import re
 import secrets
 import socket
-import types
 from collections.abc import Generator
 from typing import Any
 
@@ -23,11 +22,11 @@ from torch.utils._python_dispatch import (
     _disable_current_modes,
     _get_current_dispatch_mode_stack,
 )
-from torch.utils._pytree import tree_leaves
 
 from course_utils.grading.verdict import encoding, memory, messages, wire, witness
 from course_utils.grading.verdict.answering import integrity
 from course_utils.grading.verdict.changes import copied, unasked_change
+from course_utils.grading.verdict.choices import chosen_by
 from course_utils.grading.verdict.genuine import REBOUND, Trials
 from course_utils.grading.verdict.messages import (
     Attribute,
@@ -53,16 +52,6 @@ NOT_WATCHED = (
     "the notebook left one running. Leave the profiler alone here."
 )
 MOST_LINES = 10_000
-# Of a result, that are looked at for what a message could quote.
-MOST_LEAVES = 1000
-# Shorter texts hold nothing that would matter.
-SHORT = 3
-KNOWN_TYPES = frozenset(
-    name
-    for module in (builtins, types, torch, torch.nn)
-    for name, value in vars(module).items()
-    if isinstance(value, type)
-) | {"function", "builtin_function_or_method", "method", "generator", "module"}
 
 
 class NoAnswer(Exception):
@@ -211,7 +200,7 @@ class Snapshot:
             error = raised(reply.error)
             self.chosen.add(str(error))
             raise error
-        self.chosen |= chosen_by(result)
+        self.chosen |= chosen_by(result, StandIn)
         if modes:
             compare_witnesses(reply, [name for name, _ in ran])
         if unasked:
@@ -371,33 +360,3 @@ def raised(error: Any) -> Exception:
         if type(number) is int and 0 < number < MOST_LINES and isinstance(line, str)
     ]
     return exception
-
-
-def containers(value: Any) -> Generator[tuple | list | dict]:
-    """A value, and what it holds, as far as these are tuples, lists and dicts."""
-    waiting = [value]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, (tuple, list, dict)):
-            yield part
-            waiting += part.values() if isinstance(part, dict) else part
-
-
-def chosen_by(result: Any) -> set[str]:
-    """What a message could quote of a result beyond a number: class names, shapes, long texts."""
-    leaves = tree_leaves(result)
-    chosen = set()
-    for leaf in leaves[:MOST_LEAVES]:
-        if isinstance(leaf, torch.Tensor):
-            chosen.add(f"shape {tuple(leaf.shape)}")
-        elif isinstance(leaf, StandIn):
-            chosen |= {type(leaf).__name__, repr(leaf)} - KNOWN_TYPES
-        elif isinstance(leaf, (str, bytes)) or (type(leaf) is int and leaf.bit_length() > 64):
-            with contextlib.suppress(ValueError):  # a number too long to be written is not quoted
-                chosen |= {repr(leaf), str(leaf)}
-    if len(leaves) <= MOST_LEAVES:
-        for part in containers(result):
-            if all(isinstance(leaf, (str, int, float)) for leaf in tree_leaves(part)):
-                with contextlib.suppress(ValueError):
-                    chosen.add(repr(part))
-    return {text for text in chosen if len(text) > SHORT}
