@@ -19,6 +19,7 @@ from course_utils.errors import CourseError
 
 # Each document of docs/, and its page.
 PAGES = {
+    "editors": "editors/index",
     "instructors": "instructors/index",
     "class-server": "instructors/class-server",
     "authoring": "authors/index",

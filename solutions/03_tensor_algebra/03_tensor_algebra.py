@@ -11,7 +11,7 @@
 #
 # A loop over the numbers of a tensor is easy to read and hopelessly slow. One line of algebra does the
 # same work a thousand times faster, and hides the loop: what was a variable `i` is now a dimension that
-# you have to keep in your head. So this chapter asks two questions of each line:
+# you have to keep in your head. This chapter asks two questions of each line:
 #
 # 1. **What does it compute?** Which indices are kept, which are summed over?
 # 2. **What does it cost?** How many multiplications and additions (*operations*), how many calls into
@@ -47,7 +47,7 @@ from einops import rearrange, reduce, repeat
 
 # %%
 q = torch.arange(48.0).view(1, 3, 4, 4) % 5  # (batch, time, head, channel)
-k = torch.arange(32.0).view(1, 2, 4, 4) % 3  # the same, with a time of its own
+k = torch.arange(32.0).view(1, 2, 4, 4) % 3  # the same, with another time
 first = torch.einsum("bthd,bshd->bhts", q, k)
 second = torch.einsum("bthd,bsgd->bhts", q, k)
 
@@ -98,10 +98,10 @@ except RuntimeError as error:
     print(error)
 
 # %% [markdown]
-# `states` has no dimension for the head, so the 8 samples stand where the heads should: each sample met
+# `states` has no dimension for the head, so the 8 samples are where the heads should be: each sample met
 # the matrix of every other. `bmm` refuses that.
 #
-# `*` is no relative of these. It multiplies number by number and sums nothing. Its shapes must
+# `*` isn't related to these. It multiplies number by number and sums nothing. Its shapes must
 # broadcast, not chain.
 #
 # > **Often said.** *"After `bmm` of (10, 3, 4) with (10, 4, 5), `torch.mul` of the same two tensors
@@ -210,7 +210,7 @@ line = min(timeit.repeat(lambda: square @ square, number=100, repeat=5)) / 100
 print(f"loop {1e6 * loop:.0f} µs, line {1e6 * line:.1f} µs: {loop / line:.0f} times faster")
 
 # %% [markdown]
-# So look for the one-line form. If you can only think of one row at a time, write the function for one row
+# Look for the one-line form. If you can only think of one row at a time, write the function for one row
 # and let `torch.vmap` make the batched version. It does not loop either:
 
 # %% topics=["vectorise-not-loop"]
@@ -327,8 +327,8 @@ draw_einsum("ii->", ["S"], result="trace")
 # Transpose, row sums, diagonal, trace. In the last one both dimensions of `S` carry the same letter,
 # so only the entries with equal indices take part; the result lacks it, so they are added up.
 #
-# Now the puzzle. Queries have the shape (batch, time, head, channel), and so have the keys, with a time
-# axis of their own. Every query meets every key, for each batch entry and each head by itself:
+# Now the puzzle. Queries have the shape (batch, time, head, channel), and so have the keys, with another time
+# axis. Every query meets every key, for each batch entry and each head by itself:
 
 # %% topics=["einsum"]
 q = torch.arange(320.0).view(2, 5, 4, 8) % 7  # (batch, time, head, channel)
@@ -340,7 +340,7 @@ draw_einsum("bthd,bshd->bhts", ["q", "k"], result="scores")
 # `b` and `h` appear in both inputs *and* in the result: they are batch dimensions, only entries
 # with the same b and h meet. `d` is summed over. `t` and `s` are free, each from one input, so all pairs appear.
 #
-# **What does it cost?** einsum has no kernel of its own. It permutes, calls `bmm`, and permutes back:
+# **What does it cost?** There is no kernel for einsum. It permutes, calls `bmm`, and permutes back:
 
 # %% topics=["einsum"]
 with count_operators() as counts:
@@ -363,11 +363,11 @@ all_heads = k.sum(2)  # (batch, time, channel): what is left of the keys
 print(torch.allclose(wrong, torch.einsum("bthd,bsd->bhts", q, all_heads)))
 
 # %% [markdown]
-# `g` stands alone and is missing from the result: its line leads up, to a Σ. Each query was compared with
+# `g` appears only once and is missing from the result: its line leads up, to a Σ. Each query was compared with
 # the sum of all four heads' keys. **In practice:** read off the letters that are missing from the result,
 # and ask of each one whether you want the sum over it.
 #
-# **Three things more.** An ellipsis `...` stands for any leading dimensions, and broadcasts them as
+# **Three more points.** An ellipsis `...` stands for any leading dimensions, and broadcasts them as
 # `@` does. A letter's size may also be 1 in one input and larger in another: einsum then expands the
 # 1. **Predict** which of `einsum` and `@` multiplies shapes (2, 1) and (3, 4):
 
@@ -488,7 +488,7 @@ print(rearrange(images, "b (h p) w c -> b h p w c", p=2).shape)
 # In the last line one number has to be given, the other follows: 4 rows are 2 groups of `p=2`. A size
 # goes into the call; on its left side a pattern of `rearrange` holds names only. Inside
 # parentheses the last letter runs fastest: in `(h p)`, `p` counts up to its size before `h` moves on by one.
-# That is an order of the *indices*. How the numbers lie in memory has no say in it:
+# That is an order of the *indices*. How the numbers are laid out in memory doesn't matter:
 
 # %% topics=["einops-basics"]
 rows = torch.tensor([[0, 1, 2], [3, 4, 5]])
@@ -663,7 +663,7 @@ for batch, channels, width, time in ((1, 1, 2, 1), (3, 2, 10, 4), (2, 5, 6, 7), 
 # <details><summary>Hint 4</summary>
 #
 # For the pictures: split the tiles' dimension on the left into the place along the height and that along
-# the width. Of the two, the one that runs faster from tile to tile stands last.
+# the width. Of the two, that which runs faster from tile to tile is last.
 # </details>
 
 # %% [markdown]
@@ -846,10 +846,10 @@ print(moves)
 print("moved by one:", moves @ x)
 
 # %% [markdown]
-# The ones stand just below the diagonal, so row 1 picks entry 0, row 2 entry 1, and row 0 picks nothing.
+# The ones are just below the diagonal, so row 1 picks entry 0, row 2 entry 1, and row 0 picks nothing.
 # Row i says which entries of `x` are summed into entry i of the result; that is the chapter's question
 # again. It is more than a game: attention's weights are such a matrix, with fractions in place of ones,
-# and whoever finds the matrix has shown that the loop can go.
+# and if you can write the matrix, you don't need the loop.
 #
 # ### Exercise 3.5 — Twelve one-liners ★★★ · 50 min · 6 points
 #
@@ -1236,7 +1236,7 @@ show(figure, "Three pictures of a disc: the true one, one full of noise, one wit
 # %% [markdown]
 # The error is halved, by two einsum strings and two patterns. Averaging over patches that are merely
 # similar has its price: compare the colours of the disc with the true ones. With the puzzle's slip in
-# `scores`, `"bthd,bsgd->bths"`, the same picture would come out here, since there is only one head: an
+# `scores`, `"bthd,bsgd->bths"`, the same picture would result here, since there is only one head: an
 # error that a small test does not see. Test with more than one of everything. (`solved` above tests with
 # two heads.)
 #
@@ -1284,7 +1284,7 @@ print(f"lookup:  {lookup.get_total_flops():,} operations, first entry {by_index[
 #
 # **Three mistakes to remember**
 #
-# 1. A wrong letter that stands alone is summed over in silence, and the shape is right. Ask of each missing
+# 1. A wrong letter that appears only once is summed over in silence, and the shape is right. Ask of each missing
 #    letter whether you want its sum.
 # 2. `(p h)` for `(h p)`: the same shape, other pixels. The last letter runs fastest; look at a picture once.
 # 3. A chain of products from left to right, where parentheses on the right would be hundreds of times

@@ -367,7 +367,7 @@ check_predictions(
 # gives every word the same weight. A mean **per sequence** does so for every sentence: first the mean of
 # each sentence, then the mean of these.
 #
-# How much does each token count in a number? That is the derivative of the number by the token's
+# How much does each token count in such a mean? That is the derivative of the number by the token's
 # price. Three sentences of 4, 2 and 1 tokens, the last in a separate batch; **predict** which of
 # the three pictures has equal squares.
 
@@ -400,7 +400,7 @@ show(
 # into another batch. Shuffle, and another token does. The way out is always the same: carry **sums
 # and counts** across the batches, and divide once, at the end.
 #
-# Here is the walk with numbers. Prices 1, 2, 3 for one sentence and 6 for another. Per token: 12 /
+# Here is a walk with numbers. Prices 1, 2, 3 for one sentence and 6 for another. Per token: 12 /
 # 4 = 3. Per sequence: (2 + 6) / 2 = 4. And a trap on the way: multiplying by a mask doesn't remove
 # what isn't a number.
 
@@ -418,7 +418,7 @@ print("picked by the mask:", prices[real].sum().item())
 # is padding. The price of a position is its cross-entropy.
 #
 # Return one number, a tensor of shape (), in float64 for float64: with `per="token"` the mean over all real positions of
-# all batches; with `per="sequence"` the mean over all sequences of each one's own mean. So
+# all batches; with `per="sequence"` the mean of the sequences' own means. Thus
 #
 # - the result is the same however the sequences are spread over batches;
 # - what the padding holds doesn't matter, neither for the number nor for the gradient, which is
@@ -478,7 +478,8 @@ def check_case(groups, fill=0.0, wrong=0, more=0):
             loss, *found = try_sequence_loss(batches, per)
         nan = fill != 0 and loss.isnan().any()
         words = "; the padding got in: nan times 0 is nan" if nan else ""
-        check_number(loss, right, f'the loss, per="{per}"{words}', slips, dtype=right.dtype)
+        what, exact = f'the loss, per="{per}"{words}', 1e-9 if per == "token" else 1e-6
+        check_number(loss, right, what, slips, dtype=right.dtype, exact=exact)
         for number, (mine, truth) in enumerate(zip(found, gradients, strict=True)):
             what = f'per="{per}": the gradient in batch {number}, 0 in the padding,'
             check_close(mine, truth, what, rtol=1e-4, atol=1e-6)
@@ -492,12 +493,19 @@ with every_case() as case:
         ("an empty sequence, first and last", [[long, empty], [empty, short]]),
         ("no sequence fills the time", [[long, short], [short]], 0.0, 0, 2),
         ("a batch of empty sequences", [[empty, empty], [long, short]]),
-        ("float64, the short one first", [[(z.to(torch.float64), y) for z, y in (short, long)]]),
+        ("scores down to -900", [[(500 * z, y) for z, y in (short, long)]]),
+        (
+            "float64, the short one first",
+            [[(z.to(torch.float64) / 3, y) for z, y in (short, long)]],
+        ),
         ("the padding holds nan, and -1 as targets", [[long, short], [long]], torch.nan, -1),
         ("the padding holds inf, and 999 as targets", [[long, short], [short]], torch.inf, 999),
     ):
         with case(name):
             check_case(groups, *padding)
+    with case("per left out"):
+        slips = {"that is the mean per sequence, and 'token' is the default": 4.0}
+        check_number(sequence_loss([padded_batch([long, short])]), 3.0, "the loss", slips)
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(0)
 for dtype in (torch.float32, torch.float64):
@@ -670,9 +678,9 @@ print("soft targets:  divided by", round((weighted / by_share).item(), 4))
 #   `logits`, probabilities.
 # - `weight`: one number for each class, or `None`. `label_smoothing`: from 0 to 1.
 # - `ignore_index`: rows with this class number don't count. It may be a number that isn't a class,
-#   like -100, or one that is. It plays no part for probabilities (there the library
-#   refuses one from 0 on; yours takes it and leaves no row out). If all rows are ignored the result
-#   is `nan`.
+#   like -100, or a class. It plays no part for probabilities (there the library
+#   refuses an `ignore_index` from 0 on; yours takes it and leaves no row out). If all rows are ignored the result
+#   is `nan`, and its gradient doesn't matter. At least one row is there.
 #
 # The result has shape (), and is float64 for float64 logits. Not allowed: the library's `cross_entropy` and `nll_loss`, as functions or modules. `log_softmax`
 # and `logsumexp` are fine. Leave the arguments as they are. The first check tries class numbers,
@@ -738,12 +746,13 @@ with every_case() as case:
         ("scores up to 1000", 500 * z[:, :2] - 500, y % 2, {}),
         ("no label is the last class", z, y % 2, {}),
         ("one row, weighted", z[1:2], y[:1], {"weight": w}),
-        ("float64", z.to(torch.float64), y, {"weight": w.to(torch.float64) / 3}),
+        ("float64", z.to(torch.float64), y, {"weight": w.to(torch.float64) / 7}),
         ("weighted", z, y, {"weight": w}),
         ("row 1 has -100", z, gap, {}),
         ("row 1 is of class 2, ignore_index=2", z, y, {"ignore_index": 2}),
         ("the same, weighted", z, y, {"ignore_index": 2, "weight": w}),
         ("all ignored", z, none, {}),
+        ("one class, all ignored", z[:, :1], none, {}),
     ):
         with case(name):
             check_case(logits, target, **options)
@@ -776,9 +785,11 @@ with every_case() as case:
         for options in ({}, smooth, {"weight": w}, {"weight": w, **smooth}):
             with case(" and ".join([name, *options])):
                 check_case(z, target, **options)
+    z64, t64, w64 = (part.to(torch.float64) / 3 for part in (z, 3 * t, w))
     with case("probabilities in float64, weight and label_smoothing"):
-        z64, t64, w64 = (part.to(torch.float64) / 3 for part in (z, 3 * t, w))
         check_case(z64, t64.softmax(dim=1), weight=w64, label_smoothing=0.1)
+    with case("one row of probabilities"):
+        check_case(z[:1], t[:1])
     with case("class numbers and label_smoothing, class 2 ignored"):
         check_case(z, y, label_smoothing=0.1, ignore_index=2)
     with case("class numbers 2, -100 and 2, weight and label_smoothing"):
@@ -886,7 +897,7 @@ print("e / C for every class:      ", round((one_hot * 0.9 + 0.1 / 5).sum().item
 #     recipe's loss == factor * F.cross_entropy(logits, label, label_smoothing=smoothing)
 #
 # - `recipe="others"`: 1 - e for the right class, e / (C - 1) for each other;
-# - `recipe="everyone"`: `one_hot * (1 - e) + e / (C - 1)`, the one whose rows don't sum to 1.
+# - `recipe="everyone"`: `one_hot * (1 - e) + e / (C - 1)`, whose rows don't sum to 1.
 #
 # The loss of a target row is always $-\sum_c t_c \log p_c$. `e` is at least 0, and small enough
 # that `smoothing` is at most 1. Example: with `e = 0` both give `(1, 0)`; for `"others"` with 5
@@ -925,8 +936,8 @@ def check_case(e, classes, recipe):
 
 
 with every_case() as case:
-    for recipe in ("others", "everyone"):
-        for e, classes in ((0.4, 5), (0.1, 5), (0.1, 2), (0.0, 3)):
+    for recipe, largest in (("others", 0.75), ("everyone", 1.0)):
+        for e, classes in ((0.4, 5), (0.1, 5), (0.1, 2), (0.0, 3), (largest, 4)):
             with case(f"smoothing_recipe({e}, {classes}, {recipe!r})"):
                 check_case(e, classes, recipe)
 ### BEGIN HIDDEN TESTS
@@ -1135,7 +1146,7 @@ with every_case() as case:
         with case("logits of 1000 and -1000"):
             check_case(huge, y, 3.0, gamma)
     with case("shape (2, 2), float64"):
-        check_case(*torch.stack([z, y]).to(torch.float64).view(2, 2, 2), 3.0, 2.0)
+        check_case(z.double().view(2, 2) / 3, y.double().view(2, 2), 3.0, 2.0)
     with case("shape ()"):
         check_case(z[1], y[1], 3.0, 2.0)
 ### BEGIN HIDDEN TESTS
@@ -1347,7 +1358,8 @@ show(
 #
 # A probability may be 0, its logarithm `-inf`. What is impossible by the first distribution costs
 # nothing, whatever the second says. What is possible by the first and impossible by the second
-# costs `inf`. Only values are asked for, no gradients. Every library function is allowed; leave
+# costs `inf`. (Any other probability is large enough for the dtype: `log_p.exp()` is 0 only where
+# `log_p` is `-inf`.) Only values are asked for, no gradients. Every library function is allowed; leave
 # the arguments as they are.
 #
 # Example: p = (1/2, 1/2), q = (1/4, 3/4) gives 0.1438 and 0.1308. With p = (1/2, 1/2, 0) and q =
@@ -1402,7 +1414,7 @@ for dtype, shape in ((torch.float32, (4, 3)), (torch.float64, (1, 7)), (torch.fl
 # %% [markdown]
 # ## 7. What does a loss estimate?
 #
-# A smoothed target has its lowest point at a mixture, a weighted one at shifted odds. Ask the same
+# A smoothed loss has its lowest point at a mixture, a weighted loss at shifted odds. Ask the same
 # of a regression: if the model may only say *one* number c for all the data, which c is best? That
 # number is what the loss estimates. Nine measurements, the last of them absurd:
 
@@ -1527,7 +1539,7 @@ print(str(caught[0].message)[:104])
 # after 60 became 600.)
 #
 # **Then write** `robust_regression(prediction, target, quantile)`, the mean pinball loss over all
-# elements, of shape (). `quantile` is a number between 0 and 1. `prediction` and `target` are
+# elements, of shape (), in float64 for float64. `quantile` is a number between 0 and 1. `prediction` and `target` are
 # float tensors of the same shape, of any number of dimensions; if their shapes differ, raise a
 # `ValueError`, whether or not they would broadcast. The gradient by the prediction has to flow.
 #
@@ -1594,7 +1606,7 @@ check_predictions(guesses, truth, because)
 
 
 # %% nbgrader={"grade_id": "robust-regression-check-2", "grade": true, "points": 2}
-from course_utils.chapters.losses import check_pinball
+from course_utils.chapters.losses import UNEQUAL_SHAPES, check_pinball
 
 
 def check_case(prediction, target, q):
@@ -1604,7 +1616,7 @@ def check_case(prediction, target, q):
 
 
 zero, three = torch.tensor([[0.0, 0.0, 0.0], [4.0, -2.0, 1.0]], device=device)
-six = torch.arange(-2.5, 3, device=device, dtype=torch.float64).view(2, 3)
+six = torch.arange(-1.5, 9, 2, device=device, dtype=torch.float64).view(2, 3) / 3
 with every_case() as case:
     for q in (0.75, 0.5, 0.1):
         with case("targets 4, -2 and 1"):
@@ -1612,9 +1624,7 @@ with every_case() as case:
     for name, pair in {"shape ()": (zero[0], three[0]), "(2, 3), float64": (0 * six, six)}.items():
         with case(name):
             check_case(*pair, 0.9)
-    for shape, other in zip(
-        ((3, 1), (1,), (1, 3), (1, 3)), ((3,), (3,), (3, 1), (2, 3)), strict=True
-    ):
+    for shape, other in UNEQUAL_SHAPES:
         with case(f"a prediction of shape {shape}, a target of shape {other}"):
             wrong = six.new_zeros(shape), six.new_zeros(other), 0.5
             check_raises(ValueError, lambda wrong=wrong: robust_regression(*wrong))
@@ -1802,12 +1812,14 @@ with every_case() as case:
         ("the walk", line, [0, 0, 1, 1]),
         ("three of one class", line, [0, 0, 0, 1]),
         ("three each of two classes", near, [0, 0, 1, 1, 0, 1]),
-        ("the same in two dimensions, float64", plane.to(torch.float64), [0, 0, 1, 1, 0, 1]),
+        ("the same in two dimensions, float64", plane.double() / 3, [0, 0, 1, 1, 0, 1]),
         ("anchors without a positive", few, [5, 5, 2, 9]),
         ("two equal embeddings of one class", line[[0, 0, 1, 2]], [0, 0, 1, 1]),
         ("everything collapsed", torch.ones(4, 2, device=device), [0, 0, 1, 1]),
         ("one class only, float64", line.to(torch.float64), [0, 0, 0, 0]),
         ("each its own class", line, [0, 1, 2, 3]),
+        ("far apart, up to 700,000", 1e5 * line, [0, 0, 1, 1]),
+        ("labels of 2049 and 2305", line, [2049, 2049, 2305, 2305]),
     ):
         with case(name):
             check_case(places, torch.tensor(labels, device=device))
@@ -1848,7 +1860,7 @@ with every_case() as case:
     for rows, temperature in ((2, 0.5), (2, 2.0), (2, 0.01), (1, 1.0)):
         with case(f"the walk, {rows} rows, temperature {temperature}"):
             dtype = torch.float64 if temperature == 2 else torch.float32
-            check_pairs(*pair[:, :rows].to(dtype), temperature)
+            check_pairs(*pair[:, :rows].to(dtype) / 3, temperature)
     with case("the number of operators"):
         check_loop()
 ### BEGIN HIDDEN TESTS
@@ -2026,7 +2038,7 @@ with every_case() as case:
     for kind in (
         *("linear", "nested", "tied", "frozen", "embedding and bilinear", "vectors only"),
         *("transposed and attention", "one weight in two modules", "parameters in no layer"),
-        *("two equal layers", "float64", "no parameters"),
+        *("two equal layers", "a weight of zeros", "float64", "no parameters"),
     ):
         for l1, l2 in ((0.1, 0.01), (0.0, 0.5), (0.2, 0.0)):
             with case(f"model {kind!r}"):
@@ -2221,13 +2233,15 @@ def tensors_left(module: nn.Module) -> list[str]:
 
 
 # %% nbgrader={"grade_id": "try-custom-loss", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.losses import check_generalised, made_loss
+import copy
+
+from course_utils.chapters.losses import check_generalised, left_on_the_cpu, made_loss
 
 
 @runs_with_the_answer
 def try_custom_loss(logits: torch.Tensor, target: torch.Tensor, weight, q: float) -> dict:
     """Values, gradients and gradcheck's word on function and module, and what the module holds."""
-    module = made_loss(CustomLoss, weight, q, device)
+    module = made_loss(CustomLoss, weight, q, device).eval()
     CustomLoss(None, 0.9)  # another, which must not matter
     calls = {"function": lambda z, y: custom_loss(z, y, weight, q), "module": module}
     found = {}
@@ -2240,6 +2254,7 @@ def try_custom_loss(logits: torch.Tensor, target: torch.Tensor, weight, q: float
     for name, call in calls.items():
         found[name].append(torch.autograd.gradcheck(call, fine, raise_exception=False))
     found["trained"] = sum(parameter.requires_grad for parameter in module.parameters())
+    found["behind"] = left_on_the_cpu(copy.deepcopy(module), fine[0].detach(), target)
     return {**found, "left": tensors_left(module)}
 
 
@@ -2286,7 +2301,7 @@ with every_case() as case:
         ("the example", z[2:] * 2 * math.log(3), y[2:], None, 0.5),
         ("weights 1 and 4", z, y, w, 0.7),
         ("three classes, none of the last, q = 1", z.repeat(1, 2)[:, :3], y, None, 1.0),
-        ("float64", z.to(torch.float64), y, w.to(torch.float64) / 3, 0.3),
+        ("float64", z.to(torch.float64) / 3, y, w.double() / 3, 0.3),
         ("scores up to 1000", 500 * z, y, None, 0.5),
         ("scores up to 1000, a small q", 500 * z, y, w, 0.02),
     ):

@@ -22,8 +22,9 @@
 # - clip and accumulate gradients so that ten small batches equal a large one;
 # - find a rate by a range test, and read a loss curve that has gone wrong.
 #
-# **It leans on** chapter 05 (`.grad`, `backward`, `no_grad`). **Time:** four and a half hours with all twelve
-# exercises. Sections marked **core** take two and a half and need nothing from the others.
+# **It leans on** chapter 05 (`.grad`, `backward`, `no_grad`). **Time:** under four hours with ten
+# exercises. Sections 11 and 12 are optional, a second sitting: forty minutes with two more. Sections
+# marked **core** take two and a half hours and need nothing from the others.
 
 # %% nbgrader={"grade_id": "setup", "locked": true}
 import torch
@@ -297,7 +298,7 @@ show(figure, words)
 # A network's Hessian changes as it trains, so its limit moves. The picture is the same: a handful
 # of steep directions, a crowd of flat directions.
 #
-# **In practice.** A loss that oscillates from step to step is near the limit. One that grows by a
+# **In practice.** A loss that oscillates from step to step is near the limit. A loss that grows by a
 # constant factor is above it. Chapter 10's choice of mean or sum changes the curvature, and so the
 # rate.
 
@@ -324,8 +325,8 @@ for name, gradients in (("agree", [1, 1, 1, 1, 1, 1]), ("alternate", [1, -1, 1, 
     print(f"{name:10}", seen)
 
 # %% [markdown]
-# Gradients that agree build up towards 1 / (1 - 0.9) = **ten** times one of them. Gradients that
-# alternate keep changing its sign, and its size tends to 1 / (1 + 0.9), about half of one. Momentum thus
+# Gradients that agree build up towards 1 / (1 - 0.9) = **ten** times a single gradient. Gradients that
+# alternate keep changing its sign, and its size tends to 1 / (1 + 0.9), about half a gradient. Momentum thus
 # changes both halves of our question, the direction and the length. It is a *sum*, not a mean: if you
 # add momentum 0.9 to a run and keep the rate, you step up to ten times as far along a direction that
 # keeps its sign.
@@ -468,8 +469,8 @@ print("zeros:", second_step(False))
 import copy
 
 from course_utils.chapters.optimizers import ADAM_CASES, ADAM_OPTIONS, NAN, SGD_CASES, check_sgd_run
-from course_utils.chapters.optimizers import check_adam_run, check_sgd_step, run_adam, told
-from course_utils.chapters.optimizers import run_sgd_with, torch_adam
+from course_utils.chapters.optimizers import check_adam_run, check_halved, check_sgd_step, told
+from course_utils.chapters.optimizers import run_adam, run_sgd_with, torch_adam
 
 
 @runs_with_the_answer
@@ -852,7 +853,7 @@ show(
 # are.
 #
 # `state` is a dict that is yours: `{}` before the first step, and then what you returned the time
-# before. `"rmsprop"` uses `betas[1]` for its mean of squares and has no m. After any number of steps
+# before. `lr` may differ from step to step. `"rmsprop"` uses `betas[1]` for its mean of squares and has no m. After any number of steps
 # `p` equals that of `torch.optim`'s `RMSprop(alpha=betas[1])`, `Adam`, `Adam(amsgrad=True)`, `AdamW`.
 # You may lean on them, but you will learn more without.
 #
@@ -895,6 +896,12 @@ with every_case() as case:
         runs = [try_adam("adam", start, gradients) for _ in range(2)]
         words = "p, the second time (all that is remembered has to lie in state, the counter too)"
         check_close(runs[1], runs[0], words)
+    with case("two tensors in turn, each with its own state"):
+        words = "p (what is remembered outside of state is another tensor's, too)"
+        check_close(try_adam("adam", start, gradients, beside=True), runs[0], words)
+    for kind in ("rmsprop", "adam", "amsgrad", "adamw"):
+        with case(f"{kind}, lr halved after each step, as by a scheduler"):
+            check_halved(try_adam(kind, start, gradients, halved=True), kind, start, gradients)
     for (kind, options), (right, slips) in ADAM_CASES.items():
         with case(f"{kind}, {options}, three steps"):
             p = try_adam(kind, start, gradients, **ADAM_OPTIONS[options])
@@ -1079,9 +1086,9 @@ except ValueError as error:
 # as `named_modules()` gives it.
 #
 # - Parameters of the backbone get the rate `lr / 10`, all others `lr`.
-# - Those with fewer than two dimensions get a decay of 0, all others `weight_decay`.
-# - One that the backbone shares with the rest belongs to the backbone.
-# - Frozen ones (`requires_grad` is `False`) are in no group, each other parameter in exactly one, once.
+# - Parameters with fewer than two dimensions get a decay of 0, all others `weight_decay`.
+# - A parameter that the backbone shares with the rest belongs to the backbone.
+# - Frozen parameters (`requires_grad` is `False`) are in no group, each other parameter in exactly one, once.
 #
 # How many groups there are, in which order, and whether one is empty, is up to you. The model stays
 # as it is. The models of the check are in the folded cell below.
@@ -1323,7 +1330,7 @@ print(len(caught), "warning:", str(caught[0].message)[:68])
 #
 # $$\text{floor} + \tfrac12 (\text{base} - \text{floor}) \left(1 + \cos \frac{\pi k}{n}\right)$$
 #
-# 0 ≤ warmup ≤ total. The entries are plain numbers.
+# 0 ≤ warmup ≤ total, floor ≤ base. The entries are plain numbers.
 #
 # Example: `schedules(1.0, 2, 6, 0.0)` is 0.5, 1, 1, 0.854, 0.5, 0.146, rounded.
 
@@ -1609,6 +1616,7 @@ CLIPS = {
     "a limit that is not reached": ("plain", [3, 5, 2], 1e3),
     "one piece is empty": ("plain", [4, 0, 3], 0.2),
     "the first layer is frozen": ("frozen", [2, 6], 0.05),
+    "two layers share a weight": ("tied", [3, 2], 0.1),
     "a gradient of zero": ("zero gradient", [2, 3], 1.0),
 }
 with every_case() as case:
@@ -1633,7 +1641,7 @@ for kind, sizes, max_norm in (("plain", [1, 9, 2, 2], 0.01), ("frozen", [5], 0.3
 # %% [markdown]
 # That ends the core path: direction, length, memory, scale, pull, groups, time, and what is done to
 # the gradient on its way. The sections that follow ask how to *find* a rate, what the batch has to do
-# with it, and what else there is.
+# with it, and what else there is. Sections 11 and 12 are optional: nothing after them needs them.
 
 # %% [markdown]
 # ## 9. Finding a rate
@@ -1703,8 +1711,8 @@ print("log 10:", round(torch.tensor(10.0).log().item(), 2))
 # 3. take a plain SGD step with this rate.
 #
 # Return the pair of lists of plain numbers, rates and losses, of equal length. The model arrives with
-# `.grad` None, perhaps with frozen parameters; hand it back unchanged: the same weights, buffers,
-# modes (train or eval) and `.grad`.
+# `.grad` None, perhaps with frozen parameters; hand it back unchanged: the same weights, the same
+# buffers (its `state_dict` holds all of them), modes (train or eval) and `.grad`.
 #
 # Example: one weight, 1, the input 1 and the target 0: with rates from 0.01 to 1 in three steps
 # they are 0.01, 0.1, 1 and the losses 1, 0.9604, 0.6147.
@@ -1811,7 +1819,7 @@ with every_case() as case:
                 check_range(try_range([1.0], start * one, 0 * one, *arguments), *expected)
     with case("a network of two layers"):
         x = torch.linspace(-2, 2, 12, dtype=torch.float64, device=device).view(6, 2)
-        arguments = (x, x[:, :1].sin(), 0.001, 0.4, 6)
+        arguments = (x, x[:, :1].sin() + 1, 0.001, 0.4, 6)
         check_range_of_network(try_range(None, *arguments), *arguments)
 ### BEGIN HIDDEN TESTS
 draw = torch.Generator().manual_seed(6)
@@ -1931,7 +1939,7 @@ for k in (1, 4, 16):
 # Three honest lines that belong in every report of a search:
 #
 # - **The budget.** "Ours got 0.95" says nothing if ours had 16 trials and theirs a single one. Give both the
-#   same number, and say it. A grid of sixteen is worth four trials of the rate: 0.93 ± 0.07. (Ours
+#   same number, and say so. A grid of sixteen is worth four trials of the rate: 0.93 ± 0.07. (Ours
 #   was lucky with its columns.)
 # - **The range**, on a log scale. If the best is at its edge, widen it.
 # - **Other data at the end.** The winner was chosen *because* it did well on these digits. On the rest
@@ -2083,7 +2091,7 @@ for _ in range(20):
 # and sets all its singular values to about 1: every direction gets the same step.
 #
 # An SVD would do it, slowly. Muon uses five rounds of a polynomial. If X = U S Vᵀ, then X Xᵀ X =
-# U S³ Vᵀ: odd powers of a matrix act on its singular values alone. So
+# U S³ Vᵀ: odd powers of a matrix act on its singular values alone. In code:
 
 
 # %%
@@ -2188,7 +2196,7 @@ show(figure, f"Two walkers, three optimizers, in the turned valley. {words}")
 # fallen, and is still the best of its five.)
 
 # %% [markdown]
-# In practice two optimizers share one training. `torch.optim.Muon` raises a ValueError for anything
+# In practice two optimizers share the work. `torch.optim.Muon` raises a ValueError for anything
 # that isn't a matrix, convolutions too. `adjust_lr_fn="match_rms_adamw"` scales its steps to about
 # the size of AdamW's, so that one rate and one schedule serve both. Does it help? Each gets the same
 # five rates, three runs each of 100 batches of digits.
@@ -2232,7 +2240,7 @@ for lr in (0.004, 0.008, 0.016, 0.032, 0.064):
 
 # %% [markdown]
 # Compare the best of each column, not one row: with Muon the best is about a point better. On a
-# network this small that is little; what it is used for are large models. At the smallest rate and
+# network this small that is little; it is meant for large models. At the smallest rate and
 # at the largest it is no better: its rate has to be searched too. (bfloat16 rounds so roughly that the
 # last digit may differ on your machine.)
 
@@ -2344,7 +2352,7 @@ for names in (one, two):
 # is the next section.
 #
 # Optimizers that PyTorch doesn't have are found in packages. The package `torch-optimizer` is hardly
-# kept any more, and much of it has moved into PyTorch (`RAdam`, `Adafactor`); `pytorch-optimizer` and
+# maintained any more, and much of it has moved into PyTorch (`RAdam`, `Adafactor`); `pytorch-optimizer` and
 # `timm.optim` are alive. Any of them is a subclass of `Optimizer`, as yours is. **Lion**, say, takes
 # the sign of a mean, and needs one buffer:
 
@@ -2463,7 +2471,7 @@ words = (
 show(figure, f"Contours of a bent valley. {words}")
 
 # %% [markdown]
-# Adam and momentum arrive as well, if their rates are searched; 0.02 was a bad guess, no bad optimizer.
+# Adam and momentum arrive as well, if their rates are searched; 0.02 was a bad guess, not a bad optimizer.
 # L-BFGS needed some forty evaluations and no search.
 #
 # One call of `step` is a whole run here: up to `max_iter` iterations, each of one or more evaluations.

@@ -743,9 +743,10 @@ def atomic_save(content: object, path: str) -> None:
         file.flush()
         os.fsync(file.fileno())
     os.replace(beside, path)
-    entry = os.open(os.path.dirname(path) or ".", os.O_RDONLY)
-    os.fsync(entry)  # the new name is in the folder, which has to reach the disk too
-    os.close(entry)
+    if os.name != "nt":  # Windows opens no folders
+        entry = os.open(os.path.dirname(path) or ".", os.O_RDONLY)
+        os.fsync(entry)  # the new name is in the folder, which has to reach the disk too
+        os.close(entry)
 
 
 # %% topics=["save-state-dict"]
@@ -756,7 +757,8 @@ print(try_to_save(atomic_save))
 # cells are folded. They really kill: a forked copy of this process does the work and ends itself, without
 # a goodbye, at the first dangerous moment; the next copy at the second; and so on. A moment is dangerous
 # just before a file is opened for writing, right after it was emptied, in the middle of `torch.save`,
-# and before a file is renamed or removed.
+# and before a file is renamed or removed. (Windows and macOS can't fork a notebook. There the work ends by an
+# exception, and from that moment on it can change no file.)
 
 # %% nbgrader={"grade_id": "fates", "locked": true} jupyter={"source_hidden": true}
 import sys
@@ -2668,7 +2670,8 @@ with every_case() as case:
 # ## Payoff: killed, and resumed · core
 #
 # Now the chapter's question, put to the machine. A training run gets a process: 100 steps, a checkpoint every
-# ten, atomically, the best kept. At step 57 it is **killed** by the signal that can't be caught. A new process
+# ten, atomically, the best kept. At step 57 it is **killed** by the signal that can't be caught (on Windows,
+# which has none, it ends just as suddenly). A new process
 # finds the folder, loads the newest step and continues. Another trains without any accident. Do both end with
 # the same bits?
 #
@@ -2712,6 +2715,8 @@ def trusted() -> tuple:
 # %% topics=["training-template", "best-model-tracking", "checkpoint-resume"]
 import signal
 
+from course_utils.chapters.training import end_at_once
+
 save, resume, checkpoint, whose = trusted()
 validation = tuple(part.cpu() for part in data["val"])
 print("done by", whose)
@@ -2720,10 +2725,10 @@ print("done by", whose)
 # %% topics=["training-template", "best-model-tracking", "checkpoint-resume"]
 
 
-def main(folder: str, steps: int, hit_at: int | None = None, by=signal.SIGKILL) -> None:
+def main(folder: str, steps: int, hit_at: int | None = None, hit=end_at_once) -> None:
     run, done, told = Run(seed=0), 0, []
-    for number in (signal.SIGTERM, signal.SIGUSR1):
-        signal.signal(number, lambda number, frame: told.append(number))  # a flag, no more
+    for name in {"SIGTERM", "SIGUSR1"} & set(dir(signal)):  # Windows has the first alone
+        signal.signal(getattr(signal, name), lambda *_: told.append(name))  # a flag, no more
     names = sorted(name for name in os.listdir(folder) if name.startswith("step-"))
     if names:  # the name sorts like the number here
         newest = torch.load(os.path.join(folder, names[-1]))
@@ -2733,7 +2738,7 @@ def main(folder: str, steps: int, hit_at: int | None = None, by=signal.SIGKILL) 
         run.step()
         done += 1
         if done == hit_at:
-            os.kill(os.getpid(), by)
+            hit()
         if done % 10 == 0 or told:
             accuracy = score(run.model, validation[0].flatten(1), validation[1])[1]
             checkpoint(folder, save(run), done, accuracy, 2)
@@ -2758,9 +2763,14 @@ print("the same weights, bit by bit: ", all(torch.equal(one[name], other[name]) 
 # `main` only sets a flag, for it may interrupt any line, `torch.save` too. The loop looks at the flag after each
 # step, saves and ends:
 
+
 # %% topics=["training-template", "checkpoint-resume"]
+def terminate() -> None:
+    signal.raise_signal(signal.SIGTERM)
+
+
 warned = tempfile.mkdtemp()
-print("warned run ended by itself:   ", in_a_child(lambda: main(warned, 100, 57, signal.SIGTERM)))
+print("warned run ended by itself:   ", in_a_child(lambda: main(warned, 100, 57, terminate)))
 print("newest checkpoint it left:    ", max(n for n in os.listdir(warned) if n[:5] == "step-"))
 print("resumed run came to its end:  ", in_a_child(lambda: main(warned, 100)))
 three = torch.load(os.path.join(warned, "final.pt"))

@@ -282,7 +282,7 @@ def measure_it_right(
 # %% nbgrader={"grade_id": "measure-it-right-check", "grade": true, "points": 4}
 cases = {
     "the example": dict(kernels=[900, 20, 30, 40], warmup=1, repeats=3),
-    "an even number": dict(kernels=[500, 300, 40, 10, 20, 90], warmup=2, repeats=4),
+    "an even number": dict(kernels=[500, 300, 40, 10, 21, 80], warmup=2, repeats=4),
     "no warm-up, earlier work": dict(kernels=[20, 30, 25], warmup=0, repeats=3, pending=400),
     "one slow call": dict(kernels=[9, 10, 11, 900, 12, 14], warmup=1, repeats=5),
     "tiny kernels": dict(kernels=[80, 1, 2, 3], launch=7, warmup=1, repeats=3, pending=50),
@@ -451,7 +451,9 @@ logs = {
     ],
     "side by side": [("mul", 1, 0, 5), ("mul", 1, 5, 9), ("add", 1, 9, 30)],
     "a recursion": [("backward", 1, 0, 90), ("backward", 1, 10, 60), ("mm", 1, 20, 50)],
+    "the inner one is listed first": [("mm", 1, 0, 5), ("linear", 1, 0, 10), ("t", 1, 5, 10)],
     "equal ends": [("relu", 1, 0, 9), ("clamp", 1, 0, 9), ("fill", 1, 0, 4), ("copy", 1, 4, 8)],
+    "two equal events": [("mm", 1, 0, 9), ("mm", 1, 0, 9), ("t", 1, 2, 4)],
     "nothing": [],
 }
 ### BEGIN HIDDEN TESTS
@@ -542,7 +544,7 @@ draw_flame(
 # every call, and slows each one down. **py-spy** looks at a running process from outside, a hundred
 # times a second, and needs no change to the program: `py-spy top --pid 1234`, or `py-spy record -o
 # flame.svg -- python train.py`; `py-spy dump --pid 1234` shows where it hangs, and `--subprocesses`
-# looks at loader workers as well. `hotshot` and `torch.utils.bottleneck` are no more.
+# looks at loader workers as well. `hotshot` and `torch.utils.bottleneck` are gone.
 
 # %% topics=["python-profilers"]
 import cProfile
@@ -630,7 +632,8 @@ print("has a graph: detour", away.grad_fn is not None, "; torch", here.grad_fn i
 #
 # This loop waits in every step. Read it, then write `hidden_syncs(model, optimizer, batches)`, which
 # does the same without a single wait inside. `batches` is a list of `(x, y)` on the model's device, perhaps
-# empty; the optimizer is SGD; some parameters may be frozen, and old gradients may be there.
+# empty; the optimizer is SGD. Some parameters may be frozen, or not used by the model, or not held by
+# the optimizer, and old gradients may be there, also of these.
 #
 # Return `(losses, hits)`: a floating-point tensor (steps,), and a 0-dim int64 tensor. `losses` has no graph and
 # has the dtype of the losses (float32 where there are none). The weights afterwards are those of
@@ -698,6 +701,8 @@ settings = {
     "one row": dict(batches=[(1, 1.0)], seed=2),
     "no batch": dict(batches=[]),
     "float64": dict(batches=[(5, 2.0), (6, 0.5)], dtype="float64", seed=3),
+    "frozen, with old gradients": dict(batches=[(8, 0.5), (4, 0.1)], old=True, seed=5),
+    "a layer that isn't used": dict(batches=[(8, 1.0)], spare=True, seed=6),
 }
 ### BEGIN HIDDEN TESTS
 settings["longer"] = dict(batches=[(4, 0.3 * n) for n in range(1, 9)], seed=7)
@@ -943,8 +948,9 @@ print("backward / forward:", backward.get_total_flops() / forward.get_total_flop
 #
 # `flop_counter(run)` calls `run()` once and returns a dict: for each operator that does products, its name
 # and the flops of all its calls. The operators are `mm`, `addmm`, `bmm`, `baddbmm`, `convolution` and
-# `convolution_backward`; any other isn't counted, and nor are biases. Convolutions have one to three
-# dimensions, any stride, padding, dilation and groups, and are never transposed.
+# `convolution_backward`; any other isn't counted, and nor are biases. One that doesn't run is left out,
+# or is 0. Convolutions have one to three dimensions, any stride, padding, dilation and groups, and are
+# never transposed.
 #
 # In a `TorchDispatchMode`, `func.overloadpacket.__name__` is the name. The arguments:
 #
@@ -1145,7 +1151,7 @@ for clearing in (False, True):
     print("emptied in each step:" if clearing else "left alone:          ", allocator)
 
 # %% [markdown]
-# Use it before *another process* needs the memory, and hardly ever else. (If there is memory enough but in
+# Use it before *another process* needs the memory, and hardly ever otherwise. (If there is memory enough but in
 # pieces, `PYTORCH_ALLOC_CONF=expandable_segments:True` helps.) To see who holds what:
 #
 # - `torch.cuda.memory_stats()` and `memory_summary()`: allocated, reserved, peak;
@@ -1430,7 +1436,7 @@ print({name: str(result.dtype)[6:] for name, result in results.items()})
 # ### Exercise 16.9 — Which scale fits? ★★ · 6 min · 3 points
 #
 # `mixed_precision_errors(gradients)` gets a list of finite float32 tensors of any shapes, perhaps
-# empty. Return `(scale, lost, lost_scaled)`, plain numbers:
+# empty, and leaves them as they are. Return `(scale, lost, lost_scaled)`, plain numbers:
 #
 # - `scale`: the largest power of two, at most 2²⁴, for which no entry times `scale` becomes `inf` in
 #   float16;
@@ -1479,7 +1485,11 @@ with every_case() as case:
     for name, values in lists.items():
         with case(name):
             tensors = [torch.tensor(row, device=device) for row in values]
-            check_scale(mixed_precision_errors(list(tensors)), tensors)
+            mine = [tensor.clone() for tensor in tensors]
+            found = mixed_precision_errors(list(mine))
+            same = all(map(torch.equal, mine, tensors))
+            assert same, "the gradients themselves were changed"
+            check_scale(found, tensors)
 
 # %% [markdown]
 # <details><summary>Hint</summary>
@@ -1812,7 +1822,7 @@ groups = w.reshape(-1, 4)
 kept = torch.zeros_like(groups).scatter_(1, groups.abs().topk(2, 1).indices, 1.0)
 print("2:4, share of zeros:", 1 - kept.mean().item())
 rows = w.norm(dim=1).topk(64).indices
-print("half of the rows:", tuple(w[rows].shape), "and as many columns less in the next layer")
+print("half of the rows:", tuple(w[rows].shape), "and half of the columns of the next layer")
 u, s, v = torch.linalg.svd(w, full_matrices=False)
 rank = 16
 thin = [u[:, :rank] * s[:rank], v[:rank]]
@@ -1899,8 +1909,9 @@ print("graphs, five lengths:", graphs_of(lambda x: x * 2, several))
 # ### Exercise 16.12 — Graph breaks ★★ · 8 min · 3 points · core
 #
 # Three programs, each in several graphs. Put into the dict functions (a `lambda` or a name) with the same
-# result for every float32 tensor of finite numbers with at least one element, of which `torch.compile` makes **one** graph,
-# the same for all values, and in which nothing waits.
+# result, up to rounding, for every float32 tensor with at least one element, whose numbers are 0 or
+# between 10⁻³⁰ and 10³⁰ in size. `torch.compile` has to make **one** graph of each, the same for all
+# values, and nothing in it may wait.
 #
 # | name | broken |
 # | --- | --- |
@@ -1934,6 +1945,7 @@ graph_breaks = {
 
 # %% nbgrader={"grade_id": "graph-breaks-check", "grade": true, "points": 3}
 values = [[1.0, 2.0, -0.5], [-1.0, -4.0, 2.0], [0.0, 0.0, 0.0], [1e-12, -4e-12, 2e-12]]
+values += [[1e-20, -2e-20, 5e-20], [3e25, -2e30, 1e30]]
 values = [torch.tensor(row, device=device) for row in values]
 matrices = [sign * torch.arange(6.0, device=device).view(2, 3) for sign in (1, -1, 0.25)]
 ### BEGIN HIDDEN TESTS

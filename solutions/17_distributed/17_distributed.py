@@ -90,9 +90,10 @@ launch(lambda rank, world_size: notes.append(rank), 3)
 print("notes in the notebook:", notes)
 
 # %% [markdown]
-# They have to send each other what they know. Before they can, they must find each other. Somewhere a little server, the
-# **store**, answers at an address that all of them know. It holds names and values, and `get` waits
-# until a name has a value. Environment variables say where the store is, and who is who:
+# They have to send each other what they know. Before they can, they must find each other. Somewhere
+# a small server, the **store**, answers at an address that all of them know. It holds names and
+# values, and `get` waits until a name has a value. Environment variables say where the store is,
+# and who is who:
 
 
 # %%
@@ -112,10 +113,10 @@ def meet(rank: int, world_size: int) -> tuple[str, str, str]:
 launch(meet, 2, backend=None)
 
 # %% [markdown]
-# `RANK`, `WORLD_SIZE`, `MASTER_ADDR` and `MASTER_PORT` are the four that `init_process_group` reads
-# when it is told nothing else. `LOCAL_RANK` is the number within one machine: it picks the GPU, by
-# `torch.cuda.set_device(local_rank)` before anything else.
-# With four GPUs a machine, rank 5 is local rank 1 of the second machine.
+# `RANK`, `WORLD_SIZE`, `MASTER_ADDR` and `MASTER_PORT` are the four variables that
+# `init_process_group` reads by default. `LOCAL_RANK` is the number within one machine: it picks the
+# GPU, by `torch.cuda.set_device(local_rank)` before anything else. With four GPUs per machine, rank
+# 5 is local rank 1 of the second machine.
 #
 # The **backend** moves the bytes: `nccl` between GPUs, `gloo` between CPUs. Usually `launch` makes
 # the group; with `backend=None` the function does it itself.
@@ -151,12 +152,12 @@ print("its text is in it:", b"I am" in sent)
 
 # %% [markdown]
 # The fresh process would look for `__main__.roll_call` and find no such thing, because the cell was
-# never run there. In a script, `mp.spawn(function, args, nprocs)` under `if __name__ == "__main__":`
-# works well.
+# never run there. In a script, `mp.spawn(function, args, nprocs)` under `if __name__ ==
+# "__main__":` works well.
 #
-# The first thing that ranks need from each other is a sum. `all_reduce` adds up a tensor over all ranks and
-# leaves the sum on *every* rank. `barrier` waits until all ranks have come to it. `rank_device()`, a
-# helper, is the rank's GPU, or the CPU where there are too few.
+# The first thing that ranks need from each other is a sum. `all_reduce` adds up a tensor over all
+# ranks and leaves the sum on *every* rank. `barrier` waits until all ranks have reached it.
+# `rank_device()`, a helper, is the rank's GPU, or the CPU where there are too few.
 
 
 # %%
@@ -236,7 +237,7 @@ check_predictions(
 # ## 2. Collectives: what they all do together · core
 #
 # A sum over all ranks is one of a family. A **collective** is a call that every rank makes, in the
-# same order, with tensors of fitting shapes. Each row of a panel is a rank. The letter says whose
+# same order, with tensors of fitting shapes. Each row of a panel is a rank. The letter shows whose
 # data it is, the number which part.
 
 # %% topics=["collectives"]
@@ -244,10 +245,11 @@ draw_collectives()
 
 # %% [markdown]
 # Read two of them together: a reduce-scatter followed by an all-gather is an all-reduce. Section 3
-# lives on that.
+# builds on that.
 #
-# Three more move data without adding: **scatter** deals rank 0's parts out, **gather** is the way back, and in
-# **all-to-all** every rank has a part for every other. `x` of rank r holds 10 r, 10 r + 1, 10 r + 2:
+# Three more move data without adding: **scatter** deals rank 0's parts out, **gather** collects
+# them again, and in **all-to-all** every rank has a part for every other. `x` of rank r holds 10 r,
+# 10 r + 1, 10 r + 2:
 
 
 # %%
@@ -264,8 +266,8 @@ for rank, (part, turned) in enumerate(launch(the_rest, 3)):
     print(f"rank {rank}: scatter {part}, all-to-all {turned}")
 
 # %% [markdown]
-# What isn't a tensor goes by pickle (`all_gather_object`, `broadcast_object_list`). And a collective may
-# belong to a **group** of some ranks. *Every* rank makes the group, also those outside:
+# What isn't a tensor is pickled (`all_gather_object`, `broadcast_object_list`). And a collective
+# may belong to a **group** of some ranks. *Every* rank makes the group, also those outside:
 
 
 # %%
@@ -299,9 +301,9 @@ def pass_on(rank: int, world_size: int) -> float:
 launch(pass_on, 3)
 
 # %% [markdown]
-# The order matters. With gloo, `send` returns when the other side has taken the data. If two ranks both send
-# first, each waits for the other to receive, for ever. `launch` has a time limit and says where
-# each rank stood:
+# The order matters. With gloo, `send` returns when the other side has taken the data. If two ranks
+# both send first, each waits for the other to receive, for ever. `launch` has a time limit and
+# reports where each rank was:
 
 
 # %% tags=["raises-exception", "nbval-ignore-output"]
@@ -317,7 +319,8 @@ launch(both_send_first, 2, timeout=1)
 # That is a **deadlock**. Two ways out: let one of them receive first, or start the send without
 # waiting: `request = dist.isend(x, dst)`, receive, then `request.wait()`. (`irecv` is the same for
 # receiving. `batch_isend_irecv` starts several of both together; between GPUs, prefer it.) Two more
-# rules: a tensor that is sent must be contiguous, and the receiver makes room of the right shape and dtype.
+# rules: a tensor that is sent must be contiguous, and the receiver provides a tensor of the right
+# shape and dtype.
 #
 # ### Exercise 17.2 — Collectives from send and recv ★★ · 15 min · 4 points · core
 #
@@ -331,10 +334,10 @@ launch(both_send_first, 2, timeout=1)
 # | `"all_gather"` | shape `(world_size, *x.shape)`: row r is the `x` of rank r |
 # | `"reduce_scatter"` | `x` is `(world_size, …)`; on rank r the sum over all ranks of `x[r]` |
 #
-# All values travel by `send`, `recv`, `isend`, `irecv` and `batch_isend_irecv` of `torch.distributed`,
-# and by nothing else. It must work for any number of ranks, also one. Results have the dtype of `x`,
-# and large integers are added up exactly. Leave `x` as it is. Example,
-# on two ranks with `x = [1, 2]` and `x = [10, 20]`: reduce_scatter gives a 0-D `11` on rank 0 and `22`
+# All values travel by `send`, `recv`, `isend`, `irecv` and `batch_isend_irecv` of
+# `torch.distributed`, and by nothing else. It must work for any number of ranks, also one. Results
+# have the dtype of `x`, and large integers are added up exactly. Leave `x` as it is. Example, on
+# two ranks with `x = [1, 2]` and `x = [10, 20]`: reduce_scatter gives a 0-D `11` on rank 0 and `22`
 # on rank 1.
 
 
@@ -378,9 +381,10 @@ wide = [torch.arange(6.0).view(3, 2).t(), 10 + torch.arange(6.0).view(2, 3)]  # 
 large = [torch.tensor([2**60 + 1, 3]), torch.tensor([5, 2**62])]
 small = [torch.tensor([2**24 + 1, 3]).int(), torch.tensor([2, 2**28 + 1]).int()]
 fine = [torch.tensor([1.0, 2.0], dtype=torch.float64) / 3] * 2
-half = [torch.tensor([1.5, 2.0]).to(kind) for kind in (torch.bfloat16,) * 2]
+half, bfloat = ([torch.tensor([1.5, 2]).to(kind)] * 2 for kind in (torch.half, torch.bfloat16))
+tiny = [torch.tensor([7, -3], dtype=torch.int8)] * 2
 cases = [(kind, x, root) for x, root in ((two, 1), (wide, 0), (large, 0)) for kind in kinds]
-cases += [(kind, x, 1) for x in (half, small, fine) for kind in kinds]
+cases += [(kind, x, 1) for x in (half, bfloat, tiny, small, fine) for kind in kinds]
 check_collectives(try_collectives, 2, cases)
 three = [torch.full((3, 1), 10.0**rank) for rank in range(3)]
 cases = [(kind, three, 2) for kind in kinds] + [("all_gather", list(torch.ones(3)), 0)]
@@ -421,13 +425,14 @@ check_collectives(try_collectives, 3, cases)
 # and a tensor of B bytes, rank 0 takes in (n − 1) · B and sends out as much again, while all the
 # others wait for its wire.
 #
-# The **ring all-reduce** uses all wires all the time. Cut the tensor into n chunks. Each rank sends only
-# to its right neighbour. In each step it passes on one chunk, and takes one from the left.
+# The **ring all-reduce** uses all wires all the time. Cut the tensor into n chunks. Each rank sends
+# only to its right neighbour. In each step it passes on one chunk, and takes one from the left.
 #
-# 1. *Reduce-scatter*, n − 1 steps: what comes in is **added** to the rank's own chunk. Walk it with three
-#    ranks. First, rank 0 gives chunk 0 to rank 1. Then rank 1 gives its chunk 0, now a sum of two, to
-#    rank 2. After two steps rank 2 has the whole sum of chunk 0.
-# 2. *All-gather*, n − 1 steps: the finished chunks go round once more and **replace** what is there.
+# 1. *Reduce-scatter*, n − 1 steps: the incoming chunk is **added** to the rank's own. Walk it with
+#    three ranks. First, rank 0 gives chunk 0 to rank 1. Then rank 1 gives its chunk 0, now a sum of
+#    two, to rank 2. After two steps rank 2 has the whole sum of chunk 0.
+# 2. *All-gather*, n − 1 steps: the finished chunks go round once more and **replace** what is
+#    there.
 #
 # The invariant: in step s, rank r gives chunk (r − s) mod n and takes chunk (r − s − 1) mod n. What
 # it took is what it gives next. Watch how many ranks' numbers each chunk holds:
@@ -439,12 +444,12 @@ draw_ring_steps()
 # A thick frame marks the chunk that the rank gives next. After three steps each rank owns one
 # finished chunk (4); three more steps carry these round.
 #
-# Each rank gave 2 (n − 1) chunks of B / n bytes: about 2 B, *however many ranks there are*. Where only
-# ranks compute, no algorithm does with less on its busiest rank. (A switch that adds up on the way,
-# as NVLink SHARP does, needs about half.) The price is the number of steps: each costs at least
-# the time that a message needs to arrive, its **latency**. For comparison the naive way, four ranks
-# with 4000 bytes each. By the ring, each of them would send 2 · 3 · 1000 = 6000. (`count_traffic` counts
-# what a rank sends to the others.)
+# Each rank gave 2 (n − 1) chunks of B / n bytes: about 2 B, *however many ranks there are*. Where
+# only ranks compute, no algorithm needs less on its busiest rank. (A switch that adds up on the
+# way, as NVLink SHARP does, needs about half.) The price is the number of steps: each costs at
+# least the time that a message needs to arrive, its **latency**. For comparison the naive way, four
+# ranks with 4000 bytes each. By the ring, each of them would send 2 · 3 · 1000 = 6000.
+# (`count_traffic` counts what a rank sends to the others.)
 
 
 # %%
@@ -466,20 +471,19 @@ def naive_all_reduce(rank: int, world_size: int) -> tuple[float, int]:
     return x[0].item(), traffic.nbytes("send")
 
 
-# %%
 for rank, (total, nbytes) in enumerate(launch(naive_all_reduce, 4)):
     print(f"rank {rank}: sum {total}, sent {nbytes} bytes of 4000")
 
 # %% [markdown]
 # ### Exercise 17.3 — The ring ★★★ · 25 min · 4 points
 #
-# `ring_all_reduce(x)` returns, on every rank, the sum of all ranks' `x`, in the shape and dtype of `x`.
-# `x` is a floating-point tensor of any shape and strides, the same shape on every rank; it may have
-# fewer elements than there are ranks, or none. Leave it as it is.
+# `ring_all_reduce(x)` returns, on every rank, the sum of all ranks' `x`, in the shape and dtype of
+# `x`. `x` is a floating-point tensor of any shape and strides, the same shape on every rank; it may
+# have fewer elements than there are ranks, or none. Leave it as it is.
 #
-# - All values travel by `send`, `recv`, `isend`, `irecv` or `batch_isend_irecv`, and a rank sends only to its
-#   right neighbour, `(rank + 1) % world_size`.
-# - Each rank sends at most 2 (n − 1) chunks of ⌈elements / n⌉ elements, in the dtype of `x`.
+# - All values travel by `send`, `recv`, `isend`, `irecv` or `batch_isend_irecv`, and a rank sends
+#   only to its right neighbour, `(rank + 1) % world_size`.
+# - Each rank sends at most 2 (n − 1) · ⌈elements / n⌉ elements in all, in the dtype of `x`.
 # - All ranks return the same bits. One rank alone returns a copy.
 #
 # Example: three ranks with `[1, 2, 3, 4]`, `[10, 20, 30, 40]` and `[100, 200, 300, 400]` all return
@@ -518,9 +522,11 @@ def ring_all_reduce(x: torch.Tensor) -> torch.Tensor:
 example = [torch.tensor([1.0, 2.0, 3.0, 4.0]) * 10**rank for rank in range(3)]
 thirds = torch.arange(12.0, dtype=torch.float64).view(3, 4) / 3
 turned = [thirds.t(), thirds.reshape(4, 3) * 10, thirds.t() * 100]  # rank 1's strides differ
-half = [torch.tensor([1.0, 2.0, 3.0, 4.0]).to(torch.bfloat16) * 2**rank for rank in range(3)]
-short, none = [torch.tensor([[2.0]])] * 3, [torch.zeros(0)] * 3
-check_ring(try_ring, 3, [example, turned, half, short, none, [torch.tensor(1.5)] * 3])
+doubled = [torch.tensor([1.0, 2.0, 3.0, 4.0]) * 2**rank for rank in range(3)]
+half, bfloat = ([x.to(kind) for x in doubled] for kind in (torch.float16, torch.bfloat16))
+short, none = [torch.tensor([[2.0]])] * 3, [torch.zeros(0, 3)] * 3
+check_ring(try_ring, 3, [example, turned, half, bfloat, short, none, [torch.tensor(1.5)] * 3])
+check_ring(try_ring, 4, [[torch.ones(3)] * 4])  # fewer elements than ranks
 check_ring(try_ring, 2, [example[:2], turned[:2]])
 check_ring(try_ring, 1, [example[:1]])
 ### BEGIN HIDDEN TESTS
@@ -550,9 +556,9 @@ check_ring(
 # %% [markdown]
 # ## 4. Who gets which samples · core
 #
-# Sums are settled. Next: each rank should see other samples, and all of them together every sample.
-# No messages are needed for that. Every rank shuffles the whole list of indices with the *same* seed and
-# takes every n-th, from its own number on. Six samples, two ranks, no shuffling:
+# Sums are settled. Next: each rank should see different samples, and all of them together every
+# sample. No messages are needed for that. Every rank shuffles the whole list of indices with the
+# *same* seed and takes every n-th, from its own number on. Six samples, two ranks, no shuffling:
 
 # %% topics=["distributed-sampler"]
 for rank in range(2):
@@ -561,15 +567,15 @@ for rank in range(2):
 
 # %% [markdown]
 # **Predict** what happens with seven samples on three ranks. Every rank must make equally many
-# steps, or the last all-reduce waits for a rank that has gone home.
+# steps, or the last all-reduce waits for a rank that has finished.
 
 # %%
 draw_dealt()
 
 # %% [markdown]
 # The list is **padded** by its own beginning (orange) until it can be dealt out evenly. `drop_last`
-# cuts the tail instead. For training neither matters much. For a metric it does: samples that come
-# twice count twice. Suppose a model is right on all of seven samples but number 0:
+# cuts the tail instead. For training neither matters much. For a metric it does: repeated samples
+# count twice. Suppose a model is right on all of seven samples but number 0:
 
 # %%
 right = torch.tensor([0, 1, 1, 1, 1, 1, 1])
@@ -578,9 +584,9 @@ padded = right[torch.tensor(dealt)]
 print(f"true accuracy {right.float().mean():.3f}, over what was dealt {padded.float().mean():.3f}")
 
 # %% [markdown]
-# So evaluate on one rank, or deal without padding and add up counts, as section 6 does.
+# For a metric, evaluate on one rank, or deal without padding and add up counts, as section 6 does.
 #
-# > **Then and now.** Many an old example leaves out `sampler.set_epoch(epoch)`. The shuffle is seeded
+# > **Then and now.** Many old examples leave out `sampler.set_epoch(epoch)`. The shuffle is seeded
 # > by `seed + epoch`, and the epoch stays 0 until you set it: every epoch then has the same order.
 
 # %% errata=["sampler-without-set-epoch"]
@@ -640,8 +646,10 @@ check_sampler(
     try_sampler, [((7, 1, 3), plain), ((6, 1, 2), plain), ((12, 3, 5), plain), ((2, 4, 5), plain)]
 )
 check_sampler(
-    try_sampler, [((7, 2, 3), cut), ((2, 1, 3), cut), ((8, 0, 2), {"epoch": 1, "seed": 4})]
+    try_sampler,
+    [((7, 2, 3), cut), ((2, 1, 3), cut), ((6, 1, 2), cut), ((9, 1, 2), {"drop_last": True})],
 )
+check_sampler(try_sampler, [((8, 0, 2), {"epoch": 1, "seed": 4})])
 check_sampler(
     try_sampler, [((7, rank, 5), {"epoch": epoch}) for rank in (0, 4) for epoch in (0, 1)]
 )
@@ -690,7 +698,6 @@ def naive_step(rank: int, world_size: int) -> torch.Tensor:
     return gradient.cpu() / world_size
 
 
-# %%
 alone, split = launch(naive_step, 1)[0], launch(naive_step, 2)
 print(alone)
 print([torch.allclose(gradient, alone) for gradient in split])
@@ -718,11 +725,11 @@ for rank, (before, after) in enumerate(launch(wrap, 2)):
 # > DDP broadcasts rank 0's parameters and buffers when it is made. Equal seeds afterwards do harm:
 # > every rank would draw the same dropout masks and the same augmentations. Use `seed + rank`.
 #
-# Averaging *after* backward leaves the wires idle while gradients are computed. But the last layer's
-# gradient is ready first, long before the first layer's. So start its all-reduce at once, from a
-# hook (chapter 07): `parameter.register_post_accumulate_grad_hook(f)` calls `f(parameter)` as soon as
-# its `.grad` is there. `dist.all_reduce(x, async_op=True)` returns at once; `.wait()` on its result waits
-# (with NCCL it is the GPU's stream that waits).
+# Averaging *after* backward leaves the wires idle while gradients are computed. But the last
+# layer's gradient is ready first, long before the first layer's. Its all-reduce can start at once,
+# from a hook (chapter 07): `parameter.register_post_accumulate_grad_hook(f)` calls `f(parameter)`
+# as soon as its `.grad` is there. `dist.all_reduce(x, async_op=True)` returns at once; `.wait()` on
+# its result waits (with NCCL it is the GPU's stream that waits).
 #
 # In the smallest form, with a call for each parameter:
 
@@ -744,7 +751,6 @@ def as_they_come(rank: int, world_size: int) -> list[str]:
     return order
 
 
-# %%
 print(launch(as_they_come, 2)[0])
 
 # %% [markdown]
@@ -757,37 +763,40 @@ print(launch(as_they_come, 2)[0])
 draw_buckets()
 
 # %% [markdown]
-# Backward and wire work at the same time; only the last bucket is left over at the end. Three things
-# can go wrong here:
+# Backward and wire work at the same time; only the last bucket is left over at the end. Three
+# things can go wrong here:
 #
 # - **Unused parameters.** A parameter that took no part on one rank gets no gradient there, and its
-#   hook never fires. The others' bucket waits for it. It has to go along with zeros.
-# - **Order.** If each rank sends buckets in the order in which *its* gradients came, ranks with
-#   different unused parameters mix buckets up. Bucket 0 first, everywhere, then 1, then 2.
-# - **Tied parameters.** A weight that two layers share is one parameter and goes along once.
+#   hook never fires. The others' bucket waits for it. It has to be sent as zeros.
+# - **Order.** If each rank sends buckets in the order in which *its* gradients became ready, ranks
+#   with different unused parameters mix buckets up. Bucket 0 first, everywhere, then 1, then 2.
+# - **Tied parameters.** A weight that two layers share is one parameter and is sent once.
 #
 # **Buffers** have no gradient. DDP sends rank 0's buffers to all before each forward.
 #
 # ### Exercise 17.5 — DDP by hand ★★★ · 30 min · 6 points · core
 #
-# `ddp_by_hand(model, bucket_bytes)` prepares a model, on every rank, and returns a function `finish()`,
-# which the training loop calls after each `backward()`:
+# `ddp_by_hand(model, bucket_bytes)` prepares a model, on every rank, and returns a function
+# `finish()`, which the training loop calls after each `backward()`:
 #
-# 1. At once: rank 0's parameters and buffers go to all ranks, also buffers that `state_dict()` leaves out.
-# 2. Before each forward, in training or not: rank 0's buffers go to all ranks. A forward may have replaced a
-#    buffer by another tensor.
+# 1. At once: rank 0's parameters and buffers are sent to all ranks, also buffers that
+#    `state_dict()` leaves out.
+# 2. Before each forward, in training or not: rank 0's buffers are sent to all ranks. A forward may
+#    have replaced a buffer by another tensor.
 # 3. Parameters with `requires_grad`, from the last of `model.parameters()` to the first, go into
-#    buckets. A bucket is closed when the next gradient would bring it above `bucket_bytes`; a single larger
-#    gradient has a bucket to itself. All have one dtype, whichever. Example: with `bucket_bytes=100`, gradients of 8,
-#    32, 16, 64 and 120 bytes (last parameter first) make buckets of 56, 64 and 120 bytes.
-# 4. While backward runs, a bucket is all-reduced as soon as it is complete *and* all buckets before it
-#    have been. One `all_reduce` for each bucket; during backward and `finish` nothing else is sent.
-# 5. After `finish()`, `.grad` of each parameter that any rank used is the average over all ranks; a rank
-#    that did not use it counts as zero. Then all is ready for the next step.
+#    buckets. A bucket is closed when the next gradient would bring it above `bucket_bytes`; a
+#    single larger gradient has a bucket to itself. All have one dtype, whichever. Example: with
+#    `bucket_bytes=100`, gradients of 8, 32, 16, 64 and 120 bytes (last parameter first) make
+#    buckets of 56, 64 and 120 bytes.
+# 4. While backward runs, a bucket is all-reduced as soon as it is complete *and* all buckets before
+#    it have been. One `all_reduce` for each bucket; during backward and `finish` nothing else is
+#    sent.
+# 5. After `finish()`, `.grad` of each parameter that any rank used is the average over all ranks; a
+#    rank that did not use it counts as zero. Then all is ready for the next step.
 #
 # Before each backward all `.grad` are `None`. There is one backward a step. Do not use DDP itself.
-# The test's model has tied, frozen and, on some ranks, unused layers. Sketch of its loop:
-# `finish = ddp_by_hand(model, 100)`, then `model(x)`, `loss.backward()`, `finish()`, `optimizer.step()`.
+# The test's model has tied, frozen and, on some ranks, unused layers. Sketch of its loop, after
+# `finish = ddp_by_hand(model, 100)`: `model(x)`, `loss.backward()`, `finish()`, `optimizer.step()`.
 
 
 # %% nbgrader={"grade_id": "try-ddp", "locked": true}
@@ -850,6 +859,7 @@ check_ddp(try_ddp, 2, 100)  # several buckets, every layer used
 check_ddp(try_ddp, 2, 80)  # buckets that are exactly full
 check_ddp(try_ddp, 2, 160, dtype=torch.float64)
 check_ddp(try_ddp, 1, 10_000)  # one bucket, one rank
+check_ddp(try_ddp, 3, 130)
 
 # %% nbgrader={"grade_id": "ddp-by-hand-check-2", "grade": true, "points": 2}
 check_ddp(try_ddp, 2, 100, mixed=True)  # each rank leaves another layer unused
@@ -983,7 +993,9 @@ pairs += [(heavy, [3000, 1]), (counted, [257, 1]), (broken, [2, 2]), ([torch.zer
 cancel = [torch.tensor([value], dtype=torch.float16) for value in (300.0, -100.0)]
 endless, many = [torch.tensor([torch.inf, 1.0]), torch.ones(2)], [thirds[0, 1], thirds[1, 2]]
 pairs += [(cancel, [257, 770]), (endless, [2, 2]), (many, [2**24 + 1, 2])]
-check_unequal(try_unequal, 2, pairs)
+apart = [torch.tensor([value]) for value in (1.1e6, -1.10168e6)]  # the sums nearly cancel
+check_unequal(try_unequal, 2, [*pairs, (apart, [7919, 7907])])
+check_unequal(try_unequal, 3, [([torch.ones(2), nothing, -torch.ones(2)], [2, 0, 6])])
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(6)
 
@@ -992,12 +1004,8 @@ def draw(*shape):
     return torch.randn(shape, generator=generator)
 
 
-check_unequal(
-    try_unequal,
-    3,
-    [([draw(2), nothing, draw(2)], [5, 0, 2]), ([draw(3, 2) for _ in range(3)], [1, 2, 9])],
-)
-check_unequal(try_unequal, 3, [([draw() for _ in range(3)], [2, 2, 3])])
+cases = [([draw(2), nothing, draw(2)], [5, 0, 2]), ([draw(3, 2) for _ in range(3)], [1, 2, 9])]
+check_unequal(try_unequal, 3, [*cases, ([draw() for _ in range(3)], [2, 2, 3])])
 check_unequal(try_unequal, 1, [([draw(4)], [3])])
 ### END HIDDEN TESTS
 
@@ -1060,17 +1068,18 @@ print(
 )
 
 # %% [markdown]
-# DDP prepares its hooks in **forward**. Around `backward()` alone the block comes too late.
+# DDP prepares its hooks in **forward**. Around `backward()` alone the block is too late.
 #
 # ### Exercise 17.7 — Accumulate, then send once ★★ · 10 min · 3 points
 #
-# `no_sync(ddp, batches)` gets a DDP model without gradients and a list of one or more `(x, y)`, of equal
-# size. Afterwards `.grad` on every rank holds the gradient of `F.mse_loss` averaged over all batches *of
-# all ranks*, as if they were one. Each rank has its own batches, equally many.
+# `no_sync(ddp, batches)` gets a DDP model without gradients and a list of one or more `(x, y)`, of
+# equal size. Afterwards `.grad` on every rank holds the gradient of `F.mse_loss` averaged over all
+# batches *of all ranks*, as if they were one. Each rank has its own batches, equally many.
 #
-# The ranks send as much as in *one* backward: one all-reduce for this model. Nothing but the model's `.grad` changes:
-# weights, modes (a part of the model is in eval) and the batches stay as they are. The next ordinary forward
-# and backward must synchronise again. What the function returns is not looked at.
+# The ranks send as much as in *one* backward: one all-reduce for this model. Nothing but the
+# model's `.grad` changes: weights, modes (a part of the model is in eval), the batches and the
+# global random state stay as they are. The next ordinary forward and backward must synchronise
+# again. What the function returns is not looked at.
 
 
 # %% nbgrader={"grade_id": "try-no-sync", "locked": true}
@@ -1110,30 +1119,22 @@ check_no_sync(try_no_sync, 2, steps=4, seed=3, dtype=torch.float64)
 # </details>
 
 # %% [markdown]
-# **Clipping and mixed precision** need nothing new. When `backward()` returns, `.grad` is the average on
-# every rank, so `clip_grad_norm_` finds one norm on all of them; with accumulation, clip after the last
-# backward. `torch.autocast` goes around each rank's forward. With float16 and a `GradScaler`, an infinity
-# of one rank is in the average of all, so all skip the same step.
+# **Clipping and mixed precision** need nothing new.  When `backward()` returns, `.grad` is the
+# average on every rank, so `clip_grad_norm_` finds the same norm everywhere; with accumulation,
+# clip after the last backward. `torch.autocast` wraps each rank's forward, as in the script of
+# section 12. With float16 and a `GradScaler`, an infinity of one rank is in the average of all, so
+# all skip the same step.
 
-
-# %%
-def norms(rank: int, world_size: int) -> float:
-    model = DDP(nn.Linear(2, 1).to(rank_device()))
-    model(torch.full((1, 2), rank + 1.0, device=rank_device())).sum().backward()
-    return round(nn.utils.clip_grad_norm_(model.parameters(), 1.0).item(), 4)
-
-
-launch(norms, 2)
 
 # %% [markdown]
 # ## 8. When agreement fails: the deadlock clinic · core
 #
 # Every collective trusts that all ranks make the same calls in the same order. When one does not,
-# there is rarely an error. The program waits for ever, and the GPUs cost as much as before. What you
-# have then are the **stacks**: where each rank was. Learn to read them.
+# there is rarely an error. The program waits for ever, and the GPUs cost as much as before. What
+# you have then are the **stacks**: where each rank was. Learn to read them.
 #
 # Rule one: look for the rank that is *not* where the others are. The waiting ranks are the victims.
-# Here a rank returns early. **Predict** what each rank's line will say.
+# Here a rank returns early. **Predict** what each rank's line will show.
 
 
 # %% tags=["nbval-ignore-output"]
@@ -1146,8 +1147,8 @@ def no_work_for_me(rank: int, world_size: int) -> None:
 print(stuck(no_work_for_me, 2))
 
 # %% [markdown]
-# Rank 0 is in `all_reduce`, rank 1 has *returned*: it never came. Below are six patients. Their code
-# is folded away, as it often is in real life: you see the report only.
+# Rank 0 is in `all_reduce`, rank 1 has *returned*: it never made the call. Below are six patients.
+# Their code is folded away, as it often is in real life: you see the report only.
 
 
 # %% jupyter={"source_hidden": true} tags=["nbval-ignore-output"]
@@ -1217,11 +1218,11 @@ reports((4, step_four), (5, step_five), (6, step_six))
 # | `"skip"` | one rank leaves before it has made a single call |
 # | `"exception"` | one rank stumbled over its data, and its partner waits for it |
 # | `"uneven"` | one rank has more batches than the other |
-# | `"branch"` | a barrier that only one rank comes to |
+# | `"branch"` | a barrier that only one rank reaches |
 # | `"device"` | one rank's tensor is where this backend doesn't look |
 #
-# Three of the reports look the same: one rank waits in `all_reduce`, the other has returned. What the ranks
-# printed tells them apart.
+# Three of the reports look the same: one rank waits in `all_reduce`, the other has returned. What
+# the ranks printed tells them apart.
 
 # %% nbgrader={"grade_id": "deadlock-clinic", "solution": true}
 deadlock_clinic = {
@@ -1266,7 +1267,7 @@ check_predictions(
 # %% [markdown]
 # ### Exercise 17.9 — Repair ★★ · 8 min · 2 points
 #
-# This program adds up numbers that came as text. It has three diseases of the clinic at once:
+# This program adds up numbers given as text. It has three diseases of the clinic at once:
 #
 # ```python
 # def clinic_repair(rank, world_size, batches, saved):
@@ -1282,10 +1283,11 @@ check_predictions(
 #     return total
 # ```
 #
-# Repair it. On every rank it returns the sum, as a `float` with all its digits, of all numbers of *all* ranks; text that
-# `float` refuses (`"six"`) counts as nothing, and what it accepts counts (`" 8 "`, `"1e2"`, `"inf"`). `batches` has a list for each rank, some perhaps empty.
-# Rank `r` reads `batches[r]` only. Rank 0 alone appends the total to `saved`, once, and no rank returns
-# before that. How you do it is up to you. Put tensors on `rank_device()`.
+# Repair it. On every rank it returns the sum, as a `float` with all its digits, of all numbers of
+# *all* ranks; text that `float` refuses (`"six"`) counts as nothing, and what it accepts counts (`"
+# 8 "`, `"1e2"`, `"inf"`). `batches` has a list for each rank, some perhaps empty. Rank `r` reads
+# `batches[r]` only. Rank 0 alone appends the total to `saved`, once, and no rank returns before
+# that. How you do it is up to you. Put tensors on `rank_device()`.
 #
 # Example: `[["1", "six"], ["2", "3", "4"]]` gives `10.0` on both ranks.
 
@@ -1368,9 +1370,10 @@ def in_detail(rank: int, world_size: int) -> str:
 print(*launch(in_detail, 2, backend=None, env={"TORCH_DISTRIBUTED_DEBUG": "DETAIL"}), sep="\n")
 
 # %% [markdown]
-# **In practice.** A rank may also be merely slow: it loads a large file, or evaluates. The others wait at
-# the next collective, and lose patience after the `timeout` that `init_process_group` was given: by default
-# half an hour with gloo, ten minutes with NCCL. Then they raise. Here a single call gets one second:
+# **In practice.** A rank may also be merely slow: it loads a large file, or evaluates. The others
+# wait at the next collective, and lose patience after the `timeout` that `init_process_group` was
+# given: by default half an hour with gloo, ten minutes with NCCL. Then gloo raises, and NCCL's
+# watchdog ends the process. Here a single call gets one second:
 
 
 # %% topics=["ddp-skew-timeouts"]
@@ -1386,36 +1389,20 @@ def lose_patience(rank: int, world_size: int) -> str:
 print(launch(lose_patience, 2, backend="gloo"))
 
 # %% [markdown]
-# Saving a **checkpoint** is such a place, and full of traps from the clinic. Weights are equal, so one
-# rank writes. All others must not read before it is done: a barrier, *outside* the `if`. And each loads to
-# its own device: without `map_location` a tensor returns to where it was saved from, so all copies would
-# land on rank 0's GPU.
-
-
-# %% topics=["ddp-checkpointing"]
-def save_and_load(rank: int, world_size: int, folder: str) -> tuple[list[str], bool]:
-    torch.manual_seed(rank)
-    model, path = DDP(nn.Linear(1, 1).to(rank_device())), Path(folder, "model.pt")
-    if rank == 0:
-        torch.save(model.module.state_dict(), path.with_suffix(".part"))
-        path.with_suffix(".part").replace(path)  # never half a file
-    dist.barrier()
-    state = torch.load(path, map_location=rank_device())
-    return list(state), torch.equal(state["weight"], model.module.weight)
-
-
-# %%
-with tempfile.TemporaryDirectory() as folder:
-    print(launch(save_and_load, 2, folder))
-
-# %% [markdown]
-# It saved `model.module`, so the names have no `module.` in front, and a single process can load them.
+# Saving a **checkpoint** is full of traps from the clinic. Weights are equal, so one rank writes:
+# into another file, which is then renamed, so that half a file is never found. The others must not
+# read before that: a barrier, *outside* the `if`. Each rank loads with `map_location`; without it a
+# tensor returns to where it was saved from, and all copies would land on rank 0's GPU. And save
+# `model.module`, whose names have no `module.` in front: a single process can load them. The script
+# of section 12 saves in this way.
 #
 # ## 9. A layer that looks at the whole batch: SyncBatchNorm
 #
 # Averaged gradients equal the whole batch's, as long as each sample goes through the model alone.
 # Batch norm breaks this: it subtracts the mean *of the batch it sees*. Two ranks with two samples
-# each normalise by the statistics of two samples, not of four. **Predict** whether the outputs below are equal.
+# each normalise by the statistics of two samples, not of four. **Predict** whether the outputs
+# below are equal.
+
 
 # %% topics=["syncbn-why"]
 x = torch.tensor([[1.0], [3.0], [10.0], [14.0]])  # (batch, channel), two samples for each rank
@@ -1425,18 +1412,18 @@ print("whole batch:  ", [round(value, 2) for value in whole.tolist()])
 print("rank by rank: ", [round(value, 2) for value in split.tolist()])
 
 # %% [markdown]
-# Rank by rank, sample 3 and sample 14 become the same number. With many samples on each rank this is
-# harmless, even a little noise that regularises. With one or two large images a GPU, as in detection and
-# segmentation, it hurts.
+# Rank by rank, sample 3 and sample 14 become the same number. With many samples on each rank this
+# is harmless, even a little noise that regularises. With one or two large images per GPU, as in
+# detection and segmentation, it hurts.
 #
-# So the ranks must agree on mean and variance. Each knows its count n, its mean m and M, its sum of
-# squared deviations from m. Averaging the ranks' variances is wrong: it misses that their *means* differ.
-# Merge them instead:
+# The ranks must therefore agree on mean and variance. Each knows its count n, its mean m and M, its
+# sum of squared deviations from m. Averaging the ranks' variances is wrong: it misses that their
+# *means* differ. Merge them instead:
 #
 # $$N = \sum n_r, \qquad \mu = \frac{1}{N}\sum n_r m_r, \qquad M = \sum \left( M_r + n_r (m_r - \mu)^2 \right), \qquad \sigma^2 = M / N$$
 #
-# Tempting, and shorter, is the mean of the squares minus the square of the mean. It subtracts two large
-# numbers. Far from zero, nothing is left of their difference:
+# Tempting, and shorter, is the mean of the squares minus the square of the mean. It subtracts two
+# large numbers. Far from zero, nothing is left of their difference:
 
 # %% topics=["syncbn-forward-math"]
 x = 1000 + torch.randn(4096, generator=torch.Generator().manual_seed(0))
@@ -1472,20 +1459,22 @@ torch.allclose(by_formula, by_autograd)
 # %% [markdown]
 # ### Exercise 17.10 — Batch norm over all ranks ★★★ · 25 min · 5 points
 #
-# `sync_bn(x, weight, bias, eps)` normalises `x`, of shape (batch, channel) or (batch, channel, …), each channel
-# by the mean and the biased variance over all samples and positions *of all ranks*, with `eps` added to the
-# variance, then multiplies by `weight` and adds `bias`, both of shape (channel,). Ranks may hold differently
-# many samples, at least one. The arguments stay as they are.
+# `sync_bn(x, weight, bias, eps)` normalises `x`, of shape (batch, channel) or (batch, channel, …),
+# each channel by the mean and the biased variance over all samples and positions *of all ranks*,
+# with `eps` added to the variance, then multiplies by `weight` and adds `bias`, both of shape
+# (channel,). Ranks may hold differently many samples, at least one. The arguments stay as they are.
 #
-# - The result can be differentiated: by `x` for the sum of all ranks' losses; by `weight` and
-#   `bias` for this rank's own output only (DDP averages those).
-# - **One** collective call on tensors in forward and **one** in backward, of any kind. (An object collective
-#   makes two: the sizes go first.)
-# - All is float32 or float64, any strides. It must hold for float32 with a mean of 1000 and a deviation of 1.
+# - The result can be differentiated: by `x` for the sum of all ranks' losses, also where `weight`
+#   and `bias` are frozen; by `weight` and `bias` for this rank's own output only (DDP averages
+#   those).
+# - **One** collective call on tensors in forward and **one** in backward, of any kind. (An object
+#   collective makes two: the sizes go first.)
+# - All is float32 or float64, any strides. It must hold for float32 with a mean of 1000 and a
+#   deviation of 1.
 #
-# A custom `torch.autograd.Function` (chapter 06) is the usual way; a differentiable collective is another.
-# Example: two ranks with the one-channel samples `[[1.], [3.]]` and `[[10.], [14.]]` together return
-# the line "whole batch" above.
+# A custom `torch.autograd.Function` (chapter 06) is the usual way; a differentiable collective is
+# another. Example: two ranks with the one-channel samples `[[1.], [3.]]` and `[[10.], [14.]]`
+# together return the line "whole batch" above.
 
 
 # %% nbgrader={"grade_id": "try-sync-bn", "locked": true}
@@ -1551,6 +1540,7 @@ cases += [case((2, 1), 3, (2, 2), eps=0.5), case((4, 2), 2, (5,)), case((2, 3), 
 cases += [case((40, 24), 2, mean=1000.0, dtype=torch.float32)]
 check_sync_bn(try_sync_bn, 2, cases)
 check_sync_bn(try_sync_bn, 2, [case((3, 1), 2)])  # rank 1 has a single sample
+check_sync_bn(try_sync_bn, 3, [case((3, 1, 2), 2)])
 ### BEGIN HIDDEN TESTS
 cases = [case((3, 1, 6), 4, seed=1), case((1, 1, 2), 2, (3, 4), seed=2)]
 cases += [case((64, 20, 9), 3, mean=-1000.0, dtype=torch.float32, seed=3)]
@@ -1594,8 +1584,8 @@ launch(real_sync_bn, 2)[0]
 # %% [markdown]
 # ## 10. Agree with fewer bytes
 #
-# Nothing says that gradients must travel whole. DDP lets you replace its all-reduce by a
-# **communication hook**: it gets a bucket and returns a future of the average. In half precision, half the bytes:
+# Must gradients travel whole? DDP lets you replace its all-reduce by a **communication hook**: it
+# gets a bucket and returns a future of the average. In half precision, half the bytes:
 
 
 # %%
@@ -1683,7 +1673,10 @@ kept = [torch.tensor([[1.0, 0.25, -9.0], [0.0, 5.0, 0.0]], dtype=torch.float64) 
 long = [torch.zeros(500, dtype=torch.bfloat16) for _ in range(2)]
 long[0][[257, 302]], long[1][[257, 399]] = (x.bfloat16() for x in torch.tensor([[6, -4], [2, 8.0]]))
 cases = [(vectors, zeros, 1), (vectors, vectors[::-1], 2), (matrix, kept, 2), (vectors, zeros, 9)]
+cases += [([x.half() for x in vectors], [x.half() for x in zeros], 1)]
+cases += [([torch.tensor(2.0)] * 2, [torch.tensor(0.5)] * 2, 1)]
 check_compress(try_compress, 2, [*cases, (long, [torch.zeros_like(long[0])] * 2, 2)])
+check_compress(try_compress, 3, [([*vectors, vectors[0]], [zeros[0]] * 3, 1)])
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(11)
 
@@ -1747,9 +1740,9 @@ axis.legend(frameon=False)
 show(figure, "Loss over 200 steps, on a logarithmic scale, for whole and compressed gradients.")
 
 # %% [markdown]
-# With the rest dropped, the loss falls slowly, and twelve of the forty weights are never sent at all. With the rest kept, two
-# entries a step do the work of forty, here even a little faster. That is twenty times fewer values,
-# plus their positions. Compression pays where you wait for the wire.
+# With the rest dropped, the loss falls slowly, and twelve of the forty weights are never sent at
+# all. With the rest kept, two entries a step do the work of forty, here even a little faster.
+# Compression pays where you wait for the wire.
 
 # %% [markdown]
 # ## 11. What will eight ranks gain?
@@ -1841,9 +1834,10 @@ check_scaling(try_scaling, cases)
 # %% [markdown]
 # ### The payoff: predict this machine
 #
-# Measure, predict, compare. The next cell trains with *your* `ddp_by_hand` (or with DDP, where that is unsolved) on one and two ranks and
-# measures s, α and β. Your `scaling` then draws what it expects of up to eight. Two ranks are measured, and no more: eight
-# ranks on a few cores would only show how they share the cores. If other programs keep this machine busy, run the measurement again.
+# Measure, predict, compare. The next cell trains with *your* `ddp_by_hand` (or with DDP, where that
+# is unsolved) on one and two ranks and measures s, α and β. Your `scaling` then draws what it
+# expects of up to eight. Two ranks are measured, and no more: eight on a few cores would show how
+# they share the cores. On a busy machine, run it again.
 
 
 # %% jupyter={"source_hidden": true} tags=["nbval-ignore-output"]
@@ -1914,23 +1908,23 @@ show(
 )
 
 # %% [markdown]
-# Weak scaling is nearer to the ideal line than strong: computing stays, and only the message grows, towards 2 B. With strong
-# scaling each rank computes less but sends as much. If a measured point lies below the curve, the two
-# ranks share more than the model knows: memory, caches, and other programs on this machine. If it lies above, backward hid some of the bytes: your
-# buckets at work.
+# Weak scaling is nearer to the ideal line than strong: the computation stays the same, and only the
+# message grows, towards 2 B. With strong scaling each rank computes less but sends as much. A
+# measured point below the curve: the two ranks share more than the model knows, such as memory and
+# caches. Above it: backward hid some of the bytes, by your buckets.
 
 # %% [markdown]
 # ## 12. Starting for real: torchrun
 #
-# `launch` is for notebooks. A training script is started by `torchrun`, which sets the same variables. On
-# one machine: `torchrun --standalone --nproc-per-node=2 train.py`. (`python -m torch.distributed.run` is the same
-# program.) On several, each machine runs it with `--nnodes` and one common `--rdzv-endpoint`. It also watches:
-# chapter 18 kills a worker and lets `torchrun` start all of them again.
+# `launch` is for notebooks. A training script is started by `torchrun`, which sets the same
+# variables. On one machine: `torchrun --standalone --nproc-per-node=2 train.py`. On several, each
+# machine runs it with `--nnodes` and a common `--rdzv-endpoint`. It also watches: chapter 18 kills
+# a worker and lets `torchrun` start all of them again.
 #
 # ### The payoff: a whole training script
 #
-# All of this chapter in one file, as people write it: who am I, my GPU, my samples, one model. Each rank takes
-# its part of a batch of 64, so that any number of ranks makes the same steps.
+# All of this chapter in one file, as people write it: who am I, my GPU, my samples, one model. Each
+# rank takes its part of a batch of 64, so that any number of ranks makes the same steps.
 
 # %% topics=["launch-vs-torchrun"]
 import subprocess
@@ -1971,7 +1965,7 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.2, momentum=0.9)
 # The loop: `set_epoch`, the loss averaged over all ranks, accuracy over samples that are dealt without padding, and
 # rank 0 alone prints and saves, in one move.
 
-# %%
+# %% topics=["ddp-checkpointing"]
 LOOP = """
 for epoch in range(4):
     sampler.set_epoch(epoch)
@@ -2024,9 +2018,10 @@ print(
 # %% [markdown]
 # ## Heard elsewhere
 #
-# *"`nn.DataParallel` is slow because one process computes the weights and sends them to every GPU over the network."* It has one process, and no
-# network. In **every forward** it copies the model to each GPU and scatters the batch; outputs come back to the first GPU, and its threads share one
-# Python interpreter lock. It isn't deprecated, but DDP is recommended on one machine too. Without GPUs it merely calls the module:
+# *"`nn.DataParallel` is slow because one process computes the weights and sends them to every GPU
+# over the network."* It has one process, and no network. In **every forward** it copies the model
+# to each GPU, scatters the batch and collects the outputs, and its threads share the interpreter's
+# lock. DDP is recommended on one machine too. Without GPUs it merely calls the module:
 
 # %% topics=["data-parallel"] errata=["dataparallel-bottleneck"]
 layer, x = nn.Linear(2, 2), torch.ones(1, 2)
@@ -2052,9 +2047,11 @@ with contextlib.redirect_stderr(io.StringIO()) as words, contextlib.suppress(Sys
 print(words.getvalue().splitlines()[-1])
 
 # %% [markdown]
-# *"Use Apex: `apex.parallel.DistributedDataParallel(model, device_ids=[…])` and `convert_syncbn_model`."* Apex's class took no `device_ids`. All of it is in
-# PyTorch now: DDP, `torch.amp`, `convert_sync_batchnorm`. *"Horovod scales better."* It made the ring popular in 2017; its last release is
-# of 2023. What `hvd.broadcast_parameters` and `hvd.DistributedOptimizer` did is step 1 and step 4 of exercise 17.5.
+# *"Use Apex: `apex.parallel.DistributedDataParallel(model, device_ids=[…])` and
+# `convert_syncbn_model`."* Apex's class took no `device_ids`. All of it is in PyTorch now: DDP,
+# `torch.amp`, `convert_sync_batchnorm`. *"Horovod scales better."* It made the ring popular in
+# 2017; its last release is from 2023. What `hvd.broadcast_parameters` and
+# `hvd.DistributedOptimizer` did is step 1 and step 4 of exercise 17.5.
 
 # %% topics=["horovod"] errata=["apex-ddp-args"] tags=["shows-false"]
 import importlib.util
@@ -2077,9 +2074,14 @@ print(
 # | why are weights equal? | equal start (broadcast), equal steps (averaged gradients) |
 # | when is the average wrong? | unequal shards: weight by counts; batch norm: merge statistics |
 # | why does it hang? | some rank made other calls: find the one that is not where the others are |
-# | is it worth it? | computing shrinks or stays, 2 B bytes do not shrink |
+# | is it worth it? | the computation shrinks or stays, 2 B bytes don't shrink |
 #
-# **Three mistakes to remember.** A collective inside `if rank == 0`. A sampler without `set_epoch`. A mean of means over unequal shards.
+# **Three mistakes to remember.** A collective inside `if rank == 0`. A sampler without `set_epoch`.
+# A mean of means over unequal shards.
 #
-# **Read on.** In PyTorch's documentation: *torch.distributed*, *DistributedDataParallel*, *torchrun*, the note *Distributed Data Parallel*. Papers: Li and others, *PyTorch Distributed: Experiences on Accelerating Data Parallel Training* (2020); Goyal and others, *Accurate, Large Minibatch SGD* (2017);
-# Chan, Golub and LeVeque, *Updating Formulae and a Pairwise Algorithm for Computing Sample Variances* (1979). Chapter 18 asks the next question: what if one model does not fit?
+# **Read on.** In PyTorch's documentation: *torch.distributed*, *DistributedDataParallel*,
+# *torchrun*, the note *Distributed Data Parallel*. Papers: Li and others, *PyTorch Distributed:
+# Experiences on Accelerating Data Parallel Training* (2020); Goyal and others, *Accurate, Large
+# Minibatch SGD* (2017); Chan, Golub and LeVeque, *Updating Formulae and a Pairwise Algorithm for
+# Computing Sample Variances* (1979). Chapter 18 asks the next question: what if one model does not
+# fit?

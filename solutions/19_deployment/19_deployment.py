@@ -12,7 +12,7 @@
 # A detector finds the largest shape in a picture. It is right here, in this notebook, on the tensors
 # that trained it. Then it moves: into a file, into another runtime, behind a web address, into
 # eight bits. At each move something may change without an error. This chapter makes every move with
-# the same detector, and asks each time the same sixty pictures whether it still says the same.
+# the same detector, and checks each time on the same sixty pictures whether it still says the same.
 #
 # **After this chapter you can**
 #
@@ -690,7 +690,7 @@ weights = sum(p.numel() for p in detector.parameters()) * 4 // 1000
 print(path.stat().st_size // 1000, "kB, and the weights have", weights)
 
 # %% [markdown]
-# `external_data=False` puts the weights into the same file. (Files over 2 GB can't be written so.) A
+# `external_data=False` puts the weights into the same file. (A file over 2 GB can't be written that way.) A
 # checker reads it, and ONNX Runtime runs it; the arrays are NumPy's:
 
 # %% topics=["onnx-export"]
@@ -975,8 +975,9 @@ def preprocess_parity(train: Callable, serve: Callable) -> set[str]:
 
 
 # %% nbgrader={"grade_id": "preprocess-parity-check", "grade": true, "points": 4}
-servers = [([], "sound"), ([], "float"), (["channel order"], ""), ([], "blue first")]
+servers = [([], "sound"), ([], "float"), ([], "float rounded"), ([], "blue first")]
 servers += [([], "-1 to 1 in training"), (["scale"], "-1 to 1 in training")]
+servers += [(["channel order"], "")]
 servers += [(["scale"], "bytes"), (["scale"], "signed"), (["antialias"], "nearest")]
 servers += [(["antialias"], "thin"), (["mode"], "crash"), (["mode"], "palette")]
 servers += [(["mode"], "alpha"), (["mode"], "grey"), (["mode"], "blend")]
@@ -1073,7 +1074,7 @@ with WebServer(naive_server, detect) as server:
 # 4. **Don't work in the event loop.** While `detect` calculates inside an `async def`, nobody else is
 #    answered, not even a health check. `await run_in_threadpool(function, argument)` moves it to a thread.
 #
-# An error is said by `raise HTTPException(413, "more than 50000 bytes")`; FastAPI answers with that status and
+# An error is reported by `raise HTTPException(413, "more than 50000 bytes")`; FastAPI answers with that status and
 # `{"detail": "more than 50000 bytes"}`. Try the first habit alone:
 
 
@@ -1108,14 +1109,14 @@ with WebServer(counting_server, 1000) as server:
 #
 # | what is wrong | status |
 # | --- | --- |
-# | the body is longer than `most_bytes`; said as soon as that is certain, without waiting for its end | 413 |
-# | width times height is more than `most_pixels`; said without decoding | 413 |
+# | the body is longer than `most_bytes`; refused as soon as that is certain, without waiting for its end | 413 |
+# | width times height is more than `most_pixels`; refused without decoding | 413 |
 # | it isn't a whole JPEG or PNG file (empty, text, a GIF, cut, damaged) | 400 |
 # | `detect` raises a `ValueError`; the answer holds its words | 422 |
 # | `detect` raises anything else: a bug of ours | 500, as FastAPI does by itself |
 #
 # (Far beyond any limit, from 179 million pixels on, `Image.open` raises by itself: there 400 will do.)
-# All but the 500 say `{"detail": words}`. Exactly `most_bytes` and exactly `most_pixels` are allowed. The
+# All but the 500 answer with `{"detail": words}`. Exactly `most_bytes` and exactly `most_pixels` are allowed. The
 # application runs in another process, so import nothing there that you don't need.
 
 
@@ -1269,7 +1270,7 @@ print(
 #
 # - A batch begins with the first request that is there. It starts when it holds `most` requests, or `wait`
 #   seconds after that first one was taken from the queue, with what came until then, in order of arrival.
-#   What lies in the queue already joins without waiting; with `wait=0` a batch may be one request.
+#   What is in the queue already joins without waiting; with `wait=0` a batch may be one request.
 # - When a batch starts, requests whose future is cancelled are left out. If none is left, `predict`
 #   isn't called.
 # - If `predict` raises, the sound requests of that batch still get their results, and each poisoned one

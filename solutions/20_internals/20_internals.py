@@ -112,7 +112,7 @@ with torch.inference_mode():
 # %% [markdown]
 # `no_grad` changes nothing in the path; it is a flag that the autograd kernel looks at.
 # `inference_mode` takes the key out, so there is one stop fewer. (`path_of` reads the tables, no
-# kernel runs.) Three more kinds of stops, from left to right: an operator that writes in place
+# kernel runs.) Two more kinds of stops, from left to right: an operator that writes in place
 # has a kernel under `ADInplaceOrView`, which counts the version up (views have one too, which
 # notes their base). And under `autocast` a matrix product has a kernel that casts:
 
@@ -135,7 +135,7 @@ with torch.autocast("cpu"):
 # Blue keys have a kernel, grey ones fall through. An arrow is a call of the operator again, with what
 # is above it taken out.
 #
-# `matmul` has no row here, because it isn't a kernel of any device. It is **composite**: one C++
+# `matmul` has no column here, because it isn't a kernel of any device. It is **composite**: one C++
 # function that calls other operators (`mm`, `bmm`, `view` …), and each of those is dispatched for
 # itself. Its entry is the same under every key, and the path ends at the first. It needs no slopes
 # either: those of the operators inside are enough.
@@ -1246,7 +1246,7 @@ if scan_in_c:
 # %% [markdown]
 # On a GPU you would write it in **Triton**, a Python dialect in which a kernel sees a block of entries at
 # once and does arithmetic on pointers. Its interpreter runs the same text on a CPU, slowly. One program
-# a block of rows, one loop over the steps:
+# for each block of rows, one loop over the steps:
 
 # %% topics=["kernel-anatomy"] tags=["nbval-ignore-output"]
 from course_utils.chapters.internals.triton_scan import scan_by_triton
@@ -1393,7 +1393,7 @@ check_scenarios(try_registered, operators.REGISTERED)
 # %% [markdown]
 # **In practice.** Look first whether `torch.compile` can make the kernel for you; it traces NumPy
 # code as well. Write one by hand when a loop carries something from step to step, or when a library
-# has to be called. And libraries speak to each other without copies, by DLPack:
+# has to be called. And libraries exchange arrays without copies, by DLPack:
 
 # %% topics=["extension-cupy"]
 x = torch.arange(3.0)
@@ -1404,8 +1404,8 @@ print(x, torch.from_dlpack(array).data_ptr() == x.data_ptr())
 # %% [markdown]
 # ## 9. Where the memory comes from
 #
-# One part of the path is left: every result needs a storage. On a CPU it is asked of the system. On a
-# GPU that takes long, and giving back (`cudaFree`) waits for everything that runs. PyTorch therefore
+# One part of the path is left: every result needs a storage. On a CPU the system is asked for it. On a
+# GPU asking takes long, and giving back (`cudaFree`) waits for everything that runs. PyTorch therefore
 # keeps what was freed and hands it out again: a **caching allocator**. It explains three things that
 # everyone meets: why `nvidia-smi` shows more than your tensors need, why memory runs out although
 # enough is free, and why `empty_cache` rarely helps.
@@ -1413,8 +1413,8 @@ print(x, torch.from_dlpack(array).data_ptr() == x.data_ptr())
 # Its rules, a little simplified:
 #
 # 1. A request is rounded up to a multiple of 512 bytes.
-# 2. Up to 1 MiB it is *small*, else *large*. Small and large ones live in **segments** apart. A segment is
-#    what was asked of the device: 2 MiB for small requests; for a large one its size, rounded up to a
+# 2. Up to 1 MiB it is *small*, else *large*. Small and large requests have separate **segments**. A segment is
+#    what the device was asked for: 2 MiB for small requests; for a large one its size, rounded up to a
 #    multiple of 2 MiB.
 # 3. Take the smallest free **block** that is large enough, of the same kind. (Of several the first of the
 #    oldest segment.) If there is none, make a new segment; it is one free block.

@@ -51,9 +51,9 @@ print(project.tree())
 # Four habits are in this tree.
 #
 # - `pyproject.toml` says what the project is called, what it needs, how it is built.
-# - The package lies under `src/`, so that it isn't found by accident because you happen to be in the
+# - The package is under `src/`, so that it isn't found by accident because you happen to be in the
 #   folder: tests run against what is *installed*.
-# - Tests lie beside the package and are named after its modules.
+# - Tests are beside the package and are named after its modules.
 # - `README.md` names commands, and each of them works when it is pasted.
 #
 # Arrows in the picture follow the data: from boxes on photographs at the top left to the answer to a
@@ -115,7 +115,8 @@ print(parser.parse_args(["--flip", "False"]))
 # Complete `config.py`. `read_config(words, kind=Config)` makes an object of the dataclass `kind` from
 # the words of a command line:
 #
-# - each field is an option of its name: `--steps 20`; without it, the field's default counts;
+# - each field is an option of its name, underscores included: `--steps 20`; without it, the field's
+#   default counts;
 # - an option's text becomes what its default is: `str`, `int` or `float`;
 # - a field whose default is a `bool` is switched by `--name` and `--no-name`, and takes no text;
 # - an unknown word, or a text that doesn't fit, ends the program with status 2. `argparse` does so.
@@ -205,7 +206,7 @@ print(sorted(path.name for path in photos.iterdir()))
 # %% [markdown]
 # A network gives numbers of a fixed shape, and a photograph holds one to four shapes. The usual way out is a
 # grid: lay 8 × 8 **cells** over the photograph. The cell that holds a shape's *centre* is responsible
-# for it, and says eight numbers:
+# for it, and gives eight numbers:
 #
 # | number | meaning |
 # | --- | --- |
@@ -318,7 +319,7 @@ show(pictures.draw_cells(drawn, numbers), alt)
 
 # %% [markdown]
 # The module `folder.py`, which is given, reads the files once, prepares each photograph (RGB, 64 × 64,
-# normalised) and holds 400 to train on and 100 to judge by. The batch of a step follows from the step's number alone; section 5 needs that.
+# normalised) and keeps 400 to train on and 100 to judge by. The batch of a step follows from the step's number alone; section 5 needs that.
 
 # %%
 from shapefinder.folder import Batches, ShapesFolder
@@ -457,7 +458,7 @@ project.keep("model", build_model)
 # %% [markdown]
 # ## 4. Counting objects, not cells · core
 #
-# The network says 8 × 8 × 8 numbers; what makes them better? Three questions, three losses: is there an
+# The network gives 8 × 8 × 8 numbers; what makes them better? Three questions, three losses: is there an
 # object, which class, which box. The last two make sense only where an object is. And how is each
 # averaged? Take two photographs, one with a single object and one with three. **Predict** which mean
 # lets an object in the crowded photograph count as much as the lonely one.
@@ -610,7 +611,7 @@ import signal
 
 asked = []
 before = signal.signal(signal.SIGTERM, lambda number, frame: asked.append(number))
-os.kill(os.getpid(), signal.SIGTERM)
+signal.raise_signal(signal.SIGTERM)
 signal.signal(signal.SIGTERM, before)
 print("noted:", [signal.Signals(number).name for number in asked])
 
@@ -633,7 +634,8 @@ print("noted:", [signal.Signals(number).name for number in asked])
 #   the mean of it over the ranks; the optimizer's step. Parameters may be frozen, and may have an old gradient.
 # - **The start.** If `file` exists, the run continues from it. All ranks start with rank 0's weights.
 # - **The file** holds `{"step": steps done, "model": state_dict, "optimizer": state_dict}`. It is
-#   written at the end, and after each step whose number from 1 is a multiple of `every`. Rank 0 alone writes. Whatever
+#   written at the end, and after each step whose number in the whole run, from 1, is a multiple of
+#   `every`. Rank 0 alone writes. Whatever
 #   happens during a save, `file` holds a whole run. When `fit` returns on any rank, the file is there.
 # - **SIGTERM** on any rank: all ranks complete the step, the run is kept, and `fit` returns.
 #   Afterwards, even after an error, the handler is the one from before.
@@ -751,7 +753,7 @@ hidden.check_fit(try_train_values)
 # <details><summary>Hint 2</summary>
 #
 # Every rank must make the same collective calls. Rank 0 writes within an `if`, so no collective may
-# lie in that `if`. A barrier after the loop makes the others wait for its last file.
+# be in that `if`. A barrier after the loop makes the others wait for its last file.
 # </details>
 # <details><summary>Hint 3</summary>
 #
@@ -766,6 +768,7 @@ project.keep("train", fit)
 # %% [markdown]
 # Now the real thing, by the command of the project's README: `torchrun` starts two processes, and the
 # next cell sends it SIGTERM as soon as a first file is there. `torchrun` passes the signal on to both.
+# (Windows can't send it to another process: there all are killed, and the list below stays empty.)
 
 # %% tags=["nbval-ignore-output"]
 run = project.folder / "run"
@@ -966,7 +969,7 @@ show(pictures.draw_found(picture_files, right, mine), alt)
 # %% [markdown]
 # ## 7. The same weights, worse boxes
 #
-# The network is measured; will it do as well for a caller? Between a photograph and the network lies code
+# The network is measured; will it do as well for a caller? Between a photograph and the network is code
 # that training never runs. A colleague wrote it, from memory. It raises no error. Score it on the same
 # 100 photographs. First read it.
 
@@ -1046,7 +1049,8 @@ show(figure, "Left the photograph; right a weave of coloured dots in which no sh
 #
 # - The network gets exactly the pixels that `shapefinder.folder.prepare` makes, as a batch of one, in
 #   the dtype and on the device of its first parameter.
-# - It runs in evaluation mode and without a graph. Afterwards it, and each of its parts, is in the mode in which it was.
+# - It runs in evaluation mode and without a graph. Afterwards, also after an error, it and
+#   each of its parts are in the mode in which they were.
 # - `decode(output)[0]` from `shapefinder.grid` gives the rows that you need, the surest first.
 # - The image stays as it is.
 
@@ -1231,7 +1235,7 @@ print("bytes:", len(file.getvalue()), "  as RGB in memory:", 8000 * 8000 * 3 // 
 #
 # - more than `limit` bytes: 413;
 # - bytes that aren't an image which PIL can open and read to the end: 400;
-# - an image of more than `MOST_PIXELS` pixels: 413, without decoding it; what PIL itself refuses to open
+# - an image of more than `MOST_PIXELS` pixels, by its header: 413, without decoding it; what PIL itself refuses to open
 #   for its size (`Image.DecompressionBombError`) may be a 400 as well;
 # - `find(image)` gives a list of dicts for the PIL image, in the mode that it has: 200 with
 #   `{"count": how many, "shapes": the list}`;

@@ -27,6 +27,7 @@ _HOME = {
     "forbid_side_effects": "learner.awkward",
     "every_case": "learner.cases",
     "runs_with_the_answer": "learner.cases",
+    "send_cells_to_workers": "learner.processes",
     "count_operators": "learner.operators",
     "forbid_copies": "learner.operators",
     "forbid_operators": "learner.operators",

@@ -11,7 +11,7 @@ import torch.distributed as dist
 from course_utils.chapters import distributed
 from course_utils.chapters.distributed import launches, samplers
 from course_utils.chapters.distributed.accumulation import weighted_mean
-from course_utils.chapters.distributed.data_parallel import buckets_of
+from course_utils.chapters.distributed.data_parallel import bucket_slip, buckets_of
 
 
 def test_a_report_waits_until_the_ranks_stand_still():
@@ -71,6 +71,17 @@ def test_the_slips_of_a_sampler_are_one_change_away_from_the_right_indices():
 def test_buckets_follow_the_example_of_the_statement():
     assert buckets_of(80, 4) == [56, 80, 80, 80]  # three are exactly full
     assert buckets_of(160, 8) == [112, 160, 160, 160]
+
+
+def test_a_slip_of_the_buckets_has_words():
+    want = buckets_of(100, 4)
+    slips = {kind: buckets_of(100, 4, kind=kind) for kind in ("forward", "frozen", "tied")}
+    words = [bucket_slip(2 * sums, want, 100, 4) for sums in slips.values()]
+    assert all(words)
+    assert len(set(words)) == 3
+    assert "one gradient too late" in bucket_slip(2 * buckets_of(100, 4, late=True), want, 100, 4)
+    assert "36 bytes more" in bucket_slip(2 * [*want, 36], want, 100, 4)
+    assert bucket_slip([1, 2], want, 100, 4) == ""
 
 
 def test_the_mean_over_all_samples_leaves_out_a_rank_without_any():

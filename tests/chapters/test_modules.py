@@ -36,7 +36,9 @@ def replaced(module, kind, make, done):
 
 @pytest.mark.parametrize("container", [False, True])
 @pytest.mark.parametrize("kind", ["small", "nested", "root"])
-@pytest.mark.parametrize("wanted", ["BatchNorm2d", "ReLU", "Block or Conv2d", "Linear", "Hardtanh"])
+@pytest.mark.parametrize(
+    "wanted", ["BatchNorm2d", "ReLU", "Block, Conv2d or Linear", "Linear", "Hardtanh"]
+)
 def test_the_rows_of_a_tree_are_those_of_the_tree_after_the_replacement(kind, wanted, container):
     wanted = replacing._kinds(Net)[wanted]
     rows = replacing._rows(replacing._old(Net, kind), wanted, container)

@@ -105,3 +105,34 @@ def test_words_for_a_step_that_was_not_the_newest():
     found = [(17, torch.zeros(7, 2), torch.zeros(2))]
     with pytest.raises(AssertionError, match="not the one saved last"):
         sharding.check_checkpoint(found, 1, [13, 22, 15, 17], "", 1)
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (("stage 3", 5), ""),
+        (None, ""),
+        ("stage 3", "a plan is the pair"),
+        (("FSDP", 5), "the layouts are DDP"),
+        (("stage 3", 4.5), "whole samples"),
+        (("stage 3", 0), "no samples are no plan"),
+        (("stage 3", 33), "at most `batch`"),
+        (("stage 3", 6), "does not fit"),
+        (("stage 3", 4), "more samples fit; exactly full fits"),
+        (("stage 3", 3), "more samples fit"),
+        (("stage 2", 3), "fewer seconds"),
+    ],
+)
+def test_words_for_a_plan(found, words):
+    job = {"parameters": 1000, "largest": 250, "sample": 500, "batch": 32, "world_size": 4}
+    job |= {"budget": 8_500}
+    said = sharding.why_not(found, ("stage 3", 5), job, lambda layout, samples, job: 1 / samples)
+    assert words in said
+    assert bool(said) == bool(words)
+
+
+def test_words_for_the_lower_of_two_equal_plans():
+    job = {"parameters": 1000, "largest": 250, "sample": 500, "batch": 4, "world_size": 4}
+    job |= {"budget": 10**6}
+    said = sharding.why_not(("stage 1", 4), ("DDP", 4), job, lambda *_: 1.0)
+    assert said == "of equals, take the upper one"

@@ -6,7 +6,8 @@ from xml.etree import ElementTree
 import pytest
 
 from course_utils.copies.progress_map import draw_map, page_with_map, state_of
-from course_utils.exercises import ChapterProgress, Exercise, where_stopped
+from course_utils.copies.stopped import where_stopped
+from course_utils.exercises import ChapterProgress, Exercise
 from course_utils.notebooks import read_notebook, write_notebook
 
 

@@ -124,9 +124,12 @@ def stop(process: subprocess.Popen) -> int:
 
 @contextmanager
 def learner_lab(
-    marked: MarkedProcesses, chapters: Path = ROOT / "notebooks"
+    marked: MarkedProcesses, chapters: Path = ROOT / "notebooks", program: str = "lab"
 ) -> Iterator[tuple[str, str, Path]]:
     """JupyterLab with a learner's settings on a copy of the folder ``chapters``.
+
+    Args:
+        program: ``"notebook"`` for plain Jupyter Notebook, without any settings of the course's.
 
     Yields:
         The server's address, its token, and the folder with the copied chapters.
@@ -138,20 +141,24 @@ def learner_lab(
         port, token = free_port(), secrets.token_hex(16)
         settings = ROOT / "etc" / "jupyter"
         search = os.pathsep.join(map(str, (settings / "learner", settings)))
+        lab = program == "lab"
+        workspaces = [f"--LabApp.workspaces_dir={folder / 'workspaces'}"] if lab else []
+        search = {"JUPYTER_CONFIG_PATH": search} if lab else {}
         with (folder / "log").open("w") as log:
             server = subprocess.Popen(
                 [
                     Path(sys.executable).with_name("jupyter"),
-                    "lab",
+                    program,
                     "--no-browser",
                     f"--ServerApp.port={port}",
                     "--ServerApp.port_retries=0",
                     f"--ServerApp.root_dir={notebooks}",
                     f"--IdentityProvider.token={token}",
-                    f"--LabApp.workspaces_dir={folder / 'workspaces'}",
+                    "--allow-root",
+                    *workspaces,
                 ],
                 cwd=ROOT,
-                env={**marked.environment(folder), "JUPYTER_CONFIG_PATH": search},
+                env={**marked.environment(folder), **search},
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL,

@@ -33,7 +33,7 @@ def lab(carry_over: bool, arguments: tuple[str, ...]) -> None:
     """
     from course_utils.command.lab import open_lab
     from course_utils.copies import copying
-    from course_utils.exercises import where_stopped
+    from course_utils.copies.stopped import where_stopped
 
     root = find_course()
     folder = copying.learner_folder(root)

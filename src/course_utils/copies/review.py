@@ -22,6 +22,7 @@ from nbformat import NotebookNode
 
 from course_utils.cells import HEADING, exercise_of, gives_points, grade_id, is_exercise
 from course_utils.copies.copying import KEPT, copy_of
+from course_utils.copies.fresh import freshen
 from course_utils.errors import CourseError
 from course_utils.exercises import Exercise, exercises_of, read_progress
 from course_utils.files import write_whole
@@ -98,7 +99,7 @@ def review(chapters: list[Chapter], folder: Path, now: datetime | None = None) -
     try:
         if due:
             picked = enough([questions[name] for name in due])
-            write_notebook(notebook_of(picked), book)
+            write_notebook(notebook_of(picked, now.toordinal()), book)
             done.asked = len(picked)
         elif questions:
             done.next_due = min(cards[name].due for name in questions)
@@ -210,12 +211,18 @@ def enough(questions: list[tuple[Chapter, Exercise]]) -> list[tuple[Chapter, Exe
     return picked
 
 
-def notebook_of(questions: list[tuple[Chapter, Exercise]]) -> NotebookNode:
-    """The questions' cells out of their releases, below what they need of the locked cells."""
+def notebook_of(questions: list[tuple[Chapter, Exercise]], turn: int) -> NotebookNode:
+    """The questions' cells out of their releases, below what they need of the locked cells.
+
+    Args:
+        turn: a number that grows from day to day: which numbers a question has this time.
+    """
     cells = [nbformat.v4.new_markdown_cell(TITLE, id="title")]
     for chapter, exercise in questions:
         release = read_notebook(chapter.release)
-        for cell in cells_of(release.cells, exercise.name):
+        own = cells_of(release.cells, exercise.name)
+        freshen(own, exercise.name, turn)
+        for cell in own:
             # Two chapters' cells may have the same id.
             cell.id = f"{exercise.name}-{len(cells)}"[-64:]
             if is_locked(cell) or gives_points(cell):

@@ -79,8 +79,14 @@ def check_equal(actual: Any, expected: Any, what: str = "the result", because: s
 
 
 def _number(value: Any) -> Any:
-    """A tensor without dimensions as the number in it; anything else as it is."""
-    return value.item() if isinstance(value, torch.Tensor) and value.dim() == 0 else value
+    """A tensor without dimensions as the number in it; anything else as it is.
+
+    Of a float32 the six digits that it holds for sure: 0.95, not 0.949999988.
+    """
+    if not isinstance(value, torch.Tensor) or value.dim():
+        return value
+    rounded = value.is_floating_point() and value.dtype != torch.float64
+    return float(f"{value.item():.6g}") if rounded else value.item()
 
 
 def _plain(value: Any) -> Any:
@@ -291,18 +297,20 @@ def check_predictions(
     if wrong:
         lines = [f"{len(wrong)} of {len(actual)} predictions differ from what the machine does:"]
         for key in wrong:
-            reason = _wrong_kind(predicted[key], actual.values()) or (because or {}).get(key)
+            reason = _wrong_kind(predicted[key], actual[key], actual.values())
+            reason = reason or (because or {}).get(key)
             lines.append(f"  {key} is not {predicted[key]!r}" + (f": {reason}" if reason else ""))
         raise AssertionError("\n".join(lines))
 
 
-def _wrong_kind(value: Any, answers: Collection[Any]) -> str:
+def _wrong_kind(value: Any, answer: Any, answers: Collection[Any]) -> str:
     """Words for a prediction of a kind that none of the answers has, such as 0 among truth values.
 
     Why the right answer is right would contradict it: ``0`` may be meant for ``False``.
     """
     kinds = {type(answer) for answer in answers}
-    if isinstance(value, str) and str not in kinds:
+    digits = isinstance(value, str) and value.strip().removeprefix("-").isdigit()
+    if isinstance(value, str) and (str not in kinds or (digits and not isinstance(answer, str))):
         return "in quotes it is a text; write it without them"
     if not isinstance(value, bool) and kinds == {bool}:
         return "expected True or False"

@@ -32,6 +32,7 @@ import torch
 from course_utils.learner.launch_reports import LaunchError, LaunchTimeout, RankReport
 from course_utils.learner.launched_rank import LOOPBACK, START_SECONDS, Order, run_rank
 from course_utils.learner.leftovers import no_process_left
+from course_utils.learner.processes import forks
 
 # When one rank fails, how long the others may go on: often they fail for a reason worth seeing.
 GRACE_SECONDS = 0.5
@@ -155,7 +156,7 @@ class _Rank:
 
 
 def _may_fork() -> bool:
-    return sys.platform == "linux" and not torch.cuda.is_initialized()
+    return forks() and not torch.cuda.is_initialized()
 
 
 def _fork(order: Order, rank: int, listener: socket.socket, before: list[_Rank]) -> _Rank:

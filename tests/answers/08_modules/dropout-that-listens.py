@@ -580,3 +580,130 @@ class ListeningDropout(nn.Module):
 
     def forward(self, x):
         return dropout_that_listens(x, self.p.item(), self.training)
+
+
+# %% wrong="the module clamps p" says=["neither when it is made nor when it is called"]
+def dropout_that_listens(x, p, training):
+    if not 0 <= p <= 1:
+        raise ValueError(f"p is {p}")
+    if not training:
+        return x
+    if p == 1:
+        return torch.zeros_like(x)
+    keep = torch.rand_like(x, dtype=torch.float64) >= p
+    return x * keep / (1 - p)
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = min(max(p, 0.0), 1.0)
+
+    def forward(self, x):
+        return dropout_that_listens(x, self.p, self.training)
+
+
+# %% wrong="a zero in the result gets no gradient" says=["of the gradients are 0, expected about 0.5"]
+def dropout_that_listens(x, p, training):
+    if not 0 <= p <= 1:
+        raise ValueError(f"p is {p}")
+    if not training:
+        return x
+    if p == 1:
+        return torch.zeros_like(x)
+    keep = torch.rand_like(x, dtype=torch.float64) >= p
+    y = x * keep / (1 - p)
+    return torch.where(y == 0, torch.zeros_like(y), y)
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        return dropout_that_listens(x, self.p, self.training)
+
+
+# %% wrong="float32 zeros for p = 1" says=["float64, p = 1.0: shape and dtype"]
+def dropout_that_listens(x, p, training):
+    if not 0 <= p <= 1:
+        raise ValueError(f"p is {p}")
+    if not training:
+        return x
+    if p == 1:
+        return torch.zeros(x.shape, device=x.device)
+    keep = torch.rand_like(x, dtype=torch.float64) >= p
+    return x * keep / (1 - p)
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        return dropout_that_listens(x, self.p, self.training)
+
+
+# %% wrong="p in a buffer that isn't saved" says=["the module holds p"]
+def dropout_that_listens(x, p, training):
+    if not 0 <= p <= 1:
+        raise ValueError(f"p is {p}")
+    if not training:
+        return x
+    if p == 1:
+        return torch.zeros_like(x)
+    keep = torch.rand_like(x, dtype=torch.float64) >= p
+    return x * keep / (1 - p)
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.register_buffer("p", torch.tensor(p), persistent=False)
+
+    def forward(self, x):
+        return dropout_that_listens(x, self.p.item(), self.training)
+
+
+# %% wrong="p may be a little above 1" says=["p = 1.01: no ValueError"]
+def dropout_that_listens(x, p, training):
+    if p < 0 or p >= 1.5:
+        raise ValueError(f"p is {p}")
+    if not training:
+        return x
+    if p == 1:
+        return torch.zeros_like(x)
+    keep = torch.rand_like(x, dtype=torch.float64) >= p
+    return x * keep / (1 - p)
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        return dropout_that_listens(x, self.p, self.training)
+
+
+# %% wrong="a new leaf in evaluation" says=["a graph that doesn't lead to x: no gradient"]
+def dropout_that_listens(x, p, training):
+    if not 0 <= p <= 1:
+        raise ValueError(f"p is {p}")
+    if not training:
+        return x.detach().clone().requires_grad_(x.requires_grad)
+    if p == 1:
+        return torch.zeros_like(x)
+    keep = torch.rand_like(x, dtype=torch.float64) >= p
+    return x * keep / (1 - p)
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        return dropout_that_listens(x, self.p, self.training)

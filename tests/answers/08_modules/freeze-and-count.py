@@ -679,3 +679,126 @@ def freeze_and_count(model, patterns):
     size = sum(p.numel() * p.element_size() for p in model.parameters())
     size += sum(b.numel() * b.element_size() for b in model.buffers())
     return {"total": total, "trainable": free, "bytes": size}
+
+
+# %% wrong="a module's name counts as a match" says=["head is a module, not a parameter"]
+from fnmatch import fnmatchcase
+
+
+def freeze_and_count(model, patterns):
+    named = list(model.named_parameters(remove_duplicate=False))
+    for pattern in patterns:
+        if not any(
+            fnmatchcase(name, pattern) for name, _ in list(named) + list(model.named_modules())
+        ):
+            raise ValueError(f"{pattern} matches nothing")
+    for name, p in named:
+        if any(fnmatchcase(name, pattern) for pattern in patterns):
+            p.requires_grad_(False)
+    for m in model.modules():
+        if isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if m.weight is not None and not m.weight.requires_grad:
+                m.eval()
+    ps, bs = list(model.parameters()), list(model.buffers())
+    return {
+        "total": sum(p.numel() for p in ps),
+        "trainable": sum(p.numel() for p in ps if p.requires_grad),
+        "bytes": sum(t.nbytes for t in ps + bs),
+    }
+
+
+# %% wrong="a pattern matches the beginning of a name" says=["head is a module, not a parameter"]
+from fnmatch import fnmatchcase
+
+
+def freeze_and_count(model, patterns):
+    named = list(model.named_parameters(remove_duplicate=False))
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern + "*") for name, _ in named):
+            raise ValueError(f"{pattern} matches nothing")
+    for name, p in named:
+        if any(fnmatchcase(name, pattern + "*") for pattern in patterns):
+            p.requires_grad_(False)
+    for m in model.modules():
+        if isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if m.weight is not None and not m.weight.requires_grad:
+                m.eval()
+    ps, bs = list(model.parameters()), list(model.buffers())
+    return {
+        "total": sum(p.numel() for p in ps),
+        "trainable": sum(p.numel() for p in ps if p.requires_grad),
+        "bytes": sum(t.nbytes for t in ps + bs),
+    }
+
+
+# %% wrong="sorts the caller's patterns" says=["the list of patterns is no longer as it was"]
+from fnmatch import fnmatchcase
+
+
+def freeze_and_count(model, patterns):
+    patterns.sort()
+    named = list(model.named_parameters(remove_duplicate=False))
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name, _ in named):
+            raise ValueError(f"{pattern} matches nothing")
+    for name, p in named:
+        if any(fnmatchcase(name, pattern) for pattern in patterns):
+            p.requires_grad_(False)
+    for m in model.modules():
+        if isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if m.weight is not None and not m.weight.requires_grad:
+                m.eval()
+    ps, bs = list(model.parameters()), list(model.buffers())
+    return {
+        "total": sum(p.numel() for p in ps),
+        "trainable": sum(p.numel() for p in ps if p.requires_grad),
+        "bytes": sum(t.nbytes for t in ps + bs),
+    }
+
+
+# %% wrong="buffers in the total" says=["the buffers are counted as well, and aren't parameters"]
+from fnmatch import fnmatchcase
+
+
+def freeze_and_count(model, patterns):
+    named = list(model.named_parameters(remove_duplicate=False))
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name, _ in named):
+            raise ValueError(f"{pattern} matches nothing")
+    for name, p in named:
+        if any(fnmatchcase(name, pattern) for pattern in patterns):
+            p.requires_grad_(False)
+    for m in model.modules():
+        if isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if m.weight is not None and not m.weight.requires_grad:
+                m.eval()
+    ps, bs = list(model.parameters()), list(model.buffers())
+    return {
+        "total": sum(p.numel() for p in ps + bs),
+        "trainable": sum(p.numel() for p in ps if p.requires_grad),
+        "bytes": sum(t.nbytes for t in ps + bs),
+    }
+
+
+# %% wrong="four bytes for every number" says=["not every number has four bytes"]
+from fnmatch import fnmatchcase
+
+
+def freeze_and_count(model, patterns):
+    named = list(model.named_parameters(remove_duplicate=False))
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name, _ in named):
+            raise ValueError(f"{pattern} matches nothing")
+    for name, p in named:
+        if any(fnmatchcase(name, pattern) for pattern in patterns):
+            p.requires_grad_(False)
+    for m in model.modules():
+        if isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if m.weight is not None and not m.weight.requires_grad:
+                m.eval()
+    ps, bs = list(model.parameters()), list(model.buffers())
+    return {
+        "total": sum(p.numel() for p in ps),
+        "trainable": sum(p.numel() for p in ps if p.requires_grad),
+        "bytes": sum(4 * t.numel() for t in ps + bs),
+    }

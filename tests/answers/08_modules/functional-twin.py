@@ -1,4 +1,4 @@
-# %% wrong="no ReLU" says=["the output differs"]
+# %% wrong="no ReLU" says=["the output: both ReLUs are missing"]
 def functional_twin(parameters, x):
     x = F.max_pool2d(F.conv2d(x, parameters["conv1.weight"], parameters["conv1.bias"]), 2)
     x = F.max_pool2d(F.conv2d(x, parameters["conv2.weight"], parameters["conv2.bias"]), 2)
@@ -317,3 +317,45 @@ def ensemble(models, x):
     names = list(models[0].state_dict())
     stacked = {name: torch.stack([model.get_parameter(name) for model in models]) for name in names}
     return torch.func.vmap(functional_twin, in_dims=(0, None))(stacked, x)
+
+
+# %% wrong="the second ReLU is forgotten" says=["the output: the second ReLU is missing"]
+from torch.func import functional_call, stack_module_state, vmap
+
+
+def functional_twin(parameters, x):
+    x = F.conv2d(x, parameters["conv1.weight"], parameters["conv1.bias"])
+    x = F.max_pool2d(x.relu(), 2)
+    x = F.conv2d(x, parameters["conv2.weight"], parameters["conv2.bias"])
+    x = F.max_pool2d(x, 2)
+    return F.linear(x.flatten(1), parameters["fc.weight"], parameters["fc.bias"])
+
+
+def ensemble(models, x):
+    parameters, buffers = stack_module_state(models)
+
+    def call(p, b):
+        return functional_call(models[0], (p, b), (x,))
+
+    return vmap(call)(parameters, buffers)
+
+
+# %% wrong="the second pooling takes means" says=["the output: the second pooling takes means, not the largest"]
+from torch.func import functional_call, stack_module_state, vmap
+
+
+def functional_twin(parameters, x):
+    x = F.conv2d(x, parameters["conv1.weight"], parameters["conv1.bias"])
+    x = F.max_pool2d(x.relu(), 2)
+    x = F.conv2d(x, parameters["conv2.weight"], parameters["conv2.bias"])
+    x = F.avg_pool2d(x.relu(), 2)
+    return F.linear(x.flatten(1), parameters["fc.weight"], parameters["fc.bias"])
+
+
+def ensemble(models, x):
+    parameters, buffers = stack_module_state(models)
+
+    def call(p, b):
+        return functional_call(models[0], (p, b), (x,))
+
+    return vmap(call)(parameters, buffers)

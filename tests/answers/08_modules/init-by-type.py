@@ -378,7 +378,7 @@ def predict_squares(sizes, stds, q=1.0):
     return [out, *predict_squares(sizes[1:], stds[1:], out / 2)]
 
 
-# %% wrong="by the name of the class" says=["own, Projection(in_features=100, out_features=300, bias=False): weight: the std"]
+# %% wrong="by the name of the class" says=["own, Projection(in_features=100, out_features=220, bias=False): weight: the std"]
 def init_by_type(model):
     for module in model.modules():
         kind = type(module).__name__
@@ -687,3 +687,118 @@ def predict_squares(sizes, stds):
         q = n * s * s * q / 2
         out.append(round(q))
     return out
+
+
+# %% wrong="equal draws for linear layers of one shape" says=["linear and twin, two linear layers of one shape"]
+def init_by_type(model):
+    seen = {}
+    with torch.no_grad():
+        for module in model.modules():
+            if isinstance(module, nn.Conv2d):
+                nn.init.kaiming_normal_(module.weight, nonlinearity="relu")
+            elif isinstance(module, nn.Linear):
+                if module.weight.shape not in seen:
+                    seen[module.weight.shape] = nn.init.xavier_uniform_(
+                        torch.empty_like(module.weight)
+                    )
+                module.weight.copy_(seen[module.weight.shape])
+            elif isinstance(module, nn.BatchNorm2d):
+                if module.weight is not None:
+                    module.weight.fill_(1)
+            else:
+                continue
+            if module.bias is not None:
+                module.bias.zero_()
+
+
+def predict_squares(sizes, stds):
+    squares, q = [], 1.0
+    for i, std in enumerate(stds):
+        q = sizes[i] * std**2 * q
+        if i:
+            q /= 2
+        squares.append(q)
+    return squares
+
+
+# %% wrong="the squares as a tensor" says=["is of type Tensor, expected a list of numbers"]
+def init_by_type(model):
+    with torch.no_grad():
+        for module in model.modules():
+            if isinstance(module, nn.Conv2d):
+                nn.init.kaiming_normal_(module.weight, nonlinearity="relu")
+            elif isinstance(module, nn.Linear):
+                nn.init.xavier_uniform_(module.weight)
+            elif isinstance(module, nn.BatchNorm2d):
+                if module.weight is not None:
+                    module.weight.fill_(1)
+            else:
+                continue
+            if module.bias is not None:
+                module.bias.zero_()
+
+
+def predict_squares(sizes, stds):
+    squares, q = [], 1.0
+    for i, std in enumerate(stds):
+        q = sizes[i] * std**2 * q
+        if i:
+            q /= 2
+        squares.append(q)
+    return torch.tensor(squares)
+
+
+# %% wrong="fan_in without the kernel" says=["for a kernel of one tap: each tap is a product"]
+def init_by_type(model):
+    with torch.no_grad():
+        for module in model.modules():
+            if isinstance(module, nn.Conv2d):
+                module.weight.normal_(0, (2 / module.weight.shape[1]) ** 0.5)
+            elif isinstance(module, nn.Linear):
+                nn.init.xavier_uniform_(module.weight)
+            elif isinstance(module, nn.BatchNorm2d):
+                if module.weight is not None:
+                    module.weight.fill_(1)
+            else:
+                continue
+            if module.bias is not None:
+                module.bias.zero_()
+
+
+def predict_squares(sizes, stds):
+    squares, q = [], 1.0
+    for i, std in enumerate(stds):
+        q = sizes[i] * std**2 * q
+        if i:
+            q /= 2
+        squares.append(q)
+    return squares
+
+
+# %% wrong="n_in twice in the bound" says=["for n_in twice: inputs and outputs both count"]
+def init_by_type(model):
+    with torch.no_grad():
+        for module in model.modules():
+            if isinstance(module, nn.Conv2d):
+                nn.init.kaiming_normal_(module.weight, nonlinearity="relu")
+            elif isinstance(module, nn.Linear):
+                module.weight.uniform_(
+                    -((6 / (2 * module.in_features)) ** 0.5), (6 / (2 * module.in_features)) ** 0.5
+                )
+            elif isinstance(module, nn.BatchNorm2d):
+                if module.weight is not None:
+                    module.weight.fill_(1)
+            else:
+                continue
+            if module.bias is not None:
+                module.bias.zero_()
+
+
+def predict_squares(sizes, stds):
+    squares, q = [], 1.0
+    for i, std in enumerate(stds):
+        q = sizes[i] * std**2 * q
+        if i:
+            q /= 2
+        squares.append(q)
+    return squares

@@ -457,3 +457,77 @@ def list_trap(sizes, heads):
 
 def set_weight(layer, value):
     layer.weight.data = value.detach().clone()
+
+
+# %% wrong="layers in the order of their names" says=["twelve sizes, so eleven layers"]
+class Free(nn.Module):
+    def __init__(self, sizes, heads):
+        super().__init__()
+        self.layers = nn.ModuleDict(
+            {str(i): nn.Linear(m, n) for i, (m, n) in enumerate(pairwise(sizes))}
+        )
+        self.heads = nn.ModuleDict({k: nn.Linear(sizes[-1], n) for k, n in heads.items()})
+
+    def forward(self, x, head):
+        for name in sorted(self.layers):
+            x = self.layers[name](x).relu()
+        return self.heads[head](x)
+
+
+def list_trap(sizes, heads):
+    return Free(sizes, heads)
+
+
+def set_weight(layer, value):
+    with torch.no_grad():
+        layer.weight.copy_(value)
+
+
+# %% wrong="heads made when they are first asked for" says=["a call makes layers: an optimizer that was made before it"]
+class Free(nn.Module):
+    def __init__(self, sizes, heads):
+        super().__init__()
+        body = []
+        for m, n in pairwise(sizes):
+            body += [nn.Linear(m, n), nn.ReLU()]
+        self.body = nn.Sequential(*body)
+        self.width, self.sizes = sizes[-1], heads
+        self.heads = nn.ModuleDict()
+
+    def forward(self, x, head):
+        if head not in self.heads:
+            self.heads[head] = nn.Linear(self.width, self.sizes[head])
+        return self.heads[head](self.body(x))
+
+
+def list_trap(sizes, heads):
+    return Free(sizes, heads)
+
+
+def set_weight(layer, value):
+    with torch.no_grad():
+        layer.weight.copy_(value)
+
+
+# %% wrong="a ReLU where no hidden layer is" says=["no hidden layer, and so no ReLU"]
+class Free(nn.Module):
+    def __init__(self, sizes, heads):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(m, n) for m, n in pairwise(sizes))
+        self.heads = nn.ModuleDict({k: nn.Linear(sizes[-1], n) for k, n in heads.items()})
+
+    def forward(self, x, head):
+        if not self.layers:
+            x = x.relu()
+        for layer in self.layers:
+            x = layer(x).relu()
+        return self.heads[head](x)
+
+
+def list_trap(sizes, heads):
+    return Free(sizes, heads)
+
+
+def set_weight(layer, value):
+    with torch.no_grad():
+        layer.weight.copy_(value)

@@ -3482,3 +3482,395 @@ class MiniModule:
 
 def mini_module():
     return MiniModule
+
+
+# %% wrong="a buffer's new value is copied into the old tensor" says=["a float64 tensor assigned to a float32 buffer's name", "the old one, which others may hold, stays"]
+class MiniModule:
+    def __init__(self):
+        self.__dict__["training"] = True
+        self.__dict__["_params"] = {}
+        self.__dict__["_bufs"] = {}
+        self.__dict__["_kids"] = {}
+        self.__dict__["_fleeting"] = set()
+
+    def _forget(self, name):
+        self.__dict__.pop(name, None)
+        for drawer in (self._params, self._bufs, self._kids):
+            drawer.pop(name, None)
+        self._fleeting.discard(name)
+
+    def __setattr__(self, name, value):
+        if isinstance(value, MiniParameter):
+            self._forget(name)
+            self._params[name] = value
+        elif isinstance(value, MiniModule):
+            self._forget(name)
+            self._kids[name] = value
+        elif isinstance(value, torch.Tensor) and name in self._bufs:
+            self._bufs[name].copy_(value) if value.shape == self._bufs[
+                name
+            ].shape else self._bufs.__setitem__(name, value)
+        else:
+            self._forget(name)
+            self.__dict__[name] = value
+
+    def __getattr__(self, name):
+        for drawer in ("_params", "_bufs", "_kids"):
+            if name in self.__dict__.get(drawer, {}):
+                return self.__dict__[drawer][name]
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        self._forget(name)
+        self._bufs[name] = tensor
+        if not persistent:
+            self._fleeting.add(name)
+
+    def _walk(self, prefix=""):
+        yield prefix, self
+        for name, kid in self._kids.items():
+            yield from kid._walk(prefix + name + ".")
+
+    def named_parameters(self):
+        seen = set()
+        for prefix, m in self._walk():
+            for name, p in m._params.items():
+                if id(p) not in seen:
+                    seen.add(id(p))
+                    yield prefix + name, p
+
+    def named_buffers(self):
+        seen = set()
+        for prefix, m in self._walk():
+            for name, b in m._bufs.items():
+                if id(b) not in seen:
+                    seen.add(id(b))
+                    yield prefix + name, b
+
+    def train(self, mode=True):
+        for _, m in self._walk():
+            m.__dict__["training"] = mode
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def state_dict(self):
+        state = {}
+        for prefix, m in self._walk():
+            for name, p in m._params.items():
+                state[prefix + name] = p.detach()
+            for name, b in m._bufs.items():
+                if name not in m._fleeting:
+                    state[prefix + name] = b.detach()
+        return state
+
+    def load_state_dict(self, state):
+        mine = self.state_dict()
+        bad = [n for n in mine if n not in state] + [n for n in state if n not in mine]
+        bad += [n for n in mine if n in state and state[n].shape != mine[n].shape]
+        if bad:
+            raise RuntimeError("does not fit: " + ", ".join(bad))
+        with torch.no_grad():
+            for n in mine:
+                mine[n].copy_(state[n])
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="parameters compared by their values" says=["two objects are two parameters, whatever their values"]
+class MiniModule:
+    def __init__(self):
+        self.__dict__["training"] = True
+        self.__dict__["_params"] = {}
+        self.__dict__["_bufs"] = {}
+        self.__dict__["_kids"] = {}
+        self.__dict__["_fleeting"] = set()
+
+    def _forget(self, name):
+        self.__dict__.pop(name, None)
+        for drawer in (self._params, self._bufs, self._kids):
+            drawer.pop(name, None)
+        self._fleeting.discard(name)
+
+    def __setattr__(self, name, value):
+        if isinstance(value, MiniParameter):
+            self._forget(name)
+            self._params[name] = value
+        elif isinstance(value, MiniModule):
+            self._forget(name)
+            self._kids[name] = value
+        elif isinstance(value, torch.Tensor) and name in self._bufs:
+            self._bufs[name] = value
+        else:
+            self._forget(name)
+            self.__dict__[name] = value
+
+    def __getattr__(self, name):
+        for drawer in ("_params", "_bufs", "_kids"):
+            if name in self.__dict__.get(drawer, {}):
+                return self.__dict__[drawer][name]
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        self._forget(name)
+        self._bufs[name] = tensor
+        if not persistent:
+            self._fleeting.add(name)
+
+    def _walk(self, prefix=""):
+        yield prefix, self
+        for name, kid in self._kids.items():
+            yield from kid._walk(prefix + name + ".")
+
+    def named_parameters(self):
+        seen = set()
+        for prefix, m in self._walk():
+            for name, p in m._params.items():
+                if not any(p.shape == q.shape and bool((p == q).all()) for q in seen):
+                    seen.add(p)
+                    yield prefix + name, p
+
+    def named_buffers(self):
+        seen = set()
+        for prefix, m in self._walk():
+            for name, b in m._bufs.items():
+                if id(b) not in seen:
+                    seen.add(id(b))
+                    yield prefix + name, b
+
+    def train(self, mode=True):
+        for _, m in self._walk():
+            m.__dict__["training"] = mode
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def state_dict(self):
+        state = {}
+        for prefix, m in self._walk():
+            for name, p in m._params.items():
+                state[prefix + name] = p.detach()
+            for name, b in m._bufs.items():
+                if name not in m._fleeting:
+                    state[prefix + name] = b.detach()
+        return state
+
+    def load_state_dict(self, state):
+        mine = self.state_dict()
+        bad = [n for n in mine if n not in state] + [n for n in state if n not in mine]
+        bad += [n for n in mine if n in state and state[n].shape != mine[n].shape]
+        if bad:
+            raise RuntimeError("does not fit: " + ", ".join(bad))
+        with torch.no_grad():
+            for n in mine:
+                mine[n].copy_(state[n])
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="loads through .data, and shares memory with the dict" says=["change with the model: copy their values"]
+class MiniModule:
+    def __init__(self):
+        self.__dict__["training"] = True
+        self.__dict__["_params"] = {}
+        self.__dict__["_bufs"] = {}
+        self.__dict__["_kids"] = {}
+        self.__dict__["_fleeting"] = set()
+
+    def _forget(self, name):
+        self.__dict__.pop(name, None)
+        for drawer in (self._params, self._bufs, self._kids):
+            drawer.pop(name, None)
+        self._fleeting.discard(name)
+
+    def __setattr__(self, name, value):
+        if isinstance(value, MiniParameter):
+            self._forget(name)
+            self._params[name] = value
+        elif isinstance(value, MiniModule):
+            self._forget(name)
+            self._kids[name] = value
+        elif isinstance(value, torch.Tensor) and name in self._bufs:
+            self._bufs[name] = value
+        else:
+            self._forget(name)
+            self.__dict__[name] = value
+
+    def __getattr__(self, name):
+        for drawer in ("_params", "_bufs", "_kids"):
+            if name in self.__dict__.get(drawer, {}):
+                return self.__dict__[drawer][name]
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        self._forget(name)
+        self._bufs[name] = tensor
+        if not persistent:
+            self._fleeting.add(name)
+
+    def _walk(self, prefix=""):
+        yield prefix, self
+        for name, kid in self._kids.items():
+            yield from kid._walk(prefix + name + ".")
+
+    def named_parameters(self):
+        seen = set()
+        for prefix, m in self._walk():
+            for name, p in m._params.items():
+                if id(p) not in seen:
+                    seen.add(id(p))
+                    yield prefix + name, p
+
+    def named_buffers(self):
+        seen = set()
+        for prefix, m in self._walk():
+            for name, b in m._bufs.items():
+                if id(b) not in seen:
+                    seen.add(id(b))
+                    yield prefix + name, b
+
+    def train(self, mode=True):
+        for _, m in self._walk():
+            m.__dict__["training"] = mode
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def state_dict(self):
+        state = {}
+        for prefix, m in self._walk():
+            for name, p in m._params.items():
+                state[prefix + name] = p.detach()
+            for name, b in m._bufs.items():
+                if name not in m._fleeting:
+                    state[prefix + name] = b.detach()
+        return state
+
+    def load_state_dict(self, state):
+        mine = self.state_dict()
+        bad = [n for n in mine if n not in state] + [n for n in state if n not in mine]
+        bad += [n for n in mine if n in state and state[n].shape != mine[n].shape]
+        if bad:
+            raise RuntimeError("does not fit: " + ", ".join(bad))
+        for prefix, m in self._walk():
+            for d in (m._params, m._bufs):
+                for name, x in d.items():
+                    if prefix + name in state:
+                        x.data = state[prefix + name].detach().to(x.dtype)
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="buffers are not detached in the state dict" says=["state_dict, detached"]
+class MiniModule:
+    def __init__(self):
+        self.__dict__["training"] = True
+        self.__dict__["_params"] = {}
+        self.__dict__["_bufs"] = {}
+        self.__dict__["_kids"] = {}
+        self.__dict__["_fleeting"] = set()
+
+    def _forget(self, name):
+        self.__dict__.pop(name, None)
+        for drawer in (self._params, self._bufs, self._kids):
+            drawer.pop(name, None)
+        self._fleeting.discard(name)
+
+    def __setattr__(self, name, value):
+        if isinstance(value, MiniParameter):
+            self._forget(name)
+            self._params[name] = value
+        elif isinstance(value, MiniModule):
+            self._forget(name)
+            self._kids[name] = value
+        elif isinstance(value, torch.Tensor) and name in self._bufs:
+            self._bufs[name] = value
+        else:
+            self._forget(name)
+            self.__dict__[name] = value
+
+    def __getattr__(self, name):
+        for drawer in ("_params", "_bufs", "_kids"):
+            if name in self.__dict__.get(drawer, {}):
+                return self.__dict__[drawer][name]
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        self._forget(name)
+        self._bufs[name] = tensor
+        if not persistent:
+            self._fleeting.add(name)
+
+    def _walk(self, prefix=""):
+        yield prefix, self
+        for name, kid in self._kids.items():
+            yield from kid._walk(prefix + name + ".")
+
+    def named_parameters(self):
+        seen = set()
+        for prefix, m in self._walk():
+            for name, p in m._params.items():
+                if id(p) not in seen:
+                    seen.add(id(p))
+                    yield prefix + name, p
+
+    def named_buffers(self):
+        seen = set()
+        for prefix, m in self._walk():
+            for name, b in m._bufs.items():
+                if id(b) not in seen:
+                    seen.add(id(b))
+                    yield prefix + name, b
+
+    def train(self, mode=True):
+        for _, m in self._walk():
+            m.__dict__["training"] = mode
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def state_dict(self):
+        state = {}
+        for prefix, m in self._walk():
+            for name, p in m._params.items():
+                state[prefix + name] = p.detach()
+            for name, b in m._bufs.items():
+                if name not in m._fleeting:
+                    state[prefix + name] = b
+        return state
+
+    def load_state_dict(self, state):
+        mine = self.state_dict()
+        bad = [n for n in mine if n not in state] + [n for n in state if n not in mine]
+        bad += [n for n in mine if n in state and state[n].shape != mine[n].shape]
+        if bad:
+            raise RuntimeError("does not fit: " + ", ".join(bad))
+        with torch.no_grad():
+            for n in mine:
+                mine[n].copy_(state[n])
+
+
+def mini_module():
+    return MiniModule

@@ -355,3 +355,78 @@ class Average(nn.Module):
 
 def moving_average_buffer(size, momentum=0.1):
     return Average(size, momentum)
+
+
+# %% wrong="no update where autograd is off" says=["under no_grad: call 1, train: mean was not updated by 6 rows"]
+class Average(nn.Module):
+    def __init__(self, size, momentum):
+        super().__init__()
+        self.momentum = momentum
+        self.register_buffer("mean", torch.zeros(size))
+
+    def forward(self, x):
+        if self.training and torch.is_grad_enabled() and len(x):
+            with torch.no_grad():
+                self.mean.copy_((1 - self.momentum) * self.mean + self.momentum * x.mean(0))
+        return x - self.mean
+
+
+def moving_average_buffer(size, momentum=0.1):
+    return Average(size, momentum)
+
+
+# %% wrong="one tensor for all modules of a size" says=["another module's mean has moved with it"]
+ZEROS = {}
+
+
+class Average(nn.Module):
+    def __init__(self, size, momentum):
+        super().__init__()
+        self.momentum = momentum
+        self.register_buffer("mean", ZEROS.setdefault(size, torch.zeros(size)))
+
+    def forward(self, x):
+        if self.training and len(x):
+            with torch.no_grad():
+                self.mean.copy_((1 - self.momentum) * self.mean + self.momentum * x.mean(0))
+        return x - self.mean
+
+
+def moving_average_buffer(size, momentum=0.1):
+    return Average(size, momentum)
+
+
+# %% wrong="subtracts in place of x" says=["x was changed: return a new tensor"]
+class Average(nn.Module):
+    def __init__(self, size, momentum):
+        super().__init__()
+        self.momentum = momentum
+        self.register_buffer("mean", torch.zeros(size))
+
+    def forward(self, x):
+        if self.training and len(x):
+            with torch.no_grad():
+                self.mean.copy_((1 - self.momentum) * self.mean + self.momentum * x.mean(0))
+        return x.sub_(self.mean)
+
+
+def moving_average_buffer(size, momentum=0.1):
+    return Average(size, momentum)
+
+
+# %% wrong="subtracts in float32" says=["the result: right to seven digits or so"]
+class Average(nn.Module):
+    def __init__(self, size, momentum):
+        super().__init__()
+        self.momentum = momentum
+        self.register_buffer("mean", torch.zeros(size))
+
+    def forward(self, x):
+        if self.training and len(x):
+            with torch.no_grad():
+                self.mean.copy_((1 - self.momentum) * self.mean + self.momentum * x.mean(0))
+        return (x.float() - self.mean.float()).to(x.dtype)
+
+
+def moving_average_buffer(size, momentum=0.1):
+    return Average(size, momentum)

@@ -46,3 +46,11 @@ read_the_names = dict(
         [list(listed)[-1], len(listed), sum(p.numel() for p in listed.values())],
     )
 )
+
+
+# %% wrong="a number in quotes" says=["how many names is not '4': in quotes it is a text"]
+read_the_names = {
+    "name of the last layer's bias": "2.bias",
+    "how many names": "4",
+    "how many numbers": 26,
+}

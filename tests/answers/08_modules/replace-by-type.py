@@ -228,7 +228,7 @@ def replace_by_type(model, kind, make):
     return model
 
 
-# %% wrong="searches inside what it replaces" says=["SmallNet, (Block, Conv2d)"]
+# %% wrong="searches inside what it replaces" says=["SmallNet, (Block, Conv2d, Linear)"]
 def replace_by_type(model, kind, make):
     done = {}
 
@@ -311,3 +311,26 @@ def replace_by_type(model, kind, make):
             parent, _, name = path.rpartition(".")
             setattr(model.get_submodule(parent), name, made[module])
     return model
+
+
+# %% wrong="only the first class of a tuple" says=["SmallNet, (Block, Conv2d, Linear)"]
+def replace_by_type(model, kind, make):
+    made = {}
+
+    def place(module):
+        if module is None:
+            return None
+        if module in made:
+            return made[module]
+        made[module] = module
+        if issubclass(type(module), kind) if isinstance(kind, type) else type(module) is kind[0]:
+            made[module] = make(module)
+            made[module].train(module.training)
+            return made[module]
+        for name, child in list(module._modules.items()):
+            new = place(child)
+            if new is not child:
+                module._modules[name] = new
+        return module
+
+    return place(model)

@@ -571,3 +571,25 @@ def state_dict_surgery(model, checkpoint):
         for key in out["loaded"]:
             own[key].copy_(new[key].half())
     return out
+
+
+# %% wrong="casts the checkpoint's own tensors" says=["the checkpoint's values or dtypes were changed"]
+def state_dict_surgery(model, checkpoint):
+    own = model.state_dict()
+    renamed = {}
+    for key, tensor in checkpoint.items():
+        while key not in own and key.startswith(("module.", "_orig_mod.")):
+            key = key.split(".", 1)[1]
+        renamed[key] = tensor
+    fits = {n: t for n, t in renamed.items() if n in own and own[n].shape == t.shape}
+    if not fits:
+        raise ValueError("nothing fits")
+    for n, t in fits.items():
+        t.data = t.to(own[n].dtype)
+    model.load_state_dict(fits, strict=False)
+    return {
+        "loaded": list(fits),
+        "mismatched": [n for n in renamed if n in own and n not in fits],
+        "missing": [n for n in own if n not in renamed],
+        "unexpected": [n for n in renamed if n not in own],
+    }

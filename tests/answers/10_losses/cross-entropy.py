@@ -419,3 +419,36 @@ def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothin
         soft, below = F.one_hot(target, classes).to(log_p), weight[target].sum()
     soft = (1 - label_smoothing) * soft + label_smoothing / classes
     return -(soft * weight * log_p).sum() / below
+
+
+# %% wrong="soft targets squeezed" says=["one row of probabilities"]
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    classes = logits.shape[1]
+    w = torch.ones(classes, dtype=logits.dtype, device=logits.device) if weight is None else weight
+    hard = not target.is_floating_point()
+    if hard:
+        keep = target != ignore_index
+        logits, target = logits[keep], target[keep]
+        below = w[target].sum()
+        target = F.one_hot(target, classes).to(logits.dtype)
+    else:
+        target = target.squeeze()
+        below = len(target)
+    soft = (1 - label_smoothing) * target + label_smoothing / classes
+    return -(soft * w * logits.log_softmax(dim=1)).sum() / below
+
+
+# %% wrong="the kind of target by the number of entries" says=["one class, all ignored"]
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    classes = logits.shape[1]
+    w = torch.ones(classes, dtype=logits.dtype, device=logits.device) if weight is None else weight
+    hard = target.numel() != logits.numel()
+    if hard:
+        keep = target != ignore_index
+        logits, target = logits[keep], target[keep]
+        below = w[target].sum()
+        target = F.one_hot(target, classes).to(logits.dtype)
+    else:
+        below = len(logits)
+    soft = (1 - label_smoothing) * target + label_smoothing / classes
+    return -(soft * w * logits.log_softmax(dim=1)).sum() / below

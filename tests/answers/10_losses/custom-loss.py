@@ -238,7 +238,7 @@ class CustomLoss(nn.Module):
         return custom_loss(logits, target, self.weight, self.q)
 
 
-# %% wrong="p plus 1e-8" says=["something added to it"]
+# %% wrong="p plus 1e-8" says=["something small was added"]
 def custom_loss(logits, target, weight=None, q=0.7):
     p = logits.softmax(1).gather(1, target[:, None])[:, 0]
     price = (1 - (p + 1e-8) ** q) / q
@@ -478,6 +478,97 @@ class CustomLoss(nn.Module):
         super().__init__()
         self.register_buffer("weight", weight)
         self.q = q
+
+    def forward(self, logits, target):
+        return custom_loss(logits, target, self.weight, self.q)
+
+
+# %% wrong="weight in a closure" says=["in a closure or an object"]
+def custom_loss(logits, target, weight=None, q=0.7):
+    log_p = logits.log_softmax(dim=1).gather(1, target[:, None]).squeeze(1)
+    price = -torch.expm1(q * log_p) / q
+    w = torch.ones_like(price) if weight is None else weight[target]
+    return (w * price).sum() / w.sum()
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        self.call = lambda z, y: custom_loss(z, y, weight, q)
+
+    def forward(self, logits, target):
+        return self.call(logits, target)
+
+
+# %% wrong="weight in an object" says=["in a closure or an object"]
+def custom_loss(logits, target, weight=None, q=0.7):
+    log_p = logits.log_softmax(dim=1).gather(1, target[:, None]).squeeze(1)
+    price = -torch.expm1(q * log_p) / q
+    w = torch.ones_like(price) if weight is None else weight[target]
+    return (w * price).sum() / w.sum()
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        from types import SimpleNamespace
+
+        self.kept = SimpleNamespace(weight=weight)
+        self.q = q
+
+    def forward(self, logits, target):
+        return custom_loss(logits, target, self.kept.weight, self.q)
+
+
+# %% wrong="weight in a nested list" says=["in a closure or an object"]
+def custom_loss(logits, target, weight=None, q=0.7):
+    log_p = logits.log_softmax(dim=1).gather(1, target[:, None]).squeeze(1)
+    price = -torch.expm1(q * log_p) / q
+    w = torch.ones_like(price) if weight is None else weight[target]
+    return (w * price).sum() / w.sum()
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        self.kept = [(weight,)]
+        self.q = q
+
+    def forward(self, logits, target):
+        return custom_loss(logits, target, self.kept[0][0], self.q)
+
+
+# %% wrong="weight in training mode only" says=["the weights are missing"]
+def custom_loss(logits, target, weight=None, q=0.7):
+    log_p = logits.log_softmax(dim=1).gather(1, target[:, None]).squeeze(1)
+    price = -torch.expm1(q * log_p) / q
+    w = torch.ones_like(price) if weight is None else weight[target]
+    return (w * price).sum() / w.sum()
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        self.register_buffer("weight", weight)
+        self.q = q
+
+    def forward(self, logits, target):
+        return custom_loss(logits, target, self.weight if self.training else None, self.q)
+
+
+# %% wrong="q in a float32 buffer" says=["rounded on the way"]
+def custom_loss(logits, target, weight=None, q=0.7):
+    log_p = logits.log_softmax(dim=1).gather(1, target[:, None]).squeeze(1)
+    price = -torch.expm1(q * log_p) / q
+    w = torch.ones_like(price) if weight is None else weight[target]
+    return (w * price).sum() / w.sum()
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        self.register_buffer("weight", weight)
+        self.register_buffer("q", torch.tensor(q))
 
     def forward(self, logits, target):
         return custom_loss(logits, target, self.weight, self.q)

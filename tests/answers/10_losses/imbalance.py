@@ -559,3 +559,27 @@ it_changes = {
     "threshold moved, mean probability": False,
     "threshold moved, recall": True,
 }
+
+
+# %% wrong="logits to float32" says=["rounded on the way"]
+def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
+    signed = (2 * target - 1) * logits.float()
+    log_p, log_miss = F.logsigmoid(signed), F.logsigmoid(-signed)
+    weight = 1 + (pos_weight - 1) * target
+    return (-weight * (gamma * log_miss).exp() * log_p).mean()
+
+
+def recalibrate(logits, pos_weight):
+    return (logits - math.log(pos_weight)).sigmoid()
+
+
+it_changes = {
+    "weighted, mean probability": True,
+    "weighted, recall": True,
+    "resampled, mean probability": True,
+    "resampled, recall": True,
+    "focal, mean probability": True,
+    "focal, recall": False,
+    "threshold moved, mean probability": False,
+    "threshold moved, recall": True,
+}

@@ -53,3 +53,8 @@ def knows_nothing(classes):
 # %% wrong="rounded to four digits" says=["rounded on the way"]
 def knows_nothing(classes):
     return round(math.log(classes), 4)
+
+
+# %% wrong="in a tensor of shape (1,)" says=["has shape (1,), expected one number"]
+def knows_nothing(classes):
+    return torch.tensor([math.log(classes)])

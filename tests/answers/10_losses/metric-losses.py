@@ -559,3 +559,44 @@ def metric_losses(embeddings, labels, margin):
 def info_nce(first, second, temperature):
     a, b = F.normalize(first), F.normalize(second)
     return F.cross_entropy(a @ b.T / temperature, torch.arange(len(a), device=a.device))
+
+
+# %% wrong="filled with 1e4" says=["far apart"]
+def metric_losses(embeddings, labels, margin):
+    gap = embeddings[:, None] - embeddings[None]
+    square = gap.square().sum(2)
+    far = square.where(square > 0, 1).sqrt().where(square > 0, 0)
+    same = labels[:, None] == labels
+    friend = same & ~torch.eye(len(labels), dtype=torch.bool, device=labels.device)
+    use = friend.any(1) & (~same).any(1)
+    if not use.any():
+        return embeddings.sum() * 0
+    own = far.masked_fill(~friend, -torch.inf).amax(1)[use]
+    other = far.masked_fill(same, 1e4).amin(1)[use]
+    return (own - other + margin).clamp(min=0).mean()
+
+
+def info_nce(first, second, temperature):
+    scores = F.normalize(first, dim=1) @ F.normalize(second, dim=1).T / temperature
+    return F.cross_entropy(scores, torch.arange(len(first), device=first.device))
+
+
+# %% wrong="labels compared as bytes" says=["labels of 2049 and 2305"]
+def metric_losses(embeddings, labels, margin):
+    gap = embeddings[:, None] - embeddings[None]
+    square = gap.square().sum(2)
+    far = square.where(square > 0, 1).sqrt().where(square > 0, 0)
+    labels = labels.to(torch.uint8)
+    same = labels[:, None] == labels
+    friend = same & ~torch.eye(len(labels), dtype=torch.bool, device=labels.device)
+    use = friend.any(1) & (~same).any(1)
+    if not use.any():
+        return embeddings.sum() * 0
+    own = far.masked_fill(~friend, -torch.inf).amax(1)[use]
+    other = far.masked_fill(same, torch.inf).amin(1)[use]
+    return (own - other + margin).clamp(min=0).mean()
+
+
+def info_nce(first, second, temperature):
+    scores = F.normalize(first, dim=1) @ F.normalize(second, dim=1).T / temperature
+    return F.cross_entropy(scores, torch.arange(len(first), device=first.device))

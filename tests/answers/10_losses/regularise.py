@@ -405,3 +405,70 @@ def shrink(weight, step):
     if weight.abs() < step:
         return torch.zeros_like(weight)
     return weight - step * weight.sign()
+
+
+# %% wrong="root of squares for the size" says=["has a nan"]
+def regularise(model, l1, l2):
+    total = torch.zeros(())
+    for p in model.parameters():
+        if p.requires_grad and p.dim() > 1:
+            total = total.to(p.device) + l1 * p.square().sqrt().sum() + l2 * p.square().sum()
+    return total
+
+
+def shrink(weight, step):
+    return weight.sign() * (weight.abs() - step).clamp(min=0)
+
+
+# %% wrong="square of the root of the sum" says=["has a nan"]
+def regularise(model, l1, l2):
+    total = torch.zeros(())
+    for p in model.parameters():
+        if p.requires_grad and p.dim() > 1:
+            total = total.to(p.device) + l1 * p.abs().sum() + l2 * p.square().sum().sqrt() ** 2
+    return total
+
+
+def shrink(weight, step):
+    return weight.sign() * (weight.abs() - step).clamp(min=0)
+
+
+# %% wrong="leaves hooks on the parameters" says=["hooks"]
+def regularise(model, l1, l2):
+    total = torch.zeros(())
+    for p in model.parameters():
+        if p.requires_grad and p.dim() > 1:
+            p.register_hook(lambda g: g)
+            total = total.to(p.device) + l1 * p.abs().sum() + l2 * p.square().sum()
+    return total
+
+
+def shrink(weight, step):
+    return weight.sign() * (weight.abs() - step).clamp(min=0)
+
+
+# %% wrong="leaves an attribute on the model" says=["attributes"]
+def regularise(model, l1, l2):
+    total = torch.zeros(())
+    for p in model.parameters():
+        if p.requires_grad and p.dim() > 1:
+            total = total.to(p.device) + l1 * p.abs().sum() + l2 * p.square().sum()
+    model.penalty = total
+    return total
+
+
+def shrink(weight, step):
+    return weight.sign() * (weight.abs() - step).clamp(min=0)
+
+
+# %% wrong="all but names that end in bias" says=["a matrix may be called bias"]
+def regularise(model, l1, l2):
+    total = torch.zeros(())
+    for name, p in model.named_parameters():
+        if p.requires_grad and p.dim() > 1 and not name.endswith("bias"):
+            total = total.to(p.device) + l1 * p.abs().sum() + l2 * p.square().sum()
+    return total
+
+
+def shrink(weight, step):
+    return weight.sign() * (weight.abs() - step).clamp(min=0)

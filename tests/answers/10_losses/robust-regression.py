@@ -307,3 +307,84 @@ def robust_regression(prediction, target, quantile):
         raise ValueError("shapes")
     a = target - prediction
     return (torch.where(a > 0, quantile, 1 - quantile) * a.square()).mean()
+
+
+# %% wrong="shape of the difference against the prediction" says=["a prediction of shape (3,), a target of shape (1,)"]
+best_constant = {
+    "squared": 10,
+    "L1": 4,
+    "Huber, delta=1": 4,
+    "quantile 0.25": 2,
+    "quantile 0.75": 6,
+    "worst": 30.5,
+    "squared, 600": 70,
+    "L1, 600": 4,
+}
+
+
+def robust_regression(prediction, target, quantile):
+    above = target - prediction
+    if above.shape != prediction.shape:
+        raise ValueError("shapes differ")
+    return torch.maximum(quantile * above, (quantile - 1) * above).mean()
+
+
+# %% wrong="shape of the difference against both, unbroadcastable left to torch" says=["expected ValueError"]
+best_constant = {
+    "squared": 10,
+    "L1": 4,
+    "Huber, delta=1": 4,
+    "quantile 0.25": 2,
+    "quantile 0.75": 6,
+    "worst": 30.5,
+    "squared, 600": 70,
+    "L1, 600": 4,
+}
+
+
+def robust_regression(prediction, target, quantile):
+    above = target - prediction
+    if above.shape != prediction.shape or above.shape != target.shape:
+        raise ValueError("shapes differ")
+    return torch.maximum(quantile * above, (quantile - 1) * above).mean()
+
+
+# %% wrong="quantile in a float32 tensor" says=["rounded on the way"]
+best_constant = {
+    "squared": 10,
+    "L1": 4,
+    "Huber, delta=1": 4,
+    "quantile 0.25": 2,
+    "quantile 0.75": 6,
+    "worst": 30.5,
+    "squared, 600": 70,
+    "L1, 600": 4,
+}
+
+
+def robust_regression(prediction, target, quantile):
+    if prediction.shape != target.shape:
+        raise ValueError("shapes differ")
+    above = target - prediction
+    quantile = torch.tensor(quantile)
+    return torch.maximum(quantile * above, (quantile - 1) * above).mean()
+
+
+# %% wrong="first dimension and dims" says=["a prediction of shape (2, 3), a target of shape (2, 1)"]
+best_constant = {
+    "squared": 10,
+    "L1": 4,
+    "Huber, delta=1": 4,
+    "quantile 0.25": 2,
+    "quantile 0.75": 6,
+    "worst": 30.5,
+    "squared, 600": 70,
+    "L1, 600": 4,
+}
+
+
+def robust_regression(prediction, target, quantile):
+    if prediction.dim() != target.dim() or prediction.dim() and len(prediction) != len(target):
+        raise ValueError("shapes differ")
+    above = target - prediction
+    return torch.maximum(quantile * above, (quantile - 1) * above).mean()

@@ -330,3 +330,53 @@ def sequence_loss(batches, per="token"):
             counts.append(n)
     sums, counts = torch.stack(sums), torch.tensor(counts, device=sums[0].device)
     return sums.sum() / counts.sum() if per == "token" else (sums / counts).mean()
+
+
+# %% wrong="default is sequence" says=["per left out"]
+def sequence_loss(batches, per="sequence"):
+    sums, counts = [], []
+    for logits, targets, lengths in batches:
+        for row in range(len(logits)):
+            n = int(lengths[row])
+            if n:
+                sums.append(F.cross_entropy(logits[row, :n], targets[row, :n], reduction="sum"))
+                counts.append(n)
+    sums = torch.stack(sums)
+    counts = torch.tensor(counts, device=sums.device)
+    if per == "token":
+        return sums.sum() / counts.sum()
+    return (sums / counts).mean()
+
+
+# %% wrong="the log of a softmax" says=["scores down to -900"]
+def sequence_loss(batches, per="token"):
+    sums, counts = [], []
+    for logits, targets, lengths in batches:
+        for row in range(len(logits)):
+            n = int(lengths[row])
+            if n:
+                sums.append(-logits[row, :n].softmax(dim=1)[range(n), targets[row, :n]].log().sum())
+                counts.append(n)
+    sums = torch.stack(sums)
+    counts = torch.tensor(counts, device=sums.device)
+    if per == "token":
+        return sums.sum() / counts.sum()
+    return (sums / counts).mean()
+
+
+# %% wrong="float32 inside, float64 outside" says=["rounded on the way"]
+def sequence_loss(batches, per="token"):
+    sums, counts = [], []
+    for logits, targets, lengths in batches:
+        for row in range(len(logits)):
+            n = int(lengths[row])
+            if n:
+                sums.append(
+                    F.cross_entropy(logits[row, :n].float(), targets[row, :n], reduction="sum")
+                )
+                counts.append(n)
+    sums = torch.stack(sums)
+    counts = torch.tensor(counts, device=sums.device)
+    if per == "token":
+        return (sums.sum() / counts.sum()).to(batches[0][0].dtype)
+    return (sums / counts).mean().to(batches[0][0].dtype)

@@ -55,3 +55,12 @@ def smoothing_recipe(e, classes, recipe):
     return (
         (1, round(spread, 2)) if recipe == "others" else (round(rows, 2), round(spread / rows, 2))
     )
+
+
+# %% wrong="factor from what is left" says=["smoothing_recipe(1.0, 4,"]
+def smoothing_recipe(e, classes, recipe):
+    spread, rows = e * classes / (classes - 1), 1 + e / (classes - 1)
+    if recipe == "others":
+        return 1, spread
+    smoothing = spread / rows
+    return (1 - e) / (1 - smoothing), smoothing

@@ -577,3 +577,68 @@ def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_d
         return p - lr * grad / (v.sqrt() + eps), new
     below = top if kind == "amsgrad" else v
     return p - lr * (m / (1 - b1**t)) / ((below / (1 - b2**t)).sqrt() + eps), new
+
+
+# %% wrong="counter outside" says=["two tensors in turn"]
+COUNT = [0]
+
+
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    if not state:
+        COUNT[0] = 0
+    COUNT[0] += 1
+    t = COUNT[0]
+    if kind == "adamw":
+        p = p * (1 - lr * weight_decay)
+    else:
+        grad = grad + weight_decay * p
+    m = betas[0] * state.get("m", 0) + (1 - betas[0]) * grad
+    v = betas[1] * state.get("v", 0) + (1 - betas[1]) * grad**2
+    top = torch.maximum(state.get("top", v), v)
+    new = {"t": t, "m": m, "v": v, "top": top}
+    if kind == "rmsprop":
+        return p - lr * grad / (v.sqrt() + eps), new
+    m, v = m / (1 - betas[0] ** t), (top if kind == "amsgrad" else v) / (1 - betas[1] ** t)
+    return p - lr * m / (v.sqrt() + eps), new
+
+
+# %% wrong="memory outside, cleared by an empty state" says=["two tensors in turn"]
+KEPT = {}
+
+
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    if not state:
+        KEPT.clear()
+    state = KEPT
+    t = state.get("t", 0) + 1
+    if kind == "adamw":
+        p = p * (1 - lr * weight_decay)
+    else:
+        grad = grad + weight_decay * p
+    m = betas[0] * state.get("m", 0) + (1 - betas[0]) * grad
+    v = betas[1] * state.get("v", 0) + (1 - betas[1]) * grad**2
+    top = torch.maximum(state.get("top", v), v)
+    KEPT.update({"t": t, "m": m, "v": v, "top": top})
+    new = KEPT
+    if kind == "rmsprop":
+        return p - lr * grad / (v.sqrt() + eps), new
+    m, v = m / (1 - betas[0] ** t), (top if kind == "amsgrad" else v) / (1 - betas[1] ** t)
+    return p - lr * m / (v.sqrt() + eps), new
+
+
+# %% wrong="lr kept in the state" says=["use the argument"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    lr = state.get("lr", lr)
+    t = state.get("t", 0) + 1
+    if kind == "adamw":
+        p = p * (1 - lr * weight_decay)
+    else:
+        grad = grad + weight_decay * p
+    m = betas[0] * state.get("m", 0) + (1 - betas[0]) * grad
+    v = betas[1] * state.get("v", 0) + (1 - betas[1]) * grad**2
+    top = torch.maximum(state.get("top", v), v)
+    new = {"lr": lr, "t": t, "m": m, "v": v, "top": top}
+    if kind == "rmsprop":
+        return p - lr * grad / (v.sqrt() + eps), new
+    m, v = m / (1 - betas[0] ** t), (top if kind == "amsgrad" else v) / (1 - betas[1] ** t)
+    return p - lr * m / (v.sqrt() + eps), new

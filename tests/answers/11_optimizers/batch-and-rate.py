@@ -91,3 +91,10 @@ def batch_and_rate(rate, batch, curvature, noise):
 def batch_and_rate(rate, batch, curvature, noise):
     f = 1 - rate * curvature
     return rate**2 * noise**2 / batch / (1 - f * f) if abs(f) <= 1 else float("inf")
+
+
+# %% wrong="three digits only" says=["expected 0.666667, got 0.667"]
+def batch_and_rate(rate, batch, curvature, noise):
+    if rate * curvature >= 2:
+        return float("inf")
+    return float(f"{rate * noise**2 / (batch * curvature * (2 - rate * curvature)):.3g}")

@@ -311,3 +311,40 @@ def clip_and_accumulate(model, pieces, max_norm):
     for p in model.parameters():
         p.grad *= min(1, max_norm / max(norm, 1e-12))
     return norm
+
+
+# %% wrong="norm counts tied ones twice" says=["counts once"]
+def clip_and_accumulate(model, pieces, max_norm):
+    model.zero_grad()
+    count = sum(len(y) for _, y in pieces)
+    for x, y in pieces:
+        (F.cross_entropy(model(x), y, reduction="sum") / count).backward()
+    return nn.utils.clip_grad_norm_(
+        [p for m in model.modules() for p in m.parameters(recurse=False)], max_norm
+    )
+
+
+# %% wrong="frees the frozen" says=["a frozen parameter is no part of it"]
+def clip_and_accumulate(model, pieces, max_norm):
+    model.zero_grad()
+    frozen = [p for p in model.parameters() if not p.requires_grad]
+    model.requires_grad_(True)
+    count = sum(len(y) for _, y in pieces)
+    for x, y in pieces:
+        (F.cross_entropy(model(x), y, reduction="sum") / count).backward()
+    for p in frozen:
+        p.requires_grad_(False)
+    return nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+
+
+# %% wrong="always scaled down, 0 / 0 at zero" says=["is there a 0 / 0"]
+def clip_and_accumulate(model, pieces, max_norm):
+    model.zero_grad()
+    count = sum(len(y) for _, y in pieces)
+    for x, y in pieces:
+        (F.cross_entropy(model(x), y, reduction="sum") / count).backward()
+    g = [p.grad for p in model.parameters() if p.grad is not None]
+    norm = nn.utils.get_total_norm(g)
+    for x in g:
+        x /= (norm / max_norm).clamp(min=1) * (norm / norm)
+    return norm

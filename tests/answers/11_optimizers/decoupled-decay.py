@@ -158,3 +158,22 @@ for name in decayed:
     w.grad = None if "None" in grad else torch.tensor([float(grad.split()[1])])
     getattr(torch.optim, kind)([w], lr=0.1, weight_decay=float(decay.split("=")[1])).step()
     decayed[name] = round(w.item(), 3)
+
+
+# %% right="numbers as tensors of float32"
+decayed = {
+    **{
+        "same: SGD": True,
+        "same: SGD, momentum=0.9, nesterov=True": True,
+        "same: RMSprop": True,
+        "same: Adam": True,
+        "same: AdamW": False,
+        "SGD, weight_decay=0.5, gradient 0": 0.95,
+        "Adam, weight_decay=0.5, gradient 0": 0.9,
+        "Adam, weight_decay=0.05, gradient 0": 0.9,
+        "AdamW, weight_decay=0.5, gradient 0": 0.95,
+        "AdamW, weight_decay=0.5, gradient None": 1.0,
+        "AdamW, weight_decay=0.5, gradient 3": 0.85,
+    },
+    "SGD, weight_decay=0.5, gradient 0": torch.tensor(0.95),
+}

@@ -221,3 +221,22 @@ def lbfgs_closure(loss_of, start):
         g = torch.autograd.functional.jacobian(loss_of, x).reshape(-1)
         w = w - torch.linalg.solve(h, g).reshape(w.shape)
     return w
+
+
+# %% wrong="start gets a gradient" says=["it has a gradient now"]
+def lbfgs_closure(loss_of, start):
+    loss_of(start.requires_grad_()).backward()
+    start.requires_grad_(False)
+    w = start.detach().clone().requires_grad_()
+    optimizer = torch.optim.LBFGS(
+        [w], max_iter=100, max_eval=100, tolerance_grad=1e-5, line_search_fn="strong_wolfe"
+    )
+
+    def closure():
+        optimizer.zero_grad()
+        loss = loss_of(w)
+        loss.backward()
+        return loss
+
+    optimizer.step(closure)
+    return w.detach()

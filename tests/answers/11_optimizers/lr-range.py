@@ -255,7 +255,8 @@ def lr_range(model, x, y, lowest, highest, steps):
         found.append((rate, loss.item()))
         if not math.isfinite(loss.item()) or loss.item() > 4 * min(value for _, value in found):
             break
-        params = {name: p - rate * grads[name] for name, p in params.items()}
+        free = {name for name, p in model.named_parameters() if p.requires_grad}
+        params = {name: p - rate * grads[name] * (name in free) for name, p in params.items()}
     return tuple(zip(*found, strict=True))
 
 
@@ -381,15 +382,16 @@ def lr_range(model, x, y, lowest, highest, steps):
     rates, losses, best = [], [], float("inf")
     for k in range(steps):
         rate = lo ** (1 - k / (steps - 1)) * hi ** (k / (steps - 1))
-        leaves = {n: p.requires_grad_() for n, p in params.items()}
-        loss = F.mse_loss(functional_call(model, {**leaves, **theirs}, (x,)), y)
+        free = {n: p for n, p in params.items() if model.get_parameter(n).requires_grad}
+        leaves = {n: p.requires_grad_() for n, p in free.items()}
+        loss = F.mse_loss(functional_call(model, {**params, **theirs}, (x,)), y)
         value = loss.item()
         rates, losses = rates + [rate], losses + [value]
         best = min(best, value)
         if not (value < float("inf")) or value > 4 * best:
             break
         grads = torch.autograd.grad(loss, list(leaves.values()))
-        params = {n: (p - rate * g).detach() for (n, p), g in zip(leaves.items(), grads)}
+        params |= {n: (p - rate * g).detach() for (n, p), g in zip(leaves.items(), grads)}
     return rates, losses
 
 
@@ -649,6 +651,38 @@ def lr_range(model, x, y, lowest, highest, steps):
         torch.optim.SGD(model.parameters(), lr=rate).step()
         model.zero_grad()
     model.load_state_dict(before)
+    return rates, losses
+
+
+diagnosis = {
+    "run 1": "a milestone cut the rate",
+    "run 2": "zero_grad forgotten",
+    "run 3": "rate above the limit",
+    "run 4": "rate too low",
+    "run 5": "noise floor: the rate should fall now",
+}
+
+
+# %% wrong="frozen set free" says=["a frozen parameter was trained"]
+import copy
+import math
+
+
+def lr_range(model, x, y, lowest, highest, steps):
+    model = copy.deepcopy(model)
+    model.requires_grad_(True)
+    optimizer = torch.optim.SGD(model.parameters(), lr=lowest)
+    rates, losses = [], []
+    for k in range(steps):
+        rate = lowest * (highest / lowest) ** (k / (steps - 1))
+        loss = F.mse_loss(model(x), y)
+        rates.append(rate), losses.append(loss.item())
+        if not math.isfinite(losses[-1]) or losses[-1] > 4 * min(losses):
+            break
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.param_groups[0]["lr"] = rate
+        optimizer.step()
     return rates, losses
 
 

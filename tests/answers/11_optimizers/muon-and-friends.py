@@ -318,3 +318,27 @@ def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, neste
     X = X.T if tall else X
     factor = max(1, p.shape[0] / p.shape[1]) ** 0.5
     return (1 - lr * weight_decay) * p - lr * factor * X, buffer
+
+
+# %% wrong="decay 0 by default" says=["0.1 by default"]
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.0, momentum=0.95, nesterov=True):
+    buffer = momentum * buffer + (1 - momentum) * grad
+    d = (1 - momentum) * grad + momentum * buffer if nesterov else buffer
+    X = d / d.norm().clamp(min=1e-7)
+    for _ in range(5):
+        A = X @ X.T
+        X = 3.4445 * X - 4.7750 * A @ X + 2.0315 * A @ A @ X
+    scale = max(1, p.shape[0] / p.shape[1]) ** 0.5
+    return p * (1 - lr * weight_decay) - lr * scale * X, buffer
+
+
+# %% wrong="divided by a norm plus a large eps" says=["a row with a small gradient"]
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
+    buffer = momentum * buffer + (1 - momentum) * grad
+    d = (1 - momentum) * grad + momentum * buffer if nesterov else buffer
+    X = d / (d.norm() + 1e-2)
+    for _ in range(5):
+        A = X @ X.T
+        X = 3.4445 * X - 4.7750 * A @ X + 2.0315 * A @ A @ X
+    scale = max(1, p.shape[0] / p.shape[1]) ** 0.5
+    return p * (1 - lr * weight_decay) - lr * scale * X, buffer

@@ -253,3 +253,34 @@ def param_groups(model, backbone, lr, weight_decay):
             key = (lr / 10 if p in inside else lr, weight_decay if p.ndim >= 2 else 0.0)
             groups.setdefault(key, []).append(p)
     return [{"params": ps, "lr": a, "weight_decay": b} for (a, b), ps in groups.items()]
+
+
+# %% wrong="clears gradients" says=[".grad was changed"]
+def param_groups(model, backbone, lr, weight_decay):
+    inside = set(model.get_submodule(backbone).parameters())
+    model.zero_grad()
+    return [
+        {
+            "params": [p],
+            "lr": lr / 10 if p in inside else lr,
+            "weight_decay": weight_decay if p.ndim > 1 else 0.0,
+        }
+        for p in model.parameters()
+        if p.requires_grad
+    ]
+
+
+# %% wrong="marks the parameters" says=["a new attribute"]
+def param_groups(model, backbone, lr, weight_decay):
+    inside = set(model.get_submodule(backbone).parameters())
+    for p in inside:
+        p.in_backbone = True
+    return [
+        {
+            "params": [p],
+            "lr": lr / 10 if p in inside else lr,
+            "weight_decay": weight_decay if p.ndim > 1 else 0.0,
+        }
+        for p in model.parameters()
+        if p.requires_grad
+    ]

@@ -566,7 +566,7 @@ class Sgd(torch.optim.Optimizer):
         return loss
 
 
-# %% wrong="the rates of its first day" says=["halved after five steps"]
+# %% wrong="the rates of its first day" says=["anew in each step"]
 def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
     g = grad + weight_decay * p
     if momentum == 0:
@@ -1083,4 +1083,73 @@ class Sgd(torch.optim.Optimizer):
                         p, p.grad, self.state[p].get("buffer"), **options
                     )
                     p.copy_(new)
+        return loss
+
+
+# %% wrong="frozen ones are skipped" says=["ask for .grad alone"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    d = grad + weight_decay * p
+    if momentum == 0:
+        return p - lr * d, None
+    buffer = d if buffer is None else momentum * buffer + (1 - dampening) * d
+    step = d + momentum * buffer if nesterov else buffer
+    return p - lr * step, buffer
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr, **options):
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            options = {
+                k: group[k] for k in ("lr", "momentum", "dampening", "weight_decay", "nesterov")
+            }
+            for p in group["params"]:
+                if p.requires_grad and p.grad is not None:
+                    new, buffer = sgd_family(p, p.grad, self.state[p].get("buffer"), **options)
+                    p.copy_(new)
+                    if buffer is not None:
+                        self.state[p]["buffer"] = buffer
+        return loss
+
+
+# %% wrong="parameters kept when made" says=["ask for .grad alone"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    d = grad + weight_decay * p
+    if momentum == 0:
+        return p - lr * d, None
+    buffer = d if buffer is None else momentum * buffer + (1 - dampening) * d
+    step = d + momentum * buffer if nesterov else buffer
+    return p - lr * step, buffer
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr, **options):
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+        self.mine = [list(g["params"]) for g in self.param_groups]
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group, mine in zip(self.param_groups, self.mine):
+            options = {
+                k: group[k] for k in ("lr", "momentum", "dampening", "weight_decay", "nesterov")
+            }
+            for p in mine:
+                if p.grad is not None:
+                    new, buffer = sgd_family(p, p.grad, self.state[p].get("buffer"), **options)
+                    p.copy_(new)
+                    if buffer is not None:
+                        self.state[p]["buffer"] = buffer
         return loss

@@ -337,3 +337,75 @@ def weighted_sampling(labels, draws, seed):
     generator = torch.Generator().manual_seed(seed)
     drawn = torch.multinomial(1 / counts[classes], draws, replacement=True, generator=generator)
     return drawn.squeeze().tolist()
+
+
+# %% wrong="equal lengths rotated by the epoch" says=["were shared out in 4 ways"]
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    rng = np.random.default_rng([seed, epoch])
+    n = len(lengths)
+    order = [(i + epoch) % n for i in range(n)]
+    order.sort(key=lambda i: lengths[i])
+    batches = [order[i : i + batch_size] for i in range(0, len(order), batch_size)]
+    rng.shuffle(batches)
+    return batches
+
+
+def weighted_sampling(labels, draws, seed):
+    rng = np.random.default_rng(seed)
+    kinds = sorted(set(labels))
+    members = {k: [i for i, label in enumerate(labels) if label == k] for k in kinds}
+    out = []
+    for _ in range(draws):
+        m = members[kinds[rng.integers(len(kinds))]]
+        out.append(m[rng.integers(len(m))])
+    return out
+
+
+# %% wrong="the items of a class in turn" says=["an item follows itself"]
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    rng = np.random.default_rng([seed, epoch])
+    order = rng.permutation(len(lengths)).tolist()
+    order.sort(key=lambda i: lengths[i])
+    batches = [order[i : i + batch_size] for i in range(0, len(order), batch_size)]
+    rng.shuffle(batches)
+    return batches
+
+
+def weighted_sampling(labels, draws, seed):
+    rng = np.random.default_rng(seed)
+    kinds = sorted(set(labels))
+    members = {k: [i for i, label in enumerate(labels) if label == k] for k in kinds}
+    for m in members.values():
+        rng.shuffle(m)
+    at = dict.fromkeys(kinds, 0)
+    out = []
+    for _ in range(draws):
+        k = kinds[rng.integers(len(kinds))]
+        m = members[k]
+        out.append(m[at[k] % len(m)])
+        at[k] += 1
+    return out
+
+
+# %% wrong="no item twice in a row" says=["an item follows itself in 0%"]
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    rng = np.random.default_rng([seed, epoch])
+    order = rng.permutation(len(lengths)).tolist()
+    order.sort(key=lambda i: lengths[i])
+    batches = [order[i : i + batch_size] for i in range(0, len(order), batch_size)]
+    rng.shuffle(batches)
+    return batches
+
+
+def weighted_sampling(labels, draws, seed):
+    rng = np.random.default_rng(seed)
+    kinds = sorted(set(labels))
+    members = {k: [i for i, label in enumerate(labels) if label == k] for k in kinds}
+    out = []
+    for _ in range(draws):
+        m = members[kinds[rng.integers(len(kinds))]]
+        c = m[rng.integers(len(m))]
+        while out and c == out[-1] and len(labels) > 1 and len(m) > 1:
+            c = m[rng.integers(len(m))]
+        out.append(c)
+    return out

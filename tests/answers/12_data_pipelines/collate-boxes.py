@@ -369,3 +369,63 @@ def collate_boxes(items):
         "boxes": boxes.to(items[0][1].dtype),
         "mask": mask,
     }
+
+
+# %% wrong="images through float32" says=["beyond what float32 counts", "images"]
+def collate_boxes(items):
+    items = [i for i in items if i is not None]
+    if not items:
+        return None
+    images, boxes = zip(*items)
+    h = max(i.shape[1] for i in images)
+    w = max(i.shape[2] for i in images)
+    n = max(len(b) for b in boxes)
+    out = torch.zeros(len(items), images[0].shape[0], h, w)
+    bx = boxes[0].new_zeros(len(items), n, 4)
+    mask = torch.zeros(len(items), n, dtype=torch.bool)
+    for k, (i, b) in enumerate(items):
+        out[k, :, : i.shape[1], : i.shape[2]] = i
+        bx[k, : len(b)] = b
+        mask[k, : len(b)] = True
+    sizes = torch.tensor([i.shape[1:] for i in images])
+    return {"images": out.to(images[0].dtype), "sizes": sizes, "boxes": bx, "mask": mask}
+
+
+# %% wrong="boxes through float32" says=["beyond what float32 counts", "boxes"]
+def collate_boxes(items):
+    items = [i for i in items if i is not None]
+    if not items:
+        return None
+    images, boxes = zip(*items)
+    h = max(i.shape[1] for i in images)
+    w = max(i.shape[2] for i in images)
+    n = max(len(b) for b in boxes)
+    out = images[0].new_zeros(len(items), images[0].shape[0], h, w)
+    bx = torch.zeros(len(items), n, 4)
+    mask = torch.zeros(len(items), n, dtype=torch.bool)
+    for k, (i, b) in enumerate(items):
+        out[k, :, : i.shape[1], : i.shape[2]] = i
+        bx[k, : len(b)] = b
+        mask[k, : len(b)] = True
+    sizes = torch.tensor([i.shape[1:] for i in images])
+    return {"images": out, "sizes": sizes, "boxes": bx.to(boxes[0].dtype), "mask": mask}
+
+
+# %% wrong="images clamped to 0 and up" says=["images below 0"]
+def collate_boxes(items):
+    items = [i for i in items if i is not None]
+    if not items:
+        return None
+    images, boxes = zip(*items)
+    h = max(i.shape[1] for i in images)
+    w = max(i.shape[2] for i in images)
+    n = max(len(b) for b in boxes)
+    out = images[0].new_zeros(len(items), images[0].shape[0], h, w)
+    bx = boxes[0].new_zeros(len(items), n, 4)
+    mask = torch.zeros(len(items), n, dtype=torch.bool)
+    for k, (i, b) in enumerate(items):
+        out[k, :, : i.shape[1], : i.shape[2]] = i.clamp(min=0)
+        bx[k, : len(b)] = b
+        mask[k, : len(b)] = True
+    sizes = torch.tensor([i.shape[1:] for i in images])
+    return {"images": out, "sizes": sizes, "boxes": bx, "mask": mask}

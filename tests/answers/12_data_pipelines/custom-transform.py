@@ -350,3 +350,50 @@ def custom_transform(p=1.0):
         }
 
     return turn
+
+
+# %% wrong="the label as an int" says=["the label came as 7.5 and is 7"]
+class Turn:
+    def __init__(self, p):
+        self.p = p
+
+    def __call__(self, sample):
+        if torch.rand(()) >= self.p:
+            return dict(sample)
+        image, mask, boxes = sample["image"], sample["mask"], sample["boxes"]
+        h, w = image.shape[-2:]
+        x0, y0, x1, y1 = boxes.as_subclass(torch.Tensor).unbind(1)
+        turned = torch.stack([y0, w - x1, y1, w - x0], 1)
+        out = dict(sample)
+        out["image"] = tv_tensors.Image(torch.rot90(image.as_subclass(torch.Tensor), 1, (-2, -1)))
+        out["mask"] = tv_tensors.Mask(torch.rot90(mask.as_subclass(torch.Tensor), 1, (-2, -1)))
+        out["boxes"] = tv_tensors.BoundingBoxes(turned, format="XYXY", canvas_size=(w, h))
+        out["label"] = int(out["label"])
+        return out
+
+
+def custom_transform(p=1.0):
+    return Turn(p)
+
+
+# %% wrong="boxes rounded" says=["boxes that end between two pixels"]
+class Turn:
+    def __init__(self, p):
+        self.p = p
+
+    def __call__(self, sample):
+        if torch.rand(()) >= self.p:
+            return dict(sample)
+        image, mask, boxes = sample["image"], sample["mask"], sample["boxes"]
+        h, w = image.shape[-2:]
+        x0, y0, x1, y1 = boxes.as_subclass(torch.Tensor).unbind(1)
+        turned = torch.stack([y0, w - x1, y1, w - x0], 1).round()
+        out = dict(sample)
+        out["image"] = tv_tensors.Image(torch.rot90(image.as_subclass(torch.Tensor), 1, (-2, -1)))
+        out["mask"] = tv_tensors.Mask(torch.rot90(mask.as_subclass(torch.Tensor), 1, (-2, -1)))
+        out["boxes"] = tv_tensors.BoundingBoxes(turned, format="XYXY", canvas_size=(w, h))
+        return out
+
+
+def custom_transform(p=1.0):
+    return Turn(p)

@@ -798,3 +798,292 @@ class FolderDataset(Dataset):
 
 def folder_dataset(root, transform=None, on_error="raise"):
     return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="folders that begin with a dot are left out" says=["classes: expected ['.f', 'Zoo'"]
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(on_error)
+        root = Path(root)
+        self.transform, self.on_error = transform, on_error
+        self.classes = sorted(
+            p.name for p in root.iterdir() if p.is_dir() and not p.name.startswith(".")
+        )
+        self.items = []
+        for label, name in enumerate(self.classes):
+            for n in sorted(
+                p.name
+                for p in (root / name).iterdir()
+                if p.is_file() and p.suffix.lower() in (".jpg", ".jpeg")
+            ):
+                self.items.append((root / name / n, label))
+
+    def __len__(self):
+        return len(self.items)
+
+    def __getitem__(self, index):
+        path, label = self.items[index]
+        try:
+            with Image.open(path) as file:
+                image = file.convert("RGB")
+        except Exception as error:
+            if self.on_error == "raise":
+                raise RuntimeError(f"cannot read {path}") from error
+            warnings.warn(f"skipped {path}")
+            return None
+        if self.transform is not None:
+            image = self.transform(image)
+        return image, label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="a pattern of the folder's name" says=["which glob takes for a pattern"]
+import glob
+
+
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(on_error)
+        root = Path(root)
+        self.transform, self.on_error = transform, on_error
+        self.classes = sorted(p.name for p in root.iterdir() if p.is_dir())
+        self.items = []
+        for label, name in enumerate(self.classes):
+            for n in sorted(
+                p
+                for p in glob.glob(f"{root}/{name}/*")
+                if Path(p).is_file() and p.lower().endswith((".jpg", ".jpeg"))
+            ):
+                self.items.append((Path(n), label))
+
+    def __len__(self):
+        return len(self.items)
+
+    def __getitem__(self, index):
+        path, label = self.items[index]
+        try:
+            with Image.open(path) as file:
+                image = file.convert("RGB")
+        except Exception as error:
+            if self.on_error == "raise":
+                raise RuntimeError(f"cannot read {path}") from error
+            warnings.warn(f"skipped {path}")
+            return None
+        if self.transform is not None:
+            image = self.transform(image)
+        return image, label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="a star leaves out names that begin with a dot" says=["left out: .e.jpg", "names may begin with a dot"]
+import glob
+
+
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(on_error)
+        root = Path(root)
+        self.transform, self.on_error = transform, on_error
+        self.classes = sorted(p.name for p in root.iterdir() if p.is_dir())
+        self.items = []
+        for label, name in enumerate(self.classes):
+            for n in sorted(
+                p
+                for p in glob.glob("*", root_dir=root / name)
+                if (root / name / p).is_file() and p.lower().endswith((".jpg", ".jpeg"))
+            ):
+                self.items.append((root / name / n, label))
+
+    def __len__(self):
+        return len(self.items)
+
+    def __getitem__(self, index):
+        path, label = self.items[index]
+        try:
+            with Image.open(path) as file:
+                image = file.convert("RGB")
+        except Exception as error:
+            if self.on_error == "raise":
+                raise RuntimeError(f"cannot read {path}") from error
+            warnings.warn(f"skipped {path}")
+            return None
+        if self.transform is not None:
+            image = self.transform(image)
+        return image, label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="damaged files are remembered" says=["a file that was damaged is whole again"]
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(on_error)
+        root = Path(root)
+        self.transform, self.on_error = transform, on_error
+        self.classes = sorted(p.name for p in root.iterdir() if p.is_dir())
+        self.items = []
+        for label, name in enumerate(self.classes):
+            for n in sorted(
+                p.name
+                for p in (root / name).iterdir()
+                if p.is_file() and p.suffix.lower() in (".jpg", ".jpeg")
+            ):
+                self.items.append((root / name / n, label))
+
+    def __len__(self):
+        return len(self.items)
+
+    def __getitem__(self, index):
+        path, label = self.items[index]
+        if index in vars(self).setdefault("bad", set()):
+            warnings.warn(f"skipped {path}")
+            return None
+        try:
+            with Image.open(path) as file:
+                image = file.convert("RGB")
+        except Exception as error:
+            if self.on_error == "raise":
+                raise RuntimeError(f"cannot read {path}") from error
+            warnings.warn(f"skipped {path}")
+            self.bad.add(index)
+            return None
+        if self.transform is not None:
+            image = self.transform(image)
+        return image, label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="BaseException is caught" says=["Ctrl-C while a file was read"]
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(on_error)
+        root = Path(root)
+        self.transform, self.on_error = transform, on_error
+        self.classes = sorted(p.name for p in root.iterdir() if p.is_dir())
+        self.items = []
+        for label, name in enumerate(self.classes):
+            for n in sorted(
+                p.name
+                for p in (root / name).iterdir()
+                if p.is_file() and p.suffix.lower() in (".jpg", ".jpeg")
+            ):
+                self.items.append((root / name / n, label))
+
+    def __len__(self):
+        return len(self.items)
+
+    def __getitem__(self, index):
+        path, label = self.items[index]
+        try:
+            with Image.open(path) as file:
+                image = file.convert("RGB")
+        except BaseException as error:
+            if self.on_error == "raise":
+                raise RuntimeError(f"cannot read {path}") from error
+            warnings.warn(f"skipped {path}")
+            return None
+        if self.transform is not None:
+            image = self.transform(image)
+        return image, label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="two modes are converted" says=["an image comes in mode P"]
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(on_error)
+        root = Path(root)
+        self.transform, self.on_error = transform, on_error
+        self.classes = sorted(p.name for p in root.iterdir() if p.is_dir())
+        self.items = []
+        for label, name in enumerate(self.classes):
+            for n in sorted(
+                p.name
+                for p in (root / name).iterdir()
+                if p.is_file() and p.suffix.lower() in (".jpg", ".jpeg")
+            ):
+                self.items.append((root / name / n, label))
+
+    def __len__(self):
+        return len(self.items)
+
+    def __getitem__(self, index):
+        path, label = self.items[index]
+        try:
+            with Image.open(path) as file:
+                file.load()
+                image = file.convert("RGB") if file.mode in ("L", "CMYK") else file.copy()
+        except Exception as error:
+            if self.on_error == "raise":
+                raise RuntimeError(f"cannot read {path}") from error
+            warnings.warn(f"skipped {path}")
+            return None
+        if self.transform is not None:
+            image = self.transform(image)
+        return image, label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="files sorted by the numbers in their names" says=["sorted as Python sorts texts"]
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(on_error)
+        root = Path(root)
+        self.transform, self.on_error = transform, on_error
+        self.classes = sorted(p.name for p in root.iterdir() if p.is_dir())
+        self.items = []
+        for label, name in enumerate(self.classes):
+            for n in sorted(
+                (
+                    p.name
+                    for p in (root / name).iterdir()
+                    if p.is_file() and p.suffix.lower() in (".jpg", ".jpeg")
+                ),
+                key=lambda s: [int(t) if t.isdigit() else t for t in re.split(r"(\d+)", s)],
+            ):
+                self.items.append((root / name / n, label))
+
+    def __len__(self):
+        return len(self.items)
+
+    def __getitem__(self, index):
+        path, label = self.items[index]
+        try:
+            with Image.open(path) as file:
+                image = file.convert("RGB")
+        except Exception as error:
+            if self.on_error == "raise":
+                raise RuntimeError(f"cannot read {path}") from error
+            warnings.warn(f"skipped {path}")
+            return None
+        if self.transform is not None:
+            image = self.transform(image)
+        return image, label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)

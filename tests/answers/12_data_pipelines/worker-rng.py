@@ -100,3 +100,19 @@ def worker_rng(worker_id):
     info = get_worker_info()
     info.dataset.rng = np.random.default_rng(100 + worker_id)
     info.dataset.generator = torch.Generator().manual_seed(100 + worker_id)
+
+
+# %% wrong="the hash of a text" says=["hash() of a text is another number"]
+def worker_rng(worker_id):
+    info = get_worker_info()
+    seed = abs(hash(f"worker {info.seed}"))
+    info.dataset.rng = np.random.default_rng(seed)
+    seed = abs(hash(f"worker {info.seed}"))
+    info.dataset.generator = torch.Generator().manual_seed(seed)
+
+
+# %% wrong="sixteen bits of the seed" says=["two numbers that differ gave one seed"]
+def worker_rng(worker_id):
+    info = get_worker_info()
+    info.dataset.rng = np.random.default_rng(info.seed % 2**16)
+    info.dataset.generator = torch.Generator().manual_seed(info.seed % 2**16)

@@ -246,3 +246,25 @@ dtype_and_device = {
     "number": lambda x: x + torch.arange(x.shape[-1], device=x.device),
     "frames": lambda a, b: (a.float() - b.float()).abs().mean(),
 }
+
+
+# %% wrong="counts in bytes" says=["uint8 ends at 255"]
+dtype_and_device = {
+    "photo": lambda layer, photo: layer(photo / 255),
+    "rows": lambda layer, rows: layer(torch.from_numpy(rows).to(layer.weight)),
+    "labels": lambda scores, labels: F.cross_entropy(scores, labels.long()),
+    "hits": lambda hits, scores: hits + scores,
+    "number": lambda x: x + torch.arange(x.shape[-1], device=x.device, dtype=torch.uint8),
+    "frames": lambda a, b: (a.float() - b.float()).abs().mean(),
+}
+
+
+# %% wrong="subtracts int8" says=["int8 ends at 127"]
+dtype_and_device = {
+    "photo": lambda layer, photo: layer(photo / 255),
+    "rows": lambda layer, rows: layer(torch.from_numpy(rows).to(layer.weight)),
+    "labels": lambda scores, labels: F.cross_entropy(scores, labels.long()),
+    "hits": lambda hits, scores: hits + scores,
+    "number": lambda x: x + torch.arange(x.shape[-1], device=x.device),
+    "frames": lambda a, b: (a.char() - b.char()).float().abs().mean(),
+}

@@ -226,3 +226,33 @@ def labels_in_range(scores, labels, ignore_index=-100):
     if bad.any():
         i = tuple(bad.nonzero()[0].tolist())
         raise ValueError(f"label {ids[i]} at {i}")
+
+
+# %% wrong="looks for the first wrong label column by column" says=["a label map, row by row", "does not contain 9"]
+def labels_in_range(scores, labels, ignore_index=-100):
+    if labels.dtype not in (torch.int64, torch.uint8):
+        raise ValueError(f"labels are {labels.dtype}")
+    wanted = (scores.shape[0], *scores.shape[2:])
+    if tuple(labels.shape) != wanted:
+        raise ValueError(f"wanted {wanted}, came {tuple(labels.shape)}")
+    values = labels.long()
+    wrong = ((values < 0) | (values >= scores.shape[1])) & (values != ignore_index)
+    places = wrong.permute(*reversed(range(wrong.dim()))).nonzero().flip(1)
+    if len(places):
+        place = tuple(places[0].tolist())
+        raise ValueError(f"label {values[place].item()} at {place}")
+
+
+# %% wrong="takes ignore_index=0 for none given" says=["-100, with ignore_index=0"]
+def labels_in_range(scores, labels, ignore_index=-100):
+    if labels.dtype not in (torch.int64, torch.uint8):
+        raise ValueError(f"labels are {labels.dtype}")
+    wanted = (scores.shape[0], *scores.shape[2:])
+    if tuple(labels.shape) != wanted:
+        raise ValueError(f"wanted {wanted}, came {tuple(labels.shape)}")
+    values = labels.long()
+    wrong = ((values < 0) | (values >= scores.shape[1])) & (values != (ignore_index or -100))
+    places = wrong.nonzero()
+    if len(places):
+        place = tuple(places[0].tolist())
+        raise ValueError(f"label {values[place].item()} at {place}")

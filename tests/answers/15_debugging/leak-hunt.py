@@ -229,3 +229,92 @@ def leak_hunt(step, suspects):
     first = {name: reached(thing) for name, thing in suspects.items()}
     step(), step(), step()
     return sorted(name for name in suspects if reached(suspects[name]) > first[name])
+
+
+# %% wrong="counts what is held twice twice" says=["held again"]
+def leak_hunt(step, suspects):
+    def count(root):
+        hits = [0]
+        seen, todo = {}, [root]
+        while todo:
+            thing = todo.pop()
+            if id(thing) in seen:
+                continue
+            seen[id(thing)] = thing
+            hits[0] += sum(map(bool, map(counts, neighbours(thing))))
+            todo.extend(neighbours(thing))
+        return hits[0] + bool(counts(root))
+
+    step()
+    step()
+    before = {n: count(s) for n, s in suspects.items()}
+    step()
+    step()
+    step()
+    return [n for n, s in suspects.items() if count(s) > before[n]]
+
+
+# %% wrong="names the largest leak only" says=["the smaller leak is a leak, too"]
+def leak_hunt(step, suspects):
+    def count(root):
+        seen, todo = {}, [root]
+        while todo:
+            thing = todo.pop()
+            if id(thing) in seen:
+                continue
+            seen[id(thing)] = thing
+            todo.extend(neighbours(thing))
+        return sum(map(bool, map(counts, seen.values())))
+
+    step()
+    step()
+    before = {n: count(s) for n, s in suspects.items()}
+    step()
+    step()
+    step()
+    gain = {n: count(s) - before[n] for n, s in suspects.items()}
+    return [n for n in gain if gain[n] == max(gain.values()) > 0]
+
+
+# %% wrong="lets one or two things more pass" says=["a single thing more is more"]
+def leak_hunt(step, suspects):
+    def count(root):
+        seen, todo = {}, [root]
+        while todo:
+            thing = todo.pop()
+            if id(thing) in seen:
+                continue
+            seen[id(thing)] = thing
+            todo.extend(neighbours(thing))
+        return sum(map(bool, map(counts, seen.values())))
+
+    step()
+    step()
+    before = {n: count(s) for n, s in suspects.items()}
+    step()
+    step()
+    step()
+    return [n for n, s in suspects.items() if count(s) > before[n] + 2]
+
+
+# %% wrong="searches by recursion" says=["RecursionError"]
+def leak_hunt(step, suspects):
+    def walk(thing, seen):
+        if id(thing) in seen:
+            return
+        seen[id(thing)] = thing
+        for t in neighbours(thing):
+            walk(t, seen)
+
+    def count(root):
+        seen = {}
+        walk(root, seen)
+        return sum(1 for t in seen.values() if counts(t))
+
+    step()
+    step()
+    before = {n: count(s) for n, s in suspects.items()}
+    step()
+    step()
+    step()
+    return [n for n, s in suspects.items() if count(s) > before[n]]

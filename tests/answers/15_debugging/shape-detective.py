@@ -307,3 +307,30 @@ def shape_detective(model, shape):
     except Exception:
         return running[-1]
     return None
+
+
+# %% wrong="names a shared module by its last name" says=["named_modules() names it once"]
+import copy
+from functools import partial
+
+
+def shape_detective(model, shape):
+    twin = copy.deepcopy(model).to("meta")
+    running = []
+
+    def begin(name, module, args):
+        running.append((name, tuple(args[0].shape)))
+
+    def finish(module, args, output):
+        running.pop()
+
+    for name, module in [
+        (n, m) for m, n in {m: n for n, m in twin.named_modules(remove_duplicate=False)}.items()
+    ]:
+        module.register_forward_pre_hook(partial(begin, name))
+        module.register_forward_hook(finish)
+    try:
+        twin(torch.empty(shape, device="meta"))
+    except Exception:
+        return running[-1]
+    return None

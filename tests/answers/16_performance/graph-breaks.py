@@ -141,3 +141,42 @@ graph_breaks = {
     "scale": lambda x: x / x.abs().max().clamp(min=1e-8),
     "positive": lambda x: x.clamp(min=0).sum(),
 }
+
+
+# %% wrong="normalize of the library, with its eps" says=["scale: the result for", "small numbers are lost"]
+graph_breaks = {
+    "branch": None,
+    "scale": None,
+    "positive": None,
+}
+graph_breaks = {
+    "branch": lambda x: torch.where(x.sum() > 0, x * 2, x - 1),
+    "scale": lambda x: F.normalize(x.flatten(), p=float("inf"), dim=0).view(x.shape),
+    "positive": lambda x: x.clamp(min=0).sum(),
+}
+
+
+# %% wrong="small numbers are added to 1" says=["branch: the result for", "small numbers are lost"]
+graph_breaks = {
+    "branch": None,
+    "scale": None,
+    "positive": None,
+}
+graph_breaks = {
+    "branch": lambda x: (x.sum() > 0) * (x + 1) + x - 1,
+    "scale": lambda x: x / torch.where(x.any(), x.abs().max(), 1.0),
+    "positive": lambda x: x.clamp(min=0).sum(),
+}
+
+
+# %% right="half of the sum and of its sizes"
+graph_breaks = {
+    "branch": None,
+    "scale": None,
+    "positive": None,
+}
+graph_breaks = {
+    "branch": lambda x: torch.where(x.sum() > 0, x * 2, x - 1),
+    "scale": lambda x: x / torch.where(x.any(), x.abs().max(), 1.0),
+    "positive": lambda x: (x.abs() + x).sum() / 2,
+}

@@ -211,7 +211,7 @@ def hidden_syncs(model, optimizer, batches):
 def hidden_syncs(model, optimizer, batches):
     kept, right = [], [torch.zeros((), dtype=torch.int64, device=device)]
     for x, y in batches:
-        for p in model.parameters():
+        for p in (p for group in optimizer.param_groups for p in group["params"]):
             p.grad = None
         scores = model(x)
         loss = nn.CrossEntropyLoss()(scores, y)
@@ -245,3 +245,71 @@ def hidden_syncs(model, optimizer, batches):
         losses[n] = loss.detach()
         hits += torch.count_nonzero(scores.argmax(dim=-1) == y)
     return losses, hits
+
+
+# %% wrong="clears the model, not what the optimizer holds" says=["frozen, with old gradients", "an old gradient that the optimizer doesn't hold stays"]
+def hidden_syncs(
+    model: nn.Module, optimizer: torch.optim.SGD, batches: list
+) -> tuple[torch.Tensor, torch.Tensor]:
+    losses, hits = [], torch.zeros((), dtype=torch.int64, device=device)
+    for x, y in batches:
+        model.zero_grad()
+        scores = model(x)
+        loss = F.cross_entropy(scores, y)
+        loss.backward()
+        grads = [p.grad for p in model.parameters() if p.grad is not None]
+        norm = torch.stack([g.square().sum() for g in grads]).sum().sqrt()
+        scale = (1 / norm).clamp(max=1)
+        for g in grads:
+            g.mul_(scale)
+        optimizer.step()
+        losses.append(loss.detach())
+        hits = hits + (scores.argmax(1) == y).sum()
+    return torch.stack(losses) if losses else torch.zeros(0, device=device), hits
+
+
+# %% wrong="the gradients of what isn't frozen" says=["an old gradient that the optimizer doesn't hold stays", "a layer that isn't used", "may have no gradient"]
+def hidden_syncs(
+    model: nn.Module, optimizer: torch.optim.SGD, batches: list
+) -> tuple[torch.Tensor, torch.Tensor]:
+    losses, hits = [], torch.zeros((), dtype=torch.int64, device=device)
+    for x, y in batches:
+        optimizer.zero_grad()
+        scores = model(x)
+        loss = F.cross_entropy(scores, y)
+        loss.backward()
+        grads = [p.grad for p in model.parameters() if p.requires_grad]
+        norm = torch.stack([g.square().sum() for g in grads]).sum().sqrt()
+        scale = (1 / norm).clamp(max=1)
+        for g in grads:
+            g.mul_(scale)
+        optimizer.step()
+        losses.append(loss.detach())
+        hits = hits + (scores.argmax(1) == y).sum()
+    return torch.stack(losses) if losses else torch.zeros(0, device=device), hits
+
+
+# %% wrong="the gradients of the optimizer's parameters" says=["an old gradient that the optimizer doesn't hold stays"]
+def hidden_syncs(
+    model: nn.Module, optimizer: torch.optim.SGD, batches: list
+) -> tuple[torch.Tensor, torch.Tensor]:
+    losses, hits = [], torch.zeros((), dtype=torch.int64, device=device)
+    for x, y in batches:
+        optimizer.zero_grad()
+        scores = model(x)
+        loss = F.cross_entropy(scores, y)
+        loss.backward()
+        grads = [
+            p.grad
+            for group in optimizer.param_groups
+            for p in group["params"]
+            if p.grad is not None
+        ]
+        norm = torch.stack([g.square().sum() for g in grads]).sum().sqrt()
+        scale = (1 / norm).clamp(max=1)
+        for g in grads:
+            g.mul_(scale)
+        optimizer.step()
+        losses.append(loss.detach())
+        hits = hits + (scores.argmax(1) == y).sum()
+    return torch.stack(losses) if losses else torch.zeros(0, device=device), hits

@@ -187,3 +187,33 @@ def measure_it_right(run, synchronise, clock, warmup=3, repeats=7):
         synchronise()
         times.append(clock() - begin)
     return statistics.median_low(times), max(times) - min(times)
+
+
+# %% wrong="a whole number" says=["an even number"]
+def measure_it_right(
+    run: Callable, synchronise: Callable, clock: Callable, warmup: int = 3, repeats: int = 7
+) -> tuple[float, float]:
+    for _ in range(warmup):
+        run()
+    times = []
+    for _ in range(repeats):
+        synchronise()
+        begin = clock()
+        run()
+        synchronise()
+        times.append(clock() - begin)
+    return int(statistics.median(times)), max(times) - min(times)
+
+
+# %% wrong="the warm-up's times are kept" says=["the warm-up's calls are among the times"]
+def measure_it_right(
+    run: Callable, synchronise: Callable, clock: Callable, warmup: int = 3, repeats: int = 7
+) -> tuple[float, float]:
+    times = []
+    for _ in range(warmup + repeats):
+        synchronise()
+        begin = clock()
+        run()
+        synchronise()
+        times.append(clock() - begin)
+    return statistics.median(times), max(times) - min(times)

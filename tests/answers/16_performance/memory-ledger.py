@@ -330,3 +330,62 @@ def memory_ledger(layers, batch, optimizer, itemsize):
     states = {"sgd": 0, "momentum": 1, "adam": 2}[optimizer] * size
     kept *= batch * itemsize
     return {"parameters": size, "gradients": size, "optimizer": states, "activations": kept}
+
+
+# %% wrong="tanh saves what goes into it" says=["tanh saves its result, as ReLU does"]
+def memory_ledger(layers: list[tuple], batch: int, optimizer: str, itemsize: int) -> dict[str, int]:
+    width, parameters = layers[0][1], 0
+    widths, kept = [width], set()
+    for k, (name, *sizes) in enumerate(layers):
+        if name == "linear":
+            parameters += (sizes[0] + 1) * sizes[1]
+            width = sizes[1]
+        widths.append(width)
+        kept.add(k + 1 if name in ("relu",) else k)  # tensor k goes into layer k
+    parameters *= itemsize
+    return {
+        "parameters": parameters,
+        "gradients": parameters,
+        "optimizer": {"sgd": 0, "momentum": 1, "adam": 2}[optimizer] * parameters,
+        "activations": sum(widths[k] for k in kept) * batch * itemsize,
+    }
+
+
+# %% wrong="the last result is kept" says=["the last result is saved only where the last layer needs it"]
+def memory_ledger(layers: list[tuple], batch: int, optimizer: str, itemsize: int) -> dict[str, int]:
+    width, parameters = layers[0][1], 0
+    widths, kept = [width], set()
+    for k, (name, *sizes) in enumerate(layers):
+        if name == "linear":
+            parameters += (sizes[0] + 1) * sizes[1]
+            width = sizes[1]
+        widths.append(width)
+        kept.add(k + 1 if name in ("relu", "tanh") else k)  # tensor k goes into layer k
+    kept.add(len(layers))
+    parameters *= itemsize
+    return {
+        "parameters": parameters,
+        "gradients": parameters,
+        "optimizer": {"sgd": 0, "momentum": 1, "adam": 2}[optimizer] * parameters,
+        "activations": sum(widths[k] for k in kept) * batch * itemsize,
+    }
+
+
+# %% wrong="four bytes always" says=["optimizer: each element has itemsize bytes, not always 4"]
+def memory_ledger(layers: list[tuple], batch: int, optimizer: str, itemsize: int) -> dict[str, int]:
+    width, parameters = layers[0][1], 0
+    widths, kept = [width], set()
+    for k, (name, *sizes) in enumerate(layers):
+        if name == "linear":
+            parameters += (sizes[0] + 1) * sizes[1]
+            width = sizes[1]
+        widths.append(width)
+        kept.add(k + 1 if name in ("relu", "tanh") else k)  # tensor k goes into layer k
+    itemsize = 4
+    parameters *= itemsize
+    return {
+        "parameters": parameters,
+        "gradients": parameters,
+        "optimizer": {"sgd": 0, "momentum": 1, "adam": 2}[optimizer] * parameters,
+        "activations": sum(widths[k] for k in kept) * batch * itemsize,
+    }

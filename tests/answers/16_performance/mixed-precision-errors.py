@@ -174,3 +174,41 @@ def mixed_precision_errors(gradients):
         scale /= 2
     lost, after = ((every != 0) & ((every * by).half() == 0) for by in (1.0, scale))
     return scale, int(lost.sum()), int(after.sum())
+
+
+# %% wrong="scales in place" says=["the gradients themselves were changed"]
+def mixed_precision_errors(gradients: list[torch.Tensor]) -> tuple[float, int, int]:
+
+    def lost(scale):
+        return sum(int(((g != 0) & ((g * scale).half() == 0)).sum()) for g in gradients)
+
+    for g in gradients:
+        g.mul_(2.0)
+    scale = 2.0**24
+    while any((g * scale).half().isinf().any() for g in gradients):
+        scale /= 2
+    return scale, lost(1.0), lost(scale)
+
+
+# %% wrong="never below 1" says=["a scale of 1 an entry becomes inf", "it may be below 1"]
+def mixed_precision_errors(gradients: list[torch.Tensor]) -> tuple[float, int, int]:
+
+    def lost(scale):
+        return sum(int(((g != 0) & ((g * scale).half() == 0)).sum()) for g in gradients)
+
+    scale = 2.0**24
+    while scale > 1 and any((g * scale).half().isinf().any() for g in gradients):
+        scale /= 2
+    return scale, lost(1.0), lost(scale)
+
+
+# %% wrong="rounded before it is scaled" says=["multiply first, then round"]
+def mixed_precision_errors(gradients: list[torch.Tensor]) -> tuple[float, int, int]:
+
+    def lost(scale):
+        return sum(int(((g != 0) & ((g.half() * scale) == 0)).sum()) for g in gradients)
+
+    scale = 2.0**24
+    while any((g * scale).half().isinf().any() for g in gradients):
+        scale /= 2
+    return scale, lost(1.0), lost(scale)

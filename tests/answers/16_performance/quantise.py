@@ -385,3 +385,21 @@ def quantise(x, dim=None):
     zero = torch.round(-128 - low / scale).to(torch.int32)
     q = (x / scale + zero).clamp(-128, 127)
     return q.to(torch.int8), scale, zero
+
+
+# %% wrong="rounded once" says=["round x / scale, and add zero"]
+def quantise(
+    x: torch.Tensor, dim: int | None = None
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    if dim is None:
+        low, high = x.min(), x.max()
+    else:
+        rows = x.movedim(dim, 0).reshape(x.shape[dim], -1)
+        shape = [1] * x.dim()
+        shape[dim] = -1
+        low, high = rows.amin(1).view(shape), rows.amax(1).view(shape)
+    scale = (high.clamp(min=0) - low.clamp(max=0)) / 255
+    scale = torch.where(scale == 0, 1.0, scale)
+    zero = torch.round(-128 - low.clamp(max=0) / scale).to(torch.int32)
+    q = torch.round(x / scale - 128 - low.clamp(max=0) / scale).clamp(-128, 127).to(torch.int8)
+    return q, scale, zero

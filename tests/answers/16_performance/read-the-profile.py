@@ -178,3 +178,67 @@ def read_the_profile(events):
         found[name] = calls + 1, time + end - start
         inside.append((name, end))
     return found
+
+
+# %% wrong="sorted by thread and start alone" says=["the inner one is listed first", "of events that begin together, the longest encloses the others"]
+def read_the_profile(events: list[tuple[str, int, int, int]]) -> dict[str, tuple[int, int]]:
+    found: dict[str, tuple[int, int]] = {}
+    inside: list[tuple[str, int, int]] = []  # (name, thread, end) of what is open, outermost first
+    for name, thread, start, end in sorted(events, key=lambda e: (e[1], e[2])):
+        while inside and (inside[-1][1] != thread or inside[-1][2] < end):
+            inside.pop()
+        if inside:
+            calls, time = found[inside[-1][0]]
+            found[inside[-1][0]] = calls, time - (end - start)
+        calls, time = found.get(name, (0, 0))
+        found[name] = calls + 1, time + end - start
+        inside.append((name, thread, end))
+    return found
+
+
+# %% wrong="a set of the events" says=["two equal events", "each event with that name is a call"]
+def read_the_profile(events: list[tuple[str, int, int, int]]) -> dict[str, tuple[int, int]]:
+    found: dict[str, tuple[int, int]] = {}
+    inside: list[tuple[str, int, int]] = []  # (name, thread, end) of what is open, outermost first
+    for name, thread, start, end in sorted(set(events), key=lambda e: (e[1], e[2], -e[3])):
+        while inside and (inside[-1][1] != thread or inside[-1][2] <= start):
+            inside.pop()
+        if inside:
+            calls, time = found[inside[-1][0]]
+            found[inside[-1][0]] = calls, time - (end - start)
+        calls, time = found.get(name, (0, 0))
+        found[name] = calls + 1, time + end - start
+        inside.append((name, thread, end))
+    return found
+
+
+# %% wrong="sorted by time alone" says=["two threads", "sort by thread first"]
+def read_the_profile(events: list[tuple[str, int, int, int]]) -> dict[str, tuple[int, int]]:
+    found: dict[str, tuple[int, int]] = {}
+    inside: list[tuple[str, int, int]] = []  # (name, thread, end) of what is open, outermost first
+    for name, thread, start, end in sorted(events, key=lambda e: (e[2], -e[3])):
+        while inside and (inside[-1][1] != thread or inside[-1][2] <= start):
+            inside.pop()
+        if inside:
+            calls, time = found[inside[-1][0]]
+            found[inside[-1][0]] = calls, time - (end - start)
+        calls, time = found.get(name, (0, 0))
+        found[name] = calls + 1, time + end - start
+        inside.append((name, thread, end))
+    return found
+
+
+# %% wrong="the time of the last event of a name" says=["add their times up"]
+def read_the_profile(events: list[tuple[str, int, int, int]]) -> dict[str, tuple[int, int]]:
+    found: dict[str, tuple[int, int]] = {}
+    inside: list[tuple[str, int, int]] = []  # (name, thread, end) of what is open, outermost first
+    for name, thread, start, end in sorted(events, key=lambda e: (e[1], e[2], -e[3])):
+        while inside and (inside[-1][1] != thread or inside[-1][2] <= start):
+            inside.pop()
+        if inside:
+            calls, time = found[inside[-1][0]]
+            found[inside[-1][0]] = calls, time - (end - start)
+        calls, time = found.get(name, (0, 0))
+        found[name] = calls + 1, end - start
+        inside.append((name, thread, end))
+    return found

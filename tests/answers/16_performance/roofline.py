@@ -343,3 +343,52 @@ def roofline(kind, sizes, itemsize, peak, bandwidth):
     nbytes = itemsize * sum(math.prod(shape) for shape in shapes)
     flops = int(2 * terms * math.prod(shapes[-1]))
     return [flops, nbytes, "memory" if flops * bandwidth <= nbytes * peak else "compute"]
+
+
+# %% wrong="no padding" says=["it is padded"]
+def roofline(
+    kind: str, sizes: tuple[int, ...], itemsize: int, peak: float, bandwidth: float
+) -> tuple[int, int, str]:
+    if kind == "linear":
+        batch, inputs, outputs = sizes
+        flops = 2 * batch * inputs * outputs
+        elements = batch * inputs + inputs * outputs + batch * outputs
+    elif kind == "bias":
+        rows, columns = sizes
+        flops, elements = rows * columns, 2 * rows * columns + columns
+    elif kind in ("conv", "depthwise"):
+        *channels, height, width, kernel = sizes[1:]
+        places = sizes[0] * (height - kernel + 1) * (width - kernel + 1)
+        weight = kernel**2 * (channels[0] * channels[1] if kind == "conv" else channels[0])
+        flops, elements = 2 * places * weight, places * (channels[0] + channels[-1]) + weight
+    else:
+        flops = {"copy": 0, "add": 1, "add_": 1, "axpy": 2}[kind] * sizes[0]
+        elements = (2 if kind == "copy" else 3) * sizes[0]
+    nbytes = elements * itemsize
+    return flops, nbytes, "compute" if flops / peak > nbytes / bandwidth else "memory"
+
+
+# %% wrong="a depthwise weight for each pair of channels" says=["a kernel for each channel, not for each pair"]
+def roofline(
+    kind: str, sizes: tuple[int, ...], itemsize: int, peak: float, bandwidth: float
+) -> tuple[int, int, str]:
+    if kind == "linear":
+        batch, inputs, outputs = sizes
+        flops = 2 * batch * inputs * outputs
+        elements = batch * inputs + inputs * outputs + batch * outputs
+    elif kind == "bias":
+        rows, columns = sizes
+        flops, elements = rows * columns, 2 * rows * columns + columns
+    elif kind in ("conv", "depthwise"):
+        *channels, height, width, kernel = sizes[1:]
+        places = sizes[0] * height * width
+        weight = kernel**2 * (channels[0] * channels[1] if kind == "conv" else channels[0])
+        flops, elements = (
+            2 * places * weight,
+            places * (channels[0] + channels[-1]) + kernel**2 * channels[0] * channels[-1],
+        )
+    else:
+        flops = {"copy": 0, "add": 1, "add_": 1, "axpy": 2}[kind] * sizes[0]
+        elements = (2 if kind == "copy" else 3) * sizes[0]
+    nbytes = elements * itemsize
+    return flops, nbytes, "compute" if flops / peak > nbytes / bandwidth else "memory"

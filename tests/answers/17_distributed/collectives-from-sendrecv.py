@@ -387,3 +387,87 @@ def collectives_from_sendrecv(kind, x, root=0):
     for part in parts[1:]:
         total += part
     return total
+
+
+# %% wrong="the sum of half precision is given back as float32" says=["float16"]
+def collectives_from_sendrecv(kind, x, root=0):
+    rank, n = dist.get_rank(), dist.get_world_size()
+    rows = [
+        x.contiguous().clone()
+        if r == rank
+        else torch.empty(x.shape, dtype=x.dtype, device=x.device)
+        for r in range(n)
+    ]
+    for r in range(n):
+        if r == rank:
+            for o in range(n):
+                if o != r:
+                    dist.send(rows[r], o)
+        else:
+            dist.recv(rows[r], r)
+    if kind == "broadcast":
+        return rows[root]
+    if kind == "all_gather":
+        return torch.stack(rows)
+    rows = [row.float() if row.dtype == torch.float16 else row for row in rows]
+    total = sum(rows[1:], rows[0].clone())
+    if kind == "reduce":
+        return total if rank == root else None
+    return total[rank]
+
+
+# %% wrong="the sum of small integers is given back as int64" says=["sum() makes int64 of smaller integers"]
+def collectives_from_sendrecv(kind, x, root=0):
+    rank, n = dist.get_rank(), dist.get_world_size()
+    rows = [
+        x.contiguous().clone()
+        if r == rank
+        else torch.empty(x.shape, dtype=x.dtype, device=x.device)
+        for r in range(n)
+    ]
+    for r in range(n):
+        if r == rank:
+            for o in range(n):
+                if o != r:
+                    dist.send(rows[r], o)
+        else:
+            dist.recv(rows[r], r)
+    if kind == "broadcast":
+        return rows[root]
+    if kind == "all_gather":
+        return torch.stack(rows)
+    total = torch.stack(rows).sum(0)
+    total = (
+        total
+        if total.dtype == torch.int64 and x.dtype in (torch.int8, torch.int16, torch.uint8)
+        else total.to(x.dtype)
+    )
+    if kind == "reduce":
+        return total if rank == root else None
+    return total[rank]
+
+
+# %% wrong="integers are added up in float64" says=["the integers were added up in floating point"]
+def collectives_from_sendrecv(kind, x, root=0):
+    rank, n = dist.get_rank(), dist.get_world_size()
+    rows = [
+        x.contiguous().clone()
+        if r == rank
+        else torch.empty(x.shape, dtype=x.dtype, device=x.device)
+        for r in range(n)
+    ]
+    for r in range(n):
+        if r == rank:
+            for o in range(n):
+                if o != r:
+                    dist.send(rows[r], o)
+        else:
+            dist.recv(rows[r], r)
+    if kind == "broadcast":
+        return rows[root]
+    if kind == "all_gather":
+        return torch.stack(rows)
+    total = torch.stack(rows).double().sum(0).to(x.dtype)
+    if kind == "reduce":
+        return total if rank == root else None
+    return total[rank]

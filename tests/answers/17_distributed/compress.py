@@ -173,7 +173,7 @@ def compress(gradient, residual, k):
     return average.view(gradient.shape), rest.view(gradient.shape)
 
 
-# %% wrong="positions in the values' dtype" says=["positions were sent as torch.bfloat16"]
+# %% wrong="positions in the values' dtype" says=["positions travelled as torch.float16"]
 def compress(gradient, residual, k):
     total = (gradient + residual).contiguous().flatten()
     where = total.abs().topk(min(k, total.numel())).indices
@@ -267,7 +267,7 @@ def compress(gradient, residual, k):
     return average.view(gradient.shape), rest.view(gradient.shape)
 
 
-# %% wrong="forgets what the others sent as well" says=["rest differs"]
+# %% wrong="forgets what the others sent as well" says=["without what any rank sent"]
 def compress(gradient, residual, k):
     total = (gradient + residual).reshape(-1)
     where = total.abs().topk(min(k, total.numel())).indices
@@ -298,3 +298,96 @@ def compress(gradient, residual, k):
         average[all_places[other].long()] += all_values[other] / ranks
     rest[where] = 0
     return average.view(gradient.shape), rest.view(gradient.shape)
+
+
+# %% wrong="half precision is sent in four bytes" says=["torch.float16", "bytes were handed in"]
+def compress(gradient, residual, k):
+    n = dist.get_world_size()
+    total = (gradient + residual).reshape(-1)
+    k = min(k, total.numel())
+    where = total.abs().topk(k).indices
+    values = total[where].float() if total.dtype == torch.float16 else total[where]
+    wheres = [torch.empty_like(where) for _ in range(n)]
+    valuess = [torch.empty_like(values) for _ in range(n)]
+    dist.all_gather(wheres, where)
+    dist.all_gather(valuess, values)
+    average = torch.zeros(total.shape, dtype=values.dtype)
+    for w, v in zip(wheres, valuess):
+        average.index_add_(0, w, v)
+    rest = total.clone()
+    rest[where] = 0
+    return (average / n).to(gradient.dtype).view(gradient.shape), rest.view(gradient.shape)
+
+
+# %% wrong="the rest of a single number gets a dimension" says=["shape ()"]
+def compress(gradient, residual, k):
+    n = dist.get_world_size()
+    total = (gradient + residual).reshape(-1)
+    k = min(k, total.numel())
+    where = total.abs().topk(k).indices
+    values = total[where].contiguous()
+    wheres = [torch.empty_like(where) for _ in range(n)]
+    valuess = [torch.empty_like(values) for _ in range(n)]
+    dist.all_gather(wheres, where)
+    dist.all_gather(valuess, values)
+    average = torch.zeros_like(total)
+    for w, v in zip(wheres, valuess):
+        average.index_add_(0, w, v)
+    rest = total.clone()
+    rest[where] = 0
+    return (average / n).view(gradient.shape), (
+        rest.view(gradient.shape) if gradient.dim() else rest
+    )
+
+
+# %% wrong="the average of three ranks is divided by two" says=["rank 0 of 3"]
+def compress(gradient, residual, k):
+    n = dist.get_world_size()
+    total = (gradient + residual).reshape(-1)
+    k = min(k, total.numel())
+    where = total.abs().topk(k).indices
+    values = total[where].contiguous()
+    wheres = [torch.empty_like(where) for _ in range(n)]
+    valuess = [torch.empty_like(values) for _ in range(n)]
+    dist.all_gather(wheres, where)
+    dist.all_gather(valuess, values)
+    average = torch.zeros_like(total)
+    for w, v in zip(wheres, valuess):
+        average.index_add_(0, w, v)
+    rest = total.clone()
+    rest[where] = 0
+    return (average / min(n, 2)).view(gradient.shape), rest.view(gradient.shape)
+
+
+# %% wrong="hands in the whole, zeros where nothing is chosen" says=["the whole tensor was handed in"]
+def compress(gradient, residual, k):
+    n = dist.get_world_size()
+    total = (gradient + residual).reshape(-1)
+    k = min(k, total.numel())
+    where = total.abs().topk(k).indices
+    values = total[where].contiguous()
+    average = torch.zeros_like(total)
+    average[where] = values
+    dist.all_reduce(average)
+    rest = total.clone()
+    rest[where] = 0
+    return (average / n).view(gradient.shape), rest.view(gradient.shape)
+
+
+# %% wrong="the rest lacks what the others sent" says=["what any rank sent"]
+def compress(gradient, residual, k):
+    n = dist.get_world_size()
+    total = (gradient + residual).reshape(-1)
+    k = min(k, total.numel())
+    where = total.abs().topk(k).indices
+    values = total[where].contiguous()
+    wheres = [torch.empty_like(where) for _ in range(n)]
+    valuess = [torch.empty_like(values) for _ in range(n)]
+    dist.all_gather(wheres, where)
+    dist.all_gather(valuess, values)
+    average = torch.zeros_like(total)
+    for w, v in zip(wheres, valuess):
+        average.index_add_(0, w, v)
+    rest = total.clone()
+    rest[torch.cat(wheres)] = 0
+    return (average / n).view(gradient.shape), rest.view(gradient.shape)

@@ -767,3 +767,423 @@ def ddp_by_hand(model, bucket_bytes):
     for parameter in parameters:
         parameter.register_post_accumulate_grad_hook(note)
     return finish
+
+
+# %% wrong="buffers of whole numbers at the start alone" says=["send all buffers, whatever their dtype"]
+def ddp_by_hand(model, bucket_bytes):
+    n = dist.get_world_size()
+    with torch.no_grad():
+        for t in [*model.parameters(), *model.buffers()]:
+            dist.broadcast(t.data, 0)
+
+    def before(module, args):
+        with torch.no_grad():
+            for b in model.buffers():
+                if not b.is_floating_point():
+                    continue
+                dist.broadcast(b, 0)
+
+    model.register_forward_pre_hook(before)
+    buckets, size = [], 0
+    for p in reversed([p for p in model.parameters() if p.requires_grad]):
+        b = p.numel() * p.element_size()
+        if not buckets or size + b > bucket_bytes:
+            buckets.append([])
+            size = 0
+        buckets[-1].append(p)
+        size += b
+    ready, works = set(), []
+
+    def start(bucket):
+        flat = torch.cat(
+            [(torch.zeros_like(p) if p.grad is None else p.grad).flatten() for p in bucket]
+        )
+        works.append((bucket, flat, dist.all_reduce(flat, async_op=True)))
+
+    def hook(p):
+        ready.add(p)
+        while len(works) < len(buckets) and all(q in ready for q in buckets[len(works)]):
+            start(buckets[len(works)])
+
+    for bucket in buckets:
+        for p in bucket:
+            p.register_post_accumulate_grad_hook(hook)
+
+    def finish():
+        while len(works) < len(buckets):
+            start(buckets[len(works)])
+        for bucket, flat, work in works:
+            work.wait()
+            flat /= n
+            for p, g in zip(bucket, flat.split([p.numel() for p in bucket])):
+                p.grad = g.view_as(p).clone()
+        works.clear()
+        ready.clear()
+
+    return finish
+
+
+# %% wrong="the average is rounded to float32" says=["right to seven digits only"]
+def ddp_by_hand(model, bucket_bytes):
+    n = dist.get_world_size()
+    with torch.no_grad():
+        for t in [*model.parameters(), *model.buffers()]:
+            dist.broadcast(t.data, 0)
+
+    def before(module, args):
+        with torch.no_grad():
+            for b in model.buffers():
+                dist.broadcast(b, 0)
+
+    model.register_forward_pre_hook(before)
+    buckets, size = [], 0
+    for p in reversed([p for p in model.parameters() if p.requires_grad]):
+        b = p.numel() * p.element_size()
+        if not buckets or size + b > bucket_bytes:
+            buckets.append([])
+            size = 0
+        buckets[-1].append(p)
+        size += b
+    ready, works = set(), []
+
+    def start(bucket):
+        flat = torch.cat(
+            [(torch.zeros_like(p) if p.grad is None else p.grad).flatten() for p in bucket]
+        )
+        works.append((bucket, flat, dist.all_reduce(flat, async_op=True)))
+
+    def hook(p):
+        ready.add(p)
+        while len(works) < len(buckets) and all(q in ready for q in buckets[len(works)]):
+            start(buckets[len(works)])
+
+    for bucket in buckets:
+        for p in bucket:
+            p.register_post_accumulate_grad_hook(hook)
+
+    def finish():
+        while len(works) < len(buckets):
+            start(buckets[len(works)])
+        for bucket, flat, work in works:
+            work.wait()
+            flat /= n
+            for p, g in zip(bucket, flat.split([p.numel() for p in bucket])):
+                p.grad = g.float().view_as(p).to(p.dtype)
+        works.clear()
+        ready.clear()
+
+    return finish
+
+
+# %% wrong="the number of ranks is never above two" says=["rank 0 of 3", "gradients"]
+def ddp_by_hand(model, bucket_bytes):
+    n = dist.get_world_size()
+    with torch.no_grad():
+        for t in [*model.parameters(), *model.buffers()]:
+            dist.broadcast(t.data, 0)
+
+    def before(module, args):
+        with torch.no_grad():
+            for b in model.buffers():
+                dist.broadcast(b, 0)
+
+    model.register_forward_pre_hook(before)
+    buckets, size = [], 0
+    for p in reversed([p for p in model.parameters() if p.requires_grad]):
+        b = p.numel() * p.element_size()
+        if not buckets or size + b > bucket_bytes:
+            buckets.append([])
+            size = 0
+        buckets[-1].append(p)
+        size += b
+    ready, works = set(), []
+
+    def start(bucket):
+        flat = torch.cat(
+            [(torch.zeros_like(p) if p.grad is None else p.grad).flatten() for p in bucket]
+        )
+        works.append((bucket, flat, dist.all_reduce(flat, async_op=True)))
+
+    def hook(p):
+        ready.add(p)
+        while len(works) < len(buckets) and all(q in ready for q in buckets[len(works)]):
+            start(buckets[len(works)])
+
+    for bucket in buckets:
+        for p in bucket:
+            p.register_post_accumulate_grad_hook(hook)
+
+    def finish():
+        while len(works) < len(buckets):
+            start(buckets[len(works)])
+        for bucket, flat, work in works:
+            work.wait()
+            flat /= min(n, 2)
+            for p, g in zip(bucket, flat.split([p.numel() for p in bucket])):
+                p.grad = g.view_as(p).clone()
+        works.clear()
+        ready.clear()
+
+    return finish
+
+
+# %% wrong="buckets from the first parameter to the last" says=["from the first parameter to the last: turn the order"]
+def ddp_by_hand(model, bucket_bytes):
+    n = dist.get_world_size()
+    with torch.no_grad():
+        for t in [*model.parameters(), *model.buffers()]:
+            dist.broadcast(t.data, 0)
+
+    def before(module, args):
+        with torch.no_grad():
+            for b in model.buffers():
+                dist.broadcast(b, 0)
+
+    model.register_forward_pre_hook(before)
+    buckets, size = [], 0
+    for p in [p for p in model.parameters() if p.requires_grad]:
+        b = p.numel() * p.element_size()
+        if not buckets or size + b > bucket_bytes:
+            buckets.append([])
+            size = 0
+        buckets[-1].append(p)
+        size += b
+    ready, works = set(), []
+
+    def start(bucket):
+        flat = torch.cat(
+            [(torch.zeros_like(p) if p.grad is None else p.grad).flatten() for p in bucket]
+        )
+        works.append((bucket, flat, dist.all_reduce(flat, async_op=True)))
+
+    def hook(p):
+        ready.add(p)
+        while len(works) < len(buckets) and all(q in ready for q in buckets[len(works)]):
+            start(buckets[len(works)])
+
+    for bucket in buckets:
+        for p in bucket:
+            p.register_post_accumulate_grad_hook(hook)
+
+    def finish():
+        while len(works) < len(buckets):
+            start(buckets[len(works)])
+        for bucket, flat, work in works:
+            work.wait()
+            flat /= n
+            for p, g in zip(bucket, flat.split([p.numel() for p in bucket])):
+                p.grad = g.view_as(p).clone()
+        works.clear()
+        ready.clear()
+
+    return finish
+
+
+# %% wrong="frozen parameters fill buckets" says=["frozen parameters went into the buckets"]
+def ddp_by_hand(model, bucket_bytes):
+    n = dist.get_world_size()
+    with torch.no_grad():
+        for t in [*model.parameters(), *model.buffers()]:
+            dist.broadcast(t.data, 0)
+
+    def before(module, args):
+        with torch.no_grad():
+            for b in model.buffers():
+                dist.broadcast(b, 0)
+
+    model.register_forward_pre_hook(before)
+    buckets, size = [], 0
+    for p in reversed(list(model.parameters())):
+        b = p.numel() * p.element_size()
+        if not buckets or size + b > bucket_bytes:
+            buckets.append([])
+            size = 0
+        buckets[-1].append(p)
+        size += b
+    ready, works = set(), []
+
+    def start(bucket):
+        flat = torch.cat(
+            [(torch.zeros_like(p) if p.grad is None else p.grad).flatten() for p in bucket]
+        )
+        works.append((bucket, flat, dist.all_reduce(flat, async_op=True)))
+
+    def hook(p):
+        ready.add(p)
+        while len(works) < len(buckets) and all(q in ready for q in buckets[len(works)]):
+            start(buckets[len(works)])
+
+    for bucket in buckets:
+        for p in bucket:
+            if p.requires_grad:
+                p.register_post_accumulate_grad_hook(hook)
+
+    def finish():
+        while len(works) < len(buckets):
+            start(buckets[len(works)])
+        for bucket, flat, work in works:
+            work.wait()
+            flat /= n
+            for p, g in zip(bucket, flat.split([p.numel() for p in bucket])):
+                p.grad = g.view_as(p).clone()
+        works.clear()
+        ready.clear()
+
+    return finish
+
+
+# %% wrong="a tied weight is sent twice" says=["is one parameter, and goes along once"]
+def ddp_by_hand(model, bucket_bytes):
+    n = dist.get_world_size()
+    with torch.no_grad():
+        for t in [*model.parameters(), *model.buffers()]:
+            dist.broadcast(t.data, 0)
+
+    def before(module, args):
+        with torch.no_grad():
+            for b in model.buffers():
+                dist.broadcast(b, 0)
+
+    model.register_forward_pre_hook(before)
+    buckets, size = [], 0
+    for p in reversed(
+        [p for _, p in model.named_parameters(remove_duplicate=False) if p.requires_grad]
+    ):
+        b = p.numel() * p.element_size()
+        if not buckets or size + b > bucket_bytes:
+            buckets.append([])
+            size = 0
+        buckets[-1].append(p)
+        size += b
+    ready, works = set(), []
+
+    def start(bucket):
+        flat = torch.cat(
+            [(torch.zeros_like(p) if p.grad is None else p.grad).flatten() for p in bucket]
+        )
+        works.append((bucket, flat, dist.all_reduce(flat, async_op=True)))
+
+    def hook(p):
+        ready.add(p)
+        while len(works) < len(buckets) and all(q in ready for q in buckets[len(works)]):
+            start(buckets[len(works)])
+
+    for bucket in buckets:
+        for p in bucket:
+            p.register_post_accumulate_grad_hook(hook)
+
+    def finish():
+        while len(works) < len(buckets):
+            start(buckets[len(works)])
+        for bucket, flat, work in works:
+            work.wait()
+            flat /= n
+            for p, g in zip(bucket, flat.split([p.numel() for p in bucket])):
+                p.grad = g.view_as(p).clone()
+        works.clear()
+        ready.clear()
+
+    return finish
+
+
+# %% wrong="a bucket is closed when it is above the limit" says=["each bucket is closed one gradient too late"]
+def ddp_by_hand(model, bucket_bytes):
+    n = dist.get_world_size()
+    with torch.no_grad():
+        for t in [*model.parameters(), *model.buffers()]:
+            dist.broadcast(t.data, 0)
+
+    def before(module, args):
+        with torch.no_grad():
+            for b in model.buffers():
+                dist.broadcast(b, 0)
+
+    model.register_forward_pre_hook(before)
+    buckets, size = [], 0
+    for p in reversed([p for p in model.parameters() if p.requires_grad]):
+        b = p.numel() * p.element_size()
+        if not buckets or size > bucket_bytes:
+            buckets.append([])
+            size = 0
+        buckets[-1].append(p)
+        size += b
+    ready, works = set(), []
+
+    def start(bucket):
+        flat = torch.cat(
+            [(torch.zeros_like(p) if p.grad is None else p.grad).flatten() for p in bucket]
+        )
+        works.append((bucket, flat, dist.all_reduce(flat, async_op=True)))
+
+    def hook(p):
+        ready.add(p)
+        while len(works) < len(buckets) and all(q in ready for q in buckets[len(works)]):
+            start(buckets[len(works)])
+
+    for bucket in buckets:
+        for p in bucket:
+            p.register_post_accumulate_grad_hook(hook)
+
+    def finish():
+        while len(works) < len(buckets):
+            start(buckets[len(works)])
+        for bucket, flat, work in works:
+            work.wait()
+            flat /= n
+            for p, g in zip(bucket, flat.split([p.numel() for p in bucket])):
+                p.grad = g.view_as(p).clone()
+        works.clear()
+        ready.clear()
+
+    return finish
+
+
+# %% wrong="the set of ready parameters is kept from step to step" says=["are the notes of a step cleared"]
+def ddp_by_hand(model, bucket_bytes):
+    n = dist.get_world_size()
+    with torch.no_grad():
+        for t in [*model.parameters(), *model.buffers()]:
+            dist.broadcast(t.data, 0)
+
+    def before(module, args):
+        with torch.no_grad():
+            for b in model.buffers():
+                dist.broadcast(b, 0)
+
+    model.register_forward_pre_hook(before)
+    buckets, size = [], 0
+    for p in reversed([p for p in model.parameters() if p.requires_grad]):
+        b = p.numel() * p.element_size()
+        if not buckets or size + b > bucket_bytes:
+            buckets.append([])
+            size = 0
+        buckets[-1].append(p)
+        size += b
+    ready, works = set(), []
+
+    def start(bucket):
+        flat = torch.cat(
+            [(torch.zeros_like(p) if p.grad is None else p.grad).flatten() for p in bucket]
+        )
+        works.append((bucket, flat, dist.all_reduce(flat, async_op=True)))
+
+    def hook(p):
+        ready.add(p)
+        while len(works) < len(buckets) and all(q in ready for q in buckets[len(works)]):
+            start(buckets[len(works)])
+
+    for bucket in buckets:
+        for p in bucket:
+            p.register_post_accumulate_grad_hook(hook)
+
+    def finish():
+        while len(works) < len(buckets):
+            start(buckets[len(works)])
+        for bucket, flat, work in works:
+            work.wait()
+            flat /= n
+            for p, g in zip(bucket, flat.split([p.numel() for p in bucket])):
+                p.grad = g.view_as(p).clone()
+        works.clear()
+
+    return finish

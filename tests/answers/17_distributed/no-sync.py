@@ -116,7 +116,7 @@ def no_sync(ddp, batches):
             (F.mse_loss(ddp(x), y) / len(batches)).backward()
 
 
-# %% wrong="the sum over samples, divided by their number" says=[".grad over all batches"]
+# %% wrong="the sum over samples, divided by their number" says=["is the mean over all numbers, not over samples alone"]
 def no_sync(ddp, batches):
     samples = sum(len(x) for x, _ in batches)
     for number, (x, y) in enumerate(batches, start=1):
@@ -151,3 +151,11 @@ def no_sync(ddp, batches):
         ddp.require_backward_grad_sync = number == len(batches)
         (F.mse_loss(ddp(x), y) / len(batches)).backward()
     ddp.require_backward_grad_sync = False
+
+
+# %% wrong="seeds the random numbers" says=["the global random state was changed"]
+def no_sync(ddp, batches):
+    torch.manual_seed(0)
+    for i, (x, y) in enumerate(batches):
+        with ddp.no_sync() if i < len(batches) - 1 else nullcontext():
+            (F.mse_loss(ddp(x), y) / len(batches)).backward()

@@ -287,3 +287,68 @@ def ring_all_reduce(x):
         request.wait()
         take.copy_(take + came if step < ranks - 1 else came)
     return y.view(x.shape).to(x.dtype)
+
+
+# %% wrong="a tensor shorter than the ring goes round whole" says=["in each step one chunk, not the whole"]
+def ring_all_reduce(x):
+    rank, n = dist.get_rank(), dist.get_world_size()
+    work = x.detach().contiguous().clone()
+    if n == 1:
+        return work
+    flat = work.view(-1)
+
+    def turn(out, into):
+        r = dist.isend(out, (rank + 1) % n)
+        dist.recv(into, (rank - 1) % n)
+        r.wait()
+
+    if 0 < x.numel() < n:
+        rows = [None] * n
+        rows[rank] = flat.clone()
+        for s in range(n - 1):
+            rows[(rank - s - 1) % n] = torch.empty_like(flat)
+            turn(rows[(rank - s) % n], rows[(rank - s - 1) % n])
+        return torch.stack(rows).sum(0).view(x.shape)
+    chunks = flat.tensor_split(n)
+    for s in range(2 * n - 2):
+        give, take = chunks[(rank - s) % n], chunks[(rank - s - 1) % n]
+        new = torch.empty_like(take)
+        turn(give, new)
+        take.add_(new) if s < n - 1 else take.copy_(new)
+    return work
+
+
+# %% wrong="half precision travels in four bytes" says=["the elements travelled in 4 bytes each"]
+def ring_all_reduce(x):
+    rank, n = dist.get_rank(), dist.get_world_size()
+    work = x.detach().contiguous().clone()
+    if x.dtype == torch.float16:
+        work = work.float()
+    if n == 1:
+        return work.to(x.dtype)
+    chunks = work.view(-1).tensor_split(n)
+    for s in range(2 * n - 2):
+        give, take = chunks[(rank - s) % n], chunks[(rank - s - 1) % n]
+        new = torch.empty_like(take)
+        r = dist.isend(give, (rank + 1) % n)
+        dist.recv(new, (rank - 1) % n)
+        r.wait()
+        take.add_(new) if s < n - 1 else take.copy_(new)
+    return work.to(x.dtype)
+
+
+# %% wrong="a tensor without elements loses its shape" says=["shape (0, 3)"]
+def ring_all_reduce(x):
+    rank, n = dist.get_rank(), dist.get_world_size()
+    if x.numel() == 0:
+        return torch.zeros(0, dtype=x.dtype, device=x.device)
+    work = x.detach().contiguous().clone()
+    chunks = work.view(-1).tensor_split(n)
+    for s in range(2 * n - 2):
+        give, take = chunks[(rank - s) % n], chunks[(rank - s - 1) % n]
+        new = torch.empty_like(take)
+        r = dist.isend(give, (rank + 1) % n)
+        dist.recv(new, (rank - 1) % n)
+        r.wait()
+        take.add_(new) if s < n - 1 else take.copy_(new)
+    return work

@@ -205,3 +205,25 @@ def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, dro
     each = length // world_size if drop_last else (length + world_size - 1) // world_size
     whole = order.repeat(world_size + 1)
     return whole[: each * world_size].view(-1, world_size)[:, rank].tolist()
+
+
+# %% wrong="drop_last is forgotten where it shuffles" says=["each rank gets ⌊9 / 2⌋ = 4"]
+def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, drop_last=False):
+    order = list(range(length))
+    if shuffle:
+        order = torch.randperm(
+            length, generator=torch.Generator().manual_seed(seed + epoch)
+        ).tolist()
+    each = length // world_size if drop_last and not shuffle else -(-length // world_size)
+    return [order[i % length] for i in range(rank, each * world_size, world_size)]
+
+
+# %% wrong="drop_last drops a round where nothing is left over" says=["each rank gets ⌊6 / 2⌋ = 3"]
+def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, drop_last=False):
+    order = list(range(length))
+    if shuffle:
+        order = torch.randperm(
+            length, generator=torch.Generator().manual_seed(seed + epoch)
+        ).tolist()
+    each = (length - 1) // world_size if drop_last else -(-length // world_size)
+    return [order[i % length] for i in range(rank, each * world_size, world_size)]

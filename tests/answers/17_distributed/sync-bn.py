@@ -473,7 +473,7 @@ def sync_bn(x, weight, bias, eps=1e-5):
     return SyncBN.apply(x, weight, bias, eps)
 
 
-# %% wrong="gradients of weight and bias summed over the ranks" says=["the gradient by weight, of this rank's own samples"]
+# %% wrong="gradients of weight and bias summed over the ranks" says=["the gradient by weight is the sum over all ranks"]
 class SyncBN(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, weight, bias, eps):
@@ -542,3 +542,160 @@ class SyncBN(torch.autograd.Function):
 
 def sync_bn(x, weight, bias, eps=1e-5):
     return SyncBN.apply(x.float(), weight.float(), bias.float(), eps).to(x.dtype)
+
+
+# %% wrong="backward's call depends on the weight" says=["the two sums are needed there as well"]
+class SyncBN(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias, eps):
+        dims = [d for d in range(x.dim()) if d != 1]
+        shape = [1, -1] + [1] * (x.dim() - 2)
+        n = x.numel() // x.shape[1]
+        m = x.mean(dims)
+        M = (x - m.view(shape)).square().sum(dims)
+        table = x.new_zeros(dist.get_world_size(), 3, x.shape[1])
+        table[dist.get_rank()] = torch.stack([torch.full_like(m, n), m, M])
+        dist.all_reduce(table)
+        ns, ms, Ms = table.unbind(1)
+        N = ns.sum(0)
+        mu = (ns * ms).sum(0) / N
+        var = (Ms + ns * (ms - mu).square()).sum(0) / N
+        sigma = (var + eps).sqrt()
+        hat = (x - mu.view(shape)) / sigma.view(shape)
+        ctx.save_for_backward(hat, sigma, weight, N)
+        ctx.dims, ctx.shape = dims, shape
+        return hat * weight.view(shape) + bias.view(shape)
+
+    @staticmethod
+    def backward(ctx, grad):
+        hat, sigma, weight, N = ctx.saved_tensors
+        shape = ctx.shape
+        db, dw = grad.sum(ctx.dims), (grad * hat).sum(ctx.dims)
+        both = torch.stack([db, dw])
+        if weight.requires_grad:
+            dist.all_reduce(both)
+        sg, sgh = both * weight / N
+        g = grad * weight.view(shape)
+        dx = (g - sg.view(shape) - hat * sgh.view(shape)) / sigma.view(shape)
+        return dx, dw, db, None
+
+
+def sync_bn(x, weight, bias, eps=1e-5):
+    return SyncBN.apply(x, weight, bias, eps)
+
+
+# %% wrong="room for two ranks" says=["samples [3, 1, 2]"]
+class SyncBN(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias, eps):
+        dims = [d for d in range(x.dim()) if d != 1]
+        shape = [1, -1] + [1] * (x.dim() - 2)
+        n = x.numel() // x.shape[1]
+        m = x.mean(dims)
+        M = (x - m.view(shape)).square().sum(dims)
+        table = x.new_zeros(2, 3, x.shape[1])
+        table[dist.get_rank() % 2] = torch.stack([torch.full_like(m, n), m, M])
+        dist.all_reduce(table)
+        ns, ms, Ms = table.unbind(1)
+        N = ns.sum(0)
+        mu = (ns * ms).sum(0) / N
+        var = (Ms + ns * (ms - mu).square()).sum(0) / N
+        sigma = (var + eps).sqrt()
+        hat = (x - mu.view(shape)) / sigma.view(shape)
+        ctx.save_for_backward(hat, sigma, weight, N)
+        ctx.dims, ctx.shape = dims, shape
+        return hat * weight.view(shape) + bias.view(shape)
+
+    @staticmethod
+    def backward(ctx, grad):
+        hat, sigma, weight, N = ctx.saved_tensors
+        shape = ctx.shape
+        db, dw = grad.sum(ctx.dims), (grad * hat).sum(ctx.dims)
+        both = torch.stack([db, dw])
+        dist.all_reduce(both)
+        sg, sgh = both * weight / N
+        g = grad * weight.view(shape)
+        dx = (g - sg.view(shape) - hat * sgh.view(shape)) / sigma.view(shape)
+        return dx, dw, db, None
+
+
+def sync_bn(x, weight, bias, eps=1e-5):
+    return SyncBN.apply(x, weight, bias, eps)
+
+
+# %% wrong="N counts samples, not positions" says=["N counts samples alone"]
+class SyncBN(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias, eps):
+        dims = [d for d in range(x.dim()) if d != 1]
+        shape = [1, -1] + [1] * (x.dim() - 2)
+        n = len(x)
+        m = x.mean(dims)
+        M = (x - m.view(shape)).square().sum(dims)
+        table = x.new_zeros(dist.get_world_size(), 3, x.shape[1])
+        table[dist.get_rank()] = torch.stack([torch.full_like(m, n), m, M])
+        dist.all_reduce(table)
+        ns, ms, Ms = table.unbind(1)
+        N = ns.sum(0)
+        mu = (ns * ms).sum(0) / N
+        var = (Ms + ns * (ms - mu).square()).sum(0) / N
+        sigma = (var + eps).sqrt()
+        hat = (x - mu.view(shape)) / sigma.view(shape)
+        ctx.save_for_backward(hat, sigma, weight, N)
+        ctx.dims, ctx.shape = dims, shape
+        return hat * weight.view(shape) + bias.view(shape)
+
+    @staticmethod
+    def backward(ctx, grad):
+        hat, sigma, weight, N = ctx.saved_tensors
+        shape = ctx.shape
+        db, dw = grad.sum(ctx.dims), (grad * hat).sum(ctx.dims)
+        both = torch.stack([db, dw])
+        dist.all_reduce(both)
+        sg, sgh = both * weight / N
+        g = grad * weight.view(shape)
+        dx = (g - sg.view(shape) - hat * sgh.view(shape)) / sigma.view(shape)
+        return dx, dw, db, None
+
+
+def sync_bn(x, weight, bias, eps=1e-5):
+    return SyncBN.apply(x, weight, bias, eps)
+
+
+# %% wrong="the sums in backward forget the weight" says=["was not multiplied by weight"]
+class SyncBN(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias, eps):
+        dims = [d for d in range(x.dim()) if d != 1]
+        shape = [1, -1] + [1] * (x.dim() - 2)
+        n = x.numel() // x.shape[1]
+        m = x.mean(dims)
+        M = (x - m.view(shape)).square().sum(dims)
+        table = x.new_zeros(dist.get_world_size(), 3, x.shape[1])
+        table[dist.get_rank()] = torch.stack([torch.full_like(m, n), m, M])
+        dist.all_reduce(table)
+        ns, ms, Ms = table.unbind(1)
+        N = ns.sum(0)
+        mu = (ns * ms).sum(0) / N
+        var = (Ms + ns * (ms - mu).square()).sum(0) / N
+        sigma = (var + eps).sqrt()
+        hat = (x - mu.view(shape)) / sigma.view(shape)
+        ctx.save_for_backward(hat, sigma, weight, N)
+        ctx.dims, ctx.shape = dims, shape
+        return hat * weight.view(shape) + bias.view(shape)
+
+    @staticmethod
+    def backward(ctx, grad):
+        hat, sigma, weight, N = ctx.saved_tensors
+        shape = ctx.shape
+        db, dw = grad.sum(ctx.dims), (grad * hat).sum(ctx.dims)
+        both = torch.stack([db, dw])
+        dist.all_reduce(both)
+        sg, sgh = both / N
+        g = grad * weight.view(shape)
+        dx = (g - sg.view(shape) - hat * sgh.view(shape)) / sigma.view(shape)
+        return dx, dw, db, None
+
+
+def sync_bn(x, weight, bias, eps=1e-5):
+    return SyncBN.apply(x, weight, bias, eps)

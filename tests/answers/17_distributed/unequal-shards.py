@@ -199,12 +199,36 @@ def unequal_shards(gradient, count):
     return (own / total).to(gradient.dtype) if count else torch.zeros_like(gradient)
 
 
-# %% right="float32 for half precision, whole numbers as counts"
+# %% right="multiplied in place, whole numbers as counts"
 def unequal_shards(gradient, count):
-    wide = torch.float64 if gradient.dtype == torch.float64 else torch.float32
-    total, own = torch.tensor(count), torch.zeros(gradient.shape, dtype=wide)
+    total, own = torch.tensor(count), torch.zeros(gradient.shape, dtype=torch.float64)
     if count > 0:
         own.copy_(gradient).mul_(count)
     dist.all_reduce(total)
     dist.all_reduce(own)
     return (own / total).to(gradient.dtype)
+
+
+# %% wrong="shares in float32" says=["the ranks' parts nearly cancel"]
+def unequal_shards(gradient, count):
+    c = torch.tensor(count, dtype=torch.int64, device=gradient.device)
+    dist.all_reduce(c)
+    wide = gradient.float() if gradient.dtype != torch.float64 else gradient
+    s = (
+        (wide * (count / c.item())).contiguous()
+        if count
+        else torch.zeros(gradient.shape, dtype=wide.dtype)
+    )
+    s = s.clone()
+    dist.all_reduce(s)
+    return s.to(gradient.dtype)
+
+
+# %% wrong="the first two ranks alone" says=["counts [2, 0, 6]"]
+def unequal_shards(gradient, count):
+    found = [None] * dist.get_world_size()
+    dist.all_gather_object(found, (gradient.cpu() if count else None, count))
+    (a, n), (b, m) = (found * 2)[:2]
+    zero = torch.zeros(gradient.shape, dtype=torch.float64)
+    s = (a.double() * n if n else zero) + (b.double() * m if m else zero)
+    return (s / (n + m)).to(gradient.dtype)

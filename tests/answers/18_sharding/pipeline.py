@@ -18,7 +18,7 @@ def bubble(stages, micro_batches):
     return (stages - 1) / (micro_batches + stages - 1)
 
 
-# %% wrong="a warm-up longer than the batch" says=["1f1b, 4 stages, 1 micro-batches", "belongs there once"]
+# %% wrong="a warm-up longer than the batch" says=["1f1b, stages: 4, micro-batches: 1", "belongs there once"]
 def pipeline(kind, stage, stages, micro_batches):
     warm = micro_batches if kind == "gpipe" else stages - stage - 1
     tasks = [f"F{n}" for n in range(warm)]
@@ -159,7 +159,7 @@ def bubble(stages, micro_batches):
     return (stages - 1) / (micro_batches + stages - 1)
 
 
-# %% wrong="sorted as texts" says=["1f1b, 4 stages, 12 micro-batches"]
+# %% wrong="sorted as texts" says=["1f1b, stages: 4, micro-batches: 12"]
 def pipeline(kind, stage, stages, micro_batches):
     forwards = sorted(f"F{n}" for n in range(micro_batches))
     backwards = sorted(f"B{n}" for n in range(micro_batches))
@@ -174,3 +174,37 @@ def pipeline(kind, stage, stages, micro_batches):
 
 def bubble(stages, micro_batches):
     return (stages - 1) / (micro_batches + stages - 1)
+
+
+# %% wrong="the bubble is rounded" says=["that is rounded; leave all digits"]
+def pipeline(kind, stage, stages, micro_batches):
+    warm = micro_batches if kind == "gpipe" else min(micro_batches, stages - stage - 1)
+    tasks = [f"F{n}" for n in range(warm)]
+    forward = warm
+    for n in range(micro_batches):
+        if forward < micro_batches:
+            tasks.append(f"F{forward}")
+            forward += 1
+        tasks.append(f"B{n}")
+    return tasks
+
+
+def bubble(stages, micro_batches):
+    return round((stages - 1) / (micro_batches + stages - 1), 4)
+
+
+# %% wrong="the bubble of all stages together" says=["the idle time of all stages"]
+def pipeline(kind, stage, stages, micro_batches):
+    warm = micro_batches if kind == "gpipe" else min(micro_batches, stages - stage - 1)
+    tasks = [f"F{n}" for n in range(warm)]
+    forward = warm
+    for n in range(micro_batches):
+        if forward < micro_batches:
+            tasks.append(f"F{forward}")
+            forward += 1
+        tasks.append(f"B{n}")
+    return tasks
+
+
+def bubble(stages, micro_batches):
+    return stages * (stages - 1) / (micro_batches + stages - 1)

@@ -235,3 +235,45 @@ def plan(job):
     room = {name: (job["budget"] - used) // job["sample"] for name, used in need.items()}
     fits = [(name, min(most, job["batch"])) for name, most in room.items() if most >= 1]
     return min(fits, key=lambda one: seconds_per_sample(*one, job), default=None)
+
+
+# %% wrong="nearly equal seconds are taken for equal" says=["compare all their digits"]
+def plan(job):
+    P, L, W = job["parameters"], job["largest"], job["world_size"]
+    S = -(-P // W)
+    need = {
+        "DDP": 16 * P,
+        "stage 1": 8 * P + 8 * S,
+        "stage 2": 4 * P + 12 * S,
+        "stage 3": 16 * S + 8 * L,
+    }
+    best = None
+    for layout, used in need.items():
+        n = min(job["batch"], (job["budget"] - used) // job["sample"])
+        if n < 1:
+            continue
+        t = seconds_per_sample(layout, n, job)
+        if best is None or t < best[0] * 0.9999:
+            best = t, layout, n
+    return None if best is None else best[1:]
+
+
+# %% wrong="no world is larger than four" says=["six ranks", "more samples fit"]
+def plan(job):
+    P, L, W = job["parameters"], job["largest"], job["world_size"]
+    S = -(-P // (4 if W > 4 else W))
+    need = {
+        "DDP": 16 * P,
+        "stage 1": 8 * P + 8 * S,
+        "stage 2": 4 * P + 12 * S,
+        "stage 3": 16 * S + 8 * L,
+    }
+    best = None
+    for layout, used in need.items():
+        n = min(job["batch"], (job["budget"] - used) // job["sample"])
+        if n < 1:
+            continue
+        t = seconds_per_sample(layout, n, job)
+        if best is None or t < best[0]:
+            best = t, layout, n
+    return None if best is None else best[1:]

@@ -582,3 +582,91 @@ def sharded_optimizer(parameters, rank, world_size, options):
             parameters[n] = nn.Parameter(part.view_as(parameters[n]).clone())
 
     return step, adam
+
+
+# %% wrong="hands on three options by name" says=["`eps` of `options` did not get to Adam"]
+def sharded_optimizer(parameters, rank, world_size, options):
+    parameters = list(parameters)
+    n = sum(p.numel() for p in parameters)
+    size = -(-n // world_size)
+
+    def row(tensors):
+        return F.pad(torch.cat([t.detach().flatten() for t in tensors]), (0, size * world_size - n))
+
+    mine = row(parameters)[rank * size : (rank + 1) * size].clone()
+    mine.requires_grad_()
+    adam = torch.optim.Adam(
+        [mine],
+        lr=options["lr"],
+        betas=options.get("betas", (0.9, 0.999)),
+        weight_decay=options.get("weight_decay", 0),
+    )
+
+    @torch.no_grad()
+    def step():
+        mine.copy_(row(parameters)[rank * size : (rank + 1) * size])
+        mine.grad = torch.empty_like(mine)
+        dist.reduce_scatter_tensor(mine.grad, row([p.grad for p in parameters]))
+        mine.grad /= world_size
+        adam.step()
+        whole = torch.empty(size * world_size)
+        dist.all_gather_into_tensor(whole, mine.detach())
+        for p, part in zip(parameters, whole[:n].split([p.numel() for p in parameters])):
+            p.copy_(part.view_as(p))
+
+    return step, adam
+
+
+# %% wrong="AdamW in place of Adam" says=["AdamW"]
+def sharded_optimizer(parameters, rank, world_size, options):
+    parameters = list(parameters)
+    n = sum(p.numel() for p in parameters)
+    size = -(-n // world_size)
+
+    def row(tensors):
+        return F.pad(torch.cat([t.detach().flatten() for t in tensors]), (0, size * world_size - n))
+
+    mine = row(parameters)[rank * size : (rank + 1) * size].clone()
+    mine.requires_grad_()
+    adam = torch.optim.AdamW([mine], **options)
+
+    @torch.no_grad()
+    def step():
+        mine.copy_(row(parameters)[rank * size : (rank + 1) * size])
+        mine.grad = torch.empty_like(mine)
+        dist.reduce_scatter_tensor(mine.grad, row([p.grad for p in parameters]))
+        mine.grad /= world_size
+        adam.step()
+        whole = torch.empty(size * world_size)
+        dist.all_gather_into_tensor(whole, mine.detach())
+        for p, part in zip(parameters, whole[:n].split([p.numel() for p in parameters])):
+            p.copy_(part.view_as(p))
+
+    return step, adam
+
+
+# %% wrong="each rank steps by its own gradient" says=["expected"]
+def sharded_optimizer(parameters, rank, world_size, options):
+    parameters = list(parameters)
+    n = sum(p.numel() for p in parameters)
+    size = -(-n // world_size)
+
+    def row(tensors):
+        return F.pad(torch.cat([t.detach().flatten() for t in tensors]), (0, size * world_size - n))
+
+    mine = row(parameters)[rank * size : (rank + 1) * size].clone()
+    mine.requires_grad_()
+    adam = torch.optim.Adam([mine], **options)
+
+    @torch.no_grad()
+    def step():
+        mine.copy_(row(parameters)[rank * size : (rank + 1) * size])
+        mine.grad = torch.empty_like(mine)
+        mine.grad.copy_(row([p.grad for p in parameters])[rank * size : (rank + 1) * size])
+        adam.step()
+        whole = torch.empty(size * world_size)
+        dist.all_gather_into_tensor(whole, mine.detach())
+        for p, part in zip(parameters, whole[:n].split([p.numel() for p in parameters])):
+            p.copy_(part.view_as(p))
+
+    return step, adam

@@ -273,3 +273,41 @@ def dynamic_batching(queue, predict, most, wait):
                 future.set_result(y)
 
     return serve()
+
+
+# %% wrong="its own cancellation is swallowed" says=["cancelled while a batch waits for its second request, it doesn't end"]
+def dynamic_batching(
+    queue: asyncio.Queue, predict: Callable, most: int, wait: float
+) -> Coroutine[None, None, None]:
+
+    def answer(group):
+        try:
+            results = predict([x for x, _ in group])
+        except Exception as error:
+            if len(group) == 1:
+                group[0][1].set_exception(error)
+            else:
+                for one in group:
+                    answer([one])
+            return
+        for (_, future), result in zip(group, results, strict=True):
+            future.set_result(result)
+
+    async def serve():
+        clock = asyncio.get_running_loop().time
+        while True:
+            batch = [await queue.get()]
+            end = clock() + wait
+            try:
+                while len(batch) < most:
+                    if queue.empty():
+                        batch.append(await asyncio.wait_for(queue.get(), end - clock()))
+                    else:
+                        batch.append(queue.get_nowait())
+            except BaseException:
+                pass
+            batch = [one for one in batch if not one[1].cancelled()]
+            if batch:
+                answer(batch)
+
+    return serve()

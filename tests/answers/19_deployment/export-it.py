@@ -166,3 +166,35 @@ def export_it(program, *inputs):
         torch._check(n <= x.shape[1])
         return x[:, :n]
     return x[x.mean(1) >= 0.5]
+
+
+# %% wrong="settles by a logarithm" says=["a logarithm is rounded", "halve while it is above 1"]
+def export_it(program: str, *inputs: torch.Tensor) -> torch.Tensor:
+    x, *rest = inputs
+    if program == "night":
+        return torch.where(x.mean() < 0.5, 1 - x, x)
+    if program == "settle":
+        return x / 2 ** x.abs().max().log2().ceil().clamp(min=0)
+    if program == "crop":
+        width = rest[0].item()
+        torch._check(width >= 0)
+        torch._check(width <= x.shape[1])
+        return x[:, :width]
+    return x[x.mean(1) > 0.5]
+
+
+# %% right="settles by the exponent"
+def export_it(program: str, *inputs: torch.Tensor) -> torch.Tensor:
+    x, *rest = inputs
+    if program == "night":
+        return torch.where(x.mean() < 0.5, 1 - x, x)
+    if program == "settle":
+        mantissa, exponent = torch.frexp(x.abs().max())
+        times = torch.where(mantissa == 0.5, exponent - 1, exponent).clamp(min=0)
+        return torch.ldexp(x, -times)
+    if program == "crop":
+        width = rest[0].item()
+        torch._check(width >= 0)
+        torch._check(width <= x.shape[1])
+        return x[:, :width]
+    return x[x.mean(1) > 0.5]

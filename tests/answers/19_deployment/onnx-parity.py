@@ -129,3 +129,22 @@ def onnx_parity(model, x, path):
     found = runner(path)(x.numpy())
     difference = max(np.abs(a - b).max() for a, b in zip(outputs, found))
     return float(difference), float(max(np.abs(a - b).max() for a, b in zip(outputs, exact)))
+
+
+# %% wrong="the file's own error" says=["that is between the file and the float64 copy"]
+def onnx_parity(model: nn.Module, x: torch.Tensor, path: str) -> tuple[float, float]:
+    plain = copy.deepcopy(model).eval()
+    free = ({0: torch.export.Dim.DYNAMIC},)
+    torch.onnx.export(
+        plain, (x,), path, input_names=["picture"], dynamic_shapes=free, external_data=False
+    )
+    with torch.no_grad():
+        outputs = plain(x)
+        exact = copy.deepcopy(plain).double()(x.double())
+    found = [torch.from_numpy(array) for array in runner(path)(x)]
+    apart = [
+        max((one - other).abs().max().item() for one, other in zip(outputs, others, strict=True))
+        for others in (found, exact)
+    ]
+    own = max((a.double() - b).abs().max().item() for a, b in zip(found, exact, strict=True))
+    return apart[0], own

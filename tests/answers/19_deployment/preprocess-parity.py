@@ -295,3 +295,33 @@ def preprocess_parity(train, serve):
         except Exception:
             out.add("mode")
     return out
+
+
+# %% wrong="no tolerance for the scale" says=["no fault, float rounded", "differs by rounding alone"]
+def preprocess_parity(train: Callable, serve: Callable) -> set[str]:
+    noise = np.random.default_rng(0).integers(0, 256, (150, 110, 3), dtype=np.uint8)
+    small, grey = Image.fromarray(noise[:32, :32]), Image.fromarray(noise[..., 0]).convert("RGB")
+    plain = [Image.new("RGB", (32, 32), colour) for colour in ("red", "black", "white")]
+
+    def look(transform):
+        red, black, white = (transform(picture).float().mean((1, 2)) for picture in plain)
+        low, high = black.mean(), white.mean()
+        return red.argmax(), low, high, (transform(grey) - low) / (high - low)
+
+    right, got, found = look(train), look(serve), set()
+    if right[0] != got[0]:
+        found.add("channel order")
+    if max(abs(right[1] - got[1]), abs(right[2] - got[2])) > 0:
+        found.add("scale")
+    if (right[3] - got[3]).abs().max() > 0.05:
+        found.add("antialias")
+    for mode in ("L", "P", "RGBA"):
+        other = small.convert(mode)
+        if mode == "RGBA":
+            other.putalpha(Image.fromarray(noise[32:64, :32, 0]))
+        try:
+            same = torch.equal(serve(other), serve(other.convert("RGB")))
+        except Exception:
+            same = False
+        found |= set() if same else {"mode"}
+    return found

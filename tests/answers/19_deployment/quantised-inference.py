@@ -201,3 +201,31 @@ def quantised_inference(x, weight, bias, low, high):
     ints = (weight / step).round().long()
     total = torch.einsum("ni,oi->no", q, ints).int()
     return total, total * scale * step.T + bias
+
+
+# %% wrong="sums in float32" says=["large sums", "float32 doesn't hold every whole number there"]
+def quantised_inference(
+    x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, low: float, high: float
+) -> tuple[torch.Tensor, torch.Tensor]:
+    scale = (high - low) / 255
+    zero = round(-low / scale)
+    whole = ((x / scale).round() + zero).clamp(0, 255).to(torch.int32) - zero
+    largest = weight.abs().amax(1)
+    step = torch.where(largest == 0, 1.0, largest / 127)
+    ints = (weight / step[:, None]).round().to(torch.int32)
+    total = (whole.float() @ ints.float().T).to(torch.int32)
+    return total, total * (scale * step) + bias
+
+
+# %% right="sums in float64"
+def quantised_inference(
+    x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, low: float, high: float
+) -> tuple[torch.Tensor, torch.Tensor]:
+    scale = (high - low) / 255
+    zero = round(-low / scale)
+    whole = ((x / scale).round() + zero).clamp(0, 255).to(torch.int32) - zero
+    largest = weight.abs().amax(1)
+    step = torch.where(largest == 0, 1.0, largest / 127)
+    ints = (weight / step[:, None]).round().to(torch.int32)
+    total = (whole.double() @ ints.double().T).to(torch.int32)
+    return total, total * (scale * step) + bias

@@ -230,7 +230,7 @@ def allocator(trace):
     return answer
 
 
-# %% wrong="1 MiB is large" says=["is off"]
+# %% wrong="1 MiB is large" says=["a request of 1 MiB, after rounding, is still small"]
 class Segment:
     def __init__(self, size, small):
         self.size, self.small = size, small
@@ -636,7 +636,7 @@ def allocator(trace):
     return answer
 
 
-# %% wrong="small blocks split like large ones" says=["is off"]
+# %% wrong="small blocks split like large ones" says=["in a small segment what is left over is always split off"]
 class Segment:
     def __init__(self, size, small):
         self.size, self.small = size, small
@@ -868,7 +868,7 @@ def allocator(trace):
     return answer
 
 
-# %% wrong="empties all that is free" says=["is off"]
+# %% wrong="empties all that is free" says=["empty_cache gives back whole segments"]
 class Segment:
     def __init__(self, size, small):
         self.size, self.small = size, small
@@ -1449,3 +1449,67 @@ def allocator(trace):
         allocated = sum(length for s in segments for _, length in s.used.values())
         answer.append((allocated, sum(s.size for s in segments)))
     return answer
+
+
+# %% wrong="a rest that is kept counts as free" says=["all of it counts as allocated"]
+def allocator(trace: list[tuple]) -> list[tuple[int, int]]:
+    asked = {}
+    segments, numbers = [], []  # a segment: (small, blocks); a block: [size, name or None]
+    for kind, *rest in trace:
+        if kind == "malloc":
+            size = -(-rest[1] // 512) * 512
+            pool = [blocks for small, blocks in segments if small == (size <= MIB)]
+            fits = [b for blocks in pool for b in blocks if b[1] is None and b[0] >= size]
+            if not fits:
+                fits = [[2 * MIB * -(-size // (2 * MIB)), None]]
+                segments.append((size <= MIB, fits))
+            best = min(fits, key=lambda block: block[0])
+            blocks = next(b for _, b in segments if any(block is best for block in b))
+            if best[0] - size >= (512 if size <= MIB else MIB + 1):
+                blocks.insert([b is best for b in blocks].index(True) + 1, [best[0] - size, None])
+                best[0] = size
+            best[1] = rest[0]
+            asked[rest[0]] = size
+        for _, blocks in segments if kind == "free" else ():
+            for block in blocks:
+                block[1] = None if block[1] == rest[0] else block[1]
+            for i in range(len(blocks) - 1, 0, -1):
+                if blocks[i][1] is None and blocks[i - 1][1] is None:
+                    blocks[i - 1][0] += blocks.pop(i)[0]
+        if kind == "empty_cache":
+            segments = [s for s in segments if any(name is not None for _, name in s[1])]
+        every = [block for _, blocks in segments for block in blocks]
+        numbers.append(
+            (sum(asked[name] for n, name in every if name is not None), sum(n for n, _ in every))
+        )
+    return numbers
+
+
+# %% wrong="large segments as large as asked" says=["rounded up to a multiple of 2 MiB"]
+def allocator(trace: list[tuple]) -> list[tuple[int, int]]:
+    segments, numbers = [], []  # a segment: (small, blocks); a block: [size, name or None]
+    for kind, *rest in trace:
+        if kind == "malloc":
+            size = -(-rest[1] // 512) * 512
+            pool = [blocks for small, blocks in segments if small == (size <= MIB)]
+            fits = [b for blocks in pool for b in blocks if b[1] is None and b[0] >= size]
+            if not fits:
+                fits = [[2 * MIB if size <= MIB else size, None]]
+                segments.append((size <= MIB, fits))
+            best = min(fits, key=lambda block: block[0])
+            blocks = next(b for _, b in segments if any(block is best for block in b))
+            if best[0] - size >= (512 if size <= MIB else MIB + 1):
+                blocks.insert([b is best for b in blocks].index(True) + 1, [best[0] - size, None])
+                best[0] = size
+            best[1] = rest[0]
+        for _, blocks in segments if kind == "free" else ():
+            for block in blocks:
+                block[1] = None if block[1] == rest[0] else block[1]
+            for i in range(len(blocks) - 1, 0, -1):
+                if blocks[i][1] is None and blocks[i - 1][1] is None:
+                    blocks[i - 1][0] += blocks.pop(i)[0]
+        if kind == "empty_cache":
+            segments = [s for s in segments if any(name is not None for _, name in s[1])]
+        every = [block for _, blocks in segments for block in blocks]
+        numbers.append((sum(n for n, name in every if name is not None), sum(n for n, _ in every)))
+    return numbers

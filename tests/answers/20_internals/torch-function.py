@@ -846,3 +846,60 @@ class Quantity(units.Measured):
                 return NotImplemented
         plain = [x.value if hasattr(x, "value") else x for x in args]
         return cls(func(*plain, **dict(kwargs or {})), {n: p for n, p in first.items() if p})
+
+
+# %% wrong="functions compared as objects" says=["add, as a method of a plain tensor", "another object with the same name: go by its name"]
+class Quantity(units.Measured):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        """What PyTorch calls in place of ``func`` when a Quantity is among its arguments."""
+        name, kwargs = func.__name__, kwargs or {}
+        if name not in ("add", "sub", "mul", "div", "sqrt", "sum", "mean"):
+            return NotImplemented
+        unit, *others = [dict(getattr(value, "unit", {})) for value in args]
+        if func in (torch.add, torch.sub):
+            if others[0] != unit:
+                raise ValueError(f"{name} of {unit} and {others[0]}")
+        elif name in ("add", "sub"):
+            return NotImplemented
+        if name in ("mul", "div"):
+            for key, power in others[0].items():
+                unit[key] = unit.get(key, 0) + (power if name == "mul" else -power)
+        if name == "sqrt":
+            if any(power % 2 for power in unit.values()):
+                raise ValueError(f"no root of {unit}")
+            unit = {key: power // 2 for key, power in unit.items()}
+        value = func(*(getattr(value, "value", value) for value in args), **kwargs)
+        return cls(value, {key: power for key, power in unit.items() if power})
+
+
+def torch_function(values: list[float], **unit: int) -> Quantity:
+    """Given: a quantity, such as 3 m/s by torch_function([3.0], m=1, s=-1)."""
+    return Quantity(torch.tensor(values), unit)
+
+
+# %% wrong="raises the TypeError itself" says=["another class that has an answer", "so that another class may answer"]
+class Quantity(units.Measured):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        """What PyTorch calls in place of ``func`` when a Quantity is among its arguments."""
+        name, kwargs = func.__name__, kwargs or {}
+        if name not in ("add", "sub", "mul", "div", "sqrt", "sum", "mean"):
+            raise TypeError(name)
+        unit, *others = [dict(getattr(value, "unit", {})) for value in args]
+        if name in ("add", "sub") and others[0] != unit:
+            raise ValueError(f"{name} of {unit} and {others[0]}")
+        if name in ("mul", "div"):
+            for key, power in others[0].items():
+                unit[key] = unit.get(key, 0) + (power if name == "mul" else -power)
+        if name == "sqrt":
+            if any(power % 2 for power in unit.values()):
+                raise ValueError(f"no root of {unit}")
+            unit = {key: power // 2 for key, power in unit.items()}
+        value = func(*(getattr(value, "value", value) for value in args), **kwargs)
+        return cls(value, {key: power for key, power in unit.items() if power})
+
+
+def torch_function(values: list[float], **unit: int) -> Quantity:
+    """Given: a quantity, such as 3 m/s by torch_function([3.0], m=1, s=-1)."""
+    return Quantity(torch.tensor(values), unit)

@@ -1,4 +1,4 @@
-# %% wrong="means everywhere" says=["the object loss is a mean over the cells"]
+# %% wrong="means everywhere" says=["the object loss of four cells is that of a single one"]
 import torch
 import torch.nn.functional as F
 
@@ -284,3 +284,35 @@ def detection_loss(output, target):
             / n
         )
     return torch.stack(res).mean(0)
+
+
+# %% wrong="the object loss over cells with an object" says=["wanted is the sum over all cells"]
+import torch
+import torch.nn.functional as F
+
+
+def detection_loss(output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    has = target[:, 0] == 1
+    count = has.sum().clamp(min=1)
+    there = F.binary_cross_entropy_with_logits(
+        output[:, 0][has], target[:, 0][has], reduction="sum"
+    )
+    guess, true = output.movedim(1, -1)[has], target.movedim(1, -1)[has]  # (objects, 8)
+    kind = F.cross_entropy(guess[:, 1:4], true[:, 1:4].argmax(1), reduction="sum")
+    box = F.l1_loss(guess[:, 4:].sigmoid(), true[:, 4:], reduction="sum")
+    return torch.stack([there, kind, box]) / count
+
+
+# %% wrong="float32 for the number of objects" says=["bfloat16", "not torch.bfloat16"]
+import torch
+import torch.nn.functional as F
+
+
+def detection_loss(output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    has = target[:, 0] == 1
+    count = has.sum().clamp(min=1)
+    there = F.binary_cross_entropy_with_logits(output[:, 0], target[:, 0], reduction="sum")
+    guess, true = output.movedim(1, -1)[has], target.movedim(1, -1)[has]  # (objects, 8)
+    kind = F.cross_entropy(guess[:, 1:4], true[:, 1:4].argmax(1), reduction="sum")
+    box = F.l1_loss(guess[:, 4:].sigmoid(), true[:, 4:], reduction="sum")
+    return torch.stack([part / count.float() for part in (there, kind, box)])

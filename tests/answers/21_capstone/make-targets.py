@@ -377,3 +377,46 @@ def make_targets(boxes, labels, size, cells=8):
             [x - column, y - row, (r - a) / width, (b - t) / height]
         )
     return target
+
+
+# %% wrong="the smaller class stays in the cell" says=["its cell has two classes"]
+import torch
+
+
+def make_targets(
+    boxes: torch.Tensor, labels: torch.Tensor, size: tuple[int, int], cells: int = 8
+) -> torch.Tensor:
+    height, width = size
+    target = torch.zeros(8, cells, cells, device=boxes.device)
+    left, top, right, bottom = boxes.to(torch.float64).unbind(1)
+    x, y = (left + right) / 2 / width * cells, (top + bottom) / 2 / height * cells
+    wide, high = (right - left) / width, (bottom - top) / height
+    area = (right - left) * (bottom - top)
+    for n in area.flip(0).argsort(stable=True).tolist():
+        n = len(area) - 1 - n
+        row, column = int(y[n]), int(x[n])
+        if True:
+            target[0, row, column] = target[1 + labels[n], row, column] = 1
+            target[4:, row, column] = torch.stack([x[n] - column, y[n] - row, wide[n], high[n]])
+    return target
+
+
+# %% wrong="size as width and height" says=["size is (height, width)"]
+import torch
+
+
+def make_targets(
+    boxes: torch.Tensor, labels: torch.Tensor, size: tuple[int, int], cells: int = 8
+) -> torch.Tensor:
+    width, height = size
+    target = torch.zeros(8, cells, cells, device=boxes.device)
+    left, top, right, bottom = boxes.to(torch.float64).unbind(1)
+    x, y = (left + right) / 2 / width * cells, (top + bottom) / 2 / height * cells
+    wide, high = (right - left) / width, (bottom - top) / height
+    area = (right - left) * (bottom - top)
+    for n in area.argsort(stable=True, descending=True).tolist():
+        row, column = int(y[n]), int(x[n])
+        if target[0, row, column] == 0:  # a larger shape keeps its cell
+            target[0, row, column] = target[1 + labels[n], row, column] = 1
+            target[4:, row, column] = torch.stack([x[n] - column, y[n] - row, wide[n], high[n]])
+    return target

@@ -303,3 +303,30 @@ def read_config(words, kind=Config):
     except (KeyError, ValueError, IndexError):
         sys.exit(2)
     return kind(**values)
+
+
+# %% wrong="underscores become dashes" says=["its name as it is, underscore and all"]
+import argparse
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True)
+class Config:
+    data: str = "data"
+    out: str = "run"
+    steps: int = 240
+    batch: int = 32
+    rate: float = 5e-3
+    width: int = 16
+    seed: int = 0
+    every: int = 50
+    flip: bool = True
+
+
+def read_config(words: list[str], kind: type = Config) -> object:
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    for field in fields(kind):
+        switch = {"action": argparse.BooleanOptionalAction}
+        how = switch if isinstance(field.default, bool) else {"type": type(field.default)}
+        parser.add_argument("--" + field.name.replace("_", "-"), default=field.default, **how)
+    return kind(**vars(parser.parse_args(words)))

@@ -5,15 +5,19 @@ from __future__ import annotations
 import atexit
 import linecache
 import os
-import select
+import queue
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
+
+import psutil
 
 from course_utils.chapters.capstone.trials import run_tests_of_text
 
@@ -86,6 +90,8 @@ class Workshop:
     def run_until(self, file: str, *words: str, timeout: float = 60) -> str:
         """Run ``python words``, and send SIGTERM as soon as ``file`` is there.
 
+        Where no signal can be sent to another process (Windows), it is killed with all it started.
+
         Returns:
             What was printed, by all processes.
         """
@@ -101,7 +107,12 @@ class Workshop:
         try:
             while process.poll() is None and time.monotonic() < end:
                 if (self.folder / file).exists():
-                    process.terminate()
+                    if hasattr(signal, "SIGKILL"):
+                        process.terminate()
+                    else:
+                        for child in psutil.Process(process.pid).children(recursive=True):
+                            child.kill()
+                        process.kill()
                     break
                 time.sleep(0.05)
             return process.communicate(timeout=timeout)[0]
@@ -125,8 +136,13 @@ class Workshop:
         )
         try:
             assert process.stdout is not None
-            told = select.select([process.stdout], [], [], timeout)[0]
-            address = process.stdout.readline().strip() if told else ""
+            lines: queue.Queue[str] = queue.Queue()
+            read = process.stdout.readline
+            threading.Thread(target=lambda: lines.put(read()), daemon=True).start()
+            try:
+                address = lines.get(timeout=timeout).strip()
+            except queue.Empty:
+                address = ""
             if not address.startswith("http://"):
                 raise RuntimeError("the service did not tell its address")
             yield address

@@ -86,3 +86,5 @@ from course_utils.chapters.data_pipelines.workers import (
     check_shares,
     run_shard,
 )
+from course_utils.learner.awkward import other_hashes
+from course_utils.learner.processes import send_cells_to_workers

@@ -31,6 +31,9 @@ def batches_to_try() -> dict[str, list]:
         "nothing but damaged files": [None, None],
         "no item at all": [],
     }
+    cases["images below 0"] = [(-image, boxes) for image, boxes in (item(2, 3, 1), item(3, 2, 1))]
+    large = torch.full((1, 2, 2), 2**24 + 1), torch.full((1, 4), 2**24 + 1)
+    cases["int64 images and boxes, beyond what float32 counts"] = [large, large]
     half = [item(2, 3, 1, torch.half), item(4, 1, 2, torch.half)]
     cases["half images, int64 boxes"] = [(image, boxes.long()) for image, boxes in half]
     wide = [item(2, 3, 1, torch.float64), item(3, 2, 2, torch.float64)]

@@ -7,6 +7,7 @@ import shutil
 import tempfile
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -80,7 +81,9 @@ def run_too_large(folder_dataset, on_error: str) -> tuple:
     frame = content.index(b"\xff\xc0")  # the segment of JPEG that holds height and width
     content[frame + 5 : frame + 9] = (14_000).to_bytes(2, "big") * 2
     path.write_bytes(content)
-    return _look(folder_dataset(path.parents[1], on_error=on_error), 0)
+    dataset = folder_dataset(path.parents[1], on_error=on_error)
+    found = [_look(dataset, index) for index in range(3)]
+    return next((look for look in found if look[0] != "RGB"), found[0])
 
 
 def check_too_large(run):
@@ -111,29 +114,75 @@ def run_transform(folder_dataset, fails: bool, on_error: str = "skip") -> tuple:
         return seen, None, words_of(error)
 
 
+def _replace_all(root: Path) -> None:
+    for path in (root / "a_circle").iterdir():
+        shutil.copy(root / "b_square" / "x.jpeg", path)
+
+
 def run_replaced(folder_dataset) -> bool:
     """Whether an item is read again when its file has changed."""
     root = damaged_folder()
     dataset = folder_dataset(root)
     old = np.array(dataset[0][0])
-    (root / "b_square" / "x.jpeg").replace(root / "a_circle" / "10.jpg")
-    return not np.array_equal(np.array(dataset[0][0]), old)
+    _replace_all(root)
+    read_again = not np.array_equal(np.array(dataset[0][0]), old)
+    _damage_and_mend(folder_dataset)
+    _interrupt(folder_dataset)
+    return read_again
+
+
+def _damage_and_mend(folder_dataset) -> None:
+    root = damaged_folder()
+    for path in (root / "a_circle").iterdir():
+        path.write_bytes(b"no image")
+    dataset = folder_dataset(root, on_error="skip")
+    assert _look(dataset, 0)[0] == "None", "a file of the words 'no image' made no None"
+    _replace_all(root)
+    words = "a file that was damaged is whole again, and its item is still None: read it each time"
+    assert _look(dataset, 0)[0] == "RGB", words
+
+
+def _interrupt(folder_dataset) -> None:
+    """A learner presses Ctrl-C while a file is read."""
+    dataset = folder_dataset(damaged_folder(), on_error="skip")
+    library: Any = Image
+    read = library.open
+
+    def interrupted(*arguments, **others):
+        raise KeyboardInterrupt
+
+    library.open = interrupted
+    try:
+        kind, *_ = _look(dataset, 0)
+    except KeyboardInterrupt:
+        return
+    finally:
+        library.open = read
+    words = "Ctrl-C while a file was read was taken for a damaged file: catch Exception, not all"
+    assert kind == "RGB", words
 
 
 FILES = {
+    ".f": [".e.jpg"],
     "Zoo": ["D.jpg", "b.JPEG"],
+    "_g": ["_h.jpg"],
     "a": ["c-1.jpg", "c.JpEg", "c2.JPG"],
     "a-b": ["c.jpeg"],
 }
 
 
 def _listed_folder() -> Path:
-    """A folder whose images are told apart by their width: 2, 3, 4 … in the order of ``FILES``."""
-    root = Path(tempfile.mkdtemp())
+    """A folder whose images are told apart by their width: 2, 3, 4 … in the order of ``FILES``.
+
+    The file ``c2.JPG`` holds a PNG with a palette.
+    """
+    root = Path(tempfile.mkdtemp()) / "run [1]"
+    root.mkdir()
     places = [f"{folder}/{name}" for folder, names in FILES.items() for name in names]
     for width, place in reversed([*enumerate(places, 2)]):
         (root / place).parent.mkdir(exist_ok=True)
-        Image.new("RGB", (width, 1)).save(root / place, "JPEG")
+        mode, kind = ("P", "PNG") if place == "a/c2.JPG" else ("RGB", "JPEG")
+        Image.new(mode, (width, 1)).save(root / place, kind)
     (root / "a" / "old.jpg").mkdir()
     shutil.copy(root / "a-b" / "c.jpeg", root / "a" / "old.jpg" / "c.jpeg")
     for name in ("c.jpg.txt", "c_jpg", "c.jpeg2"):
@@ -148,9 +197,12 @@ def run_listing(folder_dataset) -> tuple:
     for index in range(len(dataset)):
         try:
             image, label = dataset[index]
-            found.append((image.size[0], int(label)))
         except Exception as error:
             found.append((words_of(error), -1))
+            continue
+        words = f"an image comes in mode {image.mode}, expected RGB: c2.JPG is a PNG with a palette"
+        assert image.mode == "RGB", words
+        found.append((image.size[0], int(label)))
     return getattr(dataset, "classes", "missing"), found
 
 
@@ -162,6 +214,10 @@ def check_listing(said):
     lost = [places[width - 2][0] for width, _ in right if width not in [row[0] for row in found]]
     ending = "case does not matter, letter by letter"
     ending = "a name that ends in .jpeg counts, too" if "c.jpeg" in lost else ending
+    if set(lost) <= {".e.jpg", "_h.jpg"}:
+        ending = "names may begin with a dot or an underscore"
+    if not found:
+        ending = "the folder's name is run [1], which glob takes for a pattern"
     assert not lost, f"left out: {', '.join(lost)}; {ending}"
     failed = [row[0] for row in found if isinstance(row[0], str)]
     why = ": a folder, old.jpg, is no file" if "old.jpg" in " ".join(failed) else ""
@@ -208,6 +264,10 @@ def check_said(root, said, on_error):
     check_items(root, said["copy"], on_error, "a pickled copy of it")
 
 
+def _holds(path: Path, content: np.ndarray) -> bool:
+    return np.array_equal(np.array(Image.open(path).convert("RGB")), content)
+
+
 def check_items(root, found, on_error, what):
     assert not isinstance(found, str), f"{what} can't be pickled: {found}"
     check_equal(len(found), len(names), f"{what}: items that can be reached")
@@ -223,5 +283,7 @@ def check_items(root, found, on_error, what):
         assert kind not in ("raised", "None", "opened"), f"{what}, {name}: {kind} {content}"
         check_equal(kind, "RGB", f"{what}, {name}: the mode")
         right = np.array(Image.open(root / name).convert("RGB"))
-        assert np.array_equal(content, right), f"{what}, {name}: these are not its pixels"
+        same = [n for n in names if "cut" not in n and _holds(root / n, content)]
+        words = f": they are those of {same[0]}: sorted as Python sorts texts" if same else ""
+        assert np.array_equal(content, right), f"{what}, {name}: these are not its pixels{words}"
         check_equal(label, 0 if "circle" in name else 1, f"{what}, {name}: the label")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import signal
 import sys
 import tempfile
 import zlib
@@ -15,6 +13,7 @@ import lmdb
 
 from course_utils.chapters.data_pipelines.folders import words_of
 from course_utils.chapters.data_pipelines.packs import make_items
+from course_utils.learner.processes import end_at_once, exit_status, process_context
 
 OLD, NEW = [3, 4], [5] * 9  # the sizes of the items of an old file and of the killed writer's
 MOST = 40  # steps of a writer that are tried
@@ -37,7 +36,7 @@ def _read(PackedDataset, path: Path) -> list[int] | str:
 
 def _end(how: str) -> None:
     if how == "killed":
-        os.kill(os.getpid(), signal.SIGKILL)
+        end_at_once()
     raise RuntimeError("from the items")
 
 
@@ -53,10 +52,10 @@ def run_killed(PackedDataset, pack_it, how: str, before: bool) -> tuple:
 
     raised = ""
     if how == "killed":
-        child = multiprocessing.get_context("fork").Process(target=pack_it, args=(items(), path))
+        child = process_context().Process(target=pack_it, args=(items(), path))
         child.start()
         child.join()
-        raised = str(child.exitcode)
+        raised = str(exit_status(child))
     else:
         try:
             pack_it(items(), path)
@@ -73,19 +72,20 @@ def run_repacked(PackedDataset, pack_it) -> int:
         yield from make_items([5] * 40)
         _end("killed")
 
-    child = multiprocessing.get_context("fork").Process(target=pack_it, args=(items(), path))
+    child = process_context().Process(target=pack_it, args=(items(), path))
     child.start()
     child.join()
     pack_it(make_items(OLD), path)
     return len(PackedDataset(path))
 
 
-def _die_at(step: int, path: Path, tell: int) -> None:
+def _die_at(step: int, path: Path, tell: Path) -> None:
     """Kill this process at its ``step``-th step that changes files, and tell which that was.
 
     Steps are the calls of Python that move, remove or open files for writing, and LMDB's opening.
     """
     target, count = os.path.realpath(path), 0
+    told = os.open(tell, os.O_WRONLY | os.O_CREAT)
 
     def reach(name: str, flags: int = 0) -> None:
         nonlocal count
@@ -93,8 +93,8 @@ def _die_at(step: int, path: Path, tell: int) -> None:
         if count == step:
             if flags & os.O_TRUNC:
                 os.truncate(os.open(target, flags), 0)
-            os.write(tell, name.encode())
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.write(told, name.encode())
+            end_at_once()
 
     def hook(event: str, given: tuple) -> None:
         if event in ("os.rename", "os.remove", "os.link"):
@@ -127,18 +127,16 @@ def run_steps(PackedDataset, pack_it, before: bool) -> list:
         path = Path(tempfile.mkdtemp()) / "pack.lmdb"
         if before:
             pack_it(make_items(OLD), path)
-        hear, tell = os.pipe()
+        tell = Path(tempfile.mkdtemp()) / "step"
 
         def write(step=step, path=path, tell=tell):
             _die_at(step, path, tell)
             pack_it(iter(make_items(NEW)), path)
 
-        child: Any = multiprocessing.get_context("fork").Process(target=write)
+        child: Any = process_context().Process(target=write)
         child.start()
         child.join()
-        os.close(tell)
-        name = os.read(hear, 100).decode()
-        os.close(hear)
+        name = tell.read_text(encoding="utf-8")
         if not name:
             return found
         left = _read(PackedDataset, path)

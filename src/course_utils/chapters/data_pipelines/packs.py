@@ -17,27 +17,43 @@ from torch.utils.data import DataLoader
 from course_utils.chapters.data_pipelines.folders import words_of
 from course_utils.chapters.data_pipelines.pickles import through_pickle
 from course_utils.learner.checks import check_equal
+from course_utils.learner.processes import forks, process_context
 
 
 def make_items(sizes: list[int]) -> list[bytes]:
     return [bytes([n % 251]) * size for n, size in enumerate(sizes)]
 
 
+# In which processes LMDB files were opened. A worker that was started afresh has a list of its own.
+OPENS: list[int] = []
+
+
 class counted_opens:
     """Notes, inside a block, in which process LMDB files are opened for reading."""
 
-    def __enter__(self) -> list[int]:
-        self.kept, pids = (lmdb.open, lmdb.Environment), []
+    def __enter__(self) -> None:
+        self.kept = lmdb.open, lmdb.Environment
+        OPENS.clear()
 
         def opens(*args, **options):
-            pids.append(os.getpid())
+            OPENS.append(os.getpid())
             return self.kept[1](*args, **options)
 
         vars(lmdb).update(open=opens, Environment=opens)
-        return pids
 
     def __exit__(self, *error) -> None:
         lmdb.open, lmdb.Environment = self.kept
+
+
+def _count_from_here(worker: int) -> None:
+    if not forks():
+        counted_opens().__enter__()
+
+
+def _described(item: Any) -> tuple:
+    """What can travel of an item; a view of the file can't."""
+    crc = zlib.crc32(item) if isinstance(item, bytes) else 0
+    return type(item).__name__, crc, os.getpid(), OPENS.count(os.getpid())
 
 
 def run_pack(
@@ -54,7 +70,7 @@ def _pack_and_read(PackedDataset, pack_it, sizes: list[int], workers: int, used:
     path = Path(tempfile.mkdtemp()) / "pack.lmdb"
     pack_it(iter(make_items(sizes)), path)
     assert path.is_file(), f"after pack_it there is no file {path.name}: is there an answer yet?"
-    with counted_opens() as pids:
+    with counted_opens():
         dataset = PackedDataset(path)
         said: dict[str, Any] = {"length": 0, "past": "nothing", "pickled": ""}
         said["length"] = len(dataset)
@@ -68,12 +84,8 @@ def _pack_and_read(PackedDataset, pack_it, sizes: list[int], workers: int, used:
             dataset,
             None,
             num_workers=workers,
-            collate_fn=lambda item: (
-                type(item).__name__,  # a view of the file can't travel from a worker
-                zlib.crc32(item) if isinstance(item, bytes) else 0,
-                os.getpid(),
-                pids.count(os.getpid()),
-            ),
+            collate_fn=_described,
+            worker_init_fn=_count_from_here,
         )
         rows = [*loader]
         try:
@@ -83,28 +95,32 @@ def _pack_and_read(PackedDataset, pack_it, sizes: list[int], workers: int, used:
     said["kinds"] = sorted({kind for kind, *_ in rows})
     said["sums"] = [total for _, total, *_ in rows]
     shutil.rmtree(path.parent)
-    said["opens"] = sorted({count for *_, count in rows}) if workers else [pids.count(os.getpid())]
+    said["opens"] = sorted({count for *_, count in rows}) if workers else [OPENS.count(os.getpid())]
     return said
 
 
 def run_forked(PackedDataset, pack_it) -> tuple:
-    """How often a forked process opened a file that its parent had read, and what it then read."""
+    """How often another process opened a file that its parent had read, and what it then read.
+
+    It is forked; where there is no fork, it is sent the dataset, as a worker would be.
+    """
     path = Path(tempfile.mkdtemp()) / "pack.lmdb"
     pack_it(iter(make_items([7, 3, 9])), path)
     hear, tell = multiprocessing.Pipe(duplex=False)
-    with counted_opens() as pids:
+    with counted_opens():
         dataset = PackedDataset(path)
         assert len(dataset) == 3, f"len is {len(dataset)}, expected 3"
         dataset[0]
 
         def read():
+            _count_from_here(0)
             try:
                 sums = [zlib.crc32(dataset[n]) for n in range(3)]
             except Exception as error:
                 sums = words_of(error)
-            tell.send((pids.count(os.getpid()), sums))
+            tell.send((OPENS.count(os.getpid()), sums))
 
-        child: Any = multiprocessing.get_context("fork").Process(target=read)
+        child: Any = process_context().Process(target=read)
         child.start()
         child.join()
     return hear.recv() if hear.poll() else (0, f"it ended with exit code {child.exitcode}")

@@ -76,6 +76,10 @@ def check_balance(run, labels, draws, seed, what):
     again = sum(a == b for a, b in pairs) / (draws - 1)
     words = f"a class follows itself in {again:.0%} of the draws, expected {1 / len(classes):.0%}"
     assert abs(again - 1 / len(classes)) < 0.05, f"{what}: {words}: draw the class by chance"
+    again = sum(a == b for a, b in itertools.pairwise(drawn)) / (draws - 1)
+    right = sum((len(classes) * labels.count(label)) ** -2 for label in labels)
+    words = f"an item follows itself in {again:.0%} of the draws, expected {right:.0%}"
+    assert abs(again - right) < 0.04, f"{what}: {words}: draw the item by chance, too"
     assert not changed, f"{what}: it changed {' and '.join(changed)}"
     return drawn
 
@@ -109,9 +113,11 @@ def check_seeds_and_epochs(run, lengths):
 
 def check_ties(run):
     """Whether items of one length share a batch with others in another epoch."""
-    members = {str(sorted(check_buckets(run, [5] * 12, 4, 0, e, "equals"))) for e in range(5)}
+    members = {str(sorted(check_buckets(run, [5] * 12, 4, 0, e, "equals"))) for e in range(40)}
     words = "the same items share a batch in every epoch: shuffle before sorting"
     assert len(members) > 1, words
+    words = f"in 40 epochs the twelve items were shared out in {len(members)} ways, again and again"
+    assert len(members) > 20, f"{words}: shuffle before sorting"
 
 
 def check_other_process(run, lengths):

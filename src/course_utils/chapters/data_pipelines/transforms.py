@@ -25,7 +25,7 @@ def run_custom(custom_transform, p, image, mask, boxes, seed=0, composed=False) 
     sample["boxes"] = cast(Any, tv_tensors.BoundingBoxes)(
         boxes.clone(), format="XYXY", canvas_size=size
     )
-    sample["label"] = 7
+    sample["label"] = 7.5
     before = dict(sample)
     turn = custom_transform(p)
     assert turn is not None, f"custom_transform({p}) is None: is there an answer yet?"
@@ -91,7 +91,9 @@ def check_often(run, p, least, most, calls=100):
 
 
 def check_turn(found, image, mask, boxes, turned, what):
-    kinds = {"image": "Image", "mask": "Mask", "boxes": "BoundingBoxes", "label": "int"}
+    kinds = {"image": "Image", "mask": "Mask", "boxes": "BoundingBoxes", "label": "float"}
+    words = f"{what}: the label came as 7.5 and is {found['out'].get('label')!r}: it stays"
+    assert found["kinds"].get("label", "float") == "float", words
     because = "wrap what you computed as its type again"
     check_equal(sorted(found["kinds"].items()), sorted(kinds.items()), f"{what}: types ({because})")
     height, width = mask.shape
@@ -118,5 +120,5 @@ def check_turn(found, image, mask, boxes, turned, what):
     for key, right in {"image": image, "mask": mask, "boxes": boxes}.items():
         check_close(out[key], right, f"{what}: {key}")
     check_equal(found["canvas"], size, f"{what}: canvas_size, (height, width)")
-    check_equal(out["label"], 7, f"{what}: the label")
+    check_equal(out["label"], 7.5, f"{what}: the label")
     assert found["untouched"], f"{what}: the dict that came in, or a tensor in it, was changed"

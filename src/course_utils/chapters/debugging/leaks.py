@@ -47,7 +47,10 @@ def make_training(leak: str) -> tuple[Callable[[], None], dict[str, Any], list]:
     """A step, the suspects (a model, an optimizer, and what the leak needs), and its calls."""
     model = nn.Sequential(nn.Linear(3, 2), nn.Tanh(), nn.Linear(2, 1)).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
-    log, calls, recent = [], [], deque(maxlen=2)
+    log, many, calls, recent = [], [], [], deque(maxlen=2)
+    chain, held = log, torch.ones(2)
+    for _ in range(3000 if leak == "a long chain" else 0):
+        chain = [chain]
     meter: Any = Holder(total=0.0, last=None)
     ring: Any = Holder(log=log)
     ring.me = ring
@@ -57,6 +60,14 @@ def make_training(leak: str) -> tuple[Callable[[], None], dict[str, Any], list]:
     def hold(x: torch.Tensor, loss: torch.Tensor) -> None:
         if leak == "a list of losses":
             log.append(loss)
+        if leak in ("two sizes", "a long chain") or (
+            leak == "one in three steps" and len(calls) == 4
+        ):
+            log.append(loss.detach())
+        if leak == "two sizes":
+            many.extend([loss.detach(), loss.detach()])
+        if leak == "the same again":
+            log.append(held)
         if leak == "a list that empties":
             log.pop()
         if leak == "a sum of losses":
@@ -88,6 +99,10 @@ def make_training(leak: str) -> tuple[Callable[[], None], dict[str, Any], list]:
         "a list that empties": {"log": log},
         "a sum of losses": {"meter": meter},
         "numbers": {"log": log},
+        "two sizes": {"log": log, "many": many},
+        "one in three steps": {"log": log},
+        "the same again": {"log": log},
+        "a long chain": {"chain": chain},
         "a window of two": {"recent": recent},
         "callbacks": {"log": log},
         "the last one": {"meter": meter},
@@ -98,18 +113,21 @@ def make_training(leak: str) -> tuple[Callable[[], None], dict[str, Any], list]:
 
 
 @ends_in_notebook
-def check_leaks(answer: Any, right: list[str], because: str) -> None:
-    """Check the names that a hunt for leaks gave.
+def check_leaks(outcome: tuple, right: list[str], because: str) -> None:
+    """Check the names that a hunt for leaks gave, and how often it called ``step()``.
 
     Args:
-        answer: what it gave.
+        outcome: what it gave, and its calls.
         right: the names of what leaks, in order.
         because: words for who missed one, or, where nothing leaks, for who named one.
 
     Raises:
-        AssertionError: it gave other names.
+        AssertionError: it gave other names, or did not call ``step()`` five times.
     """
     __tracebackhide__ = True
+    answer, calls = outcome
+    assert calls or answer is not None, "it returned None: is there an answer yet?"
+    check_equal(calls, 5, "calls of step()", "two to warm up, three between the counts")
     names = isinstance(answer, (list, tuple)) and all(isinstance(name, str) for name in answer)
     assert names, f"{answer!r}, expected a list of names"
     same = sorted(answer) == sorted(right)

@@ -64,6 +64,8 @@ def inputs_of(program: str) -> dict[str, tuple]:
         cases = {"large numbers": (9 * signed,), "small numbers": (0.5 * signed,)}
         cases["a large negative number"] = (torch.tensor([[0.5, -100.0, 0.0]] * 2).repeat(1, 2),)
         cases["very large numbers, seven rows"] = (1e6 * draw(7, 6),)
+        cases["near float32's largest number"] = (torch.full((2, 6), 3e38),)
+        cases["just above a power of two"] = (torch.full((3, 6), 1024.0001),)
         return cases | {"the largest is exactly 1": (signed / signed.abs().max(),)}
     if program == "night":
         cases = {"a dark picture": (0.4 * draw(4, 6),), "a bright one": (0.6 + 0.4 * draw(4, 6),)}
@@ -182,6 +184,9 @@ def _check_one(program: str, name: str, got: Any, inputs: tuple, how: str) -> No
             "divided once too often: exactly 1 isn't above 1": right / 2,
             "the size of a negative number counts as well": _until_positives_fit(x),
             "divided by the largest: it is halved, again and again": x / x.abs().max(),
+            "a logarithm is rounded, a power of two may be infinite: halve while it is above 1": (
+                x / 2 ** x.abs().max().log2().ceil().clamp(min=0)
+            ),
         }
     for words, wrong in slips.items():
         fits = torch.allclose(got, wrong) and not torch.allclose(wrong, right)

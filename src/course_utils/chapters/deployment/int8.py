@@ -32,7 +32,8 @@ def quantise_file(source: str | Path, target: str | Path, pictures: torch.Tensor
 def layer(kind: str) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, float, float]:
     """``x``, ``weight``, ``bias``, ``low``, ``high`` of a case; no number is near a tie."""
     generator = torch.Generator().manual_seed(19)
-    rows, ins, outs = {"one row": (1, 5, 3), "no row": (0, 5, 3)}.get(kind, (4, 37, 6))
+    sizes = {"one row": (1, 5, 3), "no row": (0, 5, 3), "large sums": (2, 9000, 6)}
+    rows, ins, outs = sizes.get(kind, (4, 37, 6))
     low, high = (0.0, 3.0) if "from 0" in kind else (-1.0, 2.5)
     if "down to" in kind:
         low, high = -4.0, 0.0
@@ -134,6 +135,11 @@ def check_layer(kind: str, result: Any, inputs: tuple) -> None:
         for slip, words in SLIPS.items():
             wrong = truth(*inputs, slip=slip)[0]
             assert not torch.equal(total, wrong), f"total: {words}"
+        near = torch.allclose(total.double(), right.double(), rtol=1e-4)
+        assert not near or not bool((right.abs() > 2**24).any()), (
+            "total: a sum beyond 2**24 is off by a little: float32 doesn't hold every whole number "
+            "there; add up in int32"
+        )
         at_zeros = kind == "a row of zeros" and torch.equal(total[:, 2:], right[:, 2:])
         assert not at_zeros, "total: a row of zeros has the scale 1: 0 / 0 isn't a number"
         raise AssertionError("total differs from the sum of products of whole numbers")

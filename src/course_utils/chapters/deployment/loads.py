@@ -103,7 +103,7 @@ def draw_load(curves: dict[str, list[tuple[float, float]]], knees: dict[str, flo
 
 CASES: dict[str, tuple[list[float], list[float], list[float]]] = {
     "all were sent in time": ([0, 1, 2, 3], [0, 1, 2, 3], [0.5, 1.5, 2.5, 4.0]),
-    "the client was held up": ([0, 1, 2, 3, 4], [0, 5, 5.5, 6, 6.5], [5, 5.5, 6, 6.5, 7]),
+    "the client was held up": ([0, 1, 2, 3, 4], [0, 5, 5.5, 6, 6.5], [5, 5.5, 6, 6.5, 7.5]),
     "answers come in another order": ([0, 1, 2], [0, 1, 2], [9, 3, 2.5]),
     "the first was sent late": ([0, 1, 2], [0.5, 1, 2], [1.5, 2.25, 4]),
     "requests in another order": ([3, 0, 1], [3, 0, 1], [4, 2, 1.25]),
@@ -170,6 +170,8 @@ def check_load(result: Any, due: torch.Tensor, sent: torch.Tensor, done: torch.T
         "in flight": {
             "that counts from when the client got round to sending; count from when it was due":
             late["in flight"],
+            "that divides by the time until the last was due; it ends with the last answer":
+            (done - due).sum().item() / max((due.max() - due.min()).item(), 1e-9),
             "that is the most at any moment, not the average": float(
                 max(int(((due <= moment) & (moment < done)).sum()) for moment in due)
             ),

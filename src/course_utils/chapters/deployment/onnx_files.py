@@ -124,6 +124,9 @@ def _look_at(said: dict[str, Any], graph: Any, path: Path, model: nn.Module, x: 
         same = [tuple(one.shape) for one in truth] == [one.shape for one in found]
         said["differences"][name] = _apart(found, truth) if same else "other shapes"
     said["own"] = _apart(plain(x), copy.deepcopy(plain).double()(x.double()))
+    exact = copy.deepcopy(plain).double()(x.double())
+    said["file's own"] = _apart(runner(path)(x), exact)
+    said["signed"] = [_signed(runner(path)(x), plain(x)), _signed(plain(x), exact)]
     said["first"] = _apart(runner(path)(x)[:1], plain(x)[:1])
 
 
@@ -132,6 +135,15 @@ def _apart(one: Any, other: Any) -> float:
     gaps = [np.abs(np.asarray(a, dtype=np.float64) - np.asarray(b, dtype=np.float64))
             for a, b in pairs]  # fmt: skip
     return max((float(gap.max()) for gap in gaps if gap.size), default=0.0)
+
+
+def _signed(one: Any, other: Any) -> list[float]:
+    """The largest difference without its sign taken off, both ways round."""
+    gaps = [
+        np.asarray(a, dtype=np.float64) - np.asarray(b, dtype=np.float64)
+        for a, b in zip(one, other, strict=True)
+    ]
+    return [max(float(gap.max()) for gap in gaps), max(float(-gap.min()) for gap in gaps)]
 
 
 @ends_in_notebook
@@ -163,10 +175,17 @@ def check_parity(kind: str, said: dict[str, Any]) -> None:
     assert returned[0] < 1000 * max(apart, said["own"]), (
         "difference is far more than rounding: the file was compared with a model in training mode"
     )
+    signed = "a difference below 0 counts by its size: take the absolute value"
     slips = {"that is the first output's alone; take the largest over all": said["first"]}
+    slips |= {signed + " " * n: one for n, one in enumerate(said["signed"][0])}
     _check_number(returned[0], apart, "difference", slips)
     words = "that is the difference to ONNX Runtime again: compare the model with a float64 copy"
-    _check_number(returned[1], said["own"], "own_error", {words: apart})
+    slips = {words: apart}
+    slips["that is between the file and the float64 copy; compare the model with its copy"] = said[
+        "file's own"
+    ]
+    slips |= {signed + " " * n: one for n, one in enumerate(said["signed"][1])}
+    _check_number(returned[1], said["own"], "own_error", slips)
     assert said["modes"], (
         "the model, or a part of it, is left in another mode: some parts were in training, others "
         "in eval"
@@ -179,7 +198,7 @@ def _check_number(got: float, right: float, what: str, slips: dict[str, float]) 
     if near(right):
         return
     for words, wrong in slips.items():
-        assert not near(wrong), f"{what}: {words}"
+        assert not near(wrong), f"{what}: {words.strip()}"
     raise AssertionError(
         f"{what} is {got:.3g}, which isn't the largest absolute difference on the rows of x"
     )

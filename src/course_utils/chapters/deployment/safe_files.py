@@ -67,11 +67,16 @@ def good_files() -> dict[str, tuple[bytes, dict]]:
         "half": entry("F16", [3], 20, 26),
     }
     mixed = struct.pack("<qqf3e", 7, -9, 2.5, 1.0, -0.5, 4.0)
+    large = {"single": entry("F32", [2], 0, 8), "half": entry("F16", [2], 8, 12)}
+    wanted = {"single": ((2,), torch.float32), "half": ((2,), torch.float16)}
     return {
         "two tensors": (pack(_plain(), NUMBERS), WANTED),
         "bias in front of weight": (pack(turned, NUMBERS), WANTED),
         "the header names weight first, its bytes come second": (pack(backwards, NUMBERS), WANTED),
         "0-D, empty, float16 and int64 tensors": (pack(others, mixed), OTHERS),
+        "large numbers, finite ones": (
+            pack(large, struct.pack("<2f2e", 3e38, 3e38, 6e4, 6e4)), wanted,
+        ),
         "with __metadata__": (pack({"__metadata__": {"by": "me"}} | _plain(), NUMBERS), WANTED),
         "a header padded with spaces": (
             pack(json.dumps(_plain()).encode() + b"   ", NUMBERS), WANTED,

@@ -120,6 +120,11 @@ def check_weighted_slips(result, right, gradients, counts, rank):
             f"sums, counts and shares don't fit into {dtype}; work in a wider dtype, and turn the "
             "result back at the end"
         )
+    if dtype == torch.float32 and torch.allclose(result, right, 0.1):
+        raise AssertionError(
+            "right to a few digits only: the ranks' parts nearly cancel here, and products, shares "
+            "or sums were rounded to float32: work in float64, and turn the result back at the end"
+        )
     if dtype == torch.float64 and torch.allclose(result, right, 1e-6, 1e-6):
         raise AssertionError(
             "right to seven digits only: on the way the gradient, its sum or a count was rounded "
@@ -156,12 +161,15 @@ def run_no_sync(answer, world_size: int, batches: list) -> list | str:
         model = DDP(inner)
         mine = [(x.to(rank_device()), y.to(rank_device())) for x, y in batches[rank]]
         handed, copies = list(mine), [(x.clone(), y.clone()) for x, y in mine]
+        state = torch.get_rng_state()
         with count_traffic() as traffic, forbid_side_effects(inner, but=tuple(ALL)) as watch:
             answer(model, handed)
+        drawn = not torch.equal(state, torch.get_rng_state())
         watch.but = ("grad",)
         changes = watch.changes()
         if model.training != inner.training:
             changes.append("the mode of the DDP model was changed")
+        changes += ["the global random state was changed"] if drawn else []
         same = len(handed) == len(mine) and all(map(same_pair, handed, copies))
         changes += [] if same else ["the list of batches, or a batch in it, was changed"]
         asked = any(t.requires_grad or t.grad is not None for pair in mine for t in pair)
@@ -221,6 +229,11 @@ def check_accumulated(grad, right, steps, last, of_all):
         return isinstance(grad, torch.Tensor) and torch.allclose(grad, slip, 1e-4, 1e-6)
 
     ranks = len(of_all)
+    if is_(right * 2):
+        raise AssertionError(
+            "the gradient is 2 times too large, and y has 2 numbers for each sample: `F.mse_loss` "
+            "is the mean over all numbers, not over samples alone"
+        )
     if steps > 1 and is_(right * steps):
         raise AssertionError(
             f"the gradient is {steps} times too large: a sum of means, not their mean"

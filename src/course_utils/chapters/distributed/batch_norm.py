@@ -31,6 +31,10 @@ def run_sync_bn(answer, world_size: int, cases: list) -> list | str:
                 loss = (y * upstream[rank].to(y)).sum()
                 grads = torch.autograd.grad(loss, inputs, allow_unused=True)
             grads = [None if g is None else g.cpu() for g in grads]
+            thawed = inputs[0].detach().clone().requires_grad_()
+            y_again = answer(thawed, w, b, eps)
+            (again,) = torch.autograd.grad((y_again * upstream[rank].to(y)).sum(), thawed)
+            grads.append(again.cpu())  # where weight and bias are frozen
             calls = [[c.name for c in t.calls if "wrap" not in c.name] for t in (forward, backward)]
             kept = all(map(torch.equal, (t.detach() for t in inputs), (x, w, b)))
             found.append((y.detach().cpu(), grads, *calls, kept))
@@ -78,16 +82,23 @@ def check_sync_bn(try_sync_bn, world_size, cases):
                         f"{len(forward)} collective calls in forward ({forward}), not 1: put "
                         "the numbers side by side into one tensor"
                     )
-                if grads is None:
-                    continue
+                shaped = grads is not None and result.dtype == kind
+                if not shaped or not near(result, part.detach().to(kind), loose):
+                    continue  # the gradients of another output say nothing
                 with case(f"{name}, gradients"):
                     rows = slice(sum(sizes[:rank]), sum(sizes[: rank + 1]))
                     own = torch.autograd.grad((part * g[rows]).sum(), (w, b), retain_graph=True)
+                    whole = torch.autograd.grad((y * g).sum(), (w, b), retain_graph=True)
+                    check_grad_slips(grads, (x, w, g, eps), rows, part_grad, own, whole, loose)
                     check_sync_grads(grads, part_grad.to(kind), [o.to(kind) for o in own], loose)
                     assert len(backward) == 1, (
                         f"{len(backward)} collective calls in backward ({backward}), not 1: put "
                         "the numbers side by side into one tensor"
                     )
+
+
+def near(result, right, loose):
+    return torch.allclose(result, right, loose["rtol"], loose["atol"])
 
 
 def check_no_nan(result, shards):
@@ -126,6 +137,10 @@ def check_bn_slips(result, shards, rank, weight, bias, eps, right, loose):
     whole = (shares * (squares + (means - true) ** 2)).sum(0)
     unbiased = "that divides by N - 1: the biased variance divides by N"
     slips += [(true, whole * n / (n - 1), unbiased)] if n > 1 else []
+    positions = flat[0].shape[1] // len(shards[0])
+    uncounted = "N counts samples alone: with positions each sample gives several values a channel"
+    spread = (shares * (positions * squares + (means - true) ** 2)).sum(0)
+    slips += [(true, spread, uncounted)] if positions > 1 else []
     outside = "eps was added to the deviation: add it to the variance, under the root"
     slips += [(true, (whole.sqrt() + eps) ** 2 - eps, outside)]
     for mean in (plain, true):
@@ -161,14 +176,50 @@ def check_normalised(result, right, alone, loose):
 
 
 def check_sync_grads(grads, grad_x, own, loose):
-    for got, right, name in zip(grads, [grad_x, *own], ("x", "weight", "bias"), strict=True):
+    for got, right, name in zip(grads[:3], [grad_x, *own], ("x", "weight", "bias"), strict=True):
         assert got is not None, f"no gradient comes back for {name}"
         why = "" if name == "x" else ", of this rank's own samples"
-        if name == "x":
-            why = (
-                " (the sums in backward go over all ranks; only autograd of a local mean does not)"
-            )
         check_close(got, right, f"the gradient by {name}{why}", **loose)
+    assert torch.allclose(grads[3], grads[0], **loose), (
+        "the gradient by x is another one where weight and bias don't require grad: the two sums "
+        "are needed there as well"
+    )
+
+
+def check_grad_slips(grads, inputs, rows, right, own, of_all, loose):
+    """What comes out when backward's sums are taken in ways that are often seen."""
+    x, weight, upstream, eps = (t.detach() if isinstance(t, torch.Tensor) else t for t in inputs)
+    dims, shape = [d for d in range(x.dim()) if d != 1], [1, -1] + [1] * (x.dim() - 2)
+    mean, variance = (t.view(shape) for t in (x.mean(dims), x.var(dims, correction=0)))
+    hat, sigma = (x - mean) / (variance + eps).sqrt(), (variance + eps).sqrt()
+    g = upstream * weight.view(shape)
+
+    def by_formula(sums, over, count=None):
+        parts = [t[over] for t in (sums, sums * hat)]
+        count = count or parts[0][:, 0].numel()
+        first, second = (part.sum(dims).view(shape) / count for part in parts)
+        return ((g - first - hat * second) / sigma)[rows]
+
+    slips = {
+        "the sums in backward go over all ranks, and only this rank's samples are in them": (
+            by_formula(g, rows, x[:, 0].numel())
+        ),
+        "the sums in backward go over all ranks; this is autograd of this rank's own mean": (
+            by_formula(g, rows)
+        ),
+        "in the two sums the incoming gradient was not multiplied by weight": by_formula(
+            upstream, slice(None)
+        ),
+    }
+    for words, slip in slips.items():
+        same = grads[0] is not None and torch.allclose(grads[0].double(), slip, **loose)
+        assert not same or torch.allclose(slip, right, **loose), f"the gradient by x: {words}"
+    for got, mine, whole, name in zip(grads[1:], own, of_all, ("weight", "bias"), strict=False):
+        same = got is not None and torch.allclose(got.double(), whole, **loose)
+        assert not same or torch.allclose(whole, mine, **loose), (
+            f"the gradient by {name} is the sum over all ranks: return this rank's own, DDP "
+            "averages them"
+        )
 
 
 def bn_case(sizes, channels, places=(), dtype=torch.float64, mean=0.0, seed=0, eps=1e-5):

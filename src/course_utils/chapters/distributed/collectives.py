@@ -58,6 +58,8 @@ def check_one_collective(kind, whole, root, rank, result, untouched, calls, sent
         assert result is None, f"the sum is wanted on rank {root} alone; elsewhere return None"
         check_travelled(kind, whole, root, rank, sent, came)
         return
+    if kind.startswith("reduce"):
+        check_integers(result, right, whole if kind == "reduce" else whole[:, rank])
     if isinstance(result, torch.Tensor) and result.shape == right.shape and result.numel():
         own = {"reduce_scatter": whole[rank, rank] if whole.dim() > 1 else None}.get(kind)
         if own is not None and torch.equal(result, own) and not torch.equal(own, right):
@@ -65,8 +67,6 @@ def check_one_collective(kind, whole, root, rank, result, untouched, calls, sent
         of_rank_0 = kind == "broadcast" and torch.equal(result, whole[0])
         if of_rank_0 and not torch.equal(whole[0], right):
             raise AssertionError(f"that is the x of rank 0, and root is {root}")
-    if kind.startswith("reduce"):
-        check_integers(result, right, whole if kind == "reduce" else whole[:, rank])
     check_every_digit(result, right, "the result")
     check_travelled(kind, whole, root, rank, sent, came)
 

@@ -77,6 +77,10 @@ def check_compress(try_compress, world_size, cases):
                     check_close(result[0], average, "average", **close)
                     check_close(result[1], totals[rank] - sent[rank], "rest", **close)
                     exact = any(not d.is_floating_point or d.itemsize == 8 for d in dtypes)
+                    dense = nbytes == x.nbytes and k < x.numel()
+                    assert exact or not dense, (
+                        "the whole tensor was handed in: hand in the k values and their positions"
+                    )
                     assert exact or not dtypes, (
                         f"positions travelled as {dtypes[-1]}: float32 holds whole numbers up to "
                         "2**24 only, and gradients are longer; send integers"
@@ -151,6 +155,9 @@ def known_slips(average, rest, gradient, total, sent, right, k):
         "the whole sum: what was sent must not be kept as well": total,
         "the sum minus the average: keep what *this* rank did not send": total - right,
         "the gradient without what was sent: the old residual is lost": gradient - own,
+        "the sum without what any rank sent: keep what *this* rank did not send": torch.where(
+            torch.stack([part != 0 for part in sent]).any(0), torch.zeros_like(total), total
+        ),
     }
     for words, value in wrong.items():
         if like(rest, value) and not like(value, total - own):

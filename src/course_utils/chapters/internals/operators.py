@@ -58,7 +58,7 @@ def _error(x: torch.Tensor, right: str, because: str) -> Scenario:
             op(deepcopy(x), 0.5)
         except Exception as error:
             return type(error).__name__
-        return "nothing"
+        return "no error"
 
     return Scenario(run, right, because)
 
@@ -174,7 +174,15 @@ def _vmapped(in_dim: int, *size: int) -> Scenario:
     def run(op):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            y = torch.vmap(op, in_dims=(in_dim, None))(x.clone(), 0.5)
+            try:
+                y = torch.vmap(op, in_dims=(in_dim, None))(x.clone(), 0.5)
+            except UserWarning as warning:
+                if "batching rule" not in str(warning):
+                    raise
+                words = (
+                    "vmap found no rule and ran the kernel row by row: is register_vmap called yet?"
+                )
+                raise AssertionError(words) from None
         return tuple(y.shape), bool(torch.allclose(y, wanted))
 
     because = "any dimension may be the batch's: move it to the front"
@@ -205,6 +213,14 @@ REGISTERED = {
         _two_decays,
         ([1.75, 1.5, 1.0], [1.11, 1.1, 1.0]),
         "each call keeps its decay on its ctx",
+        (
+            (
+                ([1.0, 1.5, 1.75], [1.0, 1.1, 1.11]),
+                "the slopes run from the last step to the first: turn the steps around and back",
+            ),
+            (([1.75, 1.5, 1.0],) * 2, "each call keeps its decay on its ctx: both had the first's"),
+            (([1.11, 1.1, 1.0],) * 2, "each call keeps its decay on its ctx: both had the last's"),
+        ),
     ),
     "gradcheck, once and twice": Scenario(
         _gradcheck,

@@ -49,12 +49,12 @@ def refused(owner: Any, name: str, words: str) -> Generator[None]:
 
 
 def error_of(call: Callable[[], Any]) -> str:
-    """The name of the exception that a call raises, or ``"nothing"``."""
+    """The name of the exception that a call raises, or ``"no error"``."""
     try:
         call()
     except Exception as error:
         return next(k.__name__ for k in type(error).__mro__ if k.__module__ == "builtins")
-    return "nothing"
+    return "no error"
 
 
 def play(scenario: Scenario, *answers: Any) -> tuple[str, Any]:

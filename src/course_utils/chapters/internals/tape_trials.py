@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
-from contextlib import suppress
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -201,6 +202,42 @@ def _chain(autograd_kernel, backward):
     return plain(x.grad)
 
 
+def _doublings(autograd_kernel, backward):
+    """Forty steps that use their value twice: 2**40 ways lead back."""
+    dispatcher = ready(autograd_kernel)
+    x = numbers([1.0], True)
+    y = x
+    for _ in range(40):
+        y = dispatcher.call("add", y, y)
+    with _few_lines(200_000):
+        backward(dispatcher, y, numbers([1.0]))
+    return plain(x.grad)
+
+
+@contextmanager
+def _few_lines(limit: int) -> Generator[None]:
+    """Raise an AssertionError inside the block once it has run so many lines of Python."""
+    lines = 0
+
+    def trace(frame, event, arg):
+        nonlocal lines
+        lines += 1
+        if lines > limit:
+            sys.settrace(None)
+            raise AssertionError(
+                "each step takes twice as long as the last: a value hands on once, when everyone "
+                "who used it has paid in"
+            )
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
+
+
 _early = "a value hands on only when everyone who used it has paid in"
 BACKWARD = {
     "a product": _case("y = mul A B", "each factor gets the other", A=[2.0], B=[3.0]),
@@ -249,6 +286,9 @@ BACKWARD = {
         "gradients are computed below Autograd, unrecorded; leaves alone keep a grad",
     ),
     "a chain of 3,000": Scenario(_chain, [1.0], "keep a list of what is waiting: no recursion"),
+    "forty doublings": Scenario(
+        _doublings, [2.0**40], "a value that is used twice is paid twice, and hands on once"
+    ),
 }
 
 

@@ -87,7 +87,16 @@ def _arguments(Quantity):
     return [(plain(x.value), dict(x.unit)) for x in (q, r)]
 
 
+class _Other:
+    """Another class behind the same door, which has an answer to every function."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return "answered by the other class"
+
+
 _plain = "a plain tensor or number has no unit"
+_method = "here func is the method of Tensor, another object with the same name: go by its name"
 UNITS = {
     "metres + metres": _case(
         lambda Q: torch.add(_metres(Q), _metres(Q)), ([6.0, 8.0], {"m": 1}), "the unit stays"
@@ -138,6 +147,12 @@ UNITS = {
         ([2.0, 2.0], {"m": -1}),
         _plain,
     ),
+    "add, as a method of a plain tensor": _case(
+        lambda Q: torch.ones(2).add(Q(torch.tensor([3.0, 1.0]), {})), ([4.0, 2.0], {}), _method
+    ),
+    "sub, as a method of a plain tensor": _case(
+        lambda Q: torch.ones(2).sub(Q(torch.tensor([3.0, 1.0]), {})), ([-2.0, 0.0], {}), _method
+    ),
     "no unit + a plain tensor": _case(
         lambda Q: torch.add(Q(torch.ones(2), {}), torch.ones(2)), ([2.0, 2.0], {}), _plain
     ),
@@ -180,6 +195,11 @@ UNITS = {
         lambda Q: torch.stack([_metres(Q), _metres(Q)]),
         "TypeError",
         "for all other functions return NotImplemented; PyTorch raises the error",
+    ),
+    "another class that has an answer": Scenario(
+        lambda Q: torch.atan2(_metres(Q), _Other()),  # ty: ignore[invalid-argument-type]
+        "answered by the other class",
+        "for all other functions return NotImplemented, so that another class may answer",
     ),
     "the gradient of the sum of squares": Scenario(
         _grad, [6.0, 8.0], "value is computed by PyTorch, from the value as it is: no detach"

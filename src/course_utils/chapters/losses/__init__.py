@@ -6,6 +6,7 @@ computes what each well-known slip would give, and :func:`check_number` says the
 
 from course_utils.chapters.losses.cross_entropy import check_cross_entropy
 from course_utils.chapters.losses.distributions import (
+    UNEQUAL_SHAPES,
     check_kl_directions,
     check_pinball,
     kl_truths,
@@ -27,6 +28,7 @@ from course_utils.chapters.losses.penalties import (
     check_generalised,
     check_penalty,
     check_shrink,
+    left_on_the_cpu,
     made_loss,
     penalty_model,
     penalty_truth,

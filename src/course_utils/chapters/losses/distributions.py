@@ -39,6 +39,14 @@ def _kl_slips(right: Tensor, other: Tensor, p: Tensor, q: Tensor) -> dict:
     }
 
 
+# A prediction's and a target's, some of which would broadcast.
+UNEQUAL_SHAPES = (
+    *(((3, 1), (3,)), ((1,), (3,)), ((3,), (1,)), ((), (1,)), ((1,), ())),
+    *(((1, 3), (3, 1)), ((1, 3), (2, 3)), ((2, 3), (1, 3)), ((2, 3), (2, 1))),
+    *(((3,), (4,)), ((2, 3), (4, 3))),
+)
+
+
 def pinball_truth(prediction: Tensor, target: Tensor, q: float) -> tuple[Tensor, Tensor, dict]:
     """The mean pinball loss, its gradient by the prediction, and slips."""
     above = (target - prediction).double()

@@ -76,6 +76,7 @@ def check_number(
     dtype: torch.dtype | None = None,
     otherwise: str = "",
     guess: str = "",
+    exact: float = 1e-9,
 ) -> None:
     """Compare one number with the right one.
 
@@ -89,6 +90,7 @@ def check_number(
         dtype: the dtype that such a tensor has to have, or a more precise one, if it matters.
         otherwise: words for a wrong number that no slip would give, true in any case.
         guess: a likely reason instead; :class:`every_case` says it only if no other case fails.
+        exact: how far off, as a share, a number in float64 may be.
 
     Raises:
         AssertionError: it is missing, no such number, or another one; with the words of the first
@@ -103,18 +105,22 @@ def check_number(
         assert shape == (), f"{what} has shape {shape}, expected one number, a tensor of shape ()"
         fine = dtype is None or torch.promote_types(actual.dtype, dtype) == actual.dtype
         assert fine, f"{what} has dtype {actual.dtype}, expected {dtype}"
+    else:
+        shape = getattr(actual, "shape", ())
+        assert shape == (), f"{what} has shape {tuple(shape)}, expected one number"
     try:
         value = actual.item() if hasattr(actual, "item") else float(actual)
     except (TypeError, ValueError, RuntimeError):
         raise AssertionError(f"{what} is {actual!r}, expected a number") from None
     right = _plain(right)
     # Plain numbers and float64 are exact to many digits; a float32 on the way there costs some.
-    exact = 1e-6 if dtype == torch.float64 or not tensor else NEAR
+    exact = NEAR if tensor and dtype != torch.float64 else exact if tensor else 1e-6
     if _same(value, right, exact):
         return
     if _same(value, right):
         said = f"{what}: expected {right:.10g}, got {value:.10g}"
-        raise AssertionError(f"{said} (it is near, but rounded on the way, or float32)")
+        words = "it is near, but rounded on the way, or float32, or something small was added"
+        raise AssertionError(f"{said} ({words})")
     telling = {}
     for words, slip in (slips or {}).items():
         given = [_plain(number) for number in (slip if isinstance(slip, tuple) else (slip,))]

@@ -49,6 +49,7 @@ def penalty_truth(
         ),
         "the number of dimensions decides, not the name: a matrix may be called bias": (
             total(name for name in chosen if "bias" not in name),
+            total(name for name in chosen if not name.endswith("bias")),
             total(name for name in chosen if "bias" not in name and "norm" not in name),
         ),
         "other layers than linear and convolutional ones have weights, too": total(
@@ -59,6 +60,7 @@ def penalty_truth(
         ),
     }
     slopes = {name: l1 * w.sign() + 2 * l2 * w for name, w in chosen.items() if l1 or l2}
+    slopes = {name: slope for name, slope in slopes.items() if slope.any()}
     return right, slopes, slips
 
 
@@ -66,7 +68,8 @@ def penalty_model(kind: str, device: torch.device | str = "cpu") -> nn.Module:
     """A small model with known weights, and 7 in every vector; ``kind`` says what is awkward."""
     twin, bare = nn.Linear(2, 2), nn.Module()
     bare.scales = nn.ParameterList([torch.zeros(2, 2), torch.zeros(3)])
-    bare.bias_table, bare.norm_mix = (nn.Parameter(torch.zeros(2, 3)) for _ in range(2))
+    for name in ("bias_table", "mix_bias", "norm_mix"):
+        bare.register_parameter(name, nn.Parameter(torch.zeros(2, 3)))
     conv = nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2))
     shares, first = nn.Linear(2, 2), nn.Embedding(2, 2)
     shares.weight = first.weight
@@ -85,6 +88,7 @@ def penalty_model(kind: str, device: torch.device | str = "cpu") -> nn.Module:
         "parameters in no layer": nn.Sequential(bare),
         "two equal layers": nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2)),
         "float64": nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1)).double(),
+        "a weight of zeros": nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2, bias=False)),
         "vectors only": nn.LayerNorm(3),
         "no parameters": nn.Sequential(nn.ReLU()),
     }
@@ -93,6 +97,8 @@ def penalty_model(kind: str, device: torch.device | str = "cpu") -> nn.Module:
         numbers = torch.arange(1.0, parameter.numel() + 1).view(parameter.shape).to(parameter)
         weight = numbers * torch.where(numbers % 2 == 0, -1, 1)
         parameter.detach().copy_(weight if parameter.dim() > 1 else 7 * torch.ones_like(weight))
+    if kind == "a weight of zeros":
+        model.get_parameter("0.weight").detach().zero_()
     return model.to(device)
 
 
@@ -109,6 +115,7 @@ def run_penalty(
     modes = [part.training for part in model.modules()]
     for parameter in model.parameters():
         parameter.grad = torch.full_like(parameter, 2.0)
+    names = [sorted(vars(part)) for part in model.modules()]
     try:
         penalty = regularise(model, l1, l2)
     except StopIteration:
@@ -128,6 +135,8 @@ def run_penalty(
         ".grad": any(one.grad is None or (one.grad != 2).any() for one, _ in pairs),
         "requires_grad": any(one.requires_grad != two.requires_grad for one, two in pairs),
         "train or eval mode": modes != [part.training for part in model.modules()],
+        "attributes": names != [sorted(vars(part)) for part in model.modules()],
+        "hooks": any(parameter._backward_hooks for parameter in model.parameters()),
     }
     for parameter in model.parameters():
         parameter.grad = None
@@ -146,6 +155,9 @@ def check_penalty(found: tuple, model: nn.Module, l1: float, l2: float) -> None:
     dtype = getattr(right, "dtype", None)
     check_number(penalty, right, f"l1={l1}, l2={l2}: the penalty", slips, dtype=dtype)
     assert not changed, f"the call changed the model: {', '.join(changed)}; leave it as it is"
+    endless = [name for name, gradient in gradients.items() if not gradient.isfinite().all()]
+    words = "a weight is 0 there, where the slope of a square root is infinite; take abs, or square"
+    assert not endless, f"the gradient of {', '.join(endless)} has a nan: {words}"
     moved = sorted(name for name, gradient in gradients.items() if gradient.any())
     words = f"a gradient flows to {moved}, expected {sorted(slopes)}: detach, .data or no_grad?"
     assert moved == sorted(slopes), words
@@ -200,6 +212,18 @@ def made_loss(
         raise AssertionError(words) if early else error from None
 
 
+def left_on_the_cpu(module: nn.Module, logits: Tensor, target: Tensor) -> bool:
+    """Whether a loss that was moved to the device ``meta`` fails, for it holds a tensor elsewhere.
+
+    That finds a tensor wherever it is kept: in a closure, an object, a list of lists.
+    """
+    try:
+        module.to("meta")(logits.to("meta"), target.to("meta"))
+    except (RuntimeError, NotImplementedError) as error:
+        return "expected device" in str(error) or "same device" in str(error)
+    return False
+
+
 def generalised_truth(
     logits: Tensor, target: Tensor, weight: Tensor | None, q: float
 ) -> tuple[Tensor, Tensor, dict]:
@@ -246,7 +270,8 @@ def check_generalised(
     """Check what a generalised cross-entropy gave as a function and as a module.
 
     ``found`` holds for "function" and "module" the value, the gradient and gradcheck's word, and
-    the module's tensors that are "left" behind by a move and how many are "trained".
+    the module's tensors that are "left" behind by a move, whether it fails after the move, and how
+    many are "trained".
     """
     __tracebackhide__ = True
     right, slope, slips = generalised_truth(logits, target, weight, q)
@@ -263,6 +288,8 @@ def check_generalised(
         assert passes, f"the {name} fails gradcheck: is something detached, or made float32?"
     left, trained = found["left"], found["trained"]
     assert not left, f"after .to(device) these stay behind: {left}; register them as buffers"
+    words = "after .to(device) a tensor stays behind, in a closure or an object: register a buffer"
+    assert not found["behind"], words
     assert trained == 0, f"{trained} parameters would be trained: use a buffer"
 
 

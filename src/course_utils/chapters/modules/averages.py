@@ -36,7 +36,8 @@ def run_average(
     held, memory = module.mean, module.mean.data_ptr()
     found = {"y": [], "mean": [], "gradient": [], "fresh": fresh}
     for values, mode in zip(batches, modes, strict=True):
-        x = values.clone().requires_grad_(grad)
+        leaf = values.clone().requires_grad_(grad)
+        x = leaf * 1 if grad else leaf
         with torch.set_grad_enabled(grad), untouched():
             y = module.train(mode)(x)
         assert isinstance(y, torch.Tensor), f"the module returned {y!r}, not a tensor"
@@ -45,7 +46,7 @@ def run_average(
         if grad:
             words = "no gradient flows from the result to x: only the update belongs under no_grad"
             assert y.requires_grad, words
-            (gradient,) = torch.autograd.grad((y * torch.arange(1, 1 + size).to(y)).sum(), x)
+            (gradient,) = torch.autograd.grad((y * torch.arange(1, 1 + size).to(y)).sum(), leaf)
         found["y"].append(y.detach())
         found["mean"].append(module.mean.detach().clone())
         found["gradient"].append(gradient)
@@ -55,8 +56,7 @@ def run_average(
     loaded = other.to(module.mean)
     found["apart"] = not other.mean.any().item()
     loaded.load_state_dict(module.state_dict())
-    with torch.no_grad():
-        loaded.train()(batches[-1].clone())
+    loaded.train()(batches[-1].clone())
     found["loaded"] = loaded.mean.detach().clone()
     return found | {"held": held.detach().clone()}
 
@@ -71,7 +71,8 @@ def check_average(trial, batches, modes, momentum=None, grad=True):
     check_equal(found["parameters"], 0, "its parameters", "it would be trained")
     words = "mean is not in its state dict (a plain attribute, or not persistent?): it isn't saved"
     assert "mean" in found["state"], words
-    check_close(found["fresh"].cpu(), torch.zeros(size), "mean at first")
+    check_close(found["fresh"].cpu(), torch.zeros(size), "mean at first, in a new module")
+    assert found["apart"], "another module's mean has moved with it: each has its own tensor"
     assert not found["graph"], "mean requires grad: the graph of each batch hangs on it"
     mean = batches[0].new_zeros(size)
     for number, (x, mode) in enumerate(zip(batches, modes, strict=True), start=1):
@@ -91,6 +92,7 @@ def check_average(trial, batches, modes, momentum=None, grad=True):
         stale = got.shape == x.shape and torch.allclose(got, x - old)
         stale = stale and not torch.allclose(old, mean)
         assert not stale, f"{call}: the result is x minus the old mean: first update, then subtract"
+        check_digits(got, x - mean, f"{call}: the result")
         check_close(got, x - mean, f"{call}: the result", **near)
         if grad:
             right = torch.arange(1, 1 + size).to(x).expand_as(x)
@@ -99,7 +101,6 @@ def check_average(trial, batches, modes, momentum=None, grad=True):
     same = found["same"] and torch.equal(found["held"], found["mean"][-1])
     assert same, "module.mean is another tensor than at first: update it in place"
     assert found["memory"], "mean lies in other memory than at first: write into it (not .data =)"
-    assert found["apart"], "another module's mean has moved with it: each has its own tensor"
     x = batches[-1]
     mean = (1 - share) * mean + share * x.mean(0) if len(x) else mean
     words = "mean, after a new module loaded this state and was called (what else holds it?)"

@@ -58,7 +58,8 @@ def run_dropout(
     # Where all is dropped, a constant has the right gradient as well.
     if p != 1 or not training or y.requires_grad:
         assert y.requires_grad, "no gradient flows from the result to x"
-        (gradient,) = torch.autograd.grad(y.sum(), leaf)
+        (gradient,) = torch.autograd.grad(y.sum(), leaf, allow_unused=True)
+        assert gradient is not None, "the result has a graph that doesn't lead to x: no gradient"
     same = calls > 1 and torch.equal(results[0] == 0, results[1] == 0)
     return {"y": results[-1], "gradient": gradient, "quiet": quiet, "same": same}
 
@@ -78,7 +79,7 @@ def run_module(module_class: type[nn.Module], p: float, x: torch.Tensor) -> tupl
     other = module_class(0.5 * p)
     module = module_class(p)
     model, masks = nn.Sequential(other, nn.Sequential(module)), []
-    held = list(module.state_dict())
+    held = [name for name, _ in (*module.named_parameters(), *module.named_buffers())]
     assert not held, f"the module holds {held[0]}: p is a plain number, nothing to train or to save"
     for mode in (True, False, True):
         model.train(mode)
@@ -171,6 +172,14 @@ def check_shapes(trial, case, ramp):
         assert 0 < sum(dropped) < 16, f"dropped {sum(dropped)} times in 16 calls with p = 0.5"
     with case("images (2, 3, 20, 25)"):
         check_training(trial, ramp.view(2, 3, 20, 25), 0.5)
+    with case("float64, p = 1.0"):
+        check_training(trial, ramp.double(), 1.0)
+    with case("half of the elements are 0, as after a ReLU"):
+        x = (ramp - 2).relu()
+        share = trial(x, 0.5, True)["gradient"][x == 0].eq(0).float().mean().item()
+        words = "a zero in the result may also be a zero of x that survived"
+        told = f"where x is 0, {share:.2f} of the gradients are 0, expected about 0.5: {words}"
+        assert abs(share - 0.5) < 0.1, told
     with case("an empty tensor"):
         check_training(trial, ramp[:0], 0.5)
 
@@ -185,7 +194,7 @@ def check_unrecorded(trial, case, ones):
 
 def check_range(dropout_that_listens, case, ones):
     """A probability lies between 0 and 1."""
-    for p, training in ((-0.1, True), (1.5, True), (1.5, False), (-0.1, False)):
+    for p, training in ((-0.1, True), (1.01, True), (1.5, True), (1.5, False), (-0.1, False)):
         with case(f"p = {p}" if training else f"p = {p}, training=False"):
             try:
                 dropout_that_listens(ones, p, training)
@@ -202,3 +211,9 @@ def check_shares(trial, case, p, ones):
         told = f"shares of zeros {[round(share, 2) for share in shares]}"
         assert all(right), f"{told}, expected about {p}, 0, {p}"
         assert not same, "in both training calls the same elements: each call draws anew"
+    with case("ListeningDropout(1.5)"):
+        try:
+            trial(1.5, ones)
+        except ValueError:
+            return
+        raise AssertionError("no ValueError, neither when it is made nor when it is called")

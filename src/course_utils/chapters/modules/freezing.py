@@ -100,7 +100,8 @@ def check_freeze(trial, small_net, kind, patterns, frozen, still, trainable):
         lacks = [name for name in names if name not in got]
         wrong += [f"{what}, and should not be: {', '.join(extra)}"] if extra else []
         wrong += [f"not {what}: {', '.join(lacks)}"] if lacks else []
-    tensors, counts = [*model.parameters(), *model.buffers()], found["counts"]
+    buffers = list(model.buffers())
+    tensors, counts = [*model.parameters(), *buffers], found["counts"]
     total = sum(p.numel() for p in model.parameters())
     right = {"total": total, "trainable": trainable, "bytes": sum(t.nbytes for t in tensors)}
     if not isinstance(counts, dict):
@@ -108,12 +109,16 @@ def check_freeze(trial, small_net, kind, patterns, frozen, still, trainable):
         counts = right
     slips = {
         ("total", total + 28): "the tied table is counted twice",
+        ("bytes", 4 * total): "not every number has four bytes, and buffers have bytes, too",
         ("bytes", sum(p.nbytes for p in model.parameters())): "the buffers are missing",
         ("bytes", sum(t.nbytes for t in model.state_dict().values())): (
             "a state dict lists shared ones twice, and leaves out what is not persistent"
         ),
         ("bytes", right["bytes"] + 117): "the shared ones are counted twice",
-        ("bytes", 4 * total): "not every number has four bytes, and buffers have bytes, too",
+        ("total", total + sum(t.numel() for t in buffers)): (
+            "the buffers are counted as well, and aren't parameters"
+        ),
+        ("bytes", 4 * sum(t.numel() for t in tensors)): "not every number has four bytes",
     }
     if not wrong:
         slips["trainable", total] = "the frozen ones are counted as well"
@@ -133,7 +138,10 @@ def check_freeze(trial, small_net, kind, patterns, frozen, still, trainable):
 def check_refused(trial, small_net, kind, patterns):
     """Check that a pattern without a match is a ValueError, before which nothing was changed."""
     found, (frozen, still) = trial(kind, patterns), _facts_of(_model(small_net, kind))
-    assert found["error"], "a pattern matches nothing, and no ValueError was raised"
+    words = "a pattern matches nothing, and no ValueError was raised"
+    modules = [name for name, _ in _model(small_net, kind).named_modules() if name in patterns]
+    why = f" ({modules[0]} is a module, not a parameter)" if modules else ""
+    assert found["error"], words + why
     check_equal(found["frozen"], frozen, "frozen after the ValueError", "nothing is changed then")
     check_equal(found["eval"], still, "in eval mode after the ValueError")
 
@@ -145,10 +153,10 @@ def check_small(check_freeze, case):
     norms = ["features.0.norm", "features.2.norm"]
     with case('SmallNet, ["features.*"] (head.bias was frozen before)'):
         check_freeze("small", ["features.*"], [*first, *second, "head.bias"], norms, 160)
-    with case('SmallNet, ["features.2.*", "head.weight"]'):
+    with case('SmallNet, ["head.weight", "features.2.*"]'):
         check_freeze(
             "small",
-            ["features.2.*", "head.weight"],
+            ["head.weight", "features.2.*"],
             [*second, "head.bias", "head.weight"],
             norms[1:],
             88,

@@ -35,6 +35,7 @@ def run_list_trap(
     kind = f"list_trap returned {type(model).__name__}"
     assert isinstance(model, nn.Module), f"{kind}, not a module: is there an answer yet?"
     model, values = model.to(x), x.clone()
+    before = len(list(model.parameters()))
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.copy_(_fill(tuple(parameter.shape), x))
@@ -46,6 +47,8 @@ def run_list_trap(
     if isinstance(y, torch.Tensor) and y.requires_grad:
         y.sum().backward()
     mine = {id(parameter) for parameter in model.parameters()}
+    words = "a call makes layers: an optimizer that was made before it knows nothing of them"
+    assert len(mine) == before, words
     return {
         "shapes": sorted(tuple(parameter.shape) for parameter in model.parameters()),
         "y": y,
@@ -116,6 +119,8 @@ def check_trap(trial, sizes, heads, head, x):
             words = f"model(x, {head!r}) gives what head {name!r} gives: the call says which head"
             assert got.shape != (*x.shape[:-1], n), words
     if not alike(y):
+        words = "model(x, head): no hidden layer, and so no ReLU: the head takes x itself"
+        assert hidden or not alike(F.linear(x.relu(), *last)), words
         assert not alike(y.relu()), "model(x, head): a ReLU follows the head; none belongs there"
         if hidden:
             bare = F.linear(deep, *(_fill(shape, x) for shape in hidden[-1]))

@@ -68,7 +68,7 @@ def _names_in(root, method: str) -> list:
 
 def run_tree(mini_module: Callable, parameter: type, what: str) -> object:
     """One question to the tree."""
-    _, _, root = _tree(mini_module, parameter)
+    Mini, _, root = _tree(mini_module, parameter)
     if what == "call":
         return root(torch.tensor([1.0, 2.0]), shift=1.0)
     if what == "plain":
@@ -81,6 +81,14 @@ def run_tree(mini_module: Callable, parameter: type, what: str) -> object:
     if what == "same objects":
         tensors = {id(tensor) for _, tensor in root.named_parameters()}
         return {id(root.scale), id(root.left.weight), id(root.tied)} <= tensors
+    if what == "equal values":
+        module = Mini()
+        module.first, module.second = (parameter(torch.zeros(2)) for _ in range(2))
+        return _names_in(module, "named_parameters")
+    if what == "new value":
+        old, new = root.last.seen, torch.ones(2, dtype=torch.float64)
+        root.last.seen = new
+        return root.last.seen.tolist(), str(root.last.seen.dtype), old.tolist()
     return _names_in(root, what)
 
 
@@ -144,7 +152,9 @@ def run_state(
     if what == "state":
         return {name: tensor.clone() for name, tensor in found.items()}
     if what == "detached":
-        return [name for name, tensor in found.items() if tensor.requires_grad]
+        root.last.seen = torch.ones(2, requires_grad=True) * 2
+        state = root.state_dict()
+        return [name for name, tensor in state.items() if tensor.requires_grad]
     if what == "later":
         root.left.late = parameter(torch.zeros(1))
         return sorted(name for name in root.state_dict() if "late" in name)
@@ -157,7 +167,8 @@ def run_state(
     def own():
         return root.scale, root.left.weight, root.left.seen, root.last.weight, root.last.twin
 
-    old, error, given = own(), "", dict(state or {})
+    old, error, given = own(), "", {n: t.clone() for n, t in (state or {}).items()}
+    loaded = dict(given)
     try:
         with untouched():
             root.load_state_dict(given)
@@ -165,4 +176,9 @@ def run_state(
         error = str(caught) or "a RuntimeError without a message"
     same = all(a is b for a, b in zip(old, own(), strict=True)) and root.scale.is_leaf
     flags = [tensor.requires_grad for tensor in own()], list(given) == list(state or {})
-    return error, same, *flags, {name: t.detach().clone() for name, t in root.state_dict().items()}
+    after = {name: t.detach().clone() for name, t in root.state_dict().items()}
+    with torch.no_grad():
+        for tensor in own():
+            tensor.add_(1)
+    apart = all(torch.equal(tensor, (state or {})[name]) for name, tensor in loaded.items())
+    return error, same, *flags, apart, after

@@ -11,7 +11,7 @@ def check_load(trial, state, bad, words):
     """Load a state into the tree; ``bad`` are the names that its RuntimeError has to contain."""
     right = mini_state()
     new = {name: tensor + 10.5 for name, tensor in right.items()}
-    error, same, flags, kept, after = trial("load", state)
+    error, same, flags, kept, apart, after = trial("load", state)
     assert same, "the model's tensors are new objects, or not leaves: copy the values in place"
     if bad:
         assert error, f"{words}: no RuntimeError was raised"
@@ -30,6 +30,8 @@ def check_load(trial, state, bad, words):
         "the last weight was frozen before",
     )
     assert kept, "the dict that was loaded lost some of its names: only read it"
+    words = "tensors of the dict that was loaded change with the model: copy their values"
+    assert apart, words
 
 
 CHANGES = {
@@ -94,6 +96,14 @@ def check_tree(trial, case):
             check_equal(found, right, "the order", "own ones first, then each child with all below")
     with case("the parameters that are listed"):
         assert trial("same objects") is True, "they are not the objects that were assigned"
+    with case("two parameters of equal values"):
+        names = trial("equal values")
+        why = "two objects are two parameters, whatever their values: compare by id"
+        check_equal(names, ["first", "second"], "named_parameters()", why)
+    with case("a float64 tensor assigned to a float32 buffer's name"):
+        found, right = trial("new value"), ([1.0, 1.0], "torch.float64", [0.0, 0.0])
+        why = "the buffer is that tensor now; the old one, which others may hold, stays as it was"
+        check_equal(found, right, "the buffer's values and dtype, and the old tensor's values", why)
     with case("module(x, shift=1.0) calls forward"):
         right = torch.tensor([3.0 * 5 + 1, 2.0 * 3 * 2 * 6 + 1])
         check_close(trial("call"), right, "its result")

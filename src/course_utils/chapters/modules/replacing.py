@@ -37,7 +37,7 @@ def _kinds(small_net: type[nn.Module]) -> dict:
     return {
         "BatchNorm2d": nn.BatchNorm2d,
         "ReLU": nn.ReLU,
-        "Block or Conv2d": (block, nn.Conv2d),
+        "Block, Conv2d or Linear": (block, nn.Conv2d, nn.Linear),
         "Linear": nn.Linear,
         "Hardtanh": nn.Hardtanh,
         "Sequential": nn.Sequential,

@@ -50,7 +50,8 @@ def _zoo() -> nn.Sequential:
             inner=nn.ModuleDict({"deep": inner}),
             plain=nn.BatchNorm2d(8, affine=False),
             linear=nn.Linear(300, 200),
-            own=Projection(100, 300, bias=False),
+            twin=nn.Linear(300, 200),
+            own=Projection(100, 220, bias=False),
             own_filter=Filter(8, 64, 3),
             own_batch=Standard(4),
             equal=nn.Conv2d(16, 64, 3),
@@ -105,7 +106,7 @@ def run_init_alone(init_by_type: Callable, seed: int = 0, before: int = 0) -> tu
     return layer.weight.detach().clone(), layer.bias.detach().clone()
 
 
-def _check_spread(weight, name, uniform, fan_in, fan_out):
+def _check_spread(weight, name, uniform, fan_in, fan_out, taps=1):
     mean, std = weight.mean().item(), weight.std().item()
     right = (2 / (fan_in + fan_out)) ** 0.5 if uniform else (2 / fan_in) ** 0.5
 
@@ -117,11 +118,14 @@ def _check_spread(weight, name, uniform, fan_in, fan_out):
     slips = {default: (3 * fan_in) ** -0.5}
     if uniform:
         slips["for fan_in alone: inputs and outputs both count"] = (2 / fan_in) ** 0.5
+        slips["for n_in twice: inputs and outputs both count"] = fan_in**-0.5
         slips["with a gain of √2: that belongs to a ReLU"] = right * 2**0.5
         slips["of a bound √(3 / (n_in + n_out)): the bound is √3 times the std"] = right / 2**0.5
     else:
         slips["for fan_out: how many products does one output sum up?"] = (2 / fan_out) ** 0.5
         slips["for variance 1 / fan_in: the 2 makes up for the ReLU"] = fan_in**-0.5
+        if taps > 1:
+            slips["for a kernel of one tap: each tap is a product"] = (2 * taps / fan_in) ** 0.5
         slips["for fan_in without the groups"] = (2 / (4 * fan_in)) ** 0.5
         slips["for variance 4 / fan_in: the 2 is in 2 / fan_in already"] = (4 / fan_in) ** 0.5
     for words, slip in slips.items():
@@ -145,6 +149,8 @@ def check_squares(trial, sizes, stds, right):
     call = f"predict_squares({sizes}, {stds})"
     assert found is not None, f"{call} is None: is there an answer yet?"
     assert kept, f"{call} changed its lists: only read them"
+    kind = type(found).__name__
+    assert isinstance(found, (list, tuple)), f"{call} is of type {kind}, expected a list of numbers"
     found = [float(square) for square in found]
     check_equal(len(found), len(stds), f"{call}: how many numbers")
     found, right = (torch.tensor(given, dtype=torch.float64) for given in (found, right))
@@ -179,9 +185,9 @@ def check_zoo(try_init, try_init_alone, case):
         fan_out, fan_in = layer.weight.shape[0], layer.weight[0].numel()
         fan_out *= layer.weight[0, 0].numel() if layer.weight.dim() == 4 else 1
         with case(f"{name}, {layer}"):
-            _check_spread(
-                state[f"{name}.weight"], "weight", layer.weight.dim() == 2, fan_in, fan_out
-            )
+            taps = layer.weight[0, 0].numel()
+            uniform = layer.weight.dim() == 2
+            _check_spread(state[f"{name}.weight"], "weight", uniform, fan_in, fan_out, taps)
             if layer.bias is not None:
                 assert state[f"{name}.bias"].eq(0).all(), "the bias is not 0"
     with case("a model that is itself a Linear(300, 200)"):
@@ -195,6 +201,9 @@ def check_zoo(try_init, try_init_alone, case):
     with case("conv and equal, two layers of one shape"):
         same = torch.equal(state["conv.weight"], state["equal.weight"])
         assert not same, "they have the same weights: each layer draws anew (a seed for each?)"
+    with case("linear and twin, two linear layers of one shape"):
+        same = torch.equal(state["linear.weight"], state["twin.weight"])
+        assert not same, "they have the same weights: each layer draws anew"
     with case("a Linear(300, 200) under two seeds"):
         same = torch.equal(try_init_alone(1)[0], try_init_alone(2)[0])
         assert not same, "the same weights: draw from PyTorch's global generator, and don't seed it"

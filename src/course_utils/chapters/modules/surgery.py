@@ -73,7 +73,10 @@ def run_surgery(
         told = f"a RuntimeError: {str(error).splitlines()[0]}"
         raise AssertionError(f"{told} (only what has the same shape may be loaded)") from None
     same = list(given) == list(checkpoint)
-    found["kept"] = same and all(torch.equal(copies[n], checkpoint[n]) for n in given)
+    found["kept"] = same and all(
+        copies[n].dtype == checkpoint[n].dtype and torch.equal(copies[n], checkpoint[n])
+        for n in given
+    )
     found["objects"] = objects == _ids(model)
     found["free"] = [p.requires_grad for p in model.parameters()]
     found["modes"] = [module.training for module in model.modules()]
@@ -129,6 +132,7 @@ def check_report(
             wrong.append(f"{key!r} has lost more than its prefix (lstrip and replace do that)")
             break
     assert not wrong, "; ".join(wrong)
+    assert found["kept"], "the checkpoint's values or dtypes were changed: only read them"
     for name, old in start.items():
         new = torch.full_like(old, VALUE) if name in loaded else old
         got, why = found["state"][name], "" if name in loaded else " (nothing fits it, so it stays)"

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import torch
 import torch.nn as nn
+import torch.nn.functional as F
 
 from course_utils.chapters.modules.precision import check_digits
 from course_utils.chapters.modules.surroundings import untouched
@@ -99,6 +100,30 @@ def _slack(x: torch.Tensor) -> dict:
     return {"rtol": 1e-9, "atol": 1e-9} if exact else {"rtol": 1e-3, "atol": 1e-3}
 
 
+def _slips(parameters: dict, x: torch.Tensor) -> dict:
+    """What a ConvNet would give with a known slip, by the words for it."""
+
+    def net(first: bool = True, second: bool = True, pools: tuple = (F.max_pool2d, F.max_pool2d)):
+        y = x
+        for number, relu in ((1, first), (2, second)):
+            weight, bias = (parameters[f"conv{number}.{name}"] for name in ("weight", "bias"))
+            y = F.conv2d(y, weight, bias)
+            y = pools[number - 1](y.relu() if relu else y, 2)
+        return F.linear(y.flatten(1), parameters["fc.weight"], parameters["fc.bias"])
+
+    mean, largest = F.avg_pool2d, F.max_pool2d
+    return {
+        "the first ReLU is missing": net(first=False),
+        "the second ReLU is missing": net(second=False),
+        "both ReLUs are missing": net(first=False, second=False),
+        "the first pooling takes means, not the largest": net(pools=(mean, largest)),
+        "the second pooling takes means, not the largest": net(pools=(largest, mean)),
+        "the poolings take means, not the largest": net(pools=(mean, mean)),
+        "a ReLU follows the last layer; none belongs there": net().relu(),
+        "it is the log of a softmax; scores are wanted": net().log_softmax(1),
+    }
+
+
 def check_twin(trial, net_class, x, seed, backwards=False):
     """Compare with the module, for ``x`` (batch, 1, 28, 28); ``backwards``: the dict's order."""
     model = _net(net_class, seed, x)
@@ -109,6 +134,9 @@ def check_twin(trial, net_class, x, seed, backwards=False):
     y, grads = trial(parameters, x, weights)
     right = model(x)
     check_digits(y, right.detach(), "the output")
+    for words, slip in _slips(parameters, x).items():
+        near = y.shape == slip.shape and torch.allclose(y, slip, **_slack(x))
+        assert not near or torch.allclose(slip, right, **_slack(x)), f"the output: {words}"
     check_close(y, right.detach(), "the output", **_slack(x))
     (weights * right).sum().backward()
     for name, parameter in model.named_parameters():

@@ -101,15 +101,16 @@ ADAM_CASES = {
 }
 
 
-def torch_adam(kind, start, gradients, lr, betas, eps=1e-8, weight_decay=0.0):
-    """p after these steps of torch's optimizer."""
+def torch_adam(kind, start, gradients, lr, betas, eps=1e-8, weight_decay=0.0, halved=False):
+    """p after these steps of torch's optimizer; with ``halved``, lr is halved after each."""
     p = nn.Parameter(start.clone())
     kinds: dict[str, Any] = {"rmsprop": torch.optim.RMSprop, "adamw": torch.optim.AdamW}
     means = {"alpha": betas[1]} if kind == "rmsprop" else {"betas": betas}
     means |= {"amsgrad": True} if kind == "amsgrad" else {}
     options = {"lr": lr, "eps": eps, "weight_decay": weight_decay, **means}
     optimizer = kinds.get(kind, torch.optim.Adam)([p], **options)
-    for gradient in gradients:
+    for step, gradient in enumerate(gradients):
+        optimizer.param_groups[0]["lr"] = lr / 2**step if halved else lr
         p.grad = gradient.clone()
         optimizer.step()
     return p.detach()
@@ -125,12 +126,39 @@ def check_adam_run(found, right, kind, gradients, **options):
     check_close(found, right, "p", rtol=1e-5)
 
 
-def run_adam(adam_family, kind, start, gradients, lr=0.1, betas=(0.8, 0.9), **options):
-    """p after these steps of the learner's function."""
+def check_halved(found, kind, start, gradients, lr=0.1, betas=(0.8, 0.9)):
+    """Compare p after steps whose rate is halved after each with torch's."""
+    right = torch_adam(kind, start, gradients, lr, betas, halved=True)
+    constant = torch_adam(kind, start, gradients, lr, betas)
+    same = found is not None and found.shape == right.shape and torch.allclose(found, constant)
+    assert not same, "lr has changed, and the steps stayed as they were: use the argument's lr"
+    check_close(found, right, "p", rtol=1e-6)
+
+
+def run_adam(
+    adam_family,
+    kind,
+    start,
+    gradients,
+    lr=0.1,
+    betas=(0.8, 0.9),
+    halved=False,
+    beside=False,
+    **options,
+):
+    """p after these steps of the learner's function; with ``halved``, lr is halved after each.
+
+    With ``beside`` another tensor is stepped in turn, with a state that is its own.
+    """
     p, state = start.clone(), {}
-    for gradient in gradients:
+    other, others = torch.ones_like(start), {}
+    for step, gradient in enumerate(gradients):
+        rate = lr / 2**step if halved else lr
+        if beside:
+            answer = adam_family(other, -gradient, others, kind, lr=rate, betas=betas, **options)
+            other, others = pair_of(answer, "adam_family")
         with forbid_changes(p, gradient):
-            answer = adam_family(p, gradient, state, kind, lr=lr, betas=betas, **options)
+            answer = adam_family(p, gradient, state, kind, lr=rate, betas=betas, **options)
         p, state = pair_of(answer, "adam_family")
         assert isinstance(state, dict) or hasattr(state, "items"), (
             f"the state is {state!r}, no dict"

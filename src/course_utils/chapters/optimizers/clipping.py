@@ -15,8 +15,11 @@ from course_utils.learner.devices import device
 def make_classifier(kind="plain"):
     """Three numbers in, classes out; in float64, in training but for its dropout."""
     torch.manual_seed(0)
-    classes = 1 if kind == "zero gradient" else 4
-    model = nn.Sequential(nn.Linear(3, 5), nn.Tanh(), nn.Dropout(0.5).eval(), nn.Linear(5, classes))
+    width, classes = {"zero gradient": (5, 1), "tied": (3, 3)}.get(kind, (5, 4))
+    first, last = nn.Linear(3, width), nn.Linear(width, classes)
+    model = nn.Sequential(first, nn.Tanh(), nn.Dropout(0.5).eval(), last)
+    if kind == "tied":
+        last.weight = first.weight
     model = model.double().to(device)
     if kind == "frozen":
         model[0].requires_grad_(False)
@@ -97,6 +100,16 @@ def clipped_piecewise(kind, sizes, max_norm):
     return norm
 
 
+def _counted(kind, sizes):
+    """Words for what doesn't belong in the norm, each with the norm that it would give."""
+    right = large_batch(kind, sizes)
+    if kind == "frozen":
+        yield "a frozen parameter is no part of it", norm_of(large_batch("plain", sizes))
+    if kind == "tied":
+        twice = {**right, "again": right["0.weight"]}
+        yield "a parameter that two layers share counts once", norm_of(twice)
+
+
 def check_clip(found, kind, sizes, max_norm):
     """Compare with one large batch; name the known slips."""
     norm, gradients, events = found
@@ -118,15 +131,18 @@ def check_clip(found, kind, sizes, max_norm):
         words += ["the norm after clipping"] if abs(norm - min(expected, max_norm)) < 1e-4 else []
         words += [CLIP_ONCE] if abs(norm - clipped_piecewise(kind, sizes, max_norm)) < 1e-4 else []
         words += ["the old gradients are still in it"] if norm > 20 else []
+        words += [said for said, other in _counted(kind, sizes) if abs(norm - other) < 1e-6]
         words += ["is there a 0 / 0?"] if norm != norm else []
         raise AssertionError(
-            f"the norm: expected {expected:.5f}, got {norm:.5f}. {'; '.join(words[:1])}"
+            f"the norm: expected {expected:.5f}, got {norm:.5f}{': '.join(['', *words[:1]])}"
         )
     for name, g in right.items():
         if g is None:
             assert gradients[name] is None, f"{name} is frozen: its .grad should stay None"
             continue
         assert gradients[name] is not None, f"{name}.grad is None"
+        words = f"{name}.grad has a nan: is there a 0 / 0, or inf times 0?"
+        assert gradients[name].isfinite().all(), words
         scaled = g * min(1.0, max_norm / max(expected, 1e-12))
         slips = {
             "it was scaled although the norm does not exceed max_norm": g

@@ -47,6 +47,7 @@ def run_lbfgs(lbfgs_closure, name):
     with forbid_changes(start):
         w = lbfgs_closure(loss_of, start)
     assert not start.requires_grad, "start was changed: it requires a gradient now"
+    assert start.grad is None, "start was changed: it has a gradient now"
     return w, calls, stale
 
 

@@ -54,6 +54,17 @@ ROW = {
 
 
 MUON_CASES = {  # p, grad, buffer, the new p, the new buffer; slips by p[0, 0]; options
+    "a row with a small gradient": (
+        (
+            [[0.0] * 3],
+            [[3e-4, 4e-4, 0]],
+            [[0.0] * 3],
+            [[-0.0418, -0.0557, 0]],
+            [[1.5e-5, 2e-5, 0]],
+        ),
+        {},
+        {},
+    ),
     "a row": (
         ([[0.0] * 3], [[3.0, 4, 0]], [[0.0] * 3], [[-0.0418, -0.0557, 0]], [[0.15, 0.2, 0]]),
         ROW,
@@ -133,7 +144,7 @@ MUON_CASES = {  # p, grad, buffer, the new p, the new buffer; slips by p[0, 0]; 
     ),
     "a gradient of zeros": (
         ([[1.0, 2]], [[0.0, 0]], [[0.0, 0]], [[0.99, 1.98]], [[0.0, 0]]),
-        {"nan": ZEROS},
-        {"weight_decay": 0.1},
+        {"nan": ZEROS, 1.0: "weight_decay is 0.1 by default."},
+        {},
     ),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import traceback
 from typing import Any, cast
 
 import torch
@@ -135,21 +136,25 @@ def check_sgd_step(answer, name, dtype):
 def run_sgd(kind, steps, cut=None, by_closure=False, keep=True, slip="", **options):
     """Two groups of two parameters (one never has a gradient); new from its state at step cut.
 
+    A third group joins by add_param_group; its parameter requires no gradient and has a .grad.
     Every third step all gradients are zeros. The second group has options of its own. After five
-    steps both groups get half their rate and momentum, as from a scheduler. ``slip`` makes torch's
+    steps all groups get half their rate and momentum, as from a scheduler. ``slip`` makes torch's
     optimizer do what a known slip does.
     """
     draw = torch.Generator().manual_seed(1)
     shapes = ((3,), (2, 2), (2,), (2, 1))
     tensors = [torch.randn(s, generator=draw, dtype=torch.float64).to(device) for s in shapes]
     a, b, idle, c = cast(Any, map(nn.Parameter, tensors))
+    late = nn.Parameter(torch.ones_like(tensors[0]), requires_grad=False)  # it has a .grad, though
 
     second = {"params": [idle, b], "lr": 0.02}
     if options.get("momentum") and slip != "the defaults' momentum":
         second["momentum"] = options["momentum"] / 2
 
     def make():
-        return kind([{"params": [a, c]}, second], lr=0.1, **options)
+        made = kind([{"params": [a, c]}, second], lr=0.1, **options)
+        made.add_param_group({"params": [late]})
+        return made
 
     def loss():
         nonlocal calls
@@ -159,6 +164,7 @@ def run_sgd(kind, steps, cut=None, by_closure=False, keep=True, slip="", **optio
         value = value + (c - 1).square().sum() / 7
         value = value * (step % 3 != 1)
         value.backward()
+        late.grad = torch.ones_like(late)
         if slip == "zeros skipped" and step % 3 == 1:
             optimizer.zero_grad()
         return value
@@ -206,7 +212,7 @@ def run_sgd(kind, steps, cut=None, by_closure=False, keep=True, slip="", **optio
         assert all(kept), (
             "the buffers are not in self.state: self.state[p] is a dict for what belongs to p"
         )
-    return [tensor.detach().clone() for tensor in (a, c, b, idle)]
+    return [tensor.detach().clone() for tensor in (a, c, b, late, idle)]
 
 
 SGD_SLIPS = {
@@ -232,9 +238,13 @@ def check_sgd_run(found, steps, options):
     assert not idle.any(), (
         "a parameter without a gradient was moved: skip those whose .grad is None"
     )
-    places = enumerate(zip(found, right, start, (1, 1, 2), strict=False))
+    places = enumerate(zip(found, right, start, (1, 1, 2, 3), strict=False))
     for place, (actual, expected, before, which) in places:
         if torch.equal(actual, before):
+            assert which < 3, (
+                "a parameter has a .grad and doesn't move: it joined by add_param_group, and its "
+                "requires_grad is False; go through self.param_groups, and ask for .grad alone"
+            )
             raise AssertionError(
                 f"a parameter of group {which} has moved nothing: is there an answer yet, and "
                 f"does "
@@ -254,11 +264,17 @@ def check_sgd_run(found, steps, options):
 
 
 def run_sgd_with(Sgd, steps, cut=None, by_closure=False, **options):
-    """The three parameters after these steps of the learner's Sgd."""
+    """The parameters after these steps of the learner's Sgd."""
     try:
         return run_sgd(Sgd, steps, cut, by_closure, **options)
-    except KeyError:
-        words = "state_dict() failed: does self.state have keys that are no parameters of a group?"
+    except (KeyError, IndexError) as error:
+        if any(frame.name == "state_dict" for frame in traceback.extract_tb(error.__traceback__)):
+            words = "does self.state have keys that are no parameters of a group?"
+            raise AssertionError(f"state_dict() failed: {words}") from None
+        words = (
+            f"step() raised {type(error).__name__}: {error}. A group may join later, by "
+            "add_param_group, and options may change: read them from the group anew in each step"
+        )
         raise AssertionError(words) from None
     except RuntimeError as error:
         if by_closure and "does not require grad" in str(error):

@@ -14,29 +14,39 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from course_utils.learner.tracebacks import ends_in_notebook
 
 PRODUCTS = ("mm", "addmm", "bmm", "baddbmm")
+_CONVOLUTIONS = ("convolution", "convolution_backward")
 
 
 class _Counter(TorchDispatchMode):
     """Flops by operator; switches for what goes wrong."""
 
-    def __init__(self, groups: bool = True, mask: bool = True, backward: bool = True) -> None:
+    def __init__(self, slip: str = "") -> None:
         super().__init__()
         self.counts: Counter[str] = Counter()
-        self.groups, self.mask, self.backward = groups, mask, backward
+        self.slip = slip
 
     def __torch_dispatch__(self, func, types, args: tuple = (), kwargs=None):
         result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
         if name in PRODUCTS:
             first = args[1] if name in ("addmm", "baddbmm") else args[0]
-            self.counts[name] += 2 * result.numel() * first.shape[-1]
+            terms = 2 * first.shape[-1] + (self.slip == "bias" and name in ("addmm", "baddbmm"))
+            alone = self.slip == "one of the batch" and name in ("bmm", "baddbmm")
+            self.counts[name] += (result[0] if alone else result).numel() * terms
         elif name == "convolution":
-            factor = 1 if self.groups else args[8]
-            self.counts[name] += 2 * result.numel() * math.prod(args[1].shape[1:]) * factor
-        elif name == "convolution_backward" and self.backward:
-            factor = 1 if self.groups else args[9]
-            parts = sum(args[10][:2]) if self.mask else 2
-            self.counts[name] += 2 * args[0].numel() * math.prod(args[2].shape[1:]) * factor * parts
+            places = args[0][:, :1] if self.slip == "places" else result[:, :1]
+            flops = 2 * places.numel() * args[1].numel()
+            self.counts[name] += self._grouped(flops, args[8])
+        elif name == "convolution_backward" and self.slip != "no backward":
+            parts = sum(args[10][:2])
+            parts = {"mask": 2, "third": sum(args[10])}.get(self.slip, parts)
+            flops = 2 * args[0].numel() * math.prod(args[2].shape[1:]) * parts
+            self.counts[name] += self._grouped(flops, args[9])
         return result
+
+    def _grouped(self, flops: int, groups: int) -> int:
+        if self.slip == "groups":
+            return flops * groups
+        return flops // groups if self.slip == "groups twice" else flops
 
 
 def _program(name: str, device: str) -> Callable[[], torch.Tensor]:
@@ -98,8 +108,8 @@ def run_counter(count: Callable[..., Any], names: list[str], device: str) -> dic
     return {"found": dict(found) if isinstance(found, dict) else found, "calls": len(calls)}
 
 
-def _truth(names: list[str], device: str, **switches: bool) -> dict:
-    counter = _Counter(**switches)
+def _truth(names: list[str], device: str, slip: str = "") -> dict:
+    counter = _Counter(slip)
     programs = [_program(name, device) for name in names]
     with torch.enable_grad(), counter:
         for program in programs:
@@ -124,16 +134,33 @@ def check_flops(outcome: dict, names: list[str], device: str) -> None:
     slips = {
         "those are multiply-adds; each is two flops": halves,
         "a weight of a grouped convolution has inputs / groups channels: nothing to multiply": (
-            _truth(names, device, groups=False)
+            _truth(names, device, "groups")
+        ),
+        "a weight of a grouped convolution has inputs / groups channels: nothing to divide": (
+            _truth(names, device, "groups twice")
         ),
         "convolution_backward computes only what output_mask asks for": _truth(
-            names, device, mask=False
+            names, device, "mask"
         ),
-        "convolution_backward is missing": _truth(names, device, backward=False),
+        "convolution_backward: the bias's gradient, the third of the mask, isn't counted": (
+            _truth(names, device, "third")
+        ),
+        "convolution_backward is missing": _truth(names, device, "no backward"),
+        "biases aren't counted": _truth(names, device, "bias"),
+        "bmm and baddbmm do a product for each of the batch": _truth(
+            names, device, "one of the batch"
+        ),
+        "convolution: each element of the result is a sum; count its places, not the image's": (
+            _truth(names, device, "places")
+        ),
     }
     for words, slip in slips.items():
         assert mine != slip or slip == right, words
     more = sorted(mine.keys() - right.keys())
+    counted = [name for name in more if name in (*PRODUCTS, *_CONVOLUTIONS)]
+    assert not counted or len(counted) < len(more), (
+        f"{', '.join(map(repr, counted))} didn't run in this call: is it from an earlier one?"
+    )
     assert not more, f"{', '.join(map(repr, more))} is not among the operators that are counted"
     missing = sorted(right.keys() - mine.keys())
     assert not missing, f"{', '.join(missing)} ran, and is not counted"

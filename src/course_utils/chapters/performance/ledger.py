@@ -161,6 +161,18 @@ def _activation_slips(layers: Sequence[tuple], factor: int) -> dict[str, int]:
         "GELU saves its input, not its result": _activations(
             layers, lambda name, k: {k} if name == "linear" else {k + 1}
         ),
+        "the result of ReLU and tanh is saved, not their input": _activations(
+            layers, lambda name, k: {k}
+        ),
+        "tanh saves its result, as ReLU does": _activations(
+            layers, lambda name, k: {k + 1} if name == "relu" else {k}
+        ),
+        "ReLU saves its result, as tanh does": _activations(
+            layers, lambda name, k: {k + 1} if name == "tanh" else {k}
+        ),
+        "the last result is saved only where the last layer needs it": _activations(
+            layers, lambda name, k: right(name, k) | ({k + 1} if k + 1 == len(layers) else set())
+        ),
         "only linear layers are counted": _activations(
             layers, lambda name, k: {k} if name == "linear" else set()
         ),
@@ -220,6 +232,11 @@ def _wrong_entries(
             wrong[key].add("each element has itemsize bytes, not always 4")
         if key == "activations" and mine * batch == truth:
             wrong[key].add("that is for one row; the batch has more")
+    sizes = {"those are elements; each has itemsize bytes"}
+    sizes |= {"each element has itemsize bytes, not always 4"}
+    common = wrong.get("parameters", set()) & wrong.get("optimizer", set()) & sizes
+    if common:  # the size of an element explains both
+        wrong["optimizer"] = common
     return wrong
 
 

@@ -50,11 +50,16 @@ def check_scale(found: Any, gradients: Sequence[Tensor]) -> None:
         assert power, "scale is not a power of two: then scaling rounds each gradient"
         assert scale <= HIGHEST, "scale is above 2**24"
         fits = _fits(gradients, scale)
-        assert fits, "with this scale an entry becomes inf in float16; look at all the tensors"
+        below = right[0] < 1 and scale == 1
+        assert not below, "with a scale of 1 an entry becomes inf in float16: it may be below 1"
+        several = "; look at all the tensors" if len(gradients) > 1 else ""
+        assert fits, f"with this scale an entry becomes inf in float16{several}"
         raise AssertionError("this scale fits, but a larger power of two would fit as well")
     zeros = sum(int((g == 0).sum()) for g in gradients)
     for name, mine, truth in (("lost", lost, right[1]), ("lost_scaled", after, right[2])):
         words = "how many entries that are not 0 become 0 in float16, in all tensors together"
         if mine == truth + zeros and zeros:
             words = "entries that were 0 before are not lost"
+        if name == "lost_scaled" and mine == right[1] and mine != truth:
+            words = "multiply first, then round: what has become 0 in float16 stays 0"
         assert mine == truth, f"{name} is wrong: {words}"

@@ -18,7 +18,15 @@ Event = tuple[str, int, int, int]
 
 
 def self_times(
-    events: Sequence[Event], *, deep=False, mixed=False, open_still=False, turned=False
+    events: Sequence[Event],
+    *,
+    deep=False,
+    mixed=False,
+    open_still=False,
+    turned=False,
+    by_start=False,
+    by_time=False,
+    shorter=False,
 ) -> dict:
     """``{name: (calls, time in the event itself)}``.
 
@@ -28,11 +36,16 @@ def self_times(
         mixed: a slip: events of another thread count as enclosed.
         open_still: a slip: at a new thread the events of the last one are still open.
         turned: a slip: of two equal events, the one listed last encloses the other.
+        by_start: a slip: events that begin together stay in the list's order.
+        by_time: a slip: sorted by time alone, so that another thread's event closes what is open.
+        shorter: an event closes those that are open and end before it does.
     """
 
     def place(n: int) -> tuple:
         _, thread, start, end = events[n]
-        return 0 if mixed else thread, start, -end, -n if turned else n
+        if by_start:
+            return thread, start
+        return 0 if mixed or by_time else thread, start, -end, -n if turned else n
 
     order = sorted(range(len(events)), key=place)
     inside, own = [], [end - start for _, _, start, end in events]
@@ -40,6 +53,7 @@ def self_times(
         _, thread, start, end = events[n]
         while inside and (
             events[inside[-1]][3] <= start
+            or (shorter and events[inside[-1]][3] < end)
             or (not mixed and not open_still and events[inside[-1]][1] != thread)
         ):
             inside.pop()
@@ -60,6 +74,18 @@ def total_times(events: Sequence[Event]) -> dict:
         calls, total = found.get(name, (0, 0))
         found[name] = calls + 1, total + end - start
     return found
+
+
+def _last_times(events: Sequence[Event]) -> dict:
+    """A slip: of several events with one name, the time of the last replaces the others'."""
+    names: dict[str, list[int]] = {}
+    for n, (name, *_) in enumerate(events):
+        names.setdefault(name, []).append(n)
+    single = [(n, thread, start, end) for n, (_, thread, start, end) in enumerate(events)]
+    times = self_times(single)  # ty: ignore[invalid-argument-type]
+    return {
+        name: (len(ns), times[max(ns, key=lambda n: events[n][2])][1]) for name, ns in names.items()
+    }
 
 
 @ends_in_notebook
@@ -93,12 +119,25 @@ def check_profile(found: Any, events: Sequence[Event]) -> None:
         "of two with equal begin and end, the first in the list encloses the second": (
             self_times(events, turned=True)
         ),
+        "of events that begin together, the longest encloses the others, wherever it is listed": (
+            self_times(events, by_start=True)
+        ),
+        "of events that begin together, the longest encloses the others, wherever it is listed ": (
+            self_times(events, by_start=True, shorter=True)
+        ),
+        "an event of another thread closes nothing: sort by thread first": (
+            self_times(events, by_time=True)
+        ),
+        "several events have this name: add their times up": _last_times(events),
     }
     for words, slip in slips.items():
         if pairs == slip:
-            raise AssertionError(f"{wrong[0]!r}: {words}")
+            raise AssertionError(f"{wrong[0]!r}: {words.strip()}")
+    mine, truth = pairs[wrong[0]][1], right[wrong[0]][1]
+    way = "long" if mine > truth else "short"
     raise AssertionError(
-        f"the self time of {wrong[0]!r} is wrong: {len(wrong)} of {len(right)} names"
+        f"the self time of {wrong[0]!r} is wrong: {mine} is too {way}. It is the event's length "
+        f"less the lengths of the events directly inside it ({len(wrong)} of {len(right)} names)"
     )
 
 

@@ -45,11 +45,11 @@ def check_quantised(found: Any, x: Tensor, dim: int | None) -> None:
     bare_low, bare_high = _range(x, dim, zero=False)
     whole = x.abs().amax() if dim is None else _range(x.abs(), dim)[1]
     slips = {
+        "where all values are 0, the scale is 1": (high - low) / 255,
         "0 must lie in the range: low is at most 0, high at least 0": (bare_high - bare_low) / 255,
         "256 values have 255 steps between them": (high - low) / 256,
         "that is symmetric, from -max to max; here low and high are their own": whole / 127,
         "that is symmetric, from -max to max": 2 * whole / 255,
-        "where all values are 0, the scale is 1": (high - low) / 255,
     }
     if dim is not None:
         same = torch.full_like(right[1], float(_range(x, None)[1] - _range(x, None)[0]) / 255)
@@ -68,11 +68,14 @@ def check_quantised(found: Any, x: Tensor, dim: int | None) -> None:
     cut = torch.trunc(x / right[1]) + right[2]
     after = torch.trunc(x / right[1] + right[2])
     floor = torch.floor(x / right[1]) + right[2]
+    once = torch.round(x / right[1] - 128 - low / right[1])
     if bool((error > 0.51).any()):
         for words, slip in {"cut off": cut, "cut off ": after, "rounded down": floor}.items():
             assert not torch.equal(q.float(), slip.clamp(-128, 127)), (
                 f"q: values are {words.strip()}; round to the nearest"
             )
+        together = torch.equal(q.float(), once.clamp(-128, 127))
+        assert not together, "q: round x / scale, and add zero, which is rounded by itself"
         worst = float(error.max())
         more = ": values left the range of int8 and wrapped around" if worst > 100 else ""
         raise AssertionError(f"q is up to {worst:.3g} steps away from x{more}")

@@ -30,6 +30,12 @@ def work(kind: str, sizes: Sequence[int]) -> tuple[int, int, int]:
     return flops, n if kind == "copy" else 2 * n, n
 
 
+def _unpadded(kind: str, sizes: Sequence[int]) -> int:
+    """How many places the result of a convolution would have without padding."""
+    height, width, kernel = sizes[-3:]
+    return sizes[0] * max(height - kernel + 1, 0) * max(width - kernel + 1, 0)
+
+
 def _byte_slips(kind: str, sizes: Sequence[int], itemsize: int) -> dict[str, int]:
     """Words for known mistakes in bytes, each with the number that it gives."""
     _, read, written = work(kind, sizes)
@@ -51,6 +57,15 @@ def _byte_slips(kind: str, sizes: Sequence[int], itemsize: int) -> dict[str, int
     if kind in ("conv", "depthwise"):
         weights = read - sizes[0] * sizes[1] * sizes[-3] * sizes[-2]
         slips["the weight is read, too"] = (read + written - weights) * itemsize
+        smaller = _unpadded(kind, sizes)
+        slips["it is padded: the result is as high and wide as the image"] = (
+            read + smaller * sizes[2 if kind == "conv" else 1]
+        ) * itemsize
+    if kind == "depthwise":
+        full = sizes[1] ** 2 * sizes[-1] ** 2
+        slips["the weight has a kernel for each channel, not for each pair of them"] = (
+            read + written - weights + full
+        ) * itemsize
     if kind == "bias":
         slips["b has a row of elements, and is read once"] = 3 * written * itemsize
         slips["b is read, too"] = 2 * written * itemsize
@@ -62,7 +77,17 @@ def _flop_slips(kind: str, sizes: Sequence[int]) -> dict[str, int]:
     slips = {}
     if kind in ("linear", "conv", "depthwise", "axpy"):
         slips["those are multiply-adds; each is two flops"] = flops // 2
+    terms = {"linear": lambda: sizes[1], "depthwise": lambda: sizes[-1] ** 2}
+    terms["conv"] = lambda: sizes[1] * sizes[-1] ** 2
+    if kind in terms:
+        slips["a sum of n products counts n additions here, the first one too"] = flops - flops // (
+            2 * terms[kind]()
+        )
     if kind in ("conv", "depthwise"):
+        places = sizes[0] * sizes[-3] * sizes[-2]
+        slips["it is padded: the result is as high and wide as the image"] = (
+            flops // places * _unpadded(kind, sizes)
+        )
         slips["the window has kernel · kernel places"] = flops // sizes[-1]
     if kind == "depthwise":
         slips["each output channel reads its own input channel alone"] = flops * sizes[1]

@@ -108,6 +108,15 @@ class _Operators(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
+class _WithSpare(nn.Sequential):
+    """A Sequential that may have a layer, spare, which its forward pass doesn't use."""
+
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
+        for name, layer in self.named_children():
+            input = input if name == "spare" else layer(input)
+        return input
+
+
 def _task(case: dict) -> tuple[nn.Module, torch.optim.Optimizer, list]:
     """A model with a frozen layer, an optimizer and batches, the same for the same case."""
     generator = torch.Generator().manual_seed(case.get("seed", 0))
@@ -116,7 +125,9 @@ def _task(case: dict) -> tuple[nn.Module, torch.optim.Optimizer, list]:
     def draw(*size):
         return torch.randn(size, generator=generator).to(device, dtype)
 
-    model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 4), nn.Linear(4, 3))
+    model = _WithSpare(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 4), nn.Linear(4, 3))
+    if case.get("spare"):
+        model.add_module("spare", nn.Linear(2, 2))
     model.to(device, dtype)
     with torch.no_grad():
         for p in model.parameters():
@@ -124,7 +135,12 @@ def _task(case: dict) -> tuple[nn.Module, torch.optim.Optimizer, list]:
     model[2].requires_grad_(False)
     for p in model[0].parameters():
         p.grad = torch.ones_like(p)  # left over from before
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    held = list(model.parameters())
+    if case.get("old"):
+        for p in model[2].parameters():
+            p.grad = torch.full_like(p, 2.0)
+        held = [p for p in held if p.requires_grad]
+    optimizer = torch.optim.SGD(held, lr=0.1, momentum=0.9)
     batches = []
     for size, factor in case["batches"]:
         labels = torch.randint(0, 3, (size,), generator=generator).to(device)
@@ -137,7 +153,13 @@ def run_loop(loop: Callable[..., Any], case: dict) -> dict:
     model, optimizer, batches = _task(case)
     model.train()
     with count_syncs() as counts:
-        found = loop(model, optimizer, batches)
+        try:
+            found = loop(model, optimizer, batches)
+        except (AttributeError, TypeError) as error:
+            if "NoneType" not in str(error):
+                raise
+            words = "a parameter that is frozen or isn't used may have no gradient: .grad is None"
+            raise type(error)(f"{error}; {words}") from error
     loose = isinstance(found, (tuple, list)) and len(found) == 2
     kept = [part.requires_grad for part in found if isinstance(part, torch.Tensor)] if loose else []
     return {
@@ -160,7 +182,9 @@ def _truth(case: dict, limit: float = 1.0, clip: str = "norm") -> tuple:
     model, optimizer, batches = _task(case)
     losses, hits = [], 0
     for x, y in batches:
-        if clip != "no zero_grad":
+        if clip == "all zero_grad":
+            model.zero_grad()
+        elif clip != "no zero_grad":
             optimizer.zero_grad()
         scores = model(x)
         loss = F.cross_entropy(scores, y)
@@ -173,7 +197,7 @@ def _truth(case: dict, limit: float = 1.0, clip: str = "norm") -> tuple:
                 g.div_(norm)
             elif clip == "each" and own > limit:
                 g.div_(own)
-            elif clip in ("norm", "no zero_grad") and norm > limit:
+            elif clip in ("norm", "no zero_grad", "all zero_grad") and norm > limit:
                 g.mul_(limit / norm)
         optimizer.step()
         losses.append(loss.item())
@@ -201,6 +225,8 @@ def check_loop(outcome: dict, case: dict) -> None:
         "each": "one norm over all gradients is asked for, not one for each parameter",
         "none": "the gradients are not clipped",
         "no zero_grad": "old gradients are still in .grad",
+        "all zero_grad": "an old gradient that the optimizer doesn't hold stays, also of a frozen "
+        "parameter; the norm is over all gradients",
     }
     for clip, reason in words.items():
         slip = _truth(case, clip=clip)[2]

@@ -71,18 +71,18 @@ def run_measure(measure: Callable[..., Any], case: dict) -> dict:
 
 
 def _timed(
-    case: dict, *, before=True, after=True, warm=True, once=False, early=False
+    case: dict, *, before=True, after=True, warm=True, once=False, early=False, all_calls=False
 ) -> list[float]:
     """The single measurements; switches for what goes wrong."""
     device = PretendDevice(case["kernels"], case.get("launch", 5), case.get("pending", 0))
     if early:
         device.synchronise()
-    for _ in range(case["warmup"] if warm else 0):
+    for _ in range(case["warmup"] if warm and not all_calls else 0):
         device.run()
     if before and not early:
         device.synchronise()
     times, begin = [], device.clock()
-    for _ in range(case["repeats"]):
+    for _ in range(case["repeats"] + (case["warmup"] if all_calls else 0)):
         begin = begin if once else device.clock()
         device.run()
         if after and not once:
@@ -141,6 +141,9 @@ def _slips(case: dict, times: list[float]) -> dict[str, tuple[float, float]]:
             _timed(case, early=True)
         ),
         "the first calls are timed: they are the warm-up": _summary(_timed(case, warm=False)),
+        "the warm-up's calls are among the times: throw them away": _summary(
+            _timed(case, all_calls=True)
+        ),
         "one pair of clocks around all calls gives a mean; time each call alone": _summary(
             _timed(case, once=True)
         ),

@@ -17,6 +17,7 @@ from course_utils.chapters.sharding.fully_sharded import (
 from course_utils.chapters.sharding.jobs import attempt, local, on_ranks, random_like
 from course_utils.chapters.sharding.optimizers import check_sharded_optimizer, train_sharded
 from course_utils.chapters.sharding.pictures import draw_mesh, draw_overlap, most_whole, overlap
+from course_utils.chapters.sharding.plans import why_not
 from course_utils.chapters.sharding.schedules import (
     check_run,
     check_schedules,

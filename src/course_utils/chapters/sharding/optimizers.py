@@ -15,11 +15,15 @@ from course_utils.learner.tracebacks import ends_in_notebook
 def train_sharded(rank, world_size, sharded_optimizer, shapes, steps, options):
     """Train twice, each time anew: the parameters, numbers of state, whose .grad was changed."""
     values, *kept = _train_once(rank, world_size, sharded_optimizer, shapes, steps, options)
-    again, *_ = _train_once(rank, world_size, sharded_optimizer, shapes, steps, options)
+    again, *later = _train_once(rank, world_size, sharded_optimizer, shapes, steps, options)
     same = all(torch.equal(a, b) for a, b in zip(values, again, strict=True))
     assert same, (
         "a second call with new parameters ends with other values than the first: each call makes "
         "a step and an Adam for its own parameters"
+    )
+    assert later[0] == kept[0], (
+        f"after a second call Adam keeps {later[0]} numbers, after the first {kept[0]}: each call "
+        "makes an Adam for its own parameters"
     )
     return values, *kept
 
@@ -38,7 +42,8 @@ def _train_once(rank, world_size, sharded_optimizer, shapes, steps, options):
         ) from None
     assert settings == options, "`options` was changed: it is the caller's dict"
     fits = isinstance(answer, (tuple, list)) and len(answer) == 2 and callable(answer[0])
-    assert fits, f"it returned {answer!r}, not the pair (step, adam): is there an answer yet?"
+    got = type(answer).__name__
+    assert fits, f"it returned {got}, not the pair (step, adam): is there an answer yet?"
     step, adam = answer
     is_adam = isinstance(adam, torch.optim.Adam)
     assert is_adam, f"the second result is of type {type(adam).__name__}, not torch.optim.Adam"
@@ -73,9 +78,9 @@ def _numbers(adam: torch.optim.Optimizer) -> int:
     return sum(v.numel() for v in values if torch.is_tensor(v) and v.dim() > 0)
 
 
-def one_process(world_size, shapes, steps, options, combine, forgets=False):
+def one_process(world_size, shapes, steps, options, combine, forgets=False, kind="Adam"):
     parameters = [nn.Parameter(random_like(s, n)) for n, s in enumerate(shapes)]
-    adam = torch.optim.Adam(parameters, **options)
+    adam = getattr(torch.optim, kind)(parameters, **options)
     for number in range(steps):
         for n, p in enumerate(parameters):
             p.grad = combine([random_like(shapes[n], n, number, r) for r in range(world_size)])
@@ -112,7 +117,17 @@ def check_sharded_optimizer(found, world_size, shapes, steps, options):
         "of `options` the learning rate alone got to Adam; hand on all of them": one_process(
             world_size, shapes, steps, {"lr": options["lr"]}, mean
         ),
+        "Adam got rank 0's gradients; it needs the mean over all ranks": one_process(
+            *job, lambda gradients: gradients[0]
+        ),
+        "that is AdamW's weight decay; `torch.optim.Adam` adds it to the gradient": one_process(
+            world_size, shapes, steps, {"weight_decay": 0.01} | options, mean, kind="AdamW"
+        ),
     }
+    for name in set(options) - {"lr"}:
+        fewer = {key: value for key, value in options.items() if key != name}
+        words = f"`{name}` of `options` did not get to Adam; hand on all of them"
+        slips[words] = one_process(world_size, shapes, steps, fewer, mean)
     same = [
         all(torch.equal(a, b) for a, b in zip(found[0][0], one[0], strict=True)) for one in found
     ]

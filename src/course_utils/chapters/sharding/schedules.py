@@ -124,8 +124,13 @@ def check_schedules(pipeline, clock, kind, stages, micro_batches):
     most = 3 * (micro_batches + stages - 1)
     if ticks > most:
         reason = _why_late(schedules, clock, kind, most)
-        raise AssertionError(f"{ticks} ticks, at most {most}: {reason}; the lists: {schedules}")
+        raise AssertionError(f"{ticks} ticks, at most {most}: {reason}{_shown(schedules)}")
     return schedules
+
+
+def _shown(schedules):
+    """The lists, where they are short enough to be read."""
+    return f"; the lists: {schedules}" if len(schedules[0]) * len(schedules) <= 32 else ""
 
 
 def _why_late(schedules: list[list[str]], clock, kind: str, most: int) -> str:

@@ -77,3 +77,4 @@ from course_utils.chapters.training.transferring import (
     run_transfer,
 )
 from course_utils.chapters.training.tries import Tried
+from course_utils.learner.processes import end_at_once

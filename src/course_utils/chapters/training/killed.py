@@ -3,26 +3,46 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import os
 import sys
 import tempfile
 import warnings
-from typing import Any
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import Any, NoReturn
 
+import cloudpickle
 import torch
+
+from course_utils.learner.processes import forks, process_context
+
+
+class Killed(BaseException):
+    """What ends the work where no process can be killed for it; no file is changed after it."""
 
 
 class Fate:
-    """Ends this process at its n-th dangerous moment in ``folder``. Being pickled is one."""
+    """Ends this process at its n-th dangerous moment in ``folder``. Being pickled is one.
 
-    def __init__(self, moment: int, folder: str, report: int) -> None:
+    Where a process can't be forked, one that is started afresh for each moment would take minutes.
+    There it is the work that ends, by an exception; and whatever it still tries, the folder stays.
+    """
+
+    def __init__(self, moment: int, folder: str, report: str) -> None:
         self.moment, self.folder, self.report, self.busy = moment, folder, report, False
+        self.dead = False
         sys.addaudithook(self.hook)
 
     def here(self, what: str) -> None:
         if self.moment == 0:
-            os.write(self.report, what.encode())
-            os._exit(9)
+            self.busy = True
+            _tell(self.report, what)
+            if forks():
+                os._exit(9)
+            self.dead, self.busy = True, False
+        if self.dead:
+            raise Killed
         self.moment -= 1
 
     def hook(self, event: str, args: tuple) -> None:
@@ -31,9 +51,13 @@ class Fate:
         paths = [os.fspath(arg) for arg in args[:2] if isinstance(arg, (str, os.PathLike))]
         mine = [path for path in paths if path.startswith(self.folder)]
         self.busy = True
-        if mine:
-            self.look(event, mine, args)
-        self.busy = False
+        try:
+            if mine and self.dead:
+                raise Killed
+            if mine:
+                self.look(event, mine, args)
+        finally:
+            self.busy = False
 
     def __reduce__(self):
         self.here("in the middle of torch.save")
@@ -52,38 +76,78 @@ class Fate:
 
 
 def in_a_child(work) -> bool:
-    """Do ``work()`` in a forked copy of this process; whether it came to its end."""
+    """Do ``work()`` in a copy of this process; whether it came to its end.
+
+    The copy is a fork; where there is none, a fresh Python that is sent what ``work`` uses.
+    """
+    if not forks():
+        child = process_context().Process(target=_do, args=(work,))
+        child.start()
+        child.join()
+        return child.exitcode == 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # newer Pythons warn of a fork beside threads
-        child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            torch.set_num_threads(1)
-            work()
-            code = 0
-        finally:
-            os._exit(code)
-    return os.waitpid(child, 0)[1] == 0
+        pid = os.fork()
+    if pid == 0:
+        _do(work)
+    return os.waitpid(pid, 0)[1] == 0
+
+
+def _as_in_a_child(work: Callable, *given: Any) -> bool:
+    """Do ``work(*given)`` here, with copies of what it uses; whether it came to its end.
+
+    What it changes of a notebook's names, its caller doesn't see.
+    """
+    copy, here = cloudpickle.loads(cloudpickle.dumps(work)), os.getcwd()
+    try:
+        copy(*given)
+    except Killed:
+        return False
+    finally:
+        os.chdir(here)
+    return True
+
+
+def _do(work) -> NoReturn:
+    code = 1
+    try:
+        torch.set_num_threads(1)
+        work()
+        code = 0
+    finally:
+        os._exit(code)
 
 
 def told_by_a_child(work) -> str:
     """Do ``work()`` in a process that knows nothing of earlier calls; words for what it raised."""
-    ours, theirs = os.pipe()
+    with _note() as note:
 
-    def telling() -> None:
-        try:
-            work()
-        except AssertionError as error:
-            os.write(theirs, str(error)[:2000].encode())
-        except Exception as error:
-            os.write(theirs, f"it raised {type(error).__name__}: {error}"[:2000].encode())
+        def telling() -> None:
+            try:
+                work()
+            except AssertionError as error:
+                _tell(note, str(error))
+            except Exception as error:
+                _tell(note, f"it raised {type(error).__name__}: {error}")
 
-    ended = in_a_child(telling)
-    os.close(theirs)
-    words = os.read(ours, 4000).decode(errors="replace")
-    os.close(ours)
+        ended = in_a_child(telling) if forks() else _as_in_a_child(telling)
+        words = _told(note)
     return words if ended or words else "its process was ended"
+
+
+@contextlib.contextmanager
+def _note() -> Generator[str]:
+    """A file for what another process tells, in a folder that no answer looks into."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield os.path.join(folder, "note")
+
+
+def _tell(note: str, words: str) -> None:
+    Path(note).write_text(words[:2000], encoding="utf-8", errors="replace")
+
+
+def _told(note: str) -> str:
+    return Path(note).read_text(encoding="utf-8") if os.path.exists(note) else ""
 
 
 def contents(folder: str) -> dict:
@@ -102,13 +166,15 @@ def every_moment(prepare, work, look=contents) -> list[tuple[str, Any]]:
     """Kill ``work(folder, fate)`` at each moment in turn: where, and ``look(folder)`` then."""
     outcomes = []
     for moment in range(60):
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as folder, _note() as note:
             prepare(folder)
-            ours, theirs = os.pipe()
-            whole = in_a_child(lambda n=moment, to=theirs: work(folder, Fate(n, folder, to)))
-            os.close(theirs)
-            outcomes.append((os.read(ours, 500).decode() or "at the end", look(folder)))
-            os.close(ours)
+            if forks():
+                whole = in_a_child(lambda n=moment, to=note: work(folder, Fate(n, folder, to)))
+            else:
+                fate = Fate(moment, folder, note)
+                whole = _as_in_a_child(work, folder, fate)
+                fate.busy = True  # a hook stays for good: from here on it looks away
+            outcomes.append((_told(note) or "at the end", look(folder)))
         if whole or outcomes[-1][0] == "at the end":
             break
     return outcomes

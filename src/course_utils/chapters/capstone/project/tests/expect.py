@@ -22,4 +22,5 @@ def close(result: torch.Tensor, right: torch.Tensor, why: str, rtol=1e-5, atol=1
     off = ~torch.isclose(result.double(), right.double(), rtol, atol)
     if off.any():
         place = tuple(off.nonzero()[0].tolist())
-        raise AssertionError(f"{why}: got {result[place].item():.5g} at {list(place)}")
+        got, wanted = result[place].item(), right[place].item()
+        raise AssertionError(f"{why}: got {got:.5g} at {list(place)}, expected {wanted:.5g}")

@@ -2,11 +2,13 @@
 
 import multiprocessing
 import os
+import sys
 import tempfile
 import traceback
 from collections.abc import Callable
 from pathlib import Path
 
+import cloudpickle
 import torch
 import torch.distributed as dist
 
@@ -20,11 +22,13 @@ def run_ranks(function: Callable, world_size: int) -> list:
         AssertionError: with the words of the ranks that failed, or did not end in time.
     """
     os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
-    fork = multiprocessing.get_context("fork")
+    context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+    # A fresh Python can't import a function that a test defines, so it is sent whole.
+    sent = function if sys.platform == "linux" else cloudpickle.dumps(function)
     with tempfile.TemporaryDirectory() as folder:
         files = [Path(folder) / f"{rank}.pt" for rank in range(world_size)]
         ranks = [
-            fork.Process(target=_run, args=(function, rank, world_size, folder, files[rank]))
+            context.Process(target=_run, args=(sent, rank, world_size, folder, files[rank]))
             for rank in range(world_size)
         ]
         for process in ranks:
@@ -39,8 +43,9 @@ def run_ranks(function: Callable, world_size: int) -> list:
     return [value for _, value in results]
 
 
-def _run(function: Callable, rank: int, world_size: int, folder: str, file: Path) -> None:
+def _run(function: Callable | bytes, rank: int, world_size: int, folder: str, file: Path) -> None:
     torch.set_num_threads(1)
+    function = cloudpickle.loads(function) if isinstance(function, bytes) else function
     try:
         dist.init_process_group(
             "gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=world_size

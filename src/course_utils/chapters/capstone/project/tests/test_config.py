@@ -15,6 +15,7 @@ class Other:
     ratio: float = 2.0
     fast: bool = False
     safe: bool = True
+    most_words: int = 4
 
 
 def read(words, kind=Other):
@@ -58,6 +59,18 @@ def test_a_value_has_the_type_of_its_field():
         )
 
 
+def test_an_option_has_its_fields_name():
+    try:
+        with contextlib.redirect_stderr(io.StringIO()):
+            result = read_config(["--most_words", "9"], Other)
+    except SystemExit:
+        raise AssertionError(
+            "the field most_words is the option --most_words: its name as it is, underscore and all"
+        ) from None
+    assert result is not None, NOTHING
+    assert result.most_words == 9, f"--most_words 9 gave {result.most_words!r}"
+
+
 def test_a_bool_is_switched_on_and_off():
     on, off = read(["--fast", "--safe"]), read(["--no-fast", "--no-safe"])
     assert on["fast"] is True and on["safe"] is True, "--fast and --safe mean True"
@@ -97,6 +110,6 @@ def test_the_words_are_those_that_were_handed_in():
         found = read(words)["count"]
     finally:
         sys.argv = before
-    assert found == 5, "read the words of the argument, not the program's own"
+    assert int(found) == 5, "read the words of the argument, not the program's own"
     assert words == ["--count", "5"], "the list of words was changed"
     assert read([])["count"] == 3, "a second call remembers the words of the first"

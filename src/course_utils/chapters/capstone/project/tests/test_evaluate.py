@@ -29,7 +29,9 @@ def score(*images, **options):
 
 def check(result, why, **right):
     for name, value in right.items():
-        assert abs(result[name] - value) < 1e-6, f"{why}: {name} is {result[name]:.4f}"
+        assert abs(result[name] - value) < 1e-6, (
+            f"{why}: {name} is {result[name]:.4f}, not {value:.4f}"
+        )
 
 
 def test_all_found():

@@ -32,19 +32,26 @@ def losses(output, target, dtype=torch.float32):
 def test_zeros_everywhere():
     there, kind, box = losses(torch.zeros(1, 8, 2, 2), ONE).tolist()
     assert not math.isclose(there, math.log(2), rel_tol=1e-4), (
-        "the object loss is a mean over the cells: wanted is the sum, divided by the objects"
+        "the object loss of four cells is that of a single one: wanted is the sum over all cells, "
+        "with an object or without, divided by the objects"
     )
-    assert math.isclose(there, 4 * math.log(2), rel_tol=1e-4), (
-        f"the object loss of four cells, each knowing nothing, is {there:.4f}"
+    right = 4 * math.log(2)
+    assert math.isclose(there, right, rel_tol=1e-4), (
+        f"the object loss of four cells, each knowing nothing, is {there:.4f}, not {right:.4f}"
+    )
+    assert not math.isclose(kind, 4 * math.log(3), rel_tol=1e-4), (
+        "the class loss of an object is a sum over all four cells: only its own cell counts"
     )
     assert math.isclose(kind, math.log(3), rel_tol=1e-4), (
-        f"the class loss of an object, each of three classes equally likely, is {kind:.4f}"
+        f"the class loss of an object, each of three classes equally likely, is {kind:.4f}, "
+        f"not {math.log(3):.4f}"
     )
     assert not math.isclose(box, 0.125, rel_tol=1e-4), (
         "the box loss is a mean over four numbers: wanted is their sum"
     )
     assert math.isclose(box, 0.5, rel_tol=1e-4), (
-        f"with sigmoid(0) = 0.5 the box is off by 0, 0.25, 0 and 0.25; the loss is {box:.4f}"
+        "with sigmoid(0) = 0.5 the box is off by 0, 0.25, 0 and 0.25; "
+        f"the loss is {box:.4f}, not 0.5"
     )
 
 
@@ -142,6 +149,13 @@ def test_the_gradient():
 def test_float64():
     target = a_target((0, 0, 1, 0, BOX), dtype=torch.float64)
     losses(torch.zeros(1, 8, 2, 2, dtype=torch.float64), target, torch.float64)
+
+
+def test_bfloat16():
+    target = a_target((0, 0, 1, 0, BOX), dtype=torch.bfloat16)
+    found = losses(torch.zeros(1, 8, 2, 2, dtype=torch.bfloat16), target, torch.bfloat16)
+    right = torch.tensor([4 * math.log(2), math.log(3), 0.5])
+    close(found, right, "the losses of four cells, one with an object, in bfloat16", 2e-2)
 
 
 def test_not_a_square():

@@ -109,6 +109,8 @@ def test_an_image_is_judged_alone():
     for mode in (True, False):
         model.train(mode)
         together, alone = model(x)[1:2], model(x[1:2])
+        close(model(x)[1:2], together, "the same images gave other numbers: is something random in "
+              "the network?", 1e-3, 1e-4)  # fmt: skip
         name = "training" if mode else "evaluation"
         why = f"in {name} mode an image's numbers depend on the others"
         close(together, alone, why, 1e-3, 1e-4)

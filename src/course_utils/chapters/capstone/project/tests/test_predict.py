@@ -1,4 +1,5 @@
 import math
+from contextlib import suppress
 
 import torch
 import torch.nn as nn
@@ -103,6 +104,20 @@ def test_modes():
         assert model.modes[0] == (False, False), "the model ran in training mode"
         assert model.training is outer, "the model's mode has changed"
         assert model.part.training is not outer, "the mode of a part of the model has changed"
+
+
+def test_modes_after_an_error():
+    class Broken(Fixed):
+        def forward(self, x):
+            raise RuntimeError("out of memory")
+
+    model = Broken()
+    model.part.eval()
+    with suppress(RuntimeError):
+        find(model, an_image())
+    assert model.training and not model.part.training, (
+        "the model raised an error, and was left in another mode: put the modes back in any case"
+    )
 
 
 def test_no_graph():

@@ -2,9 +2,10 @@ import io
 import json
 import struct
 import zlib
+from unittest.mock import patch
 
 from expect import NOTHING
-from PIL import Image
+from PIL import Image, ImageFile
 
 from shapefinder.service import answer_request
 
@@ -104,6 +105,29 @@ def test_too_many_pixels():
             f"{size[0]} x {size[1]} pixels in {len(file.getvalue())} bytes: the status is {status}"
         )
         assert bool(finder.got) == (right == 200), "find is called for what is allowed, no more"
+
+
+def test_too_many_pixels_are_not_decoded():
+    file = io.BytesIO()
+    Image.new("1", (9000, 9000)).save(file, "PNG")
+    whole = file.getvalue()
+    decoded, load = [], ImageFile.ImageFile.load
+
+    def watched(image):
+        decoded.append(image.size)
+        return load(image)
+
+    for name, body in (("whole", whole), ("cut after 200 bytes", whole[:200])):
+        finder = Finder(SHAPE)
+        with patch.object(ImageFile.ImageFile, "load", watched):
+            status, _ = ask(body, finder)
+        assert (9000, 9000) not in decoded, (
+            f"81 million pixels, {name}: they were decoded before their number was looked at"
+        )
+        assert status == 413, (
+            f"81 million pixels, {name}: the header says so, and the status is {status}, not 413"
+        )
+        assert not finder.got, "find was called for 81 million pixels"
 
 
 def test_more_pixels_than_pil_opens():

@@ -7,7 +7,13 @@ from shapefinder.targets import make_targets
 def targets(boxes, labels, size, cells=8, dtype=torch.int64):
     boxes, labels = torch.tensor(boxes, dtype=dtype).reshape(-1, 4), torch.tensor(labels).long()
     before = boxes.clone(), labels.clone()
-    result = make_targets(boxes, labels, size, cells)
+    try:
+        result = make_targets(boxes, labels, size, cells)
+    except IndexError as error:
+        raise AssertionError(
+            f"raised IndexError, {error}: a cell outside the grid. size is (height, width), rows "
+            f"follow from y, columns from x, and this grid has {cells} of each"
+        ) from None
     kept = torch.equal(boxes, before[0]) and torch.equal(labels, before[1])
     assert kept, "boxes or labels were changed"
     a_tensor(result, (8, cells, cells), name="the target")
@@ -66,8 +72,16 @@ def test_the_largest_shape_keeps_the_cell():
         target = targets(boxes, labels, (64, 64))
         where = "first" if boxes[0] == large else "last"
         assert cells_of(target) == [(1, 1)], "both centres are in row 1, column 1"
-        close(target[1:4, 1, 1], torch.tensor([0.0, 0, 1]), f"the large shape comes {where}")
-        close(target[6:, 1, 1], torch.tensor([10.0, 10]) / 64, f"the large shape comes {where}")
+        said = target[1:4, 1, 1].tolist()
+        assert said != [1, 0, 1], (
+            f"the large shape comes {where}: its cell has two classes, "
+            "the small one's is still there"
+        )
+        assert said != [1, 0, 0], f"the large shape comes {where}, and the small one got the cell"
+        why = f"the large shape comes {where}: "
+        close(target[1:4, 1, 1], torch.tensor([0.0, 0, 1]), why + "its class")
+        right = torch.tensor([10.0, 10]) / 64
+        close(target[6:, 1, 1], right, why + "its width and height as shares of the image")
 
 
 def test_of_equal_areas_the_first_keeps_the_cell():

@@ -53,6 +53,7 @@ class Run:
         optimizer = kind(self.model.parameters(), lr=0.05)
         self.model.eval()
         self.model.body[0].weight.grad = torch.full((5, 3), 1e3)  # old, and in the way
+        self.model.fixed.weight.grad = torch.full((1, 3), 1e3)  # of a frozen layer, too
         loss = nn.functional.mse_loss
         done = fit(self.model, optimizer, loss, self.batch, steps, self.file, every)
         assert done is not None, NOTHING
@@ -77,7 +78,7 @@ def a_run(p=0.5, plain=False):
 
 def terminate(step, rank, when=(2, 0)):
     if (step, rank) == when:
-        os.kill(os.getpid(), signal.SIGTERM)
+        signal.raise_signal(signal.SIGTERM)
 
 
 def test_the_steps_of_one_process():
@@ -150,6 +151,11 @@ def test_it_is_kept_every_so_often():
             "2 steps and after 4, and at the end"
         )
         assert torch.load(run.file)["step"] == 5, "the end of the run was not kept"
+        run(9, every=2)
+        assert run.kept == {5: 5, 6: 6, 7: 6, 8: 8}, (
+            f"continued after 5 steps, at the start of each step the file held {run.kept}: it is "
+            "the step's number in the whole run that every=2 divides, not the one since the start"
+        )
 
 
 def test_a_save_that_dies_leaves_the_file_whole():
@@ -256,6 +262,34 @@ def test_two_ranks_and_a_signal_for_one():
     assert (first[3], second[3]) == (5, 5), "after the signal the run continues to the end"
     assert torch.equal(first[6][0], first[6][1]), (
         "a run of two ranks that was stopped and continued differs from one that was not"
+    )
+
+
+def late_on_two_ranks():
+    """Rank 0 gets SIGTERM while it saves after step 2, when the ranks have agreed to go on."""
+    with tempfile.TemporaryDirectory() as folder:
+
+        def work(rank):
+            save, sent = torch.save, []
+
+            def signalled(state, place, *more, **others):
+                found = save(state, place, *more, **others)
+                if not sent:
+                    sent.append(os.kill(os.getpid(), signal.SIGTERM))
+                return found
+
+            run = Run(folder)
+            with patch("torch.save", signalled):
+                return run.alone(6, seed=rank, every=2)
+
+        return run_ranks(work, 2)
+
+
+def test_two_ranks_and_a_signal_during_a_save():
+    first, second = late_on_two_ranks()
+    assert first == second, (
+        f"rank 0 got SIGTERM while it saved, and the ranks did {first} and {second} steps: all "
+        "stop after the same step"
     )
 
 
