@@ -217,10 +217,10 @@ sorted(folder.name for folder in logs.iterdir())
 from course_utils import tensorboard_server
 
 board = tensorboard_server(logs).start()
-board
+board.show()
 
 # %% [markdown]
-# Open the address. Two runs, two colours, one chart. `tensorboard_server` belongs to this course:
+# Two runs, two colours, one chart, at the address too. `tensorboard_server` belongs to this course:
 # it takes a free port of this machine, and ends with the kernel. Elsewhere you type
 # `tensorboard --logdir runs` in a terminal, or `%load_ext tensorboard` and
 # `%tensorboard --logdir runs` in a notebook, which leaves a process behind that you have to end.
@@ -950,17 +950,17 @@ from course_utils import visdom_server
 windows = visdom_server().start()
 windows
 
-# %% topics=["visdom"]
+# %% topics=["visdom"] tags=["nbval-ignore-output"]
 client = windows.client(env="first")
 client.line(X=[0, 1], Y=[2.3, 1.9], win="loss", name="train", opts={"title": "loss"})
 client.line(X=[2], Y=[1.2], win="loss", name="train", update="append")
 client.image(x[0].cpu(), win="a digit")
-client.env_list
+windows.show("env/first")
 
 # %% [markdown]
-# Open the address, and choose the environment `first`. To have the page below a cell, run
-# `from IPython.display import IFrame` and `IFrame(windows.url, 960, 480)` in a new cell; the same
-# works for `board`. (The browser must reach this machine: on a remote one, forward the port.)
+# The page is the environment `first`; at the address you choose between all. (Where JupyterLab runs on
+# another machine than your browser, a page comes through JupyterLab, if `jupyter-server-proxy` is
+# installed there. Without it, forward the port and open the address.)
 #
 # A window that exists is replaced, unless `update="append"` adds to it; with a `name`, to that curve.
 # The server can be asked what it holds:
