@@ -286,12 +286,12 @@ print("over 4 samples: ", ((means * sizes).sum() / sizes.sum()).item())
 #
 # The rules:
 #
-# - one step of the optimizer for each training batch, in order, from that batch's gradient alone. A
-#   parameter may have an old `.grad` when `fit` is called;
+# - one step of the optimizer for each training batch, in order, from that batch's gradient alone, as it is. A
+#   parameter may have an old `.grad` when `fit` is called, a frozen one too;
 # - training in training mode, evaluation in evaluation mode and without a graph, in every epoch;
 # - in each epoch the model sees each batch of `train` once and then each of `val` once, no more;
-# - batches may lie on another device than the model: move them there. `train` and `val` stay as they are;
-# - the values are plain Python floats. When the model is called, at most the last batch's graph is
+# - batches may be on another device than the model: move them there. `train` and `val` stay as they are;
+# - the values are plain Python floats, not rounded. When the model is called, at most the last batch's graph is
 #   still alive.
 #
 # Example: two batches of 3 and 1 samples with mean losses 1.0 and 4.0 give 1.75, not 2.5.
@@ -353,8 +353,9 @@ def fit(
 
 
 # %% nbgrader={"grade_id": "fit-check", "grade": true, "points": 4} jupyter={"source_hidden": true}
-def check_fit(sizes, epochs, elsewhere=False):
-    history, kinds, calls, alive, weights, kept = try_fit(sizes, epochs, elsewhere)
+def check_fit(sizes, epochs, elsewhere=False, steep=1.0):
+    history, kinds, calls, alive, weights, kept = try_fit(sizes, epochs, elsewhere, steep)
+    seen, right = true_fit(sizes, epochs, steep)
     check_equal(len(history), epochs, "the number of dicts in the history")
     with every_case() as part:
         with part("the calls of the model"):
@@ -364,15 +365,16 @@ def check_fit(sizes, epochs, elsewhere=False):
         with part("plain floats"):
             check_plain(kinds)
         with part("the weights after training"):
-            check_weights(weights, true_fit(sizes, epochs)[1], sizes, epochs)
+            check_weights(weights, right, sizes, epochs, steep)
         with part("the averages"):
-            check_numbers(history, true_fit(sizes, epochs)[0], sizes)
+            check_numbers(history, seen, sizes)
         with part("train and val"):
             assert not kept, f"{kept}: they are the caller's"
 
 
 check_fit(([6, 6, 2], [5, 5, 2]), 1)
 check_fit(([6, 6, 2], [5, 5, 2]), 3)
+check_fit(([6, 6, 2], [5, 5, 2]), 1, steep=4.0)  # gradients longer than 10
 check_fit(([6, 2], [5, 2]), 1, elsewhere=True)
 check_fit(([4, 1], [3, 1]), 2)
 ### BEGIN HIDDEN TESTS
@@ -495,10 +497,11 @@ for seed in range(5):
 # - `"confusion"`: an int64 tensor (classes, classes), true classes in rows, on the device of the logits;
 # - `"macro_f1"`: the mean of F1 over **all** classes; where F1 is 0/0, it counts as 0.
 #
-# The three numbers are Python floats. The result is the same under any split into batches. No value
+# The three numbers are Python floats. Counts are exact for up to 2**24 samples. The result is the same under any
+# split into batches. No value
 # is read from the device before the last batch is in: the number of reads (`item()`, `tolist()`, `cpu()`,
 # `numpy()`, `float()`, an f-string, `if` on a tensor) must not grow with the number of batches. `batches`
-# stays as it is. With no sample at all, raise `ValueError`.
+# stays as it is. With no sample at all, or no batch, raise `ValueError`.
 #
 # Example: the five samples above give an accuracy of 0.6 and a macro F1 of 0.611.
 
@@ -550,8 +553,10 @@ def metrics(batches: list[tuple[torch.Tensor, torch.Tensor]], classes: int, k: i
 
 # %% nbgrader={"grade_id": "metrics-check", "grade": true, "points": 3} jupyter={"source_hidden": true}
 def check_metrics(batches, classes, k, few_were_right=False):
+    count = len(batches)
     with forbid_changes(*[part for batch in batches for part in batch]):
         found = metrics(batches, classes, k)
+    assert len(batches) == count, "the list of batches isn't what it was: it is the caller's"
     check_counts(found, batches, classes, k, few_were_right)
     return True
 
@@ -596,6 +601,8 @@ with every_case() as case:
         assert many <= few, f"{text}: keep tensors in the loop, and read once at the end"
     with case("no sample"):
         check_raises(ValueError, lambda: metrics(make_batches([0], 3, 3), 3, 2), "the call")
+    with case("no batch"):
+        check_raises(ValueError, lambda: metrics([], 3, 2), "the call")
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>
@@ -828,8 +835,10 @@ show(
 # The rules:
 #
 # - the next call may come from a new process: what you need to know has to be in the folder, which may
-#   have any name (`run [1]`, say). Nothing else is written, and the working folder stays what it is;
-# - files of other names stay, such as `step-final.pt`, whether you can read them or not;
+#   have any name (`run [1]`, say). When the call is over it has written nothing else, neither there nor beside,
+#   and the working folder stays what it is;
+# - files of other names stay, such as `step-final.pt`, whether you can read them or not (what is named by
+#   `step-`, digits and `.pt` is yours);
 # - **killed at any moment**, each of these files that is there loads; the newest step is at least as new
 #   as before the call; there are no fewer steps than before; `best.pt` is as good as before or better;
 # - what a killed save leaves behind must not end in `.pt`, and must not disturb the next call.
@@ -902,8 +911,8 @@ with every_case() as case:
         check_saves([(1, nan), (2, 0.1)], 1)
     with case("seven digits"):
         check_saves([(999_998, 0.1), (999_999, 0.2), (1_000_000, 0.3), (1_000_001, 0.1)], 2)
-    with case("the last step again"):
-        check_saves([(1, 0.1), (2, 0.2), (2, 0.2)], 2)
+    with case("the last step again, with another score"):
+        check_saves([(1, 0.1), (2, 0.2), (2, 0.3)], 2)
     with case("keep falls from 4 to 2"):
         check_saves([(1, 0.1, 4), (2, 0.41234567, 4), (3, 0.2, 4), (4, 0.3, 4), (5, 0.1, 2)], 2)
     with case("other files: step-final.pt, step-000001.pt.old, best.pt.old"):
@@ -1098,7 +1107,7 @@ show(
 # %% [markdown]
 # Only the lost model shows at once. The others start small and grow, all but the scaler's: its scale is a
 # power of two, divided out again before the step, so these weights stay the same to the last bit. (Losing
-# it matters once a gradient overflows.) In a noisy loss curve you would hardly see the small ones. So you have
+# it matters once a gradient overflows.) In a noisy loss curve you would hardly see the small ones. You have
 # to *prove* that a run resumes, by comparing bits.
 #
 # > **Often said.** *"Continue from the best checkpoint, with its stored epoch."* Deploy the best; resume from the
@@ -1119,7 +1128,7 @@ print("resume from the last: epochs to train again:", list(range(last_epoch + 1,
 #
 # - The run may stop anywhere, before its first step and in the middle of an epoch too. Its seed may be any,
 #   and its weights may have been changed by hand, so it can't be replayed from the start.
-# - The state is a **snapshot**: when the run continues, it does not change.
+# - The state is a **snapshot**: when `run` continues, it does not change. (`exact_resume` may use it up.)
 # - Taking it changes nothing: the run continues as if it had not been saved.
 # - It survives `torch.save` and a plain `torch.load`, which takes tensors, numbers, strings, `None`, and
 #   tuples, lists and dicts of these. NumPy arrays are refused.
@@ -1185,7 +1194,7 @@ def stopped(steps: int) -> Run:
 def try_exact_resume(stop: int, total: int) -> dict:
     """Save after ``stop`` steps, continue, resume elsewhere, continue; what was seen."""
     run = stopped(stop)
-    before = parts_of(run)
+    before, mode = parts_of(run), run.model.training
     state = save_run(run)
     seen = {
         "kind": type(state).__name__,
@@ -1198,6 +1207,7 @@ def try_exact_resume(stop: int, total: int) -> dict:
         return seen
     now = parts_of(run)
     seen["disturbed"] = [name for name in before if before[name] != now[name]]
+    seen["disturbed"] += ["the model's mode"] * (run.model.training != mode)
     text = frozen(state)
     for _ in range(3):
         run.step()
@@ -1271,7 +1281,7 @@ def check_resume(stop, total=15):
     assert seen["kind"].endswith(("dict", "Dict")), words
     assert not seen["disturbed"], f"save_run changed {', '.join(seen['disturbed'])}"
     assert not seen["changed"], (
-        "the state changed when the run went on: state_dict() hands out the live tensors; copy them"
+        "the state changed when the run continued: state_dict() hands out the live tensors; copy them"
     )
     assert not seen["loads"], f"plain torch.load refuses the state: {seen['loads']}"
     assert not seen["lost"], (
@@ -1406,9 +1416,9 @@ print("another order:", (values[0] + values[2] + values[1]).item())
 # %% [markdown]
 # ### Exercise 13.6 — An order that stays ★★ · 8 min · 3 points
 #
-# Write `deterministic(names, seed, epoch)`: `names` is a set of strings, `seed` and `epoch` are whole
-# numbers from 0 to 999. Return a list of pairs `(name, noise)`, each name once, in a shuffled order, with
-# `noise` a `float` (`np.float64` is one too) drawn from the standard normal distribution. The rules:
+# Write `deterministic(names, seed, epoch)`: `names` is a set of strings, maybe empty, `seed` and `epoch`
+# are whole numbers from 0 to 999. Return a list of pairs `(name, noise)`, each name once, in a shuffled
+# order, with `noise` a `float` (`np.float64` is one too) drawn from the standard normal distribution. The rules:
 #
 # - the list depends on the names, the seed and the epoch, and on nothing else: not on the order in
 #   which the set is walked, not on hashes, not on what was drawn before;
@@ -1477,12 +1487,14 @@ with every_case() as case:
         check_shuffled(first)
     with case("normal noise"):
         check_normal(
-            [v for seed in range(20) for _, v in pairs_of(try_deterministic, animals, seed, 5)]
+            [v for seed in range(200) for _, v in pairs_of(try_deterministic, animals, seed, 5)]
         )
+    with case("no name"):
+        check_equal(pairs_of(try_deterministic, [], 3, 4), [], "the result")
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
-    with case("a hidden one, no name"):
-        check_equal(pairs_of(try_deterministic, [], 3, 4), [], "the result")
+    with case("a hidden one, one name"):
+        check_equal(len(pairs_of(try_deterministic, ["a"], 3, 4)), 1, "how many pairs")
     with case("a hidden one, another walk"):
         other = pairs_of(try_deterministic, animals[:9], 999, 998, turn=4, before=3)
         assert other == pairs_of(try_deterministic, animals[:9], 999, 998), (
@@ -1819,10 +1831,11 @@ print("it reports more than 95 %:        ", torch.load(report)["accuracy"] > 0.9
 # improvement, or `most` epochs are done (both at least 1).
 #
 # - An improvement is a loss below `best - min_delta`, where `best` is the loss of the last improvement, and
-#   infinity before the first. NaN and infinity never are one.
-# - At the end the model holds the weights **and buffers** it had after the best epoch, all that its
-#   `state_dict()` names, in the same parameter objects. Without any improvement it stays as it is.
-# - Until then training goes its way: each epoch begins with what the one before it left, and gradients
+#   infinity before the first. A loss of NaN or +infinity is never an improvement.
+# - At the end the model holds the weights **and buffers** it had after the best epoch: all of its
+#   `state_dict()`, which has nothing but tensors, in the same parameter objects. Without any
+#   improvement it stays as it is.
+# - Until then training is left alone: each epoch begins with what the one before it left, and gradients
 #   are on. Modes, `requires_grad` and `.grad` are the business of `epoch()`: leave them.
 # - Return `(best_epoch, epochs)`: the best epoch's number, counted from 1 (0 if there was none), and how many
 #   were run.
@@ -2041,14 +2054,15 @@ with every_case() as case:
         found = ema({"w": torch.ones(1)}, {"w": torch.full((1,), 2.0)}, 0, 0.99)
         assert isinstance(found, dict), "ema returned no dict: is there an answer yet?"
         check_close(found.get("w"), torch.tensor([1.9]), "w", rtol=1e-5)
-    kinds = [torch.float32, torch.float64, torch.float16, torch.bfloat16]
-    for step, decay, dtype in zip((0, 1000, 3, 5), (0.99, 0.9, 0.5, 0.0), kinds, strict=True):
+    kinds = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.float64]
+    decays = (0.99, 0.9, 0.5, 0.0, 0.999)
+    for step, decay, dtype in zip((0, 1000, 3, 5, 17), decays, kinds, strict=True):
         with case(f"step {step}, decay {decay}, {dtype}"):
             check_ema(step, decay, dtype)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     kinds = [torch.bfloat16, torch.float32, torch.float64]
-    for step, decay, dtype in zip((17, 80, 2), (0.999, 0.9, 1.0), kinds, strict=True):
+    for step, decay, dtype in zip((30, 80, 2), (0.999, 0.9, 1.0), kinds, strict=True):
         with case(f"a hidden one, step {step}"):
             check_ema(step, decay, dtype, seed=step)
 ### END HIDDEN TESTS
@@ -2059,6 +2073,7 @@ SWAPS = {
     "ZeroDivisionError": "a block that raises",
     "KeyboardInterrupt": "a block that is interrupted",
     "without gradients": "a block where gradients are off",
+    "after another block": "a second block, after a step",
 }
 with every_case() as case:
     for ends, words in SWAPS.items():
@@ -2109,7 +2124,7 @@ show(figure, "Two digits, their mixup with both shining through, their CutMix wi
 # %% [markdown]
 # For CutMix the label's weight is the share of pixels that **really** were pasted. A rectangle is often drawn around
 # a random centre and cut off at the image's edge; the planned area would then be wrong. By hand: a 4 × 4 box
-# whose corner lies at (-2, 6) of an 8 × 8 image covers 2 × 2 pixels, and 4/64 of the label, not 16/64.
+# whose corner is at (-2, 6) of an 8 × 8 image covers 2 × 2 pixels, and 4/64 of the label, not 16/64.
 #
 # Does mixing shift the data? With weights from a symmetric Beta distribution, as both papers draw them, each image
 # contributes half on average, and the mean over a batch stays. The spread does not: a mean of two images is
@@ -2148,7 +2163,7 @@ print("naive equals library:", torch.allclose(images, own * x + (1 - own) * x.ro
 #
 # - `weight`, from 0 to 1: mixup, `weight` of image `i` and `1 - weight` of its partner;
 # - `box = (top, left, height, width)`: CutMix, that rectangle comes from the partner. It may stick out on any
-#   side, or lie outside altogether; only what is inside the image counts, for the label too.
+#   side, or be outside altogether; only what is inside the image counts, for the label too.
 #
 # Return `(mixed, soft)`: images like `x` in shape and dtype, and labels (n, classes) in the dtype of `x`. `x`, `y` and
 # `order` stay as they are. With both or neither, raise `ValueError`.
@@ -2385,12 +2400,13 @@ show(figure, "Validation accuracy by epoch: three ways from a backbone, above on
 # - mode `"full"`: everything requires a gradient and learns at `lr`;
 # - mode `"discriminative"`: everything requires a gradient; the head learns at `lr`, the backbone at `lr / 10`.
 #
-# Each trained parameter is in exactly one group, once, though two layers may share one; a backbone may have none. The backbone's values stay, whichever mode came before. Any other
-# mode raises `ValueError` and changes nothing.
+# Each trained parameter is in exactly one group, once, though two layers may share one; a backbone may have none.
+# The backbone's values stay, buffers too, whichever mode came before. Any other mode raises `ValueError` and
+# changes nothing.
 #
 # `train_mode(model)` is called in place of `model.train()`: everything goes into training mode, except batch norm
 # layers (`nn.BatchNorm1d`, `2d`, `3d`) whose **weight** does not require a gradient, whatever their bias does. These go
-# into evaluation mode, so that their statistics stay. Every batch norm here has a weight.
+# into evaluation mode, so that their statistics stay. Modes are all that it changes. Every batch norm here has a weight.
 
 
 # %% nbgrader={"grade_id": "try-transfer", "locked": true} jupyter={"source_hidden": true}
@@ -2415,7 +2431,12 @@ def try_bare(*given, **options):
 
 
 # %% nbgrader={"grade_id": "try-norms", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.training import run_norms
+from course_utils.chapters.training import run_elsewhere, run_norms
+
+
+@runs_with_the_answer
+def try_elsewhere(*given, **options):
+    return run_elsewhere(transfer, *given, **options)
 
 
 @runs_with_the_answer
@@ -2467,6 +2488,8 @@ def check_transfer(mode, frozen_before=False):
             check_equal(seen["head"], ("Linear", 5, 6), "type and weight's shape of model[1]")
             assert seen["new"], "it is the old one: put a new nn.Linear there"
             check_equal(seen["device"], device.type, "its device")
+        with part("the backbone's values"):
+            assert not seen["reset"], f"transfer changed {', '.join(seen['reset'])}"
         for name, _ in right.named_parameters():
             with part(name):
                 check_rates(seen, name, body if name[0] == "0" else [0.5])
@@ -2487,6 +2510,8 @@ with every_case() as case:
     with case("a backbone without parameters"):
         for mode in ("probe", "full", "discriminative"):
             check_equal(try_bare(mode), [[0.5], [0.5]], f"mode {mode!r}: the rates of the head")
+    with case("a model on the device meta"):
+        check_equal(try_elsewhere("full"), "meta", "the new head's device", "the old head's")
     with case("train_mode, and every kind of batch norm"):
         for name, training in try_norms().items():
             check_equal(training, not name.startswith("frozen Batch"), f"{name}: training")
@@ -2499,7 +2524,7 @@ with every_case() as case:
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade_id": "transfer-check-2", "grade": true, "points": 1} jupyter={"source_hidden": true}
-for mode, frozen_before in (("frozen", False), ("", True)):
+for mode, frozen_before in (("frozen", False), ("Full", False), ("full ", False), ("", True)):
     seen = try_transfer(mode, frozen_before)
     check_equal(seen["error"], "ValueError", f"what mode {mode!r} raised")
     assert seen["untouched"], "the model was changed before the error: look at the mode first"
@@ -2619,6 +2644,8 @@ def distill_once(n, classes, temperature, alpha, seed=0, size=2.0, dtype=torch.f
 
 
 def check_distill(found, wide, mine, slip=""):
+    if isinstance(found, torch.Tensor) and not slip:
+        check_equal(found.dtype, mine[0].dtype, "the dtype of the loss")
     check_loss(found, wide, slip)
     student = wide[0].clone().requires_grad_()
     slope = torch.autograd.grad(right_loss(student, *wide[1:]), student)[0]
@@ -2629,11 +2656,15 @@ def check_distill(found, wide, mine, slip=""):
 
 
 small = [(4, 3, 1.0, 0.5), (5, 4, 4.0, 0.9), (3, 6, 2.5, 1.0), (3, 6, 2.0, 0.0), (1, 3, 3.0, 0.6)]
+small += [(4, 5, 0.5, 0.7)]
 tries = {
     "{} samples, {} classes, T = {}, alpha = {}".format(*how): lambda how=how: distill_once(*how)
     for how in small
 }
 tries["float64"] = lambda: distill_once(4, 3, 1.5, 0.5, dtype=torch.float64)
+tries["float64, logits far apart"] = lambda: distill_once(
+    4, 5, 1.0, 0.9, size=12.0, dtype=torch.float64
+)
 tries["logits in the thousands"] = lambda: distill_once(3, 4, 2.0, 0.7, size=1000.0)
 tried = Tried(tries)
 slip = one_slip_in([one[:2] for one in tried.given.values()])
@@ -2641,6 +2672,9 @@ with every_case() as case:
     for name in tries:
         with case(name):
             check_distill(*tried.result(name), slip)
+    with case("bfloat16"):
+        loss = distill_once(4, 3, 2.0, 0.5, dtype=torch.bfloat16)[0]
+        check_equal(loss.dtype, torch.bfloat16, "the dtype of the loss")
     with case("a teacher that equals the student, alpha = 1"):
         z, label = torch.tensor([[1.0, 2.0]], device=device), torch.tensor([0], device=device)
         zero = torch.tensor(0.0, device=device)

@@ -379,3 +379,62 @@ def best_checkpoint(folder, state, step, score, keep=2):
     names = [name for name in os.listdir(folder) if re.fullmatch(r"step-\d{6,}\.pt", name)]
     for name in sorted(names, key=lambda name: int(name[5:-3]))[:-keep]:
         os.remove(f"{folder}/{name}")
+
+
+# %% wrong="a step that is there isn't written again" says=["a file holds another entry"]
+def best_checkpoint(folder, state, step, score, keep=2):
+    content = {"state": state, "step": step, "score": score}
+    best = os.path.join(folder, "best.pt")
+    old = torch.load(best)["score"] if os.path.exists(best) else float("-inf")
+    if score > old:
+        atomic_save(content, best)
+    if not os.path.exists(os.path.join(folder, f"step-{step:06d}.pt")):
+        atomic_save(content, os.path.join(folder, f"step-{step:06d}.pt"))
+    steps = sorted(
+        int(m[1]) for n in os.listdir(folder) if (m := re.fullmatch(r"step-([0-9]{6,})\.pt", n))
+    )
+    for s in steps[:-keep]:
+        os.remove(os.path.join(folder, f"step-{s:06d}.pt"))
+
+
+# %% wrong="scores in a file of text" says=["scores.txt was left behind"]
+import re
+
+
+def best_checkpoint(folder, state, step, score, keep=2):
+    content = {"state": state, "step": step, "score": score}
+    best = os.path.join(folder, "best.pt")
+    old = torch.load(best)["score"] if os.path.exists(best) else float("-inf")
+    with open(os.path.join(folder, "scores.txt"), "a") as f:
+        f.write(f"{step} {score}\n")
+    if score > old:
+        atomic_save(content, best)
+    atomic_save(content, os.path.join(folder, f"step-{step:06d}.pt"))
+    steps = sorted(
+        int(m[1]) for n in os.listdir(folder) if (m := re.fullmatch(r"step-([0-9]{6,})\.pt", n))
+    )
+    for s in steps[:-keep]:
+        os.remove(os.path.join(folder, f"step-{s:06d}.pt"))
+
+
+# %% wrong="a temporary folder is left for each save" says=["was left behind"]
+import tempfile
+
+
+def best_checkpoint(folder, state, step, score, keep=2):
+    def atomic_save(content, path):
+        t = tempfile.mkdtemp(dir=folder)
+        torch.save(content, os.path.join(t, "x"))
+        os.replace(os.path.join(t, "x"), path)
+
+    content = {"state": state, "step": step, "score": score}
+    best = os.path.join(folder, "best.pt")
+    old = torch.load(best)["score"] if os.path.exists(best) else float("-inf")
+    if score > old:
+        atomic_save(content, best)
+    atomic_save(content, os.path.join(folder, f"step-{step:06d}.pt"))
+    steps = sorted(
+        int(m[1]) for n in os.listdir(folder) if (m := re.fullmatch(r"step-([0-9]{6,})\.pt", n))
+    )
+    for s in steps[:-keep]:
+        os.remove(os.path.join(folder, f"step-{s:06d}.pt"))

@@ -236,3 +236,64 @@ def deterministic(names, seed, epoch):
     order = sorted(names)
     numbers.shuffle(order)
     return [(name, numbers.gauss(0, 1)) for name in order]
+
+
+# %% wrong="uniform noise of deviation 1" says=["beyond 3 or -3"]
+def deterministic(names, seed, epoch):
+    rng = np.random.default_rng([seed, epoch])
+    names = sorted(names)
+    order = rng.permutation(len(names))
+    return [(names[i], float(rng.uniform(-(3**0.5), 3**0.5))) for i in order]
+
+
+# %% wrong="noise standardised in each call" says=["draw each without regard"]
+def deterministic(names, seed, epoch):
+    rng = np.random.default_rng([seed, epoch])
+    names = sorted(names)
+    order = rng.permutation(len(names))
+    z = rng.standard_normal(len(names))
+    z = (z - z.mean()) / z.std()
+    return [(names[i], float(z[k])) for k, i in enumerate(order)]
+
+
+# %% wrong="the second half mirrors the first" says=["draw each without regard"]
+def deterministic(names, seed, epoch):
+    rng = np.random.default_rng([seed, epoch])
+    names = sorted(names)
+    order = rng.permutation(len(names))
+    h = rng.standard_normal(-(-len(names) // 2)).tolist()
+    noise = h + [-v for v in h]
+    return [(names[i], noise[k]) for k, i in enumerate(order)]
+
+
+# %% wrong="clipped at 3" says=["none of 4000 numbers is beyond 3 or -3"]
+def deterministic(names, seed, epoch):
+    rng = np.random.default_rng([seed, epoch])
+    names = sorted(names)
+    order = rng.permutation(len(names))
+    return [(names[i], float(np.clip(rng.standard_normal(), -3, 3))) for i in order]
+
+
+# %% wrong="deviation 0.9" says=["expected about 0 and 1"]
+def deterministic(names, seed, epoch):
+    rng = np.random.default_rng([seed, epoch])
+    names = sorted(names)
+    order = rng.permutation(len(names))
+    return [(names[i], 0.9 * float(rng.standard_normal())) for i in order]
+
+
+# %% wrong="sum of three uniforms" says=["none of 4000 numbers is beyond 3 or -3"]
+def deterministic(names, seed, epoch):
+    rng = np.random.default_rng([seed, epoch])
+    names = sorted(names)
+    order = rng.permutation(len(names))
+    return [(names[i], 2 * float(rng.random(3).sum() - 1.5)) for i in order]
+
+
+# %% wrong="fails for no names" says=["no name: raised IndexError"]
+def deterministic(names, seed, epoch):
+    rng = np.random.default_rng([seed, epoch])
+    names = sorted(names)
+    names[0]
+    order = rng.permutation(len(names))
+    return [(names[i], float(rng.standard_normal())) for i in order]

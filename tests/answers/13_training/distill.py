@@ -174,3 +174,39 @@ def distill(student, teacher, labels, temperature, alpha):
     return alpha * int(temperature) ** 2 * divergence + (1 - alpha) * F.cross_entropy(
         student, labels
     )
+
+
+# %% wrong="float32 for half logits" says=["the dtype of the loss"]
+def distill(student, teacher, labels, temperature, alpha):
+    if student.dtype in (torch.float16, torch.bfloat16):
+        student, teacher = student.float(), teacher.float()
+    s = (student / temperature).log_softmax(1)
+    t = (teacher.detach() / temperature).log_softmax(1)
+    kl = F.kl_div(s, t, reduction="batchmean", log_target=True)
+    return alpha * temperature**2 * kl + (1 - alpha) * F.cross_entropy(student, labels)
+
+
+# %% wrong="float64 throughout" says=["the dtype of the loss"]
+def distill(student, teacher, labels, temperature, alpha):
+    student, teacher = student.double(), teacher.double()
+    s = (student / temperature).log_softmax(1)
+    t = (teacher.detach() / temperature).log_softmax(1)
+    kl = F.kl_div(s, t, reduction="batchmean", log_target=True)
+    return alpha * temperature**2 * kl + (1 - alpha) * F.cross_entropy(student, labels)
+
+
+# %% wrong="a temperature of at least 1" says=["T = 0.5"]
+def distill(student, teacher, labels, temperature, alpha):
+    temperature = max(temperature, 1.0)
+    s = (student / temperature).log_softmax(1)
+    t = (teacher.detach() / temperature).log_softmax(1)
+    kl = F.kl_div(s, t, reduction="batchmean", log_target=True)
+    return alpha * temperature**2 * kl + (1 - alpha) * F.cross_entropy(student, labels)
+
+
+# %% wrong="the teacher's softmax bounded from below" says=["float64, logits far apart", "a softmax that was bounded before its logarithm"]
+def distill(student, teacher, labels, temperature, alpha):
+    s = (student / temperature).log_softmax(1)
+    t = (teacher.detach() / temperature).softmax(1).clamp(min=1e-7).log()
+    kl = F.kl_div(s, t, reduction="batchmean", log_target=True)
+    return alpha * temperature**2 * kl + (1 - alpha) * F.cross_entropy(student, labels)

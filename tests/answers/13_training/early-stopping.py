@@ -457,3 +457,24 @@ def early_stopping(model, epoch, patience, min_delta, most):
     if kept is not None:
         model.load_state_dict(kept)
     return best_epoch, number
+
+
+# %% wrong="keeps what is trained, and the buffers" says=["requires_grad=False was not put back"]
+def early_stopping(model, epoch, patience, min_delta, most):
+    best, best_epoch, bad, kept = float("inf"), 0, 0, None
+    for number in range(1, most + 1):
+        loss = epoch()
+        if loss < best - min_delta:
+            best, best_epoch, bad = loss, number, 0
+            kept = {
+                k: v.clone()
+                for k, v in [*model.named_parameters(), *model.named_buffers()]
+                if v.requires_grad or k in dict(model.named_buffers())
+            }
+        else:
+            bad += 1
+            if bad == patience:
+                break
+    if kept is not None:
+        model.load_state_dict({k: v.detach() for k, v in kept.items()}, strict=False)
+    return best_epoch, number

@@ -607,3 +607,62 @@ def swapped_in(model, average):
         yield
     finally:
         model.load_state_dict(own)
+
+
+# %% wrong="no warm-up after 10 steps" says=["step 17, decay 0.999", "without the warm-up"]
+def ema(average, state, step, decay):
+    d = decay if step > 10 else min(decay, (1 + step) / (10 + step))
+    return {
+        k: (d * average[k] + (1 - d) * v) if v.is_floating_point() else v.clone()
+        for k, v in state.items()
+    }
+
+
+@contextlib.contextmanager
+def swapped_in(model, average):
+    kept = {k: v.clone() for k, v in model.state_dict().items()}
+    model.load_state_dict(average)
+    try:
+        yield
+    finally:
+        model.load_state_dict(kept)
+
+
+# %% wrong="the values of the first block are put back after the second" says=["a second block, after a step"]
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    return {
+        k: (d * average[k] + (1 - d) * v) if v.is_floating_point() else v.clone()
+        for k, v in state.items()
+    }
+
+
+@contextlib.contextmanager
+def swapped_in(model, average):
+    if not hasattr(model, "_kept"):
+        model._kept = {k: v.clone() for k, v in model.state_dict().items()}
+    kept = model._kept
+    model.load_state_dict(average)
+    try:
+        yield
+    finally:
+        model.load_state_dict(kept)
+
+
+# %% wrong="puts back what it kept in float32" says=["have lost digits: keep each in its own dtype"]
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    return {
+        k: (d * average[k] + (1 - d) * v) if v.is_floating_point() else v.clone()
+        for k, v in state.items()
+    }
+
+
+@contextlib.contextmanager
+def swapped_in(model, average):
+    kept = {k: v.float().clone() for k, v in model.state_dict().items()}
+    model.load_state_dict(average)
+    try:
+        yield
+    finally:
+        model.load_state_dict(kept)

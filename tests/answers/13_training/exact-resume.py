@@ -521,3 +521,37 @@ saboteur = {
     "E": "optimizer",
     "F": "sampler",
 }
+
+
+# %% wrong="saves in evaluation mode, and stays in it" says=["save_run changed the model's mode"]
+def save_run(run):
+    run.model.eval()
+    kind, keys, *rest = np.random.get_state()
+    return copy.deepcopy(
+        {
+            "model": run.model.state_dict(),
+            "optimizer": run.optimizer.state_dict(),
+            "scheduler": run.scheduler.state_dict(),
+            "scaler": run.scaler.state_dict(),
+            "order": run.order,
+            "position": run.position,
+            "generator": run.generator.get_state(),
+            "python": random.getstate(),
+            "numpy": (kind, keys.tolist(), *rest),
+            "torch": torch.get_rng_state(),
+        }
+    )
+
+
+def exact_resume(run, state):
+    state = copy.deepcopy(state)
+    for part in ("model", "optimizer", "scheduler", "scaler"):
+        getattr(run, part).load_state_dict(state[part])
+    run.order, run.position = state["order"], state["position"]
+    run.generator.set_state(state["generator"])
+    random.setstate(state["python"])
+    np.random.set_state(state["numpy"])
+    torch.set_rng_state(state["torch"])
+
+
+saboteur = dict(lost)

@@ -627,7 +627,7 @@ def fit(model, train, val, optimizer, epochs):
     return history
 
 
-# %% wrong="thaws what was frozen" says=["a weight or buffer"]
+# %% wrong="thaws what was frozen" says=["a frozen parameter moved: it was thawed"]
 def fit(model, train, val, optimizer, epochs):
     where, history = next(model.parameters()).device, []
     model.requires_grad_(True)
@@ -652,4 +652,93 @@ def fit(model, train, val, optimizer, epochs):
                 right += (logits.argmax(1) == y).sum().item()
                 count += len(y)
         history.append(row | {"val_loss": total / count, "val_accuracy": right / count})
+    return history
+
+
+# %% wrong="gradients of what is trained are forgotten" says=["a frozen parameter moved"]
+def fit(model, train, val, optimizer, epochs):
+    place = next(model.parameters()).device
+    history = []
+    for _ in range(epochs):
+        model.train()
+        total = n = 0
+        for x, y in train:
+            x, y = x.to(place), y.to(place)
+            for p in model.parameters():
+                p.grad = None if p.requires_grad else p.grad
+            loss = F.cross_entropy(model(x), y)
+            loss.backward()
+            optimizer.step()
+            total += loss.item() * len(y)
+            n += len(y)
+        row = {"train_loss": total / n}
+        model.eval()
+        total = n = right = 0
+        with torch.no_grad():
+            for x, y in val:
+                x, y = x.to(place), y.to(place)
+                logits = model(x)
+                total += F.cross_entropy(logits, y).item() * len(y)
+                right += (logits.argmax(1) == y).sum().item()
+                n += len(y)
+        history.append(row | {"val_loss": total / n, "val_accuracy": right / n})
+    return history
+
+
+# %% wrong="clipped at 10" says=["clipped at a norm of 10.0"]
+def fit(model, train, val, optimizer, epochs):
+    place = next(model.parameters()).device
+    history = []
+    for _ in range(epochs):
+        model.train()
+        total = n = 0
+        for x, y in train:
+            x, y = x.to(place), y.to(place)
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(x), y)
+            loss.backward()
+            nn.utils.clip_grad_norm_(model.parameters(), 10.0)
+            optimizer.step()
+            total += loss.item() * len(y)
+            n += len(y)
+        row = {"train_loss": total / n}
+        model.eval()
+        total = n = right = 0
+        with torch.no_grad():
+            for x, y in val:
+                x, y = x.to(place), y.to(place)
+                logits = model(x)
+                total += F.cross_entropy(logits, y).item() * len(y)
+                right += (logits.argmax(1) == y).sum().item()
+                n += len(y)
+        history.append(row | {"val_loss": total / n, "val_accuracy": right / n})
+    return history
+
+
+# %% wrong="losses rounded" says=["give it with all digits"]
+def fit(model, train, val, optimizer, epochs):
+    place = next(model.parameters()).device
+    history = []
+    for _ in range(epochs):
+        model.train()
+        total = n = 0
+        for x, y in train:
+            x, y = x.to(place), y.to(place)
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(x), y)
+            loss.backward()
+            optimizer.step()
+            total += loss.item() * len(y)
+            n += len(y)
+        row = {"train_loss": total / n}
+        model.eval()
+        total = n = right = 0
+        with torch.no_grad():
+            for x, y in val:
+                x, y = x.to(place), y.to(place)
+                logits = model(x)
+                total += F.cross_entropy(logits, y).item() * len(y)
+                right += (logits.argmax(1) == y).sum().item()
+                n += len(y)
+        history.append(row | {"val_loss": round(total / n, 4), "val_accuracy": right / n})
     return history

@@ -429,3 +429,111 @@ def metrics(batches, classes, k):
         "confusion": counts,
         "macro_f1": f1.mean().item(),
     }
+
+
+# %% wrong="an empty first batch is taken for no sample" says=["the first batch is empty, k = 7 of 8: raised ValueError"]
+def metrics(batches, classes, k):
+    if not batches or not len(batches[0][1]):
+        raise ValueError
+    confusion, hits = None, None
+    for logits, labels in batches:
+        pairs = (
+            (labels * classes + logits.argmax(1))
+            .bincount(minlength=classes**2)
+            .view(classes, classes)
+        )
+        top = (logits.topk(k, dim=1).indices == labels[:, None]).sum()
+        confusion = pairs if confusion is None else confusion + pairs
+        hits = top if hits is None else hits + top
+    n = 0 if confusion is None else int(confusion.sum())
+    if n == 0:
+        raise ValueError("no sample")
+    tp = confusion.diagonal().double()
+    both = (confusion.sum(0) + confusion.sum(1)).double()
+    f1 = torch.where(both > 0, 2 * tp / both, 0.0)
+    return {
+        "accuracy": confusion.trace().item() / n,
+        "top_k": hits.item() / n,
+        "confusion": confusion,
+        "macro_f1": f1.mean().item(),
+    }
+
+
+# %% wrong="the device of the first batch" says=["no batch"]
+def metrics(batches, classes, k):
+    confusion = torch.zeros(classes, classes, dtype=torch.int64, device=batches[0][0].device)
+    hits = 0
+    for logits, labels in batches:
+        pairs = (
+            (labels * classes + logits.argmax(1))
+            .bincount(minlength=classes**2)
+            .view(classes, classes)
+        )
+        top = (logits.topk(k, dim=1).indices == labels[:, None]).sum()
+        confusion = pairs if confusion is None else confusion + pairs
+        hits = top if hits is None else hits + top
+    n = 0 if confusion is None else int(confusion.sum())
+    if n == 0:
+        raise ValueError("no sample")
+    tp = confusion.diagonal().double()
+    both = (confusion.sum(0) + confusion.sum(1)).double()
+    f1 = torch.where(both > 0, 2 * tp / both, 0.0)
+    return {
+        "accuracy": confusion.trace().item() / n,
+        "top_k": float(hits) / n,
+        "confusion": confusion,
+        "macro_f1": f1.mean().item(),
+    }
+
+
+# %% wrong="five at most" says=["the first batch is empty, k = 7 of 8"]
+def metrics(batches, classes, k):
+    confusion, hits = None, None
+    for logits, labels in batches:
+        pairs = (
+            (labels * classes + logits.argmax(1))
+            .bincount(minlength=classes**2)
+            .view(classes, classes)
+        )
+        top = (logits.topk(min(k, 5), dim=1).indices == labels[:, None]).sum()
+        confusion = pairs if confusion is None else confusion + pairs
+        hits = top if hits is None else hits + top
+    n = 0 if confusion is None else int(confusion.sum())
+    if n == 0:
+        raise ValueError("no sample")
+    tp = confusion.diagonal().double()
+    both = (confusion.sum(0) + confusion.sum(1)).double()
+    f1 = torch.where(both > 0, 2 * tp / both, 0.0)
+    return {
+        "accuracy": confusion.trace().item() / n,
+        "top_k": hits.item() / n,
+        "confusion": confusion,
+        "macro_f1": f1.mean().item(),
+    }
+
+
+# %% wrong="batches taken out of the list" says=["the list of batches isn't what it was"]
+def metrics(batches, classes, k):
+    confusion, hits = None, None
+    while batches:
+        logits, labels = batches.pop(0)
+        pairs = (
+            (labels * classes + logits.argmax(1))
+            .bincount(minlength=classes**2)
+            .view(classes, classes)
+        )
+        top = (logits.topk(k, dim=1).indices == labels[:, None]).sum()
+        confusion = pairs if confusion is None else confusion + pairs
+        hits = top if hits is None else hits + top
+    n = 0 if confusion is None else int(confusion.sum())
+    if n == 0:
+        raise ValueError("no sample")
+    tp = confusion.diagonal().double()
+    both = (confusion.sum(0) + confusion.sum(1)).double()
+    f1 = torch.where(both > 0, 2 * tp / both, 0.0)
+    return {
+        "accuracy": confusion.trace().item() / n,
+        "top_k": hits.item() / n,
+        "confusion": confusion,
+        "macro_f1": f1.mean().item(),
+    }

@@ -451,3 +451,124 @@ def train_mode(model):
     for module in model.modules():
         if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
             module.train(module.weight.requires_grad)
+
+
+# %% wrong="modes in any case" says=["what mode 'Full' raised"]
+def transfer(model, classes, mode, lr):
+    mode = mode.lower()
+    if mode not in ("probe", "full", "discriminative"):
+        raise ValueError(mode)
+    old = model[1]
+    model[1] = nn.Linear(old.in_features, classes, device=old.weight.device)
+    model[0].requires_grad_(mode != "probe")
+    head = [{"params": list(model[1].parameters()), "lr": lr}]
+    if mode == "probe":
+        return head
+    return [{"params": list(model[0].parameters()), "lr": lr if mode == "full" else lr / 10}] + head
+
+
+def train_mode(model):
+    model.train()
+    for m in model.modules():
+        if (
+            isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d))
+            and not m.weight.requires_grad
+        ):
+            m.eval()
+
+
+# %% wrong="blanks around a mode are forgiven" says=["what mode 'full ' raised"]
+def transfer(model, classes, mode, lr):
+    mode = mode.strip()
+    if mode not in ("probe", "full", "discriminative"):
+        raise ValueError(mode)
+    old = model[1]
+    model[1] = nn.Linear(old.in_features, classes, device=old.weight.device)
+    model[0].requires_grad_(mode != "probe")
+    head = [{"params": list(model[1].parameters()), "lr": lr}]
+    if mode == "probe":
+        return head
+    return [{"params": list(model[0].parameters()), "lr": lr if mode == "full" else lr / 10}] + head
+
+
+def train_mode(model):
+    model.train()
+    for m in model.modules():
+        if (
+            isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d))
+            and not m.weight.requires_grad
+        ):
+            m.eval()
+
+
+# %% wrong="the head is made on the CPU" says=["the new head's device"]
+def transfer(model, classes, mode, lr):
+    if mode not in ("probe", "full", "discriminative"):
+        raise ValueError(mode)
+    old = model[1]
+    model[1] = nn.Linear(old.in_features, classes)
+    model[0].requires_grad_(mode != "probe")
+    head = [{"params": list(model[1].parameters()), "lr": lr}]
+    if mode == "probe":
+        return head
+    return [{"params": list(model[0].parameters()), "lr": lr if mode == "full" else lr / 10}] + head
+
+
+def train_mode(model):
+    model.train()
+    for m in model.modules():
+        if (
+            isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d))
+            and not m.weight.requires_grad
+        ):
+            m.eval()
+
+
+# %% wrong="the momentum of frozen norms becomes 0" says=["its settings changed"]
+def transfer(model, classes, mode, lr):
+    if mode not in ("probe", "full", "discriminative"):
+        raise ValueError(mode)
+    old = model[1]
+    model[1] = nn.Linear(old.in_features, classes, device=old.weight.device)
+    model[0].requires_grad_(mode != "probe")
+    head = [{"params": list(model[1].parameters()), "lr": lr}]
+    if mode == "probe":
+        return head
+    return [{"params": list(model[0].parameters()), "lr": lr if mode == "full" else lr / 10}] + head
+
+
+def train_mode(model):
+    model.train()
+    for m in model.modules():
+        if (
+            isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d))
+            and not m.weight.requires_grad
+        ):
+            m.eval()
+            m.momentum = 0.0
+
+
+# %% wrong="batch norms reset" says=["transfer changed", "running_mean"]
+def transfer(model, classes, mode, lr):
+    if mode not in ("probe", "full", "discriminative"):
+        raise ValueError(mode)
+    old = model[1]
+    model[1] = nn.Linear(old.in_features, classes, device=old.weight.device)
+    for m in model[0].modules():
+        if hasattr(m, "reset_running_stats"):
+            m.reset_running_stats()
+    model[0].requires_grad_(mode != "probe")
+    head = [{"params": list(model[1].parameters()), "lr": lr}]
+    if mode == "probe":
+        return head
+    return [{"params": list(model[0].parameters()), "lr": lr if mode == "full" else lr / 10}] + head
+
+
+def train_mode(model):
+    model.train()
+    for m in model.modules():
+        if (
+            isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d))
+            and not m.weight.requires_grad
+        ):
+            m.eval()

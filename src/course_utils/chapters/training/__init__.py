@@ -73,6 +73,7 @@ from course_utils.chapters.training.transferring import (
     check_rates,
     make_two,
     run_bare,
+    run_elsewhere,
     run_norms,
     run_transfer,
 )

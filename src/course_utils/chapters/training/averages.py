@@ -15,7 +15,7 @@ RAISED = {"ZeroDivisionError": ZeroDivisionError, "KeyboardInterrupt": KeyboardI
 def run_swapped_in(swapped_in, ends: str) -> dict:
     """What a block saw, and what is left after it.
 
-    ``ends`` names what it raises, or is "" or "without gradients".
+    ``ends`` names what it raises, or is "", "without gradients" or "after another block".
     """
     model = awkward_model().to(device)
     x = torch.randn(5, 4, generator=torch.Generator().manual_seed(1)).to(device)
@@ -28,7 +28,14 @@ def run_swapped_in(swapped_in, ends: str) -> dict:
     assert frozen(dict(model.state_dict())) == before, words
     with torch.no_grad():  # a step between the call and the block
         for value in model.state_dict().values():
-            value.add_(1)
+            value.add_(1 if value.is_floating_point() else 2**24)  # what float32 can't hold
+    if ends == "after another block":
+        with swapped_in(model, average):
+            pass
+        with torch.no_grad():
+            for value in model.state_dict().values():
+                value.add_(1)
+    wanted = {name: value.clone() for name, value in model.state_dict().items()}
     before, watch = frozen(dict(model.state_dict())), forbid_side_effects(model, but=("values",))
     watch.__enter__()
     state = None
@@ -49,6 +56,10 @@ def run_swapped_in(swapped_in, ends: str) -> dict:
     assert state is not None, "the block did not run: is there a yield in swapped_in?"
     inside = sorted({v for value in state.values() for v in value.flatten().tolist()})
     after, changed = frozen(dict(model.state_dict())) == before, watch.changes()
+    digits = not after and all(
+        torch.allclose(value.double(), wanted[name].double(), rtol=1e-5)
+        for name, value in model.state_dict().items()
+    )
     kept = all(bool((value == 7).all()) for value in average.values())
     with torch.no_grad():
         for value in model.state_dict().values():
@@ -56,7 +67,8 @@ def run_swapped_in(swapped_in, ends: str) -> dict:
     apart = all(bool((value == 7).all()) for value in average.values())
     seen = {"inside": inside, "same": same, "grad": grad == recording, "inner": inner}
     seen = seen | {"error": error, "left": left == recording}
-    return seen | {"after": after, "changed": changed, "kept": kept, "apart": apart}
+    seen = seen | {"after": after, "digits": digits}
+    return seen | {"changed": changed, "kept": kept, "apart": apart}
 
 
 def check_swapped(seen, ends):
@@ -71,6 +83,8 @@ def check_swapped(seen, ends):
     assert seen["left"], "after the block grad mode is another than before it"
     assert not seen["inner"], f"inside the block: {seen['inner'][0]}"
     check_equal(seen["error"], ends if ends in RAISED else "", "what the block raised")
+    words = "after the block values have lost digits: keep each in its own dtype"
+    assert not seen["digits"], words
     words = (
         "after the block the model's own values, those of when the block began, are not back: take "
         "copies on the way in, not the live tensors, and put them back in a finally"

@@ -114,6 +114,7 @@ def few_samples() -> dict[str, tuple]:
             make_batches([4, 0, 3], 6, 1, present=4),
             *(6, 1),
         ),
+        "the first batch is empty, k = 7 of 8": (make_batches([0, 4, 3], 8, 5), 8, 7),
         "two samples, so class 2 occurs neither in truth nor in predictions": (two, 3, 3),
         "logits whose rows don't lie one after the other": (slanted, 5, 2),
     }

@@ -140,14 +140,20 @@ def check_shuffled(pairs):
 
 
 def check_normal(values):
+    """The noise of 200 calls with twenty names: 4000 numbers."""
     values = torch.tensor(values)
     mean, deviation = values.mean(), values.std()
     words = (
-        f"400 numbers have mean {mean:.2f} and deviation {deviation:.2f}, expected about 0 and 1"
+        f"4000 numbers have mean {mean:.2f} and deviation {deviation:.2f}, expected about 0 and 1"
     )
-    assert abs(mean) < 0.25, words
-    assert 0.8 < deviation < 1.2, words
-    assert len(values.unique()) > 390, "the same noise comes again and again"
+    assert abs(mean) < 0.08, words
+    assert 0.95 < deviation < 1.05, words
+    assert len(values.unique()) > 3900, "the same noise comes again and again"
+    words = "none of 4000 numbers is beyond 3 or -3: of a normal distribution's, eleven are"
+    assert values.abs().max() > 3, words
+    spread = values.view(200, 20).mean(1).std()
+    words = "in each call the numbers have the same mean: draw each without regard to the others"
+    assert spread > 0.15, words
 
 
 @ends_in_notebook

@@ -30,19 +30,21 @@ class Mark(torch.autograd.Function):
 class Spy(nn.Module):
     """A small network that notes how it was called.
 
-    It begins in evaluation mode, one bias is frozen, and the others have an old gradient.
+    It begins in evaluation mode, one bias is frozen, and all parameters have an old gradient.
+    Where it is ``steep``, by 4 say, gradients get longer than 10.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, steep: float = 1.0) -> None:
         super().__init__()
         with torch.random.fork_rng():
             torch.manual_seed(0)
             first, norm = nn.Linear(4, 16), nn.BatchNorm1d(8)  # norms a batch of one sample, too
             parts = first, nn.Unflatten(1, (8, 2)), norm, nn.ReLU(), nn.Flatten()
             self.body = nn.Sequential(*parts, nn.Linear(16, 3))
+        nn.init.constant_(norm.weight, steep)
         self.body[-1].bias.requires_grad_(False)
         for parameter in self.parameters():
-            parameter.grad = torch.full_like(parameter, 0.5) if parameter.requires_grad else None
+            parameter.grad = torch.full_like(parameter, 0.5)
         self.eval()
         self.calls, self.alive, self.nodes = [], 0, []
 
@@ -91,10 +93,13 @@ GRAD_OFF = (
 
 
 @ends_in_notebook
-def run_fit(fit, sizes: tuple, epochs: int, elsewhere: bool = False) -> tuple:
+def run_fit(fit, sizes: tuple, epochs: int, elsewhere: bool = False, steep: float = 1.0) -> tuple:
     """The history, the types in it, the spy's notes, graphs kept alive, the weights, and words
     for what was changed of ``train`` and ``val``."""
-    spy, parts = Spy().to(device), [spy_batches(part, n) for n, part in enumerate(sizes, start=1)]
+    spy, parts = (
+        Spy(steep).to(device),
+        [spy_batches(part, n) for n, part in enumerate(sizes, start=1)],
+    )
     place = Elsewhere if elsewhere else lambda part: part.to(device)
     train, val = ([(place(x), place(y)) for x, y in part] for part in parts)
     before: list[Any] = [list(train), list(val)]
@@ -130,12 +135,19 @@ def run_fit(fit, sizes: tuple, epochs: int, elsewhere: bool = False) -> tuple:
     return plain, kinds, spy.calls, spy.alive, weights, kept
 
 
-def true_fit(sizes: tuple, epochs: int, forgets: str = "before each backward()") -> tuple:
+def true_fit(
+    sizes: tuple,
+    epochs: int,
+    steep: float = 1.0,
+    forgets: str = "before each backward()",
+    longest: float = float("inf"),
+) -> tuple:
     """What is right, each batch's loss by itself, which tells slips apart, and the weights.
 
-    ``forgets`` says when gradients are set to zero; all but the default is a slip.
+    ``forgets`` says when gradients are set to zero, ``longest`` at which norm they are clipped; all
+    but the defaults is a slip.
     """
-    spy = Spy()
+    spy = Spy(steep)
     optimizer = torch.optim.SGD(spy.parameters(), lr=0.5, momentum=0.5)
     train, val, seen = spy_batches(sizes[0], 1), spy_batches(sizes[1], 2), []
     for _ in range(epochs):
@@ -147,6 +159,8 @@ def true_fit(sizes: tuple, epochs: int, forgets: str = "before each backward()")
             if forgets == "before each backward()":
                 optimizer.zero_grad()
             loss.backward()
+            if longest < float("inf"):
+                nn.utils.clip_grad_norm_(spy.parameters(), longest)
             optimizer.step()
             if forgets == "after each step":
                 optimizer.zero_grad()
@@ -187,6 +201,8 @@ def check_numbers(history, seen, sizes):
             words = slip_of(entry[name], parts, mine)
             text = f"epoch {number}: {name} is {entry[name]:.4f}, expected {right:.4f}{words}"
             assert abs(entry[name] - right) < 2e-3 * (1 + abs(right)), text
+            rounded = entry[name] == round(entry[name], 4) and abs(entry[name] - right) > 1e-6
+            assert not rounded, f"epoch {number}: {name} is {entry[name]}: give it with all digits"
 
 
 FORGETS = {
@@ -195,18 +211,23 @@ FORGETS = {
     "once an epoch": "gradients are forgotten once an epoch; it has to be once a batch",
     "never": "no gradient is ever forgotten: each step uses the sum of all before",
 }
+CLIPS = "the gradient was clipped at a norm of {}; step() takes it as backward() left it"
 
 
-def check_weights(mine, right, sizes, epochs):
+def check_weights(mine, right, sizes, epochs, steep=1.0):
     """The weights and buffers after training; a known slip in its own words."""
-    for forgets, words in FORGETS.items():
-        slip = true_fit(sizes, epochs, forgets)[1]
+    slips = [({"forgets": forgets}, words) for forgets, words in FORGETS.items()]
+    slips += [({"longest": norm}, CLIPS.format(norm)) for norm in (0.5, 1.0, 5.0, 10.0)]
+    for how, words in slips:
+        slip = true_fit(sizes, epochs, steep, **how)[1]
         near = [
             torch.allclose(a.float(), b.float(), rtol=1e-3, atol=1e-4)
             for a, b in zip(mine, slip, strict=True)
         ]
         far = [not torch.allclose(a, b, 1e-3, 1e-4) for a, b in zip(slip, right, strict=True)]
         assert not all(near) or not any(far), words
+    words = "a frozen parameter moved: it was thawed, or step() used an old .grad not forgotten"
+    assert torch.equal(mine[-1], Spy().state_dict()["body.5.bias"]), words
     for a, b in zip(mine, right, strict=True):
         words = "a weight or buffer (one step a batch? from that batch's gradient alone?)"
         check_close(a, b, words, rtol=1e-3, atol=1e-4)

@@ -57,7 +57,8 @@ def run_saves(best_checkpoint, saves: list[tuple], keep: int, others: list[str])
         for age, name in enumerate(sorted(os.listdir(folder))):
             os.utime(os.path.join(folder, name), (10**9 - age, 10**9 - age))  # times don't tell
         save_all(best_checkpoint, folder, saves[-1:], keep)
-        return contents(folder), sorted(os.listdir(folder))
+        beside = [f"../{name}" for name in os.listdir(place) if name != "run [1]"]
+        return contents(folder), sorted(os.listdir(folder) + beside)
 
 
 def run_kills(best_checkpoint, saves: list[tuple], step: int, score: float, keep: int) -> list:
@@ -114,6 +115,11 @@ def check_files(files, names, saves, keep, others=OTHERS):
         because = "none was removed: in a pattern the brackets of the folder's name, run [1], mean "
         because += "something else; glob.escape"
     check_equal(steps, wanted, "the files of steps", because)
+    strays = sorted(set(names) - {*mine, *others})
+    because = (
+        "was left behind: what a save doesn't need any more, it removes; scores are in best.pt"
+    )
+    assert not strays, f"{strays[0]} {because}"
     best = mine.get("best.pt", "no file")
     words = f"best.pt holds (step, score, sum of the state) {best}"
     if "best.pt" not in right:

@@ -72,6 +72,8 @@ def run_early_stopping(
     exact = all(value == value_of(int(value)) for value in found[:2])
     notes += [] if exact else [f"the values {found[:2]} lost digits: what dtype were they kept in?"]
     found = [int(value) for value in found]
+    left = len(set(found)) == 1 and int(norm.bias[0].item()) != found[0]
+    notes += ["a parameter with requires_grad=False was not put back"] if left else []
     return {
         "result": result,
         "epochs": len(calls) + over,

@@ -21,6 +21,10 @@ def make_two(frozen_before: bool) -> nn.Sequential:
         model = nn.Sequential(nn.Sequential(*parts), nn.Linear(6, 3))
     model[0].requires_grad_(not frozen_before)
     inner[0].requires_grad_(True)  # a part of it may have been thawed since
+    for module in model.modules():
+        if isinstance(module, nn.BatchNorm1d):  # it has seen batches before
+            module.running_mean.fill_(0.25)
+            module.num_batches_tracked.fill_(9)
     return model.to(device)
 
 
@@ -37,6 +41,9 @@ def run_transfer(train_mode, transfer, mode: str, frozen_before: bool = False) -
         groups = [{**group, "params": list(group["params"])} for group in groups]
     except ValueError:
         error = "ValueError"
+    now = model[0].state_dict()
+    reset = [name for name in before if name in now and not torch.equal(now[name], before[name])]
+    before = {name: value.clone() for name, value in now.items()}
     for name, parameter in model.named_parameters():
         names[name] = [
             group.get("lr") for group in groups for p in group["params"] if parameter is p
@@ -46,6 +53,7 @@ def run_transfer(train_mode, transfer, mode: str, frozen_before: bool = False) -
         "rates": names,
         "head": (type(model[1]).__name__, *model[1].weight.shape),
         "new": model[1] is not head,
+        "reset": reset,
         "device": model[1].weight.device.type,
         "strangers": sum(len(group["params"]) for group in groups) - sum(map(len, names.values())),
         "grad": {name: p.requires_grad for name, p in model.named_parameters()},
@@ -79,8 +87,16 @@ def run_bare(transfer, mode: str) -> list:
     ]
 
 
+def run_elsewhere(transfer, mode: str) -> str:
+    """The device of the new head, where the model is on the device "meta"."""
+    body = nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6))
+    model = nn.Sequential(body, nn.Linear(6, 3)).to("meta")
+    transfer(model, 5, mode, 0.5)
+    return model[1].weight.device.type
+
+
 def run_norms(train_mode) -> dict:
-    """By name: whether a layer is in training mode after train_mode."""
+    """By name: whether a layer is in training mode after train_mode, or what else changed."""
     layers = {"Dropout": nn.Dropout(), "frozen LayerNorm": nn.LayerNorm(2).requires_grad_(False)}
     for kind in (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d):
         layers[f"frozen {kind.__name__}"] = kind(2).requires_grad_(False)
@@ -89,7 +105,12 @@ def run_norms(train_mode) -> dict:
         part.weight.requires_grad_(False)
         layers[f"trainable {kind.__name__} with a frozen bias"] = part = kind(2)
         part.bias.requires_grad_(False)
+    settings = {name: repr(layer) for name, layer in layers.items()}
     train_mode(nn.Sequential(nn.Sequential(*layers.values()), nn.Linear(2, 2)).eval())
+    words = ": its settings changed, where its mode alone should, from {} to {}"
+    for name, layer in layers.items():
+        same = repr(layer) == settings[name]
+        assert same, name + words.format(settings[name], repr(layer))
     return {name: layer.training for name, layer in layers.items()}
 
 
