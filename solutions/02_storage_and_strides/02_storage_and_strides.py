@@ -1124,6 +1124,10 @@ examples = {
     "the example": (torch.arange(1.0, 7.0, device=device).view(2, 3), ruler),
     "a kernel of 2 × 3, in float64": (table, table[:2, :3]),
     "a slice with an offset": (table[1:5, 2:6], table[:2, :2]),
+    "large numbers in float64, whose differences are small": (
+        table[:3] + 2**30,
+        torch.tensor([[-1.0, 1.0]], dtype=torch.float64, device=device),
+    ),
     "a transposed image": (table.t(), table[:2, :3]),
 }
 with every_case() as case:
@@ -1307,6 +1311,7 @@ def check_case(a, b):
 numbers = torch.arange(20, device=device)
 examples = {
     "a = [1, 2] and b = [10, 20, 30]": (numbers[1:3], 10 * numbers[1:4]),
+    "a and b in torch.float64": (numbers[1:3].double(), numbers[1:4].double()),
     "a and b of strides 7 and 3": (numbers[::7], numbers[1::3]),
     "an empty a": (numbers[:0], numbers[:3]),
     "one element each": (numbers[4:5], numbers[6:7]),
@@ -1399,6 +1404,8 @@ views = {
     "a column": lambda big: big.view(20, 30)[:, 3],
     "an expanded row": lambda big: big[60:90].expand(4, 30),
     "an empty slice": lambda big: big[:0],
+    "the ten numbers after these": lambda big: big[10:20],
+    "in torch.float64": lambda big: big.double()[:3],
     "in torch.float16": lambda big: big.half()[:3],
     "in torch.bool": lambda big: (big > 7)[:9],
 }
@@ -1605,6 +1612,7 @@ examples = [
     ((1, 3, 2, 2), (24, 8, 4, 2), "neither", "nothing steps by 1: there are holes"),
     ((2, 3, 4, 4), (48, 1, 3, 12), "neither", "the channel first, but then the height"),
     ((2, 1, 2, 2), (8, 4, 2, 1), "neither", "the second image begins too late"),
+    ((1, 3, 2, 2), (12, 4, 2, 2), "neither", "one step to the right passes one element"),
     ((1, 1, 2, 2), (4, 4, 2, 1), "both", "the stride of the only channel does not count"),
     ((2, 3, 1, 1), (3, 1, 9, 9), "both", "one pixel: its height and width do not count"),
 ]
