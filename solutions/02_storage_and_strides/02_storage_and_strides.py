@@ -740,8 +740,11 @@ examples = [
     ((3, 1, 2), (2, 7, 1), (6,), (1,), "a dimension of size 1 may have any stride"),
     ((1, 1), (3, 5), (), (), "one element fits the size (), which has no stride"),
     ((2, 0), (1, 1), (0, 5), (5, 1), "without elements any strides will do"),
+    ((6,), (1,), (1, 6, 1), (6, 1, 1), "sizes of 1 may be added at both ends"),
+    ((2, 6, 6, 1), (72, 12, 2, 2), (6, 4, 3), (24, 6, 2), "all merge, and are cut anew"),
+    ((2, 4, 6), (0, 12, 2), (2, 8, 3), (0, 6, 2), "an expanded dimension stays apart"),
 ]
-with count_operators() as counts, every_case(at_most=9) as case:
+with count_operators() as counts, every_case(at_most=12) as case:
     for size, stride, new_size, truth, because in examples:
         with case(because):
             check_case(size, stride, new_size, truth)
@@ -963,6 +966,8 @@ examples = {
     "a slice with an offset": lambda: squares[1:4, 2:5],
     "a transposed matrix": lambda: squares[:6, :6].t(),
     "an expanded row": lambda: squares[1, :5].expand(5, 5),
+    "every second row and third column": lambda: squares[::2, ::3],
+    "a matrix in torch.float64": lambda: squares[:3, :3].double(),
     "a 1 × 1 matrix": lambda: squares[3:4, 2:3],
     "a 0 × 0 matrix": lambda: squares[:0, :0],
 }
@@ -1046,6 +1051,7 @@ def check_case(x, k, step):
 line = torch.arange(30, device=device)
 examples = {
     "of nine elements": (line[:9], 3, 2),
+    "of nine elements, in torch.float64": (line[:9].double(), 3, 2),
     "of eight elements, whose last window would not be full": (line[:8], 3, 2),
     "a view with stride 3": (line[1::3], 3, 2),
     "of ten elements, with gaps between the windows": (line[:10], 2, 4),
@@ -1122,6 +1128,7 @@ table = torch.arange(1.0, 49.0, dtype=torch.float64, device=device).view(6, 8) *
 ruler = torch.tensor([[1.0, 10.0]], device=device)
 examples = {
     "the example": (torch.arange(1.0, 7.0, device=device).view(2, 3), ruler),
+    "another image of this size": (torch.arange(7.0, 1.0, -1, device=device).view(2, 3), ruler),
     "a kernel of 2 × 3, in float64": (table, table[:2, :3]),
     "a slice with an offset": (table[1:5, 2:6], table[:2, :2]),
     "large numbers in float64, whose differences are small": (
@@ -1312,6 +1319,7 @@ numbers = torch.arange(20, device=device)
 examples = {
     "a = [1, 2] and b = [10, 20, 30]": (numbers[1:3], 10 * numbers[1:4]),
     "a and b in torch.float64": (numbers[1:3].double(), numbers[1:4].double()),
+    "a = [5, 6] and b = [4, 5, 6]": (numbers[5:7], numbers[4:7]),
     "a and b of strides 7 and 3": (numbers[::7], numbers[1::3]),
     "an empty a": (numbers[:0], numbers[:3]),
     "one element each": (numbers[4:5], numbers[6:7]),
