@@ -1051,11 +1051,10 @@ def check_case(x, k, step):
 line = torch.arange(30, device=device)
 examples = {
     "of nine elements": (line[:9], 3, 2),
-    "of nine elements, in torch.float64": (line[:9].double(), 3, 2),
     "of eight elements, whose last window would not be full": (line[:8], 3, 2),
     "a view with stride 3": (line[1::3], 3, 2),
     "of ten elements, with gaps between the windows": (line[:10], 2, 4),
-    "of seven elements": (line[:7], 3, 1),
+    "of seven elements, in torch.float64": (line[:7].double(), 3, 1),
 }
 with every_case() as case:
     for name, (x, k, step) in examples.items():
@@ -1128,13 +1127,8 @@ table = torch.arange(1.0, 49.0, dtype=torch.float64, device=device).view(6, 8) *
 ruler = torch.tensor([[1.0, 10.0]], device=device)
 examples = {
     "the example": (torch.arange(1.0, 7.0, device=device).view(2, 3), ruler),
-    "another image of this size": (torch.arange(7.0, 1.0, -1, device=device).view(2, 3), ruler),
-    "a kernel of 2 × 3, in float64": (table, table[:2, :3]),
+    "a kernel of 2 × 3, in float64": (table + 2**30, table[:2, :3] - table[:2, :3].mean()),
     "a slice with an offset": (table[1:5, 2:6], table[:2, :2]),
-    "large numbers in float64, whose differences are small": (
-        table[:3] + 2**30,
-        torch.tensor([[-1.0, 1.0]], dtype=torch.float64, device=device),
-    ),
     "a transposed image": (table.t(), table[:2, :3]),
 }
 with every_case() as case:
@@ -1318,11 +1312,9 @@ def check_case(a, b):
 numbers = torch.arange(20, device=device)
 examples = {
     "a = [1, 2] and b = [10, 20, 30]": (numbers[1:3], 10 * numbers[1:4]),
-    "a and b in torch.float64": (numbers[1:3].double(), numbers[1:4].double()),
-    "a = [5, 6] and b = [4, 5, 6]": (numbers[5:7], numbers[4:7]),
-    "a and b of strides 7 and 3": (numbers[::7], numbers[1::3]),
+    "a and b of strides 7 and 3": (numbers[:14:7], numbers[1:10:3]),
     "an empty a": (numbers[:0], numbers[:3]),
-    "one element each": (numbers[4:5], numbers[6:7]),
+    "one element each, in torch.float64": (numbers[4:5].double(), numbers[6:7].double()),
 }
 with every_case() as case:
     for name, (a, b) in examples.items():
@@ -1411,9 +1403,8 @@ views = {
     "= torch.arange(600.0)[:10]": lambda big: big[:10],
     "a column": lambda big: big.view(20, 30)[:, 3],
     "an expanded row": lambda big: big[60:90].expand(4, 30),
-    "an empty slice": lambda big: big[:0],
+    "an empty slice, in torch.float64": lambda big: big.double()[:0],
     "the ten numbers after these": lambda big: big[10:20],
-    "in torch.float64": lambda big: big.double()[:3],
     "in torch.float16": lambda big: big.half()[:3],
     "in torch.bool": lambda big: (big > 7)[:9],
 }
