@@ -372,15 +372,13 @@ def check_fit(sizes, epochs, elsewhere=False, steep=1.0):
             assert not kept, f"{kept}: they are the caller's"
 
 
-check_fit(([6, 6, 2], [5, 5, 2]), 1)
-check_fit(([6, 6, 2], [5, 5, 2]), 3)
-check_fit(([6, 6, 2], [5, 5, 2]), 1, steep=4.0)  # gradients longer than 10
+for epochs, steep in [(1, 1.0), (3, 1.0), (1, 4.0)]:  # at 4.0 gradients are longer than 10
+    check_fit(([6, 6, 2], [5, 5, 2]), epochs, steep=steep)
 check_fit(([6, 2], [5, 2]), 1, elsewhere=True)
 check_fit(([4, 1], [3, 1]), 2)
 ### BEGIN HIDDEN TESTS
-check_fit(([8], [3]), 2)
-check_fit(([4, 3], [2, 7, 1]), 2)
-check_fit(([5, 5], [4]), 0)
+for sizes, epochs in [(([8], [3]), 2), (([4, 3], [2, 7, 1]), 2), (([5, 5], [4]), 0)]:
+    check_fit(sizes, epochs)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1281,7 +1279,7 @@ def check_resume(stop, total=15):
     assert seen["kind"].endswith(("dict", "Dict")), words
     assert not seen["disturbed"], f"save_run changed {', '.join(seen['disturbed'])}"
     assert not seen["changed"], (
-        "the state changed when the run continued: state_dict() hands out the live tensors; copy them"
+        "the state changed when the run continued: state_dict() hands out live tensors; copy them"
     )
     assert not seen["loads"], f"plain torch.load refuses the state: {seen['loads']}"
     assert not seen["lost"], (
@@ -1497,9 +1495,8 @@ with every_case() as case:
         check_equal(len(pairs_of(try_deterministic, ["a"], 3, 4)), 1, "how many pairs")
     with case("a hidden one, another walk"):
         other = pairs_of(try_deterministic, animals[:9], 999, 998, turn=4, before=3)
-        assert other == pairs_of(try_deterministic, animals[:9], 999, 998), (
-            "it depends on more than its arguments"
-        )
+        same = pairs_of(try_deterministic, animals[:9], 999, 998)
+        assert other == same, "it depends on more than its arguments"
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade_id": "deterministic-check-2", "grade": true, "points": 1} jupyter={"source_hidden": true}
@@ -2599,7 +2596,7 @@ for temperature in (1, 10, 100):
 from course_utils.chapters.training import right_loss
 
 # %% nbgrader={"grade_id": "distill-words", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.training import Tried, check_loss, one_slip_in
+from course_utils.chapters.training import DISTILLED, Tried, check_loss, one_slip_in
 
 
 # %% nbgrader={"grade_id": "try-distill", "locked": true} jupyter={"source_hidden": true}
@@ -2655,21 +2652,10 @@ def check_distill(found, wide, mine, slip=""):
     assert not grads[1].any(), "a gradient flows to the teacher: detach its logits"
 
 
-small = [(4, 3, 1.0, 0.5), (5, 4, 4.0, 0.9), (3, 6, 2.5, 1.0), (3, 6, 2.0, 0.0), (1, 3, 3.0, 0.6)]
-small += [(4, 5, 0.5, 0.7)]
-tries = {
-    "{} samples, {} classes, T = {}, alpha = {}".format(*how): lambda how=how: distill_once(*how)
-    for how in small
-}
-tries["float64"] = lambda: distill_once(4, 3, 1.5, 0.5, dtype=torch.float64)
-tries["float64, logits far apart"] = lambda: distill_once(
-    4, 5, 1.0, 0.9, size=12.0, dtype=torch.float64
-)
-tries["logits in the thousands"] = lambda: distill_once(3, 4, 2.0, 0.7, size=1000.0)
-tried = Tried(tries)
+tried = Tried({name: lambda how=how: distill_once(*how) for name, how in DISTILLED.items()})
 slip = one_slip_in([one[:2] for one in tried.given.values()])
 with every_case() as case:
-    for name in tries:
+    for name in DISTILLED:
         with case(name):
             check_distill(*tried.result(name), slip)
     with case("bfloat16"):

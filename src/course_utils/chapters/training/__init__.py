@@ -27,6 +27,7 @@ from course_utils.chapters.training.determinism import (
     run_many,
 )
 from course_utils.chapters.training.distilling import (
+    DISTILLED,
     check_loss,
     one_slip_in,
     right_loss,

@@ -8,6 +8,22 @@ from course_utils.learner.checks import check_close
 from course_utils.learner.gradients import gradient_of
 from course_utils.learner.tracebacks import ends_in_notebook
 
+# Samples, classes, temperature, alpha; then, where they aren't the usual ones: seed, size, dtype.
+PLAIN = [
+    (4, 3, 1.0, 0.5),
+    (5, 4, 4.0, 0.9),
+    (3, 6, 2.5, 1.0),
+    (3, 6, 2.0, 0.0),
+    (1, 3, 3.0, 0.6),
+    (4, 5, 0.5, 0.7),
+]
+DISTILLED: dict[str, tuple] = {
+    "{} samples, {} classes, T = {}, alpha = {}".format(*how): how for how in PLAIN
+}
+DISTILLED["float64"] = (4, 3, 1.5, 0.5, 0, 2.0, torch.float64)
+DISTILLED["float64, logits far apart"] = (4, 5, 1.0, 0.9, 0, 12.0, torch.float64)
+DISTILLED["logits in the thousands"] = (3, 4, 2.0, 0.7, 0, 1000.0)
+
 
 def right_loss(student, teacher, labels, temperature, alpha, power=2, slip=""):
     p, q = (student, teacher) if slip == "swap" else (teacher, student)

@@ -216,7 +216,9 @@ CLIPS = "the gradient was clipped at a norm of {}; step() takes it as backward()
 
 def check_weights(mine, right, sizes, epochs, steep=1.0):
     """The weights and buffers after training; a known slip in its own words."""
-    slips = [({"forgets": forgets}, words) for forgets, words in FORGETS.items()]
+    slips: list[tuple[dict[str, Any], str]] = [
+        ({"forgets": forgets}, words) for forgets, words in FORGETS.items()
+    ]
     slips += [({"longest": norm}, CLIPS.format(norm)) for norm in (0.5, 1.0, 5.0, 10.0)]
     for how, words in slips:
         slip = true_fit(sizes, epochs, steep, **how)[1]

@@ -21,10 +21,11 @@ def make_two(frozen_before: bool) -> nn.Sequential:
         model = nn.Sequential(nn.Sequential(*parts), nn.Linear(6, 3))
     model[0].requires_grad_(not frozen_before)
     inner[0].requires_grad_(True)  # a part of it may have been thawed since
-    for module in model.modules():
-        if isinstance(module, nn.BatchNorm1d):  # it has seen batches before
-            module.running_mean.fill_(0.25)
-            module.num_batches_tracked.fill_(9)
+    for name, buffer in model.named_buffers():  # the norms have seen batches before
+        if name.endswith("running_mean"):
+            buffer.fill_(0.25)
+        if name.endswith("num_batches_tracked"):
+            buffer.fill_(9)
     return model.to(device)
 
 
@@ -90,7 +91,7 @@ def run_bare(transfer, mode: str) -> list:
 def run_elsewhere(transfer, mode: str) -> str:
     """The device of the new head, where the model is on the device "meta"."""
     body = nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6))
-    model = nn.Sequential(body, nn.Linear(6, 3)).to("meta")
+    model: Any = nn.Sequential(body, nn.Linear(6, 3)).to("meta")
     transfer(model, 5, mode, 0.5)
     return model[1].weight.device.type
 
