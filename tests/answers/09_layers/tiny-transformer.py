@@ -632,3 +632,433 @@ def tiny_transformer(ids, weights, heads):
         x = x + F.gelu(y @ w["linear1.weight"].t()) @ w["linear2.weight"].t()
     x = F.layer_norm(x, (e,), weights["encoder.norm.weight"], eps=1e-5)
     return x @ table.t()
+
+
+# %% wrong="a block's names found without the dot behind its number" says=["11 blocks, 8 features: the result: encoder.layers.1 begins the names of block 10, too"]
+def tiny_transformer(ids, weights, heads):
+    n, t = ids.shape
+    w = weights
+    x = w["token.weight"][ids] + w["place.weight"][:t]
+    e = x.shape[-1]
+
+    def norm(x, name):
+        return F.layer_norm(x, (e,), w[name + ".weight"])
+
+    for i in range(sum("norm1" in name for name in w)):
+        part = {k.split(".", 3)[3]: p for k, p in w.items() if k.startswith(f"encoder.layers.{i}")}
+        h = F.layer_norm(x, (e,), part["norm1.weight"])
+        q, k, v = (h @ part["self_attn.in_proj_weight"].t()).chunk(3, -1)
+        q, k, v = (p.view(n, t, heads, -1).transpose(1, 2) for p in (q, k, v))
+        scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+        future = torch.ones(t, t, dtype=torch.bool, device=x.device).triu(1)
+        scores = scores.masked_fill(future, -torch.inf)
+        y = scores.softmax(-1) @ v
+        y = y.transpose(1, 2).reshape(n, t, e)
+        x = x + y @ part["self_attn.out_proj.weight"].t()
+        h = F.layer_norm(x, (e,), part["norm2.weight"])
+        x = x + F.gelu(h @ part["linear1.weight"].t()) @ part["linear2.weight"].t()
+    x = norm(x, "encoder.norm")
+    return x @ w["token.weight"].t()
+
+
+# %% wrong="residual in place" says=["a step in place, such as x += …, overwrites what a norm keeps for its backward"]
+def tiny_transformer(ids, weights, heads):
+    n, t = ids.shape
+    w = weights
+    x = w["token.weight"][ids] + w["place.weight"][:t]
+    e = x.shape[-1]
+
+    def norm(x, name):
+        return F.layer_norm(x, (e,), w[name + ".weight"])
+
+    for i in range(sum("norm1" in name for name in w)):
+        b = f"encoder.layers.{i}."
+        h = norm(x, b + "norm1")
+        q, k, v = (h @ w[b + "self_attn.in_proj_weight"].t()).chunk(3, -1)
+        q, k, v = (p.view(n, t, heads, -1).transpose(1, 2) for p in (q, k, v))
+        scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+        future = torch.ones(t, t, dtype=torch.bool, device=x.device).triu(1)
+        scores = scores.masked_fill(future, -torch.inf)
+        y = scores.softmax(-1) @ v
+        y = y.transpose(1, 2).reshape(n, t, e)
+        x += y @ w[b + "self_attn.out_proj.weight"].t()
+        h = norm(x, b + "norm2")
+        x += F.gelu(h @ w[b + "linear1.weight"].t()) @ w[b + "linear2.weight"].t()
+    x = norm(x, "encoder.norm")
+    return x @ w["token.weight"].t()
+
+
+# %% wrong="library, dropout forgotten" says=["two calls give two results: is there a dropout?"]
+def tiny_transformer(ids, weights, heads):
+    width = weights["token.weight"].shape[1]
+    count = sum("norm1" in name for name in weights)
+    layer = nn.TransformerEncoderLayer(
+        width, heads, 4 * width, activation="gelu", batch_first=True, norm_first=True, bias=False
+    )
+    encoder = nn.TransformerEncoder(
+        layer, count, nn.LayerNorm(width, bias=False), enable_nested_tensor=False
+    )
+    mine = {k.removeprefix("encoder."): v for k, v in weights.items() if k.startswith("encoder.")}
+    x = weights["token.weight"][ids] + weights["place.weight"][: ids.shape[1]]
+    mask = nn.Transformer.generate_square_subsequent_mask(ids.shape[1])
+    x = torch.func.functional_call(encoder, mine, (x,), {"mask": mask})
+    return x @ weights["token.weight"].t()
+
+
+# %% wrong="the future begins at the letter itself" says=["NaN: does a letter see itself, too?"]
+def tiny_transformer(ids, weights, heads):
+    n, t = ids.shape
+    w = weights
+    x = w["token.weight"][ids] + w["place.weight"][:t]
+    e = x.shape[-1]
+
+    def norm(x, name):
+        return F.layer_norm(x, (e,), w[name + ".weight"])
+
+    for i in range(sum("norm1" in name for name in w)):
+        b = f"encoder.layers.{i}."
+        h = norm(x, b + "norm1")
+        q, k, v = (h @ w[b + "self_attn.in_proj_weight"].t()).chunk(3, -1)
+        q, k, v = (p.view(n, t, heads, -1).transpose(1, 2) for p in (q, k, v))
+        scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+        future = torch.ones(t, t, dtype=torch.bool, device=x.device).triu()
+        scores = scores.masked_fill(future, -torch.inf)
+        y = scores.softmax(-1) @ v
+        y = y.transpose(1, 2).reshape(n, t, e)
+        x = x + y @ w[b + "self_attn.out_proj.weight"].t()
+        h = norm(x, b + "norm2")
+        x = x + F.gelu(h @ w[b + "linear1.weight"].t()) @ w[b + "linear2.weight"].t()
+    x = norm(x, "encoder.norm")
+    return x @ w["token.weight"].t()
+
+
+# %% wrong="values first" says=["in_proj_weight holds queries first, then keys, then values"]
+def tiny_transformer(ids, weights, heads):
+    n, t = ids.shape
+    w = weights
+    x = w["token.weight"][ids] + w["place.weight"][:t]
+    e = x.shape[-1]
+
+    def norm(x, name):
+        return F.layer_norm(x, (e,), w[name + ".weight"])
+
+    for i in range(sum("norm1" in name for name in w)):
+        b = f"encoder.layers.{i}."
+        h = norm(x, b + "norm1")
+        v, k, q = (h @ w[b + "self_attn.in_proj_weight"].t()).chunk(3, -1)
+        q, k, v = (p.view(n, t, heads, -1).transpose(1, 2) for p in (q, k, v))
+        scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+        future = torch.ones(t, t, dtype=torch.bool, device=x.device).triu(1)
+        scores = scores.masked_fill(future, -torch.inf)
+        y = scores.softmax(-1) @ v
+        y = y.transpose(1, 2).reshape(n, t, e)
+        x = x + y @ w[b + "self_attn.out_proj.weight"].t()
+        h = norm(x, b + "norm2")
+        x = x + F.gelu(h @ w[b + "linear1.weight"].t()) @ w[b + "linear2.weight"].t()
+    x = norm(x, "encoder.norm")
+    return x @ w["token.weight"].t()
+
+
+# %% wrong="out_proj not transposed" says=["out_proj.weight is (out, in): multiply by its transpose"]
+def tiny_transformer(ids, weights, heads):
+    n, t = ids.shape
+    w = weights
+    x = w["token.weight"][ids] + w["place.weight"][:t]
+    e = x.shape[-1]
+
+    def norm(x, name):
+        return F.layer_norm(x, (e,), w[name + ".weight"])
+
+    for i in range(sum("norm1" in name for name in w)):
+        b = f"encoder.layers.{i}."
+        h = norm(x, b + "norm1")
+        q, k, v = (h @ w[b + "self_attn.in_proj_weight"].t()).chunk(3, -1)
+        q, k, v = (p.view(n, t, heads, -1).transpose(1, 2) for p in (q, k, v))
+        scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+        future = torch.ones(t, t, dtype=torch.bool, device=x.device).triu(1)
+        scores = scores.masked_fill(future, -torch.inf)
+        y = scores.softmax(-1) @ v
+        y = y.transpose(1, 2).reshape(n, t, e)
+        x = x + y @ w[b + "self_attn.out_proj.weight"]
+        h = norm(x, b + "norm2")
+        x = x + F.gelu(h @ w[b + "linear1.weight"].t()) @ w[b + "linear2.weight"].t()
+    x = norm(x, "encoder.norm")
+    return x @ w["token.weight"].t()
+
+
+# %% wrong="no gelu" says=["no gelu: the small net is linear"]
+def tiny_transformer(ids, weights, heads):
+    n, t = ids.shape
+    w = weights
+    x = w["token.weight"][ids] + w["place.weight"][:t]
+    e = x.shape[-1]
+
+    def norm(x, name):
+        return F.layer_norm(x, (e,), w[name + ".weight"])
+
+    for i in range(sum("norm1" in name for name in w)):
+        b = f"encoder.layers.{i}."
+        h = norm(x, b + "norm1")
+        q, k, v = (h @ w[b + "self_attn.in_proj_weight"].t()).chunk(3, -1)
+        q, k, v = (p.view(n, t, heads, -1).transpose(1, 2) for p in (q, k, v))
+        scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+        future = torch.ones(t, t, dtype=torch.bool, device=x.device).triu(1)
+        scores = scores.masked_fill(future, -torch.inf)
+        y = scores.softmax(-1) @ v
+        y = y.transpose(1, 2).reshape(n, t, e)
+        x = x + y @ w[b + "self_attn.out_proj.weight"].t()
+        h = norm(x, b + "norm2")
+        x = x + (h @ w[b + "linear1.weight"].t()) @ w[b + "linear2.weight"].t()
+    x = norm(x, "encoder.norm")
+    return x @ w["token.weight"].t()
+
+
+# %% wrong="no scale" says=["divide the scores by the root of a head's width"]
+def tiny_transformer(ids, weights, heads):
+    n, t = ids.shape
+    w = weights
+    x = w["token.weight"][ids] + w["place.weight"][:t]
+    e = x.shape[-1]
+
+    def norm(x, name):
+        return F.layer_norm(x, (e,), w[name + ".weight"])
+
+    for i in range(sum("norm1" in name for name in w)):
+        b = f"encoder.layers.{i}."
+        h = norm(x, b + "norm1")
+        q, k, v = (h @ w[b + "self_attn.in_proj_weight"].t()).chunk(3, -1)
+        q, k, v = (p.view(n, t, heads, -1).transpose(1, 2) for p in (q, k, v))
+        scores = q @ k.transpose(-2, -1)
+        future = torch.ones(t, t, dtype=torch.bool, device=x.device).triu(1)
+        scores = scores.masked_fill(future, -torch.inf)
+        y = scores.softmax(-1) @ v
+        y = y.transpose(1, 2).reshape(n, t, e)
+        x = x + y @ w[b + "self_attn.out_proj.weight"].t()
+        h = norm(x, b + "norm2")
+        x = x + F.gelu(h @ w[b + "linear1.weight"].t()) @ w[b + "linear2.weight"].t()
+    x = norm(x, "encoder.norm")
+    return x @ w["token.weight"].t()
+
+
+# %% wrong="places from 1" says=["the places count from 0; here from 1"]
+def tiny_transformer(ids, weights, heads):
+    n, t = ids.shape
+    w = weights
+    x = w["token.weight"][ids] + w["place.weight"][torch.arange(1, t + 1) % len(w["place.weight"])]
+    e = x.shape[-1]
+
+    def norm(x, name):
+        return F.layer_norm(x, (e,), w[name + ".weight"])
+
+    for i in range(sum("norm1" in name for name in w)):
+        b = f"encoder.layers.{i}."
+        h = norm(x, b + "norm1")
+        q, k, v = (h @ w[b + "self_attn.in_proj_weight"].t()).chunk(3, -1)
+        q, k, v = (p.view(n, t, heads, -1).transpose(1, 2) for p in (q, k, v))
+        scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+        future = torch.ones(t, t, dtype=torch.bool, device=x.device).triu(1)
+        scores = scores.masked_fill(future, -torch.inf)
+        y = scores.softmax(-1) @ v
+        y = y.transpose(1, 2).reshape(n, t, e)
+        x = x + y @ w[b + "self_attn.out_proj.weight"].t()
+        h = norm(x, b + "norm2")
+        x = x + F.gelu(h @ w[b + "linear1.weight"].t()) @ w[b + "linear2.weight"].t()
+    x = norm(x, "encoder.norm")
+    return x @ w["token.weight"].t()
+
+
+# %% wrong="places from the end" says=["place.weight has a row for each place, counted from the front"]
+def tiny_transformer(ids, weights, heads):
+    w = weights
+    n, t = ids.shape
+    x = w["token.weight"][ids] + w["place.weight"][-t:]
+    e = x.shape[-1]
+    norm = lambda x, name: F.layer_norm(x, (e,), w[name + ".weight"])
+    count = sum("norm1" in name for name in w)
+    for i in range(count):
+        b = f"encoder.layers.{i}."
+        h = norm(x, b + "norm1")
+        q, k, v = (h @ w[b + "self_attn.in_proj_weight"].t()).chunk(3, -1)
+        q, k, v = (z.view(n, t, heads, -1).transpose(1, 2) for z in (q, k, v))
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + y.transpose(1, 2).reshape(n, t, e) @ w[b + "self_attn.out_proj.weight"].t()
+        h = norm(x, b + "norm2")
+        x = x + F.gelu(h @ w[b + "linear1.weight"].t()) @ w[b + "linear2.weight"].t()
+    return norm(x, "encoder.norm") @ w["token.weight"].t()
+
+
+# %% wrong="places backwards" says=["the places count from 0; here they are backwards"]
+def tiny_transformer(ids, weights, heads):
+    w = weights
+    n, t = ids.shape
+    x = w["token.weight"][ids] + w["place.weight"][:t].flip(0)
+    e = x.shape[-1]
+    norm = lambda x, name: F.layer_norm(x, (e,), w[name + ".weight"])
+    count = sum("norm1" in name for name in w)
+    for i in range(count):
+        b = f"encoder.layers.{i}."
+        h = norm(x, b + "norm1")
+        q, k, v = (h @ w[b + "self_attn.in_proj_weight"].t()).chunk(3, -1)
+        q, k, v = (z.view(n, t, heads, -1).transpose(1, 2) for z in (q, k, v))
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + y.transpose(1, 2).reshape(n, t, e) @ w[b + "self_attn.out_proj.weight"].t()
+        h = norm(x, b + "norm2")
+        x = x + F.gelu(h @ w[b + "linear1.weight"].t()) @ w[b + "linear2.weight"].t()
+    return norm(x, "encoder.norm") @ w["token.weight"].t()
+
+
+# %% wrong="norm1 for both" says=["norm2 has a weight of its own, which isn't norm1's"]
+def tiny_transformer(ids, weights, heads):
+    w = weights
+    n, t = ids.shape
+    x = w["token.weight"][ids] + w["place.weight"][:t]
+    e = x.shape[-1]
+    norm = lambda x, name: F.layer_norm(x, (e,), w[name + ".weight"])
+    count = sum("norm1" in name for name in w)
+    for i in range(count):
+        b = f"encoder.layers.{i}."
+        h = norm(x, b + "norm1")
+        q, k, v = (h @ w[b + "self_attn.in_proj_weight"].t()).chunk(3, -1)
+        q, k, v = (z.view(n, t, heads, -1).transpose(1, 2) for z in (q, k, v))
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + y.transpose(1, 2).reshape(n, t, e) @ w[b + "self_attn.out_proj.weight"].t()
+        h = norm(x, b + "norm1")
+        x = x + F.gelu(h @ w[b + "linear1.weight"].t()) @ w[b + "linear2.weight"].t()
+    return norm(x, "encoder.norm") @ w["token.weight"].t()
+
+
+# %% wrong="first block's weights for all" says=["every block has weights of its own; here all use those of block 0"]
+def tiny_transformer(ids, weights, heads):
+    w = weights
+    n, t = ids.shape
+    x = w["token.weight"][ids] + w["place.weight"][:t]
+    e = x.shape[-1]
+    norm = lambda x, name: F.layer_norm(x, (e,), w[name + ".weight"])
+    count = sum("norm1" in name for name in w)
+    for i in range(count):
+        b = "encoder.layers.0."
+        h = norm(x, b + "norm1")
+        q, k, v = (h @ w[b + "self_attn.in_proj_weight"].t()).chunk(3, -1)
+        q, k, v = (z.view(n, t, heads, -1).transpose(1, 2) for z in (q, k, v))
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + y.transpose(1, 2).reshape(n, t, e) @ w[b + "self_attn.out_proj.weight"].t()
+        h = norm(x, b + "norm2")
+        x = x + F.gelu(h @ w[b + "linear1.weight"].t()) @ w[b + "linear2.weight"].t()
+    return norm(x, "encoder.norm") @ w["token.weight"].t()
+
+
+# %% wrong="blocks counted by the last name's digit" says=["11 blocks, 8 features: the result: only 10 of the blocks ran"]
+def tiny_transformer(ids, weights, heads):
+    w = weights
+    n, t = ids.shape
+    x = w["token.weight"][ids] + w["place.weight"][:t]
+    e = x.shape[-1]
+    norm = lambda x, name: F.layer_norm(x, (e,), w[name + ".weight"])
+    count = max(int(name.split(".")[2][-1]) for name in w if "norm1" in name) + 1
+    for i in range(count):
+        b = f"encoder.layers.{i}."
+        h = norm(x, b + "norm1")
+        q, k, v = (h @ w[b + "self_attn.in_proj_weight"].t()).chunk(3, -1)
+        q, k, v = (z.view(n, t, heads, -1).transpose(1, 2) for z in (q, k, v))
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + y.transpose(1, 2).reshape(n, t, e) @ w[b + "self_attn.out_proj.weight"].t()
+        h = norm(x, b + "norm2")
+        x = x + F.gelu(h @ w[b + "linear1.weight"].t()) @ w[b + "linear2.weight"].t()
+    return norm(x, "encoder.norm") @ w["token.weight"].t()
+
+
+# %% right="F.multi_head_attention_forward"
+def tiny_transformer(ids, weights, heads):
+    t = ids.shape[1]
+    x = F.embedding(ids, weights["token.weight"]) + weights["place.weight"][None, :t]
+    e = x.size(-1)
+    mask = torch.triu(torch.full((t, t), float("-inf"), device=x.device), 1)
+    blocks = {}
+    for name, p in weights.items():
+        if name.startswith("encoder.layers."):
+            _, _, number, rest = name.split(".", 3)
+            blocks.setdefault(int(number), {})[rest] = p
+    for _, w in sorted(blocks.items()):
+        h = F.layer_norm(x, (e,), w["norm1.weight"]).transpose(0, 1)
+        y, _ = F.multi_head_attention_forward(
+            h,
+            h,
+            h,
+            e,
+            heads,
+            w["self_attn.in_proj_weight"],
+            None,
+            None,
+            None,
+            False,
+            0.0,
+            w["self_attn.out_proj.weight"],
+            None,
+            attn_mask=mask,
+            need_weights=False,
+        )
+        x = x + y.transpose(0, 1)
+        x = x + F.linear(
+            F.gelu(F.linear(F.layer_norm(x, (e,), w["norm2.weight"]), w["linear1.weight"])),
+            w["linear2.weight"],
+        )
+    return F.linear(F.layer_norm(x, (e,), weights["encoder.norm.weight"]), weights["token.weight"])
+
+
+# %% right="own multi_head, causal by a map"
+def tiny_transformer(ids, weights, heads):
+    w = weights
+    x = w["token.weight"][ids] + w["place.weight"][: ids.shape[1]]
+    e = x.shape[-1]
+
+    def block(x, i):
+        p = f"encoder.layers.{i}."
+        h = F.layer_norm(x, (e,), weight=w[p + "norm1.weight"])
+        q, k, v = torch.einsum("nte,cde->cntd", h, w[p + "self_attn.in_proj_weight"].view(3, e, e))
+        q, k, v = (z.unflatten(-1, (heads, e // heads)) for z in (q, k, v))
+        s = torch.einsum("nthd,nshd->nhts", q, k) * (e // heads) ** -0.5
+        s = s + torch.full(s.shape[-2:], -torch.inf, device=s.device).triu(1)
+        y = torch.einsum("nhts,nshd->nthd", torch.softmax(s, 3), v).flatten(2)
+        x = x + torch.einsum("nte,fe->ntf", y, w[p + "self_attn.out_proj.weight"])
+        h = F.layer_norm(x, (e,), weight=w[p + "norm2.weight"])
+        return x + F.linear(F.gelu(F.linear(h, w[p + "linear1.weight"])), w[p + "linear2.weight"])
+
+    import re
+    from functools import reduce
+
+    numbers = sorted(
+        {int(m[1]) for m in map(re.compile(r"encoder[.]layers[.](.+?)[.]").match, w) if m}
+    )
+    x = reduce(block, numbers, x)
+    return F.layer_norm(x, (e,), weight=w["encoder.norm.weight"]) @ w["token.weight"].mT
+
+
+# %% right="gelu by erf"
+def tiny_transformer(ids, weights, heads):
+    n, t = ids.shape
+    w = weights
+    x = w["token.weight"][ids] + w["place.weight"][:t]
+    e = x.shape[-1]
+
+    def norm(x, name):
+        return F.layer_norm(x, (e,), w[name + ".weight"])
+
+    for i in range(sum("norm1" in name for name in w)):
+        b = f"encoder.layers.{i}."
+        h = norm(x, b + "norm1")
+        q, k, v = (h @ w[b + "self_attn.in_proj_weight"].t()).chunk(3, -1)
+        q, k, v = (p.view(n, t, heads, -1).transpose(1, 2) for p in (q, k, v))
+        scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+        future = torch.ones(t, t, dtype=torch.bool, device=x.device).triu(1)
+        scores = scores.masked_fill(future, -torch.inf)
+        y = scores.softmax(-1) @ v
+        y = y.transpose(1, 2).reshape(n, t, e)
+        x = x + y @ w[b + "self_attn.out_proj.weight"].t()
+        h = norm(x, b + "norm2")
+        x = (
+            x
+            + (lambda z: z * (1 + torch.erf(z / 2**0.5)) / 2)(h @ w[b + "linear1.weight"].t())
+            @ w[b + "linear2.weight"].t()
+        )
+    x = norm(x, "encoder.norm")
+    return x @ w["token.weight"].t()

@@ -22,8 +22,10 @@ def check_pooling_and_back_1(try_pooling, x, k):
     check_equal(str(getattr(where, "dtype", type(where))), "torch.int64", "the dtype of where")
     check_equal(tuple(where.shape), tuple(places.shape), "the shape of where")
     for words, slip in _place_slips(places, x, k).items():
-        slip_made = torch.equal(where, slip) and not torch.equal(slip, places)
-        assert not slip_made, f"where: {words}"
+        telling = slip.numel() > 0 and bool((slip != slip.flatten()[0]).any())  # 0s fit many slips
+        assert not telling or torch.equal(slip, places) or not torch.equal(where, slip), (
+            f"where: {words}"
+        )
     inside = ((where >= 0) & (where < x.shape[2] * x.shape[3])).all()
     assert inside, "where points outside the image"
     found = x.flatten(2).gather(2, where.flatten(2)).reshape(right.shape)

@@ -200,58 +200,6 @@ def shape_slips(x, module, joined, padding):
     return slips
 
 
-def block_slips(make, ids, heads, width):
-    """What slips inside the blocks make of the scores: the library's model, spoilt."""
-    slips, spoilt = {}, {}
-
-    def forget(block, step):
-        def forward(x, src_mask=None, **_):
-            y = block._sa_block(block.norm1(x), src_mask, None)
-            x = y if step == 1 else x + y
-            y = block._ff_block(block.norm2(x))
-            return y if step == 2 else x + y
-
-        block.forward = forward
-
-    def by_view(block, cut, back=False):
-        def forward(x, src_mask=None, **_):
-            attention, y = block.self_attn, block.norm1(x)
-            n, time, _ = y.shape
-            parts = F.linear(y, attention.in_proj_weight).chunk(3, -1)
-            whole = [part.unflatten(-1, (heads, -1)).transpose(1, 2) for part in parts]
-            bare = [part.reshape(n, heads, time, -1) for part in parts]
-            q, k, v = bare if cut else whole
-            y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
-            y = y.transpose(1, 2) if back else y
-            x = x + attention.out_proj(y.reshape(n, time, -1))
-            return x + block._ff_block(block.norm2(x))
-
-        block.forward = forward
-
-    words = "a head owns some of the features of every letter; this view mixes letters"
-    spoilt[words] = lambda block: by_view(block, True)
-    spoilt[words + " "] = lambda block: by_view(block, True, True)
-    words = "heads and letters must change places again before the heads are joined"
-    spoilt[words] = lambda block: by_view(block, False)
-    for step, name in ((1, "attention"), (2, "the small net")):
-        words = f"its input is added behind {name}: the x + is missing"
-        spoilt[words] = lambda block, step=step: forget(block, step)
-    words = f"attention has {heads} heads, each with its own part of the features"
-    spoilt[words] = lambda block: setattr(block.self_attn, "num_heads", 1)
-    words = "divide the scores by the root of a head's width, not of the whole"
-    spoilt[words] = lambda block: block.self_attn.in_proj_weight[:width].mul_(heads**-0.5)
-    for words, change in spoilt.items():
-        model = make()
-        for block in model.encoder.layers:
-            change(block)
-        slips[words] = model(ids)
-    for count in range(1, len(make().encoder.layers)):
-        model = make()
-        model.encoder.layers = model.encoder.layers[:count]
-        slips[f"only {count} of the blocks ran"] = model(ids)
-    return slips
-
-
 def gradient_slips(x, w_ih, w_hh, k, right):
     """What known slips make of a truncated gradient, cut before the steps k, 2k, …"""
     time = len(x)
@@ -289,61 +237,6 @@ def gradient_slips(x, w_ih, w_hh, k, right):
         / (time * x.shape[1] * len(w_hh)),
     }
     return slips
-
-
-def outer_slips(make, ids, right):
-    """What slips outside the blocks, and other activations and norms, make of the scores."""
-
-    def in_blocks(**attributes):
-        return lambda model: [
-            setattr(block, name, value)
-            for block in model.encoder.layers
-            for name, value in attributes.items()
-        ]
-
-    by_tanh = in_blocks(activation=lambda x: F.gelu(x, approximate="tanh"))
-    spoilt = {
-        "the last norm is missing": lambda model: setattr(model.encoder, "norm", None),
-        "the places are missing": lambda model: model.place.weight.zero_(),
-        "the activation is the exact gelu, not relu": in_blocks(activation=F.relu),
-        "the activation is the exact gelu, not gelu by tanh": by_tanh,
-        "the norms stand in front of the two steps, not behind": in_blocks(norm_first=False),
-    }
-    slips = {
-        "the scores themselves are wanted, without softmax": right.softmax(-1),
-        "the scores themselves are wanted, without log_softmax": right.log_softmax(-1),
-    }
-    for words, change in spoilt.items():
-        model = make()
-        change(model)
-        slips[words] = model(ids)
-    return slips
-
-
-def eps_slips(make, ids):
-    """What a wrong eps in the norms makes of the scores."""
-    slips = {}
-    for number, eps in enumerate((1e-6, 1e-8, 1e-12, 0.0, 1e-3)):
-        model = make()
-        norms = [model.encoder.norm]
-        for block in model.encoder.layers:
-            norms += [block.norm1, block.norm2]
-        for norm in norms:
-            norm.eps = eps
-        slips["the norms add an eps of 1e-5 to the variance" + " " * number] = model(ids)
-    return slips
-
-
-def order_slips(make, ids):
-    """What the scores are if the blocks run in the order of their numbers, sorted as words."""
-    model = make()
-    blocks = list(model.encoder.layers)
-    by_words = sorted(range(len(blocks)), key=str)
-    model.encoder.layers = torch.nn.ModuleList([blocks[number] for number in by_words])
-    slips = {"the blocks run by number; sorted as words, 10 comes before 2": model(ids)}
-    model.encoder.layers = torch.nn.ModuleList(blocks[::-1])
-    words = "the blocks run from 0 on: the numbers count, not their order in the dict"
-    return slips | {words: model(ids)}
 
 
 def lstm_slips(x, state, weights, order):

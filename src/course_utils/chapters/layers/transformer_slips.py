@@ -1,0 +1,178 @@
+"""What known slips make of the tiny transformer's scores, each by the words for it.
+
+``make`` gives the library's model with its weights; each slip spoils such a model, and runs it.
+"""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import torch
+import torch.nn.functional as F
+
+
+@torch.no_grad()
+def transformer_slips(make, ids, right, heads):
+    """All of them, by their words."""
+    slips = {"a letter must not see the ones behind it: the mask is not causal": make()(ids, False)}
+    slips |= outer_slips(make, ids, right) | eps_slips(make, ids) | order_slips(make, ids)
+    slips |= block_slips(make, ids, heads, make().token.weight.shape[1])
+    return slips | weight_slips(make, ids, heads)
+
+
+def weight_slips(make, ids, heads):
+    """What the scores are if the blocks use a weight that isn't theirs, turned or not at all."""
+    width = make().token.weight.shape[1]
+    changes = {
+        "no gelu: the small net is linear": lambda block, _: setattr(
+            block, "activation", torch.clone
+        ),
+        "norm2 has a weight of its own, which isn't norm1's": lambda block, _: (
+            block.norm2.weight.copy_(block.norm1.weight)
+        ),
+        "out_proj.weight is (out, in): multiply by its transpose": lambda block, _: (
+            block.self_attn.out_proj.weight.copy_(block.self_attn.out_proj.weight.t().clone())
+        ),
+        "out_proj is missing: it mixes what the heads found": lambda block, _: (
+            block.self_attn.out_proj.weight.copy_(torch.eye(width))
+        ),
+        "divide the scores by the root of a head's width": lambda block, _: (
+            block.self_attn.in_proj_weight[:width].mul_((width / heads) ** 0.5)
+        ),
+        "every block has weights of its own; here all use those of block 0": lambda block, first: (
+            block.load_state_dict(first.state_dict())
+        ),
+    }
+    for number, order in enumerate(list(permutations(range(3)))[1:]):
+        words = "in_proj_weight holds queries first, then keys, then values" + " " * number
+        changes[words] = lambda block, _, order=order: block.self_attn.in_proj_weight.copy_(
+            torch.cat([block.self_attn.in_proj_weight.chunk(3)[part] for part in order])
+        )
+    slips = {}
+    for words, change in changes.items():
+        model = make()
+        for block in model.encoder.layers:
+            change(block, model.encoder.layers[0])
+        slips[words] = model(ids)
+    return slips
+
+
+def block_slips(make, ids, heads, width):
+    """What slips inside the blocks make of the scores: the library's model, spoilt."""
+    slips, spoilt = {}, {}
+
+    def forget(block, step):
+        def forward(x, src_mask=None, **_):
+            y = block._sa_block(block.norm1(x), src_mask, None)
+            x = y if step == 1 else x + y
+            y = block._ff_block(block.norm2(x))
+            return y if step == 2 else x + y
+
+        block.forward = forward
+
+    def by_view(block, cut, back=False):
+        def forward(x, src_mask=None, **_):
+            attention, y = block.self_attn, block.norm1(x)
+            n, time, _ = y.shape
+            parts = F.linear(y, attention.in_proj_weight).chunk(3, -1)
+            whole = [part.unflatten(-1, (heads, -1)).transpose(1, 2) for part in parts]
+            bare = [part.reshape(n, heads, time, -1) for part in parts]
+            q, k, v = bare if cut else whole
+            y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+            y = y.transpose(1, 2) if back else y
+            x = x + attention.out_proj(y.reshape(n, time, -1))
+            return x + block._ff_block(block.norm2(x))
+
+        block.forward = forward
+
+    words = "a head owns some of the features of every letter; this view mixes letters"
+    spoilt[words] = lambda block: by_view(block, True)
+    spoilt[words + " "] = lambda block: by_view(block, True, True)
+    words = "heads and letters must change places again before the heads are joined"
+    spoilt[words] = lambda block: by_view(block, False)
+    for step, name in ((1, "attention"), (2, "the small net")):
+        words = f"its input is added behind {name}: the x + is missing"
+        spoilt[words] = lambda block, step=step: forget(block, step)
+    words = f"attention has {heads} heads, each with its own part of the features"
+    spoilt[words] = lambda block: setattr(block.self_attn, "num_heads", 1)
+    words = "divide the scores by the root of a head's width, not of the whole"
+    spoilt[words] = lambda block: block.self_attn.in_proj_weight[:width].mul_(heads**-0.5)
+    for words, change in spoilt.items():
+        model = make()
+        for block in model.encoder.layers:
+            change(block)
+        slips[words] = model(ids)
+    for count in range(1, len(make().encoder.layers)):
+        model = make()
+        model.encoder.layers = model.encoder.layers[:count]
+        slips[f"only {count} of the blocks ran"] = model(ids)
+    return slips
+
+
+def outer_slips(make, ids, right):
+    """What slips outside the blocks, and other activations and norms, make of the scores."""
+
+    def in_blocks(**attributes):
+        return lambda model: [
+            setattr(block, name, value)
+            for block in model.encoder.layers
+            for name, value in attributes.items()
+        ]
+
+    by_tanh = in_blocks(activation=lambda x: F.gelu(x, approximate="tanh"))
+    spoilt = {
+        "the last norm is missing": lambda model: setattr(model.encoder, "norm", None),
+        "the places are missing": lambda model: model.place.weight.zero_(),
+        "the places count from 0; here from 1": lambda model: model.place.weight.copy_(
+            model.place.weight.roll(-1, 0)
+        ),
+        "place.weight has a row for each place, counted from the front": lambda model: (
+            model.place.weight[: ids.shape[1]].copy_(model.place.weight[-ids.shape[1] :].clone())
+        ),
+        "the places count from 0; here they are backwards": lambda model: model.place.weight[
+            : ids.shape[1]
+        ].copy_(model.place.weight[: ids.shape[1]].flip(0).clone()),
+        "the activation is the exact gelu, not relu": in_blocks(activation=F.relu),
+        "the activation is the exact gelu, not gelu by tanh": by_tanh,
+        "the norms stand in front of the two steps, not behind": in_blocks(norm_first=False),
+    }
+    slips = {
+        "the scores themselves are wanted, without softmax": right.softmax(-1),
+        "the scores themselves are wanted, without log_softmax": right.log_softmax(-1),
+    }
+    for words, change in spoilt.items():
+        model = make()
+        change(model)
+        slips[words] = model(ids)
+    return slips
+
+
+def eps_slips(make, ids):
+    """What a wrong eps in the norms makes of the scores."""
+    slips = {}
+    for number, eps in enumerate((1e-6, 1e-8, 1e-12, 0.0, 1e-3)):
+        model = make()
+        norms = [model.encoder.norm]
+        for block in model.encoder.layers:
+            norms += [block.norm1, block.norm2]
+        for norm in norms:
+            norm.eps = eps
+        slips["the norms add an eps of 1e-5 to the variance" + " " * number] = model(ids)
+    return slips
+
+
+def order_slips(make, ids):
+    """What the scores are if the blocks run in the order of their numbers, sorted as words."""
+    model = make()
+    blocks = list(model.encoder.layers)
+    by_words = sorted(range(len(blocks)), key=str)
+    model.encoder.layers = torch.nn.ModuleList([blocks[number] for number in by_words])
+    slips = {"the blocks run by number; sorted as words, 10 comes before 2": model(ids)}
+    model.encoder.layers = torch.nn.ModuleList(blocks[::-1])
+    words = "the blocks run from 0 on: the numbers count, not their order in the dict"
+    slips[words] = model(ids)
+    if len(blocks) > 10:
+        model.encoder.layers = torch.nn.ModuleList([blocks[0], blocks[10], *blocks[2:]])
+        words = "encoder.layers.1 begins the names of block 10, too: compare with the dot behind it"
+        slips[words] = model(ids)
+    return slips
