@@ -313,7 +313,8 @@ with every_case() as case:
             mine, right = root_mean_square_error(outs, wanted), torch.tensor(right, device=device)
             check_close(mine, right, "the number")
 x = torch.tensor([[1.0, 7.0], [0.0, 0.0]], dtype=torch.float64, device=device)
-result, expected = root_mean_square_error(x, 0 * x), torch.full_like(x[0, 0], 12.5).sqrt()
+far = torch.full_like(x, 2.0**30)  # float32 would round x + far
+result, expected = root_mean_square_error(x + far, far), torch.full_like(x[0, 0], 12.5).sqrt()
 rows = torch.is_tensor(result) and abs(result.item() - 2.5) < 1e-6
 assert not rows, "expected 3.54, got 2.5: the rows' roots were averaged; one mean over all elements"
 check_close(result, expected, "the result in float64, where one row is all right")

@@ -1312,6 +1312,9 @@ with every_case() as case:
         with case(f"a row that has no valid entry, in {dtype}"):
             table = values.to(dtype, copy=True)
             check_mean(masked_row_mean, table, mask, f"a table in {dtype}")
+    with case("large numbers that cancel, in torch.float64"):
+        table = torch.tensor([[2.0**30 + 1, -(2.0**30), 9.0]], dtype=torch.float64, device=device)
+        check_mean(masked_row_mean, table, mask[:1], "large numbers in torch.float64")
     with case("no loop"):
         few = check_mean(masked_row_mean, values, mask, "two rows")
         twenty = values.repeat(20, 1), mask.repeat(20, 1)
@@ -1640,6 +1643,7 @@ with every_case() as case:
 logits = torch.tensor([[2.0, 0.5, 0.0], [0.25, 1.5, 0.5], [1.25, 0.0, 1.0]], device=device)
 truth = torch.tensor([0, 1, 2], device=device)
 tables = {"three": (logits, truth), "transposed": (logits.t(), truth)}
+tables["torch.float64, beyond float32"] = (logits.double() * 1e200, truth)
 tables["sixty"] = (logits.repeat(20, 1), truth.repeat(20))
 with every_case() as case:
     for name, (table, wanted) in tables.items():
@@ -1905,6 +1909,7 @@ tables = {
     "values of shape (3,)": (values[:, 0], segments, 4),
     "values of shape (3, 2, 1)": (values[..., None], segments, 4),
     "a row with an infinite value": (values / values[:1].sub(1), segments, 4),
+    "values in torch.float64 beyond float32": (values.double() * 1e200, segments, 4),
 }
 for dtype in (torch.float64, torch.int64, torch.int32):
     tables[f"values in {dtype}"] = (values.to(dtype), segments, 4)
@@ -2164,6 +2169,7 @@ with every_case() as case:
 # %% nbgrader={"grade_id": "sort-by-length-check-2", "grade": true, "points": 2}
 three, order = torch.tensor([1, 3, 2], device=device), torch.tensor([1, 2, 0], device=device)
 ids, cases = torch.arange(40, device=device), {"the example": (three, order)}
+cases["torch.float64, beyond float32"] = (three.double() * 1e200, order)
 with every_case() as case:
     for name, (original, places) in cases.items():
         with case(name):

@@ -740,8 +740,11 @@ examples = [
     ((3, 1, 2), (2, 7, 1), (6,), (1,), "a dimension of size 1 may have any stride"),
     ((1, 1), (3, 5), (), (), "one element fits the size (), which has no stride"),
     ((2, 0), (1, 1), (0, 5), (5, 1), "without elements any strides will do"),
+    ((6,), (1,), (1, 6, 1), (6, 1, 1), "sizes of 1 may be added at both ends"),
+    ((2, 6, 6, 1), (72, 12, 2, 2), (6, 4, 3), (24, 6, 2), "all merge, and are cut anew"),
+    ((2, 4, 6), (0, 12, 2), (2, 8, 3), (0, 6, 2), "an expanded dimension stays apart"),
 ]
-with count_operators() as counts, every_case(at_most=9) as case:
+with count_operators() as counts, every_case(at_most=12) as case:
     for size, stride, new_size, truth, because in examples:
         with case(because):
             check_case(size, stride, new_size, truth)
@@ -963,6 +966,8 @@ examples = {
     "a slice with an offset": lambda: squares[1:4, 2:5],
     "a transposed matrix": lambda: squares[:6, :6].t(),
     "an expanded row": lambda: squares[1, :5].expand(5, 5),
+    "every second row and third column": lambda: squares[::2, ::3],
+    "a matrix in torch.float64": lambda: squares[:3, :3].double(),
     "a 1 × 1 matrix": lambda: squares[3:4, 2:3],
     "a 0 × 0 matrix": lambda: squares[:0, :0],
 }
@@ -1049,7 +1054,7 @@ examples = {
     "of eight elements, whose last window would not be full": (line[:8], 3, 2),
     "a view with stride 3": (line[1::3], 3, 2),
     "of ten elements, with gaps between the windows": (line[:10], 2, 4),
-    "of seven elements": (line[:7], 3, 1),
+    "of seven elements, in torch.float64": (line[:7].double(), 3, 1),
 }
 with every_case() as case:
     for name, (x, k, step) in examples.items():
@@ -1122,7 +1127,7 @@ table = torch.arange(1.0, 49.0, dtype=torch.float64, device=device).view(6, 8) *
 ruler = torch.tensor([[1.0, 10.0]], device=device)
 examples = {
     "the example": (torch.arange(1.0, 7.0, device=device).view(2, 3), ruler),
-    "a kernel of 2 × 3, in float64": (table, table[:2, :3]),
+    "a kernel of 2 × 3, in float64": (table + 2**30, table[:2, :3] - table[:2, :3].mean()),
     "a slice with an offset": (table[1:5, 2:6], table[:2, :2]),
     "a transposed image": (table.t(), table[:2, :3]),
 }
@@ -1307,9 +1312,9 @@ def check_case(a, b):
 numbers = torch.arange(20, device=device)
 examples = {
     "a = [1, 2] and b = [10, 20, 30]": (numbers[1:3], 10 * numbers[1:4]),
-    "a and b of strides 7 and 3": (numbers[::7], numbers[1::3]),
+    "a and b of strides 7 and 3": (numbers[:14:7], numbers[1:10:3]),
     "an empty a": (numbers[:0], numbers[:3]),
-    "one element each": (numbers[4:5], numbers[6:7]),
+    "one element each, in torch.float64": (numbers[4:5].double(), numbers[6:7].double()),
 }
 with every_case() as case:
     for name, (a, b) in examples.items():
@@ -1398,7 +1403,8 @@ views = {
     "= torch.arange(600.0)[:10]": lambda big: big[:10],
     "a column": lambda big: big.view(20, 30)[:, 3],
     "an expanded row": lambda big: big[60:90].expand(4, 30),
-    "an empty slice": lambda big: big[:0],
+    "an empty slice, in torch.float64": lambda big: big.double()[:0],
+    "the ten numbers after these": lambda big: big[10:20],
     "in torch.float16": lambda big: big.half()[:3],
     "in torch.bool": lambda big: (big > 7)[:9],
 }
@@ -1605,6 +1611,7 @@ examples = [
     ((1, 3, 2, 2), (24, 8, 4, 2), "neither", "nothing steps by 1: there are holes"),
     ((2, 3, 4, 4), (48, 1, 3, 12), "neither", "the channel first, but then the height"),
     ((2, 1, 2, 2), (8, 4, 2, 1), "neither", "the second image begins too late"),
+    ((1, 3, 2, 2), (12, 4, 2, 2), "neither", "one step to the right passes one element"),
     ((1, 1, 2, 2), (4, 4, 2, 1), "both", "the stride of the only channel does not count"),
     ((2, 3, 1, 1), (3, 1, 9, 9), "both", "one pixel: its height and width do not count"),
 ]

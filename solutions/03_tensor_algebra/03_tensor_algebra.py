@@ -804,6 +804,8 @@ def check_slope(case, x, name):
 x = (torch.arange(2 * 4 * 5 * 3, dtype=torch.float64).view(2, 4, 5, 3) % 7 - 3.5).to(device)
 with every_case() as case:
     check_slope(case, x, "of shape (2, 4, 5, 3)")
+    drawn = torch.randn(2, 5, 6, 8, generator=torch.Generator().manual_seed(4), dtype=x.dtype)
+    check_slope(case, drawn.to(device), "of drawn numbers in float64")
     gap = torch.arange(4, device=device)[:, None, None] != 1
     check_slope(case, x * gap, "with a channel that is all zero")
     check_slope(case, (x * gap).float(), "the same in float32")

@@ -269,6 +269,7 @@ with every_case() as case:
     check(case, x.view(2, 2).to(torch.float64), "a float64 matrix")
     check(case, x[1], "a single 0, without dimensions")
     check(case, (x.view(2, 2).T * 1e-20), "tiny numbers, transposed")
+    check(case, x.double() * 1e-200, "float64 numbers that float32 takes for 0")
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     check(case, x[:0], "an empty x")
@@ -401,6 +402,7 @@ with every_case() as case:
     check(case, y[1:], y, "the example, where two points coincide")
     check(case, y, y, "a set against itself")
     check(case, y * 1e-4, y * 1e-4, "points that are near")
+    check(case, y + 2**30, y + 2**30, "points 2**30 away from the origin, in float64")
     check(case, y.float(), y[:0].float(), "no y, in float32", ("broadcast", "gram"))
     check(case, y[:0].float(), y.float(), "no x, in float32", ("broadcast", "gram"))
     check(case, y[:, :0], y[:1, :0], "points without coordinates", ("broadcast", "gram"))
@@ -891,6 +893,7 @@ with every_case() as case:
     check(case, (rows * 50).to(torch.float16), 0, "in half precision")
     check(case, (rows / 10).to(torch.bfloat16), 1, "in bfloat16")
     check(case, torch.arange(24.0, device=device).view(2, 3, 4) * 100, -2, "of shape (2, 3, 4)")
+    check(case, torch.arange(8.0, device=device).view(2, 1, 4), -1, "of shape (2, 1, 4)")
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(8)
 x = torch.randn(4, 5, 6, generator=generator, dtype=torch.float64).to(device) * 500
@@ -1208,6 +1211,7 @@ x = torch.arange(1.0, 25.0, device=device)
 with every_case() as case:
     check(case, x[:4].view(2, 1, 2), "[[1, 2]] and [[3, 4]]")
     check(case, x.view(2, 3, 2, 2), "a batch of 2")
+    check(case, x.view(2, 3, 2, 2).double() * 1e200, "float64, beyond float32")
     check(case, x.view(1, 2, 3, 2, 2), "a batch of two dimensions")
     infinite = torch.tensor([[[torch.inf]], [[1.0]]], device=device)
     check(case, infinite, "an infinity in the first block")
@@ -1630,6 +1634,8 @@ with every_case() as case:
     ones = torch.ones(3, device=device)
     name = "a condition number of 3000, where normal equations fail"
     check(case, hard, sums, ones, name, ("qr", "lstsq"), 2e-3)
+    wide, double = hard.double(), ones.double()
+    check(case, wide, wide.sum(1), double, "the same matrix in float64, all three ways")
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(12)
 with every_case() as case:
@@ -1748,6 +1754,7 @@ with every_case() as case:
     check(case, cloud, "a cloud of 40 points in 3-D")
     check(case, cloud.to(torch.float64) + 5, "the same in float64, moved by 5", 1e-6)
     check(case, cloud + 3000, "the same in float32, moved by 3000", 1e-2)
+    check(case, cloud.flip(0) * 2, "another cloud of 40 points")
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     check(case, cloud[:4] * 100, "4 points in 3-D", 1e-2)

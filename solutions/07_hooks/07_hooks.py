@@ -597,7 +597,7 @@ with every_case() as case:
     for weight in (0, 2, 1):
         check_both(case, "two numbers", x, 0.5, weight)
     check_both(case, "numbers that round", torch.linspace(-0.7, 0.9, 7, device=device), 0.3, 0)
-    check_both(case, "torch.float64, transposed", x.double().expand(3, 2).t(), 2.0, 0.25)
+    check_both(case, "torch.float64, transposed", x.double().expand(3, 2).t() / 3, 2.0, 0.25)
     check_both(case, "a tensor without dimensions", x[0], 1.5, 1)
     check_both(case, "under no_grad", x, 0.5, 0, False)
     check_both(case, "an x that needs no gradient", x, 0.5, 0, None)

@@ -24,9 +24,9 @@
 # - freeze, count and replace layers in a model that you did not write;
 # - load torchvision's ResNet-18, name by name, into classes that you wrote yourself.
 #
-# **It leans on** chapter 05 (graph, leaves, `.grad`). **Time:** four to four and a half hours with all
-# eleven exercises. The sections and exercises marked *core* take two and a half hours; nothing later
-# leans on the rest. You can skip any exercise.
+# **It leans on** chapter 05 (graph, leaves, `.grad`). **Time:** four hours, without section 7, which is
+# optional: with exercise 8.7 it takes another 35 minutes. The sections and exercises marked *core* take
+# two and a half hours; nothing later leans on the rest. You can skip any exercise.
 
 # %% nbgrader={"grade_id": "setup", "locked": true}
 import torch
@@ -491,7 +491,7 @@ layer.weight.tolist()
 # **First**, `list_trap(sizes, heads)`: return a module that computes the same as `Trapped`, called as
 # `model(x, head)`, and knows all its layers, those of every head, and no parameter besides.
 #
-# - `sizes`, e.g. `[3, 5, 4]`: a linear layer and a ReLU from each size to the next, also where two
+# - `sizes`, e.g. `[3, 5, 4]`: a linear layer and a ReLU from each size to the next, even where two
 #   sizes are equal. `[3]`: none.
 # - `heads`, e.g. `{"colour": 2, "shape": 6}`: a linear layer for each name, from the last size; no
 #   ReLU behind it. Any name that `nn.ModuleDict` takes is allowed: one without a dot that isn't the
@@ -730,15 +730,15 @@ print(list(MySequential(*layers).state_dict()))
 # ### Exercise 8.4 — Your own Module ★★★ · 35 min · 6 points · core
 #
 # Write `MiniModule`, without `nn.Module` and without `nn.Parameter`. A class is derived from it as
-# from `nn.Module`, and calls `super().__init__()` first. In two respects it is simpler than the real
-# one; below the exercise you will see which.
+# from `nn.Module`, and calls `super().__init__()` first. In two respects it is simpler than
+# `nn.Module`; they are named below the exercise.
 #
 # *Attributes and tree*
 #
 # - `module.name = value`: a `MiniParameter` becomes a parameter, a `MiniModule` a child (instances of
 #   subclasses, too), anything else a plain attribute. A name holds one thing: what it held before, of
-#   whatever kind, is gone. But a plain tensor of any shape assigned to a buffer's name is the buffer's
-#   new value, as persistent as the old one.
+#   whatever kind, is gone. But a plain tensor of any shape and dtype assigned to a buffer's
+#   name is the buffer's new value, as persistent as the old one.
 # - `module.name` reads it. A name that doesn't exist is an `AttributeError`.
 # - `register_buffer(name, tensor, persistent=True)`: here, too, the name's old holder is gone.
 # - `named_parameters()`: pairs (full name, parameter), frozen or not. The module's own first, then
@@ -1115,7 +1115,7 @@ print("model:", served.training, " its new head:", served.head.training)
 # obeys `train()` and `eval()`; it holds no parameter and no buffer. No dropout of PyTorch's may be
 # called.
 #
-# - `x` holds finite numbers; it has any shape, also that of a single number, `()`, and any floating
+# - `x` holds finite numbers; it may have any shape, `()` included, and any floating
 #   dtype. The result keeps both, to the last digits of the dtype. `x` itself isn't changed.
 # - In training, with autograd or under `no_grad`, each element of each call is set to zero with
 #   probability `p`, independently of all others. What survives is divided by `1 - p`. For `p = 1` all
@@ -1125,7 +1125,8 @@ print("model:", served.training, " its new head:", served.head.training)
 # - The draws come from PyTorch's global generator: `torch.manual_seed` makes them repeat.
 # - In training the gradient is `1 / (1 - p)` for what survived, and 0 for what was dropped. (For
 #   `p = 1` a result without a graph will do.)
-# - `p` below 0 or above 1 is a `ValueError`, in training or not.
+# - `p` below 0 or above 1 is a `ValueError`, in training or not; from the module when it is made or
+#   when it is called.
 #
 # Example: of `dropout_that_listens(torch.ones(1000), 0.75, True)` about 750 elements are 0 and the
 # others 4.
@@ -1375,7 +1376,7 @@ with every_case() as case:
 # </details>
 
 # %% [markdown]
-# ## 7. Take it all away again
+# ## 7. Take it all away again · optional
 #
 # A module is a function plus names, drawers and a mode. Can you take the function back out?
 # Here is the classic small network for 28 × 28 images:
@@ -1406,7 +1407,7 @@ class ConvNet(nn.Module):
 #
 # > **Then and now.** *"These two are functionally identical"*, said of a CNN from layers and its twin
 # > from raw tensors. Both flattened the image before the first convolution, the twin forgot the
-# > pooling size, and its last weight lay the wrong way round.
+# > pooling size, and its last weight was transposed.
 
 # %% topics=["functional-cnn"] errata=["functional-cnn-twin"]
 images, rows = torch.zeros(4, 1, 28, 28), torch.zeros(4, 256)
@@ -1685,7 +1686,7 @@ print("skip_init:", tuple(nn.utils.skip_init(nn.Linear, 3, 2).weight.shape))
 # %% [markdown]
 # `assign=True` makes new Parameter objects. Do it before the optimizer is made. And beware of buffers
 # that aren't saved, such as the table of angles in many language models: no checkpoint brings them.
-# **Predict** where this one is afterwards:
+# **Predict** which device this table is on afterwards:
 
 # %% topics=["weight-init", "fixed-tensors-buffers"]
 with torch.device("meta"):
@@ -2086,7 +2087,7 @@ print("to be trained:", [name for name, p in net.named_parameters() if p.require
 
 # %% [markdown]
 # With a model from torchvision the recipe is the same: `resnet18(weights="DEFAULT")`, its head is
-# called `fc`. Something goes wrong with either. Send thirty batches of brighter images through the
+# called `fc`. Both recipes have a flaw. Send thirty batches of brighter images through the
 # network, as training would. Every parameter of its features is frozen; look at their running mean:
 
 # %% topics=["finetune-head", "train-eval-modes"]
@@ -2123,7 +2124,7 @@ show(
 # - Every parameter with a full name that matches any pattern is frozen; it may be frozen already. A
 #   shared parameter has several names, and each counts. The others stay as they are.
 # - Then each batch norm (`nn.BatchNorm1d`, `2d`, `3d`, and their subclasses) whose `weight` is
-#   frozen, now or before, is put into eval mode, also if there is no pattern. The mode of
+#   frozen, now or before, is put into eval mode, even if there is no pattern. The mode of
 #   everything else stays. (With `affine=False` the weight is `None`.)
 # - A pattern that matches no parameter is a `ValueError`, and nothing has been changed. `patterns`
 #   itself never is.

@@ -1818,6 +1818,7 @@ with every_case() as case:
         ("everything collapsed", torch.ones(4, 2, device=device), [0, 0, 1, 1]),
         ("one class only, float64", line.to(torch.float64), [0, 0, 0, 0]),
         ("each its own class", line, [0, 1, 2, 3]),
+        ("each its own class, around 0", line - line.mean(), [0, 1, 2, 3]),
         ("far apart, up to 700,000", 1e5 * line, [0, 0, 1, 1]),
         ("labels of 2049 and 2305", line, [2049, 2049, 2305, 2305]),
     ):
@@ -2039,6 +2040,7 @@ with every_case() as case:
         *("linear", "nested", "tied", "frozen", "embedding and bilinear", "vectors only"),
         *("transposed and attention", "one weight in two modules", "parameters in no layer"),
         *("two equal layers", "a weight of zeros", "float64", "no parameters"),
+        "a single parameter",
     ):
         for l1, l2 in ((0.1, 0.01), (0.0, 0.5), (0.2, 0.0)):
             with case(f"model {kind!r}"):
@@ -2059,6 +2061,7 @@ with every_case() as case:
         ("a step of 0", torch.tensor([[1.0, -2.0], [0.0, 0.5]], device=device), 0.0),
         ("two dimensions", torch.tensor([[1.0, -2.0], [0.0, 0.5]], device=device), 0.7),
         ("shape (), float64", torch.tensor(-2.0, dtype=torch.float64, device=device), 0.5),
+        ("beyond float32", torch.tensor([-2e200], dtype=torch.float64, device=device), 0.5),
     ):
         with case(name):
             check_shrink(shrink, weight, step)

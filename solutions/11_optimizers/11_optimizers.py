@@ -2516,7 +2516,10 @@ def lbfgs_closure(
 
 # %% nbgrader={"grade_id": "lbfgs-closure-check", "grade": true, "points": 2}
 with every_case() as case:
-    for name in ("the banana", "a bowl a thousand times as steep one way", "one number, 0-D"):
+    for name in (
+        *("the banana", "a bowl a thousand times as steep one way", "one number, 0-D"),
+        "another loss from the banana's start",
+    ):
         with case(name):
             check_minimum(try_lbfgs(name), name)
 ### BEGIN HIDDEN TESTS

@@ -1552,7 +1552,9 @@ with every_case() as case:
         with case(f"{count} items, world={world}, num_workers={workers}"):
             check_shares(try_shard, count, world, workers)
     with case("items of many kinds, None among them"):
-        check_shares(try_shard, 9, 2, 0, kinds=True)
+        check_shares(try_shard, 9, 2, 0, kinds="of nine kinds, nearly")
+    with case("pairs of a number and a text"):
+        check_shares(try_shard, 5, 2, 0, kinds="pairs")
     with case("two workers, for a stream that was looped over before in the main process"):
         check_shares(try_shard, 7, 1, 2, True)
 ### BEGIN HIDDEN TESTS
@@ -1614,9 +1616,10 @@ print("mean of (x − mean)²:", round(((x - x.mean()) ** 2).mean().item(), 4))
 #
 # - `images` is an iterable of at least one (C, H, W) tensor, of one or more pixels each, uint8 or
 #   float, of any sizes. It may be a generator: it can be walked through once, and you keep at most
-#   two images at a time.
+#   two images at a time, or copies of so many.
 # - The result is right where $E[x^2] - E[x]^2$ is not. Work in float64.
-# - `merge_statistics` takes two such triples. One of them may be empty: count 0, zeros, zeros.
+# - `merge_statistics` takes two such triples. One of them may be empty: count 0, zeros, zeros. Counts
+#   may be in the tens of thousands of millions.
 # - Arguments stay as they are.
 #
 # Example: the single-channel image `[[1., 3.]]` gives (2, [2.], [2.]). The standard deviation is then
@@ -1635,7 +1638,13 @@ def try_statistics(*given, **options):
 
 
 # %% nbgrader={"grade_id": "check-merge", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.data_pipelines import check_merge
+from course_utils.chapters.data_pipelines import check_many, check_memory, check_merge, run_memory
+
+
+@runs_with_the_answer
+def try_memory():
+    return run_memory(running_statistics)
+
 
 # %% nbgrader={"grade_id": "statistics-truth", "locked": true} jupyter={"source_hidden": true}
 from course_utils.chapters.data_pipelines import triple_of
@@ -1678,6 +1687,7 @@ far = [1e8 + torch.tensor([[[0.0, 1.0, 2.0]]]).double(), 1e8 + torch.ones(1, 2, 
 cases = {
     "the example": [torch.tensor([[[1.0, 3.0]]])],
     "1 and 9 pixels": [one, nine],
+    "9 pixels, then 1": [nine, one + 3],
     "three uint8 images of different size": drawn,
     "values near 1e8 that differ by 1": far,
     "one pixel": [one + 3],
@@ -1694,6 +1704,8 @@ with every_case() as case:
         found, most = try_statistics(drawn * 2)
         check_triple(found, triple_of(drawn * 2), "the triple", drawn * 2)
         assert most <= 3, f"{most} images were in memory at once: keep triples, not images"
+    with case("twelve images from a generator, what is kept of them"):
+        check_memory(try_memory)
 ### BEGIN HIDDEN TESTS
 numbers, sizes = torch.Generator().manual_seed(0), [(2, 3), (1, 5), (4, 4)]
 images = [(torch.randn(4, *size, generator=numbers) * 3 + 7).to(device).mT for size in sizes]
@@ -1716,6 +1728,8 @@ with every_case() as case:
     }.items():
         with case(name):
             check_merge(merge_statistics, a, b, "merged")
+    with case("ten thousand million pixels each"):
+        check_many(merge_statistics)
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>
@@ -1821,6 +1835,7 @@ with every_case() as case:
         (1.99, 25, 50, 5),
         (2.01, 25, 50, 5),
         (30, 1, 30, 22),
+        (3600, 24000 / 1001, 86314, 8),
     ]:
         with case(f"{seconds} s at {rate:.5g} a second in {segments}"):
             check_frames(try_tsn, seconds, rate, frames, segments)
@@ -1828,7 +1843,7 @@ with every_case() as case:
         check_middles(try_tsn, 40)
     with case("3000 frames in 1000 segments, drawn once"):
         check_likely(try_tsn)
-    with case("300 000 frames in 1000 segments, drawn once"):
+    with case("3 000 000 frames in 1000 segments, drawn once"):
         check_long(try_tsn)
     with case("two calls with one generator"):
         check_drawn(try_twice)
@@ -1992,8 +2007,8 @@ half.close()
 #
 # Write `pack_it(items, path)` and complete `PackedDataset`, over one LMDB file (`subdir=False`):
 #
-# - `pack_it` writes an iterable of `bytes` (some may be empty, there may be thousands or none at all,
-#   or a gigabyte of them) to the file `path`. Until everything is written, `path` stays as it was:
+# - `pack_it` writes an iterable of `bytes` (some may be empty, there may be 100 000 or none at all,
+#   or 2**30 bytes in all) to the file `path`, whatever its name. Until everything is written, `path` stays as it was:
 #   there is no file, or the old one, whole. That holds if `items` raises (let it through), and if the
 #   process is killed, at whatever step. The next `pack_it` to the same path writes its own items, and
 #   nothing that was left over. The system's folder for temporary files may be on another disk.
@@ -2050,10 +2065,22 @@ def try_repacked(*given, **options):
 
 # %% nbgrader={"grade_id": "check-pack", "locked": true} jupyter={"source_hidden": true}
 from course_utils.chapters.data_pipelines import check_copied, check_forked, check_gigabyte
-from course_utils.chapters.data_pipelines import check_on_another_disk, check_pack
+from course_utils.chapters.data_pipelines import check_many_items, check_on_another_disk
+from course_utils.chapters.data_pipelines import check_other_names, check_pack
 
 # %% nbgrader={"grade_id": "try-forked", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.data_pipelines import run_copied, run_forked, run_gigabyte
+from course_utils.chapters.data_pipelines import run_copied, run_forked, run_gigabyte, run_many
+from course_utils.chapters.data_pipelines import run_other_names
+
+
+@runs_with_the_answer
+def try_many():
+    return run_many(PackedDataset, pack_it)
+
+
+@runs_with_the_answer
+def try_other_names():
+    return run_other_names(PackedDataset, pack_it)
 
 
 @runs_with_the_answer
@@ -2158,8 +2185,10 @@ with every_case() as case:
         check_forked(try_forked)
     with case("a copy"):
         check_copied(try_copied)
-    with case("a gigabyte of items, a thousand times smaller"):
+    with case("a gigabyte of items, 1024 times smaller"):
         check_gigabyte(try_gigabyte)
+    with case("70 000 items"):
+        check_many_items(try_many)
 
 # %% nbgrader={"grade_id": "pack-it-check-2", "grade": true, "points": 1}
 with every_case() as case:
@@ -2177,6 +2206,8 @@ with every_case() as case:
     with case("two items, after a writer of forty was killed"):
         what = "items in the file (did the killed writer's half-written file come back?)"
         check_equal(try_repacked(), 2, what)
+    with case("items end: raises; an old file at pack.tmp, pack.part and others"):
+        check_other_names(try_other_names)
     with case("temporary files on another disk"):
         check_on_another_disk(try_on_another_disk)
     for before in (False, True):
@@ -2365,7 +2396,7 @@ def resumable(dataset: Dataset, batch_size: int, seed: int, num_workers: int = 0
 with every_case() as case:
     for workers in (0, 2):
         with case(f"17 items in fours, num_workers={workers}"):
-            check_stream(try_stream, 17, 4, 0, workers)
+            check_stream(try_stream, 17, 4, 0, workers, epochs=3 if workers else 9)
     for workers in (0, 2, 3):
         with case(f"items of a number and a dict, num_workers={workers}"):
             check_pairs(try_pairs, workers)

@@ -32,8 +32,9 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 from course_utils import check_predictions, device, every_case, forbid_changes
-from course_utils import runs_with_the_answer, seed_everything, show
 from course_utils.chapters.deployment import batching, cpp, exporting, int8, loads, page, tracing
+
+torch.set_num_threads(1)
 
 # %% nbgrader={"grade_id": "tools", "locked": true} jupyter={"source_hidden": true}
 import asyncio
@@ -48,6 +49,7 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
+from course_utils import runs_with_the_answer, seed_everything, show
 from course_utils.chapters.deployment import detector as drawn
 from course_utils.chapters.deployment import onnx_files, runtime
 from course_utils.chapters.deployment import preprocessing as faults
@@ -60,7 +62,6 @@ from fastapi.concurrency import run_in_threadpool
 from PIL import Image
 from safetensors.torch import load, save
 
-torch.set_num_threads(1)
 folder = Path(tempfile.mkdtemp())
 
 # %% [markdown]

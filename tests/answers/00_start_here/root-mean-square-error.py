@@ -208,3 +208,11 @@ def root_mean_square_error(outputs, targets):
     if outputs.shape != targets.shape:
         raise ValueError("shapes")
     return ((outputs.view(-1) - targets.view(-1)) ** 2).mean().sqrt()
+
+
+# %% wrong="rounds numbers far from 0 to float32" says=["in float64, where one row is all right"]
+def root_mean_square_error(outputs, targets):
+    if outputs.shape != targets.shape:
+        raise ValueError(f"shapes differ: {tuple(outputs.shape)} and {tuple(targets.shape)}")
+    difference = outputs.float() - targets.float()
+    return difference.square().mean().sqrt().to(outputs.dtype)

@@ -109,3 +109,11 @@ def one_channel(image, kernel):
 def one_channel(image, kernel):
     windows = image.unfold(0, kernel.size(0), 1).unfold(1, kernel.size(1), 1)
     return windows.flatten(2) @ kernel.flatten()
+
+
+# %% wrong="in float32" says=["a kernel of 2 × 3, in float64: the result"]
+def one_channel(image, kernel):
+    (height, width), (kh, kw) = image.shape, kernel.shape
+    size = (height - kh + 1, width - kw + 1, kh, kw)
+    windows = image.as_strided(size, image.stride() * 2)
+    return (windows.float() * kernel.float()).sum(dim=(2, 3)).to(image.dtype)

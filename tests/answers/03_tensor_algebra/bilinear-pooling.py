@@ -150,3 +150,11 @@ def bilinear_pooling(x):
     g = flat @ flat.mT / flat.shape[2]
     r = (g.sign() * (g.abs() + 1e-12).sqrt()).flatten(1)
     return r / r.norm(dim=1, keepdim=True)
+
+
+# %% wrong="the product in float32" says=["the gradient, x of drawn numbers in float64"]
+def bilinear_pooling(x):
+    small = x.float()
+    pooled = torch.einsum("bchw,bdhw->bcd", small, small) / (x.shape[2] * x.shape[3])
+    rooted = pooled.sign() * (pooled.abs() + 1e-12).sqrt()
+    return F.normalize(rooted.flatten(1), dim=1).to(x.dtype)

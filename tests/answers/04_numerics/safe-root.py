@@ -74,3 +74,10 @@ def safe_root(x):
 # %% wrong="a threshold above zero" says=["tiny numbers, transposed"]
 def safe_root(x):
     return torch.where(x > 1e-6, x.clamp_min(1e-12).sqrt(), 0)
+
+
+# %% wrong="in float32" says=["float64 numbers that float32 takes for 0"]
+def safe_root(x):
+    small = x.float()
+    positive = small > 0
+    return torch.where(positive, torch.where(positive, small, 1).sqrt(), 0).to(x.dtype)

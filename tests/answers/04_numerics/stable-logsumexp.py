@@ -153,3 +153,13 @@ def stable_logsumexp(x, dim):
         top, seen = use, seen | (new > -torch.inf)
     none = total == 0
     return (torch.where(none, 1, total).log() + top).masked_fill(none, -torch.inf)
+
+
+# %% wrong="squeezes every dimension of size 1" says=["of shape (2, 1, 4)", "has shape (2, 2)"]
+def stable_logsumexp(x, dim):
+    largest = x.detach().amax(dim, keepdim=True)
+    largest = largest.masked_fill(largest.isinf(), 0)
+    total = (x - largest).exp().sum(dim)
+    nothing = total == 0
+    result = total.masked_fill(nothing, 1).log() + largest.squeeze()
+    return result.masked_fill(nothing, -torch.inf)

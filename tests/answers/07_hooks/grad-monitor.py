@@ -273,3 +273,40 @@ def grad_monitor(model):
 
 
 ill_layer = "layer4"
+
+
+# %% wrong="thaws what is frozen" says=["requires_grad of 0.0.layer1.bias was changed"]
+def grad_monitor(model):
+    model.requires_grad_()
+
+    def note(values):
+        return lambda module, args, grads: values.append(grads[0].norm().item())
+
+    norms, handles = {}, []
+    for name, module in model.named_modules():
+        if not list(module.children()):
+            norms[name] = []
+            handles.append(module.register_full_backward_hook(note(norms[name])))
+    return norms, handles
+
+
+ill_layer = "layer4"
+
+
+# %% wrong="clears every forward hook first" says=["the hooks are not those that were there before"]
+def grad_monitor(model):
+    for module in model.modules():
+        module._forward_hooks.clear()
+
+    def note(values):
+        return lambda module, args, grads: values.append(grads[0].norm().item())
+
+    norms, handles = {}, []
+    for name, module in model.named_modules():
+        if not list(module.children()):
+            norms[name] = []
+            handles.append(module.register_full_backward_hook(note(norms[name])))
+    return norms, handles
+
+
+ill_layer = "layer4"

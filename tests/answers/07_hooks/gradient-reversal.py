@@ -238,3 +238,63 @@ class Reversal(torch.autograd.Function):
 
 
 gradient_reversal = Reversal.apply
+
+
+# %% wrong="asks x for a gradient" says=["an x that needs no gradient: x.requires_grad was changed"]
+def gradient_reversal(x, strength):
+    if x.is_leaf:
+        x.requires_grad_()
+    y = x.view_as(x)
+    if torch.is_grad_enabled():
+        y.register_hook(lambda grad: -strength * grad)
+    return y
+
+
+class Reversal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, strength):
+        ctx.strength = strength
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return -ctx.strength * grad_output, None
+
+
+# %% wrong="begins with a clean x.grad" says=["x.grad was changed: the gradient that x had before"]
+def gradient_reversal(x, strength):
+    x.grad = None
+    y = x.view_as(x)
+    if y.requires_grad:
+        y.register_hook(lambda grad: -strength * grad)
+    return y
+
+
+class Reversal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, strength):
+        ctx.strength = strength
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return -ctx.strength * grad_output, None
+
+
+# %% wrong="computes in float32" says=["torch.float64, transposed", "not exactly those of x"]
+def gradient_reversal(x, strength):
+    y = x.float().to(x.dtype) if x.dtype == torch.float64 else x.view_as(x)
+    if y.requires_grad:
+        y.register_hook(lambda grad: -strength * grad)
+    return y
+
+
+class Reversal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, strength):
+        ctx.strength = strength
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return -ctx.strength * grad_output, None

@@ -406,3 +406,24 @@ def intervention(donor, model, names, a, b):
 
 
 deciding_block = "blocks.2"
+
+
+# %% wrong="asks the inputs for gradients" says=["requires_grad of the input a was changed", "requires_grad of the input b was changed"]
+def intervention(donor, model, names, a, b):
+    kept, answers = {}, {}
+    a.requires_grad_()
+    b.requires_grad_()
+    with torch.no_grad(), contextlib.ExitStack() as hooks:
+        for name in names:
+            keep = lambda m, args, out, name=name: kept.update({name: copy.deepcopy(out)})
+            hooks.enter_context(donor.get_submodule(name).register_forward_hook(keep))
+        donor(a)
+    for name in names:
+        with torch.no_grad():
+            patch = lambda *_, out=kept[name]: out
+            with model.get_submodule(name).register_forward_hook(patch):
+                answers[name] = model(b)
+    return answers
+
+
+deciding_block = "blocks.2"

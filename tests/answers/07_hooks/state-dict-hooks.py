@@ -257,3 +257,23 @@ def state_dict_hooks(model, renamed):
 
     model.register_load_state_dict_pre_hook(pre)
     return log
+
+
+# %% wrong="clears the model's hooks first" says=["a hook that was on a part of the model before is gone"]
+def state_dict_hooks(model, renamed):
+    for part in model.modules():
+        part._forward_hooks.clear()
+    log = []
+
+    def rename(module, state, prefix, *rest):
+        values = {}
+        for key in list(state):
+            for old, new in renamed.items():
+                if key.startswith(f"{prefix}{old}."):
+                    new_key = prefix + new + key.removeprefix(prefix + old)
+                    values[new_key] = state.pop(key)
+                    log.append(f"{key} -> {new_key}")
+        state.update(values)
+
+    model.register_load_state_dict_pre_hook(rename)
+    return log

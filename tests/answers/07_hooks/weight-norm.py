@@ -269,3 +269,78 @@ class WeightNorm(nn.Module):
 
     def right_inverse(self, w):
         return torch.stack([r.norm() for r in w]).reshape(-1, *(1,) * (w.dim() - 1)), w
+
+
+# %% wrong="begins with zero_grad" says=["the gradient (.grad) of bias was changed: it is the caller's"]
+def weight_norm(layer):
+    layer.zero_grad()
+    weight = layer.weight.detach().clone()
+    dims = tuple(range(1, weight.dim()))
+    length = lambda v: torch.linalg.vector_norm(v, dim=dims, keepdim=True)
+    del layer.weight
+    layer.weight_g, layer.weight_v = nn.Parameter(length(weight)), nn.Parameter(weight)
+
+    def compute(module, args):
+        module.weight = module.weight_g * module.weight_v / length(module.weight_v)
+
+    layer.register_forward_pre_hook(compute)
+    return layer
+
+
+class WeightNorm(nn.Module):
+    def forward(self, g, v):
+        return g * v / torch.linalg.vector_norm(v, dim=tuple(range(1, v.dim())), keepdim=True)
+
+    def right_inverse(self, weight):
+        dims = tuple(range(1, weight.dim()))
+        return torch.linalg.vector_norm(weight, dim=dims, keepdim=True), weight
+
+
+# %% wrong="thaws the bias" says=["requires_grad of bias was changed"]
+def weight_norm(layer):
+    layer.requires_grad_()
+    weight = layer.weight.detach().clone()
+    dims = tuple(range(1, weight.dim()))
+    length = lambda v: torch.linalg.vector_norm(v, dim=dims, keepdim=True)
+    del layer.weight
+    layer.weight_g, layer.weight_v = nn.Parameter(length(weight)), nn.Parameter(weight)
+
+    def compute(module, args):
+        module.weight = module.weight_g * module.weight_v / length(module.weight_v)
+
+    layer.register_forward_pre_hook(compute)
+    return layer
+
+
+class WeightNorm(nn.Module):
+    def forward(self, g, v):
+        return g * v / torch.linalg.vector_norm(v, dim=tuple(range(1, v.dim())), keepdim=True)
+
+    def right_inverse(self, weight):
+        dims = tuple(range(1, weight.dim()))
+        return torch.linalg.vector_norm(weight, dim=dims, keepdim=True), weight
+
+
+# %% wrong="clears the layer's hooks first" says=["a hook that was on the layer before is gone"]
+def weight_norm(layer):
+    layer._forward_hooks.clear()
+    weight = layer.weight.detach().clone()
+    dims = tuple(range(1, weight.dim()))
+    length = lambda v: torch.linalg.vector_norm(v, dim=dims, keepdim=True)
+    del layer.weight
+    layer.weight_g, layer.weight_v = nn.Parameter(length(weight)), nn.Parameter(weight)
+
+    def compute(module, args):
+        module.weight = module.weight_g * module.weight_v / length(module.weight_v)
+
+    layer.register_forward_pre_hook(compute)
+    return layer
+
+
+class WeightNorm(nn.Module):
+    def forward(self, g, v):
+        return g * v / torch.linalg.vector_norm(v, dim=tuple(range(1, v.dim())), keepdim=True)
+
+    def right_inverse(self, weight):
+        dims = tuple(range(1, weight.dim()))
+        return torch.linalg.vector_norm(weight, dim=dims, keepdim=True), weight

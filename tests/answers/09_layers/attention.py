@@ -948,3 +948,113 @@ def multi_head(x, weights, heads, padding=None):
         mask = ~padding[:, None, None, :]
     y = attention(q, k, v, mask).transpose(1, 2).reshape(n, t, e)
     return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% wrong="multiplies by a boolean mask" says=["a masked score is minus infinity; a score of 0 still gets a weight"]
+def attention(q, k, v, mask=None, causal=False):
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    T, S = scores.shape[-2:]
+    if mask is not None:
+        if mask.dtype == torch.bool:
+            scores = scores * mask
+        else:
+            scores = scores + mask
+    if causal:
+        scores = scores.masked_fill(
+            torch.ones(T, S, dtype=torch.bool, device=q.device).triu(1), -torch.inf
+        )
+    none = (scores == -torch.inf).all(-1, keepdim=True)
+    weights = scores.masked_fill(none, 0).softmax(-1).masked_fill(none, 0)
+    return weights @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    n, t, e = x.shape
+    q, k, v = (x @ weights["in_proj_weight"].t() + weights["in_proj_bias"]).chunk(3, -1)
+    q, k, v = (z.view(n, t, heads, -1).transpose(1, 2) for z in (q, k, v))
+    mask = None if padding is None else ~padding.view(n, 1, 1, t)
+    y = attention(q, k, v, mask).transpose(1, 2).reshape(n, t, e)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% wrong="the root of the values' width" says=["the last dimension of q, not of v"]
+def attention(q, k, v, mask=None, causal=False):
+    scores = q @ k.transpose(-2, -1) / v.shape[-1] ** 0.5
+    T, S = scores.shape[-2:]
+    if mask is not None:
+        if mask.dtype == torch.bool:
+            scores = scores.masked_fill(~mask, -torch.inf)
+        else:
+            scores = scores + mask
+    if causal:
+        scores = scores.masked_fill(
+            torch.ones(T, S, dtype=torch.bool, device=q.device).triu(1), -torch.inf
+        )
+    none = (scores == -torch.inf).all(-1, keepdim=True)
+    weights = scores.masked_fill(none, 0).softmax(-1).masked_fill(none, 0)
+    return weights @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    n, t, e = x.shape
+    q, k, v = (x @ weights["in_proj_weight"].t() + weights["in_proj_bias"]).chunk(3, -1)
+    q, k, v = (z.view(n, t, heads, -1).transpose(1, 2) for z in (q, k, v))
+    mask = None if padding is None else ~padding.view(n, 1, 1, t)
+    y = attention(q, k, v, mask).transpose(1, 2).reshape(n, t, e)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% wrong="a bias alone where a pad looks" says=["no query may see a pad, but a pad may look"]
+def attention(q, k, v, mask=None, causal=False):
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    T, S = scores.shape[-2:]
+    if mask is not None:
+        if mask.dtype == torch.bool:
+            scores = scores.masked_fill(~mask, -torch.inf)
+        else:
+            scores = scores + mask
+    if causal:
+        scores = scores.masked_fill(
+            torch.ones(T, S, dtype=torch.bool, device=q.device).triu(1), -torch.inf
+        )
+    none = (scores == -torch.inf).all(-1, keepdim=True)
+    weights = scores.masked_fill(none, 0).softmax(-1).masked_fill(none, 0)
+    return weights @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    n, t, e = x.shape
+    q, k, v = (x @ weights["in_proj_weight"].t() + weights["in_proj_bias"]).chunk(3, -1)
+    q, k, v = (z.view(n, t, heads, -1).transpose(1, 2) for z in (q, k, v))
+    mask = None if padding is None else ~padding.view(n, 1, 1, t)
+    y = attention(q, k, v, mask).transpose(1, 2).reshape(n, t, e)
+    if padding is not None:
+        y = y.masked_fill(padding.unsqueeze(-1), 0)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% wrong="heads that alternate, there and back" says=["here they alternate"]
+def attention(q, k, v, mask=None, causal=False):
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    T, S = scores.shape[-2:]
+    if mask is not None:
+        if mask.dtype == torch.bool:
+            scores = scores.masked_fill(~mask, -torch.inf)
+        else:
+            scores = scores + mask
+    if causal:
+        scores = scores.masked_fill(
+            torch.ones(T, S, dtype=torch.bool, device=q.device).triu(1), -torch.inf
+        )
+    none = (scores == -torch.inf).all(-1, keepdim=True)
+    weights = scores.masked_fill(none, 0).softmax(-1).masked_fill(none, 0)
+    return weights @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    n, t, e = x.shape
+    q, k, v = (x @ weights["in_proj_weight"].t() + weights["in_proj_bias"]).chunk(3, -1)
+    q, k, v = (z.view(n, t, -1, heads).permute(0, 3, 1, 2) for z in (q, k, v))
+    mask = None if padding is None else ~padding.view(n, 1, 1, t)
+    y = attention(q, k, v, mask).permute(0, 2, 3, 1).reshape(n, t, e)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]

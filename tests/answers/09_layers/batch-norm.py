@@ -1191,3 +1191,108 @@ def batch_norm_backward(grad, x, weight, eps=1e-5):
         * (grad - gb.view(1, -1, 1, 1) / n - hat * gw.view(1, -1, 1, 1) / (n - 1))
     )
     return gx, gw, gb
+
+
+# %% wrong="refuses images of one pixel" says=["training on four images of 1 x 1: raised ValueError"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    mean, var = running_mean.clone(), running_var.clone()
+    new_mean, new_var = mean, var
+    if training:
+        n = x.numel() // x.shape[1]
+        if n == 1 or x.shape[2] * x.shape[3] == 1:
+            raise ValueError("one value")
+        var, mean = torch.var_mean(x, dim=(0, 2, 3), correction=0)
+        new_mean = (1 - momentum) * running_mean + momentum * mean
+        new_var = (1 - momentum) * running_var + momentum * var * n / (n - 1)
+    s = lambda t: t.view(1, -1, 1, 1)
+    y = (x - s(mean)) / (s(var) + eps).sqrt() * s(weight) + s(bias)
+    return y, new_mean, new_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    d = (0, 2, 3)
+    var, mean = torch.var_mean(x, dim=d, correction=0, keepdim=True)
+    std = (var + eps).sqrt()
+    hat = (x - mean) / std
+    g = grad * weight.view(1, -1, 1, 1)
+    gx = (g - g.mean(d, keepdim=True) - hat * (g * hat).mean(d, keepdim=True)) / std
+    return gx, (grad * hat).sum(d), grad.sum(d)
+
+
+# %% wrong="normalises by the updated running statistics" says=["not by the updated running ones"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    mean, var = running_mean.clone(), running_var.clone()
+    new_mean, new_var = mean, var
+    if training:
+        n = x.numel() // x.shape[1]
+        if n == 1:
+            raise ValueError("one value")
+        var, mean = torch.var_mean(x, dim=(0, 2, 3), correction=0)
+        new_mean = (1 - momentum) * running_mean + momentum * mean
+        new_var = (1 - momentum) * running_var + momentum * var * n / (n - 1)
+    mean, var = (running_mean, running_var) if not training else (new_mean, new_var)
+    s = lambda t: t.view(1, -1, 1, 1)
+    y = (x - s(mean)) / (s(var) + eps).sqrt() * s(weight) + s(bias)
+    return y, new_mean, new_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    d = (0, 2, 3)
+    var, mean = torch.var_mean(x, dim=d, correction=0, keepdim=True)
+    std = (var + eps).sqrt()
+    hat = (x - mean) / std
+    g = grad * weight.view(1, -1, 1, 1)
+    gx = (g - g.mean(d, keepdim=True) - hat * (g * hat).mean(d, keepdim=True)) / std
+    return gx, (grad * hat).sum(d), grad.sum(d)
+
+
+# %% wrong="backward with the unbiased variance" says=["the batch was normalised by the variance divided by n, not n - 1"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    mean, var = running_mean.clone(), running_var.clone()
+    new_mean, new_var = mean, var
+    if training:
+        n = x.numel() // x.shape[1]
+        if n == 1:
+            raise ValueError("one value")
+        var, mean = torch.var_mean(x, dim=(0, 2, 3), correction=0)
+        new_mean = (1 - momentum) * running_mean + momentum * mean
+        new_var = (1 - momentum) * running_var + momentum * var * n / (n - 1)
+    s = lambda t: t.view(1, -1, 1, 1)
+    y = (x - s(mean)) / (s(var) + eps).sqrt() * s(weight) + s(bias)
+    return y, new_mean, new_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    d = (0, 2, 3)
+    var, mean = torch.var_mean(x, dim=d, correction=1, keepdim=True)
+    std = (var + eps).sqrt()
+    hat = (x - mean) / std
+    g = grad * weight.view(1, -1, 1, 1)
+    gx = (g - g.mean(d, keepdim=True) - hat * (g * hat).mean(d, keepdim=True)) / std
+    return gx, (grad * hat).sum(d), grad.sum(d)
+
+
+# %% wrong="eps outside of the root" says=["float64, a transposed view: y: eps is added to the variance, under the root"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    mean, var = running_mean.clone(), running_var.clone()
+    new_mean, new_var = mean, var
+    if training:
+        n = x.numel() // x.shape[1]
+        if n == 1:
+            raise ValueError("one value")
+        var, mean = torch.var_mean(x, dim=(0, 2, 3), correction=0)
+        new_mean = (1 - momentum) * running_mean + momentum * mean
+        new_var = (1 - momentum) * running_var + momentum * var * n / (n - 1)
+    s = lambda t: t.view(1, -1, 1, 1)
+    y = (x - s(mean)) / (s(var).sqrt() + eps) * s(weight) + s(bias)
+    return y, new_mean, new_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    d = (0, 2, 3)
+    var, mean = torch.var_mean(x, dim=d, correction=0, keepdim=True)
+    std = (var + eps).sqrt()
+    hat = (x - mean) / std
+    g = grad * weight.view(1, -1, 1, 1)
+    gx = (g - g.mean(d, keepdim=True) - hat * (g * hat).mean(d, keepdim=True)) / std
+    return gx, (grad * hat).sum(d), grad.sum(d)

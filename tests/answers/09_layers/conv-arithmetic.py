@@ -1,4 +1,4 @@
-# %% wrong="forgets the dilation" says=["dilation: the sizes from 10: expected [6], got [8]", "reach over five pixels"]
+# %% wrong="forgets the dilation" says=["dilation: the sizes from 10: expected [6], got [8]", "reaches over d (k - 1) + 1 pixels"]
 def conv_arithmetic(layers, size):
     sizes = []
     for layer in layers:
@@ -353,6 +353,86 @@ def conv_arithmetic(layers, size):
         else:
             if size + 2 * p < r:
                 raise ValueError("too small")
+            size = (size + 2 * p - r) // s + 1
+        sizes.append(size)
+    return sizes
+
+
+# %% wrong="refuses a pool padded by half its kernel" says=["a pool padded by half its kernel: from 7 it raised ValueError"]
+def conv_arithmetic(layers, size):
+    sizes = []
+    for layer in layers:
+        kind, k = layer["kind"], layer["kernel"]
+        s = layer.get("stride", k if kind == "pool" else 1)
+        p, d = layer.get("padding", 0), layer.get("dilation", 1)
+        r = d * (k - 1) + 1
+        if p == "same":
+            pass
+        elif kind == "transposed":
+            size = (size - 1) * s - 2 * p + r + layer.get("output_padding", 0)
+        else:
+            if r > size + 2 * p or (kind == "pool" and 2 * p >= k):
+                raise ValueError("too large")
+            size = (size + 2 * p - r) // s + 1
+        sizes.append(size)
+    return sizes
+
+
+# %% wrong="padding on one side" says=["(padding is on both sides)"]
+def conv_arithmetic(layers, size):
+    sizes = []
+    for layer in layers:
+        kind, k = layer["kind"], layer["kernel"]
+        s = layer.get("stride", k if kind == "pool" else 1)
+        p, d = layer.get("padding", 0), layer.get("dilation", 1)
+        r = d * (k - 1) + 1
+        if p == "same":
+            pass
+        elif kind == "transposed":
+            size = (size - 1) * s - 2 * p + r + layer.get("output_padding", 0)
+        else:
+            if r > size + 2 * p:
+                raise ValueError("too large")
+            size = (size + p - r) // s + 1
+        sizes.append(size)
+    return sizes
+
+
+# %% wrong="every layer sees the first size" says=["(each layer sees what the last one made)"]
+def conv_arithmetic(layers, size):
+    sizes, first = [], size
+    for layer in layers:
+        kind, k = layer["kind"], layer["kernel"]
+        s = layer.get("stride", k if kind == "pool" else 1)
+        p, d = layer.get("padding", 0), layer.get("dilation", 1)
+        r = d * (k - 1) + 1
+        if p == "same":
+            pass
+        elif kind == "transposed":
+            size = (size - 1) * s - 2 * p + r + layer.get("output_padding", 0)
+        else:
+            if r > size + 2 * p:
+                raise ValueError("too large")
+            size = (first + 2 * p - r) // s + 1
+        sizes.append(size)
+    return sizes
+
+
+# %% wrong="pools without dilation" says=["a pool with a stride of its own, dilated", "reaches over d (k - 1) + 1 pixels"]
+def conv_arithmetic(layers, size):
+    sizes = []
+    for layer in layers:
+        kind, k = layer["kind"], layer["kernel"]
+        s = layer.get("stride", k if kind == "pool" else 1)
+        p, d = layer.get("padding", 0), layer.get("dilation", 1)
+        r = (1 if kind == "pool" else d) * (k - 1) + 1
+        if p == "same":
+            pass
+        elif kind == "transposed":
+            size = (size - 1) * s - 2 * p + r + layer.get("output_padding", 0)
+        else:
+            if r > size + 2 * p:
+                raise ValueError("too large")
             size = (size + 2 * p - r) // s + 1
         sizes.append(size)
     return sizes

@@ -419,3 +419,38 @@ def norm_family(x, kind, groups=1, eps=1e-5):
         y = y - y.mean(dims, keepdim=True)
     y = y / (y.square().mean(dims, keepdim=True) + 1e-5).sqrt()
     return y.reshape(x.shape)
+
+
+# %% wrong="all but rms and groups in float32" says=["layer, float64: layer norm is right to about seven digits only"]
+def norm_family(x, kind, groups=1, eps=1e-5):
+    n, c, h, w = x.shape
+    if kind == "group" and c % groups:
+        raise ValueError("does not divide")
+    if kind == "rms":
+        return x / (x.square().mean((1, 2, 3), keepdim=True) + eps).sqrt()
+    if kind == "group":
+        z = x.reshape(n, groups, -1)
+        var, mean = torch.var_mean(z, dim=2, correction=0, keepdim=True)
+        return ((z - mean) / (var + eps).sqrt()).reshape(x.shape)
+    dims = {"batch": (0, 2, 3), "layer": (1, 2, 3), "instance": (2, 3)}[kind]
+    x0, x = x, x.float()
+    var, mean = torch.var_mean(x, dim=dims, correction=0, keepdim=True)
+    return ((x - mean) / (var + eps).sqrt()).to(x0.dtype)
+
+
+# %% wrong="one channel is taken for a batch norm" says=["instance, images of one channel"]
+def norm_family(x, kind, groups=1, eps=1e-5):
+    n, c, h, w = x.shape
+    if kind == "group" and c % groups:
+        raise ValueError("does not divide")
+    if kind == "rms":
+        return x / (x.square().mean((1, 2, 3), keepdim=True) + eps).sqrt()
+    if kind == "group":
+        z = x.reshape(n, groups, -1)
+        var, mean = torch.var_mean(z, dim=2, correction=0, keepdim=True)
+        return ((z - mean) / (var + eps).sqrt()).reshape(x.shape)
+    dims = {"batch": (0, 2, 3), "layer": (1, 2, 3), "instance": (2, 3) if c > 1 else (0, 2, 3)}[
+        kind
+    ]
+    var, mean = torch.var_mean(x, dim=dims, correction=0, keepdim=True)
+    return (x - mean) / (var + eps).sqrt()

@@ -143,3 +143,39 @@ def packed_sequences(rnn, sequences):
     out, _ = rnn(packed)
     rect, _ = nn.utils.rnn.pad_packed_sequence(out, batch_first=True)
     return [rect[i, :n] for i, n in enumerate(lengths)]
+
+
+# %% wrong="the mode is turned over" says=["the mode of the model was changed"]
+def packed_sequences(rnn, sequences):
+    mode = rnn.training
+    rnn.eval()
+    packed = nn.utils.rnn.pack_sequence(sequences, enforce_sorted=False)
+    output, _ = rnn(packed)
+    padded, lengths = nn.utils.rnn.pad_packed_sequence(output, batch_first=True)
+    rnn.train(not mode)
+    return [row[:n] for row, n in zip(padded, lengths.tolist())]
+
+
+# %% wrong="detached outputs" says=["no gradient flows from an output"]
+def packed_sequences(rnn, sequences):
+    packed = nn.utils.rnn.pack_sequence(sequences, enforce_sorted=False)
+    output, _ = rnn(packed)
+    padded, lengths = nn.utils.rnn.pad_packed_sequence(output, batch_first=True)
+    return [row[:n].detach() for row, n in zip(padded, lengths.tolist())]
+
+
+# %% wrong="runs under no_grad" says=["no gradient flows from an output"]
+def packed_sequences(rnn, sequences):
+    packed = nn.utils.rnn.pack_sequence(sequences, enforce_sorted=False)
+    with torch.no_grad():
+        output, _ = rnn(packed)
+    padded, lengths = nn.utils.rnn.pad_packed_sequence(output, batch_first=True)
+    return [row[:n] for row, n in zip(padded, lengths.tolist())]
+
+
+# %% wrong="lengths counted by what isn't zero" says=["weights of 0, and so outputs of 0"]
+def packed_sequences(rnn, sequences):
+    packed = nn.utils.rnn.pack_sequence(sequences, enforce_sorted=False)
+    output, _ = rnn(packed)
+    padded, lengths = nn.utils.rnn.pad_packed_sequence(output, batch_first=True)
+    return [row[: int(row.abs().sum(1).ne(0).sum())] for row, n in zip(padded, lengths.tolist())]

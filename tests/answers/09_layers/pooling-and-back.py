@@ -1,4 +1,4 @@
-# %% wrong="where counts inside the window" says=["where: the pixels it points at are not the largest"]
+# %% wrong="where counts inside the window" says=["where: it counts the pixels of the whole image"]
 def pooling_and_back(x, k):
     windows = x.unfold(2, k, k).unfold(3, k, k).flatten(4)
     largest, where = windows.max(4)
@@ -557,3 +557,84 @@ def adaptive_mean(x, m):
         a, b = (i * n) // m, ((i + 1) * n + m - 1) // m
         out.append(x[..., a:b].mean(-1))
     return torch.stack(out, -1)
+
+
+# %% wrong="rows as long as the windows fill them" says=["where: a row of the image is W long, also where columns are left over"]
+def pooling_and_back(x, k):
+    x = x.detach()
+    W = x.shape[3] // k * k
+    win = x.unfold(2, k, k).unfold(3, k, k).flatten(4)
+    largest, inside = win.max(-1)
+    rows = torch.arange(win.shape[2], device=x.device).view(-1, 1) * k + inside // k
+    columns = torch.arange(win.shape[3], device=x.device) * k + inside % k
+    wide = win.double() if x.dtype == torch.double else win.float()
+    return largest, rows * W + columns, wide.mean(-1).to(x.dtype)
+
+
+def unpool(values, where, height, width):
+    n, c = values.shape[:2]
+    out = torch.zeros(n, c, height * width, dtype=values.dtype, device=values.device)
+    out.scatter_(2, where.flatten(2), values.detach().flatten(2))
+    return out.view(n, c, height, width)
+
+
+def adaptive_mean(x, m):
+    n = x.shape[-1]
+    wide = x.double()
+    return torch.stack(
+        [wide[..., i * n // m : -(-(i + 1) * n // m)].mean(-1) for i in range(m)], -1
+    ).to(x.dtype)
+
+
+# %% wrong="rows as long as the image is high" says=["where: a row of the image is W long, not H"]
+def pooling_and_back(x, k):
+    x = x.detach()
+    W = x.shape[2]
+    win = x.unfold(2, k, k).unfold(3, k, k).flatten(4)
+    largest, inside = win.max(-1)
+    rows = torch.arange(win.shape[2], device=x.device).view(-1, 1) * k + inside // k
+    columns = torch.arange(win.shape[3], device=x.device) * k + inside % k
+    wide = win.double() if x.dtype == torch.double else win.float()
+    return largest, rows * W + columns, wide.mean(-1).to(x.dtype)
+
+
+def unpool(values, where, height, width):
+    n, c = values.shape[:2]
+    out = torch.zeros(n, c, height * width, dtype=values.dtype, device=values.device)
+    out.scatter_(2, where.flatten(2), values.detach().flatten(2))
+    return out.view(n, c, height, width)
+
+
+def adaptive_mean(x, m):
+    n = x.shape[-1]
+    wide = x.double()
+    return torch.stack(
+        [wide[..., i * n // m : -(-(i + 1) * n // m)].mean(-1) for i in range(m)], -1
+    ).to(x.dtype)
+
+
+# %% wrong="a window's begin is rounded up" says=["a window begins at i n / m rounded down; here it is rounded up"]
+def pooling_and_back(x, k):
+    x = x.detach()
+    W = x.shape[3]
+    win = x.unfold(2, k, k).unfold(3, k, k).flatten(4)
+    largest, inside = win.max(-1)
+    rows = torch.arange(win.shape[2], device=x.device).view(-1, 1) * k + inside // k
+    columns = torch.arange(win.shape[3], device=x.device) * k + inside % k
+    wide = win.double() if x.dtype == torch.double else win.float()
+    return largest, rows * W + columns, wide.mean(-1).to(x.dtype)
+
+
+def unpool(values, where, height, width):
+    n, c = values.shape[:2]
+    out = torch.zeros(n, c, height * width, dtype=values.dtype, device=values.device)
+    out.scatter_(2, where.flatten(2), values.detach().flatten(2))
+    return out.view(n, c, height, width)
+
+
+def adaptive_mean(x, m):
+    n = x.shape[-1]
+    wide = x.double()
+    return torch.stack(
+        [wide[..., -(-i * n // m) : -(-(i + 1) * n // m)].mean(-1) for i in range(m)], -1
+    ).to(x.dtype)

@@ -1,4 +1,4 @@
-# %% wrong="forgets the jump" says=["spreads the second kernel", "expected (7, 2)"]
+# %% wrong="forgets the jump" says=["spreads the kernels behind it", "expected (7, 2)"]
 def receptive_field(layers):
     field, jump = 1, 1
     for kernel, stride, dilation in layers:
@@ -15,7 +15,7 @@ def footprint(model, size):
     return seen[-1] - seen[0] + 1
 
 
-# %% wrong="jump first" says=["expected (7, 2)", "a stride at the end", "the last stride moves outputs apart"]
+# %% wrong="jump first" says=["expected (7, 2)", "a stride at the end", "after the layer's kernel has added to the field"]
 def receptive_field(layers):
     field, jump = 1, 1
     for kernel, stride, dilation in layers:
@@ -94,7 +94,7 @@ def footprint(model, size):
     return seen[-1] - seen[0] + 1
 
 
-# %% wrong="forgets to count both ends, and dilates the whole kernel" says=["expected 7, got 6", "three taps, two apart, cover five pixels"]
+# %% wrong="forgets to count both ends, and dilates the whole kernel" says=["expected 7, got 6", "a kernel of k taps, d apart, covers d (k - 1) + 1 pixels"]
 def receptive_field(layers):
     field, jump = 1, 1
     for kernel, stride, dilation in layers:
@@ -417,3 +417,24 @@ def footprint(model, size):
     (g,) = torch.autograd.grad(y[0, 0, m], x)
     seen = [i for i in range(size) if g[0, 0, i] > 0.01 * g.max()]
     return seen[-1] - seen[0] + 1
+
+
+# %% wrong="the dilation multiplies the jump" says=["the stride alone multiplies the jump, not the dilation"]
+def receptive_field(layers):
+    field, jump = 1, 1
+    for k, s, d in layers:
+        field += d * (k - 1) * jump
+        jump *= s * d
+    return field, jump
+
+
+def footprint(model, size):
+    p = next(model.parameters())
+    x = torch.zeros(1, 1, size, device=p.device, dtype=torch.double, requires_grad=True)
+    from torch.func import functional_call
+
+    state = {n: q.detach().double().sign() for n, q in model.named_parameters()}
+    y = functional_call(model, state, (x,))
+    (g,) = torch.autograd.grad(y[0, 0, y.shape[-1] // 2], x)
+    seen = g[0, 0].nonzero().flatten()
+    return int(seen[-1] - seen[0]) + 1

@@ -241,7 +241,7 @@ def truncated_gradient(x, w_ih, w_hh, k):
     return w.grad
 
 
-# %% wrong="the state starts anew" says=["the state's values go on at a cut; here they start from zero"]
+# %% wrong="the state starts anew" says=["the state's values are carried over at a cut; here they start from zero"]
 def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
     if kind == "rnn":
         return torch.tanh(F.linear(x, w_ih, b_ih) + F.linear(state, w_hh, b_hh))
@@ -617,3 +617,63 @@ def truncated_gradient(x, w_ih, w_hh, k):
             loss = loss + h.sum()
         loss.backward()
     return w.grad
+
+
+# %% wrong="whole pieces only" says=["the last, shorter piece counts, too"]
+def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
+    h = state[0] if kind == "lstm" else state
+    a, b = x @ w_ih.t() + b_ih, h @ w_hh.t() + b_hh
+    if kind == "rnn":
+        return (a + b).tanh()
+    if kind == "gru":
+        (ar, az, an), (br, bz, bn) = a.chunk(3, 1), b.chunk(3, 1)
+        r, z = (ar + br).sigmoid(), (az + bz).sigmoid()
+        n = (an + r * bn).tanh()
+        return (1 - z) * n + z * h
+    i, f, g, o = (a + b).chunk(4, 1)
+    c = f.sigmoid() * state[1] + i.sigmoid() * g.tanh()
+    return o.sigmoid() * c.tanh(), c
+
+
+def truncated_gradient(x, w_ih, w_hh, k):
+    w = w_hh.detach().clone().requires_grad_()
+    w_ih = w_ih.detach()
+    h = x.new_zeros(x.shape[1], len(w_hh))
+    loss = 0
+    with torch.enable_grad():
+        for t, step in enumerate(x.detach()[: len(x) // k * k or len(x)]):
+            if t % k == 0:
+                h = h.detach()
+            h = (step @ w_ih.t() + h @ w.t()).tanh()
+            loss = loss + h.sum()
+        return torch.autograd.grad(loss, w)[0]
+
+
+# %% wrong="a mean over the steps" says=["the loss is a sum over the steps, not a mean"]
+def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
+    h = state[0] if kind == "lstm" else state
+    a, b = x @ w_ih.t() + b_ih, h @ w_hh.t() + b_hh
+    if kind == "rnn":
+        return (a + b).tanh()
+    if kind == "gru":
+        (ar, az, an), (br, bz, bn) = a.chunk(3, 1), b.chunk(3, 1)
+        r, z = (ar + br).sigmoid(), (az + bz).sigmoid()
+        n = (an + r * bn).tanh()
+        return (1 - z) * n + z * h
+    i, f, g, o = (a + b).chunk(4, 1)
+    c = f.sigmoid() * state[1] + i.sigmoid() * g.tanh()
+    return o.sigmoid() * c.tanh(), c
+
+
+def truncated_gradient(x, w_ih, w_hh, k):
+    w = w_hh.detach().clone().requires_grad_()
+    w_ih = w_ih.detach()
+    h = x.new_zeros(x.shape[1], len(w_hh))
+    loss = 0
+    with torch.enable_grad():
+        for t, step in enumerate(x.detach()):
+            if t % k == 0:
+                h = h.detach()
+            h = (step @ w_ih.t() + h @ w.t()).tanh()
+            loss = loss + h.sum()
+        return torch.autograd.grad(loss / len(x), w)[0]

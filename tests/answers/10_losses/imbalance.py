@@ -583,3 +583,26 @@ it_changes = {
     "threshold moved, mean probability": False,
     "threshold moved, recall": True,
 }
+
+
+# %% wrong="the way back, rounded to float32" says=["it is near, but rounded on the way: is something float32?"]
+def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
+    sign = 2 * target - 1
+    price = -(torch.sigmoid(-sign * logits) ** gamma) * F.logsigmoid(sign * logits)
+    return (price * (1 + (pos_weight - 1) * target)).mean()
+
+
+def recalibrate(logits, pos_weight):
+    return torch.sigmoid(logits.float() - math.log(pos_weight)).to(logits.dtype)
+
+
+it_changes = {
+    "weighted, mean probability": True,
+    "weighted, recall": True,
+    "resampled, mean probability": True,
+    "resampled, recall": True,
+    "focal, mean probability": True,
+    "focal, recall": False,
+    "threshold moved, mean probability": False,
+    "threshold moved, recall": True,
+}

@@ -642,3 +642,18 @@ def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_d
         return p - lr * grad / (v.sqrt() + eps), new
     m, v = m / (1 - betas[0] ** t), (top if kind == "amsgrad" else v) / (1 - betas[1] ** t)
     return p - lr * m / (v.sqrt() + eps), new
+
+
+# %% wrong="means in float32" says=["a hundred steps with decay: p is near, but rounded on the way: is the state, or a part of the step, float32?"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    pull = weight_decay * p
+    p, grad = (p - lr * pull, grad) if kind == "adamw" else (p, grad + pull)
+    t, zero = state.get("t", 0) + 1, torch.zeros(p.shape)
+    m = (betas[0] * state.get("m", zero) + (1 - betas[0]) * grad).float()
+    v = (betas[1] * state.get("v", zero) + (1 - betas[1]) * grad**2).float()
+    top = torch.maximum(state.get("top", zero), v)
+    state = {"t": t, "m": m, "v": v, "top": top}
+    if kind == "rmsprop":
+        return p - lr * grad / (v.sqrt() + eps), state
+    size = (top if kind == "amsgrad" else v) / (1 - betas[1] ** t)
+    return p - lr * m / (1 - betas[0] ** t) / (size.sqrt() + eps), state

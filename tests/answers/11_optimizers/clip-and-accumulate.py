@@ -348,3 +348,13 @@ def clip_and_accumulate(model, pieces, max_norm):
     for x in g:
         x /= (norm / max_norm).clamp(min=1) * (norm / norm)
     return norm
+
+
+# %% wrong="clears the model's hooks" says=["a hook that was on the model before is gone"]
+def clip_and_accumulate(model, pieces, max_norm):
+    model.zero_grad()
+    count = sum(len(labels) for _, labels in pieces)
+    for inputs, labels in pieces:
+        (F.cross_entropy(model(inputs), labels, reduction="sum") / count).backward()
+    model._forward_hooks.clear()
+    return nn.utils.clip_grad_norm_(model.parameters(), max_norm)

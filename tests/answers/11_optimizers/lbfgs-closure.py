@@ -240,3 +240,18 @@ def lbfgs_closure(loss_of, start):
 
     optimizer.step(closure)
     return w.detach()
+
+
+# %% wrong="in float32" says=["loss_of was given a tensor of torch.float32: it takes torch.float64, as start is"]
+def lbfgs_closure(loss_of, start):
+    w = start.float().clone().requires_grad_()
+    optimizer = torch.optim.LBFGS([w], max_iter=80, max_eval=95, line_search_fn="strong_wolfe")
+
+    def closure():
+        optimizer.zero_grad()
+        loss = loss_of(w)
+        loss.backward()
+        return loss
+
+    optimizer.step(closure)
+    return w.detach().double()

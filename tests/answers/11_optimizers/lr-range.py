@@ -491,7 +491,7 @@ def lr_range(model, x, y, lowest, highest, steps):
         loss = F.mse_loss(model(x), y)
         rates.append(rate)
         losses.append(loss.item())
-        if not math.isfinite(losses[-1]) or losses[-1] > 4 * min(losses):
+        if not loss.isfinite() or losses[-1] > 4 * min(losses):
             break
         loss.backward()
         torch.optim.SGD(model.parameters(), lr=rate).step()
@@ -523,7 +523,7 @@ def lr_range(model, x, y, lowest, highest, steps):
         loss = F.mse_loss(model(x), y)
         rates.append(rate)
         losses.append(loss.item())
-        if not math.isfinite(losses[-1]) or losses[-1] > 4 * min(losses):
+        if not loss.isfinite() or losses[-1] > 4 * min(losses):
             break
         loss.backward()
         torch.optim.SGD(model.parameters(), lr=rate).step()
@@ -582,7 +582,7 @@ def lr_range(model, x, y, lowest, highest, steps):
         loss = F.mse_loss(model(x), y)
         rates.append(rate)
         losses.append(loss.item())
-        if not math.isfinite(losses[-1]) or losses[-1] > 4 * min(losses):
+        if not loss.isfinite() or losses[-1] > 4 * min(losses):
             break
         loss.backward()
         torch.optim.SGD(model.parameters(), lr=rate).step()
@@ -612,7 +612,7 @@ def lr_range(model, x, y, lowest, highest, steps):
         loss = F.mse_loss(model(x), y)
         rates.append(rate)
         losses.append(loss.item())
-        if not math.isfinite(losses[-1]) or losses[-1] > 4 * min(losses):
+        if not loss.isfinite() or losses[-1] > 4 * min(losses):
             break
         loss.backward()
 
@@ -645,7 +645,7 @@ def lr_range(model, x, y, lowest, highest, steps):
         loss = F.mse_loss(model(x), y)
         rates.append(rate)
         losses.append(loss.item())
-        if not math.isfinite(losses[-1]) or losses[-1] > 4 * min(losses):
+        if not loss.isfinite() or losses[-1] > 4 * min(losses):
             break
         loss.backward()
         torch.optim.SGD(model.parameters(), lr=rate).step()
@@ -677,12 +677,89 @@ def lr_range(model, x, y, lowest, highest, steps):
         rate = lowest * (highest / lowest) ** (k / (steps - 1))
         loss = F.mse_loss(model(x), y)
         rates.append(rate), losses.append(loss.item())
-        if not math.isfinite(losses[-1]) or losses[-1] > 4 * min(losses):
+        if not loss.isfinite() or losses[-1] > 4 * min(losses):
             break
         optimizer.zero_grad()
         loss.backward()
         optimizer.param_groups[0]["lr"] = rate
         optimizer.step()
+    return rates, losses
+
+
+diagnosis = {
+    "run 1": "a milestone cut the rate",
+    "run 2": "zero_grad forgotten",
+    "run 3": "rate above the limit",
+    "run 4": "rate too low",
+    "run 5": "noise floor: the rate should fall now",
+}
+
+
+# %% wrong="five times the smallest" says=["a loss of 4.41 times the smallest: the rates", "it exceeds four times the smallest loss: stop there"]
+def lr_range(model, x, y, lowest, highest, steps):
+    before, rates, losses = copy.deepcopy(model.state_dict()), [], []
+    for k in range(steps):
+        loss = F.mse_loss(model(x), y)
+        rates.append(lowest * (highest / lowest) ** (k / (steps - 1)))
+        losses.append(loss.item())
+        if not loss.isfinite() or losses[-1] > 5 * min(losses):
+            break
+        loss.backward()
+        torch.optim.SGD(model.parameters(), lr=rates[-1]).step()
+        model.zero_grad()
+    model.load_state_dict(before)
+    return rates, losses
+
+
+diagnosis = {
+    "run 1": "a milestone cut the rate",
+    "run 2": "zero_grad forgotten",
+    "run 3": "rate above the limit",
+    "run 4": "rate too low",
+    "run 5": "noise floor: the rate should fall now",
+}
+
+
+# %% wrong="three times the smallest" says=["a loss of 3.61 times the smallest: the rates", "it stopped at less than four times the smallest loss"]
+def lr_range(model, x, y, lowest, highest, steps):
+    before, rates, losses = copy.deepcopy(model.state_dict()), [], []
+    for k in range(steps):
+        loss = F.mse_loss(model(x), y)
+        rates.append(lowest * (highest / lowest) ** (k / (steps - 1)))
+        losses.append(loss.item())
+        if not loss.isfinite() or losses[-1] > 3 * min(losses):
+            break
+        loss.backward()
+        torch.optim.SGD(model.parameters(), lr=rates[-1]).step()
+        model.zero_grad()
+    model.load_state_dict(before)
+    return rates, losses
+
+
+diagnosis = {
+    "run 1": "a milestone cut the rate",
+    "run 2": "zero_grad forgotten",
+    "run 3": "rate above the limit",
+    "run 4": "rate too low",
+    "run 5": "noise floor: the rate should fall now",
+}
+
+
+# %% wrong="clears the model's hooks" says=["the hooks of the model are not those that were there before"]
+def lr_range(model, x, y, lowest, highest, steps):
+    before, rates, losses = copy.deepcopy(model.state_dict()), [], []
+    for k in range(steps):
+        loss = F.mse_loss(model(x), y)
+        rates.append(lowest * (highest / lowest) ** (k / (steps - 1)))
+        losses.append(loss.item())
+        if not loss.isfinite() or losses[-1] > 4 * min(losses):
+            break
+        loss.backward()
+        torch.optim.SGD(model.parameters(), lr=rates[-1]).step()
+        model.zero_grad()
+    model.load_state_dict(before)
+    for part in model.modules():
+        part._forward_hooks.clear()
     return rates, losses
 
 

@@ -284,3 +284,19 @@ def param_groups(model, backbone, lr, weight_decay):
         for p in model.parameters()
         if p.requires_grad
     ]
+
+
+# %% wrong="looks where the backbone is by hooks, and clears them all" says=["the hooks of the model are not those that were there before"]
+def param_groups(model, backbone, lr, weight_decay):
+    inside, groups = set(), {}
+    for part in model.modules():
+        part.register_forward_hook(lambda *_: None)
+    for part in model.get_submodule(backbone).modules():
+        inside |= {id(p) for p in part.parameters(recurse=False)}
+    for part in model.modules():
+        part._forward_hooks.clear()
+    for p in model.parameters():
+        if p.requires_grad:
+            key = lr / 10 if id(p) in inside else lr, weight_decay if p.dim() > 1 else 0.0
+            groups.setdefault(key, []).append(p)
+    return [{"params": ps, "lr": r, "weight_decay": d} for (r, d), ps in groups.items()]

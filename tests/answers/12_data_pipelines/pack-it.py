@@ -1118,3 +1118,213 @@ class PackedDataset(Dataset):
 
     def __getstate__(self):
         return {"path": self.path, "env": None, "pid": None}
+
+
+# %% wrong="with_suffix(.tmp)" says=["at pack.tmp, expected the two old ones"]
+def pack_it(items, path):
+    path = Path(path)
+    part = path.with_suffix(".tmp")
+    for old in (part, Path(str(part) + "-lock")):
+        old.unlink(missing_ok=True)
+    env = lmdb.open(str(part), subdir=False, map_size=2**40, lock=False)
+    try:
+        with env.begin(write=True) as t:
+            for n, item in enumerate(items):
+                t.put(str(n).encode(), item)
+    finally:
+        env.close()
+    os.replace(part, path)
+
+
+class PackedDataset(Dataset):
+    def __init__(self, path):
+        self.path, self.env, self.owner = str(path), None, None
+
+    def _open(self):
+        if self.owner != os.getpid():
+            if self.env is not None:
+                self.env.close()
+            self.env = lmdb.open(self.path, subdir=False, readonly=True, lock=False)
+            self.owner = os.getpid()
+        return self.env
+
+    def __len__(self):
+        return self._open().stat()["entries"]
+
+    def __getitem__(self, index):
+        with self._open().begin() as t:
+            item = t.get(str(index).encode())
+        if item is None:
+            raise IndexError(index)
+        return item
+
+    def __getstate__(self):
+        return {"path": self.path, "env": None, "owner": None}
+
+
+# %% wrong="keys of two bytes" says=["70 000 items", "for how many items are there keys?"]
+def pack_it(items, path):
+    path = Path(path)
+    part = path.with_name(path.name + ".part")
+    for old in (part, Path(str(part) + "-lock")):
+        old.unlink(missing_ok=True)
+    env = lmdb.open(str(part), subdir=False, map_size=2**40, lock=False)
+    try:
+        with env.begin(write=True) as t:
+            for n, item in enumerate(items):
+                t.put(n.to_bytes(2, "big"), item)
+    finally:
+        env.close()
+    os.replace(part, path)
+
+
+class PackedDataset(Dataset):
+    def __init__(self, path):
+        self.path, self.env, self.owner = str(path), None, None
+
+    def _open(self):
+        if self.owner != os.getpid():
+            if self.env is not None:
+                self.env.close()
+            self.env = lmdb.open(self.path, subdir=False, readonly=True, lock=False)
+            self.owner = os.getpid()
+        return self.env
+
+    def __len__(self):
+        return self._open().stat()["entries"]
+
+    def __getitem__(self, index):
+        with self._open().begin() as t:
+            item = t.get(index.to_bytes(2, "big") if 0 <= index < 65536 else b"none")
+        if item is None:
+            raise IndexError(index)
+        return item
+
+    def __getstate__(self):
+        return {"path": self.path, "env": None, "owner": None}
+
+
+# %% wrong="keys of four digits" says=["70 000 items", "does a key come twice?"]
+def pack_it(items, path):
+    path = Path(path)
+    part = path.with_name(path.name + ".part")
+    for old in (part, Path(str(part) + "-lock")):
+        old.unlink(missing_ok=True)
+    env = lmdb.open(str(part), subdir=False, map_size=2**40, lock=False)
+    try:
+        with env.begin(write=True) as t:
+            for n, item in enumerate(items):
+                t.put(f"{n:04}"[-4:].encode(), item)
+    finally:
+        env.close()
+    os.replace(part, path)
+
+
+class PackedDataset(Dataset):
+    def __init__(self, path):
+        self.path, self.env, self.owner = str(path), None, None
+
+    def _open(self):
+        if self.owner != os.getpid():
+            if self.env is not None:
+                self.env.close()
+            self.env = lmdb.open(self.path, subdir=False, readonly=True, lock=False)
+            self.owner = os.getpid()
+        return self.env
+
+    def __len__(self):
+        return self._open().stat()["entries"]
+
+    def __getitem__(self, index):
+        with self._open().begin() as t:
+            item = t.get(f"{index:04}".encode())
+        if item is None:
+            raise IndexError(index)
+        return item
+
+    def __getstate__(self):
+        return {"path": self.path, "env": None, "owner": None}
+
+
+# %% wrong="map of a gigabyte" says=["map_size is 1,073,741,824, whatever comes"]
+def pack_it(items, path):
+    path = Path(path)
+    part = path.with_name(path.name + ".part")
+    for old in (part, Path(str(part) + "-lock")):
+        old.unlink(missing_ok=True)
+    env = lmdb.open(str(part), subdir=False, map_size=2**30, lock=False)
+    try:
+        with env.begin(write=True) as t:
+            for n, item in enumerate(items):
+                t.put(str(n).encode(), item)
+    finally:
+        env.close()
+    os.replace(part, path)
+
+
+class PackedDataset(Dataset):
+    def __init__(self, path):
+        self.path, self.env, self.owner = str(path), None, None
+
+    def _open(self):
+        if self.owner != os.getpid():
+            if self.env is not None:
+                self.env.close()
+            self.env = lmdb.open(self.path, subdir=False, readonly=True, lock=False)
+            self.owner = os.getpid()
+        return self.env
+
+    def __len__(self):
+        return self._open().stat()["entries"]
+
+    def __getitem__(self, index):
+        with self._open().begin() as t:
+            item = t.get(str(index).encode())
+        if item is None:
+            raise IndexError(index)
+        return item
+
+    def __getstate__(self):
+        return {"path": self.path, "env": None, "owner": None}
+
+
+# %% wrong="length without the check of the process" says=["asked for its length, it used what its parent had opened"]
+def pack_it(items, path):
+    path = Path(path)
+    part = path.with_name(path.name + ".part")
+    for old in (part, Path(str(part) + "-lock")):
+        old.unlink(missing_ok=True)
+    env = lmdb.open(str(part), subdir=False, map_size=2**40, lock=False)
+    try:
+        with env.begin(write=True) as t:
+            for n, item in enumerate(items):
+                t.put(str(n).encode(), item)
+    finally:
+        env.close()
+    os.replace(part, path)
+
+
+class PackedDataset(Dataset):
+    def __init__(self, path):
+        self.path, self.env, self.owner = str(path), None, None
+
+    def _open(self):
+        if self.owner != os.getpid():
+            if self.env is not None:
+                self.env.close()
+            self.env = lmdb.open(self.path, subdir=False, readonly=True, lock=False)
+            self.owner = os.getpid()
+        return self.env
+
+    def __len__(self):
+        return (self.env or self._open()).stat()["entries"]
+
+    def __getitem__(self, index):
+        with self._open().begin() as t:
+            item = t.get(str(index).encode())
+        if item is None:
+            raise IndexError(index)
+        return item
+
+    def __getstate__(self):
+        return {"path": self.path, "env": None, "owner": None}

@@ -591,3 +591,168 @@ def resumable(dataset, batch_size, seed, num_workers=0):
             self.epoch, self.done = state["epoch"], state["done"]
 
     return Loader()
+
+
+# %% wrong="a generator that is replayed, never rewound" says=["put into a loader that was used before"]
+class Resumable:
+    def __init__(self, dataset, batch_size, seed, num_workers):
+        self.dataset, self.batch_size, self.seed, self.num_workers = (
+            dataset,
+            batch_size,
+            seed,
+            num_workers,
+        )
+        self.epoch = self.done = 0
+
+    def batches(self):
+        self.g = getattr(self, "g", None) or torch.Generator().manual_seed(self.seed)
+        self.at = getattr(self, "at", -1)
+        while self.at < self.epoch:
+            self.order = torch.randperm(len(self.dataset), generator=self.g).tolist()
+            self.at += 1
+        order = self.order
+        return [order[i : i + self.batch_size] for i in range(0, len(order), self.batch_size)]
+
+    def __iter__(self):
+        batches = self.batches()
+        if self.done >= len(batches):
+            self.epoch, self.done = self.epoch + 1, 0
+            batches = self.batches()
+        for batch in DataLoader(
+            self.dataset, batch_sampler=batches[self.done :], num_workers=self.num_workers
+        ):
+            self.done += 1
+            yield batch
+
+    def state_dict(self):
+        return {"epoch": self.epoch, "done": self.done}
+
+    def load_state_dict(self, state):
+        self.epoch, self.done = state["epoch"], state["done"]
+
+
+def resumable(dataset, batch_size, seed, num_workers=0):
+    return Resumable(dataset, batch_size, seed, num_workers)
+
+
+# %% wrong="one dict for all answers of state_dict" says=["or was asked again"]
+class Resumable:
+    def __init__(self, dataset, batch_size, seed, num_workers):
+        self.dataset, self.batch_size, self.seed, self.num_workers = (
+            dataset,
+            batch_size,
+            seed,
+            num_workers,
+        )
+        self.place = {"epoch": 0, "done": 0}
+        self.epoch = self.done = 0
+
+    def batches(self):
+        order = (
+            np.random.default_rng([self.seed, self.epoch]).permutation(len(self.dataset)).tolist()
+        )
+        return [order[i : i + self.batch_size] for i in range(0, len(order), self.batch_size)]
+
+    def __iter__(self):
+        batches = self.batches()
+        if self.done >= len(batches):
+            self.epoch, self.done = self.epoch + 1, 0
+            batches = self.batches()
+        for batch in DataLoader(
+            self.dataset, batch_sampler=batches[self.done :], num_workers=self.num_workers
+        ):
+            self.done += 1
+            yield batch
+
+    def state_dict(self):
+        self.place.update(epoch=self.epoch, done=self.done)
+        return self.place
+
+    def load_state_dict(self, state):
+        self.epoch, self.done = state["epoch"], state["done"]
+
+
+def resumable(dataset, batch_size, seed, num_workers=0):
+    return Resumable(dataset, batch_size, seed, num_workers)
+
+
+# %% wrong="four orders, in turn" says=["17 items in fours, num_workers=0: two epochs have the same order"]
+class Resumable:
+    def __init__(self, dataset, batch_size, seed, num_workers):
+        self.dataset, self.batch_size, self.seed, self.num_workers = (
+            dataset,
+            batch_size,
+            seed,
+            num_workers,
+        )
+        self.epoch = self.done = 0
+
+    def batches(self):
+        order = (
+            np.random.default_rng([self.seed, self.epoch % 4])
+            .permutation(len(self.dataset))
+            .tolist()
+        )
+        return [order[i : i + self.batch_size] for i in range(0, len(order), self.batch_size)]
+
+    def __iter__(self):
+        batches = self.batches()
+        if self.done >= len(batches):
+            self.epoch, self.done = self.epoch + 1, 0
+            batches = self.batches()
+        for batch in DataLoader(
+            self.dataset, batch_sampler=batches[self.done :], num_workers=self.num_workers
+        ):
+            self.done += 1
+            yield batch
+
+    def state_dict(self):
+        return {"epoch": self.epoch, "done": self.done}
+
+    def load_state_dict(self, state):
+        self.epoch, self.done = state["epoch"], state["done"]
+
+
+def resumable(dataset, batch_size, seed, num_workers=0):
+    return Resumable(dataset, batch_size, seed, num_workers)
+
+
+# %% wrong="a seed of three bits" says=["seed 8 gave the same order as seed 0"]
+class Resumable:
+    def __init__(self, dataset, batch_size, seed, num_workers):
+        self.dataset, self.batch_size, self.seed, self.num_workers = (
+            dataset,
+            batch_size,
+            seed,
+            num_workers,
+        )
+        self.epoch = self.done = 0
+
+    def batches(self):
+        order = (
+            np.random.default_rng([self.seed % 8, self.epoch])
+            .permutation(len(self.dataset))
+            .tolist()
+        )
+        return [order[i : i + self.batch_size] for i in range(0, len(order), self.batch_size)]
+
+    def __iter__(self):
+        batches = self.batches()
+        if self.done >= len(batches):
+            self.epoch, self.done = self.epoch + 1, 0
+            batches = self.batches()
+        for batch in DataLoader(
+            self.dataset, batch_sampler=batches[self.done :], num_workers=self.num_workers
+        ):
+            self.done += 1
+            yield batch
+
+    def state_dict(self):
+        return {"epoch": self.epoch, "done": self.done}
+
+    def load_state_dict(self, state):
+        self.epoch, self.done = state["epoch"], state["done"]
+
+
+def resumable(dataset, batch_size, seed, num_workers=0):
+    return Resumable(dataset, batch_size, seed, num_workers)

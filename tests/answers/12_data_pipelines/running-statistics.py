@@ -236,3 +236,81 @@ def merge_statistics(a, b):
     share = b[0] / n if n else 0.0
     d = b[1] - a[1]
     return n, a[1] + d * share, a[2] + b[2] + d * d * (a[0] * share)
+
+
+# %% wrong="all pixels kept as doubles" says=["their numbers are kept, in copies; keep triples"]
+def merge_statistics(a, b):
+    (na, ma, sa), (nb, mb, sb) = a, b
+    n = na + nb
+    if n == 0:
+        return 0, ma.clone(), sa.clone()
+    d = mb - ma
+    return n, ma + d * (nb / n), sa + sb + d**2 * (na / n * nb)
+
+
+def running_statistics(images):
+    x = torch.cat([image.double().clone().flatten(1) for image in images], 1)
+    m = x.mean(1)
+    return x.shape[1], m, ((x - m[:, None]) ** 2).sum(1)
+
+
+# %% wrong="the counts multiplied as an int64 tensor" says=["ten thousand million pixels each"]
+def merge_statistics(a, b):
+    (na, ma, sa), (nb, mb, sb) = a, b
+    n = na + nb
+    if n == 0:
+        return 0, ma.clone(), sa.clone()
+    d = mb - ma
+    return n, ma + d * (nb / n), sa + sb + d**2 * (torch.tensor(na) * torch.tensor(nb)) / n
+
+
+def running_statistics(images):
+    total = None
+    for image in images:
+        x = image.double().flatten(1)
+        m = x.mean(1)
+        one = (x.shape[1], m, ((x - m[:, None]) ** 2).sum(1))
+        total = one if total is None else merge_statistics(total, one)
+    return total
+
+
+# %% wrong="count as a float" says=["the count is a float, expected an int"]
+def merge_statistics(a, b):
+    (na, ma, sa), (nb, mb, sb) = a, b
+    n = na + nb
+    if n == 0:
+        return 0, ma.clone(), sa.clone()
+    d = mb - ma
+    return float(n), ma + d * (nb / n), sa + sb + d**2 * (na / n * nb)
+
+
+def running_statistics(images):
+    total = None
+    for image in images:
+        x = image.double().flatten(1)
+        m = x.mean(1)
+        one = (x.shape[1], m, ((x - m[:, None]) ** 2).sum(1))
+        total = one if total is None else merge_statistics(total, one)
+    return total
+
+
+# %% wrong="a later image of one pixel is skipped" says=["9 pixels, then 1"]
+def merge_statistics(a, b):
+    (na, ma, sa), (nb, mb, sb) = a, b
+    n = na + nb
+    if n == 0:
+        return 0, ma.clone(), sa.clone()
+    d = mb - ma
+    return n, ma + d * (nb / n), sa + sb + d**2 * (na / n * nb)
+
+
+def running_statistics(images):
+    total = None
+    for image in images:
+        x = image.double().flatten(1)
+        if x.shape[1] == 1 and total is not None:
+            continue
+        m = x.mean(1)
+        one = (x.shape[1], m, ((x - m[:, None]) ** 2).sum(1))
+        total = one if total is None else merge_statistics(total, one)
+    return total

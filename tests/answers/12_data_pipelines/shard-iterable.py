@@ -253,3 +253,19 @@ def shard_iterable(source, rank, world):
             return iter(mine[worker * size : (worker + 1) * size])
 
     return Share()
+
+
+# %% wrong="a slice of an array of objects" says=["an item came as a ndarray, and is a tuple"]
+class Shards(IterableDataset):
+    def __init__(self, source, rank, world):
+        self.source, self.rank, self.world = source, rank, world
+
+    def __iter__(self):
+        info = get_worker_info()
+        worker, workers = (info.id, info.num_workers) if info else (0, 1)
+        share = self.rank * workers + worker
+        return iter(np.array(self.source, dtype=object)[share :: self.world * workers])
+
+
+def shard_iterable(source, rank, world):
+    return Shards(source, rank, world)

@@ -260,7 +260,7 @@ def tsn_segments(seconds, rate, segments, generator=None):
     return chosen
 
 
-# %% wrong="a byte for a draw" says=["300 000 frames in 1000 segments", "the six parts of a segment"]
+# %% wrong="a byte for a draw" says=["3 000 000 frames in 1000 segments", "the six parts of a segment"]
 def tsn_segments(seconds, rate, segments, generator=None):
     frames, chosen = max(1, round(seconds * rate)), []
     edges = [k * frames // segments for k in range(segments + 1)]
@@ -287,3 +287,79 @@ def tsn_segments(seconds, rate, segments, generator=None):
         else:
             chosen.append(int(torch.randint(begin, end, (), generator=generator)))
     return chosen
+
+
+# %% wrong="seed drawn once for a new generator" says=["draw each frame from it, and no seed for another one"]
+def tsn_segments(seconds, rate, segments, generator=None):
+    frames = max(1, round(seconds * rate))
+    out = []
+    if generator is not None:
+        generator = torch.Generator().manual_seed(
+            generator.initial_seed() + int(torch.randint(1000, (), generator=generator))
+        )
+    for k in range(segments):
+        begin, end = k * frames // segments, (k + 1) * frames // segments
+        end = max(end, begin + 1)
+        if generator is None:
+            out.append((begin + end - 1) // 2)
+        else:
+            out.append(int(torch.randint(begin, end, (), generator=generator)))
+    return out
+
+
+# %% wrong="modulo of 1000" says=["not equally likely"]
+def tsn_segments(seconds, rate, segments, generator=None):
+    frames = max(1, round(seconds * rate))
+    out = []
+    for k in range(segments):
+        begin, end = k * frames // segments, (k + 1) * frames // segments
+        end = max(end, begin + 1)
+        if generator is None:
+            out.append((begin + end - 1) // 2)
+        else:
+            out.append(begin + int(torch.randint(1000, (), generator=generator)) % (end - begin))
+    return out
+
+
+# %% wrong="offset in hundredths" says=["of a segment's 3000 places"]
+def tsn_segments(seconds, rate, segments, generator=None):
+    frames = max(1, round(seconds * rate))
+    out = []
+    for k in range(segments):
+        begin, end = k * frames // segments, (k + 1) * frames // segments
+        end = max(end, begin + 1)
+        if generator is None:
+            out.append((begin + end - 1) // 2)
+        else:
+            out.append(
+                begin + int(torch.randint(100, (), generator=generator)) * (end - begin) // 100
+            )
+    return out
+
+
+# %% wrong="rate rounded" says=["the rate was rounded"]
+def tsn_segments(seconds, rate, segments, generator=None):
+    frames = max(1, round(seconds * round(rate)))
+    out = []
+    for k in range(segments):
+        begin, end = k * frames // segments, (k + 1) * frames // segments
+        end = max(end, begin + 1)
+        if generator is None:
+            out.append((begin + end - 1) // 2)
+        else:
+            out.append(int(torch.randint(begin, end, (), generator=generator)))
+    return out
+
+
+# %% wrong="rate to two places" says=["the rate was rounded to two places"]
+def tsn_segments(seconds, rate, segments, generator=None):
+    frames = max(1, round(seconds * round(rate, 2)))
+    out = []
+    for k in range(segments):
+        begin, end = k * frames // segments, (k + 1) * frames // segments
+        end = max(end, begin + 1)
+        if generator is None:
+            out.append((begin + end - 1) // 2)
+        else:
+            out.append(int(torch.randint(begin, end, (), generator=generator)))
+    return out

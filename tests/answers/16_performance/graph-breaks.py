@@ -180,3 +180,11 @@ graph_breaks = {
     "scale": lambda x: x / torch.where(x.any(), x.abs().max(), 1.0),
     "positive": lambda x: (x.abs() + x).sum() / 2,
 }
+
+
+# %% wrong="clamps in place" says=["positive: its argument was changed: the broken one leaves it as it is"]
+graph_breaks = {
+    "branch": lambda x: torch.where(x.sum() > 0, x * 2, x - 1),
+    "scale": lambda x: x / torch.where(x.any(), x.abs().max(), 1.0),
+    "positive": lambda x: x.clamp_(min=0).sum(),
+}

@@ -313,3 +313,43 @@ def hidden_syncs(
         losses.append(loss.detach())
         hits = hits + (scores.argmax(1) == y).sum()
     return torch.stack(losses) if losses else torch.zeros(0, device=device), hits
+
+
+# %% wrong="begins by clearing the gradients of the whole model" says=["a parameter that isn't held: the weights differ from those of the chatty loop"]
+def hidden_syncs(model, optimizer, batches):
+    for p in model.parameters():
+        if p.requires_grad:
+            p.grad = None
+    losses, hits = [], torch.zeros((), dtype=torch.int64, device=device)
+    for x, y in batches:
+        optimizer.zero_grad()
+        scores = model(x)
+        loss = F.cross_entropy(scores, y)
+        loss.backward()
+        grads = [p.grad for p in model.parameters() if p.grad is not None]
+        scale = (1 / torch.stack([g.square().sum() for g in grads]).sum().sqrt()).clamp(max=1)
+        for g in grads:
+            g.mul_(scale)
+        optimizer.step()
+        losses.append(loss.detach())
+        hits = hits + (scores.argmax(1) == y).sum()
+    return torch.stack(losses) if losses else torch.zeros(0, device=device), hits
+
+
+# %% wrong="thaws the model at the end" says=["requires_grad of 2.weight, 2.bias was changed"]
+def hidden_syncs(model, optimizer, batches):
+    losses, hits = [], torch.zeros((), dtype=torch.int64, device=device)
+    for x, y in batches:
+        optimizer.zero_grad()
+        scores = model(x)
+        loss = F.cross_entropy(scores, y)
+        loss.backward()
+        grads = [p.grad for p in model.parameters() if p.grad is not None]
+        scale = (1 / torch.stack([g.square().sum() for g in grads]).sum().sqrt()).clamp(max=1)
+        for g in grads:
+            g.mul_(scale)
+        optimizer.step()
+        losses.append(loss.detach())
+        hits = hits + (scores.argmax(1) == y).sum()
+    model.requires_grad_()
+    return torch.stack(losses) if losses else torch.zeros(0, device=device), hits

@@ -403,3 +403,19 @@ def quantise(
     zero = torch.round(-128 - low.clamp(max=0) / scale).to(torch.int32)
     q = torch.round(x / scale - 128 - low.clamp(max=0) / scale).clamp(-128, 127).to(torch.int8)
     return q, scale, zero
+
+
+# %% wrong="the first axis goes where dim is" says=["the last of three dimensions: scale"]
+def quantise(x, dim=None):
+    if dim is None:
+        low, high = x.min(), x.max()
+    else:
+        rows = x.movedim(0, dim).reshape(x.shape[dim], -1)
+        shape = [1] * x.dim()
+        shape[dim] = -1
+        low, high = rows.amin(1).view(shape), rows.amax(1).view(shape)
+    low, high = low.clamp(max=0), high.clamp(min=0)
+    scale = (high - low) / 255
+    scale = torch.where(scale == 0, 1.0, scale)
+    zero = torch.round(-128 - low / scale).int()
+    return (torch.round(x / scale) + zero).clamp(-128, 127).to(torch.int8), scale, zero

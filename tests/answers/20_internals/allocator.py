@@ -752,7 +752,7 @@ def allocator(trace):
     return answer
 
 
-# %% wrong="merges with the next alone" says=["is off"]
+# %% wrong="merges with the next alone" says=["free neighbours on both sides"]
 class Segment:
     def __init__(self, size, small):
         self.size, self.small = size, small
@@ -1495,6 +1495,101 @@ def allocator(trace: list[tuple]) -> list[tuple[int, int]]:
             fits = [b for blocks in pool for b in blocks if b[1] is None and b[0] >= size]
             if not fits:
                 fits = [[2 * MIB if size <= MIB else size, None]]
+                segments.append((size <= MIB, fits))
+            best = min(fits, key=lambda block: block[0])
+            blocks = next(b for _, b in segments if any(block is best for block in b))
+            if best[0] - size >= (512 if size <= MIB else MIB + 1):
+                blocks.insert([b is best for b in blocks].index(True) + 1, [best[0] - size, None])
+                best[0] = size
+            best[1] = rest[0]
+        for _, blocks in segments if kind == "free" else ():
+            for block in blocks:
+                block[1] = None if block[1] == rest[0] else block[1]
+            for i in range(len(blocks) - 1, 0, -1):
+                if blocks[i][1] is None and blocks[i - 1][1] is None:
+                    blocks[i - 1][0] += blocks.pop(i)[0]
+        if kind == "empty_cache":
+            segments = [s for s in segments if any(name is not None for _, name in s[1])]
+        every = [block for _, blocks in segments for block in blocks]
+        numbers.append((sum(n for n, name in every if name is not None), sum(n for n, _ in every)))
+    return numbers
+
+
+# %% wrong="merges with the one before alone" says=["free neighbours on both sides"]
+def allocator(trace: list[tuple]) -> list[tuple[int, int]]:
+    """Bytes allocated and reserved after each step of a trace."""
+    segments, numbers = [], []  # a segment: (small, blocks); a block: [size, name or None]
+    for kind, *rest in trace:
+        if kind == "malloc":
+            size = -(-rest[1] // 512) * 512
+            pool = [blocks for small, blocks in segments if small == (size <= MIB)]
+            fits = [b for blocks in pool for b in blocks if b[1] is None and b[0] >= size]
+            if not fits:
+                fits = [[2 * MIB * -(-size // (2 * MIB)), None]]
+                segments.append((size <= MIB, fits))
+            best = min(fits, key=lambda block: block[0])
+            blocks = next(b for _, b in segments if any(block is best for block in b))
+            if best[0] - size >= (512 if size <= MIB else MIB + 1):
+                blocks.insert([b is best for b in blocks].index(True) + 1, [best[0] - size, None])
+                best[0] = size
+            best[1] = rest[0]
+        for _, blocks in segments if kind == "free" else ():
+            gone = next((block for block in blocks if block[1] == rest[0]), None)
+            if gone:
+                gone[1] = None
+            freed = [i for i, block in enumerate(blocks) if block is gone]
+            for i in freed:
+                if i > 0 and blocks[i - 1][1] is None:
+                    blocks[i - 1][0] += blocks.pop(i)[0]
+        if kind == "empty_cache":
+            segments = [s for s in segments if any(name is not None for _, name in s[1])]
+        every = [block for _, blocks in segments for block in blocks]
+        numbers.append((sum(n for n, name in every if name is not None), sum(n for n, _ in every)))
+    return numbers
+
+
+# %% wrong="small segments of 1 MiB" says=["a segment for small requests has 2 MiB"]
+def allocator(trace: list[tuple]) -> list[tuple[int, int]]:
+    """Bytes allocated and reserved after each step of a trace."""
+    segments, numbers = [], []  # a segment: (small, blocks); a block: [size, name or None]
+    for kind, *rest in trace:
+        if kind == "malloc":
+            size = -(-rest[1] // 512) * 512
+            pool = [blocks for small, blocks in segments if small == (size <= MIB)]
+            fits = [b for blocks in pool for b in blocks if b[1] is None and b[0] >= size]
+            if not fits:
+                fits = [[(MIB if size <= MIB else 2 * MIB * -(-size // (2 * MIB))), None]]
+                segments.append((size <= MIB, fits))
+            best = min(fits, key=lambda block: block[0])
+            blocks = next(b for _, b in segments if any(block is best for block in b))
+            if best[0] - size >= (512 if size <= MIB else MIB + 1):
+                blocks.insert([b is best for b in blocks].index(True) + 1, [best[0] - size, None])
+                best[0] = size
+            best[1] = rest[0]
+        for _, blocks in segments if kind == "free" else ():
+            for block in blocks:
+                block[1] = None if block[1] == rest[0] else block[1]
+            for i in range(len(blocks) - 1, 0, -1):
+                if blocks[i][1] is None and blocks[i - 1][1] is None:
+                    blocks[i - 1][0] += blocks.pop(i)[0]
+        if kind == "empty_cache":
+            segments = [s for s in segments if any(name is not None for _, name in s[1])]
+        every = [block for _, blocks in segments for block in blocks]
+        numbers.append((sum(n for n, name in every if name is not None), sum(n for n, _ in every)))
+    return numbers
+
+
+# %% wrong="rounds to 1,024" says=["a multiple of 512, not of 1,024"]
+def allocator(trace: list[tuple]) -> list[tuple[int, int]]:
+    """Bytes allocated and reserved after each step of a trace."""
+    segments, numbers = [], []  # a segment: (small, blocks); a block: [size, name or None]
+    for kind, *rest in trace:
+        if kind == "malloc":
+            size = -(-rest[1] // 1024) * 1024
+            pool = [blocks for small, blocks in segments if small == (size <= MIB)]
+            fits = [b for blocks in pool for b in blocks if b[1] is None and b[0] >= size]
+            if not fits:
+                fits = [[2 * MIB * -(-size // (2 * MIB)), None]]
                 segments.append((size <= MIB, fits))
             best = min(fits, key=lambda block: block[0])
             blocks = next(b for _, b in segments if any(block is best for block in b))

@@ -1405,3 +1405,56 @@ def elementwise(function, *tensors):
             entries.append(x.storage[x.offset + int(np.dot(index, step))])
         numbers.append(function(*entries))
     return MyTensor(numbers, shape)
+
+
+# %% wrong="remembers what it computed" says=["and no less, where two entries are equal"]
+from collections.abc import Callable
+
+
+def broadcast_strides(size: tuple, stride: tuple, shape: tuple) -> tuple[int, ...]:
+    """How far an operand of this size and stride steps in each loop over ``shape``."""
+    new = len(shape) - len(size)
+    if new < 0 or any(n not in (1, m) for n, m in zip(size, shape[new:], strict=True)):
+        raise ValueError(f"size {size} doesn't fit {shape}")
+    return (0,) * new + tuple(0 if n == 1 else s for n, s in zip(size, stride, strict=True))
+
+
+def merge_dimensions(shape: tuple, strides: list[tuple]) -> tuple[tuple, list[tuple]]:
+    """The same loops, as few as possible: the shape, and the strides of each operand."""
+    loops = []
+    for n, *steps in zip(shape, *strides, strict=True):
+        if n == 1:
+            continue
+        if loops and all(outer == n * s for outer, s in zip(loops[-1][1], steps, strict=True)):
+            loops[-1] = (loops[-1][0] * n, steps)
+        else:
+            loops.append((n, steps))
+    return tuple(n for n, _ in loops), [tuple(s[i] for _, s in loops) for i in range(len(strides))]
+
+
+def elementwise(function: Callable, *tensors: MyTensor) -> MyTensor:
+    """A new MyTensor with ``function`` of the tensors' entries, sizes lined up at the end."""
+    try:
+        shape = tuple(torch.broadcast_shapes(*(x.size for x in tensors)))
+    except RuntimeError as error:
+        raise ValueError(str(error)) from None
+    if 0 in shape:
+        return MyTensor([], shape)
+    strides = [broadcast_strides(x.size, x.stride, shape) for x in tensors]
+    loops, strides = merge_dimensions(shape, strides)
+    places = [[x.offset for x in tensors]]
+    for n, *steps in zip(loops, *strides, strict=True):
+        places = [
+            [p + i * s for p, s in zip(at, steps, strict=True)] for at in places for i in range(n)
+        ]
+    entries = ([x.storage[p] for x, p in zip(tensors, at, strict=True)] for at in places)
+    values, known = [], {}
+    for entry in map(tuple, entries):
+        known[entry] = known[entry] if entry in known else function(*entry)
+        values.append(known[entry])
+    return MyTensor(values, shape)
+
+
+def my_storage(*tensors: MyTensor) -> MyTensor:
+    """Given: the sum of tensors, by your loop."""
+    return elementwise(lambda *numbers: sum(numbers), *tensors)

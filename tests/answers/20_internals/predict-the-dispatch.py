@@ -176,3 +176,18 @@ predict_the_dispatch = {
     "torch.relu(a), under autocast": "AutogradCPU CPU",
     "torch.matmul(a, b)": "AutogradCPU",
 }
+
+
+# %% wrong="a list of keys" says=["the keys go into one string"]
+predict_the_dispatch = {
+    "torch.mul(a, b)": ["AutogradCPU", "CPU"],
+    "torch.mul(g, b), under no_grad": "AutogradCPU CPU",
+    "torch.mul(g, b), under inference_mode": "CPU",
+    "a.mul_(b)": "AutogradCPU ADInplaceOrView CPU",
+    "torch.mul(m, m)": "AutogradMeta Meta",
+    "torch.mul(s, s)": "AutogradCPU SparseCPU",
+    "a.view(4)": "AutogradCPU ADInplaceOrView CPU",
+    "torch.mm(a, b), under autocast": "AutocastCPU AutogradCPU CPU",
+    "torch.relu(a), under autocast": "AutogradCPU CPU",
+    "torch.matmul(a, b)": "AutogradCPU",
+}

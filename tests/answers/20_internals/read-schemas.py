@@ -491,3 +491,39 @@ def read_schemas(schema):
         elif not written and found["variant"] == "functional":
             found["variant"] = "view"
     return found
+
+
+# %% wrong="the star after a comma alone" says=["nothing in front of the *"]
+import re
+
+
+def read_schemas(schema: str) -> dict:
+    """Which arguments are written, which are views' bases, and the variant, from the text."""
+    arguments = schema[: schema.rindex(") ->")]
+    first, _, keyword = arguments.partition(" *, ")
+    mark = r"Tensor\(\w+(!?)(?: -> \*)?\)\S* (\w+)"
+    parts = re.findall(mark, first), re.findall(mark, keyword)
+    writes = [name for part in parts for written, name in part if written]
+    views = [name for part in parts for written, name in part if not written]
+    out = any(written for written, _ in parts[1])
+    variant = "out" if out else "in place" if writes else "view" if views else "functional"
+    return {"writes": writes, "views": views, "variant": variant}
+
+
+# %% wrong="sorted by name" says=["not in order of the alphabet"]
+import re
+
+
+def read_schemas(schema: str) -> dict:
+    """Which arguments are written, which are views' bases, and the variant, from the text."""
+    arguments = schema[: schema.rindex(") ->")]
+    first, _, keyword = arguments.partition(" *, ")
+    mark = r"Tensor\(\w+(!?)(?: -> \*)?\)\S* (\w+)"
+    if "(*, " in arguments:
+        first, _, keyword = arguments.partition("(*, ")
+    parts = re.findall(mark, first), re.findall(mark, keyword)
+    writes = sorted([name for part in parts for written, name in part if written])
+    views = [name for part in parts for written, name in part if not written]
+    out = any(written for written, _ in parts[1])
+    variant = "out" if out else "in place" if writes else "view" if views else "functional"
+    return {"writes": writes, "views": views, "variant": variant}

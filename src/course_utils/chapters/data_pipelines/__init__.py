@@ -30,8 +30,10 @@ from course_utils.chapters.data_pipelines.frames import (
     run_twice,
 )
 from course_utils.chapters.data_pipelines.killed import (
+    check_other_names,
     check_steps,
     run_killed,
+    run_other_names,
     run_repacked,
     run_steps,
 )
@@ -39,12 +41,14 @@ from course_utils.chapters.data_pipelines.packs import (
     check_copied,
     check_forked,
     check_gigabyte,
+    check_many_items,
     check_on_another_disk,
     check_pack,
     make_items,
     run_copied,
     run_forked,
     run_gigabyte,
+    run_many,
     run_on_another_disk,
     run_pack,
 )
@@ -61,8 +65,11 @@ from course_utils.chapters.data_pipelines.samplers import (
     run_sampler,
 )
 from course_utils.chapters.data_pipelines.statistics import (
+    check_many,
+    check_memory,
     check_merge,
     check_triple,
+    run_memory,
     run_statistics,
     triple_of,
 )

@@ -23,11 +23,13 @@ def run_tsn(tsn_segments, seconds: float, rate: float, segments: int, seed: int 
 
 
 def run_twice(tsn_segments, seconds: float, rate: float, segments: int) -> tuple:
-    """Two calls with one generator: both lists of frames, and whether its state moved on."""
+    """Two calls with one generator: both lists of frames, and how many bytes of its state the
+    first one changed."""
     generator = torch.Generator().manual_seed(7)
+    torch.rand((), generator=generator)  # from now on a draw moves its place alone, for 623 draws
     state = generator.get_state()
     first = tsn_segments(seconds, rate, segments, generator)
-    moved = not torch.equal(state, generator.get_state())
+    moved = int((state != generator.get_state()).sum())
     return first, tsn_segments(seconds, rate, segments, generator), moved
 
 
@@ -59,6 +61,10 @@ def check_frames(run, seconds, rate, frames, segments):
     right, cut = middles(frames, segments), int(seconds * rate)
     slips = {
         "the rate was cut to an int": middles(max(1, round(seconds * int(rate))), segments),
+        "the rate was rounded": middles(max(1, round(seconds * round(rate))), segments),
+        "the rate was rounded to two places": middles(
+            max(1, round(seconds * round(rate, 2))), segments
+        ),
         "seconds * rate was cut, not rounded": middles(max(1, cut), segments),
         "seconds * rate was rounded up": middles(max(1, cut + (cut < seconds * rate)), segments),
     }
@@ -93,6 +99,8 @@ def check_drawn(run):
     first, second, moved = run(3000, 1, 1000)
     check_ints(first, "for training,")
     assert moved, "the generator that it was given was not drawn from: a seed is not a generator"
+    words = "for 1000 frames the generator that it was given was drawn from only a few times: draw "
+    assert moved > 100, words + "each frame from it, and no seed for another one"
     words = "called twice with one generator, it gave the same frames: don't start it anew"
     assert list(first) != list(second), words
 
@@ -110,14 +118,18 @@ def check_middles(run, below):
 
 
 def check_long(run):
-    """A thousand segments of 300 frames: each sixth of a segment is as likely as the others."""
-    drawn = run(300_000, 1, 1000, 0)[0]
-    places = [int(frame) - 300 * k for k, frame in enumerate(drawn)]
-    outside = [place for place in places if not 0 <= place < 300]
+    """A thousand segments of 3000 frames: each sixth of a segment is as likely as the others, and
+    so is each frame in it."""
+    drawn = run(3_000_000, 1, 1000, 0)[0]
+    places = [int(frame) - 3000 * k for k, frame in enumerate(drawn)]
+    outside = [place for place in places if not 0 <= place < 3000]
     assert not outside, "a frame lies outside of its segment"
-    counts = [sum(50 * n <= place < 50 * n + 50 for place in places) for n in range(6)]
+    counts = [sum(500 * n <= place < 500 * n + 500 for place in places) for n in range(6)]
     words = f"the six parts of a segment came up {counts} times, expected about 167 each"
     assert 110 < min(counts) <= max(counts) < 225, f"not equally likely: {words}"
+    kinds = len(set(places))
+    words = f"at only {kinds} of a segment's 3000 places; the others never come"
+    assert kinds > 700, f"not equally likely: 1000 segments' frames are {words}"
 
 
 def check_likely(run):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import tempfile
@@ -62,6 +63,36 @@ def run_killed(PackedDataset, pack_it, how: str, before: bool) -> tuple:
         except Exception as error:
             raised = words_of(error)
     return raised, _read(PackedDataset, path)
+
+
+def run_other_names(PackedDataset, pack_it) -> dict:
+    """What a reader finds at paths that are named as a half-written file might be, where new items
+    came to an end by an exception."""
+    found = {}
+    for ending in ENDINGS:
+        path = Path(tempfile.mkdtemp()) / f"pack{ending}"
+        pack_it(make_items(OLD), path)
+
+        def items():
+            yield from make_items(NEW)
+            _end("raises")
+
+        with contextlib.suppress(RuntimeError):
+            pack_it(items(), path)
+        found[path.name] = _read(PackedDataset, path)
+    return found
+
+
+ENDINGS = ".tmp", ".temp", ".part", ".partial", ".new", ".bak", ""
+
+
+def check_other_names(run):
+    for name, found in run().items():
+        words = f"{len(found)} items" if isinstance(found, list) else found
+        because = (
+            f"a reader finds {words} at {name}, expected the two old ones: is the file that is "
+        )
+        assert found == crcs(OLD), f"{because}written first at path itself?"
 
 
 def run_repacked(PackedDataset, pack_it) -> int:

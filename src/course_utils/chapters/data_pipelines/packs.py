@@ -24,8 +24,10 @@ def make_items(sizes: list[int]) -> list[bytes]:
     return [bytes([n % 251]) * size for n, size in enumerate(sizes)]
 
 
-# In which processes LMDB files were opened. A worker that was started afresh has a list of its own.
+# In which processes LMDB files were opened, and what was opened. A worker that was started afresh
+# has lists of its own.
 OPENS: list[int] = []
+OPENED: list[Any] = []
 
 
 class counted_opens:
@@ -37,12 +39,20 @@ class counted_opens:
 
         def opens(*args, **options):
             OPENS.append(os.getpid())
-            return self.kept[1](*args, **options)
+            OPENED.append(self.kept[1](*args, **options))
+            return OPENED[-1]
 
         vars(lmdb).update(open=opens, Environment=opens)
 
     def __exit__(self, *error) -> None:
         lmdb.open, lmdb.Environment = self.kept
+        OPENED.clear()
+
+
+def _close_inherited() -> None:
+    """Close what the parent had opened, so that who uses it is told."""
+    for opened in OPENED:
+        opened.close()
 
 
 def _count_from_here(worker: int) -> None:
@@ -100,7 +110,8 @@ def _pack_and_read(PackedDataset, pack_it, sizes: list[int], workers: int, used:
 
 
 def run_forked(PackedDataset, pack_it) -> tuple:
-    """How often another process opened a file that its parent had read, and what it then read.
+    """How often another process opened a file that its parent had read, what it then read, and
+    the length that it told before.
 
     It is forked; where there is no fork, it is sent the dataset, as a worker would be.
     """
@@ -114,16 +125,21 @@ def run_forked(PackedDataset, pack_it) -> tuple:
 
         def read():
             _count_from_here(0)
+            _close_inherited()
+            try:
+                length = len(dataset)
+            except Exception as error:
+                length = words_of(error)
             try:
                 sums = [zlib.crc32(dataset[n]) for n in range(3)]
             except Exception as error:
                 sums = words_of(error)
-            tell.send((OPENS.count(os.getpid()), sums))
+            tell.send((OPENS.count(os.getpid()), sums, length))
 
         child: Any = process_context().Process(target=read)
         child.start()
         child.join()
-    return hear.recv() if hear.poll() else (0, f"it ended with exit code {child.exitcode}")
+    return hear.recv() if hear.poll() else (0, f"it ended with exit code {child.exitcode}", "")
 
 
 class elsewhere_is_another_disk:
@@ -198,8 +214,8 @@ class smaller_maps:
 
 
 def run_gigabyte(PackedDataset, pack_it) -> str:
-    """Words if a gigabyte of items would not fit. A map of one size for few items and for many is
-    tried in small: a thousandth of it, and a thousandth of a gigabyte."""
+    """Words if a gigabyte of items, 2**30 bytes, would not fit. A map of one size for few items
+    and for many is tried in small: a 1024th of it, and a 1024th of a gigabyte."""
     path, most = Path(tempfile.mkdtemp()) / "pack.lmdb", []
     for count in (1, 20):
         with smaller_maps() as maps:
@@ -208,11 +224,36 @@ def run_gigabyte(PackedDataset, pack_it) -> str:
     if most[0] != most[1]:
         return ""
     try:
-        with smaller_maps(by=1000):
-            pack_it(iter(make_items([100_000] * 10)), path)
+        with smaller_maps(by=1024):
+            pack_it(iter(make_items([2**17] * 8)), path)
     except lmdb.MapFullError:
-        return f"map_size is {most[0]:,}, whatever comes: a gigabyte of items doesn't fit"
+        words = f"map_size is {most[0]:,}, whatever comes: a gigabyte of items doesn't fit"
+        return words + " (with its pages' heads it takes more than its bytes)" * (most[0] >= 10**9)
     return ""
+
+
+def run_many(PackedDataset, pack_it) -> list:
+    """The length of a file of 70 000 items, and some of them, where numbers of two bytes or four
+    digits would end."""
+    path = Path(tempfile.mkdtemp()) / "pack.lmdb"
+    try:
+        pack_it((str(n).encode() for n in range(70_000)), path)
+        dataset = PackedDataset(path)
+        return [len(dataset), *(dataset[n] for n in MANY)]
+    except Exception as error:
+        return [words_of(error)]
+
+
+MANY = [0, 1, 9, 10, 255, 256, 9_999, 10_000, 10_001, 65_535, 65_536, 69_999]
+
+
+def check_many_items(run):
+    found = run()
+    raised = found[0] if len(found) == 1 else ""
+    assert not raised, f"it raised {raised}: for how many items are there keys?"
+    check_equal(found[0], 70_000, "len", "does a key come twice?")
+    wrong = [n for n, item in zip(MANY, found[1:], strict=True) if item != str(n).encode()]
+    assert not wrong, f"items {wrong} are not those that were packed: for how many are there keys?"
 
 
 def check_gigabyte(run):
@@ -256,11 +297,16 @@ def check_pack(run, sizes, workers, used, what):
 
 
 def check_forked(run):
-    opens, sums = run()
+    opens, sums, length = run()
     words = f"it opened the file {opens} times, expected once"
     hint = ": it used what its parent had opened; compare os.getpid()" if opens == 0 else ""
     assert opens == 1, words + hint
     check_equal(sums, [zlib.crc32(item) for item in make_items([7, 3, 9])], "what it read")
+    words = (
+        "asked for its length, it used what its parent had opened; compare os.getpid() there too"
+    )
+    assert not isinstance(length, str), f"{words} ({length})"
+    check_equal(length, 3, "its length")
 
 
 def check_copied(run):

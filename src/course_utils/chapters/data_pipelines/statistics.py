@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+import itertools
+import tracemalloc
 import weakref
+from numbers import Integral
 
 import torch
 
@@ -26,6 +30,60 @@ def run_statistics(running_statistics, images: list) -> tuple:
     return running_statistics(generate()), most
 
 
+def _alive(before: set[int]) -> int:
+    """Bytes of tensors that were made since ``before``, and of what Python and NumPy hold."""
+    kinds = [(thing, type(thing)) for thing in gc.get_objects() if id(thing) not in before]
+    tensors = [thing for thing, kind in kinds if issubclass(kind, torch.Tensor)]
+    storages = {x.untyped_storage().data_ptr(): x.untyped_storage().nbytes() for x in tensors}
+    return sum(storages.values()) + tracemalloc.get_traced_memory()[0]
+
+
+def run_memory(running_statistics) -> list[int]:
+    """How many images' bytes more than at the 3rd image are in memory at the 7th and the 11th.
+
+    The images are uint8, all of one size, and come from a generator that keeps none.
+    """
+    pixels, alive, before = 3 * 128 * 128, [], set(map(id, gc.get_objects()))
+
+    def generate():
+        for number in range(12):
+            image = torch.full((3, 128, 128), number, dtype=torch.uint8)
+            if number in (2, 6, 10):
+                gc.collect()
+                alive.append(_alive(before))
+            yield image
+            del image
+
+    tracemalloc.start()
+    try:
+        running_statistics(generate())
+    finally:
+        tracemalloc.stop()
+    return [round((more - alive[0]) / pixels) for more in alive[1:]]
+
+
+def check_memory(run):
+    """Whether what is kept grows with the number of images: copies of pixels do, triples don't."""
+    found = run()
+    assert len(found) == 2, "the generator of twelve images was not walked through"
+    rises = all(a + 2 < b for a, b in itertools.pairwise([0, *found]))
+    words = f"from the 3rd image to the 11th memory grew by {found[-1]} images' bytes"
+    assert not rises, f"{words}: their numbers are kept, in copies; keep triples"
+
+
+def check_many(merge_statistics):
+    """Counts whose product is beyond int64, as those of a few million photographs are."""
+    one, two = (
+        (10**10, torch.tensor([x]).double(), torch.tensor([y]).double()) for x, y in COUNTED
+    )
+    found = merge_statistics(one, two)
+    right = 2 * 10**10, torch.tensor([2.0]).double(), torch.tensor([10.0 + 2e10]).double()
+    check_triple(found, right, "merged")
+
+
+COUNTED = (1.0, 3.0), (3.0, 7.0)  # a mean and S each
+
+
 def check_merge(merge_statistics, a, b, what):
     triples = [
         triple_of(part) if part else (0, torch.zeros(1).double(), torch.zeros(1).double())
@@ -47,6 +105,8 @@ def check_triple(found, right, what, images=()):
     assert found is not None, f"{what}: it returned None: is there an answer yet?"
     assert isinstance(found, (tuple, list)), f"{what}: it returned {found!r}, expected a triple"
     assert len(found) == 3, f"{what}: it returned {len(found)} values, expected (count, mean, S)"
+    words = f"{what}: the count is a {type(found[0]).__name__}, expected an int"
+    assert isinstance(found[0], (Integral, torch.Tensor)), words
     check_equal(found[0], right[0], f"{what}: the count of pixels for each channel")
     means = torch.stack([image.double().mean((1, 2)) for image in images]) if images else None
     slip = means is not None and isinstance(found[1], torch.Tensor)

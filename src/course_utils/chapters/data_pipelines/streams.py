@@ -109,7 +109,7 @@ def run_resumable(
 
     Args:
         how: ``"inside"`` asks for the state in the loop, before the break; ``"used"`` lets the
-            second loader give three batches before it is put there.
+            second loader give two epochs and three batches before it is put there.
     """
     before = len(multiprocessing.active_children())
     loader = resumable(Records(n), batch_size, seed, workers)
@@ -130,10 +130,11 @@ def run_resumable(
     except TypeError as error:
         raise AssertionError(f"json can't write what state_dict() returned: {error}") from error
     _take(loader, 2)
+    loader.state_dict()
     moved = json.dumps(state) != text
     records = Records(n)
     other = resumable(records, batch_size, seed, workers)
-    _take(other, 3 if how == "used" else 0)
+    _take(other, 2 * -(-n // batch_size) + 3 if how == "used" else 0)
     given, before_read = json.loads(text), len(records.read)
     other.load_state_dict(given)
     rest, read = _take(other, count), len(records.read) - before_read
@@ -174,14 +175,17 @@ def check_stream(run, n, batch_size, seed, workers, epochs=3):
         salted = run(n, batch_size, seed, workers, len(whole))
     same = "in another process, where strings have other hashes, it gave another order: no hash()"
     assert salted == whole, same
-    other = run(n, batch_size, seed + 1, workers, per_epoch)
-    assert other != whole[:per_epoch], "another seed gave the same order"
+    for step in (1,) if workers else (1, 8, 256, 2**16, 2**31):
+        other = run(n, batch_size, seed + step, workers, per_epoch)
+        words = f"seed {seed + step} gave the same order as seed {seed}"
+        assert other != whole[:per_epoch], words
 
 
 def check_resumed(stream, resumed, n, batch_size, seed, workers, stop, count, how=""):
     whole = stream(n, batch_size, seed, 0, stop + count)
     found = resumed(n, batch_size, seed, workers, stop, count, how)
-    assert not found["moved"], "the dict of state_dict() changed when the loader continued"
+    words = "the dict of state_dict() changed when the loader continued, or was asked again"
+    assert not found["moved"], words
     assert not found["loaded"], "the dict that was loaded was changed when the loader continued"
     right, rest, per_epoch = whole[stop:], found["rest"], -(-n // batch_size)
     check_equal(found["head"], whole[:stop], f"the {stop} batches before the stop")

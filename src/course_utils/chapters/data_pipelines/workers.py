@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 
+import numpy as np
 import torch
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 
@@ -67,14 +68,21 @@ def run_shard(shard_iterable, source: list, world: int, workers: int, before: bo
             )
             found.append([[*loader], [*loader]])
     assert given == list(source), "the list was changed: a stream only reads it"
+    items = [item for epochs in found for pairs in epochs for _, item in pairs]
+    arrays = [item for item in items if isinstance(item, (list, np.ndarray, torch.Tensor))]
+    words = f"an item came as a {type(arrays[0]).__name__}, " if arrays else ""
+    assert not arrays, f"{words}and is a {type(source[0]).__name__}: give it as it is in the list"
     return found
 
 
-KINDS = [None, "b", 0, (1, 2), "", "b", 2.5, b"x", -1]  # items of nine kinds, nearly
+ITEMS = {
+    "of nine kinds, nearly": [None, "b", 0, (1, 2), "", "b", 2.5, b"x", -1],
+    "pairs": [(0, "a"), (1, "b"), (0, "a"), (2, "c"), (1, "d")],
+}
 
 
-def check_shares(run, count, world, workers, before=False, kinds=False):
-    source = KINDS[:count] if kinds else [n * n % 5 for n in range(count)]
+def check_shares(run, count, world, workers, before=False, kinds=""):
+    source = ITEMS[kinds] if kinds else [n * n % 5 for n in range(count)]
     found = run(source, world, workers, before)
     first, second = ([[tuple(pair) for pair in epochs[e]] for epochs in found] for e in (0, 1))
     items, there = Counter(item for rank in first for _, item in rank), Counter(source)

@@ -12,7 +12,7 @@ from torch import nn
 
 import course_utils
 from course_utils.chapters.hooks import slips as known_slips
-from course_utils.chapters.hooks.counting import Network
+from course_utils.chapters.hooks.counting import Network, bystander, hooks_on
 from course_utils.chapters.hooks.slips import check_entries, check_near
 from course_utils.learner.awkward import forbid_side_effects
 from course_utils.learner.tracebacks import ends_in_notebook
@@ -46,12 +46,20 @@ def check_places(order: Any) -> None:
 
 # The monitor
 
+# A parameter that the check freezes, by its name inside of the two containers.
+FROZEN = "0.0.layer1.bias"
+
 
 def run_monitor(grad_monitor: Callable, network: nn.Module, train: Callable, steps: int) -> tuple:
     """What the monitor noted while a network was trained; weights after it; which lists grew."""
     [*network.modules()][-1].eval()
+    frozen, deep = network.get_parameter(FROZEN), network.get_submodule("0.0")
+    frozen.requires_grad_(False)
+    frozen.grad = torch.ones_like(frozen)
+    deep.register_forward_hook(bystander)
     with forbid_side_effects(network, but=("hooks",)):
         found = grad_monitor(network)
+    frozen.grad = None
     pair = isinstance(found, tuple | list) and len(found) == 2
     assert pair, f"grad_monitor returned {found!r}, not (norms, handles): is there an answer yet?"
     norms, handles = found
@@ -72,6 +80,9 @@ def run_monitor(grad_monitor: Callable, network: nn.Module, train: Callable, ste
     noted = {name: list(values) for name, values in norms.items()}
     train(network, 1)
     left = {name for name in noted if len(noted[name]) != len(norms[name])}
+    others = "the hooks are not those that were there before, though your handles are removed"
+    same = left or hooks_on(network) == {"0.0": 1}
+    assert same, f"{others}: {hooks_on(network)}, expected {{'0.0': 1}}"
     return noted, [parameter.detach() for parameter in network.parameters()], sorted(left)
 
 
@@ -95,6 +106,7 @@ def check_monitor(
             assert kind is float, (
                 f"norms[{name!r}][{number}] is a {kind.__name__}, not a plain float"
             )
+    network.get_parameter(FROZEN.removeprefix("0.0.")).requires_grad_(False)
     trained = copy.deepcopy(network)
     train(trained, steps + 1)
     note = "does a hook return something? What it returns replaces the gradient"

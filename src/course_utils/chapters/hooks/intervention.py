@@ -115,11 +115,14 @@ def run_intervention(
     for name, one in pairs.items():
         _watch(one, ran[name])
     answers, error = None, ""
+    a, b = a.detach(), b.detach()
     try:
         answers = intervention(donor, model, names, a, b)
     except Exception as caught:
         error = about_names(caught, donor)
+    asked = [name for name, x in (("a", a), ("b", b)) if x.requires_grad]
     left = [words for name, one in pairs.items() for words in _left(name, one)]
+    left += [f"requires_grad of the input {name} was changed" for name in asked]
     if not torch.is_grad_enabled():
         left.append("autograd is switched off for good: use a with block")
         torch.set_grad_enabled(True)

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 import course_utils
+from course_utils.chapters.hooks.counting import bystander
 from course_utils.chapters.hooks.slips import check_log
 from course_utils.learner.awkward import forbid_side_effects
 from course_utils.learner.tracebacks import ends_in_notebook
@@ -41,8 +42,11 @@ def run_loading(
     module.head.eval()
     module.tail.requires_grad_(False)
     module.stem.weight.grad = torch.ones_like(module.stem.weight)
+    module.stem.register_forward_hook(bystander)
     with forbid_side_effects(module, but=("hooks",)):
         log = state_dict_hooks(module, renamed)
+    kept = bystander in module.stem._forward_hooks.values()
+    assert kept, "a hook that was on a part of the model before is gone"
     blank = f"state_dict_hooks returned {log!r}, no list: is there an answer yet?"
     assert isinstance(log, list), blank
     model = module

@@ -26,8 +26,13 @@ def run_reversal(
     ``no_grad``, None for an x that needs no gradient.
     """
     x = x.detach().requires_grad_(grad is not None)
+    x.grad = old = torch.full_like(x, 0.25)
     with torch.set_grad_enabled(grad is not False):
         y = reverse(x, strength)
+    same = x.requires_grad == (grad is not None)
+    assert same, "x.requires_grad was changed: nothing else about x is to change"
+    kept = x.grad is old and bool((old == 0.25).all())
+    assert kept, "x.grad was changed: the gradient that x had before is the caller's"
     if by_hook and isinstance(y, Tensor):
         instead = "gradient_reversal goes through a Function: here a tensor hook is to do it"
         assert not any(isinstance(node, BackwardCFunction) for node in _nodes(y.grad_fn)), instead

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from course_utils.chapters.hooks import slips as known_slips
+from course_utils.chapters.hooks.counting import bystander
 from course_utils.learner.awkward import forbid_side_effects
 from course_utils.learner.checks import check_close, check_equal
 from course_utils.learner.operators import forbid_operators
@@ -39,8 +40,14 @@ def run_weight_norm(by_hook: Callable | None, kind: type, weight: Tensor, x: Ten
     layer = layer_of(weight)
     if by_hook is not None:
         layer.train(weight.dim() == 2)
+        bias = layer.get_parameter("bias").requires_grad_(False)
+        bias.grad = torch.ones_like(bias)
+        layer.register_forward_hook(bystander)
         with forbid_side_effects(layer, but=("names", "hooks", "values")):
             returned = by_hook(layer)
+        kept = bystander in layer._forward_hooks.values()
+        assert kept, "a hook that was on the layer before is gone"
+        bias.requires_grad_().grad = None
         blank = "weight_norm returned None, not the layer: is there an answer yet?"
         assert returned is not None, blank
         assert returned is layer, f"weight_norm returned {returned!r}, not the layer itself"

@@ -55,7 +55,8 @@ class Replay:
 
     def _malloc(self, name: str, size: int) -> None:
         self.asked[name] = size
-        size = size if self.slip == "no rounding" else -(-size // 512) * 512
+        unit = {"no rounding": 1, "multiples of 1024": 1024}.get(self.slip, 512)
+        size = -(-size // unit) * unit
         if self.slip != "as asked":
             self.asked[name] = size
         small = size < MIB if self.slip == "1 MiB is large" else size <= MIB
@@ -75,7 +76,8 @@ class Replay:
                 pick = min(free, key=lambda f: (-f[0], -f[1], -f[2]))
             _, place, number = pick
         else:
-            whole = 2 * MIB if small else -(-size // (2 * MIB)) * 2 * MIB
+            whole = MIB if self.slip == "small segments of 1 MiB" else 2 * MIB
+            whole = whole if small else -(-size // (2 * MIB)) * 2 * MIB
             whole = size if self.slip == "whole as asked" and not small else whole
             self.segments.append((small, [[whole, None]]))
             place, number = len(self.segments) - 1, 0
@@ -91,21 +93,28 @@ class Replay:
             blocks[number][1] = name
 
     def _free(self, name: str) -> None:
+        freed = next((b for _, blocks in self.segments for b in blocks if b[1] == name), None)
         for _, blocks in self.segments:
             for block in blocks:
-                if block[1] == name:
+                if block is freed:
                     block[1] = None
             if self.slip == "no merging":
                 continue
             merged: list[list] = []
-            for block in blocks:
-                if merged and merged[-1][1] is None and block[1] is None:
+            for number, block in enumerate(blocks):
+                both = merged and merged[-1][1] is None and block[1] is None
+                if self.slip == "merges with the next alone":
+                    both = both and blocks[number - 1] is freed
+                elif self.slip == "merges with the one before alone":
+                    both = both and block is freed
+                if both:
                     merged[-1][0] += block[0]
                 else:
                     merged.append(list(block))
             blocks[:] = merged
 
 
+_BOTH = "a freed block merges with the free neighbours on both sides"
 SLIPS = {
     "no rounding": "a size is rounded up to a multiple of 512",
     "one pool": "small and large requests have segments apart",
@@ -122,7 +131,11 @@ SLIPS = {
     "1 MiB is large": "a request of 1 MiB, after rounding, is still small",
     "whole as asked": "a segment for a large request is rounded up to a multiple of 2 MiB",
     "empty blocks": "empty_cache gives back whole segments: a free block beside a used one stays",
+    "multiples of 1024": "a size is rounded up to a multiple of 512, not of 1,024",
+    "small segments of 1 MiB": "a segment for small requests has 2 MiB, not 1",
     "no merging": "free neighbours within a segment become a single block",
+    "merges with the next alone": _BOTH,
+    "merges with the one before alone": _BOTH,
     "never empty": "empty_cache gives back segments that are wholly free",
 }
 

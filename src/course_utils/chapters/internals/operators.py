@@ -212,7 +212,7 @@ REGISTERED = {
     "two calls with other decays": Scenario(
         _two_decays,
         ([1.75, 1.5, 1.0], [1.11, 1.1, 1.0]),
-        "each call keeps its decay on its ctx",
+        "the slopes of each call, by the decay that it keeps on its ctx",
         (
             (
                 ([1.0, 1.5, 1.75], [1.0, 1.1, 1.11]),

@@ -32,6 +32,14 @@ EXAMPLES = {
     ),
     "two outs": "aten::max.dim_max(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) max, "
     "Tensor(b!) max_values) -> (Tensor(a!) values, Tensor(b!) indices)",
+    "two outs, not in order of the alphabet": (
+        "aten::sort.values(Tensor self, int dim=-1, bool descending=False, *, Tensor(a!) values, "
+        "Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)"
+    ),
+    "two views, not in order of the alphabet": (
+        "mine::pair(Tensor(b) second, int count, Tensor(a) first) -> (Tensor(a), Tensor(b))"
+    ),
+    "nothing in front of the *": ("mine::noise(*, float mean=0.0, Tensor(a!) out) -> Tensor(a!)"),
     "a second argument is written": (
         "aten::rrelu_with_noise(Tensor self, Tensor(b!) noise, Scalar lower=0.125, "
         "Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import random
 import sys
 from collections.abc import Callable, Generator
@@ -13,8 +14,14 @@ import numpy as np
 import torch
 
 from course_utils.chapters.internals.scenarios import Scenario, given
-from course_utils.chapters.internals.small_torch import NUMPY_KERNELS, SLOPES, Handle, plain
-from course_utils.chapters.internals.spare_parts import numpy_dispatcher
+from course_utils.chapters.internals.small_torch import (
+    NUMPY_KERNELS,
+    SLOPES,
+    Handle,
+    plain,
+    wrapped,
+)
+from course_utils.chapters.internals.spare_parts import TwoFloors, numpy_dispatcher
 
 
 def numbers(values, grad: bool = False) -> Handle:
@@ -28,14 +35,21 @@ def ready(autograd_kernel: Callable):
     for name, slopes in SLOPES.items():
         kernel = given(autograd_kernel(dispatcher, name, slopes), "what autograd_kernel returned")
         assert callable(kernel), f"autograd_kernel returned a {type(kernel).__name__}: no kernel"
-        dispatcher.register(name, "Autograd", kernel)
+        dispatcher.register(name, "Autograd", partial(_keeps_its_key, kernel))
     for name in NUMPY_KERNELS.keys() - SLOPES.keys():
         dispatcher.register(name, "Autograd", partial(_asked_again, name))
     return dispatcher
 
 
-def _asked_again(operator: str, *_: Any) -> None:
-    raise AssertionError(f"{operator} was asked under Autograd: gradients are computed below it")
+def _keeps_its_key(kernel: Callable, *values: Any) -> Any:
+    result = kernel(*values)
+    words = "the result has lost the backend's key: it has the key Autograd too, beside its own"
+    assert not isinstance(result, Handle) or "NumPy" in result.keys, words
+    return result
+
+
+def _asked_again(name: str, *_: Any) -> None:
+    raise AssertionError(f"{name} was asked under Autograd: gradients are computed below it")
 
 
 def _record(program: Callable) -> Callable:
@@ -61,9 +75,10 @@ def _second_argument(call):
 
 
 def _arguments(call):
-    x, y = numbers([1.0], True), numbers([2.0])
+    x, y, z = numbers([1.0], True), numbers([2.0]), numbers([3.0], True)
     call("mul", x, y)
-    return [(h.requires_grad, h.node is None, h.grad is None, sorted(h.keys)) for h in (x, y)]
+    call("mul", y, z)
+    return [(h.requires_grad, h.node is None, h.grad is None, sorted(h.keys)) for h in (x, y, z)]
 
 
 def _open_again(autograd_kernel, backward):
@@ -91,7 +106,11 @@ RECORD = {
     ),
     "the arguments afterwards": Scenario(
         _record(_arguments),
-        [(True, True, True, ["Autograd", "NumPy"]), (False, True, True, ["NumPy"])],
+        [
+            (True, True, True, ["Autograd", "NumPy"]),
+            (False, True, True, ["NumPy"]),
+            (True, True, True, ["Autograd", "NumPy"]),
+        ],
         "the arguments stay as they were; the result is what gets a node",
     ),
     "after a kernel that failed": Scenario(
@@ -117,8 +136,8 @@ def _run(program: str, names: dict, call: Callable) -> None:
     """Lines such as ``y = mul A b``: an operator, and the names of its arguments."""
     for line in program.split("; "):
         target, _, right = line.partition(" = ")
-        operator, *arguments = right.split()
-        names[target] = given(call(operator, *(names[a] for a in arguments)), "a result")
+        name, *arguments = right.split()
+        names[target] = given(call(name, *(names[a] for a in arguments)), "a result")
 
 
 def by_torch(program: str, **inputs) -> dict:
@@ -170,6 +189,44 @@ def _unpaid(autograd_kernel, backward):
     result = dispatcher.call("cross_entropy", scores, chosen)
     backward(dispatcher, result, numbers(1.0))
     return scores.grad is not None, chosen.grad is None
+
+
+def _paid_elsewhere(first: str, second: str) -> Callable:
+    """Labels for which slopes holds None, and which a product pays, before or after it."""
+
+    def run(autograd_kernel, backward):
+        dispatcher = ready(autograd_kernel)
+        scores, chosen = numbers([[1.0, 2.0]], True), numbers([[1.0, 0.0]], True)
+        names = {
+            "loss": dispatcher.call("cross_entropy", scores, chosen),
+            "square": dispatcher.call("mul", chosen, chosen),
+        }
+        y = dispatcher.call("add", names[first], names[second])
+        backward(dispatcher, y, numbers([[1.0, 1.0]]))
+        return plain(chosen.grad)
+
+    return run
+
+
+def _lists(autograd_kernel, backward):
+    """A backend that stores lists: what is stored can't be added by a plus sign."""
+    dispatcher = TwoFloors()
+    kernels = {"add": operator.add, "mul": operator.mul, "sum_to": lambda a, b: a}
+    for name, kernel in kernels.items():
+        each = partial(_entry_by_entry, kernel)
+        dispatcher.register(name, "List", wrapped(each, "List"))
+        dispatcher.register(name, "Autograd", partial(_asked_again, name))
+    for name in ("add", "mul"):
+        dispatcher.register(name, "Autograd", autograd_kernel(dispatcher, name, SLOPES[name]))
+    x = Handle([2.0, 3.0], "List", requires_grad=True)
+    y = dispatcher.call("mul", x, x)
+    for _ in range(2):
+        backward(dispatcher, y, Handle([1.0, 10.0], "List"))
+    return plain(x.grad)
+
+
+def _entry_by_entry(kernel: Callable, x: list, y: list) -> list:
+    return [kernel(a, b) for a, b in zip(x, y, strict=True)]
 
 
 def _leaf(autograd_kernel, backward):
@@ -238,6 +295,8 @@ def _few_lines(limit: int) -> Generator[None]:
         sys.settrace(before)
 
 
+_none = "None pays nothing, and takes nothing away: what others pay to that value stays"
+_all_add = "all payments to a value are added up, and to what a leaf has"
 _early = "a value hands on only when everyone who used it has paid in"
 BACKWARD = {
     "a product": _case("y = mul A B", "each factor gets the other", A=[2.0], B=[3.0]),
@@ -288,6 +347,19 @@ BACKWARD = {
     "a chain of 3,000": Scenario(_chain, [1.0], "keep a list of what is waiting: no recursion"),
     "forty doublings": Scenario(
         _doublings, [2.0**40], "a value that is used twice is paid twice, and hands on once"
+    ),
+    "None for a value that is paid elsewhere too": Scenario(
+        _paid_elsewhere("loss", "square"), [[2.0, 0.0]], _none, (([[1.0, 0.0]], _all_add),)
+    ),
+    "None for a value that is paid elsewhere, the other way": Scenario(
+        _paid_elsewhere("square", "loss"), [[2.0, 0.0]], _none, (([[1.0, 0.0]], _all_add),)
+    ),
+    "a backend that stores lists": Scenario(
+        _lists,
+        [8.0, 120.0],
+        'autograd knows no backend: gradients are added by dispatcher.call("add", …), '
+        "what a handle stores is the kernels' business",
+        (([2.0, 30.0], _all_add), ([4.0, 60.0], _all_add)),
     ),
 }
 

@@ -56,7 +56,15 @@ def _metres(Quantity: type, values: Any = (3.0, 4.0), **unit: int) -> Any:
 
 
 def _case(program: Callable, right: Any, because: str) -> Scenario:
-    return Scenario(lambda Quantity: _facts(program(Quantity), Quantity), right, because)
+    def run(Quantity):
+        try:
+            return _facts(program(Quantity), Quantity)
+        except TypeError as error:
+            if "mapping, not NoneType" in str(error):
+                raise AssertionError("kwargs is None where no keyword was given") from None
+            raise
+
+    return Scenario(run, right, because)
 
 
 def _error(program: Callable, right: str, because: str) -> Scenario:
@@ -177,7 +185,9 @@ UNITS = {
         lambda Q: torch.sub(_metres(Q), _metres(Q, m=2)), "ValueError", "unequal units don't add"
     ),
     "metres + 1": _error(lambda Q: _metres(Q) + 1, "ValueError", _plain),
-    "a plain tensor + metres": _error(lambda Q: torch.ones(2) + _metres(Q), "ValueError", _plain),
+    "a plain tensor + metres": _error(
+        lambda Q: torch.ones(2) + _metres(Q), "ValueError", f"{_plain}; and {_method}"
+    ),
     "the root of metres": _error(
         lambda Q: torch.sqrt(_metres(Q)), "ValueError", "an odd power can't be halved"
     ),

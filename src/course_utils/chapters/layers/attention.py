@@ -67,6 +67,9 @@ def check_attention_2(try_multi_head, batch, time, width, heads, lengths=None, d
         if padding is not None:
             turned = module(x, x, x, key_padding_mask=~padding, need_weights=False)[0]
             slips["True means pad here: ignore this key"] = turned
+            words = "no query may see a pad, but a pad may look: its answer isn't zeros"
+            slips[words] = right.masked_fill(padding.unsqueeze(-1), 0)
+            slips[words + " "] = torch.where(padding.unsqueeze(-1), module.out_proj.bias, right)
     slips |= head_slips(x, module, padding)
     y, names, changed, spoilt = try_multi_head(x, weights, heads, padding)
     check_dict(spoilt)

@@ -42,6 +42,53 @@ def run_conv_arithmetic(conv_arithmetic, layers: list[dict], size: int) -> tuple
     return sizes, names, raised, sorted(set(spoilt))
 
 
+def _wrong_sizes(layers, size, pool="", up=False, pads=2, dilated=True, pools=True, first=False):
+    """The sizes that known slips in the arithmetic lead to.
+
+    Args:
+        layers: as the learner's function takes them.
+        size: before the first.
+        pool: whether a pool's default stride is ``one``, or any pool's stride its ``kernel``.
+        up: whether half a step counts as a whole.
+        pads: how many paddings a layer has.
+        dilated: whether a dilation counts.
+        pools: whether it counts for pools.
+        first: whether each layer sees the first size.
+    """
+    sizes, given = [], size
+    for layer in layers:
+        kernel, is_pool = layer["kernel"], layer["kind"] == "pool"
+        stride = layer.get("stride", kernel if is_pool and pool != "one" else 1)
+        stride = kernel if is_pool and pool == "kernel" else stride
+        padding, counts = layer.get("padding", 0), dilated and (pools or not is_pool)
+        reach = (layer.get("dilation", 1) if counts else 1) * (kernel - 1) + 1
+        if padding != "same" and layer["kind"] == "transposed":
+            size = (size - 1) * stride - pads * padding + reach + layer.get("output_padding", 0)
+        elif padding != "same":
+            room = (given if first else size) + pads * padding - reach
+            size = (-(-room // stride) if up else room // stride) + 1
+        sizes.append(size)
+    return sizes
+
+
+def _size_slips(layers, size) -> dict:
+    """What known slips make of the sizes, by the words for them."""
+    bare = [{key: layer[key] for key in layer if key != "output_padding"} for layer in layers]
+    return {
+        "a pool's stride is its kernel, unless it has a stride": _wrong_sizes(layers, size, "one"),
+        "a pool may have a stride other than its kernel": _wrong_sizes(layers, size, "kernel"),
+        "a step that does not fit is lost: round down": _wrong_sizes(layers, size, up=True),
+        "padding is on both sides": _wrong_sizes(layers, size, pads=1),
+        "with a dilation of d, the kernel reaches over d (k - 1) + 1 pixels": _wrong_sizes(
+            layers, size, dilated=False
+        ),
+        "a pool may be dilated, too": _wrong_sizes(layers, size, pools=False),
+        "each layer sees what the last one made": _wrong_sizes(layers, size, first=True),
+        "output_padding adds to the size": _wrong_sizes(bare, size),
+        "every layer's size is wanted": _wrong_sizes(layers, size)[-1:],
+    }
+
+
 def check_conv_arithmetic(try_conv_arithmetic, layers, size, because=""):
     right = dry_run(layers, size)
     sizes, names, raised, spoilt = try_conv_arithmetic(copy.deepcopy(layers), size)
@@ -53,6 +100,9 @@ def check_conv_arithmetic(try_conv_arithmetic, layers, size, because=""):
         assert raised == right, f"from {size} it raised {raised.strip(': ')}; {expected}"
         return
     sizes = list(sizes) if isinstance(sizes, (list, tuple)) else sizes
+    if right != "ValueError" and not any(layer.get("padding") == "same" for layer in layers):
+        slips = _size_slips(layers, size).items()
+        because = next((words for words, slip in slips if sizes == slip != right), "")
     check_equal(sizes, right, f"the sizes from {size}", because)
     assert not names, f"plain numbers, please: {', '.join(names)} was called"
 
@@ -118,10 +168,42 @@ def run_footprint(
     return found, changed
 
 
-def check_receptive_field_1(receptive_field, layers, right, because=""):
+def _walk(layers, reach=lambda k, d: d * (k - 1), spread=True, turn=lambda s, d: s, first=False):
+    """(field, jump) by a walk in which known slips are made."""
+    field, jump = 1, 1
+    for kernel, stride, dilation in layers:
+        after = jump * turn(stride, dilation)
+        field += reach(kernel, dilation) * ((after if first else jump) if spread else 1)
+        jump = after
+    return field, jump
+
+
+def _field_slips(layers) -> dict:
+    """What known slips make of (field, jump), by the words for them."""
+    words = "a kernel of k taps, d apart, covers d (k - 1) + 1 pixels"
+    return {
+        "a stride multiplies the jump after the layer's kernel has added to the field": _walk(
+            layers, first=True
+        ),
+        "each stride spreads the kernels behind it: r - 1 jumps are added, not pixels": _walk(
+            layers, spread=False
+        ),
+        words: _walk(layers, lambda k, d: k - 1),
+        words + " ": _walk(layers, lambda k, d: d * k - 1),
+        "the stride alone multiplies the jump, not the dilation": _walk(
+            layers, turn=lambda s, d: s * d
+        ),
+        "a kernel of k adds k - 1 neighbours": _walk(layers, lambda k, d: d * k),
+    }
+
+
+def check_receptive_field_1(receptive_field, layers, right):
     given = list(layers)
+    slips = _field_slips(given).items()
     found = receptive_field(layers)
     assert layers == given, "layers was changed (pop and clear do that): leave it as it is"
+    told = tuple(found) if isinstance(found, (tuple, list)) else found
+    because = next((words.strip() for words, slip in slips if told == slip != right), "")
     check_equal(found, right, f"receptive_field({given})", because)
 
 

@@ -42,5 +42,10 @@ def check_digits(
         size = expected.abs().max().item() if expected.numel() else 0.0
         far = (actual.detach() - expected).abs().max().item() if expected.numel() else 0.0
         if strict[0] * size + strict[1] < far <= 1e-5 * size:
+            for words, slip in (slips or {}).items():
+                if slip.shape == actual.shape and torch.allclose(
+                    actual.detach(), slip.detach().to(actual), *strict
+                ):
+                    raise AssertionError(f"{what}: {words}")
             raise AssertionError(FEW.format(what))
     check_value(actual, expected, what, slips, *strict)

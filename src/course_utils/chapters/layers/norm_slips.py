@@ -30,8 +30,12 @@ def batch_norm_slips(x, weight, bias, mean, var, training, momentum, eps, right)
         slips[words] = (x - middle) / (own + eps).sqrt() * scale + shift
     if x.numel() > x.shape[1]:
         used = "in training the batch's statistics are used, otherwise the running ones"
-        stats = mean.clone(), var.clone()
+        stats, fresh = (mean.clone(), var.clone()), (x.mean((0, 2, 3)), x.var((0, 2, 3)))
         slips[used] = F.batch_norm(x, *stats, weight, bias, not training, momentum, eps)
+        words = "normalise by the batch's own statistics, not by the updated running ones"
+        moved = [torch.lerp(old, new, momentum) for old, new in zip(stats, fresh, strict=True)]
+        if training:
+            slips[words] = F.batch_norm(x, *moved, weight, bias, False, momentum, eps)
         words = "the batch is normalised by the variance divided by n, not n - 1"
         stats = x.mean((0, 2, 3)), x.var((0, 2, 3))
         slips[words] = F.batch_norm(x, *stats, weight, bias, False, momentum, eps)
@@ -47,7 +51,11 @@ def backward_slips(grad, x, weight, eps, right):
     inner = (x - x.mean((0, 2, 3), keepdim=True)) / std
     hat_part = inner * (g * inner).mean((0, 2, 3), keepdim=True)
     mean = g.mean((0, 2, 3), keepdim=True)
+    wide = (x.var((0, 2, 3), keepdim=True) + eps).sqrt()
+    other = (x - x.mean((0, 2, 3), keepdim=True)) / wide
+    unbiased = (g - mean - other * (g * other).mean((0, 2, 3), keepdim=True)) / wide
     return {
+        "the batch was normalised by the variance divided by n, not n - 1": unbiased,
         "divide by the standard deviation, as the forward pass did": right * std,
         "eps is part of the hat as well": (g - mean - part) / std,
         "eps is missing everywhere": (g - mean - part) / var.sqrt(),

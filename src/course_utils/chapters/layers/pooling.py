@@ -21,6 +21,9 @@ def check_pooling_and_back_1(try_pooling, x, k):
     check_digits(largest, right, "largest")
     check_equal(str(getattr(where, "dtype", type(where))), "torch.int64", "the dtype of where")
     check_equal(tuple(where.shape), tuple(places.shape), "the shape of where")
+    for words, slip in _place_slips(places, x, k).items():
+        slip_made = torch.equal(where, slip) and not torch.equal(slip, places)
+        assert not slip_made, f"where: {words}"
     inside = ((where >= 0) & (where < x.shape[2] * x.shape[3])).all()
     assert inside, "where points outside the image"
     found = x.flatten(2).gather(2, where.flatten(2)).reshape(right.shape)
@@ -31,6 +34,22 @@ def check_pooling_and_back_1(try_pooling, x, k):
     assert at_home.all(), "where points into another window"
     check_overflow(mean, "mean")
     check_digits(mean, F.avg_pool2d(x, k), "mean", {"this is the largest once more": right})
+
+
+def _place_slips(places, x, k):
+    """What known slips make of ``where``, by the words for them."""
+    height, width = x.shape[2:]
+    row, column = places // width, places % width
+    channel = torch.arange(x.shape[1], device=x.device).view(1, -1, 1, 1)
+    return {
+        "it counts the pixels of the whole image; these are positions in a window": (
+            row % k * k + column % k
+        ),
+        "a row of the image is W long, also where columns are left over": row * (width // k * k)
+        + column,
+        "a row of the image is W long, not H": row * height + column,
+        "each channel is counted from 0": places + channel * height * width,
+    }
 
 
 def check_pooling_and_back_2(try_pooling, x, k, turned=False):
@@ -61,6 +80,10 @@ def check_pooling_and_back_3(try_pooling, x, m):
     words = "a window ends at (i + 1) n / m rounded up; here it is rounded down"
     ends = [max(a + 1, (i + 1) * n // m) for i, a in enumerate(begins)]
     slips[words] = means(x, begins, ends)
+    words = "a window begins at i n / m rounded down; here it is rounded up"
+    ends = [-(-(i + 1) * n // m) for i in range(m)]
+    late = [min(-(-i * n // m), end - 1) for i, end in enumerate(ends)]
+    slips[words] = means(x, late, ends)
     words = "n / m is a float, and i times it misses a whole number: multiply first"
     begins = [math.floor(i * (n / m)) for i in range(m)]
     ends = [math.ceil((i + 1) * (n / m)) for i in range(m)]

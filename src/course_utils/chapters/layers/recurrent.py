@@ -82,15 +82,18 @@ def check_rnn_by_hand_2(
     check_digits(found, right, "the gradient", slips)
 
 
-def make_rnn(kind: str, dtype: torch.dtype = torch.double, **options) -> nn.Module:
+def make_rnn(
+    kind: str, dtype: torch.dtype = torch.double, blank: bool = False, **options
+) -> nn.Module:
     """A layer of 3 features and a state of 4 in a used state: frozen, with an old gradient.
 
     A GRU is in training mode, the others in eval; without dropout they give the same in both.
+    ``blank``: all weights are 0, and so are the outputs.
     """
     rnn, normal = getattr(nn, kind)(3, 4, **options, device=device, dtype=dtype), seeded(7)
     with torch.no_grad():
         for parameter in rnn.parameters():
-            parameter.copy_(normal(*parameter.shape) / 2)
+            parameter.copy_(normal(*parameter.shape) * (0 if blank else 0.5))
     rnn.weight_ih_l0.requires_grad_(False)
     rnn.weight_hh_l0.grad = torch.full_like(rnn.weight_hh_l0, 0.25)
     return rnn.train(kind == "GRU")
@@ -103,7 +106,7 @@ def run_packed_sequences(
     sequences: list[torch.Tensor],
     again: bool = False,
 ) -> tuple:
-    """The outputs of two calls, how often the layer ran in the first, and what is not as it was.
+    """The outputs of two calls, how often the layer ran, what changed, and lost gradients.
 
     Args:
         packed_sequences: the answer.
@@ -117,11 +120,14 @@ def run_packed_sequences(
     given, copies = list(sequences), [sequence.clone() for sequence in sequences]
     rnn.forward = lambda *args, run=rnn.forward, **more: calls.append(1) or run(*args, **more)
     effects = forbid_side_effects(rnn).__enter__()
-    results, count = [], 0
+    results, count, changed, cut = [], 0, [], False
     for _ in range(2):
         outputs = packed_sequences(rnn, sequences)
         count = count or len(calls)
+        changed = changed or effects.changes()
         if isinstance(outputs, (list, tuple)):
+            tensors = [y for y in outputs if isinstance(y, torch.Tensor)]
+            cut = cut or not all(y.requires_grad for y in tensors)
             outputs = [y.detach() if isinstance(y, torch.Tensor) else y for y in outputs]
         results.append(outputs)
         if len(given) != len(sequences):
@@ -131,9 +137,9 @@ def run_packed_sequences(
     )
     moved = moved or any(not torch.equal(x, y) for x, y in zip(given, copies, strict=True))
     other = make_rnn(kind, copies[0].dtype, **options)
-    changed = ["the list of sequences was changed"] * moved + effects.changes()
+    changed = ["the list of sequences was changed"] * moved + changed
     changed += ["the layer's batch_first was changed"] * (rnn.batch_first != other.batch_first)
-    return results[0], results[-1], count, changed
+    return results[0], results[-1], count, changed, cut
 
 
 def check_packed_sequences(
@@ -144,7 +150,7 @@ def check_packed_sequences(
     sequences = [*sequences[:-1], sequences[0]] if again else sequences
     rnn: Any = make_rnn(kind, dtype, **options)
     right = [rnn(sequence)[0].detach() for sequence in sequences]
-    found, second, calls, changed = try_packed_sequences(kind, options, list(sequences), again)
+    found, second, calls, changed, cut = try_packed_sequences(kind, options, list(sequences), again)
     assert not changed, f"not as it was: {'; '.join(changed)}"
     assert found is not None, "packed_sequences returned None: is there an answer yet?"
     assert isinstance(found, (list, tuple)), f"a {type(found).__name__} came back, expected a list"
@@ -164,6 +170,8 @@ def check_packed_sequences(
         slips["each sequence starts from zeros, not from another's state"] = joined[i]
         check_digits(y, truth, f"output {i}, of length {len(truth)}", slips)
     check_equal(calls, 1, "how often the layer was called")
+    words = "no gradient flows from an output to the layer's weights (detach, or no_grad?)"
+    assert not cut, words
     for y, truth in zip(second, right, strict=True):
         words = "a second call with the same sequences gives another result: what is kept?"
         assert y.shape == truth.shape, words

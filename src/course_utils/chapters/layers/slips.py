@@ -116,6 +116,9 @@ def attention_slips(q, k, v, mask, causal):
         "divide the scores by the root of d": torch_attention(q, k, v, mask, causal, scale=1.0),
         "the root of d, not d itself": torch_attention(q, k, v, mask, causal, scale=1 / d),
     }
+    words = "divide by the root of d, the last dimension of q, not of v"
+    if v.shape[-1] != d:
+        slips[words] = torch_attention(q, k, v, mask, causal, scale=v.shape[-1] ** -0.5)
     if causal:
         slips["query i sees key i itself too"] = torch_attention(q, k, v, mask, True, diagonal=-1)
         slips["causal was not obeyed"] = torch_attention(q, k, v, mask, False)
@@ -123,6 +126,12 @@ def attention_slips(q, k, v, mask, causal):
         slips["the mask was not obeyed"] = torch_attention(q, k, v, None, causal)
         if mask.dtype == torch.bool:
             slips["True means that a query may look"] = torch_attention(q, k, v, ~mask, causal)
+            scores = q @ k.transpose(-2, -1) / d**0.5 * mask
+            if causal:
+                future = torch.ones_like(scores, dtype=torch.bool).triu(1)
+                scores = scores.masked_fill(future, -torch.inf)
+            words = "a masked score is minus infinity; a score of 0 still gets a weight"
+            slips[words] = scores.softmax(-1) @ v
         else:
             words = "a floating mask is added after the division"
             slips[words] = torch_attention(q, k, v, mask / d**0.5, causal)
@@ -177,6 +186,7 @@ def shape_slips(x, module, joined, padding):
     mixes = "a head owns some of the features of every word; this reshape mixes words"
     slips = {
         words: module.out_proj(apart.reshape(n, time, width)),
+        words + " ": module.out_proj(apart.transpose(2, 3).reshape(n, time, width)),
         mixes + " ": module.out_proj(cut.transpose(1, 2).reshape(n, time, width)),
         mixes: module.out_proj(cut.reshape(n, time, width)),
         "heads and words must change places again before the heads are joined": module.out_proj(
@@ -251,7 +261,7 @@ def gradient_slips(x, w_ih, w_hh, k, right):
         TURNED: bptt_gradient(x, w_ih, w_hh.t(), cuts).t(),
         "the gradient has the layout of w_hh; this is its transpose": right.t(),
         "the graph is cut at every step": bptt_gradient(x, w_ih, w_hh, range(time)),
-        "the state's values go on at a cut; here they start from zero": bptt_gradient(
+        "the state's values are carried over at a cut; here they start from zero": bptt_gradient(
             x, w_ih, w_hh, cuts, True
         ),
         "the first cut is before step k, not k - 1": bptt_gradient(
@@ -261,7 +271,11 @@ def gradient_slips(x, w_ih, w_hh, k, right):
             x, w_ih, w_hh, range(k + 1, time, k)
         ),
     }
+    if time % k and time > k:
+        words = "time need not be a multiple of k: the last, shorter piece counts, too"
+        slips[words] = bptt_gradient(x[: time // k * k], w_ih, w_hh, cuts)
     slips |= {
+        "the loss is a sum over the steps, not a mean": right / time,
         "the loss counts the states of every piece, not of the last alone": bptt_gradient(
             x, w_ih, w_hh, cuts, first=(time - 1) // k * k
         ),

@@ -90,6 +90,7 @@ def penalty_model(kind: str, device: torch.device | str = "cpu") -> nn.Module:
         "float64": nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1)).double(),
         "a weight of zeros": nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2, bias=False)),
         "vectors only": nn.LayerNorm(3),
+        "a single parameter": nn.Linear(2, 2, bias=False),
         "no parameters": nn.Sequential(nn.ReLU()),
     }
     model = models[kind]

@@ -56,6 +56,7 @@ def run_clip(clip_and_accumulate, kind, sizes, max_norm):
         except (TypeError, AttributeError) as error:
             words = "a frozen parameter has .grad None: leave it out of the norm and the clipping"
             raise AssertionError(words) if "NoneType" in str(error) else error from None
+    assert handle.id in model._forward_hooks, "a hook that was on the model before is gone"
     handle.remove()
     assert list(map(id, given)) == list(map(id, kept)), "the list of pieces was changed"
     assert norm is not None, "clip_and_accumulate returned None: is there an answer yet?"

@@ -114,6 +114,8 @@ def run_groups(param_groups, which, lr=0.01, weight_decay=0.1):
     for p in model.parameters():
         p.grad = torch.full_like(p, 2.0)
     modes = [part.training for part in model.modules()]
+    handle = list(model.modules())[-1].register_forward_hook(lambda *_: None)
+    hooks = [list(part._forward_hooks) for part in model.modules()]
     try:
         groups = param_groups(model, backbone, lr, weight_decay)
     except (RuntimeError, AttributeError) as error:
@@ -149,6 +151,9 @@ def run_groups(param_groups, which, lr=0.01, weight_decay=0.1):
     after = {name: (p.requires_grad, id(p)) for name, p in model.named_parameters()}
     assert after == before, "the model was changed: its parameters or their requires_grad"
     assert modes == [part.training for part in model.modules()], "train or eval was changed"
+    same = hooks == [list(part._forward_hooks) for part in model.modules()]
+    assert same, "the hooks of the model are not those that were there before"
+    handle.remove()
     kept = all(p.grad is not None and bool((p.grad == 2).all()) for p in model.parameters())
     assert kept, "the model's .grad was changed"
     assert not any(map(vars, model.parameters())), "a parameter has a new attribute"

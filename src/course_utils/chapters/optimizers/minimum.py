@@ -19,6 +19,8 @@ def problem(name):
     if name == "a bowl a thousand times as steep one way":
         steep = torch.logspace(0, 3, 12, dtype=torch.float64).view(3, 4).to(device)
         return lambda w: (steep * (w - 1) ** 2).sum() / 2, torch.zeros(3, 4, dtype=torch.float64)
+    if name == "another loss from the banana's start":
+        return (lambda w: (w - 2).square().sum()), torch.tensor([-1.2, 1.0], dtype=torch.float64)
     if name == "one number, 0-D":
         return lambda w: (w - 3) ** 2 + torch.exp(-w), torch.tensor(0.0, dtype=torch.float64)
     x = torch.randn(60, 5, generator=draw, dtype=torch.float64)
@@ -39,6 +41,8 @@ def run_lbfgs(lbfgs_closure, name):
     def loss_of(w):
         nonlocal calls, stale
         calls += 1
+        words = f"loss_of was given a tensor of {w.dtype}: it takes {start.dtype}, as start is"
+        assert w.dtype == start.dtype, words
         stale = stale or bool(w.is_leaf and w.grad is not None and w.grad.any())
         if calls > 20_000:
             raise AssertionError("loss_of was called 20000 times, and there is no end")

@@ -28,6 +28,8 @@ def run_range(lr_range, weights, x, y, lowest, highest, steps):
     model = model.to(device=x.device, dtype=x.dtype)
     before = [(p, p.detach().clone()) for p in model.parameters()]
     buffers = [value.clone() for value in model.buffers()]
+    model.register_forward_hook(lambda *_: None)
+    hooks = [list(part._forward_hooks) for part in model.modules()]
     modes, free = [part.training for part in model.modules()], [p.requires_grad for p, _ in before]
     try:
         rates, losses = numbers_of(lr_range(model, x, y, lowest, highest, steps))
@@ -48,6 +50,8 @@ def run_range(lr_range, weights, x, y, lowest, highest, steps):
         "the model's mode was changed: a part of it is in eval, the rest in training, and stays so"
     )
     assert free == [p.requires_grad for p in now], "a parameter's requires_grad was changed"
+    same = hooks == [list(part._forward_hooks) for part in model.modules()]
+    assert same, "the hooks of the model are not those that were there before"
     return rates, losses
 
 
@@ -152,6 +156,24 @@ RANGE_CASES = {  # the input; lowest, highest, steps; the rates, the losses, kno
                     "it never stops: compare with the smallest loss so far, not the one before",
                 ),
             ),
+        ),
+    ),
+    "a loss of 4.41 times the smallest": (
+        1.0,
+        (1.55, 1.6, 3),
+        (
+            [1.55, 1.5748],
+            [1.0, 4.41],
+            (([1.55, 1.5748, 1.6], "it exceeds four times the smallest loss: stop there"),),
+        ),
+    ),
+    "a loss of 3.61 times the smallest": (
+        1.0,
+        (1.45, 1.5, 3),
+        (
+            [1.45, 1.47479, 1.5],
+            [1.0, 3.61, 13.7211],
+            (([1.45, 1.4748], "it stopped at less than four times the smallest loss"),),
         ),
     ),
     "nothing to learn: zero doesn't exceed four times zero": (

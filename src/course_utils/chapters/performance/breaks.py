@@ -76,13 +76,15 @@ def run_mended(functions: Any, name: str, rows: list) -> dict:
     function = functions.get(name) if isinstance(functions, dict) else None
     if not callable(function):
         return {"kind": type(functions).__name__ if function is None else type(function).__name__}
-    values, waits = [], {}
+    values, waits, changed = [], {}, False
     for x in rows:
+        mine = x.clone()
         with count_syncs() as counts:
-            y = function(x)
+            y = function(mine)
+        changed = changed or not torch.equal(mine, x)
         values.append(y.detach() if isinstance(y, torch.Tensor) else type(y).__name__)
         waits = waits or dict(counts)
-    found = {"values": values, "waits": waits, "graphs": 0, "breaks": 0}
+    found = {"values": values, "waits": waits, "changed": changed, "graphs": 0, "breaks": 0}
     if all(isinstance(value, torch.Tensor) for value in values):
         found["graphs"], found["breaks"] = _compiled(function, [(x,) for x in rows])
     return found
@@ -111,6 +113,8 @@ def check_mended(found: dict, name: str, rows: list) -> None:
         ):
             raise AssertionError(f"{label} isn't that of the broken one: small numbers are lost")
         check_close(value, right, label, rtol=1e-5, atol=1e-6)
+    words = "its argument was changed: the broken one leaves it as it is"
+    assert not found["changed"], words
     waits = ", ".join(found["waits"])
     assert not waits, f"the host waits for a value ({waits}): the graph would break there"
     graphs = found["graphs"]

@@ -79,6 +79,7 @@ def _program(name: str, device: str) -> Callable[[], torch.Tensor]:
         "no gradient by the image": (2, 3, 4, 1, 1, 2),
         "one dimension, backward": (2, 4, 6, 2, 1, 1),
         "three dimensions": (1, 2, 4, 1, 1, 3),
+        "one filter, backward": (2, 4, 1, 1, 1, 2),
     }[name]
     batch, inputs, outputs, groups, stride, dims = shape
     wide = name != "no gradient by the image"

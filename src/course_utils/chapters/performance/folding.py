@@ -10,6 +10,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 from torch import Tensor
 
+from course_utils.learner.awkward import forbid_side_effects
 from course_utils.learner.operators import count_operators
 from course_utils.learner.tracebacks import ends_in_notebook
 from course_utils.learner.values import check_value
@@ -55,7 +56,10 @@ def run_fold(fold: Callable[..., Any], case: dict) -> dict:
     block, x = _block(case)
     block.narrow.weight.requires_grad_(False)
     before = {name: value.clone() for name, value in block.state_dict().items()}
-    conv = fold(block)
+    block.wide.weight.grad = torch.ones_like(block.wide.weight)
+    block.wide_norm.register_forward_hook(lambda *_: None)
+    with forbid_side_effects(block, but=("mode", "requires_grad", "values", "names")):
+        conv = fold(block)
     found: dict[str, Any] = {"kind": type(conv).__name__, "conv": isinstance(conv, nn.Conv2d)}
     after = block.state_dict()
     found["same"] = before.keys() == after.keys() and all(

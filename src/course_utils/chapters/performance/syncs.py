@@ -14,6 +14,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from course_utils.learner.awkward import forbid_side_effects
 from course_utils.learner.checks import check_close
 from course_utils.learner.tracebacks import ends_in_notebook
 
@@ -140,6 +141,9 @@ def _task(case: dict) -> tuple[nn.Module, torch.optim.Optimizer, list]:
         for p in model[2].parameters():
             p.grad = torch.full_like(p, 2.0)
         held = [p for p in held if p.requires_grad]
+    if case.get("loose"):
+        *held, bias = held
+        bias.grad = torch.full_like(bias, 0.5)
     optimizer = torch.optim.SGD(held, lr=0.1, momentum=0.9)
     batches = []
     for size, factor in case["batches"]:
@@ -148,11 +152,17 @@ def _task(case: dict) -> tuple[nn.Module, torch.optim.Optimizer, list]:
     return model, optimizer, batches
 
 
+def _look(module: nn.Module, args: tuple, output: torch.Tensor) -> None:
+    """A hook that was there before: it looks, and changes nothing."""
+
+
 def run_loop(loop: Callable[..., Any], case: dict) -> dict:
     """What a training loop leaves behind, as plain values and tensors."""
     model, optimizer, batches = _task(case)
     model.train()
-    with count_syncs() as counts:
+    next(model.children()).register_forward_hook(_look)
+    same = forbid_side_effects(model, but=("mode", "grad", "values"))
+    with same, count_syncs() as counts:
         try:
             found = loop(model, optimizer, batches)
         except (AttributeError, TypeError) as error:

@@ -107,9 +107,11 @@ def test_the_words_are_those_that_were_handed_in():
     words, before = ["--count", "5"], sys.argv
     sys.argv = ["prog", "--count", "8"]
     try:
-        found = read(words)["count"]
+        found, default = read(words)["count"], read([])["count"]
     finally:
         sys.argv = before
     assert int(found) == 5, "read the words of the argument, not the program's own"
+    assert default != 8, "an empty list of words means no words, not the program's own"
     assert words == ["--count", "5"], "the list of words was changed"
-    assert read([])["count"] == 3, "a second call remembers the words of the first"
+    assert default != 5, "a second call remembers the words of the first"
+    assert default == 3, f"without words count is {default!r}, and its default is 3"

@@ -39,15 +39,21 @@ def test_zeros_everywhere():
     assert math.isclose(there, right, rel_tol=1e-4), (
         f"the object loss of four cells, each knowing nothing, is {there:.4f}, not {right:.4f}"
     )
+    assert kind != 0, "no cell counts as one with an object: the target says which, not the output"
     assert not math.isclose(kind, 4 * math.log(3), rel_tol=1e-4), (
         "the class loss of an object is a sum over all four cells: only its own cell counts"
+    )
+    assert not math.isclose(kind, 3 * math.log(2), rel_tol=1e-4), (
+        "the class loss of an object is that of three yes or no questions: wanted is one softmax "
+        "over the three classes"
     )
     assert math.isclose(kind, math.log(3), rel_tol=1e-4), (
         f"the class loss of an object, each of three classes equally likely, is {kind:.4f}, "
         f"not {math.log(3):.4f}"
     )
     assert not math.isclose(box, 0.125, rel_tol=1e-4), (
-        "the box loss is a mean over four numbers: wanted is their sum"
+        "the box loss is a mean over four numbers, or made of squares: wanted is the sum of four "
+        "absolute differences"
     )
     assert math.isclose(box, 0.5, rel_tol=1e-4), (
         "with sigmoid(0) = 0.5 the box is off by 0, 0.25, 0 and 0.25; "
@@ -57,12 +63,14 @@ def test_zeros_everywhere():
 
 def test_divided_by_the_objects_of_the_batch():
     there, kind, box = losses(torch.zeros(2, 8, 2, 2), TWO).tolist()
-    for value, right, name in ((there, 4 * math.log(2), "object"), (kind, math.log(3), "class")):
-        assert math.isclose(value, right, rel_tol=1e-4), (
-            f"the {name} loss of two images with an object each is {value:.4f}: as for one image, "
-            "since the sum is divided by the number of objects"
+    right = {"object": 4 * math.log(2), "class": math.log(3), "box": 0.45}
+    for (name, wanted), value in zip(right.items(), (there, kind, box), strict=True):
+        by_two = any(math.isclose(value, k * wanted, rel_tol=1e-4) for k in (0.5, 2))
+        why = ": the sum is divided by the number of objects, once" if by_two else ""
+        assert math.isclose(value, wanted, rel_tol=1e-4), (
+            f"the {name} loss of two images with an object each is {value:.4f}, not "
+            f"{wanted:.4f}{why}"
         )
-    assert math.isclose(box, 0.45, rel_tol=1e-4), f"the box loss of two objects is {box:.4f}"
 
 
 def test_three_objects_in_one_image():
@@ -73,7 +81,8 @@ def test_three_objects_in_one_image():
     why = ": divide by objects, not by images" if thrice else ""
     for value, wanted, name in zip(found, right, names, strict=True):
         assert math.isclose(value, wanted, rel_tol=1e-4), (
-            f"with three objects in one image the {name} loss is {value:.4f}{why}"
+            f"with three objects in one image the {name} loss is {value:.4f}, not "
+            f"{wanted:.4f}{why}"
         )
 
 
@@ -87,8 +96,9 @@ def test_a_crowded_image_beside_a_lonely_object():
     assert not math.isclose(box, 1.25, rel_tol=1e-4), (
         "a mean of the images' means: an object in a crowded image counts less than a lonely one"
     )
+    why = ": divide by objects, not by images" if math.isclose(box, 1.75, rel_tol=1e-4) else ""
     assert math.isclose(box, 3.5 / 4, rel_tol=1e-4), (
-        f"three boxes are off by 0.5 and one by 2, and the box loss is {box:.4f}"
+        f"three boxes are off by 0.5 and one by 2: the box loss is {box:.4f}, not 0.8750{why}"
     )
     there = (9 * math.log(2) + 9 * math.log1p(math.exp(-1)) + 1) / 4
     close(result[0], torch.tensor(there), "the object loss of four objects in two images")
@@ -99,7 +109,8 @@ def test_raw_numbers_of_the_class():
     output[0, 1, 0, 1] = 2.0
     kind = losses(output, ONE)[1].item()
     assert math.isclose(kind, math.log(math.e**2 + 2) - 2, rel_tol=1e-4), (
-        f"the class loss of the raw numbers 2, 0, 0 is {kind:.4f}: one softmax, no more"
+        f"the class loss of the raw numbers 2, 0, 0 is {kind:.4f}: it is the cross-entropy of one "
+        "softmax, no more"
     )
 
 
@@ -108,12 +119,13 @@ def test_raw_numbers_of_the_object():
     output[0, 0] = torch.tensor([[-100.0, 100.0], [-100.0, -100.0]])
     there = losses(output, ONE)[0].item()
     assert abs(there) < 1e-4, f"all cells are surely right, and the object loss is {there:.4f}"
-    for size in (50.0, 100.0):
-        there = losses(-output / 100 * size, ONE)[0].item()
-        mean = math.isclose(there, size, rel_tol=1e-3)
-        why = "" if mean else ": work with the raw numbers, not with a sigmoid and a logarithm"
+    half, whole = (losses(-output * part, ONE)[0].item() for part in (0.5, 1.0))
+    twice = math.isclose(whole, 2 * half, rel_tol=1e-3)
+    why = "" if twice else ": work with the raw numbers, not with a sigmoid and a logarithm"
+    for size, there in ((50, half), (100, whole)):
         assert math.isclose(there, 4 * size, rel_tol=1e-3), (
-            f"four cells are surely wrong by {size:g}, and the object loss is {there:.4f}{why}"
+            f"four cells are surely wrong by {size}: the object loss is {there:.4f}, not "
+            f"{4 * size}{why}"
         )
 
 

@@ -32,6 +32,7 @@ def test_the_cell_holds_the_centre():
     found = cells_of(targets(*ONE))
     assert found != [(5, 2)], "row and column are swapped: rows count y, columns x"
     assert found != [(2, 2)] and found != [(2, 10)], "x goes with the width, y with the height"
+    assert found != [(2, 6)], "the centre is at 5.5 cells, within cell 5: cut off, don't round"
     assert found == [(2, 5)], f"the object is in {found}, and its centre is in row 2, column 5"
 
 
