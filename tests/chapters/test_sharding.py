@@ -2,9 +2,12 @@
 
 import pytest
 import torch
+import torch.distributed as dist
 
 from course_utils import LaunchTimeout
 from course_utils.chapters import sharding
+from course_utils.chapters.sharding.fully_sharded import LargeTensors
+from course_utils.chapters.sharding.jobs import Sent, Untouched
 
 
 def test_random_numbers_depend_on_all_seeds_and_on_nothing_else():
@@ -27,22 +30,70 @@ def test_an_attempt_gives_values_or_words():
     assert "rank 1 does not want to" in sharding.attempt(raise_on_rank_1, 2)
 
 
-def gather_twice(rank, world_size, keep):
+def gather_thrice(rank, world_size, keep):
     shard, kept = torch.full((1, 2), float(rank)), []
-    for _ in range(3):
-        whole = sharding.gather_rows(shard)
-        kept += [whole] if keep else []
-        values = whole.tolist()
-        del whole
+    with LargeTensors([torch.tensor([[0.0, 0.0], [1.0, 1.0]])]) as large:
+        for _ in range(3):
+            whole = sharding.gather_rows(shard)
+            kept += [keep(whole)]
+            values = whole.tolist()
+            del whole
     mean = sharding.scatter_mean_rows(torch.tensor([[1.0, 2.0], [3.0, 4.0]]) * (rank + 1))
-    return values, mean.tolist(), sharding.ledger["most"]
+    return values, mean.tolist(), large.most
 
 
-@pytest.mark.parametrize(("keep", "most"), [(True, 3), (False, 1)])
-def test_the_ledger_counts_the_matrices_that_are_alive(keep, most):
-    found = sharding.on_ranks(gather_twice, 2, keep)
+@pytest.mark.parametrize(
+    ("keep", "most"),
+    [
+        (lambda whole: whole, 3),
+        (lambda whole: whole.T.contiguous(), 4),
+        (lambda whole: torch.empty(2, 2).copy_(whole), 4),
+        (lambda whole: whole[:1], 3),  # a view keeps the whole storage
+        (lambda whole: whole[:1].clone(), 1),
+        (lambda whole: whole + 1, 1),
+    ],
+)
+def test_matrices_that_are_alive_are_counted_with_their_copies(keep, most):
+    found = sharding.on_ranks(gather_thrice, 2, keep)
     whole = [[0.0, 0.0], [1.0, 1.0]]
     assert found == [(whole, [[1.5, 3.0]], most), (whole, [[4.5, 6.0]], most)]
+
+
+def everything(rank, world_size):
+    x, other = torch.ones(2), 1 - rank
+    with Sent() as sent:
+        dist.all_reduce(x)
+        dist.barrier()
+        dist.send(x, other) if rank == 0 else dist.recv(x, other)
+        dist.all_gather_object([None, None], rank)
+        dist._functional_collectives.wait_tensor(
+            dist._functional_collectives.all_reduce(x, "sum", dist.group.WORLD)
+        )
+    return sent.names
+
+
+def test_a_barrier_and_a_message_are_counted_like_a_collective():
+    gathers = ["allgather_base", "allgather_base"]
+    for rank, names in enumerate(sharding.on_ranks(everything, 2)):
+        message = ("send", "recv")[rank]
+        assert names == ["allreduce", "barrier", message, *gathers, "all_reduce"]
+
+
+def test_what_a_call_leaves_on_a_leaf_is_said():
+    leaves = {name: torch.ones(2, requires_grad=True) for name in ("a", "b", "c", "d", "e")}
+    untouched = Untouched(leaves)
+    assert untouched.changes() == []
+    leaves["a"].register_hook(lambda grad: grad)
+    leaves["b"].register_post_accumulate_grad_hook(lambda leaf: None)
+    leaves["c"].ready = True
+    leaves["d"].requires_grad_(False)
+    leaves["e"].data.add_(1)
+    words = untouched.changes()
+    assert [text.split()[:4] for text in words[:2]] == [["a", "hook", "on", n] for n in "ab"]
+    for word, text in zip(("ready", "does not require grad", "values"), words[2:], strict=True):
+        assert word in text
+    leaves["a"].grad = torch.ones(2)  # a backward pass leaves this
+    assert len(untouched.changes()) == 5
 
 
 def never(training, folder, rank, steps, every):

@@ -1,4 +1,4 @@
-# %% wrong="autograd keeps the whole matrices" says=["whole matrices were alive at once", "5 of 5"]
+# %% wrong="autograd keeps the whole matrices" says=["whole matrices were alive at once", "5 layers: 5 whole", "copies included"]
 def fully_sharded(x, shards):
     class Gather(torch.autograd.Function):
         @staticmethod
@@ -234,7 +234,7 @@ def fully_sharded(x, shards):
     return x
 
 
-# %% wrong="keeps a copy of each whole matrix" says=["as large as a whole matrix are alive", "after the forward pass", "a copy of it"]
+# %% wrong="keeps a copy of each whole matrix" says=["whole matrices were alive at once", "copies included"]
 def fully_sharded(x, shards):
     class Layer(torch.autograd.Function):
         @staticmethod
@@ -255,7 +255,7 @@ def fully_sharded(x, shards):
     return x
 
 
-# %% wrong="keeps each matrix, turned" says=["as large as a whole matrix are alive", "after the forward pass"]
+# %% wrong="keeps each matrix, turned" says=["whole matrices were alive at once", "copies included"]
 class TurnedLayer(torch.autograd.Function):
     @staticmethod
     def forward(ctx, h, shard):
@@ -278,7 +278,7 @@ def fully_sharded(x, shards):
     return x
 
 
-# %% wrong="a list of copies outside of the graph" says=["as large as a whole matrix are alive"]
+# %% wrong="a list of copies outside of the graph" says=["whole matrices were alive at once", "copies included"]
 copies = {}
 
 
@@ -305,7 +305,7 @@ def fully_sharded(x, shards):
     return x
 
 
-# %% wrong="a hook that stays on each shard" says=["a second call with the same x and shards"]
+# %% wrong="a hook that stays on each shard" says=["a hook on shards[0] is still there", "a second call"]
 def fully_sharded(x, shards):
     class Layer(torch.autograd.Function):
         @staticmethod
@@ -349,7 +349,7 @@ def fully_sharded(x, shards):
     return x
 
 
-# %% wrong="lets x require grad" says=["x requires grad after the call"]
+# %% wrong="lets x require grad" says=["x requires grad after the call", "leave the caller's x as it is"]
 class Layer(torch.autograd.Function):
     @staticmethod
     def forward(ctx, h, shard):
@@ -369,3 +369,149 @@ def fully_sharded(x, shards):
     for shard in shards:
         h = Layer.apply(h, shard)
     return h
+
+
+# %% wrong="a turned copy and one more beside the matrix" says=["3 whole matrices were alive at once in the forward pass", "copies included"]
+class Layer(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, h, shard):
+        whole = gather_rows(shard)
+        turned, kept = whole.T.contiguous(), whole.clone()
+        out = torch.tanh(h @ (turned if h.shape[0] > 1 else kept.T))
+        ctx.save_for_backward(h, shard, out)
+        return out
+
+    @staticmethod
+    def backward(ctx, grad):
+        h, shard, out = ctx.saved_tensors
+        grad = grad * (1 - out * out)
+        return grad @ gather_rows(shard), scatter_mean_rows(grad.T @ h)
+
+
+def fully_sharded(x, shards):
+    for shard in shards:
+        x = Layer.apply(x, shard)
+    return x
+
+
+# %% wrong="three copies in backward" says=["3 whole matrices were alive at once in the backward pass"]
+class Layer(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, h, shard):
+        whole = gather_rows(shard)
+        out = torch.tanh(h @ whole.T)
+        ctx.save_for_backward(h, shard, out)
+        return out
+
+    @staticmethod
+    def backward(ctx, grad):
+        h, shard, out = ctx.saved_tensors
+        grad = grad * (1 - out * out)
+        whole = gather_rows(shard)
+        turned = whole.T.contiguous()
+        kept = whole.clone()
+        return grad @ (kept + turned.T) / 2, scatter_mean_rows(grad.T @ h)
+
+
+def fully_sharded(x, shards):
+    for shard in shards:
+        x = Layer.apply(x, shard)
+    return x
+
+
+# %% wrong="an attribute on a shard" says=["shards[0] has a new attribute after the call (calls)"]
+class Layer(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, h, shard):
+        out = torch.tanh(h @ gather_rows(shard).T)
+        ctx.save_for_backward(h, shard, out)
+        return out
+
+    @staticmethod
+    def backward(ctx, grad):
+        h, shard, out = ctx.saved_tensors
+        grad = grad * (1 - out * out)
+        return grad @ gather_rows(shard), scatter_mean_rows(grad.T @ h)
+
+
+def fully_sharded(x, shards):
+    for shard in shards:
+        shard.calls = getattr(shard, "calls", 0) + 1
+        x = Layer.apply(x, shard)
+    return x
+
+
+# %% wrong="a hook on a shard that does nothing" says=["a hook on shards[0] is still there after the call"]
+class Layer(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, h, shard):
+        whole = gather_rows(shard)
+        out = torch.tanh(h @ whole.T)
+        ctx.save_for_backward(h, shard, out)
+        return out
+
+    @staticmethod
+    def backward(ctx, grad):
+        h, shard, out = ctx.saved_tensors
+        grad = grad * (1 - out * out)
+        return grad @ gather_rows(shard), scatter_mean_rows(grad.T @ h)
+
+
+def fully_sharded(x, shards):
+    for shard in shards:
+        shard.register_post_accumulate_grad_hook(lambda leaf: None)
+        x = Layer.apply(x, shard)
+    return x
+
+
+# %% wrong="the gradient that is handed on is averaged" says=["x.grad on rank 0 is 1/2 of what it should be", "not the gradient that a layer hands on"]
+class Layer(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, h, shard):
+        whole = gather_rows(shard)
+        out = torch.tanh(h @ whole.T)
+        ctx.save_for_backward(h, shard, out)
+        return out
+
+    @staticmethod
+    def backward(ctx, grad):
+        h, shard, out = ctx.saved_tensors
+        grad = grad * (1 - out * out)
+        return grad @ gather_rows(shard) / dist.get_world_size(), scatter_mean_rows(grad.T @ h)
+
+
+def fully_sharded(x, shards):
+    for shard in shards:
+        x = Layer.apply(x, shard)
+    return x
+
+
+# %% wrong="whole gradients by send and receive" says=["collectives beside gather_rows", "only through these two"]
+class Layer(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, h, shard):
+        out = torch.tanh(h @ gather_rows(shard).T)
+        ctx.save_for_backward(h, shard, out)
+        return out
+
+    @staticmethod
+    def backward(ctx, grad):
+        h, shard, out = ctx.saved_tensors
+        g = grad * (1 - out**2)
+        rank, world = dist.get_rank(), dist.get_world_size()
+        total = g.T @ h
+        own = total.clone()
+        for other in range(world):
+            if other != rank:
+                received = torch.empty_like(own)
+                both = [dist.P2POp(dist.isend, own, other), dist.P2POp(dist.irecv, received, other)]
+                for work in dist.batch_isend_irecv(both):
+                    work.wait()
+                total += received
+        return g @ gather_rows(shard), (total / world).chunk(world)[rank].clone()
+
+
+def fully_sharded(x, shards):
+    for shard in shards:
+        x = Layer.apply(x, shard)
+    return x

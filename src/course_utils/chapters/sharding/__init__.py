@@ -9,7 +9,6 @@ from course_utils.chapters.sharding.elastic import Training, check_elastic, elas
 from course_utils.chapters.sharding.fully_sharded import (
     check_fully_sharded,
     gather_rows,
-    ledger,
     run_fully_sharded,
     scatter_mean_rows,
     some_of,

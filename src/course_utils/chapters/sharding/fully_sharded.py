@@ -3,37 +3,29 @@
 from __future__ import annotations
 
 import operator
-from contextlib import nullcontext
 
 import torch
 import torch.distributed as dist
-from torch.distributed.tensor.debug import CommDebugMode
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from course_utils.chapters.sharding.jobs import random_like
+from course_utils.chapters.sharding.jobs import Sent, Untouched, random_like
 from course_utils.learner.checks import check_close
 from course_utils.learner.tracebacks import ends_in_notebook
 
-ledger = {"gathers": 0, "scatters": 0, "most": 0}
-still_alive: list = []
+ledger = {"gathers": 0, "scatters": 0}
 unseen = {"now": False}  # while one of the two functions below works, its own tensors don't count
 
 
 def gather_rows(shard: torch.Tensor) -> torch.Tensor:
-    """The whole matrix, from the rows of every rank. It notes how many are alive."""
+    """The whole matrix, from the rows of every rank."""
     rows, columns = shard.shape
     unseen["now"] = True
     gathered = torch.empty(rows * dist.get_world_size(), columns)
     dist.all_gather_into_tensor(gathered, shard.detach().contiguous())
     unseen["now"] = False
-    # A copy is counted: gloo's thread may hold what it has written to for a moment longer.
-    whole = gathered.clone()
-    still_alive.append(StorageWeakRef(whole.untyped_storage()))
-    still_alive[:] = [matrix for matrix in still_alive if not matrix.expired()]
     ledger["gathers"] += 1
-    ledger["most"] = max(ledger["most"], len(still_alive))
-    return whole
+    return gathered.clone()  # gloo's thread may hold what it has written to for a moment longer
 
 
 def scatter_mean_rows(gradient: torch.Tensor) -> torch.Tensor:
@@ -48,63 +40,84 @@ def scatter_mean_rows(gradient: torch.Tensor) -> torch.Tensor:
 
 
 class LargeTensors(TorchDispatchMode):
-    """Notes each new storage as large as a whole matrix; `alive()` counts those that live."""
+    """Follows storages as large as a whole matrix, and those that hold a whole matrix's numbers.
 
-    def __init__(self, numbers: int) -> None:
+    `alive()` counts the large ones that live; `most` says how many copies of whole matrices did
+    at once, in whatever order their numbers are.
+    """
+
+    def __init__(self, matrices: list[torch.Tensor]) -> None:
         super().__init__()
-        self.bytes, self.made = 4 * numbers, {}
+        self.numbers = {w.numel(): [] for w in matrices}
+        for w in matrices:
+            self.numbers[w.numel()].append(w.flatten().sort().values)
+        self.bytes = 4 * min(self.numbers)
+        self.made, self.copies, self.most = {}, {}, 0
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         result = func(*args, **(kwargs or {}))
         for tensor in result if isinstance(result, (tuple, list)) else (result,):
             if type(tensor) is torch.Tensor and not unseen["now"]:
-                storage = tensor.untyped_storage()
-                if storage.nbytes() >= self.bytes:
-                    reference = StorageWeakRef(storage)
-                    self.made[reference.cdata] = reference
+                self.look_at(tensor)
         return result
 
+    def look_at(self, tensor: torch.Tensor) -> None:
+        storage = tensor.untyped_storage()
+        reference = StorageWeakRef(storage)
+        if storage.nbytes() >= self.bytes:
+            self.made[reference.cdata] = reference
+        same_size = self.numbers.get(tensor.numel(), ())
+        if same_size and reference.cdata not in self.live(self.copies):
+            values = tensor.detach().flatten().float().sort().values
+            if any(torch.allclose(values, w, 1e-2, 1e-3) for w in same_size):
+                self.copies[reference.cdata] = reference
+        self.most = max(self.most, len(self.live(self.copies)))
+
+    @staticmethod
+    def live(references: dict) -> dict:
+        return {key: one for key, one in references.items() if not one.expired()}
+
     def alive(self) -> int:
-        return sum(not reference.expired() for reference in self.made.values())
+        return len(self.live(self.made))
+
+
+def whole_matrices(sizes: list) -> list[torch.Tensor]:
+    return [random_like((o, i), n) / i**0.5 for n, (o, i) in enumerate(sizes)]
 
 
 def run_fully_sharded(rank, world_size, fully_sharded, sizes, batch, with_input):
-    whole = [random_like((o, i), n) / i**0.5 for n, (o, i) in enumerate(sizes)]
-    shards = [w.chunk(world_size)[rank].clone().requires_grad_() for w in whole]
+    shards = [w.chunk(world_size)[rank].clone().requires_grad_() for w in whole_matrices(sizes)]
     x = random_like((batch, sizes[0][1]), 50, rank).requires_grad_(with_input)
     handed = list(shards)
-    with CommDebugMode() as traffic:
+    leaves = {f"shards[{n}]": shard for n, shard in enumerate(shards)} | {"x": x}
+    untouched = Untouched(leaves)
+    with Sent() as traffic:
         found = _forward_and_backward(rank, fully_sharded, x, shards, sizes)
-        asked = ledger["gathers"] + ledger["scatters"]
-        others = sum(traffic.get_comm_counts().values()) - asked
-        same = len(shards) == len(handed) and all(map(operator.is_, shards, handed))
-        assert same, "the list `shards` was changed: it is the caller's"
-        assert with_input or not x.requires_grad, (
-            "x requires grad after the call, and it didn't before: leave the caller's x as it is"
-        )
-        first = [t.grad for t in (*shards, x)]
-        for leaf in (*shards, x):
-            leaf.grad = None
-        _forward_and_backward(rank, fully_sharded, x, shards, sizes)
-    for n, (grad, leaf) in enumerate(zip(first, (*shards, x), strict=True)):
-        name = f"shards[{n}].grad" if leaf is not x else "x.grad"
+    others = len(traffic.names) - ledger["gathers"] - ledger["scatters"]
+    same = len(shards) == len(handed) and all(map(operator.is_, shards, handed))
+    assert same, "the list `shards` was changed: it is the caller's"
+    changes = untouched.changes()
+    assert not changes, "; ".join(changes[:2])
+    first = [leaf.grad for leaf in leaves.values()]
+    for leaf in leaves.values():
+        leaf.grad = None
+    _forward_and_backward(rank, fully_sharded, x, shards, sizes)
+    for name, grad in zip(leaves, first, strict=True):
+        leaf = leaves[name]
         if grad is None or leaf.grad is None:
             again = grad is leaf.grad
         else:
             again = torch.allclose(grad, leaf.grad, 1e-4, 1e-5)
         assert again, (
-            f"a second call with the same x and shards gives another {name}: does the first one "
-            "leave a hook on them, or remember something?"
+            f"a second call with the same x and shards gives another {name}.grad: does the first "
+            "one remember something?"
         )
-    with CommDebugMode():
-        _forward_and_backward(rank, fully_sharded, x, shards, sizes)
-    for n, (grad, leaf) in enumerate(zip(first, (*shards, x), strict=True)):
-        name = f"shards[{n}].grad" if leaf is not x else "x.grad"
-        assert (
-            grad is None or leaf.grad is None or torch.allclose(grad + grad, leaf.grad, 1e-4, 1e-5)
-        ), (
-            f"{name} is not added to what was there before the backward pass: return the gradient "
-            "from a Function's backward, or add to .grad"
+    _forward_and_backward(rank, fully_sharded, x, shards, sizes)
+    for name, grad in zip(leaves, first, strict=True):
+        now = leaves[name].grad
+        assert grad is None or now is None or torch.allclose(grad + grad, now, 1e-4, 1e-5), (
+            f"{name}.grad is not added to what was there before the backward pass: return the "
+            "gradient from a Function's backward, or add to .grad"
         )
     return found[0], first[:-1], first[-1], *found[1:], others
 
@@ -113,12 +126,11 @@ def _forward_and_backward(rank, fully_sharded, x, shards, sizes):
     """Output; the ledger after the forward pass and at the end; large tensors alive at each."""
     wholes = [o * i for o, i in sizes]
     apart = min(wholes) > max(len(x) * width for size in sizes for width in size)
-    large = LargeTensors(min(wholes)) if apart else None
-    with large or nullcontext():
+    with LargeTensors(whole_matrices(sizes)) as large:
         out = fully_sharded(x, shards)
         is_tensor = isinstance(out, torch.Tensor)
         assert is_tensor, f"fully_sharded returned {out!r}, no tensor: is there an answer yet?"
-        forward = {**ledger, "large": large.alive() if large else 0}
+        forward = {**ledger, "most": large.most, "large": large.alive() if apart else 0}
         shape = (len(x), sizes[-1][0])
         assert tuple(out.shape) == shape, (
             f"the result has shape {tuple(out.shape)}, expected {shape}: "
@@ -126,13 +138,13 @@ def _forward_and_backward(rank, fully_sharded, x, shards, sizes):
         )
         assert out.requires_grad, "the result has no graph: nothing leads back to the shards"
         (out * random_like(out.shape, 60, rank)).sum().backward()
-    return out.detach(), forward, {**ledger, "large": large.alive() if large else 0}
+    end = {**ledger, "most": large.most, "large": large.alive() if apart else 0}
+    return out.detach(), forward, end
 
 
 def ordinary_stack(rank, world_size, sizes, batch, without_tanh=False):
     """One process's output and gradients; with a slip: as if tanh had the derivative 1."""
-    whole = [random_like((o, i), n) / i**0.5 for n, (o, i) in enumerate(sizes)]
-    whole = [w.requires_grad_() for w in whole]
+    whole = [w.requires_grad_() for w in whole_matrices(sizes)]
     h = x = random_like((batch, sizes[0][1]), 50, rank).requires_grad_()
     for w in whole:
         z = h @ w.T
@@ -158,9 +170,11 @@ def check_fully_sharded(found, world_size, sizes, batch, with_input):
             wrong.append("gather_rows was called less than once a layer in the forward pass")
         if end["most"] > 2:
             wrong.append(
-                f"{end['most']} of {len(sizes)} whole matrices were alive at once: what holds "
-                "them? A list does, and an operator of autograd, which saves its operands. Free "
-                "each matrix after its layer, and gather it again in backward"
+                f"{end['most']} whole matrices were alive at once in the "
+                f"{'forward' if forward['most'] > 2 else 'backward'} pass, copies included, and "
+                "two may be: what holds them? A list does, a copy (also one that is turned), and "
+                "an operator of autograd, which saves its operands. Free each matrix after its "
+                "layer, and gather it again in backward"
             )
         for when, kept in (("after the forward pass", forward), ("after the backward pass", end)):
             if kept["large"] > 2 and end["most"] <= 2:
@@ -168,49 +182,84 @@ def check_fully_sharded(found, world_size, sizes, batch, with_input):
                     f"{when} {kept['large']} tensors as large as a whole matrix are alive: "
                     "a matrix is freed only if no one keeps a copy of it"
                 )
-        for n, grad in enumerate(grads):
-            name = f"shards[{n}].grad on rank {rank}"
-            if grad is None or not grad.any():
-                what = "None" if grad is None else "all zeros"
-                wrong.append(f"{name} is {what}: no gradient comes back to it from the loss")
-                continue
-            own = truths[rank][1][n].chunk(world_size)[rank]
-            if grad.shape == own.shape and torch.allclose(grad, own, 1e-4, 1e-5) and world_size > 1:
-                wrong.append(f"{name} comes from this rank's batch alone: average over the ranks")
-                continue
-            mean, no_tanh = (
-                (sum(one[1][n] for one in all_ranks) / world_size).chunk(world_size)[rank]
-                for all_ranks in (truths, straight)
-            )
-            slips = {
-                "is what comes out without the derivative of tanh": no_tanh,
-                f"is 1/{world_size} of the mean: scatter_mean_rows gives the mean already": mean
-                / world_size,
-                f"is {world_size} times what it should be: the sum, not the mean": mean
-                * world_size,
-            }
-            known = [
-                words
-                for words, slip in slips.items()
-                if grad.shape == slip.shape
-                and torch.allclose(grad, slip, 1e-4, 1e-6)
-                and not torch.allclose(mean, slip, 1e-4, 1e-6)
-            ]
-            if known:
-                wrong.append(f"{name} {known[0]}")
-                continue
-            try:
-                check_close(grad, mean, name, rtol=1e-4, atol=1e-5)
-            except AssertionError as error:
-                wrong.append(str(error))
+        wrong += _wrong_gradients(grads, truths, straight, rank)
         if with_input and x_grad is None:
             wrong.append("x.grad is None, though x requires grad")
         elif with_input:
-            try:
-                check_close(x_grad, truths[rank][2], f"x.grad on rank {rank}", rtol=1e-4, atol=1e-5)
-            except AssertionError as error:
-                wrong.append(str(error))
+            wrong.append(_wrong_input_gradient(x_grad, truths, straight, rank))
+    wrong = [words for words in wrong if words]
     assert not wrong, some_of(wrong)
+
+
+def _wrong_gradients(grads, truths, straight, rank):
+    """Words for wrong gradients of the shards; a slip is named where it explains all of them."""
+    world_size, numbers = len(truths), range(len(grads))
+
+    def mean_rows(all_ranks):
+        means = [sum(one[1][n] for one in all_ranks) / world_size for n in numbers]
+        return [mean.chunk(world_size)[rank] for mean in means]
+
+    def close(a, b):
+        return a.shape == b.shape and torch.allclose(a, b, 1e-4, 1e-6)
+
+    wrong, right = [], mean_rows(truths)
+    for n in numbers:
+        if grads[n] is None or not grads[n].any():
+            what = "None" if grads[n] is None else "all zeros"
+            where = f"shards[{n}].grad on rank {rank} is {what}"
+            wrong.append(f"{where}: no gradient comes back to it from the loss")
+    there = [n for n in numbers if grads[n] is not None and grads[n].any()]
+    failing = [n for n in there if not close(grads[n], right[n])]
+    slips = {
+        "comes from this rank's batch alone: average over the ranks": [
+            truths[rank][1][n].chunk(world_size)[rank] for n in numbers
+        ],
+        "is what comes out without the derivative of tanh": mean_rows(straight),
+        f"is 1/{world_size} of the mean: scatter_mean_rows gives the mean already": [
+            mean / world_size for mean in right
+        ],
+        f"is {world_size} times what it should be: the sum, not the mean": [
+            mean * world_size for mean in right
+        ],
+        f"is 1/{world_size} of it for each layer after it: only the shards get a mean, and not "
+        "the gradient that a layer hands on": [
+            mean / world_size ** (len(grads) - 1 - n) for n, mean in enumerate(right)
+        ],
+    }
+    names = ", ".join(f"shards[{n}].grad" for n in failing) + f" on rank {rank}"
+    for words, slip in slips.items():
+        if failing and all(close(grads[n], slip[n]) for n in there):
+            return [*wrong, f"{names} {words}"]
+    for n in failing:
+        try:
+            name = f"shards[{n}].grad on rank {rank}"
+            check_close(grads[n], right[n], name, rtol=1e-4, atol=1e-5)
+        except AssertionError as error:
+            wrong.append(str(error))
+    return wrong
+
+
+def _wrong_input_gradient(found, truths, straight, rank):
+    """Words for a wrong x.grad, or None."""
+    name, truth, layers = f"x.grad on rank {rank}", truths[rank][2], len(truths[rank][1])
+    world_size = len(truths)
+    slips = {
+        "is the mean over the ranks: each rank has its own x, so its gradient is averaged with "
+        "no other": sum(one[2] for one in truths) / world_size,
+        "is what comes out without the derivative of tanh": straight[rank][2],
+        f"is 1/{world_size} of what it should be: x is this rank's own, and only the shards get "
+        "a mean": truth / world_size,
+        f"is 1/{world_size**layers} of what it should be: each layer divides it by the number of "
+        "ranks; only the shards get a mean": truth / world_size**layers,
+    }
+    if found.shape == truth.shape and world_size > 1 and not torch.allclose(found, truth, 1e-4):
+        for words, slip in slips.items():
+            if torch.allclose(found, slip, 1e-4, 1e-6):
+                return f"{name} {words}"
+    try:
+        check_close(found, truth, name, rtol=1e-4, atol=1e-5)
+    except AssertionError as error:
+        return str(error)
 
 
 def some_of(wrong: list[str], most: int = 4) -> str:
@@ -232,6 +281,9 @@ def known_slip(name, found, truth, world_size, own):
             return (
                 f"{name} is 1/{world_size} of what it should be: add the whole bias after the sum"
             )
+        if torch.allclose(found, truth / world_size, 1e-4, 1e-4):
+            slip = "the gradient of a sum goes back to each part as it is, and no one divides it"
+            return f"{name} is 1/{world_size} of what it should be: {slip}"
         if own is not None and torch.allclose(found, own, 1e-4, 1e-4):
             return f"{name} holds only what this rank's hidden units contribute: sum over the ranks"
     try:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import torch
 from torch.distributed.tensor import DTensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from course_utils.learner.launch_reports import LaunchError, LaunchTimeout
 from course_utils.learner.launching import launch
@@ -58,3 +59,59 @@ def random_like(shape: tuple, *seeds: int) -> torch.Tensor:
     """Normal numbers, the same for the same seeds."""
     seed = sum((7919**place) * (number + 1) for place, number in enumerate(seeds))
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+
+
+class Sent(TorchDispatchMode):
+    """Notes each collective, barrier, send and receive: CommDebugMode leaves out the last three."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        if DTensor in types:
+            return NotImplemented  # its own collectives come here one by one
+        name = func.__name__.split(".")[0]
+        waits = name in ("wait_tensor", "_wrap_tensor_autograd")
+        if func.namespace in ("c10d", "_c10d_functional") and not waits:
+            self.names.append(name.strip("_"))
+        return func(*args, **(kwargs or {}))
+
+
+class Untouched:
+    """What a call may not leave behind on the caller's leaves; `changes()` says it in words."""
+
+    def __init__(self, leaves: dict[str, torch.Tensor]) -> None:
+        self.leaves = leaves
+        self.before = {name: self._state_of(leaf) for name, leaf in leaves.items()}
+
+    @staticmethod
+    def _state_of(leaf: torch.Tensor) -> tuple:
+        hooks = [*(leaf._backward_hooks or {}), *(leaf._post_accumulate_grad_hooks or {})]
+        return set(vars(leaf)), len(hooks), leaf.requires_grad, leaf.detach().clone()
+
+    def changes(self) -> list[str]:
+        found = []
+        for name, leaf in self.leaves.items():
+            (names, hooks, requires_grad, value) = self.before[name]
+            (new_names, new_hooks, now_requires_grad, new_value) = self._state_of(leaf)
+            if new_hooks != hooks:
+                found.append(
+                    f"a hook on {name} is still there after the call: a second call with the same "
+                    "x would meet it, and one more each time"
+                )
+            if new_names - names:
+                attributes = ", ".join(sorted(new_names - names))
+                found.append(
+                    f"{name} has a new attribute after the call ({attributes}): it is the caller's "
+                    "tensor, and a call leaves nothing behind on it"
+                )
+            if now_requires_grad != requires_grad:
+                found.append(
+                    f"{name} {'requires' if now_requires_grad else 'does not require'} grad after "
+                    "the call, and before it was the other way round: leave the caller's "
+                    f"{name} as it is"
+                )
+            if not torch.equal(new_value, value):
+                found.append(f"the values of {name} are others after the call: change no argument")
+        return found

@@ -5,10 +5,9 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F
 from torch.distributed.tensor import DTensor
-from torch.distributed.tensor.debug import CommDebugMode
 
 from course_utils.chapters.sharding.fully_sharded import known_slip, some_of
-from course_utils.chapters.sharding.jobs import local, random_like
+from course_utils.chapters.sharding.jobs import Sent, Untouched, local, random_like
 from course_utils.learner.checks import check_close
 from course_utils.learner.tracebacks import ends_in_notebook
 
@@ -26,33 +25,41 @@ def run_tensor_parallel(rank, world_size, tensor_parallel, sizes):
     x, up, down, bias = mlp_parts(sizes)
     up, down = up.chunk(world_size)[rank].clone(), down.chunk(world_size, 1)[rank].clone()
     leaves = [t.requires_grad_() for t in (x, up, down, bias)]
+    untouched = Untouched(dict(zip(NAMES, leaves, strict=True)))
     found = _forward_and_backward(tensor_parallel, leaves, sizes)
-    tensor_parallel(*leaves)  # as in an evaluation: no backward pass follows
-    hooked = [name for name, leaf in zip(NAMES, leaves, strict=True) if leaf._backward_hooks]
+    kept = local(tensor_parallel(*leaves).detach())  # as in an evaluation: no backward pass
+    left = untouched.changes()
     for leaf in leaves:
         leaf.grad = None
     again = _forward_and_backward(tensor_parallel, leaves, sizes)
-    return *found, hooked, again[1]
+    other = (x.detach() + 1).requires_grad_()
+    twice = torch.cat([x.detach(), x.detach()]).requires_grad_()
+    try:
+        tensor_parallel(other, *leaves[1:])
+        longer = local(tensor_parallel(twice, *leaves[1:]).detach()).shape == (2 * len(x), sizes[3])
+    except RuntimeError:
+        longer = False
+    # What the first evaluation returned, after calls with other numbers.
+    return *found, left, again[1], kept, longer
 
 
 def _forward_and_backward(tensor_parallel, leaves, sizes):
-    with CommDebugMode() as traffic:
+    with Sent() as traffic:
         y = tensor_parallel(*leaves)
         is_tensor = isinstance(y, torch.Tensor)
         assert is_tensor, (
             f"tensor_parallel returned {y!r}, which isn't a tensor: is there an answer yet?"
         )
-        forward = sum(traffic.get_comm_counts().values())
+        forward = len(traffic.names)
         assert tuple(y.shape) == (sizes[0], sizes[3]), f"y has shape {tuple(y.shape)}"
         assert y.requires_grad, "y has no graph: autograd can't go back from it"
         (y.full_tensor() if isinstance(y, DTensor) else y).mul(
             random_like(y.shape, 90)
         ).sum().backward()
-        both = sum(traffic.get_comm_counts().values())
+        both = len(traffic.names)
     grads = [None if leaf.grad is None else leaf.grad.clone() for leaf in leaves]
-    kinds = {str(op).split(".")[-1].strip("_") for op in traffic.get_comm_counts()}
-    others = sorted(kind for kind in kinds if "allreduce" not in kind.replace("_", ""))
-    return local(y.detach()), grads, forward, both - forward, others
+    others = sorted({n for n in traffic.names if "allreduce" not in n.replace("_", "")})
+    return local(y.detach()).clone(), grads, forward, both - forward, others
 
 
 @ends_in_notebook
@@ -62,9 +69,14 @@ def check_tensor_parallel(found, world_size, sizes):
     truth, coefficients = F.gelu(x @ up.T) @ down.T + bias, random_like((sizes[0], sizes[3]), 90)
     expected = torch.autograd.grad((truth * coefficients).sum(), (x, up, down, bias))
     wrong = []
-    for rank, (y, grads, forward, backward, others, hooked, again) in enumerate(found):
-        if world_size > 1 and torch.allclose(y, truth + (world_size - 1) * bias, 1e-4, 1e-4):
+    for rank, (y, grads, forward, backward, others, left, again, kept, longer) in enumerate(found):
+        wrong += left[:2]
+        if world_size > 1 and torch.allclose(y, _mean_of_parts(truth, bias, world_size), 1e-4):
+            wrong.append("y holds the mean of the ranks' parts: it is their sum")
+        elif world_size > 1 and torch.allclose(y, truth + (world_size - 1) * bias, 1e-4, 1e-4):
             wrong.append(f"y holds the bias {world_size} times: add it after the sum")
+        elif _near(y, F.gelu(x @ up.T, approximate="tanh") @ down.T + bias, truth):
+            wrong.append("y comes from gelu's approximation by tanh: call F.gelu as it is")
         else:
             check_close(y, truth.detach(), f"rank {rank}'s y", rtol=1e-4, atol=1e-4)
         mine = (up.chunk(world_size)[rank], down.chunk(world_size, 1)[rank])
@@ -87,12 +99,25 @@ def check_tensor_parallel(found, world_size, sizes):
             for name, a, b in zip(NAMES, grads, again, strict=True)
             if a is not None and not (b is not None and torch.allclose(a, b, 1e-4, 1e-5))
         ]
-        if hooked:
+        if not longer:
             wrong.append(
-                f"a hook on {', '.join(hooked)} is still there when the next call begins, and runs "
-                "in its backward pass: a second call must not meet what the first one left"
+                "after a first call one with twice as many rows fails, or gives too few: what does "
+                "a call keep for the next one?"
             )
-        elif changed:
+        elif not torch.allclose(kept, y, 1e-4, 1e-5):
+            wrong.append(
+                "the y of one call was changed by the next: make a new tensor in each call"
+            )
+        if changed and not left:
             wrong.append(f"a second call with the same tensors gives another {changed[0]}.grad")
     wrong = [words for words in wrong if words]
     assert not wrong, some_of(wrong)
+
+
+def _near(y, slip, truth):
+    """Is this the slip's value, and not as well the truth?"""
+    return torch.allclose(y, slip, 1e-5, 1e-6) and not torch.allclose(y, truth, 1e-5, 1e-6)
+
+
+def _mean_of_parts(truth, bias, world_size):
+    return (truth - bias) / world_size + bias
