@@ -18,7 +18,7 @@ saboteur = {
 }
 
 
-# %% wrong="live tensors" says=["state_dict() hands out the live tensors"]
+# %% wrong="live tensors" says=["state_dict() hands out live tensors; copy them"]
 def save_run(run):
     kind, keys, *rest = np.random.get_state()
     return dict(
