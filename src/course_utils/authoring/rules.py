@@ -149,7 +149,7 @@ def _texts(chapter: Chapter) -> list[str]:
     """What the modules of the chapter's package say: all their texts, but for docstrings."""
     folder = chapter.root / "src" / "course_utils" / "chapters" / chapter.topic
     texts = []
-    for path in sorted(folder.glob("*.py")):
+    for path in sorted(folder.rglob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         told = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
         texts += [
