@@ -23,7 +23,9 @@ def batch_norm_slips(x, weight, bias, mean, var, training, momentum, eps, right)
     slips["eps is added to the variance, under the root"] = outside
     words = "divide by the root of the variance, not by the variance itself"
     slips[words] = (x - centre) / (spread + eps) * scale + shift
-    slips["eps is missing"] = (x - centre) / spread.sqrt() * scale + shift
+    slips["eps is missing: it is added to the variance"] = (
+        x - centre
+    ) / spread.sqrt() * scale + shift
     for dims, where in (((0,), "batch"), ((2, 3), "pixels"), ((1, 2, 3), "image")):
         own, middle = torch.var_mean(x, dims, correction=0, keepdim=True)
         words = f"a channel's mean goes over the batch and all pixels, not over the {where} alone"

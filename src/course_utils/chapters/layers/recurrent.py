@@ -168,6 +168,9 @@ def check_packed_sequences(
     for i, (y, truth) in enumerate(zip(found, right, strict=True)):
         slips = {"the layer read the padding: pack the sequences": padded[i, : len(truth)]}
         slips["each sequence starts from zeros, not from another's state"] = joined[i]
+        for j, other in enumerate(right):
+            if i != j and other.shape == truth.shape:
+                slips[f"this belongs to sequence {j}, which is as long"] = other
         check_digits(y, truth, f"output {i}, of length {len(truth)}", slips)
     check_equal(calls, 1, "how often the layer was called")
     words = "no gradient flows from an output to the layer's weights (detach, or no_grad?)"

@@ -78,6 +78,13 @@ def check_tiny_transformer_1(
     check_gradients(make, ids, gradients)
 
 
+def scores_by_a_copy(model, ids):
+    """The model's scores, with a table that is detached behind the last norm."""
+    x, time = model.token(ids) + model.place.weight[: ids.shape[1]], ids.shape[1]
+    mask = torch.nn.Transformer.generate_square_subsequent_mask(time, device=ids.device)
+    return model.encoder(x, mask=mask, is_causal=True) @ model.token.weight.detach().t()
+
+
 def check_gradients(make, ids, found: dict) -> None:
     """Compare the gradients of all weights with the model's own."""
 
@@ -87,11 +94,13 @@ def check_gradients(make, ids, found: dict) -> None:
 
     none = [name for name, gradient in found.items() if gradient is None]
     assert not none, f"no gradient reaches {', '.join(none[:3])}"
-    cut, padded = make(), make()
+    cut, padded, tied = make(), make(), make()
+    tied.forward = lambda ids: scores_by_a_copy(tied, ids)
     cut.token.forward = lambda ids: cut.token.weight.detach()[ids]
     padded.token.padding_idx = 0
     slips = {
         "the look-up passes no gradient on: the table is detached there": of(cut),
+        "the scores pass no gradient on to the table: it is detached there": of(tied),
         "letter 0 is no pad: with padding_idx its row gets no gradient from the look-up": of(
             padded
         ),

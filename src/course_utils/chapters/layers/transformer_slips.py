@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import permutations
 
 import torch
@@ -132,6 +133,21 @@ def outer_slips(make, ids, right):
         "the places count from 0; here they are backwards": lambda model: model.place.weight[
             : ids.shape[1]
         ].copy_(model.place.weight[: ids.shape[1]].flip(0).clone()),
+        "the last norm has a weight: encoder.norm.weight": lambda model: (
+            model.encoder.norm.weight.fill_(1)
+        ),
+        "the norms have weights, such as norm1.weight": lambda model: [
+            norm.weight.fill_(1) for norm in norms_of(model)
+        ],
+        "the norms take the mean off: this is RMS norm": lambda model: [
+            setattr(norm, "forward", partial(rms, norm)) for norm in norms_of(model)
+        ],
+        "norm2 is of x with attention's answer added, not of the x before": lambda model: [
+            setattr(block, "forward", partial(beside, block)) for block in model.encoder.layers
+        ],
+        "x is the row of token.weight as it is, not times a root": lambda model: setattr(
+            model.token, "forward", partial(enlarged, model.token)
+        ),
         "the activation is the exact gelu, not relu": in_blocks(activation=F.relu),
         "the activation is the exact gelu, not gelu by tanh": by_tanh,
         "the norms stand in front of the two steps, not behind": in_blocks(norm_first=False),
@@ -147,15 +163,33 @@ def outer_slips(make, ids, right):
     return slips
 
 
+def norms_of(model) -> list:
+    """All layer norms of such a model."""
+    return [module for module in model.modules() if isinstance(module, torch.nn.LayerNorm)]
+
+
+def rms(norm, x):
+    """What RMS norm makes of x, with the weight of a layer norm."""
+    return F.rms_norm(x, x.shape[-1:], norm.weight, norm.eps)
+
+
+def beside(block, x, src_mask=None, **_):
+    """A block whose two steps both begin at the x that came in."""
+    attended = block._sa_block(block.norm1(x), src_mask, None)
+    return x + attended + block._ff_block(block.norm2(x))
+
+
+def enlarged(table, ids):
+    """The rows of a table times the root of their width, as some transformers have it."""
+    return table.weight[ids] * table.weight.shape[1] ** 0.5
+
+
 def eps_slips(make, ids):
     """What a wrong eps in the norms makes of the scores."""
     slips = {}
     for number, eps in enumerate((1e-6, 1e-8, 1e-12, 0.0, 1e-3)):
         model = make()
-        norms = [model.encoder.norm]
-        for block in model.encoder.layers:
-            norms += [block.norm1, block.norm2]
-        for norm in norms:
+        for norm in norms_of(model):
             norm.eps = eps
         slips["the norms add an eps of 1e-5 to the variance" + " " * number] = model(ids)
     return slips
