@@ -1978,7 +1978,7 @@ with every_case() as case:
     with case("the example, with other numbers"):
         check_report("linear", example, ["weight"], ["bias"], [], ["nose"])
     trials.check_prefixes(check_report, SmallNet, case)
-    trials.check_unlike(check_report, case)
+    trials.check_unlike(check_report, SmallNet, case)
     with case("a child that is called module, no prefix"):
         check_report("tricky", trials.filled(tricky), names)
     with case("a child that is called module, in DataParallel"):
@@ -2122,7 +2122,8 @@ show(
 # `fnmatch.fnmatchcase(name, pattern)` compares.
 #
 # - Every parameter with a full name that matches any pattern is frozen; it may be frozen already. A
-#   shared parameter has several names, and each counts. The others stay as they are.
+#   shared parameter has several names, and each counts. The others stay as they are, and so do all
+#   values and each `.grad`.
 # - Then each batch norm (`nn.BatchNorm1d`, `2d`, `3d`, and their subclasses) whose `weight` is
 #   frozen, now or before, is put into eval mode, even if there is no pattern. The mode of
 #   everything else stays. (With `affine=False` the weight is `None`.)
@@ -2193,6 +2194,8 @@ with every_case() as case:
     for nothing in ("nose.*", "head?.bias", "HEAD.*", "head"):
         with case(f'SmallNet, ["features.*", "{nothing}"]'):
             check_refused("small", ["features.*", nothing])
+    with case('SmallNet, ["nose.*", "features.*"]'):
+        check_refused("small", ["nose.*", "features.*"])
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case('["weight"], which is only the end of a name'):

@@ -81,6 +81,16 @@ def check_average(trial, batches, modes, momentum=None, grad=True):
         if mode and len(x):
             mean = (1 - share) * mean + share * x.mean(0)
             swapped = share * old + (1 - share) * x.mean(0)
+            slips = {
+                "momentum is an argument; 0.1 is only its default": 0.9 * old + 0.1 * x.mean(0),
+                "the old mean keeps a share of 1 - momentum only": old + share * x.mean(0),
+                "a mean for each feature, over the batch alone": (1 - share) * old
+                + share * x.mean(),
+                "the first batch has a share of momentum, as any other": x.mean(0),
+            }
+            for words, wrong in slips.items():
+                hit = torch.allclose(got, wrong) and not torch.allclose(wrong, mean)
+                assert not hit, f"{call}: mean: {words}"
             slip = torch.allclose(got, swapped) and not torch.allclose(got, mean)
             assert not slip, f"{call}: momentum is the share of the new batch, not of the old mean"
             still = torch.equal(got, old) and not torch.allclose(old, mean)

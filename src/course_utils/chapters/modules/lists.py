@@ -150,6 +150,8 @@ def check_weight(trial, value, needs=True):
     assert not found["idle"], "set_weight changed nothing: is there an answer yet?"
     check_digits(found["set"], value.detach(), "layer.weight after set_weight")
     check_close(found["set"], value.detach(), "layer.weight after set_weight")
+    words = "layer.weight after set_weight is value but for the last digits: write value itself"
+    assert torch.equal(found["set"], value.detach()), f"{words}, don't add a difference"
     check_equal(found["needs"], needs, "layer.weight.requires_grad", "it stays as it was")
     assert found["leaf"], "the copy was recorded by autograd: do it under no_grad"
     assert found["bias"], "the bias was changed as well"

@@ -85,6 +85,13 @@ def run_tree(mini_module: Callable, parameter: type, what: str) -> object:
         module = Mini()
         module.first, module.second = (parameter(torch.zeros(2)) for _ in range(2))
         return _names_in(module, "named_parameters")
+    if what == "one memory":
+        module, shared = Mini(), torch.zeros(2)
+        module.first, module.second = parameter(shared), parameter(shared)
+        return _names_in(module, "named_parameters")
+    if what == "asleep":
+        root.part = root.last.eval()
+        return root.part.training, root.training
     if what == "new value":
         old, new = root.last.seen, torch.ones(2, dtype=torch.float64)
         root.last.seen = new
@@ -101,6 +108,7 @@ def run_names(mini_module: Callable, parameter: type, changes: list[str]) -> tup
     values = {
         "parameter": lambda: parameter(torch.tensor([1.0])),
         "special parameter": lambda: special(torch.tensor([1.0])),
+        "whole numbers": lambda: torch.tensor([2]),
         "longer tensor": lambda: torch.tensor([2.0, 3.0]),
         "None": lambda: None,
         "module": lambda: leaf(1.0),

@@ -63,6 +63,8 @@ def run_replace(
 
     def make(old):
         assert isinstance(old, wanted_kind), f"make was called with a {type(old).__name__}"
+        words = "make was called with a module that isn't the model's own: a copy of it?"
+        assert any(old is module for module in places.values()), words
         assert len(made) < 50, "make is called again and again: is a replacement searched?"
         made.append((id(old), nn.Sequential(old, nn.Tanh()) if container else Wrapped(old)))
         return made[-1][1]

@@ -169,6 +169,8 @@ def check_squares(trial, sizes, stds, right):
     assert not torch.allclose(found, plain.cumprod(0), rtol=1e-4), (
         f"{words}: stds are standard deviations; the variance is their square"
     )
+    roots = torch.allclose(found, right.sqrt(), rtol=1e-4) and not torch.allclose(found, right)
+    assert not roots, f"{words}: mean squares are wanted, not their roots"
     assert not halved, f"{words}: the ReLU is between two layers; an output is measured before it"
     forgot = torch.allclose(found, without, rtol=1e-4) and not torch.allclose(right, without)
     assert not forgot, f"{words}: a ReLU halves the mean square on its way to the next layer"
