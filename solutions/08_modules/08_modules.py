@@ -981,10 +981,11 @@ with every_case() as case, case("load_state_dict, two of each"):
 # then copy. A detached tensor shares the memory, so `copy_` into it changes the parameter.
 # </details>
 #
-# **Where the real `nn.Module` differs.** It is stricter at the door: a name that holds a parameter,
-# a child or a buffer takes nothing of another kind but `None`, and `register_buffer` takes no name
-# that is in use. A slip such as `self.weight = weight.data` is an error there. And it is less
-# strict with a state dict: it loads what fits, *then* raises. **Predict** the last line:
+# **Where the real `nn.Module` differs.** It is stricter at the door. A parameter's name takes another
+# parameter or `None`, nothing else; a child's or a buffer's name takes no text and no number; and
+# `register_buffer` takes no name that something else holds. A slip such as
+# `self.weight = weight.data` is an error there. And it is less strict with a state dict: it loads
+# what fits, *then* raises. **Predict** the last line:
 
 # %% topics=["nn-parameter", "module-subclass"]
 layer = nn.Linear(1, 2)
@@ -1803,7 +1804,7 @@ with every_case() as case:
 #
 # A function's weights are yours to keep. A module keeps them under names, and names are a contract
 # between the code that saves and the code that loads. `load_state_dict` copies values in, by name,
-# and raises an error if a name is missing or unexpected. That is how to copy between two models.
+# and then raises an error if a name was missing or unexpected. That is how to copy between two models.
 # People also do it without names:
 #
 # > **Often said.** *"Two models share their weights after a loop over `zip(a.parameters(),
@@ -2115,7 +2116,7 @@ show(
 # whether or not anything is trained. Put frozen batch norms into eval mode, after every call of
 # `train()`.
 #
-# ### Exercise 8.10 — Freeze by pattern, and count ★★ · 10 min · 4 points · core
+# ### Exercise 8.10 — Freeze by pattern, and count ★★ · 10 min · 4 points
 #
 # Write `freeze_and_count(model, patterns)`. `patterns` are strings as in a shell: `*` means any
 # letters (dots, too), `?` for exactly one letter; capital and small letters differ. Python's

@@ -429,7 +429,8 @@ for kernel, stride, dilation in ((3, 2, 1), (3, 1, 1), (3, 1, 2)):
 # %% [markdown]
 # The other order, jump first, would say 5 after the first layer, which covers 3. And does the
 # machine agree? Take the gradient of one output with respect to the image: it is zero at every pixel
-# that this output does not see.
+# that this output does not see. **Predict:** is it largest in the centre, in each of the three
+# stacks below?
 
 
 # %%
@@ -728,7 +729,7 @@ print("the gradient is 1 at these places, else 0:", torch.equal(x.grad, (back !=
 # %% [markdown]
 # An **adaptive** pool is told the size of its *output*, whatever the input. Of $n$ pixels and $m$
 # outputs, window $i$ runs from $\lfloor i\,n/m \rfloor$ up to, not including,
-# $\lceil (i+1)\,n/m \rceil$. Windows may overlap:
+# $\lceil (i+1)\,n/m \rceil$. **Predict** the three windows of seven pixels:
 
 # %% topics=["pooling-layers"]
 n, m = 7, 3
@@ -738,7 +739,7 @@ print(bounds, [line[..., a:b].mean().item() for a, b in bounds])
 print(F.adaptive_avg_pool1d(line, m).flatten().tolist())
 
 # %% [markdown]
-# (`-(-a // b)` rounds up without leaving whole numbers.) A network that ends with
+# They overlap. (`-(-a // b)` rounds up without leaving whole numbers.) A network that ends with
 # `nn.AdaptiveAvgPool2d(1)` takes images of any size.
 #
 # > **Often said.** *"With adaptive pooling a batch may hold images of different sizes."* A tensor
@@ -1484,7 +1485,7 @@ print("masked mean:", ((table(padded) * real).sum(1) / real.sum(1)).tolist())
 # `freeze=False`. Often the table is used a second time as the last layer, **tied**:
 # `scores = h @ table.weight.t()`.
 #
-# ### Exercise 9.8 — Ten details of a table ★★ · 8 min · 3 points · core
+# ### Exercise 9.8 — Ten details of a table ★★ · 8 min · 3 points
 #
 # What does each line give? Write the number or truth value. Every table has three words and one
 # feature, with the rows 0, 2 and 4, unless the line gives other options.
@@ -1614,7 +1615,8 @@ draw_curves(
 # %% [markdown]
 # The price: the gradient is no longer exact. It does not know what the steps before the cut
 # contributed. Shown on three steps with all inputs 1 and a state of one number, $h_t = w
-# h_{t-1} + x_t$ (no tanh), loss $h_1 + h_2 + h_3$, at $w = 1$:
+# h_{t-1} + x_t$ (no tanh), loss $h_1 + h_2 + h_3$, at $w = 1$. **Predict** the gradient with a cut
+# at every step:
 
 # %% topics=["bptt-memory"]
 for cut in (3, 2, 1):
@@ -2004,7 +2006,8 @@ torch.testing.assert_close(joined, mha(x, x, x)[0])
 #
 # The map of weights has time × time entries for each head. The naive way keeps it for the backward
 # pass. PyTorch's function is **fused**: it goes over the keys in blocks and keeps, for each query,
-# a single number besides its answer. (`saved_bytes` counts what autograd saves for it.)
+# a single number besides its answer. (`saved_bytes` counts what autograd saves for it.) **Predict:**
+# how many times more does each take for 1024 words than for 512?
 
 
 # %% topics=["bptt-memory"]
@@ -2875,22 +2878,23 @@ print(f"right: {1 - wrong.float().mean().item():.1%}")
 #
 # ## What to take home
 #
-# Can every layer be written in ten lines? Count yours:
+# Can every layer be written in ten lines? Count yours; these are the model solution's, without the
+# line of `def`:
 #
 # | layer | lines | its heart | easily got wrong |
 # | --- | --- | --- | --- |
 # | linear | 2 | `x @ weight.t() + bias` | weight is (out, in) |
 # | convolution | 2 | windows as a view, one einsum | output rounds down; dilation widens the reach |
 # | transposed convolution | 5 | the gradient of a convolution | padding cuts |
-# | pooling | 5 | max or mean of windows | adaptive windows overlap |
-# | batch norm | 8 | mean over all but channels | biased for `y`, unbiased for the memory |
-# | other norms | 6 | the same with other `dim` | groups are neighbours |
+# | pooling | 6 | max or mean of windows | adaptive windows overlap |
+# | batch norm | 11 | mean over all but channels | biased for `y`, unbiased for the memory |
+# | other norms | 8 | the same with other `dim` | groups are neighbours |
 # | embedding | 1 | `weight[ids]` | `padding_idx` masks nothing |
-# | RNN, GRU, LSTM | 10 | gates, one step at a time | the order of the gates, what r multiplies |
-# | attention | 8 | softmax of scaled scores, times values | what `True` means; rows that see nothing |
-# | transformer block | 6 | attention, then a small net, each added | the causal mask |
+# | RNN, GRU, LSTM | 11 | gates, one step at a time | the order of the gates, what r multiplies |
+# | attention | 9 | softmax of scaled scores, times values | what `True` means; rows that see nothing |
+# | transformer block | 7 | attention, then a small net, each added | the causal mask |
 #
-# The answer is yes. What PyTorch adds is speed, less memory, and care for corner cases.
+# Yes, but for two that take eleven. What PyTorch adds is speed, less memory, and care for corner cases.
 #
 # **Three mistakes to remember**
 #
