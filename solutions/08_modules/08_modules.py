@@ -496,7 +496,7 @@ layer.weight.tolist()
 # - `heads`, e.g. `{"colour": 2, "shape": 6}`: a linear layer for each name, from the last size; no
 #   ReLU behind it. Any name that `nn.ModuleDict` takes is allowed: one without a dot that isn't the
 #   name of a method of `nn.ModuleDict`. (`"layers"` is fine.)
-# - Each call makes new layers. `sizes` and `heads` stay as they are.
+# - Each call makes new layers. `sizes` and `heads` stay as they are; the caller may change them later.
 #
 # **Then**, `set_weight(layer, value)`: give an `nn.Linear` the weight `value`, a tensor of the same
 # shape and dtype, in the precision of that dtype, so that an optimizer made earlier continues to
@@ -572,7 +572,7 @@ with every_case() as case:
     with case('a head called "layers" (setattr may push out your own attribute of that name)'):
         trials.check_trap(try_list_trap, [3, 5], {"layers": 2, "out": 3}, "layers", x)
     with case("the model in float64"):
-        trials.check_trap(try_list_trap, [3, 4], {"one": 2, "two": 3}, "one", x.double() / 3)
+        trials.check_trap(try_list_trap, [3, 4], {"two": 3, "one": 2}, "one", x.double() / 3)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("sizes [3, 7, 7, 2], three heads"):
@@ -1578,6 +1578,8 @@ with every_case() as case:
         five = trials.check_ensemble(try_ensemble, ConvNet, [4, 0, 3, 2, 7], images[:2])
         words = f"{two} convolutions and products for two models, {five} for five: a loop over them"
         assert five <= two, words
+    with case("two other models (is anything kept between calls?)"):
+        trials.check_ensemble(try_ensemble, ConvNet, [8, 6], images)
     with case("one model, float64"):
         trials.check_ensemble(try_ensemble, ConvNet, [5], images.double())
     with case("three models, the third of which is the first"):
@@ -2377,6 +2379,8 @@ with every_case() as case:
         check_swap("nested", "Sequential")
     with case("Hardtanh, whose subclass ReLU6 is in the model"):
         check_swap("nested", "Hardtanh")
+    with case("the same model twice, first for a kind that it lacks"):
+        check_swap("nested", "ReLU", False, True)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("a kind that is not there"):

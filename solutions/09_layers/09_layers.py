@@ -864,6 +864,8 @@ with every_case() as case:
         check_pooling_and_back_2(seeded(1)(2, 3, 4, 6), 2)
     with case("negative values"):
         check_pooling_and_back_2(-seeded(3)(2, 1, 6, 3).abs(), 3)
+    with case("other values and places, the sizes of the first case"):
+        check_pooling_and_back_2(seeded(6)(2, 3, 4, 6), 2)
     with case("a larger image than the windows fill, float64"):
         check_pooling_and_back_2(seeded(2)(1, 2, 5, 7).double(), 3)
     with case("values and where that are transposed views, float16"):
@@ -2146,7 +2148,7 @@ with every_case() as case:
         check_attention_1(*sentence, (normal(5, 5) > 0).float())
     with case("causal and a mask together"):
         check_attention_1(*sentence, hard.view(2, 1, 5), True)
-    for t, s in ((3, 6), (6, 3)):
+    for t, s in ((3, 6), (6, 3), (3, 4)):
         with case(f"{t} queries, {s} keys, values of 2 features, no batch, causal"):
             check_attention_1(normal(t, 4), normal(s, 4), normal(s, 2), causal=True)
     with case("a query that sees nothing"):

@@ -968,3 +968,61 @@ def freeze_and_count(model, patterns):
         "trainable": sum(p.numel() for p in ps if p.requires_grad),
         "bytes": sum(t.numel() * t.element_size() for t in [*ps, *model.buffers()]),
     }
+
+
+# %% wrong="sets the mode of every norm" says=["not in eval mode: stillfilm"]
+import fnmatch
+
+
+def freeze_and_count(model, patterns):
+    names = [n for n, _ in model.named_parameters(remove_duplicate=False)]
+    table = dict(model.named_parameters(remove_duplicate=False))
+    hit = set()
+    for p in patterns:
+        m = [n for n in names if fnmatch.fnmatchcase(n, p)]
+        if not m:
+            raise ValueError(p)
+        hit.update(m)
+    for n in hit:
+        table[n].requires_grad = False
+    for m in model.modules():
+        if isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if m.weight is not None and not m.weight.requires_grad:
+                m.training = False
+            else:
+                m.training = True
+    ps = list(model.parameters())
+    return {
+        "total": sum(p.numel() for p in ps),
+        "trainable": sum(p.numel() for p in ps if p.requires_grad),
+        "bytes": sum(t.numel() * t.element_size() for t in [*ps, *model.buffers()]),
+    }
+
+
+# %% wrong="freezes the whole module of a match" says=["frozen, and should not be: features.0.norm.weight"]
+import fnmatch
+
+
+def freeze_and_count(model, patterns):
+    names = [n for n, _ in model.named_parameters(remove_duplicate=False)]
+    table = dict(model.named_parameters(remove_duplicate=False))
+    hit = set()
+    for p in patterns:
+        m = [n for n in names if fnmatch.fnmatchcase(n, p)]
+        if not m:
+            raise ValueError(p)
+        hit.update(m)
+    for n in hit:
+        model.get_submodule(n.rpartition(".")[0]).requires_grad_(False) if "." in n else table[
+            n
+        ].requires_grad_(False)
+    for m in model.modules():
+        if isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if m.weight is not None and not m.weight.requires_grad:
+                m.training = False
+    ps = list(model.parameters())
+    return {
+        "total": sum(p.numel() for p in ps),
+        "trainable": sum(p.numel() for p in ps if p.requires_grad),
+        "bytes": sum(t.numel() * t.element_size() for t in [*ps, *model.buffers()]),
+    }

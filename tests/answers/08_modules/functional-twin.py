@@ -441,3 +441,48 @@ def ensemble(models, x):
         for n, _ in models[0].named_parameters()
     }
     return vmap(functional_twin, in_dims=(0, None))(stack, x)
+
+
+# %% wrong="weights kept by how many models there are" says=["two other models (is anything kept between calls?)"]
+from torch.func import functional_call, stack_module_state, vmap
+
+
+def functional_twin(parameters, x):
+    x = F.conv2d(x, parameters["conv1.weight"], parameters["conv1.bias"])
+    x = F.max_pool2d(F.relu(x), 2)
+    x = F.conv2d(x, parameters["conv2.weight"], parameters["conv2.bias"])
+    x = F.max_pool2d(F.relu(x), 2)
+    return torch.addmm(parameters["fc.bias"], x.flatten(1), parameters["fc.weight"].t())
+
+
+_kept = {}
+
+
+def ensemble(models, x):
+    stack = {
+        n: torch.stack([dict(m.named_parameters())[n].detach() for m in models])
+        for n, _ in models[0].named_parameters()
+    }
+    stack = _kept.setdefault((len(models), x.dtype), stack)
+    return vmap(functional_twin, in_dims=(0, None))(stack, x)
+
+
+# %% wrong="thaws what was frozen" says=["the models were changed: their requires_grad"]
+from torch.func import functional_call, stack_module_state, vmap
+
+
+def functional_twin(parameters, x):
+    x = F.conv2d(x, parameters["conv1.weight"], parameters["conv1.bias"])
+    x = F.max_pool2d(F.relu(x), 2)
+    x = F.conv2d(x, parameters["conv2.weight"], parameters["conv2.bias"])
+    x = F.max_pool2d(F.relu(x), 2)
+    return torch.addmm(parameters["fc.bias"], x.flatten(1), parameters["fc.weight"].t())
+
+
+def ensemble(models, x):
+    [m.requires_grad_(True) for m in models]
+    stack = {
+        n: torch.stack([dict(m.named_parameters())[n].detach() for m in models])
+        for n, _ in models[0].named_parameters()
+    }
+    return vmap(functional_twin, in_dims=(0, None))(stack, x)

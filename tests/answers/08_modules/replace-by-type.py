@@ -422,3 +422,46 @@ def replace_by_type(model, kind, make):
         return m
 
     return go(model)
+
+
+# %% wrong="a memo as default argument" says=["the second call replaced nothing: is a memo kept between calls"]
+def replace_by_type(model, kind, make, memo={}):
+    def go(m):
+        if id(m) in memo:
+            return memo[id(m)][1]
+        if isinstance(m, kind):
+            new = make(m)
+            new.train(m.training)
+            memo[id(m)] = (m, new)
+            return new
+        memo[id(m)] = (m, m)
+        for n in list(m._modules):
+            c = m._modules[n]
+            if c is not None:
+                m._modules[n] = go(c)
+        return m
+
+    return go(model)
+
+
+# %% wrong="freezes the replacement" says=["requires_grad of some parameters is no longer as it was"]
+def replace_by_type(model, kind, make):
+    memo = {}
+
+    def go(m):
+        if id(m) in memo:
+            return memo[id(m)][1]
+        if isinstance(m, kind):
+            new = make(m)
+            new.train(m.training)
+            new.requires_grad_(False)
+            memo[id(m)] = (m, new)
+            return new
+        memo[id(m)] = (m, m)
+        for n in list(m._modules):
+            c = m._modules[n]
+            if c is not None:
+                m._modules[n] = go(c)
+        return m
+
+    return go(model)

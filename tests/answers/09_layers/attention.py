@@ -1189,3 +1189,51 @@ def multi_head(x, weights, heads, padding=None):
     y = attention(*qkv, mask=m)
     o = weights["out_proj.weight"].unflatten(1, (heads, -1))
     return torch.einsum("nhtd,ehd->nte", y, o) + weights["out_proj.bias"]
+
+
+# %% wrong="a causal mask kept for its T" says=["3 queries, 4 keys"]
+_causal = {}
+
+
+def attention(q, k, v, mask=None, causal=False):
+    s = q @ k.mT / q.shape[-1] ** 0.5
+    T, S = s.shape[-2:]
+    if mask is not None:
+        s = s.masked_fill(~mask, float("-inf")) if mask.dtype == torch.bool else s + mask
+    if causal:
+        s = s.masked_fill(
+            _causal.setdefault(T, torch.ones(T, S, dtype=torch.bool, device=q.device).triu(1)),
+            float("-inf"),
+        )
+    return torch.nan_to_num(torch.softmax(s, -1)) @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    N, T, E = x.shape
+    q, k, v = (x @ weights["in_proj_weight"].T + weights["in_proj_bias"]).split(E, -1)
+    q, k, v = (t.view(N, T, heads, E // heads).transpose(1, 2) for t in (q, k, v))
+    mask = None if padding is None else padding.logical_not()[:, None, None]
+    y = attention(q, k, v, mask).transpose(1, 2).reshape(N, T, E)
+    return y @ weights["out_proj.weight"].T + weights["out_proj.bias"]
+
+
+# %% wrong="the end of a large causal mask" says=["counted from the start, however many keys there are"]
+def attention(q, k, v, mask=None, causal=False):
+    s = q @ k.mT / q.shape[-1] ** 0.5
+    T, S = s.shape[-2:]
+    if mask is not None:
+        s = s.masked_fill(~mask, float("-inf")) if mask.dtype == torch.bool else s + mask
+    if causal:
+        s = s.masked_fill(
+            torch.ones(64, 64, dtype=torch.bool, device=q.device).triu(1)[-T:, -S:], float("-inf")
+        )
+    return torch.nan_to_num(torch.softmax(s, -1)) @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    N, T, E = x.shape
+    q, k, v = (x @ weights["in_proj_weight"].T + weights["in_proj_bias"]).split(E, -1)
+    q, k, v = (t.view(N, T, heads, E // heads).transpose(1, 2) for t in (q, k, v))
+    mask = None if padding is None else padding.logical_not()[:, None, None]
+    y = attention(q, k, v, mask).transpose(1, 2).reshape(N, T, E)
+    return y @ weights["out_proj.weight"].T + weights["out_proj.bias"]

@@ -326,7 +326,7 @@ def batch_norm_backward(grad, x, weight, eps=1e-5):
     return weight.view(column) / (n * std) * inner, grad_weight, grad_bias
 
 
-# %% wrong="backward forgets the weight" says=["behind the weight: multiply by it"]
+# %% wrong="backward forgets the weight" says=["after the weight: multiply by it"]
 def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
     column = (1, -1, 1, 1)
     mean, var = running_mean, running_var

@@ -517,3 +517,19 @@ def conv_arithmetic(layers, size):
     return list(
         itertools.accumulate((_Step(**layer) for layer in layers), lambda n, f: f(n), initial=size)
     )[1:]
+
+
+# %% wrong="a list as default argument" says=["no layer: the sizes from 7: expected [], got [24, 12]"]
+def conv_arithmetic(layers, size, out=[]):
+    for layer in layers:
+        k, d, p = layer["kernel"], layer.get("dilation", 1), layer.get("padding", 0)
+        s = layer.get("stride", k if layer["kind"] == "pool" else 1)
+        r = d * (k - 1) + 1
+        if layer["kind"] == "transposed":
+            size = (size - 1) * s - 2 * p + r + layer.get("output_padding", 0)
+        elif p != "same":
+            if r > size + 2 * p:
+                raise ValueError("no")
+            size = (size + 2 * p - r) // s + 1
+        out.append(size)
+    return out

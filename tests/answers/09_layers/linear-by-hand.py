@@ -162,3 +162,13 @@ def linear_by_hand(x, weight, bias):
     flat = x.reshape(-1, x.shape[-1], 1)
     y = F.conv1d(flat, weight.unsqueeze(-1), bias)
     return y.reshape(*x.shape[:-1], weight.shape[0])
+
+
+# %% wrong="a weight kept from the first call of its shape" says=["a batch of one, (1, 3)"]
+_kept = {}
+
+
+def linear_by_hand(x, weight, bias):
+    w = _kept.setdefault(tuple(weight.shape), weight.t())
+    y = x @ w
+    return y if bias is None else y + bias

@@ -217,3 +217,26 @@ def packed_sequences(rnn, sequences):
         out.data[(starts[: len(s)] + p).to(out.data.device)]
         for s, p in zip(sequences, out.unsorted_indices.tolist())
     ]
+
+
+# %% wrong="detached outputs that say they require a gradient" says=["no gradient flows from an output to the layer's weights"]
+def packed_sequences(rnn, sequences):
+    packed = nn.utils.rnn.pack_sequence(sequences, enforce_sorted=False)
+    out, _ = rnn(packed)
+    return [y.requires_grad_() for y in [t.detach() for t in nn.utils.rnn.unpack_sequence(out)]]
+
+
+# %% wrong="seeds PyTorch" says=["PyTorch's random generator was moved or seeded"]
+def packed_sequences(rnn, sequences):
+    torch.manual_seed(0)
+    packed = nn.utils.rnn.pack_sequence(sequences, enforce_sorted=False)
+    out, _ = rnn(packed)
+    return list(nn.utils.rnn.unpack_sequence(out))
+
+
+# %% wrong="a first state in float32, for one direction" says=["raised RuntimeError"]
+def packed_sequences(rnn, sequences):
+    packed = nn.utils.rnn.pack_sequence(sequences, enforce_sorted=False)
+    h = torch.zeros(rnn.num_layers, len(sequences), rnn.hidden_size)
+    out, _ = rnn(packed, (h, h) if isinstance(rnn, nn.LSTM) else h)
+    return list(nn.utils.rnn.unpack_sequence(out))

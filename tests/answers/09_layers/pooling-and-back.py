@@ -727,3 +727,37 @@ def adaptive_mean(x, m):
     i = torch.arange(m, device=x.device)
     a, b = i * n // m, ((i + 1) * n + m - 1) // m
     return ((total[..., b] - total[..., a]) / (b - a)).to(x.dtype)
+
+
+# %% wrong="a canvas kept for its size" says=["other values and places, the sizes of the first case"]
+def pooling_and_back(x, k):
+    N, C, H, W = x.shape
+    h, w = H // k, W // k
+    t = (
+        x[:, :, : h * k, : w * k]
+        .reshape(N, C, h, k, w, k)
+        .transpose(3, 4)
+        .reshape(N, C, h, w, k * k)
+    )
+    largest, idx = t.max(-1)
+    r = torch.arange(h, device=x.device)[:, None] * k + idx // k
+    c = torch.arange(w, device=x.device) * k + idx % k
+    return largest, r * W + c, t.mean(-1)
+
+
+_canvas = {}
+
+
+def unpool(values, where, height, width):
+    N, C = values.shape[:2]
+    flat = _canvas.setdefault(
+        (N, C, height * width, values.dtype), values.new_zeros(N, C, height * width)
+    )
+    return flat.scatter_(2, where.flatten(2).long(), values.flatten(2)).reshape(N, C, height, width)
+
+
+def adaptive_mean(x, m):
+    n = x.shape[-1]
+    return torch.stack(
+        [x[..., n * i // m : (n * (i + 1) + m - 1) // m].mean(-1) for i in range(m)], -1
+    )

@@ -1,4 +1,4 @@
-# %% wrong="forgets the jump" says=["spreads the kernels behind it", "expected (7, 2)"]
+# %% wrong="forgets the jump" says=["spreads the kernels after it", "expected (7, 2)"]
 def receptive_field(layers):
     field, jump = 1, 1
     for kernel, stride, dilation in layers:
@@ -518,3 +518,22 @@ def footprint(model, size):
             if torch.isnan(model(x)[0, 0, m // 2]):
                 hits.append(i)
     return hits[-1] - hits[0] + 1
+
+
+# %% wrong="the model in float64 and back" says=["raised RuntimeError"]
+def receptive_field(layers):
+    f, j = 1, 1
+    for k, s, d in layers:
+        f += d * (k - 1) * j
+        j *= s
+    return f, j
+
+
+def footprint(model, size):
+    model.double()
+    x = torch.zeros(1, 1, size, requires_grad=True, dtype=torch.float64)
+    y = model(x)
+    model.float()
+    (g,) = torch.autograd.grad(y[0, 0, y.shape[-1] // 2], x)
+    seen = g[0, 0].nonzero()
+    return int(seen.max() - seen.min()) + 1

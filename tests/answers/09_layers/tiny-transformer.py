@@ -136,7 +136,7 @@ def tiny_transformer(ids, weights, heads):
     return x @ weights["token.weight"].t()
 
 
-# %% wrong="norms behind" says=["the norms stand in front of the two steps"]
+# %% wrong="norms behind" says=["each norm comes before its step, not after it"]
 def tiny_transformer(ids, weights, heads):
     n, t = ids.shape
     x = F.embedding(ids, weights["token.weight"]) + weights["place.weight"][:t]
@@ -460,7 +460,7 @@ def tiny_transformer(ids, weights, heads):
     return x @ weights["token.weight"].t()
 
 
-# %% wrong="no residual on attention" says=["its input is added behind attention"]
+# %% wrong="no residual on attention" says=["its input is added after attention"]
 def tiny_transformer(ids, weights, heads):
     t = ids.shape[1]
     x = weights["token.weight"][ids] + weights["place.weight"][:t]
@@ -1218,3 +1218,56 @@ def tiny_transformer(ids, weights, heads):
         x = x + torch.einsum("nhts,nshd->nthd", w, v).flatten(2) @ b["self_attn.out_proj.weight"].mT
         x = x + F.gelu(norm(x, b["norm2.weight"]) @ b["linear1.weight"].mT) @ b["linear2.weight"].mT
     return norm(x, weights["encoder.norm.weight"]) @ table.mT
+
+
+# %% wrong="the number of blocks kept from the first call" says=["1 block, 1 head: raised KeyError"]
+_depth = []
+
+
+def tiny_transformer(ids, weights, heads):
+    W = lambda n: weights[n]
+    E = W("token.weight").shape[1]
+    ln = lambda x, w: F.layer_norm(x, (E,), w)
+    x = W("token.weight")[ids] + W("place.weight")[: ids.shape[1]]
+    L = max(int(n.split(".")[2]) for n in weights if n.startswith("encoder.layers.")) + 1
+    _depth.append(L)
+    for i in range(_depth[0]):
+        p = f"encoder.layers.{i}."
+        q, k, v = (ln(x, W(p + "norm1.weight")) @ W(p + "self_attn.in_proj_weight").T).chunk(3, -1)
+        sp = lambda t: t.view(*t.shape[:2], heads, E // heads).transpose(1, 2)
+        y = F.scaled_dot_product_attention(sp(q), sp(k), sp(v), is_causal=True)
+        x = x + y.transpose(1, 2).reshape(x.shape) @ W(p + "self_attn.out_proj.weight").T
+        x = (
+            x
+            + F.gelu(ln(x, W(p + "norm2.weight")) @ W(p + "linear1.weight").T)
+            @ W(p + "linear2.weight").T
+        )
+    return ln(x, W("encoder.norm.weight")) @ W("token.weight").T
+
+
+# %% right="a causal mask of the longest, cut"
+def tiny_transformer(ids, weights, heads):
+    W = lambda n: weights[n]
+    E = W("token.weight").shape[1]
+    ln = lambda x, w: F.layer_norm(x, (E,), w)
+    x = W("token.weight")[ids] + W("place.weight")[: ids.shape[1]]
+    L = max(int(n.split(".")[2]) for n in weights if n.startswith("encoder.layers.")) + 1
+    for i in range(L):
+        p = f"encoder.layers.{i}."
+        q, k, v = (ln(x, W(p + "norm1.weight")) @ W(p + "self_attn.in_proj_weight").T).chunk(3, -1)
+        sp = lambda t: t.view(*t.shape[:2], heads, E // heads).transpose(1, 2)
+        y = F.scaled_dot_product_attention(
+            sp(q),
+            sp(k),
+            sp(v),
+            attn_mask=torch.ones(48, 48, dtype=torch.bool, device=ids.device).tril()[
+                : ids.shape[1], : ids.shape[1]
+            ],
+        )
+        x = x + y.transpose(1, 2).reshape(x.shape) @ W(p + "self_attn.out_proj.weight").T
+        x = (
+            x
+            + F.gelu(ln(x, W(p + "norm2.weight")) @ W(p + "linear1.weight").T)
+            @ W(p + "linear2.weight").T
+        )
+    return ln(x, W("encoder.norm.weight")) @ W("token.weight").T

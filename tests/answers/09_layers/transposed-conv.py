@@ -38,7 +38,7 @@ def transposed_conv(x, weight, stride=1, padding=0):
     return y[:, :, padding : y.shape[2] - padding, padding : y.shape[3] - padding]
 
 
-# %% wrong="stamps one pixel apart" says=["one channel, stride 2: the result: the stamps lie stride pixels apart"]
+# %% wrong="stamps one pixel apart" says=["one channel, stride 2: the result: the stamps are stride pixels apart"]
 def transposed_conv(x, weight, stride=1, padding=0):
     n, _, h, w = x.shape
     _, d, kh, kw = weight.shape

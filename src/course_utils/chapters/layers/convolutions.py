@@ -199,7 +199,7 @@ def _field_slips(layers) -> dict:
         "a stride multiplies the jump after the layer's kernel has added to the field": _walk(
             layers, first=True
         ),
-        "each stride spreads the kernels behind it: r - 1 jumps are added, not pixels": _walk(
+        "each stride spreads the kernels after it: r - 1 jumps are added, not pixels": _walk(
             layers, spread=False
         ),
         words: _walk(layers, lambda k, d: k - 1),
@@ -259,7 +259,7 @@ def check_transposed_conv(try_transposed_conv, x, weight, stride, padding):
     size = [n - 1 - 2 * padding + k for n, k in zip(x.shape[2:], weight.shape[2:], strict=True)]
     if stride > 1 and min(size) > 0:
         close = F.conv_transpose2d(x, weight, stride=1, padding=padding)
-        slips["the stamps lie stride pixels apart, not one"] = close
+        slips["the stamps are stride pixels apart, not one"] = close
     for n in range(2):
         whole = overwritten_stamps(x, weight, stride, n)
         height, width = (m - padding for m in whole.shape[2:])

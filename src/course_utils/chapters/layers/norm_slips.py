@@ -31,7 +31,7 @@ def batch_norm_slips(x, weight, bias, mean, var, training, momentum, eps, right)
         words = f"a channel's mean goes over the batch and all pixels, not over the {where} alone"
         slips[words] = (x - middle) / (own + eps).sqrt() * scale + shift
     if x.numel() > x.shape[1]:
-        used = "in training the batch's statistics are used, otherwise the running ones"
+        used = "in training the batch's statistics are used, in eval the running ones"
         stats, fresh = (mean.clone(), var.clone()), (x.mean((0, 2, 3)), x.var((0, 2, 3)))
         slips[used] = F.batch_norm(x, *stats, weight, bias, not training, momentum, eps)
         words = "normalise by the batch's own statistics, not by the updated running ones"

@@ -72,7 +72,7 @@ def check_batch_norm_3(try_batch_norm_backward, x, normal, eps=1e-5):
         "mean and variance depend on x too: gradients flow through them": direct,
         "the variance depends on x too: the part along hat is still there": direct
         - direct.mean((0, 2, 3), keepdim=True),
-        "the gradient arrives at y, behind the weight: multiply by it": right[0]
+        "the gradient arrives at y, after the weight: multiply by it": right[0]
         / weight.view(-1, 1, 1),
     }
     slips = [

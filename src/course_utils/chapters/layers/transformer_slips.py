@@ -15,7 +15,7 @@ import torch.nn.functional as F
 @torch.no_grad()
 def transformer_slips(make, ids, right, heads):
     """All of them, by their words."""
-    slips = {"a letter must not see the ones behind it: the mask is not causal": make()(ids, False)}
+    slips = {"a letter must not see the ones after it: the mask is not causal": make()(ids, False)}
     slips |= outer_slips(make, ids, right) | eps_slips(make, ids) | order_slips(make, ids)
     slips |= block_slips(make, ids, heads, make().token.weight.shape[1])
     return slips | weight_slips(make, ids, heads)
@@ -92,7 +92,7 @@ def block_slips(make, ids, heads, width):
     words = "heads and letters must change places again before the heads are joined"
     spoilt[words] = lambda block: by_view(block, False)
     for step, name in ((1, "attention"), (2, "the small net")):
-        words = f"its input is added behind {name}: the x + is missing"
+        words = f"its input is added after {name}: the x + is missing"
         spoilt[words] = lambda block, step=step: forget(block, step)
     words = f"attention has {heads} heads, each with its own part of the features"
     spoilt[words] = lambda block: setattr(block.self_attn, "num_heads", 1)
@@ -150,7 +150,7 @@ def outer_slips(make, ids, right):
         ),
         "the activation is the exact gelu, not relu": in_blocks(activation=F.relu),
         "the activation is the exact gelu, not gelu by tanh": by_tanh,
-        "the norms stand in front of the two steps, not behind": in_blocks(norm_first=False),
+        "each norm comes before its step, not after it": in_blocks(norm_first=False),
     }
     slips = {
         "the scores themselves are wanted, without softmax": right.softmax(-1),
@@ -207,6 +207,6 @@ def order_slips(make, ids):
     slips[words] = model(ids)
     if len(blocks) > 10:
         model.encoder.layers = torch.nn.ModuleList([blocks[0], blocks[10], *blocks[2:]])
-        words = "encoder.layers.1 begins the names of block 10, too: compare with the dot behind it"
+        words = "encoder.layers.1 begins the names of block 10, too: compare with the dot after it"
         slips[words] = model(ids)
     return slips

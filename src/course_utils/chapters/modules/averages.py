@@ -110,7 +110,7 @@ def check_average(trial, batches, modes, momentum=None, grad=True):
             check_close(found["gradient"][number - 1], right, what, **near)
     same = found["same"] and torch.equal(found["held"], found["mean"][-1])
     assert same, "module.mean is another tensor than at first: update it in place"
-    assert found["memory"], "mean lies in other memory than at first: write into it (not .data =)"
+    assert found["memory"], "mean is in other memory than at first: write into it (not .data =)"
     x = batches[-1]
     mean = (1 - share) * mean + share * x.mean(0) if len(x) else mean
     words = "mean, after a new module loaded this state and was called (what else holds it?)"

@@ -139,14 +139,17 @@ def run_modes(
 
     ``mixed``: the root is in that mode already, one leaf below it isn't.
     """
-    _, _, root = _tree(mini_module, parameter)
+    Mini, leaf, root = _tree(mini_module, parameter)
+    root.inner.leaf.more = Mini()
+    root.inner.leaf.more.end = leaf(1.0)
     part = root if deep else root.left
     root.train() if not mode else root.eval()
     if mixed:
         root.train(mode)
         root.inner.leaf.train(not mode)
     returned = (part.train() if mode else part.eval()) if deep else part.train(mode)
-    modules = (root, root.left, root.right, root.inner, root.inner.leaf)
+    inner = root.inner
+    modules = (root, root.left, root.right, inner, inner.leaf, inner.leaf.more.end)
     return [module.training for module in modules], returned is part
 
 

@@ -133,7 +133,7 @@ def _check_spread(weight, name, uniform, fan_in, fan_out, taps=1):
     assert near(right), f"{name}: the std is {std:.4f}, expected about {right:.4f}"
     inside = (weight.abs() < std).float().mean().item()
     kind, share = ("uniform", 0.577) if uniform else ("normal", 0.683)
-    words = f"{name}: {inside:.2f} of the weights lie within one std, {share} if they are {kind}"
+    words = f"{name}: {inside:.2f} of the weights are within one std, {share} if they are {kind}"
     assert abs(inside - share) < 0.04, words
 
 
