@@ -385,7 +385,8 @@ except RuntimeError as error:
 #
 # - `None` if that works;
 # - if not, `(name, size)`: the name, as `named_modules()` gives it, of the innermost module whose
-#   `forward` began and did not finish, and the shape of its first argument, as a tuple.
+#   `forward` began and did not finish, and the shape of its first argument (a tensor, handed by
+#   position), as it came, as a tuple.
 #
 # The exception, whatever its class, does not leave your function. The model is afterwards as it was: parameters,
 # buffers (a BatchNorm in training counts its batches), modes, `.grad` and hooks, its own hooks
@@ -453,6 +454,7 @@ cases = [
     ("a KeyError", (2, 4), ("1", (2, 4)), True, "an exception of any class"),
     ("an IndexError", (2, 4), ("1", (2, 4)), True, "an exception of any class"),
     ("another x", (2, 4), ("", (2, 4)), True, "the argument as it came, before forward renames it"),
+    ("two arguments", (2, 4), ("1.join", (2, 4)), True, "the shape of the first argument"),
     ("one layer, two names", (2, 4), ("0", (2, 6)), True, "named_modules() names it once, as 0"),
 ]
 ### BEGIN HIDDEN TESTS
@@ -579,12 +581,12 @@ print((x + torch.arange(3, device=x.device)).device, (x + torch.tensor(1.0)).dev
 # | `number` | `lambda x: x + torch.arange(x.shape[-1])` | x float32 (…, n), on any device: add 0, 1, …, n−1 along the last dimension |
 # | `frames` | `lambda a, b: (a - b).abs().float().mean()` | two uint8 images: the mean absolute difference, float32, 0-dim |
 #
-# No argument is changed. All results are float32, on the device of the input (`rows`: the layer's).
+# No argument is changed, not the array either, and a layer runs once. All results are float32, to its
+# full precision, on the device of the input (`rows`: the layer's).
 # Example: for `a = [3]` and `b = [5]`, `frames` is 2.
 
 # %% nbgrader={"grade_id": "try-dtype-and-device", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.debugging import check_device, check_guard
-from course_utils.chapters.debugging import number_on_meta, repaired, rows_on_meta
+from course_utils.chapters.debugging import check_device, check_guard, on_meta, repaired
 
 
 @runs_with_the_answer
@@ -597,15 +599,9 @@ def try_dtype_and_device(name: str, *args) -> tuple:
 
 
 @runs_with_the_answer
-def try_on_meta(shape: tuple) -> tuple:
-    """The device of number(x) for an x on the device meta; what it raises."""
-    return number_on_meta(dtype_and_device, shape)
-
-
-@runs_with_the_answer
-def try_rows_on_meta(array) -> tuple:
-    """The device of rows(layer, array) for a layer on the device meta; what it raises."""
-    return rows_on_meta(dtype_and_device, array)
+def try_on_meta(name: str) -> tuple:
+    """The device of a result, for arguments (and a layer) on the device meta; what it raises."""
+    return on_meta(dtype_and_device, name)
 
 
 # %% nbgrader={"grade_id": "dtype-and-device", "solution": true}
@@ -641,12 +637,13 @@ def check_case(name, right, *args, slips=None):
 
 make = partial(torch.tensor, device=device)
 photo = make([[255, 0, 51], [0, 255, 255]], dtype=torch.uint8)
-weight, array = make([[1.0], [2], [3]]), np.array([[0.5, 1, -2], [0, 0, 1]])
+weight, array = make([[1.0], [2], [3]]), np.array([[0.1, 1, -2], [0, 1000.3, 1]])
 labels = make([0, 2], dtype=torch.int32)
 with every_case() as case:
     with case("photo"):
         raw, by_255, by_256 = (photo / scale @ weight + 0.5 for scale in (1, 255, 256))
         slips = {"the photo is not scaled to 0…1": raw, "255 is the largest value": by_256}
+        slips["it was divided by 255 twice"] = photo / 255**2 @ weight + 0.5
         check_case("photo", by_255, photo, slips=slips)
     with case("a dark photo, without a 255"):
         dark = make([[1, 0, 2]], dtype=torch.uint8)
@@ -655,9 +652,13 @@ with every_case() as case:
         }
         check_case("photo", dark / 255 @ weight + 0.5, dark, slips=slips)
     with case("rows"):
-        check_case("rows", make(array.tolist()) @ weight + 0.5, array)
+        right, rough = (make(a.tolist()) @ weight + 0.5 for a in (array, array.astype("float16")))
+        check_case("rows", right, array, slips={"it was rounded to half": rough})
     with case("rows, another device"):
-        check_device(try_rows_on_meta(array), "the data goes where layer.weight is")
+        check_device(try_on_meta("rows"), "the data goes where layer.weight is")
+    for name in ("photo", "labels"):
+        with case(f"{name}, on another device"):
+            check_device(try_on_meta(name), "the data stays where it is")
     with case("labels"):
         scores = make([[0.0, 1, 2], [2, 0, 3]])
         cut = F.cross_entropy(scores[:, :2], labels.long() // 2)
@@ -685,9 +686,13 @@ def check_case(name, right, *args, slips=None):
 make = partial(torch.tensor, device=device)
 with every_case() as case:
     with case("hits"):
-        hits, scores, cut = make([1, 2, 3]), make([0.5, 0.25, 1]), make([1.0, 2, 4])
-        slips = {"the fractions were cut off": cut}
-        check_case("hits", make([1.5, 2.25, 4]), hits, scores, slips=slips)
+        hits, scores, cut = make([1, 2, 3000]), make([0.5, 0.25, 0.4]), make([1.0, 2, 3000])
+        slips = {"the fractions were cut off": cut, "they were rounded": make([2.0, 2, 3000])}
+        slips["it was rounded to half"] = make([1.5, 2.25, 3000])
+        check_case("hits", make([1.5, 2.25, 3000.4]), hits, scores, slips=slips)
+    for name in ("hits", "frames"):
+        with case(f"{name}, on another device"):
+            check_device(try_on_meta(name), "the data stays where it is")
     with case("number"):
         x, right = make([[0.0, 0, 0], [1, 1, 1]]), make([[0.0, 1, 2], [1, 2, 3]])
         rows = make([[0.0, 0, 0], [2, 2, 2]])
@@ -704,12 +709,14 @@ with every_case() as case:
             x,
             slips={"it counts along dimension 1, not the last": (make([[[1.0, 1, 1], [3, 3, 3]]]))},
         )
-    with case("number, 300 in a row"):
-        x = torch.zeros(300, device=device)
-        wrapped = {"uint8 ends at 255: what follows is 0": (x + 1).cumsum(0).sub(1) % 256}
-        check_case("number", (x + 1).cumsum(0) - 1, x, slips=wrapped)
+    with case("number, 5000 in a row"):
+        x = torch.zeros(5000, device=device)
+        right = (x + 1).cumsum(0) - 1
+        slips = {"uint8 ends at 255: what follows is 0": right % 256}
+        slips["half has not all whole numbers above 2048"] = right.half().float()
+        check_case("number", right, x, slips=slips)
     with case("number, on another device"):
-        check_device(try_on_meta((2, 3)), "torch.arange makes it on the CPU: device=x.device")
+        check_device(try_on_meta("number"), "torch.arange makes it on the CPU: device=x.device")
     with case("frames"):
         a, b = (
             make(v, dtype=torch.uint8)
@@ -869,6 +876,7 @@ cases = [
     ("three labels for a batch of two", (2, 3), ids([0, 1, 2]), "(2,)", "(3,)"),
     ("int32 and a wrong shape", (2, 3), ids([[0], [1]], torch.int32), "torch.int32"),
     ("a label map, row by row", (1, 3, 2, 2), ids([[[0, 9], [8, 1]]]), "9", "(0, 0, 1)"),
+    ("a transposed map, row by row", (1, 3, 2, 2), ids([[[0, 9], [8, 1]]]).mT, "8", "(0, 0, 1)"),
     ("an empty batch", (0, 3), ids([])),
 ]
 with every_case() as case:
@@ -1260,6 +1268,11 @@ cases = [
     ("a tuple of results", [1.0, 1], ("forward", "native_layer_norm"), "equal, and eps=0", False),
     ("an infinite keyword argument", [1.0, 2], None, "add was handed alpha=inf", True),
     ("a NaN beside a zero", [0.0, 1], None, "log: not all of its inputs are finite", True),
+    ("the second of its results", [0, 1.0], ("forward", "_linalg_slogdet"), "log 0", False),
+    ("a list of results", [1.0, 0], ("forward", "_foreach_log"), "the second is log 0", False),
+    ("an infinite tensor of no dimension", [1.0], None, "mul was handed it", True),
+    ("a number of no dimension", [1.0, -1], ("forward", "log"), "log 0", False),
+    ("a gradient in the loss", [0.0, 4], ("forward", "div"), "forward() goes back itself", False),
     ("large and finite", [1.0, 1], None, "its sum overflows, and no element is infinite", True),
     ("uninitialised memory", [1.0], None, "empty memory holds anything", True),
 ]
@@ -1461,14 +1474,13 @@ except RuntimeError as error:
 # above, with suspects `{"layer": layer, "kept": kept}`, the answer is `["kept"]`.
 
 # %% nbgrader={"grade_id": "try-leak-hunt", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.debugging import check_leaks, counts, make_training, neighbours
+from course_utils.chapters.debugging import check_leaks, counts, hunt_leaks, neighbours
 
 
 @runs_with_the_answer
 def try_leak_hunt(leak: str) -> tuple:
     """What leak_hunt says of a training, and how often it called step()."""
-    step, suspects, calls = make_training(leak)
-    return leak_hunt(step, suspects), len(calls)
+    return hunt_leaks(leak_hunt, leak)
 
 
 # %% nbgrader={"grade_id": "leak-hunt", "solution": true}
@@ -1500,6 +1512,7 @@ with every_case() as case:
         ("no leak", [], "momentum comes and stays, new gradients replace old: compare numbers"),
         ("a list of losses", ["log"], "each entry is a tensor more"),
         ("a sum of losses", ["meter"], "one tensor, whose graph grows: nodes count, too"),
+        ("a graph that grows longer", ["meter"], "a node more in each step, and no tensor"),
         ("a hook in every step", ["model"], "a hook's closure holds the batch"),
         ("a window of two", [], "it is full after two steps, and stays so"),
         ("callbacks", ["log"], "a lambda holds what it uses"),
@@ -1715,6 +1728,7 @@ cases = [
     ("hangs", 4, 1, ("hang", None), "in the worker alone, at item 5"),
     ("dies", 4, 60, ("dies", None), "in the worker alone, at the first item"),
     ("raises in the worker", 4, 60, ("raises", None), "a RuntimeError, but the worker lives"),
+    ("raises in the worker, at the last item", 4, 60, ("raises", None), "go through all batches"),
     ("a KeyError in the worker", 4, 60, ("raises", None), "exceptions come in any class"),
     ("a server's time-out", 4, 60, ("raises", None), "its text begins with 'Caught'"),
 ]
@@ -1900,6 +1914,7 @@ def checkpoint_errors(path: Path, model: nn.Module) -> tuple[str, list[str]]:
 cases = {"state_dict() itself, an OrderedDict": "it is a dict, too"}
 cases |= {"a plain dict": "", "the old format": "torch.load reads both formats"}
 cases |= {"parameters among the values": "an nn.Parameter is a tensor"}
+cases |= {"weights in float64": "the table asks for names and shapes, and copying converts"}
 with every_case() as case:
     for kind, why in cases.items():
         with case(kind):
@@ -1927,10 +1942,10 @@ cases = [
     ("two other shapes", "shapes", ["0.bias", "2.weight"], ""),
     ("keys and shapes", "keys", ["extra"], "keys come first"),
     ("an empty dict", "keys", names, "it is a dict, and all of its names are strings"),
+    ("a prefix", "keys", sorted([*names, *(f"module.{name}" for name in names)]), ""),
 ]
 ### BEGIN HIDDEN TESTS
 cases += [("its last bytes lost", "unreadable", [], ""), ("numbers", "no state dict", [], "")]
-cases += [("a prefix", "keys", sorted([*names, *(f"module.{name}" for name in names)]), "")]
 ### END HIDDEN TESTS
 with every_case() as case:
     for kind, verdict, names, why in cases:
@@ -2041,7 +2056,7 @@ print("softmax over the batch:  ", looks_at(nn.Sequential(nn.Linear(3, 4), nn.So
 # | `"softmax twice"` | the model ends in probabilities, though the loss is cross-entropy |
 # | `"dead head"` | every score is 0 for every input |
 # | `"cut"` | some parameters get no gradient: the graph ends before it reaches them |
-# | `"not in the optimizer"` | the model's parameters get gradients, and the optimizer holds others |
+# | `"not in the optimizer"` | the parameters get gradients, and the optimizer lacks some: it holds others |
 # | `"wiped"` | `step()` clears the gradients before the optimizer uses them |
 # | `"rate"` | all is right but the learning rate, which is far too small |
 # | `"healthy"` | none of these |
@@ -2106,12 +2121,19 @@ signs = {
     "healthy": "it learns, so no rung may fail",
     "healthy regression": "it learns; a regression's scores may be anything, and one of them 0",
     "healthy with scores from 0 to 1": "it learns; probabilities sum to 1 in each row, these don't",
+    "softmax twice with no layer of its own": "look at the scores, not at the names of layers",
+    "not in the optimizer with a new head": "the body is in the optimizer, the new head isn't",
+    "wiped with zeros left": "zero_grad(set_to_none=False) leaves zeros",
+    "rate with nothing that moves": "the gradients are still there after step()",
+    "healthy with a ReLU at its end": "it learns: look at the scores, not at the names of layers",
+    "healthy with a head that starts at 0": "the body's .grad is 0 at first, but it is there",
+    "healthy with one constant feature": "it learns; compare whole rows",
 }
 cases = [(illness, 0) for illness in signs]
 ### BEGIN HIDDEN TESTS
 cases += [(illness, seed) for illness in signs for seed in (1, 2)]
 ### END HIDDEN TESTS
-with every_case(at_most=12) as case:
+with every_case(at_most=19) as case:
     for illness, seed in cases:
         with case(f"{illness}, seed {seed}" if seed else illness):
             check_verdict(try_not_learning(illness, seed), illness, signs)
@@ -2298,6 +2320,8 @@ cases = [
     ("only the dtype", False, ("3", "_to_copy"), "the same values in two dtypes"),
     ("two results", False, ("3", "topk"), "its results are a tuple"),
     ("the second result", False, ("3", "kthvalue"), "the second of its two results differs"),
+    ("the first result", False, ("3", "std_mean"), "the first of its two results differs"),
+    ("only the order", False, ("3", "roll"), "the same numbers in another order"),
     ("only the shape", False, ("3", "new_zeros"), "zeros on both sides, in two shapes"),
     ("NaN against 0", False, ("3", "mul"), "NaN equals NaN here, and nothing else"),
     ("equal results", False, ("3", "relu"), "another operator runs there: hardtanh"),
@@ -2538,6 +2562,12 @@ cases = [
     ("one of the twins", ["same", "a", "same", "b"], "only one of two equal lines", None),
     ("a stack", [*numbers(8), "x"], "go round again: 0 can go once 1 is gone", None),
     ("a queue", ["x", *numbers(20)], "go round again: 19 can go once 18 is gone", None),
+    (
+        "an onion",
+        [*numbers(6), "x", *map(str, range(6, 12))],
+        "round again until none can go",
+        None,
+    ),
     ("1 and 7", numbers(8), "more lines need not fail: with 0 and without 5 it runs", None),
     ("every third", numbers(120), "40 of 120 matter; the limit is for 2 lines of 400", None),
     ("anything", [], "", None),

@@ -17,7 +17,7 @@ from course_utils.learner.tracebacks import ends_in_notebook
 class Patient:
     """A training: ``model``, ``optimizer``, ``x``, ``y``, ``loss(scores, y)``, ``step()``."""
 
-    def __init__(self, model, optimizer, x, y, loss, wiped: bool) -> None:
+    def __init__(self, model, optimizer, x, y, loss, wiped: bool, zeros: bool = False) -> None:
         self.model, self.optimizer, self.x, self.y, self.loss = model, optimizer, x, y, loss
 
         def step() -> float:
@@ -25,7 +25,7 @@ class Patient:
             optimizer.zero_grad()
             value.backward()
             if wiped:
-                optimizer.zero_grad()
+                optimizer.zero_grad(set_to_none=not zeros)
             optimizer.step()
             return value.item()
 
@@ -67,8 +67,17 @@ def make_patient(illness: str, seed: int = 0) -> Patient:
         x[2] = 0
         for layer in (layers[0], layers[2]):
             nn.init.zeros_(layer.get_parameter("bias"))
+    if illness == "healthy with a ReLU at its end":
+        nn.init.constant_(layers[2].get_parameter("bias"), 2.0)
+        layers.append(nn.ReLU())
+    if illness == "healthy with a head that starts at 0":
+        nn.init.zeros_(layers[2].get_parameter("weight"))
+    if illness == "healthy with one constant feature":
+        x[:, 2] = 0.5
     if illness == "softmax twice":
         layers.append(nn.Softmax(-1))
+    if illness == "softmax twice with no layer of its own":
+        layers.append(Lambda(lambda m, x: x.softmax(-1)))
     if illness == "cut":
         layers.insert(2, Cut())
     if illness == "same inputs":
@@ -76,13 +85,18 @@ def make_patient(illness: str, seed: int = 0) -> Patient:
     if regression:
         y = x[:, 0].tanh() if illness == "broadcast" else x[:, :1].tanh()
     rate = 1e-6 if illness == "rate" else 0.1 if regression else 0.3
+    if illness == "rate with nothing that moves":
+        rate = 1e-20
     model = nn.Sequential(*layers).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=rate)
     if illness == "not in the optimizer":
         model[0] = nn.Linear(6, 24).to(device)
         model[2] = nn.Linear(24, 3).to(device)
+    if illness == "not in the optimizer with a new head":
+        model[2] = nn.Linear(24, 3).to(device)
     loss = _squared_error if regression else F.cross_entropy
-    return Patient(model, optimizer, x.to(device), y.to(device), loss, illness == "wiped")
+    wiped, zeros = illness.startswith("wiped"), illness == "wiped with zeros left"
+    return Patient(model, optimizer, x.to(device), y.to(device), loss, wiped, zeros)
 
 
 ILLNESSES = (
@@ -162,6 +176,11 @@ def make_pair(kind: str) -> tuple[nn.Module, nn.Module]:
             {"tail": lambda x: x.new_zeros(3, 2)},
             {"tail": lambda x: x.new_zeros(3, 1)},
         ),
+        "the first result": (
+            {"tail": lambda x: torch.std_mean(x, 1, correction=0)},
+            {"tail": lambda x: torch.std_mean(x, 1, correction=1)},
+        ),
+        "only the order": ({"tail": lambda x: x.roll(1, 0)}, {"tail": lambda x: x.roll(2, 0)}),
         "NaN against 0": ({"tail": lambda x: x * math.nan}, {"tail": lambda x: x * 0}),
         "two results": (
             {"tail": lambda x: x.topk(1)},
