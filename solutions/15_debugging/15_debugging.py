@@ -714,6 +714,7 @@ with every_case() as case:
         right = (x + 1).cumsum(0) - 1
         slips = {"uint8 ends at 255: what follows is 0": right % 256}
         slips["half has not all whole numbers above 2048"] = right.half().float()
+        slips["half steps by 2 above 2048"] = (right + 1).half().float() - 1
         check_case("number", right, x, slips=slips)
     with case("number, on another device"):
         check_device(try_on_meta("number"), "torch.arange makes it on the CPU: device=x.device")

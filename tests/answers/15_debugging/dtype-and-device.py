@@ -345,7 +345,7 @@ dtype_and_device = {
 }
 
 
-# %% wrong="counts in half" says=["half has not all whole numbers"]
+# %% wrong="counts in half" says=["half steps by 2 above 2048"]
 dtype_and_device = {
     "photo": lambda layer, photo: layer(photo.float() / 255),
     "rows": lambda layer, rows: layer(torch.from_numpy(rows).to(layer.weight)),

@@ -853,7 +853,7 @@ def first_difference(one, other, x):
     return None
 
 
-# %% wrong="the outermost module" says=["the product is in the model's own forward", "a difference of 1e-6 counts"]
+# %% wrong="the outermost module" says=["a difference of 1e-6 counts"]
 def first_difference(one, other, x):
     from itertools import zip_longest
 

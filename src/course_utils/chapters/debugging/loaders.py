@@ -70,7 +70,7 @@ def autopsy_with(autopsy: Callable, trouble: str, batch_size: int, seconds: floa
             raise AssertionError(words) from error
         finally:
             workers = [getattr(iterator, "_num_workers", 0) for iterator in kept]
-            waits = [getattr(iterator, "_timeout", seconds) for iterator in kept]
+            waits = [one._timeout for one in kept if getattr(one, "_num_workers", 0)]
             left += [child for child in multiprocessing.active_children() if child not in known]
             _let_go(kept)
             for child in left:
