@@ -10,7 +10,7 @@
 # # Visualization: what would I have to see to know that it goes wrong?
 #
 # A training that fails seldom raises an error. It prints a number for each epoch, the number gets
-# smaller, and the model is bad. What went wrong could be seen, but no picture was drawn there.
+# smaller, and the model is bad. A picture would have shown what went wrong, and none was drawn.
 #
 # **After this chapter you can**
 #
@@ -20,10 +20,10 @@
 # - draw a network, count its work, and ask which pixels an answer came from;
 # - name what is wrong with twelve sick trainings from their pictures, and cure them.
 #
-# **It leans on** chapters 07 (hooks), 10 (losses) and 13 (the training loop). **Time:** an
-# hour and a quarter to read and run, under three hours more with all twelve exercises. The core path,
-# marked in the headings, takes a good hour and a half: sections 1 to 4 and the payoff in section 10.
-# You can skip any exercise.
+# **It leans on** chapters 07 (hooks), 10 (losses) and 13 (the training loop). **Time:** four hours and
+# ten minutes with all twelve exercises. Section 6 (visdom) is optional; without it, under four. The
+# core path, marked in the headings, takes a good hour and a half: sections 1 to 4 and the payoff in
+# section 10. You can skip any exercise.
 
 # %% nbgrader={"grade_id": "setup", "locked": true}
 import matplotlib.pyplot as plt
@@ -510,14 +510,14 @@ axes[0].set_ylabel("update : weights")
 axes[0].legend(["layer 1", "layer 2", "layer 3", "1 : 1000"], fontsize=7, loc="lower right")
 show(
     figure,
-    "Three plots of update to weight ratios. Left: near 1 to 5000. Middle: near 1 to 50. Right: a "
+    "Three plots of update to weight ratios. Left: near 1 to 5000. Middle: near 1 to 70. Right: a "
     "peak at 1 to 1, then a straight fall off the plot.",
 )
 
 # %% [markdown]
 # The rule of thumb for plain SGD is 1 to 1000 (Karpathy's *makemore*). Here momentum 0.9 adds up ten
-# gradients, and the healthy run is between 1 to 25 and 1 to 100. On the left the network hardly
-# moves. On the right a few steps are as long as the weights themselves; then the units are dead, and
+# gradients, and the healthy run is near 1 to 70, a little lower at its end. On the left the network
+# hardly moves. On the right a few steps are as long as the weights themselves; then the units are dead, and
 # only momentum is left, which fades.
 #
 # Such an explosion announces itself. **Predict** which grows first, the loss or the gradient:
@@ -937,7 +937,7 @@ show(figure, "A precision-recall curve far above chance.")
 # %% [markdown]
 # What the eights are taken for, the confusion matrix of all ten classes tells (chapter 13).
 #
-# ## 6. Windows instead of files: visdom
+# ## 6. Windows instead of files: visdom (optional)
 #
 # TensorBoard reads what was written. **visdom** turns it around: your program sends each window to
 # a server, by name, and can change it later. Windows belong to an **environment**, which is a page.
@@ -1166,12 +1166,12 @@ print(
 # with a row for each call of a module that has no children, **in the order of the calls**:
 # `(name, shape, parameters, macs)`: the name as in `named_modules()`, the output's shape as a tuple,
 # the module's number of parameters (biases too), and the MACs of this call for the whole batch.
-# `nn.Linear` (any number of dimensions) and `nn.Conv2d` (any stride, padding, dilation, groups) have MACs,
-# without biases, and so have classes derived from them; all others 0. A module that is called twice has two rows. `model` itself, if it has
-# no children, is the only row, and its name is `""`.
+# `nn.Linear` (any number of dimensions) and `nn.Conv2d` (any stride, padding, dilation, groups) have
+# MACs, without biases, and so have classes derived from them; all others 0. A module that is called
+# twice has two rows. `model` itself, if it has no children, is the only row, and its name is `""`.
 #
-# Leave the model as it was: modes, hooks, gradients, buffers. Frozen parameters count. Example: for the `conv` from above,
-# alone in an `nn.Sequential`, `[("0", (1, 8, 10, 10), 296, 28800)]`.
+# Leave the model as it was: modes, hooks, gradients, buffers. Frozen parameters count. Example: for
+# the `conv` from above, alone in an `nn.Sequential`, `[("0", (1, 8, 10, 10), 296, 28800)]`.
 
 
 # %% nbgrader={"grade_id": "try-network-drawn", "locked": true} jupyter={"source_hidden": true}

@@ -25,10 +25,9 @@
 # - shrink a failing program of sixty lines to the six that matter, and write a report that gets an
 #   answer.
 #
-# **It leans on** chapter 01 (tensors), 05 (autograd) and 07 (hooks). **Time:** a good four hours and
-# a half with all twelve exercises, under four without 15.6 and 15.11; over an hour and a half of it is
-# reading and running. The core path is marked `· core` and takes under two and a half hours. You can
-# skip any exercise.
+# **It leans on** chapter 01 (tensors), 05 (autograd) and 07 (hooks). **Time:** four hours and a half
+# with all twelve exercises. Sections 11 and 12 are optional; without them, under four. The core path is
+# marked `· core` and takes under two and a half hours. You can skip any exercise.
 
 # %% nbgrader={"grade_id": "setup", "locked": true}
 import torch
@@ -331,7 +330,6 @@ def finish(*_):
     running.pop()
 
 
-# %% topics=["shape-asserts"]
 for name, module in model.named_modules():
     module.register_forward_pre_hook(partial(begin, name))
     module.register_forward_hook(finish)
@@ -539,8 +537,6 @@ lines = ["linear(scores.double())", "nn.Conv2d(1, 1, 1)(scores.byte().view(1, 1,
 lines += ["F.cross_entropy(scores, ones.int())", "ones.long().mean()"]
 lines += ["F.binary_cross_entropy_with_logits(ones, ones.long())"]
 lines += ["F.mse_loss(ones, ones.double()).dtype"]
-
-# %% topics=["conversion-error-catalogue"]
 for line in lines:
     try:
         print(f"{line}\n    {eval(line)}")
@@ -1199,7 +1195,8 @@ print("the forward call is named:", "x.sqrt()" in str(caught[-1].message))
 # `forward()` takes nothing and returns a scalar loss. Write `nan_hunt(forward)`: call it once, and
 # if nothing is to blame and the loss requires a gradient, call `backward()` on the loss, once. Return
 # `("forward", name)` or `("backward", name)` for the first operator to blame, else `None`. *name* is
-# `func.overloadpacket.__name__`. An operator is to blame if its result has
+# `func.overloadpacket.__name__`. All that `forward()` runs is forward, also where it takes a gradient
+# itself. An operator is to blame if its result has
 #
 # - a NaN, while **none** of its inputs has one; or
 # - an infinity, while **all** of its inputs are finite.
@@ -1332,7 +1329,6 @@ def gradient_at_zero(function) -> list[float]:
     return [round(value, 2) for value in p.grad.tolist()]
 
 
-# %%
 print("xlogy:       ", gradient_at_zero(lambda p: torch.xlogy(p, p)))
 print("one where:   ", gradient_at_zero(lambda p: torch.where(p > 0, p * p.log(), 0)))
 print("double where:", gradient_at_zero(lambda p: p * torch.where(p > 0, p, 1).log()))
@@ -1395,7 +1391,7 @@ show(
 # > process that has ended holds nothing, so there is nothing to empty after a Ctrl-C. The proof is
 # > a weak reference: it lets you see whether an object lives without keeping it alive.
 
-# %% topics=["memory-growth"] errata=["empty-cache-myths"]
+# %% topics=["memory-growth"] errata=["empty-cache-myths"] tags=["shows-false"]
 import gc
 import weakref
 
@@ -1403,8 +1399,6 @@ activation = torch.ones(1000, device=device)
 holder, alive = [activation], weakref.ref(activation)
 del activation
 _ = gc.collect()
-
-# %% topics=["memory-growth"] errata=["empty-cache-myths"] tags=["shows-false"]
 torch.cuda.empty_cache()  # does nothing where there is no GPU
 print("lives after del, collect and empty_cache:", alive() is not None)
 holder.clear()
@@ -1422,8 +1416,6 @@ layer = nn.Linear(2, 2)
 for _ in range(3):
     batch = torch.ones(5, 2)
     layer.register_forward_hook(lambda *_, batch=batch: None)
-
-# %% topics=["memory-growth"]
 thing = batch
 for _ in range(4):
     thing = next(owner for owner in gc.get_referrers(thing) if owner is not globals())
@@ -1466,7 +1458,7 @@ except RuntimeError as error:
 # `leak_hunt(step, suspects)` gets a function `step()` and a dict from names to objects: a model, an
 # optimizer, a list, a meter. Call `step()` twice to warm up, count, call it three times more, count
 # again: five calls in all. Return the list of the names from which more can be reached at the second
-# count, in the dict's order.
+# count, in the dict's order. The dict stays as it is.
 #
 # Two functions are given. `counts(thing)` says whether a thing counts: tensors do, and nodes of a
 # graph. `neighbours(thing)` lists what a thing refers to directly. Count the *different* things that
@@ -1642,8 +1634,8 @@ print("uint8, two workers:", 2 * prefetched * batch // 4 // 2**20, "MiB")
 # the Python line at which a running process is (it pauses the process for a moment, unless you add
 # `--nonblocking`). That is also how you look into
 # **a hang**. A loader waits for its workers for ever, unless you give it a `timeout=` in seconds.
-# The usual hang is a lock: fork copies the parent's locks as they are, held ones too, and no one in
-# the child will ever release them.
+# The usual hang is a lock: fork copies the parent's locks as they are, held ones too, and in the child
+# nothing will ever release them.
 
 # %% [markdown]
 # ### Exercise 15.8 — Autopsy of a loader ★★ · 12 min · 3 points
@@ -1779,7 +1771,6 @@ def what_load_says() -> str:
         return f"{type(error).__name__} {found[0][:60] if found else ''}"
 
 
-# %% topics=["checkpoint-version-errors"]
 print("whole     ", what_load_says())
 for name, data in {"cut short ": whole[:3000], "empty     ": b"", "a web page": b"<html>"}.items():
     path.write_bytes(data)
@@ -2037,7 +2028,6 @@ def looks_at(model) -> list[int]:
     return x.grad.any(1).nonzero().flatten().tolist()
 
 
-# %% topics=["accuracy-not-improving"]
 print("softmax over the classes:", looks_at(nn.Sequential(nn.Linear(3, 4), nn.Softmax(1))))
 print("softmax over the batch:  ", looks_at(nn.Sequential(nn.Linear(3, 4), nn.Softmax(0))))
 
@@ -2164,7 +2154,7 @@ with every_case(at_most=19) as case:
 # </details>
 
 # %% [markdown]
-# ## 11. Two runs that should be equal
+# ## 11. Two runs that should be equal (optional)
 #
 # You port a model, refactor a block, change a library's version, and the numbers differ. Not by
 # much. Which line is it? Put both side by side and let them run operator by operator: *up to the
@@ -2198,7 +2188,6 @@ def recorded_run(slope: float) -> tuple:
     return record.rows
 
 
-# %%
 pairs = zip(recorded_run(0.01), recorded_run(0.0101), strict=True)
 names = ("addmm", "relu", "leaky_relu", "tanh", "mean")
 gaps = [(a[0], (a[1][0] - b[1][0]).abs().max().item()) for a, b in pairs if a[0] in names]
@@ -2353,21 +2342,19 @@ with every_case() as case:
 # </details>
 
 # %% [markdown]
-# ## 12. When the machine is the cause
+# ## 12. When the machine is the cause (optional)
 #
-# **The wrong build.** A wheel's name has what it fits: package, version, Python, ABI, platform.
+# **The wrong build.** A wheel's name says what it fits: package, version, Python, ABI, platform.
 # `cp311` is CPython 3.11, `manylinux_2_28` a Linux with glibc 2.28 or newer. Here are two of the tags
 # that such a machine takes; `packaging.tags.sys_tags()` lists all of yours:
 
-# %% topics=["install-pip-conda", "mirror-channels"]
+# %% topics=["install-pip-conda", "mirror-channels"] tags=["shows-false"]
 from packaging.tags import Tag
 from packaging.utils import parse_wheel_filename
 
 wheels = ["torch-2.15.0-cp311-cp311-manylinux_2_28_x86_64.whl", "torchinfo-1.8.0-py3-none-any.whl"]
 wheels += ["torch-1.1.0-cp36-cp36m-manylinux1_x86_64.whl", "torch-2.15.0-cp311-cp311-win_amd64.whl"]
 mine = {Tag("cp311", "cp311", "manylinux_2_28_x86_64"), Tag("py3", "none", "any")}
-
-# %% topics=["install-pip-conda", "mirror-channels"] tags=["shows-false"]
 for wheel in wheels:
     name, version, _, tags = parse_wheel_filename(wheel)
     print(
@@ -2429,8 +2416,6 @@ import psutil
 waiting = "import threading; threading.Event().wait()"
 stuck = psutil.Process(subprocess.Popen([sys.executable, "-c", waiting]).pid)
 print("mine:", stuck.ppid() == os.getpid(), " still there:", stuck.is_running())
-
-# %% topics=["kill-and-reset-gpu"] errata=["gpu-reset-and-kill"]
 stuck.terminate()  # SIGTERM: it may save its work and clean up
 try:
     print("ended by", signal.Signals(abs(stuck.wait(timeout=10))).name)
@@ -2487,7 +2472,6 @@ def one_by_one(lines: list[str], fails) -> list[str]:
     return lines
 
 
-# %%
 one_by_one([*short, "print('never reached')"], lambda lines: failure_of(lines) == failure_of(short))
 
 # %% [markdown]
@@ -2652,9 +2636,9 @@ show(figure, "A grid of tests by lines: large blocks go first, and a few lines a
 # %% [markdown]
 # Read the rows from top to bottom. White is what was left out: whole blocks at first, single lines
 # at the end. What is left is program G of exercise 15.1 again, found among sixty lines: an activation
-# keeps its result for the way back, and `*=` overwrites it. In the script that was `sigmoid`. If yours
-# ended with `tanh`, the shrinker left out `sigmoid` first and met the same failure one layer earlier.
-# The cause is the same, and now it can be seen.
+# keeps its result for the way back, and `*=` overwrites it. In the script the activation is `sigmoid`.
+# If your lines have `tanh` instead, the shrinker left out `sigmoid` first and met the same failure one
+# layer earlier. The cause is the same, and now it can be seen.
 #
 # (The message holds shapes and a version count, which change while it shrinks, so `fails_alike`
 # compares its first words.)
