@@ -10,10 +10,9 @@
 # # Debugging: what is the shortest way from a red block to its cause?
 #
 # Sixty red lines. The first few are about your cell, the next fifty about files you never opened,
-# and the last reads `mat1 and mat2 shapes cannot be multiplied`. Most people scroll, paste the whole
-# thing into a search box, and change something at random. There is a shorter way nearly every time,
-# and it can be learnt: read one line, look at one frame, ask one question with a tool of ten lines.
-# This chapter builds the tools.
+# and the last reads `mat1 and mat2 shapes cannot be multiplied`. Most people scroll, paste all of it
+# into a search box, and change something at random. There is a shorter way nearly every time: read a
+# line, look at a frame, ask a question with a tool of ten lines. This chapter builds the tools.
 #
 # **After this chapter you can**
 #
@@ -61,7 +60,7 @@ except RuntimeError as error:
 print(red)
 
 # %% [markdown]
-# We caught the exception, so we can take it apart. A traceback is a list of **frames**: a function
+# A traceback is a list of **frames**: a function
 # that was running, and the line it was at. The first frame is the outermost call; the last is where
 # the exception was raised. Which frames are yours?
 
@@ -92,12 +91,10 @@ show(figure, "A column of frames; the last line says what, the lowest frame of y
 
 # %% [markdown]
 # Two of these lines matter, both in orange. The **last line** tells you *what*, the **lowest frame
-# that is yours** tells you *where*. The grey frames between are PyTorch's way from one to the other;
-# you need them once in a hundred times. Read the last line first, then go up to the first line that
-# you wrote.
+# that is yours** tells you *where*. The grey frames between are PyTorch's way from one to the other.
+# Read the last line first, then go up to the first line that you wrote.
 #
-# Two more things to read. Python underlines with `^^^^` which call in a line was running, if there are
-# several. And a traceback may have two blocks. *"The above exception was the direct cause of the
+# Python underlines with `^^^^` which call in a line was running. And a traceback may have two blocks. *"The above exception was the direct cause of the
 # following exception"* joins them after a `raise … from`; *"During handling of the above exception,
 # another exception occurred"* where the handler itself failed. Either way the first block is where it
 # began:
@@ -134,8 +131,8 @@ print("its features would be", tuple(local["self"].features(local["x"]).shape))
 #
 # ### Misspelt
 #
-# The shortest red blocks come from names. Each of these was printed in a tutorial. Python's prompt
-# proposes a near name; in a notebook, `difflib` does. (Tab completion would have prevented it.)
+# The shortest red blocks come from names. Each of these was printed in a tutorial. `difflib` proposes
+# near names, as Python's prompt does.
 
 # %% errata=["typos-000", "typos-003"]
 import difflib
@@ -330,6 +327,7 @@ def finish(*_):
     running.pop()
 
 
+# %% topics=["shape-asserts"]
 for name, module in model.named_modules():
     module.register_forward_pre_hook(partial(begin, name))
     module.register_forward_hook(finish)
@@ -524,9 +522,9 @@ show(figure, "Two grids of dtype pairs: addition promotes all pairs, matmul take
 # %% [markdown]
 # Blue holds the result's dtype, orange is refused. **Elementwise** operators promote all of these pairs,
 # also across kinds: int64 and float16 give float16. (A few don't: `lerp` and `prelu` want equal
-# dtypes, and uint16, uint32 and uint64 refuse other integers.) **Products** and everything built on them (linear,
-# convolution, attention) take equal dtypes only. The matrix libraries under them have no mixed
-# kernels, and a silent conversion of a large weight would cost more than the product.
+# dtypes, and uint16, uint32 and uint64 refuse other integers.) **Products** and what is built on them
+# (linear, convolution, attention) take equal dtypes only: a silent conversion of a large weight could
+# cost more than the product.
 #
 # These are the messages of today. Older ones ("expected Float but got Double for argument #2")
 # have other words. Each names both sides, in the old names: Byte is uint8, Long int64, Half float16.
@@ -537,6 +535,8 @@ lines = ["linear(scores.double())", "nn.Conv2d(1, 1, 1)(scores.byte().view(1, 1,
 lines += ["F.cross_entropy(scores, ones.int())", "ones.long().mean()"]
 lines += ["F.binary_cross_entropy_with_logits(ones, ones.long())"]
 lines += ["F.mse_loss(ones, ones.double()).dtype"]
+
+# %% topics=["conversion-error-catalogue"]
 for line in lines:
     try:
         print(f"{line}\n    {eval(line)}")
@@ -793,8 +793,7 @@ queue.shutdown()
 #    then waits, and the right line is blamed. It is slow, for debugging only.
 # 3. Check the labels before the loss does. That is the exercise.
 #
-# After a device-side assert the process must be started again; no call repairs its context. With a
-# GPU, this cell shows both blames, each in its process:
+# After a device-side assert the process must be started again. With a GPU, this cell shows both blames:
 
 # %% topics=["device-side-assert", "cuda-launch-blocking"] tags=["nbval-ignore-output"]
 import os
@@ -950,9 +949,8 @@ with Names():
     F.linear(torch.ones(4, 3), w).relu().sum().backward()
 
 # %% [markdown]
-# Up to `sum` you see what you wrote, in the small operators it consists of. From
-# `ones_like` on it is the way back, which no line of any source shows. PyTorch has such a mode
-# itself, `DebugMode` in `torch.utils._debug_mode`; its underscore warns that it may still change.
+# Up to `sum` you see what you wrote, in small operators. From `ones_like` on it is the way back, which
+# no line of any source shows. (PyTorch's own `DebugMode`, in `torch.utils._debug_mode`, may still change.)
 
 # %% [markdown]
 # ### Exercise 15.5 — A logger of your own ★★ · 10 min · 3 points
@@ -1165,7 +1163,7 @@ show(
 #
 # ### When the forward pass is clean
 #
-# The sly kind has a fine loss and a NaN gradient. **Predict** the gradient of √x at 0:
+# A fine loss can have a NaN gradient. **Predict** the gradient of √x at 0:
 
 # %%
 x = torch.tensor([0.0, 4.0], requires_grad=True)
@@ -1266,11 +1264,6 @@ cases = [
     ("a tuple of results", [1.0, 1], ("forward", "native_layer_norm"), "equal, and eps=0", False),
     ("an infinite keyword argument", [1.0, 2], None, "add was handed alpha=inf", True),
     ("a NaN beside a zero", [0.0, 1], None, "log: not all of its inputs are finite", True),
-    ("the second of its results", [0, 1.0], ("forward", "_linalg_slogdet"), "log 0", False),
-    ("a list of results", [1.0, 0], ("forward", "_foreach_log"), "the second is log 0", False),
-    ("an infinite tensor of no dimension", [1.0], None, "mul was handed it", True),
-    ("a number of no dimension", [1.0, -1], ("forward", "log"), "log 0", False),
-    ("a gradient in the loss", [0.0, 4], ("forward", "div"), "forward() goes back itself", False),
     ("large and finite", [1.0, 1], None, "its sum overflows, and no element is infinite", True),
     ("uninitialised memory", [1.0], None, "empty memory holds anything", True),
 ]
@@ -1288,6 +1281,17 @@ answer, calls, _ = try_nan_hunt("no gradient", [1.0])
 check_finding(answer, None, "a loss that requires no gradient", "there is no way back to go")
 answer, calls, _ = try_nan_hunt("power", [0.0, 1])
 check_finding(answer, ("backward", "pow"), "x ** 0.5 at 0", "a negative power of 0")
+cases = [
+    ("the second of its results", [0, 1.0], ("forward", "_linalg_slogdet"), "log 0"),
+    ("a list of results", [1.0, 0], ("forward", "_foreach_log"), "the second is log 0"),
+    ("an infinite tensor of no dimension", [1.0], None, "mul was handed it"),
+    ("a gradient in the loss", [0.0, 4], ("forward", "div"), "forward() goes back itself"),
+    ("a number of no dimension", [1.0, -1], ("forward", "log"), "log 0"),
+]
+with every_case() as case:
+    for program, values, right, why in cases:
+        with case(program):
+            check_finding(try_nan_hunt(program, values)[0], right, "the answer", why)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     for program, values, right, why in (
@@ -1329,6 +1333,7 @@ def gradient_at_zero(function) -> list[float]:
     return [round(value, 2) for value in p.grad.tolist()]
 
 
+# %%
 print("xlogy:       ", gradient_at_zero(lambda p: torch.xlogy(p, p)))
 print("one where:   ", gradient_at_zero(lambda p: torch.where(p > 0, p * p.log(), 0)))
 print("double where:", gradient_at_zero(lambda p: p * torch.where(p > 0, p, 1).log()))
@@ -1342,9 +1347,9 @@ print("double where:", gradient_at_zero(lambda p: p * torch.where(p > 0, p, 1).l
 # %% [markdown]
 # ## 7. What keeps it alive?
 #
-# Memory that grows from step to step ends in a red block that blames the innocent: whichever line
-# asks for the last byte. The cause is nearly always the same: **something refers to what should be
-# gone**. Here are the two classics. Both loops "only" keep the loss:
+# Memory that grows from step to step ends in a red block that blames whichever line asks for the last
+# byte. The cause is nearly always that **something refers to what should be gone**. Here are the two
+# classics. Both loops "only" keep the loss:
 
 
 # %% topics=["memory-growth"]
@@ -1381,8 +1386,6 @@ show(
 )
 
 # %% [markdown]
-# (The graph of the step itself goes with the step. Only what is *kept* is drawn.)
-#
 # The sum is one tensor, and it hangs on all the graphs so far; each graph holds the activations it
 # saved. `loss.item()`, or `loss.detach()`, keeps the number and lets the graph go.
 #
@@ -1391,7 +1394,7 @@ show(
 # > process that has ended holds nothing, so there is nothing to empty after a Ctrl-C. The proof is
 # > a weak reference: it lets you see whether an object lives without keeping it alive.
 
-# %% topics=["memory-growth"] errata=["empty-cache-myths"] tags=["shows-false"]
+# %% topics=["memory-growth"] errata=["empty-cache-myths"]
 import gc
 import weakref
 
@@ -1399,6 +1402,8 @@ activation = torch.ones(1000, device=device)
 holder, alive = [activation], weakref.ref(activation)
 del activation
 _ = gc.collect()
+
+# %% topics=["memory-growth"] errata=["empty-cache-myths"] tags=["shows-false"]
 torch.cuda.empty_cache()  # does nothing where there is no GPU
 print("lives after del, collect and empty_cache:", alive() is not None)
 holder.clear()
@@ -1416,6 +1421,8 @@ layer = nn.Linear(2, 2)
 for _ in range(3):
     batch = torch.ones(5, 2)
     layer.register_forward_hook(lambda *_, batch=batch: None)
+
+# %% topics=["memory-growth"]
 thing = batch
 for _ in range(4):
     thing = next(owner for owner in gc.get_referrers(thing) if owner is not globals())
@@ -1423,10 +1430,9 @@ for _ in range(4):
 
 # %% [markdown]
 # A lambda's defaults, the lambda, the dict of three hooks, the layer's attributes. The line that
-# registers a hook ran three times, as cells in notebooks do. One thing escapes this search: what C++
-# holds, such as the graph. Frames of exceptions and IPython's `Out[…]`, which keeps every cell's
-# result, are listed like any other owner; only the notebook's own names were left out here, by
-# `is not globals()`.
+# registers a hook ran three times, as cells in notebooks do. What C++ holds, such as the graph, escapes
+# this search. Frames of exceptions and IPython's `Out[…]`, which keeps every cell's result, are listed;
+# only the notebook's own names were left out here, by `is not globals()`.
 #
 # ### Reading "out of memory"
 #
@@ -1574,8 +1580,8 @@ except KeyError as error:
     print(said[0], said[1], said[-1], sep="\n")
 
 # %% [markdown]
-# The short way is `num_workers=0`: the same exception, in your process, with frames that `%debug`
-# can open. Shorter still is `dataset[5]`. Do that before anything else.
+# The short way is `num_workers=0`: the same exception, in your process, for `%debug` to open. Shorter
+# still is `dataset[5]`.
 #
 # **A worker that dies** says nothing. The operating system says which signal ended it, and the
 # loader guesses: `DataLoader worker (pid 123) is killed by signal: Bus error. It is possible that
@@ -1771,6 +1777,7 @@ def what_load_says() -> str:
         return f"{type(error).__name__} {found[0][:60] if found else ''}"
 
 
+# %% topics=["checkpoint-version-errors"]
 print("whole     ", what_load_says())
 for name, data in {"cut short ": whole[:3000], "empty     ": b"", "a web page": b"<html>"}.items():
     path.write_bytes(data)
@@ -1786,7 +1793,7 @@ print("a module  ", what_load_says())
 
 # %% [markdown]
 # *Central directory* is the table at a zip's end: it is missing because the file was cut, by a broken
-# download or a full disk. Only a new copy helps. (Cut near its end, a file may give a bare `OSError`.)
+# download or a full disk. Only a new copy helps.
 # *EOFError* without words is an empty file. The web page is what a server sent instead of the file. In
 # the last two the file is whole, and `torch.load` refuses what is in it. Don't reach for
 # `weights_only=False`. For a type you know there is `torch.serialization.safe_globals`:
@@ -1820,7 +1827,7 @@ print("the first damaged entry:", zipfile.ZipFile(path).testzip())
 #
 # The message for wrong keys lists both sides: what the model misses, what the file has too much.
 # The same names with a prefix (`module.` of DataParallel, `_orig_mod.` of `torch.compile`) are the
-# usual cause. Wrong shapes mean another configuration. Here is what few expect. **Predict:** the
+# usual cause. Wrong shapes mean another configuration. **Predict:** the
 # load fails; is the first layer still what it was?
 
 # %% topics=["checkpoint-version-errors"]
@@ -1959,7 +1966,7 @@ with every_case() as case:
 # %% [markdown]
 # ## 10. Nothing is red, and it doesn't learn · core
 #
-# The longest way is from *no* red block. Here are eight trainings that each have one fault, and one
+# Here are eight trainings that each have one fault, and one
 # healthy run. The task is easy: three classes of points (H has a regression). **Predict:** can you
 # tell from its curve which fault a training has?
 
@@ -2028,6 +2035,7 @@ def looks_at(model) -> list[int]:
     return x.grad.any(1).nonzero().flatten().tolist()
 
 
+# %% topics=["accuracy-not-improving"]
 print("softmax over the classes:", looks_at(nn.Sequential(nn.Linear(3, 4), nn.Softmax(1))))
 print("softmax over the batch:  ", looks_at(nn.Sequential(nn.Linear(3, 4), nn.Softmax(0))))
 
@@ -2057,7 +2065,7 @@ print("softmax over the batch:  ", looks_at(nn.Sequential(nn.Linear(3, 4), nn.So
 
 
 # %% nbgrader={"grade_id": "try-not-learning", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.debugging import check_verdict
+from course_utils.chapters.debugging import SIGNS, check_verdict
 
 
 @runs_with_the_answer
@@ -2099,35 +2107,14 @@ def not_learning(patient: Patient) -> str:
 
 
 # %% nbgrader={"grade_id": "not-learning-check", "grade": true, "points": 4}
-signs = {
-    "same inputs": "compare the rows of x",
-    "broadcast": "compare the shapes of model(x) and y",
-    "broadcast regression": "compare the whole shapes of model(x) and y, (96, 3) and (96, 1) here",
-    "softmax twice": "its scores are from 0 to 1 and sum to 1 in each row",
-    "dead head": "look at the scores themselves",
-    "cut": "after backward(), some .grad is None, though the others have one",
-    "not in the optimizer": "are the model's parameters among those in optimizer.param_groups?",
-    "wiped": "after step(), look at .grad: what is left of it?",
-    "rate": "gradients arrive and stay; how far does a step move a parameter?",
-    "healthy": "it learns, so no rung may fail",
-    "healthy regression": "it learns; a regression's scores may be anything, and one of them 0",
-    "healthy with scores from 0 to 1": "it learns; probabilities sum to 1 in each row, these don't",
-    "softmax twice with no layer of its own": "look at the scores, not at the names of layers",
-    "not in the optimizer with a new head": "the body is in the optimizer, the new head isn't",
-    "wiped with zeros left": "zero_grad(set_to_none=False) leaves zeros",
-    "rate with nothing that moves": "the gradients are still there after step()",
-    "healthy with a ReLU at its end": "it learns: look at the scores, not at the names of layers",
-    "healthy with a head that starts at 0": "the body's .grad is 0 at first, but it is there",
-    "healthy with one constant feature": "it learns; compare whole rows",
-}
-cases = [(illness, 0) for illness in signs]
+cases = [(illness, 0) for illness in SIGNS]
 ### BEGIN HIDDEN TESTS
-cases += [(illness, seed) for illness in signs for seed in (1, 2)]
+cases += [(illness, seed) for illness in SIGNS for seed in (1, 2)]
 ### END HIDDEN TESTS
 with every_case(at_most=19) as case:
     for illness, seed in cases:
         with case(f"{illness}, seed {seed}" if seed else illness):
-            check_verdict(try_not_learning(illness, seed), illness, signs)
+            check_verdict(try_not_learning(illness, seed), illness)
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>
@@ -2156,10 +2143,9 @@ with every_case(at_most=19) as case:
 # %% [markdown]
 # ## 11. Two runs that should be equal (optional)
 #
-# You port a model, refactor a block, change a library's version, and the numbers differ. Not by
-# much. Which line is it? Put both side by side and let them run operator by operator: *up to the
-# first difference everything is equal, so its cause is there.* Here a copy has one small
-# change. At the end the difference is everywhere:
+# You port a model, or change a library's version, and the numbers differ a little. Which line is it?
+# Let both run operator by operator: *up to the first difference everything is equal, so its cause is
+# there.* Here a copy has one small change. At the end the difference is everywhere:
 
 
 # %%
@@ -2188,6 +2174,7 @@ def recorded_run(slope: float) -> tuple:
     return record.rows
 
 
+# %%
 pairs = zip(recorded_run(0.01), recorded_run(0.0101), strict=True)
 names = ("addmm", "relu", "leaky_relu", "tanh", "mean")
 gaps = [(a[0], (a[1][0] - b[1][0]).abs().max().item()) for a, b in pairs if a[0] in names]
@@ -2348,13 +2335,15 @@ with every_case() as case:
 # `cp311` is CPython 3.11, `manylinux_2_28` a Linux with glibc 2.28 or newer. Here are two of the tags
 # that such a machine takes; `packaging.tags.sys_tags()` lists all of yours:
 
-# %% topics=["install-pip-conda", "mirror-channels"] tags=["shows-false"]
+# %% topics=["install-pip-conda", "mirror-channels"]
 from packaging.tags import Tag
 from packaging.utils import parse_wheel_filename
 
 wheels = ["torch-2.15.0-cp311-cp311-manylinux_2_28_x86_64.whl", "torchinfo-1.8.0-py3-none-any.whl"]
 wheels += ["torch-1.1.0-cp36-cp36m-manylinux1_x86_64.whl", "torch-2.15.0-cp311-cp311-win_amd64.whl"]
 mine = {Tag("cp311", "cp311", "manylinux_2_28_x86_64"), Tag("py3", "none", "any")}
+
+# %% topics=["install-pip-conda", "mirror-channels"] tags=["shows-false"]
 for wheel in wheels:
     name, version, _, tags = parse_wheel_filename(wheel)
     print(
@@ -2383,8 +2372,7 @@ print({name: hashlib.sha256(data).hexdigest() == promised for name, data in serv
 # %% [markdown]
 # **A machine that you share.** `CUDA_VISIBLE_DEVICES=1,3 python train.py` starts a program that sees
 # two GPUs and calls them 0 and 1; an empty list hides them all. `OMP_NUM_THREADS` limits the cores of
-# one operation. (`MKL_NUM_THREADS` and `OPENBLAS_NUM_THREADS` are for the library of matrix products.)
-# They belong in the shell, in front of the command; a child process shows them at work.
+# one operation. They belong in the shell, in front of the command.
 #
 # > **Often said.** *"`CUDA_VISIBLE_DEVICES` must be set before every import."* It must be set before
 # > CUDA is *initialised*, at the first call that needs a GPU. Importing PyTorch does not do that, so
@@ -2416,6 +2404,8 @@ import psutil
 waiting = "import threading; threading.Event().wait()"
 stuck = psutil.Process(subprocess.Popen([sys.executable, "-c", waiting]).pid)
 print("mine:", stuck.ppid() == os.getpid(), " still there:", stuck.is_running())
+
+# %% topics=["kill-and-reset-gpu"] errata=["gpu-reset-and-kill"]
 stuck.terminate()  # SIGTERM: it may save its work and clean up
 try:
     print("ended by", signal.Signals(abs(stuck.wait(timeout=10))).name)
@@ -2432,11 +2422,11 @@ except psutil.TimeoutExpired:
 # ## 13. From sixty lines to six · core
 #
 # The last tool is for the errors that resist. You have a script that fails, and too much of it. A
-# *minimal* program has two uses. It is mostly its own explanation. And it is what maintainers
-# answer: something they can paste, with versions, and the message you got.
+# *minimal* program is mostly its own explanation. And it is what maintainers answer: something they
+# can paste, with versions, and the message you got.
 #
-# Shrinking is dull, so let the machine do it. All it needs is a test: does this shorter program
-# still fail *in the same way*? **Predict** why the words in italics matter:
+# Let the machine do it. All it needs is a test: does this shorter program still fail *in the same way*?
+# **Predict** why the words in italics matter:
 
 
 # %% nbgrader={"grade_id": "failure-of", "locked": true}
@@ -2472,6 +2462,7 @@ def one_by_one(lines: list[str], fails) -> list[str]:
     return lines
 
 
+# %%
 one_by_one([*short, "print('never reached')"], lambda lines: failure_of(lines) == failure_of(short))
 
 # %% [markdown]
@@ -2537,32 +2528,27 @@ def shrink_it(lines: list[str], fails: Callable[[list[str]], bool]) -> list[str]
 
 
 # %% nbgrader={"grade_id": "shrink-it-check", "grade": true, "points": 4}
+onion = [*numbers(6), "x", *map(str, range(6, 12))]
 cases = [
     ("3 and 6", numbers(9), "", None),
     ("7 and 390", numbers(400), "", 150),
     ("everything", numbers(8), "", None),
-    ("anything", numbers(5), "the empty list fails, too", None),
-    ("nothing", numbers(5), "", None),
     ("twins", ["a", "same", "b", "same", "c"], "equal lines are different lines", None),
     ("one of the twins", ["same", "a", "same", "b"], "only one of two equal lines", None),
     ("a stack", [*numbers(8), "x"], "go round again: 0 can go once 1 is gone", None),
     ("a queue", ["x", *numbers(20)], "go round again: 19 can go once 18 is gone", None),
-    (
-        "an onion",
-        [*numbers(6), "x", *map(str, range(6, 12))],
-        "round again until none can go",
-        None,
-    ),
+    ("an onion", onion, "go round again until no line can go", None),
     ("1 and 7", numbers(8), "more lines need not fail: with 0 and without 5 it runs", None),
     ("every third", numbers(120), "40 of 120 matter; the limit is for 2 lines of 400", None),
-    ("anything", [], "", None),
-    ("anything", ["x"], "the empty list fails, too", None),
 ]
+cases += [
+    ("anything", lines, "the empty list fails, too", None) for lines in ([], ["x"], numbers(5))
+]
+cases += [("nothing", lines, "", None) for lines in ([], numbers(5))]
 ### BEGIN HIDDEN TESTS
 cases += [("the last", numbers(400), "", 150), ("order", numbers(31), "", None)]
 cases += [("an odd number", numbers(7), "", None), ("one of two", numbers(12), "", None)]
-cases += [("brackets", ["(", "1", ")", "(", ")", "2"], "", None), ("nothing", [], "", None)]
-cases += [("3 and 6", ["6", "1", "3", "9"], "", None)]
+cases += [("brackets", [*"(1)()2"], "", None), ("3 and 6", [*"6139"], "", None)]
 ### END HIDDEN TESTS
 with every_case() as case:
     for test, lines, why, most in cases:
@@ -2634,14 +2620,10 @@ axes.set(
 show(figure, "A grid of tests by lines: large blocks go first, and a few lines are left in orange.")
 
 # %% [markdown]
-# Read the rows from top to bottom. White is what was left out: whole blocks at first, single lines
-# at the end. What is left is program G of exercise 15.1 again, found among sixty lines: an activation
+# White is what was left out: whole blocks at first, single lines at the end. What is left is program G of exercise 15.1 again, found among sixty lines: an activation
 # keeps its result for the way back, and `*=` overwrites it. In the script the activation is `sigmoid`.
 # If your lines have `tanh` instead, the shrinker left out `sigmoid` first and met the same failure one
 # layer earlier. The cause is the same, and now it can be seen.
-#
-# (The message holds shapes and a version count, which change while it shrinks, so `fails_alike`
-# compares its first words.)
 #
 # **A report that gets an answer** has four parts: the minimal program, the whole message, what you
 # expected, and the versions (`python -m torch.utils.collect_env` prints them). Search the issues
@@ -2684,10 +2666,9 @@ print("version 2 or later:", installed.version.startswith("2."))
 print("installed by conda:", "conda" in (installed.read_text("INSTALLER") or ""))
 
 # %% [markdown]
-# - *"If a mirror has no certificate, use `http` and `--trusted-host`."* Then anyone on the way can
-#   hand you any program, and it runs with your rights while it installs. `--extra-index-url` is a trap,
-#   too: pip takes the highest version from *any* index, so a stranger's higher number wins. The hash of
-#   section 12 stops both.
+# - *"If a mirror has no certificate, use `http` and `--trusted-host`."* Then anyone on the way can hand
+#   you any program. With `--extra-index-url` pip takes the highest version from *any* index, a
+#   stranger's too. The hash of section 12 stops both.
 
 # %% [markdown]
 # ## What to take along

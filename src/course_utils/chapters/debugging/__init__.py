@@ -21,6 +21,7 @@ from course_utils.chapters.debugging.scripts import SCRIPT, check_shrunk, number
 from course_utils.chapters.debugging.suspects import RUNS, check_detective, make_suspect
 from course_utils.chapters.debugging.trainings import (
     ILLNESSES,
+    SIGNS,
     Patient,
     check_verdict,
     make_pair,

@@ -105,20 +105,44 @@ ILLNESSES = (
 )  # fmt: skip
 
 
+# How each kind of patient is recognised, in words.
+SIGNS = {
+    "same inputs": "compare the rows of x",
+    "broadcast": "compare the shapes of model(x) and y",
+    "broadcast regression": "compare the whole shapes of model(x) and y, (96, 3) and (96, 1) here",
+    "softmax twice": "its scores are from 0 to 1 and sum to 1 in each row",
+    "dead head": "look at the scores themselves",
+    "cut": "after backward(), some .grad is None, though the others have one",
+    "not in the optimizer": "are the model's parameters among those in optimizer.param_groups?",
+    "wiped": "after step(), look at .grad: what is left of it?",
+    "rate": "gradients arrive and stay; how far does a step move a parameter?",
+    "healthy": "it learns, so no rung may fail",
+    "healthy regression": "it learns; a regression's scores may be anything, and one of them 0",
+    "healthy with scores from 0 to 1": "it learns; probabilities sum to 1 in each row, these don't",
+    "softmax twice with no layer of its own": "look at the scores, not at the names of layers",
+    "not in the optimizer with a new head": "the body is in the optimizer, the new head isn't",
+    "wiped with zeros left": "zero_grad(set_to_none=False) leaves zeros",
+    "rate with nothing that moves": "the gradients are still there after step()",
+    "healthy with a ReLU at its end": "it learns: look at the scores, not at the names of layers",
+    "healthy with a head that starts at 0": "the body's .grad is 0 at first, but it is there",
+    "healthy with one constant feature": "it learns; compare whole rows",
+}
+
+
 @ends_in_notebook
-def check_verdict(answer: Any, illness: str, signs: dict[str, str]) -> None:
-    """Check what was said of a patient; ``signs`` has words for each kind of patient.
+def check_verdict(answer: Any, illness: str) -> None:
+    """Check what was said of a patient.
 
     Raises:
         AssertionError: it has another illness.
     """
     __tracebackhide__ = True
-    words = [word for word in signs if " regression" not in word and " with " not in word]
+    words = [word for word in SIGNS if " regression" not in word and " with " not in word]
     assert answer is not None, "the answer is None: is there an answer yet?"
     known = isinstance(answer, str) and answer in words
     assert known, f"the answer is {answer!r}, expected one of {', '.join(words)}"
     right = illness.removesuffix(" regression").partition(" with ")[0]
-    assert answer == right, f"it was taken for {answer!r}: {signs[illness]}"
+    assert answer == right, f"it was taken for {answer!r}: {SIGNS[illness]}"
 
 
 # Exercise 15.11: pairs of models.
