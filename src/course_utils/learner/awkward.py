@@ -138,14 +138,18 @@ class other_hashes:
         self.kept = plain = builtins.hash
 
         def other(value: object) -> int:
-            parts = value if isinstance(value, tuple) else (value,)
-            salted = any(isinstance(part, (str, bytes)) for part in parts)
-            return plain(("another process", value) if salted else value)
+            return plain(("another process", value) if _is_salted(value) else value)
 
         vars(builtins)["hash"] = other
 
     def __exit__(self, *error: object) -> None:
         vars(builtins)["hash"] = self.kept
+
+
+def _is_salted(value: object) -> bool:
+    """Whether a hash holds that of a string, which Python salts."""
+    inside = isinstance(value, (tuple, frozenset)) and any(map(_is_salted, value))
+    return inside or isinstance(value, (str, bytes))
 
 
 @ends_in_notebook

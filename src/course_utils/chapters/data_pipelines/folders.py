@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import shutil
 import tempfile
@@ -84,6 +85,39 @@ def run_too_large(folder_dataset, on_error: str) -> tuple:
     dataset = folder_dataset(path.parents[1], on_error=on_error)
     found = [_look(dataset, index) for index in range(3)]
     return next((look for look in found if look[0] != "RGB"), found[0])
+
+
+def run_other_files(folder_dataset) -> list:
+    """Items whose files are a PNG that is damaged inside, with either ``on_error``, and a large
+    image: what each item is, and words or the size."""
+    root = damaged_folder() / "a_circle"
+    buffer = io.BytesIO()
+    noise = np.random.default_rng(0).integers(0, 256, (300, 300), dtype=np.uint8)
+    Image.fromarray(noise).save(buffer, "PNG")
+    png = bytearray(buffer.getvalue())
+    second = png.index(b"IDAT", png.index(b"IDAT") + 4)
+    png[second : second + 4] = bytes(4)  # no chunk of a PNG is called that
+    (root / "10.jpg").write_bytes(png)
+    Image.new("RGB", (900, 700)).save(root / "2.JPG", "JPEG")
+    found = []
+    for on_error in ("raise", "skip"):
+        found.append(_look(folder_dataset(root.parent, on_error=on_error), 0)[:2])
+    kind, content, _ = _look(folder_dataset(root.parent), 1)
+    size = content.shape[:2] if isinstance(content, np.ndarray) else str(content)
+    return [*found, (kind, size)]
+
+
+def check_other_files(run):
+    *damaged, large = run()
+    for on_error, right, (kind, words) in zip(
+        ("raise", "skip"), ("raised", "None"), damaged, strict=True
+    ):
+        why = "Pillow raises a SyntaxError for a PNG that is damaged inside: catch Exception"
+        where = f"on_error={on_error!r}, a damaged PNG named 10.jpg"
+        named = kind == right and "10.jpg" in str(words)
+        assert named, f"{where}: {kind}, {str(words)[:60]!r} doesn't name it ({why})"
+    words = "an image of 900 × 700 pixels (as (height, width))"
+    check_equal(large, ("RGB", (700, 900)), words, "no draft, no thumbnail: the image as it is")
 
 
 def check_too_large(run):

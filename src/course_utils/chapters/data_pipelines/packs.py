@@ -136,7 +136,7 @@ def run_forked(PackedDataset, pack_it) -> tuple:
                 sums = words_of(error)
             tell.send((OPENS.count(os.getpid()), sums, length))
 
-        child: Any = process_context().Process(target=read)
+        child: Any = process_context().Process(target=read, name="MainProcess")
         child.start()
         child.join()
     return hear.recv() if hear.poll() else (0, f"it ended with exit code {child.exitcode}", "")
