@@ -426,7 +426,7 @@ def bucket_sampler(lengths, batch_size, seed, epoch):
 
 def weighted_sampling(labels, draws, seed):
     rng = np.random.default_rng(seed)
-    w = np.array([1 / labels.count(l) for l in labels])
+    w = np.array([1 / labels.count(label) for label in labels])
     return rng.choice(len(labels), draws, p=w / w.sum()).tolist()
 
 
@@ -441,7 +441,7 @@ def bucket_sampler(lengths, batch_size, seed, epoch):
 def weighted_sampling(labels, draws, seed):
     rng = random.Random(seed)
     classes = sorted(set(labels))
-    items = {c: [i for i, l in enumerate(labels) if l == c] for c in classes}
+    items = {c: [i for i, label in enumerate(labels) if label == c] for c in classes}
     queue = {c: [] for c in classes}
     out = []
     for _ in range(draws):
@@ -475,6 +475,6 @@ def weighted_sampling(labels, draws, seed):
         chosen = torch.randint(len(classes), (draws,)).tolist()
         out = []
         for c in chosen:
-            members = [i for i, l in enumerate(labels) if l == classes[c]]
+            members = [i for i, label in enumerate(labels) if label == classes[c]]
             out.append(members[torch.randint(len(members), ()).item()])
     return out

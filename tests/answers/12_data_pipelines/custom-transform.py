@@ -407,9 +407,9 @@ def custom_transform(p=1.0):
             return out
         b = sample["boxes"]
         h, w = b.canvas_size
-        l, t, r, bo = b.unbind(-1)
+        left, t, r, bo = b.unbind(-1)
         out["boxes"] = tv_tensors.BoundingBoxes(
-            torch.stack([t, w - r, bo, w - l], -1), format="XYWH", canvas_size=(w, h)
+            torch.stack([t, w - r, bo, w - left], -1), format="XYWH", canvas_size=(w, h)
         )
         out["image"] = tv_tensors.Image(torch.rot90(sample["image"], 1, (-2, -1)))
         out["mask"] = tv_tensors.Mask(torch.rot90(sample["mask"], 1, (-2, -1)))
@@ -426,9 +426,9 @@ def custom_transform(p=1.0):
             return out
         b = sample["boxes"]
         h, w = b.canvas_size
-        l, t, r, bo = b.float().unbind(-1)
+        left, t, r, bo = b.float().unbind(-1)
         out["boxes"] = tv_tensors.BoundingBoxes(
-            torch.stack([t, w - r, bo, w - l], -1).to(b.dtype), format="XYXY", canvas_size=(w, h)
+            torch.stack([t, w - r, bo, w - left], -1).to(b.dtype), format="XYXY", canvas_size=(w, h)
         )
         out["image"] = tv_tensors.Image(
             torch.rot90(sample["image"].float(), 1, (-2, -1)).to(sample["image"].dtype)
@@ -449,9 +449,9 @@ def custom_transform(p=1.0):
             return out
         b = sample["boxes"]
         h, w = b.canvas_size
-        l, t, r, bo = b.unbind(-1)
+        left, t, r, bo = b.unbind(-1)
         out["boxes"] = tv_tensors.BoundingBoxes(
-            torch.stack([t, w - r, bo, w - l], -1), format="XYXY", canvas_size=(w, h)
+            torch.stack([t, w - r, bo, w - left], -1), format="XYXY", canvas_size=(w, h)
         )
         out["image"] = tv_tensors.Image(torch.rot90(sample["image"], 1, (-2, -1)))
         out["mask"] = tv_tensors.Mask(
@@ -470,9 +470,9 @@ def custom_transform(p=1.0):
             return out
         b = sample["boxes"]
         h, w = b.canvas_size
-        l, t, r, bo = b.unbind(-1)
+        left, t, r, bo = b.unbind(-1)
         out["boxes"] = tv_tensors.BoundingBoxes(
-            torch.stack([t, w - r, bo, w - l], -1), format="XYXY", canvas_size=(w, h)
+            torch.stack([t, w - r, bo, w - left], -1), format="XYXY", canvas_size=(w, h)
         )
         for key in ("image", "mask"):
             x = torch.from_numpy(np.rot90(sample[key].numpy(), 1, (-2, -1)).copy())
@@ -491,9 +491,9 @@ def custom_transform(p=1.0):
             return out
         b = sample["boxes"]
         h, w = b.canvas_size
-        l, t, r, bo = b.unbind(-1)
+        left, t, r, bo = b.unbind(-1)
         out["boxes"] = tv_tensors.BoundingBoxes(
-            torch.stack([t, w - r, bo, w - l], -1), format="XYXY", canvas_size=(w, h)
+            torch.stack([t, w - r, bo, w - left], -1), format="XYXY", canvas_size=(w, h)
         )
         out["image"] = tv_tensors.Image(torch.rot90(sample["image"], 1, (-2, -1)))
         out["mask"] = tv_tensors.Mask(torch.rot90(sample["mask"], 1, (-2, -1)))

@@ -1343,9 +1343,12 @@ def pack_it(items, path):
     finally:
         env.close()
     os.replace(partial, path)
+
+
 class PackedDataset(Dataset):
     def __init__(self, path):
         self.path, self.env, self.owner = str(path), None, None
+
     def get(self):
         me = multiprocessing.current_process().name
         if self.owner != me:
@@ -1353,14 +1356,17 @@ class PackedDataset(Dataset):
                 self.env.close()
             self.env, self.owner = lmdb.open(self.path, subdir=False, readonly=True, lock=False), me
         return self.env
+
     def __len__(self):
         return self.get().stat()["entries"]
+
     def __getitem__(self, index):
         with self.get().begin() as t:
             item = t.get(b"%d" % index)
         if item is None:
             raise IndexError(index)
         return item
+
     def __getstate__(self):
         return {"path": self.path, "env": None, "owner": None}
 
@@ -1387,26 +1393,35 @@ def pack_it(items, path):
         raise
     env.close()
     os.rename(half, path)
+
+
 class PackedDataset(Dataset):
     def __init__(self, path):
         self.path = os.path.abspath(path)
         self.envs = {}
+
     def env(self):
         mine = self.envs.get(os.getpid())
         if mine is None:
             for old in self.envs.values():
                 old.close()
             self.envs.clear()
-            mine = self.envs[os.getpid()] = lmdb.open(self.path, subdir=False, readonly=True, lock=False, max_readers=4)
+            mine = self.envs[os.getpid()] = lmdb.open(
+                self.path, subdir=False, readonly=True, lock=False, max_readers=4
+            )
         return mine
+
     def read(self, key):
         with self.env().begin(buffers=False) as t:
             return t.get(key)
+
     def __len__(self):
         return int(self.read(b"length"))
+
     def __getitem__(self, index):
         if not 0 <= index < len(self):
             raise IndexError(f"{index} is past the end")
         return self.read(int(index).to_bytes(8, "big"))
+
     def __reduce__(self):
         return type(self), (self.path,)
