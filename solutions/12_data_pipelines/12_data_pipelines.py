@@ -492,8 +492,8 @@ except NotImplementedError:
 #
 # ### Exercise 12.2 — A folder of images ★★ · 16 min · 4 points · core
 #
-# Complete the class, so that `folder_dataset(root, transform, on_error)` gives a dataset of your
-# own (write it without `ImageFolder`):
+# Complete the class, so that `folder_dataset(root, transform, on_error)` gives your own
+# dataset (write it without `ImageFolder`):
 #
 # - `classes`: a list of the names of all folders directly inside `root`, sorted. Names of folders and
 #   files may begin with a dot or an underscore.
@@ -2184,7 +2184,7 @@ with every_case() as case:
                 found, reads = try_killed(how, before)
                 assert found != "0", "the last item was never asked for: is there an answer yet?"
                 check_equal(found, raised, "what became of the writer")
-                words = "nothing may stand at path" if not before else "the old items must be there"
+                words = "nothing may be at path" if not before else "the old items must be there"
                 assert reads == left, f"{words}; a reader finds {str(reads)[:40]}"
     with case("two items, after a writer of forty was killed"):
         what = "items in the file (did the killed writer's half-written file come back?)"
@@ -2446,7 +2446,7 @@ check_resumed(try_stream, try_resumable, 5, 8, 2, 0, 1, 3)
 gpu = device.type == "cuda"
 batch = next(iter(DataLoader(range(8), batch_size=8, pin_memory=gpu)))
 print("a GPU is there:", gpu, "· pinned:", batch.is_pinned())
-print("the batch lies on:", batch.device)
+print("the batch is on:  ", batch.device)
 
 # %% [markdown]
 # Pinning costs time, and without a GPU it does nothing but warn. With one, it pays together with

@@ -467,7 +467,7 @@ show(figure, "A 10 by 10 confusion matrix, its diagonal blank; a few cells hold 
 # %% [markdown]
 # One cell stands out: about half of the few mistakes are eights taken for ones (counted above the picture). The
 # accuracy of about 97 % does not say that. How sure is it? A share $p$ of $n$ samples has a standard deviation
-# of $\sqrt{p(1-p)/n}$. Two of them, to both sides, hold the true share about 19 times of 20. The seed adds a
+# of $\sqrt{p(1-p)/n}$. Two of them on either side hold the true share about 19 times in 20. The seed adds a
 # spread of another kind: the same training, five times.
 
 # %% topics=["evaluation-loop"] tags=["nbval-ignore-output"]
@@ -717,7 +717,6 @@ class Broken:
         raise RuntimeError("the process died here")
 
 
-# %%
 def try_to_save(save):
     torch.save({"epoch": 1}, path)
     try:
@@ -1600,7 +1599,6 @@ for scale in (1, 4096):
 
 sizes = {scale: (gradients * scale).abs().log2() for scale in (1, 4096)}
 
-# %%
 figure, axis = plt.subplots(figsize=(7, 2.8), layout="constrained")
 for scale, colour in ((1, "#b04500"), (4096, "#0072b2")):
     axis.hist(sizes[scale], bins=range(-45, 17), color=colour, alpha=0.6, label=f"loss × {scale}")
@@ -1616,7 +1614,7 @@ show(figure, "Histograms of gradients: unscaled, some lie below float16's range;
 # rate makes up for it. **Predict** the accuracy with and without a scaler, after two epochs.
 
 
-# %% topics=["mixed-precision-amp"]
+# %% topics=["mixed-precision-amp"] tags=["shows-false"]
 def half_run(scaled, weight=1e-7):
     """Accuracy, and the share of the first layer's gradients that were 0 in the first step."""
     torch.manual_seed(0)
@@ -1636,7 +1634,6 @@ def half_run(scaled, weight=1e-7):
     return score(network, *data["val"])[1], zeros
 
 
-# %% topics=["mixed-precision-amp"] tags=["shows-false"]
 for scaled in (False, True):
     accuracy, zeros = half_run(scaled)
     print(
@@ -1676,7 +1673,6 @@ kind = torch.float16 if device.type == "cuda" else torch.bfloat16
 scaler = torch.amp.GradScaler(device.type, enabled=kind == torch.float16)
 x, y = data["train"]
 
-# %% topics=["mixed-precision-amp"]
 for index in torch.cat([torch.randperm(1197, generator=generator) for _ in range(4)]).split(64):
     with torch.autocast(device.type, dtype=kind):
         loss = F.cross_entropy(amp_model.train()(x[index.to(device)]), y[index.to(device)])
@@ -1813,7 +1809,6 @@ snapshot, held_out = copy.deepcopy(model).cpu(), [part.cpu() for part in data["v
 atomic_save(snapshot.state_dict(), latest)
 
 
-# %% topics=["asynchronous-eval"]
 def evaluate_elsewhere():
     reader = copy.deepcopy(snapshot)
     reader.load_state_dict(torch.load(latest))
@@ -1956,7 +1951,6 @@ optimizer = torch.optim.SGD(shaky.parameters(), lr=0.2, momentum=0.9)
 smooth = AveragedModel(shaky, multi_avg_fn=get_ema_multi_avg_fn(0.97), use_buffers=True)
 steps = torch.cat([torch.randperm(1197, generator=generator) for _ in range(8)]).split(64)
 
-# %%
 seen = []
 for number, index in enumerate(steps):
     optimizer.zero_grad()
@@ -1966,7 +1960,6 @@ for number, index in enumerate(steps):
     if number % 4 == 0:
         seen.append([score(network, *data["val"])[1] for network in (shaky, smooth)])
 
-# %%
 figure, axis = plt.subplots(figsize=(7, 2.8), layout="constrained")
 axis.plot(range(0, 4 * len(seen), 4), seen, label=["the weights", "their average, d = 0.97"])
 axis.set(xlabel="step", ylabel="validation accuracy", ylim=(0.5, 1))
@@ -2295,7 +2288,6 @@ for _ in range(6):
     train_epoch(backbone, noisy(x[small]), y[small], optimizer, generator)
 print("digits 0 to 4, above 95 %:", score(backbone, x[small], y[small])[1] > 0.95)
 
-# %%
 large = data["val"][1] >= 5
 others = (noisy(data["val"][0][large]), data["val"][1][large] - 5)
 
@@ -2348,7 +2340,6 @@ def adapt(start, rate_body, rate_head):
     return learner, optimizer
 
 
-# %%
 def learn(learner, optimizer, few, frozen):
     """Validation accuracy by epoch on the five new digits."""
     curve = []
@@ -2374,7 +2365,6 @@ curves = {
     for name, way in ways.items()
 }
 
-# %%
 figure, axis = plt.subplots(figsize=(7, 2.8), layout="constrained")
 for (name, curve), style in zip(curves.items(), ("-", "--", "-.", ":"), strict=True):
     axis.plot(range(1, 13), curve, style, label=name)

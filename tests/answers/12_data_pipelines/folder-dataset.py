@@ -335,7 +335,7 @@ def folder_dataset(root, transform=None, on_error="raise"):
     return FolderDataset(root, transform, on_error)
 
 
-# %% wrong="folders inside folders, too" says=["those in a_circle/more lie deeper"]
+# %% wrong="folders inside folders, too" says=["those in a_circle/more are deeper"]
 class FolderDataset(Dataset):
     def __init__(self, root, transform, on_error):
         if on_error not in ("raise", "skip"):
@@ -404,7 +404,7 @@ def folder_dataset(root, transform=None, on_error="raise"):
     return FolderDataset(root, transform, on_error)
 
 
-# %% wrong="a folder that ends in .jpg is taken for a file" says=["a folder, old.jpg, is no file"]
+# %% wrong="a folder that ends in .jpg is taken for a file" says=["a folder, old.jpg, is a folder, not a file"]
 class FolderDataset(Dataset):
     def __init__(self, root, transform, on_error):
         if on_error not in ("raise", "skip"):
@@ -671,7 +671,7 @@ def folder_dataset(root, transform=None, on_error="raise"):
     return FolderDataset(root, transform, on_error)
 
 
-# %% wrong="catches OSError alone" says=["a header that claims 14 000 by 14 000 pixels", "DecompressionBombError, which is no OSError"]
+# %% wrong="catches OSError alone" says=["a header that claims 14 000 by 14 000 pixels", "DecompressionBombError, which isn't an OSError"]
 class FolderDataset(Dataset):
     def __init__(self, root, transform, on_error):
         if on_error not in ("raise", "skip"):

@@ -51,7 +51,7 @@ class PackedDataset(Dataset):
         return item
 
 
-# %% wrong="writes to the path itself, default map" says=["48 MB", "MapFullError", "an old file at path", "nothing may stand at path"]
+# %% wrong="writes to the path itself, default map" says=["48 MB", "MapFullError", "an old file at path", "nothing may be at path"]
 def pack_it(items, path):
     env = lmdb.open(str(path), subdir=False, map_size=10 * 2**20)
     try:

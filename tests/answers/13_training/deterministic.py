@@ -60,7 +60,7 @@ def deterministic(names, seed, epoch):
     return [(name, numbers.random()) for name in names]
 
 
-# %% wrong="NumPy's numbers" says=["is no Python float"]
+# %% wrong="NumPy's numbers" says=["isn't a Python float"]
 def deterministic(names, seed, epoch):
     numbers = np.random.default_rng([seed, epoch])
     names = sorted(names)

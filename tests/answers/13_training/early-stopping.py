@@ -443,7 +443,7 @@ def early_stopping(model, epoch, patience, min_delta, most):
     return best_epoch, number
 
 
-# %% wrong="min_delta as a share of the best" says=["losses near 10", "min_delta is no share of best"]
+# %% wrong="min_delta as a share of the best" says=["losses near 10", "min_delta isn't a share of best"]
 def early_stopping(model, epoch, patience, min_delta, most):
     best, best_epoch, bad, number, kept = float("inf"), 0, 0, 0, None
     while number < most and bad < patience:

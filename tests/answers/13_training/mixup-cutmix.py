@@ -319,7 +319,7 @@ def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     return mixed, own * hard + (1 - own) * hard[order]
 
 
-# %% wrong="labels stay unmixed" says=["soft: image i has a label of its own, unmixed"]
+# %% wrong="labels stay unmixed" says=["soft: image i has keeps its own label, unmixed"]
 def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     if (weight is None) == (box is None):
         raise ValueError("one of both")
@@ -432,8 +432,8 @@ def mixup_cutmix(x, y, classes, order, weight=None, box=None):
         share = torch.tensor(float(weight), dtype=torch.float64)
         images = torch.lerp(x[order], x, float(weight))
     else:
-        t, l, h, w = box
-        inside = ((rows >= t) & (rows < t + h))[:, None] & ((cols >= l) & (cols < l + w))
+        t, left, h, w = box
+        inside = ((rows >= t) & (rows < t + h))[:, None] & ((cols >= left) & (cols < left + w))
         share = 1 - inside.double().mean().cpu()
         images = torch.where(inside, x.index_select(0, order), x)
     eye = torch.eye(classes, dtype=torch.float64, device=x.device)

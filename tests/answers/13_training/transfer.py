@@ -1,4 +1,4 @@
-# %% wrong="frozen, but batch norm trains" says=["frozen batch norms belong into evaluation mode", "is True"]
+# %% wrong="frozen, but batch norm trains" says=["frozen batch norms go into evaluation mode", "is True"]
 def transfer(model, classes, mode, lr):
     if mode not in ("probe", "full", "discriminative"):
         raise ValueError(mode)

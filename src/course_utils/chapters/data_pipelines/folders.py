@@ -62,11 +62,11 @@ def _look(dataset, index: int) -> tuple:
     said = " ".join(str(warning.message) for warning in caught if "Resource" not in str(warning))
     if item is None:
         return "None", said, None
-    assert isinstance(item, (tuple, list)), f"dataset[{index}] is {type(item).__name__}, no pair"
+    assert isinstance(item, (tuple, list)), f"dataset[{index}] is {type(item).__name__}, not a pair"
     assert len(item) == 2, f"dataset[{index}] has {len(item)} entries: expected (image, label)"
     image, label = item
     if not isinstance(image, Image.Image):
-        return type(image).__name__, "no PIL image", label
+        return type(image).__name__, "not a PIL image", label
     if getattr(image, "tile", None):
         words = (
             "it was opened and is not decoded yet: load() or convert() decodes, inside of the try"
@@ -123,7 +123,7 @@ def check_other_files(run):
 def check_too_large(run):
     for on_error, right in {"raise": "raised", "skip": "None"}.items():
         kind, words, _ = run(on_error)
-        why = "Pillow raises DecompressionBombError, which is no OSError"
+        why = "Pillow raises DecompressionBombError, which isn't an OSError"
         check_equal(kind, right, f"on_error={on_error!r}: what dataset[0] does ({why})")
         text = f"on_error={on_error!r}: the words {str(words)[:60]!r} don't name the file 10.jpg"
         assert "10.jpg" in words, f"{text} ({why})"
@@ -254,12 +254,12 @@ def check_listing(said):
         ending = "the folder's name is run [1], which glob takes for a pattern"
     assert not lost, f"left out: {', '.join(lost)}; {ending}"
     failed = [row[0] for row in found if isinstance(row[0], str)]
-    why = ": a folder, old.jpg, is no file" if "old.jpg" in " ".join(failed) else ""
+    why = ": old.jpg is a folder, not a file" if "old.jpg" in " ".join(failed) else ""
     for name in ("c.jpg.txt", "c_jpg", "c.jpeg2"):
         why = f": the name {name} ends in neither .jpg nor .jpeg" if name in str(failed) else why
     assert not failed, f"an item raised {failed[0]}{why}"
     foreign = (
-        f"{len(found)} items, expected {len(right)}: c.jpg.txt, c_jpg and c.jpeg2 are no images"
+        f"{len(found)} items, expected {len(right)}: c.jpg.txt, c_jpg and c.jpeg2 aren't images"
     )
     assert len(found) == len(right), foreign
     labels = [label for _, label in found]
@@ -289,10 +289,10 @@ names += ["b_square/cut.jpg", "b_square/x.jpeg", "b_square/z.jpg"]
 
 def check_said(root, said, on_error):
     """Compare what a dataset over the zoo says of itself and of each item."""
-    assert said["base"], "write a subclass of Dataset of your own, not ImageFolder"
+    assert said["base"], "write your own subclass of Dataset, not ImageFolder"
     check_equal(said["classes"], ["a_circle", "b_square", "c_empty"], "classes")
     because = "6 files of three classes end in .jpg or .jpeg, .JPG too; notes.txt does not"
-    deep = ", and those in a_circle/more lie deeper" if said["length"] > 6 else ""
+    deep = ", and those in a_circle/more are deeper" if said["length"] > 6 else ""
     check_equal(said["length"], 6, f"len: {because}{deep}")
     check_items(root, said["items"], on_error, "the dataset")
     check_items(root, said["copy"], on_error, "a pickled copy of it")

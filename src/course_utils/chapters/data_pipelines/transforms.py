@@ -106,7 +106,7 @@ def check_often(run, p, least, most, calls=100):
     same = "the same torch.manual_seed, another coin: draw with torch.rand"
     assert run(p, calls, 0) == found, same
     assert run(p, calls, 1) != found, (
-        "torch.manual_seed has no say in the coin: draw with torch.rand"
+        "torch.manual_seed doesn't decide the coin: draw with torch.rand"
     )
 
 

@@ -136,7 +136,7 @@ def check_shares(run, count, world, workers, before=False, kinds=""):
     first, second = ([[tuple(pair) for pair in epochs[e]] for epochs in found] for e in (0, 1))
     items, there = Counter(item for rank in first for _, item in rank), Counter(source)
     foreign = sorted(set(items) - set(source), key=repr)
-    assert not foreign, f"{foreign[:3]} are no items"
+    assert not foreign, f"{foreign[:3]} aren't items of the list"
     parts = {"lost": there - items, "more than once": items - there}
     words = [
         f"{name} {sorted(part.elements(), key=repr)[:6]}" for name, part in parts.items() if part

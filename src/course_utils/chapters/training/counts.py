@@ -21,7 +21,7 @@ def macro_f1(truth, guess, classes) -> float:
 def check_number(name, mine, value, samples, slip="", few_were_right=False):
     """Compare one number. ``slip``: words that explain it in each case where it is wrong;
     ``few_were_right``: all cases of few samples were passed before."""
-    assert isinstance(mine, float), f"{mine!r} is a {type(mine).__name__}, no Python float"
+    assert isinstance(mine, float), f"{mine!r} is a {type(mine).__name__}, not a Python float"
     if abs(mine - value) < 1e-5:
         return
     words = "NaN; what is 0/0 for an F1 counts as 0" if mine != mine else ""
@@ -141,7 +141,7 @@ def few_samples() -> dict[str, tuple]:
         ),
         "the first batch is empty, k = 7 of 8": (make_batches([0, 4, 3], 8, 5), 8, 7),
         "two samples, so class 2 occurs neither in truth nor in predictions": (two, 3, 3),
-        "logits whose rows don't lie one after the other": (slanted, 5, 2),
+        "logits that aren't contiguous": (slanted, 5, 2),
     }
 
 

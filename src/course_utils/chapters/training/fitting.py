@@ -77,7 +77,7 @@ class Elsewhere:
 
     @classmethod
     def __torch_function__(cls, function, types, args=(), kwargs=None):
-        raise AssertionError("a batch was used where it lies: move x and y to the model's device")
+        raise AssertionError("a batch was used where it is: move x and y to the model's device")
 
 
 def spy_batches(sizes: list[int], seed: int) -> list[tuple[torch.Tensor, torch.Tensor]]:
@@ -120,8 +120,8 @@ def run_fit(fit, sizes: tuple, epochs: int, elsewhere: bool = False, steep: floa
         raise
     assert torch.is_grad_enabled(), GRAD_OFF
     assert history is not None, "fit returned None: is there an answer yet, and does it return?"
-    assert isinstance(history, (list, tuple)), f"fit returned a {type(history).__name__}, no list"
-    assert all(isinstance(entry, dict) for entry in history), "an entry of the history is no dict"
+    assert isinstance(history, (list, tuple)), f"fit returned {type(history).__name__}, not a list"
+    assert all(isinstance(entry, dict) for entry in history), "an entry of the history isn't a dict"
     kinds = [{name: type(value).__name__ for name, value in entry.items()} for entry in history]
     plain = [{name: float(value) for name, value in entry.items()} for entry in history]
     weights = [value.detach().clone().cpu() for value in spy.state_dict().values()]
