@@ -131,7 +131,8 @@ def run_packed_sequences(
         changed = changed + ["PyTorch's random generator was moved or seeded"] * drawn
         if isinstance(outputs, (list, tuple)):
             tensors = [y for y in outputs if isinstance(y, torch.Tensor)]
-            gradient = bias_gradient(rnn, tensors)
+            if not results:
+                gradient = bias_gradient(rnn, tensors)
             outputs = [y.detach() if isinstance(y, torch.Tensor) else y for y in outputs]
         results.append(outputs)
         if len(given) != len(sequences):
