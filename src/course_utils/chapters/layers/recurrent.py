@@ -163,7 +163,8 @@ def check_packed_sequences(
     sequences = [*sequences[:-1], sequences[0]] if again else sequences
     rnn: Any = make_rnn(kind, dtype, **options)
     right = [rnn(sequence)[0] for sequence in sequences]
-    wanted, right = bias_gradient(rnn, right), [y.detach() for y in right]
+    wanted: Any = bias_gradient(rnn, right)
+    right = [y.detach() for y in right]
     given = kind, options, list(sequences), again
     found, second, calls, changed, gradient = try_packed_sequences(*given)
     assert not changed, f"not as it was: {'; '.join(changed)}"
