@@ -217,3 +217,23 @@ def elu(x, alpha):
 
 def where_nan(x, alpha):
     return elu(x, alpha)
+
+
+# %% wrong="asks for the gradient itself" says=["makes x require a gradient: leave x as it is"]
+nan_at = {"-200": False, "-1": False, "0": False, "2": False, "80": False, "100": True}
+
+
+def elu(x, alpha):
+    x = x.requires_grad_()
+    below = torch.where(x > 0, 0.0, x)
+    return torch.where(x > 0, x, alpha * (below.exp() - 1))
+
+
+# %% wrong="clears the gradient first" says=["x had a gradient in .grad, and elu changed it"]
+nan_at = {"-200": False, "-1": False, "0": False, "2": False, "80": False, "100": True}
+
+
+def elu(x, alpha):
+    x.grad = None
+    below = torch.where(x > 0, 0.0, x)
+    return torch.where(x > 0, x, alpha * (below.exp() - 1))

@@ -69,7 +69,8 @@ def check_length(try_length, x):
 
 def run_elu(elu, x, alpha, g):
     """Value and gradient of an elu where the gradient g arrives."""
-    x = x.detach().requires_grad_()
+    plain, x = x.detach().clone(), x.detach().requires_grad_()
+    x.grad = torch.full_like(x, 7)
     with forbid_operators(
         "elu", "celu", "selu", "elu_backward", because="write it out, by ordinary operations"
     ):
@@ -77,6 +78,10 @@ def run_elu(elu, x, alpha, g):
         assert y is not None, "elu gives None: is there an answer yet?"
         assert isinstance(y, torch.Tensor), f"elu gives {type(y).__name__}, not a tensor"
         assert y.shape == x.shape, f"elu gives shape {tuple(y.shape)} for x {tuple(x.shape)}"
+        kept = x.grad is not None and bool((x.grad == 7).all())
+        assert kept, "x had a gradient in .grad, and elu changed it: leave x as it is"
+        elu(plain, alpha)
+        assert not plain.requires_grad, "elu makes x require a gradient: leave x as it is"
         return y.detach(), gradient_words(lambda: torch.autograd.grad(y, x, g.to(y.dtype)))[0]
 
 

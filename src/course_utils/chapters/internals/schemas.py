@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from course_utils.chapters.internals.scenarios import given, refused
+from course_utils.chapters.internals.scenarios import given, refused, watched
 from course_utils.learner.tracebacks import ends_in_notebook
 
 EXAMPLES = {
@@ -55,6 +55,7 @@ EXAMPLES = {
     "a list of views, and a write": (
         "mine::cut(Tensor(a -> *) self, Tensor(b!) places, int count=2) -> Tensor(a)[]"
     ),
+    "a mark on an argument, none on the result": "mine::peek(Tensor(a) self, int place) -> Scalar",
     "no tensor at all": "aten::manual_seed(int seed) -> ()",
     "no argument": "aten::seed() -> int",
 }
@@ -85,7 +86,7 @@ def random_schemas(count: int) -> list[str]:
 def run_schema(answer: Callable, text: str) -> Any:
     """What the answer makes of a schema, without PyTorch's own parser."""
     words = "the answer has PyTorch parse the schema: read the text"
-    with refused(torch._C, "parse_schema", words):
+    with watched(torch._C.parse_schema, words), refused(torch._C, "parse_schema", words):
         found = given(answer(text), "what read_schemas returned")
     assert isinstance(found, dict), f"read_schemas returned a {type(found).__name__}, not a dict"
     lists = (list, tuple)

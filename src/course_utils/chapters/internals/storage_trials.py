@@ -210,6 +210,11 @@ def _empty(elementwise):
     return result.size, result.storage, len(calls)
 
 
+def _any_entries(elementwise):
+    x, y = MyTensor([2**53 + 1, True, 0.5], (3,)), MyTensor(["a"], (1,))
+    return elementwise(lambda a, b: (a, b), x, y).tolist()
+
+
 def _mixed(elementwise):
     x = MyTensor(list(range(24)), (2, 3, 4)).view((2, 3, 2), (12, 4, 2), 1)
     y = MyTensor([100, 200], (2, 1, 1))
@@ -285,6 +290,11 @@ ELEMENTWISE = {
         _once,
         [(1, 10), (1, 10), (1, 10), (1, 10), (1, 20), (1, 20)],
         "once for each entry of the result, no more; and no less, where two entries are equal",
+    ),
+    "entries of any kind": Scenario(
+        _any_entries,
+        [(2**53 + 1, "a"), (True, "a"), (0.5, "a")],
+        "the function gets the entries themselves, as the list has them: plain Python, no arrays",
     ),
     "the operands afterwards": Scenario(
         _arguments,
