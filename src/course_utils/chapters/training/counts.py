@@ -92,19 +92,19 @@ def right_metrics(batches, classes, k):
 
 
 def slips_of_all(cases: dict[str, tuple], given: dict) -> dict[str, str]:
-    """By number, words for a slip that gives what was found in each case where it is wrong."""
+    """By number, words for a slip that gives what was found in every case, wrong or right."""
     fits: dict[str, list[str]] = {}
+    wrong = set()
     for case, found in given.items():
         right, slips = right_metrics(*cases[case])
         for name in ("accuracy", "top_k", "macro_f1"):
             mine = found.get(name) if isinstance(found, dict) else None
             mine = mine if isinstance(mine, float) else float("nan")
-            if not abs(mine - right[name]) < 1e-5:
-                here = [
-                    w for w, (n, value) in slips.items() if n == name and abs(mine - value) < 1e-6
-                ]
-                fits[name] = [words for words in fits.get(name, here) if words in here]
-    return {name: words[0] for name, words in fits.items() if words}
+            wrong |= set() if abs(mine - right[name]) < 1e-5 else {name}
+            gives = {words: value for words, (where, value) in slips.items() if where == name}
+            here = [words for words, value in gives.items() if abs(mine - value) < 1e-5]
+            fits[name] = [words for words in fits.get(name, here) if words in here]
+    return {name: words[0] for name, words in fits.items() if words and name in wrong}
 
 
 def check_counts(found, batches, classes, k, named=None, few_were_right=False):
@@ -161,7 +161,9 @@ class Reads(torch.overrides.TorchFunctionMode):
         index = list(args)[1] if name in ("__getitem__", "__setitem__") else ()
         parts = index if isinstance(index, tuple) else (index,)
         single = any(isinstance(part, torch.Tensor) and part.dim() == 0 for part in parts)
-        to_cpu = name == "to" and "cpu" in [str(a) for a in (*args[1:], *(kwargs or {}).values())]
+        # A device may be the tensor's own: to(z.device) reads nothing, on the CPU either.
+        given = [part for part in (*args[1:], *(kwargs or {}).values()) if isinstance(part, str)]
+        to_cpu = name == "to" and "cpu" in given
         self.count += name in self.names or single or to_cpu
         return func(*args, **(kwargs or {}))
 
