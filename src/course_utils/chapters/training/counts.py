@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from operator import is_not
 
 import numpy as np
 import torch
 from sklearn.metrics import f1_score
 
+from course_utils.chapters.training.tries import Tried
 from course_utils.learner.cases import every_case
+from course_utils.learner.changes import forbid_changes
 from course_utils.learner.checks import check_close
 from course_utils.learner.devices import device
 
@@ -142,7 +145,23 @@ def few_samples() -> dict[str, tuple]:
         "the first batch is empty, k = 7 of 8": (make_batches([0, 4, 3], 8, 5), 8, 7),
         "two samples, so class 2 occurs neither in truth nor in predictions": (two, 3, 3),
         "logits that aren't contiguous": (slanted, 5, 2),
+        "bfloat16": (make_batches([4, 5], 4, 3, torch.bfloat16), 4, 2),
     }
+
+
+def call_metrics(metrics, batches, classes, k):
+    count = len(batches)
+    with forbid_changes(*[part for batch in batches for part in batch]):
+        found = metrics(batches, classes, k)
+    assert len(batches) == count, "the list of batches isn't what it was: it is the caller's"
+    return found
+
+
+def try_all(metrics, cases: dict[str, tuple]) -> tuple[Tried, dict[str, str]]:
+    """What ``metrics`` gives in each case, and by number words for a slip that explains all."""
+    calls = {name: partial(call_metrics, metrics, *given) for name, given in cases.items()}
+    tried = Tried(calls)
+    return tried, slips_of_all(cases, tried.given)
 
 
 class Reads(torch.overrides.TorchFunctionMode):
