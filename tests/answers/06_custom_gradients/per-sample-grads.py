@@ -900,12 +900,6 @@ def clip_and_average(gradients, limit):
     }
 
 
-# %% wrong="the factors in float32" says=["right to seven digits alone: was it computed in float32?"]
-def by_loop(weights, x, y):
-    rows = [torch.func.grad(sample_loss)(weights, x[i], y[i]) for i in range(len(x))]
-    return {name: torch.stack([row[name] for row in rows]) for name in weights}
-
-
 # %% wrong="gradients with a graph" breaks="of shape (batch, …), detached" says=["the gradients still require grad: detach them"]
 def by_loop(weights, x, y):
     leaves = {name: w.detach().requires_grad_() for name, w in weights.items()}
@@ -925,23 +919,6 @@ def by_vmap(weights, x, y):
 
 
 def by_hooks(weights, x, y):
-    z1 = (x @ weights["w1"].detach().t() + weights["b1"].detach()).requires_grad_()
-    hidden = z1.tanh()
-    z2 = hidden @ weights["w2"].detach().t()
-    loss = F.cross_entropy(z2, y, reduction="sum")
-    g1, g2 = torch.autograd.grad(loss, (z1, z2))
-    w1 = g1.unsqueeze(2) * x.unsqueeze(1)
-    return {"w1": w1, "b1": g1, "w2": g2.unsqueeze(2) * hidden.detach().unsqueeze(1)}
-
-
-def clip_and_average(gradients, limit):
-    flat = torch.cat([g.flatten(1).float() for g in gradients.values()], dim=1)
-    scale = (limit / flat.norm(dim=1)).clamp(max=1)
-    return {
-        name: torch.einsum("b,b...->...", scale.to(g.dtype), g) / len(g)
-        for name, g in gradients.items()
-    }
-
     z1 = (x @ weights["w1"].t() + weights["b1"]).detach().requires_grad_()
     hidden = torch.tanh(z1)
     z2 = hidden @ weights["w2"].detach().t()
@@ -993,3 +970,32 @@ def clip_and_average(gradients, limit):
     squares = sum((g**2).flatten(1).sum(1) for g in gradients.values())
     factors = (limit / (squares.sqrt() + 1e-12)).clamp(max=1)
     return {name: torch.einsum("b,b...->...", factors, g) / len(g) for name, g in gradients.items()}
+
+
+# %% wrong="the factors in float32" says=["right to seven digits alone: was it computed in float32?"]
+def by_loop(weights, x, y):
+    rows = [torch.func.grad(sample_loss)(weights, x[i], y[i]) for i in range(len(x))]
+    return {name: torch.stack([row[name] for row in rows]) for name in weights}
+
+
+def by_vmap(weights, x, y):
+    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(weights, x, y)
+
+
+def by_hooks(weights, x, y):
+    z1 = (x @ weights["w1"].detach().t() + weights["b1"].detach()).requires_grad_()
+    hidden = z1.tanh()
+    z2 = hidden @ weights["w2"].detach().t()
+    loss = F.cross_entropy(z2, y, reduction="sum")
+    g1, g2 = torch.autograd.grad(loss, (z1, z2))
+    w1 = g1.unsqueeze(2) * x.unsqueeze(1)
+    return {"w1": w1, "b1": g1, "w2": g2.unsqueeze(2) * hidden.detach().unsqueeze(1)}
+
+
+def clip_and_average(gradients, limit):
+    flat = torch.cat([g.flatten(1).float() for g in gradients.values()], dim=1)
+    scale = (limit / flat.norm(dim=1)).clamp(max=1)
+    return {
+        name: torch.einsum("b,b...->...", scale.to(g.dtype), g) / len(g)
+        for name, g in gradients.items()
+    }

@@ -244,20 +244,11 @@ def where_nan(x, alpha):
     return elu(x, alpha)
 
 
-# %% wrong="asks for the gradient itself" says=["makes x require a gradient: leave x as it is"]
-
-
 # %% wrong="of one dimension" breaks="for tensors of any shape" says=["a single number: raised TypeError: iteration over a 0-d tensor"]
 nan_at = {"-200": False, "-1": False, "0": False, "2": False, "80": False, "100": True}
 
 
 def elu(x, alpha):
-    x = x.requires_grad_()
-    below = torch.where(x > 0, 0.0, x)
-    return torch.where(x > 0, x, alpha * (below.exp() - 1))
-
-    # %% wrong="clears the gradient first" says=["x had a gradient in .grad, and elu changed it"]
-
     return torch.stack([v if v > 0 else alpha * (v.exp() - 1) for v in x])
 
 
@@ -266,10 +257,6 @@ nan_at = {"-200": False, "-1": False, "0": False, "2": False, "80": False, "100"
 
 
 def elu(x, alpha):
-    x.grad = None
-    below = torch.where(x > 0, 0.0, x)
-    return torch.where(x > 0, x, alpha * (below.exp() - 1))
-
     if x.max() <= 0:
         return alpha * (x.exp() - 1)
     low = torch.where(x > 0, 0, x)
@@ -285,3 +272,23 @@ def elu(x, alpha):
     result = torch.where(x > 0, x, alpha * (low.exp() - 1))
     x.data.clamp_(min=-100)
     return result
+
+
+# %% wrong="asks for the gradient itself" says=["makes x require a gradient: leave x as it is"]
+nan_at = {"-200": False, "-1": False, "0": False, "2": False, "80": False, "100": True}
+
+
+def elu(x, alpha):
+    x = x.requires_grad_()
+    below = torch.where(x > 0, 0.0, x)
+    return torch.where(x > 0, x, alpha * (below.exp() - 1))
+
+
+# %% wrong="clears the gradient first" says=["x had a gradient in .grad, and elu changed it"]
+nan_at = {"-200": False, "-1": False, "0": False, "2": False, "80": False, "100": True}
+
+
+def elu(x, alpha):
+    x.grad = None
+    below = torch.where(x > 0, 0.0, x)
+    return torch.where(x > 0, x, alpha * (below.exp() - 1))
