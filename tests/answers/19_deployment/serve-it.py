@@ -1,4 +1,29 @@
-# %% wrong="the naive server" says=["GET /health has status 404", "a body of one byte more: status 200", "mode L"]
+# %% [markdown]
+# Rules:
+#
+# - "`GET /health` answers"
+# - "of mode RGB"
+# - "Two requests have to be able to run it at the same time"
+# - "without waiting for its end"
+# - "width times height is more than `most_pixels`"
+# - "refused without decoding"
+# - "it isn't a whole JPEG or PNG file"
+# - "(empty, text, a GIF, cut, damaged)"
+# - "a bug of ours | 500, as FastAPI does by itself"
+# - "which returns a FastAPI application"
+# - "the answer holds its words"
+# - "All but the 500 answer with"
+# - "nothing around it"
+#
+# Admits:
+#
+# - "cut, damaged": a JPEG cut in half
+# - "Exactly `most_bytes` and exactly `most_pixels` are allowed": a body of exactly most_bytes
+# - "`detect` gets a PIL picture of mode RGB": a picture with a palette
+# - "`detect` raises anything else": a picture that meets a bug in detect
+# - "`detect` raises a `ValueError`": a picture that detect refuses
+
+# %% wrong="the naive server" breaks="`GET /health` answers" says=["GET /health has status 404", "a body of one byte more: status 200", "mode L"]
 def serve_it(detect, most_bytes, most_pixels):
     app = FastAPI()
 
@@ -9,7 +34,7 @@ def serve_it(detect, most_bytes, most_pixels):
     return app
 
 
-# %% wrong="reads everything, decodes, then looks" says=["the picture was decoded before its size was looked at", "it waited for the rest of the body"]
+# %% wrong="reads everything, decodes, then looks" breaks="refused without decoding" says=["the picture was decoded before its size was looked at", "it waited for the rest of the body"]
 def serve_it(detect, most_bytes, most_pixels):
     app = FastAPI()
 
@@ -39,7 +64,7 @@ def serve_it(detect, most_bytes, most_pixels):
     return app
 
 
-# %% wrong="works in the event loop" says=["while detect works in the event loop"]
+# %% wrong="works in the event loop" breaks="Two requests have to be able to run it at the same time" says=["while detect works in the event loop"]
 def serve_it(detect, most_bytes, most_pixels):
     app = FastAPI()
 
@@ -71,7 +96,7 @@ def serve_it(detect, most_bytes, most_pixels):
     return app
 
 
-# %% wrong="blames the client for everything" says=["that blames the client for a bug of the detector", "a picture of one column more: status 400"]
+# %% wrong="blames the client for everything" breaks="a bug of ours | 500, as FastAPI does by itself" says=["that blames the client for a bug of the detector", "a picture of one column more: status 400"]
 def serve_it(detect, most_bytes, most_pixels):
     app = FastAPI()
 
@@ -100,7 +125,7 @@ def serve_it(detect, most_bytes, most_pixels):
     return app
 
 
-# %% wrong="any format, any mode, and the limits are off by one" says=["a GIF: status 200", "mode L", "a body of exactly most_bytes: status 413", "a picture of exactly most_pixels: status 413"]
+# %% wrong="any format, any mode, and the limits are off by one" breaks="of mode RGB" says=["a GIF: status 200", "mode L", "a body of exactly most_bytes: status 413", "a picture of exactly most_pixels: status 413"]
 def serve_it(detect, most_bytes, most_pixels):
     app = FastAPI()
 
@@ -135,7 +160,7 @@ def serve_it(detect, most_bytes, most_pixels):
     return app
 
 
-# %% wrong="believes Content-Length" says=["a body in chunks, too long, without an end"]
+# %% wrong="believes Content-Length" breaks="without waiting for its end" says=["a body in chunks, too long, without an end"]
 def serve_it(detect, most_bytes, most_pixels):
     app = FastAPI()
 
@@ -166,7 +191,7 @@ def serve_it(detect, most_bytes, most_pixels):
     return app
 
 
-# %% wrong="catches OSError alone, at opening alone" says=["of 120 damaged files some got 500"]
+# %% wrong="catches OSError alone, at opening alone" breaks="(empty, text, a GIF, cut, damaged)" says=["of 120 damaged files some got 500"]
 def serve_it(detect, most_bytes, most_pixels):
     app = FastAPI()
 
@@ -199,7 +224,7 @@ def serve_it(detect, most_bytes, most_pixels):
     return app
 
 
-# %% wrong="makes no application" says=["there is no server to ask"]
+# %% wrong="makes no application" breaks="which returns a FastAPI application" says=["there is no server to ask"]
 def serve_it(detect, most_bytes, most_pixels):
     return detect
 
@@ -251,7 +276,7 @@ def serve_it(detect, most_bytes, most_pixels):
     return app
 
 
-# %% wrong="OSError alone, at opening and decoding" says=["Pillow opens it with a ValueError"]
+# %% wrong="OSError alone, at opening and decoding" breaks="it isn't a whole JPEG or PNG file" says=["Pillow opens it with a ValueError"]
 def serve_it(detect, most_bytes, most_pixels):
     app = FastAPI()
 
@@ -287,7 +312,7 @@ def serve_it(detect, most_bytes, most_pixels):
     return app
 
 
-# %% wrong="squares the longer side" says=["a long strip of exactly most_pixels: status 413"]
+# %% wrong="squares the longer side" breaks="width times height is more than `most_pixels`" says=["a long strip of exactly most_pixels: status 413"]
 def serve_it(detect, most_bytes, most_pixels):
     app = FastAPI()
 
@@ -357,4 +382,110 @@ def serve_it(detect, most_bytes, most_pixels):
             return no(422, str(error))
 
     app.post("/detect", response_model=None)(answer)
+    return app
+
+
+# %% wrong="the words of detect are lost" breaks="the answer holds its words" says=["the words of detect are missing"]
+def serve_it(detect: Callable, most_bytes: int, most_pixels: int) -> FastAPI:
+    """An application with GET /health and POST /detect that refuses what it must, in words."""
+    app = FastAPI()
+
+    def look(content):
+        try:
+            picture = Image.open(io.BytesIO(content), formats=("JPEG", "PNG"))
+            fits = picture.width * picture.height <= most_pixels
+            picture = picture.convert("RGB") if fits else None
+        except Exception as error:
+            raise HTTPException(400, "this isn't a whole JPEG or PNG file") from error
+        if picture is None:
+            raise HTTPException(413, f"more than {most_pixels} pixels")
+        try:
+            return detect(picture)
+        except ValueError as error:
+            raise HTTPException(422, "detect refused it") from error
+
+    @app.get("/health")
+    def health():
+        return {"status": "ok"}
+
+    @app.post("/detect")
+    async def answer(request: Request):
+        content = b""
+        async for part in request.stream():
+            content += part
+            if len(content) > most_bytes:
+                raise HTTPException(413, f"more than {most_bytes} bytes")
+        return await run_in_threadpool(look, content)
+
+    return app
+
+
+# %% wrong="refuses without words" breaks="All but the 500 answer with" says=["as HTTPException makes it"]
+def serve_it(detect: Callable, most_bytes: int, most_pixels: int) -> FastAPI:
+    """An application with GET /health and POST /detect that refuses what it must, in words."""
+    from fastapi import Response
+
+    app = FastAPI()
+
+    def look(content):
+        try:
+            picture = Image.open(io.BytesIO(content), formats=("JPEG", "PNG"))
+            fits = picture.width * picture.height <= most_pixels
+            picture = picture.convert("RGB") if fits else None
+        except Exception as error:
+            raise HTTPException(400, "this isn't a whole JPEG or PNG file") from error
+        if picture is None:
+            raise HTTPException(413, f"more than {most_pixels} pixels")
+        try:
+            return detect(picture)
+        except ValueError as error:
+            raise HTTPException(422, str(error)) from error
+
+    @app.get("/health")
+    def health():
+        return {"status": "ok"}
+
+    @app.post("/detect")
+    async def answer(request: Request):
+        content = b""
+        async for part in request.stream():
+            content += part
+            if len(content) > most_bytes:
+                return Response(status_code=413)
+        return await run_in_threadpool(look, content)
+
+    return app
+
+
+# %% wrong="a form around the file" breaks="nothing around it" says=["without a form"]
+def serve_it(detect: Callable, most_bytes: int, most_pixels: int) -> FastAPI:
+    """An application with GET /health and POST /detect that refuses what it must, in words."""
+    app = FastAPI()
+
+    def look(content):
+        try:
+            picture = Image.open(io.BytesIO(content), formats=("JPEG", "PNG"))
+            fits = picture.width * picture.height <= most_pixels
+            picture = picture.convert("RGB") if fits else None
+        except Exception as error:
+            raise HTTPException(400, "this isn't a whole JPEG or PNG file") from error
+        if picture is None:
+            raise HTTPException(413, f"more than {most_pixels} pixels")
+        try:
+            return detect(picture)
+        except ValueError as error:
+            raise HTTPException(422, str(error)) from error
+
+    @app.get("/health")
+    def health():
+        return {"status": "ok"}
+
+    @app.post("/detect")
+    async def answer(request: Request):
+        form = await request.form()
+        content = await form["file"].read()
+        if len(content) > most_bytes:
+            raise HTTPException(413, f"more than {most_bytes} bytes")
+        return await run_in_threadpool(look, content)
+
     return app

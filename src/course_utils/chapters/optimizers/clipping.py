@@ -65,6 +65,9 @@ def run_clip(clip_and_accumulate, kind, sizes, max_norm):
     )
     same = all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
     assert same, "the weights were changed: only .grad should be"
+    assert not any(p.grad is not None and p.grad.requires_grad for p in model.parameters()), (
+        ".grad carries a graph, as create_graph=True makes it: one large batch's gradient has none"
+    )
     flags = [[p.requires_grad for p in m.parameters()] for m in (model, make_classifier(kind))]
     modes = [[part.training for part in m.modules()] for m in (model, make_classifier(kind))]
     assert modes[0] == modes[1], "the model's mode was changed; a part of it is in eval, and stays"
@@ -117,7 +120,7 @@ def check_clip(found, kind, sizes, max_norm):
     right = large_batch(kind, sizes)
     expected, full = norm_of(right), [size for size in sizes if size]
     slips = {
-        "the mean of the means: each piece counts alike, however small it is": [
+        "the mean of the means: each piece counts as much as another, however small it is": [
             1 / max(size, 1) / len(sizes) for size in sizes
         ],
         "means that are added up, not divided by anything": [1 / max(size, 1) for size in sizes],
@@ -131,6 +134,11 @@ def check_clip(found, kind, sizes, max_norm):
         ]
         words += ["the norm after clipping"] if abs(norm - min(expected, max_norm)) < 1e-4 else []
         words += [CLIP_ONCE] if abs(norm - clipped_piecewise(kind, sizes, max_norm)) < 1e-4 else []
+        words += (
+            ["that is its square: the root is missing"] if abs(norm - expected**2) < 1e-6 else []
+        )
+        largest = max(g.abs().max().item() for g in right.values() if g is not None)
+        words += ["that is the largest entry"] if abs(norm - largest) < 1e-6 else []
         words += ["the old gradients are still in it"] if norm > 20 else []
         words += [said for said, other in _counted(kind, sizes) if abs(norm - other) < 1e-6]
         words += ["is there a 0 / 0?"] if norm != norm else []

@@ -129,6 +129,8 @@ def run_groups(param_groups, which, lr=0.01, weight_decay=0.1):
         words = [said for part, said in told.items() if part in str(error)]
         raise AssertionError(words[0]) if words else error from None
     assert groups is not None, "param_groups returned None: is there an answer yet?"
+    kind = type(groups).__name__
+    assert isinstance(groups, (list, tuple)), f"a list of groups is asked for, this is a {kind}"
     groups = list(groups)
     assert all(isinstance(group, dict) for group in groups), "what came back is no list of dicts"
     assert groups, "the list of groups is empty"
