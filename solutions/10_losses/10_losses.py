@@ -2312,6 +2312,7 @@ with every_case() as case:
         ("the example", z[2:] * 2 * math.log(3), y[2:], None, 0.5),
         ("weights 1 and 4", z, y, w, 0.7),
         ("three classes, none of the last, q = 1", z.repeat(1, 2)[:, :3], y, None, 1.0),
+        ("three classes, q = 0.4", z.repeat(1, 2)[:, :3], 2 - y, None, 0.4),
         ("float64", z.to(torch.float64) / 3, y, w.double() / 3, 0.3),
         ("scores up to 1000", 500 * z, y, None, 0.5),
         ("scores up to 1000, a small q", 500 * z, y, w, 0.02),
