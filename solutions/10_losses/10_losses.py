@@ -1870,6 +1870,8 @@ with every_case() as case:
         with case(f"the walk, {rows} rows, temperature {temperature}"):
             dtype = torch.float64 if temperature == 2 else torch.float32
             check_pairs(*pair[:, :rows].to(dtype) / 3, temperature)
+    with case("five rows of three numbers"):
+        check_pairs(*torch.arange(1.0, 31, device=device).sin().view(2, 5, 3), 0.5)
     with case("the number of operators"):
         check_loop()
 ### BEGIN HIDDEN TESTS
