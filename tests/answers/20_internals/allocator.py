@@ -1695,3 +1695,34 @@ def allocator(trace: list[tuple]) -> list[tuple[int, int]]:
         every = [block for _, blocks in segments for block in blocks]
         numbers.append((sum(n for n, name in every if name is not None), sum(n for n, _ in every)))
     return numbers
+
+
+# %% wrong="the rest goes to the end" says=["a rest keeps its place"]
+def allocator(trace: list[tuple]) -> list[tuple[int, int]]:
+    """Bytes allocated and reserved after each step of a trace."""
+    segments, numbers = [], []  # a segment: (small, blocks); a block: [size, name or None]
+    for kind, *rest in trace:
+        if kind == "malloc":
+            size = -(-rest[1] // 512) * 512
+            pool = [blocks for small, blocks in segments if small == (size <= MIB)]
+            fits = [b for blocks in pool for b in blocks if b[1] is None and b[0] >= size]
+            if not fits:
+                fits = [[2 * MIB * -(-size // (2 * MIB)), None]]
+                segments.append((size <= MIB, fits))
+            best = min(fits, key=lambda block: block[0])
+            blocks = next(b for _, b in segments if any(block is best for block in b))
+            if best[0] - size >= (512 if size <= MIB else MIB + 1):
+                blocks.append([best[0] - size, None])
+                best[0] = size
+            best[1] = rest[0]
+        for _, blocks in segments if kind == "free" else ():
+            for block in blocks:
+                block[1] = None if block[1] == rest[0] else block[1]
+            for i in range(len(blocks) - 1, 0, -1):
+                if blocks[i][1] is None and blocks[i - 1][1] is None:
+                    blocks[i - 1][0] += blocks.pop(i)[0]
+        if kind == "empty_cache":
+            segments = [s for s in segments if any(name is not None for _, name in s[1])]
+        every = [block for _, blocks in segments for block in blocks]
+        numbers.append((sum(n for n, name in every if name is not None), sum(n for n, _ in every)))
+    return numbers

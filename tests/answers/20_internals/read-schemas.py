@@ -556,7 +556,7 @@ def read_schemas(schema: str) -> dict:
     return {"writes": writes, "views": views, "variant": variant}
 
 
-# %% wrong="parse_schema from torch._C" breaks="`torch._C.parse_schema` is not allowed" says=["18 of 18", "read the text"]
+# %% wrong="parse_schema from torch._C" breaks="`torch._C.parse_schema` is not allowed" says=["19 of 19", "read the text"]
 from torch._C import parse_schema
 
 
@@ -613,4 +613,23 @@ def read_schemas(schema: str) -> dict:
         if views and "(a" in schema[schema.rindex(") ->") :]
         else "functional"
     )
+    return {"writes": writes, "views": views, "variant": variant}
+
+
+# %% wrong="bases before the star alone" says=["a view's base behind the *"]
+import re
+
+
+def read_schemas(schema: str) -> dict:
+    """Which arguments are written, which are views' bases, and the variant, from the text."""
+    arguments = schema[: schema.rindex(") ->")]
+    first, _, keyword = arguments.partition(" *, ")
+    mark = r"Tensor\(\w+(!?)(?: -> \*)?\)\S* (\w+)"
+    if "(*, " in arguments:
+        first, _, keyword = arguments.partition("(*, ")
+    parts = re.findall(mark, first), re.findall(mark, keyword)
+    writes = [name for part in parts for written, name in part if written]
+    views = [name for written, name in parts[0] if not written]
+    out = any(written for written, _ in parts[1])
+    variant = "out" if out else "in place" if writes else "view" if views else "functional"
     return {"writes": writes, "views": views, "variant": variant}

@@ -935,7 +935,7 @@ def torch_function(values: list[float], **unit: int) -> Quantity:
     return Quantity(torch.tensor(values), unit)
 
 
-# %% wrong="units compared in order" says=["1 of 37 cases fail", "in whatever order their names stand"]
+# %% wrong="units compared in order" says=["1 of 39 cases fail", "in whatever order their names stand"]
 class Quantity(units.Measured):
     """A tensor with a unit; ``__init__(value, unit)`` and the operators are given."""
 
@@ -995,7 +995,7 @@ def torch_function(values: list[float], **unit: int) -> Quantity:
     return Quantity(torch.tensor(values), unit)
 
 
-# %% wrong="the root of no unit fails" says=["1 of 37", "none that is odd"]
+# %% wrong="the root of no unit fails" says=["1 of 39", "none that is odd"]
 class Quantity(units.Measured):
     """A tensor with a unit; ``__init__(value, unit)`` and the operators are given."""
 
@@ -1024,7 +1024,7 @@ def torch_function(values: list[float], **unit: int) -> Quantity:
     return Quantity(torch.tensor(values), unit)
 
 
-# %% wrong="detached in division" breaks="so that gradients flow" says=["1 of 37", "no detach"]
+# %% wrong="detached in division" breaks="so that gradients flow" says=["1 of 39", "no detach"]
 class Quantity(units.Measured):
     """A tensor with a unit; ``__init__(value, unit)`` and the operators are given."""
 
@@ -1056,7 +1056,7 @@ def torch_function(values: list[float], **unit: int) -> Quantity:
     return Quantity(torch.tensor(values), unit)
 
 
-# %% wrong="float32" breaks="its value computed by the same function on the values" says=["1 of 37", "any dtype will do, and stays"]
+# %% wrong="float32" breaks="its value computed by the same function on the values" says=["1 of 39", "any dtype will do, and stays"]
 class Quantity(units.Measured):
     """A tensor with a unit; ``__init__(value, unit)`` and the operators are given."""
 
@@ -1132,6 +1132,65 @@ class Quantity(units.Measured):
                 unit[key] = unit.get(key, 0) + (power if name == "mul" else -power)
         if name == "sqrt":
             if any(power % 2 for power in unit.values()):
+                raise ValueError(f"no root of {unit}")
+            unit = {key: power // 2 for key, power in unit.items()}
+        value = func(*(getattr(value, "value", value) for value in args), **kwargs)
+        return cls(value, {key: power for key, power in unit.items() if power})
+
+
+def torch_function(values: list[float], **unit: int) -> Quantity:
+    """Given: a quantity, such as 3 m/s by torch_function([3.0], m=1, s=-1)."""
+    return Quantity(torch.tensor(values), unit)
+
+
+# %% wrong="the first name of a unit alone" says=["every name of both units counts"]
+class Quantity(units.Measured):
+    """A tensor with a unit; ``__init__(value, unit)`` and the operators are given."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        """What PyTorch calls in place of ``func`` when a Quantity is among its arguments."""
+        name, kwargs = func.__name__, kwargs or {}
+        if name not in ("add", "sub", "mul", "div", "sqrt", "sum", "mean"):
+            return NotImplemented
+        unit, *others = [dict(getattr(value, "unit", {})) for value in args]
+        if name in ("add", "sub") and others[0] != unit:
+            raise ValueError(f"{name} of {unit} and {others[0]}")
+        if name in ("mul", "div"):
+            for key, power in others[0].items():
+                unit[key] = unit.get(key, 0) + (power if name == "mul" else -power)
+                break
+        if name == "sqrt":
+            if any(power % 2 for power in unit.values()):
+                raise ValueError(f"no root of {unit}")
+            unit = {key: power // 2 for key, power in unit.items()}
+        value = func(*(getattr(value, "value", value) for value in args), **kwargs)
+        return cls(value, {key: power for key, power in unit.items() if power})
+
+
+def torch_function(values: list[float], **unit: int) -> Quantity:
+    """Given: a quantity, such as 3 m/s by torch_function([3.0], m=1, s=-1)."""
+    return Quantity(torch.tensor(values), unit)
+
+
+# %% wrong="the first power alone is odd" says=["the root of m²·s"]
+class Quantity(units.Measured):
+    """A tensor with a unit; ``__init__(value, unit)`` and the operators are given."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        """What PyTorch calls in place of ``func`` when a Quantity is among its arguments."""
+        name, kwargs = func.__name__, kwargs or {}
+        if name not in ("add", "sub", "mul", "div", "sqrt", "sum", "mean"):
+            return NotImplemented
+        unit, *others = [dict(getattr(value, "unit", {})) for value in args]
+        if name in ("add", "sub") and others[0] != unit:
+            raise ValueError(f"{name} of {unit} and {others[0]}")
+        if name in ("mul", "div"):
+            for key, power in others[0].items():
+                unit[key] = unit.get(key, 0) + (power if name == "mul" else -power)
+        if name == "sqrt":
+            if any(power % 2 for power in list(unit.values())[:1]):
                 raise ValueError(f"no root of {unit}")
             unit = {key: power // 2 for key, power in unit.items()}
         value = func(*(getattr(value, "value", value) for value in args), **kwargs)

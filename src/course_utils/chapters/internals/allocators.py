@@ -177,6 +177,16 @@ TRACES: dict[str, list[Step]] = {
         ("free", "c"),
         ("malloc", "e", 2 * MIB + 512 * KIB),
     ],
+    "a rest keeps its place": [
+        ("malloc", "x", 8 * MIB),
+        ("free", "x"),
+        ("malloc", "a", 5 * MIB),
+        ("malloc", "b", 3 * MIB),
+        ("free", "a"),
+        ("malloc", "c", 2 * MIB),
+        ("free", "c"),
+        ("malloc", "d", 5 * MIB),
+    ],
     "a large segment, a small request": [
         ("malloc", "a", 4 * MIB),
         ("free", "a"),

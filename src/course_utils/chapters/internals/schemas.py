@@ -40,6 +40,9 @@ EXAMPLES = {
         "mine::pair(Tensor(b) second, int count, Tensor(a) first) -> (Tensor(a), Tensor(b))"
     ),
     "nothing in front of the *": ("mine::noise(*, float mean=0.0, Tensor(a!) out) -> Tensor(a!)"),
+    "a view's base behind the *": (
+        "mine::shade(Tensor self, *, Tensor(a) like, Tensor(b!) out) -> Tensor(a)"
+    ),
     "a second argument is written": (
         "aten::rrelu_with_noise(Tensor self, Tensor(b!) noise, Scalar lower=0.125, "
         "Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) "

@@ -30,6 +30,7 @@ REFUSED = {
     "3 entries for 1": ((3,), (1,), (1,)),
     "sizes lined up at the front": ((2,), (1,), (2, 3)),
     "2 entries for none": ((2,), (1,), (0,)),
+    "the first size fits, the second doesn't": ((3, 2), (2, 1), (3, 4)),
 }
 
 # shape, strides of each operand; what is left, and why.
@@ -152,6 +153,8 @@ def plain_plan(plan) -> tuple:
     assert isinstance(plan, (tuple, list)), words
     assert len(plan) == 2, words
     shape, strides = plan
+    kind = type(shape).__name__
+    assert isinstance(shape, (tuple, list)), f"the merged shape is a {kind}, expected a tuple"
     try:
         return tuple(shape), [tuple(stride) for stride in strides]
     except TypeError:
@@ -275,6 +278,11 @@ ELEMENTWISE = {
             (6, 2, 1),
         ),
         "any number of operands, with gaps, repeated along two dimensions, or of none",
+    ),
+    "two columns": Scenario(
+        _sum(MyTensor([1, 2], (2, 1)), MyTensor([10], (1, 1))),
+        _right([[11], [12]], (2, 1), (1, 1)),
+        "where every operand has size 1 the result has it too",
     ),
     "one operand": Scenario(
         _negative,

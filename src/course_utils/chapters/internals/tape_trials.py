@@ -204,6 +204,25 @@ def _unpaid(autograd_kernel, backward):
     return scores.grad is not None, chosen.grad is None
 
 
+def _kept(autograd_kernel, backward):
+    """A leaf that has a gradient, and for which slopes holds None."""
+    dispatcher = ready(autograd_kernel)
+    scores, chosen = numbers([[1.0, 2.0]], True), numbers([[1.0, 0.0]], True)
+    chosen.grad = numbers([[3.0, 4.0]])
+    backward(dispatcher, dispatcher.call("cross_entropy", scores, chosen), numbers(1.0))
+    return plain(chosen.grad)
+
+
+def _unpaid_step(autograd_kernel, backward):
+    """A step for which slopes holds None: its leaves get nothing by it."""
+    dispatcher = ready(autograd_kernel)
+    x, c, scores = numbers([[1.0, 0.0]], True), numbers([[1.0, 2.0]]), numbers([[1.0, 2.0]], True)
+    loss = dispatcher.call("cross_entropy", scores, dispatcher.call("mul", x, c))
+    y = dispatcher.call("add", loss, dispatcher.call("mul", x, x))
+    backward(dispatcher, y, numbers([[1.0, 1.0]]))
+    return plain(x.grad)
+
+
 def _paid_elsewhere(first: str, second: str) -> Callable:
     """Labels for which slopes holds None, and which a product pays, before or after it."""
 
@@ -384,6 +403,12 @@ BACKWARD = {
     ),
     "None for a value that is paid elsewhere, the other way": Scenario(
         _paid_elsewhere("square", "loss"), [[2.0, 0.0]], _none, (([[1.0, 0.0]], _all_add),)
+    ),
+    "None for a leaf that has a gradient": Scenario(
+        _kept, [[3.0, 4.0]], "where slopes holds None nothing is paid: the old grad stays"
+    ),
+    "None for a step in between": Scenario(
+        _unpaid_step, [[2.0, 0.0]], "a step that was paid nothing pays nothing; others still do"
     ),
     "a backend that stores lists": Scenario(
         _lists,

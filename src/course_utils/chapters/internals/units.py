@@ -147,6 +147,11 @@ UNITS = {
         ([9.0, 16.0], {"m": 1}),
         "a power of 0 is left out",
     ),
+    "m/s² * kg·s": _case(
+        lambda Q: _metres(Q, m=1, s=-2) * _metres(Q, kg=1, s=1),
+        ([9.0, 16.0], {"kg": 1, "m": 1, "s": -1}),
+        "every name of both units counts",
+    ),
     "div with rounding_mode": _case(
         lambda Q: torch.div(_metres(Q), _metres(Q, (2.0, 3.0), s=1), rounding_mode="floor"),
         ([1.0, 1.0], {"m": 1, "s": -1}),
@@ -217,6 +222,11 @@ UNITS = {
     ),
     "the root of m/s": _error(
         lambda Q: torch.sqrt(_metres(Q, m=1, s=-1)),
+        "ValueError",
+        "an odd power can't be halved; each is looked at by itself",
+    ),
+    "the root of m²·s": _error(
+        lambda Q: torch.sqrt(_metres(Q, m=2, s=1)),
         "ValueError",
         "an odd power can't be halved; each is looked at by itself",
     ),
