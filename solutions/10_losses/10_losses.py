@@ -1868,14 +1868,14 @@ pair = torch.tensor([[[2.0, 0.0], [0.0, 1.0]], [[3.0, 3.0], [0.0, 5.0]]], device
 with every_case() as case:
     for rows, temperature in ((2, 0.5), (2, 2.0), (2, 0.01), (1, 1.0)):
         with case(f"the walk, {rows} rows, temperature {temperature}"):
-            dtype = torch.float64 if temperature == 2 else torch.float32
-            check_pairs(*pair[:, :rows].to(dtype) / 3, temperature)
+            check_pairs(*(pair.double() if temperature == 2 else pair)[:, :rows] / 3, temperature)
+    with case("five rows of three numbers"):
+        check_pairs(*torch.arange(1.0, 31, device=device).sin().view(2, 5, 3), 0.5)
     with case("the number of operators"):
         check_loop()
 ### BEGIN HIDDEN TESTS
-for rows, temperature in ((5, 0.1), (8, 0.01)):
-    pair = torch.randn(2, rows, 3, generator=torch.Generator().manual_seed(rows))
-    check_pairs(*pair.to(device), temperature)
+pair = torch.randn(2, 8, 3, generator=torch.Generator().manual_seed(8))
+check_pairs(*pair.to(device), 0.01)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -2312,6 +2312,7 @@ with every_case() as case:
         ("the example", z[2:] * 2 * math.log(3), y[2:], None, 0.5),
         ("weights 1 and 4", z, y, w, 0.7),
         ("three classes, none of the last, q = 1", z.repeat(1, 2)[:, :3], y, None, 1.0),
+        ("three classes, q = 0.4", z.repeat(1, 2)[:, :3], 2 - y, None, 0.4),
         ("float64", z.to(torch.float64) / 3, y, w.double() / 3, 0.3),
         ("scores up to 1000", 500 * z, y, None, 0.5),
         ("scores up to 1000, a small q", 500 * z, y, w, 0.02),
@@ -2320,8 +2321,7 @@ with every_case() as case:
             check_case(*args)
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(0)
-for classes, q in ((4, 0.3), (3, 1.0), (6, 0.1)):
-    dtype = torch.float32 if classes == 4 else torch.float64
+for classes, q, dtype in ((4, 0.3, torch.float32), (6, 0.1, torch.float64)):
     z = 3 * torch.randn(7, classes, generator=generator, dtype=dtype).to(device)
     y = torch.randint(classes, (7,), generator=generator).to(device)
     for w in (None, 0.5 + torch.rand(classes, generator=generator, dtype=dtype).to(device)):

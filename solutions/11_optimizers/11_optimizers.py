@@ -1582,7 +1582,7 @@ print("sums, divided by 5: ", gradient_from(pieces, lambda piece: 1 / 5))
 # - Old gradients are forgotten. Frozen parameters arrive with `.grad` None, and keep it; all others
 #   take part in the model's answer.
 # - Each piece passes through the model once, and its `backward` runs before the next piece's forward.
-# - Nothing else of the model changes, and no optimizer is needed. Where the norm is at most
+# - Nothing else of the model changes, nor do the pieces, and no optimizer is needed. Where the norm is at most
 #   `max_norm`, which may be infinite, the gradient stays as it is; it may also be zero.
 #
 # Example: the sizes 4 and 1 give the gradients of the five examples in one batch.
@@ -1714,7 +1714,8 @@ print("log 10:", round(torch.tensor(10.0).log().item(), 2))
 #
 # Return the pair of lists of plain numbers, rates and losses, of equal length. The model arrives with
 # `.grad` None, perhaps with frozen parameters; hand it back unchanged: the same weights, the same
-# buffers (its `state_dict` holds all of them), modes (train or eval) and `.grad`.
+# buffers (its `state_dict` holds all of them), modes (train or eval) and `.grad`. `x` and `y` stay as
+# they are.
 #
 # Example: one weight, 1, the input 1 and the target 0: with rates from 0.01 to 1 in three steps
 # they are 0.01, 0.1, 1 and the losses 1, 0.9604, 0.6147.

@@ -628,3 +628,23 @@ class CustomLoss(nn.Module):
 
     def forward(self, logits, target):
         return custom_loss(logits, target, self.weight, self.q)
+
+
+# %% wrong="two ones where there is no weight" says=["three classes, q = 0.4: raised IndexError"]
+def custom_loss(logits, target, weight=None, q=0.7):
+    log_p = logits.log_softmax(1)[torch.arange(len(target), device=target.device), target]
+    price = -torch.expm1(q * log_p) / q
+    if weight is None:
+        return price.mean()
+    w = weight[target]
+    return (price * w).sum() / w.sum()
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        self.register_buffer("weight", torch.ones(2) if weight is None else weight)
+        self.q = q
+
+    def forward(self, logits, target):
+        return custom_loss(logits, target, self.weight.to(logits), self.q)

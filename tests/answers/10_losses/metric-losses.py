@@ -653,3 +653,19 @@ def metric_losses(embeddings, labels, margin):
 def info_nce(first, second, temperature):
     c = F.cosine_similarity(first.unsqueeze(1), second.unsqueeze(0), dim=2)
     return F.nll_loss((c / temperature).log_softmax(1), torch.arange(len(c), device=c.device))
+
+
+# %% wrong="two rows at most" says=["five rows of three numbers: info_nce: expected"]
+def metric_losses(embeddings, labels, margin):
+    d = torch.cdist(embeddings, embeddings)
+    same = labels[:, None] == labels
+    eye = torch.eye(len(labels), dtype=torch.bool, device=d.device)
+    far = d.masked_fill(~same | eye, -math.inf).amax(1)
+    near = d.masked_fill(same, math.inf).amin(1)
+    ok = (same & ~eye).any(1) & (~same).any(1)
+    return (far - near + margin)[ok].clamp(min=0).mean() if ok.any() else embeddings.sum() * 0
+
+
+def info_nce(first, second, temperature):
+    scores = F.normalize(first[:2]) @ F.normalize(second[:2]).T / temperature
+    return F.cross_entropy(scores, torch.arange(len(scores), device=scores.device))

@@ -407,3 +407,23 @@ def clip_and_accumulate(model, pieces, max_norm):
         if norm > max_norm:
             torch._foreach_mul_(grads, max_norm / norm)
     return norm
+
+
+# %% wrong="asks the inputs for a gradient" says=["a piece's inputs or labels were changed"]
+def clip_and_accumulate(model, pieces, max_norm):
+    model.zero_grad()
+    total = sum(len(y) for _, y in pieces)
+    for x, y in pieces:
+        x.requires_grad_(True)
+        (F.cross_entropy(model(x), y, reduction="sum") / total).backward()
+    return nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+
+
+# %% wrong="empties each piece when it is done" says=["a piece's inputs or labels were changed"]
+def clip_and_accumulate(model, pieces, max_norm):
+    model.zero_grad()
+    total = sum(len(y) for _, y in pieces)
+    for x, y in pieces:
+        (F.cross_entropy(model(x), y, reduction="sum") / total).backward()
+        x.zero_()
+    return nn.utils.clip_grad_norm_(model.parameters(), max_norm)

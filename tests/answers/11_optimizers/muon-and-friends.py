@@ -380,3 +380,28 @@ def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, neste
     rows, columns = p.size()
     scale = lr * (rows / columns) ** 0.5 if rows > columns else lr
     return p.mul(1 - lr * weight_decay).sub(scale * X), new
+
+
+# %% wrong="always the rate 0.1" says=["lr is the argument's, not always 0.1"]
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
+    lr, b = 0.1, momentum * buffer + (1 - momentum) * grad
+    X = (1 - momentum) * grad + momentum * b if nesterov else b
+    X = X / X.norm().clamp(min=1e-7)
+    for _ in range(5):
+        A = X @ X.T
+        X = 3.4445 * X - 4.7750 * A @ X + 2.0315 * A @ A @ X
+    factor = max(1, p.shape[0] / p.shape[1]) ** 0.5
+    return p * (1 - lr * weight_decay) - lr * factor * X, b
+
+
+# %% wrong="always float64" says=["a row in float32, lr 0.05: the new p is torch.float64, expected torch.float32"]
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
+    p, grad, buffer = p.double(), grad.double(), buffer.double()
+    b = momentum * buffer + (1 - momentum) * grad
+    X = (1 - momentum) * grad + momentum * b if nesterov else b
+    X = X / X.norm().clamp(min=1e-7)
+    for _ in range(5):
+        A = X @ X.T
+        X = 3.4445 * X - 4.7750 * A @ X + 2.0315 * A @ A @ X
+    factor = max(1, p.shape[0] / p.shape[1]) ** 0.5
+    return p * (1 - lr * weight_decay) - lr * factor * X, b

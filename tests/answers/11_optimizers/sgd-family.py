@@ -1219,3 +1219,16 @@ class Sgd(torch.optim.Optimizer):
                     if b is not None:
                         self.state[p]["b"] = b
         return loss
+
+
+# %% wrong="always the rate 0.1" says=["lr is the argument's, not always 0.1"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    lr, g = 0.1, grad + weight_decay * p
+    if not momentum:
+        return p - lr * g, None
+    b = g.clone() if buffer is None else momentum * buffer + (1 - dampening) * g
+    return p - lr * (g + momentum * b if nesterov else b), b
+
+
+class Sgd(torch.optim.SGD):
+    pass

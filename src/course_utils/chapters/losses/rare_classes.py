@@ -39,6 +39,8 @@ def imbalance_truth(
         ).mean(),
         "the factor belongs to each price, before the mean": (wrong**gamma).mean()
         * -(log_p * weights).mean(),
+        "the weight belongs to each price, before the mean": -(wrong**gamma * log_p).mean()
+        * weights.mean(),
         "that has the wrong sign": -right,
         "that is the sum": right * target.numel(),
         "the mean is over all elements, not over the rows alone": right

@@ -50,7 +50,7 @@ def run_clip(clip_and_accumulate, kind, sizes, max_norm):
         p.grad = torch.full_like(p, 7.0) if p.requires_grad else None
     with torch.random.fork_rng(devices=[]):
         given = make_pieces(sizes, model[-1].out_features)
-        kept = list(given)
+        kept, fresh = list(given), make_pieces(sizes, model[-1].out_features)
         try:
             norm = clip_and_accumulate(model, given, max_norm)
         except (TypeError, AttributeError) as error:
@@ -59,6 +59,13 @@ def run_clip(clip_and_accumulate, kind, sizes, max_norm):
     assert handle.id in model._forward_hooks, "a hook that was on the model before is gone"
     handle.remove()
     assert list(map(id, given)) == list(map(id, kept)), "the list of pieces was changed"
+    pairs = [
+        (mine, was)
+        for a, b in zip(kept, fresh, strict=True)
+        for mine, was in zip(a, b, strict=True)
+    ]
+    same = all(torch.equal(mine, was) and not mine.requires_grad for mine, was in pairs)
+    assert same, "a piece's inputs or labels were changed (or require a gradient now): leave them"
     assert norm is not None, "clip_and_accumulate returned None: is there an answer yet?"
     assert isinstance(norm, (int, float)) or getattr(norm, "shape", None) == (), (
         f"the norm is {norm!r}, no number"

@@ -12,11 +12,11 @@ from course_utils.learner.devices import device
 
 def check_muon(answer, case_of, slips=None, **options):
     """Compare a step with the expected p; the first entry names a slip."""
-    p, grad, buffer, right, mean = (
-        torch.tensor(v, dtype=torch.float64).to(device) for v in case_of
-    )
+    options = {"lr": 0.1, **options}
+    dtype = options.pop("dtype", torch.float64)
+    p, grad, buffer, right, mean = (torch.tensor(v, dtype=dtype).to(device) for v in case_of)
     with forbid_changes(p, grad, buffer):
-        new, kept = pair_of(answer(p, grad, buffer, lr=0.1, **options), "muon_and_friends")
+        new, kept = pair_of(answer(p, grad, buffer, **options), "muon_and_friends")
     assert isinstance(kept, torch.Tensor), f"the buffer is {kept!r}, no tensor"
     assert new.shape == p.shape, f"p has shape {tuple(new.shape)}, expected {tuple(p.shape)}"
     for name, part in (("p", new), ("buffer", kept)):
@@ -30,8 +30,8 @@ def check_muon(answer, case_of, slips=None, **options):
         atol=0.004,
         near=0.001,
     )
-    check_close(new.double(), right, "the new p", atol=0.01, rtol=0)
-    check_close(kept.double(), mean, "the new buffer, a running mean,", atol=0.02, rtol=0.02)
+    check_close(new, right, "the new p", atol=0.01, rtol=0)
+    check_close(kept, mean, "the new buffer, a running mean,", atol=0.02, rtol=0.02)
 
 
 A_SUM = "the buffer is a running mean here, not a sum: the gradient comes in times 1 - momentum."
@@ -69,6 +69,11 @@ MUON_CASES = {  # p, grad, buffer, the new p, the new buffer; slips by p[0, 0]; 
         ([[0.0] * 3], [[3.0, 4, 0]], [[0.0] * 3], [[-0.0418, -0.0557, 0]], [[0.15, 0.2, 0]]),
         ROW,
         {},
+    ),
+    "a row in float32, lr 0.05": (
+        ([[0.0] * 3], [[3.0, 4, 0]], [[0.0] * 3], [[-0.0209, -0.0279, 0]], [[0.15, 0.2, 0]]),
+        {-0.0418: "lr is the argument's, not always 0.1."},
+        {"lr": 0.05, "dtype": torch.float32},
     ),
     "a column": (
         (

@@ -31,11 +31,16 @@ def run_range(lr_range, weights, x, y, lowest, highest, steps):
     model.register_forward_hook(lambda *_: None)
     hooks = [list(part._forward_hooks) for part in model.modules()]
     modes, free = [part.training for part in model.modules()], [p.requires_grad for p, _ in before]
+    given = x.clone(), y.clone()
     try:
-        rates, losses = numbers_of(lr_range(model, x, y, lowest, highest, steps))
+        rates, losses = numbers_of(lr_range(model, *given, lowest, highest, steps))
     except (TypeError, AttributeError) as error:
         words = "a frozen parameter has .grad None: a plain SGD step leaves it alone"
         raise AssertionError(words) if "NoneType" in str(error) else error from None
+    whole = all(
+        torch.equal(a.nan_to_num(), b.nan_to_num()) for a, b in zip(given, (x, y), strict=True)
+    )
+    assert whole, "x or y was changed: leave them as they are"
     now = list(model.parameters())
     same = all(p is q and torch.equal(p, old) for q, (p, old) in zip(now, before, strict=True))
     assert same, "the model does not have the weights that it came with: the test has trained it"

@@ -31,7 +31,7 @@ def _near(one, other):
     return abs(one - other) <= 1e-6
 
 
-def _rates(base, warmup, total, floor):
+def _rates(base, warmup, total, floor=0.0):
     """The rates of a run, to all digits."""
     steps = torch.arange(total, dtype=torch.float64)
     share = (steps - warmup) / max(total - warmup, 1)
@@ -117,5 +117,6 @@ RATE_CASES = (  # the arguments, the rates, and known slips
         ),
     ),
     ((0.5, 1, 2, 0.0), [0.5, 0.5], ()),
+    ((1.0, 0, 2), [1, 0.5], (([1, 0.55], ": floor is 0 by default"),)),
     ((1.0, 0, 0, 0.0), [], ()),
 )

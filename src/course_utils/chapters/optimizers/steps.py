@@ -53,6 +53,13 @@ UP = "the step goes uphill."
 
 SGD_CASES = {  # the old buffer, the options, the new p, the new buffer, and known slips by their p
     "a plain step": (None, {}, 2.9, None, {3.1: UP}),
+    "a plain step, lr 0.5": (
+        None,
+        {"lr": 0.5},
+        2.5,
+        None,
+        {2.9: "lr is the argument's, not always 0.1."},
+    ),
     "a plain step with decay 0.25": (
         None,
         {"weight_decay": 0.25},
@@ -119,7 +126,7 @@ def check_sgd_step(answer, name, dtype):
     x, g = (torch.full((2,), value, dtype=dtype, device=device) for value in (3.0, 1.0))
     old = None if buffer is None else torch.full_like(x, buffer)
     with forbid_changes(x, g, *([] if old is None else [old])):
-        new, found = pair_of(answer(x, g, old, lr=0.1, **options), "sgd_family")
+        new, found = pair_of(answer(x, g, old, **{"lr": 0.1, **options}), "sgd_family")
     told(new[0], p, "the new p", slips)
     check_close(new, torch.full_like(x, p), "the new p")
     if b is None:
