@@ -8,9 +8,9 @@
 # - "and `exp`, in the style of `__add__`"
 # - "returns a list of this value and every value behind it"
 # - "**once**"
-# - "in which no value comes before one that was made from it"
-# - "So `self` is first"
-# - "sets the `grad` of every value behind this one"
+# - "in which no value is placed before a value that was made from it"
+# - "`self` is first"
+# - "sets the `grad` of every value behind `self`"
 # - "It starts with 1 at `self`"
 # - "A chain of 5,000 steps has to work"
 # - "keep your own list of what is waiting, in place of recursion"
@@ -169,7 +169,7 @@ def micro_engine(program, **inputs):
     return names["y"].number, {name: value.grad for name, value in names.items()}
 
 
-# %% wrong="breadth first is no topological order" breaks="in which no value comes before one that was made from it" says=["has to wait for", "s may hand on only when all who used it have paid in"]
+# %% wrong="breadth first is no topological order" breaks="in which no value is placed before a value that was made from it" says=["has to wait for", "s may hand on only when all who used it have paid in"]
 import math
 
 
@@ -265,7 +265,7 @@ def micro_engine(program, **inputs):
     return names["y"].number, {name: value.grad for name, value in names.items()}
 
 
-# %% wrong="the right gradients from an order upside down" breaks="So `self` is first" says=["is upside down: self comes first"]
+# %% wrong="the right gradients from an order upside down" breaks="`self` is first" says=["is upside down: self comes first"]
 import math
 
 
@@ -559,7 +559,7 @@ def micro_engine(program, **inputs):
     return names["y"].number, {name: value.grad for name, value in names.items()}
 
 
-# %% wrong="only the inputs get a gradient" breaks="sets the `grad` of every value behind this one" says=["the gradient of s is"]
+# %% wrong="only the inputs get a gradient" breaks="sets the `grad` of every value behind `self`" says=["the gradient of s is"]
 import math
 
 
