@@ -254,7 +254,7 @@ def custom_transform(p=1.0):
     return turn
 
 
-# %% wrong="tosses its coin when it is made" says=["is the coin tossed when the transform is made?"]
+# %% wrong="tosses its coin when it is made" says=["is the coin tossed when the transform is made"]
 def custom_transform(p=1.0):
     turns = bool(torch.rand(()) < p)
 

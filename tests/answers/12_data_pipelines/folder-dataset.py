@@ -404,7 +404,7 @@ def folder_dataset(root, transform=None, on_error="raise"):
     return FolderDataset(root, transform, on_error)
 
 
-# %% wrong="a folder that ends in .jpg is taken for a file" says=["a folder, old.jpg, is a folder, not a file"]
+# %% wrong="a folder that ends in .jpg is taken for a file" says=["old.jpg is a folder, not a file"]
 class FolderDataset(Dataset):
     def __init__(self, root, transform, on_error):
         if on_error not in ("raise", "skip"):

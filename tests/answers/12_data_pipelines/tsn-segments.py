@@ -72,7 +72,7 @@ def tsn_segments(seconds, rate, segments, generator=None):
     return chosen
 
 
-# %% wrong="sorted draws from the whole clip" says=["is not in its segment its segment"]
+# %% wrong="sorted draws from the whole clip" says=["is not in its segment"]
 def tsn_segments(seconds, rate, segments, generator=None):
     frames = max(1, round(seconds * rate))
     if generator is not None:

@@ -145,7 +145,6 @@ def few_samples() -> dict[str, tuple]:
         "the first batch is empty, k = 7 of 8": (make_batches([0, 4, 3], 8, 5), 8, 7),
         "two samples, so class 2 occurs neither in truth nor in predictions": (two, 3, 3),
         "logits that aren't contiguous": (slanted, 5, 2),
-        "bfloat16": (make_batches([4, 5], 4, 3, torch.bfloat16), 4, 2),
     }
 
 
