@@ -2,7 +2,7 @@
 # jupyter:
 #   course:
 #     title: Sharding
-#     minutes: 235
+#     minutes: 240
 #     core: 135
 # ---
 
@@ -40,7 +40,7 @@ print("weights, gradients, two moments of Adam:", 4 * whole // 10**9, "GB")
 #
 # **It leans on** chapter 17 (processes, `launch`, collectives, DDP) and chapters 06
 # (`autograd.Function`) and 07 (hooks). **Time:** sections marked *core* take about 135 minutes with their
-# exercises, everything 235. The ranks are processes on this machine's CPU, connected by gloo. The same
+# exercises, everything 240. The ranks are processes on this machine's CPU, connected by gloo. The same
 # calls run on GPUs with NCCL.
 
 # %% nbgrader={"grade_id": "tools", "locked": true} jupyter={"source_hidden": true}
@@ -211,7 +211,6 @@ def reduce_scatter_then_gather(rank, world_size):
     return mine.tolist(), back.tolist()
 
 
-# %%
 for rank, (mine, back) in enumerate(on_ranks(reduce_scatter_then_gather, 2)):
     print(f"rank {rank}: my part of the mean {mine}, all parts {back}")
 
@@ -234,7 +233,6 @@ def lopsided(rank, world_size):
     return sum(v.numel() * 4 for s in zero.optim.state.values() for v in s.values() if v.dim())
 
 
-# %%
 print("bytes of moments on the two ranks:", on_ranks(lopsided, 2))
 
 # %% [markdown]
@@ -380,7 +378,6 @@ def shard_a_layer(rank, world_size):
     return kept, seen, tuple(layer.weight.grad.to_local().shape)
 
 
-# %%
 for rank, (kept, seen, gradient) in enumerate(on_ranks(shard_a_layer, 2)):
     print(f"rank {rank}: keeps {kept}, computes with {seen[0]}, has a gradient of {gradient}")
 
@@ -598,10 +595,7 @@ def fsdp_against_one(rank, world_size):
     return all(torch.allclose(a, b, atol=1e-6) for a, b in zip(found, expected, strict=True))
 
 
-# %%
 equal = on_ranks(fsdp_against_one, 2)
-
-# %%
 assert all(equal)
 print("FSDP2 on two halves equals one process on the whole batch:", equal)
 
@@ -639,7 +633,6 @@ def optimizer_too_early(rank, world_size, early):
     return bool((layer.weight.to_local() != before).any())
 
 
-# %%
 print("made before fully_shard, the weights move:", on_ranks(optimizer_too_early, 2, True))
 print("made after fully_shard, the weights move: ", on_ranks(optimizer_too_early, 2, False))
 
@@ -710,7 +703,6 @@ def names_and_shards(rank, world_size):
     return {name: tuple(local(p).shape) for name, p in model.named_parameters()}
 
 
-# %%
 print(on_ranks(names_and_shards, 2)[0])
 
 # %% [markdown]
@@ -794,7 +786,6 @@ def differentiable_sum(rank, world_size):
     return w.grad.item()
 
 
-# %%
 print("gradient of w on each rank:", on_ranks(differentiable_sum, 2))
 
 # %% [markdown]
@@ -1084,8 +1075,6 @@ print("one batch on two stages, idle:", 1 - sum(e - s for *_, s, e in clock(naiv
 
 # %%
 gpipe = [[f"F{n}" for n in range(4)] + [f"B{n}" for n in range(4)]] * 2
-
-# %%
 figure, axes = plt.subplots(2, 1, figsize=(7, 3.6), sharex=True, layout="constrained")
 one = [(s, t, 4 * a, 4 * b) for s, t, a, b in clock(naive)]
 draw_timeline(axes[0], one, "One batch: a stage waits half of the time")
@@ -1302,7 +1291,6 @@ def rows_of(rank, world_size):
     return make_state(world_size, torch.zeros(7, 2))["weight"].to_local().shape[0]
 
 
-# %% topics=["ddp-checkpointing"]
 print("rows on two ranks:  ", on_ranks(rows_of, 2))
 print("rows on three ranks:", on_ranks(rows_of, 3))
 
@@ -1577,7 +1565,6 @@ def descend(forget_at=None):
     return round(w, 4)
 
 
-# %%
 print("undisturbed:", descend(), "| resumed without the momentum:", descend(forget_at=3))
 
 # %%
@@ -1586,8 +1573,6 @@ ways = {
     "checkpoint every 3 steps": [*range(8), *range(6, 11)],
     "undisturbed": [*range(11)],
 }
-
-# %%
 figure, axes = plt.subplots(figsize=(7, 2.8))
 for (name, steps), colour in zip(ways.items(), ("#d55e00", "#0072b2", "#555555"), strict=True):
     axes.plot(range(1, len(steps) + 1), steps, "o-", ms=4, label=name, color=colour)

@@ -14,7 +14,7 @@ import torch
 import torch._dynamo  # or each rank would load it for itself
 import torch.distributed as dist
 
-from course_utils.learner.launch_reports import LaunchError
+from course_utils.learner.launch_reports import LaunchError, LaunchTimeout
 from course_utils.learner.launching import launch
 from course_utils.learner.ranks import count_traffic
 
@@ -23,11 +23,22 @@ with count_traffic():
 
 
 def launched(function, world_size, *args, timeout=7, backend="auto"):
-    """What each rank returned, or the words of what went wrong."""
+    """What each rank returned, or the words of what went wrong.
+
+    On a busy machine a rank may not even have begun when time is up: then it gets more.
+    """
     try:
         return launch(function, world_size, *args, timeout=timeout, backend=backend, quiet=True)
+    except LaunchTimeout as error:
+        begun = all(report.stack for report in error.reports if report.status == "waited")
+        if begun or timeout >= LONGEST:
+            return told(error)
+        return launched(function, world_size, *args, timeout=LONGEST, backend=backend)
     except LaunchError as error:
         return told(error)
+
+
+LONGEST = 30
 
 
 def alone(work: Callable[[], Any], what: str) -> Any:
