@@ -152,8 +152,8 @@ print(len(sent), "bytes;", "the name is in it:", b"roll_call" in sent)
 print("its text is in it:", b"I am" in sent)
 
 # %% [markdown]
-# The fresh process would look for `__main__.roll_call` and find no such thing, because the cell was
-# never run there. In a script, `mp.spawn(function, args, nprocs)` under `if __name__ ==
+# The fresh process would look for `__main__.roll_call` in vain, because the cell was never run
+# there. In a script, `mp.spawn(function, args, nprocs)` under `if __name__ ==
 # "__main__":` works well.
 #
 # The first thing that ranks need from each other is a sum. `all_reduce` adds up a tensor over all
@@ -421,7 +421,7 @@ check_collectives(try_collectives, 3, cases)
 # %% [markdown]
 # ## 3. Bytes: the ring
 #
-# You can add up now. But what does it cost? Gradients of a model are large, and every step needs
+# You can add up now. What does it cost? Gradients of a model are large, and every step needs
 # their sum. Suppose all ranks send everything to rank 0, which adds up and sends back. With n ranks
 # and a tensor of B bytes, rank 0 takes in (n − 1) · B and sends out as much again, while all the
 # others wait for its wire.
@@ -446,8 +446,8 @@ draw_ring_steps()
 # finished chunk (4); three more steps carry these round.
 #
 # Each rank gave 2 (n − 1) chunks of B / n bytes: about 2 B, *however many ranks there are*. Where
-# only ranks compute, no algorithm needs less on its busiest rank. (A switch that adds up on the
-# way, as NVLink SHARP does, needs about half.) The price is the number of steps: each costs at
+# only ranks add, no algorithm lets its busiest rank send less. (With a switch that adds up on the
+# way, as NVLink SHARP does, it is about half.) The price is the number of steps: each costs at
 # least the time that a message needs to arrive, its **latency**. For comparison the naive way, four
 # ranks with 4000 bytes each. By the ring, each of them would send 2 · 3 · 1000 = 6000.
 # (`count_traffic` counts what a rank sends to the others.)
@@ -1120,7 +1120,7 @@ check_no_sync(try_no_sync, 2, steps=4, seed=3, dtype=torch.float64)
 # </details>
 
 # %% [markdown]
-# **Clipping and mixed precision** need nothing new.  When `backward()` returns, `.grad` is the
+# **Clipping and mixed precision** need nothing new. When `backward()` returns, `.grad` is the
 # average on every rank, so `clip_grad_norm_` finds the same norm everywhere; with accumulation,
 # clip after the last backward. `torch.autocast` wraps each rank's forward, as in the script of
 # section 12. With float16 and a `GradScaler`, an infinity of one rank is in the average of all, so

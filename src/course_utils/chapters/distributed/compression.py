@@ -140,8 +140,11 @@ def average_slips(totals, gradients, sent, k, right):
         flat = values.flatten()
         return torch.zeros_like(flat).index_copy(0, index, flat[index]).view(values.shape)
 
+    def largest(total):
+        return total.flatten().abs().topk(min(k, total.numel())).indices
+
     n, pairs = len(totals), list(zip(totals, gradients, strict=True))
-    last, places = torch.zeros_like(sent[0]), sent[0] != 0
+    last = torch.zeros_like(sent[0])
     for mine in sent:
         last = torch.where(mine != 0, mine, last)
     slips = {
@@ -168,12 +171,14 @@ def average_slips(totals, gradients, sent, k, right):
             top(total, max(1, min(k, total.numel()) // n)) for total in totals
         ],
         ": all ranks' values were put at rank 0's positions": [
-            torch.zeros_like(right).masked_scatter(places, total[mine != 0])
-            for total, mine in zip(totals, sent, strict=True)
-            if (mine != 0).sum() == places.sum()
+            torch.zeros_like(right)
+            .flatten()
+            .index_copy(0, largest(totals[0]), total.flatten()[largest(total)])
+            .view(right.shape)
+            for total in totals
         ],
     }
-    slips = {words: sum(parts[1:], parts[0]) / n for words, parts in slips.items() if parts}
+    slips = {words: sum(parts[1:], parts[0]) / n for words, parts in slips.items()}
     senders = torch.stack([mine != 0 for mine in sent]).sum(0)
     slips |= {
         " is the sum of what was sent: divide by the number of ranks": right * n,
