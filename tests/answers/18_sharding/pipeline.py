@@ -373,9 +373,9 @@ def pipeline(kind, stage, stages, micro_batches):
     while ready or held:
         if ready and len(held) < room:
             held.append(ready.popleft())
-            tasks.append("F%d" % held[-1])
+            tasks.append(f"F{held[-1]}")
         else:
-            tasks.append("B%d" % held.popleft())
+            tasks.append(f"B{held.popleft()}")
     return tasks
 
 
