@@ -1907,7 +1907,7 @@ for axis, kind, samples in zip(axes, ("strong", "weak"), (256, 512), strict=True
     measured = samples / two[kind] * one["s"]
     axis.plot([2], [measured], "s", color="#b04500", ms=9, label="measured here")
     axis.plot(numbers, numbers, color="#6b6b6b", ls=":", label="ideal")
-    axis.set(title=f"{kind} scaling", xlabel="ranks", xticks=list(numbers))
+    axis.set(title=f"{kind} scaling", xlabel="ranks", xticks=list(numbers), ylim=(0, 8.5))
     axis.spines[["top", "right"]].set_visible(False)
 axes[0].set_ylabel("speedup")
 axes[1].legend(frameon=False)

@@ -105,7 +105,7 @@ def run_load(rank, world_size, newest_checkpoint, folder):
 
 @ends_in_notebook
 def check_checkpoint(found, save_ranks, steps, killed_in, load_ranks):
-    found, kept = found if isinstance(found, tuple) else (found, 0)
+    found, kept = found if isinstance(found, tuple) else (found, None)
     if isinstance(found, str) and " seconds rank" in found:
         found = "the ranks wait for each other; dcp.save and dcp.load are for all of them\n" + found
     elif isinstance(found, str) and killed_in and "CheckpointException" in found:
@@ -120,7 +120,7 @@ def check_checkpoint(found, save_ranks, steps, killed_in, load_ranks):
     full = (100.0 * truth if complete else -1.0) + torch.arange(14.0).view(7, 2)
     for rank, (step, weight, count) in enumerate(found):
         reason = "" if step == truth else _why_that_step(step, complete, steps, truth)
-        if kept < len(complete) and step != truth:
+        if kept is not None and kept < len(complete) and step != truth:
             reason = (
                 f": of {len(complete)} completed saves {kept or 'none'} was left before the "
                 "loading; remove an old one, if at all, when a newer one is complete"
