@@ -306,12 +306,15 @@ cases = {
     "the result where each output is 3 too small": (y - 3, y, 3.0),
     "the result against a row that is expanded": (x, y[:1].expand(2, 2), 5.0),
     "the result without any element": (x[:0], y[:0], float("nan")),
+    "the result of two single numbers": (x[0, 1], y[0, 1], 7.0),
+    "the result in three dimensions": (x.view(1, 2, 2), y.view(1, 2, 2), 5.0),
+    "the result in torch.float16": (x.half(), y.half(), 5.0),
 }
 with every_case() as case:
     for name, (outs, wanted, right) in cases.items():
         with case(name):
             mine, right = root_mean_square_error(outs, wanted), torch.tensor(right, device=device)
-            check_close(mine, right, "the number")
+            check_close(mine, right.to(outs.dtype), "the number")
 x = torch.tensor([[1.0, 7.0], [0.0, 0.0]], dtype=torch.float64, device=device)
 far = torch.full_like(x, 2.0**30)  # float32 would round x + far
 result, expected = root_mean_square_error(x + far, far), torch.full_like(x[0, 0], 12.5).sqrt()
@@ -343,7 +346,7 @@ except ValueError as error:
     )
     raise AssertionError(refused) from None
 with every_case() as case:
-    for other in (row, torch.zeros(3, 3, device=device), column[:1]):
+    for other in (row, torch.zeros(3, 3, device=device), column[:1], column[:0], column[0, 0]):
         with case(f"shape (3, 1) against shape {tuple(other.shape)}"):
             check_raises(ValueError, lambda y=other: root_mean_square_error(column, y), "the call")
 ### BEGIN HIDDEN TESTS

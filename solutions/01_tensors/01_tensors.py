@@ -927,17 +927,20 @@ def tensor_to_image(x: torch.Tensor) -> np.ndarray:
 every, pixel = np.arange(252, dtype=np.uint8), np.array([[[255, 0, 51]]], dtype=np.uint8)
 shapes = {"in colour": (6, 14, 3), "in grey": (12, 21), "a batch": (2, 6, 7, 3)}
 shapes |= {"of two channels": (9, 14, 2), "of five channels": (5, 10, 5), "grey, 3 wide": (84, 3)}
+shapes |= {"of one channel": (12, 21, 1), "a batch of none": (0, 6, 7, 3)}
 with every_case() as case:
     with case("the example, of one pixel"):
         check_planes(image_to_tensor, pixel)
     for name, shape in shapes.items():
         with case(f"an image {name}, of shape {shape}"):
             check_planes(image_to_tensor, every[: np.prod(shape)].reshape(shape))
+    with case("an image that is a slice"):
+        check_planes(image_to_tensor, every.reshape(12, 7, 3)[::2, 3:])
     with case("by hand"):
         check_by_hand(try_image_to_tensor(pixel))
 ### BEGIN HIDDEN TESTS
 batch = every.reshape(4, 3, 7, 3)
-images = (every.reshape(9, 7, 4), every.reshape(12, 21, 1), batch[0, ::2, 3:], batch[:0])
+images = (every.reshape(9, 7, 4), every.reshape(42, 6, 1), batch[0, 1::2, :4], batch[:0])
 with every_case() as case:
     for image in images:
         with case(f"an image of shape {image.shape}"):
@@ -955,6 +958,8 @@ cases = [
     (gray, [[255, 0, 127]], "in grey, out of range", "one channel: two dimensions"),
     (gray.clone()[None], [[[[255], [0], [127]]]], "a grey batch", "a batch keeps its channel"),
     (gray.clone().requires_grad_(), [[255, 0, 127]], "with a gradient"),
+    (gray.mT, [[255], [0], [127]], "in grey, transposed"),
+    (gray[None][:0], np.empty((0, 1, 3, 1)), "a batch of none", "a batch keeps its channel"),
 ]
 with every_case() as case:
     for x, pixels, name, *because in cases:
@@ -966,10 +971,8 @@ with every_case() as case:
 x = torch.rand(2, 3, 5, 7, generator=torch.Generator().manual_seed(3)).mul(1.4).sub(0.2).to(device)
 image = (x.clamp(0, 1) * 255.999).byte().permute(0, 2, 3, 1).cpu().numpy()
 cases = {"a batch": (x, image), "a slice": (x[0, :, 1:], image[0, 1:]), "none": (x[:0], image[:0])}
-with every_case() as case:
-    for name, (x, pixels) in cases.items():
-        with case(name):
-            check_image(tensor_to_image, x, pixels, name)
+for name, (x, pixels) in cases.items():
+    check_image(tensor_to_image, x, pixels, name)
 ### END HIDDEN TESTS
 
 
@@ -1116,7 +1119,9 @@ def check_case(a, b, because=""):
         except ValueError as error:
             words = f"{call}: these shapes fit, aligned at the right, and were refused ({error})"
             raise AssertionError(words) from None
-        return check_equal(shape, tuple(torch.broadcast_shapes(a, b)), call, because)
+        check_equal(shape, tuple(torch.broadcast_shapes(a, b)), call, because)
+        assert isinstance(shape, tuple), f"{call}: the sizes are right; return them as a tuple"
+        return
     words = check_raises(ValueError, lambda: broadcast_shape(a, b), call)
     named = {int(number) for number in re.findall(r"-?\d+", words.replace("−", "-"))}
     dim, m, n = bad[0]
@@ -1307,28 +1312,27 @@ def masked_row_mean(values: torch.Tensor, valid: torch.Tensor) -> torch.Tensor:
 # %% nbgrader={"grade_id": "masked-row-mean-check", "grade": true, "points": 2}
 values = torch.tensor([[1.0, 2.0, 9.0], [4.0, 9.0, 9.0]], device=device)
 mask = torch.tensor([[True, True, False], [False, False, False]], device=device)
+kinds, empty = (torch.float32, torch.float16, torch.float64), ((0, 3), (3, 0))
+tables = {f"a row that has no valid entry, in {d}": (values.to(d, copy=True), mask) for d in kinds}
+tables |= {f"a table of shape {s}": (values.new_ones(s), mask.new_ones(s)) for s in empty}
+large = torch.tensor([[2.0**30 + 1, -(2.0**30), 9.0]], dtype=torch.float64, device=device)
+tables["large numbers that cancel, in torch.float64"] = (large, mask[:1])
+tables["a transposed table"] = (values.t().clone().t(), mask.t().clone().t())
 with every_case() as case:
-    for dtype in (torch.float32, torch.float16, torch.float64):
-        with case(f"a row that has no valid entry, in {dtype}"):
-            table = values.to(dtype, copy=True)
-            check_mean(masked_row_mean, table, mask, f"a table in {dtype}")
-    with case("large numbers that cancel, in torch.float64"):
-        table = torch.tensor([[2.0**30 + 1, -(2.0**30), 9.0]], dtype=torch.float64, device=device)
-        check_mean(masked_row_mean, table, mask[:1], "large numbers in torch.float64")
+    for name, (table, keep) in tables.items():
+        with case(name):
+            check_mean(masked_row_mean, table, keep, name)
     with case("no loop"):
         few = check_mean(masked_row_mean, values, mask, "two rows")
         twenty = values.repeat(20, 1), mask.repeat(20, 1)
         check_no_loop(few, check_mean(masked_row_mean, *twenty, "forty rows"))
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(1)
-tables = {"a transposed table": (values.new_ones(3, 4).t(), mask.new_ones(3, 4).t())}
-for shape in ((1, 1), (5, 7), (7, 1), (0, 4), (3, 0)):
-    table = torch.randn(shape, generator=generator).to(device)
-    tables[f"shape {shape}"] = (table, table.mul(9).sin() > 0)
 with every_case() as case:
-    for name, (table, keep) in tables.items():
-        with case(name):
-            check_mean(masked_row_mean, table, keep, name)
+    for shape in ((1, 1), (5, 7), (7, 1), (0, 4), (3, 0)):
+        table = torch.randn(shape, generator=generator).to(device)
+        with case(f"shape {shape}"):
+            check_mean(masked_row_mean, table, table.mul(9).sin() > 0, f"shape {shape}")
 ### END HIDDEN TESTS
 
 
@@ -1355,6 +1359,7 @@ values = torch.tensor([[1.0, 2.0, 9.0], [4.0, 9.0, 9.0]], device=device)
 mask = torch.tensor([[True, True, False], [False, False, False]], device=device)
 tables = {"the example": (values, mask), "a row that is all valid": (values, ~mask | mask)}
 tables["a table in torch.float64"] = (values.to(torch.float64), mask)
+tables["a table in torch.float16"] = (values.to(torch.float16), mask)
 tables["padding that is inf"] = (values.masked_fill(~mask[:1], float("inf")), mask[[0, 0]])
 with every_case() as case:
     for name, (table, keep) in tables.items():
@@ -1511,6 +1516,7 @@ def one_hot(labels: torch.Tensor, classes: int, dtype: torch.dtype = torch.float
 two, one = torch.tensor([0, 2], device=device), torch.tensor(1, device=device)
 trials = [(two, kind, "[0, 2]") for kind in (torch.float32, torch.float16, torch.int64)]
 trials += [(one, torch.bool, "of shape (), a single one"), (two[:0], torch.uint8, "of shape (0,)")]
+trials += [(two.expand(3, 2).t(), torch.int32, "[[0, 0, 0], [2, 2, 2]]")]
 with every_case() as case:
     for given, kind, name in trials:
         with case(f"{kind}, labels {name}"):
@@ -1616,6 +1622,8 @@ words = torch.tensor([[0, 2], [1, 1]], device=device)
 cases = {
     "the first three photos": (logits, truth),
     "a batch of one": (logits[:1], truth[1:2]),
+    "a batch of none": (logits[:0], truth[:0]),
+    "(classes,) and a label of shape ()": (logits[1], truth[1]),
     "(batch, time, classes)": (sentences, words),
     "transposed logits and labels": (sentences.transpose(0, 1), words.t()),
     "torch.float64": (logits.to(torch.float64), truth),
@@ -1645,6 +1653,7 @@ truth = torch.tensor([0, 1, 2], device=device)
 tables = {"three": (logits, truth), "transposed": (logits.t(), truth)}
 tables["torch.float64, beyond float32"] = (logits.double() * 1e200, truth)
 tables["sixty"] = (logits.repeat(20, 1), truth.repeat(20))
+tables["a batch of none"] = (logits[:0], truth[:0])
 with every_case() as case:
     for name, (table, wanted) in tables.items():
         with case(name):
@@ -1754,6 +1763,7 @@ trials = {
     "scores of 1 and 1.000001": (near, second, (1, 2), "nearly equal is not equal"),
     "scores in torch.float64": (nearer, second, (1, 2), "1 + 1e-12 is not 1 there"),
     "infinite scores": (infinite, truth * 0, (1, 2, 3), "inf - inf is nan: compare"),
+    "scores in torch.float16": (logits.half(), truth, (1, 2), ""),
 }
 with every_case() as case:
     for name, (table, own, ks, because) in trials.items():
@@ -1910,8 +1920,10 @@ tables = {
     "values of shape (3, 2, 1)": (values[..., None], segments, 4),
     "a row with an infinite value": (values / values[:1].sub(1), segments, 4),
     "values in torch.float64 beyond float32": (values.double() * 1e200, segments, 4),
+    "no row": (values[:0], segments[:0], 2),
+    "a transposed table": (values.t(), segments[:2], 4),
 }
-for dtype in (torch.float64, torch.int64, torch.int32):
+for dtype in (torch.float64, torch.float16, torch.int64, torch.int32):
     tables[f"values in {dtype}"] = (values.to(dtype), segments, 4)
 with every_case() as case:
     for name, (table, ids, count) in tables.items():
@@ -2141,6 +2153,8 @@ tables = {
     "zeros everywhere": (table * 0, other, "a real entry may be equal to the padding"),
     "ties": (forty.view(40, 3), ties, "rows of equal length keep their order"),
     "a table in torch.bool": (table > 4, sizes, ""),
+    "a table in torch.float64, transposed": (table.t() * 1e200, other, ""),
+    "no row": (table[:0], sizes[:0], ""),
 }
 with every_case() as case:
     for name, (rows, long, because) in tables.items():
@@ -2170,13 +2184,14 @@ with every_case() as case:
 three, order = torch.tensor([1, 3, 2], device=device), torch.tensor([1, 2, 0], device=device)
 ids, cases = torch.arange(40, device=device), {"the example": (three, order)}
 cases["torch.float64, beyond float32"] = (three.double() * 1e200, order)
+cases["rows of shape (3, 2, 2)"] = (torch.arange(12, device=device).view(3, 2, 2), order)
 with every_case() as case:
     for name, (original, places) in cases.items():
         with case(name):
             few = check_unsort(unsort, original, places, name)
     with case("a table of 40 rows, no loop"):
         few, many = (
-            check_unsort(unsort, three, order, "3"),
+            check_unsort(unsort, three[:, None], order, "3"),
             check_unsort(unsort, ids[:, None], ids.roll(7), "40"),
         )
         check_no_loop(few, many, try_unsort(three, order))
@@ -2187,10 +2202,8 @@ for shape in ((1,), (0,), (12,), (7, 3), (5, 2, 2), (6, 0)):
     for dtype in (torch.float32, torch.int64, torch.bool):
         original = torch.randint(2, shape, generator=generator).to(device, dtype)
         cases[f"rows of shape {shape} and {dtype}"] = (original, places)
-with every_case() as case:
-    for name, (original, places) in cases.items():
-        with case(name):
-            check_unsort(unsort, original, places, name)
+for name, (original, places) in cases.items():
+    check_unsort(unsort, original, places, name)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -2307,7 +2320,7 @@ def two_draws(allowed, k, generator):
     return [drawn.sort(dim=1).values for drawn in draws]
 
 
-tables = {"the example": (example, 2, 0)}
+tables = {"the example": (example, 2, 0), "one row, k = 1": (example[:1], 1, 3)}
 with every_case() as case:
     for name, (allowed, k, seed) in tables.items():
         with case(name):
@@ -2348,9 +2361,12 @@ with every_case() as case:
         check_fair(sample_without_replacement(row.expand(3000, 5), 2, generator))
     with case("a row that has one allowed column"):
         check_few(sample_without_replacement, short, 2, "a row that has one allowed column")
+    with case("two columns, and k = 3"):
+        check_few(sample_without_replacement, short | True, 3, "two columns, all allowed")
+    with case("no column at all"):
+        check_few(sample_without_replacement, short[:, :0], 1, "no column at all")
 ### BEGIN HIDDEN TESTS
-refusals = {"no column at all": (short[:, :0], 1), "two columns, all allowed": (short | True, 3)}
-refusals["one allowed column in each row"] = (torch.eye(3, device=device) > 0, 2)
+refusals = {"one allowed column in each row": (torch.eye(3, device=device) > 0, 2)}
 with every_case() as case:
     for name, (allowed, k) in refusals.items():
         with case(name):

@@ -1043,7 +1043,7 @@ with every_case() as case:
     for name in ("total", "running sum", "differences", "reverse"):
         check_puzzle(case, name, (x,), (y[:1],), (long,), (long[::2],))
     check_puzzle(case, "outer", (x, y), (y, long))
-    check_puzzle(case, "roll", (x, 1), (x, -1), (x, 0), (x, 6), (long, 5))
+    check_puzzle(case, "roll", (x, 1), (x, -1), (x, 0), (x, 6), (y[:1], 3), (long, 5))
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(13)
 with every_case() as case:
@@ -1059,11 +1059,13 @@ with every_case() as case:
 x, s, keep = torch.tensor([3, 1, 4, 1]), torch.tensor([2, 0, 2, 2]), torch.tensor([1, 0, 1, 1]) > 0
 long = torch.arange(64) * 37 % 64
 with every_case() as case:
-    check_puzzle(case, "pad to", (x, 6), (x, 4), (x, 2), (long, 70))
+    check_puzzle(case, "pad to", (x, 6), (x, 4), (x, 2), (x[:1], 3), (long, 70))
     check_puzzle(case, "linspace", (0, 10, 6), (1, 9, 4), (5, -5, 3), (7, 7, 2), (0, 99, 64))
     check_puzzle(case, "bucketize", (x, torch.tensor([1, 3, 9])), (x - 3, x[:1]), (long, x[:1]))
     check_puzzle(case, "histogram", (s, 4), (s[:1], 3), (long, 64))
-    check_puzzle(case, "segment sum", (x, s, 4), (x - 3, s, 3), (long, long % 5, 5))
+    check_puzzle(
+        case, "segment sum", (x, s, 4), (x - 3, s, 3), (x[:1], s[:1], 3), (long, long % 5, 5)
+    )
     check_puzzle(case, "compress", (x, keep), (x, ~keep), (x, x > 9), (x, x > 0), (long, long > 9))
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(14)

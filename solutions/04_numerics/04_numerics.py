@@ -270,6 +270,7 @@ with every_case() as case:
     check(case, x[1], "a single 0, without dimensions")
     check(case, (x.view(2, 2).T * 1e-20), "tiny numbers, transposed")
     check(case, x.double() * 1e-200, "float64 numbers that float32 takes for 0")
+    check(case, x[:0].view(2, 0, 3), "an empty x, 3-D")
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     check(case, x[:0], "an empty x")
@@ -894,6 +895,7 @@ with every_case() as case:
     check(case, (rows / 10).to(torch.bfloat16), 1, "in bfloat16")
     check(case, torch.arange(24.0, device=device).view(2, 3, 4) * 100, -2, "of shape (2, 3, 4)")
     check(case, torch.arange(8.0, device=device).view(2, 1, 4), -1, "of shape (2, 1, 4)")
+    check(case, rows[:, :1], 1, "of shape (2, 1)")
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(8)
 x = torch.randn(4, 5, 6, generator=generator, dtype=torch.float64).to(device) * 500
@@ -915,6 +917,8 @@ with every_case() as case:
     check(case, torch.full((2, 3), -torch.inf, device=device), 0, "all −∞")
     check(case, cube, 1, "of shape (2, 3, 4), in float64")
     check(case, cube[0, 0], 0, "of one dimension")
+    check(case, cube[:1, :1], 0, "with a size of 1 along dim")
+    check(case, cube[0].to(torch.float16) / 100, 1, "in half precision")
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(9)
 x = torch.randn(4, 5, 6, generator=generator, dtype=torch.float64).to(device) * 500
@@ -1220,6 +1224,7 @@ with every_case() as case:
     check(case, x.view(3, 2, 4) > 7, "booleans")
     check(case, x[:0].view(0, 2, 3), "no block")
     check(case, x[:0].view(2, 3, 0, 4), "blocks without rows")
+    check(case, x[:0].view(0, 3, 2, 2), "an empty batch")
     check(case, x.view(4, 3, 2).mT, "transposed blocks")
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
@@ -1753,6 +1758,7 @@ with every_case() as case:
     check(case, torch.tensor([[1.0], [2.0], [3.0]], device=device), "[[1], [2], [3]]")
     check(case, cloud, "a cloud of 40 points in 3-D")
     check(case, cloud.to(torch.float64) + 5, "the same in float64, moved by 5", 1e-6)
+    check(case, cloud.double() * 1e100, "float64 beyond float32", 1e-6)
     check(case, cloud + 3000, "the same in float32, moved by 3000", 1e-2)
     check(case, cloud.flip(0) * 2, "another cloud of 40 points")
 ### BEGIN HIDDEN TESTS

@@ -1253,17 +1253,17 @@ def vjp_by_hand(rule: str, *tensors: torch.Tensor) -> torch.Tensor | tuple | Non
 a, b = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), torch.tensor([[1.0, -1.0], [2.0, 0.5]])
 g = torch.tensor([[1.0, 0.0], [0.0, 2.0], [-1.0, 1.0]])
 x, cube = 2 * g + 1, torch.arange(12.0, dtype=torch.float64).reshape(2, 2, 3)
-wide = cube.view(6, 2)[:4].t()
+zero, sizes = torch.zeros, ((3, 0, 2), (0, 3, 2), (2, 3, 0))
 check_vjps(
     try_vjp,
     ("a (3, 2), b (2, 2)", "matmul", g, a, b),
     ("a (2, 2), b (2, 2)", "matmul", g[1:], a[:2], b),
-    ("a (3, 2), b (2, 4), float64", "matmul", cube.view(3, 4), a.to(torch.float64), wide),
+    ("a (3, 2), b (2, 4), float64", "matmul", cube.view(3, 4), a.double(), cube.view(6, 2)[:4].t()),
     ("the example", "softmax", torch.tensor([1.0, 0.0]), torch.zeros(2)),
     ("x (3, 2)", "softmax", g, x),
     ("x (2, 2, 3), float64", "softmax", cube.sin(), cube.cos()),
-    ("k = 0", "matmul", g, torch.zeros(3, 0), torch.zeros(0, 2)),
-    ("no rows", "softmax", torch.zeros(0, 3), torch.zeros(0, 3)),
+    *((f"n, k, m = {n, k, m}", "matmul", zero(n, m), zero(n, k), zero(k, m)) for n, k, m in sizes),
+    *((f"x of shape {size}", "softmax", zero(size), zero(size)) for size in ((0, 3), (2, 0))),
 )
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(0)

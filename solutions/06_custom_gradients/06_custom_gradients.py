@@ -264,6 +264,7 @@ with every_case() as case:
         "rows (3e-6, 4e-6), (3, 4)": torch.tensor([[3e-6, 4e-6], [3.0, 4.0]]),
         "x = (3e-15, 4e-15)": torch.tensor([3e-15, 4e-15]),
         "no vectors at all, (0, 3)": torch.zeros(0, 3),
+        "float64 beyond float32": 1e100 * torch.tensor([3.0, 4.0], dtype=torch.float64),
     }.items():
         with case(name):
             check_length(try_length, x)
@@ -758,9 +759,11 @@ with every_case() as case:
         with case(f"MyClamp of (-3, -1, 0.5, 1, 4) to -1 and 1, asked for {needs}"):
             work[needs] = check_clamp(try_function, x, -ones, ones, needs)
     with case("MyClamp, float64, bounds that differ"):
-        check_clamp(
-            try_function, x.double(), x.double() - ones.cumsum(0) + 2, x.double() + ones.cumsum(0)
-        )
+        wide, steps = x.double(), ones.cumsum(0)
+        check_clamp(try_function, wide, wide - steps + 2, wide + steps + 0.5)
+    for name, some in {"bfloat16": x.bfloat16(), "a single number": x[4], "none": x[:0]}.items():
+        with case(f"MyClamp, {name}"):
+            check_clamp(try_function, some, 0 * some - 1, 0 * some + 1)
     with case("MyClamp, how much work"):
         few, everything = (work.get((True, need, need), 2 - need) for need in (False, True))
         few = 0 if len(work) < 3 else few  # the cases above say what is wrong
@@ -783,6 +786,7 @@ with every_case() as case:
         "float64, shape (2, 2)": torch.tensor([[-1.5, 0.5], [2.0, 0.0]], dtype=torch.float64),
         "a single number": torch.tensor(-0.5),
         "no numbers": torch.zeros(0, 3),
+        "bfloat16": torch.tensor([-2.0, -0.5, 0.0, 3.0], dtype=torch.bfloat16),
     }.items():
         with case(f"Binarize, {name}"):
             check_binarize(try_function, x)
@@ -1187,6 +1191,8 @@ inputs = {
     "two to three": torch.tensor([1.0, 2.0]),
     "two numbers": torch.tensor([0.5, -1.0, 2.0], dtype=torch.float64),
     "partly constant": torch.tensor([3.0]),
+    "one number": torch.tensor([1.0, 2.0, -1.0]),
+    "square": torch.tensor([0.5, 0.25], dtype=torch.float64),
 }
 with every_case() as case:
     for name, x in inputs.items():
@@ -1213,6 +1219,8 @@ with every_case() as case:
             sizes = f"{len(custom_gradients.MAPS[name](x))} results, {len(x)} inputs"
             way = "forward" if forward else "reverse"
             assert went is forward, f"{sizes}: {way} mode alone needs fewer passes"
+    with case("jacobian_both_ways of square, 2 results, 2 inputs"):
+        check_jacobian(try_jacobian, "cheaper", "square", torch.tensor([0.5, 0.25]))
 ### BEGIN HIDDEN TESTS
 assert not check_jacobian(try_jacobian, "cheaper", "one number", torch.ones(5)), (
     "one result: go backward"
@@ -1366,6 +1374,8 @@ with every_case() as case:
                 check_product(try_curvature, way, landscape, x, v)
         with case(f"hvp_{way} in the bowl, 100 numbers in float64"):
             check_product(try_curvature, way, "bowl", many, many.cos(), weigh=True)
+        with case(f"hvp_{way} in the bowl, one number"):
+            check_product(try_curvature, way, "bowl", many[:1], many[1:2])
 ### BEGIN HIDDEN TESTS
 x, v = torch.randn(2, 5, generator=torch.Generator().manual_seed(0)).double()
 for way in ("double", "forward"):
@@ -1386,6 +1396,8 @@ with every_case() as case:
         check_newton(try_curvature, "valley", torch.tensor([-1.2, 1.0]), 7)
     with case("newton in the bowl from 100 numbers, one step"):
         check_newton(try_curvature, "bowl", torch.linspace(0, 1, 100), 1, weigh=True)
+    with case("newton in the bowl from one number, two steps"):
+        check_newton(try_curvature, "bowl", torch.tensor([0.3]), 2)
     with case("newton, no step at all"):
         check_newton(try_curvature, "bowl", torch.zeros(3), 0)
 ### BEGIN HIDDEN TESTS

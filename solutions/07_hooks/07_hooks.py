@@ -599,6 +599,8 @@ with every_case() as case:
     check_both(case, "numbers that round", torch.linspace(-0.7, 0.9, 7, device=device), 0.3, 0)
     check_both(case, "torch.float64, transposed", x.double().expand(3, 2).t() / 3, 2.0, 0.25)
     check_both(case, "a tensor without dimensions", x[0], 1.5, 1)
+    check_both(case, "no number, in torch.float16", x[:0].half(), 0.5, 1)
+    check_both(case, "a strength of 0", x, 0.0, 1)
     check_both(case, "under no_grad", x, 0.5, 0, False)
     check_both(case, "an x that needs no gradient", x, 0.5, 0, None)
 ### BEGIN HIDDEN TESTS

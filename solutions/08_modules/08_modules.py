@@ -496,7 +496,7 @@ layer.weight.tolist()
 # - `heads`, e.g. `{"colour": 2, "shape": 6}`: a linear layer for each name, from the last size; no
 #   ReLU behind it. Any name that `nn.ModuleDict` takes is allowed: one without a dot that isn't the
 #   name of a method of `nn.ModuleDict`. (`"layers"` is fine.)
-# - Each call makes new layers. `sizes` and `heads` stay as they are.
+# - Each call makes new layers. `sizes` and `heads` stay as they are; the caller may change them later.
 #
 # **Then**, `set_weight(layer, value)`: give an `nn.Linear` the weight `value`, a tensor of the same
 # shape and dtype, in the precision of that dtype, so that an optimizer made earlier continues to
@@ -572,7 +572,7 @@ with every_case() as case:
     with case('a head called "layers" (setattr may push out your own attribute of that name)'):
         trials.check_trap(try_list_trap, [3, 5], {"layers": 2, "out": 3}, "layers", x)
     with case("the model in float64"):
-        trials.check_trap(try_list_trap, [3, 4], {"one": 2, "two": 3}, "one", x.double() / 3)
+        trials.check_trap(try_list_trap, [3, 4], {"two": 3, "one": 2}, "one", x.double() / 3)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("sizes [3, 7, 7, 2], three heads"):
@@ -981,10 +981,11 @@ with every_case() as case, case("load_state_dict, two of each"):
 # then copy. A detached tensor shares the memory, so `copy_` into it changes the parameter.
 # </details>
 #
-# **Where the real `nn.Module` differs.** It is stricter at the door: a name that holds a parameter,
-# a child or a buffer takes nothing of another kind but `None`, and `register_buffer` takes no name
-# that is in use. A slip such as `self.weight = weight.data` is an error there. And it is less
-# strict with a state dict: it loads what fits, *then* raises. **Predict** the last line:
+# **Where the real `nn.Module` differs.** It is stricter at the door. A parameter's name takes another
+# parameter or `None`, nothing else; a child's or a buffer's name takes no text and no number; and
+# `register_buffer` takes no name that something else holds. A slip such as
+# `self.weight = weight.data` is an error there. And it is less strict with a state dict: it loads
+# what fits, *then* raises. **Predict** the last line:
 
 # %% topics=["nn-parameter", "module-subclass"]
 layer = nn.Linear(1, 2)
@@ -1577,6 +1578,8 @@ with every_case() as case:
         five = trials.check_ensemble(try_ensemble, ConvNet, [4, 0, 3, 2, 7], images[:2])
         words = f"{two} convolutions and products for two models, {five} for five: a loop over them"
         assert five <= two, words
+    with case("two other models (is anything kept between calls?)"):
+        trials.check_ensemble(try_ensemble, ConvNet, [8, 6], images)
     with case("one model, float64"):
         trials.check_ensemble(try_ensemble, ConvNet, [5], images.double())
     with case("three models, the third of which is the first"):
@@ -1803,7 +1806,7 @@ with every_case() as case:
 #
 # A function's weights are yours to keep. A module keeps them under names, and names are a contract
 # between the code that saves and the code that loads. `load_state_dict` copies values in, by name,
-# and raises an error if a name is missing or unexpected. That is how to copy between two models.
+# and then raises an error if a name was missing or unexpected. That is how to copy between two models.
 # People also do it without names:
 #
 # > **Often said.** *"Two models share their weights after a loop over `zip(a.parameters(),
@@ -1978,7 +1981,7 @@ with every_case() as case:
     with case("the example, with other numbers"):
         check_report("linear", example, ["weight"], ["bias"], [], ["nose"])
     trials.check_prefixes(check_report, SmallNet, case)
-    trials.check_unlike(check_report, case)
+    trials.check_unlike(check_report, SmallNet, case)
     with case("a child that is called module, no prefix"):
         check_report("tricky", trials.filled(tricky), names)
     with case("a child that is called module, in DataParallel"):
@@ -2115,14 +2118,15 @@ show(
 # whether or not anything is trained. Put frozen batch norms into eval mode, after every call of
 # `train()`.
 #
-# ### Exercise 8.10 — Freeze by pattern, and count ★★ · 10 min · 4 points · core
+# ### Exercise 8.10 — Freeze by pattern, and count ★★ · 10 min · 4 points
 #
 # Write `freeze_and_count(model, patterns)`. `patterns` are strings as in a shell: `*` means any
 # letters (dots, too), `?` for exactly one letter; capital and small letters differ. Python's
 # `fnmatch.fnmatchcase(name, pattern)` compares.
 #
 # - Every parameter with a full name that matches any pattern is frozen; it may be frozen already. A
-#   shared parameter has several names, and each counts. The others stay as they are.
+#   shared parameter has several names, and each counts. The others stay as they are, and so do all
+#   values and each `.grad`.
 # - Then each batch norm (`nn.BatchNorm1d`, `2d`, `3d`, and their subclasses) whose `weight` is
 #   frozen, now or before, is put into eval mode, even if there is no pattern. The mode of
 #   everything else stays. (With `affine=False` the weight is `None`.)
@@ -2193,6 +2197,8 @@ with every_case() as case:
     for nothing in ("nose.*", "head?.bias", "HEAD.*", "head"):
         with case(f'SmallNet, ["features.*", "{nothing}"]'):
             check_refused("small", ["features.*", nothing])
+    with case('SmallNet, ["nose.*", "features.*"]'):
+        check_refused("small", ["nose.*", "features.*"])
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case('["weight"], which is only the end of a name'):
@@ -2373,6 +2379,8 @@ with every_case() as case:
         check_swap("nested", "Sequential")
     with case("Hardtanh, whose subclass ReLU6 is in the model"):
         check_swap("nested", "Hardtanh")
+    with case("the same model twice, first for a kind that it lacks"):
+        check_swap("nested", "ReLU", False, True)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("a kind that is not there"):

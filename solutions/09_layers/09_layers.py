@@ -141,8 +141,9 @@ with every_case() as case:
         check_linear_by_hand(
             normal(3, 4, 2).double().transpose(0, 2), normal(1, 3).double(), normal(1).double()
         )
-    with case("float16, no bias"):
-        check_linear_by_hand(example[1].half(), example[1].half(), None)
+    for half, bias in (("float16", example[2].half()), ("float16, no bias", None)):
+        with case(half):
+            check_linear_by_hand(example[1].half(), example[1].half(), bias)
 ### BEGIN HIDDEN TESTS
 with every_case() as case, case("two transposed views, one output"):
     check_linear_by_hand(normal(3, 4).t(), normal(3, 5).t(), normal(5))
@@ -286,9 +287,10 @@ for size in (9, 10, 1_000_000):
 #
 # ### Exercise 9.2 — Output sizes ★★ · 12 min · 3 points · core
 #
-# Write `conv_arithmetic(layers, size)`. It returns the list of sizes after each layer, along one
-# dimension. A layer is a dict with `"kind"` and `"kernel"`, and maybe `"stride"` (default 1),
-# `"padding"` (0), `"dilation"` (1), and, if it is transposed, `"output_padding"` (0). The kinds are
+# Write `conv_arithmetic(layers, size)`. It returns the list of sizes after each layer, each an
+# `int`, along one dimension. A layer is a dict with `"kind"` and `"kernel"`, and maybe `"stride"`
+# (default 1), `"padding"` (0), `"dilation"` (1), and, if it is transposed, `"output_padding"` (0).
+# The kinds are
 #
 # - `"conv"`. Its padding may be `"same"`, always with stride 1;
 # - `"pool"`: the same arithmetic, but its default stride is its kernel, as in `nn.MaxPool1d`;
@@ -365,6 +367,8 @@ with every_case() as case:
     with case("transposed"):
         options = {"kernel": 4, "stride": 2, "padding": 1, "dilation": 2}
         check_conv_arithmetic([up | options], 3, "(n - 1) s - 2 p + r; it always fits")
+    with case("transposed, with the default stride"):
+        check_conv_arithmetic([up | {"kernel": 3}], 4)
     with case("transposed with output_padding"):
         options = {"kernel": 3, "stride": 2, "padding": 1, "output_padding": 1}
         check_conv_arithmetic([up | options], 7, "output_padding adds to the size")
@@ -425,7 +429,8 @@ for kernel, stride, dilation in ((3, 2, 1), (3, 1, 1), (3, 1, 2)):
 # %% [markdown]
 # The other order, jump first, would say 5 after the first layer, which covers 3. And does the
 # machine agree? Take the gradient of one output with respect to the image: it is zero at every pixel
-# that this output does not see.
+# that this output does not see. **Predict:** is it largest in the centre, in each of the three
+# stacks below?
 
 
 # %%
@@ -464,7 +469,7 @@ show(
 # Write two functions.
 #
 # - `receptive_field(layers)`: `layers` is a list of triples (kernel, stride, dilation) of
-#   convolutions along one dimension. Return `(field, jump)`, two whole numbers.
+#   convolutions along one dimension. Return `(field, jump)`, each an `int`.
 # - `footprint(model, size)`: `model` is a float32 `nn.Sequential` of convolutions along one
 #   dimension, without padding. Their weights are all positive, some of them tiny (float32 still
 #   holds their products); a bias may be anything. It maps (1, 1, size) to (1, 1, m). Return how many
@@ -724,7 +729,7 @@ print("the gradient is 1 at these places, else 0:", torch.equal(x.grad, (back !=
 # %% [markdown]
 # An **adaptive** pool is told the size of its *output*, whatever the input. Of $n$ pixels and $m$
 # outputs, window $i$ runs from $\lfloor i\,n/m \rfloor$ up to, not including,
-# $\lceil (i+1)\,n/m \rceil$. Windows may overlap:
+# $\lceil (i+1)\,n/m \rceil$. **Predict** the three windows of seven pixels:
 
 # %% topics=["pooling-layers"]
 n, m = 7, 3
@@ -734,7 +739,7 @@ print(bounds, [line[..., a:b].mean().item() for a, b in bounds])
 print(F.adaptive_avg_pool1d(line, m).flatten().tolist())
 
 # %% [markdown]
-# (`-(-a // b)` rounds up without leaving whole numbers.) A network that ends with
+# They overlap. (`-(-a // b)` rounds up without leaving whole numbers.) A network that ends with
 # `nn.AdaptiveAvgPool2d(1)` takes images of any size.
 #
 # > **Often said.** *"With adaptive pooling a batch may hold images of different sizes."* A tensor
@@ -859,8 +864,10 @@ with every_case() as case:
         check_pooling_and_back_2(seeded(1)(2, 3, 4, 6), 2)
     with case("negative values"):
         check_pooling_and_back_2(-seeded(3)(2, 1, 6, 3).abs(), 3)
+    with case("other values and places, the sizes of the first case"):
+        check_pooling_and_back_2(seeded(6)(2, 3, 4, 6), 2)
     with case("a larger image than the windows fill, float64"):
-        check_pooling_and_back_2(seeded(2)(1, 2, 5, 8).double(), 3)
+        check_pooling_and_back_2(seeded(2)(1, 2, 5, 7).double(), 3)
     with case("values and where that are transposed views, float16"):
         check_pooling_and_back_2(seeded(5)(2, 2, 4, 6).half(), 2, turned=True)
 ### BEGIN HIDDEN TESTS
@@ -1480,7 +1487,7 @@ print("masked mean:", ((table(padded) * real).sum(1) / real.sum(1)).tolist())
 # `freeze=False`. Often the table is used a second time as the last layer, **tied**:
 # `scores = h @ table.weight.t()`.
 #
-# ### Exercise 9.8 — Ten details of a table ★★ · 8 min · 3 points · core
+# ### Exercise 9.8 — Ten details of a table ★★ · 8 min · 3 points
 #
 # What does each line give? Write the number or truth value. Every table has three words and one
 # feature, with the rows 0, 2 and 4, unless the line gives other options.
@@ -1610,7 +1617,8 @@ draw_curves(
 # %% [markdown]
 # The price: the gradient is no longer exact. It does not know what the steps before the cut
 # contributed. Shown on three steps with all inputs 1 and a state of one number, $h_t = w
-# h_{t-1} + x_t$ (no tanh), loss $h_1 + h_2 + h_3$, at $w = 1$:
+# h_{t-1} + x_t$ (no tanh), loss $h_1 + h_2 + h_3$, at $w = 1$. **Predict** the gradient with a cut
+# at every step:
 
 # %% topics=["bptt-memory"]
 for cut in (3, 2, 1):
@@ -1849,8 +1857,8 @@ with every_case() as case:
         check_packed_sequences("RNN", [3], dtype=torch.float32)
     with case("an LSTM with proj_size=2, lengths 3, 1"):
         check_packed_sequences("LSTM", [3, 1], proj_size=2)
-    with case("two layers; the first sequence is in the list twice"):
-        check_packed_sequences("GRU", [2, 4, 2], again=True, num_layers=2)
+    with case("two layers; three sequences of 2, the last is the first once more"):
+        check_packed_sequences("GRU", [2, 2, 4, 2], again=True, num_layers=2)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("five lengths, two of them equal, two layers, bidirectional"):
@@ -2000,7 +2008,8 @@ torch.testing.assert_close(joined, mha(x, x, x)[0])
 #
 # The map of weights has time × time entries for each head. The naive way keeps it for the backward
 # pass. PyTorch's function is **fused**: it goes over the keys in blocks and keeps, for each query,
-# a single number besides its answer. (`saved_bytes` counts what autograd saves for it.)
+# a single number besides its answer. (`saved_bytes` counts what autograd saves for it.) **Predict:**
+# how many times more does each take for 1024 words than for 512?
 
 
 # %% topics=["bptt-memory"]
@@ -2139,7 +2148,7 @@ with every_case() as case:
         check_attention_1(*sentence, (normal(5, 5) > 0).float())
     with case("causal and a mask together"):
         check_attention_1(*sentence, hard.view(2, 1, 5), True)
-    for t, s in ((3, 6), (6, 3)):
+    for t, s in ((3, 6), (6, 3), (3, 4)):
         with case(f"{t} queries, {s} keys, values of 2 features, no batch, causal"):
             check_attention_1(normal(t, 4), normal(s, 4), normal(s, 2), causal=True)
     with case("a query that sees nothing"):
@@ -2871,22 +2880,23 @@ print(f"right: {1 - wrong.float().mean().item():.1%}")
 #
 # ## What to take home
 #
-# Can every layer be written in ten lines? Count yours:
+# Can every layer be written in ten lines? Count yours; these are the model solution's, without the
+# line of `def`:
 #
 # | layer | lines | its heart | easily got wrong |
 # | --- | --- | --- | --- |
 # | linear | 2 | `x @ weight.t() + bias` | weight is (out, in) |
 # | convolution | 2 | windows as a view, one einsum | output rounds down; dilation widens the reach |
 # | transposed convolution | 5 | the gradient of a convolution | padding cuts |
-# | pooling | 5 | max or mean of windows | adaptive windows overlap |
-# | batch norm | 8 | mean over all but channels | biased for `y`, unbiased for the memory |
-# | other norms | 6 | the same with other `dim` | groups are neighbours |
+# | pooling | 6 | max or mean of windows | adaptive windows overlap |
+# | batch norm | 11 | mean over all but channels | biased for `y`, unbiased for the memory |
+# | other norms | 8 | the same with other `dim` | groups are neighbours |
 # | embedding | 1 | `weight[ids]` | `padding_idx` masks nothing |
-# | RNN, GRU, LSTM | 10 | gates, one step at a time | the order of the gates, what r multiplies |
-# | attention | 8 | softmax of scaled scores, times values | what `True` means; rows that see nothing |
-# | transformer block | 6 | attention, then a small net, each added | the causal mask |
+# | RNN, GRU, LSTM | 11 | gates, one step at a time | the order of the gates, what r multiplies |
+# | attention | 9 | softmax of scaled scores, times values | what `True` means; rows that see nothing |
+# | transformer block | 7 | attention, then a small net, each added | the causal mask |
 #
-# The answer is yes. What PyTorch adds is speed, less memory, and care for corner cases.
+# Yes, but for two that take eleven. What PyTorch adds is speed, less memory, and care for corner cases.
 #
 # **Three mistakes to remember**
 #

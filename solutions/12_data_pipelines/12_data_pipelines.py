@@ -492,20 +492,20 @@ except NotImplementedError:
 #
 # ### Exercise 12.2 — A folder of images ★★ · 16 min · 4 points · core
 #
-# Complete the class, so that `folder_dataset(root, transform, on_error)` gives a dataset of your
-# own (write it without `ImageFolder`):
+# Complete the class, so that `folder_dataset(root, transform, on_error)` gives your own
+# dataset (write it without `ImageFolder`):
 #
 # - `classes`: a list of the names of all folders directly inside `root`, sorted. Names of folders and
 #   files may begin with a dot or an underscore.
 # - Items: the files directly in those folders whose name ends in `.jpg` or `.jpeg`, in any mix of
 #   upper and lower case; class by class, sorted by name within a class as Python sorts texts. Other
 #   files and all folders are left out.
-# - `dataset[i]` is `(image, label)`: a PIL image in mode RGB, whatever the file's mode, decoded to
-#   the end; and the position of its class. If there is a `transform`, `transform(image)` takes the
+# - `dataset[i]` is `(image, label)`: a PIL image in mode RGB, whatever the file's mode, of the file's
+#   size, decoded to the end; and the position of its class. If there is a `transform`, `transform(image)` takes the
 #   image's place.
 # - Making the dataset opens no image. A file is read each time its item is asked for: keep no images.
-# - A file that can't be decoded, whatever Pillow raises (for a header that claims 14 000 × 14 000
-#   pixels it isn't an `OSError`): with `on_error="raise"` an exception whose message holds the file's
+# - A file that can't be decoded, whatever Pillow raises (a header that claims 14 000 × 14 000 pixels
+#   isn't an `OSError`, nor is every damaged PNG that is named `.jpg`): with `on_error="raise"` an exception whose message holds the file's
 #   name. With `on_error="skip"` the item is `None`, and a warning (`warnings.warn`) holds the name.
 #   Anything else for `on_error` is a `ValueError` at once. What `transform` raises is not the file's
 #   fault, nor is Ctrl-C (`KeyboardInterrupt`): let them through as they are.
@@ -565,7 +565,12 @@ def try_too_large(*given, **options):
 
 
 # %% nbgrader={"grade_id": "try-replaced", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.data_pipelines import run_replaced
+from course_utils.chapters.data_pipelines import check_other_files, run_other_files, run_replaced
+
+
+@runs_with_the_answer
+def try_other_files():
+    return run_other_files(folder_dataset)
 
 
 @runs_with_the_answer
@@ -601,7 +606,7 @@ class FolderDataset(Dataset):
         self.samples = []
         for label, path in enumerate(folders):
             files = [file for file in path.iterdir() if file.is_file()]
-            files = [file for file in files if file.suffix.lower() in (".jpg", ".jpeg")]
+            files = [file for file in files if file.name.lower().endswith((".jpg", ".jpeg"))]
             self.samples += [(file, label) for file in sorted(files)]
         ### END SOLUTION
 
@@ -648,6 +653,8 @@ with every_case() as case:
         check_equal(item, (Image.open(root / names[0]).size, 0), "(transform(image), label)")
     with case("a header that claims 14 000 by 14 000 pixels"):
         check_too_large(try_too_large)
+    with case("a PNG that is damaged inside, a large image"):
+        check_other_files(try_other_files)
     for on_error in ("skip", "raise"):
         with case(f"a transform that raises OSError, with on_error={on_error!r}"):
             text = try_transform(True, on_error)[2]
@@ -659,7 +666,8 @@ with every_case() as case:
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
-# Keep paths and labels in the constructor, nothing else. `Path.suffix.lower()` gives the ending.
+# Keep paths and labels in the constructor, nothing else. `name.lower().endswith((".jpg", ".jpeg"))`
+# tests for both endings.
 # </details>
 # <details><summary>Hint 2</summary>
 #
@@ -829,7 +837,7 @@ def try_often(*given, **options):
 
 
 # %% nbgrader={"grade_id": "check-turn", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.data_pipelines import check_often, check_turn
+from course_utils.chapters.data_pipelines import check_often, check_turn, turns_to_try
 
 
 # %% nbgrader={"grade_id": "custom-transform", "solution": true}
@@ -858,22 +866,11 @@ def custom_transform(p: float = 1.0) -> object:
 
 
 # %% nbgrader={"grade_id": "custom-transform-check", "grade": true, "points": 3}
-image, mask = torch.arange(72).reshape(3, 4, 6).to(torch.uint8), torch.arange(24).reshape(4, 6)
-boxes = torch.tensor([[0, 1, 2, 4], [3, 0, 6, 1]])
 with every_case() as case:
-    for p in (1.0, 0.0):
-        with case(f"p={p:g}"):
-            check_turn(try_custom(p, image, mask, boxes), image, mask, boxes, p == 1, "one image")
-    with case("floats, and no box at all"):
-        none = torch.zeros(0, 4)
-        found = try_custom(1.0, image / 255, mask > 11, none)
-        check_turn(found, image / 255, mask > 11, none, True, "no box")
-    with case("boxes that end between two pixels"):
-        found = try_custom(1.0, image, mask, boxes / 4)
-        check_turn(found, image, mask, boxes / 4, True, "quarters")
-    with case("inside v2.Compose"):
-        found = try_custom(1.0, image, mask, boxes, composed=True)
-        check_turn(found, image, mask, boxes, True, "composed")
+    for name, (*given, composed) in turns_to_try().items():
+        with case(name):
+            found = try_custom(*given, composed=composed)
+            check_turn(found, *given[1:], given[0] == 1, "one image")
     with case("called a hundred times, one transform, p=0.5"):
         check_often(try_often, 0.5, 30, 70)
     with case("called a hundred times, one transform, p=0.2"):
@@ -1188,6 +1185,7 @@ with every_case() as case:
         "48 lengths": spread,
         "7 items in fours": spread[:7],
         "9 items in fours": spread[:9],
+        "3 items in fours": spread[:3],
         "lengths near 2**30": [2**30 + length for length in spread],
         "no items": [],
     }.items():
@@ -1348,28 +1346,12 @@ class NoiseSet(Dataset):
 # %% nbgrader={"grade_id": "try-worker-rng", "locked": true} jupyter={"source_hidden": true}
 from torch.utils.data import get_worker_info
 
+from course_utils.chapters.data_pipelines import run_worker_rng
+
 
 @runs_with_the_answer
-def try_worker_rng(workers: int, epochs: int, seed: int) -> list:
-    """For each epoch, what each worker drew from rng and from generator, and its seed."""
-    found = []
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="This DataLoader will create")  # for few cores
-        loader = DataLoader(
-            NoiseSet(),
-            batch_size=None,
-            num_workers=workers,
-            worker_init_fn=worker_rng,
-            collate_fn=lambda item: (get_worker_info().id, *item, get_worker_info().seed),
-            generator=torch.Generator().manual_seed(seed),
-        )
-        for _ in range(epochs):
-            drawn = [([], [], []) for _ in range(workers)]
-            for worker, *numbers in loader:
-                for row, number in zip(drawn[worker], numbers, strict=True):
-                    row.append(number)
-            found.append(drawn)
-    return found
+def try_worker_rng(*given):
+    return run_worker_rng(worker_rng, NoiseSet, *given)
 
 
 # %% nbgrader={"grade_id": "check-draws", "locked": true} jupyter={"source_hidden": true}
@@ -1692,6 +1674,7 @@ cases = {
     "values near 1e8 that differ by 1": far,
     "one pixel": [one + 3],
     "half images, from -300 to 300": [torch.tensor([[[-300.0, 0.0, 300.0]]]).half(), nine.half()],
+    "transposed images": [drawn[0].float().mT, drawn[1].mT],
 }
 with every_case() as case:
     for name, images in cases.items():
@@ -2201,7 +2184,7 @@ with every_case() as case:
                 found, reads = try_killed(how, before)
                 assert found != "0", "the last item was never asked for: is there an answer yet?"
                 check_equal(found, raised, "what became of the writer")
-                words = "nothing may stand at path" if not before else "the old items must be there"
+                words = "nothing may be at path" if not before else "the old items must be there"
                 assert reads == left, f"{words}; a reader finds {str(reads)[:40]}"
     with case("two items, after a writer of forty was killed"):
         what = "items in the file (did the killed writer's half-written file come back?)"
@@ -2313,7 +2296,7 @@ show(figure, "Ten batches in a row: one handed out, four that workers hold, five
 #   follows from `seed` and the number of the epoch alone, in each process the same. Seed no global generator. (A `DataLoader`
 #   draws a number from PyTorch's when its loop begins; that is all right.)
 # - `loader.state_dict()`, called in a loop or between two, gives its place, in a dict that `json`
-#   can write, and that does not change afterwards. `load_state_dict` puts another loader there, made
+#   can write (its keys are texts), and that does not change afterwards. `load_state_dict` puts another loader there, made
 #   with equal arguments, new or used, and leaves its dict as it is. That loader then gives exactly the
 #   batches that were not yet handed out, whatever workers had fetched.
 # - `num_workers` workers make the batches. Items that were handed out before are not read again.
@@ -2347,12 +2330,17 @@ def try_resumable(*given, **options):
 
 
 # %% nbgrader={"grade_id": "try-pairs", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.data_pipelines import check_pairs, run_pairs
+from course_utils.chapters.data_pipelines import check_pairs, check_read, run_pairs, run_read
 
 
 @runs_with_the_answer
 def try_pairs(*given, **options):
     return run_pairs(resumable, *given, **options)
+
+
+@runs_with_the_answer
+def try_read(*given):
+    return run_read(resumable, *given)
 
 
 # %% nbgrader={"grade_id": "check-stream", "locked": true} jupyter={"source_hidden": true}
@@ -2397,6 +2385,8 @@ with every_case() as case:
     for workers in (0, 2):
         with case(f"17 items in fours, num_workers={workers}"):
             check_stream(try_stream, 17, 4, 0, workers, epochs=3 if workers else 9)
+    with case("9 items in twelves"):
+        check_stream(try_stream, 9, 12, 0, 0, epochs=3)
     for workers in (0, 2, 3):
         with case(f"items of a number and a dict, num_workers={workers}"):
             check_pairs(try_pairs, workers)
@@ -2410,6 +2400,9 @@ with every_case() as case:
     for workers, stop in [(0, 2), (0, 0), (0, 5), (0, 7), (2, 2), (2, 6)]:
         with case(f"17 items in fours, num_workers={workers}, stopped after {stop} batches"):
             check_resumed(try_stream, try_resumable, 17, 4, 0, workers, stop, 9)
+    for workers in (0, 2):
+        with case(f"what is read after batch 2, num_workers={workers}"):
+            check_read(try_read, workers)
     with case("the state asked for inside of the loop, after batch 2"):
         check_resumed(try_stream, try_resumable, 17, 4, 0, 0, 2, 9, "inside")
     with case("put into a loader that was used before"):
@@ -2453,7 +2446,7 @@ check_resumed(try_stream, try_resumable, 5, 8, 2, 0, 1, 3)
 gpu = device.type == "cuda"
 batch = next(iter(DataLoader(range(8), batch_size=8, pin_memory=gpu)))
 print("a GPU is there:", gpu, "· pinned:", batch.is_pinned())
-print("the batch lies on:", batch.device)
+print("the batch is on:  ", batch.device)
 
 # %% [markdown]
 # Pinning costs time, and without a GPU it does nothing but warn. With one, it pays together with

@@ -705,6 +705,7 @@ settings = {
     "a layer that isn't used": dict(batches=[(8, 1.0)], spare=True, seed=6),
     "a parameter that isn't held": dict(batches=[(8, 0.5), (4, 0.1)], loose=True, seed=9),
     "batches of the same sizes": dict(batches=[(8, 2.0), (8, 1.0), (3, 0.5)], seed=10),
+    "a model in eval mode": dict(batches=[(4, 1.0)], eval=True, seed=11),
 }
 ### BEGIN HIDDEN TESTS
 settings["longer"] = dict(batches=[(4, 0.3 * n) for n in range(1, 9)], seed=7)
@@ -1346,9 +1347,9 @@ chains = [
     [5, 1, 2, 7, 1, 1, 3, 2],
     [1, 9, 1, 1, 1, 9, 1, 4],
 ]
-chains += [[0, 2, 0, 0, 6], [2] * 7]
+chains += [[0, 2, 0, 0, 6], [2] * 7, [13, 2, 11, 1, 7, 3, 5, 5, 3, 7, 1, 2]]
 ### BEGIN HIDDEN TESTS
-chains += [[3, 1, 4, 1, 5, 9, 2, 6, 5, 3], [1] * 14, [13, 2, 11, 1, 7, 3, 5, 5, 3, 7, 1, 2]]
+chains += [[3, 1, 4, 1, 5, 9, 2, 6, 5, 3], [1] * 14, [6, 2, 9, 1, 8, 3, 7, 5, 2, 9, 1, 4]]
 ### END HIDDEN TESTS
 with every_case() as case:
     for chain in chains:
@@ -1719,9 +1720,9 @@ inputs = {
     "the last of three dimensions": (drawn.flip(0) + 1, -1),
     "two halves": (torch.tensor([-243.5, 0.0, 11.5], device=device), None),
     "one dimension, a scale for each": (rows[1], 0),
+    "a number": (torch.tensor(-2.5, device=device), None),
 }
 ### BEGIN HIDDEN TESTS
-inputs["a number"] = (torch.tensor(-2.5, device=device), None)
 inputs["drawn"], inputs["the last"] = (drawn * 100, None), (drawn - 3, -1)
 ### END HIDDEN TESTS
 with every_case() as case:
@@ -1964,6 +1965,7 @@ values = [[1.0, 2.0, -0.5], [-1.0, -4.0, 2.0], [0.0, 0.0, 0.0], [1e-12, -4e-12, 
 values += [[1e-20, -2e-20, 5e-20], [3e25, -2e30, 1e30]]
 values = [torch.tensor(row, device=device) for row in values]
 matrices = [sign * torch.arange(6.0, device=device).view(2, 3) for sign in (1, -1, 0.25)]
+numbers = [torch.tensor(value, device=device) for value in (2.0, -3.0, 0.0)]
 ### BEGIN HIDDEN TESTS
 values += [torch.tensor([5.0, -9.0, 0.0], device=device), torch.full((3,), -0.1, device=device)]
 ### END HIDDEN TESTS
@@ -1973,6 +1975,8 @@ with every_case() as case:
             check_mended(try_breaks(name, values), name, values)
         with case(f"{name}, two dimensions"):
             check_mended(try_breaks(name, matrices), name, matrices)
+        with case(f"{name}, a single number"):
+            check_mended(try_breaks(name, numbers), name, numbers)
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>

@@ -1,16 +1,13 @@
 """What chapters about data try answers with: it holds the traps it promises and counts right."""
 
-import os
 import pickle
-import tempfile
-from pathlib import Path
 
 import lmdb
 import pytest
 from PIL import Image
 
 from course_utils.chapters.data_pipelines import damaged_folder, measure_pipeline, through_pickle
-from course_utils.chapters.data_pipelines.packs import elsewhere_is_another_disk, smaller_maps
+from course_utils.chapters.data_pipelines.packs import smaller_maps
 
 SETTINGS = {
     "size": 64, "items": 6, "batch_size": 4, "epochs": 2, "reader": "per item",
@@ -71,21 +68,6 @@ def test_a_changed_setting_changes_its_part_and_no_batch(change, part, left):
     took, sums = measure_pipeline(SETTINGS | change)
     assert took[part] == pytest.approx(left, abs=0.05)
     assert sums == measure_pipeline(SETTINGS)[1]
-
-
-def test_a_rename_from_another_folder_fails_as_from_another_disk(tmp_path):
-    (tmp_path / "here").mkdir()
-    path, inside = tmp_path / "here" / "pack", tmp_path / "here" / "part"
-    outside = Path(tempfile.mkdtemp(dir=tmp_path)) / "part"
-    for file in (inside, outside):
-        file.write_bytes(b"1")
-    kept = os.replace
-    with elsewhere_is_another_disk(path):
-        with pytest.raises(OSError, match="cross-device"):
-            os.replace(outside, path)
-        inside.replace(path)
-    assert path.exists()
-    assert os.replace is kept
 
 
 def test_the_map_of_a_file_is_noted_and_divided(tmp_path):

@@ -86,6 +86,10 @@ def test_calls_are_made_first_and_raise_when_they_are_asked_for():
         (lambda x: x.sum() > 0, 0),
         (lambda x: bool(x.sum() > 0), 1),
         (lambda x: x[1:], 0),
+        (lambda x: x.to("cpu"), 1),
+        (lambda x: x.to(device="cpu"), 1),
+        (lambda x: x.to(torch.device("cpu"), non_blocking=True), 1),
+        (lambda x: x.to(torch.float64), 0),
     ],
 )
 def test_reads_are_counted(call, reads):
@@ -115,6 +119,9 @@ def test_two_slips_of_the_teachers_loss_have_no_name():
     assert one_slip_in([(right_loss(*wide, power=0, slip="each"), wide)]) == ""
     assert one_slip_in([(right_loss(*wide), wide)]) == ""
     assert "log_target=True" in one_slip_in([(torch.tensor(torch.nan), wide)])
+    assert one_slip_in([(torch.ones(4), wide)]) == ""
+    for name in ("unweighted", "both", "entropy"):
+        assert one_slip_in([(right_loss(*wide, slip=name), wide)]) != ""
 
 
 def test_the_patients_differ_as_their_words_say():

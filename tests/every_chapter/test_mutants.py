@@ -158,6 +158,14 @@ def test_each_mutant_is_there_once_and_can_be_compiled():
         ast.parse(mutant.source)
 
 
+def test_what_is_given_is_not_changed():
+    answer = "def f(x):\n    return x + 1\n\ndef g(x):\n    'Given: f.'\n    return f(x) * 2"
+    found = making.mutants(answer)
+    assert found
+    assert all("return f(x) * 2" in mutant.source for mutant in found)
+    assert found[-1].source.endswith("f = _habit(f)\n")
+
+
 def test_a_mutant_says_what_was_there_and_what_is():
     (mutant,) = [one for one in making.mutants("a = 1\nb = a + c") if one.operator == "arithmetic"]
     assert (mutant.was, mutant.now) == ("b = a + c", "b = a - c")

@@ -59,3 +59,13 @@ def test_what_has_no_list_yet_is_told_and_fails_nothing(tiny_chapter):
     assert testing.not_yet(tiny_chapter) == ["no list of rules yet: double, halve"]
     told(tiny_chapter, GOOD)
     assert rules.unlisted(tiny_chapter) == ["halve"]
+
+
+def test_a_case_may_stand_in_the_chapters_package_but_not_in_its_docstrings(tiny_chapter):
+    package = tiny_chapter.root / "src" / "course_utils" / "chapters" / "tiny"
+    package.mkdir(parents=True)
+    trials = package / "trials.py"
+    source = '"""A list of numbers."""\nCASES = {"a list of none": []}\n'
+    trials.write_text(source, encoding="utf-8")
+    assert told(tiny_chapter, GOOD.replace("double(2)", "a list of none")) == []
+    assert told(tiny_chapter, GOOD.replace("double(2)", "a list of numbers")) != []

@@ -15,11 +15,14 @@ They are listed at the top of ``tests/answers/CHAPTER/GRADE_ID.py``, in a text c
     # %% wrong="a loop" breaks="No loop" says=["grows with the rows"]
 
 What is in quotes stands in the statement, word for word; so the two can't drift. Behind the colon
-is what the check says of the case. Each rule has a wrong answer whose ``breaks`` quotes it.
+is what the check says of the case, where a learner sees it: in the check's visible part, or in a
+text of the chapter's package, from which many checks take their cases. Each rule has a wrong answer
+whose ``breaks`` quotes it.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,6 +30,7 @@ from pathlib import Path
 from course_utils.authoring.source import read_source
 from course_utils.cells import (
     HEADING,
+    HIDDEN_TESTS,
     SOLUTION,
     exercise_of,
     grade_id,
@@ -110,7 +114,8 @@ def problems(chapter: Chapter) -> list[str]:
     for cell in read_source(chapter.source).cells:
         if is_check(cell):
             name = exercise_of(grade_id(cell))
-            checks[name] = checks.get(name, "") + cell.source
+            checks[name] = checks.get(name, "") + HIDDEN_TESTS.sub("", cell.source)
+    package = _texts(chapter)
     for name, statement in statements(chapter).items():
         listed = _listed(chapter, name)
         if listed is None:
@@ -135,9 +140,25 @@ def problems(chapter: Chapter) -> list[str]:
         told += [
             f'{name}: no case for "{quote}": the check says nothing of {case}'
             for quote, case in listed.admits.items()
-            if case not in checks.get(name, "")
+            if case not in checks.get(name, "") and not any(case in text for text in package)
         ]
     return told
+
+
+def _texts(chapter: Chapter) -> list[str]:
+    """What the modules of the chapter's package say: all their texts, but for docstrings."""
+    folder = chapter.root / "src" / "course_utils" / "chapters" / chapter.topic
+    texts = []
+    for path in sorted(folder.rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        told = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        texts += [
+            node.value
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Constant) and isinstance(node.value, str)
+            if id(node) not in told
+        ]
+    return texts
 
 
 def unlisted(chapter: Chapter) -> list[str]:

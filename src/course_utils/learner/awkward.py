@@ -7,7 +7,10 @@ These have a frozen parameter, a part in eval, an old gradient; no row, one row,
 from __future__ import annotations
 
 import builtins
+import errno
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -138,14 +141,45 @@ class other_hashes:
         self.kept = plain = builtins.hash
 
         def other(value: object) -> int:
-            parts = value if isinstance(value, tuple) else (value,)
-            salted = any(isinstance(part, (str, bytes)) for part in parts)
-            return plain(("another process", value) if salted else value)
+            return plain(("another process", value) if _is_salted(value) else value)
 
         vars(builtins)["hash"] = other
 
     def __exit__(self, *error: object) -> None:
         vars(builtins)["hash"] = self.kept
+
+
+def _is_salted(value: object) -> bool:
+    """Whether a hash holds that of a string, which Python salts."""
+    inside = isinstance(value, (tuple, frozenset)) and any(map(_is_salted, value))
+    return inside or isinstance(value, (str, bytes))
+
+
+class elsewhere_is_another_disk:
+    """Let the folder for temporary files be on another disk than ``path``, in a block."""
+
+    def __init__(self, path: Path) -> None:
+        self.mine = os.path.realpath(path.parent)
+
+    def __enter__(self) -> None:
+        self.kept = {name: getattr(os, name) for name in ("rename", "replace", "link")}
+
+        def moves(function):
+            def move(source: Any, target: Any, **options: Any) -> None:
+                inside = [
+                    Path(os.path.realpath(os.fsdecode(place))).is_relative_to(self.mine)
+                    for place in (source, target)
+                ]
+                if inside[0] != inside[1]:
+                    raise OSError(errno.EXDEV, "Invalid cross-device link")
+                function(source, target, **options)
+
+            return move
+
+        vars(os).update({name: moves(function) for name, function in self.kept.items()})
+
+    def __exit__(self, *error: object) -> None:
+        vars(os).update(self.kept)
 
 
 @ends_in_notebook

@@ -1,4 +1,14 @@
-# %% wrong="left as it came" says=["5 of 5 predictions are still blank", "a + b, c + a"]
+# %% [markdown]
+# Rules:
+#
+# - "For each expression write the shape of the result"
+# - "as a tuple"
+# - "if PyTorch refuses"
+# - "`c.mean()` averages all elements"
+# - "`c.mean(dim=0)` averages along dimension 0 only"
+# - "a + b"
+
+# %% wrong="left as it came" breaks="For each expression write the shape of the result" says=["5 of 5 predictions are still blank", "a + b, c + a"]
 predict_warm_up = {
     "a + b": None,
     "c + a": None,
@@ -16,7 +26,7 @@ predict_warm_up = {
     "c.mean(dim=0)": None,
 }
 
-# %% wrong="lines the shapes up from the left" says=["2 of 5", "c + a is not 'error'", "c + d is not (2, 3)", "from the right, not from the left"]
+# %% wrong="lines the shapes up from the left" breaks="if PyTorch refuses" says=["2 of 5", "c + a is not 'error'", "c + d is not (2, 3)", "from the right, not from the left"]
 predict_warm_up = {
     "a + b": (4, 3),
     "c + a": "error",
@@ -25,7 +35,7 @@ predict_warm_up = {
     "c.mean(dim=0)": (3,),
 }
 
-# %% wrong="different sizes never fit" says=["2 of 5", "a + b is not 'error'", "a size 1 or a missing one is repeated"]
+# %% wrong="different sizes never fit" breaks="a + b" says=["2 of 5", "a + b is not 'error'", "a size 1 or a missing one is repeated"]
 predict_warm_up = {
     "a + b": "error",
     "c + a": "error",
@@ -34,7 +44,7 @@ predict_warm_up = {
     "c.mean(dim=0)": (3,),
 }
 
-# %% wrong="dim is what is kept" says=["c.mean(dim=0) is not (2,)", "dim names the dimension that disappears"]
+# %% wrong="dim is what is kept" breaks="`c.mean(dim=0)` averages along dimension 0 only" says=["c.mean(dim=0) is not (2,)", "dim names the dimension that disappears"]
 predict_warm_up = {
     "a + b": (4, 3),
     "c + a": (2, 3),
@@ -43,7 +53,7 @@ predict_warm_up = {
     "c.mean(dim=0)": (2,),
 }
 
-# %% wrong="a mean keeps its dimensions" says=["c.mean() is not (1,)", "which dimension would it still have?", "c.mean(dim=0) is not (1, 3)"]
+# %% wrong="a mean keeps its dimensions" breaks="`c.mean()` averages all elements" says=["c.mean() is not (1,)", "which dimension would it still have?", "c.mean(dim=0) is not (1, 3)"]
 predict_warm_up = {
     "a + b": (4, 3),
     "c + a": (2, 3),
@@ -52,7 +62,7 @@ predict_warm_up = {
     "c.mean(dim=0)": (1, 3),
 }
 
-# %% wrong="a tuple without its comma" says=["c.mean(dim=0): write a tuple", "(3,) for one size", "not 3"]
+# %% wrong="a tuple without its comma" breaks="as a tuple" says=["c.mean(dim=0): write a tuple", "(3,) for one size", "not 3"]
 predict_warm_up = {
     "a + b": (4, 3),
     "c + a": (2, 3),

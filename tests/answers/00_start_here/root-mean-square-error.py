@@ -1,3 +1,29 @@
+# %% [markdown]
+# Rules:
+#
+# - "square each difference"
+# - "average the squares"
+# - "take the root"
+# - "both are floating-point tensors of the same dtype"
+# - "of any shape"
+# - "the result is a tensor without dimensions"
+# - "of their dtype and on their device"
+# - "if their shapes differ, it raises `ValueError`"
+# - "also where they would broadcast"
+# - "without any element the result is `nan`"
+# - "Not allowed: changing `outputs` or `targets`"
+# - "same shape, dtype and device"
+#
+# Admits:
+#
+# - "of any shape": the result of two single numbers
+# - "any shape": the result in three dimensions
+# - "floating-point tensors": the result in torch.float16
+# - "are floating-point tensors": the result in float64, where one row is all right
+# - "without any element": the result without any element
+# - "also where they would broadcast": column[:1], column[:0], column[0, 0]
+# - "on the same device": device=device
+
 # %% wrong="left as it came" says=["None", "is there an answer yet, and does it return a value?"]
 def root_mean_square_error(outputs, targets):
     """The root of the mean of the squared differences."""
@@ -10,12 +36,12 @@ def root_mean_square_error(outputs, targets):
     print(((outputs - targets) ** 2).mean().sqrt())
 
 
-# %% wrong="takes whatever broadcasts" says=["shape (3, 1) against shape (3,)", "expected it to raise ValueError"]
+# %% wrong="takes whatever broadcasts" breaks="also where they would broadcast" says=["shape (3, 1) against shape (3,)", "expected it to raise ValueError"]
 def root_mean_square_error(outputs, targets):
     return ((outputs - targets) ** 2).mean().sqrt()
 
 
-# %% wrong="asserts instead of raising ValueError" says=["raised AssertionError", "expected ValueError"]
+# %% wrong="asserts instead of raising ValueError" breaks="if their shapes differ, it raises `ValueError`" says=["raised AssertionError", "expected ValueError"]
 def root_mean_square_error(outputs, targets):
     assert outputs.shape == targets.shape, "the shapes differ"
     return ((outputs - targets) ** 2).mean().sqrt()
@@ -40,14 +66,14 @@ def root_mean_square_error(outputs, targets):
     return ((outputs - targets.view_as(outputs)) ** 2).mean().sqrt()
 
 
-# %% wrong="forgets the root" says=["got 25.0", "the root is missing"]
+# %% wrong="forgets the root" breaks="take the root" says=["got 25.0", "the root is missing"]
 def root_mean_square_error(outputs, targets):
     if outputs.shape != targets.shape:
         raise ValueError("shapes differ")
     return ((outputs - targets) ** 2).mean()
 
 
-# %% wrong="sums instead of averaging" says=["got 10.0", "divide by the number of elements"]
+# %% wrong="sums instead of averaging" breaks="average the squares" says=["got 10.0", "divide by the number of elements"]
 def root_mean_square_error(outputs, targets):
     if outputs.shape != targets.shape:
         raise ValueError("shapes differ")
@@ -61,7 +87,7 @@ def root_mean_square_error(outputs, targets):
     return ((outputs - targets) ** 2).sqrt().mean()
 
 
-# %% wrong="squares the mean" says=["got 1.0", "cancelled"]
+# %% wrong="squares the mean" breaks="square each difference" says=["got 1.0", "cancelled"]
 def root_mean_square_error(outputs, targets):
     if outputs.shape != targets.shape:
         raise ValueError("shapes differ")
@@ -75,7 +101,7 @@ def root_mean_square_error(outputs, targets):
     return (((outputs - targets) ** 2).sum() / len(outputs)).sqrt()
 
 
-# %% wrong="one error for each row" says=["has shape (2,), expected ()"]
+# %% wrong="one error for each row" breaks="the result is a tensor without dimensions" says=["has shape (2,), expected ()"]
 def root_mean_square_error(outputs, targets):
     if outputs.shape != targets.shape:
         raise ValueError("shapes differ")
@@ -89,14 +115,14 @@ def root_mean_square_error(outputs, targets):
     return ((outputs - targets) ** 2).mean().sqrt().item()
 
 
-# %% wrong="wraps a Python number again" says=["has dtype torch.float32, expected torch.float64"]
+# %% wrong="wraps a Python number again" breaks="of their dtype and on their device" says=["in torch.float16: the number has dtype torch.float32, expected torch.float16"]
 def root_mean_square_error(outputs, targets):
     if outputs.shape != targets.shape:
         raise ValueError("shapes differ")
     return torch.tensor(((outputs - targets) ** 2).mean().item() ** 0.5, device=outputs.device)
 
 
-# %% wrong="subtracts in place" says=["an argument was changed (its values)", "return a new tensor"]
+# %% wrong="subtracts in place" breaks="Not allowed: changing `outputs` or `targets`" says=["an argument was changed (its values)", "return a new tensor"]
 def root_mean_square_error(outputs, targets):
     if outputs.shape != targets.shape:
         raise ValueError("shapes differ")
@@ -130,7 +156,7 @@ def root_mean_square_error(outputs, targets):
     return (total / outputs.numel()) ** 0.5
 
 
-# %% wrong="refuses everything" says=["ValueError", "two tensors of one shape, (3, 1), were refused"]
+# %% wrong="refuses everything" breaks="same shape, dtype and device" says=["ValueError", "two tensors of one shape, (3, 1), were refused"]
 def root_mean_square_error(outputs, targets):
     raise ValueError("shapes differ")
 
@@ -180,14 +206,14 @@ def root_mean_square_error(outputs, targets):
     return squares.mean(dim=-1).sqrt().mean() if squares.dim() else squares.sqrt()
 
 
-# %% wrong="computes in float32" says=["the result in float64, where one row is all right has dtype torch.float32"]
+# %% wrong="computes in float32" breaks="both are floating-point tensors of the same dtype" says=["in torch.float16: the number has dtype torch.float32, expected torch.float16"]
 def root_mean_square_error(outputs, targets):
     if outputs.shape != targets.shape:
         raise ValueError("shapes differ")
     return ((outputs.float() - targets.float()) ** 2).mean().sqrt()
 
 
-# %% wrong="0 for no element" says=["the result without any element: the number: expected nan, got 0"]
+# %% wrong="0 for no element" breaks="without any element the result is `nan`" says=["the result without any element: the number: expected nan, got 0"]
 def root_mean_square_error(outputs, targets):
     if outputs.shape != targets.shape:
         raise ValueError("shapes")
@@ -216,3 +242,13 @@ def root_mean_square_error(outputs, targets):
         raise ValueError(f"shapes differ: {tuple(outputs.shape)} and {tuple(targets.shape)}")
     difference = outputs.float() - targets.float()
     return difference.square().mean().sqrt().to(outputs.dtype)
+
+
+# %% wrong="goes through the rows" breaks="of any shape" says=["the result of two single numbers: raised TypeError"]
+def root_mean_square_error(outputs, targets):
+    if outputs.shape != targets.shape:
+        raise ValueError("different shapes")
+    if not outputs.numel():
+        return outputs.sum() / 0
+    total = sum(((output - target) ** 2).sum() for output, target in zip(outputs, targets))
+    return (total / outputs.numel()).sqrt()

@@ -1,4 +1,24 @@
-# %% wrong="aligns at the left" says=["broadcast_shape((3, 1), (4,)): these shapes fit, aligned at the right"]
+# %% [markdown]
+# Rules:
+#
+# - "return the broadcast shape as a tuple"
+# - "raise a `ValueError`"
+# - "**first dimension from the right**"
+# - "as a negative number"
+# - "and its two sizes"
+# - "No other dimension may be named"
+# - "without making a tensor"
+# - "A size of 0 is a size like any other"
+# - "`()` and `(2, 3)` give `(2, 3)`"
+# - "`(3, 1)` and `(4,)` give `(3, 4)`"
+#
+# Admits:
+#
+# - "`()` and `(2, 3)`": ((), (2, 3))
+# - "A size of 0 is a size like any other": ((0,), (1,))
+# - "don't fit": ((2, 3), (4, 5))
+
+# %% wrong="aligns at the left" breaks="`(3, 1)` and `(4,)` give `(3, 4)`" says=["broadcast_shape((3, 1), (4,)): these shapes fit, aligned at the right"]
 def broadcast_shape(a, b):
     from itertools import zip_longest
 
@@ -10,7 +30,7 @@ def broadcast_shape(a, b):
     return tuple(shape)
 
 
-# %% wrong="the maximum of both" says=["broadcast_shape((0,), (1,))", "1 is stretched to the other size"]
+# %% wrong="the maximum of both" breaks="A size of 0 is a size like any other" says=["broadcast_shape((0,), (1,))", "1 is stretched to the other size"]
 def broadcast_shape(a, b):
     from itertools import zip_longest
 
@@ -22,12 +42,12 @@ def broadcast_shape(a, b):
     return tuple(shape[::-1])
 
 
-# %% wrong="asks PyTorch" says=["raised RuntimeError", "expected ValueError"]
+# %% wrong="asks PyTorch" breaks="raise a `ValueError`" says=["raised RuntimeError", "expected ValueError"]
 def broadcast_shape(a, b):
     return tuple(torch.broadcast_shapes(a, b))
 
 
-# %% wrong="adds two tensors" says=["without making a tensor"]
+# %% wrong="adds two tensors" breaks="without making a tensor" says=["without making a tensor"]
 def broadcast_shape(a, b):
     for dim in range(1, min(len(a), len(b)) + 1):
         if a[-dim] != b[-dim] and 1 not in (a[-dim], b[-dim]):
@@ -43,7 +63,7 @@ def broadcast_shape(a, b):
         raise ValueError(f"{a} and {b} do not fit") from None
 
 
-# %% wrong="counts the dimension from the left" says=["name dimension -3 and its sizes 3 and 2 in the error"]
+# %% wrong="counts the dimension from the left" breaks="as a negative number" says=["name dimension -3 and its sizes 3 and 2 in the error"]
 def broadcast_shape(a, b):
     length = max(len(a), len(b))
     a = (1,) * (length - len(a)) + tuple(a)
@@ -54,7 +74,7 @@ def broadcast_shape(a, b):
     return tuple(n if m == 1 else m for m, n in zip(a, b))
 
 
-# %% wrong="drops what the longer shape has more" says=["broadcast_shape((3, 1), (4,)): expected (3, 4), got (4,)"]
+# %% wrong="drops what the longer shape has more" breaks="`()` and `(2, 3)` give `(2, 3)`" says=["broadcast_shape((3, 1), (4,)): expected (3, 4), got (4,)"]
 def broadcast_shape(a, b):
     shape = []
     for dim, (m, n) in enumerate(zip(a[::-1], b[::-1]), 1):
@@ -88,7 +108,7 @@ def broadcast_shape(a, b):
         raise ValueError(f"dimension {-1 - bad}: sizes {pairs[bad]}") from None
 
 
-# %% wrong="names every dimension that does not fit" says=["(2, 3) and (4, 5)", "name dimension -1 and its sizes 3 and 5"]
+# %% wrong="names every dimension that does not fit" breaks="No other dimension may be named" says=["(2, 3) and (4, 5)", "name dimension -1 and its sizes 3 and 5"]
 def broadcast_shape(a, b):
     from itertools import zip_longest
 
@@ -97,3 +117,39 @@ def broadcast_shape(a, b):
     if bad:
         raise ValueError(f"these do not fit: {bad}")
     return tuple(n if m == 1 else m for m, n in pairs)[::-1]
+
+
+# %% wrong="returns a list" breaks="return the broadcast shape as a tuple" says=["the sizes are right; return them as a tuple"]
+def broadcast_shape(a, b):
+    n = max(len(a), len(b))
+    a, b = (1,) * (n - len(a)) + tuple(a), (1,) * (n - len(b)) + tuple(b)
+    shape = []
+    for d in range(-1, -n - 1, -1):
+        if a[d] != b[d] and 1 not in (a[d], b[d]):
+            raise ValueError(f"dimension {d}: {a[d]} and {b[d]}")
+        shape.insert(0, b[d] if a[d] == 1 else a[d])
+    return shape
+
+
+# %% wrong="names the first from the left" breaks="**first dimension from the right**" says=["name dimension -1 and its sizes 3 and 5 in the error, not 'dimension -2: 2 and 4'"]
+def broadcast_shape(a, b):
+    n = max(len(a), len(b))
+    a, b = (1,) * (n - len(a)) + tuple(a), (1,) * (n - len(b)) + tuple(b)
+    shape = []
+    for d in range(-n, 0):
+        if a[d] != b[d] and 1 not in (a[d], b[d]):
+            raise ValueError(f"dimension {d}: {a[d]} and {b[d]}")
+        shape.append(b[d] if a[d] == 1 else a[d])
+    return tuple(shape)
+
+
+# %% wrong="names the dimension without its sizes" breaks="and its two sizes" says=["name dimension -3 and its sizes 3 and 2 in the error"]
+def broadcast_shape(a, b):
+    n = max(len(a), len(b))
+    a, b = (1,) * (n - len(a)) + tuple(a), (1,) * (n - len(b)) + tuple(b)
+    shape = []
+    for d in range(-1, -n - 1, -1):
+        if a[d] != b[d] and 1 not in (a[d], b[d]):
+            raise ValueError(f"dimension {d} doesn't fit")
+        shape.insert(0, b[d] if a[d] == 1 else a[d])
+    return tuple(shape)

@@ -1,4 +1,33 @@
-# %% wrong="reshape instead of permute" says=["in colour", "differs in"]
+# %% [markdown]
+# Rules:
+#
+# - "Write both ways by hand, without torchvision"
+# - "returns a `float32` tensor from 0 to 1"
+# - "becomes (channel, height, width)"
+# - "for any number of channels"
+# - "a grey image, becomes (1, height, width)"
+# - "(batch, height, width, channel) becomes (batch, channel, height, width)"
+# - "The values are those of v2, **bit for bit**"
+# - "but one channel becomes (height, width)"
+# - "becomes (batch, height, width, channel), always"
+# - "values outside of 0 to 1 are clamped"
+# - "times 255.999, fraction cut off"
+# - "may require a gradient"
+# - "and stays as it is"
+#
+# Admits:
+#
+# - "for any number of channels": of five channels
+# - "(height, width), a grey image": "grey, 3 wide"
+# - "takes a `uint8` array": an image that is a slice
+# - "(batch, height, width, channel)": "a batch of none": (0, 6, 7, 3)
+# - "takes a `float32` tensor": "in grey, transposed"
+# - "(batch, channel, height, width)": "a grey batch"
+# - "values outside of 0 to 1": "in grey, out of range"
+# - "may require a gradient": "with a gradient"
+# - "on any device": device=device
+
+# %% wrong="reshape instead of permute" breaks="becomes (channel, height, width)" says=["in colour", "differs in"]
 def image_to_tensor(image):
     x = torch.tensor(image)
     x = x[..., None] if x.dim() == 2 else x
@@ -35,7 +64,7 @@ def tensor_to_image(x):
     return (x.detach().cpu() * 255.999).to(torch.uint8).movedim(-3, -1).numpy()
 
 
-# %% wrong="permutes one image only" says=["RuntimeError", "number of dimensions in the tensor input"]
+# %% wrong="permutes one image only" breaks="(batch, height, width, channel) becomes (batch, channel, height, width)" says=["RuntimeError", "number of dimensions in the tensor input"]
 def image_to_tensor(image):
     return torch.tensor(image).permute(2, 0, 1).float() * (1 / 255)
 
@@ -44,7 +73,7 @@ def tensor_to_image(x):
     return (x.detach().cpu().clamp(0, 1) * 255.999).byte().permute(1, 2, 0).numpy()
 
 
-# %% wrong="clamps in place" says=["an argument was changed (its values)"]
+# %% wrong="clamps in place" breaks="and stays as it is" says=["an argument was changed (its values)"]
 def image_to_tensor(image):
     x = torch.tensor(image)
     x = x[None] if x.dim() == 2 else x.movedim(-1, -3)
@@ -56,7 +85,7 @@ def tensor_to_image(x):
     return y[..., 0].numpy() if y.dim() == 3 and y.shape[-1] == 1 else y.numpy()
 
 
-# %% wrong="forgets the gradient" says=["RuntimeError", "requires grad"]
+# %% wrong="forgets the gradient" breaks="may require a gradient" says=["RuntimeError", "requires grad"]
 def image_to_tensor(image):
     x = torch.tensor(image)
     x = x[None] if x.dim() == 2 else x.movedim(-1, -3)
@@ -82,7 +111,7 @@ def tensor_to_image(x):
     )
 
 
-# %% wrong="keeps the range of the file" says=["the example, of one pixel: the result", "expected 1, got 255"]
+# %% wrong="keeps the range of the file" breaks="returns a `float32` tensor from 0 to 1" says=["the example, of one pixel: the result", "expected 1, got 255"]
 def image_to_tensor(image):
     x = torch.tensor(image).float()
     return x[None] if x.dim() == 2 else x.movedim(-1, -3)
@@ -122,7 +151,7 @@ def tensor_to_image(x):
     return x.transpose(-3, -1).transpose(-3, -2).numpy()
 
 
-# %% wrong="multiplies in float64" says=["a product in float64 gives other last bits"]
+# %% wrong="multiplies in float64" breaks="The values are those of v2, **bit for bit**" says=["a product in float64 gives other last bits"]
 def image_to_tensor(image):
     x = torch.tensor(image)
     x = x[None] if x.dim() == 2 else x.movedim(-1, -3)
@@ -134,7 +163,7 @@ def tensor_to_image(x):
     return (y[..., 0] if y.dim() == 3 and y.shape[-1] == 1 else y).numpy()
 
 
-# %% wrong="knows a colour image by its three channels" says=["an image of two channels", "an image of five channels"]
+# %% wrong="knows a colour image by its three channels" breaks="for any number of channels" says=["an image of two channels", "an image of five channels"]
 def image_to_tensor(image):
     x = torch.tensor(image)
     x = x.movedim(-1, -3) if x.shape[-1] in (1, 3, 4) and x.dim() > 2 else x[None]
@@ -161,7 +190,7 @@ def tensor_to_image(x):
     return y.movedim(-3, -1).numpy()
 
 
-# %% wrong="v2 does it" says=["to_dtype ran: write it without torchvision"]
+# %% wrong="v2 does it" breaks="Write both ways by hand, without torchvision" says=["to_dtype ran: write it without torchvision"]
 def image_to_tensor(image):
     from torchvision.transforms.v2 import functional as v2
 
@@ -197,3 +226,62 @@ def tensor_to_image(x):
     if len(y.shape) == 3 and len(y) == 1:
         return y.numpy()[0]
     return einops.rearrange(y.numpy(), "... c h w -> ... h w c")
+
+
+# %% wrong="a grey image stays as it is" breaks="a grey image, becomes (1, height, width)" says=["an image in grey, of shape (12, 21): the result has shape (12, 21), expected (1, 12, 21)"]
+def image_to_tensor(image):
+    x = torch.tensor(image)
+    x = x if x.dim() == 2 else x.movedim(-1, -3)
+    return x.to(torch.float32) * (1 / 255)
+
+
+def tensor_to_image(x):
+    x = x.detach().clamp(0, 1).mul(255.999).to(torch.uint8).movedim(-3, -1).cpu().numpy()
+    return x[..., 0] if x.ndim == 3 and x.shape[-1] == 1 else x
+
+
+# %% wrong="one channel stays" breaks="but one channel becomes (height, width)" says=["expected (1, 3), got (1, 3, 1) (one channel: two dimensions)"]
+def image_to_tensor(image):
+    x = torch.tensor(image)
+    x = x[None] if x.dim() == 2 else x.movedim(-1, -3)
+    return x.to(torch.float32) * (1 / 255)
+
+
+def tensor_to_image(x):
+    return x.detach().clamp(0, 1).mul(255.999).to(torch.uint8).movedim(-3, -1).cpu().numpy()
+
+
+# %% wrong="a grey batch loses its channel" breaks="becomes (batch, height, width, channel), always" says=["expected (1, 1, 3, 1), got (1, 1, 3) (a batch keeps its channel)"]
+def image_to_tensor(image):
+    x = torch.tensor(image)
+    x = x[None] if x.dim() == 2 else x.movedim(-1, -3)
+    return x.to(torch.float32) * (1 / 255)
+
+
+def tensor_to_image(x):
+    x = x.detach().clamp(0, 1).mul(255.999).to(torch.uint8).movedim(-3, -1).cpu().numpy()
+    return x[..., 0] if x.shape[-1] == 1 else x
+
+
+# %% wrong="no clamp" breaks="values outside of 0 to 1 are clamped" says=["in grey, out of range differs", "expected 255, got 51"]
+def image_to_tensor(image):
+    x = torch.tensor(image)
+    x = x[None] if x.dim() == 2 else x.movedim(-1, -3)
+    return x.to(torch.float32) * (1 / 255)
+
+
+def tensor_to_image(x):
+    x = x.detach().mul(255.999).to(torch.uint8).movedim(-3, -1).cpu().numpy()
+    return x[..., 0] if x.ndim == 3 and x.shape[-1] == 1 else x
+
+
+# %% wrong="times 255, rounded" breaks="times 255.999, fraction cut off" says=["in grey, out of range differs", "expected 127, got 128"]
+def image_to_tensor(image):
+    x = torch.tensor(image)
+    x = x[None] if x.dim() == 2 else x.movedim(-1, -3)
+    return x.to(torch.float32) * (1 / 255)
+
+
+def tensor_to_image(x):
+    x = x.detach().clamp(0, 1).mul(255).round().to(torch.uint8).movedim(-3, -1).cpu().numpy()
+    return x[..., 0] if x.ndim == 3 and x.shape[-1] == 1 else x

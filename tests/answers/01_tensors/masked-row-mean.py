@@ -1,30 +1,54 @@
-# %% wrong="multiplies by the mask" says=["with padding nan: 0 times nan is nan"]
+# %% [markdown]
+# Rules:
+#
+# - "return the mean of the valid entries of each row"
+# - "of shape (rows,)"
+# - "of the same dtype"
+# - "A row without any valid entry gives 0"
+# - "No loop"
+# - "What is not valid may be *anything*, also `nan` or `inf`"
+# - "the mean of a valid `nan` is `nan`"
+# - "the gradient must be finite everywhere"
+# - "float, and a boolean mask"
+# - "`values` of shape (rows, columns)"
+#
+# Admits:
+#
+# - "of shape (rows, columns)": ((0, 3), (3, 0))
+# - "the same shape": a transposed table
+# - "float, and a boolean mask": torch.float32, torch.float16, torch.float64
+# - "A row without any valid entry": a row that has no valid entry
+# - "also `nan` or `inf`": (float("nan"), float("inf"))
+# - "What is valid counts, whatever it is": a valid nan and a valid inf, which count
+# - "the gradient must be finite": a table in torch.float16
+
+# %% wrong="multiplies by the mask" breaks="What is not valid may be *anything*, also `nan` or `inf`" says=["with padding nan: 0 times nan is nan"]
 def masked_row_mean(values, valid):
     return (values * valid).sum(dim=1) / valid.sum(dim=1).clamp(min=1)
 
 
-# %% wrong="divides by all columns" says=["a row that has no valid entry", "expected 1.5, got 1"]
+# %% wrong="divides by all columns" breaks="return the mean of the valid entries of each row" says=["a row that has no valid entry", "expected 1.5, got 1"]
 def masked_row_mean(values, valid):
     return torch.where(valid, values, 0).mean(dim=1)
 
 
-# %% wrong="forgets the rows with none" says=["a row that has no valid entry", "got nan"]
+# %% wrong="forgets the rows with none" breaks="A row without any valid entry gives 0" says=["a row that has no valid entry", "got nan"]
 def masked_row_mean(values, valid):
     return torch.where(valid, values, 0).sum(dim=1) / valid.sum(dim=1)
 
 
-# %% wrong="mends the nan of 0 / 0 afterwards" says=["the gradient of the example is not finite", "padding that is inf: "]
+# %% wrong="mends the nan of 0 / 0 afterwards" breaks="the gradient must be finite everywhere" says=["the gradient of the example is not finite", "padding that is inf: "]
 def masked_row_mean(values, valid):
     return ((values * valid).sum(dim=1) / valid.sum(dim=1)).nan_to_num()
 
 
-# %% wrong="a loop over the rows" says=["that is a loop over the rows"]
+# %% wrong="a loop over the rows" breaks="No loop" says=["that is a loop over the rows"]
 def masked_row_mean(values, valid):
     means = [r[v].sum() / max(int(v.sum()), 1) for r, v in zip(values, valid)]
     return torch.stack(means) if means else values.new_zeros(0)
 
 
-# %% wrong="detaches" says=["4 of 4 cases fail", "no gradient flows back to the arguments"]
+# %% wrong="detaches" says=["5 of 5 cases fail", "no gradient flows back to the arguments"]
 def masked_row_mean(values, valid):
     return torch.where(valid, values.detach(), 0).sum(dim=1) / valid.sum(dim=1).clamp(min=1)
 
@@ -35,7 +59,7 @@ def masked_row_mean(values, valid):
     return values.sum(dim=1) / valid.sum(dim=1).clamp(min=1)
 
 
-# %% wrong="the mean of everything that is valid" says=["has shape (), expected (2,)"]
+# %% wrong="the mean of everything that is valid" breaks="of shape (rows,)" says=["has shape (), expected (2,)"]
 def masked_row_mean(values, valid):
     return values[valid].mean()
 
@@ -59,7 +83,7 @@ def masked_row_mean(values, valid):
     return torch.einsum("rc,rc->r", values.masked_fill(~valid, 0.0), weights)
 
 
-# %% wrong="float32 from half" says=["a table in torch.float16 has dtype torch.float32, expected torch.float16"]
+# %% wrong="float32 from half" breaks="of the same dtype" says=["in torch.float16 has dtype torch.float32, expected torch.float16"]
 def masked_row_mean(values, valid):
     total = torch.where(valid, values, 0).sum(
         dim=1, dtype=torch.promote_types(values.dtype, torch.float32)
@@ -73,7 +97,7 @@ def masked_row_mean(values, valid):
     return torch.where(valid.any(dim=1), mean, 0)
 
 
-# %% wrong="nanmean" says=["a valid nan and a valid inf, which count", "expected nan, got 2"]
+# %% wrong="nanmean" breaks="the mean of a valid `nan` is `nan`" says=["a valid nan and a valid inf, which count", "expected nan, got 2"]
 def masked_row_mean(values, valid):
     return torch.where(valid, values, float("nan")).nanmean(dim=1).nan_to_num(0.0)
 
@@ -95,7 +119,24 @@ def masked_row_mean(values, valid):
     return torch.masked.mean(values, 1, mask=valid).masked_fill(~valid.any(1), 0)
 
 
-# %% wrong="adds up in float32" says=["large numbers that cancel, in torch.float64"]
+# %% wrong="adds up in float32" breaks="float, and a boolean mask" says=["large numbers that cancel, in torch.float64"]
 def masked_row_mean(values, valid):
     total = torch.where(valid, values.float(), 0).sum(dim=1)
     return (total / valid.sum(dim=1).clamp(min=1)).to(values.dtype)
+
+
+# %% wrong="asks for the largest count" breaks="`values` of shape (rows, columns)" says=["a table of shape (0, 3): raised RuntimeError: max()"]
+def masked_row_mean(values, valid):
+    count = valid.sum(1)
+    if count.max() == 0:
+        return values.sum(1) * 0
+    total = torch.where(valid, values, 0).sum(1)
+    return total / count.clamp(min=1).to(values.dtype)
+
+
+# %% wrong="half through float32, without the graph" says=["a table in torch.float16: no gradient flows back"]
+def masked_row_mean(values, valid):
+    kind = values.dtype
+    wide = values.detach().float() if kind == torch.float16 else values
+    total = torch.where(valid, wide, 0).sum(1)
+    return (total / valid.sum(1).clamp(min=1)).to(kind)

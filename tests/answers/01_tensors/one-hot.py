@@ -1,4 +1,28 @@
-# %% wrong="calls F.one_hot" says=["converted afterwards: make the table in its dtype right away"]
+# %% [markdown]
+# Rules:
+#
+# - "of any shape"
+# - "also `()`"
+# - "or without any element"
+# - "and the given dtype"
+# - "Use `scatter_`"
+# - "make the result in its dtype right away"
+# - "A label below 0"
+# - "or not below `classes`"
+# - "raises a `ValueError`"
+# - "that names it"
+# - "Check this beforehand"
+#
+# Admits:
+#
+# - "also `()`": of shape (), a single one
+# - "without any element": of shape (0,)
+# - "of any shape": [[0, 0, 0], [2, 2, 2]]
+# - "the given dtype": torch.bool
+# - "A label below 0": [0, -1, 2]
+# - "not below `classes`": [0, 3]
+
+# %% wrong="calls F.one_hot" breaks="make the result in its dtype right away" says=["converted afterwards: make the table in its dtype right away"]
 def one_hot(labels, classes, dtype=torch.float32):
     for label in labels.flatten().tolist():
         if not 0 <= label < classes:
@@ -6,20 +30,20 @@ def one_hot(labels, classes, dtype=torch.float32):
     return F.one_hot(labels, classes).to(dtype)
 
 
-# %% wrong="rows of the identity, which takes -1 for the last" says=["put the ones in place by scatter_", "one_hot([0, -1, 2], 3) returned"]
+# %% wrong="rows of the identity, which takes -1 for the last" breaks="Use `scatter_`" says=["put the ones in place by scatter_", "one_hot([0, -1, 2], 3) returned"]
 def one_hot(labels, classes, dtype=torch.float32):
     if (labels >= classes).any():
         raise ValueError(f"label {labels.max().item()} is too large")
     return torch.eye(classes, dtype=dtype, device=labels.device)[labels]
 
 
-# %% wrong="scatter_ without looking at the labels" says=["one_hot([0, 5], 3) raised RuntimeError"]
+# %% wrong="scatter_ without looking at the labels" breaks="raises a `ValueError`" says=["one_hot([0, 5], 3) raised RuntimeError"]
 def one_hot(labels, classes, dtype=torch.float32):
     table = torch.zeros(*labels.shape, classes, dtype=dtype, device=labels.device)
     return table.scatter_(-1, labels.unsqueeze(-1), 1)
 
 
-# %% wrong="asks an empty tensor for its largest label" says=["RuntimeError", "max()"]
+# %% wrong="asks an empty tensor for its largest label" breaks="or without any element" says=["RuntimeError", "max()"]
 def one_hot(labels, classes, dtype=torch.float32):
     if labels.max() >= classes or labels.min() < 0:
         raise ValueError(f"labels {labels.tolist()}, classes {classes}")
@@ -27,7 +51,7 @@ def one_hot(labels, classes, dtype=torch.float32):
     return table.scatter_(-1, labels.unsqueeze(-1), 1)
 
 
-# %% wrong="for one dimension only" says=["of shape (), a single one"]
+# %% wrong="for one dimension only" breaks="also `()`" says=["of shape (), a single one"]
 def one_hot(labels, classes, dtype=torch.float32):
     bad = labels[(labels < 0) | (labels >= classes)]
     if len(bad):
@@ -36,7 +60,7 @@ def one_hot(labels, classes, dtype=torch.float32):
     return table.scatter_(1, labels.reshape(-1, 1), 1)
 
 
-# %% wrong="the error does not say which label" says=["the error should name the label 5"]
+# %% wrong="the error does not say which label" breaks="that names it" says=["the error should name the label 5"]
 def one_hot(labels, classes, dtype=torch.float32):
     if ((labels < 0) | (labels >= classes)).any():
         raise ValueError("a label is out of range")
@@ -44,7 +68,7 @@ def one_hot(labels, classes, dtype=torch.float32):
     return table.scatter_(-1, labels[..., None], 1)
 
 
-# %% wrong="ignores the dtype" says=["has dtype torch.float32, expected torch.float16"]
+# %% wrong="ignores the dtype" breaks="and the given dtype" says=["has dtype torch.float32, expected torch.float16"]
 def one_hot(labels, classes, dtype=torch.float32):
     bad = labels[(labels < 0) | (labels >= classes)]
     if bad.numel():
@@ -74,7 +98,7 @@ def one_hot(labels, classes, dtype=torch.float32):
     return table
 
 
-# %% wrong="the runtime error turned into a ValueError" says=["look at the labels beforehand"]
+# %% wrong="the runtime error turned into a ValueError" breaks="Check this beforehand" says=["look at the labels beforehand"]
 def one_hot(labels, classes, dtype=torch.float32):
     table = torch.zeros(*labels.shape, classes, dtype=dtype, device=labels.device)
     try:
@@ -90,3 +114,40 @@ def one_hot(labels, classes, dtype=torch.float32):
         raise ValueError(f"label {bad[0].item()}")
     table = torch.zeros(*labels.shape, classes, dtype=dtype, device=labels.device)
     return table.scatter_(-1, labels.unsqueeze_(-1), 1)
+
+
+# %% wrong="a row or a single one" breaks="of any shape" says=["labels [[0, 0, 0], [2, 2, 2]] has shape (6, 3), expected (2, 3, 3)"]
+def one_hot(labels, classes, dtype=torch.float32):
+    bad = labels[(labels < 0) | (labels >= classes)]
+    if bad.numel():
+        raise ValueError(f"label {bad[0].item()} is not among 0 to {classes - 1}")
+    table = torch.zeros(labels.numel(), classes, dtype=dtype, device=labels.device)
+    table.scatter_(1, labels.reshape(-1, 1), 1)
+    return table if labels.dim() else table[0]
+
+
+# %% wrong="views the labels" says=["labels [[0, 0, 0], [2, 2, 2]]: raised RuntimeError: view size is not compatible"]
+def one_hot(labels, classes, dtype=torch.float32):
+    bad = labels[(labels < 0) | (labels >= classes)]
+    if bad.numel():
+        raise ValueError(f"label {bad[0].item()} is not among 0 to {classes - 1}")
+    table = torch.zeros(labels.numel(), classes, dtype=dtype, device=labels.device)
+    table.scatter_(1, labels.view(-1, 1), 1)
+    return table.view(*labels.shape, classes)
+
+
+# %% wrong="looks at the upper end alone" breaks="A label below 0" says=["one_hot([0, -1, 2], 3) raised RuntimeError", "expected ValueError"]
+def one_hot(labels, classes, dtype=torch.float32):
+    if labels.numel() and labels.max() >= classes:
+        raise ValueError(f"label {labels.max().item()} is not among 0 to {classes - 1}")
+    table = torch.zeros(*labels.shape, classes, dtype=dtype, device=labels.device)
+    return table.scatter_(-1, labels.unsqueeze(-1), 1)
+
+
+# %% wrong="lets the number of classes through" breaks="or not below `classes`" says=["one_hot([0, 3], 3) raised RuntimeError", "expected ValueError"]
+def one_hot(labels, classes, dtype=torch.float32):
+    bad = labels[(labels < 0) | (labels > classes)]
+    if bad.numel():
+        raise ValueError(f"label {bad[0].item()} is not among 0 to {classes - 1}")
+    table = torch.zeros(*labels.shape, classes, dtype=dtype, device=labels.device)
+    return table.scatter_(-1, labels.unsqueeze(-1), 1)

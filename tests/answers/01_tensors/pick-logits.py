@@ -1,4 +1,22 @@
-# %% wrong="picks every label from every row, then the diagonal" says=["gather ran 0 times", "a copy was made: index allocated"]
+# %% [markdown]
+# Rules:
+#
+# - "by `gather`"
+# - "or (batch, time, classes) with (batch, time)"
+# - "The result has the shape of the labels"
+# - "(batch, classes) with (batch,)"
+# - "by lists of indices"
+# - "Do not make a table of batch × batch on the way"
+# - "`logits` has shape (..., classes)"
+#
+# Admits:
+#
+# - "(batch, time, classes)": "(batch, time, classes)"
+# - "`labels` has the shape (...)": (classes,) and a label of shape ()
+# - "(batch, classes) with (batch,)": a batch of none
+# - "`logits` has shape": transposed logits and labels
+
+# %% wrong="picks every label from every row, then the diagonal" breaks="Do not make a table of batch × batch on the way" says=["gather ran 0 times", "a copy was made: index allocated"]
 def pick_logits(logits, labels):
     return logits[:, labels].diagonal()
 
@@ -16,7 +34,7 @@ def pick_logits_by_index(logits, labels):
     return logits[:, labels]
 
 
-# %% wrong="squeezes every size of 1" says=["a batch of one has shape (), expected (1,)"]
+# %% wrong="squeezes every size of 1" breaks="(batch, classes) with (batch,)" says=["a batch of one has shape (), expected (1,)"]
 def pick_logits(logits, labels):
     return logits.gather(-1, labels.unsqueeze(-1)).squeeze()
 
@@ -25,7 +43,7 @@ def pick_logits_by_index(logits, labels):
     return logits[torch.arange(len(labels)), labels]
 
 
-# %% wrong="leaves the dimension of size 1" says=["has shape (3, 1), expected (3,): a dimension of size 1"]
+# %% wrong="leaves the dimension of size 1" breaks="The result has the shape of the labels" says=["has shape (3, 1), expected (3,): a dimension of size 1"]
 def pick_logits(logits, labels):
     return logits.gather(-1, labels.unsqueeze(-1))
 
@@ -43,7 +61,7 @@ def pick_logits_by_index(logits, labels):
     return logits[labels, torch.arange(len(labels))]
 
 
-# %% wrong="for a table only" says=["IndexError", "Dimension"]
+# %% wrong="for a table only" breaks="or (batch, time, classes) with (batch, time)" says=["IndexError", "Dimension"]
 def pick_logits(logits, labels):
     return (
         logits.gather(1, labels.unsqueeze(2)).squeeze(2)
@@ -91,7 +109,7 @@ def pick_logits_by_index(logits, labels):
     return logits[range(len(logits)), labels]
 
 
-# %% wrong="views what is transposed" says=["RuntimeError", "view size is not compatible"]
+# %% wrong="views what is transposed" breaks="`logits` has shape (..., classes)" says=["RuntimeError", "view size is not compatible"]
 def pick_logits(logits, labels):
     flat = logits.view(-1, logits.shape[-1])
     return flat.gather(1, labels.reshape(-1, 1)).view(labels.shape)
@@ -108,3 +126,21 @@ def pick_logits(logits, labels):
 
 def pick_logits_by_index(logits, labels):
     return logits[torch.arange(logits.shape[1], device=labels.device) == labels[:, None]]
+
+
+# %% wrong="a product with a one-hot table" breaks="by `gather`" says=["gather ran 0 times, once is enough"]
+def pick_logits(logits, labels):
+    return (logits * F.one_hot(labels, logits.shape[-1])).sum(-1)
+
+
+def pick_logits_by_index(logits, labels):
+    return logits[torch.arange(len(labels), device=labels.device), labels]
+
+
+# %% wrong="stacks what a loop picks" breaks="by lists of indices" says=["by one index, not by select", "a batch of none: raised RuntimeError: stack expects"]
+def pick_logits(logits, labels):
+    return logits.gather(-1, labels[..., None])[..., 0]
+
+
+def pick_logits_by_index(logits, labels):
+    return torch.stack([logits[i, labels[i]] for i in range(len(labels))])

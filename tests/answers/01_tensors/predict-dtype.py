@@ -1,3 +1,11 @@
+# %% [markdown]
+# Rules:
+#
+# - "For each write `(dtype, shape)`"
+# - "`(torch.float32, (2,))`"
+# - "A number without dimensions has the shape `()`"
+# - "By the table"
+
 # %% wrong="NumPy's rules: no wrap-around, float64 everywhere" says=["a Python number of the same category", "of the default dtype", "a tensor of rank 0 is a guest"]
 predict_dtype = {
     "small + 100": (torch.int16, (2,)),
@@ -14,7 +22,7 @@ predict_dtype = {
     "whole.sum() / 4": (torch.float64, ()),
 }
 
-# %% wrong="the larger number of bits wins" says=["3 of 12 predictions differ", "floats are the higher category", "the smallest kind that holds", "inside a category it changes nothing"]
+# %% wrong="the larger number of bits wins" breaks="By the table" says=["3 of 12 predictions differ", "floats are the higher category", "the smallest kind that holds", "inside a category it changes nothing"]
 predict_dtype = {
     "small + 100": (torch.uint8, (2,)),
     "small + 1.5": (torch.float32, (2,)),
@@ -30,7 +38,7 @@ predict_dtype = {
     "whole.sum() / 4": (torch.float32, ()),
 }
 
-# %% wrong="sums keep the dtype, and a number has shape (1,)" says=["so that they do not wrap", "counts them, in int64", "whole.sum() / 4 is not"]
+# %% wrong="sums keep the dtype, and a number has shape (1,)" breaks="A number without dimensions has the shape `()`" says=["so that they do not wrap", "counts them, in int64", "whole.sum() / 4 is not"]
 predict_dtype = {
     "small + 100": (torch.uint8, (2,)),
     "small + 1.5": (torch.float32, (2,)),
@@ -46,7 +54,7 @@ predict_dtype = {
     "whole.sum() / 4": (torch.float32, (1,)),
 }
 
-# %% wrong="dtypes alone" says=["small + 100: torch.uint8? write (dtype, shape)"]
+# %% wrong="dtypes alone" breaks="For each write `(dtype, shape)`" says=["small + 100: torch.uint8? write (dtype, shape)"]
 predict_dtype = {
     "small + 100": torch.uint8,
     "small + 1.5": torch.float32,
@@ -62,7 +70,7 @@ predict_dtype = {
     "whole.sum() / 4": torch.float32,
 }
 
-# %% wrong="shapes of one number without the comma" says=["with the comma in (2,)"]
+# %% wrong="shapes of one number without the comma" breaks="`(torch.float32, (2,))`" says=["with the comma in (2,)"]
 predict_dtype = {
     "small + 100": (torch.uint8, (2)),
     "small + 1.5": (torch.float32, (2)),

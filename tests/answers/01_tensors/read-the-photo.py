@@ -1,4 +1,12 @@
-# %% wrong="left as it came" says=["5 of 5 predictions are still blank"]
+# %% [markdown]
+# Rules:
+#
+# - "Answer with whole numbers"
+# - "which is 24 such photos one after the other"
+# - "how many elements it has"
+# - "what PIL says first"
+
+# %% wrong="left as it came" breaks="Answer with whole numbers" says=["5 of 5 predictions are still blank"]
 read_the_photo = {
     "rank of the photo": None,
     "rank of a video": None,
@@ -7,7 +15,7 @@ read_the_photo = {
     "first entry of image.size": None,
 }
 
-# %% wrong="the width first" says=["2 of 5", "rows of pixels is not 90: an array has the height first", "PIL has the width first"]
+# %% wrong="the width first" breaks="what PIL says first" says=["2 of 5", "rows of pixels is not 90: an array has the height first", "PIL has the width first"]
 read_the_photo = {
     "rank of the photo": 3,
     "rank of a video": 4,
@@ -16,7 +24,7 @@ read_the_photo = {
     "first entry of image.size": 60,
 }
 
-# %% wrong="a photo is a table" says=["rank of the photo is not 2", "rank of a video is not 3", "channels included"]
+# %% wrong="a photo is a table" breaks="how many elements it has" says=["rank of the photo is not 2", "rank of a video is not 3", "channels included"]
 read_the_photo = {
     "rank of the photo": 2,
     "rank of a video": 3,
@@ -25,7 +33,7 @@ read_the_photo = {
     "first entry of image.size": 90,
 }
 
-# %% wrong="the number of frames for the rank" says=["1 of 5", "rank of a video is not 24: time is one dimension more"]
+# %% wrong="the number of frames for the rank" breaks="which is 24 such photos one after the other" says=["1 of 5", "rank of a video is not 24: time is one dimension more"]
 read_the_photo = {
     "rank of the photo": 3,
     "rank of a video": 24,

@@ -1,4 +1,26 @@
-# %% wrong="randint, which may draw the same twice" says=["drew a column twice in one row"]
+# %% [markdown]
+# Rules:
+#
+# - "*different* columns"
+# - "among the allowed ones"
+# - "all choices equally likely"
+# - "each row for itself"
+# - "int64 of shape (rows, k)"
+# - "fewer than `k` allowed columns"
+# - "raise a `ValueError`"
+# - "No loop"
+# - "no row is taken out into Python or NumPy"
+# - "All chance comes from `generator`"
+# - "the same state gives the same draw"
+#
+# Admits:
+#
+# - "draw `k >= 1`": one row, k = 1
+# - "with at least one row": one row, k = 1
+# - "fewer than `k` allowed columns": two columns, and k = 3
+# - "fewer than `k` allowed": no column at all
+
+# %% wrong="randint, which may draw the same twice" breaks="*different* columns" says=["drew a column twice in one row"]
 def sample_without_replacement(allowed, k, generator):
     counts = allowed.sum(dim=1, keepdim=True)
     if (counts < k).any():
@@ -8,7 +30,7 @@ def sample_without_replacement(allowed, k, generator):
     return allowed.to(torch.int8).argsort(dim=1, descending=True, stable=True).gather(1, places)
 
 
-# %% wrong="one permutation for all rows" says=["each row for itself: all rows drew the same columns"]
+# %% wrong="one permutation for all rows" breaks="each row for itself" says=["each row for itself: all rows drew the same columns"]
 def sample_without_replacement(allowed, k, generator):
     if (allowed.sum(dim=1) < k).any():
         raise ValueError("too few")
@@ -16,7 +38,7 @@ def sample_without_replacement(allowed, k, generator):
     return torch.where(allowed, keys, -1).topk(k, dim=1).indices
 
 
-# %% wrong="forgets the generator" says=["the same state gave another draw"]
+# %% wrong="forgets the generator" breaks="All chance comes from `generator`" says=["the same state gave another draw"]
 def sample_without_replacement(allowed, k, generator):
     if (allowed.sum(dim=1) < k).any():
         raise ValueError("too few")
@@ -24,7 +46,7 @@ def sample_without_replacement(allowed, k, generator):
     return keys.masked_fill(~allowed, -1).topk(k, dim=1).indices
 
 
-# %% wrong="a randperm for each row" says=["that is a loop over the rows"]
+# %% wrong="a randperm for each row" breaks="No loop" says=["that is a loop over the rows"]
 def sample_without_replacement(allowed, k, generator):
     rows = []
     for row in allowed:
@@ -36,13 +58,13 @@ def sample_without_replacement(allowed, k, generator):
     return torch.stack(rows)
 
 
-# %% wrong="no look at how many there are" says=["a row that has one allowed column returned"]
+# %% wrong="no look at how many there are" breaks="raise a `ValueError`" says=["a row that has one allowed column returned"]
 def sample_without_replacement(allowed, k, generator):
     keys = torch.rand(allowed.shape, generator=generator).to(allowed.device)
     return keys.masked_fill(~allowed, -1).topk(k, dim=1).indices
 
 
-# %% wrong="the mask the wrong way round" says=["drew what is not allowed"]
+# %% wrong="the mask the wrong way round" breaks="among the allowed ones" says=["drew what is not allowed"]
 def sample_without_replacement(allowed, k, generator):
     if (allowed.sum(dim=1) < k).any():
         raise ValueError("too few")
@@ -50,7 +72,7 @@ def sample_without_replacement(allowed, k, generator):
     return keys.masked_fill(allowed, -1).topk(k, dim=1).indices
 
 
-# %% wrong="columns to the right are likelier" says=["all choices are equally likely"]
+# %% wrong="columns to the right are likelier" breaks="all choices equally likely" says=["all choices are equally likely"]
 def sample_without_replacement(allowed, k, generator):
     if (allowed.sum(dim=1) < k).any():
         raise ValueError("too few")
@@ -82,7 +104,7 @@ def sample_without_replacement(allowed, k, generator):
     return torch.where(allowed, keys, torch.inf).argsort(dim=1)[:, :k]
 
 
-# %% wrong="NumPy's choice, row by row" says=["takes the numbers out of the tensors"]
+# %% wrong="NumPy's choice, row by row" breaks="no row is taken out into Python or NumPy" says=["takes the numbers out of the tensors"]
 def sample_without_replacement(allowed, k, generator):
     if (allowed.sum(dim=1) < k).any():
         raise ValueError("too few")
@@ -91,7 +113,7 @@ def sample_without_replacement(allowed, k, generator):
     return torch.from_numpy(np.stack(rows))
 
 
-# %% wrong="a copy of the generator" says=["two draws from it are equal: it did not move on"]
+# %% wrong="a copy of the generator" breaks="the same state gives the same draw" says=["two draws from it are equal: it did not move on"]
 def sample_without_replacement(allowed, k, generator):
     if (allowed.sum(1) < k).any():
         raise ValueError("too few")
@@ -111,8 +133,42 @@ def sample_without_replacement(allowed, k, generator):
     return torch.where(allowed, keys, -1).sort(dim=1, descending=True).indices.narrow(1, 0, k)
 
 
-# %% wrong="unfair, and without a look at how many there are" says=["2 of 2 cases fail", "all choices are equally likely", "a row that has one allowed column returned"]
+# %% wrong="unfair, and without a look at how many there are" says=["4 of 4 cases fail", "all choices are equally likely", "a row that has one allowed column returned"]
 def sample_without_replacement(allowed, k, generator):
     keys = torch.rand(allowed.shape, generator=generator).to(allowed.device)
     keys = keys + 0.2 * torch.arange(allowed.shape[1], device=allowed.device)
     return keys.masked_fill(~allowed, -1).topk(k, dim=1).indices
+
+
+# %% wrong="squeezes k = 1" breaks="int64 of shape (rows, k)" says=["one row, k = 1: sample_without_replacement(allowed, 1, generator)", "has shape (), expected (1, 1)"]
+def sample_without_replacement(allowed, k, generator):
+    if (allowed.sum(1) < k).any():
+        raise ValueError("too few")
+    keys = torch.rand(allowed.shape, generator=generator).to(allowed.device)
+    return keys.masked_fill(~allowed, -1).topk(k, dim=1).indices.squeeze()
+
+
+# %% wrong="looks at what was drawn, after it" breaks="fewer than `k` allowed columns" says=["two columns, and k = 3", "raised RuntimeError (selected index k out of range), expected ValueError"]
+def sample_without_replacement(allowed, k, generator):
+    keys = torch.rand(allowed.shape, generator=generator).to(allowed.device)
+    found, columns = keys.masked_fill(~allowed, -1).topk(k, dim=1)
+    if (found < 0).any():
+        raise ValueError("too few")
+    return columns
+
+
+# %% wrong="a mask of what was drawn" says=["with the example has shape (2, 3), expected (2, 2)"]
+def sample_without_replacement(allowed, k, generator):
+    if (allowed.sum(1) < k).any():
+        raise ValueError("too few")
+    keys = torch.rand(allowed.shape, generator=generator).to(allowed.device)
+    columns = keys.masked_fill(~allowed, -1).topk(k, dim=1).indices
+    return torch.zeros_like(allowed).scatter_(1, columns, True)
+
+
+# %% wrong="int32" says=["with the example has dtype torch.int32, expected torch.int64"]
+def sample_without_replacement(allowed, k, generator):
+    if (allowed.sum(1) < k).any():
+        raise ValueError("too few")
+    keys = torch.rand(allowed.shape, generator=generator).to(allowed.device)
+    return keys.masked_fill(~allowed, -1).topk(k, dim=1).indices.int()

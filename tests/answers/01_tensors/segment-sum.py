@@ -1,16 +1,38 @@
-# %% wrong="adds through an index, which loses what comes twice" says=["where a segment comes twice", "expected 6, got 5"]
+# %% [markdown]
+# Rules:
+#
+# - "any number of further dimensions"
+# - "in any order"
+# - "Return the sums of the rows of each segment"
+# - "shape (count, ...)"
+# - "dtype and device of `values`"
+# - "Values may be infinite, and spoil no segment but their own"
+# - "No loop"
+# - "nothing is taken out of the tensors"
+# - "`values` has shape (rows, ...)"
+#
+# Admits:
+#
+# - "`values` has shape (rows, ...)": no row
+# - "any number of further dimensions": values of shape (3, 2, 1)
+# - "in any order": a transposed table
+# - "dtype and device of `values`": torch.float64, torch.float16, torch.int64, torch.int32
+# - "Values may be infinite": a row with an infinite value
+# - "Segments without rows": the example, where a segment comes twice
+
+# %% wrong="adds through an index, which loses what comes twice" breaks="Return the sums of the rows of each segment" says=["where a segment comes twice", "expected 6, got 5"]
 def segment_sum(values, segments, count):
     result = values.new_zeros(count, *values.shape[1:])
     result[segments] += values
     return result
 
 
-# %% wrong="a loop over the segments" says=["that is a loop"]
+# %% wrong="a loop over the segments" breaks="No loop" says=["that is a loop"]
 def segment_sum(values, segments, count):
     return torch.stack([values[segments == s].sum(dim=0) for s in range(count)]).to(values.dtype)
 
 
-# %% wrong="as many segments as there are labels" says=["has shape (3, 2), expected (4, 2)"]
+# %% wrong="as many segments as there are labels" breaks="shape (count, ...)" says=["has shape (3, 2), expected (4, 2)"]
 def segment_sum(values, segments, count):
     result = values.new_zeros(int(segments.max()) + 1, *values.shape[1:])
     return result.index_add_(0, segments, values)
@@ -23,13 +45,13 @@ def segment_sum(values, segments, count):
     return result.scatter_add_(0, index, values)
 
 
-# %% wrong="float zeros for every dtype" says=["has dtype torch.float32", "expected torch.float64"]
+# %% wrong="float zeros for every dtype" breaks="dtype and device of `values`" says=["has dtype torch.float32", "expected torch.float64"]
 def segment_sum(values, segments, count):
     result = torch.zeros(count, *values.shape[1:], device=values.device)
     return result.index_add_(0, segments, values.float())
 
 
-# %% wrong="bincount, for one dimension only" says=["RuntimeError"]
+# %% wrong="bincount, for one dimension only" breaks="any number of further dimensions" says=["RuntimeError"]
 def segment_sum(values, segments, count):
     return torch.bincount(segments, weights=values, minlength=count).to(values.dtype)
 
@@ -49,7 +71,7 @@ def segment_sum(values, segments, count):
     return result.index_put_((segments,), values, accumulate=True)
 
 
-# %% wrong="a comparison and a product" says=["a row with an infinite value", "got nan"]
+# %% wrong="a comparison and a product" breaks="Values may be infinite, and spoil no segment but their own" says=["a row with an infinite value", "got nan"]
 def segment_sum(values, segments, count):
     mine = torch.arange(count, device=values.device)[:, None] == segments
     mine = mine.view(*mine.shape, *[1] * (values.dim() - 1))
@@ -62,7 +84,7 @@ def segment_sum(values, segments, count):
     return (hot @ values.reshape(len(values), -1)).view(count, *values.shape[1:])
 
 
-# %% wrong="a loop over tolist" says=["tolist takes the numbers out of the tensors"]
+# %% wrong="a loop over tolist" breaks="nothing is taken out of the tensors" says=["tolist takes the numbers out of the tensors"]
 def segment_sum(values, segments, count):
     result = np.zeros((count, *values.shape[1:]), dtype=values.numpy().dtype)
     for row, segment in zip(values.numpy(), segments.tolist()):
@@ -82,3 +104,26 @@ def segment_sum(values, segments, count):
     wide = values.float() if values.is_floating_point() else values
     table = wide.new_zeros(count, *values.shape[1:])
     return table.index_add(0, segments, wide).to(values.dtype)
+
+
+# %% wrong="believes that the segments are sorted" breaks="in any order" says=["the example, where a segment comes twice differs", "expected 3, got 1"]
+def segment_sum(values, segments, count):
+    lengths = torch.bincount(segments, minlength=count)
+    return torch.segment_reduce(values, "sum", lengths=lengths)
+
+
+# %% wrong="sorts, and takes differences of running sums" says=["a row with an infinite value differs", "got nan"]
+def segment_sum(values, segments, count):
+    order = segments.argsort(stable=True)
+    total = values[order].cumsum(0, dtype=values.dtype)
+    total = torch.cat([total.new_zeros(1, *total.shape[1:]), total])
+    ends = torch.searchsorted(
+        segments[order], torch.arange(count, device=values.device), right=True
+    )
+    return total[ends] - total[torch.cat([ends.new_zeros(1), ends[:-1]])]
+
+
+# %% wrong="asks for the largest segment" breaks="`values` has shape (rows, ...)" says=["no row: raised RuntimeError: max()"]
+def segment_sum(values, segments, count):
+    many = max(count, int(segments.max()) + 1)
+    return values.new_zeros(many, *values.shape[1:]).index_add_(0, segments, values)[:count]

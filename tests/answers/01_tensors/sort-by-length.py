@@ -1,4 +1,29 @@
-# %% wrong="applies the order once more" says=["the order was applied twice: invert it"]
+# %% [markdown]
+# Rules:
+#
+# - "both without a loop"
+# - "without taking the numbers out of the tensors"
+# - "of any dtype"
+# - "It returns a pair"
+# - "`packed`, of one dimension"
+# - "the longest row first"
+# - "Rows of **equal length keep their order**"
+# - "Padding may have any value, and real entries may be equal to it"
+# - "takes rows (batch, ...)"
+# - "returns them in the original one"
+# - "takes a table (batch, time)"
+# - "from 0 to time"
+#
+# Admits:
+#
+# - "a table (batch, time)": "no row"
+# - "of any dtype": a table in torch.bool
+# - "any dtype": a table in torch.float64, transposed
+# - "from 0 to time": [2, 0, 2, 0]
+# - "takes rows (batch, ...)": rows of shape (3, 2, 2)
+# - "Padding may have any value": "zeros everywhere"
+
+# %% wrong="applies the order once more" breaks="returns them in the original one" says=["the order was applied twice: invert it"]
 def sort_by_length(padded, lengths):
     order = lengths.argsort(descending=True, stable=True)
     valid = torch.arange(padded.shape[1], device=padded.device) < lengths[order][:, None]
@@ -9,7 +34,7 @@ def unsort(rows, order):
     return rows[order]
 
 
-# %% wrong="everything but zeros is real" says=["a real entry may be equal to the padding"]
+# %% wrong="everything but zeros is real" breaks="Padding may have any value, and real entries may be equal to it" says=["a real entry may be equal to the padding"]
 def sort_by_length(padded, lengths):
     order = lengths.argsort(descending=True, stable=True)
     rows = padded[order]
@@ -20,7 +45,7 @@ def unsort(rows, order):
     return rows[order.argsort()]
 
 
-# %% wrong="turns a rising order around" says=["rows of equal length keep their order"]
+# %% wrong="turns a rising order around" breaks="Rows of **equal length keep their order**" says=["rows of equal length keep their order"]
 def sort_by_length(padded, lengths):
     order = lengths.argsort(stable=True).flip(0)
     valid = torch.arange(padded.shape[1], device=padded.device) < lengths[order][:, None]
@@ -31,7 +56,7 @@ def unsort(rows, order):
     return rows[order.argsort()]
 
 
-# %% wrong="a loop over the rows" says=["that is a loop over the rows"]
+# %% wrong="a loop over the rows" breaks="both without a loop" says=["that is a loop over the rows"]
 def sort_by_length(padded, lengths):
     order = lengths.argsort(descending=True, stable=True)
     rows = [padded[i, : lengths[i]] for i in order]
@@ -56,7 +81,7 @@ def unsort(rows, order):
     return rows[order.argsort()]
 
 
-# %% wrong="the shortest first" says=["the order of sort_by_length(padded, lengths) with the example"]
+# %% wrong="the shortest first" breaks="the longest row first" says=["the order of sort_by_length(padded, lengths) with the example"]
 def sort_by_length(padded, lengths):
     order = lengths.argsort(stable=True)
     valid = torch.arange(padded.shape[1], device=padded.device) < lengths[order][:, None]
@@ -67,7 +92,7 @@ def unsort(rows, order):
     return rows[order.argsort()]
 
 
-# %% wrong="packed alone" says=["return the pair (packed, order)"]
+# %% wrong="packed alone" breaks="It returns a pair" says=["return the pair (packed, order)"]
 def sort_by_length(padded, lengths):
     order = lengths.argsort(descending=True, stable=True)
     valid = torch.arange(padded.shape[1], device=padded.device) < lengths[order][:, None]
@@ -107,7 +132,7 @@ def unsort(rows, order):
     return rows[torch.zeros_like(order).scatter_(0, order, places)]
 
 
-# %% wrong="a loop over tolist" says=["tolist takes the numbers out of the tensors"]
+# %% wrong="a loop over tolist" breaks="without taking the numbers out of the tensors" says=["tolist takes the numbers out of the tensors"]
 def sort_by_length(padded, lengths):
     sizes = lengths.tolist()
     order = sorted(range(len(sizes)), key=lambda row: -sizes[row])
@@ -167,3 +192,63 @@ def unsort(rows, order):
     back = torch.zeros_like(rows)
     back[order] = rows
     return back
+
+
+# %% wrong="the table, sorted" breaks="`packed`, of one dimension" says=["packed of sort_by_length(padded, lengths) with the example has shape (3, 3), expected (6,)"]
+def sort_by_length(padded, lengths):
+    order = lengths.argsort(descending=True, stable=True)
+    return padded[order], order
+
+
+def unsort(rows, order):
+    return rows[order.argsort()]
+
+
+# %% wrong="packs into float32" breaks="of any dtype" says=["has dtype torch.float32, expected torch.int64"]
+def sort_by_length(padded, lengths):
+    order = lengths.argsort(descending=True, stable=True)
+    real = torch.arange(padded.shape[1], device=padded.device) < lengths[order][:, None]
+    packed = torch.zeros(int(lengths.sum()), device=padded.device)
+    packed[:] = padded[order][real]
+    return packed, order
+
+
+def unsort(rows, order):
+    return rows[order.argsort()]
+
+
+# %% wrong="the longest by max, for no row" breaks="takes a table (batch, time)" says=["no row: raised RuntimeError: max()"]
+def sort_by_length(padded, lengths):
+    order = lengths.argsort(descending=True, stable=True)
+    longest = int(lengths.max())
+    real = torch.arange(longest, device=padded.device) < lengths[order][:, None]
+    return padded[order][:, :longest][real], order
+
+
+def unsort(rows, order):
+    return rows[order.argsort()]
+
+
+# %% wrong="PyTorch's packed sequence" breaks="from 0 to time" says=["ties: raised RuntimeError: Length of all samples has to be greater than 0"]
+def sort_by_length(padded, lengths):
+    packed = torch.nn.utils.rnn.pack_padded_sequence(
+        padded, lengths.cpu(), batch_first=True, enforce_sorted=False
+    )
+    return packed.data, packed.sorted_indices
+
+
+def unsort(rows, order):
+    return rows[order.argsort()]
+
+
+# %% wrong="unsort of tables at most" breaks="takes rows (batch, ...)" says=["rows of shape (3, 2, 2): raised RuntimeError"]
+def sort_by_length(padded, lengths):
+    order = lengths.argsort(descending=True, stable=True)
+    real = torch.arange(padded.shape[1], device=padded.device) < lengths[order][:, None]
+    return padded[order][real], order
+
+
+def unsort(rows, order):
+    if rows.dim() == 1:
+        return torch.empty_like(rows).scatter_(0, order, rows)
+    return torch.empty_like(rows).scatter_(0, order[:, None].expand(rows.shape), rows)

@@ -1,18 +1,41 @@
-# %% wrong="topk, which takes anyone among equals" says=["expected [0.0, 1.0], got [0.5, 1.0] (ties count against the label)"]
+# %% [markdown]
+# Rules:
+#
+# - "is the true label among the `k` largest scores"
+# - "which may be larger than the number of classes"
+# - "Return a list of floats"
+# - "one for each `k`"
+# - "in the order of `ks`"
+# - "**Ties count against the label.**"
+# - "itself included"
+# - "that is at least as large as its own"
+# - "Go through the scores once, for all `k` together"
+# - "at most one sort or `topk`"
+# - "In how many of the examples"
+#
+# Admits:
+#
+# - "may be larger than the number of classes": a k above the number of classes, no ties
+# - "with at least one row and no `nan`": infinite scores
+# - "at least one row": three rows
+# - "`logits` has shape (batch, classes)": scores in torch.float16
+# - "Ties count against the label": equal scores everywhere
+
+# %% wrong="topk, which takes anyone among equals" breaks="**Ties count against the label.**" says=["expected [0.0, 1.0], got [0.5, 1.0] (ties count against the label)"]
 def topk_accuracy(logits, labels, ks):
     top = logits.topk(min(max(ks), logits.shape[1]), dim=1).indices
     hits = top == labels[:, None]
     return [hits[:, :k].any(dim=1).float().mean().item() for k in ks]
 
 
-# %% wrong="counts only what is larger" says=["expected [0.0, 1.0], got [0.5, 1.0] (ties count against the label)"]
+# %% wrong="counts only what is larger" breaks="itself included" says=["expected [0.0, 1.0], got [0.5, 1.0] (ties count against the label)"]
 def topk_accuracy(logits, labels, ks):
     own = logits.gather(1, labels[:, None])
     rank = (logits > own).sum(dim=1)
     return [(rank < k).float().mean().item() for k in ks]
 
 
-# %% wrong="one topk for each k" says=["3 sorts or topk", "go through the scores once, for all k"]
+# %% wrong="one topk for each k" breaks="at most one sort or `topk`" says=["3 sorts or topk", "go through the scores once, for all k"]
 def topk_accuracy(logits, labels, ks):
     own, shares = logits.gather(1, labels[:, None])[:, 0], []
     for k in ks:
@@ -22,34 +45,34 @@ def topk_accuracy(logits, labels, ks):
     return shares
 
 
-# %% wrong="topk of a k that is too large" says=["RuntimeError", "selected index k out of range"]
+# %% wrong="topk of a k that is too large" breaks="which may be larger than the number of classes" says=["RuntimeError", "selected index k out of range"]
 def topk_accuracy(logits, labels, ks):
     top = logits.topk(max(ks), dim=1).indices
     return [(top[:, :k] == labels[:, None]).any(1).float().mean().item() for k in ks]
 
 
-# %% wrong="a tensor instead of numbers" says=["a list of Python floats, as item() gives them"]
+# %% wrong="a tensor instead of numbers" breaks="Return a list of floats" says=["a list of Python floats, as item() gives them"]
 def topk_accuracy(logits, labels, ks):
     own = logits.gather(1, labels[:, None])
     rank = (logits >= own).sum(dim=1)
     return [(rank <= k).float().mean() for k in ks]
 
 
-# %% wrong="the share for the largest k alone" says=["topk_accuracy(logits, labels, (5, 2, 1)) with a k above the number of classes, no ties: expected [1.0, 1.0, 0.0], got [1.0]"]
+# %% wrong="the share for the largest k alone" breaks="one for each `k`" says=["topk_accuracy(logits, labels, (5, 2, 1)) with a k above the number of classes, no ties: expected [1.0, 1.0, 0.0], got [1.0]"]
 def topk_accuracy(logits, labels, ks):
     own = logits.gather(1, labels[:, None])
     rank = (logits >= own).sum(dim=1)
     return [(rank <= max(ks)).float().mean().item()]
 
 
-# %% wrong="an index for each row, in a loop" says=["go through the scores once, for all k"]
+# %% wrong="an index for each row, in a loop" breaks="Go through the scores once, for all `k` together" says=["go through the scores once, for all k"]
 def topk_accuracy(logits, labels, ks):
     ranks = [(logits[i] >= logits[i].gather(0, labels[i])).sum() for i in range(len(labels))]
     rank = torch.stack(ranks)
     return [(rank <= k).float().mean().item() for k in ks]
 
 
-# %% wrong="compares the rows with all labels" says=["topk_accuracy(logits, labels, (1, 2)) with the example"]
+# %% wrong="compares the rows with all labels" breaks="is the true label among the `k` largest scores" says=["topk_accuracy(logits, labels, (1, 2)) with the example"]
 def topk_accuracy(logits, labels, ks):
     own = logits[:, labels]
     rank = (logits >= own[:, :1]).sum(dim=1)
@@ -72,7 +95,7 @@ def topk_accuracy(logits, labels, ks):
     return tuple(sum(rank <= k for rank in ranks) / len(ranks) for k in ks)
 
 
-# %% wrong="takes nearly equal scores for ties" says=["scores of 1 and 1.000001", "nearly equal is not equal"]
+# %% wrong="takes nearly equal scores for ties" breaks="that is at least as large as its own" says=["scores of 1 and 1.000001", "nearly equal is not equal"]
 def topk_accuracy(logits, labels, ks):
     own = logits.gather(1, labels[:, None])
     rank = ((logits > own) | torch.isclose(logits, own)).sum(dim=1)
@@ -114,3 +137,17 @@ def topk_accuracy(logits, labels, ks):
     rank = torch.count_nonzero(logits.ge(logits.gather(1, labels.reshape(-1, 1))), dim=1)
     upto = rank.bincount(minlength=logits.shape[1] + 1).cumsum(0).tolist()
     return [upto[min(k, logits.shape[1])] / len(rank) for k in ks]
+
+
+# %% wrong="in rising order of k" breaks="in the order of `ks`" says=["(5, 2, 1)", "expected [1.0, 1.0, 0.0], got [0.0, 1.0, 1.0]"]
+def topk_accuracy(logits, labels, ks):
+    own = logits.gather(1, labels[:, None])
+    rank = (logits >= own).sum(1)
+    return [(rank <= k).double().mean().item() for k in sorted(ks)]
+
+
+# %% wrong="percent" breaks="In how many of the examples" says=["expected [0.0, 1.0], got [0.0, 100.0]"]
+def topk_accuracy(logits, labels, ks):
+    own = logits.gather(1, labels[:, None])
+    rank = (logits >= own).sum(1)
+    return [100 * (rank <= k).double().mean().item() for k in ks]

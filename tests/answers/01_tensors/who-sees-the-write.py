@@ -1,4 +1,12 @@
-# %% wrong="every call makes something new" says=["4 of 12 predictions differ", "as_tensor shares where nothing has to change", "detach cuts the gradient, not the memory", "to returns x itself"]
+# %% [markdown]
+# Rules:
+#
+# - "For each of the twelve write `True`"
+# - "if its first entry is 7 now"
+# - "`False` if it is still 0"
+# - "x[[0, 1]]"
+
+# %% wrong="every call makes something new" breaks="if its first entry is 7 now" says=["4 of 12 predictions differ", "as_tensor shares where nothing has to change", "detach cuts the gradient, not the memory", "to returns x itself"]
 who_sees_the_write = {
     "torch.tensor(array)": False,
     "torch.as_tensor(array)": False,
@@ -14,7 +22,7 @@ who_sees_the_write = {
     "x[[0, 1]]": False,
 }
 
-# %% wrong="indexing always shares" says=["1 of 12 predictions differ", "a list of indices gives a copy"]
+# %% wrong="indexing always shares" breaks="x[[0, 1]]" says=["1 of 12 predictions differ", "a list of indices gives a copy"]
 who_sees_the_write = {
     "torch.tensor(array)": False,
     "torch.as_tensor(array)": True,
@@ -30,7 +38,7 @@ who_sees_the_write = {
     "x[[0, 1]]": True,
 }
 
-# %% wrong="NumPy is always shared, whatever the dtype" says=["torch.tensor always copies", "another dtype needs other memory"]
+# %% wrong="NumPy is always shared, whatever the dtype" breaks="`False` if it is still 0" says=["torch.tensor always copies", "another dtype needs other memory"]
 who_sees_the_write = {
     "torch.tensor(array)": True,
     "torch.as_tensor(array)": True,
@@ -46,7 +54,7 @@ who_sees_the_write = {
     "x[[0, 1]]": False,
 }
 
-# %% wrong="words for truth values" says=["write True or False, not torch.tensor(array): 'no'"]
+# %% wrong="words for truth values" breaks="For each of the twelve write `True`" says=["write True or False, not torch.tensor(array): 'no'"]
 who_sees_the_write = {
     "torch.tensor(array)": "no",
     "torch.as_tensor(array)": "yes",

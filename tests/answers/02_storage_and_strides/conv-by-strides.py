@@ -10,9 +10,13 @@
 # - "`x` may be any view"
 # - "// stride + 1"
 # - "stride: int = 1, padding: int = 0"
+# - "`x` (batch, in, height, width)"
 #
 # Admits:
 #
+# - "`x` (batch, in, height, width)": two images
+# - "padding": stride 2, padding 1
+# - "may be any view": a channels_last image
 # - "`x` may be any view": a slice (with gaps and an offset)
 
 # %% wrong="calls conv2d" breaks="no convolution" says=["convolution ran", "take the windows as a view"]
@@ -39,7 +43,7 @@ def conv_by_strides(x, weight, stride=1, padding=0):
     return torch.einsum("bchwij,ocij->bohw", windows, weight)
 
 
-# %% wrong="forgets the stride between the windows" breaks="// stride + 1" says=["2 of 6 cases fail", "the windows do not move on as stride says"]
+# %% wrong="forgets the stride between the windows" breaks="// stride + 1" says=["2 of 7 cases fail", "the windows do not move on as stride says"]
 def conv_by_strides(x, weight, stride=1, padding=0):
     x = F.pad(x, (padding,) * 4)
     (b, c, h, w), (sb, sc, sh, sw) = x.shape, x.stride()
@@ -71,7 +75,7 @@ def conv_by_strides(x, weight, stride=1, padding=0):
     return result
 
 
-# %% wrong="forgets the padding" breaks="First pad with" says=["1 of 6 cases fail", "the padding is missing"]
+# %% wrong="forgets the padding" breaks="First pad with" says=["1 of 7 cases fail", "the padding is missing"]
 def conv_by_strides(x, weight, stride=1, padding=0):
     kh, kw = weight.shape[2:]
     windows = x.unfold(2, kh, stride).unfold(3, kw, stride)
@@ -141,3 +145,10 @@ def conv_by_strides(x, weight, stride=1, padding=1):
     x = F.pad(x, (padding, padding, padding, padding))
     windows = x.unfold(2, weight.shape[2], stride).unfold(3, weight.shape[3], stride)
     return torch.einsum("bihwkl,oikl->bohw", windows, weight)
+
+
+# %% wrong="the first image alone" breaks="`x` (batch, in, height, width)" says=["two images; neither stride nor padding: the result has shape (1, 3, 4, 2), expected (2, 3, 4, 2)"]
+def conv_by_strides(x, weight, stride=1, padding=0):
+    x = F.pad(x, (padding,) * 4)
+    windows = x.unfold(2, weight.shape[2], stride).unfold(3, weight.shape[3], stride)
+    return torch.einsum("chwij,ocij->ohw", windows[0], weight)[None]

@@ -5,10 +5,12 @@
 # - "with an offset of 5"
 # - "Return the position as an `int`"
 # - "may be empty"
+# - "as an `int`"
 #
 # Admits:
 #
-# - "both may be empty": ()
+# - "A zero-dim tensor has empty tuples": element_offset((), (), 7)
+# - "`offset` a whole number": element_offset((0, 0), (4, 1), 5)
 
 # %% wrong="forgets the offset" breaks="with an offset of 5" says=["index (0, 0) lies at the offset itself", "expected 5, got 0"]
 def element_offset(index: tuple[int, ...], stride: tuple[int, ...], offset: int = 0) -> int:
@@ -54,3 +56,8 @@ def element_offset(index, stride, offset=0):
 def element_offset(index, stride, offset=0):
     steps = torch.tensor(stride, dtype=torch.int64)
     return offset + int(torch.tensor(index, dtype=torch.int64) @ steps)
+
+
+# %% wrong="a float for the position" breaks="as an `int`" says=["the position is right: return it as an int"]
+def element_offset(index, stride, offset=0):
+    return offset + sum(float(i * s) for i, s in zip(index, stride))

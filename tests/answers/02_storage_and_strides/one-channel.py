@@ -9,9 +9,14 @@
 # - "no convolution"
 # - "no `F.unfold`"
 # - "The result has shape (height − kernel height + 1"
+# - "the kernel is not larger than the image"
+# - "floats of one dtype"
 #
 # Admits:
 #
+# - "the kernel is not larger than the image": a kernel as large as the image
+# - "any view": an expanded row, and a transposed kernel
+# - "floats of one dtype": in float64
 # - "either may be any view": a slice with an offset
 
 # %% wrong="calls conv2d" breaks="no convolution" says=["convolution ran: take the windows as a view"]
@@ -33,7 +38,7 @@ def one_channel(image, kernel):
     return (windows * kernel).sum(dim=(2, 3))
 
 
-# %% wrong="starts at box 0" says=["1 of 4 cases fail", "a slice with an offset: the result: it starts at box 0"]
+# %% wrong="starts at box 0" says=["1 of 6 cases fail", "a slice with an offset: the result: it starts at box 0"]
 def one_channel(image, kernel):
     (h, w), (kh, kw) = image.shape, kernel.shape
     windows = image.as_strided((h - kh + 1, w - kw + 1, kh, kw), image.stride() * 2, 0)
@@ -111,9 +116,22 @@ def one_channel(image, kernel):
     return windows.flatten(2) @ kernel.flatten()
 
 
-# %% wrong="in float32" says=["a kernel of 2 × 3, in float64: the result"]
+# %% wrong="in float32" breaks="floats of one dtype" says=["a kernel of 2 × 3, in float64: the result"]
 def one_channel(image, kernel):
     (height, width), (kh, kw) = image.shape, kernel.shape
     size = (height - kh + 1, width - kw + 1, kh, kw)
     windows = image.as_strided(size, image.stride() * 2)
     return (windows.float() * kernel.float()).sum(dim=(2, 3)).to(image.dtype)
+
+
+# %% wrong="squeezes the result" breaks="the kernel is not larger than the image" says=["a kernel as large as the image: the result has shape (), expected (1, 1)"]
+def one_channel(image, kernel):
+    windows = image.unfold(0, kernel.shape[0], 1).unfold(1, kernel.shape[1], 1)
+    return (windows * kernel).sum(dim=(2, 3)).squeeze()
+
+
+# %% wrong="the kernel is contiguous" says=["an expanded row, and a transposed kernel: the result differs"]
+def one_channel(image, kernel):
+    windows = image.unfold(0, kernel.shape[0], 1).unfold(1, kernel.shape[1], 1)
+    flat = kernel.as_strided((kernel.numel(),), (1,))
+    return windows.flatten(2) @ flat

@@ -7,6 +7,8 @@
 #
 # Admits:
 #
+# - "`a` of shape (n,)": an empty a
+# - "`b` of shape (m,)": one element each, in torch.float64
 # - "two tensors `p` and `q` of shape (n, m)": a and b of strides
 
 # %% wrong="repeats" breaks="Allocate nothing" says=["a copy was made", "repeat"]

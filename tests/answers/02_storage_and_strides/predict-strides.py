@@ -1,4 +1,12 @@
-# %% wrong="strides of a fresh tensor for every shape" says=["differ from what the machine does", "a slice keeps the strides", "nothing moves"]
+# %% [markdown]
+# Rules:
+#
+# - "For each, write `(size, stride, offset)`"
+# - "x[2]"
+# - "x.t()"
+# - "Use the picture, a pencil and the formula"
+
+# %% wrong="strides of a fresh tensor for every shape" breaks="x.t()" says=["differ from what the machine does", "a slice keeps the strides", "nothing moves"]
 predict_strides = {
     "x[2]": ((4,), (1,), 8),
     "x[:, 1]": ((3,), (1,), 1),
@@ -12,7 +20,7 @@ predict_strides = {
     "x.diagonal()": ((3,), (1,), 0),
 }
 
-# %% wrong="every offset is zero" says=["x[2] is not ((4,), (1,), 0)", "two rows of four lie before it", "it starts in box 1"]
+# %% wrong="every offset is zero" breaks="x[2]" says=["x[2] is not ((4,), (1,), 0)", "two rows of four lie before it", "it starts in box 1"]
 predict_strides = {
     "x[2]": ((4,), (1,), 0),
     "x[:, 1]": ((3,), (4,), 0),
@@ -26,7 +34,7 @@ predict_strides = {
     "x.diagonal()": ((3,), (5,), 0),
 }
 
-# %% wrong="counts bytes" says=["10 of 10 predictions differ", "x[:, 1] is not ((3,), (32,), 8)"]
+# %% wrong="counts bytes" breaks="Use the picture, a pencil and the formula" says=["10 of 10 predictions differ", "x[:, 1] is not ((3,), (32,), 8)"]
 predict_strides = {
     "x[2]": ((4,), (8,), 64),
     "x[:, 1]": ((3,), (32,), 8),
@@ -40,7 +48,7 @@ predict_strides = {
     "x.diagonal()": ((3,), (40,), 0),
 }
 
-# %% wrong="half of it" says=["6 of 10 predictions are still blank", "x.t()"]
+# %% wrong="half of it" breaks="For each, write `(size, stride, offset)`" says=["6 of 10 predictions are still blank", "x.t()"]
 predict_strides = {
     "x[2]": ((4,), (1,), 8),
     "x[:, 1]": ((3,), (4,), 1),

@@ -6,9 +6,16 @@
 # - "dtype and device"
 # - "Leave the given tensor as it is"
 # - "return two things"
+# - "Given any tensor"
+# - "same values, shape"
 #
 # Admits:
 #
+# - "any tensor": a single number
+# - "Given any": that requires a gradient
+# - "bytes of storage": an expanded row
+# - "holds its own elements": an empty slice, in torch.float64
+# - "dtype and device": in torch.bool
 # - "Given any tensor": float16
 
 # %% wrong="contiguous" breaks="whose storage holds its own elements and nothing else" says=["bytes that the tensor keeps: expected 40, got 2400 (is it a copy?)", "is it a copy"]
@@ -83,3 +90,14 @@ def release_the_storage(x):
 # %% wrong="through a list" says=["in torch.float16", "dtype torch.float32, expected torch.float16"]
 def release_the_storage(x):
     return x.untyped_storage().nbytes(), torch.tensor(x.tolist())
+
+
+# %% wrong="through NumPy" breaks="Given any tensor" says=["that requires a gradient: raised RuntimeError"]
+def release_the_storage(x):
+    return x.untyped_storage().nbytes(), torch.from_numpy(x.cpu().numpy().copy()).to(x.device)
+
+
+# %% wrong="row by row" breaks="same values, shape" says=["an expanded row: the tensor has shape (120,), expected (4, 30)", "a single number: raised TypeError"]
+def release_the_storage(x):
+    whole = torch.cat([row.reshape(-1) for row in x]) if x.numel() else x.clone().flatten()
+    return x.untyped_storage().nbytes(), whole.clone()

@@ -10,6 +10,8 @@
 #
 # Admits:
 #
+# - "`()` gives `()`": (): ((),
+# - "a 4-D tensor": ((2, 3, 1, 1), (3, 1, 9, 9)
 # - "`(2, 0, 3)` gives `(3, 3, 1)`": (2, 0, 3)
 
 # %% wrong="column-major" breaks="returns the strides of a contiguous tensor" says=["3 of 4 cases fail", "row_major_strides((3, 4)): expected (4, 1), got (1, 3)"]

@@ -6,9 +6,15 @@
 # - "`x` may itself be a view with any stride"
 # - "Not a single element may be copied"
 # - "step: int = 1"
+# - "`1 <= k <= len(x)`"
+# - "of shape (number of windows, `k`)"
 #
 # Admits:
 #
+# - "`1 <= k <= len(x)`": all of them one window
+# - "k <= len(x)": windows of one
+# - "may itself be a view with any stride": an expanded element
+# - "A last window that would not be full": whose last window would not be full
 # - "a view with any stride": stride 3
 # - "with `step > k` the windows have gaps between them": gaps
 
@@ -37,7 +43,7 @@ def sliding_windows(x, k, step=1):
     return x[: len(x) // k * k].view(-1, k)
 
 
-# %% wrong="starts from the beginning of the storage" says=["1 of 5 cases fail", "x a view with stride 3: the result: it starts at box 0 of the storage"]
+# %% wrong="starts from the beginning of the storage" says=["3 of 8 cases fail", "x a view with stride 3: the result: it starts at box 0 of the storage"]
 def sliding_windows(x, k, step=1):
     s = x.stride(0)
     return x.as_strided(((len(x) - k) // step + 1, k), (step * s, s), 0)
@@ -67,3 +73,20 @@ def sliding_windows(x, k, step=2):
 def sliding_windows(x, k, step=1):
     s = x.stride(0)
     return x.as_strided(((len(x) - k) // step + 1, k), (s, step * s), x.storage_offset())
+
+
+# %% wrong="one window less where it is the only one" breaks="`1 <= k <= len(x)`" says=["x of five elements, all of them one window: the result has shape (0, 5), expected (1, 5)"]
+def sliding_windows(x, k, step=1):
+    count = max((len(x) - k + step - 1) // step, 0) if len(x) == k else (len(x) - k) // step + 1
+    return x.as_strided((count, k), (step * x.stride(0), x.stride(0)))
+
+
+# %% wrong="an expanded x steps by 1" says=["x an expanded element: the result: a stride of 1 was assumed"]
+def sliding_windows(x, k, step=1):
+    own = x.stride(0) or 1
+    return x.as_strided(((len(x) - k) // step + 1, k), (step * own, own))
+
+
+# %% wrong="squeezes windows of one" breaks="of shape (number of windows, `k`)" says=["x of four elements, windows of one: the result has shape (2,), expected (2, 1)"]
+def sliding_windows(x, k, step=1):
+    return x.unfold(0, k, step).squeeze()

@@ -8,13 +8,16 @@
 # - "copies and other computations are not"
 # - "the matrix stays as it is"
 # - "anti: bool = False"
+# - "any dtype"
 #
 # Admits:
 #
+# - "0 × 0": a 0 × 0 matrix
+# - "It may be 1 × 1": a 1 × 1 matrix
+# - "any dtype": a matrix in torch.bool
 # - "transposed": transposed
 # - "a slice with an offset": slice with an offset
 # - "expanded": expand
-# - "0 × 0": 0
 
 # %% wrong="calls diagonal" breaks="with one `as_strided` and one `sum`" says=["not one as_strided and one sum", "diagonal"]
 def trace_by_strides(matrix: torch.Tensor, anti: bool = False) -> torch.Tensor:
@@ -124,3 +127,12 @@ def trace_by_strides(matrix, anti=True):
     if step < 0:
         first, step = first + max(n - 1, 0) * step, -step
     return matrix.as_strided((n,), (step,), matrix.storage_offset() + first).sum()
+
+
+# %% wrong="keeps the dtype of the matrix" breaks="any dtype" says=["the trace of a matrix in torch.bool: the sum has dtype torch.bool, expected torch.int64"]
+def trace_by_strides(matrix, anti=False):
+    n, (down, right) = len(matrix), matrix.stride()
+    step, first = (abs(down - right), (n - 1) * min(down, right)) if anti else (down + right, 0)
+    if not n:
+        return matrix.sum()
+    return matrix.as_strided((n,), (step,), matrix.storage_offset() + first).sum(dtype=matrix.dtype)

@@ -6,11 +6,14 @@
 # - "If the two sizes hold different numbers of elements, return `None`"
 # - "A dimension of size 1 may have any stride"
 # - "without making a tensor"
+# - "If they hold no element at all, any whole numbers will do"
 #
 # Admits:
 #
-# - "If they hold no element at all": 0
-# - "a size may be `()`": ()
+# - "If they hold no element at all": (2, 0), (1, 1), (0, 5)
+# - "a size may be `()`": ((1, 1), (3, 5), (), ()
+# - "A dimension of size 1 may have any stride": (3, 1, 2), (2, 7, 1)
+# - "the size and stride of a tensor": an expanded dimension stays apart
 
 # %% wrong="only contiguous tensors" breaks="return the strides of the view" says=["a split is always possible: view_strides((3, 4), (6, 1), (3, 2, 2)): None, as if only a copy could do it"]
 def view_strides(size, stride, new_size):
@@ -178,3 +181,31 @@ def view_strides(size, stride, new_size):
 # %% wrong="one number instead of a tuple" says=["is not its strides"]
 def view_strides(size, stride, new_size):
     return 6
+
+
+# %% wrong="no element, no view" breaks="If they hold no element at all, any whole numbers will do" says=["without elements any strides will do", "None, as if only a copy could do it"]
+def view_strides(size, stride, new_size):
+    if 0 in size or 0 in new_size:
+        return None
+    x = [(n, s) for n, s in zip(size, stride) if n != 1]
+    new = list(new_size)
+    import math
+
+    if math.prod(size) != math.prod(new_size):
+        return None
+    blocks = []
+    for n, s in x:
+        if blocks and blocks[-1][1] == n * s:
+            blocks[-1] = (blocks[-1][0] * n, s)
+        else:
+            blocks.append((n, s))
+    result, left = [], list(blocks)
+    current, step = left.pop() if left else (1, 1)
+    for n in reversed(new):
+        while current == 1 and n > 1 and left:
+            current, step = left.pop()
+        if current % n:
+            return None
+        result.append(step)
+        current, step = current // n, step * n
+    return tuple(reversed(result))

@@ -1,4 +1,16 @@
-# %% wrong="left as it came" says=["6 of 6 cases fail", "a row, three times: still blank", "upwards: still blank"]
+# %% [markdown]
+# Rules:
+#
+# - "For each of the six tensors below"
+# - "write `(size, stride, offset)`"
+# - "One of them has no note"
+# - "is that tensor"
+# - "sixteen boxes"
+# - "windows that overlap"
+# - "two columns as rows"
+# - "a row, three times"
+
+# %% wrong="left as it came" breaks="For each of the six tensors below" says=["6 of 6 cases fail", "a row, three times: still blank", "upwards: still blank"]
 write_the_note = {
     "a row, three times": None,
     "two columns as rows": None,
@@ -8,7 +20,7 @@ write_the_note = {
     "the first column, upwards": None,
 }
 
-# %% wrong="a negative stride" says=["1 of 6", "the first column, upwards", "it would have to step by -4"]
+# %% wrong="a negative stride" breaks="One of them has no note" says=["1 of 6", "the first column, upwards", "it would have to step by -4"]
 write_the_note = {
     "a row, three times": ((3, 4), (0, 1), 4),
     "two columns as rows": ((2, 4), (1, 4), 0),
@@ -18,7 +30,7 @@ write_the_note = {
     "the first column, upwards": ((4,), (-4,), 12),
 }
 
-# %% wrong="forgets the offsets" says=["2 of 6", "a row, three times: ((3, 4), (0, 1), 0) reads [[0, 1, 2, 3]", "the anti-diagonal: ((4,), (3,), 0) reads [0, 3, 6, 9]"]
+# %% wrong="forgets the offsets" breaks="a row, three times" says=["2 of 6", "a row, three times: ((3, 4), (0, 1), 0) reads [[0, 1, 2, 3]", "the anti-diagonal: ((4,), (3,), 0) reads [0, 3, 6, 9]"]
 write_the_note = {
     "a row, three times": ((3, 4), (0, 1), 0),
     "two columns as rows": ((2, 4), (1, 4), 0),
@@ -28,7 +40,7 @@ write_the_note = {
     "the first column, upwards": "impossible",
 }
 
-# %% wrong="row-major strides of the output" says=["a row, three times: ((3, 4), (4, 1), 4) reads", "down it stays in its boxes", "the four corners: ((2, 2), (2, 1), 0) reads [[0, 1], [2, 3]]: how far is it from 0 to 12?"]
+# %% wrong="row-major strides of the output" breaks="is that tensor" says=["a row, three times: ((3, 4), (4, 1), 4) reads", "down it stays in its boxes", "the four corners: ((2, 2), (2, 1), 0) reads [[0, 1], [2, 3]]: how far is it from 0 to 12?"]
 write_the_note = {
     "a row, three times": ((3, 4), (4, 1), 4),
     "two columns as rows": ((2, 4), (4, 1), 0),
@@ -38,7 +50,7 @@ write_the_note = {
     "the first column, upwards": "impossible",
 }
 
-# %% wrong="the step of the diagonal" says=["the anti-diagonal: ((4,), (5,), 3) reads up to box 18, and there are sixteen"]
+# %% wrong="the step of the diagonal" breaks="sixteen boxes" says=["the anti-diagonal: ((4,), (5,), 3) reads up to box 18, and there are sixteen"]
 write_the_note = {
     "a row, three times": ((3, 4), (0, 1), 4),
     "two columns as rows": ((2, 4), (1, 4), 0),
@@ -48,7 +60,7 @@ write_the_note = {
     "the first column, upwards": "impossible",
 }
 
-# %% wrong="a tensor cannot overlap itself" says=["2 of 6", "a row, three times: there is a note for it", "windows that overlap: there is a note for it: down it steps by 2"]
+# %% wrong="a tensor cannot overlap itself" breaks="windows that overlap" says=["2 of 6", "a row, three times: there is a note for it", "windows that overlap: there is a note for it: down it steps by 2"]
 write_the_note = {
     "a row, three times": "impossible",
     "two columns as rows": ((2, 4), (1, 4), 0),
@@ -58,7 +70,7 @@ write_the_note = {
     "the first column, upwards": "impossible",
 }
 
-# %% wrong="one number where a tuple is meant" says=["the anti-diagonal: (4, 3, 3)? write (size, stride, offset), with the comma in (4,)"]
+# %% wrong="one number where a tuple is meant" breaks="write `(size, stride, offset)`" says=["the anti-diagonal: (4, 3, 3)? write (size, stride, offset), with the comma in (4,)"]
 write_the_note = {
     "a row, three times": ((3, 4), (0, 1), 4),
     "two columns as rows": ((2, 4), (1, 4), 0),
@@ -68,7 +80,7 @@ write_the_note = {
     "the first column, upwards": "impossible",
 }
 
-# %% wrong="the size the wrong way round" says=["two columns as rows: its size is (2, 4), not (4, 2)"]
+# %% wrong="the size the wrong way round" breaks="two columns as rows" says=["two columns as rows: its size is (2, 4), not (4, 2)"]
 write_the_note = {
     "a row, three times": ((3, 4), (0, 1), 4),
     "two columns as rows": ((4, 2), (4, 1), 0),

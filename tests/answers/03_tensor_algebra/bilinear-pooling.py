@@ -1,32 +1,57 @@
-# %% wrong="no care for the gradient at zero" says=["the gradient, x with a channel that is all zero: it is not finite", "the gradient, x of zeros"]
+# %% [markdown]
+# Rules:
+#
+# - "For `x` of shape (batch, channel, height, width)"
+# - "return (batch, channel²)"
+# - "float32 or float64"
+# - "its signed square root"
+# - "each image's vector divided by its length"
+# - "No matrix may be written out for each pixel"
+# - "One product for the whole batch"
+# - "no loop"
+# - "An image of zeros gives zeros, not NaN"
+# - "The gradient is finite, also where a channel is all zero"
+# - "Tiny numbers up to 1e-12 may be added for that"
+# - "each image's vector"
+# - "flattened row by row"
+#
+# Admits:
+#
+# - "float32 or float64": in float32
+# - "An image of zeros": of zeros
+# - "also where a channel is all zero": with a channel that is all zero
+# - "of shape (batch, channel, height, width)": that is a transposed slice
+# - "one pixel": of one pixel, 3 and -4
+
+# %% wrong="no care for the gradient at zero" breaks="The gradient is finite, also where a channel is all zero" says=["the gradient, x with a channel that is all zero: it is not finite", "the gradient, x of zeros"]
 def bilinear_pooling(x):
     flat = x.flatten(2)
     pooled = flat @ flat.mT / flat.shape[2]
     return F.normalize((pooled.sign() * pooled.abs().sqrt()).flatten(1), dim=1)
 
 
-# %% wrong="forgets to divide by the length" says=["of one pixel, 3 and -4: the result differs", "expected 0.428571, got 3"]
+# %% wrong="forgets to divide by the length" breaks="each image's vector divided by its length" says=["of one pixel, 3 and -4: the result differs", "expected 0.428571, got 3"]
 def bilinear_pooling(x):
     flat = x.flatten(2)
     pooled = flat @ flat.mT / flat.shape[2]
     return (pooled.sign() * (pooled.abs() + 1e-12).sqrt()).flatten(1)
 
 
-# %% wrong="a root without a sign" says=["of one pixel, 3 and -4", "differs"]
+# %% wrong="a root without a sign" breaks="its signed square root" says=["of one pixel, 3 and -4", "differs"]
 def bilinear_pooling(x):
     flat = x.flatten(2)
     pooled = flat @ flat.mT / flat.shape[2]
     return F.normalize((pooled.abs() + 1e-12).sqrt().flatten(1), dim=1)
 
 
-# %% wrong="writes out a matrix for each pixel" says=["a copy was made: mul allocated"]
+# %% wrong="writes out a matrix for each pixel" breaks="No matrix may be written out for each pixel" says=["a copy was made: mul allocated"]
 def bilinear_pooling(x):
     flat = x.flatten(2)
     pooled = (flat[:, :, None] * flat[:, None]).mean(-1)
     return F.normalize((pooled.sign() * (pooled.abs() + 1e-12).sqrt()).flatten(1), dim=1)
 
 
-# %% wrong="a loop over the batch" says=["one for the whole batch will do"]
+# %% wrong="a loop over the batch" breaks="One product for the whole batch" says=["one for the whole batch will do"]
 def bilinear_pooling(x):
     rows = []
     for image in x:
@@ -36,14 +61,14 @@ def bilinear_pooling(x):
     return F.normalize(torch.stack(rows), dim=1)
 
 
-# %% wrong="normalises the rows of each matrix" says=["of one pixel, 3 and -4", "differs"]
+# %% wrong="normalises the rows of each matrix" breaks="flattened row by row" says=["of one pixel, 3 and -4", "differs"]
 def bilinear_pooling(x):
     flat = x.flatten(2)
     pooled = flat @ flat.mT / flat.shape[2]
     return F.normalize(pooled.sign() * (pooled.abs() + 1e-12).sqrt(), dim=2).flatten(1)
 
 
-# %% wrong="divides zeros by their length" says=["of zeros", "differs", "got nan"]
+# %% wrong="divides zeros by their length" breaks="An image of zeros gives zeros, not NaN" says=["of zeros", "differs", "got nan"]
 def bilinear_pooling(x):
     flat = x.flatten(2)
     pooled = flat @ flat.mT / flat.shape[2]
@@ -51,7 +76,7 @@ def bilinear_pooling(x):
     return (rooted / rooted.norm(dim=(1, 2), keepdim=True)).flatten(1)
 
 
-# %% wrong="leaves the matrix as it is" says=["has shape (1, 2, 2), expected (1, 4)"]
+# %% wrong="leaves the matrix as it is" breaks="return (batch, channel²)" says=["has shape (1, 2, 2), expected (1, 4)"]
 def bilinear_pooling(x):
     flat = x.flatten(2)
     pooled = flat @ flat.mT / flat.shape[2]
@@ -77,7 +102,7 @@ def bilinear_pooling(x):
     return F.normalize(rearrange(g, "b c d -> b (c d)"), dim=-1)
 
 
-# %% wrong="a loop over channels, without a product" says=["no matrix product ran"]
+# %% wrong="a loop over channels, without a product" breaks="no loop" says=["no matrix product ran"]
 def bilinear_pooling(x):
     flat = x.flatten(2)
     rows = [(flat[:, c, None] * flat).mean(2) for c in range(x.shape[1])]
@@ -92,14 +117,14 @@ def bilinear_pooling(x):
     return F.normalize((pooled.sign() * (pooled.abs() + 1e-12).sqrt()).flatten(1), dim=1)
 
 
-# %% wrong="pixels of all images in one product" says=["x of shape (2, 4, 5, 3): the result has shape (1, 16), expected (2, 16)"]
+# %% wrong="pixels of all images in one product" breaks="For `x` of shape (batch, channel, height, width)" says=["x of shape (2, 4, 5, 3): the result has shape (1, 16), expected (2, 16)"]
 def bilinear_pooling(x):
     flat = rearrange(x, "b c h w -> c (b h w)")
     pooled = flat @ flat.T / flat.shape[1]
     return F.normalize((pooled.sign() * (pooled.abs() + 1e-12).sqrt()).flatten()[None], dim=1)
 
 
-# %% wrong="one length for the whole batch" says=["x of shape (2, 4, 5, 3): the result differs"]
+# %% wrong="one length for the whole batch" breaks="each image's vector" says=["x of shape (2, 4, 5, 3): the result differs"]
 def bilinear_pooling(x):
     flat = x.flatten(2)
     pooled = flat @ flat.mT / flat.shape[2]
@@ -129,7 +154,7 @@ def bilinear_pooling(x):
     return F.normalize(pooled.sign() * (pooled.abs() + 1e-12) ** 0.5, dim=1)
 
 
-# %% wrong="a number under the root that is not tiny" says=["x of small numbers: the result differs"]
+# %% wrong="a number under the root that is not tiny" breaks="Tiny numbers up to 1e-12 may be added for that" says=["x of small numbers: the result differs"]
 def bilinear_pooling(x):
     flat = x.flatten(2)
     pooled = flat @ flat.mT / flat.shape[2]
@@ -152,7 +177,7 @@ def bilinear_pooling(x):
     return r / r.norm(dim=1, keepdim=True)
 
 
-# %% wrong="the product in float32" says=["the gradient, x of drawn numbers in float64"]
+# %% wrong="the product in float32" breaks="float32 or float64" says=["the gradient, x of drawn numbers in float64"]
 def bilinear_pooling(x):
     small = x.float()
     pooled = torch.einsum("bchw,bdhw->bcd", small, small) / (x.shape[2] * x.shape[3])

@@ -1,4 +1,22 @@
-# %% wrong="every second row instead of neighbours" says=["upsample", "does each pixel stay beside its copies?"]
+# %% [markdown]
+# Rules:
+#
+# - "For each line write a pair: the pattern, and a dict with the sizes"
+# - "with the sizes that it needs"
+# - "each pixel becomes a 2 × 2 block"
+# - "the first head gets the first 3 channels, and so on"
+# - "2 × 2 patches, row by row"
+# - "inside a patch first the channel, then its rows"
+# - "`w` is even"
+# - "Find the patterns that lay the tiles out like that"
+# - "a dict with the sizes"
+#
+# Admits:
+#
+# - "`w` is even": images of 6 × 10 pixels
+# - "from the six tiles of shape (6, h, w, c)": "the tiles"
+
+# %% wrong="every second row instead of neighbours" breaks="each pixel becomes a 2 × 2 block" says=["upsample", "does each pixel stay beside its copies?"]
 einops_six = {
     "channels first": ("b h w c -> b c h w", {}),
     "global average": ("b c h w -> b c", {}),
@@ -11,7 +29,7 @@ einops_six = {
     "turned": ("(i j) h w c -> (i w) (j h) c", {"j": 2}),
 }
 
-# %% wrong="patches that are combs" says=["patches", "are a patch's pixels neighbours?"]
+# %% wrong="patches that are combs" breaks="2 × 2 patches, row by row" says=["patches", "are a patch's pixels neighbours?"]
 einops_six = {
     "channels first": ("b h w c -> b c h w", {}),
     "global average": ("b c h w -> b c", {}),
@@ -24,7 +42,7 @@ einops_six = {
     "turned": ("(i j) h w c -> (i w) (j h) c", {"j": 2}),
 }
 
-# %% wrong="the channel last inside a patch" says=["patches", "which index is first?"]
+# %% wrong="the channel last inside a patch" breaks="inside a patch first the channel, then its rows" says=["patches", "which index is first?"]
 einops_six = {
     "channels first": ("b h w c -> b c h w", {}),
     "global average": ("b c h w -> b c", {}),
@@ -37,7 +55,7 @@ einops_six = {
     "turned": ("(i j) h w c -> (i w) (j h) c", {"j": 2}),
 }
 
-# %% wrong="heads that take every fourth channel" says=["heads", "4 heads of 3"]
+# %% wrong="heads that take every fourth channel" breaks="the first head gets the first 3 channels, and so on" says=["heads", "4 heads of 3"]
 einops_six = {
     "channels first": ("b h w c -> b c h w", {}),
     "global average": ("b c h w -> b c", {}),
@@ -50,7 +68,7 @@ einops_six = {
     "turned": ("(i j) h w c -> (i w) (j h) c", {"j": 2}),
 }
 
-# %% wrong="no size for the way back" says=["back, images of 6 × 4 pixels: einops refuses", "Could not infer"]
+# %% wrong="no size for the way back" breaks="with the sizes that it needs" says=["back, images of 6 × 4 pixels: einops refuses", "Could not infer"]
 einops_six = {
     "channels first": ("b h w c -> b c h w", {}),
     "global average": ("b c h w -> b c", {}),
@@ -63,13 +81,13 @@ einops_six = {
     "turned": ("(i j) h w c -> (i w) (j h) c", {"j": 2}),
 }
 
-# %% wrong="a pattern without its dict" says=["channels first, images of 6 × 4 pixels: it is", "with sizes in the dict"]
+# %% wrong="a pattern without its dict" breaks="For each line write a pair: the pattern, and a dict with the sizes" says=["channels first, images of 6 × 4 pixels: it is", "with sizes in the dict"]
 einops_six = {
     "channels first": "b h w c -> b c h w",
     "global average": "b c h w -> b c",
 }
 
-# %% wrong="knows the width of the example only" says=["back", "einops refuses"]
+# %% wrong="knows the width of the example only" breaks="`w` is even" says=["back", "einops refuses"]
 einops_six = {
     "channels first": ("b h w c -> b c h w", {}),
     "global average": ("b c h w -> b c", {}),
@@ -96,7 +114,7 @@ einops_six = {
 }
 
 
-# %% wrong="pictures: rows for columns, tiles not turned, a column for a row" says=["columns, the tiles: ", "tile 1 lies below tile 0", "turned, the tiles: ", "a tile's rows have become columns", "a row, the tiles: "]
+# %% wrong="pictures: rows for columns, tiles not turned, a column for a row" breaks="Find the patterns that lay the tiles out like that" says=["columns, the tiles: ", "tile 1 lies below tile 0", "turned, the tiles: ", "a tile's rows have become columns", "a row, the tiles: "]
 einops_six = {
     "channels first": ("b h w c -> b c h w", {}),
     "global average": ("b c h w -> b c", {}),
@@ -109,7 +127,7 @@ einops_six = {
     "turned": ("(i j) h w c -> (i h) (j w) c", {"j": 2}),
 }
 
-# %% wrong="sizes in the pattern" says=["upsample, images of 6 × 4 pixels: einops refuses", "2h", "heads, images of 6 × 4 pixels: einops refuses", "sizes go into the dict"]
+# %% wrong="sizes in the pattern" breaks="a dict with the sizes" says=["upsample, images of 6 × 4 pixels: einops refuses", "2h", "heads, images of 6 × 4 pixels: einops refuses", "sizes go into the dict"]
 einops_six = {
     "channels first": ("b h w c -> b c h w", {}),
     "global average": ("b c h w -> b c", {}),

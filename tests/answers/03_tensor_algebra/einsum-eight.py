@@ -1,4 +1,18 @@
-# %% wrong="keeps the letter of the trace, which is the diagonal" says=["trace, 'ii->i'", "has shape"]
+# %% [markdown]
+# Rules:
+#
+# - "Write the einsum string for each line"
+# - "`trace`"
+# - "each the sum of a column"
+# - "every product `u[i] * v[j]`"
+# - "the dot product of row i with row i"
+# - "as `bmm`"
+# - "for each b and o the number `x[b] @ w[o] @ y[b]`"
+# - "the dot product of each query with each key"
+# - "it is not the one of the picture"
+# - "einsum string"
+
+# %% wrong="keeps the letter of the trace, which is the diagonal" breaks="`trace`" says=["trace, 'ii->i'", "has shape"]
 einsum_eight = {
     "trace": "ii->i",
     "column sums": "ij->j",
@@ -10,7 +24,7 @@ einsum_eight = {
     "mix": "bths,bshd->bthd",
 }
 
-# %% wrong="sums rows instead of columns" says=["column sums, 'ij->i'", "has shape (7,), expected (8,)"]
+# %% wrong="sums rows instead of columns" breaks="each the sum of a column" says=["column sums, 'ij->i'", "has shape (7,), expected (8,)"]
 einsum_eight = {
     "trace": "ii->",
     "column sums": "ij->i",
@@ -22,7 +36,7 @@ einsum_eight = {
     "mix": "bths,bshd->bthd",
 }
 
-# %% wrong="the scores in the order of the picture" says=["scores, 'bthd,bshd->bhts'", "the same sizes in another order"]
+# %% wrong="the scores in the order of the picture" breaks="it is not the one of the picture" says=["scores, 'bthd,bshd->bhts'", "the same sizes in another order"]
 einsum_eight = {
     "trace": "ii->",
     "column sums": "ij->j",
@@ -34,7 +48,7 @@ einsum_eight = {
     "mix": "bths,bshd->bthd",
 }
 
-# %% wrong="a letter of its own for the keys' heads" says=["scores, 'bthd,bsgd->bths'", "summed over?", "differs in"]
+# %% wrong="a letter of its own for the keys' heads" breaks="the dot product of each query with each key" says=["scores, 'bthd,bsgd->bths'", "summed over?", "differs in"]
 einsum_eight = {
     "trace": "ii->",
     "column sums": "ij->j",
@@ -46,7 +60,7 @@ einsum_eight = {
     "mix": "bths,bshd->bthd",
 }
 
-# %% wrong="multiplies all rows with all rows" says=["row by row, 'ij,kj->ik'", "has shape (7, 7), expected (7,)"]
+# %% wrong="multiplies all rows with all rows" breaks="the dot product of row i with row i" says=["row by row, 'ij,kj->ik'", "has shape (7, 7), expected (7,)"]
 einsum_eight = {
     "trace": "ii->",
     "column sums": "ij->j",
@@ -58,7 +72,7 @@ einsum_eight = {
     "mix": "bths,bshd->bthd",
 }
 
-# %% wrong="a result letter that no operand has" says=["outer, 'i,j->ik', random numbers: einsum refuses"]
+# %% wrong="a result letter that no operand has" breaks="every product `u[i] * v[j]`" says=["outer, 'i,j->ik', random numbers: einsum refuses"]
 einsum_eight = {
     "trace": "ii->",
     "column sums": "ij->j",
@@ -70,7 +84,7 @@ einsum_eight = {
     "mix": "bths,bshd->bthd",
 }
 
-# %% wrong="tensors instead of strings" says=["5 of 5 cases fail", "write an einsum string"]
+# %% wrong="tensors instead of strings" breaks="einsum string" says=["5 of 5 cases fail", "write an einsum string"]
 einsum_eight = {"trace": torch.zeros(())}
 
 # %% right="other letters, spaces, ellipses and no arrow where none is needed"
@@ -85,7 +99,7 @@ einsum_eight = {
     "mix": "nqhk,nkhc->nqhc",
 }
 
-# %% wrong="blank" says=["5 of 5 cases fail", "3 of 3 cases fail", "is there an answer yet?"]
+# %% wrong="blank" breaks="Write the einsum string for each line" says=["5 of 5 cases fail", "3 of 3 cases fail", "is there an answer yet?"]
 einsum_eight = {
     "trace": None,
     "column sums": None,
@@ -109,7 +123,7 @@ einsum_eight = {
     "mix": "bths,bshd->bthd",
 }
 
-# %% wrong="the matrix of the bilinear form transposed" says=["bilinear"]
+# %% wrong="the matrix of the bilinear form transposed" breaks="for each b and o the number `x[b] @ w[o] @ y[b]`" says=["bilinear"]
 einsum_eight = {
     "trace": "ii->",
     "column sums": "ij->j",
@@ -134,7 +148,7 @@ einsum_eight = {
 }
 
 
-# %% wrong="no arrow, as in NumPy" says=["batched product, 'bij,bjk', random numbers", "without an arrow every letter that appears twice is summed over"]
+# %% wrong="no arrow, as in NumPy" breaks="as `bmm`" says=["batched product, 'bij,bjk', random numbers", "without an arrow every letter that appears twice is summed over"]
 einsum_eight = {
     "trace": "ii",
     "column sums": "ij->j",

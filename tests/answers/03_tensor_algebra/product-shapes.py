@@ -1,4 +1,15 @@
-# %% wrong="blank" says=["7 of 7 predictions are still blank"]
+# %% [markdown]
+# Rules:
+#
+# - "what shape has each result"
+# - "Write a tuple such as `(4, 5)`"
+# - "`()` for none"
+# - "(2, 3) @ (3,)"
+# - "(2, 3) @ (2, 3)"
+# - "(7, 2, 3) @ (3, 4)"
+# - "torch.bmm of (7, 2, 3) and (3, 4)"
+
+# %% wrong="blank" breaks="what shape has each result" says=["7 of 7 predictions are still blank"]
 product_shapes = {
     "(3,) @ (3,)": None,
     "(2, 3) @ (3,)": None,
@@ -9,7 +20,7 @@ product_shapes = {
     "torch.bmm of (7, 2, 3) and (3, 4)": None,
 }
 
-# %% wrong="one dimension too many for the dot product" says=["so no dimension is left"]
+# %% wrong="one dimension too many for the dot product" breaks="`()` for none" says=["so no dimension is left"]
 product_shapes = {
     "(3,) @ (3,)": (1,),
     "(2, 3) @ (3,)": (2,),
@@ -20,7 +31,7 @@ product_shapes = {
     "torch.bmm of (7, 2, 3) and (3, 4)": "error",
 }
 
-# %% wrong="a product that keeps its column" says=["one dot product for each row"]
+# %% wrong="a product that keeps its column" breaks="(2, 3) @ (3,)" says=["one dot product for each row"]
 product_shapes = {
     "(3,) @ (3,)": (),
     "(2, 3) @ (3,)": (2, 1),
@@ -31,7 +42,7 @@ product_shapes = {
     "torch.bmm of (7, 2, 3) and (3, 4)": "error",
 }
 
-# %% wrong="takes * for a product of matrices, @ for the other" says=["2 of 7", "sums nothing", "the last size of the left"]
+# %% wrong="takes * for a product of matrices, @ for the other" breaks="(2, 3) @ (2, 3)" says=["2 of 7", "sums nothing", "the last size of the left"]
 product_shapes = {
     "(3,) @ (3,)": (),
     "(2, 3) @ (3,)": (2,),
@@ -42,7 +53,7 @@ product_shapes = {
     "torch.bmm of (7, 2, 3) and (3, 4)": "error",
 }
 
-# %% wrong="the batch does not broadcast" says=["2 of 7", "serves each of the 7", "(5, 1) with (6,)"]
+# %% wrong="the batch does not broadcast" breaks="(7, 2, 3) @ (3, 4)" says=["2 of 7", "serves each of the 7", "(5, 1) with (6,)"]
 product_shapes = {
     "(3,) @ (3,)": (),
     "(2, 3) @ (3,)": (2,),
@@ -53,7 +64,7 @@ product_shapes = {
     "torch.bmm of (7, 2, 3) and (3, 4)": "error",
 }
 
-# %% wrong="bmm that broadcasts" says=["1 of 7", "take exactly their shapes"]
+# %% wrong="bmm that broadcasts" breaks="torch.bmm of (7, 2, 3) and (3, 4)" says=["1 of 7", "take exactly their shapes"]
 product_shapes = {
     "(3,) @ (3,)": (),
     "(2, 3) @ (3,)": (2,),
@@ -87,7 +98,7 @@ product_shapes = {
     "torch.bmm of (7, 2, 3) and (3, 4)": "error",
 }
 
-# %% wrong="a tuple without its comma" says=["(2, 3) @ (3,): a shape is a tuple", "needs a comma"]
+# %% wrong="a tuple without its comma" breaks="Write a tuple such as `(4, 5)`" says=["(2, 3) @ (3,): a shape is a tuple", "needs a comma"]
 product_shapes = {
     "(3,) @ (3,)": (),
     "(2, 3) @ (3,)": (2),

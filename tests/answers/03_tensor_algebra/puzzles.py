@@ -1,7 +1,29 @@
-# %% wrong="blank" says=["6 of 6 cases fail", "total: it is None: is there an answer yet?"]
+# %% [markdown]
+# Rules:
+#
+# - "Write each as a `lambda` or a function"
+# - "above all `sum`"
+# - "indexing by numbers or tensors"
+# - "other functions of PyTorch"
+# - "and taking the numbers out"
+# - "as `tolist`, NumPy"
+# - "and `for a in x` do"
+# - "No loops"
+# - "A boolean becomes a whole number"
+# - "has the slow specification of each"
+#
+# Admits:
+#
+# - "Each 1-D tensor has at least one entry": (y[:1], 3)
+# - "at least one entry": (x[:1], 3)
+# - "however long the input is": (long[::2],)
+# - "`a`, `b`, `n` and `k` are Python numbers": (x, -1), (x, 0), (x, 6)
+# - "except `keep`, which is boolean": (x, ~keep), (x, x > 9), (x, x > 0)
+
+# %% wrong="blank" breaks="Write each as a `lambda` or a function" says=["6 of 6 cases fail", "total: it is None: is there an answer yet?"]
 puzzles = {}
 
-# %% wrong="calls sum" says=["total: sum ran, which is not allowed here", "1 of 6"]
+# %% wrong="calls sum" breaks="above all `sum`" says=["total: sum ran, which is not allowed here", "1 of 6"]
 index = torch.arange
 puzzles = {
     "total": lambda x: x.sum(),
@@ -20,7 +42,7 @@ puzzles = {
     ),
 }
 
-# %% wrong="calls cumsum and flip" says=["2 of 6", "running sum: cumsum ran", "reverse: flip ran"]
+# %% wrong="calls cumsum and flip" breaks="other functions of PyTorch" says=["2 of 6", "running sum: cumsum ran", "reverse: flip ran"]
 index = torch.arange
 puzzles = {
     "total": lambda x: x @ (x * 0 + 1),
@@ -96,7 +118,7 @@ puzzles = {
     ),
 }
 
-# %% wrong="indexes with tensors" says=["differences: an index that is a tensor or a mask ran, which is not allowed here"]
+# %% wrong="indexes with tensors" breaks="indexing by numbers or tensors" says=["differences: an index that is a tensor or a mask ran, which is not allowed here"]
 index = torch.arange
 puzzles = {
     "total": lambda x: x @ (x * 0 + 1),
@@ -115,7 +137,7 @@ puzzles = {
     ),
 }
 
-# %% wrong="adds from the end, subtracts the next" says=["it runs from the other end", "the entry after it was taken away"]
+# %% wrong="adds from the end, subtracts the next" breaks="has the slow specification of each" says=["it runs from the other end", "the entry after it was taken away"]
 index = torch.arange
 puzzles = {
     "total": lambda x: x @ (x * 0 + 1),
@@ -153,7 +175,7 @@ puzzles = {
     ),
 }
 
-# %% wrong="a loop over tolist, made a tensor by arange" says=["total: tolist takes numbers out"]
+# %% wrong="a loop over tolist, made a tensor by arange" breaks="and taking the numbers out" says=["total: tolist takes numbers out"]
 index = torch.arange
 puzzles = {
     "total": lambda x: torch.arange(1) + sum(x.tolist()),
@@ -172,7 +194,7 @@ puzzles = {
     ),
 }
 
-# %% wrong="a loop over the rows of a NumPy array" says=["total: numpy takes numbers out"]
+# %% wrong="a loop over the rows of a NumPy array" breaks="as `tolist`, NumPy" says=["total: numpy takes numbers out"]
 index = torch.arange
 puzzles = {
     "total": lambda x: torch.arange(1) * 0 + sum(int(a) for a in x.numpy()),
@@ -191,7 +213,7 @@ puzzles = {
     ),
 }
 
-# %% wrong="a loop over the tensor" says=["total: int(), a loop over a tensor (for a in x, sum(x)) takes numbers out"]
+# %% wrong="a loop over the tensor" breaks="and `for a in x` do" says=["total: int(), a loop over a tensor (for a in x, sum(x)) takes numbers out"]
 index = torch.arange
 puzzles = {
     "total": lambda x: torch.arange(1) + sum(int(a) for a in x),
@@ -211,7 +233,7 @@ puzzles = {
 }
 
 
-# %% wrong="a loop over products" says=["total: ", "operators ran for", "is there a loop?"]
+# %% wrong="a loop over products" breaks="No loops" says=["total: ", "operators ran for", "is there a loop?"]
 def sum_of(x):
     total = 0
     for place in range(len(x)):
@@ -389,7 +411,7 @@ puzzles = {
     "compress": lambda x, keep: x * keep,
 }
 
-# %% wrong="a mask that is not a number" says=["histogram: ", "differs"]
+# %% wrong="a mask that is not a number" breaks="A boolean becomes a whole number" says=["histogram: ", "differs"]
 index = torch.arange
 puzzles = {
     "total": lambda x: x @ (x * 0 + 1),

@@ -1,11 +1,32 @@
-# %% wrong="multiplies by the identity" says=["an infinity in the first block", "NaN outside of the block"]
+# %% [markdown]
+# Rules:
+#
+# - "along the diagonal"
+# - "as `torch.block_diag` does it for separate matrices"
+# - "the number of operators must not grow with n"
+# - "or with the batch"
+# - "No `torch.block_diag`"
+# - "Gradients flow"
+# - "stays in its place: 0 · ∞ is not 0"
+# - "Any size may be 0"
+# - "of any dtype"
+#
+# Admits:
+#
+# - "of any dtype": booleans
+# - "any dtype": a batch of whole numbers
+# - "Any size may be 0": an empty batch
+# - "size may be 0": blocks without rows
+# - "of shape (…, n, p, q)": a batch of two dimensions
+
+# %% wrong="multiplies by the identity" breaks="stays in its place: 0 · ∞ is not 0" says=["an infinity in the first block", "NaN outside of the block"]
 def block_diagonal(blocks):
     *batch, n, p, q = blocks.shape
     eye = torch.eye(n, device=blocks.device).to(blocks.dtype)
     return (blocks[..., None, :] * eye[:, None, :, None]).reshape(*batch, n * p, n * q)
 
 
-# %% wrong="a loop over the blocks" says=["more blocks", "is there a loop?"]
+# %% wrong="a loop over the blocks" breaks="the number of operators must not grow with n" says=["more blocks", "is there a loop?"]
 def block_diagonal(blocks):
     *batch, n, p, q = blocks.shape
     result = blocks.new_zeros(*batch, n * p, n * q)
@@ -14,27 +35,27 @@ def block_diagonal(blocks):
     return result
 
 
-# %% wrong="torch.block_diag" says=["the answer calls block_diag"]
+# %% wrong="torch.block_diag" breaks="No `torch.block_diag`" says=["the answer calls block_diag"]
 def block_diagonal(blocks):
     if blocks.dim() == 3:
         return torch.block_diag(*blocks)
     return torch.stack([block_diagonal(one) for one in blocks])
 
 
-# %% wrong="reshapes the blocks alone" says=["RuntimeError", "is invalid for input of size"]
+# %% wrong="reshapes the blocks alone" breaks="along the diagonal" says=["RuntimeError", "is invalid for input of size"]
 def block_diagonal(blocks):
     *batch, n, p, q = blocks.shape
     return blocks.reshape(*batch, n * p, n * q)
 
 
-# %% wrong="the dimensions in the wrong order" says=["[[1, 2]] and [[3, 4]]: the result differs"]
+# %% wrong="the dimensions in the wrong order" breaks="as `torch.block_diag` does it for separate matrices" says=["[[1, 2]] and [[3, 4]]: the result differs"]
 def block_diagonal(blocks):
     *batch, n, p, q = blocks.shape
     spread = torch.diag_embed(blocks.movedim(-3, -1))  # (..., p, q, n, n)
     return spread.reshape(*batch, n * p, n * q)
 
 
-# %% wrong="a loop over the batch" says=["a larger batch", "is there a loop?"]
+# %% wrong="a loop over the batch" breaks="or with the batch" says=["a larger batch", "is there a loop?"]
 def block_diagonal(blocks):
     if blocks.dim() > 3:
         whole = [block_diagonal(one) for one in blocks]
@@ -77,7 +98,7 @@ def block_diagonal(blocks):
     return result.movedim((0, 1), (-4, -2)).reshape(*blocks.shape[:-3], n * p, n * q)
 
 
-# %% wrong="a loop over NumPy arrays" says=["no gradient flows back"]
+# %% wrong="a loop over NumPy arrays" breaks="Gradients flow" says=["no gradient flows back"]
 def block_diagonal(blocks):
     import numpy as np
 
@@ -120,3 +141,18 @@ def block_diagonal(blocks):
     columns = torch.arange(n).repeat(len(flat) // n)
     sparse = torch.sparse_bsr_tensor(rows, columns, flat, (len(flat) * p, n * q))
     return sparse.to_dense().view(*batch, n * p, n * q)
+
+
+# %% wrong="zeros of the default dtype" breaks="of any dtype" says=["booleans: the result has dtype torch.float32, expected torch.bool"]
+def block_diagonal(blocks):
+    *batch, n, p, q = blocks.shape
+    result = torch.zeros(*batch, n, p, n, q, device=blocks.device)
+    result.diagonal(dim1=-4, dim2=-2).copy_(blocks.movedim(-3, -1))
+    return result.reshape(*batch, n * p, n * q)
+
+
+# %% wrong="leaves a size to reshape" breaks="Any size may be 0" says=["blocks without rows: raised RuntimeError: cannot reshape tensor of 0 elements"]
+def block_diagonal(blocks):
+    n, p, q = blocks.shape[-3:]
+    spread = torch.diag_embed(blocks.movedim(-3, -1), dim1=-4, dim2=-2)
+    return spread.reshape(*blocks.shape[:-3], n * p, -1)

@@ -1,4 +1,28 @@
-# %% wrong="divides by n" says=["it is divided by the sum of weights; the formula's divisor is smaller"]
+# %% [markdown]
+# Rules:
+#
+# - "n observations of d variables"
+# - "Without weights it is what `torch.cov` gives"
+# - "of shape (n) or (…, n)"
+# - "of shape (…, n, d)"
+# - "With all weights 1 the divisor is n − 1"
+# - "are float32 or float64, of one dtype"
+# - "No loop"
+# - "no `torch.cov`"
+# - "Gradients flow to `x` and to the weights"
+# - "are finite, also where a weight is 0"
+# - "Points far from the origin are handled"
+#
+# Admits:
+#
+# - "(n) or (…, n)": a batch, with weights of its own
+# - "of shape (…, n, d)": a batch of shape (2, 4, 3, 2)
+# - "float32 or float64": weights in float64
+# - "n ≥ 2": x[:2], None
+# - "at least two weights are above zero": w * (w != 3)
+# - "n observations of d variables": in another memory order
+
+# %% wrong="divides by n" breaks="Without weights it is what `torch.cov` gives" says=["it is divided by the sum of weights; the formula's divisor is smaller"]
 def covariance(x, weights=None):
     w = x.new_ones(x.shape[-2]) if weights is None else weights
     w = (w / w.sum(-1, keepdim=True))[..., None]
@@ -6,7 +30,7 @@ def covariance(x, weights=None):
     return (w * centred).mT @ centred
 
 
-# %% wrong="one pass: the mean of the products minus the product of the means" says=["far from the origin, in float32"]
+# %% wrong="one pass: the mean of the products minus the product of the means" breaks="Points far from the origin are handled" says=["far from the origin, in float32"]
 def covariance(x, weights=None):
     w = (x.new_ones(x.shape[-2]) if weights is None else weights)[..., None]
     total = w.sum(-2, keepdim=True)
@@ -15,7 +39,7 @@ def covariance(x, weights=None):
     return scatter * total / (total - (w * w).sum(-2, keepdim=True) / total)
 
 
-# %% wrong="observations in the columns, as torch.cov has them" says=["the observations lie in the rows, the variables in the columns"]
+# %% wrong="observations in the columns, as torch.cov has them" breaks="n observations of d variables" says=["the observations lie in the rows, the variables in the columns"]
 def covariance(x, weights=None):
     if weights is not None:
         return torch.cov(x, aweights=weights[: x.shape[-1]])
@@ -23,7 +47,7 @@ def covariance(x, weights=None):
     return centred @ centred.mT / (x.shape[-1] - 1)
 
 
-# %% wrong="n - 1 for weights, too" says=["it is divided by n - 1; with weights the divisor is W - V / W"]
+# %% wrong="n - 1 for weights, too" breaks="With all weights 1 the divisor is n − 1" says=["it is divided by n - 1; with weights the divisor is W - V / W"]
 def covariance(x, weights=None):
     w = (x.new_ones(x.shape[-2]) if weights is None else weights)[..., None]
     centred = x - (w * x).sum(-2, keepdim=True) / w.sum(-2, keepdim=True)
@@ -46,7 +70,7 @@ def covariance(x, weights=None):
     return (w * centred).mT @ centred / (total - (w * w).sum(-2, keepdim=True) / total)
 
 
-# %% wrong="a loop over the batch" says=["126 operators ran: is there a loop?"]
+# %% wrong="a loop over the batch" breaks="No loop" says=["126 operators ran: is there a loop?"]
 def covariance(x, weights=None):
     if x.dim() == 2:
         return torch.cov(x.T, aweights=weights).reshape(x.shape[1], x.shape[1])
@@ -90,7 +114,7 @@ def covariance(x, weights=None):
     return torch.vmap(one)(flat, w).reshape(*x.shape[:-2], d, d)
 
 
-# %% wrong="torch.cov under vmap" says=["without weights: the answer calls cov"]
+# %% wrong="torch.cov under vmap" breaks="no `torch.cov`" says=["without weights: the answer calls cov"]
 def covariance(x, weights=None):
     d = x.shape[-1]
     if weights is None:
@@ -125,7 +149,7 @@ def covariance(x, weights=None):
     return (second - mean @ mean.mT) * total / (total - squares / total)
 
 
-# %% wrong="a root of each weight, whose slope at 0 is infinite" says=["the gradient by the weights is not finite"]
+# %% wrong="a root of each weight, whose slope at 0 is infinite" breaks="are finite, also where a weight is 0" says=["the gradient by the weights is not finite"]
 def covariance(x, weights=None):
     w = x.new_ones(x.shape[-2]) if weights is None else weights
     w = w[..., None]
@@ -134,10 +158,40 @@ def covariance(x, weights=None):
     return c.mT @ c / (W - V / W)
 
 
-# %% wrong="weights are detached" says=["the gradient by the weights: 0 everywhere: was it detached?"]
+# %% wrong="weights are detached" breaks="Gradients flow to `x` and to the weights" says=["the gradient by the weights: 0 everywhere: was it detached?"]
 def covariance(x, weights=None):
     w = x.new_ones(x.shape[-2]) if weights is None else weights.detach()
     w = w[..., None]
     W, V = w.sum(-2, keepdim=True), (w * w).sum(-2, keepdim=True)
     c = x - (w * x).sum(-2, keepdim=True) / W
     return (w * c).mT @ c / (W - V / W)
+
+
+# %% wrong="the same weights for all alone" breaks="of shape (n) or (…, n)" says=["a batch, with weights of its own: raised RuntimeError"]
+def covariance(x, weights=None):
+    w = x.new_ones(x.shape[-2]) if weights is None else weights
+    mean = (w[:, None] * x).sum(-2, keepdim=True) / w.sum()
+    z = x - mean
+    return (w[:, None] * z).mT @ z / (w.sum() - (w * w).sum() / w.sum())
+
+
+# %% wrong="one batch dimension at most" breaks="of shape (…, n, d)" says=["a batch of shape (2, 4, 3, 2): raised RuntimeError"]
+def covariance(x, weights=None):
+    whole = x if x.dim() == 3 else x[None]
+    w = whole.new_ones(whole.shape[:2]) if weights is None else weights.expand(whole.shape[:2])
+    w = w[..., None]
+    W, V = w.sum(1, keepdim=True), (w * w).sum(1, keepdim=True)
+    z = whole - (w * whole).sum(1, keepdim=True) / W
+    c = torch.bmm((w * z).mT, z) / (W - V / W)
+    return c if x.dim() == 3 else c[0]
+
+
+# %% wrong="always in float32" breaks="are float32 or float64, of one dtype" says=["weights in float64: the covariance differs", "expected 1.4, got 1.39999"]
+def covariance(x, weights=None):
+    kind = x.dtype
+    x = x.float()
+    w = x.new_ones(x.shape[-2]) if weights is None else weights.float()
+    w = w[..., None]
+    W, V = w.sum(-2, keepdim=True), (w * w).sum(-2, keepdim=True)
+    c = x - (w * x).sum(-2, keepdim=True) / W
+    return ((w * c).mT @ c / (W - V / W)).to(kind)

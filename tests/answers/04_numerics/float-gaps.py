@@ -1,4 +1,12 @@
-# %% wrong="counts as on paper" says=["5 of 5 predictions differ", "from 2**24 on the marks are 2 apart", "all three are rounded"]
+# %% [markdown]
+# Rules:
+#
+# - "The arithmetic is done in the dtype that is named"
+# - "Write `True`, `False` or a number"
+# - "gap after 1e8, float32"
+# - "256 + 1, bfloat16"
+
+# %% wrong="counts as on paper" breaks="The arithmetic is done in the dtype that is named" says=["5 of 5 predictions differ", "from 2**24 on the marks are 2 apart", "all three are rounded"]
 float_gaps = {
     "2**24 + 1 == 2**24, float32": False,
     "gap after 1e8, float32": 1,
@@ -8,7 +16,7 @@ float_gaps = {
 }
 
 
-# %% wrong="one power of two too many" says=["gap after 1e8, float32 is not 16", "use the rule with k = 26"]
+# %% wrong="one power of two too many" breaks="gap after 1e8, float32" says=["gap after 1e8, float32 is not 16", "use the rule with k = 26"]
 float_gaps = {
     "2**24 + 1 == 2**24, float32": True,
     "gap after 1e8, float32": 16,
@@ -18,7 +26,7 @@ float_gaps = {
 }
 
 
-# %% wrong="rounds halfway up" says=["256 + 1, bfloat16 is not 258", "from 2**8 on the marks are 2 apart"]
+# %% wrong="rounds halfway up" breaks="256 + 1, bfloat16" says=["256 + 1, bfloat16 is not 258", "from 2**8 on the marks are 2 apart"]
 float_gaps = {
     "2**24 + 1 == 2**24, float32": True,
     "gap after 1e8, float32": 8,
@@ -28,7 +36,7 @@ float_gaps = {
 }
 
 
-# %% wrong="leaves one blank" says=["1 of 5 predictions are still blank: 70_000 fits into float16"]
+# %% wrong="leaves one blank" breaks="Write `True`, `False` or a number" says=["1 of 5 predictions are still blank: 70_000 fits into float16"]
 float_gaps = {
     "2**24 + 1 == 2**24, float32": True,
     "gap after 1e8, float32": 8,

@@ -1,4 +1,24 @@
-# %% wrong="the classical way for both" says=["modified=True", "take each coefficient from what is left"]
+# %% [markdown]
+# Rules:
+#
+# - "with orthonormal columns"
+# - "upper triangular"
+# - "with a positive diagonal"
+# - "so that Q R = a"
+# - "`modified` chooses the way"
+# - "`linalg.qr` and its relatives"
+# - "of any library"
+# - "Build it from products, differences and lengths"
+# - "float32 or float64"
+# - "R (n, n)"
+#
+# Admits:
+#
+# - "float32 or float64": a (5, 3) matrix in float64, transposed
+# - "m ≥ n ≥ 1": one column
+# - "m ≥ n": [[3, 1], [4, 2]]
+
+# %% wrong="the classical way for both" breaks="`modified` chooses the way" says=["modified=True", "take each coefficient from what is left"]
 def gram_schmidt(a, modified=True):
     n = a.shape[1]
     q, r = torch.zeros_like(a), a.new_zeros(n, n)
@@ -24,14 +44,14 @@ def gram_schmidt(a, modified=True):
     return q, r
 
 
-# %% wrong="asks linalg.qr" says=["linalg_qr ran"]
+# %% wrong="asks linalg.qr" breaks="`linalg.qr` and its relatives" says=["linalg_qr ran"]
 def gram_schmidt(a, modified=True):
     q, r = torch.linalg.qr(a)
     signs = r.diagonal().sign()
     return q * signs, r * signs[:, None]
 
 
-# %% wrong="columns that are not of length 1" says=["the columns of Q have the squared lengths"]
+# %% wrong="columns that are not of length 1" breaks="with orthonormal columns" says=["the columns of Q have the squared lengths"]
 def gram_schmidt(a, modified=True):
     n = a.shape[1]
     q, r = a.clone(), torch.eye(n).to(a)
@@ -42,7 +62,7 @@ def gram_schmidt(a, modified=True):
     return q, r
 
 
-# %% wrong="the coefficients in the lower triangle" says=["R has entries below the diagonal: r[i, j] belongs to q[:, i]"]
+# %% wrong="the coefficients in the lower triangle" breaks="upper triangular" says=["R has entries below the diagonal: r[i, j] belongs to q[:, i]"]
 def gram_schmidt(a, modified=True):
     n = a.shape[1]
     q, r = torch.zeros_like(a), a.new_zeros(n, n)
@@ -69,7 +89,7 @@ def gram_schmidt(a, modified=True):
     return q, r
 
 
-# %% wrong="no coefficients on the diagonal" says=["Q @ R differs"]
+# %% wrong="no coefficients on the diagonal" breaks="so that Q R = a" says=["Q @ R differs"]
 def gram_schmidt(a, modified=True):
     n = a.shape[1]
     q, r = torch.zeros_like(a), torch.eye(n).to(a)
@@ -104,7 +124,7 @@ def gram_schmidt(a, modified=True):
     return rest, r
 
 
-# %% wrong="NumPy's QR for the modified way" says=["modified=True", "is it made elsewhere?"]
+# %% wrong="NumPy's QR for the modified way" breaks="of any library" says=["modified=True", "is it made elsewhere?"]
 def gram_schmidt(a, modified=True):
     if modified:
         import numpy as np
@@ -122,7 +142,7 @@ def gram_schmidt(a, modified=True):
     return q, r
 
 
-# %% wrong="the Cholesky factor of the products" says=["linalg_cholesky_ex", "ran: build it from products and lengths"]
+# %% wrong="the Cholesky factor of the products" breaks="Build it from products, differences and lengths" says=["linalg_cholesky_ex", "ran: build it from products and lengths"]
 def gram_schmidt(a, modified=True):
     r = torch.linalg.cholesky(a.T @ a).T.contiguous()
     return torch.linalg.solve_triangular(r, a, upper=True, left=False), r
@@ -146,3 +166,45 @@ def gram_schmidt(a, modified=True):
         done.append(rest / length)
         table.append([*row, length] + [torch.zeros_like(length)] * (a.shape[1] - len(row) - 1))
     return torch.stack(done, 1), torch.stack([torch.stack(row) for row in table], 1)
+
+
+# %% wrong="a negative diagonal, as LAPACK has it" breaks="with a positive diagonal" says=["the diagonal of R should be positive (lengths)"]
+def gram_schmidt(a, modified=True):
+    n = a.shape[1]
+    q, r = torch.zeros_like(a), a.new_zeros(n, n)
+    for j in range(n):
+        v = a[:, j].clone()
+        for i in range(j):
+            r[i, j] = q[:, i] @ (v if modified else a[:, j])
+            v = v - r[i, j] * q[:, i]
+        r[j, j] = -v.norm()
+        q[:, j] = v / r[j, j]
+    return q, r
+
+
+# %% wrong="R in the default dtype" breaks="float32 or float64" says=["R has dtype torch.float32, expected torch.float64"]
+def gram_schmidt(a, modified=True):
+    n = a.shape[1]
+    q, r = torch.zeros_like(a), torch.zeros(n, n, device=a.device)
+    for j in range(n):
+        v = a[:, j].clone()
+        for i in range(j):
+            r[i, j] = q[:, i] @ (v if modified else a[:, j])
+            v = v - r[i, j] * q[:, i]
+        r[j, j] = v.norm()
+        q[:, j] = v / r[j, j]
+    return q, r
+
+
+# %% wrong="R as tall as a" breaks="R (n, n)" says=["R has shape (5, 3), expected (3, 3)"]
+def gram_schmidt(a, modified=True):
+    m, n = a.shape
+    q, r = torch.zeros_like(a), a.new_zeros(m, n)
+    for j in range(n):
+        v = a[:, j].clone()
+        for i in range(j):
+            r[i, j] = q[:, i] @ (v if modified else a[:, j])
+            v = v - r[i, j] * q[:, i]
+        r[j, j] = v.norm()
+        q[:, j] = v / r[j, j]
+    return q, r

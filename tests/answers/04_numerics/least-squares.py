@@ -1,4 +1,25 @@
-# %% wrong="forgets that the normal equations square the condition" says=["normal equations is not 4", "its zeros count twice"]
+# %% [markdown]
+# Rules:
+#
+# - "the normal equations twice as many"
+# - "for `a` (…, m, n)"
+# - "It returns x (…, n)"
+# - "`how` is"
+# - "each as above"
+# - "each with one factorisation or call for the whole batch"
+# - "No inverse"
+# - "no pseudo-inverse"
+# - "do not hand it to the general `solve`"
+# - "R is triangular"
+# - "both float32 or float64"
+#
+# Admits:
+#
+# - "both float32 or float64": m = n, in float64
+# - "m ≥ n": one unknown, no exact solution
+# - "for `a` (…, m, n)": batch (2, 2)
+
+# %% wrong="forgets that the normal equations square the condition" breaks="the normal equations twice as many" says=["normal equations is not 4", "its zeros count twice"]
 digits_left = {
     "float32, condition 1e3, QR": 4,
     "float32, condition 1e3, normal equations": 4,
@@ -19,7 +40,7 @@ def least_squares(a, b, how):
     return x.squeeze(-1)
 
 
-# %% wrong="inverts" says=["linalg_inv_ex ran"]
+# %% wrong="inverts" breaks="No inverse" says=["linalg_inv_ex ran"]
 digits_left = {
     "float32, condition 1e3, QR": 4,
     "float32, condition 1e3, normal equations": 1,
@@ -40,7 +61,7 @@ def least_squares(a, b, how):
     return x.squeeze(-1)
 
 
-# %% wrong="the general solve for a triangular R" says=['"qr"', "R is triangular, use that"]
+# %% wrong="the general solve for a triangular R" breaks="do not hand it to the general `solve`" says=['"qr"', "R is triangular, use that"]
 digits_left = {
     "float32, condition 1e3, QR": 4,
     "float32, condition 1e3, normal equations": 1,
@@ -61,7 +82,7 @@ def least_squares(a, b, how):
     return x.squeeze(-1)
 
 
-# %% wrong="lstsq for all three" says=["a solve or Cholesky ran 0 times for the whole batch, expected once"]
+# %% wrong="lstsq for all three" breaks="`how` is" says=["a solve or Cholesky ran 0 times for the whole batch, expected once"]
 digits_left = {
     "float32, condition 1e3, QR": 4,
     "float32, condition 1e3, normal equations": 1,
@@ -74,7 +95,7 @@ def least_squares(a, b, how):
     return torch.linalg.lstsq(a, b[..., None]).solution.squeeze(-1)
 
 
-# %% wrong="leaves the last dimension of size 1" says=["a dimension of size 1 is missing or too many"]
+# %% wrong="leaves the last dimension of size 1" breaks="It returns x (…, n)" says=["a dimension of size 1 is missing or too many"]
 digits_left = {
     "float32, condition 1e3, QR": 4,
     "float32, condition 1e3, normal equations": 1,
@@ -93,7 +114,7 @@ def least_squares(a, b, how):
     return torch.linalg.lstsq(a, b).solution
 
 
-# %% wrong="T instead of mT: no batch" says=["RuntimeError"]
+# %% wrong="T instead of mT: no batch" breaks="for `a` (…, m, n)" says=["RuntimeError"]
 digits_left = {
     "float32, condition 1e3, QR": 4,
     "float32, condition 1e3, normal equations": 1,
@@ -151,7 +172,7 @@ def least_squares(a, b, how):
     raise ValueError(how)
 
 
-# %% wrong="a loop over the batch" says=["ran 4 times for the whole batch, expected once"]
+# %% wrong="a loop over the batch" breaks="each with one factorisation or call for the whole batch" says=["ran 4 times for the whole batch, expected once"]
 digits_left = {
     "float32, condition 1e3, QR": 4,
     "float32, condition 1e3, normal equations": 1,
@@ -174,7 +195,7 @@ def least_squares(a, b, how):
     return x.squeeze(-1)
 
 
-# %% wrong="the pseudo-inverse" says=["solve, don't invert"]
+# %% wrong="the pseudo-inverse" breaks="no pseudo-inverse" says=["solve, don't invert"]
 digits_left = {
     "float32, condition 1e3, QR": 4,
     "float32, condition 1e3, normal equations": 1,
@@ -187,7 +208,7 @@ def least_squares(a, b, how):
     return (torch.linalg.pinv(a) @ b[..., None]).squeeze(-1)
 
 
-# %% wrong="forgets that R is upper triangular" says=['"qr", the line through three points']
+# %% wrong="forgets that R is upper triangular" breaks="R is triangular" says=['"qr", the line through three points']
 digits_left = {
     "float32, condition 1e3, QR": 4,
     "float32, condition 1e3, normal equations": 1,
@@ -279,7 +300,7 @@ def _normal(a, b):
     return torch.linalg.solve(a.mT @ a, torch.eye(n, dtype=a.dtype)) @ (a.mT @ b)
 
 
-# %% wrong="QR of the squared matrix" says=["where normal equations fail"]
+# %% wrong="QR of the squared matrix" breaks="each as above" says=["where normal equations fail"]
 digits_left = {
     "float32, condition 1e3, QR": 4,
     "float32, condition 1e3, normal equations": 1,
@@ -305,7 +326,7 @@ def _qr(a, b):
     return torch.linalg.solve_triangular(r, q.mT @ (a.mT @ b), upper=True)
 
 
-# %% wrong="always in float32" says=["the same matrix in float64, all three ways"]
+# %% wrong="always in float32" breaks="both float32 or float64" says=["the same matrix in float64, all three ways"]
 digits_left = {
     "float32, condition 1e3, QR": 4,
     "float32, condition 1e3, normal equations": 1,

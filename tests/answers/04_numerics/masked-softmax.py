@@ -1,14 +1,37 @@
-# %% wrong="multiplies by the mask before the softmax" says=["the example, dim=-1: the result: a score of 0 is not hidden"]
+# %% [markdown]
+# Rules:
+#
+# - "softmax of `scores` along `dim`"
+# - "over only those entries where `mask` is `True`"
+# - "the others get exactly 0"
+# - "the result has its dtype"
+# - "half precision included"
+# - "broadcasts with `scores`"
+# - "whose shape the result has"
+# - "Sizes may be 0"
+# - "A row with everything masked gives zeros"
+# - "and its gradient is 0: no NaN"
+# - "No overflow, whatever the scores"
+#
+# Admits:
+#
+# - "of any floating dtype": float64, far below zero
+# - "half precision included": large scores in half precision
+# - "`mask` is boolean and broadcasts": a mask that broadcasts along dim
+# - "Sizes may be 0": an empty batch
+# - "A row with everything masked": a row with everything masked
+
+# %% wrong="multiplies by the mask before the softmax" breaks="the others get exactly 0" says=["the example, dim=-1: the result: a score of 0 is not hidden"]
 def masked_softmax(scores, mask, dim=-1):
     return (scores * mask).softmax(dim)
 
 
-# %% wrong="multiplies by the mask after the softmax" says=["the example", "the masked scores still count in the sum below"]
+# %% wrong="multiplies by the mask after the softmax" breaks="over only those entries where `mask` is `True`" says=["the example", "the masked scores still count in the sum below"]
 def masked_softmax(scores, mask, dim=-1):
     return scores.softmax(dim) * mask
 
 
-# %% wrong="minus infinity alone" says=["a row with everything masked should be zeros, it is NaN"]
+# %% wrong="minus infinity alone" breaks="A row with everything masked gives zeros" says=["a row with everything masked should be zeros, it is NaN"]
 def masked_softmax(scores, mask, dim=-1):
     return scores.masked_fill(~mask, -torch.inf).softmax(dim)
 
@@ -18,18 +41,18 @@ def masked_softmax(scores, mask, dim=-1):
     return scores.masked_fill(~mask, -1e9).softmax(dim)
 
 
-# %% wrong="minus a billion, and it knows of the empty row" says=["a constant such as -1e9 does not fit into half precision"]
+# %% wrong="minus a billion, and it knows of the empty row" breaks="half precision included" says=["a constant such as -1e9 does not fit into half precision"]
 def masked_softmax(scores, mask, dim=-1):
     return scores.masked_fill(~mask, -1e9).softmax(dim) * mask
 
 
-# %% wrong="exp without the maximum" says=["the example", "there is NaN: an overflow, or 0 / 0?"]
+# %% wrong="exp without the maximum" breaks="No overflow, whatever the scores" says=["the example", "there is NaN: an overflow, or 0 / 0?"]
 def masked_softmax(scores, mask, dim=-1):
     e = scores.exp() * mask
     return e / e.sum(dim, keepdim=True).clamp_min(1e-12)
 
 
-# %% wrong="returns float32" says=["has dtype torch.float32, expected torch.float16"]
+# %% wrong="returns float32" breaks="the result has its dtype" says=["has dtype torch.float32, expected torch.float16"]
 def masked_softmax(scores, mask, dim=-1):
     hidden = scores.masked_fill(~mask, -torch.inf)
     p = hidden.softmax(dim, dtype=torch.float64 if scores.dtype == torch.float64 else torch.float32)
@@ -46,7 +69,7 @@ def masked_softmax(scores, mask, dim=-1):
     return scores.masked_fill(mask, -torch.inf).softmax(dim).masked_fill(mask, 0)
 
 
-# %% wrong="always the last dimension" says=["it adds up to 1 along another dimension than dim"]
+# %% wrong="always the last dimension" breaks="softmax of `scores` along `dim`" says=["it adds up to 1 along another dimension than dim"]
 def masked_softmax(scores, mask, dim=-1):
     return scores.masked_fill(~mask, -torch.inf).softmax(-1).masked_fill(~mask, 0)
 
@@ -118,8 +141,35 @@ def masked_softmax(scores, mask, dim=-1):
     return torch.where(allowed, torch.where(allowed, scores - total, 0).exp(), 0).to(kind)
 
 
-# %% wrong="asks the mask before it is broadcast" says=["a mask that broadcasts along dim"]
+# %% wrong="asks the mask before it is broadcast" breaks="broadcasts with `scores`" says=["a mask that broadcasts along dim"]
 def masked_softmax(scores, mask, dim=-1):
     filled = scores.masked_fill(~mask, float("-inf"))
     some = mask.any(dim, keepdim=True)
     return torch.where(some, torch.where(some, filled, 0).softmax(dim), 0)
+
+
+# %% wrong="the shape of the mask" breaks="whose shape the result has" says=["a mask that broadcasts, dim=-1: raised IndexError"]
+def masked_softmax(scores, mask, dim=-1):
+    p = torch.zeros(mask.shape, dtype=scores.dtype, device=scores.device)
+    x = scores.masked_fill(~mask, -torch.inf).softmax(dim)
+    p[mask] = x[mask]
+    return p
+
+
+# %% wrong="asks for the smallest of all" breaks="Sizes may be 0" says=["an empty batch, dim=-1: raised RuntimeError: min()"]
+def masked_softmax(scores, mask, dim=-1):
+    low = scores.detach().min()
+    some = mask.expand(scores.shape).any(dim, keepdim=True)
+    x = torch.where(mask, scores, -torch.inf)
+    return torch.where(mask, torch.where(some, x, low).softmax(dim), 0)
+
+
+# %% wrong="mends 0 / 0 after it" breaks="and its gradient is 0: no NaN" says=["the gradient with a row with everything masked, dim=-1: it is NaN: mask before the bad place"]
+def masked_softmax(scores, mask, dim=-1):
+    x = scores if scores.itemsize > 2 else scores.float()
+    some = mask.expand(x.shape).any(dim, keepdim=True)
+    hidden = x.detach().masked_fill(~mask, -torch.inf).amax(dim, keepdim=True)
+    top = torch.where(some, hidden, x.detach().amax(dim, keepdim=True))
+    e = (x - top).clamp(max=0).exp() * mask
+    total = e.sum(dim, keepdim=True)
+    return torch.where(total > 0, e / total, 0).to(scores.dtype)

@@ -1,4 +1,29 @@
-# %% wrong="takes the root of zero" says=["a set against itself: the gradient by x is NaN or infinite", "what is the slope of the root at 0?"]
+# %% [markdown]
+# Rules:
+#
+# - "It returns the Euclidean distances"
+# - "without a product of matrices"
+# - "by the identity, with one product of matrices"
+# - "No storage may be larger than the largest of `x`, `y` and the result"
+# - "by one call of `torch.cdist`"
+# - "by its direct way, whatever the number of points"
+# - "no loop"
+# - "gradients flow"
+# - "Points far from the origin are handled"
+# - "subtract the same vector from both sets"
+# - "the distance is 0, up to rounding"
+# - "the gradient of that distance is 0, never NaN"
+# - "n, m or d may be 0"
+# - "float32 or float64"
+#
+# Admits:
+#
+# - "float32 or float64": points 2**30 away from the origin, in float64
+# - "n, m or d may be 0": no x, in float32
+# - "m or d may be 0": points without coordinates
+# - "two points coincide": a set against itself
+
+# %% wrong="takes the root of zero" breaks="the gradient of that distance is 0, never NaN" says=["a set against itself: the gradient by x is NaN or infinite", "what is the slope of the root at 0?"]
 def pairwise_three_ways(x, y, how):
     if how == "cdist":
         return torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
@@ -22,7 +47,7 @@ def pairwise_three_ways(x, y, how):
     return torch.where(squared > 0, squared.sqrt(), 0)
 
 
-# %% wrong="the identity without a centre" says=["points far from the origin, in float32", '"gram"']
+# %% wrong="the identity without a centre" breaks="Points far from the origin are handled" says=["points far from the origin, in float32", '"gram"']
 def pairwise_three_ways(x, y, how):
     if how == "cdist":
         return torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
@@ -34,7 +59,7 @@ def pairwise_three_ways(x, y, how):
     return squared.masked_fill(zero, 1).sqrt().masked_fill(zero, 0)
 
 
-# %% wrong="cdist by default" says=["cdist took the Gram identity; name its compute_mode"]
+# %% wrong="cdist by default" breaks="by its direct way, whatever the number of points" says=["cdist took the Gram identity; name its compute_mode"]
 def pairwise_three_ways(x, y, how):
     if how == "cdist":
         return torch.cdist(x, y)
@@ -48,12 +73,12 @@ def pairwise_three_ways(x, y, how):
     return squared.masked_fill(zero, 1).sqrt().masked_fill(zero, 0)
 
 
-# %% wrong="cdist for all three" says=['"broadcast", n = 60: cdist ran 1 times, expected 0']
+# %% wrong="cdist for all three" breaks="by the identity, with one product of matrices" says=['"broadcast", n = 60: cdist ran 1 times, expected 0']
 def pairwise_three_ways(x, y, how):
     return torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
 
 
-# %% wrong="writes out the differences for the identity" says=['"gram", n = 60', '[60, 50, 40], larger than allowed']
+# %% wrong="writes out the differences for the identity" breaks="No storage may be larger than the largest of `x`, `y` and the result" says=['"gram", n = 60', '[60, 50, 40], larger than allowed']
 def pairwise_three_ways(x, y, how):
     if how == "cdist":
         return torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
@@ -62,7 +87,7 @@ def pairwise_three_ways(x, y, how):
     return squared.masked_fill(zero, 1).sqrt().masked_fill(zero, 0)
 
 
-# %% wrong="squared distances" says=["the example, where two points coincide", "these are squared distances: the root is missing"]
+# %% wrong="squared distances" breaks="It returns the Euclidean distances" says=["the example, where two points coincide", "these are squared distances: the root is missing"]
 def pairwise_three_ways(x, y, how):
     return ((x[:, None] - y) ** 2).sum(-1)
 
@@ -76,7 +101,7 @@ def pairwise_three_ways(x, y, how):
     return ((x * x).sum(1)[:, None] + (y * y).sum(1) - 2 * x @ y.T).sqrt()
 
 
-# %% wrong="a loop over the rows" says=["361 operators ran: is there a loop?"]
+# %% wrong="a loop over the rows" breaks="no loop" says=["361 operators ran: is there a loop?"]
 def pairwise_three_ways(x, y, how):
     if how == "cdist":
         return torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
@@ -120,7 +145,7 @@ def pairwise_three_ways(x, y, how):
     return torch.where(positive, root, torch.zeros_like(root))
 
 
-# %% wrong="a centre of its own for each set" says=['"gram", the example', "differs"]
+# %% wrong="a centre of its own for each set" breaks="subtract the same vector from both sets" says=['"gram", the example', "differs"]
 def pairwise_three_ways(x, y, how):
     if how == "cdist":
         return torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
@@ -134,7 +159,7 @@ def pairwise_three_ways(x, y, how):
     return squared.masked_fill(zero, 1).sqrt().masked_fill(zero, 0)
 
 
-# %% wrong="a centre that is NaN for no points" says=['"gram", no y, in float32: the gradient by x is NaN']
+# %% wrong="a centre that is NaN for no points" breaks="n, m or d may be 0" says=['"gram", no y, in float32: the gradient by x is NaN']
 def pairwise_three_ways(x, y, how):
     if how == "cdist":
         return torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
@@ -161,7 +186,7 @@ def pairwise_three_ways(x, y, how):
     return squared.masked_fill(zero, 1).sqrt().masked_fill(zero, 0).to(kind)
 
 
-# %% wrong="a loop over Python's numbers" says=["no gradient flows back"]
+# %% wrong="a loop over Python's numbers" breaks="gradients flow" says=["no gradient flows back"]
 def pairwise_three_ways(x, y, how):
     import math
 
@@ -169,7 +194,7 @@ def pairwise_three_ways(x, y, how):
     return torch.tensor(table).to(x).reshape(len(x), len(y))
 
 
-# %% wrong="cdist in portions of 25" says=["cdist ran 6 times, expected 1"]
+# %% wrong="cdist in portions of 25" breaks="by one call of `torch.cdist`" says=["cdist ran 6 times, expected 1"]
 def pairwise_three_ways(x, y, how):
     if how == "cdist":
         if not len(x) or not len(y):
@@ -276,3 +301,42 @@ def pairwise_three_ways(x, y, how):
 def _gram(x, y):
     x, y = x - x.mean(0), y - y.mean(0)
     return _root((x * x).sum(1)[:, None] + (y * y).sum(1) - 2 * (x @ y.T))
+
+
+# %% wrong="the identity in both ways" breaks="without a product of matrices" says=['"broadcast", n = 60: 1 products of matrices ran, expected 0']
+def pairwise_three_ways(x, y, how):
+    if how == "cdist":
+        return torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
+    centre = y.sum(0) / max(len(y), 1)
+    x, y = x - centre, y - centre
+    squared = (x * x).sum(1)[:, None] + (y * y).sum(1) - 2 * x @ y.T
+    zero = squared <= 0
+    return squared.masked_fill(zero, 1).sqrt().masked_fill(zero, 0)
+
+
+# %% wrong="a visible number in each root" breaks="the distance is 0, up to rounding" says=["a set against itself: the matrix of distances differs", "expected 0, got 0.001"]
+def pairwise_three_ways(x, y, how):
+    if how == "cdist":
+        return torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
+    if how == "broadcast":
+        return (((x[:, None] - y) ** 2).sum(-1) + 1e-6).sqrt()
+    centre = y.sum(0) / max(len(y), 1)
+    x, y = x - centre, y - centre
+    squared = (x * x).sum(1)[:, None] + (y * y).sum(1) - 2 * x @ y.T
+    return (squared.clamp_min(0) + 1e-6).sqrt()
+
+
+# %% wrong="always in float32" breaks="float32 or float64" says=["points 2**30 away from the origin, in float64: the distance 5.0e+00 became 0"]
+def pairwise_three_ways(x, y, how):
+    kind = x.dtype
+    x, y = x.float(), y.float()
+    if how == "cdist":
+        return torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist").to(kind)
+    if how == "broadcast":
+        squared = ((x[:, None] - y) ** 2).sum(-1)
+    else:
+        centre = y.sum(0) / max(len(y), 1)
+        x, y = x - centre, y - centre
+        squared = (x * x).sum(1)[:, None] + (y * y).sum(1) - 2 * x @ y.T
+    zero = squared <= 0
+    return squared.masked_fill(zero, 1).sqrt().masked_fill(zero, 0).to(kind)

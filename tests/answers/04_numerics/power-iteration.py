@@ -1,4 +1,29 @@
-# %% wrong="the length of Av, which has no sign" says=["the sign is lost: a length has none"]
+# %% [markdown]
+# Rules:
+#
+# - "*largest in absolute value*"
+# - "with its sign"
+# - "as a zero-dim tensor"
+# - "an eigenvector (n) of length 1"
+# - "Both have the dtype of `a`"
+# - "Stop at the first step"
+# - "is one product of `a` with a vector"
+# - "made by PyTorch"
+# - "If `max_steps` products don't get there"
+# - "raise `RuntimeError`"
+# - "Start from random numbers"
+# - "leave PyTorch's global one alone"
+# - "A matrix of zeros has the eigenvalue 0"
+# - "From `torch.linalg` only norms are allowed"
+# - "tol: float = 1e-5"
+#
+# Admits:
+#
+# - "float32 or float64": diag(2, 3, 2.5), in float64
+# - "n ≥ 1": [[-3]]
+# - "A matrix of zeros": "zeros"
+
+# %% wrong="the length of Av, which has no sign" breaks="with its sign" says=["the sign is lost: a length has none"]
 def power_iteration(a, tol=1e-5, max_steps=1000):
     v = torch.randn(len(a), generator=torch.Generator().manual_seed(0), dtype=torch.float64).to(a)
     for _ in range(max_steps):
@@ -11,7 +36,7 @@ def power_iteration(a, tol=1e-5, max_steps=1000):
     raise RuntimeError
 
 
-# %% wrong="starts from ones" says=["where Av = 0 for ones"]
+# %% wrong="starts from ones" breaks="Start from random numbers" says=["where Av = 0 for ones"]
 def power_iteration(a, tol=1e-5, max_steps=1000):
     v = torch.ones(len(a)).to(a)
     for _ in range(max_steps):
@@ -37,7 +62,7 @@ def power_iteration(a, tol=1e-5, max_steps=1000):
     raise RuntimeError
 
 
-# %% wrong="no stopping rule" says=["1001 products with the matrix ran, at most 40", "stop as soon as |Av - λv| is small"]
+# %% wrong="no stopping rule" breaks="Stop at the first step" says=["1001 products with the matrix ran, at most 40", "stop as soon as |Av - λv| is small"]
 def power_iteration(a, tol=1e-5, max_steps=1000):
     v = torch.randn(len(a), generator=torch.Generator().manual_seed(0), dtype=torch.float64).to(a)
     for _ in range(max_steps):
@@ -56,14 +81,14 @@ def power_iteration(a, tol=1e-5, max_steps=1000):
     return v @ (a @ v), v
 
 
-# %% wrong="asks eigh" says=["_linalg_eigh ran"]
+# %% wrong="asks eigh" breaks="From `torch.linalg` only norms are allowed" says=["_linalg_eigh ran"]
 def power_iteration(a, tol=1e-5, max_steps=1000):
     values, vectors = torch.linalg.eigh(a)
     k = values.abs().argmax()
     return values[k], vectors[:, k]
 
 
-# %% wrong="never gives up in words" says=["an answer was returned; where nothing settles, raise RuntimeError"]
+# %% wrong="never gives up in words" breaks="raise `RuntimeError`" says=["an answer was returned; where nothing settles, raise RuntimeError"]
 def power_iteration(a, tol=1e-5, max_steps=1000):
     v = torch.randn(len(a), generator=torch.Generator().manual_seed(0), dtype=torch.float64).to(a)
     for _ in range(max_steps):
@@ -76,7 +101,7 @@ def power_iteration(a, tol=1e-5, max_steps=1000):
     return value, v
 
 
-# %% wrong="forgets to normalise what it returns" says=["the eigenvector has length 3, expected 1"]
+# %% wrong="forgets to normalise what it returns" breaks="an eigenvector (n) of length 1" says=["the eigenvector has length 3, expected 1"]
 def power_iteration(a, tol=1e-5, max_steps=1000):
     v = torch.randn(len(a), generator=torch.Generator().manual_seed(0), dtype=torch.float64).to(a)
     for _ in range(max_steps):
@@ -89,7 +114,7 @@ def power_iteration(a, tol=1e-5, max_steps=1000):
     raise RuntimeError
 
 
-# %% wrong="compares with less than" says=["zeros: it gave up", "and for 0?"]
+# %% wrong="compares with less than" breaks="A matrix of zeros has the eigenvalue 0" says=["zeros: it gave up", "and for 0?"]
 def power_iteration(a, tol=1e-5, max_steps=1000):
     v = torch.randn(len(a), generator=torch.Generator().manual_seed(0), dtype=torch.float64).to(a)
     for _ in range(max_steps):
@@ -133,7 +158,7 @@ def power_iteration(a, tol=1e-5, max_steps=1000):
     raise RuntimeError(f"{max_steps} steps were not enough")
 
 
-# %% wrong="three products a step" says=["90 products with the matrix ran, at most 30"]
+# %% wrong="three products a step" breaks="is one product of `a` with a vector" says=["90 products with the matrix ran, at most 30"]
 def power_iteration(a, tol=1e-5, max_steps=1000):
     v = torch.randn(len(a), generator=torch.Generator().manual_seed(0), dtype=torch.float64).to(a)
     for _ in range(max_steps):
@@ -145,7 +170,7 @@ def power_iteration(a, tol=1e-5, max_steps=1000):
     raise RuntimeError
 
 
-# %% wrong="starts from PyTorch's global random numbers" says=["PyTorch's global generator was used or seeded"]
+# %% wrong="starts from PyTorch's global random numbers" breaks="leave PyTorch's global one alone" says=["PyTorch's global generator was used or seeded"]
 def power_iteration(a, tol=1e-5, max_steps=1000):
     torch.manual_seed(0)
     v = torch.randn(len(a), dtype=torch.float64).to(a)
@@ -159,7 +184,7 @@ def power_iteration(a, tol=1e-5, max_steps=1000):
     raise RuntimeError
 
 
-# %% wrong="asks NumPy" says=["no product with the matrix ran: is it made by PyTorch?"]
+# %% wrong="asks NumPy" breaks="made by PyTorch" says=["no product with the matrix ran: is it made by PyTorch?"]
 def power_iteration(a, tol=1e-5, max_steps=1000):
     import numpy as np
 
@@ -184,7 +209,7 @@ def power_iteration(a, tol=1e-5, max_steps=1000):
     raise RuntimeError
 
 
-# %% wrong="plain numbers in place of a tensor" says=["the eigenvalue is of type float"]
+# %% wrong="plain numbers in place of a tensor" breaks="as a zero-dim tensor" says=["the eigenvalue is of type float"]
 def power_iteration(a, tol=1e-5, max_steps=1000):
     v = torch.randn(len(a), generator=torch.Generator().manual_seed(0), dtype=torch.float64).to(a)
     for _ in range(max_steps):
@@ -224,7 +249,7 @@ def power_iteration(a, tol=1e-5, max_steps=1000):
     raise RuntimeError("nothing wins")
 
 
-# %% wrong="one product more than max_steps" says=["31 products with the matrix ran, at most 30"]
+# %% wrong="one product more than max_steps" breaks="If `max_steps` products don't get there" says=["31 products with the matrix ran, at most 30"]
 def _start(a, seed=0):
     g = torch.Generator(device=a.device).manual_seed(seed)
     return torch.randn(len(a), generator=g, dtype=a.dtype, device=a.device)
@@ -239,4 +264,58 @@ def power_iteration(a, tol=1e-5, max_steps=1000):
         if (w - value * v).norm() <= tol * value.abs():
             return value, v
         v = w / w.norm()
+    raise RuntimeError
+
+
+# %% wrong="the largest, by a shift" breaks="*largest in absolute value*" says=["the eigenvalue: the largest eigenvalue, not the largest in absolute value"]
+def power_iteration(a, tol=1e-5, max_steps=1000):
+    shift = a.abs().sum(1).max()
+    v = torch.randn(len(a), generator=torch.Generator().manual_seed(0), dtype=torch.float64).to(a)
+    for _ in range(max_steps):
+        v = v / v.norm()
+        product = a @ v
+        value = v @ product
+        if (product - value * v).norm() <= tol * value.abs():
+            return value, v
+        v = product + shift * v
+    raise RuntimeError
+
+
+# %% wrong="in float64, and returns that" breaks="Both have the dtype of `a`" says=["the eigenvalue has dtype torch.float64, expected torch.float32"]
+def power_iteration(a, tol=1e-5, max_steps=1000):
+    a = a.double()
+    v = torch.randn(len(a), generator=torch.Generator().manual_seed(0), dtype=torch.float64).to(a)
+    for _ in range(max_steps):
+        v = v / v.norm()
+        product = a @ v
+        value = v @ product
+        if (product - value * v).norm() <= tol * value.abs():
+            return value, v
+        v = product
+    raise RuntimeError
+
+
+# %% wrong="a tolerance of its own" breaks="tol: float = 1e-5" says=["diag(2, 3, 2.5), in float64: |Av - λv| is 2.6e-05, not small"]
+def power_iteration(a, tol=1e-5, max_steps=1000):
+    v = torch.randn(len(a), generator=torch.Generator().manual_seed(0), dtype=torch.float64).to(a)
+    for _ in range(max_steps):
+        v = v / v.norm()
+        product = a @ v
+        value = v @ product
+        if (product - value * v).norm() <= 1e-5 * value.abs():
+            return value, v
+        v = product
+    raise RuntimeError
+
+
+# %% wrong="the eigenvalue itself, not its size, in the comparison" says=["[[-5, 0], [0, 2]]: it gave up", "hold for a negative eigenvalue"]
+def power_iteration(a, tol=1e-5, max_steps=1000):
+    v = torch.randn(len(a), generator=torch.Generator().manual_seed(0), dtype=torch.float64).to(a)
+    for _ in range(max_steps):
+        v = v / v.norm()
+        product = a @ v
+        value = v @ product
+        if (product - value * v).norm() <= tol * value:
+            return value, v
+        v = product
     raise RuntimeError

@@ -1,4 +1,22 @@
-# %% wrong="masks after the root alone" says=["the gradient of [4, 0, -1e-7, 0.25]", "the mask came after the root alone, and 0 · ∞ is NaN"]
+# %% [markdown]
+# Rules:
+#
+# - "Return the square root where `x` is above zero"
+# - "exactly 0 elsewhere"
+# - "The gradient is that of the root where `x` is above zero"
+# - "and 0 elsewhere"
+# - "float32 or float64"
+# - "of any shape"
+# - "stays as it is"
+#
+# Admits:
+#
+# - "float32 or float64": float64 numbers that float32 takes for 0
+# - "of any shape": a single 0, without dimensions
+# - "any shape": an empty x, 3-D
+# - "slightly negative": [4, 0, -1e-7, 0.25]
+
+# %% wrong="masks after the root alone" breaks="and 0 elsewhere" says=["the gradient of [4, 0, -1e-7, 0.25]", "the mask came after the root alone, and 0 · ∞ is NaN"]
 def safe_root(x):
     return torch.where(x > 0, x.sqrt(), 0)
 
@@ -8,7 +26,7 @@ def safe_root(x):
     return x.clamp(min=0).sqrt()
 
 
-# %% wrong="a small number under the root" says=["exactly 0 is asked for where x is 0 or negative"]
+# %% wrong="a small number under the root" breaks="exactly 0 elsewhere" says=["exactly 0 is asked for where x is 0 or negative"]
 def safe_root(x):
     return (x.relu() + 1e-12).sqrt()
 
@@ -28,14 +46,14 @@ def safe_root(x):
     return torch.where(x == 0, 0, torch.where(x == 0, 1, x.abs()).sqrt())
 
 
-# %% wrong="writes into its argument" says=["an argument was changed"]
+# %% wrong="writes into its argument" breaks="stays as it is" says=["an argument was changed"]
 def safe_root(x):
     with torch.no_grad():
         x[x < 0] = 0
     return torch.where(x > 0, torch.where(x > 0, x, 1).sqrt(), 0)
 
 
-# %% wrong="cuts the graph" says=["no gradient flows back"]
+# %% wrong="cuts the graph" breaks="The gradient is that of the root where `x` is above zero" says=["no gradient flows back"]
 def safe_root(x):
     return torch.tensor([max(v, 0.0) ** 0.5 for v in x.flatten().tolist()]).to(x).view(x.shape)
 
@@ -71,13 +89,25 @@ def safe_root(x):
     return x.masked_fill(bad, 4.0).sqrt().masked_fill(bad, 0.0)
 
 
-# %% wrong="a threshold above zero" says=["tiny numbers, transposed"]
+# %% wrong="a threshold above zero" breaks="Return the square root where `x` is above zero" says=["tiny numbers, transposed"]
 def safe_root(x):
     return torch.where(x > 1e-6, x.clamp_min(1e-12).sqrt(), 0)
 
 
-# %% wrong="in float32" says=["float64 numbers that float32 takes for 0"]
+# %% wrong="in float32" breaks="float32 or float64" says=["float64 numbers that float32 takes for 0"]
 def safe_root(x):
     small = x.float()
     positive = small > 0
     return torch.where(positive, torch.where(positive, small, 1).sqrt(), 0).to(x.dtype)
+
+
+# %% wrong="row after row" breaks="of any shape" says=["a single 0, without dimensions: raised TypeError"]
+def safe_root(x):
+    return torch.stack([torch.where(v > 0, torch.where(v > 0, v, 1).sqrt(), 0) for v in x])
+
+
+# %% wrong="asks for the smallest" says=["an empty x, 3-D: raised RuntimeError: min()"]
+def safe_root(x):
+    if x.min() > 0:
+        return x.sqrt()
+    return torch.where(x > 0, torch.where(x > 0, x, 1).sqrt(), 0)

@@ -1,22 +1,47 @@
-# %% wrong="as written on paper" says=["= [[0, 0], [1000, 1000]]", "overflow or underflow: subtract the largest before the power"]
+# %% [markdown]
+# Rules:
+#
+# - "which disappears"
+# - "The result has the dtype of `x`"
+# - "half precision included"
+# - "the size along `dim` is at least 1"
+# - "No overflow, for numbers of any size"
+# - "even where rows differ by thousands"
+# - "A row of −∞ gives −∞"
+# - "and its gradient is 0"
+# - "−∞ next to other numbers counts as nothing"
+# - "A row that holds +∞ gives +∞"
+# - "Elsewhere the gradient is softmax"
+# - "PyTorch's own `logsumexp`"
+# - "along one dimension"
+#
+# Admits:
+#
+# - "half precision included": (rows * 50).to(torch.float16)
+# - "floating point": in float64, rows 3000 apart
+# - "with one dimension or more": of one dimension
+# - "the size along `dim` is at least 1": of shape (2, 1)
+# - "other sizes may be 0": of shape (0, 2)
+
+# %% wrong="as written on paper" breaks="No overflow, for numbers of any size" says=["= [[0, 0], [1000, 1000]]", "overflow or underflow: subtract the largest before the power"]
 def stable_logsumexp(x, dim):
     return x.exp().sum(dim).log()
 
 
-# %% wrong="subtracts a maximum of minus infinity" says=["with a row of −∞, dim=1: there is NaN: is there ∞ − ∞ somewhere?"]
+# %% wrong="subtracts a maximum of minus infinity" breaks="A row of −∞ gives −∞" says=["with a row of −∞, dim=1: there is NaN: is there ∞ − ∞ somewhere?"]
 def stable_logsumexp(x, dim):
     m = x.amax(dim, keepdim=True)
     return (x - m).exp().sum(dim).log() + m.squeeze(dim)
 
 
-# %% wrong="mends the value, not the gradient" says=["the gradient with x all −∞, dim=0: it is NaN", "0 · ∞"]
+# %% wrong="mends the value, not the gradient" breaks="and its gradient is 0" says=["the gradient with x all −∞, dim=0: it is NaN", "0 · ∞"]
 def stable_logsumexp(x, dim):
     m = x.detach().amax(dim, keepdim=True)
     m = torch.where(m.isfinite(), m, 0)
     return (x - m).exp().sum(dim).log() + m.squeeze(dim)
 
 
-# %% wrong="one maximum for the whole tensor" says=["one maximum for all rows: rows far below it vanish"]
+# %% wrong="one maximum for the whole tensor" breaks="even where rows differ by thousands" says=["one maximum for all rows: rows far below it vanish"]
 def stable_logsumexp(x, dim):
     m = x.detach().max()
     return (x - m).exp().sum(dim).log() + m
@@ -27,12 +52,12 @@ def stable_logsumexp(x, dim):
     return (x - x.amax(dim, keepdim=True)).exp().sum(dim).log()
 
 
-# %% wrong="PyTorch's own" says=["the answer calls logsumexp"]
+# %% wrong="PyTorch's own" breaks="PyTorch's own `logsumexp`" says=["the answer calls logsumexp"]
 def stable_logsumexp(x, dim):
     return torch.logsumexp(x, dim)
 
 
-# %% wrong="keeps the dimension" says=["a dimension of size 1 is missing or too many"]
+# %% wrong="keeps the dimension" breaks="which disappears" says=["a dimension of size 1 is missing or too many"]
 def stable_logsumexp(x, dim):
     m = x.detach().amax(dim, keepdim=True)
     m = torch.where(m.isfinite(), m, 0)
@@ -45,7 +70,7 @@ def stable_logsumexp(x, dim):
     return ((x - m).exp().sum(dim) + 1e-30).log() + m.squeeze(dim)
 
 
-# %% wrong="a subtraction that cuts the gradient" says=["no gradient flows back"]
+# %% wrong="a subtraction that cuts the gradient" breaks="Elsewhere the gradient is softmax" says=["no gradient flows back"]
 def stable_logsumexp(x, dim):
     x = x.detach()
     m = x.amax(dim, keepdim=True)
@@ -101,7 +126,7 @@ def stable_logsumexp(x, dim):
     return (first - x.log_softmax(dim).narrow(dim, 0, 1)).squeeze(dim)
 
 
-# %% wrong="float32 whatever the dtype" says=["in half precision", "has dtype torch.float32, expected torch.float16"]
+# %% wrong="float32 whatever the dtype" breaks="The result has the dtype of `x`" says=["in half precision", "has dtype torch.float32, expected torch.float16"]
 def stable_logsumexp(x, dim):
     x = x if x.dtype == torch.float64 else x.float()
     m = x.detach().amax(dim, keepdim=True)
@@ -155,7 +180,7 @@ def stable_logsumexp(x, dim):
     return (torch.where(none, 1, total).log() + top).masked_fill(none, -torch.inf)
 
 
-# %% wrong="squeezes every dimension of size 1" says=["of shape (2, 1, 4)", "has shape (2, 2)"]
+# %% wrong="squeezes every dimension of size 1" breaks="along one dimension" says=["of shape (2, 1, 4)", "has shape (2, 2)"]
 def stable_logsumexp(x, dim):
     largest = x.detach().amax(dim, keepdim=True)
     largest = largest.masked_fill(largest.isinf(), 0)
@@ -163,3 +188,44 @@ def stable_logsumexp(x, dim):
     nothing = total == 0
     result = total.masked_fill(nothing, 1).log() + largest.squeeze()
     return result.masked_fill(nothing, -torch.inf)
+
+
+# %% wrong="half precision without a gradient" breaks="half precision included" says=["in half precision, dim=1: no gradient flows back"]
+def stable_logsumexp(x, dim):
+    kind = x.dtype
+    if x.itemsize == 2:
+        x = x.detach().float()
+    top = x.detach().amax(dim, keepdim=True)
+    none = (top == -torch.inf).squeeze(dim)
+    top = top.masked_fill(top.isinf(), 0)
+    total = torch.where(none, 1, (x - top).exp().sum(dim))
+    return torch.where(none, -torch.inf, total.log() + top.squeeze(dim)).to(kind)
+
+
+# %% wrong="a size of 1 gives the argument as it is" breaks="the size along `dim` is at least 1" says=["x of shape (2, 1), dim=1: the sum has shape (2, 1), expected (2,)"]
+def stable_logsumexp(x, dim):
+    if x.shape[dim] == 1:
+        return x
+    top = x.detach().amax(dim, keepdim=True)
+    none = (top == -torch.inf).squeeze(dim)
+    top = top.masked_fill(top.isinf(), 0)
+    total = torch.where(none, 1, (x - top).exp().sum(dim))
+    return torch.where(none, -torch.inf, total.log() + top.squeeze(dim))
+
+
+# %% wrong="one minus infinity takes the row with it" breaks="−∞ next to other numbers counts as nothing" says=["x with a row of −∞, dim=1: the sum differs", "expected 0, got -inf"]
+def stable_logsumexp(x, dim):
+    low = (x == -torch.inf).any(dim)
+    top = x.detach().amax(dim, keepdim=True)
+    top = top.masked_fill(top.isinf(), 0)
+    total = torch.where(low, 1, (x - top).exp().sum(dim))
+    return torch.where(low, -torch.inf, total.log() + top.squeeze(dim))
+
+
+# %% wrong="thinks of minus infinity alone" breaks="A row that holds +∞ gives +∞" says=["x with +∞, dim=1: there is NaN: is there ∞ − ∞ somewhere?"]
+def stable_logsumexp(x, dim):
+    top = x.detach().amax(dim, keepdim=True)
+    none = (top == -torch.inf).squeeze(dim)
+    top = top.masked_fill(top == -torch.inf, 0)
+    total = torch.where(none, 1, (x - top).exp().sum(dim))
+    return torch.where(none, -torch.inf, total.log() + top.squeeze(dim))

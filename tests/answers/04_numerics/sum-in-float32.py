@@ -1,4 +1,23 @@
-# %% wrong="thinks that a loop counts on" says=["a loop over 2**25 ones, float32 is not 33554432", "from which total on is 1 only half a step?"]
+# %% [markdown]
+# Rules:
+#
+# - "What do these sums of ones give"
+# - "by PyTorch's additions"
+# - "from the first to the last"
+# - "with at most 3 · log₂(n) + 3 additions of tensors"
+# - "with an error of at most 2u times the sum of absolute values"
+# - "No `sum`, `cumsum`, `mean` or product"
+# - "no other dtype"
+# - "n may be any number, 0 and odd ones included"
+# - "starting at zero"
+#
+# Admits:
+#
+# - "0 and odd ones included": of no row
+# - "odd ones included": of 7 rows
+# - "n may be any number": of one row
+
+# %% wrong="thinks that a loop counts on" breaks="What do these sums of ones give" says=["a loop over 2**25 ones, float32 is not 33554432", "from which total on is 1 only half a step?"]
 predicted_sums = {
     "a loop over 2**25 ones, float32": 2**25,
     "a loop over 2**25 ones, float64": 2**25,
@@ -37,7 +56,7 @@ def sum_in_float32(x, how):
     return x.sum(0)
 
 
-# %% wrong="PyTorch's sum" says=["sum ran; add up in float32 by yourself"]
+# %% wrong="PyTorch's sum" breaks="No `sum`, `cumsum`, `mean` or product" says=["sum ran; add up in float32 by yourself"]
 predicted_sums = {
     "a loop over 2**25 ones, float32": 2**24,
     "a loop over 2**25 ones, float64": 2**25,
@@ -51,7 +70,7 @@ def sum_in_float32(x, how):
     return x.sum(0)
 
 
-# %% wrong="Python numbers, which are exact to 53 digits" says=["to the last digit: is it more exact?", "is the sum made elsewhere?"]
+# %% wrong="Python numbers, which are exact to 53 digits" breaks="by PyTorch's additions" says=["to the last digit: is it more exact?", "is the sum made elsewhere?"]
 predicted_sums = {
     "a loop over 2**25 ones, float32": 2**24,
     "a loop over 2**25 ones, float64": 2**25,
@@ -84,7 +103,7 @@ def sum_in_float32(x, how):
     return total
 
 
-# %% wrong="loses the odd row" says=['"pairwise"', "error"]
+# %% wrong="loses the odd row" breaks="n may be any number, 0 and odd ones included" says=['"pairwise"', "error"]
 predicted_sums = {
     "a loop over 2**25 ones, float32": 2**24,
     "a loop over 2**25 ones, float64": 2**25,
@@ -109,7 +128,7 @@ def sum_in_float32(x, how):
     return total
 
 
-# %% wrong="the compensation with the wrong sign" says=['"compensated"', "error"]
+# %% wrong="the compensation with the wrong sign" breaks="with an error of at most 2u times the sum of absolute values" says=['"compensated"', "error"]
 predicted_sums = {
     "a loop over 2**25 ones, float32": 2**24,
     "a loop over 2**25 ones, float64": 2**25,
@@ -134,7 +153,7 @@ def sum_in_float32(x, how):
     return total
 
 
-# %% wrong="converts to float64 first" says=["a dtype was converted; stay in float32"]
+# %% wrong="converts to float64 first" breaks="no other dtype" says=["a dtype was converted; stay in float32"]
 predicted_sums = {
     "a loop over 2**25 ones, float32": 2**24,
     "a loop over 2**25 ones, float64": 2**25,
@@ -166,7 +185,7 @@ def sum_in_float32(x, how):
     return total + x[0] if len(x) else total
 
 
-# %% wrong="a loop where it should be pairwise, with compensation" says=['"pairwise"', "additions for 41 rows; add halves to halves"]
+# %% wrong="a loop where it should be pairwise, with compensation" breaks="with at most 3 · log₂(n) + 3 additions of tensors" says=['"pairwise"', "additions for 41 rows; add halves to halves"]
 predicted_sums = {
     "a loop over 2**25 ones, float32": 2**24,
     "a loop over 2**25 ones, float64": 2**25,
@@ -284,7 +303,7 @@ def sum_in_float32(x, how):
     return total
 
 
-# %% wrong="starts at the first row, so that no row is an error" says=["x of no row"]
+# %% wrong="starts at the first row, so that no row is an error" breaks="starting at zero" says=["x of no row"]
 predicted_sums = {
     "a loop over 2**25 ones, float32": 2**24,
     "a loop over 2**25 ones, float64": 2**25,
@@ -310,7 +329,7 @@ def sum_in_float32(x, how):
     return total
 
 
-# %% wrong="naive from the last row to the first" says=["that is the sum from the last row to the first"]
+# %% wrong="naive from the last row to the first" breaks="from the first to the last" says=["that is the sum from the last row to the first"]
 predicted_sums = {
     "a loop over 2**25 ones, float32": 2**24,
     "a loop over 2**25 ones, float64": 2**25,

@@ -1,15 +1,33 @@
-# %% wrong="divides each column by its deviation" says=["each variance is 1, yet two columns have the covariance", "they vary together"]
+# %% [markdown]
+# Rules:
+#
+# - "the mean of each column is 0"
+# - "the covariance matrix"
+# - "with the divisor n − 1"
+# - "is the identity"
+# - "W is one (d, d) matrix for all rows"
+# - "Points far from the origin are handled"
+# - "`x` stays as it is"
+# - "float32 or float64"
+#
+# Admits:
+#
+# - "float32 or float64": the same in float64, moved by 5
+# - "far from the origin": moved by 3000
+# - "For `x` (n, d), n > d": [[1], [2], [3]]
+
+# %% wrong="divides each column by its deviation" breaks="the covariance matrix" says=["each variance is 1, yet two columns have the covariance", "they vary together"]
 def whiten(x):
     return (x - x.mean(0)) / x.std(0)
 
 
-# %% wrong="with the divisor n" says=["with the divisor n, asked for is n - 1"]
+# %% wrong="with the divisor n" breaks="with the divisor n − 1" says=["with the divisor n, asked for is n - 1"]
 def whiten(x):
     q, _ = torch.linalg.qr(x - x.mean(0))
     return q * len(x) ** 0.5
 
 
-# %% wrong="forgets the mean" says=["a column has the mean", "subtract it first"]
+# %% wrong="forgets the mean" breaks="the mean of each column is 0" says=["a column has the mean", "subtract it first"]
 def whiten(x):
     centred = x - x.mean(0)
     values, vectors = torch.linalg.eigh(centred.T @ centred / (len(x) - 1))
@@ -36,12 +54,12 @@ def whiten(x):
     return torch.linalg.solve_triangular(factor, centred, upper=False, left=False)
 
 
-# %% wrong="orthonormal columns, as QR gives them" says=["a factor is missing"]
+# %% wrong="orthonormal columns, as QR gives them" breaks="is the identity" says=["a factor is missing"]
 def whiten(x):
     return torch.linalg.qr(x - x.mean(0))[0]
 
 
-# %% wrong="the covariance in one pass" says=["the same in float32, moved by 3000"]
+# %% wrong="the covariance in one pass" breaks="Points far from the origin are handled" says=["the same in float32, moved by 3000"]
 def whiten(x):
     n, mean = len(x), x.mean(0)
     cov = (x.T @ x - n * mean[:, None] * mean) / (n - 1)
@@ -49,7 +67,7 @@ def whiten(x):
     return (x - mean) @ (vectors / values.sqrt())
 
 
-# %% wrong="centres its argument in place" says=["an argument was changed"]
+# %% wrong="centres its argument in place" breaks="`x` stays as it is" says=["an argument was changed"]
 def whiten(x):
     x -= x.mean(0)
     return torch.linalg.qr(x)[0] * (len(x) - 1) ** 0.5
@@ -73,3 +91,21 @@ def whiten(x):
     centred = x.double() - x.double().mean(0)
     u, _, vh = torch.linalg.svd(centred, full_matrices=False)
     return (u @ vh * (len(x) - 1) ** 0.5).to(x.dtype)
+
+
+# %% wrong="sorts the rows" breaks="W is one (d, d) matrix for all rows" says=["white, but not (x - m) W: are rows mixed up?"]
+def whiten(x):
+    x = x[x[:, 0].argsort()]
+    return torch.linalg.qr(x - x.mean(0))[0] * (len(x) - 1) ** 0.5
+
+
+# %% wrong="always in float32" breaks="float32 or float64" says=["float64 beyond float32: there is NaN", "stay in float64"]
+def whiten(x):
+    z = (x - x.mean(0)).float()
+    return (torch.linalg.qr(z)[0] * (len(x) - 1) ** 0.5).to(x.dtype)
+
+
+# %% wrong="returns float64" says=["z has dtype torch.float64, expected torch.float32"]
+def whiten(x):
+    x = x.double()
+    return torch.linalg.qr(x - x.mean(0))[0] * (len(x) - 1) ** 0.5

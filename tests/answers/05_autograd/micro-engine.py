@@ -1,4 +1,31 @@
-# %% wrong="assigns the gradient" says=["a is used twice, and both payments count", "the gradient of a is 2, not 1"]
+# %% [markdown]
+# Rules:
+#
+# - "Write reverse mode for single numbers"
+# - "`__mul__` (two values)"
+# - "(a plain number other than 0 as exponent)"
+# - "the number is 8, the slope 12"
+# - "and `exp`, in the style of `__add__`"
+# - "returns a list of this value and every value behind it"
+# - "**once**"
+# - "in which no value comes before one that was made from it"
+# - "So `self` is first"
+# - "sets the `grad` of every value behind this one"
+# - "It starts with 1 at `self`"
+# - "A chain of 5,000 steps has to work"
+# - "keep your own list of what is waiting, in place of recursion"
+# - "to the slope of this one in it"
+#
+# Admits:
+#
+# - "a plain number other than 0 as exponent": "y = a ** -1": 4
+# - "a plain number other than 0": "y = a ** 0.5": 9
+# - "for single numbers": ("y = a ** 3", -2), ("y = a ** 2", 0)
+# - "`__mul__` (two values)": "y = a * a": 3
+# - "A chain of 5,000 steps": try_chain(5000, "backward")
+# - "of every value behind this one": y is a itself
+
+# %% wrong="assigns the gradient" breaks="to the slope of this one in it" says=["a is used twice, and both payments count", "the gradient of a is 2, not 1"]
 import math
 
 
@@ -47,7 +74,7 @@ def micro_engine(program, **inputs):
     return names["y"].number, {name: value.grad for name, value in names.items()}
 
 
-# %% wrong="recursion" says=["too many calls inside each other", "keep a list of what is waiting"]
+# %% wrong="recursion" breaks="A chain of 5,000 steps has to work" says=["too many calls inside each other", "keep a list of what is waiting"]
 import math
 
 
@@ -97,7 +124,7 @@ def micro_engine(program, **inputs):
     return names["y"].number, {name: value.grad for name, value in names.items()}
 
 
-# %% wrong="every way is a node" says=["stands there 2 times", "every value belongs there once"]
+# %% wrong="every way is a node" breaks="**once**" says=["stands there 2 times", "every value belongs there once"]
 import math
 
 
@@ -142,7 +169,7 @@ def micro_engine(program, **inputs):
     return names["y"].number, {name: value.grad for name, value in names.items()}
 
 
-# %% wrong="breadth first is no topological order" says=["has to wait for", "s may hand on only when all who used it have paid in"]
+# %% wrong="breadth first is no topological order" breaks="in which no value comes before one that was made from it" says=["has to wait for", "s may hand on only when all who used it have paid in"]
 import math
 
 
@@ -238,7 +265,7 @@ def micro_engine(program, **inputs):
     return names["y"].number, {name: value.grad for name, value in names.items()}
 
 
-# %% wrong="the right gradients from an order upside down" says=["is upside down: self comes first"]
+# %% wrong="the right gradients from an order upside down" breaks="So `self` is first" says=["is upside down: self comes first"]
 import math
 
 
@@ -287,7 +314,7 @@ def micro_engine(program, **inputs):
     return names["y"].number, {name: value.grad for name, value in names.items()}
 
 
-# %% wrong="forgets to lower the exponent" says=["the exponent is not lowered", "y = a ** 3 at a = 2: its slope in a is 12, not 24"]
+# %% wrong="forgets to lower the exponent" breaks="the number is 8, the slope 12" says=["the exponent is not lowered", "y = a ** 3 at a = 2: its slope in a is 12, not 24"]
 import math
 
 
@@ -336,7 +363,7 @@ def micro_engine(program, **inputs):
     return names["y"].number, {name: value.grad for name, value in names.items()}
 
 
-# %% wrong="the power rule by division" says=["y = a ** 2 at a = 0: raised ZeroDivisionError"]
+# %% wrong="the power rule by division" breaks="(a plain number other than 0 as exponent)" says=["y = a ** 2 at a = 0: raised ZeroDivisionError"]
 import math
 
 
@@ -385,7 +412,7 @@ def micro_engine(program, **inputs):
     return names["y"].number, {name: value.grad for name, value in names.items()}
 
 
-# %% wrong="exp by the power rule" says=["that is the rule for powers; exp is its own slope"]
+# %% wrong="exp by the power rule" breaks="and `exp`, in the style of `__add__`" says=["that is the rule for powers; exp is its own slope"]
 import math
 
 
@@ -434,7 +461,7 @@ def micro_engine(program, **inputs):
     return names["y"].number, {name: value.grad for name, value in names.items()}
 
 
-# %% wrong="each factor has its own number as slope" says=["the slope in a factor is the other one"]
+# %% wrong="each factor has its own number as slope" breaks="`__mul__` (two values)" says=["the slope in a factor is the other one"]
 import math
 
 
@@ -483,7 +510,7 @@ def micro_engine(program, **inputs):
     return names["y"].number, {name: value.grad for name, value in names.items()}
 
 
-# %% wrong="the order without self" says=["y missing"]
+# %% wrong="the order without self" breaks="returns a list of this value and every value behind it" says=["y missing"]
 import math
 
 
@@ -532,7 +559,7 @@ def micro_engine(program, **inputs):
     return names["y"].number, {name: value.grad for name, value in names.items()}
 
 
-# %% wrong="only the inputs get a gradient" says=["the gradient of s is"]
+# %% wrong="only the inputs get a gradient" breaks="sets the `grad` of every value behind this one" says=["the gradient of s is"]
 import math
 
 
@@ -845,7 +872,7 @@ def micro_engine(program, **inputs):
     )
 
 
-# %% wrong="a tensor for a number" says=["its number is a Tensor, not a plain number"]
+# %% wrong="a tensor for a number" breaks="Write reverse mode for single numbers" says=["its number is a Tensor, not a plain number"]
 import math
 
 
@@ -912,7 +939,7 @@ def exp(self):
 Value.exp = exp
 
 
-# %% wrong="recursion under a raised limit" says=["the limit of nested calls was raised"]
+# %% wrong="recursion under a raised limit" breaks="keep your own list of what is waiting, in place of recursion" says=["the limit of nested calls was raised"]
 import math
 
 
@@ -1071,3 +1098,52 @@ def topological_order(self):
 
 
 Value.topological_order = topological_order
+
+
+# %% wrong="starts with its own number" breaks="It starts with 1 at `self`" says=["y = a + b: the gradient of a is 1, not 2.5"]
+import math
+
+
+class Value:
+    def __init__(self, number, parents=(), slopes=()):
+        self.number, self.grad = number, 0.0
+        self.parents, self.slopes = parents, slopes
+
+    def __add__(self, other):
+        return Value(self.number + other.number, (self, other), (1.0, 1.0))
+
+    def __mul__(self, other):
+        return Value(self.number * other.number, (self, other), (other.number, self.number))
+
+    def __pow__(self, n):
+        return Value(self.number**n, (self,), (n * self.number ** (n - 1),))
+
+    def exp(self):
+        return Value(math.exp(self.number), (self,), (math.exp(self.number),))
+
+    def topological_order(self):
+        order, seen, waiting = [], set(), [(self, False)]
+        while waiting:
+            value, done = waiting.pop()
+            if done:
+                order.append(value)
+            elif value not in seen:
+                seen.add(value)
+                waiting.append((value, True))
+                waiting += [(parent, False) for parent in value.parents]
+        return order[::-1]
+
+    def backward(self):
+        self.grad = self.number
+        for value in self.topological_order():
+            for parent, slope in zip(value.parents, value.slopes):
+                parent.grad += slope * value.grad
+
+
+def micro_engine(program, **inputs):
+    names = {name: Value(number) for name, number in inputs.items()}
+    exec(program, {}, names)
+    if any(value is None for value in names.values()):
+        return None
+    names["y"].backward()
+    return names["y"].number, {name: value.grad for name, value in names.items()}

@@ -1,4 +1,14 @@
-# %% wrong="detach copies" says=["it is a view", "a view shares the version"]
+# %% [markdown]
+# Rules:
+#
+# - "no_grad: w += 1 works"
+# - "inference_mode: w * 2 made there, times w later, works"
+# - "inference_mode: w * 2 made there, plus w later, works"
+# - "detach: w.detach() shares the memory of w"
+# - "second layer frozen: the first gets a gradient"
+# - "second layer under no_grad: the first gets a gradient"
+
+# %% wrong="detach copies" breaks="detach: w.detach() shares the memory of w" says=["it is a view", "a view shares the version"]
 no_grad_family = {
     "no_grad: w * 2 requires grad": False,
     "no_grad: torch.ones(3, requires_grad=True) requires grad": True,
@@ -15,7 +25,7 @@ no_grad_family = {
 }
 
 
-# %% wrong="inference mode is no_grad" says=["the product has to save it"]
+# %% wrong="inference mode is no_grad" breaks="inference_mode: w * 2 made there, times w later, works" says=["the product has to save it"]
 no_grad_family = {
     "no_grad: w * 2 requires grad": False,
     "no_grad: torch.ones(3, requires_grad=True) requires grad": True,
@@ -32,7 +42,7 @@ no_grad_family = {
 }
 
 
-# %% wrong="inference tensors are locked away" says=["a sum saves nothing"]
+# %% wrong="inference tensors are locked away" breaks="inference_mode: w * 2 made there, plus w later, works" says=["a sum saves nothing"]
 no_grad_family = {
     "no_grad: w * 2 requires grad": False,
     "no_grad: torch.ones(3, requires_grad=True) requires grad": True,
@@ -49,7 +59,7 @@ no_grad_family = {
 }
 
 
-# %% wrong="freezing cuts the graph" says=["the gradient passes through it"]
+# %% wrong="freezing cuts the graph" breaks="second layer frozen: the first gets a gradient" says=["the gradient passes through it"]
 no_grad_family = {
     "no_grad: w * 2 requires grad": False,
     "no_grad: torch.ones(3, requires_grad=True) requires grad": True,
@@ -66,7 +76,7 @@ no_grad_family = {
 }
 
 
-# %% wrong="no_grad forbids leaves and writing" says=["no_grad stops operations only", "this is how optimizers write to the weights"]
+# %% wrong="no_grad forbids leaves and writing" breaks="no_grad: w += 1 works" says=["no_grad stops operations only", "this is how optimizers write to the weights"]
 no_grad_family = {
     "no_grad: w * 2 requires grad": False,
     "no_grad: torch.ones(3, requires_grad=True) requires grad": False,
@@ -83,7 +93,7 @@ no_grad_family = {
 }
 
 
-# %% wrong="frozen and no_grad are the same" says=["the way back was not recorded"]
+# %% wrong="frozen and no_grad are the same" breaks="second layer under no_grad: the first gets a gradient" says=["the way back was not recorded"]
 no_grad_family = {
     "no_grad: w * 2 requires grad": False,
     "no_grad: torch.ones(3, requires_grad=True) requires grad": True,

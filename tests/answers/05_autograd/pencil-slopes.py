@@ -1,16 +1,24 @@
-# %% wrong="one way to a" says=["slope in a is not 5", "add both"]
+# %% [markdown]
+# Rules:
+#
+# - "Write down the value of `out`"
+# - "and its slopes in `p`, `b` and `a`"
+# - "`out = p + a`"
+# - "`p = a * b`"
+
+# %% wrong="one way to a" breaks="`out = p + a`" says=["slope in a is not 5", "add both"]
 pencil_slopes = {"out": 12, "slope in p": 1, "slope in b": 2, "slope in a": 5}
 
 
-# %% wrong="the straight way alone" says=["slope in a is not 1: two ways lead to a"]
+# %% wrong="the straight way alone" breaks="`p = a * b`" says=["slope in a is not 1: two ways lead to a"]
 pencil_slopes = {"out": 12, "slope in p": 1, "slope in b": 2, "slope in a": 1}
 
 
-# %% wrong="values in place of slopes" says=["slope in p is not 10", "slope in b is not 5"]
+# %% wrong="values in place of slopes" breaks="and its slopes in `p`, `b` and `a`" says=["slope in p is not 10", "slope in b is not 5"]
 pencil_slopes = {"out": 12, "slope in p": 10, "slope in b": 5, "slope in a": 6}
 
 
-# %% wrong="only the value" says=["3 of 4 predictions are still blank"]
+# %% wrong="only the value" breaks="Write down the value of `out`" says=["3 of 4 predictions are still blank"]
 pencil_slopes = {"out": 12, "slope in p": None, "slope in b": None, "slope in a": None}
 
 

@@ -1,4 +1,11 @@
-# %% wrong="a leaf must require grad" says=["c is not (False, False, False)", "a leaf and gets nothing"]
+# %% [markdown]
+# Rules:
+#
+# - "For each, write three truth values"
+# - "is_leaf, requires_grad"
+# - "has a gradient afterwards"
+
+# %% wrong="a leaf must require grad" breaks="is_leaf, requires_grad" says=["c is not (False, False, False)", "a leaf and gets nothing"]
 predict_leaf_and_grad = {
     "w": (True, True, True),
     "c": (False, False, False),
@@ -12,7 +19,7 @@ predict_leaf_and_grad = {
     "unused": (True, True, False),
 }
 
-# %% wrong="backward fills every grad on its way" says=["w * c is not (False, True, True)", "only handed on"]
+# %% wrong="backward fills every grad on its way" breaks="has a gradient afterwards" says=["w * c is not (False, True, True)", "only handed on"]
 predict_leaf_and_grad = {
     "w": (True, True, True),
     "c": (True, False, False),
@@ -40,7 +47,7 @@ predict_leaf_and_grad = {
     "unused": (True, True, False),
 }
 
-# %% wrong="words instead of truth values" says=["three times True or False"]
+# %% wrong="words instead of truth values" breaks="For each, write three truth values" says=["three times True or False"]
 predict_leaf_and_grad = dict.fromkeys(
     ("w", "c", "w * c", "c * c", "kept", "quiet", "frozen", "double", "parameter", "unused"), "leaf"
 )

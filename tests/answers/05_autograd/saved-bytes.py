@@ -1,3 +1,26 @@
+# %% [markdown]
+# Rules:
+#
+# - "write how many bytes of storage it keeps for backward"
+# - "A storage that several rules keep counts once"
+# - "`where` keeps its condition"
+# - "calls `function(*inputs)` once"
+# - "how many bytes of storage autograd keeps for its backward"
+# - "each storage once"
+# - "those that the inputs lie in not at all"
+# - "Count whole storages, not elements"
+# - "a view keeps all of its storage alive"
+# - "Leave the inputs as they are"
+#
+# Admits:
+#
+# - "`function(*inputs)` once, which gives one tensor": nothing is recorded
+# - "those that the inputs lie in": both slices lie in an input's storage
+# - "inputs lie in not at all": an input may begin in the middle of its storage
+# - "bytes of storage": its numbers have 8 bytes each
+# - "Count whole storages, not elements": an expanded tensor has few boxes of its own
+# - "each storage once": two rules keep the log-softmax: one storage
+
 # %% wrong="counts every saved tensor" says=["h * h is not 12800", "one storage of 32 · 50 · 4 bytes", "expected 0, got 48 (each storage once, the inputs' not at all"]
 kept_bytes = {
     "h + 1": 0,
@@ -25,7 +48,7 @@ def saved_bytes(function, *inputs):
     return sum(total)
 
 
-# %% wrong="everything that is computed is kept" says=["h + 1 is not 6400: the slope is 1", "it keeps only the shape", "an expanded tensor has few boxes"]
+# %% wrong="everything that is computed is kept" breaks="write how many bytes of storage it keeps for backward" says=["h + 1 is not 6400: the slope is 1", "it keeps only the shape", "an expanded tensor has few boxes"]
 kept_bytes = {
     "h + 1": 6400,
     "h * h": 6400,
@@ -54,7 +77,7 @@ def saved_bytes(function, *inputs):
     return sum(t.numel() * t.itemsize for t in kept.values())
 
 
-# %% wrong="masks as floats" says=["a truth value is one byte", "expected 24, got 6"]
+# %% wrong="masks as floats" breaks="`where` keeps its condition" says=["a truth value is one byte", "expected 24, got 6"]
 kept_bytes = {
     "h + 1": 0,
     "h * h": 6400,
@@ -83,7 +106,7 @@ def saved_bytes(function, *inputs):
     return sum(t.numel() for t in kept.values())
 
 
-# %% wrong="the size of the result" says=["predictions are still blank", "expected 0, got 24"]
+# %% wrong="the size of the result" breaks="how many bytes of storage autograd keeps for its backward" says=["predictions are still blank", "expected 0, got 24"]
 kept_bytes = {"h + 1": 0}
 
 
@@ -117,7 +140,7 @@ def saved_bytes(function, *inputs):
     return sum(n for place, n in storages.items() if place not in mine)
 
 
-# %% wrong="knows inputs by identity" says=["linear of [(2, 3), (4, 3)]", "the storage is an input's"]
+# %% wrong="knows inputs by identity" breaks="those that the inputs lie in not at all" says=["linear of [(2, 3), (4, 3)]", "the storage is an input's"]
 kept_bytes = {
     "h + 1": 0,
     "h * h": 6400,
@@ -145,7 +168,7 @@ def saved_bytes(function, *inputs):
     return sum(storage.nbytes() for storage in kept.values())
 
 
-# %% wrong="where the tensor begins, not its storage" says=["rows of exp, multiplied of [(2, 3)]", "two are of one", "a slice of x lies in the storage of x"]
+# %% wrong="where the tensor begins, not its storage" breaks="a view keeps all of its storage alive" says=["rows of exp, multiplied of [(2, 3)]", "two are of one", "a slice of x lies in the storage of x"]
 kept_bytes = {
     "h + 1": 0,
     "h * h": 6400,
@@ -174,7 +197,7 @@ def saved_bytes(function, *inputs):
     return sum(t.untyped_storage().nbytes() for t in kept.values())
 
 
-# %% wrong="keeps nothing alive" says=["exp, fifty times of [(40, 64)]", "a freed storage's address is used again"]
+# %% wrong="keeps nothing alive" breaks="each storage once" says=["exp, fifty times of [(40, 64)]", "a freed storage's address is used again"]
 kept_bytes = {
     "h + 1": 0,
     "h * h": 6400,
@@ -255,3 +278,106 @@ def saved_bytes(function, *inputs):
     for x in inputs:
         storages.pop(x.data_ptr(), None)
     return sum(s.nbytes() for s in storages.values())
+
+
+# %% wrong="elements, not storages" breaks="Count whole storages, not elements" says=["rows of exp, multiplied of [(2, 3)]", "expected 24, got 12"]
+kept_bytes = {
+    "h + 1": 0,
+    "h * h": 6400,
+    "h.exp()": 6400,
+    "F.relu(h)": 6400,
+    "h.sum(0)": 0,
+    "h / h.sum()": 6404,
+    "torch.where(h > 0, h, 0.0)": 1600,
+    "h @ w": 6400,
+    "F.cross_entropy(h @ w, t)": 7684,
+    "F.relu(h) @ w": 6400,
+}
+
+
+def saved_bytes(function, *inputs):
+    held = []
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: held.append(t) or t, lambda t: t):
+        result = function(*inputs)
+    own = {x.untyped_storage()._cdata for x in inputs}
+    sizes = {t.untyped_storage()._cdata: t.numel() * t.itemsize for t in held}
+    del result
+    return sum(size for which, size in sizes.items() if which not in own)
+
+
+# %% wrong="calls it once more, to see the result" breaks="calls `function(*inputs)` once" says=["the function was called 2 times, not once"]
+kept_bytes = {
+    "h + 1": 0,
+    "h * h": 6400,
+    "h.exp()": 6400,
+    "F.relu(h)": 6400,
+    "h.sum(0)": 0,
+    "h / h.sum()": 6404,
+    "torch.where(h > 0, h, 0.0)": 1600,
+    "h @ w": 6400,
+    "F.cross_entropy(h @ w, t)": 7684,
+    "F.relu(h) @ w": 6400,
+}
+
+
+def saved_bytes(function, *inputs):
+    held = []
+    if not function(*inputs).requires_grad:
+        return 0
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: held.append(t) or t, lambda t: t):
+        result = function(*inputs)
+    own = {x.untyped_storage()._cdata for x in inputs}
+    sizes = {t.untyped_storage()._cdata: t.untyped_storage().nbytes() for t in held}
+    del result
+    return sum(size for which, size in sizes.items() if which not in own)
+
+
+# %% wrong="goes backward as well" breaks="Leave the inputs as they are" says=["an input was changed", "no backward is needed to count"]
+kept_bytes = {
+    "h + 1": 0,
+    "h * h": 6400,
+    "h.exp()": 6400,
+    "F.relu(h)": 6400,
+    "h.sum(0)": 0,
+    "h / h.sum()": 6404,
+    "torch.where(h > 0, h, 0.0)": 1600,
+    "h @ w": 6400,
+    "F.cross_entropy(h @ w, t)": 7684,
+    "F.relu(h) @ w": 6400,
+}
+
+
+def saved_bytes(function, *inputs):
+    held = []
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: held.append(t) or t, lambda t: t):
+        result = function(*inputs)
+        if result.requires_grad:
+            result.sum().backward()
+    own = {x.untyped_storage()._cdata for x in inputs}
+    sizes = {t.untyped_storage()._cdata: t.untyped_storage().nbytes() for t in held}
+    return sum(size for which, size in sizes.items() if which not in own)
+
+
+# %% wrong="one storage for two rules is counted twice" breaks="A storage that several rules keep counts once" says=["F.relu(h) @ w is not 12800: relu and the product keep the same tensor"]
+kept_bytes = {
+    "h + 1": 0,
+    "h * h": 6400,
+    "h.exp()": 6400,
+    "F.relu(h)": 6400,
+    "h.sum(0)": 0,
+    "h / h.sum()": 6404,
+    "torch.where(h > 0, h, 0.0)": 1600,
+    "h @ w": 6400,
+    "F.cross_entropy(h @ w, t)": 8964,
+    "F.relu(h) @ w": 12800,
+}
+
+
+def saved_bytes(function, *inputs):
+    held = []
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: held.append(t) or t, lambda t: t):
+        result = function(*inputs)
+    own = {x.untyped_storage()._cdata for x in inputs}
+    sizes = {t.untyped_storage()._cdata: t.untyped_storage().nbytes() for t in held}
+    del result
+    return sum(size for which, size in sizes.items() if which not in own)

@@ -1,4 +1,26 @@
-# %% wrong="the batch is forgotten" says=["the loss is a mean: divide its slope"]
+# %% [markdown]
+# Rules:
+#
+# - "Return five tensors"
+# - "mean over the batch of"
+# - "logsumexp(scores)"
+# - "one-hot(target)) / batch"
+# - "softmax(scores) − one-hot(target)"
+# - "slopes pass where `h` is positive"
+# - "`b1` (hidden,)"
+# - "is float32 or float64"
+# - "no `backward`, `autograd.grad` or `torch.func`"
+# - "Leave the arguments alone"
+# - "h = relu(x @ w1 + b1)"
+#
+# Admits:
+#
+# - "is float32 or float64": float64, x transposed
+# - "for `x` (batch, d)": one point
+# - "slopes pass where `h` is positive": hidden values of exactly 0
+# - "two classes": all weights 0
+
+# %% wrong="the batch is forgotten" breaks="one-hot(target)) / batch" says=["the loss is a mean: divide its slope"]
 def two_layer_gradients(x, target, w1, b1, w2, b2):
     h = (x @ w1 + b1).relu()
     scores = h @ w2 + b2
@@ -8,7 +30,7 @@ def two_layer_gradients(x, target, w1, b1, w2, b2):
     return loss, x.t() @ g_h, g_h.sum(0), h.t() @ g, g.sum(0)
 
 
-# %% wrong="ReLU is forgotten on the way back" says=["slopes pass ReLU only where h is positive"]
+# %% wrong="ReLU is forgotten on the way back" breaks="h = relu(x @ w1 + b1)" says=["slopes pass ReLU only where h is positive"]
 def two_layer_gradients(x, target, w1, b1, w2, b2):
     h = (x @ w1 + b1).relu()
     scores = h @ w2 + b2
@@ -18,7 +40,7 @@ def two_layer_gradients(x, target, w1, b1, w2, b2):
     return loss, x.t() @ g_h, g_h.sum(0), h.t() @ g, g.sum(0)
 
 
-# %% wrong="mask with >=" says=["hidden values of exactly 0", "only where h is positive"]
+# %% wrong="mask with >=" breaks="slopes pass where `h` is positive" says=["hidden values of exactly 0", "only where h is positive"]
 def two_layer_gradients(x, target, w1, b1, w2, b2):
     before = x @ w1 + b1
     h = before.relu()
@@ -29,7 +51,7 @@ def two_layer_gradients(x, target, w1, b1, w2, b2):
     return loss, x.t() @ g_h, g_h.sum(0), h.t() @ g, g.sum(0)
 
 
-# %% wrong="no one-hot" says=["subtract 1 at the target"]
+# %% wrong="no one-hot" breaks="softmax(scores) − one-hot(target)" says=["subtract 1 at the target"]
 def two_layer_gradients(x, target, w1, b1, w2, b2):
     h = (x @ w1 + b1).relu()
     scores = h @ w2 + b2
@@ -39,7 +61,7 @@ def two_layer_gradients(x, target, w1, b1, w2, b2):
     return loss, x.t() @ g_h, g_h.sum(0), h.t() @ g, g.sum(0)
 
 
-# %% wrong="the sum of the losses" says=["the mean over the batch, not the sum"]
+# %% wrong="the sum of the losses" breaks="mean over the batch of" says=["the mean over the batch, not the sum"]
 def two_layer_gradients(x, target, w1, b1, w2, b2):
     h = (x @ w1 + b1).relu()
     scores = h @ w2 + b2
@@ -49,7 +71,7 @@ def two_layer_gradients(x, target, w1, b1, w2, b2):
     return loss, x.t() @ g_h, g_h.sum(0), h.t() @ g, g.sum(0)
 
 
-# %% wrong="biases per sample" says=["has shape (3, 2), expected (2,)", "gets the sum of all payments"]
+# %% wrong="biases per sample" breaks="`b1` (hidden,)" says=["has shape (3, 2), expected (2,)", "gets the sum of all payments"]
 def two_layer_gradients(x, target, w1, b1, w2, b2):
     h = (x @ w1 + b1).relu()
     scores = h @ w2 + b2
@@ -59,7 +81,7 @@ def two_layer_gradients(x, target, w1, b1, w2, b2):
     return loss, x.t() @ g_h, g_h, h.t() @ g, g
 
 
-# %% wrong="exp overflows" says=["exp of large scores is infinite: take logsumexp"]
+# %% wrong="exp overflows" breaks="logsumexp(scores)" says=["exp of large scores is infinite: take logsumexp"]
 def two_layer_gradients(x, target, w1, b1, w2, b2):
     h = (x @ w1 + b1).relu()
     scores = h @ w2 + b2
@@ -69,7 +91,7 @@ def two_layer_gradients(x, target, w1, b1, w2, b2):
     return loss, x.t() @ g_h, g_h.sum(0), h.t() @ g, g.sum(0)
 
 
-# %% wrong="asks autograd" says=["the answer calls backward", "write it without the library's own"]
+# %% wrong="asks autograd" breaks="no `backward`, `autograd.grad` or `torch.func`" says=["the answer calls backward", "write it without the library's own"]
 def two_layer_gradients(x, target, w1, b1, w2, b2):
     with torch.enable_grad():
         weights = [w.detach().clone().requires_grad_() for w in (w1, b1, w2, b2)]
@@ -79,7 +101,7 @@ def two_layer_gradients(x, target, w1, b1, w2, b2):
     return loss.detach(), *(w.grad for w in weights)
 
 
-# %% wrong="centres the input in place" says=["an argument was changed"]
+# %% wrong="centres the input in place" breaks="Leave the arguments alone" says=["an argument was changed"]
 def two_layer_gradients(x, target, w1, b1, w2, b2):
     x -= x.mean(0)
     h = (x @ w1 + b1).relu()
@@ -89,7 +111,7 @@ def two_layer_gradients(x, target, w1, b1, w2, b2):
     return F.cross_entropy(scores, target), x.t() @ g_h, g_h.sum(0), h.t() @ g, g.sum(0)
 
 
-# %% wrong="the gradients alone" says=["4 parts came back"]
+# %% wrong="the gradients alone" breaks="Return five tensors" says=["4 parts came back"]
 def two_layer_gradients(x, target, w1, b1, w2, b2):
     h = (x @ w1 + b1).relu()
     scores = h @ w2 + b2
@@ -142,3 +164,15 @@ def two_layer_gradients(x, target, w1, b1, w2, b2):
         torch.einsum("bh,bc->hc", h, g),
         ones @ g,
     )
+
+
+# %% wrong="in float32, and back" breaks="is float32 or float64" says=["float64, x transposed: the loss is right to a few digits alone: was float32 on the way"]
+def two_layer_gradients(x, target, w1, b1, w2, b2):
+    kind = x.dtype
+    x, w1, b1, w2, b2 = (t.float() for t in (x, w1, b1, w2, b2))
+    h = (x @ w1 + b1).relu()
+    scores = h @ w2 + b2
+    loss = F.cross_entropy(scores, target)
+    g = (scores.softmax(1) - F.one_hot(target, scores.shape[1])) / len(x)
+    g_h = (g @ w2.T) * (h > 0)
+    return tuple(t.to(kind) for t in (loss, x.T @ g_h, g_h.sum(0), h.T @ g, g.sum(0)))

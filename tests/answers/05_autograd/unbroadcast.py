@@ -1,25 +1,46 @@
-# %% wrong="sums the added dimensions alone" says=["a widened one stays, with size 1", "has shape (3,), expected (2, 1)"]
+# %% [markdown]
+# Rules:
+#
+# - "Return the gradient of the operand"
+# - "of shape `shape`"
+# - "and of the same dtype"
+# - "that broadcasting added in front"
+# - "over every dimension that it widened from 1"
+# - "If nothing was broadcast, the values stay as they are"
+# - "A widened dimension may have size 0: the sum over nothing is 0"
+# - "Leave the argument alone"
+# - "sum over every dimension"
+#
+# Admits:
+#
+# - "Any number of dimensions": g.sum()
+# - "any floating-point dtype": to(torch.float16)
+# - "Any number of dimensions and any": two in front
+# - "A widened dimension may have size 0": (g[:0], {(1, 3)
+# - "The gradient of the result": an expanded gradient, as sum() sends it
+
+# %% wrong="sums the added dimensions alone" breaks="over every dimension that it widened from 1" says=["a widened one stays, with size 1", "has shape (3,), expected (2, 1)"]
 def unbroadcast(gradient: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
     while gradient.dim() > len(shape):
         gradient = gradient.sum(0)
     return gradient if gradient.shape == torch.Size(shape) else gradient.sum(0)
 
 
-# %% wrong="drops the dimensions that it sums" says=["has shape (2,), expected (2, 1)", "a widened one stays"]
+# %% wrong="drops the dimensions that it sums" breaks="of shape `shape`" says=["has shape (2,), expected (2, 1)", "a widened one stays"]
 def unbroadcast(gradient, shape):
     added = gradient.dim() - len(shape)
     dims = list(range(added)) + [i + added for i, n in enumerate(shape) if n == 1]
     return gradient.sum(dims) if dims else gradient
 
 
-# %% wrong="the mean, as if every element had voted" says=["that is the mean; every copy was paid"]
+# %% wrong="the mean, as if every element had voted" breaks="sum over every dimension" says=["that is the mean; every copy was paid"]
 def unbroadcast(gradient, shape):
     added = gradient.dim() - len(shape)
     dims = list(range(added)) + [i + added for i, n in enumerate(shape) if n == 1]
     return (gradient.mean(dims, keepdim=True) if dims else gradient).reshape(shape)
 
 
-# %% wrong="takes one of the copies" says=["that is one of the payments"]
+# %% wrong="takes one of the copies" breaks="Return the gradient of the operand" says=["that is one of the payments"]
 def unbroadcast(gradient, shape):
     while gradient.dim() > len(shape):
         gradient = gradient[0]
@@ -29,7 +50,7 @@ def unbroadcast(gradient, shape):
     return gradient
 
 
-# %% wrong="sums over everything when nothing was broadcast" says=["nothing was broadcast"]
+# %% wrong="sums over everything when nothing was broadcast" breaks="If nothing was broadcast, the values stay as they are" says=["nothing was broadcast"]
 def unbroadcast(gradient, shape):
     added = gradient.dim() - len(shape)
     dims = list(range(added)) + [i + added for i, n in enumerate(shape) if n == 1]
@@ -37,7 +58,7 @@ def unbroadcast(gradient, shape):
     return total.expand(gradient.shape) if not dims else total.reshape(shape)
 
 
-# %% wrong="in place on the argument" says=["an argument was changed"]
+# %% wrong="in place on the argument" breaks="Leave the argument alone" says=["an argument was changed"]
 def unbroadcast(gradient, shape):
     rows = gradient.shape[0] if gradient.dim() else 0
     for row in range(1, rows):
@@ -73,7 +94,7 @@ def unbroadcast(gradient, shape):
         return torch.autograd.grad(operand.broadcast_to(gradient.shape), operand, gradient)[0]
 
 
-# %% wrong="one dimension in front at most" says=["(4, 2, 3) to (3,)", "has shape (2, 3), expected (3,)"]
+# %% wrong="one dimension in front at most" breaks="that broadcasting added in front" says=["(4, 2, 3) to (3,)", "has shape (2, 3), expected (3,)"]
 def unbroadcast(gradient, shape):
     if gradient.dim() > len(shape):
         gradient = gradient.sum(0)
@@ -83,7 +104,7 @@ def unbroadcast(gradient, shape):
     return gradient if shape else gradient.sum()
 
 
-# %% wrong="in float32" says=["has dtype torch.float32, expected torch.float64", "expected torch.float16"]
+# %% wrong="in float32" breaks="and of the same dtype" says=["has dtype torch.float32, expected torch.float64", "expected torch.float16"]
 def unbroadcast(gradient, shape):
     return gradient.float().sum_to_size(shape)
 
@@ -91,3 +112,23 @@ def unbroadcast(gradient, shape):
 # %% wrong="marks its argument" says=["an argument was changed"]
 def unbroadcast(gradient, shape):
     return gradient.requires_grad_().sum_to_size(shape).detach()
+
+
+# %% wrong="nothing is widened to size 0" breaks="A widened dimension may have size 0: the sum over nothing is 0" says=["(0, 3) to (1, 3), float32: the gradient (the sum over nothing is 0) has shape (0, 3), expected (1, 3)"]
+def unbroadcast(gradient, shape):
+    result = (
+        gradient.sum(tuple(range(gradient.dim() - len(shape))))
+        if gradient.dim() > len(shape)
+        else gradient
+    )
+    for dim, n in enumerate(shape):
+        if n == 1 and result.shape[dim] > 1:
+            result = result.sum(dim, keepdim=True)
+    return result
+
+
+# %% wrong="asks for the largest" says=["(0, 3) to (1, 3), float32: raised RuntimeError: max()"]
+def unbroadcast(gradient, shape):
+    if gradient.abs().max() == 0:
+        return gradient.new_zeros(shape)
+    return gradient.sum_to_size(shape)

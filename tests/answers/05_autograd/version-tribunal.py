@@ -1,4 +1,22 @@
-# %% wrong="every edit is an error" says=["edit_sin is not 'error'", "a sum needs neither of its terms", "behind .data nothing counts"]
+# %% [markdown]
+# Rules:
+#
+# - "(the gradient is right)"
+# - "(an error is raised, in forward or in backward)"
+# - "and a gradient that is not that of the values returned"
+# - "those that are not fine"
+# - "a function of `x` that returns the same values"
+# - "has the right gradient"
+# - "leaves `x` as it was"
+# - "float32 or float64"
+# - "one element or more"
+#
+# Admits:
+#
+# - "one element or more": torch.tensor([-0.3])
+# - "float32 or float64": three.to(torch.float64)
+
+# %% wrong="every edit is an error" breaks="(the gradient is right)" says=["edit_sin is not 'error'", "a sum needs neither of its terms", "behind .data nothing counts"]
 verdicts = {
     "edit_exp": "error",
     "edit_sin": "error",
@@ -14,7 +32,7 @@ verdicts = {
 repaired = {}
 
 
-# %% wrong="only leaves are protected" says=["predictions differ", "exp saves its result"]
+# %% wrong="only leaves are protected" breaks="(an error is raised, in forward or in backward)" says=["predictions differ", "exp saves its result"]
 verdicts = {
     "edit_exp": "wrong",
     "edit_sin": "wrong",
@@ -38,7 +56,7 @@ repaired = {
 }
 
 
-# %% wrong="a detached edit goes unnoticed" says=["edit_detached is not 'wrong'", "the edit is noticed"]
+# %% wrong="a detached edit goes unnoticed" breaks="and a gradient that is not that of the values returned" says=["edit_detached is not 'wrong'", "the edit is noticed"]
 verdicts = {
     "edit_exp": "error",
     "edit_sin": "fine",
@@ -62,7 +80,7 @@ repaired = {
 }
 
 
-# %% wrong="the repair drops the edit" says=["repaired['edit_exp'] with x of 3, float32: its result"]
+# %% wrong="the repair drops the edit" breaks="a function of `x` that returns the same values" says=["repaired['edit_exp'] with x of 3, float32: its result"]
 verdicts = {
     "edit_exp": "error",
     "edit_sin": "fine",
@@ -86,7 +104,7 @@ repaired = {
 }
 
 
-# %% wrong="hides the edit behind .data" says=["repaired['edit_exp'] with x of 3, float32: the gradient of x"]
+# %% wrong="hides the edit behind .data" breaks="has the right gradient" says=["repaired['edit_exp'] with x of 3, float32: the gradient of x"]
 verdicts = {
     "edit_exp": "error",
     "edit_sin": "fine",
@@ -134,7 +152,7 @@ repaired = {
 }
 
 
-# %% wrong="writes to the leaf all the same" says=["it changes its argument x"]
+# %% wrong="writes to the leaf all the same" breaks="leaves `x` as it was" says=["it changes its argument x"]
 verdicts = {
     "edit_exp": "error",
     "edit_sin": "fine",
@@ -182,7 +200,7 @@ repaired = {
 }
 
 
-# %% wrong="one repair is missing" says=["repaired['edit_leaf'] with x of 3, float32: is there an answer yet?"]
+# %% wrong="one repair is missing" breaks="those that are not fine" says=["repaired['edit_leaf'] with x of 3, float32: is there an answer yet?"]
 verdicts = {
     "edit_exp": "error",
     "edit_sin": "fine",
@@ -273,7 +291,7 @@ repaired["edit_square"], repaired["edit_leaf"] = square, leaf
 repaired["edit_constant"] = lambda x: x * torch.ones(len(x), dtype=x.dtype, device=x.device) + 2
 
 
-# %% wrong="float32 in the middle" says=["its result differs"]
+# %% wrong="float32 in the middle" breaks="float32 or float64" says=["its result differs"]
 verdicts = {
     "edit_exp": "error",
     "edit_sin": "fine",
@@ -328,3 +346,26 @@ repaired = {
 
 verdict_on = lambda *args: "fine"
 verdicts = dict.fromkeys((function.__name__ for function in CASES), "fine")
+
+
+# %% wrong="two entries at least" breaks="one element or more" says=["repaired['edit_slice'] with x of 1, float32: raised IndexError"]
+verdicts = dict.fromkeys(("edit_sin", "edit_sum", "edit_added"), "fine")
+verdicts |= {
+    f"edit_{n}": "error" for n in ("exp", "square", "slice", "constant", "detached", "leaf")
+}
+verdicts["edit_data"] = "wrong"
+repaired = {}
+repaired["edit_exp"] = lambda x: x.exp() + 1
+repaired["edit_square"] = lambda x: (x + 1) * (x + 1) + (x + 2)
+repaired["edit_constant"] = lambda x: x * torch.ones_like(x) + 2
+repaired["edit_detached"] = lambda x: x.tanh() * 0.5
+repaired["edit_data"] = lambda x: x.tanh() * 0.5
+repaired["edit_leaf"] = lambda x: (x + 1) ** 2
+
+
+def without_first(x):
+    rest = x[1:].sigmoid()
+    return torch.cat([torch.stack([0 * x[1]]), rest])
+
+
+repaired["edit_slice"] = without_first

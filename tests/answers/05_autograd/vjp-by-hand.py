@@ -1,4 +1,36 @@
-# %% wrong="the two gradients of matmul in the wrong order" says=["that is the gradient of the other factor: compare the shapes"]
+# %% [markdown]
+# Rules:
+#
+# - "a pair, for `a` and for `b`"
+# - "`a` (n, k), `b` (k, m)"
+# - "the gradient of `x`, computed from the *result* `y`"
+# - "which has one dimension or more"
+# - "`gradient` has one dimension less than `x`"
+# - "It has to be finite for rows around 1000"
+# - "also side by side"
+# - "a triple, for `x`, `weight` and `bias`"
+# - "along each row, with the variance divided by d"
+# - "The normalised value is"
+# - "All tensors are float32 or float64"
+# - "any dimension may have size 0"
+# - "Use formulas"
+# - "no `backward`"
+# - "`autograd.grad`"
+# - "`torch.func`"
+# - "none of PyTorch's own"
+# - "Leave the arguments alone"
+#
+# Admits:
+#
+# - "any dimension may have size 0": ((3, 0, 2), (0, 3, 2), (2, 3, 0))
+# - "In `matmul_vjp` and `softmax_vjp` any dimension": ((0, 3), (2, 0))
+# - "which has one dimension or more": x (2, 2, 3), float64
+# - "rows around 1000 and around −1000": rows near 1000 and near -1000
+# - "one dimension less than `x`": x (3,), gradient ()
+# - "All tensors are float32 or float64": a (3, 2), b (2, 4), float64
+# - "`x` of shape (batch, d)": one row, float64
+
+# %% wrong="the two gradients of matmul in the wrong order" breaks="a pair, for `a` and for `b`" says=["that is the gradient of the other factor: compare the shapes"]
 def matmul_vjp(gradient, a, b):
     return a.t() @ gradient, gradient @ b.t()
 
@@ -52,7 +84,7 @@ def vjp_by_hand(rule, *tensors):
     return rules[rule](*tensors)
 
 
-# %% wrong="logsumexp by exp over sum of exp" says=["exp of large numbers is infinite"]
+# %% wrong="logsumexp by exp over sum of exp" breaks="It has to be finite for rows around 1000" says=["exp of large numbers is infinite"]
 def matmul_vjp(gradient, a, b):
     return gradient @ b.t(), a.t() @ gradient
 
@@ -106,7 +138,7 @@ def vjp_by_hand(rule, *tensors):
     return rules[rule](*tensors)
 
 
-# %% wrong="mean and variance as constants" says=["mean and variance depend on x as well"]
+# %% wrong="mean and variance as constants" breaks="The normalised value is" says=["mean and variance depend on x as well"]
 def matmul_vjp(gradient, a, b):
     return gradient @ b.t(), a.t() @ gradient
 
@@ -132,7 +164,7 @@ def vjp_by_hand(rule, *tensors):
     return rules[rule](*tensors)
 
 
-# %% wrong="the variance of a sample" says=["divide the variance by d, not by d - 1"]
+# %% wrong="the variance of a sample" breaks="along each row, with the variance divided by d" says=["divide the variance by d, not by d - 1"]
 def matmul_vjp(gradient, a, b):
     return gradient @ b.t(), a.t() @ gradient
 
@@ -159,7 +191,7 @@ def vjp_by_hand(rule, *tensors):
     return rules[rule](*tensors)
 
 
-# %% wrong="the bias gets no gradient" says=["2 parts came back"]
+# %% wrong="the bias gets no gradient" breaks="a triple, for `x`, `weight` and `bias`" says=["2 parts came back"]
 def matmul_vjp(gradient, a, b):
     return gradient @ b.t(), a.t() @ gradient
 
@@ -245,7 +277,7 @@ def vjp_by_hand(rule, *tensors):
     return rules[rule](*tensors)
 
 
-# %% wrong="softmax by autograd" says=["the answer calls autograd.grad", "write it without the library's own"]
+# %% wrong="softmax by autograd" breaks="`autograd.grad`" says=["the answer calls autograd.grad", "write it without the library's own"]
 def matmul_vjp(gradient, a, b):
     return gradient @ b.t(), a.t() @ gradient
 
@@ -274,7 +306,7 @@ def vjp_by_hand(rule, *tensors):
     return rules[rule](*tensors)
 
 
-# %% wrong="logsumexp by torch.func" says=["the answer calls autograd.grad"]
+# %% wrong="logsumexp by torch.func" breaks="`torch.func`" says=["the answer calls autograd.grad"]
 def matmul_vjp(gradient, a, b):
     return gradient @ b.t(), a.t() @ gradient
 
@@ -301,7 +333,7 @@ def vjp_by_hand(rule, *tensors):
     return rules[rule](*tensors)
 
 
-# %% wrong="one maximum for all rows" says=["subtract each row's own maximum"]
+# %% wrong="one maximum for all rows" breaks="also side by side" says=["subtract each row's own maximum"]
 def matmul_vjp(gradient, a, b):
     return gradient @ b.t(), a.t() @ gradient
 
@@ -329,7 +361,7 @@ def vjp_by_hand(rule, *tensors):
     return rules[rule](*tensors)
 
 
-# %% wrong="layer norm by backward" says=["the answer calls backward", "requires_grad or grad"]
+# %% wrong="layer norm by backward" breaks="no `backward`" says=["the answer calls backward", "requires_grad or grad"]
 def matmul_vjp(gradient, a, b):
     return gradient @ b.t(), a.t() @ gradient
 
@@ -362,9 +394,11 @@ def matmul_vjp(gradient, a, b):
 
 
 def softmax_vjp(gradient, y):
+    if not y.numel():
+        return torch.zeros_like(y)
     flat_g, flat_y = gradient.reshape(-1, y.shape[-1]), y.reshape(-1, y.shape[-1])
     rows = [torch.diag(r) @ g - torch.outer(r, r) @ g for g, r in zip(flat_g, flat_y)]
-    return torch.stack(rows).view_as(y) if rows else torch.zeros_like(y)
+    return torch.stack(rows).view_as(y)
 
 
 def logsumexp_vjp(gradient, x):
@@ -387,7 +421,7 @@ def vjp_by_hand(rule, *tensors):
     return rules[rule](*tensors)
 
 
-# %% wrong="softmax by torch.ops" says=["the answer calls _softmax_backward_data"]
+# %% wrong="softmax by torch.ops" breaks="none of PyTorch's own" says=["the answer calls _softmax_backward_data"]
 def matmul_vjp(gradient, a, b):
     return gradient @ b.mT, a.mT @ gradient
 
@@ -415,7 +449,7 @@ def softmax_vjp(gradient, y):
     return torch.ops.aten._softmax_backward_data.default(gradient, y, y.dim() - 1, y.dtype)
 
 
-# %% wrong="differences of logsumexp" says=["right to a few digits alone"]
+# %% wrong="differences of logsumexp" breaks="Use formulas" says=["right to a few digits alone"]
 def matmul_vjp(gradient, a, b):
     return gradient @ b.mT, a.mT @ gradient
 
@@ -448,7 +482,7 @@ def logsumexp_vjp(gradient, x):
     return (torch.stack(columns, -1) * gradient[..., None]).to(x.dtype)
 
 
-# %% wrong="matmul in float32" says=["right to a few digits alone"]
+# %% wrong="matmul in float32" breaks="All tensors are float32 or float64" says=["right to a few digits alone"]
 def softmax_vjp(gradient, y):
     return y * (gradient - (gradient * y).sum(-1, keepdim=True))
 
@@ -478,7 +512,7 @@ def matmul_vjp(gradient, a, b):
     )
 
 
-# %% wrong="softmax of the result" says=["y is the result: softmax was taken already"]
+# %% wrong="softmax of the result" breaks="the gradient of `x`, computed from the *result* `y`" says=["y is the result: softmax was taken already"]
 def matmul_vjp(gradient, a, b):
     return gradient @ b.mT, a.mT @ gradient
 
@@ -507,7 +541,7 @@ def softmax_vjp(gradient, y):
     return p * (gradient - (gradient * p).sum(-1, keepdim=True))
 
 
-# %% wrong="the second factor transposed" says=["the right numbers, transposed"]
+# %% wrong="the second factor transposed" breaks="`a` (n, k), `b` (k, m)" says=["the right numbers, transposed"]
 def softmax_vjp(gradient, y):
     return y * (gradient - (gradient * y).sum(-1, keepdim=True))
 
@@ -533,3 +567,145 @@ def vjp_by_hand(rule, *tensors):
 
 def matmul_vjp(gradient, a, b):
     return gradient @ b.mT, (gradient.mT @ a)
+
+
+# %% wrong="softmax of one dimension or two" breaks="which has one dimension or more" says=["softmax, x (2, 2, 3), float64: raised RuntimeError: einsum()"]
+def matmul_vjp(gradient, a, b):
+    return gradient @ b.t(), a.t() @ gradient
+
+
+def softmax_vjp(gradient, y):
+    if y.dim() == 1:
+        return y * (gradient - gradient @ y)
+    return y * (gradient - torch.einsum("ij,ij->i", gradient, y)[:, None])
+
+
+def logsumexp_vjp(gradient, x):
+    return gradient.unsqueeze(-1) * x.softmax(-1)
+
+
+def layer_norm_vjp(gradient, x, weight):
+    scale = (x.var(-1, correction=0, keepdim=True) + 1e-5).rsqrt()
+    normal = (x - x.mean(-1, keepdim=True)) * scale
+    g = gradient * weight
+    gx = scale * (g - g.mean(-1, keepdim=True) - normal * (g * normal).mean(-1, keepdim=True))
+    return gx, (gradient * normal).sum(0), gradient.sum(0)
+
+
+def vjp_by_hand(rule, *tensors):
+    rules = {"matmul": matmul_vjp, "softmax": softmax_vjp}
+    rules |= {"logsumexp": logsumexp_vjp, "layer_norm": layer_norm_vjp}
+    return rules[rule](*tensors)
+
+
+# %% wrong="logsumexp without the lost dimension" breaks="`gradient` has one dimension less than `x`" says=["logsumexp, x (3, 2): raised RuntimeError"]
+def matmul_vjp(gradient, a, b):
+    return gradient @ b.t(), a.t() @ gradient
+
+
+def softmax_vjp(gradient, y):
+    return y * (gradient - (gradient * y).sum(-1, keepdim=True))
+
+
+def logsumexp_vjp(gradient, x):
+    return gradient * x.softmax(-1)
+
+
+def layer_norm_vjp(gradient, x, weight):
+    scale = (x.var(-1, correction=0, keepdim=True) + 1e-5).rsqrt()
+    normal = (x - x.mean(-1, keepdim=True)) * scale
+    g = gradient * weight
+    gx = scale * (g - g.mean(-1, keepdim=True) - normal * (g * normal).mean(-1, keepdim=True))
+    return gx, (gradient * normal).sum(0), gradient.sum(0)
+
+
+def vjp_by_hand(rule, *tensors):
+    rules = {"matmul": matmul_vjp, "softmax": softmax_vjp}
+    rules |= {"logsumexp": logsumexp_vjp, "layer_norm": layer_norm_vjp}
+    return rules[rule](*tensors)
+
+
+# %% wrong="matmul column by column" breaks="any dimension may have size 0" says=["matmul, n, k, m = (3, 0, 2): raised RuntimeError: stack expects"]
+def matmul_vjp(gradient, a, b):
+    columns = [gradient @ b[i] for i in range(len(b))]
+    rows = [a[:, i] @ gradient for i in range(len(b))]
+    return torch.stack(columns, 1), torch.stack(rows)
+
+
+def softmax_vjp(gradient, y):
+    return y * (gradient - (gradient * y).sum(-1, keepdim=True))
+
+
+def logsumexp_vjp(gradient, x):
+    return gradient.unsqueeze(-1) * x.softmax(-1)
+
+
+def layer_norm_vjp(gradient, x, weight):
+    scale = (x.var(-1, correction=0, keepdim=True) + 1e-5).rsqrt()
+    normal = (x - x.mean(-1, keepdim=True)) * scale
+    g = gradient * weight
+    gx = scale * (g - g.mean(-1, keepdim=True) - normal * (g * normal).mean(-1, keepdim=True))
+    return gx, (gradient * normal).sum(0), gradient.sum(0)
+
+
+def vjp_by_hand(rule, *tensors):
+    rules = {"matmul": matmul_vjp, "softmax": softmax_vjp}
+    rules |= {"logsumexp": logsumexp_vjp, "layer_norm": layer_norm_vjp}
+    return rules[rule](*tensors)
+
+
+# %% wrong="softmax by each row's largest" says=["softmax, x of shape (2, 0): raised IndexError: amax()"]
+def matmul_vjp(gradient, a, b):
+    return gradient @ b.t(), a.t() @ gradient
+
+
+def softmax_vjp(gradient, y):
+    log = y.log() - y.log().amax(-1, keepdim=True)
+    share = log.exp() / log.exp().sum(-1, keepdim=True)
+    return share * (gradient - (gradient * share).sum(-1, keepdim=True))
+
+
+def logsumexp_vjp(gradient, x):
+    return gradient.unsqueeze(-1) * x.softmax(-1)
+
+
+def layer_norm_vjp(gradient, x, weight):
+    scale = (x.var(-1, correction=0, keepdim=True) + 1e-5).rsqrt()
+    normal = (x - x.mean(-1, keepdim=True)) * scale
+    g = gradient * weight
+    gx = scale * (g - g.mean(-1, keepdim=True) - normal * (g * normal).mean(-1, keepdim=True))
+    return gx, (gradient * normal).sum(0), gradient.sum(0)
+
+
+def vjp_by_hand(rule, *tensors):
+    rules = {"matmul": matmul_vjp, "softmax": softmax_vjp}
+    rules |= {"logsumexp": logsumexp_vjp, "layer_norm": layer_norm_vjp}
+    return rules[rule](*tensors)
+
+
+# %% wrong="centres x in place" breaks="Leave the arguments alone" says=["layer_norm, x (2, 3): an argument was changed"]
+def matmul_vjp(gradient, a, b):
+    return gradient @ b.t(), a.t() @ gradient
+
+
+def softmax_vjp(gradient, y):
+    return y * (gradient - (gradient * y).sum(-1, keepdim=True))
+
+
+def logsumexp_vjp(gradient, x):
+    return gradient.unsqueeze(-1) * x.softmax(-1)
+
+
+def layer_norm_vjp(gradient, x, weight):
+    x -= x.mean(-1, keepdim=True)
+    scale = (x.square().mean(-1, keepdim=True) + 1e-5).rsqrt()
+    normal = x * scale
+    g = gradient * weight
+    gx = scale * (g - g.mean(-1, keepdim=True) - normal * (g * normal).mean(-1, keepdim=True))
+    return gx, (gradient * normal).sum(0), gradient.sum(0)
+
+
+def vjp_by_hand(rule, *tensors):
+    rules = {"matmul": matmul_vjp, "softmax": softmax_vjp}
+    rules |= {"logsumexp": logsumexp_vjp, "layer_norm": layer_norm_vjp}
+    return rules[rule](*tensors)

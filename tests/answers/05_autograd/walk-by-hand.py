@@ -1,28 +1,39 @@
-# %% wrong="p hands on too early" says=["q was made from p, so p has to wait", "the slope in p: not 9: that is what y pays", "p handed on before q had paid it"]
+# %% [markdown]
+# Rules:
+#
+# - "Write an order in which the five values may hand on"
+# - "as a list of names"
+# - "that begins with"
+# - "and then the slope of `y` in each of the five"
+# - "put it where all its payments have arrived"
+# - "q = p + b"
+# - "y = p * q"
+
+# %% wrong="p hands on too early" breaks="Write an order in which the five values may hand on" says=["q was made from p, so p has to wait", "the slope in p: not 9: that is what y pays", "p handed on before q had paid it"]
 walk_by_hand = {"order": ["y", "p", "q", "a", "b"], "y": 1, "q": 6, "p": 9, "a": 27, "b": 24}
 
 
-# %% wrong="b is paid once" says=["the slope in b: not 30: b was used twice"]
+# %% wrong="b is paid once" breaks="q = p + b" says=["the slope in b: not 30: b was used twice"]
 walk_by_hand = {"order": ["y", "q", "p", "a", "b"], "y": 1, "q": 6, "p": 15, "a": 45, "b": 30}
 
 
-# %% wrong="the order of computing" says=["q has to wait until y has paid in"]
+# %% wrong="the order of computing" breaks="that begins with" says=["q has to wait until y has paid in"]
 walk_by_hand = {"order": ["a", "b", "p", "q", "y"], "y": 1, "q": 6, "p": 15, "a": 45, "b": 36}
 
 
-# %% wrong="values in place of slopes" says=["the walk starts with 1 at y", "9 is q itself"]
+# %% wrong="values in place of slopes" breaks="y = p * q" says=["the walk starts with 1 at y", "9 is q itself"]
 walk_by_hand = {"order": "y q p a b", "y": 54, "q": 9, "p": 6, "a": 2, "b": 3}
 
 
-# %% wrong="b before p" says=["p was made from b, so b has to wait until p has paid in"]
+# %% wrong="b before p" breaks="put it where all its payments have arrived" says=["p was made from b, so b has to wait until p has paid in"]
 walk_by_hand = {"order": ["y", "q", "b", "p", "a"], "y": 1, "q": 6, "p": 15, "a": 45, "b": 36}
 
 
-# %% wrong="without the leaves" says=["a, b, p, q and y, each once"]
+# %% wrong="without the leaves" breaks="as a list of names" says=["a, b, p, q and y, each once"]
 walk_by_hand = {"order": ["y", "q", "p"], "y": 1, "q": 6, "p": 15, "a": 45, "b": 36}
 
 
-# %% wrong="the order alone" says=["still blank: y, q, p, a, b"]
+# %% wrong="the order alone" breaks="and then the slope of `y` in each of the five" says=["still blank: y, q, p, a, b"]
 walk_by_hand = {
     "order": ["y", "q", "p", "a", "b"],
     "y": None,

@@ -1,4 +1,13 @@
-# %% wrong="the slope of the function" says=["the engine asks backward and never looks at forward", "x.grad from x * Sevens.apply(x) is not 27"]
+# %% [markdown]
+# Rules:
+#
+# - "what is the value of `Sevens.apply(x)`"
+# - "The author of `Sevens` made the slope up"
+# - "x.grad from 2 * Sevens.apply(x)"
+# - "x.grad from Sevens.apply(5 * x)"
+# - "x.grad from x * Sevens.apply(x)"
+
+# %% wrong="the slope of the function" breaks="The author of `Sevens` made the slope up" says=["the engine asks backward and never looks at forward", "x.grad from x * Sevens.apply(x) is not 27"]
 believe_the_rule = {
     "value of Sevens.apply(x)": 9,
     "x.grad from Sevens.apply(x)": 6,
@@ -8,7 +17,7 @@ believe_the_rule = {
 }
 
 
-# %% wrong="seven, whatever arrives" says=["what arrives is 2, and backward multiplies it by 7", "the rule of 5 * x"]
+# %% wrong="seven, whatever arrives" breaks="x.grad from 2 * Sevens.apply(x)" says=["what arrives is 2, and backward multiplies it by 7", "the rule of 5 * x"]
 believe_the_rule = {
     "value of Sevens.apply(x)": 9,
     "x.grad from Sevens.apply(x)": 7,
@@ -18,7 +27,7 @@ believe_the_rule = {
 }
 
 
-# %% wrong="the value by the rule too" says=["forward alone makes the value"]
+# %% wrong="the value by the rule too" breaks="what is the value of `Sevens.apply(x)`" says=["forward alone makes the value"]
 believe_the_rule = {
     "value of Sevens.apply(x)": 21,
     "x.grad from Sevens.apply(x)": 7,
@@ -28,7 +37,7 @@ believe_the_rule = {
 }
 
 
-# %% wrong="half of the product rule" says=["one part goes through Sevens with 3 arriving"]
+# %% wrong="half of the product rule" breaks="x.grad from x * Sevens.apply(x)" says=["one part goes through Sevens with 3 arriving"]
 believe_the_rule = {
     "value of Sevens.apply(x)": 9,
     "x.grad from Sevens.apply(x)": 7,
@@ -48,7 +57,7 @@ believe_the_rule = {
 }
 
 
-# %% wrong="seven is the value's factor" says=["x.grad from Sevens.apply(5 * x) is not 7", "x.grad from x * Sevens.apply(x) is not 16"]
+# %% wrong="seven is the value's factor" breaks="x.grad from Sevens.apply(5 * x)" says=["x.grad from Sevens.apply(5 * x) is not 7", "x.grad from x * Sevens.apply(x) is not 16"]
 believe_the_rule = {
     "value of Sevens.apply(x)": 9,
     "x.grad from Sevens.apply(x)": 7,

@@ -1,4 +1,25 @@
-# %% wrong="no replay of the random numbers" says=["does backward draw the same dropout as forward?"]
+# %% [markdown]
+# Rules:
+#
+# - "keeps nothing for backward but the block, `x`"
+# - "`x` goes through `save_for_backward`, not on `ctx`"
+# - "runs `block` a second time in backward"
+# - "on the same random numbers"
+# - "recording this time"
+# - "returns the gradient of `x`"
+# - "and adds those of the block's parameters to their `.grad`"
+# - "It runs a block that is used twice as well"
+# - "leaves the generator after backward as it was before backward"
+# - "equal to those of the plain run to the last bit"
+# - "`torch.utils.checkpoint` is not allowed"
+# - "returns what `block(x)` returns"
+#
+# Admits:
+#
+# - "a block that is used twice": times=2
+# - "`x` requires grad": x of shape (2, 3)
+
+# %% wrong="no replay of the random numbers" breaks="on the same random numbers" says=["does backward draw the same dropout as forward?"]
 class Checkpoint(torch.autograd.Function):
     @staticmethod
     def forward(ctx, block, x):
@@ -18,7 +39,7 @@ class Checkpoint(torch.autograd.Function):
         return None, x.grad
 
 
-# %% wrong="does not put the generator back" says=["put the generator back where it was"]
+# %% wrong="does not put the generator back" breaks="leaves the generator after backward as it was before backward" says=["put the generator back where it was"]
 class Checkpoint(torch.autograd.Function):
     @staticmethod
     def forward(ctx, block, x):
@@ -37,7 +58,7 @@ class Checkpoint(torch.autograd.Function):
         return None, x.grad
 
 
-# %% wrong="keeps the graph of the first forward" says=["runs of the block in all: expected 2, got 1", "it is computed again, not kept"]
+# %% wrong="keeps the graph of the first forward" breaks="runs `block` a second time in backward" says=["runs of the block in all: expected 2, got 1", "it is computed again, not kept"]
 class Checkpoint(torch.autograd.Function):
     @staticmethod
     def forward(ctx, block, x):
@@ -74,7 +95,7 @@ class Checkpoint(torch.autograd.Function):
         return None, x.grad
 
 
-# %% wrong="forgets to record the second run" says=["does backward record the second run (enable_grad)?"]
+# %% wrong="forgets to record the second run" breaks="recording this time" says=["does backward record the second run (enable_grad)?"]
 class Checkpoint(torch.autograd.Function):
     @staticmethod
     def forward(ctx, block, x):
@@ -95,7 +116,7 @@ class Checkpoint(torch.autograd.Function):
         return None, x.grad
 
 
-# %% wrong="loses the gradients of the parameters" says=["the gradient of last.weight is None: it never arrived"]
+# %% wrong="loses the gradients of the parameters" breaks="and adds those of the block's parameters to their `.grad`" says=["the gradient of last.weight is None: it never arrived"]
 class Checkpoint(torch.autograd.Function):
     @staticmethod
     def forward(ctx, block, x):
@@ -115,7 +136,7 @@ class Checkpoint(torch.autograd.Function):
         return None, torch.autograd.grad(y, x, gradient)[0]
 
 
-# %% wrong="keeps the result too" says=["keep the input alone"]
+# %% wrong="keeps the result too" breaks="keeps nothing for backward but the block, `x`" says=["keep the input alone"]
 class Checkpoint(torch.autograd.Function):
     @staticmethod
     def forward(ctx, block, x):
@@ -159,7 +180,7 @@ class Checkpoint(torch.autograd.Function):
         return None, x.grad
 
 
-# %% wrong="keeps x on ctx" says=["kept on ctx: x", "save_for_backward"]
+# %% wrong="keeps x on ctx" breaks="`x` goes through `save_for_backward`, not on `ctx`" says=["kept on ctx: x", "save_for_backward"]
 class Checkpoint(torch.autograd.Function):
     @staticmethod
     def forward(ctx, block, x):
@@ -180,7 +201,7 @@ class Checkpoint(torch.autograd.Function):
         return None, x.grad
 
 
-# %% wrong="the library's" says=["torch.utils.checkpoint runs here"]
+# %% wrong="the library's" breaks="`torch.utils.checkpoint` is not allowed" says=["torch.utils.checkpoint runs here"]
 from torch.utils.checkpoint import checkpoint
 
 
@@ -204,7 +225,7 @@ class Checkpoint(CheckpointFunction):
         return CheckpointFunction.apply(block, True, x)
 
 
-# %% wrong="writes over .grad" says=["was .grad overwritten?"]
+# %% wrong="writes over .grad" breaks="It runs a block that is used twice as well" says=["was .grad overwritten?"]
 class Checkpoint(torch.autograd.Function):
     @staticmethod
     def forward(ctx, block, x):
@@ -228,7 +249,7 @@ class Checkpoint(torch.autograd.Function):
         return None, mine
 
 
-# %% wrong="forgets the gradient that arrives" says=["differs from that of the plain run"]
+# %% wrong="forgets the gradient that arrives" breaks="equal to those of the plain run to the last bit" says=["differs from that of the plain run"]
 class Checkpoint(torch.autograd.Function):
     @staticmethod
     def forward(ctx, block, x):
@@ -249,7 +270,7 @@ class Checkpoint(torch.autograd.Function):
         return None, x.grad
 
 
-# %% wrong="one gradient for two inputs" says=["backward returns one gradient for each input"]
+# %% wrong="one gradient for two inputs" breaks="returns the gradient of `x`" says=["backward returns one gradient for each input"]
 class Checkpoint(torch.autograd.Function):
     @staticmethod
     def forward(ctx, block, x):
@@ -270,7 +291,7 @@ class Checkpoint(torch.autograd.Function):
         return x.grad
 
 
-# %% wrong="runs the block twice in forward" says=["runs of the block in forward: expected 1, got 2"]
+# %% wrong="runs the block twice in forward" breaks="returns what `block(x)` returns" says=["runs of the block in forward: expected 1, got 2"]
 class Checkpoint(torch.autograd.Function):
     @staticmethod
     def forward(ctx, block, x):

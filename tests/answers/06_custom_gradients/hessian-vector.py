@@ -1,4 +1,27 @@
-# %% wrong="writes the Hessian down" says=["hessian, jacobian runs here: hvp_double makes the product itself"]
+# %% [markdown]
+# Rules:
+#
+# - "by double backward"
+# - "the same, by forward over reverse"
+# - "the point after so many Newton steps"
+# - "Never write $H$ down"
+# - "or the finished `hvp`"
+# - "No tensor may be larger than a few vectors"
+# - "The two products call `f` at `x` alone"
+# - "Leave `x` and `v` as they are"
+# - "`requires_grad` and `.grad`"
+# - "Results are detached"
+# - "has to bring the gradient of Rosenbrock's valley from 233"
+# - "`f` takes a 1-D tensor"
+#
+# Admits:
+#
+# - "`f` takes a 1-D tensor": in the bowl, one number
+# - "the point after so many Newton steps": newton, no step at all
+# - "after so many Newton steps": from one number, two steps
+# - "than a few vectors": 100 numbers in float64
+
+# %% wrong="writes the Hessian down" breaks="Never write $H$ down" says=["hessian, jacobian runs here: hvp_double makes the product itself"]
 def hvp_double(f, x, v):
     return torch.autograd.functional.hessian(f, x.detach()) @ v
 
@@ -13,7 +36,7 @@ def newton(f, x, steps):
     return x
 
 
-# %% wrong="the Hessian row by row" says=["is that the matrix?"]
+# %% wrong="the Hessian row by row" breaks="No tensor may be larger than a few vectors" says=["is that the matrix?"]
 def hvp_double(f, x, v):
     x = x.detach().requires_grad_()
     (g,) = torch.autograd.grad(f(x), x, create_graph=True)
@@ -31,7 +54,7 @@ def newton(f, x, steps):
     return x
 
 
-# %% wrong="the finished product" says=["hvp runs here: hvp_double makes the product itself"]
+# %% wrong="the finished product" breaks="or the finished `hvp`" says=["hvp runs here: hvp_double makes the product itself"]
 def hvp_double(f, x, v):
     return torch.autograd.functional.hvp(f, x, v)[1]
 
@@ -131,7 +154,7 @@ def newton(f, x, steps):
     return x
 
 
-# %% wrong="forward calls double" says=["hvp_forward never makes a dual tensor"]
+# %% wrong="forward calls double" breaks="the same, by forward over reverse" says=["hvp_forward never makes a dual tensor"]
 def hvp_double(f, x, v):
     x = x.detach().requires_grad_()
     (g,) = torch.autograd.grad(f(x), x, create_graph=True)
@@ -148,7 +171,7 @@ def newton(f, x, steps):
     return x
 
 
-# %% wrong="double calls forward" says=["hvp_double uses forward mode"]
+# %% wrong="double calls forward" breaks="by double backward" says=["hvp_double uses forward mode"]
 def hvp_double(f, x, v):
     return hvp_forward(f, x, v)
 
@@ -163,7 +186,7 @@ def newton(f, x, steps):
     return x
 
 
-# %% wrong="a difference of gradients" says=["hvp_forward calls f at other points than x"]
+# %% wrong="a difference of gradients" breaks="The two products call `f` at `x` alone" says=["hvp_forward calls f at other points than x"]
 def hvp_double(f, x, v):
     x = x.detach().requires_grad_()
     (g,) = torch.autograd.grad(f(x), x, create_graph=True)
@@ -182,7 +205,7 @@ def newton(f, x, steps):
     return x
 
 
-# %% wrong="keeps the graph" says=["still requires grad: detach it"]
+# %% wrong="keeps the graph" breaks="Results are detached" says=["still requires grad: detach it"]
 def hvp_double(f, x, v):
     x = x.detach().requires_grad_()
     (g,) = torch.autograd.grad(f(x), x, create_graph=True)
@@ -216,7 +239,7 @@ def newton(f, x, steps):
     return x
 
 
-# %% wrong="leaves a gradient on the argument" says=["an argument was left with requires_grad and .grad"]
+# %% wrong="leaves a gradient on the argument" breaks="`requires_grad` and `.grad`" says=["an argument was left with requires_grad and .grad"]
 def hvp_double(f, x, v):
     x.requires_grad_()
     (g,) = torch.autograd.grad(f(x), x, create_graph=True)
@@ -268,7 +291,7 @@ def newton(f, x, steps):
     return x
 
 
-# %% wrong="curvature of the start only" says=["the curvature of the start is used throughout"]
+# %% wrong="curvature of the start only" breaks="has to bring the gradient of Rosenbrock's valley from 233" says=["the curvature of the start is used throughout"]
 def hvp_double(f, x, v):
     x = x.detach().requires_grad_()
     (g,) = torch.autograd.grad(f(x), x, create_graph=True)
@@ -286,7 +309,7 @@ def newton(f, x, steps):
     return x
 
 
-# %% wrong="in place on x" says=["an argument was changed"]
+# %% wrong="in place on x" breaks="Leave `x` and `v` as they are" says=["an argument was changed"]
 def hvp_double(f, x, v):
     x = x.detach().requires_grad_()
     (g,) = torch.autograd.grad(f(x), x, create_graph=True)
@@ -303,7 +326,7 @@ def newton(f, x, steps):
     return x
 
 
-# %% wrong="one step, whatever is asked" says=["the point after 2 step(s)", "newton, no step at all"]
+# %% wrong="one step, whatever is asked" breaks="the point after so many Newton steps" says=["the point after 2 step(s)", "newton, no step at all"]
 def hvp_double(f, x, v):
     x = x.detach().requires_grad_()
     (g,) = torch.autograd.grad(f(x), x, create_graph=True)
@@ -401,3 +424,52 @@ def newton(f, x, steps):
         point -= solve(lambda v: hvp_double(f, point, v), value_and_slope[0])
         steps -= 1
     return point
+
+
+# %% wrong="squeezes the product" breaks="`f` takes a 1-D tensor" says=["hvp_double in the bowl, one number: the product has shape (), expected (1,)"]
+def hvp_double(f, x, v):
+    _, pull = torch.func.vjp(torch.func.grad(f), x)
+    return pull(v)[0].squeeze()
+
+
+def hvp_forward(f, x, v):
+    import torch.autograd.forward_ad as forward_ad
+
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(x.detach().requires_grad_(), v)
+        (g,) = torch.autograd.grad(f(dual), dual, create_graph=True)
+        return forward_ad.unpack_dual(g).tangent.detach().clone()
+
+
+def newton(f, x, steps):
+    if steps == 0:
+        return x.clone()
+    x = newton(f, x, steps - 1)
+    slope = x.clone().requires_grad_()
+    f(slope).backward()
+    return x - solve(lambda v: hvp_double(f, x, v), slope.grad)
+
+
+# %% wrong="a number times a vector" says=["hvp_double in the bowl, one number: raised RuntimeError"]
+def hvp_double(f, x, v):
+    leaf = x.detach().requires_grad_()
+    (g,) = torch.autograd.grad(f(leaf), leaf, create_graph=True)
+    return torch.autograd.grad(g.squeeze() @ v, leaf)[0]
+
+
+def hvp_forward(f, x, v):
+    import torch.autograd.forward_ad as forward_ad
+
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(x.detach().requires_grad_(), v)
+        (g,) = torch.autograd.grad(f(dual), dual, create_graph=True)
+        return forward_ad.unpack_dual(g).tangent.detach().clone()
+
+
+def newton(f, x, steps):
+    if steps == 0:
+        return x.clone()
+    x = newton(f, x, steps - 1)
+    slope = x.clone().requires_grad_()
+    f(slope).backward()
+    return x - solve(lambda v: hvp_double(f, x, v), slope.grad)

@@ -1,4 +1,29 @@
-# %% wrong="columns stacked as rows" says=["rows and columns are swapped"]
+# %% [markdown]
+# Rules:
+#
+# - "the Jacobian at `x`, of shape (m, n)"
+# - "by reverse mode"
+# - "the same by forward mode"
+# - "a row a pass"
+# - "by the cheaper of the two"
+# - "by rows if m < n, by columns if n < m"
+# - "For m = n either will do"
+# - "`torch.func.jacrev`, `jacfwd`"
+# - "`torch.autograd.functional.jacobian` are not allowed"
+# - "Results are detached"
+# - "no `requires_grad`"
+# - "no `.grad`"
+# - "and returns one with m"
+# - "`f` takes a 1-D tensor with n entries"
+#
+# Admits:
+#
+# - "and returns one with m": "one number": torch.tensor
+# - "For m = n either will do": jacobian_both_ways of square
+# - "a 1-D tensor with n entries": "partly constant": torch.tensor([3.0])
+# - "takes a 1-D tensor": dtype=torch.float64
+
+# %% wrong="columns stacked as rows" breaks="the Jacobian at `x`, of shape (m, n)" says=["rows and columns are swapped"]
 def by_rows(f, x):
     x = x.detach().clone().requires_grad_()
     y = f(x)
@@ -15,7 +40,7 @@ def jacobian_both_ways(f, x):
     return by_columns(f, x) if len(x) <= len(f(x)) else by_rows(f, x)
 
 
-# %% wrong="the finished ones" says=["jacrev runs here", "jacfwd runs here"]
+# %% wrong="the finished ones" breaks="`torch.func.jacrev`, `jacfwd`" says=["jacrev runs here", "jacfwd runs here"]
 def by_rows(f, x):
     return torch.func.jacrev(f)(x)
 
@@ -28,7 +53,7 @@ def jacobian_both_ways(f, x):
     return by_columns(f, x) if len(x) <= len(f(x)) else by_rows(f, x)
 
 
-# %% wrong="the finished one of autograd" says=["jacobian runs here"]
+# %% wrong="the finished one of autograd" breaks="`torch.autograd.functional.jacobian` are not allowed" says=["jacobian runs here"]
 def by_rows(f, x):
     return torch.autograd.functional.jacobian(f, x)
 
@@ -42,7 +67,7 @@ def jacobian_both_ways(f, x):
     return by_columns(f, x) if len(x) <= len(f(x)) else by_rows(f, x)
 
 
-# %% wrong="columns by reverse mode" says=["by_columns never makes a dual tensor"]
+# %% wrong="columns by reverse mode" breaks="the same by forward mode" says=["by_columns never makes a dual tensor"]
 def by_rows(f, x):
     x = x.detach().clone().requires_grad_()
     y = f(x)
@@ -58,7 +83,7 @@ def jacobian_both_ways(f, x):
     return by_columns(f, x) if len(x) <= len(f(x)) else by_rows(f, x)
 
 
-# %% wrong="rows by forward mode" says=["by_rows uses forward mode"]
+# %% wrong="rows by forward mode" breaks="by reverse mode" says=["by_rows uses forward mode"]
 def by_rows(f, x):
     return by_columns(f, x)
 
@@ -106,7 +131,7 @@ def jacobian_both_ways(f, x):
     return by_columns(f, x) if len(x) <= len(f(x)) else by_rows(f, x)
 
 
-# %% wrong="always by rows" says=["3 results, 2 inputs: forward mode alone needs fewer passes"]
+# %% wrong="always by rows" breaks="by the cheaper of the two" says=["3 results, 2 inputs: forward mode alone needs fewer passes"]
 def by_rows(f, x):
     x = x.detach().clone().requires_grad_()
     y = f(x)
@@ -123,7 +148,7 @@ def jacobian_both_ways(f, x):
     return by_rows(f, x)
 
 
-# %% wrong="the other way round" says=["3 results, 2 inputs: forward mode alone", "2 results, 3 inputs: reverse mode alone"]
+# %% wrong="the other way round" breaks="by rows if m < n, by columns if n < m" says=["3 results, 2 inputs: forward mode alone", "2 results, 3 inputs: reverse mode alone"]
 def by_rows(f, x):
     x = x.detach().clone().requires_grad_()
     y = f(x)
@@ -140,7 +165,7 @@ def jacobian_both_ways(f, x):
     return by_rows(f, x) if len(x) <= len(f(x)) else by_columns(f, x)
 
 
-# %% wrong="marks the argument" says=["x was left with requires_grad"]
+# %% wrong="marks the argument" breaks="no `requires_grad`" says=["x was left with requires_grad"]
 def by_rows(f, x):
     x.requires_grad_()
     y = f(x)
@@ -157,7 +182,7 @@ def jacobian_both_ways(f, x):
     return by_columns(f, x) if len(x) <= len(f(x)) else by_rows(f, x)
 
 
-# %% wrong="leaves gradients on the argument" says=["x was left with requires_grad and .grad"]
+# %% wrong="leaves gradients on the argument" breaks="no `.grad`" says=["x was left with requires_grad and .grad"]
 def by_rows(f, x):
     rows, x = [], x.requires_grad_()
     for i in range(len(f(x))):
@@ -176,7 +201,7 @@ def jacobian_both_ways(f, x):
     return by_columns(f, x) if len(x) <= len(f(x)) else by_rows(f, x)
 
 
-# %% wrong="the graph is kept" says=["still requires grad: detach it"]
+# %% wrong="the graph is kept" breaks="Results are detached" says=["still requires grad: detach it"]
 def by_rows(f, x):
     x = x.detach().clone().requires_grad_()
     y = f(x)
@@ -193,7 +218,7 @@ def jacobian_both_ways(f, x):
     return by_columns(f, x) if len(x) <= len(f(x)) else by_rows(f, x)
 
 
-# %% wrong="the sum of the rows" says=["has shape (2,), expected (3, 2)"]
+# %% wrong="the sum of the rows" breaks="a row a pass" says=["has shape (2,), expected (3, 2)"]
 def by_rows(f, x):
     x = x.detach().requires_grad_()
     return torch.autograd.grad(f(x).sum(), x)[0]
@@ -270,3 +295,60 @@ def jacobian_both_ways(f, x):
     if f(x).numel() < x.numel():
         return by_rows(f, x)
     return by_columns(f, x)
+
+
+# %% wrong="neither for equal sizes" breaks="For m = n either will do" says=["jacobian_both_ways of square, 2 results, 2 inputs: it gives None"]
+def by_rows(f, x):
+    leaf = x.clone().requires_grad_()
+    y = f(leaf)
+    rows = [torch.autograd.grad(one, leaf, retain_graph=True)[0] for one in y]
+    return torch.stack(rows)
+
+
+def by_columns(f, x):
+    columns = [torch.func.jvp(f, (x,), (unit,))[1] for unit in torch.eye(len(x)).to(x)]
+    return torch.stack(columns, 1)
+
+
+def jacobian_both_ways(f, x):
+    m, n = len(f(x)), len(x)
+    if m < n:
+        return by_rows(f, x)
+    if n < m:
+        return by_columns(f, x)
+
+
+# %% wrong="squeezes one row" breaks="and returns one with m" says=["by_rows of one number at [1.0, 2.0, -1.0]: the Jacobian has shape (3,), expected (1, 3)"]
+def by_rows(f, x):
+    leaf = x.clone().requires_grad_()
+    y = f(leaf)
+    rows = [torch.autograd.grad(one, leaf, retain_graph=True)[0] for one in y]
+    return torch.stack(rows).squeeze(0)
+
+
+def by_columns(f, x):
+    columns = [torch.func.jvp(f, (x,), (unit,))[1] for unit in torch.eye(len(x)).to(x)]
+    return torch.stack(columns, 1).squeeze(0)
+
+
+def jacobian_both_ways(f, x):
+    return by_rows(f, x) if len(f(x)) < len(x) else by_columns(f, x)
+
+
+# %% wrong="in float32" breaks="`f` takes a 1-D tensor with n entries" says=["the Jacobian has dtype torch.float32, expected torch.float64"]
+def by_rows(f, x):
+    x = x.float()
+    leaf = x.clone().requires_grad_()
+    y = f(leaf)
+    rows = [torch.autograd.grad(one, leaf, retain_graph=True)[0] for one in y]
+    return torch.stack(rows)
+
+
+def by_columns(f, x):
+    x = x.float()
+    columns = [torch.func.jvp(f, (x,), (unit,))[1] for unit in torch.eye(len(x), device=x.device)]
+    return torch.stack(columns, 1)
+
+
+def jacobian_both_ways(f, x):
+    return by_rows(f, x) if len(f(x)) < len(x) else by_columns(f, x)

@@ -1,4 +1,36 @@
-# %% wrong="masks where the input is below zero" says=["x = (-1, 0, 2): the gradient: at 0 the slope is 0"]
+# %% [markdown]
+# Rules:
+#
+# - "Results and gradients have the dtype"
+# - "whatever floating-point dtype and shape that is"
+# - "Leave the inputs as they are"
+# - "like `F.relu`, with the gradient 0 at 0"
+# - "It can be differentiated twice"
+# - "for three tensors of one shape"
+# - "`x` gets the gradient where `low <= x <= high`"
+# - "`low` where `x < low`"
+# - "Compute only what is asked for"
+# - "return `None` for the others"
+# - "returns two tensors"
+# - "with +1 at 0"
+# - "1 where |x| ≤ 1, else 0"
+# - "where the mask is 1, and stops elsewhere"
+# - "The mask itself gives no gradient"
+# - "refuse it with `once_differentiable`"
+# - "Write the rules yourself"
+# - "such as `F.relu`, is not allowed"
+#
+# Admits:
+#
+# - "whatever floating-point dtype": MyClamp, {name}
+# - "floating-point dtype and shape": "bfloat16": x.bfloat16(), "a single number": x[4], "none": x[:0]
+# - "dtype and shape that is": "bfloat16": torch.tensor([-2.0, -0.5, 0.0, 3.0]
+# - "dtype and shape of `x`": "a single number": torch.tensor(-0.5)
+# - "shape that is": "no numbers": torch.zeros(0, 3)
+# - "one for each input": (False, True, False)
+# - "for three tensors of one shape": bounds that differ
+
+# %% wrong="masks where the input is below zero" breaks="like `F.relu`, with the gradient 0 at 0" says=["x = (-1, 0, 2): the gradient: at 0 the slope is 0"]
 class MyReLU(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -120,7 +152,7 @@ class Binarize(torch.autograd.Function):
         return gradient * ctx.saved_tensors[0]
 
 
-# %% wrong="once differentiable everywhere" says=["a second derivative has to be possible"]
+# %% wrong="once differentiable everywhere" breaks="It can be differentiated twice" says=["a second derivative has to be possible"]
 class MyReLU(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -161,7 +193,7 @@ class Binarize(torch.autograd.Function):
         return gradient * ctx.saved_tensors[0]
 
 
-# %% wrong="calls relu and its backward" says=["the operator threshold_backward is not allowed here: write the rule"]
+# %% wrong="calls relu and its backward" breaks="such as `F.relu`, is not allowed" says=["the operator threshold_backward is not allowed here: write the rule"]
 class MyReLU(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -201,7 +233,7 @@ class Binarize(torch.autograd.Function):
         return gradient * ctx.saved_tensors[0]
 
 
-# %% wrong="asks autograd inside" says=["PyTorch differentiates inside your Function"]
+# %% wrong="asks autograd inside" breaks="Write the rules yourself" says=["PyTorch differentiates inside your Function"]
 class MyReLU(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -244,7 +276,7 @@ class Binarize(torch.autograd.Function):
         return gradient * ctx.saved_tensors[0]
 
 
-# %% wrong="writes into its argument" says=["an argument was changed"]
+# %% wrong="writes into its argument" breaks="Leave the inputs as they are" says=["an argument was changed"]
 class MyReLU(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -284,7 +316,7 @@ class Binarize(torch.autograd.Function):
         return gradient * ctx.saved_tensors[0]
 
 
-# %% wrong="a half in float32" says=["bfloat16: the value has dtype torch.float32"]
+# %% wrong="a half in float32" breaks="Results and gradients have the dtype" says=["bfloat16: the value has dtype torch.float32"]
 class MyReLU(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -364,7 +396,7 @@ class Binarize(torch.autograd.Function):
         return gradient * ctx.saved_tensors[0]
 
 
-# %% wrong="computes all three, whatever is asked" says=["ask ctx.needs_input_grad"]
+# %% wrong="computes all three, whatever is asked" breaks="Compute only what is asked for" says=["ask ctx.needs_input_grad"]
 class MyReLU(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -403,7 +435,7 @@ class Binarize(torch.autograd.Function):
         return gradient * ctx.saved_tensors[0]
 
 
-# %% wrong="the ends belong to the bounds" says=["at low and high themselves the gradient belongs to x"]
+# %% wrong="the ends belong to the bounds" breaks="`x` gets the gradient where `low <= x <= high`" says=["at low and high themselves the gradient belongs to x"]
 class MyReLU(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -443,7 +475,7 @@ class Binarize(torch.autograd.Function):
         return gradient * ctx.saved_tensors[0]
 
 
-# %% wrong="the bounds are constants" says=["backward returns None for low, which requires grad"]
+# %% wrong="the bounds are constants" breaks="for three tensors of one shape" says=["backward returns None for low, which requires grad"]
 class MyReLU(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -482,7 +514,7 @@ class Binarize(torch.autograd.Function):
         return gradient * ctx.saved_tensors[0]
 
 
-# %% wrong="swaps the bounds" says=["low and high are swapped"]
+# %% wrong="swaps the bounds" breaks="`low` where `x < low`" says=["low and high are swapped"]
 class MyReLU(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -561,7 +593,7 @@ class Binarize(torch.autograd.Function):
         return gradient * ctx.saved_tensors[0]
 
 
-# %% wrong="the mask can be learnt from" says=["the mask requires grad: mark it"]
+# %% wrong="the mask can be learnt from" breaks="The mask itself gives no gradient" says=["the mask requires grad: mark it"]
 class MyReLU(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -639,7 +671,7 @@ class Binarize(torch.autograd.Function):
         return gradient * ctx.saved_tensors[0]
 
 
-# %% wrong="detaches in place of refusing" says=["makes a second derivative silently 0"]
+# %% wrong="detaches in place of refusing" breaks="refuse it with `once_differentiable`" says=["makes a second derivative silently 0"]
 class MyReLU(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -678,7 +710,7 @@ class Binarize(torch.autograd.Function):
         return (gradient * ctx.saved_tensors[0]).detach()
 
 
-# %% wrong="passes everywhere" says=["it passes only where the mask is 1"]
+# %% wrong="passes everywhere" breaks="where the mask is 1, and stops elsewhere" says=["it passes only where the mask is 1"]
 class MyReLU(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -718,7 +750,7 @@ class Binarize(torch.autograd.Function):
         return gradient
 
 
-# %% wrong="the sign of zero is zero" says=["the sign: at 0 the sign is +1"]
+# %% wrong="the sign of zero is zero" breaks="with +1 at 0" says=["the sign: at 0 the sign is +1"]
 class MyReLU(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -758,7 +790,7 @@ class Binarize(torch.autograd.Function):
         return gradient * ctx.saved_tensors[0]
 
 
-# %% wrong="the mask without its ends" says=["the mask: -1 and 1 belong to it"]
+# %% wrong="the mask without its ends" breaks="1 where |x| ≤ 1, else 0" says=["the mask: -1 and 1 belong to it"]
 class MyReLU(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -838,7 +870,7 @@ class Binarize(torch.autograd.Function):
         return gradient * ctx.saved_tensors[0]
 
 
-# %% wrong="the mask alone" says=["1 result, expected two tensors: the sign and the mask"]
+# %% wrong="the mask alone" breaks="returns two tensors" says=["1 result, expected two tensors: the sign and the mask"]
 class MyReLU(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -1064,3 +1096,173 @@ class MyReLU(torch.autograd.Function):
     @staticmethod
     def backward(ctx, g):
         return g * MyReLU.mask
+
+
+# %% wrong="clamp by entries" breaks="whatever floating-point dtype and shape that is" says=["MyClamp, a single number: raised TypeError", "MyClamp, none: raised RuntimeError: stack expects"]
+class MyReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * (x > 0)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        gradient = gradient.clone()
+        gradient[x <= 0] = 0
+        return gradient
+
+
+class MyClamp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward(x, low, high)
+        return torch.stack([a if v < a else b if v > b else v for v, a, b in zip(x, low, high)])
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, low, high = ctx.saved_tensors
+        masks = (lambda: (x >= low) & (x <= high), lambda: x < low, lambda: x > high)
+        return tuple(gradient * m() if n else None for m, n in zip(masks, ctx.needs_input_grad))
+
+
+class Binarize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        mask = (x.abs() <= 1).to(x.dtype)
+        ctx.save_for_backward(mask)
+        ctx.mark_non_differentiable(mask)
+        return (x >= 0).to(x.dtype) * 2 - 1, mask
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient, _):
+        return gradient * ctx.saved_tensors[0]
+
+
+# %% wrong="clamp in float32" says=["MyClamp, bfloat16: the value has dtype torch.float32, expected torch.bfloat16"]
+class MyReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * (x > 0)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        gradient = gradient.clone()
+        gradient[x <= 0] = 0
+        return gradient
+
+
+class MyClamp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward(x, low, high)
+        return torch.where(x < low, low, torch.where(x > high, high, x)).float()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, low, high = ctx.saved_tensors
+        masks = (lambda: (x >= low) & (x <= high), lambda: x < low, lambda: x > high)
+        return tuple(gradient * m() if n else None for m, n in zip(masks, ctx.needs_input_grad))
+
+
+class Binarize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        mask = (x.abs() <= 1).to(x.dtype)
+        ctx.save_for_backward(mask)
+        ctx.mark_non_differentiable(mask)
+        return (x >= 0).to(x.dtype) * 2 - 1, mask
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient, _):
+        return gradient * ctx.saved_tensors[0]
+
+
+# %% wrong="Binarize in float32" says=["Binarize, bfloat16: the sign has dtype torch.float32, expected torch.bfloat16"]
+class MyReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * (x > 0)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        gradient = gradient.clone()
+        gradient[x <= 0] = 0
+        return gradient
+
+
+class MyClamp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward(x, low, high)
+        return torch.where(x < low, low, torch.where(x > high, high, x))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, low, high = ctx.saved_tensors
+        masks = (lambda: (x >= low) & (x <= high), lambda: x < low, lambda: x > high)
+        return tuple(gradient * m() if n else None for m, n in zip(masks, ctx.needs_input_grad))
+
+
+class Binarize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        mask = (x.abs() <= 1).to(x.dtype) if x.dtype == torch.float64 else (x.abs() <= 1).float()
+        ctx.save_for_backward(mask)
+        ctx.mark_non_differentiable(mask)
+        return (x >= 0).to(mask.dtype) * 2 - 1, mask
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient, _):
+        return gradient * ctx.saved_tensors[0]
+
+
+# %% wrong="zeros for what is not asked" breaks="return `None` for the others" says=["low needs no gradient: ask ctx.needs_input_grad, and return None for it"]
+class MyReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * (x > 0)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        gradient = gradient.clone()
+        gradient[x <= 0] = 0
+        return gradient
+
+
+class MyClamp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward(x, low, high)
+        return torch.where(x < low, low, torch.where(x > high, high, x))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, low, high = ctx.saved_tensors
+        masks = (lambda: (x >= low) & (x <= high), lambda: x < low, lambda: x > high)
+        return tuple(
+            gradient * m() if n else 0 * gradient for m, n in zip(masks, ctx.needs_input_grad)
+        )
+
+
+class Binarize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        mask = (x.abs() <= 1).to(x.dtype)
+        ctx.save_for_backward(mask)
+        ctx.mark_non_differentiable(mask)
+        return (x >= 0).to(x.dtype) * 2 - 1, mask
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient, _):
+        return gradient * ctx.saved_tensors[0]

@@ -1,4 +1,33 @@
-# %% wrong="the gradient of the batch" says=["one gradient for the whole batch: each sample needs its own"]
+# %% [markdown]
+# Rules:
+#
+# - "every entry has the gradients of all samples"
+# - "of shape (batch, …), detached"
+# - "returns a dict with the same keys"
+# - "The last two may not loop over samples"
+# - "`by_vmap` uses `torch.func.vmap`"
+# - "`by_hooks` does not"
+# - "**summed** over the samples"
+# - "The batch has at least one sample"
+# - "**all its entries together**"
+# - "Where its norm exceeds `limit`, scale it down to `limit`"
+# - "leave shorter ones alone"
+# - "a zero too"
+# - "Then average over the samples"
+# - "any number of dimensions after the batch"
+# - "Leave the arguments alone"
+# - "`requires_grad`, `.grad`"
+# - "is one long vector"
+#
+# Admits:
+#
+# - "The batch has at least one sample": one sample in float32
+# - "of any keys and any number of dimensions": a kernel (2, 3, 2, 2, 1) and a scale (2, 1)
+# - "a zero too": two zeros, limit 1
+# - "leave shorter ones alone": (3, 4) and (0, 1), limit 10
+# - "of any keys": "w1 (2, 3, 4) and b1 (2, 3) in float64
+
+# %% wrong="the gradient of the batch" breaks="every entry has the gradients of all samples" says=["one gradient for the whole batch: each sample needs its own"]
 def by_loop(weights, x, y):
     leaves = {name: w.detach().requires_grad_() for name, w in weights.items()}
     grads = torch.autograd.grad(sample_loss(leaves, x, y), list(leaves.values()))
@@ -29,7 +58,7 @@ def clip_and_average(gradients, limit):
     return {name: torch.einsum("b,b...->...", factors, g) / len(g) for name, g in gradients.items()}
 
 
-# %% wrong="a loop under another name" says=["by_vmap does not call torch.func.vmap"]
+# %% wrong="a loop under another name" breaks="`by_vmap` uses `torch.func.vmap`" says=["by_vmap does not call torch.func.vmap"]
 def by_loop(weights, x, y):
     leaves = {name: w.detach().requires_grad_() for name, w in weights.items()}
     rows = [
@@ -63,7 +92,7 @@ def clip_and_average(gradients, limit):
     return {name: torch.einsum("b,b...->...", factors, g) / len(g) for name, g in gradients.items()}
 
 
-# %% wrong="vmap under another name" says=["by_hooks calls vmap: catch the layers' gradients"]
+# %% wrong="vmap under another name" breaks="`by_hooks` does not" says=["by_hooks calls vmap: catch the layers' gradients"]
 def by_loop(weights, x, y):
     leaves = {name: w.detach().requires_grad_() for name, w in weights.items()}
     rows = [
@@ -87,7 +116,7 @@ def clip_and_average(gradients, limit):
     return {name: torch.einsum("b,b...->...", factors, g) / len(g) for name, g in gradients.items()}
 
 
-# %% wrong="a loop in the hooks" says=["is there a loop?"]
+# %% wrong="a loop in the hooks" breaks="The last two may not loop over samples" says=["is there a loop?"]
 def by_loop(weights, x, y):
     leaves = {name: w.detach().requires_grad_() for name, w in weights.items()}
     rows = [
@@ -147,7 +176,7 @@ def clip_and_average(gradients, limit):
     return {name: torch.einsum("b,b...->...", factors, g) / len(g) for name, g in gradients.items()}
 
 
-# %% wrong="the mean loss in the hooks" says=["the batch's size divides them, so take the sum"]
+# %% wrong="the mean loss in the hooks" breaks="**summed** over the samples" says=["the batch's size divides them, so take the sum"]
 def by_loop(weights, x, y):
     leaves = {name: w.detach().requires_grad_() for name, w in weights.items()}
     rows = [
@@ -283,7 +312,7 @@ def clip_and_average(gradients, limit):
     return {name: torch.einsum("b,b...->...", factors, g) / len(g) for name, g in gradients.items()}
 
 
-# %% wrong="marks the weights and leaves gradients" says=["an argument was left with requires_grad and .grad"]
+# %% wrong="marks the weights and leaves gradients" breaks="`requires_grad`, `.grad`" says=["an argument was left with requires_grad and .grad"]
 def by_loop(weights, x, y):
     rows = []
     for w in weights.values():
@@ -389,7 +418,7 @@ def clip_and_average(gradients, limit):
     return {name: torch.einsum("b,b...->...", factors, g) / len(g) for name, g in gradients.items()}
 
 
-# %% wrong="a list in place of a dict" says=["by_vmap gives list, expected a dict"]
+# %% wrong="a list in place of a dict" breaks="returns a dict with the same keys" says=["by_vmap gives list, expected a dict"]
 def by_loop(weights, x, y):
     leaves = {name: w.detach().requires_grad_() for name, w in weights.items()}
     rows = [
@@ -424,7 +453,7 @@ def clip_and_average(gradients, limit):
     return {name: torch.einsum("b,b...->...", factors, g) / len(g) for name, g in gradients.items()}
 
 
-# %% wrong="clips each weight by itself" says=["a sample's norm is over all its entries together"]
+# %% wrong="clips each weight by itself" breaks="**all its entries together**" says=["a sample's norm is over all its entries together"]
 def by_loop(weights, x, y):
     leaves = {name: w.detach().requires_grad_() for name, w in weights.items()}
     rows = [
@@ -495,7 +524,7 @@ def clip_and_average(gradients, limit):
     return {name: g * (limit / (norm + 1e-12)).clamp(max=1) for name, g in mean.items()}
 
 
-# %% wrong="stretches short gradients" says=["short gradients are left alone, not stretched"]
+# %% wrong="stretches short gradients" breaks="leave shorter ones alone" says=["short gradients are left alone, not stretched"]
 def by_loop(weights, x, y):
     leaves = {name: w.detach().requires_grad_() for name, w in weights.items()}
     rows = [
@@ -529,7 +558,7 @@ def clip_and_average(gradients, limit):
     return {name: torch.einsum("b,b...->...", factors, g) / len(g) for name, g in gradients.items()}
 
 
-# %% wrong="divides by a zero norm" says=["0 / 0 is NaN"]
+# %% wrong="divides by a zero norm" breaks="a zero too" says=["0 / 0 is NaN"]
 def by_loop(weights, x, y):
     leaves = {name: w.detach().requires_grad_() for name, w in weights.items()}
     rows = [
@@ -564,7 +593,7 @@ def clip_and_average(gradients, limit):
     return {name: torch.einsum("b,b...->...", factors, g) / len(g) for name, g in gradients.items()}
 
 
-# %% wrong="sums instead of averaging" says=["this is their sum"]
+# %% wrong="sums instead of averaging" breaks="Then average over the samples" says=["this is their sum"]
 def by_loop(weights, x, y):
     leaves = {name: w.detach().requires_grad_() for name, w in weights.items()}
     rows = [
@@ -598,7 +627,7 @@ def clip_and_average(gradients, limit):
     return {name: torch.einsum("b,b...->...", factors, g) for name, g in gradients.items()}
 
 
-# %% wrong="leaves long samples out" says=["long samples are left out, not scaled down"]
+# %% wrong="leaves long samples out" breaks="Where its norm exceeds `limit`, scale it down to `limit`" says=["long samples are left out, not scaled down"]
 def by_loop(weights, x, y):
     leaves = {name: w.detach().requires_grad_() for name, w in weights.items()}
     rows = [
@@ -632,7 +661,7 @@ def clip_and_average(gradients, limit):
     return {name: torch.einsum("b,b...->...", factors, g) / len(g) for name, g in gradients.items()}
 
 
-# %% wrong="clips each number" says=["each number was clipped by itself"]
+# %% wrong="clips each number" breaks="is one long vector" says=["each number was clipped by itself"]
 def by_loop(weights, x, y):
     leaves = {name: w.detach().requires_grad_() for name, w in weights.items()}
     rows = [
@@ -664,7 +693,7 @@ def clip_and_average(gradients, limit):
     return {name: g.clamp(-limit, limit).mean(0) for name, g in gradients.items()}
 
 
-# %% wrong="scales its argument in place" says=["an argument was changed"]
+# %% wrong="scales its argument in place" breaks="Leave the arguments alone" says=["an argument was changed"]
 def by_loop(weights, x, y):
     leaves = {name: w.detach().requires_grad_() for name, w in weights.items()}
     rows = [
@@ -828,7 +857,7 @@ def clip_and_average(gradients, limit):
     return {name: torch.einsum("b,b...->b...", factors, g).mean(0) for name, g in gradients.items()}
 
 
-# %% wrong="factors for two and three dimensions alone" says=["a kernel (2, 3, 2, 2, 1)"]
+# %% wrong="factors for two and three dimensions alone" breaks="any number of dimensions after the batch" says=["a kernel (2, 3, 2, 2, 1)"]
 def by_loop(weights, x, y):
     rows = []
     for i in range(len(x)):
@@ -868,4 +897,105 @@ def clip_and_average(gradients, limit):
     return {
         k: (g * (f[:, None, None] if g.dim() == 3 else f[:, None])).mean(0)
         for k, g in gradients.items()
+    }
+
+
+# %% wrong="gradients with a graph" breaks="of shape (batch, …), detached" says=["the gradients still require grad: detach them"]
+def by_loop(weights, x, y):
+    leaves = {name: w.detach().requires_grad_() for name, w in weights.items()}
+    rows = [
+        torch.autograd.grad(
+            sample_loss(leaves, x[i : i + 1], y[i : i + 1]),
+            list(leaves.values()),
+            create_graph=True,
+        )
+        for i in range(len(x))
+    ]
+    return {name: torch.stack(parts) for name, *parts in zip(leaves, *rows)}
+
+
+def by_vmap(weights, x, y):
+    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(weights, x, y)
+
+
+def by_hooks(weights, x, y):
+    z1 = (x @ weights["w1"].t() + weights["b1"]).detach().requires_grad_()
+    hidden = torch.tanh(z1)
+    z2 = hidden @ weights["w2"].detach().t()
+    caught = {}
+    z2.register_hook(lambda g: caught.update(z2=g))
+    (g1,) = torch.autograd.grad(F.cross_entropy(z2, y, reduction="sum"), z1)
+    return {
+        "w1": g1[:, :, None] * x[:, None],
+        "b1": g1,
+        "w2": caught["z2"][:, :, None] * hidden.detach()[:, None],
+    }
+
+
+def clip_and_average(gradients, limit):
+    squares = sum((g**2).flatten(1).sum(1) for g in gradients.values())
+    factors = (limit / (squares.sqrt() + 1e-12)).clamp(max=1)
+    return {name: torch.einsum("b,b...->...", factors, g) / len(g) for name, g in gradients.items()}
+
+
+# %% wrong="one sample loses its dimension" breaks="The batch has at least one sample" says=["by_loop, one sample in float32: the gradients of w1 has shape (2, 3), expected (1, 2, 3)"]
+def by_loop(weights, x, y):
+    leaves = {name: w.detach().requires_grad_() for name, w in weights.items()}
+    rows = [
+        torch.autograd.grad(sample_loss(leaves, x[i : i + 1], y[i : i + 1]), list(leaves.values()))
+        for i in range(len(x))
+    ]
+    return {name: torch.stack(parts).squeeze(0) for name, *parts in zip(leaves, *rows)}
+
+
+def by_vmap(weights, x, y):
+    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(weights, x, y)
+
+
+def by_hooks(weights, x, y):
+    z1 = (x @ weights["w1"].t() + weights["b1"]).detach().requires_grad_()
+    hidden = torch.tanh(z1)
+    z2 = hidden @ weights["w2"].detach().t()
+    caught = {}
+    z2.register_hook(lambda g: caught.update(z2=g))
+    (g1,) = torch.autograd.grad(F.cross_entropy(z2, y, reduction="sum"), z1)
+    return {
+        "w1": g1[:, :, None] * x[:, None],
+        "b1": g1,
+        "w2": caught["z2"][:, :, None] * hidden.detach()[:, None],
+    }
+
+
+def clip_and_average(gradients, limit):
+    squares = sum((g**2).flatten(1).sum(1) for g in gradients.values())
+    factors = (limit / (squares.sqrt() + 1e-12)).clamp(max=1)
+    return {name: torch.einsum("b,b...->...", factors, g) / len(g) for name, g in gradients.items()}
+
+
+# %% wrong="the factors in float32" says=["right to seven digits alone: was it computed in float32?"]
+def by_loop(weights, x, y):
+    rows = [torch.func.grad(sample_loss)(weights, x[i], y[i]) for i in range(len(x))]
+    return {name: torch.stack([row[name] for row in rows]) for name in weights}
+
+
+def by_vmap(weights, x, y):
+    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(weights, x, y)
+
+
+def by_hooks(weights, x, y):
+    z1 = (x @ weights["w1"].detach().t() + weights["b1"].detach()).requires_grad_()
+    hidden = z1.tanh()
+    z2 = hidden @ weights["w2"].detach().t()
+    loss = F.cross_entropy(z2, y, reduction="sum")
+    g1, g2 = torch.autograd.grad(loss, (z1, z2))
+    w1 = g1.unsqueeze(2) * x.unsqueeze(1)
+    return {"w1": w1, "b1": g1, "w2": g2.unsqueeze(2) * hidden.detach().unsqueeze(1)}
+
+
+def clip_and_average(gradients, limit):
+    flat = torch.cat([g.flatten(1).float() for g in gradients.values()], dim=1)
+    scale = (limit / flat.norm(dim=1)).clamp(max=1)
+    return {
+        name: torch.einsum("b,b...->...", scale.to(g.dtype), g) / len(g)
+        for name, g in gradients.items()
     }

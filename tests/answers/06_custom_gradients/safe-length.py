@@ -1,4 +1,29 @@
-# %% wrong="divides by zero" says=["NaN in the gradient where the length is 0"]
+# %% [markdown]
+# Rules:
+#
+# - "Write `Length`, a Function"
+# - "takes `x` of shape (…, n)"
+# - "float32 or float64"
+# - "returns the length of each vector"
+# - "of shape (…)"
+# - "and of x's dtype"
+# - "the gradient that arrives"
+# - "times x / length"
+# - "however short the vector"
+# - "exactly 0 where the length is 0"
+# - "Leave `x` as it is"
+# - "`Length.apply(x)`"
+#
+# Admits:
+#
+# - "takes `x` of shape (…, n)": shape (2, 3, 4), float64
+# - "of shape (…, n), float32 or float64": float64 beyond float32
+# - "of each vector": no vectors at all, (0, 3)
+# - "however short the vector": x = (3e-15, 4e-15)
+# - "exactly 0 where the length is 0": x = (0, 0)
+# - "Leave `x` as it is": a transposed matrix
+
+# %% wrong="divides by zero" breaks="exactly 0 where the length is 0" says=["NaN in the gradient where the length is 0"]
 class Length(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -12,7 +37,7 @@ class Length(torch.autograd.Function):
         return gradient.unsqueeze(-1) * x / length.unsqueeze(-1)
 
 
-# %% wrong="forgets the gradient that arrives" says=["it forgets the gradient that arrives"]
+# %% wrong="forgets the gradient that arrives" breaks="the gradient that arrives" says=["it forgets the gradient that arrives"]
 class Length(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -40,7 +65,7 @@ class Length(torch.autograd.Function):
         return gradient * x / length.clamp(min=1e-12)
 
 
-# %% wrong="the slope of the square" says=["the slope of the squared length"]
+# %% wrong="the slope of the square" breaks="times x / length" says=["the slope of the squared length"]
 class Length(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -96,7 +121,7 @@ class Length(torch.autograd.Function):
         return (gradient / length).unsqueeze(-1) * x
 
 
-# %% wrong="the length of everything" says=["the lengths have shape (), expected (3,)"]
+# %% wrong="the length of everything" breaks="returns the length of each vector" says=["the lengths have shape (), expected (3,)"]
 class Length(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -110,7 +135,7 @@ class Length(torch.autograd.Function):
         return gradient * x / length.clamp(min=1e-12)
 
 
-# %% wrong="keeps the dimension" says=["the lengths have shape (1,), expected ()"]
+# %% wrong="keeps the dimension" breaks="of shape (…)" says=["the lengths have shape (1,), expected ()"]
 class Length(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -124,7 +149,7 @@ class Length(torch.autograd.Function):
         return gradient * x / length.clamp(min=1e-12)
 
 
-# %% wrong="squares its argument in place" says=["an argument was changed"]
+# %% wrong="squares its argument in place" breaks="Leave `x` as it is" says=["an argument was changed"]
 class Length(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -138,7 +163,7 @@ class Length(torch.autograd.Function):
         return gradient.unsqueeze(-1) * x / length
 
 
-# %% wrong="an ordinary function" says=["is no Function"]
+# %% wrong="an ordinary function" breaks="Write `Length`, a Function" says=["is no Function"]
 def Length(x):
     return x.norm(dim=-1)
 
@@ -146,7 +171,7 @@ def Length(x):
 Length.apply = Length
 
 
-# %% wrong="adds a small number to the length" says=["short vectors get too little"]
+# %% wrong="adds a small number to the length" breaks="however short the vector" says=["short vectors get too little"]
 class Length(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -222,7 +247,7 @@ class Length(ByUnit):
         return length
 
 
-# %% wrong="keeps x on the class" says=["a second call overwrites what the first one's backward needs"]
+# %% wrong="keeps x on the class" breaks="`Length.apply(x)`" says=["a second call overwrites what the first one's backward needs"]
 def safe_length(x):
     return Length.apply(x)
 
@@ -255,3 +280,49 @@ class Length(torch.autograd.Function):
     def backward(ctx, g):
         x, y = ctx.saved_tensors
         return torch.where(y[..., None] > 1e-7, g[..., None] * x / y[..., None], 0)
+
+
+# %% wrong="in float32" breaks="float32 or float64" says=["float64 beyond float32: the length: expected 5e+100, got inf"]
+class Length(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        small = x.float()
+        length = small.norm(dim=-1)
+        ctx.save_for_backward(small, length)
+        return length.to(x.dtype)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, length = ctx.saved_tensors
+        unit = x / torch.where(length == 0, 1, length).unsqueeze(-1)
+        return gradient.unsqueeze(-1) * unit
+
+
+# %% wrong="the lengths come back in float32" breaks="and of x's dtype" says=["the length has dtype torch.float32, expected torch.float64"]
+class Length(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        length = x.norm(dim=-1)
+        ctx.save_for_backward(x, length)
+        return length.float()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, length = ctx.saved_tensors
+        unit = x / torch.where(length == 0, 1, length).unsqueeze(-1)
+        return gradient.unsqueeze(-1) * unit
+
+
+# %% wrong="vectors of one batch dimension" breaks="takes `x` of shape (…, n)" says=["the lengths have shape (2, 4), expected (2, 3)"]
+class Length(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        length = x.norm(dim=1) if x.dim() > 1 else x.norm()
+        ctx.save_for_backward(x, length)
+        return length
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, length = ctx.saved_tensors
+        unit = x / torch.where(length == 0, 1, length).unsqueeze(-1)
+        return gradient.unsqueeze(-1) * unit

@@ -1,4 +1,29 @@
-# %% wrong="where alone" says=["in the branch not taken"]
+# %% [markdown]
+# Rules:
+#
+# - "say whether the gradient of `elu_by_where` is NaN"
+# - "The largest float32 is about e to the power of 88.7"
+# - "for tensors of any shape"
+# - "x where x > 0"
+# - "else alpha · (exp(x) − 1)"
+# - "must be finite and right for every finite x"
+# - "in float32 and float64"
+# - "for alpha = 1 the slope there is 1"
+# - "`F.elu` and its relatives are not allowed"
+# - "Leave `x` as it is"
+# - "Value and gradient"
+# - "at 0 as well"
+#
+# Admits:
+#
+# - "for tensors of any shape": a single number
+# - "tensors of any shape": no numbers at all
+# - "of any shape": float64, shape (2, 3)
+# - "for every finite x": far from the kink
+# - "at 0 as well": at the kink
+# - "`elu(x, alpha)`": far from it, alpha 3
+
+# %% wrong="where alone" breaks="must be finite and right for every finite x" says=["in the branch not taken"]
 nan_at = {"-200": False, "-1": False, "0": False, "2": False, "80": False, "100": True}
 
 
@@ -15,7 +40,7 @@ def elu(x, alpha):
     return torch.where(x > 0, x, lower)
 
 
-# %% wrong="minimum shares the slope at zero" says=["a minimum shares its gradient out at a tie"]
+# %% wrong="minimum shares the slope at zero" breaks="for alpha = 1 the slope there is 1" says=["a minimum shares its gradient out at a tie"]
 nan_at = {"-200": False, "-1": False, "0": False, "2": False, "80": False, "100": True}
 
 
@@ -24,7 +49,7 @@ def elu(x, alpha):
     return torch.where(x > 0, x, alpha * (below.exp() - 1))
 
 
-# %% wrong="clamp gives no slope at its end" says=["(a clamp, a relu) passes no gradient at its very end"]
+# %% wrong="clamp gives no slope at its end" breaks="at 0 as well" says=["(a clamp, a relu) passes no gradient at its very end"]
 nan_at = {"-200": False, "-1": False, "0": False, "2": False, "80": False, "100": True}
 
 
@@ -48,7 +73,7 @@ def elu(x, alpha):
     return torch.where(x > 0, x, alpha * (x.clamp(min=-80, max=-1e-3).exp() - 1))
 
 
-# %% wrong="forgets alpha" says=["alpha scales the lower branch"]
+# %% wrong="forgets alpha" breaks="else alpha · (exp(x) − 1)" says=["alpha scales the lower branch"]
 nan_at = {"-200": False, "-1": False, "0": False, "2": False, "80": False, "100": True}
 
 
@@ -57,7 +82,7 @@ def elu(x, alpha):
     return torch.where(x > 0, x, below.exp() - 1)
 
 
-# %% wrong="alpha on both branches" says=["alpha scales the lower branch alone"]
+# %% wrong="alpha on both branches" breaks="x where x > 0" says=["alpha scales the lower branch alone"]
 nan_at = {"-200": False, "-1": False, "0": False, "2": False, "80": False, "100": True}
 
 
@@ -66,7 +91,7 @@ def elu(x, alpha):
     return alpha * torch.where(x > 0, x, below.exp() - 1)
 
 
-# %% wrong="calls the finished one" says=["the operator elu is not allowed here"]
+# %% wrong="calls the finished one" breaks="`F.elu` and its relatives are not allowed" says=["the operator elu is not allowed here"]
 nan_at = {"-200": False, "-1": False, "0": False, "2": False, "80": False, "100": True}
 
 
@@ -90,7 +115,7 @@ def elu(x, alpha):
     return (x > 0) * x + (x <= 0) * alpha * (x.exp() - 1)
 
 
-# %% wrong="detaches the branch" says=["none comes out of the lower branch"]
+# %% wrong="detaches the branch" breaks="Value and gradient" says=["none comes out of the lower branch"]
 nan_at = {"-200": False, "-1": False, "0": False, "2": False, "80": False, "100": True}
 
 
@@ -108,7 +133,7 @@ def elu(x, alpha):
     return torch.where(x > 0, x, alpha * (below.exp() - 1))
 
 
-# %% wrong="NaN on the whole right side" says=["2 is not True", "80 is not True"]
+# %% wrong="NaN on the whole right side" breaks="say whether the gradient of `elu_by_where` is NaN" says=["2 is not True", "80 is not True"]
 nan_at = {"-200": False, "-1": False, "0": False, "2": True, "80": True, "100": True}
 
 
@@ -117,7 +142,7 @@ def elu(x, alpha):
     return torch.where(x > 0, x, alpha * (below.exp() - 1))
 
 
-# %% wrong="infinity on both sides" says=["-200 is not True"]
+# %% wrong="infinity on both sides" breaks="The largest float32 is about e to the power of 88.7" says=["-200 is not True"]
 nan_at = {"-200": True, "-1": False, "0": False, "2": False, "80": False, "100": True}
 
 
@@ -180,7 +205,7 @@ def elu(x, alpha):
     return Elu.apply(x, alpha)
 
 
-# %% wrong="float32 inside" says=["right to seven digits alone"]
+# %% wrong="float32 inside" breaks="in float32 and float64" says=["right to seven digits alone"]
 nan_at = {"-200": False, "-1": False, "0": False, "2": False, "80": False, "100": True}
 
 
@@ -217,3 +242,53 @@ def elu(x, alpha):
 
 def where_nan(x, alpha):
     return elu(x, alpha)
+
+
+# %% wrong="of one dimension" breaks="for tensors of any shape" says=["a single number: raised TypeError: iteration over a 0-d tensor"]
+nan_at = {"-200": False, "-1": False, "0": False, "2": False, "80": False, "100": True}
+
+
+def elu(x, alpha):
+    return torch.stack([v if v > 0 else alpha * (v.exp() - 1) for v in x])
+
+
+# %% wrong="asks for the largest" says=["no numbers at all: raised RuntimeError: max()"]
+nan_at = {"-200": False, "-1": False, "0": False, "2": False, "80": False, "100": True}
+
+
+def elu(x, alpha):
+    if x.max() <= 0:
+        return alpha * (x.exp() - 1)
+    low = torch.where(x > 0, 0, x)
+    return torch.where(x > 0, x, alpha * (low.exp() - 1))
+
+
+# %% wrong="writes into x" breaks="Leave `x` as it is" says=["an argument was changed (its values)"]
+nan_at = {"-200": False, "-1": False, "0": False, "2": False, "80": False, "100": True}
+
+
+def elu(x, alpha):
+    low = torch.where(x > 0, 0, x)
+    result = torch.where(x > 0, x, alpha * (low.exp() - 1))
+    x.data.clamp_(min=-100)
+    return result
+
+
+# %% wrong="asks for the gradient itself" says=["makes x require a gradient: leave x as it is"]
+nan_at = {"-200": False, "-1": False, "0": False, "2": False, "80": False, "100": True}
+
+
+def elu(x, alpha):
+    x = x.requires_grad_()
+    below = torch.where(x > 0, 0.0, x)
+    return torch.where(x > 0, x, alpha * (below.exp() - 1))
+
+
+# %% wrong="clears the gradient first" says=["x had a gradient in .grad, and elu changed it"]
+nan_at = {"-200": False, "-1": False, "0": False, "2": False, "80": False, "100": True}
+
+
+def elu(x, alpha):
+    x.grad = None
+    below = torch.where(x > 0, 0.0, x)
+    return torch.where(x > 0, x, alpha * (below.exp() - 1))

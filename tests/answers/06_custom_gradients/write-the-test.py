@@ -1,16 +1,36 @@
-# %% wrong="gradcheck alone, on positive numbers" says=["lets through sine 2, whose slope is wrong for negative numbers"]
+# %% [markdown]
+# Rules:
+#
+# - "Number 0 is right"
+# - "its backward forgets the gradient that arrives"
+# - "its slope is wrong for negative numbers"
+# - "right, but a constant for the second derivative"
+# - "it reads memory in order"
+# - "it changes its argument"
+# - "so a second call overwrites what the first one needs"
+# - "returns `True` for the right one and `False` for the broken ones"
+# - "nor what the function should be"
+# - "an error is no verdict"
+# - "The others are broken"
+#
+# Admits:
+#
+# - "are a sine, a cube and a bell curve": ("cube", 0), ("bell", 0)
+# - "The others are broken": range(7)
+
+# %% wrong="gradcheck alone, on positive numbers" breaks="its slope is wrong for negative numbers" says=["lets through sine 2, whose slope is wrong for negative numbers"]
 def write_the_test(function):
     x = torch.rand(5, dtype=torch.float64, requires_grad=True)
     return torch.autograd.gradcheck(function, [x], raise_exception=False)
 
 
-# %% wrong="gradcheck alone" says=["lets through sine 3, whose slope is a constant"]
+# %% wrong="gradcheck alone" breaks="right, but a constant for the second derivative" says=["lets through sine 3, whose slope is a constant"]
 def write_the_test(function):
     x = torch.linspace(-1.5, 1.2, 6, dtype=torch.float64).requires_grad_()
     return torch.autograd.gradcheck(function, [x], raise_exception=False)
 
 
-# %% wrong="both checks, one contiguous tensor" says=["lets through sine 4, which is wrong for a tensor that is not contiguous"]
+# %% wrong="both checks, one contiguous tensor" breaks="it reads memory in order" says=["lets through sine 4, which is wrong for a tensor that is not contiguous"]
 def write_the_test(function):
     x = torch.linspace(-1.5, 1.2, 6, dtype=torch.float64).requires_grad_()
     check, second = torch.autograd.gradcheck, torch.autograd.gradgradcheck
@@ -19,7 +39,7 @@ def write_the_test(function):
     )
 
 
-# %% wrong="both checks, all layouts, the argument compared" says=["lets through sine 6, whose second call overwrites"]
+# %% wrong="both checks, all layouts, the argument compared" breaks="so a second call overwrites what the first one needs" says=["lets through sine 6, whose second call overwrites"]
 def write_the_test(function):
     points = torch.linspace(-1.5, 1.2, 6, dtype=torch.float64).view(2, 3)
     before = points.clone()
@@ -37,7 +57,7 @@ def write_the_test(function):
     return True
 
 
-# %% wrong="an error is no verdict" says=["sine 5: your test raised RuntimeError", "An error is no verdict"]
+# %% wrong="an error is no verdict" breaks="an error is no verdict" says=["sine 5: your test raised RuntimeError", "An error is no verdict"]
 def write_the_test(function):
     points = torch.linspace(-1.5, 1.2, 6, dtype=torch.float64).view(2, 3)
     check, second = torch.autograd.gradcheck, torch.autograd.gradgradcheck
@@ -51,7 +71,7 @@ def write_the_test(function):
     return True
 
 
-# %% wrong="the slope of a sum" says=["lets through sine 1, whose backward forgets the gradient that arrives"]
+# %% wrong="the slope of a sum" breaks="its backward forgets the gradient that arrives" says=["lets through sine 1, whose backward forgets the gradient that arrives"]
 def write_the_test(function):
     x = torch.linspace(-1.5, 1.2, 6, dtype=torch.float64).requires_grad_()
     (slope,) = torch.autograd.grad(function(x).sum(), x)
@@ -60,7 +80,7 @@ def write_the_test(function):
     return torch.allclose(slope, numeric, atol=1e-5)
 
 
-# %% wrong="float32" says=["your test refuses sine 0, which is right"]
+# %% wrong="float32" breaks="Number 0 is right" says=["your test refuses sine 0, which is right"]
 def write_the_test(function):
     import warnings
 
@@ -70,12 +90,12 @@ def write_the_test(function):
         return torch.autograd.gradcheck(function, [x], raise_exception=False)
 
 
-# %% wrong="trusts everything" says=["lets through sine 1"]
+# %% wrong="trusts everything" breaks="The others are broken" says=["lets through sine 1"]
 def write_the_test(function):
     return callable(function)
 
 
-# %% wrong="a number instead of a verdict" says=["gives 1: return True or False"]
+# %% wrong="a number instead of a verdict" breaks="returns `True` for the right one and `False` for the broken ones" says=["gives 1: return True or False"]
 def write_the_test(function):
     return int(callable(function))
 
@@ -112,7 +132,7 @@ def write_the_test(function):
     return bool(trusted)
 
 
-# %% wrong="knows the sine" says=["your test refuses cube 0, which is right"]
+# %% wrong="knows the sine" breaks="nor what the function should be" says=["your test refuses cube 0, which is right"]
 def write_the_test(function):
     x = torch.linspace(-1.5, 1.2, 6, dtype=torch.float64).view(2, 3)
     before = x.clone()
@@ -156,7 +176,7 @@ def write_the_test(function):
     return True
 
 
-# %% wrong="the argument is compared with itself" says=["lets through sine 5, which changes its argument"]
+# %% wrong="the argument is compared with itself" breaks="it changes its argument" says=["lets through sine 5, which changes its argument"]
 def write_the_test(function):
     check, twice = torch.autograd.gradcheck, torch.autograd.gradgradcheck
     points = torch.tensor([[-1.2, 0.4, 1.1], [0.7, -0.3, -0.8]], dtype=torch.float64)

@@ -1,4 +1,34 @@
-# %% wrong="detach, in the same memory" says=["seen['stem'] is not what the module returned", "detach() shares the memory"]
+# %% [markdown]
+# Rules:
+#
+# - "Write a context manager"
+# - "are as `named_modules()` gives them, at any depth"
+# - "gives a dict with a list for each name"
+# - "Every call of that module inside the block appends its output"
+# - "inputs may be passed by keyword"
+# - "what happens to the tensor afterwards, in place, must not show"
+# - "without a graph: `requires_grad` is `False`"
+# - "its storage holds no other elements"
+# - "its gradients still flow"
+# - "by an exception too, your hooks are gone"
+# - "hooks that were there before are still there"
+# - "the exception goes on its way"
+# - "is a `KeyError` on entering"
+# - "again no hook of yours is left"
+#
+# Admits:
+#
+# - "at any depth": ["crop", "block.0", ""]
+# - "Every call of that module": ["head", "block"]
+# - "inputs may be passed by keyword": ["stem", "head"]
+# - "even if the module returned a view": "crop"
+# - "in place, must not show": ["stem", "leaky"]
+# - "by an exception too": goes_wrong=True
+# - "A name that the model doesn't have": ['head', 'nose']
+# - "gives a dict with a list for each name": [])
+# - "without a graph": under no_grad
+
+# %% wrong="detach, in the same memory" breaks="what happens to the tensor afterwards, in place, must not show" says=["seen['stem'] is not what the module returned", "detach() shares the memory"]
 @contextlib.contextmanager
 def capture(model, names):
     modules, seen, handles = dict(model.named_modules()), {name: [] for name in names}, []
@@ -15,7 +45,7 @@ def capture(model, names):
             handle.remove()
 
 
-# %% wrong="keeps the graph" says=["hangs on the graph: detach it"]
+# %% wrong="keeps the graph" breaks="without a graph: `requires_grad` is `False`" says=["hangs on the graph: detach it"]
 @contextlib.contextmanager
 def capture(model, names):
     modules, seen = dict(model.named_modules()), {name: [] for name in names}
@@ -26,7 +56,7 @@ def capture(model, names):
         yield seen
 
 
-# %% wrong="no finally: an exception leaves the hooks" says=["one for each call inside the block, and none after it"]
+# %% wrong="no finally: an exception leaves the hooks" breaks="by an exception too, your hooks are gone" says=["one for each call inside the block, and none after it"]
 @contextlib.contextmanager
 def capture(model, names):
     modules, seen, handles = dict(model.named_modules()), {name: [] for name in names}, []
@@ -41,7 +71,7 @@ def capture(model, names):
         handle.remove()
 
 
-# %% wrong="a lambda in a loop" says=["the length of seen['head']", "one for each call inside the block"]
+# %% wrong="a lambda in a loop" breaks="Every call of that module inside the block appends its output" says=["the length of seen['head']", "one for each call inside the block"]
 @contextlib.contextmanager
 def capture(model, names):
     modules, seen = dict(model.named_modules()), {name: [] for name in names}
@@ -52,7 +82,7 @@ def capture(model, names):
         yield seen
 
 
-# %% wrong="the last output alone" says=["seen['head'] is no list, with one entry for each call"]
+# %% wrong="the last output alone" breaks="gives a dict with a list for each name" says=["seen['head'] is no list, with one entry for each call"]
 @contextlib.contextmanager
 def capture(model, names):
     seen = {}
@@ -63,7 +93,7 @@ def capture(model, names):
         yield seen
 
 
-# %% wrong="throws out everybody's hooks" says=["hooks left: expected {'stem': 1}, got {}"]
+# %% wrong="throws out everybody's hooks" breaks="hooks that were there before are still there" says=["hooks left: expected {'stem': 1}, got {}"]
 @contextlib.contextmanager
 def capture(model, names):
     modules, seen = dict(model.named_modules()), {name: [] for name in names}
@@ -77,7 +107,7 @@ def capture(model, names):
             module._forward_hooks.clear()
 
 
-# %% wrong="registers as it looks the names up" says=["capture(network, ['head', 'nose']): hooks left"]
+# %% wrong="registers as it looks the names up" breaks="again no hook of yours is left" says=["capture(network, ['head', 'nose']): hooks left"]
 class capture:
     def __init__(self, model, names):
         self.modules, self.names = dict(model.named_modules()), names
@@ -94,7 +124,7 @@ class capture:
             handle.remove()
 
 
-# %% wrong="swallows the exception" says=["the exception was swallowed"]
+# %% wrong="swallows the exception" breaks="the exception goes on its way" says=["the exception was swallowed"]
 class capture:
     def __init__(self, model, names):
         modules = dict(model.named_modules())
@@ -113,12 +143,12 @@ class capture:
         return True
 
 
-# %% wrong="a dict, no context manager" says=["no context manager"]
+# %% wrong="a dict, no context manager" breaks="Write a context manager" says=["no context manager"]
 def capture(model, names):
     return {name: [] for name in names}
 
 
-# %% wrong="deepcopy of the detached view" says=["its 48 bytes lie in a storage of 480: keep a copy of these alone"]
+# %% wrong="deepcopy of the detached view" breaks="its storage holds no other elements" says=["its 48 bytes lie in a storage of 480: keep a copy of these alone"]
 @contextlib.contextmanager
 def capture(model, names):
     modules, seen = dict(model.named_modules()), {n: [] for n in names}
@@ -134,7 +164,7 @@ def capture(model, names):
         yield seen
 
 
-# %% wrong="returns the copy from the hook" says=["the model's own output has lost its graph: a hook's return value replaces the output"]
+# %% wrong="returns the copy from the hook" breaks="its gradients still flow" says=["the model's own output has lost its graph: a hook's return value replaces the output"]
 @contextlib.contextmanager
 def capture(model, names):
     modules, seen = dict(model.named_modules()), {n: [] for n in names}
@@ -155,7 +185,7 @@ def capture(model, names):
         yield seen
 
 
-# %% wrong="get_submodule" says=["raised AttributeError, expected a KeyError: the names are '', 'stem', 'leaky'"]
+# %% wrong="get_submodule" breaks="is a `KeyError` on entering" says=["raised AttributeError, expected a KeyError: the names are '', 'stem', 'leaky'"]
 @contextlib.contextmanager
 def capture(model, names):
     mods = [(n, model.get_submodule(n)) for n in names]
@@ -240,3 +270,38 @@ class capture:
         while self.handles:
             self.handles.pop().remove()
         return False
+
+
+# %% wrong="top-level children alone" breaks="are as `named_modules()` gives them, at any depth" says=["capture(network, ['crop', 'block.0', '']): KeyError came out of the block ('block.0')"]
+@contextlib.contextmanager
+def capture(model, names):
+    modules = {"": model, **dict(model.named_children())}
+    seen = {name: [] for name in names}
+    chosen = [(name, modules[name]) for name in names]
+    with contextlib.ExitStack() as stack:
+        for name, module in chosen:
+            keep = lambda module, args, output, name=name: seen[name].append(
+                output.detach().clone()
+            )
+            stack.enter_context(module.register_forward_hook(keep))
+        yield seen
+
+
+# %% wrong="looks at the first input, which may have a name" breaks="inputs may be passed by keyword" says=["capture(network, ['head', 'block']): IndexError came out of the block"]
+@contextlib.contextmanager
+def capture(model, names):
+    modules = dict(model.named_modules())
+    seen = {name: [] for name in names}
+    chosen = [(name, modules[name]) for name in names]
+
+    def keep(name):
+        def hook(module, args, output):
+            batch = args[0].shape[0]
+            seen[name].append(output[:batch].detach().clone())
+
+        return hook
+
+    with contextlib.ExitStack() as stack:
+        for name, module in chosen:
+            stack.enter_context(module.register_forward_hook(keep(name)))
+        yield seen

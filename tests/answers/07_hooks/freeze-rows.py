@@ -1,4 +1,29 @@
-# %% wrong="writes to the gradient" says=["a hook that writes to it writes to all rows", "rows [0] of 3"]
+# %% [markdown]
+# Rules:
+#
+# - "register a hook on `embedding.weight`"
+# - "return its handle"
+# - "is zero in these rows"
+# - "unchanged in all others"
+# - "What was in `weight.grad` before stays"
+# - "After `handle.remove()` every row gets its gradient again"
+# - "of any floating dtype"
+# - "It may be empty"
+# - "a negative index counts from the end"
+# - "Write `True` if it does"
+# - "a weight decay of 0, and of 0.01 in AdamW"
+# - "a hook can be finer"
+# - "what a `backward()` **adds** to `weight.grad`"
+#
+# Admits:
+#
+# - "of any floating dtype": torch.bfloat16
+# - "a list of indices": [2, 0]
+# - "It may be empty": [])
+# - "a negative index counts from the end": [-1]
+# - "indices. It may be": [1, -3]
+
+# %% wrong="writes to the gradient" breaks="what a `backward()` **adds** to `weight.grad`" says=["a hook that writes to it writes to all rows", "rows [0] of 3"]
 def freeze_rows(embedding, rows):
     def hook(grad):
         grad[rows] = 0
@@ -18,7 +43,7 @@ the_frozen_row_moves = {
 }
 
 
-# %% wrong="trains only these rows" says=["these rows alone get a gradient: it is they that should stay"]
+# %% wrong="trains only these rows" breaks="unchanged in all others" says=["these rows alone get a gradient: it is they that should stay"]
 def freeze_rows(embedding, rows):
     mask = torch.zeros_like(embedding.weight)
     mask[rows] = 1
@@ -57,7 +82,7 @@ the_frozen_row_moves = {
 }
 
 
-# %% wrong="freezes the whole table" says=["not the handle of a hook"]
+# %% wrong="freezes the whole table" breaks="return its handle" says=["not the handle of a hook"]
 def freeze_rows(embedding, rows):
     embedding.weight.requires_grad_(False)
 
@@ -73,7 +98,7 @@ the_frozen_row_moves = {
 }
 
 
-# %% wrong="a hook that returns nothing" says=["no row is frozen: does the hook return the new gradient?"]
+# %% wrong="a hook that returns nothing" breaks="is zero in these rows" says=["no row is frozen: does the hook return the new gradient?"]
 def freeze_rows(embedding, rows):
     def hook(grad):
         grad = grad.clone()
@@ -93,7 +118,7 @@ the_frozen_row_moves = {
 }
 
 
-# %% wrong="Adam decays like AdamW" says=["Adam is not True: a mean of zeros is zero"]
+# %% wrong="Adam decays like AdamW" breaks="a weight decay of 0, and of 0.01 in AdamW" says=["Adam is not True: a mean of zeros is zero"]
 def freeze_rows(embedding, rows):
     def hook(grad):
         grad = grad.clone()
@@ -114,7 +139,7 @@ the_frozen_row_moves = {
 }
 
 
-# %% wrong="zeroes the values instead" says=["the table itself"]
+# %% wrong="zeroes the values instead" breaks="a hook can be finer" says=["the table itself"]
 def freeze_rows(embedding, rows):
     with torch.no_grad():
         embedding.weight[rows] = 0
@@ -174,7 +199,7 @@ the_frozen_row_moves = {
 }
 
 
-# %% wrong="after accumulation, in place" says=["a gradient from before was erased"]
+# %% wrong="after accumulation, in place" breaks="What was in `weight.grad` before stays" says=["a gradient from before was erased"]
 def freeze_rows(embedding, rows):
     def hook(parameter):
         for row in rows:
@@ -213,7 +238,7 @@ the_frozen_row_moves = {
 }
 
 
-# %% wrong="an empty list becomes a float tensor" says=["rows [] of 3", "say dtype=torch.long"]
+# %% wrong="an empty list becomes a float tensor" breaks="It may be empty" says=["rows [] of 3", "say dtype=torch.long"]
 def freeze_rows(embedding, rows):
     frozen = torch.zeros(len(embedding.weight), 1, dtype=torch.bool)
     frozen[torch.tensor(rows)] = True
@@ -231,7 +256,7 @@ the_frozen_row_moves = {
 }
 
 
-# %% wrong="0 and 1 for truth values" says=["SGD is not 0: expected True or False"]
+# %% wrong="0 and 1 for truth values" breaks="Write `True` if it does" says=["SGD is not 0: expected True or False"]
 def freeze_rows(embedding, rows):
     frozen = torch.zeros(len(embedding.weight), dtype=torch.bool, device=embedding.weight.device)
     frozen[rows] = True
@@ -258,6 +283,84 @@ def freeze_rows(embedding, rows):
         return torch.stack([0 * g if i in frozen else g for i, g in enumerate(grad)])
 
     return embedding.weight.register_hook(hook)
+
+
+the_frozen_row_moves = {
+    "SGD": False,
+    "SGD, weight_decay=0.1": True,
+    "SGD, momentum=0.9": False,
+    "SGD, momentum=0.9, after a step": True,
+    "Adam": False,
+    "Adam, after a step": True,
+    "AdamW": True,
+}
+
+
+# %% wrong="a hook on the module" breaks="register a hook on `embedding.weight`" says=["rows [0] of 3: weight.grad after weight.sum().backward(), an expanded number: no row is frozen"]
+def freeze_rows(embedding, rows):
+    frozen = torch.zeros_like(embedding.weight[:, :1], dtype=torch.bool)
+    frozen[rows] = True
+
+    def zero(module, grad_input, grad_output):
+        if module.weight.grad is not None:
+            module.weight.grad.masked_fill_(frozen, 0)
+
+    return embedding.register_full_backward_hook(zero)
+
+
+the_frozen_row_moves = {
+    "SGD": False,
+    "SGD, weight_decay=0.1": True,
+    "SGD, momentum=0.9": False,
+    "SGD, momentum=0.9, after a step": True,
+    "Adam": False,
+    "Adam, after a step": True,
+    "AdamW": True,
+}
+
+
+# %% wrong="the handle of another hook" breaks="After `handle.remove()` every row gets its gradient again" says=["weight.grad after handle.remove() differs"]
+def freeze_rows(embedding, rows):
+    frozen = torch.zeros_like(embedding.weight[:, :1], dtype=torch.bool)
+    frozen[rows] = True
+    embedding.weight.register_hook(lambda grad: grad.masked_fill(frozen, 0))
+    return embedding.weight.register_hook(lambda grad: None)
+
+
+the_frozen_row_moves = {
+    "SGD": False,
+    "SGD, weight_decay=0.1": True,
+    "SGD, momentum=0.9": False,
+    "SGD, momentum=0.9, after a step": True,
+    "Adam": False,
+    "Adam, after a step": True,
+    "AdamW": True,
+}
+
+
+# %% wrong="a mask in float32" breaks="of any floating dtype" says=["in torch.bfloat16: raised RuntimeError", "has changed the type of value"]
+def freeze_rows(embedding, rows):
+    keep = torch.ones(len(embedding.weight), 1, device=embedding.weight.device)
+    keep[rows] = 0
+    return embedding.weight.register_hook(lambda grad: grad * keep)
+
+
+the_frozen_row_moves = {
+    "SGD": False,
+    "SGD, weight_decay=0.1": True,
+    "SGD, momentum=0.9": False,
+    "SGD, momentum=0.9, after a step": True,
+    "Adam": False,
+    "Adam, after a step": True,
+    "AdamW": True,
+}
+
+
+# %% wrong="negative numbers meet no row" breaks="a negative index counts from the end" says=["rows [-1] of 3", "a negative index counts from the end: -1 is the last row"]
+def freeze_rows(embedding, rows):
+    numbers = torch.arange(len(embedding.weight), device=embedding.weight.device)
+    frozen = torch.tensor([number.item() in rows for number in numbers], device=numbers.device)
+    return embedding.weight.register_hook(lambda grad: grad.masked_fill(frozen[:, None], 0))
 
 
 the_frozen_row_moves = {

@@ -1,4 +1,29 @@
-# %% wrong="no guard for an all-zero map" says=["holds NaN: what is 0 / 0?"]
+# %% [markdown]
+# Rules:
+#
+# - "at any depth"
+# - "`target` is the class"
+# - "of shape (h, w)"
+# - "without a graph"
+# - "divided by its largest value"
+# - "It must not become NaN"
+# - "If nothing in the image speaks for the class, the map is all zeros"
+# - "Use the score itself, not its softmax"
+# - "even if the model raises"
+# - "no hook of yours on the model"
+# - "its mode"
+# - "and the `.grad` of its parameters untouched"
+# - "the image without a gradient"
+# - "Leave things as they were"
+#
+# Admits:
+#
+# - "at any depth": layer 'features.4', class 2
+# - "`image` has shape (3, height, width)": a wide image in torch.float64
+# - "nothing in the image speaks for the class": bias=-1.0, factor=1.0
+# - "even if the model raises": so that the model raises
+
+# %% wrong="no guard for an all-zero map" breaks="It must not become NaN" says=["holds NaN: what is 0 / 0?"]
 def grad_cam(model, layer, image, target):
     kept = []
     with model.get_submodule(layer).register_forward_hook(lambda m, a, y: kept.append(y)):
@@ -8,7 +33,7 @@ def grad_cam(model, layer, image, target):
     return heat / heat.max()
 
 
-# %% wrong="backward fills .grad" says=["this is not as it was: the .grad of the parameters"]
+# %% wrong="backward fills .grad" breaks="and the `.grad` of its parameters untouched" says=["this is not as it was: the .grad of the parameters"]
 def grad_cam(model, layer, image, target):
     kept = []
     with model.get_submodule(layer).register_forward_hook(lambda m, a, y: kept.append(y)):
@@ -32,7 +57,7 @@ def grad_cam(model, layer, image, target):
     return heat / heat.max().clamp(min=1e-12)
 
 
-# %% wrong="leaves the hook" says=["hooks on the model: expected {'fc': 1}"]
+# %% wrong="leaves the hook" breaks="no hook of yours on the model" says=["hooks on the model: expected {'fc': 1}"]
 def grad_cam(model, layer, image, target):
     kept = []
     model.get_submodule(layer).register_forward_hook(lambda m, a, y: kept.append(y))
@@ -42,7 +67,7 @@ def grad_cam(model, layer, image, target):
     return heat / heat.max().clamp(min=1e-12)
 
 
-# %% wrong="the softmax instead of the score" says=["layer 'features', class 0: the map: this is the gradient of the softmax's probability"]
+# %% wrong="the softmax instead of the score" breaks="Use the score itself, not its softmax" says=["layer 'features', class 0: the map: this is the gradient of the softmax's probability"]
 def grad_cam(model, layer, image, target):
     kept = []
     with model.get_submodule(layer).register_forward_hook(lambda m, a, y: kept.append(y)):
@@ -52,7 +77,7 @@ def grad_cam(model, layer, image, target):
     return heat / heat.max().clamp(min=1e-12)
 
 
-# %% wrong="no relu" says=["without the relu: what speaks against the class has to become 0"]
+# %% wrong="no relu" breaks="If nothing in the image speaks for the class, the map is all zeros" says=["without the relu: what speaks against the class has to become 0"]
 def grad_cam(model, layer, image, target):
     kept = []
     with model.get_submodule(layer).register_forward_hook(lambda m, a, y: kept.append(y)):
@@ -71,7 +96,7 @@ def grad_cam(model, layer, image, target):
     return heat / heat.max().clamp(min=1e-12)
 
 
-# %% wrong="keeps the batch dimension" says=["a dimension of size 1 is missing or too many"]
+# %% wrong="keeps the batch dimension" breaks="of shape (h, w)" says=["a dimension of size 1 is missing or too many"]
 def grad_cam(model, layer, image, target):
     kept = []
     with model.get_submodule(layer).register_forward_hook(lambda m, a, y: kept.append(y)):
@@ -81,7 +106,7 @@ def grad_cam(model, layer, image, target):
     return heat / heat.max().clamp(min=1e-12)
 
 
-# %% wrong="with its graph" says=["hangs on the graph: detach it"]
+# %% wrong="with its graph" breaks="without a graph" says=["hangs on the graph: detach it"]
 def grad_cam(model, layer, image, target):
     kept = []
     with model.get_submodule(layer).register_forward_hook(lambda m, a, y: kept.append(y)):
@@ -91,7 +116,7 @@ def grad_cam(model, layer, image, target):
     return heat / heat.max().clamp(min=1e-12)
 
 
-# %% wrong="eval for good" says=["the mode (train or eval) of the model"]
+# %% wrong="eval for good" breaks="its mode" says=["the mode (train or eval) of the model"]
 def grad_cam(model, layer, image, target):
     model.eval()
     kept = []
@@ -112,7 +137,7 @@ def grad_cam(model, layer, image, target):
     return h / h.max() if h.max() > 0 else h
 
 
-# %% wrong="looks among the children" says=["get_submodule finds deep ones"]
+# %% wrong="looks among the children" breaks="at any depth" says=["get_submodule finds deep ones"]
 def grad_cam(model, layer, image, target):
     kept = []
     with getattr(model, layer).register_forward_hook(lambda m, a, o: kept.append(o)):
@@ -173,7 +198,7 @@ def grad_cam(model, layer, image, target):
     return cam if m == 0 else cam / m
 
 
-# %% wrong="the hook goes at the end, if all goes well" says=["an image of two channels, so that the model raises", "hooks on the model"]
+# %% wrong="the hook goes at the end, if all goes well" breaks="even if the model raises" says=["an image of two channels, so that the model raises", "hooks on the model"]
 def grad_cam(model, layer, image, target):
     kept = []
     handle = model.get_submodule(layer).register_forward_hook(lambda m, args, out: kept.append(out))
@@ -182,3 +207,66 @@ def grad_cam(model, layer, image, target):
     (gradient,) = torch.autograd.grad(score, kept[0])
     heat = torch.einsum("chw,c->hw", kept[0][0], gradient[0].mean(dim=(1, 2))).relu().detach()
     return heat / heat.max().clamp(min=1e-12)
+
+
+# %% wrong="the model's favourite class" breaks="`target` is the class" says=["layer 'features.4', class 2: the map: this is the map of class 0"]
+def grad_cam(model, layer, image, target):
+    outputs = []
+    with model.get_submodule(layer).register_forward_hook(
+        lambda m, a, output: outputs.append(output)
+    ):
+        score = model(image[None])[0].max()
+    (gradient,) = torch.autograd.grad(score, outputs[0])
+    heat = (gradient.mean(dim=(2, 3), keepdim=True) * outputs[0]).sum(1)[0].relu().detach()
+    return heat / heat.max() if heat.max() > 0 else heat
+
+
+# %% wrong="not divided" breaks="divided by its largest value" says=["the map is not divided by its largest value"]
+def grad_cam(model, layer, image, target):
+    outputs = []
+    with model.get_submodule(layer).register_forward_hook(
+        lambda m, a, output: outputs.append(output)
+    ):
+        score = model(image[None])[0, target]
+    (gradient,) = torch.autograd.grad(score, outputs[0])
+    return (gradient.mean(dim=(2, 3), keepdim=True) * outputs[0]).sum(1)[0].relu().detach()
+
+
+# %% wrong="asks the image for a gradient" breaks="the image without a gradient" says=["this is not as it was: requires_grad of the image"]
+def grad_cam(model, layer, image, target):
+    outputs = []
+    image.requires_grad_()
+    with model.get_submodule(layer).register_forward_hook(
+        lambda m, a, output: outputs.append(output)
+    ):
+        score = model(image[None])[0, target]
+    (gradient,) = torch.autograd.grad(score, outputs[0])
+    heat = (gradient.mean(dim=(2, 3), keepdim=True) * outputs[0]).sum(1)[0].relu().detach()
+    return heat / heat.max() if heat.max() > 0 else heat
+
+
+# %% wrong="unsqueeze_ on the caller's image" breaks="Leave things as they were" says=["this is not as it was: the image itself: its shape or its values"]
+def grad_cam(model, layer, image, target):
+    outputs = []
+    with model.get_submodule(layer).register_forward_hook(
+        lambda m, a, output: outputs.append(output)
+    ):
+        score = model(image.unsqueeze_(0))[0, target]
+    (gradient,) = torch.autograd.grad(score, outputs[0])
+    heat = (gradient.mean(dim=(2, 3), keepdim=True) * outputs[0]).sum(1)[0].relu().detach()
+    return heat / heat.max() if heat.max() > 0 else heat
+
+
+# %% wrong="swallows the model's exception" says=["so that the model raises: the model's exception did not come out"]
+def grad_cam(model, layer, image, target):
+    outputs = []
+    try:
+        with model.get_submodule(layer).register_forward_hook(
+            lambda m, a, output: outputs.append(output)
+        ):
+            score = model(image[None])[0, target]
+    except RuntimeError:
+        return None
+    (gradient,) = torch.autograd.grad(score, outputs[0])
+    heat = (gradient.mean(dim=(2, 3), keepdim=True) * outputs[0]).sum(1)[0].relu().detach()
+    return heat / heat.max() if heat.max() > 0 else heat

@@ -1,4 +1,26 @@
-# %% wrong="a lambda in a loop" says=["'0.0.layer1' has 0 numbers, expected 2", "what does a lambda look up, when?"]
+# %% [markdown]
+# Rules:
+#
+# - "It hooks every module"
+# - "that has no children"
+# - "at any depth"
+# - "returns `(norms, handles)`"
+# - "(as `named_modules()` gives it)"
+# - "With each `backward()` the list gets one number"
+# - "a Python `float`"
+# - "of the module's **output**"
+# - "the norm of the gradient"
+# - "over all its elements"
+# - "Training goes on as if you were not looking"
+# - "a run under `no_grad` works as before"
+# - "when all handles are removed nothing more is noted"
+#
+# Admits:
+#
+# - "at any depth": two steps of a patient in two containers
+# - "With each `backward()`": check_case(2, True, 0)
+
+# %% wrong="a lambda in a loop" breaks="With each `backward()` the list gets one number" says=["'0.0.layer1' has 0 numbers, expected 2", "what does a lambda look up, when?"]
 def grad_monitor(model):
     norms, handles = {}, []
     for name, module in model.named_modules():
@@ -14,7 +36,7 @@ def grad_monitor(model):
 ill_layer = "layer4"
 
 
-# %% wrong="the gradient of the input; and the layer behind" says=["this is the norm of the gradient of the module's input", "it is not 'layer5': its gradient is of ordinary size"]
+# %% wrong="the gradient of the input; and the layer behind" breaks="of the module's **output**" says=["this is the norm of the gradient of the module's input", "it is not 'layer5': its gradient is of ordinary size"]
 def grad_monitor(model):
     norms, handles = {}, []
     for name, module in model.named_modules():
@@ -30,7 +52,7 @@ def grad_monitor(model):
 ill_layer = "layer5"
 
 
-# %% wrong="tensors in the list; the layer that is told least" says=["is a Tensor, not a plain float", "it is not 'layer2': next to no gradient reaches it, but neither does any reach a layer closer"]
+# %% wrong="tensors in the list; the layer that is told least" breaks="a Python `float`" says=["is a Tensor, not a plain float", "it is not 'layer2': next to no gradient reaches it, but neither does any reach a layer closer"]
 def grad_monitor(model):
     norms, handles = {}, []
     for name, module in model.named_modules():
@@ -44,7 +66,7 @@ def grad_monitor(model):
 ill_layer = "layer2"
 
 
-# %% wrong="children only" says=["'0.0.layer1' is missing", "every module without children, at any depth"]
+# %% wrong="children only" breaks="at any depth" says=["'0.0.layer1' is missing", "every module without children, at any depth"]
 def grad_monitor(model):
     norms, handles = {}, []
     for name, module in model.named_children():
@@ -57,7 +79,7 @@ def grad_monitor(model):
 ill_layer = "layer4"
 
 
-# %% wrong="containers too; no answer about the layer" says=["'0.0' does not belong here", "ill_layer is still None"]
+# %% wrong="containers too; no answer about the layer" breaks="that has no children" says=["'0.0' does not belong here", "ill_layer is still None"]
 def grad_monitor(model):
     norms, handles = {}, []
     for name, module in model.named_modules():
@@ -70,7 +92,7 @@ def grad_monitor(model):
 ill_layer = None
 
 
-# %% wrong="returns the norms alone" says=["not (norms, handles)"]
+# %% wrong="returns the norms alone" breaks="returns `(norms, handles)`" says=["not (norms, handles)"]
 def grad_monitor(model):
     norms = {}
     for name, module in model.named_modules():
@@ -86,7 +108,7 @@ def grad_monitor(model):
 ill_layer = "layer4"
 
 
-# %% wrong="handles of nothing" says=["14 lists grew after all handles were removed"]
+# %% wrong="handles of nothing" breaks="when all handles are removed nothing more is noted" says=["14 lists grew after all handles were removed"]
 def grad_monitor(model):
     norms, handles = {}, []
     for name, module in model.named_modules():
@@ -102,7 +124,7 @@ def grad_monitor(model):
 ill_layer = "layer4"
 
 
-# %% wrong="mean of the absolute values" says=["this is the mean of the absolute values, not the norm"]
+# %% wrong="mean of the absolute values" breaks="the norm of the gradient" says=["this is the mean of the absolute values, not the norm"]
 def grad_monitor(model):
     norms, handles = {}, []
     for name, module in model.named_modules():
@@ -116,7 +138,7 @@ def grad_monitor(model):
 ill_layer = "layer4"
 
 
-# %% wrong="changes the gradient while it looks" says=["the monitor changes the training", "What it returns replaces the gradient"]
+# %% wrong="changes the gradient while it looks" breaks="Training goes on as if you were not looking" says=["the monitor changes the training", "What it returns replaces the gradient"]
 def grad_monitor(model):
     norms, handles = {}, []
     for name, module in model.named_modules():
@@ -224,7 +246,7 @@ def grad_monitor(model):
 ill_layer = "layer4"
 
 
-# %% wrong="a tensor hook, whether or not there is a graph" says=["a run under no_grad raised", "ask output.requires_grad"]
+# %% wrong="a tensor hook, whether or not there is a graph" breaks="a run under `no_grad` works as before" says=["a run under no_grad raised", "ask output.requires_grad"]
 def grad_monitor(model):
     norms, handles = {}, []
     for name, module in model.named_modules():
@@ -258,7 +280,7 @@ def grad_monitor(model):
 ill_layer = "layer4"
 
 
-# %% wrong="a mean over the rows" says=["this is the mean over the rows: one norm goes over all elements"]
+# %% wrong="a mean over the rows" breaks="over all its elements" says=["this is the mean over the rows: one norm goes over all elements"]
 def grad_monitor(model):
     norms, handles = {}, []
     for name, module in model.named_modules():
@@ -307,6 +329,32 @@ def grad_monitor(model):
             norms[name] = []
             handles.append(module.register_full_backward_hook(note(norms[name])))
     return norms, handles
+
+
+ill_layer = "layer4"
+
+
+# %% wrong="linear layers alone" breaks="It hooks every module" says=["'0.0.tanh1' is missing", "every module without children"]
+def grad_monitor(model):
+    def note(values):
+        return lambda module, _, grad_output: values.append(grad_output[0].norm().item())
+
+    leaves = {n: m for n, m in model.named_modules() if isinstance(m, nn.Linear)}
+    norms = {name: [] for name in leaves}
+    return norms, [m.register_full_backward_hook(note(norms[n])) for n, m in leaves.items()]
+
+
+ill_layer = "layer4"
+
+
+# %% wrong="the last part of each name" breaks="(as `named_modules()` gives it)" says=["'0.0.layer1' is missing", "at any depth, by its full name"]
+def grad_monitor(model):
+    def note(values):
+        return lambda module, _, grad_output: values.append(grad_output[0].norm().item())
+
+    leaves = {n.rpartition(".")[2]: m for n, m in model.named_modules() if not list(m.children())}
+    norms = {name: [] for name in leaves}
+    return norms, [m.register_full_backward_hook(note(norms[n])) for n, m in leaves.items()]
 
 
 ill_layer = "layer4"

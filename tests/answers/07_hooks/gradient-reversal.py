@@ -1,4 +1,27 @@
-# %% wrong="a hook on x itself" says=["gradient_reversal, two numbers: the gradient at x for strength 0.5, where 2 times x is used beside y: what reaches x beside y was reversed as well"]
+# %% [markdown]
+# Rules:
+#
+# - "`y` has exactly the values of `x`"
+# - "the gradient that reaches `x` **through `y`**"
+# - "is the gradient of `y` times `-strength`"
+# - "Nothing else about `x` changes"
+# - "by a tensor hook and not through a Function"
+# - "Where `x` needs no gradient"
+# - "or under `no_grad`, it gives the values and nothing more"
+# - "`Reversal`, an `autograd.Function`"
+# - "`x` is floating-point, of any shape"
+# - "`y = reverse(x, strength)`"
+#
+# Admits:
+#
+# - "floating-point, of any shape": a tensor without dimensions
+# - "of any shape": no number, in torch.float16
+# - "`x` is floating-point": torch.float64, transposed
+# - "Where `x` needs no gradient": an x that needs no gradient
+# - "under `no_grad`": under no_grad
+# - "times `-strength`": a strength of 0
+
+# %% wrong="a hook on x itself" breaks="Nothing else about `x` changes" says=["gradient_reversal, two numbers: the gradient at x for strength 0.5, where 2 times x is used beside y: what reaches x beside y was reversed as well"]
 def gradient_reversal(x, strength):
     if x.requires_grad:
         x.register_hook(lambda grad: -strength * grad)
@@ -35,7 +58,7 @@ class Reversal(torch.autograd.Function):
         return -ctx.strength * grad_output, None
 
 
-# %% wrong="forgets that x may need no gradient" says=["gradient_reversal, an x that needs no gradient", "cannot register a hook on a tensor that doesn't require gradient"]
+# %% wrong="forgets that x may need no gradient" breaks="Where `x` needs no gradient" says=["gradient_reversal, an x that needs no gradient", "cannot register a hook on a tensor that doesn't require gradient"]
 def gradient_reversal(x, strength):
     y = x * 1
     y.register_hook(lambda grad: -strength * grad)
@@ -68,7 +91,7 @@ class Reversal(torch.autograd.Function):
         return grad_output, None
 
 
-# %% wrong="the Function forgets the sign" says=["Reversal.apply, two numbers", "and the minus is missing"]
+# %% wrong="the Function forgets the sign" breaks="`Reversal`, an `autograd.Function`" says=["Reversal.apply, two numbers", "and the minus is missing"]
 def gradient_reversal(x, strength):
     y = x.view_as(x)
     if y.requires_grad:
@@ -106,7 +129,7 @@ class Reversal(torch.autograd.Function):
         return -ctx.strength * grad_output, None
 
 
-# %% wrong="a blend of x and its detached self, which rounds" says=["the values of y are not exactly those of x"]
+# %% wrong="a blend of x and its detached self, which rounds" breaks="`y` has exactly the values of `x`" says=["the values of y are not exactly those of x"]
 def gradient_reversal(x, strength):
     return -strength * x + (1 + strength) * x.detach()
 
@@ -122,7 +145,7 @@ class Reversal(torch.autograd.Function):
         return -ctx.strength * grad_output, None
 
 
-# %% wrong="a detached copy" says=["nothing comes back through y: was it detached?"]
+# %% wrong="a detached copy" breaks="the gradient that reaches `x` **through `y`**" says=["nothing comes back through y: was it detached?"]
 def gradient_reversal(x, strength):
     y = x.detach().clone().requires_grad_()
     y.register_hook(lambda g: -strength * g)
@@ -140,7 +163,7 @@ class Reversal(torch.autograd.Function):
         return grad.mul_(-ctx.strength), None
 
 
-# %% wrong="forgets the strength" says=["the gradient through y is negated, whatever the strength"]
+# %% wrong="forgets the strength" breaks="is the gradient of `y` times `-strength`" says=["the gradient through y is negated, whatever the strength"]
 def gradient_reversal(x, strength):
     y = x.clone()
     if y.requires_grad:
@@ -225,7 +248,7 @@ class Reversal(torch.autograd.Function):
         return torch.negative(g).mul(ctx.s), None
 
 
-# %% wrong="one for both" says=["gradient_reversal goes through a Function"]
+# %% wrong="one for both" breaks="by a tensor hook and not through a Function" says=["gradient_reversal goes through a Function"]
 class Reversal(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, strength):
@@ -281,7 +304,7 @@ class Reversal(torch.autograd.Function):
         return -ctx.strength * grad_output, None
 
 
-# %% wrong="computes in float32" says=["torch.float64, transposed", "not exactly those of x"]
+# %% wrong="computes in float32" breaks="`x` is floating-point, of any shape" says=["torch.float64, transposed", "not exactly those of x"]
 def gradient_reversal(x, strength):
     y = x.float().to(x.dtype) if x.dtype == torch.float64 else x.view_as(x)
     if y.requires_grad:
@@ -294,6 +317,44 @@ class Reversal(torch.autograd.Function):
     def forward(ctx, x, strength):
         ctx.strength = strength
         return x.clone()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return -ctx.strength * grad_output, None
+
+
+# %% wrong="asks x, not y" breaks="or under `no_grad`, it gives the values and nothing more" says=["under no_grad: raised RuntimeError: cannot register a hook on a tensor that doesn't require gradient"]
+def gradient_reversal(x, strength):
+    y = x.clone()
+    if x.requires_grad:
+        y.register_hook(lambda grad: -strength * grad)
+    return y
+
+
+class Reversal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, strength):
+        ctx.strength = strength
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return -ctx.strength * grad_output, None
+
+
+# %% wrong="a strength of 0 leaves all as it is" breaks="`y = reverse(x, strength)`" says=["gradient_reversal, a strength of 0: the gradient at x", "not reversed at all"]
+def gradient_reversal(x, strength):
+    y = x.view_as(x)
+    if y.requires_grad and strength:
+        y.register_hook(lambda grad: -strength * grad)
+    return y
+
+
+class Reversal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, strength):
+        ctx.strength = strength
+        return x.view_as(x)
 
     @staticmethod
     def backward(ctx, grad_output):

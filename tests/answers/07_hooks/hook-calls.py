@@ -1,4 +1,12 @@
-# %% wrong="forward runs the hooks too" says=["layer.forward(x) is not 1: the hooks are called by Module.__call__"]
+# %% [markdown]
+# Rules:
+#
+# - "How often does the hook run"
+# - "nn.Sequential(layer, nn.Tanh(), layer)(x)"
+# - "layer.forward(x)"
+# - "A layer has one forward hook"
+
+# %% wrong="forward runs the hooks too" breaks="layer.forward(x)" says=["layer.forward(x) is not 1: the hooks are called by Module.__call__"]
 hook_calls = {
     "layer(x)": 1,
     "layer.forward(x)": 1,
@@ -7,7 +15,7 @@ hook_calls = {
     "handle.remove(); layer(x)": 0,
 }
 
-# %% wrong="a container calls forward; a hook runs once for each model" says=["nn.Sequential(layer, nn.Tanh(), layer)(x) is not 1: it runs at each call of the layer"]
+# %% wrong="a container calls forward; a hook runs once for each model" breaks="nn.Sequential(layer, nn.Tanh(), layer)(x)" says=["nn.Sequential(layer, nn.Tanh(), layer)(x) is not 1: it runs at each call of the layer"]
 hook_calls = {
     "layer(x)": 1,
     "layer.forward(x)": 0,
@@ -16,7 +24,7 @@ hook_calls = {
     "handle.remove(); layer(x)": 0,
 }
 
-# %% wrong="the hook is attached to the weight; a removed one runs a last time" says=["F.linear(x, layer.weight, layer.bias) is not 1: the hook is attached to the module", "the hook is gone"]
+# %% wrong="the hook is attached to the weight; a removed one runs a last time" breaks="A layer has one forward hook" says=["F.linear(x, layer.weight, layer.bias) is not 1: the hook is attached to the module", "the hook is gone"]
 hook_calls = {
     "layer(x)": 1,
     "layer.forward(x)": 0,
@@ -34,7 +42,7 @@ hook_calls = {
     "handle.remove(); layer(x)": 0,
 }
 
-# %% wrong="True/False" says=["layer(x) is not True: expected a number, not True or False"]
+# %% wrong="True/False" breaks="How often does the hook run" says=["layer(x) is not True: expected a number, not True or False"]
 hook_calls = {
     "layer(x)": True,
     "layer.forward(x)": False,

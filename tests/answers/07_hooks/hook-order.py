@@ -1,4 +1,12 @@
-# %% wrong="the way back in the order of the way forward" says=["a: full backward hook is not 8", "everything inside a is done", "whose hooks are on which side"]
+# %% [markdown]
+# Rules:
+#
+# - "Give each line its place, from 1 to 14"
+# - "There is one call forward and one `backward()`"
+# - "model: full backward hook"
+# - "b.weight: post-accumulate hook"
+
+# %% wrong="the way back in the order of the way forward" breaks="There is one call forward and one `backward()`" says=["a: full backward hook is not 8", "everything inside a is done", "whose hooks are on which side"]
 hook_order = {
     "model: forward pre-hook": 1,
     "model: forward hook": 5,
@@ -16,7 +24,7 @@ hook_order = {
     "h: tensor hook": 9,
 }
 
-# %% wrong="the model's hooks wait for nothing" says=["model: full backward hook is not 7", "it shows the gradient of x, the last of all to be known"]
+# %% wrong="the model's hooks wait for nothing" breaks="model: full backward hook" says=["model: full backward hook is not 7", "it shows the gradient of x, the last of all to be known"]
 hook_order = {
     "model: forward pre-hook": 1,
     "model: forward hook": 5,
@@ -34,7 +42,7 @@ hook_order = {
     "h: tensor hook": 12,
 }
 
-# %% wrong="gradients are accumulated at the very end" says=["b.weight: post-accumulate hook is not 14", "as soon as .grad is filled"]
+# %% wrong="gradients are accumulated at the very end" breaks="b.weight: post-accumulate hook" says=["b.weight: post-accumulate hook is not 14", "as soon as .grad is filled"]
 hook_order = {
     "model: forward pre-hook": 1,
     "model: forward hook": 5,
@@ -52,7 +60,7 @@ hook_order = {
     "h: tensor hook": 10,
 }
 
-# %% wrong="counts from zero" says=["model: forward pre-hook: 0 is no place from 1 to 14"]
+# %% wrong="counts from zero" breaks="Give each line its place, from 1 to 14" says=["model: forward pre-hook: 0 is no place from 1 to 14"]
 hook_order = {
     "model: forward pre-hook": 0,
     "model: forward hook": 4,

@@ -1,4 +1,33 @@
-# %% wrong="the hook looks and returns nothing" says=["the answer for 'blocks.0': this is run B as it is: does the hook return the activation of run A?", "it is not 'blocks.5': with its activation from run A the answer to B is still negative"]
+# %% [markdown]
+# Rules:
+#
+# - "in which the module of that name returns what the donor's module"
+# - "Run A is `donor(a)`"
+# - "Return a dict from each name"
+# - "The donor is run once on `a`"
+# - "each time with that *one* module patched"
+# - "or a tuple that holds tensors and tuples"
+# - "whatever happens to it later, in place"
+# - "inputs may be passed by keyword"
+# - "have no graph"
+# - "even if a run raises"
+# - "the exception goes on its way"
+# - "those that were there before are not"
+# - "modes, `.grad`"
+# - "autograd's own mode are untouched"
+# - "All is left as it was"
+# - "for each name in `names`"
+#
+# Admits:
+#
+# - "`donor` and `model` may be one and the same": six blocks of one committee
+# - "for each name in `names`": stem, a nested layer, the model
+# - "or a tuple that holds tensors and tuples": an LSTM, which returns a tuple with a tuple in it
+# - "in place": a layer that an activation in place follows
+# - "even if a run raises": of the wrong shape, so that its run raises
+# - "a dict from each name": "no names"
+
+# %% wrong="the hook looks and returns nothing" breaks="in which the module of that name returns what the donor's module" says=["the answer for 'blocks.0': this is run B as it is: does the hook return the activation of run A?", "it is not 'blocks.5': with its activation from run A the answer to B is still negative"]
 def intervention(donor, model, names, a, b):
     kept, answers = {}, {}
     with torch.no_grad():
@@ -20,7 +49,7 @@ def intervention(donor, model, names, a, b):
 deciding_block = "blocks.5"
 
 
-# %% wrong="B into A" says=["B's activation went into run A: it is to be the other way round"]
+# %% wrong="B into A" breaks="Run A is `donor(a)`" says=["B's activation went into run A: it is to be the other way round"]
 def intervention(donor, model, names, a, b):
     answers = {}
     with torch.no_grad():
@@ -58,7 +87,7 @@ def intervention(donor, model, names, a, b):
 deciding_block = 2
 
 
-# %% wrong="tensors only" says=["an LSTM, which returns a tuple with a tuple in it: it raised AttributeError: 'tuple' object has no attribute 'detach'"]
+# %% wrong="tensors only" breaks="or a tuple that holds tensors and tuples" says=["an LSTM, which returns a tuple with a tuple in it: it raised AttributeError: 'tuple' object has no attribute 'detach'"]
 def intervention(donor, model, names, a, b):
     kept, answers = {}, {}
     with contextlib.ExitStack() as hooks:
@@ -75,7 +104,7 @@ def intervention(donor, model, names, a, b):
 deciding_block = "blocks.2"
 
 
-# %% wrong="keeps what an activation in place writes over" says=["a layer that an activation in place follows: the answer for 'enter'"]
+# %% wrong="keeps what an activation in place writes over" breaks="whatever happens to it later, in place" says=["a layer that an activation in place follows: the answer for 'enter'"]
 def intervention(donor, model, names, a, b):
     kept, answers = {}, {}
     with torch.no_grad():
@@ -93,7 +122,7 @@ def intervention(donor, model, names, a, b):
 deciding_block = "blocks.2"
 
 
-# %% wrong="patches stay for the names that follow" says=["hooks on model", "six blocks of one committee: the answer for 'blocks.1'"]
+# %% wrong="patches stay for the names that follow" breaks="each time with that *one* module patched" says=["hooks on model", "six blocks of one committee: the answer for 'blocks.1'"]
 def intervention(donor, model, names, a, b):
     kept, answers = {}, {}
     with torch.no_grad():
@@ -111,7 +140,7 @@ def intervention(donor, model, names, a, b):
 deciding_block = "blocks.2"
 
 
-# %% wrong="no finally: a run that raises leaves its hook" says=["an input b of the wrong shape, so that its run raises: hooks on model", "an input a of the wrong shape, so that its run raises: hooks on donor"]
+# %% wrong="no finally: a run that raises leaves its hook" breaks="even if a run raises" says=["an input b of the wrong shape, so that its run raises: hooks on model", "an input a of the wrong shape, so that its run raises: hooks on donor"]
 def intervention(donor, model, names, a, b):
     answers = {}
     with torch.no_grad():
@@ -132,7 +161,7 @@ def intervention(donor, model, names, a, b):
 deciding_block = "blocks.2"
 
 
-# %% wrong="the donor runs for each name" says=["how often the models run: expected [7], got [12]"]
+# %% wrong="the donor runs for each name" breaks="The donor is run once on `a`" says=["how often the models run: expected [7], got [12]"]
 def intervention(donor, model, names, a, b):
     answers = {}
     with torch.no_grad():
@@ -149,7 +178,7 @@ def intervention(donor, model, names, a, b):
 deciding_block = "blocks.2"
 
 
-# %% wrong="answers with a graph, and eval for good" says=["the answer for 'blocks.0' hangs on the graph"]
+# %% wrong="answers with a graph, and eval for good" breaks="have no graph" says=["the answer for 'blocks.0' hangs on the graph"]
 def intervention(donor, model, names, a, b):
     donor.eval(), model.eval()
     kept, answers = {}, {}
@@ -167,7 +196,7 @@ def intervention(donor, model, names, a, b):
 deciding_block = "head"
 
 
-# %% wrong="eval for good" says=["the mode of donor was changed"]
+# %% wrong="eval for good" breaks="modes, `.grad`" says=["the mode of donor was changed"]
 def intervention(donor, model, names, a, b):
     donor.eval(), model.eval()
     kept, answers = {}, {}
@@ -186,7 +215,7 @@ def intervention(donor, model, names, a, b):
 deciding_block = "blocks.2"
 
 
-# %% wrong="switches autograd off" says=["autograd is switched off for good: use a with block"]
+# %% wrong="switches autograd off" breaks="autograd's own mode are untouched" says=["autograd is switched off for good: use a with block"]
 def intervention(donor, model, names, a, b):
     torch.set_grad_enabled(False)
     kept, answers = {}, {}
@@ -204,7 +233,7 @@ def intervention(donor, model, names, a, b):
 deciding_block = "blocks.2"
 
 
-# %% wrong="only top-level children" says=["has no attribute 'blocks.0'", "get_submodule finds deep ones"]
+# %% wrong="only top-level children" breaks="for each name in `names`" says=["has no attribute 'blocks.0'", "get_submodule finds deep ones"]
 def intervention(donor, model, names, a, b):
     kept, out = {}, {}
     with torch.no_grad():
@@ -225,7 +254,7 @@ def intervention(donor, model, names, a, b):
 deciding_block = "blocks.1"
 
 
-# %% wrong="freezes the parameters" says=["requires_grad of the parameters of donor was changed"]
+# %% wrong="freezes the parameters" breaks="All is left as it was" says=["requires_grad of the parameters of donor was changed"]
 def intervention(donor, model, names, a, b):
     for p in [*donor.parameters(), *model.parameters()]:
         p.requires_grad_(False)
@@ -247,7 +276,7 @@ def intervention(donor, model, names, a, b):
 deciding_block = "blocks.2"
 
 
-# %% wrong="list instead of dict" says=["it returned a list, expected a dict from name to answer"]
+# %% wrong="list instead of dict" breaks="Return a dict from each name" says=["it returned a list, expected a dict from name to answer"]
 def intervention(donor, model, names, a, b):
     kept, out = {}, []
     with torch.no_grad():
@@ -422,6 +451,83 @@ def intervention(donor, model, names, a, b):
         with torch.no_grad():
             patch = lambda *_, out=kept[name]: out
             with model.get_submodule(name).register_forward_hook(patch):
+                answers[name] = model(b)
+    return answers
+
+
+deciding_block = "blocks.2"
+
+
+# %% wrong="takes the place of forward, by position" breaks="inputs may be passed by keyword" says=["an LSTM, which returns a tuple with a tuple in it: it raised TypeError", "unexpected keyword argument 'input'"]
+def intervention(donor, model, names, a, b):
+    answers, kept = {}, {}
+    with torch.no_grad(), contextlib.ExitStack() as hooks:
+        for name in names:
+            hooks.enter_context(
+                donor.get_submodule(name).register_forward_hook(
+                    lambda m, args, output, name=name: kept.update({name: copy.deepcopy(output)})
+                )
+            )
+        donor(a)
+    for name in names:
+        module = model.get_submodule(name)
+        module.forward = lambda x, name=name: copy.deepcopy(kept[name])
+        try:
+            with torch.no_grad():
+                answers[name] = model(b)
+        finally:
+            del module.forward
+    return answers
+
+
+deciding_block = "blocks.2"
+
+
+# %% wrong="a run that raises gives no answers" breaks="the exception goes on its way" says=["the exception of the run did not come out"]
+def intervention(donor, model, names, a, b):
+    answers, kept = {}, {}
+    try:
+        with torch.no_grad():
+            with contextlib.ExitStack() as hooks:
+                for name in names:
+                    hooks.enter_context(
+                        donor.get_submodule(name).register_forward_hook(
+                            lambda m, args, output, name=name: kept.update(
+                                {name: copy.deepcopy(output)}
+                            )
+                        )
+                    )
+                donor(a)
+            for name in names:
+                with model.get_submodule(name).register_forward_hook(
+                    lambda *_, name=name: copy.deepcopy(kept[name])
+                ):
+                    answers[name] = model(b)
+    except RuntimeError:
+        pass
+    return answers
+
+
+deciding_block = "blocks.2"
+
+
+# %% wrong="clears every hook of the module" breaks="those that were there before are not" says=["hooks on donor: {'': 1}, and {'': 1, 'stem': 1} were there before"]
+def intervention(donor, model, names, a, b):
+    answers, kept = {}, {}
+    with torch.no_grad():
+        for name in names:
+            donor.get_submodule(name).register_forward_hook(
+                lambda m, args, output, name=name: kept.update({name: copy.deepcopy(output)})
+            )
+        try:
+            donor(a)
+        finally:
+            for name in names:
+                donor.get_submodule(name)._forward_hooks.clear()
+        for name in names:
+            with model.get_submodule(name).register_forward_hook(
+                lambda *_, name=name: copy.deepcopy(kept[name])
+            ):
                 answers[name] = model(b)
     return answers
 

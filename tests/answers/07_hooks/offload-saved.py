@@ -1,4 +1,29 @@
-# %% wrong="everything in half" says=["torch.int64: [3, 1099511627776], kept and brought back"]
+# %% [markdown]
+# Rules:
+#
+# - "A float32 tensor that is no parameter"
+# - "is kept in half precision"
+# - "(`torch.float16`)"
+# - "Everything else is kept exactly"
+# - "Indices and masks can't be rounded"
+# - "What is kept exactly must not be the tensor itself"
+# - "and needs no copy"
+# - "with the dtype"
+# - "shape and device that it had"
+# - "or a tuple or dict of tensors and plain values such as a dtype"
+#
+# Admits:
+#
+# - "A float32 tensor": ([[0.1, -7.0]], torch.float32)
+# - "Indices and masks": ([True, False], torch.bool)
+# - "Indices": ([3, 2**40], torch.int64)
+# - "float64 or complex numbers": torch.complex64
+# - "shape and device that it had": (0.1, torch.float32)
+# - "dtype, shape": ([[]], torch.float32)
+# - "Everything else": ([1 / 3, 2.0], torch.float16)
+# - "Parameters live anyway": a CNN, with a batch in
+
+# %% wrong="everything in half" breaks="Indices and masks can't be rounded" says=["torch.int64: [3, 1099511627776], kept and brought back"]
 def offload_saved(tensor):
     return tensor.half(), tensor.dtype
 
@@ -7,7 +32,7 @@ def bring_back(kept):
     return kept[0].to(kept[1])
 
 
-# %% wrong="comes back in half" says=["has dtype torch.float16, expected torch.float32"]
+# %% wrong="comes back in half" breaks="with the dtype" says=["has dtype torch.float16, expected torch.float32"]
 def offload_saved(tensor):
     return tensor.half() if tensor.dtype == torch.float32 else tensor.detach()
 
@@ -27,7 +52,7 @@ def bring_back(kept):
     return kept.float()
 
 
-# %% wrong="copies of parameters" says=["a CNN, with a batch in torch.float32", "bytes are kept", "a parameter or what is kept exactly copied?"]
+# %% wrong="copies of parameters" breaks="A float32 tensor that is no parameter" says=["a CNN, with a batch in torch.float32", "bytes are kept", "a parameter or what is kept exactly copied?"]
 def offload_saved(tensor):
     if tensor.dtype == torch.float32:
         return tensor.half(), tensor.dtype
@@ -38,7 +63,7 @@ def bring_back(kept):
     return kept[0].to(kept[1])
 
 
-# %% wrong="the tensor itself" says=["a CNN, with a batch in torch.float64: the output is never set free"]
+# %% wrong="the tensor itself" breaks="What is kept exactly must not be the tensor itself" says=["a CNN, with a batch in torch.float64: the output is never set free"]
 def offload_saved(tensor):
     if tensor.dtype == torch.float32 and not isinstance(tensor, nn.Parameter):
         return tensor.half(), tensor.dtype
@@ -49,7 +74,7 @@ def bring_back(kept):
     return kept[0].to(kept[1])
 
 
-# %% wrong="float64 too" says=["torch.float64: [0.3333333333333333], kept and brought back: it was rounded, and should be kept exactly"]
+# %% wrong="float64 too" breaks="Everything else is kept exactly" says=["torch.float64: [0.3333333333333333], kept and brought back: it was rounded, and should be kept exactly"]
 def offload_saved(tensor):
     if tensor.is_floating_point() and not isinstance(tensor, nn.Parameter):
         return tensor.half(), tensor.dtype
@@ -60,7 +85,7 @@ def bring_back(kept):
     return kept[0].to(kept[1])
 
 
-# %% wrong="bfloat16" says=["this is bfloat16's rounding, not float16's"]
+# %% wrong="bfloat16" breaks="(`torch.float16`)" says=["this is bfloat16's rounding, not float16's"]
 def offload_saved(tensor):
     if tensor.dtype == torch.float32 and not isinstance(tensor, nn.Parameter):
         return tensor.bfloat16(), tensor.dtype
@@ -71,7 +96,7 @@ def bring_back(kept):
     return kept[0].to(kept[1])
 
 
-# %% wrong="keeps it as it is" says=["it comes back unrounded: was it kept in float16?"]
+# %% wrong="keeps it as it is" breaks="is kept in half precision" says=["it comes back unrounded: was it kept in float16?"]
 def offload_saved(tensor):
     return tensor.detach()
 
@@ -80,7 +105,7 @@ def bring_back(kept):
     return kept
 
 
-# %% wrong="clones what is kept exactly" says=["bytes are kept", "a parameter or what is kept exactly copied?"]
+# %% wrong="clones what is kept exactly" breaks="and needs no copy" says=["bytes are kept", "a parameter or what is kept exactly copied?"]
 def offload_saved(tensor):
     if tensor.dtype == torch.float32 and not isinstance(tensor, nn.Parameter):
         return tensor.half(), tensor.dtype
@@ -91,7 +116,7 @@ def bring_back(kept):
     return kept[0].to(kept[1])
 
 
-# %% wrong="hides it in a function" says=["keep tensors and plain values, not"]
+# %% wrong="hides it in a function" breaks="or a tuple or dict of tensors and plain values such as a dtype" says=["keep tensors and plain values, not"]
 def offload_saved(tensor):
     if tensor.dtype == torch.float32 and not isinstance(tensor, nn.Parameter):
         tensor = tensor.half().float()
@@ -162,3 +187,15 @@ def offload_saved(tensor):
 
 def bring_back(kept):
     return kept[0].to(kept[1]) if len(kept) == 2 else kept[0]
+
+
+# %% wrong="a flat copy" breaks="shape and device that it had" says=["has shape (1,), expected ()"]
+def offload_saved(tensor):
+    if tensor.dtype == torch.float32 and not isinstance(tensor, nn.Parameter):
+        return tensor.half().flatten(), tensor.dtype
+    return tensor.detach(), tensor.dtype
+
+
+def bring_back(kept):
+    tensor, dtype = kept
+    return tensor.to(dtype)

@@ -1,4 +1,31 @@
-# %% wrong="replaces the word wherever it is" says=["fc for stem and fc2 for head: load_state_dict raised", "a name begins right after the prefix and ends at a dot"]
+# %% [markdown]
+# Rules:
+#
+# - "of deeper modules such as `block.0`"
+# - "or as a part of a larger model"
+# - "each renamed key adds a string"
+# - "both as they stand in the dict"
+# - "at each load"
+# - "A name begins right after the prefix and ends at a dot"
+# - "nor the end of `block.fc`"
+# - "it is renamed once"
+# - "Names may be swapped"
+# - "is an error as always"
+# - "A checkpoint without old names loads as it did"
+# - "are taken for the new ones"
+#
+# Admits:
+#
+# - "deeper modules such as `block.0`": block.conv for block.0
+# - "as a part of a larger model": a part of a part of a model
+# - "Names may be swapped": head and tail swapped
+# - "`fc` is neither the beginning of `fc2`": fc for stem and fc2 for head
+# - "nor the end of `block.fc`": 0 for tail, and a block.0 besides
+# - "A checkpoint without old names": {"new": True}
+# - "at each load": "loads": 2
+# - "unexpected is an error": check_unknown_key(try_loading)
+
+# %% wrong="replaces the word wherever it is" breaks="A name begins right after the prefix and ends at a dot" says=["fc for stem and fc2 for head: load_state_dict raised", "a name begins right after the prefix and ends at a dot"]
 def state_dict_hooks(model, renamed):
     log = []
 
@@ -15,7 +42,7 @@ def state_dict_hooks(model, renamed):
     return log
 
 
-# %% wrong="forgets the prefix" says=["a part of a part of a model: load_state_dict raised"]
+# %% wrong="forgets the prefix" breaks="or as a part of a larger model" says=["a part of a part of a model: load_state_dict raised"]
 def state_dict_hooks(model, renamed):
     log = []
 
@@ -32,7 +59,7 @@ def state_dict_hooks(model, renamed):
     return log
 
 
-# %% wrong="renames part by part" says=["block.conv for block.0: load_state_dict raised"]
+# %% wrong="renames part by part" breaks="of deeper modules such as `block.0`" says=["block.conv for block.0: load_state_dict raised"]
 def state_dict_hooks(model, renamed):
     log = []
 
@@ -48,7 +75,7 @@ def state_dict_hooks(model, renamed):
     return log
 
 
-# %% wrong="adds the new and keeps the old" says=["Unexpected key(s)", "fc for head: load_state_dict raised"]
+# %% wrong="adds the new and keeps the old" breaks="are taken for the new ones" says=["Unexpected key(s)", "fc for head: load_state_dict raised"]
 def state_dict_hooks(model, renamed):
     log = []
 
@@ -65,7 +92,7 @@ def state_dict_hooks(model, renamed):
     return log
 
 
-# %% wrong="throws away what it does not know" says=["an unknown key has to stay an error"]
+# %% wrong="throws away what it does not know" breaks="is an error as always" says=["an unknown key has to stay an error"]
 def state_dict_hooks(model, renamed):
     log = []
 
@@ -105,7 +132,7 @@ def state_dict_hooks(model, renamed):
     return log
 
 
-# %% wrong="says nothing" says=["fc for head: the log: 2 lines are missing, such as 'fc.weight -> head.weight'"]
+# %% wrong="says nothing" breaks="each renamed key adds a string" says=["fc for head: the log: 2 lines are missing, such as 'fc.weight -> head.weight'"]
 def state_dict_hooks(model, renamed):
     def rename(module, state_dict, prefix, *rest):
         for key in list(state_dict):
@@ -118,7 +145,7 @@ def state_dict_hooks(model, renamed):
     return []
 
 
-# %% wrong="logs names, not keys" says=["2 are not expected, such as 'fc -> head'"]
+# %% wrong="logs names, not keys" breaks="both as they stand in the dict" says=["2 are not expected, such as 'fc -> head'"]
 def state_dict_hooks(model, renamed):
     log = []
 
@@ -134,7 +161,7 @@ def state_dict_hooks(model, renamed):
     return log
 
 
-# %% wrong="replaces the name and a dot wherever they are" says=["0 for tail, and a block.0 besides: load_state_dict raised"]
+# %% wrong="replaces the name and a dot wherever they are" breaks="nor the end of `block.fc`" says=["0 for tail, and a block.0 besides: load_state_dict raised"]
 def state_dict_hooks(model, renamed):
     log = []
 
@@ -155,7 +182,7 @@ def state_dict_hooks(model, renamed):
     return log
 
 
-# %% wrong="renames twice" says=["head and tail swapped", "is a key written over before it was read?"]
+# %% wrong="renames twice" breaks="it is renamed once" says=["head and tail swapped", "is a key written over before it was read?"]
 def state_dict_hooks(model, renamed):
     log = []
 
@@ -171,7 +198,7 @@ def state_dict_hooks(model, renamed):
     return log
 
 
-# %% wrong="logs once" says=["two loads, one after the other: the log: 2 lines are missing"]
+# %% wrong="logs once" breaks="at each load" says=["two loads, one after the other: the log: 2 lines are missing"]
 def state_dict_hooks(model, renamed):
     log = []
 
@@ -274,6 +301,40 @@ def state_dict_hooks(model, renamed):
                     values[new_key] = state.pop(key)
                     log.append(f"{key} -> {new_key}")
         state.update(values)
+
+    model.register_load_state_dict_pre_hook(rename)
+    return log
+
+
+# %% wrong="writes over what it has not read yet" breaks="Names may be swapped" says=["head and tail swapped: load_state_dict raised", "is a key written over before it was read?"]
+def state_dict_hooks(model, renamed):
+    log = []
+
+    def rename(module, state_dict, prefix, *rest):
+        for key in list(state_dict):
+            for old, new in renamed.items():
+                if key.startswith(f"{prefix}{old}.") and key in state_dict:
+                    new_key = prefix + new + key.removeprefix(prefix + old)
+                    state_dict[new_key] = state_dict.pop(key)
+                    log.append(f"{key} -> {new_key}")
+                    break
+
+    model.register_load_state_dict_pre_hook(rename)
+    return log
+
+
+# %% wrong="expects the old names" breaks="A checkpoint without old names loads as it did" says=["a checkpoint without old names: load_state_dict raised KeyError"]
+def state_dict_hooks(model, renamed):
+    log = []
+
+    def rename(module, state_dict, prefix, *rest):
+        values = {}
+        for old, new in renamed.items():
+            for part in ("weight", "bias"):
+                key, after = f"{prefix}{old}.{part}", f"{prefix}{new}.{part}"
+                values[after] = state_dict.pop(key)
+                log.append(f"{key} -> {after}")
+        state_dict.update(values)
 
     model.register_load_state_dict_pre_hook(rename)
     return log

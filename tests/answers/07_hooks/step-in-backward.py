@@ -1,4 +1,26 @@
-# %% wrong="a tensor hook: .grad comes after it" says=["gradients at once", "set it to None"]
+# %% [markdown]
+# Rules:
+#
+# - "registers hooks on the parameters and returns their handles"
+# - "is a whole step of SGD with momentum"
+# - "velocity = gradient"
+# - "used and set free **before the next one is made**"
+# - "no `.grad` is left after `backward()`"
+# - "never more than one"
+# - "Parameters with `requires_grad=False` are in the list too"
+# - "leave them be"
+# - "With the handles removed, `backward()` takes no step"
+# - "starts with velocities of its own"
+# - "weight = weight - lr * velocity"
+# - "hooks on the parameters"
+#
+# Admits:
+#
+# - "Parameters with `requires_grad=False`": the stem frozen, torch.float64
+# - "Each call of `step_in_backward`": before=True
+# - "`step_in_backward(parameters, lr, momentum)`": lr 0.1, no momentum
+
+# %% wrong="a tensor hook: .grad comes after it" breaks="never more than one" says=["gradients at once", "set it to None"]
 def step_in_backward(parameters, lr, momentum):
     velocities, handles = {}, []
 
@@ -32,7 +54,7 @@ def step_in_backward(parameters, lr, momentum):
     return [parameter.register_post_accumulate_grad_hook(step) for parameter in trained]
 
 
-# %% wrong="zeros instead of None" says=["gradients at once: use each in its own hook, then set it to None"]
+# %% wrong="zeros instead of None" breaks="no `.grad` is left after `backward()`" says=["gradients at once: use each in its own hook, then set it to None"]
 def step_in_backward(parameters, lr, momentum):
     velocities = {}
 
@@ -47,7 +69,7 @@ def step_in_backward(parameters, lr, momentum):
     return [parameter.register_post_accumulate_grad_hook(step) for parameter in trained]
 
 
-# %% wrong="one step at the end, for all" says=["gradients at once: use each in its own hook"]
+# %% wrong="one step at the end, for all" breaks="used and set free **before the next one is made**" says=["gradients at once: use each in its own hook"]
 def step_in_backward(parameters, lr, momentum):
     trained = [parameter for parameter in parameters if parameter.requires_grad]
     optimizer = torch.optim.SGD(trained, lr=lr, momentum=momentum)
@@ -60,7 +82,7 @@ def step_in_backward(parameters, lr, momentum):
     return [parameter.register_post_accumulate_grad_hook(step) for parameter in trained]
 
 
-# %% wrong="no velocity" says=["the velocity is missing"]
+# %% wrong="no velocity" breaks="is a whole step of SGD with momentum" says=["the velocity is missing"]
 def step_in_backward(parameters, lr, momentum):
     def step(parameter):
         with torch.no_grad():
@@ -71,7 +93,7 @@ def step_in_backward(parameters, lr, momentum):
     return [parameter.register_post_accumulate_grad_hook(step) for parameter in trained]
 
 
-# %% wrong="damps the gradient as well" says=["the gradient is multiplied by (1 - momentum)"]
+# %% wrong="damps the gradient as well" breaks="velocity = gradient" says=["the gradient is multiplied by (1 - momentum)"]
 def step_in_backward(parameters, lr, momentum):
     velocities = {}
 
@@ -86,7 +108,7 @@ def step_in_backward(parameters, lr, momentum):
     return [parameter.register_post_accumulate_grad_hook(step) for parameter in trained]
 
 
-# %% wrong="forgets that some are frozen" says=["cannot register a hook on a tensor that doesn't require gradient", "RuntimeError"]
+# %% wrong="forgets that some are frozen" breaks="Parameters with `requires_grad=False` are in the list too" says=["cannot register a hook on a tensor that doesn't require gradient", "RuntimeError"]
 def step_in_backward(parameters, lr, momentum):
     velocities = {}
 
@@ -100,7 +122,7 @@ def step_in_backward(parameters, lr, momentum):
     return [parameter.register_post_accumulate_grad_hook(step) for parameter in parameters]
 
 
-# %% wrong="loses the handles" says=["returned None, not the handles"]
+# %% wrong="loses the handles" breaks="registers hooks on the parameters and returns their handles" says=["returned None, not the handles"]
 def step_in_backward(parameters, lr, momentum):
     for parameter in parameters:
         if parameter.requires_grad:
@@ -131,7 +153,7 @@ def step_in_backward(parameters, lr, momentum):
     return hs
 
 
-# %% wrong="makes all trainable" says=["stem.weight moved: its requires_grad is False, so leave it be"]
+# %% wrong="makes all trainable" breaks="leave them be" says=["stem.weight moved: its requires_grad is False, so leave it be"]
 def step_in_backward(parameters, lr, momentum):
     v = {}
 
@@ -198,7 +220,7 @@ def step_in_backward(parameters, lr, momentum):
     return [p.register_post_accumulate_grad_hook(hook) for p in parameters if p.requires_grad]
 
 
-# %% wrong="velocities in a default argument" says=["the velocities of an earlier call of step_in_backward go on"]
+# %% wrong="velocities in a default argument" breaks="starts with velocities of its own" says=["the velocities of an earlier call of step_in_backward go on"]
 def step_in_backward(parameters, lr, momentum, velocities={}):
     @torch.no_grad()
     def step(p):
@@ -209,7 +231,7 @@ def step_in_backward(parameters, lr, momentum, velocities={}):
     return [p.register_post_accumulate_grad_hook(step) for p in parameters if p.requires_grad]
 
 
-# %% wrong="velocities by shape" says=["parameters of one shape share a velocity"]
+# %% wrong="velocities by shape" breaks="hooks on the parameters" says=["parameters of one shape share a velocity"]
 def step_in_backward(parameters, lr, momentum):
     velocities = {}
 
@@ -218,6 +240,40 @@ def step_in_backward(parameters, lr, momentum):
         velocity = velocities.setdefault(parameter.shape, torch.zeros_like(parameter))
         velocity.mul_(momentum).add_(parameter.grad)
         parameter.sub_(lr * velocity)
+        parameter.grad = None
+
+    trained = [parameter for parameter in parameters if parameter.requires_grad]
+    return [parameter.register_post_accumulate_grad_hook(step) for parameter in trained]
+
+
+# %% wrong="handles that end nothing" breaks="With the handles removed, `backward()` takes no step" says=["a backward() after all handles were removed still changed the weights"]
+def step_in_backward(parameters, lr, momentum):
+    velocities = {}
+
+    @torch.no_grad()
+    def step(parameter):
+        velocity = velocities.setdefault(parameter, torch.zeros_like(parameter))
+        velocity.mul_(momentum).add_(parameter.grad)
+        parameter.sub_(lr * velocity)
+        parameter.grad = None
+
+    handles = []
+    for parameter in parameters:
+        if parameter.requires_grad:
+            parameter.register_post_accumulate_grad_hook(step)
+            handles.append(parameter.register_hook(lambda grad: grad))
+    return handles
+
+
+# %% wrong="Nesterov's step" breaks="weight = weight - lr * velocity" says=["this is Nesterov's step: subtract lr * velocity"]
+def step_in_backward(parameters, lr, momentum):
+    velocities = {}
+
+    @torch.no_grad()
+    def step(parameter):
+        velocity = velocities.setdefault(parameter, torch.zeros_like(parameter))
+        velocity.mul_(momentum).add_(parameter.grad)
+        parameter.sub_(lr * (parameter.grad + momentum * velocity))
         parameter.grad = None
 
     trained = [parameter for parameter in parameters if parameter.requires_grad]

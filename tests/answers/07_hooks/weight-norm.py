@@ -1,4 +1,24 @@
-# %% wrong="computes the weight once" says=["weight_norm, a Linear: the output after a step: the weight is computed once"]
+# %% [markdown]
+# Rules:
+#
+# - "for a `Linear` over a row"
+# - "over in, kh and kw"
+# - "as many dimensions as the weight"
+# - "is the same right after"
+# - "in place of `weight`"
+# - "`weight_v` (direction, at first the old weight)"
+# - "Before each call the hook sets `layer.weight`"
+# - "Returns the layer"
+# - "which returns `(g, v)`"
+# - "Don't call PyTorch's own weight norm"
+# - "Train length and direction"
+#
+# Admits:
+#
+# - "for a `Linear`": try_weight_norm, weight, x
+# - "and a `Conv2d`": a Conv2d in torch.float64
+
+# %% wrong="computes the weight once" breaks="Before each call the hook sets `layer.weight`" says=["weight_norm, a Linear: the output after a step: the weight is computed once"]
 def weight_norm(layer):
     weight = layer.weight.detach()
     dims = tuple(range(1, weight.dim()))
@@ -19,7 +39,7 @@ class WeightNorm(nn.Module):
         return torch.linalg.vector_norm(weight, dim=dims, keepdim=True), weight
 
 
-# %% wrong="the old weight stays a parameter" says=["cannot assign", "Take the old one out first: del layer.weight"]
+# %% wrong="the old weight stays a parameter" breaks="in place of `weight`" says=["cannot assign", "Take the old one out first: del layer.weight"]
 def weight_norm(layer):
     weight = layer.weight.detach()
     layer.weight_g = nn.Parameter(weight.norm(dim=1, keepdim=True))
@@ -64,7 +84,7 @@ class WeightNorm(nn.Module):
         return weight.norm(dim=1, keepdim=True), weight
 
 
-# %% wrong="one norm for the whole matrix" says=["weight_norm, a Linear: weight_g at first: this is the norm of the whole weight"]
+# %% wrong="one norm for the whole matrix" breaks="for a `Linear` over a row" says=["weight_norm, a Linear: weight_g at first: this is the norm of the whole weight"]
 def weight_norm(layer):
     weight = layer.weight.detach()
     del layer.weight
@@ -86,7 +106,7 @@ class WeightNorm(nn.Module):
         return weight.norm(), weight
 
 
-# %% wrong="detaches what is trained" says=["no gradient reaches weight_g: was it detached?"]
+# %% wrong="detaches what is trained" breaks="Train length and direction" says=["no gradient reaches weight_g: was it detached?"]
 def weight_norm(layer):
     weight = layer.weight.detach()
     del layer.weight
@@ -109,7 +129,7 @@ class WeightNorm(nn.Module):
         return weight.norm(dim=1, keepdim=True), weight
 
 
-# %% wrong="PyTorch's own" says=["the operator _weight_norm_interface is not allowed here: compute it yourself"]
+# %% wrong="PyTorch's own" breaks="Don't call PyTorch's own weight norm" says=["the operator _weight_norm_interface is not allowed here: compute it yourself"]
 def weight_norm(layer):
     import warnings
 
@@ -126,7 +146,7 @@ class WeightNorm(nn.Module):
         return weight.norm(dim=1, keepdim=True), weight
 
 
-# %% wrong="(v, g) instead of (g, v)" says=["this is v: right_inverse gives (g, v) in this order"]
+# %% wrong="(v, g) instead of (g, v)" breaks="which returns `(g, v)`" says=["this is v: right_inverse gives (g, v) in this order"]
 def weight_norm(layer):
     weight = layer.weight.detach()
     del layer.weight
@@ -149,7 +169,7 @@ class WeightNorm(nn.Module):
         return weight, weight.norm(dim=1, keepdim=True)
 
 
-# %% wrong="matrices only" says=["weight_norm, a Conv2d in torch.float64: weight_g at first: the norm is taken over one dimension"]
+# %% wrong="matrices only" breaks="over in, kh and kw" says=["weight_norm, a Conv2d in torch.float64: weight_g at first: the norm is taken over one dimension"]
 def weight_norm(layer):
     weight = layer.weight.detach()
     del layer.weight
@@ -172,7 +192,7 @@ class WeightNorm(nn.Module):
         return weight.norm(dim=1, keepdim=True), weight
 
 
-# %% wrong="never divides by the norm of v" says=["it has length 1: at first v is the old weight as it is"]
+# %% wrong="never divides by the norm of v" breaks="`weight_v` (direction, at first the old weight)" says=["it has length 1: at first v is the old weight as it is"]
 def weight_norm(layer):
     w = layer.weight.detach()
     del layer.weight
@@ -344,3 +364,82 @@ class WeightNorm(nn.Module):
     def right_inverse(self, weight):
         dims = tuple(range(1, weight.dim()))
         return torch.linalg.vector_norm(weight, dim=dims, keepdim=True), weight
+
+
+# %% wrong="lengths of one dimension" breaks="as many dimensions as the weight" says=["weight_g at first: the dimensions are gone: keepdim"]
+def weight_norm(layer):
+    weight = layer.weight.detach()
+    del layer.weight
+    layer.weight_g = nn.Parameter(weight.flatten(1).norm(dim=1))
+    layer.weight_v = nn.Parameter(weight)
+
+    def compute(module, args):
+        v = module.weight_v
+        scale = module.weight_g / v.flatten(1).norm(dim=1)
+        module.weight = v * scale.view(-1, *[1] * (v.dim() - 1))
+
+    layer.register_forward_pre_hook(compute)
+    return layer
+
+
+class WeightNorm(nn.Module):
+    def forward(self, g, v):
+        return g * v / torch.linalg.vector_norm(v, dim=tuple(range(1, v.dim())), keepdim=True)
+
+    def right_inverse(self, weight):
+        return torch.linalg.vector_norm(
+            weight, dim=tuple(range(1, weight.dim())), keepdim=True
+        ), weight
+
+
+# %% wrong="forgets the length" breaks="is the same right after" says=["weight_norm, a Linear: the output right after differs"]
+def weight_norm(layer):
+    weight = layer.weight.detach()
+    dims = tuple(range(1, weight.dim()))
+    del layer.weight
+    layer.weight_g = nn.Parameter(torch.linalg.vector_norm(weight, dim=dims, keepdim=True))
+    layer.weight_v = nn.Parameter(weight)
+
+    def compute(module, args):
+        v = module.weight_v
+        module.weight = (
+            v / torch.linalg.vector_norm(v, dim=dims, keepdim=True) + 0 * module.weight_g
+        )
+
+    layer.register_forward_pre_hook(compute)
+    return layer
+
+
+class WeightNorm(nn.Module):
+    def forward(self, g, v):
+        return g * v / torch.linalg.vector_norm(v, dim=tuple(range(1, v.dim())), keepdim=True)
+
+    def right_inverse(self, weight):
+        return torch.linalg.vector_norm(
+            weight, dim=tuple(range(1, weight.dim())), keepdim=True
+        ), weight
+
+
+# %% wrong="returns nothing" breaks="Returns the layer" says=["weight_norm returned None, not the layer"]
+def weight_norm(layer):
+    weight = layer.weight.detach()
+    dims = tuple(range(1, weight.dim()))
+    del layer.weight
+    layer.weight_g = nn.Parameter(torch.linalg.vector_norm(weight, dim=dims, keepdim=True))
+    layer.weight_v = nn.Parameter(weight)
+
+    def compute(module, args):
+        v = module.weight_v
+        module.weight = module.weight_g * v / torch.linalg.vector_norm(v, dim=dims, keepdim=True)
+
+    layer.register_forward_pre_hook(compute)
+
+
+class WeightNorm(nn.Module):
+    def forward(self, g, v):
+        return g * v / torch.linalg.vector_norm(v, dim=tuple(range(1, v.dim())), keepdim=True)
+
+    def right_inverse(self, weight):
+        return torch.linalg.vector_norm(
+            weight, dim=tuple(range(1, weight.dim())), keepdim=True
+        ), weight

@@ -707,3 +707,123 @@ class ListeningDropout(nn.Module):
 
     def forward(self, x):
         return dropout_that_listens(x, self.p, self.training)
+
+
+# %% right="where, on uniform_ of an empty tensor"
+def dropout_that_listens(x, p, training):
+    if p < 0 or p > 1:
+        raise ValueError("p")
+    if not training:
+        return x.clone()
+    keep = torch.empty(x.shape, device=x.device).uniform_() >= p
+    scale = 0.0 if p == 1 else 1 / (1 - p)
+    return torch.where(keep, x * scale, torch.zeros_like(x))
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        return dropout_that_listens(x, self.p, self.training)
+
+
+# %% wrong="the gradient passes as if nothing were dropped" says=["the gradient is 1 / (1 - p) where an element survived"]
+def dropout_that_listens(x, p, training):
+    if p < 0 or p > 1:
+        raise ValueError("p")
+    if not training:
+        return x.clone()
+    keep = torch.empty(x.shape, device=x.device).uniform_() >= p
+    scale = 0.0 if p == 1 else 1 / (1 - p)
+    y = torch.where(keep, x * scale, torch.zeros_like(x))
+    return x + (y - x).detach()
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        return dropout_that_listens(x, self.p, self.training)
+
+
+# %% wrong="divides by the share that survived" says=["what survived is not x / (1 - p)"]
+def dropout_that_listens(x, p, training):
+    if p < 0 or p > 1:
+        raise ValueError("p")
+    if not training:
+        return x.clone()
+    keep = torch.empty(x.shape, device=x.device).uniform_() >= p
+    return x * keep / keep.float().mean().clamp(min=1e-6).to(x.dtype)
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        return dropout_that_listens(x, self.p, self.training)
+
+
+# %% wrong="NumPy's generator" says=["torch.manual_seed does not make the draws repeat"]
+def dropout_that_listens(x, p, training):
+    if p < 0 or p > 1:
+        raise ValueError("p")
+    if not training:
+        return x.clone()
+    keep = torch.as_tensor(__import__("numpy").random.rand(*x.shape) >= p)
+    scale = 0.0 if p == 1 else 1 / (1 - p)
+    return torch.where(keep, x * scale, torch.zeros_like(x))
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        return dropout_that_listens(x, self.p, self.training)
+
+
+# %% wrong="the module drops where autograd doesn't record" says=["shares of zeros [0.75, 0.0, 0.75, 0.75]"]
+def dropout_that_listens(x, p, training):
+    if p < 0 or p > 1:
+        raise ValueError("p")
+    if not training:
+        return x.clone()
+    keep = torch.empty(x.shape, device=x.device).uniform_() >= p
+    scale = 0.0 if p == 1 else 1 / (1 - p)
+    return torch.where(keep, x * scale, torch.zeros_like(x))
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        return dropout_that_listens(x, self.p, self.training or not torch.is_grad_enabled())
+
+
+# %% wrong="float32 where no gradient is needed" says=["training=False under no_grad, float64: training is False: the values have to be those of x"]
+def dropout_that_listens(x, p, training):
+    if p < 0 or p > 1:
+        raise ValueError("p")
+    if not training:
+        return x.clone() if x.requires_grad else x.data.float().to(x.dtype)
+    keep = torch.empty(x.shape, device=x.device).uniform_() >= p
+    scale = 0.0 if p == 1 else 1 / (1 - p)
+    return torch.where(keep, x * scale, torch.zeros_like(x))
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        return dropout_that_listens(x, self.p, self.training)

@@ -802,3 +802,227 @@ def freeze_and_count(model, patterns):
         "trainable": sum(p.numel() for p in ps if p.requires_grad),
         "bytes": sum(4 * t.numel() for t in ps + bs),
     }
+
+
+# %% wrong="takes the gradients away" says=["a parameter's .grad is no longer as it was"]
+import fnmatch
+
+
+def freeze_and_count(model, patterns):
+    names = [n for n, _ in model.named_parameters(remove_duplicate=False)]
+    table = dict(model.named_parameters(remove_duplicate=False))
+    hit = set()
+    for p in patterns:
+        m = [n for n in names if fnmatch.fnmatchcase(n, p)]
+        if not m:
+            raise ValueError(p)
+        hit.update(m)
+    for n in hit:
+        table[n].requires_grad = False
+        table[n].grad = None
+    for m in model.modules():
+        if isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if m.weight is not None and not m.weight.requires_grad:
+                m.training = False
+    ps = list(model.parameters())
+    return {
+        "total": sum(p.numel() for p in ps),
+        "trainable": sum(p.numel() for p in ps if p.requires_grad),
+        "bytes": sum(t.numel() * t.element_size() for t in [*ps, *model.buffers()]),
+    }
+
+
+# %% wrong="instance norms as well" says=["in eval mode, and should not be: instance"]
+import fnmatch
+
+
+def freeze_and_count(model, patterns):
+    names = [n for n, _ in model.named_parameters(remove_duplicate=False)]
+    table = dict(model.named_parameters(remove_duplicate=False))
+    hit = set()
+    for p in patterns:
+        m = [n for n in names if fnmatch.fnmatchcase(n, p)]
+        if not m:
+            raise ValueError(p)
+        hit.update(m)
+    for n in hit:
+        table[n].requires_grad = False
+    for m in model.modules():
+        if isinstance(m, nn.modules.batchnorm._NormBase):
+            if m.weight is not None and not m.weight.requires_grad:
+                m.training = False
+    ps = list(model.parameters())
+    return {
+        "total": sum(p.numel() for p in ps),
+        "trainable": sum(p.numel() for p in ps if p.requires_grad),
+        "bytes": sum(t.numel() * t.element_size() for t in [*ps, *model.buffers()]),
+    }
+
+
+# %% wrong="looks at the last pattern alone" says=["SmallNet, [\"nose.*\", \"features.*\"]: a pattern matches nothing"]
+import fnmatch
+
+
+def freeze_and_count(model, patterns):
+    names = [n for n, _ in model.named_parameters(remove_duplicate=False)]
+    table = dict(model.named_parameters(remove_duplicate=False))
+    hit = set()
+    for p in patterns:
+        m = [n for n in names if fnmatch.fnmatchcase(n, p)]
+        hit.update(m)
+    if patterns and not m:
+        raise ValueError(p)
+    for n in hit:
+        table[n].requires_grad = False
+    for m in model.modules():
+        if isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if m.weight is not None and not m.weight.requires_grad:
+                m.training = False
+    ps = list(model.parameters())
+    return {
+        "total": sum(p.numel() for p in ps),
+        "trainable": sum(p.numel() for p in ps if p.requires_grad),
+        "bytes": sum(t.numel() * t.element_size() for t in [*ps, *model.buffers()]),
+    }
+
+
+# %% wrong="bytes of the gradients as well" says=["gradients aren't asked for"]
+import fnmatch
+
+
+def freeze_and_count(model, patterns):
+    names = [n for n, _ in model.named_parameters(remove_duplicate=False)]
+    table = dict(model.named_parameters(remove_duplicate=False))
+    hit = set()
+    for p in patterns:
+        m = [n for n in names if fnmatch.fnmatchcase(n, p)]
+        if not m:
+            raise ValueError(p)
+        hit.update(m)
+    for n in hit:
+        table[n].requires_grad = False
+    for m in model.modules():
+        if isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if m.weight is not None and not m.weight.requires_grad:
+                m.training = False
+    ps = list(model.parameters())
+    return {
+        "total": sum(p.numel() for p in ps),
+        "trainable": sum(p.numel() for p in ps if p.requires_grad),
+        "bytes": sum(
+            t.numel() * t.element_size()
+            for t in [*ps, *model.buffers(), *[p.grad for p in ps if p.grad is not None]]
+        ),
+    }
+
+
+# %% wrong="a norm whose bias is frozen" says=["the batch norms' weights stay free"]
+import fnmatch
+
+
+def freeze_and_count(model, patterns):
+    names = [n for n, _ in model.named_parameters(remove_duplicate=False)]
+    table = dict(model.named_parameters(remove_duplicate=False))
+    hit = set()
+    for p in patterns:
+        m = [n for n in names if fnmatch.fnmatchcase(n, p)]
+        if not m:
+            raise ValueError(p)
+        hit.update(m)
+    for n in hit:
+        table[n].requires_grad = False
+    for m in model.modules():
+        if isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if m.bias is not None and not m.bias.requires_grad:
+                m.training = False
+    ps = list(model.parameters())
+    return {
+        "total": sum(p.numel() for p in ps),
+        "trainable": sum(p.numel() for p in ps if p.requires_grad),
+        "bytes": sum(t.numel() * t.element_size() for t in [*ps, *model.buffers()]),
+    }
+
+
+# %% right="a set of names, training = False"
+import fnmatch
+
+
+def freeze_and_count(model, patterns):
+    names = [n for n, _ in model.named_parameters(remove_duplicate=False)]
+    table = dict(model.named_parameters(remove_duplicate=False))
+    hit = set()
+    for p in patterns:
+        m = [n for n in names if fnmatch.fnmatchcase(n, p)]
+        if not m:
+            raise ValueError(p)
+        hit.update(m)
+    for n in hit:
+        table[n].requires_grad = False
+    for m in model.modules():
+        if isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if m.weight is not None and not m.weight.requires_grad:
+                m.training = False
+    ps = list(model.parameters())
+    return {
+        "total": sum(p.numel() for p in ps),
+        "trainable": sum(p.numel() for p in ps if p.requires_grad),
+        "bytes": sum(t.numel() * t.element_size() for t in [*ps, *model.buffers()]),
+    }
+
+
+# %% wrong="sets the mode of every norm" says=["not in eval mode: stillfilm"]
+import fnmatch
+
+
+def freeze_and_count(model, patterns):
+    names = [n for n, _ in model.named_parameters(remove_duplicate=False)]
+    table = dict(model.named_parameters(remove_duplicate=False))
+    hit = set()
+    for p in patterns:
+        m = [n for n in names if fnmatch.fnmatchcase(n, p)]
+        if not m:
+            raise ValueError(p)
+        hit.update(m)
+    for n in hit:
+        table[n].requires_grad = False
+    for m in model.modules():
+        if isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if m.weight is not None and not m.weight.requires_grad:
+                m.training = False
+            else:
+                m.training = True
+    ps = list(model.parameters())
+    return {
+        "total": sum(p.numel() for p in ps),
+        "trainable": sum(p.numel() for p in ps if p.requires_grad),
+        "bytes": sum(t.numel() * t.element_size() for t in [*ps, *model.buffers()]),
+    }
+
+
+# %% wrong="freezes the whole module of a match" says=["frozen, and should not be: features.0.norm.weight"]
+import fnmatch
+
+
+def freeze_and_count(model, patterns):
+    names = [n for n, _ in model.named_parameters(remove_duplicate=False)]
+    table = dict(model.named_parameters(remove_duplicate=False))
+    hit = set()
+    for p in patterns:
+        m = [n for n in names if fnmatch.fnmatchcase(n, p)]
+        if not m:
+            raise ValueError(p)
+        hit.update(m)
+    for n in hit:
+        model.get_submodule(n.rpartition(".")[0]).requires_grad_(False) if "." in n else table[
+            n
+        ].requires_grad_(False)
+    for m in model.modules():
+        if isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if m.weight is not None and not m.weight.requires_grad:
+                m.training = False
+    ps = list(model.parameters())
+    return {
+        "total": sum(p.numel() for p in ps),
+        "trainable": sum(p.numel() for p in ps if p.requires_grad),
+        "bytes": sum(t.numel() * t.element_size() for t in [*ps, *model.buffers()]),
+    }

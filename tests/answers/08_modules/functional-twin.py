@@ -359,3 +359,130 @@ def ensemble(models, x):
         return functional_call(models[0], (p, b), (x,))
 
     return vmap(call)(parameters, buffers)
+
+
+# %% wrong="the last bias is missing" says=["the bias of fc is missing"]
+from torch.func import functional_call, stack_module_state, vmap
+
+
+def functional_twin(parameters, x):
+    x = F.conv2d(x, parameters["conv1.weight"], parameters["conv1.bias"])
+    x = F.max_pool2d(F.relu(x), 2)
+    x = F.conv2d(x, parameters["conv2.weight"], parameters["conv2.bias"])
+    x = F.max_pool2d(F.relu(x), 2)
+    return x.flatten(1) @ parameters["fc.weight"].t()
+
+
+def ensemble(models, x):
+    stack = {
+        n: torch.stack([dict(m.named_parameters())[n].detach() for m in models])
+        for n, _ in models[0].named_parameters()
+    }
+    return vmap(functional_twin, in_dims=(0, None))(stack, x)
+
+
+# %% wrong="one network of mean weights" says=["equal scores for all models"]
+from torch.func import functional_call, stack_module_state, vmap
+
+
+def functional_twin(parameters, x):
+    x = F.conv2d(x, parameters["conv1.weight"], parameters["conv1.bias"])
+    x = F.max_pool2d(F.relu(x), 2)
+    x = F.conv2d(x, parameters["conv2.weight"], parameters["conv2.bias"])
+    x = F.max_pool2d(F.relu(x), 2)
+    return torch.addmm(parameters["fc.bias"], x.flatten(1), parameters["fc.weight"].t())
+
+
+def ensemble(models, x):
+    stack = {
+        n: torch.stack([dict(m.named_parameters())[n].detach() for m in models])
+        for n, _ in models[0].named_parameters()
+    }
+    mean = {n: t.mean(0) for n, t in stack.items()}
+    return functional_twin(mean, x).expand(len(models), -1, -1)
+
+
+# %% wrong="sorts the models" says=["not in the order of the list"]
+from torch.func import functional_call, stack_module_state, vmap
+
+
+def functional_twin(parameters, x):
+    x = F.conv2d(x, parameters["conv1.weight"], parameters["conv1.bias"])
+    x = F.max_pool2d(F.relu(x), 2)
+    x = F.conv2d(x, parameters["conv2.weight"], parameters["conv2.bias"])
+    x = F.max_pool2d(F.relu(x), 2)
+    return torch.addmm(parameters["fc.bias"], x.flatten(1), parameters["fc.weight"].t())
+
+
+def ensemble(models, x):
+    models.sort(key=id)
+    stack = {
+        n: torch.stack([dict(m.named_parameters())[n].detach() for m in models])
+        for n, _ in models[0].named_parameters()
+    }
+    return vmap(functional_twin, in_dims=(0, None))(stack, x)
+
+
+# %% right="addmm, stacked by hand"
+from torch.func import functional_call, stack_module_state, vmap
+
+
+def functional_twin(parameters, x):
+    x = F.conv2d(x, parameters["conv1.weight"], parameters["conv1.bias"])
+    x = F.max_pool2d(F.relu(x), 2)
+    x = F.conv2d(x, parameters["conv2.weight"], parameters["conv2.bias"])
+    x = F.max_pool2d(F.relu(x), 2)
+    return torch.addmm(parameters["fc.bias"], x.flatten(1), parameters["fc.weight"].t())
+
+
+def ensemble(models, x):
+    stack = {
+        n: torch.stack([dict(m.named_parameters())[n].detach() for m in models])
+        for n, _ in models[0].named_parameters()
+    }
+    return vmap(functional_twin, in_dims=(0, None))(stack, x)
+
+
+# %% wrong="weights kept by how many models there are" says=["two other models (is anything kept between calls?)"]
+from torch.func import functional_call, stack_module_state, vmap
+
+
+def functional_twin(parameters, x):
+    x = F.conv2d(x, parameters["conv1.weight"], parameters["conv1.bias"])
+    x = F.max_pool2d(F.relu(x), 2)
+    x = F.conv2d(x, parameters["conv2.weight"], parameters["conv2.bias"])
+    x = F.max_pool2d(F.relu(x), 2)
+    return torch.addmm(parameters["fc.bias"], x.flatten(1), parameters["fc.weight"].t())
+
+
+_kept = {}
+
+
+def ensemble(models, x):
+    stack = {
+        n: torch.stack([dict(m.named_parameters())[n].detach() for m in models])
+        for n, _ in models[0].named_parameters()
+    }
+    stack = _kept.setdefault((len(models), x.dtype), stack)
+    return vmap(functional_twin, in_dims=(0, None))(stack, x)
+
+
+# %% wrong="thaws what was frozen" says=["the models were changed: their requires_grad"]
+from torch.func import functional_call, stack_module_state, vmap
+
+
+def functional_twin(parameters, x):
+    x = F.conv2d(x, parameters["conv1.weight"], parameters["conv1.bias"])
+    x = F.max_pool2d(F.relu(x), 2)
+    x = F.conv2d(x, parameters["conv2.weight"], parameters["conv2.bias"])
+    x = F.max_pool2d(F.relu(x), 2)
+    return torch.addmm(parameters["fc.bias"], x.flatten(1), parameters["fc.weight"].t())
+
+
+def ensemble(models, x):
+    [m.requires_grad_(True) for m in models]
+    stack = {
+        n: torch.stack([dict(m.named_parameters())[n].detach() for m in models])
+        for n, _ in models[0].named_parameters()
+    }
+    return vmap(functional_twin, in_dims=(0, None))(stack, x)

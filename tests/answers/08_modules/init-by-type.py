@@ -802,3 +802,192 @@ def predict_squares(sizes, stds):
             q /= 2
         squares.append(q)
     return squares
+
+
+# %% wrong="roots of the squares" says=["mean squares are wanted, not their roots"]
+def init_by_type(model):
+    def start(m):
+        if isinstance(m, nn.Conv2d):
+            fan = m.weight[0].numel()
+            with torch.no_grad():
+                m.weight.normal_(0, (2 / fan) ** 0.5)
+        elif isinstance(m, nn.Linear):
+            b = (6 / sum(m.weight.shape)) ** 0.5
+            with torch.no_grad():
+                m.weight.uniform_(-b, b)
+        elif isinstance(m, nn.BatchNorm2d):
+            if m.weight is not None:
+                m.weight.data.fill_(1)
+        else:
+            return
+        if m.bias is not None:
+            m.bias.data.zero_()
+
+    model.apply(start)
+
+
+def predict_squares(sizes, stds):
+    out, q = [], 1.0
+    for i, s in enumerate(stds):
+        q = q * sizes[i] * s * s
+        out.append(q**0.5)
+        q /= 2
+    return out
+
+
+# %% wrong="leaves frozen layers out" says=["linear, Linear(in_features=300, out_features=200, bias=True): weight: the std"]
+def init_by_type(model):
+    def start(m):
+        if not all(p.requires_grad for p in m.parameters(recurse=False)):
+            return
+        if isinstance(m, nn.Conv2d):
+            fan = m.weight[0].numel()
+            with torch.no_grad():
+                m.weight.normal_(0, (2 / fan) ** 0.5)
+        elif isinstance(m, nn.Linear):
+            b = (6 / sum(m.weight.shape)) ** 0.5
+            with torch.no_grad():
+                m.weight.uniform_(-b, b)
+        elif isinstance(m, nn.BatchNorm2d):
+            if m.weight is not None:
+                m.weight.data.fill_(1)
+        else:
+            return
+        if m.bias is not None:
+            m.bias.data.zero_()
+
+    model.apply(start)
+
+
+def predict_squares(sizes, stds):
+    out, q = [], 1.0
+    for i, s in enumerate(stds):
+        q = q * sizes[i] * s * s
+        out.append(q)
+        q /= 2
+    return out
+
+
+# %% wrong="clears the gradients" says=["the .grad of a weight is no longer as it was"]
+def init_by_type(model):
+    def start(m):
+        if isinstance(m, nn.Conv2d):
+            fan = m.weight[0].numel()
+            with torch.no_grad():
+                m.weight.normal_(0, (2 / fan) ** 0.5)
+        elif isinstance(m, nn.Linear):
+            b = (6 / sum(m.weight.shape)) ** 0.5
+            with torch.no_grad():
+                m.weight.uniform_(-b, b)
+        elif isinstance(m, nn.BatchNorm2d):
+            if m.weight is not None:
+                m.weight.data.fill_(1)
+        else:
+            return
+        if m.bias is not None:
+            m.bias.data.zero_()
+
+    model.apply(start)
+    model.zero_grad()
+
+
+def predict_squares(sizes, stds):
+    out, q = [], 1.0
+    for i, s in enumerate(stds):
+        q = q * sizes[i] * s * s
+        out.append(q)
+        q /= 2
+    return out
+
+
+# %% wrong="fan_in without groups" says=["fan_in without the groups"]
+def init_by_type(model):
+    def start(m):
+        if isinstance(m, nn.Conv2d):
+            fan = m.in_channels * m.kernel_size[0] * m.kernel_size[1]
+            with torch.no_grad():
+                m.weight.normal_(0, (2 / fan) ** 0.5)
+        elif isinstance(m, nn.Linear):
+            b = (6 / sum(m.weight.shape)) ** 0.5
+            with torch.no_grad():
+                m.weight.uniform_(-b, b)
+        elif isinstance(m, nn.BatchNorm2d):
+            if m.weight is not None:
+                m.weight.data.fill_(1)
+        else:
+            return
+        if m.bias is not None:
+            m.bias.data.zero_()
+
+    model.apply(start)
+
+
+def predict_squares(sizes, stds):
+    out, q = [], 1.0
+    for i, s in enumerate(stds):
+        q = q * sizes[i] * s * s
+        out.append(q)
+        q /= 2
+    return out
+
+
+# %% right="apply, normal_ and uniform_"
+def init_by_type(model):
+    def start(m):
+        if isinstance(m, nn.Conv2d):
+            fan = m.weight[0].numel()
+            with torch.no_grad():
+                m.weight.normal_(0, (2 / fan) ** 0.5)
+        elif isinstance(m, nn.Linear):
+            b = (6 / sum(m.weight.shape)) ** 0.5
+            with torch.no_grad():
+                m.weight.uniform_(-b, b)
+        elif isinstance(m, nn.BatchNorm2d):
+            if m.weight is not None:
+                m.weight.data.fill_(1)
+        else:
+            return
+        if m.bias is not None:
+            m.bias.data.zero_()
+
+    model.apply(start)
+
+
+def predict_squares(sizes, stds):
+    out, q = [], 1.0
+    for i, s in enumerate(stds):
+        q = q * sizes[i] * s * s
+        out.append(q)
+        q /= 2
+    return out
+
+
+# %% wrong="a list as default argument" says=["how many numbers: expected 3, got 5"]
+def init_by_type(model):
+    def start(m):
+        if isinstance(m, nn.Conv2d):
+            fan = m.weight[0].numel()
+            with torch.no_grad():
+                m.weight.normal_(0, (2 / fan) ** 0.5)
+        elif isinstance(m, nn.Linear):
+            b = (6 / sum(m.weight.shape)) ** 0.5
+            with torch.no_grad():
+                m.weight.uniform_(-b, b)
+        elif isinstance(m, nn.BatchNorm2d):
+            if m.weight is not None:
+                m.weight.data.fill_(1)
+        else:
+            return
+        if m.bias is not None:
+            m.bias.data.zero_()
+
+    model.apply(start)
+
+
+def predict_squares(sizes, stds, out=[]):
+    q = 1.0
+    for i, s in enumerate(stds):
+        q = q * sizes[i] * s * s
+        out.append(q)
+        q /= 2
+    return out

@@ -531,3 +531,175 @@ def list_trap(sizes, heads):
 def set_weight(layer, value):
     with torch.no_grad():
         layer.weight.copy_(value)
+
+
+# %% wrong="adds the difference" says=["layer.weight after set_weight is value but for the last digits"]
+class Free(nn.Module):
+    def __init__(self, sizes, heads):
+        super().__init__()
+        self.body = nn.ModuleList()
+        for m, n in zip(sizes[:-1], sizes[1:]):
+            self.body.append(nn.Linear(m, n))
+        self.out = nn.ModuleDict({k: nn.Linear(sizes[-1], n) for k, n in heads.items()})
+
+    def forward(self, x, head):
+        for layer in self.body:
+            x = F.relu(layer(x))
+        return self.out[head](x)
+
+
+def list_trap(sizes, heads):
+    return Free(sizes, heads)
+
+
+def set_weight(layer, value):
+    with torch.no_grad():
+        layer.weight.add_(value - layer.weight)
+
+
+# %% wrong="the bias starts anew as well" says=["the bias was changed as well"]
+class Free(nn.Module):
+    def __init__(self, sizes, heads):
+        super().__init__()
+        self.body = nn.ModuleList()
+        for m, n in zip(sizes[:-1], sizes[1:]):
+            self.body.append(nn.Linear(m, n))
+        self.out = nn.ModuleDict({k: nn.Linear(sizes[-1], n) for k, n in heads.items()})
+
+    def forward(self, x, head):
+        for layer in self.body:
+            x = F.relu(layer(x))
+        return self.out[head](x)
+
+
+def list_trap(sizes, heads):
+    return Free(sizes, heads)
+
+
+def set_weight(layer, value):
+    with torch.no_grad():
+        layer.weight.copy_(value)
+        layer.bias.zero_()
+    layer.weight.grad = None
+
+
+# %% wrong="load_state_dict with assign=True" says=["it trains the old parameter object"]
+class Free(nn.Module):
+    def __init__(self, sizes, heads):
+        super().__init__()
+        self.body = nn.ModuleList()
+        for m, n in zip(sizes[:-1], sizes[1:]):
+            self.body.append(nn.Linear(m, n))
+        self.out = nn.ModuleDict({k: nn.Linear(sizes[-1], n) for k, n in heads.items()})
+
+    def forward(self, x, head):
+        for layer in self.body:
+            x = F.relu(layer(x))
+        return self.out[head](x)
+
+
+def list_trap(sizes, heads):
+    return Free(sizes, heads)
+
+
+def set_weight(layer, value):
+    layer.load_state_dict({"weight": value.detach().clone(), "bias": layer.bias}, assign=True)
+
+
+# %% right="pairs of a layer and its ReLU; index assignment"
+class Free(nn.Module):
+    def __init__(self, sizes, heads):
+        super().__init__()
+        self.body = nn.ModuleList()
+        for m, n in zip(sizes[:-1], sizes[1:]):
+            self.body.append(nn.Sequential(nn.Linear(m, n), nn.ReLU()))
+        self.out = nn.ModuleDict({k: nn.Linear(sizes[-1], n) for k, n in heads.items()})
+
+    def forward(self, x, head):
+        for layer in self.body:
+            x = layer(x)
+        return self.out[head](x)
+
+
+def list_trap(sizes, heads):
+    return Free(sizes, heads)
+
+
+def set_weight(layer, value):
+    with torch.no_grad():
+        layer.weight[:] = value
+
+
+# %% wrong="keeps the caller's dict" says=["the model reads sizes or heads when it runs"]
+class Free(nn.Module):
+    def __init__(self, sizes, heads):
+        super().__init__()
+        self.body = nn.ModuleList()
+        for m, n in zip(sizes[:-1], sizes[1:]):
+            self.body.append(nn.Sequential(nn.Linear(m, n), nn.ReLU()))
+        self.sizes = sizes
+        self.names = heads
+        self.out = nn.ModuleDict({k: nn.Linear(sizes[-1], n) for k, n in heads.items()})
+
+    def forward(self, x, head):
+        for layer in self.body:
+            x = layer(x)
+        assert head in self.names
+        return self.out[head](x)
+
+
+def list_trap(sizes, heads):
+    return Free(sizes, heads)
+
+
+def set_weight(layer, value):
+    with torch.no_grad():
+        layer.weight[:] = value
+
+
+# %% wrong="heads in the order of their names" says=["model(x, 'one') gives what head 'two' gives"]
+class Free(nn.Module):
+    def __init__(self, sizes, heads):
+        super().__init__()
+        self.body = nn.ModuleList()
+        for m, n in zip(sizes[:-1], sizes[1:]):
+            self.body.append(nn.Sequential(nn.Linear(m, n), nn.ReLU()))
+        self.out = nn.ModuleDict({k: nn.Linear(sizes[-1], n) for k, n in heads.items()})
+
+    def forward(self, x, head):
+        for layer in self.body:
+            x = layer(x)
+        return list(self.out.values())[sorted(self.out).index(head)](x)
+
+
+def list_trap(sizes, heads):
+    return Free(sizes, heads)
+
+
+def set_weight(layer, value):
+    with torch.no_grad():
+        layer.weight[:] = value
+
+
+# %% wrong="the weight by way of half" says=["a transposed view of thirds, float64"]
+class Free(nn.Module):
+    def __init__(self, sizes, heads):
+        super().__init__()
+        self.body = nn.ModuleList()
+        for m, n in zip(sizes[:-1], sizes[1:]):
+            self.body.append(nn.Sequential(nn.Linear(m, n), nn.ReLU()))
+        self.out = nn.ModuleDict({k: nn.Linear(sizes[-1], n) for k, n in heads.items()})
+
+    def forward(self, x, head):
+        for layer in self.body:
+            x = layer(x)
+        return self.out[head](x)
+
+
+def list_trap(sizes, heads):
+    return Free(sizes, heads)
+
+
+def set_weight(layer, value):
+    with torch.no_grad():
+        layer.weight[:] = value.half()

@@ -3874,3 +3874,781 @@ class MiniModule:
 
 def mini_module():
     return MiniModule
+
+
+# %% right="four private dicts, a set of seen ids"
+class MiniModule:
+    def __init__(self):
+        object.__setattr__(self, "_p", {})
+        object.__setattr__(self, "_b", {})
+        object.__setattr__(self, "_c", {})
+        object.__setattr__(self, "_np", set())
+        self.training = True
+
+    def _drop(self, name, keep=None):
+        for d in (self._p, self._b, self._c, self.__dict__):
+            if d is not keep:
+                d.pop(name, None)
+
+    def __setattr__(self, name, value):
+        if isinstance(value, MiniParameter):
+            where = self._p
+        elif isinstance(value, MiniModule):
+            where = self._c
+        elif isinstance(value, torch.Tensor) and name in self._b:
+            where = self._b
+        else:
+            where = self.__dict__
+        self._drop(name, where)
+        where[name] = value
+
+    def __getattr__(self, name):
+        d = self.__dict__
+        for k in ("_p", "_b", "_c"):
+            if k in d and name in d[k]:
+                return d[k][name]
+        raise AttributeError(name)
+
+    def __call__(self, *a, **k):
+        return self.forward(*a, **k)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        self._drop(name, self._b)
+        self._b[name] = tensor
+        (self._np.discard if persistent else self._np.add)(name)
+
+    def _all(self, kind, prefix=""):
+        for n, v in self.__dict__[kind].items():
+            yield prefix + n, v
+        for n, c in self._c.items():
+            yield from c._all(kind, prefix + n + ".")
+
+    def named_parameters(self):
+        seen = set()
+        for n, p in self._all("_p"):
+            if id(p) not in seen:
+                seen.add(id(p))
+                yield n, p
+
+    def named_buffers(self):
+        seen = set()
+        for n, p in self._all("_b"):
+            if id(p) not in seen:
+                seen.add(id(p))
+                yield n, p
+
+    def train(self, mode=True):
+        self.training = mode
+        for c in self._c.values():
+            c.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def _saved(self, prefix=""):
+        out = {prefix + n: p for n, p in self._p.items()}
+        out.update({prefix + n: b for n, b in self._b.items() if n not in self._np})
+        for n, c in self._c.items():
+            out.update(c._saved(prefix + n + "."))
+        return out
+
+    def state_dict(self):
+        return {n: t.detach() for n, t in self._saved().items()}
+
+    def load_state_dict(self, state):
+        mine = self._saved()
+        bad = sorted(set(mine) ^ set(state)) + [
+            n for n in mine if n in state and mine[n].shape != state[n].shape
+        ]
+        if bad:
+            raise RuntimeError(", ".join(bad))
+        with torch.no_grad():
+            for n in mine:
+                mine[n].copy_(state[n])
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="a child takes on the mode" says=["a child in eval mode, assigned to a module in training mode", "to assign a child sets none"]
+class MiniModule:
+    def __init__(self):
+        object.__setattr__(self, "_p", {})
+        object.__setattr__(self, "_b", {})
+        object.__setattr__(self, "_c", {})
+        object.__setattr__(self, "_np", set())
+        self.training = True
+
+    def _drop(self, name, keep=None):
+        for d in (self._p, self._b, self._c, self.__dict__):
+            if d is not keep:
+                d.pop(name, None)
+
+    def __setattr__(self, name, value):
+        if isinstance(value, MiniParameter):
+            where = self._p
+        elif isinstance(value, MiniModule):
+            where = self._c
+            value.train(self.training)
+        elif isinstance(value, torch.Tensor) and name in self._b:
+            where = self._b
+        else:
+            where = self.__dict__
+        self._drop(name, where)
+        where[name] = value
+
+    def __getattr__(self, name):
+        d = self.__dict__
+        for k in ("_p", "_b", "_c"):
+            if k in d and name in d[k]:
+                return d[k][name]
+        raise AttributeError(name)
+
+    def __call__(self, *a, **k):
+        return self.forward(*a, **k)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        self._drop(name, self._b)
+        self._b[name] = tensor
+        (self._np.discard if persistent else self._np.add)(name)
+
+    def _all(self, kind, prefix=""):
+        for n, v in self.__dict__[kind].items():
+            yield prefix + n, v
+        for n, c in self._c.items():
+            yield from c._all(kind, prefix + n + ".")
+
+    def named_parameters(self):
+        seen = set()
+        for n, p in self._all("_p"):
+            if id(p) not in seen:
+                seen.add(id(p))
+                yield n, p
+
+    def named_buffers(self):
+        seen = set()
+        for n, p in self._all("_b"):
+            if id(p) not in seen:
+                seen.add(id(p))
+                yield n, p
+
+    def train(self, mode=True):
+        self.training = mode
+        for c in self._c.values():
+            c.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def _saved(self, prefix=""):
+        out = {prefix + n: p for n, p in self._p.items()}
+        out.update({prefix + n: b for n, b in self._b.items() if n not in self._np})
+        for n, c in self._c.items():
+            out.update(c._saved(prefix + n + "."))
+        return out
+
+    def state_dict(self):
+        return {n: t.detach() for n, t in self._saved().items()}
+
+    def load_state_dict(self, state):
+        mine = self._saved()
+        bad = sorted(set(mine) ^ set(state)) + [
+            n for n in mine if n in state and mine[n].shape != state[n].shape
+        ]
+        if bad:
+            raise RuntimeError(", ".join(bad))
+        with torch.no_grad():
+            for n in mine:
+                mine[n].copy_(state[n])
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="parameters compared by their memory" says=["two objects are two parameters, even in one memory: compare by id"]
+class MiniModule:
+    def __init__(self):
+        object.__setattr__(self, "_p", {})
+        object.__setattr__(self, "_b", {})
+        object.__setattr__(self, "_c", {})
+        object.__setattr__(self, "_np", set())
+        self.training = True
+
+    def _drop(self, name, keep=None):
+        for d in (self._p, self._b, self._c, self.__dict__):
+            if d is not keep:
+                d.pop(name, None)
+
+    def __setattr__(self, name, value):
+        if isinstance(value, MiniParameter):
+            where = self._p
+        elif isinstance(value, MiniModule):
+            where = self._c
+        elif isinstance(value, torch.Tensor) and name in self._b:
+            where = self._b
+        else:
+            where = self.__dict__
+        self._drop(name, where)
+        where[name] = value
+
+    def __getattr__(self, name):
+        d = self.__dict__
+        for k in ("_p", "_b", "_c"):
+            if k in d and name in d[k]:
+                return d[k][name]
+        raise AttributeError(name)
+
+    def __call__(self, *a, **k):
+        return self.forward(*a, **k)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        self._drop(name, self._b)
+        self._b[name] = tensor
+        (self._np.discard if persistent else self._np.add)(name)
+
+    def _all(self, kind, prefix=""):
+        for n, v in self.__dict__[kind].items():
+            yield prefix + n, v
+        for n, c in self._c.items():
+            yield from c._all(kind, prefix + n + ".")
+
+    def named_parameters(self):
+        seen = set()
+        for n, p in self._all("_p"):
+            if p.data_ptr() not in seen:
+                seen.add(p.data_ptr())
+                yield n, p
+
+    def named_buffers(self):
+        seen = set()
+        for n, p in self._all("_b"):
+            if id(p) not in seen:
+                seen.add(id(p))
+                yield n, p
+
+    def train(self, mode=True):
+        self.training = mode
+        for c in self._c.values():
+            c.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def _saved(self, prefix=""):
+        out = {prefix + n: p for n, p in self._p.items()}
+        out.update({prefix + n: b for n, b in self._b.items() if n not in self._np})
+        for n, c in self._c.items():
+            out.update(c._saved(prefix + n + "."))
+        return out
+
+    def state_dict(self):
+        return {n: t.detach() for n, t in self._saved().items()}
+
+    def load_state_dict(self, state):
+        mine = self._saved()
+        bad = sorted(set(mine) ^ set(state)) + [
+            n for n in mine if n in state and mine[n].shape != state[n].shape
+        ]
+        if bad:
+            raise RuntimeError(", ".join(bad))
+        with torch.no_grad():
+            for n in mine:
+                mine[n].copy_(state[n])
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="a buffer takes tensors of its dtype alone" says=["one name: buffer, whole numbers: named_buffers(): expected ['x'], got []"]
+class MiniModule:
+    def __init__(self):
+        object.__setattr__(self, "_p", {})
+        object.__setattr__(self, "_b", {})
+        object.__setattr__(self, "_c", {})
+        object.__setattr__(self, "_np", set())
+        self.training = True
+
+    def _drop(self, name, keep=None):
+        for d in (self._p, self._b, self._c, self.__dict__):
+            if d is not keep:
+                d.pop(name, None)
+
+    def __setattr__(self, name, value):
+        if isinstance(value, MiniParameter):
+            where = self._p
+        elif isinstance(value, MiniModule):
+            where = self._c
+        elif (
+            isinstance(value, torch.Tensor)
+            and name in self._b
+            and value.dtype == self._b[name].dtype
+        ):
+            where = self._b
+        else:
+            where = self.__dict__
+        self._drop(name, where)
+        where[name] = value
+
+    def __getattr__(self, name):
+        d = self.__dict__
+        for k in ("_p", "_b", "_c"):
+            if k in d and name in d[k]:
+                return d[k][name]
+        raise AttributeError(name)
+
+    def __call__(self, *a, **k):
+        return self.forward(*a, **k)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        self._drop(name, self._b)
+        self._b[name] = tensor
+        (self._np.discard if persistent else self._np.add)(name)
+
+    def _all(self, kind, prefix=""):
+        for n, v in self.__dict__[kind].items():
+            yield prefix + n, v
+        for n, c in self._c.items():
+            yield from c._all(kind, prefix + n + ".")
+
+    def named_parameters(self):
+        seen = set()
+        for n, p in self._all("_p"):
+            if id(p) not in seen:
+                seen.add(id(p))
+                yield n, p
+
+    def named_buffers(self):
+        seen = set()
+        for n, p in self._all("_b"):
+            if id(p) not in seen:
+                seen.add(id(p))
+                yield n, p
+
+    def train(self, mode=True):
+        self.training = mode
+        for c in self._c.values():
+            c.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def _saved(self, prefix=""):
+        out = {prefix + n: p for n, p in self._p.items()}
+        out.update({prefix + n: b for n, b in self._b.items() if n not in self._np})
+        for n, c in self._c.items():
+            out.update(c._saved(prefix + n + "."))
+        return out
+
+    def state_dict(self):
+        return {n: t.detach() for n, t in self._saved().items()}
+
+    def load_state_dict(self, state):
+        mine = self._saved()
+        bad = sorted(set(mine) ^ set(state)) + [
+            n for n in mine if n in state and mine[n].shape != state[n].shape
+        ]
+        if bad:
+            raise RuntimeError(", ".join(bad))
+        with torch.no_grad():
+            for n in mine:
+                mine[n].copy_(state[n])
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="an error about shapes that names none" says=["the message does not name right.seen"]
+class MiniModule:
+    def __init__(self):
+        object.__setattr__(self, "_p", {})
+        object.__setattr__(self, "_b", {})
+        object.__setattr__(self, "_c", {})
+        object.__setattr__(self, "_np", set())
+        self.training = True
+
+    def _drop(self, name, keep=None):
+        for d in (self._p, self._b, self._c, self.__dict__):
+            if d is not keep:
+                d.pop(name, None)
+
+    def __setattr__(self, name, value):
+        if isinstance(value, MiniParameter):
+            where = self._p
+        elif isinstance(value, MiniModule):
+            where = self._c
+        elif isinstance(value, torch.Tensor) and name in self._b:
+            where = self._b
+        else:
+            where = self.__dict__
+        self._drop(name, where)
+        where[name] = value
+
+    def __getattr__(self, name):
+        d = self.__dict__
+        for k in ("_p", "_b", "_c"):
+            if k in d and name in d[k]:
+                return d[k][name]
+        raise AttributeError(name)
+
+    def __call__(self, *a, **k):
+        return self.forward(*a, **k)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        self._drop(name, self._b)
+        self._b[name] = tensor
+        (self._np.discard if persistent else self._np.add)(name)
+
+    def _all(self, kind, prefix=""):
+        for n, v in self.__dict__[kind].items():
+            yield prefix + n, v
+        for n, c in self._c.items():
+            yield from c._all(kind, prefix + n + ".")
+
+    def named_parameters(self):
+        seen = set()
+        for n, p in self._all("_p"):
+            if id(p) not in seen:
+                seen.add(id(p))
+                yield n, p
+
+    def named_buffers(self):
+        seen = set()
+        for n, p in self._all("_b"):
+            if id(p) not in seen:
+                seen.add(id(p))
+                yield n, p
+
+    def train(self, mode=True):
+        self.training = mode
+        for c in self._c.values():
+            c.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def _saved(self, prefix=""):
+        out = {prefix + n: p for n, p in self._p.items()}
+        out.update({prefix + n: b for n, b in self._b.items() if n not in self._np})
+        for n, c in self._c.items():
+            out.update(c._saved(prefix + n + "."))
+        return out
+
+    def state_dict(self):
+        return {n: t.detach() for n, t in self._saved().items()}
+
+    def load_state_dict(self, state):
+        mine = self._saved()
+        bad = sorted(set(mine) ^ set(state)) + [
+            n for n in mine if n in state and mine[n].shape != state[n].shape
+        ]
+        for n in mine:
+            if n in state and mine[n].shape != state[n].shape:
+                raise RuntimeError("size mismatch")
+        if bad:
+            raise RuntimeError(", ".join(bad))
+        with torch.no_grad():
+            for n in mine:
+                mine[n].copy_(state[n])
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="one argument for forward" says=["module(x, shift=1.0) calls forward"]
+class MiniModule:
+    def __init__(self):
+        object.__setattr__(self, "_p", {})
+        object.__setattr__(self, "_b", {})
+        object.__setattr__(self, "_c", {})
+        object.__setattr__(self, "_np", set())
+        self.training = True
+
+    def _drop(self, name, keep=None):
+        for d in (self._p, self._b, self._c, self.__dict__):
+            if d is not keep:
+                d.pop(name, None)
+
+    def __setattr__(self, name, value):
+        if isinstance(value, MiniParameter):
+            where = self._p
+        elif isinstance(value, MiniModule):
+            where = self._c
+        elif isinstance(value, torch.Tensor) and name in self._b:
+            where = self._b
+        else:
+            where = self.__dict__
+        self._drop(name, where)
+        where[name] = value
+
+    def __getattr__(self, name):
+        d = self.__dict__
+        for k in ("_p", "_b", "_c"):
+            if k in d and name in d[k]:
+                return d[k][name]
+        raise AttributeError(name)
+
+    def __call__(self, x):
+        return self.forward(x)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        self._drop(name, self._b)
+        self._b[name] = tensor
+        (self._np.discard if persistent else self._np.add)(name)
+
+    def _all(self, kind, prefix=""):
+        for n, v in self.__dict__[kind].items():
+            yield prefix + n, v
+        for n, c in self._c.items():
+            yield from c._all(kind, prefix + n + ".")
+
+    def named_parameters(self):
+        seen = set()
+        for n, p in self._all("_p"):
+            if id(p) not in seen:
+                seen.add(id(p))
+                yield n, p
+
+    def named_buffers(self):
+        seen = set()
+        for n, p in self._all("_b"):
+            if id(p) not in seen:
+                seen.add(id(p))
+                yield n, p
+
+    def train(self, mode=True):
+        self.training = mode
+        for c in self._c.values():
+            c.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def _saved(self, prefix=""):
+        out = {prefix + n: p for n, p in self._p.items()}
+        out.update({prefix + n: b for n, b in self._b.items() if n not in self._np})
+        for n, c in self._c.items():
+            out.update(c._saved(prefix + n + "."))
+        return out
+
+    def state_dict(self):
+        return {n: t.detach() for n, t in self._saved().items()}
+
+    def load_state_dict(self, state):
+        mine = self._saved()
+        bad = sorted(set(mine) ^ set(state)) + [
+            n for n in mine if n in state and mine[n].shape != state[n].shape
+        ]
+        if bad:
+            raise RuntimeError(", ".join(bad))
+        with torch.no_grad():
+            for n in mine:
+                mine[n].copy_(state[n])
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="modes for two levels" says=["inner.leaf.more.end: expected [False, False, False, False, False, False]"]
+class MiniModule:
+    def __init__(self):
+        object.__setattr__(self, "_p", {})
+        object.__setattr__(self, "_b", {})
+        object.__setattr__(self, "_c", {})
+        object.__setattr__(self, "_np", set())
+        self.training = True
+
+    def _drop(self, name, keep=None):
+        for d in (self._p, self._b, self._c, self.__dict__):
+            if d is not keep:
+                d.pop(name, None)
+
+    def __setattr__(self, name, value):
+        if isinstance(value, MiniParameter):
+            where = self._p
+        elif isinstance(value, MiniModule):
+            where = self._c
+        elif isinstance(value, torch.Tensor) and name in self._b:
+            where = self._b
+        else:
+            where = self.__dict__
+        self._drop(name, where)
+        where[name] = value
+
+    def __getattr__(self, name):
+        d = self.__dict__
+        for k in ("_p", "_b", "_c"):
+            if k in d and name in d[k]:
+                return d[k][name]
+        raise AttributeError(name)
+
+    def __call__(self, *a, **k):
+        return self.forward(*a, **k)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        self._drop(name, self._b)
+        self._b[name] = tensor
+        (self._np.discard if persistent else self._np.add)(name)
+
+    def _all(self, kind, prefix=""):
+        for n, v in self.__dict__[kind].items():
+            yield prefix + n, v
+        for n, c in self._c.items():
+            yield from c._all(kind, prefix + n + ".")
+
+    def named_parameters(self):
+        seen = set()
+        for n, p in self._all("_p"):
+            if id(p) not in seen:
+                seen.add(id(p))
+                yield n, p
+
+    def named_buffers(self):
+        seen = set()
+        for n, p in self._all("_b"):
+            if id(p) not in seen:
+                seen.add(id(p))
+                yield n, p
+
+    def train(self, mode=True):
+        self.training = mode
+        for c in self._c.values():
+            c.training = mode
+            for d in c._c.values():
+                d.training = mode
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def _saved(self, prefix=""):
+        out = {prefix + n: p for n, p in self._p.items()}
+        out.update({prefix + n: b for n, b in self._b.items() if n not in self._np})
+        for n, c in self._c.items():
+            out.update(c._saved(prefix + n + "."))
+        return out
+
+    def state_dict(self):
+        return {n: t.detach() for n, t in self._saved().items()}
+
+    def load_state_dict(self, state):
+        mine = self._saved()
+        bad = sorted(set(mine) ^ set(state)) + [
+            n for n in mine if n in state and mine[n].shape != state[n].shape
+        ]
+        if bad:
+            raise RuntimeError(", ".join(bad))
+        with torch.no_grad():
+            for n in mine:
+                mine[n].copy_(state[n])
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="autograd stays off after a load" says=["autograd is switched on or off for all that follows"]
+class MiniModule:
+    def __init__(self):
+        object.__setattr__(self, "_p", {})
+        object.__setattr__(self, "_b", {})
+        object.__setattr__(self, "_c", {})
+        object.__setattr__(self, "_np", set())
+        self.training = True
+
+    def _drop(self, name, keep=None):
+        for d in (self._p, self._b, self._c, self.__dict__):
+            if d is not keep:
+                d.pop(name, None)
+
+    def __setattr__(self, name, value):
+        if isinstance(value, MiniParameter):
+            where = self._p
+        elif isinstance(value, MiniModule):
+            where = self._c
+        elif isinstance(value, torch.Tensor) and name in self._b:
+            where = self._b
+        else:
+            where = self.__dict__
+        self._drop(name, where)
+        where[name] = value
+
+    def __getattr__(self, name):
+        d = self.__dict__
+        for k in ("_p", "_b", "_c"):
+            if k in d and name in d[k]:
+                return d[k][name]
+        raise AttributeError(name)
+
+    def __call__(self, *a, **k):
+        return self.forward(*a, **k)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        self._drop(name, self._b)
+        self._b[name] = tensor
+        (self._np.discard if persistent else self._np.add)(name)
+
+    def _all(self, kind, prefix=""):
+        for n, v in self.__dict__[kind].items():
+            yield prefix + n, v
+        for n, c in self._c.items():
+            yield from c._all(kind, prefix + n + ".")
+
+    def named_parameters(self):
+        seen = set()
+        for n, p in self._all("_p"):
+            if id(p) not in seen:
+                seen.add(id(p))
+                yield n, p
+
+    def named_buffers(self):
+        seen = set()
+        for n, p in self._all("_b"):
+            if id(p) not in seen:
+                seen.add(id(p))
+                yield n, p
+
+    def train(self, mode=True):
+        self.training = mode
+        for c in self._c.values():
+            c.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def _saved(self, prefix=""):
+        out = {prefix + n: p for n, p in self._p.items()}
+        out.update({prefix + n: b for n, b in self._b.items() if n not in self._np})
+        for n, c in self._c.items():
+            out.update(c._saved(prefix + n + "."))
+        return out
+
+    def state_dict(self):
+        return {n: t.detach() for n, t in self._saved().items()}
+
+    def load_state_dict(self, state):
+        mine = self._saved()
+        bad = sorted(set(mine) ^ set(state)) + [
+            n for n in mine if n in state and mine[n].shape != state[n].shape
+        ]
+        if bad:
+            raise RuntimeError(", ".join(bad))
+        torch.set_grad_enabled(False)
+        for n in mine:
+            mine[n].copy_(state[n])
+
+
+def mini_module():
+    return MiniModule

@@ -430,3 +430,116 @@ class Average(nn.Module):
 
 def moving_average_buffer(size, momentum=0.1):
     return Average(size, momentum)
+
+
+# %% wrong="a sum that never forgets" says=["the old mean keeps a share of 1 - momentum only"]
+class Avg(nn.Module):
+    def __init__(self, size, momentum):
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(size))
+        self.momentum = momentum
+
+    def forward(self, x):
+        if self.training and x.shape[0] > 0:
+            with torch.no_grad():
+                self.mean += self.momentum * x.mean(0)
+        return x - self.mean.detach().clone()
+
+
+def moving_average_buffer(size, momentum=0.1):
+    return Avg(size, momentum)
+
+
+# %% wrong="the first batch is the mean" says=["the first batch has a share of momentum, as any other"]
+class Avg(nn.Module):
+    def __init__(self, size, momentum):
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(size))
+        self.momentum = momentum
+        self.first = True
+
+    def forward(self, x):
+        if self.training and x.shape[0] > 0:
+            with torch.no_grad():
+                if self.first:
+                    self.mean.copy_(x.mean(0))
+                    self.first = False
+                else:
+                    self.mean += self.momentum * (x.mean(0) - self.mean)
+        return x - self.mean.detach().clone()
+
+
+def moving_average_buffer(size, momentum=0.1):
+    return Avg(size, momentum)
+
+
+# %% wrong="one mean for all features" says=["a mean for each feature, over the batch alone"]
+class Avg(nn.Module):
+    def __init__(self, size, momentum):
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(size))
+        self.momentum = momentum
+
+    def forward(self, x):
+        if self.training and x.shape[0] > 0:
+            with torch.no_grad():
+                self.mean += self.momentum * (x.mean() - self.mean)
+        return x - self.mean.detach().clone()
+
+
+def moving_average_buffer(size, momentum=0.1):
+    return Avg(size, momentum)
+
+
+# %% wrong="momentum fixed" says=["momentum is an argument; 0.1 is only its default"]
+class Avg(nn.Module):
+    def __init__(self, size, momentum):
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(size))
+        self.momentum = momentum
+
+    def forward(self, x):
+        if self.training and x.shape[0] > 0:
+            with torch.no_grad():
+                self.mean += 0.1 * (x.mean(0) - self.mean)
+        return x - self.mean.detach().clone()
+
+
+def moving_average_buffer(size, momentum=0.1):
+    return Avg(size, momentum)
+
+
+# %% wrong="momentum as a float32 buffer" says=["after double()", "what goes through float32?"]
+class Avg(nn.Module):
+    def __init__(self, size, momentum):
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(size))
+        self.register_buffer("momentum", torch.tensor(momentum))
+
+    def forward(self, x):
+        if self.training and x.shape[0] > 0:
+            with torch.no_grad():
+                self.mean += self.momentum * (x.mean(0) - self.mean)
+        return x - self.mean.detach().clone()
+
+
+def moving_average_buffer(size, momentum=0.1):
+    return Avg(size, momentum)
+
+
+# %% right="in-place sums under no_grad"
+class Avg(nn.Module):
+    def __init__(self, size, momentum):
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(size))
+        self.momentum = momentum
+
+    def forward(self, x):
+        if self.training and x.shape[0] > 0:
+            with torch.no_grad():
+                self.mean += self.momentum * (x.mean(0) - self.mean)
+        return x - self.mean.detach().clone()
+
+
+def moving_average_buffer(size, momentum=0.1):
+    return Avg(size, momentum)

@@ -54,7 +54,7 @@ def replace_by_type(model, kind, make):
     return visit(model)
 
 
-# %% wrong="works on a copy" says=["are other objects now (copies?)"]
+# %% wrong="works on a copy" says=["make was called with a module that isn't the model's own"]
 def replace_by_type(model, kind, make):
     import copy
 
@@ -334,3 +334,134 @@ def replace_by_type(model, kind, make):
         return module
 
     return place(model)
+
+
+# %% wrong="a copy of the old module" says=["make was called with a module that isn't the model's own"]
+def replace_by_type(model, kind, make):
+    memo = {}
+
+    def go(m):
+        if id(m) in memo:
+            return memo[id(m)][1]
+        if isinstance(m, kind):
+            new = make(__import__("copy").deepcopy(m))
+            new.train(m.training)
+            memo[id(m)] = (m, new)
+            return new
+        memo[id(m)] = (m, m)
+        for n in list(m._modules):
+            c = m._modules[n]
+            if c is not None:
+                m._modules[n] = go(c)
+        return m
+
+    return go(model)
+
+
+# %% wrong="the flag of the replacement alone" says=["the mode is not the old one's at"]
+def replace_by_type(model, kind, make):
+    memo = {}
+
+    def go(m):
+        if id(m) in memo:
+            return memo[id(m)][1]
+        if isinstance(m, kind):
+            new = make(m)
+            new.training = m.training
+            memo[id(m)] = (m, new)
+            return new
+        memo[id(m)] = (m, m)
+        for n in list(m._modules):
+            c = m._modules[n]
+            if c is not None:
+                m._modules[n] = go(c)
+        return m
+
+    return go(model)
+
+
+# %% wrong="only layers without children" says=["Block"]
+def replace_by_type(model, kind, make):
+    memo = {}
+
+    def go(m):
+        if id(m) in memo:
+            return memo[id(m)][1]
+        if isinstance(m, kind) and not m._modules:
+            new = make(m)
+            new.train(m.training)
+            memo[id(m)] = (m, new)
+            return new
+        memo[id(m)] = (m, m)
+        for n in list(m._modules):
+            c = m._modules[n]
+            if c is not None:
+                m._modules[n] = go(c)
+        return m
+
+    return go(model)
+
+
+# %% right="a memo of pairs"
+def replace_by_type(model, kind, make):
+    memo = {}
+
+    def go(m):
+        if id(m) in memo:
+            return memo[id(m)][1]
+        if isinstance(m, kind):
+            new = make(m)
+            new.train(m.training)
+            memo[id(m)] = (m, new)
+            return new
+        memo[id(m)] = (m, m)
+        for n in list(m._modules):
+            c = m._modules[n]
+            if c is not None:
+                m._modules[n] = go(c)
+        return m
+
+    return go(model)
+
+
+# %% wrong="a memo as default argument" says=["the second call replaced nothing: is a memo kept between calls"]
+def replace_by_type(model, kind, make, memo={}):
+    def go(m):
+        if id(m) in memo:
+            return memo[id(m)][1]
+        if isinstance(m, kind):
+            new = make(m)
+            new.train(m.training)
+            memo[id(m)] = (m, new)
+            return new
+        memo[id(m)] = (m, m)
+        for n in list(m._modules):
+            c = m._modules[n]
+            if c is not None:
+                m._modules[n] = go(c)
+        return m
+
+    return go(model)
+
+
+# %% wrong="freezes the replacement" says=["requires_grad of some parameters is no longer as it was"]
+def replace_by_type(model, kind, make):
+    memo = {}
+
+    def go(m):
+        if id(m) in memo:
+            return memo[id(m)][1]
+        if isinstance(m, kind):
+            new = make(m)
+            new.train(m.training)
+            new.requires_grad_(False)
+            memo[id(m)] = (m, new)
+            return new
+        memo[id(m)] = (m, m)
+        for n in list(m._modules):
+            c = m._modules[n]
+            if c is not None:
+                m._modules[n] = go(c)
+        return m
+
+    return go(model)

@@ -593,3 +593,165 @@ def state_dict_surgery(model, checkpoint):
         "missing": [n for n in own if n not in renamed],
         "unexpected": [n for n in renamed if n not in own],
     }
+
+
+# %% wrong="shapes compared without their ones" says=["(1,) in place of (): a counter of batches"]
+def state_dict_surgery(model, checkpoint):
+    own = model.state_dict()
+    report = {"loaded": [], "mismatched": [], "missing": [], "unexpected": []}
+    new = {}
+    for key, t in checkpoint.items():
+        k = key
+        while k not in own:
+            if k.startswith("module."):
+                k = k[7:]
+            elif k.startswith("_orig_mod."):
+                k = k[10:]
+            else:
+                break
+        new[k] = t
+    for k, t in new.items():
+        if k not in own:
+            report["unexpected"].append(k)
+        elif tuple(own[k].shape) != tuple(t.squeeze().shape) and own[k].shape != t.shape:
+            report["mismatched"].append(k)
+        else:
+            report["loaded"].append(k)
+    report["missing"] = [k for k in own if k not in new]
+    if not report["loaded"]:
+        raise ValueError("nothing")
+    with torch.no_grad():
+        for k in report["loaded"]:
+            own[k].copy_(new[k])
+    return report
+
+
+# %% wrong="a mismatch is missing, too" says=["'missing' wrongly has ['bias']"]
+def state_dict_surgery(model, checkpoint):
+    own = model.state_dict()
+    report = {"loaded": [], "mismatched": [], "missing": [], "unexpected": []}
+    new = {}
+    for key, t in checkpoint.items():
+        k = key
+        while k not in own:
+            if k.startswith("module."):
+                k = k[7:]
+            elif k.startswith("_orig_mod."):
+                k = k[10:]
+            else:
+                break
+        new[k] = t
+    for k, t in new.items():
+        if k not in own:
+            report["unexpected"].append(k)
+        elif own[k].shape != t.shape:
+            report["mismatched"].append(k)
+        else:
+            report["loaded"].append(k)
+    report["missing"] = [k for k in own if k not in report["loaded"]]
+    if not report["loaded"]:
+        raise ValueError("nothing")
+    with torch.no_grad():
+        for k in report["loaded"]:
+            own[k].copy_(new[k])
+    return report
+
+
+# %% wrong="puts new tensors in the drawers" says=["the model's tensors are new objects"]
+def state_dict_surgery(model, checkpoint):
+    own = model.state_dict()
+    report = {"loaded": [], "mismatched": [], "missing": [], "unexpected": []}
+    new = {}
+    for key, t in checkpoint.items():
+        k = key
+        while k not in own:
+            if k.startswith("module."):
+                k = k[7:]
+            elif k.startswith("_orig_mod."):
+                k = k[10:]
+            else:
+                break
+        new[k] = t
+    for k, t in new.items():
+        if k not in own:
+            report["unexpected"].append(k)
+        elif own[k].shape != t.shape:
+            report["mismatched"].append(k)
+        else:
+            report["loaded"].append(k)
+    report["missing"] = [k for k in own if k not in new]
+    if not report["loaded"]:
+        raise ValueError("nothing")
+    with torch.no_grad():
+        for k in report["loaded"]:
+            path, _, leaf = k.rpartition(".")
+            m = model.get_submodule(path)
+            if leaf in m._parameters:
+                m._parameters[leaf] = nn.Parameter(new[k].to(own[k]))
+            else:
+                m._buffers[leaf] = new[k].to(own[k])
+    return report
+
+
+# %% wrong="floats only" says=["'loaded' lacks ['features.0.norm.num_batches_tracked'"]
+def state_dict_surgery(model, checkpoint):
+    own = model.state_dict()
+    report = {"loaded": [], "mismatched": [], "missing": [], "unexpected": []}
+    new = {}
+    for key, t in checkpoint.items():
+        k = key
+        while k not in own:
+            if k.startswith("module."):
+                k = k[7:]
+            elif k.startswith("_orig_mod."):
+                k = k[10:]
+            else:
+                break
+        new[k] = t
+    for k, t in new.items():
+        if k not in own:
+            report["unexpected"].append(k)
+        elif own[k].shape != t.shape:
+            report["mismatched"].append(k)
+        elif not t.is_floating_point():
+            pass
+        else:
+            report["loaded"].append(k)
+    report["missing"] = [k for k in own if k not in new]
+    if not report["loaded"]:
+        raise ValueError("nothing")
+    with torch.no_grad():
+        for k in report["loaded"]:
+            own[k].copy_(new[k])
+    return report
+
+
+# %% right="slices of names, copy_ by name"
+def state_dict_surgery(model, checkpoint):
+    own = model.state_dict()
+    report = {"loaded": [], "mismatched": [], "missing": [], "unexpected": []}
+    new = {}
+    for key, t in checkpoint.items():
+        k = key
+        while k not in own:
+            if k.startswith("module."):
+                k = k[7:]
+            elif k.startswith("_orig_mod."):
+                k = k[10:]
+            else:
+                break
+        new[k] = t
+    for k, t in new.items():
+        if k not in own:
+            report["unexpected"].append(k)
+        elif own[k].shape != t.shape:
+            report["mismatched"].append(k)
+        else:
+            report["loaded"].append(k)
+    report["missing"] = [k for k in own if k not in new]
+    if not report["loaded"]:
+        raise ValueError("nothing")
+    with torch.no_grad():
+        for k in report["loaded"]:
+            own[k].copy_(new[k])
+    return report

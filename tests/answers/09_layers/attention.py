@@ -1058,3 +1058,182 @@ def multi_head(x, weights, heads, padding=None):
     mask = None if padding is None else ~padding.view(n, 1, 1, t)
     y = attention(q, k, v, mask).permute(0, 2, 3, 1).reshape(n, t, e)
     return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% wrong="out_proj not transposed" says=["out_proj.weight is (out, in): multiply by its transpose"]
+def attention(q, k, v, mask=None, causal=False):
+    s = q @ k.mT / q.shape[-1] ** 0.5
+    T, S = s.shape[-2:]
+    if mask is not None:
+        if mask.dtype == torch.bool:
+            s = s.masked_fill(~mask, float("-inf"))
+        else:
+            s = s + mask
+    if causal:
+        i = torch.arange(T, device=q.device)[:, None]
+        j = torch.arange(S, device=q.device)
+        s = s.masked_fill(j > i, float("-inf"))
+    w = torch.softmax(s, -1)
+    w = torch.where(torch.isnan(w), 0.0, w)
+    return w @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    N, T, E = x.shape
+    q, k, v = (x @ weights["in_proj_weight"].T + weights["in_proj_bias"]).split(E, -1)
+    q, k, v = (t.view(N, T, heads, E // heads).transpose(1, 2) for t in (q, k, v))
+    mask = None if padding is None else padding.logical_not()[:, None, None]
+    y = attention(q, k, v, mask).transpose(1, 2).reshape(N, T, E)
+    return y @ weights["out_proj.weight"] + weights["out_proj.bias"]
+
+
+# %% wrong="the largest score of all is taken off" says=["scores of a few thousand", "does the exponential of a large score overflow?"]
+def attention(q, k, v, mask=None, causal=False):
+    s = q @ k.mT / q.shape[-1] ** 0.5
+    T, S = s.shape[-2:]
+    if mask is not None:
+        s = s.masked_fill(~mask, float("-inf")) if mask.dtype == torch.bool else s + mask
+    if causal:
+        s = s.masked_fill(
+            torch.ones(T, S, dtype=torch.bool, device=q.device).triu(1), float("-inf")
+        )
+    e = (s - s.max()).exp()
+    w = e / e.sum(-1, keepdim=True)
+    return torch.nan_to_num(w) @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    N, T, E = x.shape
+    q, k, v = (x @ weights["in_proj_weight"].T + weights["in_proj_bias"]).split(E, -1)
+    q, k, v = (t.view(N, T, heads, E // heads).transpose(1, 2) for t in (q, k, v))
+    mask = None if padding is None else padding.logical_not()[:, None, None]
+    y = attention(q, k, v, mask).transpose(1, 2).reshape(N, T, E)
+    return y @ weights["out_proj.weight"].T + weights["out_proj.bias"]
+
+
+# %% wrong="weights by their place in the dict" says=["one head: raised RuntimeError"]
+def attention(q, k, v, mask=None, causal=False):
+    s = q @ k.mT / q.shape[-1] ** 0.5
+    T, S = s.shape[-2:]
+    if mask is not None:
+        s = s.masked_fill(~mask, float("-inf")) if mask.dtype == torch.bool else s + mask
+    if causal:
+        s = s.masked_fill(
+            torch.ones(T, S, dtype=torch.bool, device=q.device).triu(1), float("-inf")
+        )
+    return torch.nan_to_num(torch.softmax(s, -1)) @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    N, T, E = x.shape
+    iw, ib, ow, ob = weights.values()
+    q, k, v = (x @ iw.T + ib).split(E, -1)
+    q, k, v = (t.view(N, T, heads, E // heads).transpose(1, 2) for t in (q, k, v))
+    mask = None if padding is None else padding.logical_not()[:, None, None]
+    y = attention(q, k, v, mask).transpose(1, 2).reshape(N, T, E)
+    return y @ ow.T + ob
+
+
+# %% wrong="turns the mask in place" says=["a boolean mask (batch, 1, S): an argument was changed"]
+def attention(q, k, v, mask=None, causal=False):
+    s = q @ k.mT / q.shape[-1] ** 0.5
+    T, S = s.shape[-2:]
+    if mask is not None:
+        s = (
+            s.masked_fill(mask.logical_not_(), float("-inf"))
+            if mask.dtype == torch.bool
+            else s + mask
+        )
+    if causal:
+        s = s.masked_fill(
+            torch.ones(T, S, dtype=torch.bool, device=q.device).triu(1), float("-inf")
+        )
+    return torch.nan_to_num(torch.softmax(s, -1)) @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    N, T, E = x.shape
+    q, k, v = (x @ weights["in_proj_weight"].T + weights["in_proj_bias"]).split(E, -1)
+    q, k, v = (t.view(N, T, heads, E // heads).transpose(1, 2) for t in (q, k, v))
+    mask = None if padding is None else padding.logical_not()[:, None, None]
+    y = attention(q, k, v, mask).transpose(1, 2).reshape(N, T, E)
+    return y @ weights["out_proj.weight"].T + weights["out_proj.bias"]
+
+
+# %% right="exp with finite guards, heads by einsum"
+def attention(q, k, v, mask=None, causal=False):
+    s = torch.einsum("...td,...sd->...ts", q * q.shape[-1] ** -0.5, k)
+    T, S = s.shape[-2:]
+    bias = torch.zeros((), dtype=s.dtype, device=s.device)
+    if mask is not None:
+        bias = torch.where(mask, 0.0, -torch.inf).to(s.dtype) if mask.dtype == torch.bool else mask
+    if causal:
+        j = torch.arange(S, device=s.device)
+        i = torch.arange(T, device=s.device).unsqueeze(1)
+        bias = bias + torch.where(i >= j, 0.0, -torch.inf).to(s.dtype)
+    s = s + bias
+    top = s.amax(-1, keepdim=True).clamp(min=torch.finfo(s.dtype).min)
+    e = (s - top).exp()
+    return (e / e.sum(-1, keepdim=True).clamp(min=torch.finfo(s.dtype).tiny)) @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    w = weights["in_proj_weight"].unflatten(0, (3, heads, -1))
+    b = weights["in_proj_bias"].unflatten(0, (3, heads, -1))
+    qkv = torch.einsum("nte,phde->pnhtd", x, w) + b[:, None, :, None]
+    m = None
+    if padding is not None:
+        m = torch.zeros(padding.shape, dtype=x.dtype, device=x.device).masked_fill(
+            padding, -torch.inf
+        )[:, None, None, :]
+    y = attention(*qkv, mask=m)
+    o = weights["out_proj.weight"].unflatten(1, (heads, -1))
+    return torch.einsum("nhtd,ehd->nte", y, o) + weights["out_proj.bias"]
+
+
+# %% wrong="a causal mask kept for its T" says=["3 queries, 4 keys"]
+_causal = {}
+
+
+def attention(q, k, v, mask=None, causal=False):
+    s = q @ k.mT / q.shape[-1] ** 0.5
+    T, S = s.shape[-2:]
+    if mask is not None:
+        s = s.masked_fill(~mask, float("-inf")) if mask.dtype == torch.bool else s + mask
+    if causal:
+        s = s.masked_fill(
+            _causal.setdefault(T, torch.ones(T, S, dtype=torch.bool, device=q.device).triu(1)),
+            float("-inf"),
+        )
+    return torch.nan_to_num(torch.softmax(s, -1)) @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    N, T, E = x.shape
+    q, k, v = (x @ weights["in_proj_weight"].T + weights["in_proj_bias"]).split(E, -1)
+    q, k, v = (t.view(N, T, heads, E // heads).transpose(1, 2) for t in (q, k, v))
+    mask = None if padding is None else padding.logical_not()[:, None, None]
+    y = attention(q, k, v, mask).transpose(1, 2).reshape(N, T, E)
+    return y @ weights["out_proj.weight"].T + weights["out_proj.bias"]
+
+
+# %% wrong="the end of a large causal mask" says=["counted from the start, however many keys there are"]
+def attention(q, k, v, mask=None, causal=False):
+    s = q @ k.mT / q.shape[-1] ** 0.5
+    T, S = s.shape[-2:]
+    if mask is not None:
+        s = s.masked_fill(~mask, float("-inf")) if mask.dtype == torch.bool else s + mask
+    if causal:
+        s = s.masked_fill(
+            torch.ones(64, 64, dtype=torch.bool, device=q.device).triu(1)[-T:, -S:], float("-inf")
+        )
+    return torch.nan_to_num(torch.softmax(s, -1)) @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    N, T, E = x.shape
+    q, k, v = (x @ weights["in_proj_weight"].T + weights["in_proj_bias"]).split(E, -1)
+    q, k, v = (t.view(N, T, heads, E // heads).transpose(1, 2) for t in (q, k, v))
+    mask = None if padding is None else padding.logical_not()[:, None, None]
+    y = attention(q, k, v, mask).transpose(1, 2).reshape(N, T, E)
+    return y @ weights["out_proj.weight"].T + weights["out_proj.bias"]

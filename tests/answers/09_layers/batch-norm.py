@@ -326,7 +326,7 @@ def batch_norm_backward(grad, x, weight, eps=1e-5):
     return weight.view(column) / (n * std) * inner, grad_weight, grad_bias
 
 
-# %% wrong="backward forgets the weight" says=["behind the weight: multiply by it"]
+# %% wrong="backward forgets the weight" says=["after the weight: multiply by it"]
 def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
     column = (1, -1, 1, 1)
     mean, var = running_mean, running_var
@@ -1296,3 +1296,112 @@ def batch_norm_backward(grad, x, weight, eps=1e-5):
     g = grad * weight.view(1, -1, 1, 1)
     gx = (g - g.mean(d, keepdim=True) - hat * (g * hat).mean(d, keepdim=True)) / std
     return gx, (grad * hat).sum(d), grad.sum(d)
+
+
+# %% wrong="clamps the variance by eps" says=["y: eps is missing: it is added to the variance"]
+def _stats(x):
+    return x.mean((0, 2, 3)), x.var((0, 2, 3), correction=0)
+
+
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    C = x.shape[1]
+    if training:
+        n = x.numel() // C
+        if n < 2:
+            raise ValueError
+        m, v = _stats(x)
+        new_m = running_mean.lerp(m, momentum)
+        new_v = running_var.lerp(v * n / (n - 1), momentum)
+    else:
+        m, v = running_mean, running_var
+        new_m, new_v = running_mean, running_var
+    y = (x - m.view(1, C, 1, 1)) / torch.sqrt(v.view(1, C, 1, 1).clamp(min=eps)) * weight.view(
+        1, C, 1, 1
+    ) + bias.view(1, C, 1, 1)
+    return y, new_m, new_v
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    C = x.shape[1]
+    n = x.numel() // C
+    m, v = _stats(x)
+    s = v.clamp(min=eps).rsqrt().view(1, C, 1, 1)
+    h = (x - m.view(1, C, 1, 1)) * s
+    gb = grad.sum((0, 2, 3))
+    gw = (grad * h).sum((0, 2, 3))
+    gx = (
+        weight.view(1, C, 1, 1) * s / n * (n * grad - gb.view(1, C, 1, 1) - h * gw.view(1, C, 1, 1))
+    )
+    return gx, gw, gb
+
+
+# %% wrong="the mean of the images' variances; a sign in backward" says=["training on four images of 1 x 1"]
+def _stats(x):
+    return x.mean((0, 2, 3)), x.var((2, 3), correction=0).mean(0)
+
+
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    C = x.shape[1]
+    n = x.numel() // C
+    if training:
+        if n < 2:
+            raise ValueError
+        m, v = _stats(x)
+        new_m = running_mean.lerp(m, momentum)
+        new_v = running_var.lerp(v * n / (n - 1), momentum)
+    else:
+        m, v = running_mean, running_var
+        new_m, new_v = running_mean, running_var
+    y = (x - m.view(1, C, 1, 1)) / torch.sqrt(v.view(1, C, 1, 1) + eps) * weight.view(
+        1, C, 1, 1
+    ) + bias.view(1, C, 1, 1)
+    return y, new_m, new_v
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    C = x.shape[1]
+    n = x.numel() // C
+    m, v = _stats(x)
+    s = (v + eps).rsqrt().view(1, C, 1, 1)
+    h = (x - m.view(1, C, 1, 1)) * s
+    gb = grad.sum((0, 2, 3))
+    gw = (grad * h).sum((0, 2, 3))
+    gx = (
+        weight.view(1, C, 1, 1) * s / n * (n * grad - gb.view(1, C, 1, 1) + h * gw.view(1, C, 1, 1))
+    )
+    return gx, gw, gb
+
+
+# %% right="rows of a matrix; a projection"
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    C = x.shape[1]
+    rows = x.transpose(0, 1).reshape(C, -1)
+    n = rows.shape[1]
+    if training and n == 1:
+        raise ValueError("no variance")
+    if training:
+        centre = rows.mean(1)
+        spread = (rows - centre[:, None]).pow(2).sum(1)
+        running_mean = running_mean + momentum * (centre - running_mean)
+        running_var = running_var + momentum * (spread / (n - 1) - running_var)
+        spread = spread / n
+    else:
+        centre, spread = running_mean, running_var
+    z = torch.addcmul(
+        bias[:, None],
+        (rows - centre[:, None]) * torch.rsqrt(spread + eps)[:, None],
+        weight[:, None],
+    )
+    return z.view(C, x.shape[0], *x.shape[2:]).transpose(0, 1), running_mean, running_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    C = x.shape[1]
+    rows, g = x.transpose(0, 1).reshape(C, -1), grad.transpose(0, 1).reshape(C, -1)
+    n = rows.shape[1]
+    c = rows - rows.mean(1, keepdim=True)
+    s = torch.rsqrt(c.pow(2).mean(1, keepdim=True) + eps)
+    h = c * s
+    basis = torch.eye(n, dtype=x.dtype, device=x.device) - 1 / n - h[:, :, None] * h[:, None, :] / n
+    gx = torch.einsum("cij,cj->ci", basis, g) * s * weight[:, None]
+    return gx.view(C, x.shape[0], *x.shape[2:]).transpose(0, 1), (g * h).sum(1), g.sum(1)

@@ -436,3 +436,100 @@ def conv_arithmetic(layers, size):
             size = (size + 2 * p - r) // s + 1
         sizes.append(size)
     return sizes
+
+
+# %% wrong="a transposed layer's stride is its kernel" says=["transposed, with the default stride", "the default stride of a transposed layer is 1"]
+def conv_arithmetic(layers, size):
+    out = []
+    for layer in layers:
+        k, d, p = layer["kernel"], layer.get("dilation", 1), layer.get("padding", 0)
+        s = layer.get("stride", 1 if layer["kind"] == "conv" else k)
+        r = d * (k - 1) + 1
+        if layer["kind"] == "transposed":
+            size = (size - 1) * s - 2 * p + r + layer.get("output_padding", 0)
+        elif p != "same":
+            if r > size + 2 * p:
+                raise ValueError("no")
+            size = (size + 2 * p - r) // s + 1
+        out.append(size)
+    return out
+
+
+# %% wrong="floats in the list" says=["the sizes: [24.0] is a float; pixels are counted by an int"]
+def conv_arithmetic(layers, size):
+    out = []
+    for layer in layers:
+        k, d, p = layer["kernel"], layer.get("dilation", 1), layer.get("padding", 0)
+        s = layer.get("stride", k if layer["kind"] == "pool" else 1)
+        r = d * (k - 1) + 1
+        if layer["kind"] == "transposed":
+            size = (size - 1) * s - 2 * p + r + layer.get("output_padding", 0)
+        elif p != "same":
+            if r > size + 2 * p:
+                raise ValueError("no")
+            size = (size + 2 * p - r) / s + 1
+            size = size - size % 1
+        out.append(size)
+    return out
+
+
+# %% wrong="refuses a kernel that same would pad" says=["padding 'same' with an even kernel", "expected [9]"]
+def conv_arithmetic(layers, size):
+    out = []
+    for layer in layers:
+        k, d, p = layer["kernel"], layer.get("dilation", 1), layer.get("padding", 0)
+        s = layer.get("stride", k if layer["kind"] == "pool" else 1)
+        r = d * (k - 1) + 1
+        if layer["kind"] == "transposed":
+            size = (size - 1) * s - 2 * p + r + layer.get("output_padding", 0)
+        elif p == "same":
+            if r > size:
+                raise ValueError("kernel too large")
+        else:
+            if r > size + 2 * p:
+                raise ValueError("no")
+            size = (size + 2 * p - r) // s + 1
+        out.append(size)
+    return out
+
+
+# %% right="a class of steps, accumulated"
+class _Step:
+    def __init__(self, kind, kernel, stride=None, padding=0, dilation=1, output_padding=0):
+        self.kind, self.padding, self.extra = kind, padding, output_padding
+        self.stride = stride if stride is not None else {"pool": kernel}.get(kind, 1)
+        self.reach = dilation * (kernel - 1) + 1
+
+    def __call__(self, n):
+        if self.kind == "transposed":
+            return (n - 1) * self.stride + self.reach - 2 * self.padding + self.extra
+        if self.padding == "same":
+            return n
+        free = n + 2 * self.padding - self.reach
+        if free < 0:
+            raise ValueError(n)
+        return 1 + free // self.stride
+
+
+def conv_arithmetic(layers, size):
+    import itertools
+
+    return list(
+        itertools.accumulate((_Step(**layer) for layer in layers), lambda n, f: f(n), initial=size)
+    )[1:]
+
+
+# %% wrong="a list as default argument" says=["no layer: the sizes from 7: expected [], got [24, 12]"]
+def conv_arithmetic(layers, size, out=[]):
+    for layer in layers:
+        k, d, p = layer["kernel"], layer.get("dilation", 1), layer.get("padding", 0)
+        s = layer.get("stride", k if layer["kind"] == "pool" else 1)
+        r = d * (k - 1) + 1
+        if layer["kind"] == "transposed":
+            size = (size - 1) * s - 2 * p + r + layer.get("output_padding", 0)
+        elif p != "same":
+            if r > size + 2 * p:
+                raise ValueError("no")
+            size = (size + 2 * p - r) // s + 1
+        out.append(size)
+    return out

@@ -135,3 +135,40 @@ def linear_by_hand(x, weight, bias):
         return torch.stack([linear_by_hand(part, weight, bias) for part in x])
     y = x @ weight.t()
     return y if bias is None else y + bias
+
+
+# %% wrong="a column of float32 ones for the bias" says=["float16: raised RuntimeError", "same dtype"]
+def linear_by_hand(x, weight, bias):
+    if bias is None:
+        return x @ weight.t()
+    ones = torch.ones(*x.shape[:-1], 1, device=x.device)
+    return torch.cat([x, ones], -1) @ torch.cat([weight, bias[:, None]], 1).t()
+
+
+# %% wrong="squeezes everything" says=["a dimension of size 1 is missing"]
+def linear_by_hand(x, weight, bias):
+    y = (x.unsqueeze(-2) @ weight.t()).squeeze()
+    return y if bias is None else y + bias
+
+
+# %% wrong="mT, and so no vectors" says=["the example: raised RuntimeError"]
+def linear_by_hand(x, weight, bias):
+    y = (weight @ x.mT).mT
+    return y + bias if bias is not None else y
+
+
+# %% right="a convolution with kernel 1"
+def linear_by_hand(x, weight, bias):
+    flat = x.reshape(-1, x.shape[-1], 1)
+    y = F.conv1d(flat, weight.unsqueeze(-1), bias)
+    return y.reshape(*x.shape[:-1], weight.shape[0])
+
+
+# %% wrong="a weight kept from the first call of its shape" says=["a batch of one, (1, 3)"]
+_kept = {}
+
+
+def linear_by_hand(x, weight, bias):
+    w = _kept.setdefault(tuple(weight.shape), weight.t())
+    y = x @ w
+    return y if bias is None else y + bias

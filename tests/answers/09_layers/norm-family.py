@@ -454,3 +454,54 @@ def norm_family(x, kind, groups=1, eps=1e-5):
     ]
     var, mean = torch.var_mean(x, dim=dims, correction=0, keepdim=True)
     return (x - mean) / (var + eps).sqrt()
+
+
+# %% wrong="split takes groups for a size" says=["groups says how many there are, not how many channels each has", "one group of an image that requires a gradient: group norm: groups says"]
+def norm_family(x, kind, groups=1, eps=1e-5):
+    N, C, H, W = x.shape
+    if kind == "group" and C % groups:
+        raise ValueError
+    if kind == "group":
+        parts = [norm_family(p, "layer", eps=eps) for p in x.split(groups, 1)]
+        return torch.cat(parts, 1)
+    d = {"batch": (0, 2, 3), "layer": (1, 2, 3), "instance": (2, 3), "rms": (1, 2, 3)}[kind]
+    if kind == "rms":
+        return x * torch.rsqrt(x.pow(2).mean(d, keepdim=True) + eps)
+    v, m = torch.var_mean(x, d, keepdim=True, correction=0)
+    return (x - m) * torch.rsqrt(v + eps)
+
+
+# %% wrong="the error of reshape" says=["expected 'ValueError', got 'RuntimeError'"]
+def norm_family(x, kind, groups=1, eps=1e-5):
+    N, C, H, W = x.shape
+    if kind == "group":
+        r = x.reshape(N, groups, C // groups, H, W)
+        v, m = torch.var_mean(r, (2, 3, 4), keepdim=True, correction=0)
+        return ((r - m) / (v + eps).sqrt()).reshape(x.shape)
+    d = {"batch": (0, 2, 3), "layer": (1, 2, 3), "instance": (2, 3), "rms": (1, 2, 3)}[kind]
+    if kind == "rms":
+        return x * torch.rsqrt(x.pow(2).mean(d, keepdim=True) + eps)
+    v, m = torch.var_mean(x, d, keepdim=True, correction=0)
+    return (x - m) * torch.rsqrt(v + eps)
+
+
+# %% right="index_add by labels"
+def norm_family(x, kind, groups=1, eps=1e-5):
+    N, C, H, W = x.shape
+    if kind == "group" and C % groups:
+        raise ValueError("no")
+    n = torch.arange(N, device=x.device).view(N, 1, 1, 1)
+    c = torch.arange(C, device=x.device).view(1, C, 1, 1)
+    label = {"batch": c + 0 * n, "layer": n + 0 * c, "rms": n + 0 * c, "instance": n * C + c}.get(
+        kind
+    )
+    if kind == "group":
+        label = n * groups + c // (C // groups)
+    label = label.expand(N, C, H, W).reshape(-1)
+    flat = x.reshape(-1)
+    count = torch.bincount(label).to(x.dtype)
+    total = lambda t: torch.zeros(len(count), dtype=x.dtype, device=x.device).index_add(0, label, t)
+    if kind != "rms":
+        flat = flat - (total(flat) / count)[label]
+    power = total(flat.square()) / count
+    return (flat / (power + eps).sqrt()[label]).reshape(x.shape)

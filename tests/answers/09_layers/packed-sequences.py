@@ -120,7 +120,7 @@ def packed_sequences(rnn, sequences, last={}):
     return nn.utils.rnn.unpack_sequence(y)
 
 
-# %% wrong="finds a sequence's place by the object" says=["the first sequence is in the list twice"]
+# %% wrong="finds a sequence's place by the object" says=["the last is the first once more"]
 def packed_sequences(rnn, sequences):
     order = sorted(sequences, key=len, reverse=True)
     packed = nn.utils.rnn.pack_sequence(order)
@@ -179,3 +179,64 @@ def packed_sequences(rnn, sequences):
     output, _ = rnn(packed)
     padded, lengths = nn.utils.rnn.pad_packed_sequence(output, batch_first=True)
     return [row[: int(row.abs().sum(1).ne(0).sum())] for row, n in zip(padded, lengths.tolist())]
+
+
+# %% wrong="outputs by the length of their sequence" says=["output 1, of length 2: this belongs to sequence 0, which is as long"]
+def packed_sequences(rnn, sequences):
+    order = sorted(range(len(sequences)), key=lambda i: -len(sequences[i]))
+    packed = nn.utils.rnn.pack_sequence([sequences[i] for i in order])
+    out, _ = rnn(packed)
+    ys = nn.utils.rnn.unpack_sequence(out)
+    back = {len(sequences[i]): y for i, y in zip(order, ys)}
+    return [back[len(s)] for s in sequences]
+
+
+# %% wrong="sets batch_first" says=["the layer's batch_first was changed"]
+def packed_sequences(rnn, sequences):
+    rnn.batch_first = True
+    packed = nn.utils.rnn.pack_sequence(sequences, enforce_sorted=False)
+    out, _ = rnn(packed)
+    y, n = nn.utils.rnn.pad_packed_sequence(out, batch_first=True)
+    return [a[: int(b)] for a, b in zip(y, n)]
+
+
+# %% wrong="the forward half alone" says=["has shape (1, 4), expected (1, 8)"]
+def packed_sequences(rnn, sequences):
+    packed = nn.utils.rnn.pack_sequence(sequences, enforce_sorted=False)
+    out, _ = rnn(packed)
+    y, n = nn.utils.rnn.pad_packed_sequence(out, batch_first=True)
+    return [a[: int(b), : rnn.hidden_size] for a, b in zip(y, n)]
+
+
+# %% right="rows of data by index"
+def packed_sequences(rnn, sequences):
+    P = nn.utils.rnn
+    out = rnn(P.pack_sequence(list(sequences), False))[0]
+    starts = torch.cat([torch.zeros(1, dtype=torch.int64), out.batch_sizes.cumsum(0)[:-1]])
+    return [
+        out.data[(starts[: len(s)] + p).to(out.data.device)]
+        for s, p in zip(sequences, out.unsorted_indices.tolist())
+    ]
+
+
+# %% wrong="detached outputs that say they require a gradient" says=["no gradient flows from an output to the layer's weights"]
+def packed_sequences(rnn, sequences):
+    packed = nn.utils.rnn.pack_sequence(sequences, enforce_sorted=False)
+    out, _ = rnn(packed)
+    return [y.requires_grad_() for y in [t.detach() for t in nn.utils.rnn.unpack_sequence(out)]]
+
+
+# %% wrong="seeds PyTorch" says=["PyTorch's random generator was moved or seeded"]
+def packed_sequences(rnn, sequences):
+    torch.manual_seed(0)
+    packed = nn.utils.rnn.pack_sequence(sequences, enforce_sorted=False)
+    out, _ = rnn(packed)
+    return list(nn.utils.rnn.unpack_sequence(out))
+
+
+# %% wrong="a first state in float32, for one direction" says=["raised RuntimeError"]
+def packed_sequences(rnn, sequences):
+    packed = nn.utils.rnn.pack_sequence(sequences, enforce_sorted=False)
+    h = torch.zeros(rnn.num_layers, len(sequences), rnn.hidden_size)
+    out, _ = rnn(packed, (h, h) if isinstance(rnn, nn.LSTM) else h)
+    return list(nn.utils.rnn.unpack_sequence(out))

@@ -638,3 +638,126 @@ def adaptive_mean(x, m):
     return torch.stack(
         [wide[..., -(-i * n // m) : -(-(i + 1) * n // m)].mean(-1) for i in range(m)], -1
     ).to(x.dtype)
+
+
+# %% wrong="unpool takes rows as long as the windows fill" says=["a larger image than the windows fill"]
+def pooling_and_back(x, k):
+    t = x.unfold(2, k, k).unfold(3, k, k).flatten(4)
+    largest, idx = t.max(-1)
+    h, w = largest.shape[2:]
+    r = torch.arange(h, device=x.device)[:, None] * k + idx // k
+    c = torch.arange(w, device=x.device) * k + idx % k
+    return largest, r * x.shape[3] + c, t.mean(-1)
+
+
+def unpool(values, where, height, width):
+    k = width // values.shape[3]
+    flat = values.new_zeros(*values.shape[:2], height, width)
+    N, C, h, w = values.shape
+    n = torch.arange(N, device=values.device).view(-1, 1, 1, 1)
+    c = torch.arange(C, device=values.device).view(-1, 1, 1)
+    flat[n, c, where // (w * k), where % (w * k)] = values
+    return flat
+
+
+def adaptive_mean(x, m):
+    n = x.shape[-1]
+    return torch.stack(
+        [x[..., n * i // m : (n * (i + 1) + m - 1) // m].mean(-1) for i in range(m)], -1
+    )
+
+
+# %% wrong="where in int32" says=["expected 'torch.int64', got 'torch.int32'"]
+def pooling_and_back(x, k):
+    N, C, H, W = x.shape
+    h, w = H // k, W // k
+    t = (
+        x[:, :, : h * k, : w * k]
+        .reshape(N, C, h, k, w, k)
+        .transpose(3, 4)
+        .reshape(N, C, h, w, k * k)
+    )
+    largest, idx = t.max(-1)
+    r = torch.arange(h, device=x.device)[:, None] * k + idx // k
+    c = torch.arange(w, device=x.device) * k + idx % k
+    return largest, (r * W + c).int(), t.mean(-1)
+
+
+def unpool(values, where, height, width):
+    N, C = values.shape[:2]
+    flat = values.new_zeros(N, C, height * width)
+    return flat.scatter_add(2, where.flatten(2).long(), values.flatten(2)).reshape(
+        N, C, height, width
+    )
+
+
+def adaptive_mean(x, m):
+    n = x.shape[-1]
+    return torch.stack(
+        [x[..., n * i // m : (n * (i + 1) + m - 1) // m].mean(-1) for i in range(m)], -1
+    )
+
+
+# %% right="index_put; cumulative sums in float64"
+def pooling_and_back(x, k):
+    N, C, H, W = x.shape
+    h, w = H // k, W // k
+    pieces = torch.stack(
+        [x[:, :, i : h * k : k, j : w * k : k] for i in range(k) for j in range(k)]
+    )
+    largest, which = pieces.max(0)
+    base = torch.arange(H * W, device=x.device).view(H, W)[: h * k : k, : w * k : k]
+    return largest, base + which // k * W + which % k, pieces.double().mean(0).to(x.dtype)
+
+
+def unpool(values, where, height, width):
+    N, C, h, w = values.shape
+    n, c = torch.meshgrid(
+        torch.arange(N, device=values.device), torch.arange(C, device=values.device), indexing="ij"
+    )
+    out = values.new_zeros(N, C, height, width)
+    return out.index_put(
+        (n[..., None, None], c[..., None, None], where // width, where % width), values
+    )
+
+
+def adaptive_mean(x, m):
+    n = x.shape[-1]
+    total = F.pad(x.double().cumsum(-1), (1, 0))
+    i = torch.arange(m, device=x.device)
+    a, b = i * n // m, ((i + 1) * n + m - 1) // m
+    return ((total[..., b] - total[..., a]) / (b - a)).to(x.dtype)
+
+
+# %% wrong="a canvas kept for its size" says=["other values and places, the sizes of the first case"]
+def pooling_and_back(x, k):
+    N, C, H, W = x.shape
+    h, w = H // k, W // k
+    t = (
+        x[:, :, : h * k, : w * k]
+        .reshape(N, C, h, k, w, k)
+        .transpose(3, 4)
+        .reshape(N, C, h, w, k * k)
+    )
+    largest, idx = t.max(-1)
+    r = torch.arange(h, device=x.device)[:, None] * k + idx // k
+    c = torch.arange(w, device=x.device) * k + idx % k
+    return largest, r * W + c, t.mean(-1)
+
+
+_canvas = {}
+
+
+def unpool(values, where, height, width):
+    N, C = values.shape[:2]
+    flat = _canvas.setdefault(
+        (N, C, height * width, values.dtype), values.new_zeros(N, C, height * width)
+    )
+    return flat.scatter_(2, where.flatten(2).long(), values.flatten(2)).reshape(N, C, height, width)
+
+
+def adaptive_mean(x, m):
+    n = x.shape[-1]
+    return torch.stack(
+        [x[..., n * i // m : (n * (i + 1) + m - 1) // m].mean(-1) for i in range(m)], -1
+    )

@@ -1,4 +1,4 @@
-# %% wrong="forgets the jump" says=["spreads the kernels behind it", "expected (7, 2)"]
+# %% wrong="forgets the jump" says=["spreads the kernels after it", "expected (7, 2)"]
 def receptive_field(layers):
     field, jump = 1, 1
     for kernel, stride, dilation in layers:
@@ -383,7 +383,7 @@ def footprint(model, size):
     return seen[-1] - seen[0] + 1
 
 
-# %% wrong="a float" says=["is a float: pixels are counted by an int"]
+# %% wrong="a float" says=["is a float; pixels are counted by an int"]
 def receptive_field(layers):
     field, jump = 1, 1
     for k, s, d in layers:
@@ -438,3 +438,102 @@ def footprint(model, size):
     (g,) = torch.autograd.grad(y[0, 0, y.shape[-1] // 2], x)
     seen = g[0, 0].nonzero().flatten()
     return int(seen[-1] - seen[0]) + 1
+
+
+# %% wrong="a product of strides as a float" says=["field and jump: [2.0] is a float"]
+def receptive_field(layers):
+    import math
+
+    f = 1 + sum(
+        d * (k - 1) * math.prod(s for _, s, _ in layers[:i]) for i, (k, _, d) in enumerate(layers)
+    )
+    return f, float(math.prod(s for _, s, _ in layers))
+
+
+def footprint(model, size):
+    x = torch.zeros(1, 1, size, requires_grad=True)
+    y = model(x)
+    (g,) = torch.autograd.grad(y[0, 0, y.shape[-1] // 2], x)
+    seen = g[0, 0].nonzero()
+    return int(seen.max() - seen.min()) + 1
+
+
+# %% wrong="leaves a hook" says=["the hooks of the model are not those that were there before"]
+def receptive_field(layers):
+    f, j = 1, 1
+    for k, s, d in layers:
+        f += d * (k - 1) * j
+        j *= s
+    return f, j
+
+
+def footprint(model, size):
+    outs = []
+    model.register_forward_hook(lambda m, a, o: outs.append(o))
+    x = torch.zeros(1, 1, size, requires_grad=True)
+    model(x)
+    y = outs[0]
+    (g,) = torch.autograd.grad(y[0, 0, y.shape[-1] // 2], x)
+    seen = g[0, 0].nonzero()
+    return int(seen.max() - seen.min()) + 1
+
+
+# %% wrong="a NaN in each pixel, counted without the gaps" says=["gaps included"]
+def receptive_field(layers):
+    f, j = 1, 1
+    for k, s, d in layers:
+        f += d * (k - 1) * j
+        j *= s
+    return f, j
+
+
+def footprint(model, size):
+    m = model(torch.zeros(1, 1, size)).shape[-1]
+    hits = []
+    for i in range(size):
+        x = torch.zeros(1, 1, size)
+        x[..., i] = float("nan")
+        if torch.isnan(model(x)[0, 0, m // 2]):
+            hits.append(i)
+    return len(hits)
+
+
+# %% right="a NaN in each pixel, from the first to the last"
+def receptive_field(layers):
+    import math
+
+    f = 1 + sum(
+        d * (k - 1) * math.prod(s for _, s, _ in layers[:i]) for i, (k, _, d) in enumerate(layers)
+    )
+    return f, math.prod(s for _, s, _ in layers)
+
+
+def footprint(model, size):
+    with torch.no_grad():
+        m = model(torch.zeros(1, 1, size)).shape[-1]
+        hits = []
+        for i in range(size):
+            x = torch.zeros(1, 1, size)
+            x[..., i] = float("nan")
+            if torch.isnan(model(x)[0, 0, m // 2]):
+                hits.append(i)
+    return hits[-1] - hits[0] + 1
+
+
+# %% wrong="the model in float64 and back" says=["raised RuntimeError"]
+def receptive_field(layers):
+    f, j = 1, 1
+    for k, s, d in layers:
+        f += d * (k - 1) * j
+        j *= s
+    return f, j
+
+
+def footprint(model, size):
+    model.double()
+    x = torch.zeros(1, 1, size, requires_grad=True, dtype=torch.float64)
+    y = model(x)
+    model.float()
+    (g,) = torch.autograd.grad(y[0, 0, y.shape[-1] // 2], x)
+    seen = g[0, 0].nonzero()
+    return int(seen.max() - seen.min()) + 1

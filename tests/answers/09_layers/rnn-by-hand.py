@@ -677,3 +677,126 @@ def truncated_gradient(x, w_ih, w_hh, k):
             h = (step @ w_ih.t() + h @ w.t()).tanh()
             loss = loss + h.sum()
         return torch.autograd.grad(loss / len(x), w)[0]
+
+
+# %% wrong="a forget gate that begins open" says=["f is the sigmoid of a + b, as it is: nothing is added"]
+def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
+    if kind == "rnn":
+        return torch.tanh(F.linear(x, w_ih, b_ih) + F.linear(state, w_hh, b_hh))
+    if kind == "gru":
+        a, b = F.linear(x, w_ih, b_ih), F.linear(state, w_hh, b_hh)
+        ar, az, an = a.chunk(3, 1)
+        br, bz, bn = b.chunk(3, 1)
+        r, z = torch.sigmoid(ar + br), torch.sigmoid(az + bz)
+        c = torch.tanh(an + r * bn)
+        return (1 - z) * c + z * state
+    h, c = state
+    i, f, g, o = (F.linear(x, w_ih, b_ih) + F.linear(h, w_hh, b_hh)).chunk(4, 1)
+    c = (f + 1).sigmoid() * c + i.sigmoid() * g.tanh()
+    return o.sigmoid() * c.tanh(), c
+
+
+def truncated_gradient(x, w_ih, w_hh, k):
+    w = w_hh.detach().clone().requires_grad_()
+    h = x.new_zeros(x.shape[1], w.shape[0])
+    total = 0
+    for chunk in x.split(k):
+        h = h.detach()
+        for s in chunk:
+            h = torch.tanh(s @ w_ih.T + h @ w.T)
+        total = total + h.sum()
+    return torch.autograd.grad(total, w)[0]
+
+
+# %% wrong="writes the new state into the old" says=["an argument was changed"]
+def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
+    if kind == "rnn":
+        return torch.tanh(F.linear(x, w_ih, b_ih) + F.linear(state, w_hh, b_hh))
+    if kind == "gru":
+        a, b = F.linear(x, w_ih, b_ih), F.linear(state, w_hh, b_hh)
+        ar, az, an = a.chunk(3, 1)
+        br, bz, bn = b.chunk(3, 1)
+        r, z = torch.sigmoid(ar + br), torch.sigmoid(az + bz)
+        c = torch.tanh(an + r * bn)
+        with torch.no_grad():
+            state.mul_(z).add_((1 - z) * c)
+        return state
+    h, c = state
+    i, f, g, o = (F.linear(x, w_ih, b_ih) + F.linear(h, w_hh, b_hh)).chunk(4, 1)
+    with torch.no_grad():
+        c.mul_(f.sigmoid()).add_(i.sigmoid() * g.tanh())
+    return o.sigmoid() * c.tanh(), c
+
+
+def truncated_gradient(x, w_ih, w_hh, k):
+    w = w_hh.detach().clone().requires_grad_()
+    h = x.new_zeros(x.shape[1], w.shape[0])
+    total = 0
+    for chunk in x.split(k):
+        h = h.detach()
+        for s in chunk:
+            h = torch.tanh(s @ w_ih.T + h @ w.T)
+            total = total + h.sum()
+    return torch.autograd.grad(total, w)[0]
+
+
+# %% wrong="requires_grad on and off again" says=["weights that require a gradient: an argument was changed"]
+def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
+    if kind == "rnn":
+        return torch.tanh(F.linear(x, w_ih, b_ih) + F.linear(state, w_hh, b_hh))
+    if kind == "gru":
+        a, b = F.linear(x, w_ih, b_ih), F.linear(state, w_hh, b_hh)
+        ar, az, an = a.chunk(3, 1)
+        br, bz, bn = b.chunk(3, 1)
+        r, z = torch.sigmoid(ar + br), torch.sigmoid(az + bz)
+        return (1 - z) * torch.tanh(an + r * bn) + z * state
+    h, c = state
+    i, f, g, o = (F.linear(x, w_ih, b_ih) + F.linear(h, w_hh, b_hh)).chunk(4, 1)
+    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+    return o.sigmoid() * c.tanh(), c
+
+
+def truncated_gradient(x, w_ih, w_hh, k):
+    w_hh.requires_grad_(True)
+    h = x.new_zeros(x.shape[1], w_hh.shape[0])
+    total = 0
+    for t, s in enumerate(x):
+        h = h.detach() if t % k == 0 else h
+        h = torch.tanh(s @ w_ih.T + h @ w_hh.T)
+        total = total + h.sum()
+    g = torch.autograd.grad(total, w_hh)[0]
+    w_hh.requires_grad_(False)
+    return g
+
+
+# %% right="func.grad, stacked gates, lerp"
+def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
+    h = state if torch.is_tensor(state) else state[0]
+    stack = {"rnn": 1, "gru": 3, "lstm": 4}[kind]
+    a = (torch.einsum("bi,oi->bo", x, w_ih) + b_ih).unflatten(1, (stack, -1))
+    b = (torch.einsum("bi,oi->bo", h, w_hh) + b_hh).unflatten(1, (stack, -1))
+    if kind == "rnn":
+        return torch.tanh(a + b)[:, 0]
+    if kind == "gru":
+        rz = torch.special.expit(a[:, :2] + b[:, :2])
+        new = torch.tanh(a[:, 2] + rz[:, 0] * b[:, 2])
+        return torch.lerp(new, h, rz[:, 1])
+    s = a + b
+    gates = torch.special.expit(s)
+    c = gates[:, 1] * state[1] + gates[:, 0] * torch.tanh(s[:, 2])
+    return [gates[:, 3] * torch.tanh(c), c]
+
+
+def truncated_gradient(x, w_ih, w_hh, k):
+    w_ih, w_hh = w_ih.detach(), w_hh.detach()
+
+    def loss(w):
+        h, total = x.new_zeros(x.shape[1], len(w)), 0.0
+        for t, s in enumerate(x):
+            if t % k == 0 and t > 0:
+                h = h.detach()
+            h = torch.tanh(s @ w_ih.mT + h @ w.mT)
+            total = total + h.sum()
+        return total
+
+    return torch.func.grad(loss)(w_hh)

@@ -136,7 +136,7 @@ def tiny_transformer(ids, weights, heads):
     return x @ weights["token.weight"].t()
 
 
-# %% wrong="norms behind" says=["the norms stand in front of the two steps"]
+# %% wrong="norms behind" says=["each norm comes before its step, not after it"]
 def tiny_transformer(ids, weights, heads):
     n, t = ids.shape
     x = F.embedding(ids, weights["token.weight"]) + weights["place.weight"][:t]
@@ -460,7 +460,7 @@ def tiny_transformer(ids, weights, heads):
     return x @ weights["token.weight"].t()
 
 
-# %% wrong="no residual on attention" says=["its input is added behind attention"]
+# %% wrong="no residual on attention" says=["its input is added after attention"]
 def tiny_transformer(ids, weights, heads):
     t = ids.shape[1]
     x = weights["token.weight"][ids] + weights["place.weight"][:t]
@@ -1062,3 +1062,212 @@ def tiny_transformer(ids, weights, heads):
         )
     x = norm(x, "encoder.norm")
     return x @ w["token.weight"].t()
+
+
+# %% wrong="the last norm without its weight" says=["the last norm has a weight: encoder.norm.weight"]
+def tiny_transformer(ids, weights, heads):
+    W = lambda n: weights[n]
+    E = W("token.weight").shape[1]
+    ln = lambda x, w: F.layer_norm(x, (E,), w)
+    x = W("token.weight")[ids] + W("place.weight")[: ids.shape[1]]
+    L = max(int(n.split(".")[2]) for n in weights if n.startswith("encoder.layers.")) + 1
+    for i in range(L):
+        p = f"encoder.layers.{i}."
+        q, k, v = (ln(x, W(p + "norm1.weight")) @ W(p + "self_attn.in_proj_weight").T).chunk(3, -1)
+        sp = lambda t: t.view(*t.shape[:2], heads, E // heads).transpose(1, 2)
+        y = F.scaled_dot_product_attention(sp(q), sp(k), sp(v), is_causal=True)
+        x = x + y.transpose(1, 2).reshape(x.shape) @ W(p + "self_attn.out_proj.weight").T
+        x = (
+            x
+            + F.gelu(ln(x, W(p + "norm2.weight")) @ W(p + "linear1.weight").T)
+            @ W(p + "linear2.weight").T
+        )
+    return F.layer_norm(x, (E,)) @ W("token.weight").T
+
+
+# %% wrong="eps 1e-6" says=["the norms add an eps of 1e-5"]
+def tiny_transformer(ids, weights, heads):
+    W = lambda n: weights[n]
+    E = W("token.weight").shape[1]
+    ln = lambda x, w: F.layer_norm(x, (E,), w, eps=1e-6)
+    x = W("token.weight")[ids] + W("place.weight")[: ids.shape[1]]
+    L = max(int(n.split(".")[2]) for n in weights if n.startswith("encoder.layers.")) + 1
+    for i in range(L):
+        p = f"encoder.layers.{i}."
+        q, k, v = (ln(x, W(p + "norm1.weight")) @ W(p + "self_attn.in_proj_weight").T).chunk(3, -1)
+        sp = lambda t: t.view(*t.shape[:2], heads, E // heads).transpose(1, 2)
+        y = F.scaled_dot_product_attention(sp(q), sp(k), sp(v), is_causal=True)
+        x = x + y.transpose(1, 2).reshape(x.shape) @ W(p + "self_attn.out_proj.weight").T
+        x = (
+            x
+            + F.gelu(ln(x, W(p + "norm2.weight")) @ W(p + "linear1.weight").T)
+            @ W(p + "linear2.weight").T
+        )
+    return ln(x, W("encoder.norm.weight")) @ W("token.weight").T
+
+
+# %% wrong="the tied table detached at the end" says=["the scores pass no gradient on to the table"]
+def tiny_transformer(ids, weights, heads):
+    W = lambda n: weights[n]
+    E = W("token.weight").shape[1]
+    ln = lambda x, w: F.layer_norm(x, (E,), w)
+    x = W("token.weight")[ids] + W("place.weight")[: ids.shape[1]]
+    L = max(int(n.split(".")[2]) for n in weights if n.startswith("encoder.layers.")) + 1
+    for i in range(L):
+        p = f"encoder.layers.{i}."
+        q, k, v = (ln(x, W(p + "norm1.weight")) @ W(p + "self_attn.in_proj_weight").T).chunk(3, -1)
+        sp = lambda t: t.view(*t.shape[:2], heads, E // heads).transpose(1, 2)
+        y = F.scaled_dot_product_attention(sp(q), sp(k), sp(v), is_causal=True)
+        x = x + y.transpose(1, 2).reshape(x.shape) @ W(p + "self_attn.out_proj.weight").T
+        x = (
+            x
+            + F.gelu(ln(x, W(p + "norm2.weight")) @ W(p + "linear1.weight").T)
+            @ W(p + "linear2.weight").T
+        )
+    return ln(x, W("encoder.norm.weight")) @ W("token.weight").detach().T
+
+
+# %% wrong="RMS norms" says=["the norms take the mean off: this is RMS norm"]
+def tiny_transformer(ids, weights, heads):
+    W = lambda n: weights[n]
+    E = W("token.weight").shape[1]
+    ln = lambda x, w: F.rms_norm(x, (E,), w, eps=1e-5)
+    x = W("token.weight")[ids] + W("place.weight")[: ids.shape[1]]
+    L = max(int(n.split(".")[2]) for n in weights if n.startswith("encoder.layers.")) + 1
+    for i in range(L):
+        p = f"encoder.layers.{i}."
+        q, k, v = (ln(x, W(p + "norm1.weight")) @ W(p + "self_attn.in_proj_weight").T).chunk(3, -1)
+        sp = lambda t: t.view(*t.shape[:2], heads, E // heads).transpose(1, 2)
+        y = F.scaled_dot_product_attention(sp(q), sp(k), sp(v), is_causal=True)
+        x = x + y.transpose(1, 2).reshape(x.shape) @ W(p + "self_attn.out_proj.weight").T
+        x = (
+            x
+            + F.gelu(ln(x, W(p + "norm2.weight")) @ W(p + "linear1.weight").T)
+            @ W(p + "linear2.weight").T
+        )
+    return ln(x, W("encoder.norm.weight")) @ W("token.weight").T
+
+
+# %% wrong="both steps begin at the same x" says=["norm2 is of x with attention's answer added"]
+def tiny_transformer(ids, weights, heads):
+    W = lambda n: weights[n]
+    E = W("token.weight").shape[1]
+    ln = lambda x, w: F.layer_norm(x, (E,), w)
+    x = W("token.weight")[ids] + W("place.weight")[: ids.shape[1]]
+    L = max(int(n.split(".")[2]) for n in weights if n.startswith("encoder.layers.")) + 1
+    for i in range(L):
+        p = f"encoder.layers.{i}."
+        q, k, v = (ln(x, W(p + "norm1.weight")) @ W(p + "self_attn.in_proj_weight").T).chunk(3, -1)
+        sp = lambda t: t.view(*t.shape[:2], heads, E // heads).transpose(1, 2)
+        y = F.scaled_dot_product_attention(sp(q), sp(k), sp(v), is_causal=True)
+        a = y.transpose(1, 2).reshape(x.shape) @ W(p + "self_attn.out_proj.weight").T
+        x = (
+            x
+            + a
+            + F.gelu(ln(x, W(p + "norm2.weight")) @ W(p + "linear1.weight").T)
+            @ W(p + "linear2.weight").T
+        )
+    return ln(x, W("encoder.norm.weight")) @ W("token.weight").T
+
+
+# %% wrong="the look-up times the root of the width" says=["x is the row of token.weight as it is, not times a root"]
+def tiny_transformer(ids, weights, heads):
+    W = lambda n: weights[n]
+    E = W("token.weight").shape[1]
+    ln = lambda x, w: F.layer_norm(x, (E,), w)
+    x = W("token.weight")[ids] * E**0.5 + W("place.weight")[: ids.shape[1]]
+    L = max(int(n.split(".")[2]) for n in weights if n.startswith("encoder.layers.")) + 1
+    for i in range(L):
+        p = f"encoder.layers.{i}."
+        q, k, v = (ln(x, W(p + "norm1.weight")) @ W(p + "self_attn.in_proj_weight").T).chunk(3, -1)
+        sp = lambda t: t.view(*t.shape[:2], heads, E // heads).transpose(1, 2)
+        y = F.scaled_dot_product_attention(sp(q), sp(k), sp(v), is_causal=True)
+        x = x + y.transpose(1, 2).reshape(x.shape) @ W(p + "self_attn.out_proj.weight").T
+        x = (
+            x
+            + F.gelu(ln(x, W(p + "norm2.weight")) @ W(p + "linear1.weight").T)
+            @ W(p + "linear2.weight").T
+        )
+    return ln(x, W("encoder.norm.weight")) @ W("token.weight").T
+
+
+# %% right="a dict of blocks, one-hot letters"
+def tiny_transformer(ids, weights, heads):
+    table = weights["token.weight"]
+    one = F.one_hot(ids, len(table)).to(table.dtype)
+    x = one @ table + weights["place.weight"][torch.arange(ids.shape[1], device=ids.device)]
+    blocks = {}
+    for name, w in weights.items():
+        if name.startswith("encoder.layers."):
+            _, _, i, rest = name.split(".", 3)
+            blocks.setdefault(int(i), {})[rest] = w
+
+    def norm(x, w):
+        c = x - x.mean(-1, keepdim=True)
+        return c / (c.pow(2).mean(-1, keepdim=True) + 1e-5).sqrt() * w
+
+    T = ids.shape[1]
+    see = torch.ones(T, T, device=x.device).tril().bool()
+    for _, b in sorted(blocks.items()):
+        qkv = (norm(x, b["norm1.weight"]) @ b["self_attn.in_proj_weight"].mT).unflatten(
+            -1, (3, heads, -1)
+        )
+        q, k, v = qkv.unbind(2)
+        s = torch.einsum("nthd,nshd->nhts", q, k) / q.shape[-1] ** 0.5
+        w = s.masked_fill(~see, -torch.inf).softmax(-1)
+        x = x + torch.einsum("nhts,nshd->nthd", w, v).flatten(2) @ b["self_attn.out_proj.weight"].mT
+        x = x + F.gelu(norm(x, b["norm2.weight"]) @ b["linear1.weight"].mT) @ b["linear2.weight"].mT
+    return norm(x, weights["encoder.norm.weight"]) @ table.mT
+
+
+# %% wrong="the number of blocks kept from the first call" says=["1 block, 1 head: raised KeyError"]
+_depth = []
+
+
+def tiny_transformer(ids, weights, heads):
+    W = lambda n: weights[n]
+    E = W("token.weight").shape[1]
+    ln = lambda x, w: F.layer_norm(x, (E,), w)
+    x = W("token.weight")[ids] + W("place.weight")[: ids.shape[1]]
+    L = max(int(n.split(".")[2]) for n in weights if n.startswith("encoder.layers.")) + 1
+    _depth.append(L)
+    for i in range(_depth[0]):
+        p = f"encoder.layers.{i}."
+        q, k, v = (ln(x, W(p + "norm1.weight")) @ W(p + "self_attn.in_proj_weight").T).chunk(3, -1)
+        sp = lambda t: t.view(*t.shape[:2], heads, E // heads).transpose(1, 2)
+        y = F.scaled_dot_product_attention(sp(q), sp(k), sp(v), is_causal=True)
+        x = x + y.transpose(1, 2).reshape(x.shape) @ W(p + "self_attn.out_proj.weight").T
+        x = (
+            x
+            + F.gelu(ln(x, W(p + "norm2.weight")) @ W(p + "linear1.weight").T)
+            @ W(p + "linear2.weight").T
+        )
+    return ln(x, W("encoder.norm.weight")) @ W("token.weight").T
+
+
+# %% right="a causal mask of the longest, cut"
+def tiny_transformer(ids, weights, heads):
+    W = lambda n: weights[n]
+    E = W("token.weight").shape[1]
+    ln = lambda x, w: F.layer_norm(x, (E,), w)
+    x = W("token.weight")[ids] + W("place.weight")[: ids.shape[1]]
+    L = max(int(n.split(".")[2]) for n in weights if n.startswith("encoder.layers.")) + 1
+    for i in range(L):
+        p = f"encoder.layers.{i}."
+        q, k, v = (ln(x, W(p + "norm1.weight")) @ W(p + "self_attn.in_proj_weight").T).chunk(3, -1)
+        sp = lambda t: t.view(*t.shape[:2], heads, E // heads).transpose(1, 2)
+        y = F.scaled_dot_product_attention(
+            sp(q),
+            sp(k),
+            sp(v),
+            attn_mask=torch.ones(48, 48, dtype=torch.bool, device=ids.device).tril()[
+                : ids.shape[1], : ids.shape[1]
+            ],
+        )
+        x = x + y.transpose(1, 2).reshape(x.shape) @ W(p + "self_attn.out_proj.weight").T
+        x = (
+            x
+            + F.gelu(ln(x, W(p + "norm2.weight")) @ W(p + "linear1.weight").T)
+            @ W(p + "linear2.weight").T
+        )
+    return ln(x, W("encoder.norm.weight")) @ W("token.weight").T

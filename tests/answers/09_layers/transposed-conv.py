@@ -38,7 +38,7 @@ def transposed_conv(x, weight, stride=1, padding=0):
     return y[:, :, padding : y.shape[2] - padding, padding : y.shape[3] - padding]
 
 
-# %% wrong="stamps one pixel apart" says=["one channel, stride 2: the result: the stamps lie stride pixels apart"]
+# %% wrong="stamps one pixel apart" says=["one channel, stride 2: the result: the stamps are stride pixels apart"]
 def transposed_conv(x, weight, stride=1, padding=0):
     n, _, h, w = x.shape
     _, d, kh, kw = weight.shape
@@ -204,3 +204,32 @@ def transposed_conv(x, weight, stride=1, padding=0):
                 "nc,cdij->ndij", x[:, :, i, j], weight
             )
     return full[:, :, 2 * padding :, 2 * padding :]
+
+
+# %% wrong="padded for square kernels" says=["one pixel of value 2: the result has shape (1, 1, 2, 1)"]
+def transposed_conv(x, weight, stride=1, padding=0):
+    n, c, h, w = x.shape
+    k = weight.shape[2]
+    up = x.new_zeros(n, c, (h - 1) * stride + 1, (w - 1) * stride + 1)
+    up[:, :, ::stride, ::stride] = x
+    y = F.conv2d(up, weight.flip(2, 3).transpose(0, 1), padding=k - 1)
+    H, W = y.shape[2:]
+    return y[:, :, padding : H - padding, padding : W - padding]
+
+
+# %% right="backward on an image of ones"
+def transposed_conv(x, weight, stride=1, padding=0):
+    kh, kw = weight.shape[2:]
+    with torch.enable_grad():
+        image = torch.ones(
+            len(x),
+            weight.shape[1],
+            (x.shape[2] - 1) * stride - 2 * padding + kh,
+            (x.shape[3] - 1) * stride - 2 * padding + kw,
+            dtype=x.dtype,
+            device=x.device,
+            requires_grad=True,
+        )
+        y = F.conv2d(image, weight.detach(), stride=stride, padding=padding)
+        (y * x.detach()).sum().backward()
+    return image.grad

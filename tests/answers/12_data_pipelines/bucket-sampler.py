@@ -409,3 +409,72 @@ def weighted_sampling(labels, draws, seed):
             c = m[rng.integers(len(m))]
         out.append(c)
     return out
+
+
+# %% wrong="nothing where a batch is larger than the list" says=["3 items in fours"]
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    rng = np.random.default_rng([seed, epoch])
+    order = sorted(rng.permutation(len(lengths)).tolist(), key=lambda i: lengths[i])
+    full = len(order) // batch_size
+    if full == 0:
+        return []
+    batches = [order[k * batch_size : (k + 1) * batch_size] for k in range(full)]
+    if len(order) % batch_size:
+        batches.append(order[full * batch_size :])
+    return [batches[n] for n in rng.permutation(len(batches))]
+
+
+def weighted_sampling(labels, draws, seed):
+    rng = np.random.default_rng(seed)
+    w = np.array([1 / labels.count(label) for label in labels])
+    return rng.choice(len(labels), draws, p=w / w.sum()).tolist()
+
+
+# %% wrong="a class by chance, its items in shuffled rounds" says=["draw the item by chance, too"]
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    rng = np.random.default_rng([seed, epoch])
+    order = sorted(rng.permutation(len(lengths)).tolist(), key=lambda i: lengths[i])
+    batches = [order[k : k + batch_size] for k in range(0, len(order), batch_size)]
+    return [batches[n] for n in rng.permutation(len(batches))]
+
+
+def weighted_sampling(labels, draws, seed):
+    rng = random.Random(seed)
+    classes = sorted(set(labels))
+    items = {c: [i for i, label in enumerate(labels) if label == c] for c in classes}
+    queue = {c: [] for c in classes}
+    out = []
+    for _ in range(draws):
+        c = rng.choice(classes)
+        if not queue[c]:
+            queue[c] = rng.sample(items[c], len(items[c]))
+        out.append(queue[c].pop())
+    return out
+
+
+# %% right="fork_rng, and a sort of tuples"
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    rng = random.Random(f"{seed}/{epoch}")
+    keyed = sorted((length, rng.random(), i) for i, length in enumerate(lengths))
+    batches, batch = [], []
+    for _, _, i in keyed:
+        batch.append(i)
+        if len(batch) == batch_size:
+            batches.append(batch)
+            batch = []
+    if batch:
+        batches.append(batch)
+    rng.shuffle(batches)
+    return batches
+
+
+def weighted_sampling(labels, draws, seed):
+    classes = list(dict.fromkeys(labels))
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        chosen = torch.randint(len(classes), (draws,)).tolist()
+        out = []
+        for c in chosen:
+            members = [i for i, label in enumerate(labels) if label == classes[c]]
+            out.append(members[torch.randint(len(members), ()).item()])
+    return out

@@ -429,3 +429,52 @@ def collate_boxes(items):
         mask[k, : len(b)] = True
     sizes = torch.tensor([i.shape[1:] for i in images])
     return {"images": out, "sizes": sizes, "boxes": bx, "mask": mask}
+
+
+# %% wrong="sorted by size" says=["items keep theirs"]
+def collate_boxes(items):
+    items = sorted([i for i in items if i is not None], key=lambda i: -i[0].numel())
+    if not items:
+        return None
+    sizes = torch.tensor([i.shape[-2:] for i, _ in items])
+    h, w = sizes.amax(0).tolist()
+    n = max(len(b) for _, b in items)
+    images = torch.stack(
+        [torch.nn.functional.pad(i, (0, w - i.shape[2], 0, h - i.shape[1])) for i, _ in items]
+    )
+    boxes = torch.stack([torch.nn.functional.pad(b, (0, 0, 0, n - len(b))) for _, b in items])
+    mask = torch.stack([torch.arange(n) < len(b) for _, b in items])
+    return {"images": images, "sizes": sizes, "boxes": boxes, "mask": mask}
+
+
+# %% wrong="at least one row of boxes" says=["no boxes at all"]
+def collate_boxes(items):
+    items = [i for i in items if i is not None]
+    if not items:
+        return None
+    sizes = torch.tensor([i.shape[-2:] for i, _ in items])
+    h, w = sizes.amax(0).tolist()
+    n = max(1, *(len(b) for _, b in items))
+    images = torch.stack(
+        [torch.nn.functional.pad(i, (0, w - i.shape[2], 0, h - i.shape[1])) for i, _ in items]
+    )
+    boxes = torch.stack([torch.nn.functional.pad(b, (0, 0, 0, n - len(b))) for _, b in items])
+    mask = torch.stack([torch.arange(n) < len(b) for _, b in items])
+    return {"images": images, "sizes": sizes, "boxes": boxes, "mask": mask}
+
+
+# %% right="zeros narrowed and copied into"
+def collate_boxes(items):
+    kept = list(filter(lambda i: i is not None, items))
+    if len(kept) == 0:
+        return None
+    hs, ws = [i.size(1) for i, _ in kept], [i.size(2) for i, _ in kept]
+    ns = [b.size(0) for _, b in kept]
+    out = torch.zeros(len(kept), kept[0][0].size(0), max(hs), max(ws), dtype=kept[0][0].dtype)
+    bx = torch.zeros(len(kept), max(ns), 4, dtype=kept[0][1].dtype)
+    mask = torch.zeros(len(kept), max(ns), dtype=torch.bool)
+    for k, (i, b) in enumerate(kept):
+        out[k].narrow(1, 0, hs[k]).narrow(2, 0, ws[k]).copy_(i)
+        bx[k].narrow(0, 0, ns[k]).copy_(b)
+        mask[k, : ns[k]] = True
+    return dict(images=out, sizes=torch.tensor(list(zip(hs, ws))), boxes=bx, mask=mask)

@@ -397,3 +397,133 @@ class Turn:
 
 def custom_transform(p=1.0):
     return Turn(p)
+
+
+# %% wrong="another format for the boxes" says=["the format of the boxes: expected 'XYXY', got 'XYWH'"]
+def custom_transform(p=1.0):
+    def turn(sample):
+        out = dict(sample)
+        if torch.rand(()) >= p:
+            return out
+        b = sample["boxes"]
+        h, w = b.canvas_size
+        left, t, r, bo = b.unbind(-1)
+        out["boxes"] = tv_tensors.BoundingBoxes(
+            torch.stack([t, w - r, bo, w - left], -1), format="XYWH", canvas_size=(w, h)
+        )
+        out["image"] = tv_tensors.Image(torch.rot90(sample["image"], 1, (-2, -1)))
+        out["mask"] = tv_tensors.Mask(torch.rot90(sample["mask"], 1, (-2, -1)))
+        return out
+
+    return turn
+
+
+# %% wrong="everything through float32" says=["int64, beyond what float32 counts"]
+def custom_transform(p=1.0):
+    def turn(sample):
+        out = dict(sample)
+        if torch.rand(()) >= p:
+            return out
+        b = sample["boxes"]
+        h, w = b.canvas_size
+        left, t, r, bo = b.float().unbind(-1)
+        out["boxes"] = tv_tensors.BoundingBoxes(
+            torch.stack([t, w - r, bo, w - left], -1).to(b.dtype), format="XYXY", canvas_size=(w, h)
+        )
+        out["image"] = tv_tensors.Image(
+            torch.rot90(sample["image"].float(), 1, (-2, -1)).to(sample["image"].dtype)
+        )
+        out["mask"] = tv_tensors.Mask(
+            torch.rot90(sample["mask"].float(), 1, (-2, -1)).to(sample["mask"].dtype)
+        )
+        return out
+
+    return turn
+
+
+# %% wrong="the mask through uint8" says=["int64, beyond what float32 counts: one image: mask"]
+def custom_transform(p=1.0):
+    def turn(sample):
+        out = dict(sample)
+        if torch.rand(()) >= p:
+            return out
+        b = sample["boxes"]
+        h, w = b.canvas_size
+        left, t, r, bo = b.unbind(-1)
+        out["boxes"] = tv_tensors.BoundingBoxes(
+            torch.stack([t, w - r, bo, w - left], -1), format="XYXY", canvas_size=(w, h)
+        )
+        out["image"] = tv_tensors.Image(torch.rot90(sample["image"], 1, (-2, -1)))
+        out["mask"] = tv_tensors.Mask(
+            torch.rot90(sample["mask"].to(torch.uint8), 1, (-2, -1)).to(sample["mask"].dtype)
+        )
+        return out
+
+    return turn
+
+
+# %% wrong="through NumPy" says=["a bfloat16 image"]
+def custom_transform(p=1.0):
+    def turn(sample):
+        out = dict(sample)
+        if torch.rand(()) >= p:
+            return out
+        b = sample["boxes"]
+        h, w = b.canvas_size
+        left, t, r, bo = b.unbind(-1)
+        out["boxes"] = tv_tensors.BoundingBoxes(
+            torch.stack([t, w - r, bo, w - left], -1), format="XYXY", canvas_size=(w, h)
+        )
+        for key in ("image", "mask"):
+            x = torch.from_numpy(np.rot90(sample[key].numpy(), 1, (-2, -1)).copy())
+            out[key] = tv_tensors.wrap(x, like=sample[key])
+        return out
+
+    return turn
+
+
+# %% wrong="a generator seeded in each call" says=["or drawn from a generator that is seeded in each call"]
+def custom_transform(p=1.0):
+    def turn(sample):
+        out = dict(sample)
+        g = torch.Generator().manual_seed(torch.initial_seed())
+        if torch.rand((), generator=g) >= p:
+            return out
+        b = sample["boxes"]
+        h, w = b.canvas_size
+        left, t, r, bo = b.unbind(-1)
+        out["boxes"] = tv_tensors.BoundingBoxes(
+            torch.stack([t, w - r, bo, w - left], -1), format="XYXY", canvas_size=(w, h)
+        )
+        out["image"] = tv_tensors.Image(torch.rot90(sample["image"], 1, (-2, -1)))
+        out["mask"] = tv_tensors.Mask(torch.rot90(sample["mask"], 1, (-2, -1)))
+        return out
+
+    return turn
+
+
+# %% right="a module, flipped transposes and one copy of the corners"
+def custom_transform(p=1.0):
+    class Turn(torch.nn.Module):
+        def forward(self, sample):
+            b = sample["boxes"]
+            w = b.canvas_size[1]
+            corners = b.as_subclass(torch.Tensor)
+            flipped = corners[:, [1, 2, 3, 0]] * 1
+            flipped[:, 1] = w - corners[:, 2]
+            flipped[:, 3] = w - corners[:, 0]
+            return {
+                **sample,
+                "image": tv_tensors.wrap(sample["image"].mT.flip(-2), like=sample["image"]),
+                "mask": tv_tensors.wrap(sample["mask"].mT.flip(-2), like=sample["mask"]),
+                "boxes": tv_tensors.wrap(
+                    flipped, like=b, canvas_size=tuple(reversed(b.canvas_size))
+                ),
+            }
+
+    inner = Turn()
+
+    def call(sample):
+        return inner(sample) if torch.bernoulli(torch.tensor(float(p))).item() else {**sample}
+
+    return call

@@ -335,7 +335,7 @@ def folder_dataset(root, transform=None, on_error="raise"):
     return FolderDataset(root, transform, on_error)
 
 
-# %% wrong="folders inside folders, too" says=["those in a_circle/more lie deeper"]
+# %% wrong="folders inside folders, too" says=["those in a_circle/more are deeper"]
 class FolderDataset(Dataset):
     def __init__(self, root, transform, on_error):
         if on_error not in ("raise", "skip"):
@@ -404,7 +404,7 @@ def folder_dataset(root, transform=None, on_error="raise"):
     return FolderDataset(root, transform, on_error)
 
 
-# %% wrong="a folder that ends in .jpg is taken for a file" says=["a folder, old.jpg, is no file"]
+# %% wrong="a folder that ends in .jpg is taken for a file" says=["a folder, old.jpg, is a folder, not a file"]
 class FolderDataset(Dataset):
     def __init__(self, root, transform, on_error):
         if on_error not in ("raise", "skip"):
@@ -671,7 +671,7 @@ def folder_dataset(root, transform=None, on_error="raise"):
     return FolderDataset(root, transform, on_error)
 
 
-# %% wrong="catches OSError alone" says=["a header that claims 14 000 by 14 000 pixels", "DecompressionBombError, which is no OSError"]
+# %% wrong="catches OSError alone" says=["a header that claims 14 000 by 14 000 pixels", "DecompressionBombError, which isn't an OSError"]
 class FolderDataset(Dataset):
     def __init__(self, root, transform, on_error):
         if on_error not in ("raise", "skip"):
@@ -1083,6 +1083,161 @@ class FolderDataset(Dataset):
         if self.transform is not None:
             image = self.transform(image)
         return image, label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="OSError and the bomb alone" says=["a PNG that is damaged inside", "catch Exception"]
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(on_error)
+        self.transform, self.on_error = transform, on_error
+        self.classes = sorted(p.name for p in Path(root).iterdir() if p.is_dir())
+        self.samples = [
+            (p, n)
+            for n, name in enumerate(self.classes)
+            for p in sorted((Path(root) / name).iterdir())
+            if p.is_file() and p.name.lower().endswith((".jpg", ".jpeg"))
+        ]
+
+    def __len__(self):
+        return len(self.samples)
+
+    def __getitem__(self, index):
+        path, label = self.samples[index]
+        try:
+            image = Image.open(path).convert("RGB")
+        except (OSError, Image.DecompressionBombError) as error:
+            if self.on_error == "raise":
+                raise RuntimeError(str(path)) from error
+            warnings.warn(f"{path} skipped")
+            return None
+        return (self.transform(image) if self.transform else image), label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="a draft of a large image" says=["no draft, no thumbnail"]
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(on_error)
+        self.transform, self.on_error = transform, on_error
+        self.classes = sorted(p.name for p in Path(root).iterdir() if p.is_dir())
+        self.samples = [
+            (p, n)
+            for n, name in enumerate(self.classes)
+            for p in sorted((Path(root) / name).iterdir())
+            if p.is_file() and p.name.lower().endswith((".jpg", ".jpeg"))
+        ]
+
+    def __len__(self):
+        return len(self.samples)
+
+    def __getitem__(self, index):
+        path, label = self.samples[index]
+        try:
+            image = Image.open(path)
+            image.draft("RGB", (224, 224))
+            image = image.convert("RGB")
+        except Exception as error:
+            if self.on_error == "raise":
+                raise RuntimeError(str(path)) from error
+            warnings.warn(f"{path} skipped")
+            return None
+        return (self.transform(image) if self.transform else image), label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="the file's stem in the message" says=["don't name the file cut.jpg"]
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(on_error)
+        self.transform, self.on_error = transform, on_error
+        self.classes = sorted(p.name for p in Path(root).iterdir() if p.is_dir())
+        self.samples = [
+            (p, n)
+            for n, name in enumerate(self.classes)
+            for p in sorted((Path(root) / name).iterdir())
+            if p.is_file() and p.name.lower().endswith((".jpg", ".jpeg"))
+        ]
+
+    def __len__(self):
+        return len(self.samples)
+
+    def __getitem__(self, index):
+        path, label = self.samples[index]
+        try:
+            image = Image.open(path).convert("RGB")
+        except Exception as error:
+            if self.on_error == "raise":
+                raise RuntimeError(f"image {path.stem} is damaged") from error
+            warnings.warn(f"image {path.stem} is damaged")
+            return None
+        return (self.transform(image) if self.transform else image), label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)
+
+
+# %% right="os.listdir and a regular expression"
+import os
+
+
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in {"raise", "skip"}:
+            raise ValueError("on_error")
+        self.root, self.transform, self.skips = str(root), transform, on_error == "skip"
+        self.classes = sorted(
+            name for name in os.listdir(root) if os.path.isdir(os.path.join(root, name))
+        )
+        self.files = []
+        for name in self.classes:
+            inside = os.listdir(os.path.join(root, name))
+            good = [
+                f
+                for f in inside
+                if re.search(r"\.jpe?g$", f, re.IGNORECASE)
+                and os.path.isfile(os.path.join(root, name, f))
+            ]
+            self.files.extend((name, f) for f in sorted(good))
+
+    def __len__(self):
+        return len(self.files)
+
+    def load(self, place):
+        with open(place, "rb") as stream:
+            image = Image.open(stream)
+            image.load()
+        return image if image.mode == "RGB" else image.convert("RGB")
+
+    def __getitem__(self, index):
+        name, file = self.files[index]
+        place = os.path.join(self.root, name, file)
+        problem = None
+        try:
+            image = self.load(place)
+        except Exception as error:
+            problem = error
+        if problem is not None and self.skips:
+            warnings.warn("left out: " + file, UserWarning, stacklevel=2)
+            return None
+        if problem is not None:
+            raise OSError(f"{file}: {problem!r}") from problem
+        if self.transform is not None:
+            image = self.transform(image)
+        return image, self.classes.index(name)
 
 
 def folder_dataset(root, transform=None, on_error="raise"):

@@ -51,7 +51,7 @@ class PackedDataset(Dataset):
         return item
 
 
-# %% wrong="writes to the path itself, default map" says=["48 MB", "MapFullError", "an old file at path", "nothing may stand at path"]
+# %% wrong="writes to the path itself, default map" says=["48 MB", "MapFullError", "an old file at path", "nothing may be at path"]
 def pack_it(items, path):
     env = lmdb.open(str(path), subdir=False, map_size=10 * 2**20)
     try:
@@ -1328,3 +1328,100 @@ class PackedDataset(Dataset):
 
     def __getstate__(self):
         return {"path": self.path, "env": None, "owner": None}
+
+
+# %% wrong="tells the process by its name" says=["it used what its parent had opened; compare os.getpid()"]
+def pack_it(items, path):
+    partial = f"{path}.partial"
+    if os.path.exists(partial):
+        os.remove(partial)
+    env = lmdb.open(partial, subdir=False, map_size=2**36, lock=False)
+    try:
+        with env.begin(write=True) as t:
+            for n, item in enumerate(items):
+                t.put(b"%d" % n, item)
+    finally:
+        env.close()
+    os.replace(partial, path)
+
+
+class PackedDataset(Dataset):
+    def __init__(self, path):
+        self.path, self.env, self.owner = str(path), None, None
+
+    def get(self):
+        me = multiprocessing.current_process().name
+        if self.owner != me:
+            if self.env is not None:
+                self.env.close()
+            self.env, self.owner = lmdb.open(self.path, subdir=False, readonly=True, lock=False), me
+        return self.env
+
+    def __len__(self):
+        return self.get().stat()["entries"]
+
+    def __getitem__(self, index):
+        with self.get().begin() as t:
+            item = t.get(b"%d" % index)
+        if item is None:
+            raise IndexError(index)
+        return item
+
+    def __getstate__(self):
+        return {"path": self.path, "env": None, "owner": None}
+
+
+# %% right="a dict of environments by process, the length under a key"
+def pack_it(items, path):
+    folder, name = os.path.split(os.path.abspath(path))
+    half = os.path.join(folder, f".{name}.{os.getpid()}")
+    if os.path.exists(half):
+        os.unlink(half)
+    env = lmdb.Environment(half, subdir=False, map_size=1 << 38, lock=False, sync=True)
+    count = 0
+    t = env.begin(write=True)
+    try:
+        for item in items:
+            t.put(count.to_bytes(8, "big"), item)
+            count += 1
+        t.put(b"length", str(count).encode())
+        t.commit()
+    except BaseException:
+        t.abort()
+        env.close()
+        os.unlink(half)
+        raise
+    env.close()
+    os.rename(half, path)
+
+
+class PackedDataset(Dataset):
+    def __init__(self, path):
+        self.path = os.path.abspath(path)
+        self.envs = {}
+
+    def env(self):
+        mine = self.envs.get(os.getpid())
+        if mine is None:
+            for old in self.envs.values():
+                old.close()
+            self.envs.clear()
+            mine = self.envs[os.getpid()] = lmdb.open(
+                self.path, subdir=False, readonly=True, lock=False, max_readers=4
+            )
+        return mine
+
+    def read(self, key):
+        with self.env().begin(buffers=False) as t:
+            return t.get(key)
+
+    def __len__(self):
+        return int(self.read(b"length"))
+
+    def __getitem__(self, index):
+        if not 0 <= index < len(self):
+            raise IndexError(f"{index} is past the end")
+        return self.read(int(index).to_bytes(8, "big"))
+
+    def __reduce__(self):
+        return type(self), (self.path,)

@@ -756,3 +756,147 @@ class Resumable:
 
 def resumable(dataset, batch_size, seed, num_workers=0):
     return Resumable(dataset, batch_size, seed, num_workers)
+
+
+# %% wrong="with workers, reads what is skipped" says=["were handed out before, and read again"]
+def resumable(dataset, batch_size, seed, num_workers=0):
+    class L:
+        def __init__(self):
+            self.epoch = self.done = 0
+
+        def __iter__(self):
+            order = np.random.default_rng([seed, self.epoch]).permutation(len(dataset)).tolist()
+            batches = [order[n : n + batch_size] for n in range(0, len(order), batch_size)]
+            skip = self.done if num_workers else 0
+            start = 0 if num_workers else self.done
+            for k, batch in enumerate(
+                DataLoader(dataset, batch_sampler=batches[start:], num_workers=num_workers)
+            ):
+                if k >= skip:
+                    self.done += 1
+                    yield batch
+            self.epoch, self.done = self.epoch + 1, 0
+
+        def state_dict(self):
+            return {"epoch": self.epoch, "done": self.done}
+
+        def load_state_dict(self, state):
+            self.epoch, self.done = state["epoch"], state["done"]
+
+    return L()
+
+
+# %% wrong="no batch where a batch is larger than the set" says=["9 items in twelves"]
+def resumable(dataset, batch_size, seed, num_workers=0):
+    class L:
+        def __init__(self):
+            self.epoch = self.done = 0
+
+        def __iter__(self):
+            order = np.random.default_rng([seed, self.epoch]).permutation(len(dataset)).tolist()
+            full = len(order) // batch_size
+            batches = [order[n * batch_size : (n + 1) * batch_size] for n in range(full)]
+            if full and len(order) % batch_size:
+                batches.append(order[full * batch_size :])
+            for batch in DataLoader(
+                dataset, batch_sampler=batches[self.done :], num_workers=num_workers
+            ):
+                self.done += 1
+                yield batch
+            self.epoch, self.done = self.epoch + 1, 0
+
+        def state_dict(self):
+            return {"epoch": self.epoch, "done": self.done}
+
+        def load_state_dict(self, state):
+            self.epoch, self.done = state["epoch"], state["done"]
+
+    return L()
+
+
+# %% wrong="numbers for keys" says=["use texts for keys"]
+def resumable(dataset, batch_size, seed, num_workers=0):
+    class L:
+        def __init__(self):
+            self.epoch = self.done = 0
+
+        def __iter__(self):
+            order = np.random.default_rng([seed, self.epoch]).permutation(len(dataset)).tolist()
+            batches = [order[n : n + batch_size] for n in range(0, len(order), batch_size)]
+            for batch in DataLoader(
+                dataset, batch_sampler=batches[self.done :], num_workers=num_workers
+            ):
+                self.done += 1
+                yield batch
+            self.epoch, self.done = self.epoch + 1, 0
+
+        def state_dict(self):
+            return {0: self.epoch, 1: self.done}
+
+        def load_state_dict(self, state):
+            self.epoch, self.done = state.pop(0), state.pop(1)
+
+    return L()
+
+
+# %% right="the epoch counted when a for begins"
+def resumable(dataset, batch_size, seed, num_workers=0):
+    class L:
+        def __init__(self):
+            self.epoch, self.done = -1, 0
+
+        def __iter__(self):
+            if self.done == 0:
+                self.epoch += 1
+            order = np.random.default_rng([seed, self.epoch]).permutation(len(dataset)).tolist()
+            batches = [order[n : n + batch_size] for n in range(0, len(order), batch_size)]
+            for batch in DataLoader(
+                dataset, batch_sampler=batches[self.done :], num_workers=num_workers
+            ):
+                self.done = (self.done + 1) % len(batches)
+                yield batch
+
+        def state_dict(self):
+            return {"epoch": self.epoch, "done": self.done}
+
+        def load_state_dict(self, state):
+            self.epoch, self.done = state["epoch"], state["done"]
+
+    return L()
+
+
+# %% right="a Sampler class, the place in items"
+def resumable(dataset, batch_size, seed, num_workers=0):
+    from torch.utils.data import Sampler
+
+    class Order(Sampler):
+        def __init__(self, epoch, first):
+            g = torch.Generator()
+            g.manual_seed(seed * 100_003 + epoch)
+            self.left = torch.randperm(len(dataset), generator=g).tolist()[first:]
+
+        def __iter__(self):
+            return iter(self.left)
+
+        def __len__(self):
+            return len(self.left)
+
+    class Loader:
+        place = [0, 0]
+
+        def __iter__(self):
+            epoch, first = self.place
+            for batch in DataLoader(
+                dataset, batch_size=batch_size, sampler=Order(epoch, first), num_workers=num_workers
+            ):
+                first = min(first + batch_size, len(dataset))
+                self.place = [epoch, first] if first < len(dataset) else [epoch + 1, 0]
+                yield batch
+
+        def state_dict(self):
+            return {"place": list(self.place)}
+
+        def load_state_dict(self, state):
+            self.place = list(state["place"])
+
+    return Loader()

@@ -314,3 +314,45 @@ def running_statistics(images):
         one = (x.shape[1], m, ((x - m[:, None]) ** 2).sum(1))
         total = one if total is None else merge_statistics(total, one)
     return total
+
+
+# %% wrong="view, which refuses a transposed image" says=["transposed images"]
+def running_statistics(images):
+    total = None
+    for image in images:
+        v = image.double().view(image.shape[0], -1)
+        m = v.mean(1)
+        part = v.shape[1], m, ((v - m[:, None]) ** 2).sum(1)
+        total = part if total is None else merge_statistics(total, part)
+    return total
+
+
+def merge_statistics(a, b):
+    n = a[0] + b[0]
+    if n == 0:
+        return 0, a[1].clone(), a[2].clone()
+    d = b[1] - a[1]
+    return n, a[1] + d * (b[0] / n), a[2] + b[2] + d**2 * (a[0] * b[0] / n)
+
+
+# %% right="shifted by the first image's mean"
+def running_statistics(images):
+    n, k, s1, s2 = 0, None, 0.0, 0.0
+    for image in images:
+        x = image.to(torch.float64)
+        if k is None:
+            k = x.mean((1, 2))
+        d = x - k[:, None, None]
+        n += d[0].numel()
+        s1 = s1 + d.sum((1, 2))
+        s2 = s2 + d.square().sum((1, 2))
+    return n, k + s1 / n, s2 - s1.square() / n
+
+
+def merge_statistics(a, b):
+    n = a[0] + b[0]
+    if n == 0:
+        return a
+    mean = a[1] * (a[0] / n) + b[1] * (b[0] / n)
+    s = a[2] + b[2] + a[0] * (a[1] - mean) ** 2 + b[0] * (b[1] - mean) ** 2
+    return n, mean, s

@@ -269,3 +269,17 @@ class Shards(IterableDataset):
 
 def shard_iterable(source, rank, world):
     return Shards(source, rank, world)
+
+
+# %% wrong="blocks whose size is rounded" says=["the shares hold [0, 0, 0, 2] items"]
+def shard_iterable(source, rank, world):
+    class S(IterableDataset):
+        def __iter__(self):
+            info = get_worker_info()
+            w, n = (info.id, info.num_workers) if info else (0, 1)
+            total, share = world * n, rank * n + w
+            size = round(len(source) / total)
+            end = None if share == total - 1 else (share + 1) * size
+            return iter(source[share * size : end])
+
+    return S()

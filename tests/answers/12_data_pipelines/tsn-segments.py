@@ -72,7 +72,7 @@ def tsn_segments(seconds, rate, segments, generator=None):
     return chosen
 
 
-# %% wrong="sorted draws from the whole clip" says=["does not lie in its segment"]
+# %% wrong="sorted draws from the whole clip" says=["is not in its segment its segment"]
 def tsn_segments(seconds, rate, segments, generator=None):
     frames = max(1, round(seconds * rate))
     if generator is not None:
@@ -121,7 +121,7 @@ def tsn_segments(seconds, rate, segments, generator=None):
     return out
 
 
-# %% wrong="one draw for all segments" says=["each segment needs a draw of its own"]
+# %% wrong="one draw for all segments" says=["each segment needs its own draw"]
 def tsn_segments(seconds, rate, segments, generator=None):
     F = max(1, round(seconds * rate))
     u = (

@@ -116,3 +116,20 @@ def worker_rng(worker_id):
     info = get_worker_info()
     info.dataset.rng = np.random.default_rng(info.seed % 2**16)
     info.dataset.generator = torch.Generator().manual_seed(info.seed % 2**16)
+
+
+# %% wrong="NumPy's old RandomState" says=["dataset.rng is a RandomState, expected a Generator"]
+def worker_rng(worker_id):
+    info = get_worker_info()
+    info.dataset.rng = np.random.RandomState(info.seed % 2**32)
+    info.dataset.generator = torch.Generator().manual_seed(info.seed)
+
+
+# %% right="a SeedSequence, spawned"
+def worker_rng(worker_id):
+    info = get_worker_info()
+    words = np.random.SeedSequence([info.seed, 7]).spawn(2)
+    info.dataset.rng = np.random.Generator(np.random.Philox(words[0]))
+    generator = torch.Generator()
+    generator.manual_seed(int(words[1].generate_state(1, np.uint64)[0] >> 1))
+    setattr(info.dataset, "generator", generator)

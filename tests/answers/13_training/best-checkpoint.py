@@ -438,3 +438,95 @@ def best_checkpoint(folder, state, step, score, keep=2):
     )
     for s in steps[:-keep]:
         os.remove(os.path.join(folder, f"step-{s:06d}.pt"))
+
+
+# %% wrong="written where temporary files are, and renamed" says=["a rename works within one disk: write in the folder"]
+def best_checkpoint(folder, state, step, score, keep=2):
+    def save(content, name):
+        with tempfile.NamedTemporaryFile(delete=False) as file:
+            torch.save(content, file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(file.name, os.path.join(folder, name))
+
+    entry = {"state": state, "step": step, "score": score}
+    save(entry, f"step-{step:06d}.pt")
+    best = os.path.join(folder, "best.pt")
+    if score > (torch.load(best)["score"] if os.path.exists(best) else float("-inf")):
+        save(entry, "best.pt")
+    steps = sorted(
+        int(m[1]) for m in (re.fullmatch(r"step-(\d+)\.pt", n) for n in os.listdir(folder)) if m
+    )
+    for old in steps[:-keep]:
+        os.remove(os.path.join(folder, f"step-{old:06d}.pt"))
+
+
+# %% wrong="written where temporary files are, and moved" says=["is broken: write beside it, then rename"]
+def best_checkpoint(folder, state, step, score, keep=2):
+    import shutil
+
+    def save(content, name):
+        with tempfile.TemporaryDirectory() as place:
+            half = os.path.join(place, name)
+            torch.save(content, half)
+            shutil.move(half, os.path.join(folder, name))
+
+    entry = {"state": state, "step": step, "score": score}
+    save(entry, f"step-{step:06d}.pt")
+    best = os.path.join(folder, "best.pt")
+    if score > (torch.load(best)["score"] if os.path.exists(best) else float("-inf")):
+        save(entry, "best.pt")
+    steps = sorted(
+        int(m[1]) for m in (re.fullmatch(r"step-(\d+)\.pt", n) for n in os.listdir(folder)) if m
+    )
+    for old in steps[:-keep]:
+        os.remove(os.path.join(folder, f"step-{old:06d}.pt"))
+
+
+# %% wrong="six digits exactly" says=["the 2 highest, compared as numbers"]
+def best_checkpoint(folder, state, step, score, keep=2):
+    entry = {"state": state, "step": step, "score": score}
+    atomic_save(entry, os.path.join(folder, f"step-{step:06d}.pt"))
+    best = os.path.join(folder, "best.pt")
+    if score > (torch.load(best)["score"] if os.path.exists(best) else float("-inf")):
+        atomic_save(entry, best)
+    steps = sorted(
+        int(m[1]) for m in (re.fullmatch(r"step-(\d{6})\.pt", n) for n in os.listdir(folder)) if m
+    )
+    for old in steps[:-keep]:
+        os.remove(os.path.join(folder, f"step-{old:06d}.pt"))
+
+
+# %% right="the best first, bytes for both, pathlib"
+import io
+
+
+def best_checkpoint(folder, state, step, score, keep=2):
+    from pathlib import Path
+
+    place = Path(folder)
+    buffer = io.BytesIO()
+    torch.save(dict(state=state, step=step, score=score), buffer)
+
+    def put(name):
+        half = place / (name + "~")
+        with half.open("wb") as file:
+            file.write(buffer.getbuffer())
+            file.flush()
+            os.fsync(file.fileno())
+        half.rename(place / name)
+
+    try:
+        before = torch.load(place / "best.pt", weights_only=True)["score"]
+    except FileNotFoundError:
+        before = None
+    if score == score and (before is None or before < score):
+        put("best.pt")
+    put("step-" + str(step).zfill(6) + ".pt")
+    numbers = {}
+    for file in place.iterdir():
+        middle = file.name.removeprefix("step-").removesuffix(".pt")
+        if file.name == f"step-{middle}.pt" and middle.isdecimal():
+            numbers[int(middle)] = file
+    for number in sorted(numbers)[: max(0, len(numbers) - keep)]:
+        numbers[number].unlink()

@@ -60,7 +60,7 @@ def deterministic(names, seed, epoch):
     return [(name, numbers.random()) for name in names]
 
 
-# %% wrong="NumPy's numbers" says=["is no Python float"]
+# %% wrong="NumPy's numbers" says=["isn't a Python float"]
 def deterministic(names, seed, epoch):
     numbers = np.random.default_rng([seed, epoch])
     names = sorted(names)
@@ -297,3 +297,32 @@ def deterministic(names, seed, epoch):
     names[0]
     order = rng.permutation(len(names))
     return [(names[i], float(rng.standard_normal())) for i in order]
+
+
+# %% wrong="the hash of a tuple that holds the names" says=["hash() of a string is another in each process"]
+def deterministic(names, seed, epoch):
+    rng = random.Random(hash((seed, epoch, tuple(sorted(names)))))
+    order = sorted(names)
+    rng.shuffle(order)
+    return [(n, rng.gauss(0, 1)) for n in order]
+
+
+# %% right="Philox with a key, argsort of draws"
+def deterministic(names, seed, epoch):
+    bits = np.random.Generator(np.random.Philox(key=[seed, epoch + 1]))
+    listed = sorted(names)
+    keys = bits.random(len(listed))
+    return [(listed[i], float(v)) for i, v in zip(np.argsort(keys), bits.normal(size=len(listed)))]
+
+
+# %% right="digests of the names and NormalDist"
+def deterministic(names, seed, epoch):
+    import hashlib
+    from statistics import NormalDist
+
+    def unit(*parts):
+        digest = hashlib.sha512(repr(parts).encode()).digest()
+        return (int.from_bytes(digest[:8], "big") + 0.5) / 2**64
+
+    order = sorted(names, key=lambda name: unit(seed, epoch, name, "order"))
+    return [(name, NormalDist().inv_cdf(unit(seed, epoch, name, "noise"))) for name in order]

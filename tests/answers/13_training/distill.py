@@ -210,3 +210,48 @@ def distill(student, teacher, labels, temperature, alpha):
     t = (teacher.detach() / temperature).softmax(1).clamp(min=1e-7).log()
     kl = F.kl_div(s, t, reduction="batchmean", log_target=True)
     return alpha * temperature**2 * kl + (1 - alpha) * F.cross_entropy(student, labels)
+
+
+# %% wrong="T squared on both parts" says=["T squared belongs to the teacher's part alone"]
+def distill(student, teacher, labels, temperature, alpha):
+    own = (student / temperature).log_softmax(1)
+    soft = (teacher.detach() / temperature).log_softmax(1)
+    kl = F.kl_div(own, soft, reduction="batchmean", log_target=True)
+    return temperature**2 * (alpha * kl + (1 - alpha) * F.cross_entropy(student, labels))
+
+
+# %% wrong="the labels' part unweighted" says=["the labels' part has the weight 1 - alpha"]
+def distill(student, teacher, labels, temperature, alpha):
+    own = (student / temperature).log_softmax(1)
+    soft = (teacher.detach() / temperature).log_softmax(1)
+    kl = F.kl_div(own, soft, reduction="batchmean", log_target=True)
+    return alpha * temperature**2 * kl + F.cross_entropy(student, labels)
+
+
+# %% wrong="a cross-entropy for the divergence" says=["less by the teacher's entropy"]
+def distill(student, teacher, labels, temperature, alpha):
+    own = (student / temperature).log_softmax(1)
+    soft = (teacher.detach() / temperature).softmax(1)
+    ce = -(soft * own).sum(1).mean()
+    return alpha * temperature**2 * ce + (1 - alpha) * F.cross_entropy(student, labels)
+
+
+# %% wrong="a loss for each sample" says=["the loss has shape (4,), expected ()"]
+def distill(student, teacher, labels, temperature, alpha):
+    own = (student / temperature).log_softmax(1)
+    soft = (teacher.detach() / temperature).log_softmax(1)
+    kl = F.kl_div(own, soft, reduction="none", log_target=True).sum(1)
+    return alpha * temperature**2 * kl + (1 - alpha) * F.cross_entropy(
+        student, labels, reduction="none"
+    )
+
+
+# %% right="the teacher's probabilities as the target"
+def distill(student, teacher, labels, temperature, alpha):
+    with torch.no_grad():
+        target = F.softmax(teacher / temperature, dim=-1)
+    kl = F.kl_div(F.log_softmax(student / temperature, dim=-1), target, reduction="sum") / len(
+        labels
+    )
+    hard = F.nll_loss(F.log_softmax(student, dim=-1), labels)
+    return (1 - alpha) * hard + alpha * kl * temperature * temperature

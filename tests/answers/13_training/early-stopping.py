@@ -443,7 +443,7 @@ def early_stopping(model, epoch, patience, min_delta, most):
     return best_epoch, number
 
 
-# %% wrong="min_delta as a share of the best" says=["losses near 10", "min_delta is no share of best"]
+# %% wrong="min_delta as a share of the best" says=["losses near 10", "min_delta isn't a share of best"]
 def early_stopping(model, epoch, patience, min_delta, most):
     best, best_epoch, bad, number, kept = float("inf"), 0, 0, 0, None
     while number < most and bad < patience:
@@ -478,3 +478,40 @@ def early_stopping(model, epoch, patience, min_delta, most):
     if kept is not None:
         model.load_state_dict({k: v.detach() for k, v in kept.items()}, strict=False)
     return best_epoch, number
+
+
+# %% right="the distance from the last improvement, copies under no_grad"
+def early_stopping(model, epoch, patience, min_delta, most):
+    record = [float("inf"), 0]
+    snapshot = {}
+    number = 0
+    while number < most and number - record[1] < patience:
+        number += 1
+        value = epoch()
+        if value < float("inf") and value < record[0] - min_delta:
+            record = [value, number]
+            snapshot = {
+                name: tensor.detach().clone() for name, tensor in model.state_dict().items()
+            }
+    with torch.no_grad():
+        for name, tensor in model.state_dict().items():
+            if name in snapshot:
+                tensor.copy_(snapshot[name])
+    return record[1], number
+
+
+# %% wrong="keeps the state before the epoch" says=["are not those of epoch 2"]
+def early_stopping(model, epoch, patience, min_delta, most):
+    best, at, bad, kept = float("inf"), 0, 0, None
+    for n in range(1, most + 1):
+        before = copy.deepcopy(model.state_dict())
+        loss = epoch()
+        if loss < best - min_delta:
+            best, at, bad, kept = loss, n, 0, before
+        else:
+            bad += 1
+            if bad == patience:
+                break
+    if kept:
+        model.load_state_dict(kept)
+    return at, n

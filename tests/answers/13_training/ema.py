@@ -666,3 +666,35 @@ def swapped_in(model, average):
         yield
     finally:
         model.load_state_dict(kept)
+
+
+# %% right="a class, add with alpha"
+def ema(average, state, step, decay):
+    weight = 1.0 - min(float(decay), (step + 1.0) / (step + 10.0))
+    result = {}
+    for name in state:
+        new = state[name]
+        if torch.is_floating_point(new):
+            result[name] = average[name].add(new - average[name], alpha=weight)
+        else:
+            result[name] = new.detach().clone()
+    return result
+
+
+def swapped_in(model, average):
+    class Swap:
+        def __enter__(self):
+            with torch.no_grad():
+                live = model.state_dict()
+                self.kept = {name: value.clone() for name, value in live.items()}
+                for name, value in live.items():
+                    value.copy_(average[name])
+            return model
+
+        def __exit__(self, *error):
+            with torch.no_grad():
+                for name, value in model.state_dict().items():
+                    value.copy_(self.kept[name])
+            return None
+
+    return Swap()

@@ -742,3 +742,146 @@ def fit(model, train, val, optimizer, epochs):
                 n += len(y)
         history.append(row | {"val_loss": round(total / n, 4), "val_accuracy": right / n})
     return history
+
+
+# %% wrong="the step's loss is a sum" says=["the step's loss is summed over the batch"]
+def fit(model, train, val, optimizer, epochs):
+    out = []
+    dev = next(model.parameters()).device
+    for _ in range(epochs):
+        model.train()
+        s = n = 0
+        for x, y in train:
+            x, y = x.to(dev), y.to(dev)
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(x), y, reduction="sum")
+            loss.backward()
+            optimizer.step()
+            s, n = s + loss.item(), n + len(y)
+        model.eval()
+        vs = vr = vn = 0
+        with torch.no_grad():
+            for x, y in val:
+                x, y = x.to(dev), y.to(dev)
+                z = model(x)
+                vs += F.cross_entropy(z, y, reduction="sum").item()
+                vr += (z.argmax(1) == y).sum().item()
+                vn += len(y)
+        out.append({"train_loss": s / n, "val_loss": vs / vn, "val_accuracy": vr / vn})
+    return out
+
+
+# %% wrong="softmax before cross_entropy" says=["softmax comes before cross_entropy, which takes logits"]
+def fit(model, train, val, optimizer, epochs):
+    out = []
+    dev = next(model.parameters()).device
+    for _ in range(epochs):
+        model.train()
+        s = n = 0
+        for x, y in train:
+            x, y = x.to(dev), y.to(dev)
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(x).softmax(1), y)
+            loss.backward()
+            optimizer.step()
+            s, n = s + loss.item() * len(y), n + len(y)
+        model.eval()
+        vs = vr = vn = 0
+        with torch.no_grad():
+            for x, y in val:
+                x, y = x.to(dev), y.to(dev)
+                z = model(x)
+                vs += F.cross_entropy(z.softmax(1), y).item() * len(y)
+                vr += (z.argmax(1) == y).sum().item()
+                vn += len(y)
+        out.append({"train_loss": s / n, "val_loss": vs / vn, "val_accuracy": vr / vn})
+    return out
+
+
+# %% wrong="smoothed labels" says=["the step's loss has smoothed labels"]
+def fit(model, train, val, optimizer, epochs):
+    out = []
+    dev = next(model.parameters()).device
+    criterion = nn.CrossEntropyLoss(label_smoothing=0.1)
+    for _ in range(epochs):
+        model.train()
+        s = n = 0
+        for x, y in train:
+            x, y = x.to(dev), y.to(dev)
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            loss.backward()
+            optimizer.step()
+            s, n = s + loss.item() * len(y), n + len(y)
+        model.eval()
+        vs = vr = vn = 0
+        with torch.no_grad():
+            for x, y in val:
+                x, y = x.to(dev), y.to(dev)
+                z = model(x)
+                vs += criterion(z, y).item() * len(y)
+                vr += (z.argmax(1) == y).sum().item()
+                vn += len(y)
+        out.append({"train_loss": s / n, "val_loss": vs / vn, "val_accuracy": vr / vn})
+    return out
+
+
+# %% wrong="one step an epoch" says=["one step an epoch, from all its gradients"]
+def fit(model, train, val, optimizer, epochs):
+    out = []
+    dev = next(model.parameters()).device
+    for _ in range(epochs):
+        model.train()
+        s = n = 0
+        optimizer.zero_grad()
+        for x, y in train:
+            x, y = x.to(dev), y.to(dev)
+            loss = F.cross_entropy(model(x), y)
+            loss.backward()
+            s, n = s + loss.item() * len(y), n + len(y)
+        optimizer.step()
+        model.eval()
+        vs = vr = vn = 0
+        with torch.no_grad():
+            for x, y in val:
+                x, y = x.to(dev), y.to(dev)
+                z = model(x)
+                vs += F.cross_entropy(z, y).item() * len(y)
+                vr += (z.argmax(1) == y).sum().item()
+                vn += len(y)
+        out.append({"train_loss": s / n, "val_loss": vs / vn, "val_accuracy": vr / vn})
+    return out
+
+
+# %% right="generators, log_softmax and nll_loss"
+def fit(model, train, val, optimizer, epochs):
+    device_of = next(iter(model.state_dict().values())).device
+
+    def batches(part):
+        for x, y in part:
+            yield x.to(device_of, non_blocking=True), y.to(device_of)
+
+    history = []
+    for epoch in range(epochs):
+        model.train(True)
+        seen = []
+        for x, y in batches(train):
+            with torch.enable_grad():
+                model.zero_grad(set_to_none=True)
+                nll = F.nll_loss(F.log_softmax(model(x), dim=-1), y)
+                nll.backward()
+                optimizer.step()
+            seen.append((nll.item(), y.numel()))
+            del nll
+        model.train(False)
+        with torch.inference_mode():
+            results = [(model(x).float(), y) for x, y in batches(val)]
+            z, y = torch.cat([r[0] for r in results]), torch.cat([r[1] for r in results])
+            history.append(
+                dict(
+                    train_loss=sum(a * b for a, b in seen) / sum(b for _, b in seen),
+                    val_loss=float(F.cross_entropy(z, y)),
+                    val_accuracy=float((z.argmax(-1) == y).double().mean()),
+                )
+            )
+    return history

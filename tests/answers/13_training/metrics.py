@@ -537,3 +537,65 @@ def metrics(batches, classes, k):
         "confusion": confusion,
         "macro_f1": f1.mean().item(),
     }
+
+
+# %% wrong="to(device='cpu') in each batch" says=["2 batches read"]
+def metrics(batches, classes, k):
+    c = torch.zeros(classes, classes, dtype=torch.int64)
+    hits = n = 0
+    for z, y in batches:
+        z, y = z.to(device="cpu"), y.to(torch.device("cpu"))
+        c += (classes * y + z.argmax(1)).bincount(minlength=classes**2).view(classes, classes)
+        hits = hits + (z.topk(k, 1).indices == y[:, None]).sum()
+        n += len(y)
+    if n == 0:
+        raise ValueError
+    tp = c.diagonal()
+    f1 = 2 * tp / (c.sum(0) + c.sum(1)).clamp(min=1)
+    return {
+        "accuracy": tp.sum().item() / n,
+        "top_k": hits.item() / n,
+        "confusion": c,
+        "macro_f1": f1.mean().item(),
+    }
+
+
+# %% wrong="F1 weighted by support" says=["this is weighted by how often a class occurs"]
+def metrics(batches, classes, k):
+    c = torch.zeros(classes, classes, dtype=torch.int64)
+    hits = n = 0
+    for z, y in batches:
+        c += (classes * y + z.argmax(1)).bincount(minlength=classes**2).view(classes, classes)
+        hits = hits + (z.topk(k, 1).indices == y[:, None]).sum()
+        n += len(y)
+    if n == 0:
+        raise ValueError
+    tp = c.diagonal()
+    f1 = 2 * tp / (c.sum(0) + c.sum(1)).clamp(min=1)
+    return {
+        "accuracy": tp.sum().item() / n,
+        "top_k": hits.item() / n,
+        "confusion": c,
+        "macro_f1": ((f1 * c.sum(1)).sum() / n).item(),
+    }
+
+
+# %% wrong="counts the larger logits up to k" says=["this is the share among the k + 1 largest logits"]
+def metrics(batches, classes, k):
+    c = torch.zeros(classes, classes, dtype=torch.int64)
+    hits = n = 0
+    for z, y in batches:
+        c += (classes * y + z.argmax(1)).bincount(minlength=classes**2).view(classes, classes)
+        own = z.gather(1, y[:, None])
+        hits = hits + ((z > own).sum(1) <= k).sum()
+        n += len(y)
+    if n == 0:
+        raise ValueError
+    tp = c.diagonal()
+    f1 = 2 * tp / (c.sum(0) + c.sum(1)).clamp(min=1)
+    return {
+        "accuracy": tp.sum().item() / n,
+        "top_k": hits.item() / n,
+        "confusion": c,
+        "macro_f1": f1.mean().item(),
+    }

@@ -319,7 +319,7 @@ def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     return mixed, own * hard + (1 - own) * hard[order]
 
 
-# %% wrong="labels stay unmixed" says=["soft: image i has a label of its own, unmixed"]
+# %% wrong="labels stay unmixed" says=["soft: image i has keeps its own label, unmixed"]
 def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     if (weight is None) == (box is None):
         raise ValueError("one of both")
@@ -420,3 +420,44 @@ def mixup_cutmix(x, y, classes, order, weight=None, box=None):
         mixed[:, :, t:b, near:far] = x[order][:, :, t:b, near:far]
         weight = 1 - (b - t) * (far - near) / (H * W)
     return mixed, weight * one + (1 - weight) * one[order]
+
+
+# %% right="masks of ranges, rows of eye"
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if [weight, box].count(None) != 1:
+        raise ValueError("exactly one of weight and box")
+    rows = torch.arange(x.size(2), device=x.device)
+    cols = torch.arange(x.size(3), device=x.device)
+    if box is None:
+        share = torch.tensor(float(weight), dtype=torch.float64)
+        images = torch.lerp(x[order], x, float(weight))
+    else:
+        t, left, h, w = box
+        inside = ((rows >= t) & (rows < t + h))[:, None] & ((cols >= left) & (cols < left + w))
+        share = 1 - inside.double().mean().cpu()
+        images = torch.where(inside, x.index_select(0, order), x)
+    eye = torch.eye(classes, dtype=torch.float64, device=x.device)
+    soft = share.item() * eye[y] + (1 - share.item()) * eye[y[order]]
+    return images, soft.to(x.dtype)
+
+
+# %% wrong="labels of the classes that occur" says=["soft has shape (3, 3), expected (3, 4)"]
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if (weight is None) == (box is None):
+        raise ValueError
+    n, c, H, W = x.shape
+    if box is not None:
+        top, left, h, w = box
+        r0, r1, c0, c1 = (
+            max(top, 0),
+            min(max(top + h, 0), H),
+            max(left, 0),
+            min(max(left + w, 0), W),
+        )
+        mixed = x.clone()
+        mixed[:, :, r0:r1, c0:c1] = x[order][:, :, r0:r1, c0:c1]
+        weight = 1 - max(r1 - r0, 0) * max(c1 - c0, 0) / (H * W)
+    else:
+        mixed = weight * x + (1 - weight) * x[order]
+    hard = F.one_hot(y).to(x.dtype)
+    return mixed, weight * hard + (1 - weight) * hard[order]

@@ -1,4 +1,4 @@
-# %% wrong="frozen, but batch norm trains" says=["frozen batch norms belong into evaluation mode", "is True"]
+# %% wrong="frozen, but batch norm trains" says=["frozen batch norms go into evaluation mode", "is True"]
 def transfer(model, classes, mode, lr):
     if mode not in ("probe", "full", "discriminative"):
         raise ValueError(mode)
@@ -572,3 +572,109 @@ def train_mode(model):
             and not m.weight.requires_grad
         ):
             m.eval()
+
+
+# %% wrong="train_mode freezes the bias too" says=["with gradients for bias to", "with gradients for nothing"]
+def transfer(model, classes, mode, lr):
+    if mode not in ("probe", "full", "discriminative"):
+        raise ValueError(mode)
+    old = model[1]
+    model[1] = nn.Linear(old.in_features, classes, device=old.weight.device)
+    model[0].requires_grad_(mode != "probe")
+    groups = [{"params": list(model[1].parameters()), "lr": lr}]
+    if mode != "probe":
+        groups.append(
+            {"params": list(model[0].parameters()), "lr": lr / (1 if mode == "full" else 10)}
+        )
+    return groups
+
+
+def train_mode(model):
+    model.train()
+    for m in model.modules():
+        if (
+            isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d))
+            and not m.weight.requires_grad
+        ):
+            m.eval()
+            m.bias.requires_grad_(False)
+
+
+# %% wrong="train_mode looks at children" says=["frozen BatchNorm1d that is the model itself"]
+def transfer(model, classes, mode, lr):
+    if mode not in ("probe", "full", "discriminative"):
+        raise ValueError(mode)
+    old = model[1]
+    model[1] = nn.Linear(old.in_features, classes, device=old.weight.device)
+    model[0].requires_grad_(mode != "probe")
+    groups = [{"params": list(model[1].parameters()), "lr": lr}]
+    if mode != "probe":
+        groups.append(
+            {"params": list(model[0].parameters()), "lr": lr / (1 if mode == "full" else 10)}
+        )
+    return groups
+
+
+def train_mode(model):
+    model.train()
+    for m in model.children():
+        if isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            m.train(m.weight.requires_grad)
+        else:
+            train_mode(m)
+
+
+# %% wrong="a group without a rate" says=["its group has no \"lr\""]
+def transfer(model, classes, mode, lr):
+    if mode not in ("probe", "full", "discriminative"):
+        raise ValueError(mode)
+    old = model[1]
+    model[1] = nn.Linear(old.in_features, classes, device=old.weight.device)
+    model[0].requires_grad_(mode != "probe")
+    if mode == "discriminative":
+        return [
+            {"params": list(model[0].parameters())},
+            {"params": list(model[1].parameters()), "lr": lr},
+        ]
+    return [{"params": [p for p in model.parameters() if p.requires_grad], "lr": lr}]
+
+
+def train_mode(model):
+    model.train()
+    for m in model.modules():
+        if (
+            isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d))
+            and not m.weight.requires_grad
+        ):
+            m.eval()
+
+
+# %% right="setattr by name, apply for modes"
+def transfer(model, classes, mode, lr):
+    table = {"probe": 0, "full": 1, "discriminative": 0.1}
+    try:
+        factor = table[mode]
+    except KeyError:
+        raise ValueError(f"mode is {mode!r}") from None
+    head = nn.Linear(model[1].weight.shape[1], classes).to(model[1].weight.device)
+    setattr(model, "1", head)
+    body = dict(model[0].named_parameters()).values()
+    for p in body:
+        p.requires_grad = factor > 0
+    groups = [dict(params=[head.weight, head.bias], lr=lr)]
+    if factor and body:
+        groups.insert(0, dict(params=list(body), lr=lr * factor))
+    return groups
+
+
+def train_mode(model):
+    model.train()
+
+    def still(m):
+        if (
+            type(m) in (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
+            and m.weight.requires_grad is False
+        ):
+            m.eval()
+
+    model.apply(still)

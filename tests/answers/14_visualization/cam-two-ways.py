@@ -237,3 +237,85 @@ def cam_two_ways(model, image, target):
     if len(w) != len(maps[0]):
         return None, grad_cam
     return (w[:, None, None] * maps[0].detach()).sum(0), grad_cam
+
+
+# %% wrong="averages over the places that are not 0" says=["over all places is asked for"]
+def cam_two_ways(model, image, target):
+    maps = model.features(image[None]).detach().requires_grad_()
+    s = model.head(model.pool(maps))[0, target]
+    (g,) = torch.autograd.grad(s, maps)
+    a = maps.detach()[0]
+    live = a > 0
+    w = (g[0] * live).sum((1, 2)) / live.sum((1, 2)).clamp(min=1)
+    m = torch.einsum("k,khw->hw", w, a)
+    cam = (
+        torch.einsum("k,khw->hw", model.head.weight[target].detach(), a)
+        if isinstance(model.head, nn.Linear)
+        else None
+    )
+    return cam, m.relu()
+
+
+# %% wrong="cam by the gradient" says=["cam takes the head's weights"]
+def cam_two_ways(model, image, target):
+    maps = model.features(image[None]).detach().requires_grad_()
+    s = model.head(model.pool(maps))[0, target]
+    (g,) = torch.autograd.grad(s, maps)
+    a = maps.detach()[0]
+    w = g[0].mean((1, 2))
+    m = torch.einsum("k,khw->hw", w, a)
+    cam = m * a[0].numel() if isinstance(model.head, nn.Linear) else None
+    return cam, m.relu()
+
+
+# %% wrong="a ReLU on the weights, none at the end" says=["the ReLU belongs behind the sum"]
+def cam_two_ways(model, image, target):
+    maps = model.features(image[None]).detach().requires_grad_()
+    s = model.head(model.pool(maps))[0, target]
+    (g,) = torch.autograd.grad(s, maps)
+    a = maps.detach()[0]
+    w = g[0].mean((1, 2))
+    gc = torch.einsum("k,khw->hw", w.relu(), a)
+    cam = (
+        torch.einsum("k,khw->hw", model.head.weight[target].detach(), a)
+        if isinstance(model.head, nn.Linear)
+        else None
+    )
+    return cam, gc
+
+
+# %% wrong="backward, and the old gradients put back" says=["it is the caller's"]
+def cam_two_ways(model, image, target):
+    saved = {n: p.grad for n, p in model.named_parameters()}
+    maps = model.features(image[None])
+    if not maps.requires_grad:
+        maps.requires_grad_()
+    maps.retain_grad()
+    model.head(model.pool(maps))[0, target].backward()
+    for n, p in model.named_parameters():
+        p.grad = saved[n]
+    a = maps.detach()[0]
+    w = maps.grad[0].mean((1, 2))
+    m = torch.einsum("k,khw->hw", w, a)
+    cam = (
+        torch.einsum("k,khw->hw", model.head.weight[target].detach(), a)
+        if isinstance(model.head, nn.Linear)
+        else None
+    )
+    return cam, m.relu()
+
+
+# %% right="jacrev for all classes"
+def cam_two_ways(model, image, target):
+    with torch.no_grad():
+        a = model.features(image.unsqueeze(0))
+    j = torch.func.jacrev(lambda m: model.head(model.pool(m)).squeeze(0))(a)
+    w = j[target, 0].flatten(1).mean(1)
+    with torch.no_grad():
+        gc = torch.tensordot(w, a[0], 1).clamp_min(0)
+        cam = (
+            torch.tensordot(model.head.weight[target], a[0], 1)
+            if isinstance(model.head, nn.Linear)
+            else None
+        )
+    return cam, gc.detach()

@@ -120,3 +120,68 @@ def embedding_map(writer, features, labels):
     v = torch.linalg.svd(c, full_matrices=False).Vh[:2]
     s = (features[:, None] - features[None]).norm(dim=-1)
     return c @ v.T, s.fill_diagonal_(100.0).argmin(1)
+
+
+# %% wrong="distances by products of the features" says=["the distances are rounded"]
+def embedding_map(writer, features, labels):
+    writer.add_embedding(features, metadata=labels)
+    c = features - features.mean(0)
+    v = torch.linalg.svd(c, full_matrices=False).Vh[:2]
+    sq = features.square().sum(1)
+    far = sq[:, None] + sq[None] - 2 * features @ features.T
+    far.fill_diagonal_(float("inf"))
+    return c @ v.T, far.argmin(1)
+
+
+# %% wrong="distances in half precision" says=["the distances are rounded"]
+def embedding_map(writer, features, labels):
+    writer.add_embedding(features, metadata=labels)
+    c = features - features.mean(0)
+    v = torch.linalg.svd(c, full_matrices=False).Vh[:2]
+    h = features.half()
+    far = (h[:, None] - h).float().norm(dim=2).fill_diagonal_(float("inf"))
+    return c @ v.T, far.argmin(1)
+
+
+# %% wrong="the nearest by cosine" says=["nearest by angle (the cosine)"]
+def embedding_map(writer, features, labels):
+    writer.add_embedding(features, metadata=labels)
+    c = features - features.mean(0)
+    v = torch.linalg.svd(c, full_matrices=False).Vh[:2]
+    n = F.normalize(features, dim=1)
+    sim = n @ n.T
+    sim.fill_diagonal_(-2)
+    return c @ v.T, sim.argmax(1)
+
+
+# %% wrong="the sum of differences" says=["not by Euclid's distance"]
+def embedding_map(writer, features, labels):
+    writer.add_embedding(features, metadata=labels)
+    c = features - features.mean(0)
+    v = torch.linalg.svd(c, full_matrices=False).Vh[:2]
+    far = torch.cdist(features, features, p=1)
+    far.fill_diagonal_(float("inf"))
+    return c @ v.T, far.argmin(1)
+
+
+# %% wrong="leaves out what is at a distance of 0" says=["a distance of 0 counts"]
+def embedding_map(writer, features, labels):
+    writer.add_embedding(features, metadata=labels)
+    c = features - features.mean(0)
+    v = torch.linalg.svd(c, full_matrices=False).Vh[:2]
+    far = (features[:, None] - features).norm(dim=2)
+    far[far == 0] = float("inf")
+    return c @ v.T, far.argmin(1)
+
+
+# %% right="the Gram matrix of the centred features"
+def embedding_map(writer, features, labels):
+    writer.add_embedding(features, labels)
+    c = features.double() - features.double().mean(0, keepdim=True)
+    w, v = torch.linalg.eigh(c @ c.T)
+    far = torch.cdist(c, c)
+    far += torch.eye(len(c), device=c.device).double() * far.max() * 10 + torch.eye(
+        len(c), device=c.device
+    )
+    order = w.argsort(descending=True)[:2]
+    return (v[:, order] * w[order].clamp(min=0).sqrt()).float(), far.min(dim=1).indices

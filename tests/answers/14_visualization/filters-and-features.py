@@ -254,3 +254,122 @@ def filters_and_features(model, image, channel, steps, rate):
             break
         d = (d.detach() + rate * g / n).clamp(0, 1)
     return f, model(image[None])[0].detach(), d.detach()
+
+
+# %% wrong="the 1-norm of the gradient" says=["the 1-norm of the gradient"]
+def filters_and_features(model, image, channel, steps, rate):
+    w = model[0].weight.detach()
+    low, high = w.amin((1, 2, 3), keepdim=True), w.amax((1, 2, 3), keepdim=True)
+    f = (w - low) / torch.where(high > low, high - low, 1)
+    x = image.detach().clone()
+    for _ in range(steps):
+        x.requires_grad_()
+        (g,) = torch.autograd.grad(model(x[None])[0, channel].mean(), x)
+        x = x.detach()
+        n = g.abs().sum()
+        if n > 0:
+            x = (x + rate * g / n).clamp(0, 1)
+    maps = model(image[None])[0].detach()
+    return f, maps, x
+
+
+# %% wrong="the signs of the gradient" says=["the signs of the gradient"]
+def filters_and_features(model, image, channel, steps, rate):
+    w = model[0].weight.detach()
+    low, high = w.amin((1, 2, 3), keepdim=True), w.amax((1, 2, 3), keepdim=True)
+    f = (w - low) / torch.where(high > low, high - low, 1)
+    x = image.detach().clone()
+    for _ in range(steps):
+        x.requires_grad_()
+        (g,) = torch.autograd.grad(model(x[None])[0, channel].mean(), x)
+        x = x.detach()
+        n = g.norm()
+        if n > 0:
+            x = (x + rate * g.sign()).clamp(0, 1)
+    maps = model(image[None])[0].detach()
+    return f, maps, x
+
+
+# %% wrong="the largest place of the map" says=["not of its largest number"]
+def filters_and_features(model, image, channel, steps, rate):
+    w = model[0].weight.detach()
+    low, high = w.amin((1, 2, 3), keepdim=True), w.amax((1, 2, 3), keepdim=True)
+    f = (w - low) / torch.where(high > low, high - low, 1)
+    x = image.detach().clone()
+    for _ in range(steps):
+        x.requires_grad_()
+        (g,) = torch.autograd.grad(model(x[None])[0, channel].max(), x)
+        x = x.detach()
+        n = g.norm()
+        if n > 0:
+            x = (x + rate * g / n).clamp(0, 1)
+    maps = model(image[None])[0].detach()
+    return f, maps, x
+
+
+# %% wrong="a norm for each channel of the image" says=["not one for each channel of the image"]
+def filters_and_features(model, image, channel, steps, rate):
+    w = model[0].weight.detach()
+    low, high = w.amin((1, 2, 3), keepdim=True), w.amax((1, 2, 3), keepdim=True)
+    f = (w - low) / torch.where(high > low, high - low, 1)
+    x = image.detach().clone()
+    for _ in range(steps):
+        x.requires_grad_()
+        (g,) = torch.autograd.grad(model(x[None])[0, channel].mean(), x)
+        x = x.detach()
+        n = g.flatten(1).norm(dim=1)[:, None, None].clamp(min=1e-30)
+        if True:
+            x = (x + rate * g / n).clamp(0, 1)
+    maps = model(image[None])[0].detach()
+    return f, maps, x
+
+
+# %% wrong="equal numbers become 1" says=["a filter of equal numbers becomes 0"]
+def filters_and_features(model, image, channel, steps, rate):
+    w = model[0].weight.detach()
+    low, high = w.amin((1, 2, 3), keepdim=True), w.amax((1, 2, 3), keepdim=True)
+    f = (w - low) / (high - low)
+    f = torch.nan_to_num(f, 1)
+    x = image.detach().clone()
+    for _ in range(steps):
+        x.requires_grad_()
+        (g,) = torch.autograd.grad(model(x[None])[0, channel].mean(), x)
+        x = x.detach()
+        n = g.norm()
+        if n > 0:
+            x = (x + rate * g / n).clamp(0, 1)
+    maps = model(image[None])[0].detach()
+    return f, maps, x
+
+
+# %% wrong="mean 0, standard deviation 1" says=["from 0 to 1 is asked for"]
+def filters_and_features(model, image, channel, steps, rate):
+    w = model[0].weight.detach()
+    f = (w - w.mean((1, 2, 3), keepdim=True)) / w.std((1, 2, 3), keepdim=True)
+    f = f.nan_to_num(0, 0, 0)
+    x = image.detach().clone()
+    for _ in range(steps):
+        x.requires_grad_()
+        (g,) = torch.autograd.grad(model(x[None])[0, channel].mean(), x)
+        x = x.detach()
+        n = g.norm()
+        if n > 0:
+            x = (x + rate * g / n).clamp(0, 1)
+    maps = model(image[None])[0].detach()
+    return f, maps, x
+
+
+# %% right="torch.func.vjp"
+def filters_and_features(model, image, channel, steps, rate):
+    w = model[0].weight.detach()
+    low, high = w.amin((1, 2, 3), keepdim=True), w.amax((1, 2, 3), keepdim=True)
+    f = (w - low) / torch.where(high > low, high - low, 1)
+    x = image.detach().clone()
+    for _ in range(steps):
+        out, pull = torch.func.vjp(lambda v: model(v[None])[0, channel].mean(), x)
+        (g,) = pull(torch.ones_like(out))
+        n = torch.linalg.vector_norm(g)
+        x = (x + rate * torch.where(n > 0, g / n, 0)).clip(0, 1).detach()
+    with torch.no_grad():
+        maps = model(image.unsqueeze(0)).squeeze(0)
+    return f, maps, x

@@ -402,3 +402,81 @@ def histograms_that_tell(writer, model, x, step):
         n: (o == 0).transpose(0, 1).flatten(1).all(1).float().mean().item()
         for n, o in outputs.items()
     }
+
+
+# %% wrong="dead by the first sample" says=["that is the share of units that are 0 for the first sample"]
+def histograms_that_tell(writer, model, x, step):
+    was = {m: m.training for m in model.modules()}
+    outs, hs = {}, []
+    for n, m in model.named_modules():
+        if isinstance(m, nn.ReLU):
+            hs.append(m.register_forward_hook(lambda m, i, o, n=n: outs.__setitem__(n, o.clone())))
+    model.eval()
+    with torch.no_grad():
+        model(x)
+    for h in hs:
+        h.remove()
+    for m, t in was.items():
+        m.training = t
+    for n, p in model.named_parameters():
+        writer.add_histogram("parameters/" + n, p, step)
+    result = {}
+    for n, o in outs.items():
+        writer.add_histogram("activations/" + n, o, step)
+        result[n] = (
+            (o[0].flatten(1).sum(1) == 0).float().mean().item()
+            if o.dim() > 2
+            else (o[0] == 0).float().mean().item()
+        )
+    return result
+
+
+# %% wrong="logs the outputs without their zeros" says=["the zeros are missing"]
+def histograms_that_tell(writer, model, x, step):
+    was = {m: m.training for m in model.modules()}
+    outs, hs = {}, []
+    for n, m in model.named_modules():
+        if isinstance(m, nn.ReLU):
+            hs.append(m.register_forward_hook(lambda m, i, o, n=n: outs.__setitem__(n, o.clone())))
+    model.eval()
+    with torch.no_grad():
+        model(x)
+    for h in hs:
+        h.remove()
+    for m, t in was.items():
+        m.training = t
+    for n, p in model.named_parameters():
+        writer.add_histogram("parameters/" + n, p, step)
+    result = {}
+    for n, o in outs.items():
+        writer.add_histogram("activations/" + n, o[o > 0], step)
+        result[n] = (o == 0).transpose(0, 1).flatten(1).all(1).float().mean().item()
+    return result
+
+
+# %% right="logs in the hook, removes by an ExitStack"
+def histograms_that_tell(writer, model, x, step):
+    from contextlib import ExitStack
+
+    results = {}
+
+    def watch(name):
+        def hook(module, args, output):
+            flat = output.detach().movedim(1, 0).reshape(output.shape[1], -1)
+            results[name] = float(((flat != 0).sum(1) == 0).double().mean())
+            writer.add_histogram("activations/" + name, output.detach().clone(), step)
+
+        return hook
+
+    modes = [(m, m.training) for m in model.modules()]
+    with ExitStack() as stack, torch.inference_mode():
+        for name, module in model.named_modules():
+            if issubclass(type(module), nn.ReLU):
+                stack.callback(module.register_forward_hook(watch(name)).remove)
+        model.eval()
+        model(x)
+    for m, mode in modes:
+        m.training = mode
+    for name, p in model.named_parameters():
+        writer.add_histogram(f"parameters/{name}", p.detach().cpu().numpy(), step)
+    return results

@@ -308,3 +308,71 @@ def lie_detector(plots, data):
     top = max(float(i.get_array().max()) for i in im)
     for i in im:
         i.set_clim(0, top)
+
+
+# %% wrong="limits the wrong way round" says=["the y-axis is turned round"]
+def lie_detector(plots, data):
+    plots["cut axis"].set_ylim(1, 0)
+    plots["smoothed away"].plot(data["loss"])
+    t = plots["two scales"].figure.axes[-1]
+    t.set_ylim(0, 3)
+    plots["two scales"].set_ylim(3, 0)
+    for c in data["seeds"]:
+        plots["one seed"].plot(c)
+    plots["stopped early"].autoscale()
+    for i in plots["own colours"].images:
+        i.set_clim(0, max(t.max() for t in data["errors"].values()))
+
+
+# %% wrong="a colour map for each image" says=["the two images have different colours"]
+def lie_detector(plots, data):
+    plots["cut axis"].set_ylim(0, 1)
+    plots["smoothed away"].plot(data["loss"])
+    t = plots["two scales"].figure.axes[-1]
+    t.set_ylim(0, 3)
+    plots["two scales"].set_ylim(0, 3)
+    for c in data["seeds"]:
+        plots["one seed"].plot(c)
+    plots["stopped early"].autoscale()
+    ims = plots["own colours"].images
+    for i in ims:
+        i.set_clim(0, max(t.max() for t in data["errors"].values()))
+    ims[1].set_cmap("Reds")
+
+
+# %% wrong="a log scale on one of the two" says=["the two losses still have two scales: linear and log"]
+def lie_detector(plots, data):
+    plots["cut axis"].set_ylim(0, 1)
+    plots["smoothed away"].plot(data["loss"])
+    second = plots["two scales"].figure.axes[-1]
+    second.set_yscale("log")
+    for axes in (plots["two scales"], second):
+        axes.set_ylim(1e-4, 3)
+    for c in data["seeds"]:
+        plots["one seed"].plot(c)
+    plots["stopped early"].autoscale()
+    for image in plots["own colours"].images:
+        image.set_clim(0, 20)
+
+
+# %% right="new data for the lines that are there"
+def lie_detector(plots, data):
+    import numpy as np
+
+    steps = np.arange(200)
+    axes = plots["cut axis"]
+    axes.set_ylim(bottom=0, top=axes.get_ylim()[1])
+    plots["smoothed away"].lines[0].set_data(steps, data["loss"])
+    plots["smoothed away"].relim()
+    plots["smoothed away"].autoscale_view()
+    first, second = plots["two scales"], plots["two scales"].figure.axes[-1]
+    low = min(min(data["loss"]), min(data["validation"]))
+    high = max(max(data["loss"]), max(data["validation"]))
+    for one in (first, second):
+        one.set_ylim(low - 0.1, high + 0.1)
+    plots["one seed"].lines[0].remove()
+    plots["one seed"].plot(steps, np.array(data["seeds"]).T, lw=0.5, color="C2")
+    plots["stopped early"].set(xlim=(0, 199), ylim=(0, 1.05 * max(data["validation"])))
+    highest = max(float(t.max()) for t in data["errors"].values())
+    for image in plots["own colours"].get_images():
+        image.set(clim=(0, highest))

@@ -422,3 +422,143 @@ def loss_landscape(model, direction, alphas, x, y):
         for p, w in zip(model.parameters(), start):
             p.copy_(w)
     return out
+
+
+# %% wrong="a sum over the samples" says=["cross_entropy's mean is asked for"]
+def loss_landscape(model, direction, alphas, x, y):
+    ps = list(model.parameters())
+    start = [p.detach().clone() for p in ps]
+    steps = []
+    for p, d in zip(start, direction, strict=True):
+        if p.dim() < 2:
+            steps.append(torch.zeros_like(p))
+            continue
+        shape = (-1,) + (1,) * (p.dim() - 1)
+        a, b = p.flatten(1).norm(dim=1).view(shape), d.flatten(1).norm(dim=1).view(shape)
+        steps.append(d * a / torch.where(b > 0, b, 1))
+    losses = []
+    with torch.no_grad():
+        for alpha in alphas:
+            for p, w, s in zip(ps, start, steps):
+                p.copy_(w + alpha * s)
+            losses.append(F.cross_entropy(model(x), y, reduction="sum").item())
+        for p, w in zip(ps, start):
+            p.copy_(w)
+    return losses
+
+
+# %% wrong="biases move as the direction says" says=["parameters of one dimension aren't moved"]
+def loss_landscape(model, direction, alphas, x, y):
+    ps = list(model.parameters())
+    start = [p.detach().clone() for p in ps]
+    steps = []
+    for p, d in zip(start, direction, strict=True):
+        if p.dim() < 2:
+            steps.append(d.clone())
+            continue
+        shape = (-1,) + (1,) * (p.dim() - 1)
+        a, b = p.flatten(1).norm(dim=1).view(shape), d.flatten(1).norm(dim=1).view(shape)
+        steps.append(d * a / torch.where(b > 0, b, 1))
+    losses = []
+    with torch.no_grad():
+        for alpha in alphas:
+            for p, w, s in zip(ps, start, steps):
+                p.copy_(w + alpha * s)
+            losses.append(F.cross_entropy(model(x), y).item())
+        for p, w in zip(ps, start):
+            p.copy_(w)
+    return losses
+
+
+# %% wrong="the 1-norm of each filter" says=["not the 1-norm"]
+def loss_landscape(model, direction, alphas, x, y):
+    ps = list(model.parameters())
+    start = [p.detach().clone() for p in ps]
+    steps = []
+    for p, d in zip(start, direction, strict=True):
+        if p.dim() < 2:
+            steps.append(torch.zeros_like(p))
+            continue
+        shape = (-1,) + (1,) * (p.dim() - 1)
+        a, b = p.flatten(1).norm(p=1, dim=1).view(shape), d.flatten(1).norm(p=1, dim=1).view(shape)
+        steps.append(d * a / torch.where(b > 0, b, 1))
+    losses = []
+    with torch.no_grad():
+        for alpha in alphas:
+            for p, w, s in zip(ps, start, steps):
+                p.copy_(w + alpha * s)
+            losses.append(F.cross_entropy(model(x), y).item())
+        for p, w in zip(ps, start):
+            p.copy_(w)
+    return losses
+
+
+# %% wrong="the largest entry of each filter" says=["not its largest entry"]
+def loss_landscape(model, direction, alphas, x, y):
+    ps = list(model.parameters())
+    start = [p.detach().clone() for p in ps]
+    steps = []
+    for p, d in zip(start, direction, strict=True):
+        if p.dim() < 2:
+            steps.append(torch.zeros_like(p))
+            continue
+        shape = (-1,) + (1,) * (p.dim() - 1)
+        a, b = p.flatten(1).abs().amax(1).view(shape), d.flatten(1).abs().amax(1).view(shape)
+        steps.append(d * a / torch.where(b > 0, b, 1))
+    losses = []
+    with torch.no_grad():
+        for alpha in alphas:
+            for p, w, s in zip(ps, start, steps):
+                p.copy_(w + alpha * s)
+            losses.append(F.cross_entropy(model(x), y).item())
+        for p, w in zip(ps, start):
+            p.copy_(w)
+    return losses
+
+
+# %% wrong="scales the caller's direction" says=["the direction has changed"]
+def loss_landscape(model, direction, alphas, x, y):
+    ps = list(model.parameters())
+    start = [p.detach().clone() for p in ps]
+    steps = []
+    for p, d in zip(start, direction, strict=True):
+        if p.dim() < 2:
+            steps.append(torch.zeros_like(p))
+            continue
+        shape = (-1,) + (1,) * (p.dim() - 1)
+        a, b = p.flatten(1).norm(dim=1).view(shape), d.flatten(1).norm(dim=1).view(shape)
+        d.mul_(a / torch.where(b > 0, b, 1))
+        steps.append(d)
+    losses = []
+    with torch.no_grad():
+        for alpha in alphas:
+            for p, w, s in zip(ps, start, steps):
+                p.copy_(w + alpha * s)
+            losses.append(F.cross_entropy(model(x), y).item())
+        for p, w in zip(ps, start):
+            p.copy_(w)
+    return losses
+
+
+# %% right="filters stacked one by one"
+def loss_landscape(model, direction, alphas, x, y):
+    ps = list(model.parameters())
+    start = [p.detach().clone() for p in ps]
+    steps = []
+    for p, d in zip(start, direction, strict=True):
+        steps.append(
+            torch.zeros_like(p)
+            if p.dim() < 2
+            else torch.stack(
+                [di * pi.norm() / di.norm() if di.norm() > 0 else di for pi, di in zip(p, d)]
+            )
+        )
+    losses = []
+    with torch.no_grad():
+        for alpha in alphas:
+            for p, w, s in zip(ps, start, steps):
+                p.data.copy_(torch.add(w, s, alpha=alpha))
+            losses.append(F.cross_entropy(model(x), y).item())
+        for p, w in zip(ps, start):
+            p.copy_(w)
+    return losses

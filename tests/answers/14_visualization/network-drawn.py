@@ -438,3 +438,105 @@ def network_drawn(model, x):
     for m, t in modes.items():
         m.training = t
     return rows
+
+
+# %% wrong="shapes as lists" says=["a tuple is asked for"]
+def network_drawn(model, x):
+    rows, hs = [], []
+    was = {m: m.training for m in model.modules()}
+
+    def hook(name):
+        def f(m, i, o):
+            k = (
+                m.in_features
+                if isinstance(m, nn.Linear)
+                else m.in_channels / m.groups * m.kernel_size[0] * m.kernel_size[1]
+                if isinstance(m, nn.Conv2d)
+                else 0
+            )
+            rows.append(
+                (name, list(o.shape), sum(p.numel() for p in m.parameters()), o.numel() * k)
+            )
+
+        return f
+
+    for n, m in model.named_modules():
+        if not list(m.children()):
+            hs.append(m.register_forward_hook(hook(n)))
+    model.eval()
+    with torch.no_grad():
+        model(x)
+    for h in hs:
+        h.remove()
+    for m, t in was.items():
+        m.training = t
+    return rows
+
+
+# %% wrong="counts the gaps of a dilated kernel" says=["the gaps of a dilated kernel"]
+def network_drawn(model, x):
+    rows, hs = [], []
+    was = {m: m.training for m in model.modules()}
+
+    def hook(name):
+        def f(m, i, o):
+            k = 0
+            if isinstance(m, nn.Linear):
+                k = m.in_features
+            if isinstance(m, nn.Conv2d):
+                k = (
+                    m.in_channels
+                    // m.groups
+                    * ((m.kernel_size[0] - 1) * m.dilation[0] + 1)
+                    * ((m.kernel_size[1] - 1) * m.dilation[1] + 1)
+                )
+            rows.append(
+                (name, tuple(o.shape), sum(p.numel() for p in m.parameters()), o.numel() * k)
+            )
+
+        return f
+
+    for n, m in model.named_modules():
+        if not list(m.children()):
+            hs.append(m.register_forward_hook(hook(n)))
+    model.eval()
+    with torch.no_grad():
+        model(x)
+    for h in hs:
+        h.remove()
+    for m, t in was.items():
+        m.training = t
+    return rows
+
+
+# %% wrong="the input's shape" says=["the output's shape"]
+def network_drawn(model, x):
+    rows, hs = [], []
+    was = {m: m.training for m in model.modules()}
+
+    def hook(name):
+        def f(m, i, o):
+            k = (
+                m.in_features
+                if isinstance(m, nn.Linear)
+                else m.weight[0].numel()
+                if isinstance(m, nn.Conv2d)
+                else 0
+            )
+            rows.append(
+                (name, tuple(i[0].shape), sum(p.numel() for p in m.parameters()), o.numel() * k)
+            )
+
+        return f
+
+    for n, m in model.named_modules():
+        if not list(m.children()):
+            hs.append(m.register_forward_hook(hook(n)))
+    model.eval()
+    with torch.no_grad():
+        model(x)
+    for h in hs:
+        h.remove()
+    for m, t in was.items():
+        m.training = t
+    return rows

@@ -179,3 +179,64 @@ def pr_and_confusion(scores, labels, threshold):
     h = (s & one).sum(1)
     c = (scores > threshold - 1e-2).long()
     return h / s.sum(1), h / one.sum(), t, (2 * one.long() + c).bincount(minlength=4).view(2, 2)
+
+
+# %% wrong="precision that never falls" says=["it may fall as the threshold rises"]
+def pr_and_confusion(scores, labels, threshold):
+    t = scores.unique()
+    said = scores >= t[:, None]
+    hits = (said & labels.bool()).sum(1)
+    truth = labels.long()
+    m = torch.bincount(2 * truth + (scores >= threshold).long(), minlength=4).view(2, 2)
+    return (hits / said.sum(1)).cummax(0).values, hits / truth.sum(), t, m
+
+
+# %% wrong="thresholds behind a sigmoid" says=["not their sigmoid"]
+def pr_and_confusion(scores, labels, threshold):
+    scores = scores.sigmoid()
+    t = scores.unique()
+    said = scores >= t[:, None]
+    hits = (said & labels.bool()).sum(1)
+    truth = labels.long()
+    m = torch.bincount(2 * truth + (scores >= threshold).long(), minlength=4).view(2, 2)
+    return hits / said.sum(1), hits / truth.sum(), t, m
+
+
+# %% wrong="cumulative sums that cut ties apart" says=["equal scores come in together"]
+def pr_and_confusion(scores, labels, threshold):
+    order = scores.argsort(descending=True)
+    hits = labels[order].long().cumsum(0)
+    said = torch.arange(1, len(scores) + 1, device=scores.device)
+    t, first = scores[order], torch.ones(len(scores), dtype=torch.bool, device=scores.device)
+    first[1:] = t[1:] != t[:-1]
+    truth = labels.long()
+    m = torch.bincount(2 * truth + (scores >= threshold).long(), minlength=4).view(2, 2)
+    return (hits / said)[first].flip(0), (hits / truth.sum())[first].flip(0), t[first].flip(0), m
+
+
+# %% wrong="the matrix at the nearest score" says=["not at the nearest score"]
+def pr_and_confusion(scores, labels, threshold):
+    t = scores.unique()
+    said = scores >= t[:, None]
+    hits = (said & labels.bool()).sum(1)
+    truth = labels.long()
+    i = min(int(torch.searchsorted(t, threshold)), len(t) - 1)
+    m = torch.bincount(2 * truth + (scores >= t[i]).long(), minlength=4).view(2, 2)
+    return hits / said.sum(1), hits / truth.sum(), t, m
+
+
+# %% right="index_add over the distinct scores"
+def pr_and_confusion(scores, labels, threshold):
+    t, inverse = torch.unique(scores, return_inverse=True)
+    ones = torch.zeros(len(t), device=t.device, dtype=torch.long).index_add_(
+        0, inverse, labels.long()
+    )
+    all_ = torch.zeros_like(ones).index_add_(0, inverse, torch.ones_like(labels, dtype=torch.long))
+    hits, said = ones.flip(0).cumsum(0).flip(0), all_.flip(0).cumsum(0).flip(0)
+    m = torch.zeros(2, 2, dtype=torch.long, device=t.device)
+    m.index_put_(
+        (labels.long(), (scores >= threshold).long()),
+        torch.ones(len(scores), dtype=torch.long, device=t.device),
+        accumulate=True,
+    )
+    return hits.double() / said, hits.double() / labels.long().sum(), t, m

@@ -149,3 +149,83 @@ def show_batch(images, labels, names, mean, std):
         axes.set_title(names[label])
         axes.axis("off")
     return figure
+
+
+# %% wrong="one mean and std for all channels" says=["mean and std of each channel, not one for all"]
+def show_batch(images, labels, names, mean, std):
+    figure, grid = plt.subplots(1, len(images), squeeze=False)
+    for axes, image, label in zip(grid[0], images, labels, strict=True):
+        picture = (image * std.mean() + mean.mean()).clamp(0, 1).permute(1, 2, 0).detach().cpu()
+        axes.imshow(picture)
+        axes.set_title(names[label])
+    return figure
+
+
+# %% wrong="the first channel's mean and std for all" says=["each channel has its own"]
+def show_batch(images, labels, names, mean, std):
+    figure, grid = plt.subplots(1, len(images), squeeze=False)
+    for axes, image, label in zip(grid[0], images, labels, strict=True):
+        picture = (image * std[0] + mean[0]).clamp(0, 1).permute(1, 2, 0).detach().cpu()
+        axes.imshow(picture)
+        axes.set_title(names[label])
+    return figure
+
+
+# %% wrong="turns the sign of what is below 0" says=["not with its sign turned"]
+def show_batch(images, labels, names, mean, std):
+    figure, grid = plt.subplots(1, len(images), squeeze=False)
+    for axes, image, label in zip(grid[0], images, labels, strict=True):
+        picture = (
+            (image * std[:, None, None] + mean[:, None, None])
+            .abs()
+            .clamp(0, 1)
+            .permute(1, 2, 0)
+            .detach()
+            .cpu()
+        )
+        axes.imshow(picture)
+        axes.set_title(names[label])
+    return figure
+
+
+# %% wrong="subtracts the mean" says=["plus mean: it was subtracted"]
+def show_batch(images, labels, names, mean, std):
+    figure, grid = plt.subplots(1, len(images), squeeze=False)
+    for axes, image, label in zip(grid[0], images, labels, strict=True):
+        picture = (
+            (image * std.view(-1, 1, 1) - mean.view(-1, 1, 1))
+            .clamp(0, 1)
+            .permute(1, 2, 0)
+            .detach()
+            .cpu()
+        )
+        axes.imshow(picture)
+        axes.set_title(names[label])
+    return figure
+
+
+# %% wrong="the first image in each axes" says=["that is the first image; each has its own axes"]
+def show_batch(images, labels, names, mean, std):
+    figure, grid = plt.subplots(1, len(images), squeeze=False)
+    for axes, image, label in zip(grid[0], images, labels, strict=True):
+        picture = (
+            (images[0] * std.view(-1, 1, 1) + mean.view(-1, 1, 1))
+            .clamp(0, 1)
+            .permute(1, 2, 0)
+            .detach()
+            .cpu()
+        )
+        axes.imshow(picture)
+        axes.set_title(names[label])
+    return figure
+
+
+# %% right="addcmul on the last dimension"
+def show_batch(images, labels, names, mean, std):
+    figure, grid = plt.subplots(1, len(images), squeeze=False)
+    for axes, image, label in zip(grid[0], images, labels, strict=True):
+        with torch.no_grad():
+            picture = torch.addcmul(mean, image.movedim(0, -1), std).clip(0, 1).to("cpu").numpy()
+        axes.imshow(picture)
+        axes.set_title(names[label])
+    return figure

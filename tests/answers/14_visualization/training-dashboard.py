@@ -221,3 +221,135 @@ def training_dashboard(writer, model, optimizer, scheduler, batches):
             logits = model(x)
         writer.add_scalar("train/loss", F.cross_entropy(logits, y), step)
         writer.add_scalar("train/accuracy", (logits.argmax(1) == y).float().mean(), step)
+
+
+# %% wrong="a mean of squares under the root" says=["a mean of squares; the norm is the root of their sum"]
+def training_dashboard(writer, model, optimizer, scheduler, batches):
+    for step, (x, y) in enumerate(batches):
+        logits = model(x)
+        loss = F.cross_entropy(logits, y)
+        optimizer.zero_grad()
+        loss.backward()
+        writer.add_scalar("train/loss", loss.item(), step)
+        writer.add_scalar("train/accuracy", (logits.argmax(1) == y).float().mean().item(), step)
+        writer.add_scalar("train/rate", scheduler.get_last_lr()[0], step)
+        g = torch.cat([p.grad.flatten() for p in model.parameters() if p.requires_grad])
+        writer.add_scalar("train/gradient_norm", (g**2).mean().sqrt().item(), step)
+        optimizer.step()
+        scheduler.step()
+
+
+# %% wrong="the first group's gradients alone" says=["the first group's alone"]
+def training_dashboard(writer, model, optimizer, scheduler, batches):
+    for step, (x, y) in enumerate(batches):
+        logits = model(x)
+        loss = F.cross_entropy(logits, y)
+        optimizer.zero_grad()
+        loss.backward()
+        writer.add_scalar("train/loss", loss.item(), step)
+        writer.add_scalar("train/accuracy", (logits.argmax(1) == y).float().mean().item(), step)
+        writer.add_scalar("train/rate", scheduler.get_last_lr()[0], step)
+        g = torch.cat(
+            [p.grad.flatten() for p in optimizer.param_groups[0]["params"] if p.grad is not None]
+        )
+        writer.add_scalar("train/gradient_norm", g.norm().item(), step)
+        optimizer.step()
+        scheduler.step()
+
+
+# %% wrong="without the biases" says=["without the biases"]
+def training_dashboard(writer, model, optimizer, scheduler, batches):
+    for step, (x, y) in enumerate(batches):
+        logits = model(x)
+        loss = F.cross_entropy(logits, y)
+        optimizer.zero_grad()
+        loss.backward()
+        writer.add_scalar("train/loss", loss.item(), step)
+        writer.add_scalar("train/accuracy", (logits.argmax(1) == y).float().mean().item(), step)
+        writer.add_scalar("train/rate", scheduler.get_last_lr()[0], step)
+        g = torch.cat(
+            [p.grad.flatten() for p in model.parameters() if p.grad is not None and p.dim() > 1]
+        )
+        writer.add_scalar("train/gradient_norm", g.norm().item(), step)
+        optimizer.step()
+        scheduler.step()
+
+
+# %% wrong="the rate of the start" says=["that is the rate of the start"]
+def training_dashboard(writer, model, optimizer, scheduler, batches):
+    rate = optimizer.param_groups[0]["lr"]
+    for step, (x, y) in enumerate(batches):
+        logits = model(x)
+        loss = F.cross_entropy(logits, y)
+        optimizer.zero_grad()
+        loss.backward()
+        writer.add_scalar("train/loss", loss.item(), step)
+        writer.add_scalar("train/accuracy", (logits.argmax(1) == y).float().mean().item(), step)
+        writer.add_scalar("train/rate", rate, step)
+        g = torch.cat([p.grad.flatten() for p in model.parameters() if p.grad is not None])
+        writer.add_scalar("train/gradient_norm", g.norm().item(), step)
+        optimizer.step()
+        scheduler.step()
+
+
+# %% wrong="means over the steps so far" says=["each batch's own is asked for"]
+def training_dashboard(writer, model, optimizer, scheduler, batches):
+    total, hits, seen = 0.0, 0, 0
+    for step, (x, y) in enumerate(batches):
+        logits = model(x)
+        loss = F.cross_entropy(logits, y)
+        optimizer.zero_grad()
+        loss.backward()
+        total += loss.item()
+        hits += (logits.argmax(1) == y).sum().item()
+        seen += len(y)
+        writer.add_scalar("train/loss", total / (step + 1), step)
+        writer.add_scalar("train/accuracy", hits / seen, step)
+        writer.add_scalar("train/rate", optimizer.param_groups[0]["lr"], step)
+        g = torch.cat([p.grad.flatten() for p in model.parameters() if p.grad is not None])
+        writer.add_scalar("train/gradient_norm", g.norm().item(), step)
+        optimizer.step()
+        scheduler.step()
+
+
+# %% wrong="a hook on each parameter, which stays" says=["a hook is left"]
+def training_dashboard(writer, model, optimizer, scheduler, batches):
+    norms = []
+    for p in model.parameters():
+        if p.requires_grad:
+            p.register_post_accumulate_grad_hook(lambda p: norms.append(p.grad.norm()))
+    for step, (x, y) in enumerate(batches):
+        norms.clear()
+        logits = model(x)
+        loss = F.cross_entropy(logits, y)
+        optimizer.zero_grad()
+        loss.backward()
+        writer.add_scalar("train/loss", loss.item(), step)
+        writer.add_scalar("train/accuracy", (logits.argmax(1) == y).float().mean().item(), step)
+        writer.add_scalar("train/rate", optimizer.param_groups[0]["lr"], step)
+        writer.add_scalar("train/gradient_norm", torch.stack(norms).norm().item(), step)
+        optimizer.step()
+        scheduler.step()
+
+
+# %% right="norms of the whole list at once, a dict of values"
+def training_dashboard(writer, model, optimizer, scheduler, batches):
+    step = 0
+    for x, y in batches:
+        logits = model(x)
+        loss = F.cross_entropy(logits, y)
+        optimizer.zero_grad()
+        loss.backward()
+        with torch.no_grad():
+            norms = torch._foreach_norm([p.grad for p in model.parameters() if p.grad is not None])
+            values = {
+                "loss": loss,
+                "accuracy": (logits.max(1).indices == y).sum() / y.numel(),
+                "rate": scheduler.get_last_lr()[0],
+                "gradient_norm": torch.linalg.vector_norm(torch.stack(norms)),
+            }
+        for name, value in values.items():
+            writer.add_scalar("train/" + name, value, global_step=step)
+        optimizer.step()
+        scheduler.step()
+        step += 1

@@ -345,3 +345,118 @@ def checkpoint_errors(path: Path, model: nn.Module) -> tuple[str, list[str]]:
         return "shapes", names
     model.load_state_dict(state)
     return "fine", []
+
+
+# %% wrong="takes a prefix off" says=["a prefix"]
+def checkpoint_errors(path, model):
+    try:
+        state = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception:
+        return ("refused" if zipfile.is_zipfile(path) else "unreadable"), []
+    if not isinstance(state, dict) or not all(
+        isinstance(k, str) and isinstance(v, torch.Tensor) for k, v in state.items()
+    ):
+        return "no state dict", []
+    state = {k.removeprefix("module."): v for k, v in state.items()}
+    own = model.state_dict()
+    names = sorted(set(own) ^ set(state))
+    if names:
+        return "keys", names
+    names = sorted(k for k in own if own[k].shape != state[k].shape)
+    if names:
+        return "shapes", names
+    model.load_state_dict(state)
+    return "fine", []
+
+
+# %% wrong="assign=True" says=["not only its weights"]
+def checkpoint_errors(path, model):
+    try:
+        state = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception:
+        return ("refused" if zipfile.is_zipfile(path) else "unreadable"), []
+    if not isinstance(state, dict) or not all(
+        isinstance(k, str) and isinstance(v, torch.Tensor) for k, v in state.items()
+    ):
+        return "no state dict", []
+    own = model.state_dict()
+    names = sorted(set(own) ^ set(state))
+    if names:
+        return "keys", names
+    names = sorted(k for k in own if own[k].shape != state[k].shape)
+    if names:
+        return "shapes", names
+    model.load_state_dict(state, assign=True)
+    return "fine", []
+
+
+# %% wrong="a zip by its first letters" says=["it is no zip archive any more"]
+def checkpoint_errors(path, model):
+    try:
+        state = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception:
+        return ("refused" if path.exists() and path.read_bytes()[:2] == b"PK" else "unreadable"), []
+    if not isinstance(state, dict) or not all(
+        isinstance(k, str) and isinstance(v, torch.Tensor) for k, v in state.items()
+    ):
+        return "no state dict", []
+    own = model.state_dict()
+    names = sorted(set(own) ^ set(state))
+    if names:
+        return "keys", names
+    names = sorted(k for k in own if own[k].shape != state[k].shape)
+    if names:
+        return "shapes", names
+    model.load_state_dict(state)
+    return "fine", []
+
+
+# %% wrong="compares the numbers of elements" says=["every such name"]
+def checkpoint_errors(path, model):
+    try:
+        state = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception:
+        return ("refused" if zipfile.is_zipfile(path) else "unreadable"), []
+    if not isinstance(state, dict) or not all(
+        isinstance(k, str) and isinstance(v, torch.Tensor) for k, v in state.items()
+    ):
+        return "no state dict", []
+    own = model.state_dict()
+    names = sorted(set(own) ^ set(state))
+    if names:
+        return "keys", names
+    names = sorted(k for k in own if own[k].numel() != state[k].numel())
+    if names:
+        return "shapes", names
+    model.load_state_dict(state)
+    return "fine", []
+
+
+# %% right="ZipFile, lists"
+def checkpoint_errors(path, model):
+    try:
+        with open(path, "rb") as file:
+            loaded = torch.load(file, map_location=next(model.parameters()).device)
+    except Exception:
+        try:
+            zipfile.ZipFile(path).close()
+        except (OSError, zipfile.BadZipFile):
+            return ["unreadable", []]
+        return ["refused", []]
+    if (
+        not isinstance(loaded, dict)
+        or any(type(k) is not str for k in loaded)
+        or any(not torch.is_tensor(v) for v in loaded.values())
+    ):
+        return ["no state dict", []]
+    mine = model.state_dict()
+    odd = [k for k in mine if k not in loaded] + [k for k in loaded if k not in mine]
+    if odd:
+        return ["keys", sorted(odd)]
+    odd = [k for k, v in mine.items() if v.size() != loaded[k].size()]
+    if odd:
+        return ["shapes", sorted(odd)]
+    with torch.no_grad():
+        for k, v in mine.items():
+            v.copy_(loaded[k])
+    return ["fine", []]

@@ -268,3 +268,104 @@ dtype_and_device = {
     "number": lambda x: x + torch.arange(x.shape[-1], device=x.device),
     "frames": lambda a, b: (a.char() - b.char()).float().abs().mean(),
 }
+
+
+# %% wrong="everything to the CPU" says=["photo, on another device", "hits, on another device", "the data stays where it is"]
+dtype_and_device = {
+    "photo": lambda layer, photo: layer((photo.float() / 255).cpu()).cpu(),
+    "rows": lambda layer, rows: layer(torch.from_numpy(rows).to(layer.weight)),
+    "labels": lambda scores, labels: F.cross_entropy(scores, labels.long()),
+    "hits": lambda hits, scores: (hits + scores).float().cpu(),
+    "number": lambda x: x + torch.arange(x.shape[-1], device=x.device),
+    "frames": lambda a, b: (a.float() - b.float()).abs().mean().cpu(),
+}
+
+
+# %% wrong="numbers by way of the CPU" says=["number, on another device"]
+dtype_and_device = {
+    "photo": lambda layer, photo: layer(photo.float() / 255),
+    "rows": lambda layer, rows: layer(torch.from_numpy(rows).to(layer.weight)),
+    "labels": lambda scores, labels: F.cross_entropy(scores, labels.long()),
+    "hits": lambda hits, scores: (hits + scores).float(),
+    "number": lambda x: (x.cpu() + torch.arange(x.shape[-1])).to(x.device),
+    "frames": lambda a, b: (a.float() - b.float()).abs().mean(),
+}
+
+
+# %% wrong="runs the layer twice" says=["the layer ran 2 times"]
+dtype_and_device = {
+    "photo": lambda layer, photo: (
+        layer(photo.float() / 255) if layer(photo.float()).sum() > -1e9 else None
+    ),
+    "rows": lambda layer, rows: layer(torch.from_numpy(rows).to(layer.weight)),
+    "labels": lambda scores, labels: F.cross_entropy(scores, labels.long()),
+    "hits": lambda hits, scores: (hits + scores).float(),
+    "number": lambda x: x + torch.arange(x.shape[-1], device=x.device),
+    "frames": lambda a, b: (a.float() - b.float()).abs().mean(),
+}
+
+
+# %% wrong="rows by way of half" says=["it was rounded to half"]
+dtype_and_device = {
+    "photo": lambda layer, photo: layer(photo.float() / 255),
+    "rows": lambda layer, rows: layer(torch.from_numpy(rows).half().to(layer.weight)),
+    "labels": lambda scores, labels: F.cross_entropy(scores, labels.long()),
+    "hits": lambda hits, scores: (hits + scores).float(),
+    "number": lambda x: x + torch.arange(x.shape[-1], device=x.device),
+    "frames": lambda a, b: (a.float() - b.float()).abs().mean(),
+}
+
+
+# %% wrong="writes into the array" says=["the array was changed"]
+def _rows(layer, rows):
+    t = torch.from_numpy(rows)
+    out = layer(t.to(layer.weight))
+    t.zero_()
+    return out
+
+
+dtype_and_device = {
+    "photo": lambda layer, photo: layer(photo.float() / 255),
+    "rows": _rows,
+    "labels": lambda scores, labels: F.cross_entropy(scores, labels.long()),
+    "hits": lambda hits, scores: (hits + scores).float(),
+    "number": lambda x: x + torch.arange(x.shape[-1], device=x.device),
+    "frames": lambda a, b: (a.float() - b.float()).abs().mean(),
+}
+
+
+# %% wrong="hits by way of half" says=["hits: the result: it was rounded to half"]
+dtype_and_device = {
+    "photo": lambda layer, photo: layer(photo.float() / 255),
+    "rows": lambda layer, rows: layer(torch.from_numpy(rows).to(layer.weight)),
+    "labels": lambda scores, labels: F.cross_entropy(scores, labels.long()),
+    "hits": lambda hits, scores: (hits.half() + scores.half()).float(),
+    "number": lambda x: x + torch.arange(x.shape[-1], device=x.device),
+    "frames": lambda a, b: (a.float() - b.float()).abs().mean(),
+}
+
+
+# %% wrong="counts in half" says=["half steps by 2 above 2048"]
+dtype_and_device = {
+    "photo": lambda layer, photo: layer(photo.float() / 255),
+    "rows": lambda layer, rows: layer(torch.from_numpy(rows).to(layer.weight)),
+    "labels": lambda scores, labels: F.cross_entropy(scores, labels.long()),
+    "hits": lambda hits, scores: (hits + scores).float(),
+    "number": lambda x: x + torch.ones_like(x, dtype=torch.half).cumsum(-1).float() - 1,
+    "frames": lambda a, b: (a.float() - b.float()).abs().mean(),
+}
+
+
+# %% right="the larger less the smaller"
+dtype_and_device = {
+    "photo": lambda layer, photo: layer(photo.float() / 255),
+    "rows": lambda layer, rows: layer(
+        torch.as_tensor(rows, dtype=layer.weight.dtype, device=layer.weight.device)
+    ),
+    "labels": lambda scores, labels: (
+        -scores.log_softmax(1).gather(1, labels.to(torch.int64)[:, None]).mean()
+    ),
+    "hits": lambda hits, scores: torch.add(scores, hits),
+    "number": lambda x: torch.stack([c + n for n, c in enumerate(x.unbind(-1))], -1),
+    "frames": lambda a, b: (torch.maximum(a, b) - torch.minimum(a, b)).float().mean(),
+}

@@ -747,3 +747,279 @@ def first_difference(one: nn.Module, other: nn.Module, x: torch.Tensor) -> tuple
         if its is None or row[1] != its[1] or not all(map(same, row[2], its[2])):
             return its[0] if its else row[0], row[1]
     return None
+
+
+# %% wrong="compares sums" says=["the same numbers in another order"]
+def first_difference(one, other, x):
+    from itertools import zip_longest
+
+    from torch.utils._pytree import tree_leaves
+
+    class Rows(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+            if "empty" not in name:
+                self.rows.append(
+                    (
+                        self.running[-1],
+                        name,
+                        [
+                            t.detach().clone()
+                            for t in tree_leaves(result)
+                            if isinstance(t, torch.Tensor)
+                        ],
+                    )
+                )
+            return result
+
+    def run(model):
+        mode = Rows()
+        mode.rows, mode.running = [], [""]
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(torch.random.fork_rng([x.device] if x.is_cuda else []))
+            for name, module in model.named_modules():
+                enter = partial(lambda name, *_: mode.running.append(name), name)
+                leave = lambda *_: [mode.running.pop(), None][1]
+                stack.enter_context(module.register_forward_pre_hook(enter))
+                stack.enter_context(module.register_forward_hook(leave))
+            stack.enter_context(mode)
+            model(x.clone())
+        return mode.rows
+
+    def same(s, t):
+        return (
+            s.shape == t.shape
+            and s.dtype == t.dtype
+            and str(s.double().sum().item()) == str(t.double().sum().item())
+        )
+
+    for row, its in zip_longest(run(one), run(other)):
+        if row is None:
+            return "", its[1]
+        if its is None or row[1] != its[1] or not all(map(same, row[2], its[2])):
+            return row[:2]
+    return None
+
+
+# %% wrong="the last of several results" says=["the first of its two results differs"]
+def first_difference(one, other, x):
+    from itertools import zip_longest
+
+    from torch.utils._pytree import tree_leaves
+
+    class Rows(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+            if "empty" not in name:
+                self.rows.append(
+                    (
+                        self.running[-1],
+                        name,
+                        [
+                            t.detach().clone()
+                            for t in tree_leaves(result)
+                            if isinstance(t, torch.Tensor)
+                        ],
+                    )
+                )
+            return result
+
+    def run(model):
+        mode = Rows()
+        mode.rows, mode.running = [], [""]
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(torch.random.fork_rng([x.device] if x.is_cuda else []))
+            for name, module in model.named_modules():
+                enter = partial(lambda name, *_: mode.running.append(name), name)
+                leave = lambda *_: [mode.running.pop(), None][1]
+                stack.enter_context(module.register_forward_pre_hook(enter))
+                stack.enter_context(module.register_forward_hook(leave))
+            stack.enter_context(mode)
+            model(x.clone())
+        return mode.rows
+
+    def same(s, t):
+        return (
+            s.shape == t.shape
+            and s.dtype == t.dtype
+            and bool(((s == t) | ((s != s) & (t != t))).all())
+        )
+
+    for row, its in zip_longest(run(one), run(other)):
+        if row is None:
+            return "", its[1]
+        if its is None or row[1] != its[1] or (row[2] and not same(row[2][-1], its[2][-1])):
+            return row[:2]
+    return None
+
+
+# %% wrong="the outermost module" says=["a difference of 1e-6 counts"]
+def first_difference(one, other, x):
+    from itertools import zip_longest
+
+    from torch.utils._pytree import tree_leaves
+
+    class Rows(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+            if "empty" not in name:
+                self.rows.append(
+                    (
+                        (self.running[1] if len(self.running) > 1 else ""),
+                        name,
+                        [
+                            t.detach().clone()
+                            for t in tree_leaves(result)
+                            if isinstance(t, torch.Tensor)
+                        ],
+                    )
+                )
+            return result
+
+    def run(model):
+        mode = Rows()
+        mode.rows, mode.running = [], [""]
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(torch.random.fork_rng([x.device] if x.is_cuda else []))
+            for name, module in model.named_modules():
+                enter = partial(lambda name, *_: mode.running.append(name), name)
+                leave = lambda *_: [mode.running.pop(), None][1]
+                stack.enter_context(module.register_forward_pre_hook(enter))
+                stack.enter_context(module.register_forward_hook(leave))
+            stack.enter_context(mode)
+            model(x.clone())
+        return mode.rows
+
+    def same(s, t):
+        return (
+            s.shape == t.shape
+            and s.dtype == t.dtype
+            and bool(((s == t) | ((s != s) & (t != t))).all())
+        )
+
+    for row, its in zip_longest(run(one), run(other)):
+        if row is None:
+            return "", its[1]
+        if its is None or row[1] != its[1] or not all(map(same, row[2], its[2])):
+            return row[:2]
+    return None
+
+
+# %% wrong="the operator of the other run" says=["another operator runs there"]
+def first_difference(one, other, x):
+    from itertools import zip_longest
+
+    from torch.utils._pytree import tree_leaves
+
+    class Rows(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+            if "empty" not in name:
+                self.rows.append(
+                    (
+                        self.running[-1],
+                        name,
+                        [
+                            t.detach().clone()
+                            for t in tree_leaves(result)
+                            if isinstance(t, torch.Tensor)
+                        ],
+                    )
+                )
+            return result
+
+    def run(model):
+        mode = Rows()
+        mode.rows, mode.running = [], [""]
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(torch.random.fork_rng([x.device] if x.is_cuda else []))
+            for name, module in model.named_modules():
+                enter = partial(lambda name, *_: mode.running.append(name), name)
+                leave = lambda *_: [mode.running.pop(), None][1]
+                stack.enter_context(module.register_forward_pre_hook(enter))
+                stack.enter_context(module.register_forward_hook(leave))
+            stack.enter_context(mode)
+            model(x.clone())
+        return mode.rows
+
+    def same(s, t):
+        return (
+            s.shape == t.shape
+            and s.dtype == t.dtype
+            and bool(((s == t) | ((s != s) & (t != t))).all())
+        )
+
+    for row, its in zip_longest(run(one), run(other)):
+        if row is None:
+            return "", its[1]
+        if its is None or row[1] != its[1] or not all(map(same, row[2], its[2])):
+            return (row[0], (its or row)[1])
+    return None
+
+
+# %% right="flat results, nan_to_num"
+def first_difference(one, other, x):
+    import copy
+
+    from torch.utils._pytree import tree_flatten
+
+    state = torch.get_rng_state()
+
+    def record(model):
+        rows, stack = [], [""]
+
+        class T(TorchDispatchMode):
+            def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+                out = func(*args, **(kwargs or {}))
+                n = func.overloadpacket.__name__
+                if "empty" not in n:
+                    leaves, _ = tree_flatten(out)
+                    rows.append(
+                        (
+                            stack[-1],
+                            n,
+                            tuple(
+                                copy.deepcopy(leaf.detach())
+                                for leaf in leaves
+                                if torch.is_tensor(leaf)
+                            ),
+                        )
+                    )
+                return out
+
+        hs = []
+        for n, m in model.named_modules():
+
+            def pre(m, a, n=n):
+                stack.append(n)
+
+            def post(m, a, o):
+                del stack[-1]
+
+            hs += [m.register_forward_pre_hook(pre), m.register_forward_hook(post)]
+        torch.set_rng_state(state)
+        try:
+            with T():
+                model(x.detach().clone())
+        finally:
+            for h in hs:
+                h.remove()
+            torch.set_rng_state(state)
+        return rows
+
+    a, b = record(one), record(other)
+    for p, q in zip(a, b):
+        if p[1] != q[1] or len(p[2]) != len(q[2]):
+            return p[0], p[1]
+        for s, t in zip(p[2], q[2]):
+            if (
+                s.dtype != t.dtype
+                or s.shape != t.shape
+                or not torch.equal(s.nan_to_num(7.25), t.nan_to_num(7.25))
+                or not torch.equal(s.isnan(), t.isnan())
+            ):
+                return p[0], p[1]
+    if len(a) > len(b):
+        return a[len(b)][:2]
+    if len(b) > len(a):
+        return "", b[len(a)][1]

@@ -256,3 +256,106 @@ def labels_in_range(scores, labels, ignore_index=-100):
     if len(places):
         place = tuple(places[0].tolist())
         raise ValueError(f"label {values[place].item()} at {place}")
+
+
+# %% wrong="the place in the flat labels" says=["does not contain (0, 0, 1)"]
+def labels_in_range(scores, labels, ignore_index=-100):
+    if labels.dtype not in (torch.int64, torch.uint8):
+        raise ValueError(f"{labels.dtype}")
+    wanted = (scores.shape[0], *scores.shape[2:])
+    if tuple(labels.shape) != wanted:
+        raise ValueError(f"{tuple(labels.shape)} {wanted}")
+    C = scores.shape[1]
+    ids = labels.long()
+    bad = ((ids < 0) | (ids >= C)) & (ids != ignore_index)
+    if bad.any():
+        at = tuple(bad.nonzero()[0].tolist())
+        flat = int(bad.flatten().nonzero()[0])
+        raise ValueError(f"label {ids[at].item()} at ({flat},) of {C}")
+
+
+# %% wrong="the last wrong label" says=["too small, then too large: the first"]
+def labels_in_range(scores, labels, ignore_index=-100):
+    if labels.dtype not in (torch.int64, torch.uint8):
+        raise ValueError(f"{labels.dtype}")
+    wanted = (scores.shape[0], *scores.shape[2:])
+    if tuple(labels.shape) != wanted:
+        raise ValueError(f"{tuple(labels.shape)} {wanted}")
+    C = scores.shape[1]
+    ids = labels.long()
+    bad = ((ids < 0) | (ids >= C)) & (ids != ignore_index)
+    if bad.any():
+        at = tuple(bad.nonzero()[-1].tolist())
+        raise ValueError(f"label {ids[at].item()} at {at} of {C}")
+
+
+# %% wrong="another order for a view" says=["a transposed map, row by row"]
+def labels_in_range(scores, labels, ignore_index=-100):
+    if labels.dtype not in (torch.int64, torch.uint8):
+        raise ValueError(f"{labels.dtype}")
+    wanted = (scores.shape[0], *scores.shape[2:])
+    if tuple(labels.shape) != wanted:
+        raise ValueError(f"{tuple(labels.shape)} {wanted}")
+    C = scores.shape[1]
+    ids = labels.long()
+    bad = ((ids < 0) | (ids >= C)) & (ids != ignore_index)
+    if bad.any():
+        at = (
+            tuple(int(v) for v in bad.int().argmax().unsqueeze(0))
+            if bad.dim() == 1
+            else tuple(
+                torch.stack(
+                    torch.unravel_index(bad.T.contiguous().T.int().flatten().argmax(), bad.shape)
+                ).tolist()
+            )
+            if bad.is_contiguous()
+            else tuple(bad.flip(-1).nonzero()[0].tolist())
+        )
+        raise ValueError(f"label {ids[at].item()} at {at} of {C}")
+
+
+# %% wrong="the classes are the last dimension of scores" says=["a label map"]
+def labels_in_range(scores, labels, ignore_index=-100):
+    if labels.dtype not in (torch.int64, torch.uint8):
+        raise ValueError(f"{labels.dtype}")
+    wanted = (scores.shape[0], *scores.shape[1:-1])
+    if tuple(labels.shape) != wanted:
+        raise ValueError(f"{tuple(labels.shape)} {wanted}")
+    C = scores.shape[1]
+    ids = labels.long()
+    bad = ((ids < 0) | (ids >= C)) & (ids != ignore_index)
+    if bad.any():
+        at = tuple(bad.nonzero()[0].tolist())
+        raise ValueError(f"label {ids[at].item()} at {at} of {C}")
+
+
+# %% wrong="shapes as torch.Size" says=["does not contain (2,)"]
+def labels_in_range(scores, labels, ignore_index=-100):
+    if labels.dtype not in (torch.int64, torch.uint8):
+        raise ValueError(f"{labels.dtype}")
+    wanted = (scores.shape[0], *scores.shape[2:])
+    if tuple(labels.shape) != wanted:
+        raise ValueError(f"{labels.shape} {torch.Size(wanted)}")
+    C = scores.shape[1]
+    ids = labels.long()
+    bad = ((ids < 0) | (ids >= C)) & (ids != ignore_index)
+    if bad.any():
+        at = tuple(bad.nonzero()[0].tolist())
+        raise ValueError(f"label {ids[at].item()} at {at} of {C}")
+
+
+# %% right="unravel_index"
+def labels_in_range(scores, labels, ignore_index=-100):
+    if labels.dtype not in (torch.int64, torch.uint8):
+        raise ValueError(f"{labels.dtype}")
+    wanted = (scores.shape[0], *scores.shape[2:])
+    if tuple(labels.shape) != wanted:
+        raise ValueError(f"{tuple(labels.shape)} {wanted}")
+    C = scores.shape[1]
+    ids = labels.to(torch.int64)
+    ok = (ids == ignore_index) | ((0 <= ids) & (ids < C))
+    if bool(ok.all()):
+        return
+    n = int((~ok).flatten().int().argmax())
+    at = tuple(int(v) for v in torch.unravel_index(torch.tensor(n), ok.shape))
+    raise ValueError(f"{int(ids.reshape(-1)[n])} is no class, {at}, there are {C}")

@@ -318,3 +318,87 @@ def leak_hunt(step, suspects):
     step()
     step()
     return [n for n, s in suspects.items() if count(s) > before[n]]
+
+
+# %% wrong="takes a suspect out of the dict" says=["the dict of suspects was changed"]
+def leak_hunt(step, suspects):
+    def reached(start):
+        seen, queue = {}, [start]
+        while queue:
+            thing = queue.pop()
+            if id(thing) not in seen:
+                seen[id(thing)] = thing
+                queue += neighbours(thing)
+        return sum(counts(t) for t in seen.values())
+
+    for _ in range(2):
+        step()
+    first = {n: reached(t) for n, t in suspects.items()}
+    for _ in range(3):
+        step()
+    suspects.pop("optimizer", None)
+    second = {n: reached(t) for n, t in suspects.items()}
+    return [n for n in suspects if second[n] > first[n]]
+
+
+# %% wrong="counts elements" says=["nodes count, too"]
+def leak_hunt(step, suspects):
+    def reached(start):
+        seen, queue = {}, [start]
+        while queue:
+            thing = queue.pop()
+            if id(thing) not in seen:
+                seen[id(thing)] = thing
+                queue += neighbours(thing)
+        return sum(t.numel() for t in seen.values() if isinstance(t, torch.Tensor))
+
+    for _ in range(2):
+        step()
+    first = {n: reached(t) for n, t in suspects.items()}
+    for _ in range(3):
+        step()
+    second = {n: reached(t) for n, t in suspects.items()}
+    return [n for n in suspects if second[n] > first[n]]
+
+
+# %% wrong="counts twice after five steps" says=["each entry is a tensor more"]
+def leak_hunt(step, suspects):
+    def reached(start):
+        seen, queue = {}, [start]
+        while queue:
+            thing = queue.pop()
+            if id(thing) not in seen:
+                seen[id(thing)] = thing
+                queue += neighbours(thing)
+        return sum(counts(t) for t in seen.values())
+
+    for _ in range(2):
+        step()
+    for _ in range(3):
+        step()
+    first = {n: reached(t) for n, t in suspects.items()}
+    second = {n: reached(t) for n, t in suspects.items()}
+    return [n for n in suspects if second[n] > first[n]]
+
+
+# %% right="level by level"
+def leak_hunt(step, suspects):
+    def size(root):
+        known, level = {id(root): root}, [root]
+        while level:
+            nxt = []
+            for t in level:
+                for n in neighbours(t):
+                    if id(n) not in known:
+                        known[id(n)] = n
+                        nxt.append(n)
+            level = nxt
+        return len([1 for t in known.values() if counts(t)])
+
+    step()
+    step()
+    old = list(map(size, suspects.values()))
+    step()
+    step()
+    step()
+    return [n for n, o, t in zip(suspects, old, suspects.values()) if size(t) > o]

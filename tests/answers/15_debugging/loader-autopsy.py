@@ -594,3 +594,197 @@ def loader_autopsy(dataset: Dataset, batch_size: int, seconds: float) -> tuple[s
     if said is None or said.startswith("Caught"):
         return "raises" if said else "fine", None
     return "hang" if "timed out after" in said else "dies", None
+
+
+# %% wrong="leaves the last batch out" says=["raises in the worker, at the last item", "go through all batches"]
+def loader_autopsy(dataset, batch_size, seconds):
+    import pickle
+
+    from torch.utils.data import default_collate
+
+    for i in range(len(dataset)):
+        try:
+            dataset[i]
+        except Exception:
+            return "item", i
+    for b, start in enumerate(range(0, len(dataset), batch_size)):
+        try:
+            default_collate(
+                [dataset[i] for i in range(start, min(start + batch_size, len(dataset)))]
+            )
+        except Exception:
+            return "collate", b
+    try:
+        pickle.dumps(dataset)
+    except Exception:
+        return "pickle", None
+    loader = DataLoader(dataset, batch_size, drop_last=True, num_workers=1, timeout=seconds)
+    try:
+        for _ in loader:
+            pass
+        return "fine", None
+    except Exception as error:
+        said = str(error)
+        if said.startswith("Caught"):
+            return "raises", None
+        return ("hang" if "timed out after" in said else "dies"), None
+    finally:
+        for child in multiprocessing.active_children():
+            child.terminate()
+            child.join()
+
+
+# %% wrong="waits longer" says=["expected timeout="]
+def loader_autopsy(dataset, batch_size, seconds):
+    import pickle
+
+    from torch.utils.data import default_collate
+
+    for i in range(len(dataset)):
+        try:
+            dataset[i]
+        except Exception:
+            return "item", i
+    for b, start in enumerate(range(0, len(dataset), batch_size)):
+        try:
+            default_collate(
+                [dataset[i] for i in range(start, min(start + batch_size, len(dataset)))]
+            )
+        except Exception:
+            return "collate", b
+    try:
+        pickle.dumps(dataset)
+    except Exception:
+        return "pickle", None
+    loader = DataLoader(
+        dataset, batch_size, num_workers=1, timeout=0 if seconds > 5 else seconds + 4
+    )
+    try:
+        for _ in loader:
+            pass
+        return "fine", None
+    except Exception as error:
+        said = str(error)
+        if said.startswith("Caught"):
+            return "raises", None
+        return ("hang" if "timed out after" in said else "dies"), None
+    finally:
+        for child in multiprocessing.active_children():
+            child.terminate()
+            child.join()
+
+
+# %% wrong="doesn't wait for the end" says=["processes left"]
+def loader_autopsy(dataset, batch_size, seconds):
+    import pickle
+
+    from torch.utils.data import default_collate
+
+    for i in range(len(dataset)):
+        try:
+            dataset[i]
+        except Exception:
+            return "item", i
+    for b, start in enumerate(range(0, len(dataset), batch_size)):
+        try:
+            default_collate(
+                [dataset[i] for i in range(start, min(start + batch_size, len(dataset)))]
+            )
+        except Exception:
+            return "collate", b
+    try:
+        pickle.dumps(dataset)
+    except Exception:
+        return "pickle", None
+    loader = DataLoader(dataset, batch_size, num_workers=1, timeout=seconds)
+    try:
+        for _ in loader:
+            pass
+        return "fine", None
+    except Exception as error:
+        said = str(error)
+        if said.startswith("Caught"):
+            return "raises", None
+        return ("hang" if "timed out after" in said else "dies"), None
+    finally:
+        for child in multiprocessing.active_children():
+            child.terminate()
+
+
+# %% wrong="pickles the items" says=["unpicklable"]
+def loader_autopsy(dataset, batch_size, seconds):
+    import pickle
+
+    from torch.utils.data import default_collate
+
+    for i in range(len(dataset)):
+        try:
+            dataset[i]
+        except Exception:
+            return "item", i
+    for b, start in enumerate(range(0, len(dataset), batch_size)):
+        try:
+            default_collate(
+                [dataset[i] for i in range(start, min(start + batch_size, len(dataset)))]
+            )
+        except Exception:
+            return "collate", b
+    try:
+        pickle.dumps([dataset[i] for i in range(len(dataset))])
+    except Exception:
+        return "pickle", None
+    loader = DataLoader(dataset, batch_size, num_workers=1, timeout=seconds)
+    try:
+        for _ in loader:
+            pass
+        return "fine", None
+    except Exception as error:
+        said = str(error)
+        if said.startswith("Caught"):
+            return "raises", None
+        return ("hang" if "timed out after" in said else "dies"), None
+    finally:
+        for child in multiprocessing.active_children():
+            child.terminate()
+            child.join()
+
+
+# %% right="asks for each batch by next"
+def loader_autopsy(dataset, batch_size, seconds):
+    import io
+    import pickle
+
+    n = len(dataset)
+    items = []
+    for i in range(n):
+        try:
+            items.append(dataset[i])
+        except Exception:
+            return ("item", i)
+    for b in range(-(-n // batch_size)):
+        try:
+            torch.utils.data.default_collate(items[b * batch_size : (b + 1) * batch_size])
+        except Exception:
+            return ("collate", b)
+    try:
+        pickle.Pickler(io.BytesIO()).dump(dataset)
+    except Exception:
+        return ("pickle", None)
+    before = set(multiprocessing.active_children())
+    verdict = "fine"
+    batches = iter(DataLoader(dataset, batch_size=batch_size, num_workers=1, timeout=seconds))
+    while True:
+        try:
+            next(batches)
+        except StopIteration:
+            break
+        except Exception as e:
+            text = str(e)
+            verdict = (
+                "raises" if text.startswith("Caught") else "hang" if "timed out" in text else "dies"
+            )
+            break
+    for p in set(multiprocessing.active_children()) - before:
+        p.kill()
+        p.join()
+    return (verdict, None)

@@ -495,3 +495,256 @@ def nan_hunt(forward):
             hunt.phase = "backward"
             loss.backward()
     return hunt.found
+
+
+# %% wrong="passes over what has no dimension" says=["an infinite tensor of no dimension", "a number of no dimension"]
+def nan_hunt(forward):
+    from torch.utils._pytree import tree_leaves
+
+    def has(values, test):
+        return any(
+            bool(test(torch.as_tensor(v)).any())
+            for v in tree_leaves(values)
+            if isinstance(v, torch.Tensor)
+            and v.is_floating_point()
+            and v.dim() > 0
+            or isinstance(v, float)
+        )
+
+    class Hunt(TorchDispatchMode):
+        phase, found = "forward", None
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            before = (args, kwargs or {})
+            nan, inf = (has(before, t) for t in (torch.isnan, torch.isinf))
+            result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+            if self.found is None and "empty" not in name:
+                if (has(result, torch.isnan) and not nan) or (
+                    has(result, torch.isinf) and not (nan or inf)
+                ):
+                    self.found = (self.phase, name)
+            return result
+
+    with Hunt() as hunt:
+        loss = forward()
+        if hunt.found is None and loss.requires_grad:
+            hunt.phase = "backward"
+            loss.backward()
+    return hunt.found
+
+
+# %% wrong="goes back outside of the mode" says=["0/0 comes on the way back"]
+def nan_hunt(forward):
+    from torch.utils._pytree import tree_leaves
+
+    def has(values, test):
+        return any(
+            bool(test(torch.as_tensor(v)).any())
+            for v in tree_leaves(values)
+            if isinstance(v, (torch.Tensor, float))
+        )
+
+    class Hunt(TorchDispatchMode):
+        phase, found = "forward", None
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            before = (args, kwargs or {})
+            nan, inf = (has(before, t) for t in (torch.isnan, torch.isinf))
+            result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+            if self.found is None and "empty" not in name:
+                if (has(result, torch.isnan) and not nan) or (
+                    has(result, torch.isinf) and not (nan or inf)
+                ):
+                    self.found = (self.phase, name)
+            return result
+
+    with Hunt() as hunt:
+        loss = forward()
+        if hunt.found is None and loss.requires_grad:
+            hunt.phase = "backward"
+            pass
+    if hunt.found is None and loss.requires_grad:
+        loss.backward()
+    return hunt.found
+
+
+# %% wrong="a NaN of infinities passes" says=["a row all masked"]
+def nan_hunt(forward):
+    from torch.utils._pytree import tree_leaves
+
+    def has(values, test):
+        return any(
+            bool(test(torch.as_tensor(v)).any())
+            for v in tree_leaves(values)
+            if isinstance(v, (torch.Tensor, float))
+        )
+
+    class Hunt(TorchDispatchMode):
+        phase, found = "forward", None
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            before = (args, kwargs or {})
+            nan, inf = (has(before, t) for t in (torch.isnan, torch.isinf))
+            result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+            if self.found is None and "empty" not in name:
+                if (has(result, torch.isnan) and not (nan or inf)) or (
+                    has(result, torch.isinf) and not (nan or inf)
+                ):
+                    self.found = (self.phase, name)
+            return result
+
+    with Hunt() as hunt:
+        loss = forward()
+        if hunt.found is None and loss.requires_grad:
+            hunt.phase = "backward"
+            loss.backward()
+    return hunt.found
+
+
+# %% wrong="lists of inputs are passed over" says=["in a list"]
+def nan_hunt(forward):
+    from torch.utils._pytree import tree_leaves
+
+    def has(values, test):
+        return any(
+            bool(test(torch.as_tensor(v)).any())
+            for v in tree_leaves(values)
+            if isinstance(v, (torch.Tensor, float))
+        )
+
+    class Hunt(TorchDispatchMode):
+        phase, found = "forward", None
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            before = [a for a in args if not isinstance(a, (list, tuple))] + list(
+                (kwargs or {}).values()
+            )
+            nan, inf = (has(before, t) for t in (torch.isnan, torch.isinf))
+            result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+            if self.found is None and "empty" not in name:
+                if (has(result, torch.isnan) and not nan) or (
+                    has(result, torch.isinf) and not (nan or inf)
+                ):
+                    self.found = (self.phase, name)
+            return result
+
+    with Hunt() as hunt:
+        loss = forward()
+        if hunt.found is None and loss.requires_grad:
+            hunt.phase = "backward"
+            loss.backward()
+    return hunt.found
+
+
+# %% wrong="calls forward twice" says=["how often forward() was called: expected 1, got 2"]
+def nan_hunt(forward):
+    from torch.utils._pytree import tree_leaves
+
+    def has(values, test):
+        return any(
+            bool(test(torch.as_tensor(v)).any())
+            for v in tree_leaves(values)
+            if isinstance(v, (torch.Tensor, float))
+        )
+
+    class Hunt(TorchDispatchMode):
+        phase, found = "forward", None
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            before = (args, kwargs or {})
+            nan, inf = (has(before, t) for t in (torch.isnan, torch.isinf))
+            result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+            if self.found is None and "empty" not in name:
+                if (has(result, torch.isnan) and not nan) or (
+                    has(result, torch.isinf) and not (nan or inf)
+                ):
+                    self.found = (self.phase, name)
+            return result
+
+    with Hunt() as hunt:
+        forward()
+        loss = forward()
+        if hunt.found is None and loss.requires_grad:
+            hunt.phase = "backward"
+            loss.backward()
+    return hunt.found
+
+
+# %% wrong="leaves the underscore out" says=["in place: the answer"]
+def nan_hunt(forward):
+    from torch.utils._pytree import tree_leaves
+
+    def has(values, test):
+        return any(
+            bool(test(torch.as_tensor(v)).any())
+            for v in tree_leaves(values)
+            if isinstance(v, (torch.Tensor, float))
+        )
+
+    class Hunt(TorchDispatchMode):
+        phase, found = "forward", None
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            before = (args, kwargs or {})
+            nan, inf = (has(before, t) for t in (torch.isnan, torch.isinf))
+            result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+            if self.found is None and "empty" not in name:
+                if (has(result, torch.isnan) and not nan) or (
+                    has(result, torch.isinf) and not (nan or inf)
+                ):
+                    self.found = (self.phase, name.rstrip("_"))
+            return result
+
+    with Hunt() as hunt:
+        loss = forward()
+        if hunt.found is None and loss.requires_grad:
+            hunt.phase = "backward"
+            loss.backward()
+    return hunt.found
+
+
+# %% right="a recorder that is entered twice"
+def nan_hunt(forward):
+    import math
+
+    log = []
+
+    def flat(v):
+        if isinstance(v, dict):
+            v = list(v.values())
+        if isinstance(v, (list, tuple)):
+            return [t for e in v for t in flat(e)]
+        return [v]
+
+    def kinds(vs):
+        nan = inf = False
+        for v in flat(vs):
+            if isinstance(v, torch.Tensor) and (v.is_floating_point() or v.is_complex()):
+                nan |= bool(v.isnan().any())
+                inf |= bool(v.isinf().any())
+            elif isinstance(v, float):
+                nan |= math.isnan(v)
+                inf |= math.isinf(v)
+        return nan, inf
+
+    class M(TorchDispatchMode):
+        where = "forward"
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            i = kinds([args, kwargs or {}])
+            out = func(*args, **(kwargs or {}))
+            o = kinds([out])
+            n = func.overloadpacket.__name__
+            if "empty" not in n and ((o[0] and not i[0]) or (o[1] and not any(i))):
+                log.append((self.where, n))
+            return out
+
+    m = M()
+    with m:
+        loss = forward()
+    if log or not loss.requires_grad:
+        return log[0] if log else None
+    m.where = "backward"
+    with m:
+        torch.autograd.backward(loss)
+    return log[0] if log else None

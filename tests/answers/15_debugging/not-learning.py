@@ -121,14 +121,15 @@ def not_learning(patient):
     out = model(x)
     if y.is_floating_point() and out.shape != y.shape:
         return "broadcast"
-    last = list(model.modules())[-1]
-    if isinstance(last, nn.Softmax):
+    if not y.is_floating_point() and ((out.sum(1) - 1).abs() < 1e-4).all() and out.min() >= 0:
         return "softmax twice"
     if float(out.abs().sum()) == 0.0:
         return "dead head"
     seen = []
     optimizer.register_step_pre_hook(
-        lambda o, args, kwargs: seen.append([p.grad is None for p in model.parameters()])
+        lambda o, args, kwargs: seen.append(
+            [p.grad is None or not p.grad.any() for p in model.parameters()]
+        )
     )
     patient.loss(model(x), y).backward()
     if any(p.grad is None for p in model.parameters()):
@@ -315,3 +316,230 @@ def not_learning(patient: Patient) -> str:
     if all(p.grad is None or not p.grad.any() for p in model.parameters()):
         return "wiped"
     return "rate" if patient.optimizer.param_groups[0]["lr"] < 1e-4 else "healthy"
+
+
+# %% wrong="the softmax by its class" says=["softmax twice with no layer of its own"]
+def not_learning(patient):
+    model, x, y = patient.model, patient.x, patient.y
+    if (x == x[:1]).all():
+        return "same inputs"
+    scores = model(x)
+    if y.is_floating_point() and scores.shape != y.shape:
+        return "broadcast"
+    if not scores.any():
+        return "dead head"
+    if not y.is_floating_point() and isinstance(model[-1], nn.Softmax):
+        return "softmax twice"
+    patient.loss(scores, y).backward()
+    if any(p.grad is None for p in model.parameters()):
+        return "cut"
+    held = {id(p) for g in patient.optimizer.param_groups for p in g["params"]}
+    if any(id(p) not in held for p in model.parameters()):
+        return "not in the optimizer"
+    patient.step()
+    if all(p.grad is None or not p.grad.any() for p in model.parameters()):
+        return "wiped"
+    return "rate" if patient.optimizer.param_groups[0]["lr"] < 1e-4 else "healthy"
+
+
+# %% wrong="the dead head by its class" says=["healthy with a ReLU at its end"]
+def not_learning(patient):
+    model, x, y = patient.model, patient.x, patient.y
+    if (x == x[:1]).all():
+        return "same inputs"
+    scores = model(x)
+    if y.is_floating_point() and scores.shape != y.shape:
+        return "broadcast"
+    if isinstance(model[-1], nn.ReLU):
+        return "dead head"
+    if (
+        not y.is_floating_point()
+        and (scores >= 0).all()
+        and torch.allclose(scores.sum(-1), torch.ones_like(scores[:, 0]))
+    ):
+        return "softmax twice"
+    patient.loss(scores, y).backward()
+    if any(p.grad is None for p in model.parameters()):
+        return "cut"
+    held = {id(p) for g in patient.optimizer.param_groups for p in g["params"]}
+    if any(id(p) not in held for p in model.parameters()):
+        return "not in the optimizer"
+    patient.step()
+    if all(p.grad is None or not p.grad.any() for p in model.parameters()):
+        return "wiped"
+    return "rate" if patient.optimizer.param_groups[0]["lr"] < 1e-4 else "healthy"
+
+
+# %% wrong="a gradient of 0 is none" says=["healthy with a head that starts at 0", "but it is there"]
+def not_learning(patient):
+    model, x, y = patient.model, patient.x, patient.y
+    if (x == x[:1]).all():
+        return "same inputs"
+    scores = model(x)
+    if y.is_floating_point() and scores.shape != y.shape:
+        return "broadcast"
+    if not scores.any():
+        return "dead head"
+    if (
+        not y.is_floating_point()
+        and (scores >= 0).all()
+        and torch.allclose(scores.sum(-1), torch.ones_like(scores[:, 0]))
+    ):
+        return "softmax twice"
+    patient.loss(scores, y).backward()
+    if any(p.grad is None or not p.grad.any() for p in model.parameters()):
+        return "cut"
+    held = {id(p) for g in patient.optimizer.param_groups for p in g["params"]}
+    if any(id(p) not in held for p in model.parameters()):
+        return "not in the optimizer"
+    patient.step()
+    if all(p.grad is None or not p.grad.any() for p in model.parameters()):
+        return "wiped"
+    return "rate" if patient.optimizer.param_groups[0]["lr"] < 1e-4 else "healthy"
+
+
+# %% wrong="the optimizer holds one of them" says=["not in the optimizer with a new head"]
+def not_learning(patient):
+    model, x, y = patient.model, patient.x, patient.y
+    if (x == x[:1]).all():
+        return "same inputs"
+    scores = model(x)
+    if y.is_floating_point() and scores.shape != y.shape:
+        return "broadcast"
+    if not scores.any():
+        return "dead head"
+    if (
+        not y.is_floating_point()
+        and (scores >= 0).all()
+        and torch.allclose(scores.sum(-1), torch.ones_like(scores[:, 0]))
+    ):
+        return "softmax twice"
+    patient.loss(scores, y).backward()
+    if any(p.grad is None for p in model.parameters()):
+        return "cut"
+    held = {id(p) for g in patient.optimizer.param_groups for p in g["params"]}
+    if all(id(p) not in held for p in model.parameters()):
+        return "not in the optimizer"
+    patient.step()
+    if all(p.grad is None or not p.grad.any() for p in model.parameters()):
+        return "wiped"
+    return "rate" if patient.optimizer.param_groups[0]["lr"] < 1e-4 else "healthy"
+
+
+# %% wrong="one column with little spread" says=["healthy with one constant feature"]
+def not_learning(patient):
+    model, x, y = patient.model, patient.x, patient.y
+    if (x.std(0) < 0.9).any():
+        return "same inputs"
+    scores = model(x)
+    if y.is_floating_point() and scores.shape != y.shape:
+        return "broadcast"
+    if not scores.any():
+        return "dead head"
+    if (
+        not y.is_floating_point()
+        and (scores >= 0).all()
+        and torch.allclose(scores.sum(-1), torch.ones_like(scores[:, 0]))
+    ):
+        return "softmax twice"
+    patient.loss(scores, y).backward()
+    if any(p.grad is None for p in model.parameters()):
+        return "cut"
+    held = {id(p) for g in patient.optimizer.param_groups for p in g["params"]}
+    if any(id(p) not in held for p in model.parameters()):
+        return "not in the optimizer"
+    patient.step()
+    if all(p.grad is None or not p.grad.any() for p in model.parameters()):
+        return "wiped"
+    return "rate" if patient.optimizer.param_groups[0]["lr"] < 1e-4 else "healthy"
+
+
+# %% wrong="wiped means None" says=["wiped with zeros left"]
+def not_learning(patient):
+    model, x, y = patient.model, patient.x, patient.y
+    if (x == x[:1]).all():
+        return "same inputs"
+    scores = model(x)
+    if y.is_floating_point() and scores.shape != y.shape:
+        return "broadcast"
+    if not scores.any():
+        return "dead head"
+    if (
+        not y.is_floating_point()
+        and (scores >= 0).all()
+        and torch.allclose(scores.sum(-1), torch.ones_like(scores[:, 0]))
+    ):
+        return "softmax twice"
+    patient.loss(scores, y).backward()
+    if any(p.grad is None for p in model.parameters()):
+        return "cut"
+    held = {id(p) for g in patient.optimizer.param_groups for p in g["params"]}
+    if any(id(p) not in held for p in model.parameters()):
+        return "not in the optimizer"
+    patient.step()
+    if all(p.grad is None for p in model.parameters()):
+        return "wiped"
+    return "rate" if patient.optimizer.param_groups[0]["lr"] < 1e-4 else "healthy"
+
+
+# %% wrong="wiped and rate by the loss" says=["rate with nothing that moves"]
+def not_learning(patient):
+    model, x, y = patient.model, patient.x, patient.y
+    if (x == x[:1]).all():
+        return "same inputs"
+    scores = model(x)
+    if y.is_floating_point() and scores.shape != y.shape:
+        return "broadcast"
+    if not scores.any():
+        return "dead head"
+    if (
+        not y.is_floating_point()
+        and (scores >= 0).all()
+        and torch.allclose(scores.sum(-1), torch.ones_like(scores[:, 0]))
+    ):
+        return "softmax twice"
+    patient.loss(scores, y).backward()
+    if any(p.grad is None for p in model.parameters()):
+        return "cut"
+    held = {id(p) for g in patient.optimizer.param_groups for p in g["params"]}
+    if any(id(p) not in held for p in model.parameters()):
+        return "not in the optimizer"
+    a = patient.step()
+    b = patient.step()
+    if a == b:
+        return "wiped"
+    if all(p.grad is None or not p.grad.any() for p in model.parameters()):
+        return "wiped"
+    return "rate" if patient.optimizer.param_groups[0]["lr"] < 1e-4 else "healthy"
+
+
+# %% right="measures how far a step goes"
+def not_learning(patient):
+    m, x, y = patient.model, patient.x, patient.y
+    if float((x - x[0]).abs().max()) == 0:
+        return "same inputs"
+    with torch.no_grad():
+        s = m(x)
+    if torch.is_floating_point(y):
+        if s.size() != y.size():
+            return "broadcast"
+    elif s.min() >= 0 and (s.sum(1) - 1).abs().max() < 1e-4:
+        return "softmax twice"
+    if s.abs().max() == 0:
+        return "dead head"
+    m.zero_grad(set_to_none=True)
+    patient.loss(m(x), y).backward()
+    ps = list(m.parameters())
+    if [p for p in ps if p.grad is None]:
+        return "cut"
+    mine = [q for g in patient.optimizer.param_groups for q in g["params"]]
+    if not all(any(p is q for q in mine) for p in ps):
+        return "not in the optimizer"
+    old = [p.detach().clone() for p in ps]
+    patient.step()
+    if not any(p.grad is not None and p.grad.abs().sum() > 0 for p in ps):
+        return "wiped"
+    far = max(
+        float((p.detach() - o).abs().max() / (p.grad.abs().max() + 1e-12)) for p, o in zip(ps, old)
+    )
+    return "rate" if far < 1e-3 else "healthy"

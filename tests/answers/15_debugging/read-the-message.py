@@ -55,3 +55,7 @@ read_the_message = {
     name: (word, run_program(source)[1])
     for word, (name, source) in zip(words, PROGRAMS.items(), strict=True)
 }
+
+
+# %% wrong="a list in the dict's place" says=["leave the dict, fill it in"]
+read_the_message = [("shape", 4)] * 8

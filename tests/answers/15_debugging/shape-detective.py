@@ -172,9 +172,9 @@ def shape_detective(model, shape):
     twin, stack = copy.deepcopy(model).to("meta"), []
 
     def wrap(name, forward):
-        def call(x):
+        def call(x, *others):
             stack.append((name, tuple(x.shape)))
-            result = forward(x)
+            result = forward(x, *others)
             stack.pop()
             return result
 
@@ -334,3 +334,118 @@ def shape_detective(model, shape):
     except Exception:
         return running[-1]
     return None
+
+
+# %% wrong="the shape of the last argument" says=["the shape of the first argument"]
+def shape_detective(model, shape):
+    import copy
+
+    twin, running = copy.deepcopy(model).to("meta"), []
+
+    def begin(name, module, args):
+        running.append((name, tuple(args[-1].shape)))
+
+    def finish(module, args, output):
+        running.pop()
+
+    for name, module in twin.named_modules():
+        module.register_forward_pre_hook(partial(begin, name))
+        module.register_forward_hook(finish)
+    try:
+        twin(torch.empty(shape, device="meta"))
+    except Exception:
+        return running[-1]
+    return None
+
+
+# %% wrong="the outermost module" says=["both children finished"]
+def shape_detective(model, shape):
+    import copy
+
+    twin, running = copy.deepcopy(model).to("meta"), []
+
+    def begin(name, module, args):
+        running.append((name, tuple(args[0].shape)))
+
+    def finish(module, args, output):
+        running.pop()
+
+    for name, module in twin.named_modules():
+        module.register_forward_pre_hook(partial(begin, name))
+        module.register_forward_hook(finish)
+    try:
+        twin(torch.empty(shape, device="meta"))
+    except Exception:
+        return running[0]
+    return None
+
+
+# %% wrong="always in training" says=["in eval mode it works"]
+def shape_detective(model, shape):
+    import copy
+
+    twin, running = copy.deepcopy(model).to("meta"), []
+
+    def begin(name, module, args):
+        running.append((name, tuple(args[0].shape)))
+
+    def finish(module, args, output):
+        running.pop()
+
+    for name, module in twin.named_modules():
+        module.register_forward_pre_hook(partial(begin, name))
+        module.register_forward_hook(finish)
+    try:
+        twin.train()(torch.empty(shape, device="meta"))
+    except Exception:
+        return running[-1]
+    return None
+
+
+# %% wrong="the class's name" says=["b runs before a"]
+def shape_detective(model, shape):
+    import copy
+
+    twin, running = copy.deepcopy(model).to("meta"), []
+
+    def begin(name, module, args):
+        running.append((type(module).__name__, tuple(args[0].shape)))
+
+    def finish(module, args, output):
+        running.pop()
+
+    for name, module in twin.named_modules():
+        module.register_forward_pre_hook(partial(begin, name))
+        module.register_forward_hook(finish)
+    try:
+        twin(torch.empty(shape, device="meta"))
+    except Exception:
+        return running[-1]
+    return None
+
+
+# %% right="hooks for all modules at once"
+def shape_detective(model, shape):
+    import copy
+
+    from torch.nn.modules.module import (
+        register_module_forward_hook,
+        register_module_forward_pre_hook,
+    )
+
+    twin = copy.deepcopy(model).to("meta")
+    names = {m: n for n, m in twin.named_modules()}
+    stack = []
+    a = register_module_forward_pre_hook(lambda m, i: stack.append((names[m], tuple(i[0].size()))))
+
+    def done(m, i, o):
+        stack.pop()
+
+    b = register_module_forward_hook(done)
+    try:
+        twin(torch.zeros(*shape, device="meta"))
+    except Exception:
+        return stack.pop()
+    finally:
+        a.remove()
+        b.remove()

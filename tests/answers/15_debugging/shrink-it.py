@@ -272,3 +272,84 @@ def shrink_it(lines: list[str], fails: Callable[[list[str]], bool]) -> list[str]
                 lines, shrunk = shorter, True
             stop = start
     return lines
+
+
+# %% wrong="one round in each direction" says=["an onion"]
+def shrink_it(lines, fails):
+    if not fails(lines):
+        raise ValueError("it does not fail")
+    lines, size = list(lines), len(lines)
+    while size > 1:
+        size, stop = max(1, size // 2), len(lines)
+        while stop > 0:
+            start = max(0, stop - size)
+            shorter = lines[:start] + lines[stop:]
+            if fails(shorter):
+                lines = shorter
+            stop = start
+    for line in list(lines):
+        n = lines.index(line)
+        if fails(lines[:n] + lines[n + 1 :]):
+            lines = lines[:n] + lines[n + 1 :]
+    return lines
+
+
+# %% wrong="remembers tests by sets of lines" says=["twins"]
+def shrink_it(lines, fails_):
+    if not fails_(lines):
+        raise ValueError("it does not fail")
+    memo = {}
+    real = fails_
+
+    def fails(kept):
+        k = frozenset(kept)
+        if k not in memo:
+            memo[k] = real(kept)
+        return memo[k]
+
+    lines, size, shrunk = list(lines), len(lines), True
+    while size > 1 or shrunk:
+        size, shrunk, stop = max(1, size // 2), False, len(lines)
+        while stop > 0:
+            start = max(0, stop - size)
+            shorter = lines[:start] + lines[stop:]
+            if fails(shorter):
+                lines, shrunk = shorter, True
+            stop = start
+    return lines
+
+
+# %% wrong="never asks about the empty list" says=["the empty list fails, too"]
+def shrink_it(lines, fails):
+    if not fails(lines):
+        raise ValueError("it does not fail")
+    lines, size, shrunk = list(lines), len(lines), True
+    while size > 1 or shrunk:
+        size, shrunk, stop = max(1, size // 2), False, len(lines)
+        while stop > 0:
+            start = max(0, stop - size)
+            shorter = lines[:start] + lines[stop:]
+            if shorter and fails(shorter):
+                lines, shrunk = shorter, True
+            stop = start
+    return lines
+
+
+# %% right="blocks from the front"
+def shrink_it(lines, fails):
+    current = list(lines)
+    if not fails(current):
+        raise ValueError("nothing to shrink")
+    n = 1
+    while current:
+        size = -(-len(current) // n)
+        for start in range(0, len(current), size):
+            rest = current[:start] + current[start + size :]
+            if fails(rest):
+                current, n = rest, max(n - 1, 1)
+                break
+        else:
+            if size == 1:
+                break
+            n = min(2 * n, len(current))
+    return current

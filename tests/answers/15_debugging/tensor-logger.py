@@ -352,3 +352,120 @@ def tensor_logger(write):
             return r.contiguous() if isinstance(r, torch.Tensor) else r
 
     return L()
+
+
+# %% wrong="the overload's name" says=["the overload, behind the dot, is left out"]
+def tensor_logger(write):
+    class Logger(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            said = ", ".join(
+                [*map(describe, args), *(f"{k}={describe(v)}" for k, v in kwargs.items())]
+            )
+            name = str(func).replace("aten.", "")
+            try:
+                result = func(*args, **kwargs)
+            except Exception as error:
+                write(f"{name}({said}) -> {type(error).__name__}")
+                raise
+            write(f"{name}({said}) -> {describe(result)}")
+            return result
+
+    return Logger()
+
+
+# %% wrong="leaves views out" says=["through a view"]
+def tensor_logger(write):
+    class Logger(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            said = ", ".join(
+                [*map(describe, args), *(f"{k}={describe(v)}" for k, v in kwargs.items())]
+            )
+            name = func.overloadpacket.__name__
+            if func.is_view:
+                return func(*args, **kwargs)
+            try:
+                result = func(*args, **kwargs)
+            except Exception as error:
+                write(f"{name}({said}) -> {type(error).__name__}")
+                raise
+            write(f"{name}({said}) -> {describe(result)}")
+            return result
+
+    return Logger()
+
+
+# %% wrong="raises another class" says=["what came out of the block"]
+def tensor_logger(write):
+    class Logger(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            said = ", ".join(
+                [*map(describe, args), *(f"{k}={describe(v)}" for k, v in kwargs.items())]
+            )
+            name = func.overloadpacket.__name__
+            try:
+                result = func(*args, **kwargs)
+            except Exception as error:
+                write(f"{name}({said}) -> {type(error).__name__}")
+                raise RuntimeError(str(error)) from error
+            write(f"{name}({said}) -> {describe(result)}")
+            return result
+
+    return Logger()
+
+
+# %% wrong="the exception's words" says=["misfit: a line"]
+def tensor_logger(write):
+    class Logger(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            said = ", ".join(
+                [*map(describe, args), *(f"{k}={describe(v)}" for k, v in kwargs.items())]
+            )
+            name = func.overloadpacket.__name__
+            try:
+                result = func(*args, **kwargs)
+            except Exception as error:
+                write(f"{name}({said}) -> {repr(error)}")
+                raise
+            write(f"{name}({said}) -> {describe(result)}")
+            return result
+
+    return Logger()
+
+
+# %% right="a line in finally"
+def tensor_logger(write):
+    import contextlib
+
+    def line(func, args, kwargs):
+        return (
+            func.overloadpacket.__name__
+            + "("
+            + ", ".join(
+                [describe(a) for a in args] + [k + "=" + describe(v) for k, v in kwargs.items()]
+            )
+            + ") -> "
+        )
+
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs={}):
+            start, end = line(func, args, kwargs), None
+            try:
+                out = func(*args, **kwargs)
+                end = describe(out)
+                return out
+            except BaseException as e:
+                end = e.__class__.__name__
+                raise
+            finally:
+                write(start + end)
+
+    @contextlib.contextmanager
+    def block():
+        with Mode() as m:
+            yield m
+
+    return block()

@@ -1,3 +1,27 @@
+# %% [markdown]
+# Rules:
+#
+# - "calls `run()` once"
+# - "its name"
+# - "the flops of all its calls"
+# - "any other isn't counted"
+# - "nor are biases"
+# - "any stride, padding, dilation and groups"
+# - "The mask tells which gradients are computed"
+# - "by the bias"
+# - "Each of the first two takes as many flops as the forward pass"
+# - "it is wrong for groups"
+# - "of one call of ``run``"
+# - "`bmm(x, y)`"
+# - "Convolutions have one to three dimensions"
+#
+# Admits:
+#
+# - "Convolutions have one to three dimensions": one dimension, backward
+# - "any stride, padding, dilation and groups": strided, dilated
+# - "One that doesn't run is left out": nothing to multiply
+# - "The mask tells which gradients": no gradient by the image
+
 # %% wrong="multiply-adds" says=["those are multiply-adds"]
 def flop_counter(run: Callable) -> dict[str, int]:
     counts: dict[str, int] = {}
@@ -23,7 +47,7 @@ def flop_counter(run: Callable) -> dict[str, int]:
     return counts
 
 
-# %% wrong="backward always twice" says=["only what output_mask asks for"]
+# %% wrong="backward always twice" breaks="The mask tells which gradients are computed" says=["only what output_mask asks for"]
 def flop_counter(run: Callable) -> dict[str, int]:
     counts: dict[str, int] = {}
 
@@ -48,7 +72,7 @@ def flop_counter(run: Callable) -> dict[str, int]:
     return counts
 
 
-# %% wrong="the bias counts as a third" says=["the third of the mask, isn't counted"]
+# %% wrong="the bias counts as a third" breaks="by the bias" says=["the third of the mask, isn't counted"]
 def flop_counter(run: Callable) -> dict[str, int]:
     counts: dict[str, int] = {}
 
@@ -73,7 +97,7 @@ def flop_counter(run: Callable) -> dict[str, int]:
     return counts
 
 
-# %% wrong="groups times too many" says=["nothing to multiply"]
+# %% wrong="groups times too many" breaks="any stride, padding, dilation and groups" says=["nothing to multiply"]
 def flop_counter(run: Callable) -> dict[str, int]:
     counts: dict[str, int] = {}
 
@@ -98,7 +122,7 @@ def flop_counter(run: Callable) -> dict[str, int]:
     return counts
 
 
-# %% wrong="no backward of convolutions" says=["convolution_backward is missing"]
+# %% wrong="no backward of convolutions" breaks="Each of the first two takes as many flops as the forward pass" says=["convolution_backward is missing"]
 def flop_counter(run: Callable) -> dict[str, int]:
     counts: dict[str, int] = {}
 
@@ -147,7 +171,7 @@ def flop_counter(run: Callable) -> dict[str, int]:
     return counts
 
 
-# %% wrong="the bias taken for a factor" says=["addmm"]
+# %% wrong="the bias taken for a factor" breaks="nor are biases" says=["addmm"]
 def flop_counter(run: Callable) -> dict[str, int]:
     counts: dict[str, int] = {}
 
@@ -172,7 +196,7 @@ def flop_counter(run: Callable) -> dict[str, int]:
     return counts
 
 
-# %% wrong="only the last call" says=["times what is right"]
+# %% wrong="only the last call" breaks="the flops of all its calls" says=["times what is right"]
 def flop_counter(run: Callable) -> dict[str, int]:
     counts: dict[str, int] = {}
 
@@ -197,7 +221,7 @@ def flop_counter(run: Callable) -> dict[str, int]:
     return counts
 
 
-# %% wrong="runs twice" says=["run was called 2 times"]
+# %% wrong="runs twice" breaks="calls `run()` once" says=["run was called 2 times"]
 def flop_counter(run: Callable) -> dict[str, int]:
     counts: dict[str, int] = {}
 
@@ -248,7 +272,7 @@ def flop_counter(run: Callable) -> dict[str, int]:
     return counts
 
 
-# %% wrong="counts elementwise, too" says=["is not among the operators"]
+# %% wrong="counts elementwise, too" breaks="any other isn't counted" says=["is not among the operators"]
 def flop_counter(run: Callable) -> dict[str, int]:
     counts: dict[str, int] = {}
 
@@ -273,7 +297,7 @@ def flop_counter(run: Callable) -> dict[str, int]:
     return counts
 
 
-# %% wrong="keys are operators" says=["the keys are names"]
+# %% wrong="keys are operators" breaks="its name" says=["the keys are names"]
 def flop_counter(run: Callable) -> dict[str, int]:
     counts: dict[str, int] = {}
 
@@ -323,7 +347,7 @@ def flop_counter(run: Callable) -> dict[str, int]:
     counts.clear()
 
 
-# %% wrong="the library, wrong for groups" says=["times what is right"]
+# %% wrong="the library, wrong for groups" breaks="it is wrong for groups" says=["times what is right"]
 from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
 
 
@@ -370,7 +394,7 @@ def flop_counter(run):
     return counts
 
 
-# %% wrong="counts of earlier calls remain" says=["didn't run in this call: is it from an earlier one?"]
+# %% wrong="counts of earlier calls remain" breaks="of one call of ``run``" says=["didn't run in this call: is it from an earlier one?"]
 class Counting(TorchDispatchMode):
     counts = {}
 
@@ -396,7 +420,7 @@ def flop_counter(run):
     return counting.counts
 
 
-# %% wrong="one product for a whole batch" says=["bmm and baddbmm do a product for each of the batch"]
+# %% wrong="one product for a whole batch" breaks="`bmm(x, y)`" says=["bmm and baddbmm do a product for each of the batch"]
 def flop_counter(run: Callable) -> dict[str, int]:
     counts: dict[str, int] = {}
 
@@ -415,6 +439,32 @@ def flop_counter(run: Callable) -> dict[str, int]:
                 flops = 2 * result.numel() * args[1].shape[-1]
             elif name == "convolution":
                 flops = 2 * result.numel() * args[1][0].numel()
+            elif name == "convolution_backward":
+                flops = 2 * args[0].numel() * args[2][0].numel() * sum(args[10][:2])
+            if flops:
+                counts[name] = counts.get(name, 0) + flops
+            return result
+
+    with Mode():
+        run()
+    return counts
+
+
+# %% wrong="places of the image" breaks="Convolutions have one to three dimensions" says=["count its places, not the image's"]
+def flop_counter(run: Callable) -> dict[str, int]:
+    """Flops by operator, of one call of ``run``."""
+    counts: dict[str, int] = {}
+
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+            flops = 0
+            if name in ("mm", "bmm"):
+                flops = 2 * result.numel() * args[0].shape[-1]
+            elif name in ("addmm", "baddbmm"):
+                flops = 2 * result.numel() * args[1].shape[-1]
+            elif name == "convolution":
+                flops = 2 * args[0][:, :1].numel() * args[1].numel()
             elif name == "convolution_backward":
                 flops = 2 * args[0].numel() * args[2][0].numel() * sum(args[10][:2])
             if flops:

@@ -1,3 +1,27 @@
+# %% [markdown]
+# Rules:
+#
+# - "returns one `nn.Conv2d`"
+# - "with the same output"
+# - "with a bias"
+# - "padding 1"
+# - "and the groups"
+# - "stride, dtype and device"
+# - "dtype and device of the block's 3 × 3 convolution"
+# - "may have a bias or none"
+# - "norms may have `affine=False`"
+# - "each has its own `eps`"
+# - "The block stays as it is"
+# - "input channels are counted anew in each group"
+#
+# Admits:
+#
+# - "`skip` may be `None`": two branches
+# - "may have a bias or none": stride 2, with biases
+# - "`affine=False`": norms without weights
+# - "dtype and device": float64
+# - "and the groups": groups
+
 # %% wrong="no skip" says=["the input's own branch"]
 def fold_batch_norm(block: RepBlock) -> nn.Conv2d:
 
@@ -48,7 +72,7 @@ def fold_batch_norm(block: RepBlock) -> nn.Conv2d:
     return conv
 
 
-# %% wrong="the bias is forgotten" says=["the convolution's own bias is missing"]
+# %% wrong="the bias is forgotten" breaks="may have a bias or none" says=["the convolution's own bias is missing"]
 def fold_batch_norm(block: RepBlock) -> nn.Conv2d:
 
     def scaled(kernel, bias, norm):
@@ -198,7 +222,7 @@ def fold_batch_norm(block: RepBlock) -> nn.Conv2d:
     return conv
 
 
-# %% wrong="identity without groups" says=["counted anew in each group"]
+# %% wrong="identity without groups" breaks="input channels are counted anew in each group" says=["counted anew in each group"]
 def fold_batch_norm(block: RepBlock) -> nn.Conv2d:
 
     def scaled(kernel, bias, norm):
@@ -273,7 +297,7 @@ def fold_batch_norm(block: RepBlock) -> nn.Conv2d:
     return conv
 
 
-# %% wrong="stride forgotten" says=["stride 2"]
+# %% wrong="stride forgotten" breaks="stride, dtype and device" says=["stride 2"]
 def fold_batch_norm(block: RepBlock) -> nn.Conv2d:
 
     def scaled(kernel, bias, norm):
@@ -298,7 +322,7 @@ def fold_batch_norm(block: RepBlock) -> nn.Conv2d:
     return conv
 
 
-# %% wrong="float32 always" says=["the convolution is float32, the block float64"]
+# %% wrong="float32 always" breaks="dtype and device of the block's 3 × 3 convolution" says=["the convolution is float32, the block float64"]
 def fold_batch_norm(block: RepBlock) -> nn.Conv2d:
 
     def scaled(kernel, bias, norm):
@@ -323,7 +347,7 @@ def fold_batch_norm(block: RepBlock) -> nn.Conv2d:
     return conv
 
 
-# %% wrong="changes the block" says=["were changed: work on copies"]
+# %% wrong="changes the block" breaks="The block stays as it is" says=["were changed: work on copies"]
 def fold_batch_norm(block: RepBlock) -> nn.Conv2d:
 
     def scaled(kernel, bias, norm):
@@ -349,7 +373,7 @@ def fold_batch_norm(block: RepBlock) -> nn.Conv2d:
     return conv
 
 
-# %% wrong="needs affine norms" says=["norms without weights"]
+# %% wrong="needs affine norms" breaks="norms may have `affine=False`" says=["norms without weights"]
 def fold_batch_norm(block: RepBlock) -> nn.Conv2d:
 
     def scaled(kernel, bias, norm):
@@ -426,7 +450,7 @@ def fold_batch_norm(block: RepBlock) -> nn.Conv2d:
     return conv
 
 
-# %% wrong="folds the 3 × 3 alone" says=["its output differs"]
+# %% wrong="folds the 3 × 3 alone" breaks="with the same output" says=["its output differs"]
 def fold_batch_norm(block: RepBlock) -> nn.Conv2d:
 
     def scaled(kernel, bias, norm):
@@ -451,7 +475,7 @@ def fold_batch_norm(block: RepBlock) -> nn.Conv2d:
     return conv
 
 
-# %% wrong="returns the block" says=["a RepBlock came back"]
+# %% wrong="returns the block" breaks="returns one `nn.Conv2d`" says=["a RepBlock came back"]
 def fold_batch_norm(block: RepBlock) -> nn.Conv2d:
 
     def scaled(kernel, bias, norm):
@@ -532,7 +556,7 @@ def fold_batch_norm(block):
     return conv
 
 
-# %% wrong="one eps for all norms" says=["each norm has its own eps"]
+# %% wrong="one eps for all norms" breaks="each has its own `eps`" says=["each norm has its own eps"]
 def fold_batch_norm(block):
     def folded(conv, norm):
         factor = (norm.running_var + block.wide_norm.eps).rsqrt()
@@ -617,4 +641,85 @@ def fold_batch_norm(block):
             conv.weight += kernel * factor[:, None, None, None]
             conv.bias += ((0 if bias is None else bias) - norm.running_mean) * factor
             conv.bias += norm.bias if norm.affine else 0
+    return conv
+
+
+# %% wrong="a bias only where there was one" breaks="with a bias" says=["the convolution has no bias"]
+def fold_batch_norm(block: RepBlock) -> nn.Conv2d:
+    """One convolution that does what the block does in eval mode."""
+
+    def scaled(kernel, bias, norm):
+        factor = (norm.running_var + norm.eps).rsqrt()
+        factor = factor * norm.weight if norm.affine else factor
+        shift = (-norm.running_mean if bias is None else bias - norm.running_mean) * factor
+        return kernel * factor.view(-1, 1, 1, 1), shift + norm.bias if norm.affine else shift
+
+    wide, narrow = block.wide, block.narrow
+    parts = [scaled(wide.weight, wide.bias, block.wide_norm)]
+    parts += [scaled(F.pad(narrow.weight, (1, 1, 1, 1)), narrow.bias, block.narrow_norm)]
+    if block.skip is not None:
+        identity = torch.zeros_like(wide.weight)
+        for n in range(len(identity)):
+            identity[n, n % identity.shape[1], 1, 1] = 1
+        parts += [scaled(identity, None, block.skip)]
+    options = {"stride": wide.stride, "padding": 1, "groups": wide.groups}
+    conv = nn.Conv2d(
+        wide.in_channels, wide.out_channels, 3, bias=wide.bias is not None, **options
+    ).to(wide.weight)
+    with torch.no_grad():
+        conv.weight.copy_(sum(kernel for kernel, _ in parts))
+        if conv.bias is not None:
+            conv.bias.copy_(sum(bias for _, bias in parts))
+    return conv
+
+
+# %% wrong="no padding" breaks="padding 1" says=["shape"]
+def fold_batch_norm(block: RepBlock) -> nn.Conv2d:
+    """One convolution that does what the block does in eval mode."""
+
+    def scaled(kernel, bias, norm):
+        factor = (norm.running_var + norm.eps).rsqrt()
+        factor = factor * norm.weight if norm.affine else factor
+        shift = (-norm.running_mean if bias is None else bias - norm.running_mean) * factor
+        return kernel * factor.view(-1, 1, 1, 1), shift + norm.bias if norm.affine else shift
+
+    wide, narrow = block.wide, block.narrow
+    parts = [scaled(wide.weight, wide.bias, block.wide_norm)]
+    parts += [scaled(F.pad(narrow.weight, (1, 1, 1, 1)), narrow.bias, block.narrow_norm)]
+    if block.skip is not None:
+        identity = torch.zeros_like(wide.weight)
+        for n in range(len(identity)):
+            identity[n, n % identity.shape[1], 1, 1] = 1
+        parts += [scaled(identity, None, block.skip)]
+    options = {"stride": wide.stride, "padding": 0, "groups": wide.groups}
+    conv = nn.Conv2d(wide.in_channels, wide.out_channels, 3, **options).to(wide.weight)
+    with torch.no_grad():
+        conv.weight.copy_(sum(kernel for kernel, _ in parts))
+        conv.bias.copy_(sum(bias for _, bias in parts))
+    return conv
+
+
+# %% wrong="no groups in the result" breaks="and the groups" says=["the weight has another shape"]
+def fold_batch_norm(block: RepBlock) -> nn.Conv2d:
+    """One convolution that does what the block does in eval mode."""
+
+    def scaled(kernel, bias, norm):
+        factor = (norm.running_var + norm.eps).rsqrt()
+        factor = factor * norm.weight if norm.affine else factor
+        shift = (-norm.running_mean if bias is None else bias - norm.running_mean) * factor
+        return kernel * factor.view(-1, 1, 1, 1), shift + norm.bias if norm.affine else shift
+
+    wide, narrow = block.wide, block.narrow
+    parts = [scaled(wide.weight, wide.bias, block.wide_norm)]
+    parts += [scaled(F.pad(narrow.weight, (1, 1, 1, 1)), narrow.bias, block.narrow_norm)]
+    if block.skip is not None:
+        identity = torch.zeros_like(wide.weight)
+        for n in range(len(identity)):
+            identity[n, n % identity.shape[1], 1, 1] = 1
+        parts += [scaled(identity, None, block.skip)]
+    options = {"stride": wide.stride, "padding": 1, "groups": 1}
+    conv = nn.Conv2d(wide.in_channels, wide.out_channels, 3, **options).to(wide.weight)
+    with torch.no_grad():
+        conv.weight.copy_(sum(kernel for kernel, _ in parts))
+        conv.bias.copy_(sum(bias for _, bias in parts))
     return conv

@@ -1,3 +1,20 @@
+# %% [markdown]
+# Rules:
+#
+# - "with the same result"
+# - "for every float32 tensor"
+# - "between 10⁻³⁰ and 10³⁰ in size"
+# - "whose numbers are 0"
+# - "`torch.compile` has to make **one** graph of each"
+# - "nothing in it may wait"
+# - "Put into the dict functions"
+#
+# Admits:
+#
+# - "with at least one element": a single number
+# - "for every float32 tensor": two dimensions
+# - "10⁻³⁰ and 10³⁰": 1e-20
+
 # %% wrong="the broken branch" says=["the host waits for a value"]
 graph_breaks = {
     "branch": lambda x: x * 2 if x.sum() > 0 else x - 1,
@@ -6,7 +23,7 @@ graph_breaks = {
 }
 
 
-# %% wrong="each element for itself" says=["branch: the result for"]
+# %% wrong="each element for itself" breaks="with the same result" says=["branch: the result for"]
 graph_breaks = {
     "branch": lambda x: torch.where(x > 0, x * 2, x - 1),
     "scale": lambda x: x / torch.where(x.any(), x.abs().max(), 1.0),
@@ -14,7 +31,7 @@ graph_breaks = {
 }
 
 
-# %% wrong="divides by zero" says=["scale: the result for"]
+# %% wrong="divides by zero" breaks="whose numbers are 0" says=["scale: the result for"]
 graph_breaks = {
     "branch": lambda x: torch.where(x.sum() > 0, x * 2, x - 1),
     "scale": lambda x: x / x.abs().max(),
@@ -38,7 +55,7 @@ graph_breaks = {
 }
 
 
-# %% wrong="a tiny number in the divisor" says=["scale: the result for"]
+# %% wrong="a tiny number in the divisor" breaks="between 10⁻³⁰ and 10³⁰ in size" says=["scale: the result for"]
 graph_breaks = {
     "branch": lambda x: torch.where(x.sum() > 0, x * 2, x - 1),
     "scale": lambda x: x / (x.abs().max() + 1e-3),
@@ -46,7 +63,7 @@ graph_breaks = {
 }
 
 
-# %% wrong="one scale a row" says=["scale, two dimensions"]
+# %% wrong="one scale a row" breaks="for every float32 tensor" says=["scale, two dimensions"]
 graph_breaks = {
     "branch": lambda x: torch.where(x.sum() > 0, x * 2, x - 1),
     "scale": lambda x: x / x.abs().amax(-1, keepdim=True).clamp(min=1e-30),
@@ -54,7 +71,7 @@ graph_breaks = {
 }
 
 
-# %% wrong="the mask stays" says=["the host waits for a value (mask)"]
+# %% wrong="the mask stays" breaks="nothing in it may wait" says=["the host waits for a value (mask)"]
 graph_breaks = {
     "branch": lambda x: torch.where(x.sum() > 0, x * 2, x - 1),
     "scale": lambda x: x / torch.where(x.any(), x.abs().max(), 1.0),
@@ -94,7 +111,7 @@ graph_breaks = {
 }
 
 
-# %% wrong="a break by hand" says=["the graph breaks"]
+# %% wrong="a break by hand" breaks="`torch.compile` has to make **one** graph of each" says=["the graph breaks"]
 graph_breaks = {
     "branch": lambda x: torch.where(x.sum() > 0, x * 2, x - 1),
     "scale": lambda x: x / torch.where(x.any(), x.abs().max(), 1.0),
@@ -102,7 +119,7 @@ graph_breaks = {
 }
 
 
-# %% wrong="only two of them" says=["the dict has no function under 'positive'"]
+# %% wrong="only two of them" breaks="Put into the dict functions" says=["the dict has no function under 'positive'"]
 graph_breaks = {
     "branch": lambda x: torch.where(x.sum() > 0, x * 2, x - 1),
     "scale": lambda x: x / torch.where(x.any(), x.abs().max(), 1.0),

@@ -1,15 +1,40 @@
-# %% wrong="the chatty loop itself" says=["losses is of type list, expected a tensor"]
+# %% [markdown]
+# Rules:
+#
+# - "does the same without a single wait inside"
+# - "perhaps empty"
+# - "Some parameters may be frozen"
+# - "or not used by the model"
+# - "or not held by the optimizer"
+# - "old gradients may be there, also of these"
+# - "a floating-point tensor (steps,)"
+# - "a 0-dim int64 tensor"
+# - "`losses` has no graph"
+# - "has the dtype of the losses"
+# - "(float32 where there are none)"
+# - "The weights afterwards are those of `chatty`"
+#
+# Admits:
+#
+# - "perhaps empty": no batch
+# - "Some parameters may be frozen": frozen, with old gradients
+# - "or not used by the model": a layer that isn't used
+# - "or not held by the optimizer": a parameter that isn't held
+# - "has the dtype of the losses": float64
+# - "does the same": a model in eval mode
+
+# %% wrong="the chatty loop itself" breaks="a floating-point tensor (steps,)" says=["losses is of type list, expected a tensor"]
 def hidden_syncs(model, optimizer, batches):
     return chatty(model, optimizer, batches)
 
 
-# %% wrong="the chatty loop, wrapped" says=["the host waited for the device: item"]
+# %% wrong="the chatty loop, wrapped" breaks="does the same without a single wait inside" says=["the host waited for the device: item"]
 def hidden_syncs(model, optimizer, batches):
     losses, hits = chatty(model, optimizer, batches)
     return torch.tensor(losses, device=device), torch.tensor(hits, device=device)
 
 
-# %% wrong="keeps the graph" says=["keeps the graph of every step alive"]
+# %% wrong="keeps the graph" breaks="`losses` has no graph" says=["keeps the graph of every step alive"]
 def hidden_syncs(model, optimizer, batches):
     losses, hits = [], torch.zeros((), dtype=torch.int64, device=device)
     for x, y in batches:
@@ -80,7 +105,7 @@ def hidden_syncs(model, optimizer, batches):
     return torch.stack(losses) if losses else torch.zeros(0, device=device), hits
 
 
-# %% wrong="does not clip" says=["the gradients are not clipped"]
+# %% wrong="does not clip" breaks="The weights afterwards are those of `chatty`" says=["the gradients are not clipped"]
 def hidden_syncs(model, optimizer, batches):
     losses, hits = [], torch.zeros((), dtype=torch.int64, device=device)
     for x, y in batches:
@@ -148,7 +173,7 @@ def hidden_syncs(model, optimizer, batches):
     return torch.stack(losses) if losses else torch.zeros(0, device=device), hits
 
 
-# %% wrong="fails without batches" says=["no batch"]
+# %% wrong="fails without batches" breaks="perhaps empty" says=["no batch"]
 def hidden_syncs(model, optimizer, batches):
     losses, hits = [], torch.zeros((), dtype=torch.int64, device=device)
     for x, y in batches:
@@ -184,7 +209,7 @@ def hidden_syncs(model, optimizer, batches):
     return torch.stack(losses) if losses else torch.zeros(0, device=device), hits
 
 
-# %% wrong="the losses in float32" says=["float64: losses has dtype torch.float32"]
+# %% wrong="the losses in float32" breaks="has the dtype of the losses" says=["float64: losses has dtype torch.float32"]
 def hidden_syncs(model, optimizer, batches):
     losses, hits = (
         torch.zeros(len(batches), device=device),
@@ -247,7 +272,7 @@ def hidden_syncs(model, optimizer, batches):
     return losses, hits
 
 
-# %% wrong="clears the model, not what the optimizer holds" says=["frozen, with old gradients", "an old gradient that the optimizer doesn't hold stays"]
+# %% wrong="clears the model, not what the optimizer holds" breaks="old gradients may be there, also of these" says=["frozen, with old gradients", "an old gradient that the optimizer doesn't hold stays"]
 def hidden_syncs(
     model: nn.Module, optimizer: torch.optim.SGD, batches: list
 ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -268,7 +293,7 @@ def hidden_syncs(
     return torch.stack(losses) if losses else torch.zeros(0, device=device), hits
 
 
-# %% wrong="the gradients of what isn't frozen" says=["an old gradient that the optimizer doesn't hold stays", "a layer that isn't used", "may have no gradient"]
+# %% wrong="the gradients of what isn't frozen" breaks="or not used by the model" says=["an old gradient that the optimizer doesn't hold stays", "a layer that isn't used", "may have no gradient"]
 def hidden_syncs(
     model: nn.Module, optimizer: torch.optim.SGD, batches: list
 ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -289,7 +314,7 @@ def hidden_syncs(
     return torch.stack(losses) if losses else torch.zeros(0, device=device), hits
 
 
-# %% wrong="the gradients of the optimizer's parameters" says=["an old gradient that the optimizer doesn't hold stays"]
+# %% wrong="the gradients of the optimizer's parameters" breaks="Some parameters may be frozen" says=["an old gradient that the optimizer doesn't hold stays"]
 def hidden_syncs(
     model: nn.Module, optimizer: torch.optim.SGD, batches: list
 ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -315,7 +340,7 @@ def hidden_syncs(
     return torch.stack(losses) if losses else torch.zeros(0, device=device), hits
 
 
-# %% wrong="begins by clearing the gradients of the whole model" says=["a parameter that isn't held: the weights differ from those of the chatty loop"]
+# %% wrong="begins by clearing the gradients of the whole model" breaks="or not held by the optimizer" says=["a parameter that isn't held: the weights differ from those of the chatty loop"]
 def hidden_syncs(model, optimizer, batches):
     for p in model.parameters():
         if p.requires_grad:
@@ -353,3 +378,93 @@ def hidden_syncs(model, optimizer, batches):
         hits = hits + (scores.argmax(1) == y).sum()
     model.requires_grad_()
     return torch.stack(losses) if losses else torch.zeros(0, device=device), hits
+
+
+# %% wrong="puts the model into training mode" says=["the model is in another mode than before"]
+def hidden_syncs(
+    model: nn.Module, optimizer: torch.optim.SGD, batches: list
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Train as ``chatty`` does; losses (steps,) and hits () as tensors on the device."""
+    model.train()
+    losses, hits = [], torch.zeros((), dtype=torch.int64, device=device)
+    for x, y in batches:
+        optimizer.zero_grad()
+        scores = model(x)
+        loss = F.cross_entropy(scores, y)
+        loss.backward()
+        grads = [p.grad for p in model.parameters() if p.grad is not None]
+        norm = torch.stack([g.square().sum() for g in grads]).sum().sqrt()
+        scale = (1 / norm).clamp(max=1)
+        for g in grads:
+            g.mul_(scale)
+        optimizer.step()
+        losses.append(loss.detach())
+        hits = hits + (scores.argmax(1) == y).sum()
+    return torch.stack(losses) if losses else torch.zeros(0, device=device), hits
+
+
+# %% wrong="takes the batches out of the list" says=["batches is the caller's list"]
+def hidden_syncs(
+    model: nn.Module, optimizer: torch.optim.SGD, batches: list
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Train as ``chatty`` does; losses (steps,) and hits () as tensors on the device."""
+    losses, hits = [], torch.zeros((), dtype=torch.int64, device=device)
+    while batches:
+        x, y = batches.pop(0)
+        optimizer.zero_grad()
+        scores = model(x)
+        loss = F.cross_entropy(scores, y)
+        loss.backward()
+        grads = [p.grad for p in model.parameters() if p.grad is not None]
+        norm = torch.stack([g.square().sum() for g in grads]).sum().sqrt()
+        scale = (1 / norm).clamp(max=1)
+        for g in grads:
+            g.mul_(scale)
+        optimizer.step()
+        losses.append(loss.detach())
+        hits = hits + (scores.argmax(1) == y).sum()
+    return torch.stack(losses) if losses else torch.zeros(0, device=device), hits
+
+
+# %% wrong="a vector of hits" breaks="a 0-dim int64 tensor" says=["hits has shape"]
+def hidden_syncs(
+    model: nn.Module, optimizer: torch.optim.SGD, batches: list
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Train as ``chatty`` does; losses (steps,) and hits () as tensors on the device."""
+    losses, hits = [], torch.zeros((), dtype=torch.int64, device=device)
+    for x, y in batches:
+        optimizer.zero_grad()
+        scores = model(x)
+        loss = F.cross_entropy(scores, y)
+        loss.backward()
+        grads = [p.grad for p in model.parameters() if p.grad is not None]
+        norm = torch.stack([g.square().sum() for g in grads]).sum().sqrt()
+        scale = (1 / norm).clamp(max=1)
+        for g in grads:
+            g.mul_(scale)
+        optimizer.step()
+        losses.append(loss.detach())
+        hits = hits + (scores.argmax(1) == y).sum()
+    return torch.stack(losses) if losses else torch.zeros(0, device=device), hits[None]
+
+
+# %% wrong="no losses, no dtype" breaks="(float32 where there are none)" says=["no batch: losses has dtype"]
+def hidden_syncs(
+    model: nn.Module, optimizer: torch.optim.SGD, batches: list
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Train as ``chatty`` does; losses (steps,) and hits () as tensors on the device."""
+    losses, hits = [], torch.zeros((), dtype=torch.int64, device=device)
+    for x, y in batches:
+        optimizer.zero_grad()
+        scores = model(x)
+        loss = F.cross_entropy(scores, y)
+        loss.backward()
+        grads = [p.grad for p in model.parameters() if p.grad is not None]
+        norm = torch.stack([g.square().sum() for g in grads]).sum().sqrt()
+        scale = (1 / norm).clamp(max=1)
+        for g in grads:
+            g.mul_(scale)
+        optimizer.step()
+        losses.append(loss.detach())
+        hits = hits + (scores.argmax(1) == y).sum()
+    return torch.stack(losses) if losses else torch.zeros(0, device=device, dtype=torch.int64), hits

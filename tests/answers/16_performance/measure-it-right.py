@@ -1,4 +1,27 @@
-# %% wrong="no synchronise at the end" says=["only the launches were timed"]
+# %% [markdown]
+# Rules:
+#
+# - "returns `(median, spread)`"
+# - "waits until the queue is empty"
+# - "Call `run` `warmup` times"
+# - "without timing it"
+# - "then `repeats` times (1 or more)"
+# - "(0 is possible)"
+# - "each call timed alone"
+# - "from an empty queue"
+# - "until its work is done"
+# - "The median of an even number of times is half-way between the two in the middle"
+# - "The spread is the longest time less the shortest"
+# - "Something may be in the queue when your function is called"
+#
+# Admits:
+#
+# - "(0 is possible)": no warm-up, earlier work
+# - "(1 or more)": once
+# - "an even number of times": an even number
+# - "Something may be in the queue": tiny kernels
+
+# %% wrong="no synchronise at the end" breaks="until its work is done" says=["only the launches were timed"]
 def measure_it_right(run, synchronise, clock, warmup=3, repeats=7):
     for _ in range(warmup):
         run()
@@ -11,7 +34,7 @@ def measure_it_right(run, synchronise, clock, warmup=3, repeats=7):
     return statistics.median(times), max(times) - min(times)
 
 
-# %% wrong="no synchronise at all" says=["only the launches were timed"]
+# %% wrong="no synchronise at all" breaks="waits until the queue is empty" says=["only the launches were timed"]
 def measure_it_right(run, synchronise, clock, warmup=3, repeats=7):
     for _ in range(warmup):
         run()
@@ -23,7 +46,7 @@ def measure_it_right(run, synchronise, clock, warmup=3, repeats=7):
     return statistics.median(times), max(times) - min(times)
 
 
-# %% wrong="earlier work is timed" says=["earlier work was timed"]
+# %% wrong="earlier work is timed" breaks="Something may be in the queue when your function is called" says=["earlier work was timed"]
 def measure_it_right(run, synchronise, clock, warmup=3, repeats=7):
     for _ in range(warmup):
         run()
@@ -36,7 +59,7 @@ def measure_it_right(run, synchronise, clock, warmup=3, repeats=7):
     return statistics.median(times), max(times) - min(times)
 
 
-# %% wrong="no warm-up" says=["run was called 3 times", "warmup calls that nobody times"]
+# %% wrong="no warm-up" breaks="Call `run` `warmup` times" says=["run was called 3 times", "warmup calls that nobody times"]
 def measure_it_right(run, synchronise, clock, warmup=3, repeats=7):
     times = []
     for _ in range(repeats):
@@ -48,7 +71,7 @@ def measure_it_right(run, synchronise, clock, warmup=3, repeats=7):
     return statistics.median(times), max(times) - min(times)
 
 
-# %% wrong="the warm-up is timed, too" says=["the first calls are timed"]
+# %% wrong="the warm-up is timed, too" breaks="without timing it" says=["the first calls are timed"]
 def measure_it_right(run, synchronise, clock, warmup=3, repeats=7):
     times = []
     for _ in range(warmup + repeats):
@@ -75,7 +98,7 @@ def measure_it_right(run, synchronise, clock, warmup=3, repeats=7):
     return sum(times) / len(times), max(times) - min(times)
 
 
-# %% wrong="one clock around all" says=["one pair of clocks around all calls gives a mean"]
+# %% wrong="one clock around all" breaks="each call timed alone" says=["one pair of clocks around all calls gives a mean"]
 def measure_it_right(run, synchronise, clock, warmup=3, repeats=7):
     for _ in range(warmup):
         run()
@@ -87,7 +110,7 @@ def measure_it_right(run, synchronise, clock, warmup=3, repeats=7):
     return (clock() - begin) / repeats, 0.0
 
 
-# %% wrong="the upper of the two in the middle" says=["half-way between two"]
+# %% wrong="the upper of the two in the middle" breaks="The median of an even number of times is half-way between the two in the middle" says=["half-way between two"]
 def measure_it_right(run, synchronise, clock, warmup=3, repeats=7):
     for _ in range(warmup):
         run()
@@ -101,7 +124,7 @@ def measure_it_right(run, synchronise, clock, warmup=3, repeats=7):
     return sorted(times)[repeats // 2], max(times) - min(times)
 
 
-# %% wrong="a standard deviation" says=["not a standard deviation"]
+# %% wrong="a standard deviation" breaks="The spread is the longest time less the shortest" says=["not a standard deviation"]
 def measure_it_right(run, synchronise, clock, warmup=3, repeats=7):
     for _ in range(warmup):
         run()
@@ -115,7 +138,7 @@ def measure_it_right(run, synchronise, clock, warmup=3, repeats=7):
     return statistics.median(times), statistics.pstdev(times)
 
 
-# %% wrong="only the median" says=["expected a tuple (median, spread)"]
+# %% wrong="only the median" breaks="returns `(median, spread)`" says=["expected a tuple (median, spread)"]
 def measure_it_right(run, synchronise, clock, warmup=3, repeats=7):
     for _ in range(warmup):
         run()
@@ -161,7 +184,7 @@ def measure_it_right(run, synchronise, clock, warmup=3, repeats=7):
     return float(np.quantile(times, 0.5)), float(np.ptp(times))
 
 
-# %% wrong="synchronises before the warm-up" says=["the warm-up's kernels are timed, too"]
+# %% wrong="synchronises before the warm-up" breaks="from an empty queue" says=["the warm-up's kernels are timed, too"]
 def measure_it_right(run, synchronise, clock, warmup=3, repeats=7):
     synchronise()
     for _ in range(warmup):
@@ -211,6 +234,40 @@ def measure_it_right(
 ) -> tuple[float, float]:
     times = []
     for _ in range(warmup + repeats):
+        synchronise()
+        begin = clock()
+        run()
+        synchronise()
+        times.append(clock() - begin)
+    return statistics.median(times), max(times) - min(times)
+
+
+# %% wrong="a spread of two at least" breaks="then `repeats` times (1 or more)" says=["once: raised"]
+def measure_it_right(
+    run: Callable, synchronise: Callable, clock: Callable, warmup: int = 3, repeats: int = 7
+) -> tuple[float, float]:
+    """The median and the spread (longest less shortest) of ``repeats`` times by ``clock``."""
+    for _ in range(warmup):
+        run()
+    times = []
+    for _ in range(repeats):
+        synchronise()
+        begin = clock()
+        run()
+        synchronise()
+        times.append(clock() - begin)
+    return statistics.median(times), statistics.stdev(times) and max(times) - min(times)
+
+
+# %% wrong="a warm-up at least" breaks="(0 is possible)" says=["run was called 4 times"]
+def measure_it_right(
+    run: Callable, synchronise: Callable, clock: Callable, warmup: int = 3, repeats: int = 7
+) -> tuple[float, float]:
+    """The median and the spread (longest less shortest) of ``repeats`` times by ``clock``."""
+    for _ in range(max(warmup, 1)):
+        run()
+    times = []
+    for _ in range(repeats):
         synchronise()
         begin = clock()
         run()

@@ -1,3 +1,24 @@
+# %% [markdown]
+# Rules:
+#
+# - "perhaps empty"
+# - "leaves them as they are"
+# - "plain numbers"
+# - "of any shapes"
+# - "the largest power of two"
+# - "at most 2²⁴"
+# - "for which no entry times `scale` becomes `inf`"
+# - "that aren't 0"
+# - "become 0 in float16 without a scale"
+# - "how many do so after scaling"
+# - "Large gradients may need a scale below 1"
+#
+# Admits:
+#
+# - "perhaps empty": an empty list
+# - "of any shapes": a matrix and a number
+# - "Large gradients": far too large
+
 # %% wrong="only the first tensor" says=["look at all the tensors"]
 def mixed_precision_errors(gradients: list[torch.Tensor]) -> tuple[float, int, int]:
 
@@ -10,7 +31,7 @@ def mixed_precision_errors(gradients: list[torch.Tensor]) -> tuple[float, int, i
     return scale, lost(1.0), lost(scale)
 
 
-# %% wrong="positive entries alone" says=["look at all the tensors"]
+# %% wrong="positive entries alone" breaks="for which no entry times `scale` becomes `inf`" says=["look at all the tensors"]
 def mixed_precision_errors(gradients: list[torch.Tensor]) -> tuple[float, int, int]:
 
     def lost(scale):
@@ -36,7 +57,7 @@ def mixed_precision_errors(gradients: list[torch.Tensor]) -> tuple[float, int, i
     return scale, lost(1.0), lost(scale)
 
 
-# %% wrong="no limit above" says=["scale is above 2**24"]
+# %% wrong="no limit above" breaks="at most 2²⁴" says=["scale is above 2**24"]
 def mixed_precision_errors(gradients: list[torch.Tensor]) -> tuple[float, int, int]:
 
     def lost(scale):
@@ -60,7 +81,7 @@ def mixed_precision_errors(gradients: list[torch.Tensor]) -> tuple[float, int, i
     return scale, lost(1.0), lost(scale)
 
 
-# %% wrong="zeros count as lost" says=["entries that were 0 before are not lost"]
+# %% wrong="zeros count as lost" breaks="that aren't 0" says=["entries that were 0 before are not lost"]
 def mixed_precision_errors(gradients: list[torch.Tensor]) -> tuple[float, int, int]:
 
     def lost(scale):
@@ -72,7 +93,7 @@ def mixed_precision_errors(gradients: list[torch.Tensor]) -> tuple[float, int, i
     return scale, lost(1.0), lost(scale)
 
 
-# %% wrong="one step too far" says=["would fit as well"]
+# %% wrong="one step too far" breaks="the largest power of two" says=["would fit as well"]
 def mixed_precision_errors(gradients: list[torch.Tensor]) -> tuple[float, int, int]:
 
     def lost(scale):
@@ -96,7 +117,7 @@ def mixed_precision_errors(gradients: list[torch.Tensor]) -> tuple[float, int, i
     return scale, lost(scale), lost(1.0)
 
 
-# %% wrong="bfloat16" says=["becomes inf"]
+# %% wrong="bfloat16" breaks="become 0 in float16 without a scale" says=["becomes inf"]
 def mixed_precision_errors(gradients: list[torch.Tensor]) -> tuple[float, int, int]:
 
     def lost(scale):
@@ -156,7 +177,7 @@ def mixed_precision_errors(gradients):
     return scale, lost(1.0), lost(scale)
 
 
-# %% wrong="no tensor at all" says=["an empty list: raised"]
+# %% wrong="no tensor at all" breaks="perhaps empty" says=["an empty list: raised"]
 def mixed_precision_errors(gradients):
     every = torch.cat([g.flatten() for g in gradients])
     scale = 2.0**24
@@ -176,7 +197,7 @@ def mixed_precision_errors(gradients):
     return scale, int(lost.sum()), int(after.sum())
 
 
-# %% wrong="scales in place" says=["the gradients themselves were changed"]
+# %% wrong="scales in place" breaks="leaves them as they are" says=["the gradients themselves were changed"]
 def mixed_precision_errors(gradients: list[torch.Tensor]) -> tuple[float, int, int]:
 
     def lost(scale):
@@ -190,7 +211,7 @@ def mixed_precision_errors(gradients: list[torch.Tensor]) -> tuple[float, int, i
     return scale, lost(1.0), lost(scale)
 
 
-# %% wrong="never below 1" says=["a scale of 1 an entry becomes inf", "it may be below 1"]
+# %% wrong="never below 1" breaks="Large gradients may need a scale below 1" says=["a scale of 1 an entry becomes inf", "it may be below 1"]
 def mixed_precision_errors(gradients: list[torch.Tensor]) -> tuple[float, int, int]:
 
     def lost(scale):
@@ -202,11 +223,39 @@ def mixed_precision_errors(gradients: list[torch.Tensor]) -> tuple[float, int, i
     return scale, lost(1.0), lost(scale)
 
 
-# %% wrong="rounded before it is scaled" says=["multiply first, then round"]
+# %% wrong="rounded before it is scaled" breaks="how many do so after scaling" says=["multiply first, then round"]
 def mixed_precision_errors(gradients: list[torch.Tensor]) -> tuple[float, int, int]:
 
     def lost(scale):
         return sum(int(((g != 0) & ((g.half() * scale) == 0)).sum()) for g in gradients)
+
+    scale = 2.0**24
+    while any((g * scale).half().isinf().any() for g in gradients):
+        scale /= 2
+    return scale, lost(1.0), lost(scale)
+
+
+# %% wrong="tensors come back" breaks="plain numbers" says=["scale is of type"]
+def mixed_precision_errors(gradients: list[torch.Tensor]) -> tuple[float, int, int]:
+    """The scale, and how many entries underflow in float16 without it and with it."""
+
+    def lost(scale):
+        return sum(int(((g != 0) & ((g * scale).half() == 0)).sum()) for g in gradients)
+
+    scale = 2.0**24
+    while any((g * scale).half().isinf().any() for g in gradients):
+        scale /= 2
+    return torch.tensor(scale), lost(1.0), lost(scale)
+
+
+# %% wrong="one dimension at least" breaks="of any shapes" says=["a matrix and a number: raised"]
+def mixed_precision_errors(gradients: list[torch.Tensor]) -> tuple[float, int, int]:
+    """The scale, and how many entries underflow in float16 without it and with it."""
+
+    gradients = [row for g in gradients for row in g]
+
+    def lost(scale):
+        return sum(int(((g != 0) & ((g * scale).half() == 0)).sum()) for g in gradients)
 
     scale = 2.0**24
     while any((g * scale).half().isinf().any() for g in gradients):

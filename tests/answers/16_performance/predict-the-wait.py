@@ -1,4 +1,13 @@
-# %% wrong="a blank is left" says=["1 of 10 predictions are still blank"]
+# %% [markdown]
+# Rules:
+#
+# - "no kernel is launched (a view"
+# - "new memory gets the same values"
+# - "a kernel computes new values"
+# - "the host continues at once"
+# - "For each line choose one word"
+
+# %% wrong="a blank is left" breaks="For each line choose one word" says=["1 of 10 predictions are still blank"]
 LINES = [
     "x.reshape(-1)",
     "x.T.reshape(-1)",
@@ -14,7 +23,7 @@ LINES = [
 words = "nothing copies computes waits nothing waits computes waits nothing nothing".split()
 predict_the_wait = dict(zip(LINES, words, strict=True)) | {"print(x)": None}
 
-# %% wrong="a view costs a copy" says=["4 of 10", "a row of all elements is a view", "stride 0"]
+# %% wrong="a view costs a copy" breaks="no kernel is launched (a view" says=["4 of 10", "a row of all elements is a view", "stride 0"]
 LINES = [
     "x.reshape(-1)",
     "x.T.reshape(-1)",
@@ -30,7 +39,7 @@ LINES = [
 words = "copies copies computes waits copies waits computes waits copies copies".split()
 predict_the_wait = dict(zip(LINES, words, strict=True))
 
-# %% wrong="in place is nothing, a mask is computed" says=["in place means no new memory", "how many"]
+# %% wrong="in place is nothing, a mask is computed" breaks="a kernel computes new values" says=["in place means no new memory", "how many"]
 LINES = [
     "x.reshape(-1)",
     "x.T.reshape(-1)",
@@ -46,7 +55,7 @@ LINES = [
 words = "nothing copies nothing waits nothing computes computes waits nothing nothing".split()
 predict_the_wait = dict(zip(LINES, words, strict=True))
 
-# %% wrong="where waits as a branch does" says=["the shape is known beforehand"]
+# %% wrong="where waits as a branch does" breaks="the host continues at once" says=["the shape is known beforehand"]
 LINES = [
     "x.reshape(-1)",
     "x.T.reshape(-1)",
@@ -62,7 +71,7 @@ LINES = [
 words = "nothing copies computes waits nothing waits waits waits nothing nothing".split()
 predict_the_wait = dict(zip(LINES, words, strict=True))
 
-# %% wrong="a transposed view reshapes for free" says=["don't follow each other in memory"]
+# %% wrong="a transposed view reshapes for free" breaks="new memory gets the same values" says=["don't follow each other in memory"]
 LINES = [
     "x.reshape(-1)",
     "x.T.reshape(-1)",

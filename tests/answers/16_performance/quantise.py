@@ -1,4 +1,29 @@
-# %% wrong="0 is not in the range" says=["0 must lie in the range"]
+# %% [markdown]
+# Rules:
+#
+# - "leaves `x` as it is"
+# - "but at most 0"
+# - "/ 255`, float32"
+# - "where that is 0, the scale is 1"
+# - "`zero = round(−128 − low / scale)`"
+# - "int32"
+# - "`q = round(x / scale) + zero`"
+# - "limited to −128…127"
+# - "int8"
+# - "in the shape of `x`"
+# - "`scale` and `zero` have shape `()`"
+# - "each index along it has its own"
+# - "(perhaps negative)"
+# - "with size 1 in all other dimensions"
+#
+# Admits:
+#
+# - "(perhaps negative)": not contiguous
+# - "where that is 0": zeros
+# - "a float32 tensor that isn't empty": a number
+# - "dim: int | None = None": all negative
+
+# %% wrong="0 is not in the range" breaks="but at most 0" says=["0 must lie in the range"]
 def quantise(
     x: torch.Tensor, dim: int | None = None
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -16,7 +41,7 @@ def quantise(
     return q, scale, zero
 
 
-# %% wrong="256 steps" says=["255 steps"]
+# %% wrong="256 steps" breaks="/ 255`, float32" says=["255 steps"]
 def quantise(
     x: torch.Tensor, dim: int | None = None
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -52,7 +77,7 @@ def quantise(
     return q, scale, zero
 
 
-# %% wrong="one scale for all" says=["one scale for the whole tensor"]
+# %% wrong="one scale for all" breaks="each index along it has its own" says=["one scale for the whole tensor"]
 def quantise(
     x: torch.Tensor, dim: int | None = None
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -71,7 +96,7 @@ def quantise(
     return q, scale, zero
 
 
-# %% wrong="divides by zero" says=["where all values are 0, the scale is 1"]
+# %% wrong="divides by zero" breaks="where that is 0, the scale is 1" says=["where all values are 0, the scale is 1"]
 def quantise(
     x: torch.Tensor, dim: int | None = None
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -106,7 +131,7 @@ def quantise(
     return q, scale, zero
 
 
-# %% wrong="the sign of zero" says=["the sign of low / scale is turned"]
+# %% wrong="the sign of zero" breaks="`zero = round(−128 − low / scale)`" says=["the sign of low / scale is turned"]
 def quantise(
     x: torch.Tensor, dim: int | None = None
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -160,7 +185,7 @@ def quantise(
     return q, scale, zero
 
 
-# %% wrong="zero in float32" says=["zero has dtype torch.float32"]
+# %% wrong="zero in float32" breaks="int32" says=["zero has dtype torch.float32"]
 def quantise(
     x: torch.Tensor, dim: int | None = None
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -178,7 +203,7 @@ def quantise(
     return q, scale, zero
 
 
-# %% wrong="q in int32" says=["q has dtype torch.int32"]
+# %% wrong="q in int32" breaks="int8" says=["q has dtype torch.int32"]
 def quantise(
     x: torch.Tensor, dim: int | None = None
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -196,7 +221,7 @@ def quantise(
     return q, scale, zero
 
 
-# %% wrong="another dim" says=["scale has shape"]
+# %% wrong="another dim" breaks="(perhaps negative)" says=["scale has shape"]
 def quantise(
     x: torch.Tensor, dim: int | None = None
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -214,7 +239,7 @@ def quantise(
     return q, scale, zero
 
 
-# %% wrong="no kept dimensions" says=["scale has shape"]
+# %% wrong="no kept dimensions" breaks="with size 1 in all other dimensions" says=["scale has shape"]
 def quantise(
     x: torch.Tensor, dim: int | None = None
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -321,7 +346,7 @@ def quantise(x, dim=None):
     )
 
 
-# %% wrong="not limited" says=["two halves", "wrapped around"]
+# %% wrong="not limited" breaks="limited to −128…127" says=["two halves", "wrapped around"]
 def quantise(x, dim=None):
     others = None if dim is None else [d for d in range(x.dim()) if d != dim % x.dim()]
     if others is None:
@@ -338,7 +363,7 @@ def quantise(x, dim=None):
     return q.to(torch.int8), scale, zero
 
 
-# %% wrong="works in place" says=["x itself was changed"]
+# %% wrong="works in place" breaks="leaves `x` as it is" says=["x itself was changed"]
 def quantise(x, dim=None):
     others = None if dim is None else [d for d in range(x.dim()) if d != dim % x.dim()]
     if others is None:
@@ -387,7 +412,7 @@ def quantise(x, dim=None):
     return q.to(torch.int8), scale, zero
 
 
-# %% wrong="rounded once" says=["round x / scale, and add zero"]
+# %% wrong="rounded once" breaks="`q = round(x / scale) + zero`" says=["round x / scale, and add zero"]
 def quantise(
     x: torch.Tensor, dim: int | None = None
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -419,3 +444,43 @@ def quantise(x, dim=None):
     scale = torch.where(scale == 0, 1.0, scale)
     zero = torch.round(-128 - low / scale).int()
     return (torch.round(x / scale) + zero).clamp(-128, 127).to(torch.int8), scale, zero
+
+
+# %% wrong="rows for a number" breaks="in the shape of `x`" says=["a number: q has shape"]
+def quantise(
+    x: torch.Tensor, dim: int | None = None
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """``q`` (int8), ``scale`` (float32) and ``zero`` (int32), so that x ≈ (q - zero) * scale."""
+    if x.dim() == 0:
+        x = x[None]
+    if dim is None:
+        low, high = x.min(), x.max()
+    else:
+        rows = x.movedim(dim, 0).reshape(x.shape[dim], -1)
+        shape = [1] * x.dim()
+        shape[dim] = -1
+        low, high = rows.amin(1).view(shape), rows.amax(1).view(shape)
+    scale = (high.clamp(min=0) - low.clamp(max=0)) / 255
+    scale = torch.where(scale == 0, 1.0, scale)
+    zero = torch.round(-128 - low.clamp(max=0) / scale).to(torch.int32)
+    q = (torch.round(x / scale) + zero).clamp(-128, 127).to(torch.int8)
+    return q, scale, zero
+
+
+# %% wrong="scale of shape (1,)" breaks="`scale` and `zero` have shape `()`" says=["scale has shape"]
+def quantise(
+    x: torch.Tensor, dim: int | None = None
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """``q`` (int8), ``scale`` (float32) and ``zero`` (int32), so that x ≈ (q - zero) * scale."""
+    if dim is None:
+        low, high = x.min()[None], x.max()[None]
+    else:
+        rows = x.movedim(dim, 0).reshape(x.shape[dim], -1)
+        shape = [1] * x.dim()
+        shape[dim] = -1
+        low, high = rows.amin(1).view(shape), rows.amax(1).view(shape)
+    scale = (high.clamp(min=0) - low.clamp(max=0)) / 255
+    scale = torch.where(scale == 0, 1.0, scale)
+    zero = torch.round(-128 - low.clamp(max=0) / scale).to(torch.int32)
+    q = (torch.round(x / scale) + zero).clamp(-128, 127).to(torch.int8)
+    return q, scale, zero

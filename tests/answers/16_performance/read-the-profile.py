@@ -1,4 +1,24 @@
-# %% wrong="total times" says=["that is the total time"]
+# %% [markdown]
+# Rules:
+#
+# - "in *any order*"
+# - "for each name `(calls, self_time)`"
+# - "if both are of the same thread"
+# - "begins no earlier and ends no later"
+# - "Of two with equal begin and end, the first in the list encloses the second"
+# - "An event's self time is its length less"
+# - "the events *directly* inside it"
+# - "Several events may have one name"
+# - "add up"
+#
+# Admits:
+#
+# - "in *any order*": in another order
+# - "also one inside another (a recursion)": a recursion
+# - "Of two with equal begin and end": two equal events
+# - "gets a list of": nothing
+
+# %% wrong="total times" breaks="An event's self time is its length less" says=["that is the total time"]
 def read_the_profile(events):
     found = {}
     for name, _, start, end in events:
@@ -7,7 +27,7 @@ def read_the_profile(events):
     return found
 
 
-# %% wrong="all descendants are taken off" says=["taken off twice: only direct children count"]
+# %% wrong="all descendants are taken off" breaks="the events *directly* inside it" says=["taken off twice: only direct children count"]
 def read_the_profile(events):
     found = {}
     for n, (name, thread, start, end) in enumerate(events):
@@ -21,7 +41,7 @@ def read_the_profile(events):
     return found
 
 
-# %% wrong="threads are mixed" says=["an event of another thread is not inside"]
+# %% wrong="threads are mixed" breaks="if both are of the same thread" says=["an event of another thread is not inside"]
 def read_the_profile(events):
     found, inside = {}, []
     for name, _, start, end in sorted(events, key=lambda e: (e[2], -e[3])):
@@ -36,7 +56,7 @@ def read_the_profile(events):
     return found
 
 
-# %% wrong="takes the list's order for granted" says=["in another order", "is wrong"]
+# %% wrong="takes the list's order for granted" breaks="in *any order*" says=["in another order", "is wrong"]
 def read_the_profile(events):
     found, inside = {}, []
     for name, thread, start, end in events:
@@ -51,7 +71,7 @@ def read_the_profile(events):
     return found
 
 
-# %% wrong="the last call replaces the others" says=["each event with that name is a call"]
+# %% wrong="the last call replaces the others" breaks="Several events may have one name" says=["each event with that name is a call"]
 def read_the_profile(events):
     found = {}
     for name, _, start, end in sorted(events, key=lambda e: (e[1], e[2], -e[3])):
@@ -74,7 +94,7 @@ def read_the_profile(events):
     return found
 
 
-# %% wrong="shorter first where both begin together" says=["equal ends"]
+# %% wrong="shorter first where both begin together" breaks="begins no earlier and ends no later" says=["equal ends"]
 def read_the_profile(events):
     found, inside = {}, []
     for name, thread, start, end in sorted(events, key=lambda e: (e[1], e[2], e[3])):
@@ -89,7 +109,7 @@ def read_the_profile(events):
     return found
 
 
-# %% wrong="only the self time" says=["no pair (calls, self time)"]
+# %% wrong="only the self time" breaks="for each name `(calls, self_time)`" says=["no pair (calls, self time)"]
 def read_the_profile(events):
     return {name: end - start for name, _, start, end in events}
 
@@ -150,7 +170,7 @@ def read_the_profile(events):
     return {name: (calls[name], times[name]) for name in calls}
 
 
-# %% wrong="equal events are sorted by name" says=["the first in the list encloses the second"]
+# %% wrong="equal events are sorted by name" breaks="Of two with equal begin and end, the first in the list encloses the second" says=["the first in the list encloses the second"]
 def read_the_profile(events):
     found, inside = {}, []
     for name, thread, start, end in sorted(events, key=lambda e: (e[1], e[2], -e[3], e[0])):
@@ -228,7 +248,7 @@ def read_the_profile(events: list[tuple[str, int, int, int]]) -> dict[str, tuple
     return found
 
 
-# %% wrong="the time of the last event of a name" says=["add their times up"]
+# %% wrong="the time of the last event of a name" breaks="add up" says=["add their times up"]
 def read_the_profile(events: list[tuple[str, int, int, int]]) -> dict[str, tuple[int, int]]:
     found: dict[str, tuple[int, int]] = {}
     inside: list[tuple[str, int, int]] = []  # (name, thread, end) of what is open, outermost first
@@ -240,5 +260,23 @@ def read_the_profile(events: list[tuple[str, int, int, int]]) -> dict[str, tuple
             found[inside[-1][0]] = calls, time - (end - start)
         calls, time = found.get(name, (0, 0))
         found[name] = calls + 1, end - start
+        inside.append((name, thread, end))
+    return found
+
+
+# %% wrong="a recursion counts once" says=["each event with that name is a call"]
+def read_the_profile(events: list[tuple[str, int, int, int]]) -> dict[str, tuple[int, int]]:
+    """For each name how many events it has, and the time spent in them themselves."""
+    found: dict[str, tuple[int, int]] = {}
+    inside: list[tuple[str, int, int]] = []  # (name, thread, end) of what is open, outermost first
+    for name, thread, start, end in sorted(events, key=lambda e: (e[1], e[2], -e[3])):
+        while inside and (inside[-1][1] != thread or inside[-1][2] <= start):
+            inside.pop()
+        if inside:
+            calls, time = found[inside[-1][0]]
+            found[inside[-1][0]] = calls, time - (end - start)
+        calls, time = found.get(name, (0, 0))
+        calls -= any(name == one for one, _, _ in inside)
+        found[name] = calls + 1, time + end - start
         inside.append((name, thread, end))
     return found

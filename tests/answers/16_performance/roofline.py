@@ -1,3 +1,24 @@
+# %% [markdown]
+# Rules:
+#
+# - "Each operand is read once"
+# - "each result written once"
+# - "`itemsize` bytes an element"
+# - "An addition is one flop, a multiplication one"
+# - "if the flops take longer than the bytes"
+# - "`x.add_(y)`, in place"
+# - "with `b` of shape (columns,)"
+# - "padded to keep the size"
+# - "the same with a group for each channel"
+# - "A product of n terms counts n multiplications and n additions"
+# - "else `"memory"`"
+# - "`x.clone()`"
+#
+# Admits:
+#
+# - "`"depthwise"`": depthwise
+# - "`itemsize` bytes an element": copy
+
 # %% wrong="multiply-adds" says=["those are multiply-adds"]
 def roofline(
     kind: str, sizes: tuple[int, ...], itemsize: int, peak: float, bandwidth: float
@@ -21,7 +42,7 @@ def roofline(
     return flops, nbytes, "compute" if flops / peak > nbytes / bandwidth else "memory"
 
 
-# %% wrong="the result is not written" says=["the result is written, too"]
+# %% wrong="the result is not written" breaks="each result written once" says=["the result is written, too"]
 def roofline(
     kind: str, sizes: tuple[int, ...], itemsize: int, peak: float, bandwidth: float
 ) -> tuple[int, int, str]:
@@ -44,7 +65,7 @@ def roofline(
     return flops, nbytes, "compute" if flops / peak > nbytes / bandwidth else "memory"
 
 
-# %% wrong="the weight is not read" says=["the weight is read, too"]
+# %% wrong="the weight is not read" breaks="Each operand is read once" says=["the weight is read, too"]
 def roofline(
     kind: str, sizes: tuple[int, ...], itemsize: int, peak: float, bandwidth: float
 ) -> tuple[int, int, str]:
@@ -67,7 +88,7 @@ def roofline(
     return flops, nbytes, "compute" if flops / peak > nbytes / bandwidth else "memory"
 
 
-# %% wrong="always four bytes" says=["aren't always 4"]
+# %% wrong="always four bytes" breaks="`itemsize` bytes an element" says=["aren't always 4"]
 def roofline(
     kind: str, sizes: tuple[int, ...], itemsize: int, peak: float, bandwidth: float
 ) -> tuple[int, int, str]:
@@ -113,7 +134,7 @@ def roofline(
     return flops, nbytes, "compute" if flops / peak > nbytes / bandwidth else "memory"
 
 
-# %% wrong="a depthwise one as a full one" says=["each output channel reads its own input channel alone"]
+# %% wrong="a depthwise one as a full one" breaks="the same with a group for each channel" says=["each output channel reads its own input channel alone"]
 def roofline(
     kind: str, sizes: tuple[int, ...], itemsize: int, peak: float, bandwidth: float
 ) -> tuple[int, int, str]:
@@ -159,7 +180,7 @@ def roofline(
     return flops, nbytes, "compute" if flops / peak > nbytes / bandwidth else "memory"
 
 
-# %% wrong="in place moves less" says=["in place, x is read and written"]
+# %% wrong="in place moves less" breaks="`x.add_(y)`, in place" says=["in place, x is read and written"]
 def roofline(
     kind: str, sizes: tuple[int, ...], itemsize: int, peak: float, bandwidth: float
 ) -> tuple[int, int, str]:
@@ -182,7 +203,7 @@ def roofline(
     return flops, nbytes, "compute" if flops / peak > nbytes / bandwidth else "memory"
 
 
-# %% wrong="bounds swapped" says=["the longer one is waited for"]
+# %% wrong="bounds swapped" breaks="if the flops take longer than the bytes" says=["the longer one is waited for"]
 def roofline(
     kind: str, sizes: tuple[int, ...], itemsize: int, peak: float, bandwidth: float
 ) -> tuple[int, int, str]:
@@ -228,7 +249,7 @@ def roofline(
     return flops, nbytes, "compute" if flops > nbytes else "memory"
 
 
-# %% wrong="copying computes" says=["copying computes nothing"]
+# %% wrong="copying computes" breaks="`x.clone()`" says=["copying computes nothing"]
 def roofline(
     kind: str, sizes: tuple[int, ...], itemsize: int, peak: float, bandwidth: float
 ) -> tuple[int, int, str]:
@@ -251,7 +272,7 @@ def roofline(
     return flops, nbytes, "compute" if flops / peak > nbytes / bandwidth else "memory"
 
 
-# %% wrong="b is a matrix" says=["b has a row of elements"]
+# %% wrong="b is a matrix" breaks="with `b` of shape (columns,)" says=["b has a row of elements"]
 def roofline(
     kind: str, sizes: tuple[int, ...], itemsize: int, peak: float, bandwidth: float
 ) -> tuple[int, int, str]:
@@ -274,7 +295,7 @@ def roofline(
     return flops, nbytes, "compute" if flops / peak > nbytes / bandwidth else "memory"
 
 
-# %% wrong="axpy is one flop" says=["those are multiply-adds"]
+# %% wrong="axpy is one flop" breaks="An addition is one flop, a multiplication one" says=["those are multiply-adds"]
 def roofline(
     kind: str, sizes: tuple[int, ...], itemsize: int, peak: float, bandwidth: float
 ) -> tuple[int, int, str]:
@@ -345,7 +366,7 @@ def roofline(kind, sizes, itemsize, peak, bandwidth):
     return [flops, nbytes, "memory" if flops * bandwidth <= nbytes * peak else "compute"]
 
 
-# %% wrong="no padding" says=["it is padded"]
+# %% wrong="no padding" breaks="padded to keep the size" says=["it is padded"]
 def roofline(
     kind: str, sizes: tuple[int, ...], itemsize: int, peak: float, bandwidth: float
 ) -> tuple[int, int, str]:
@@ -387,6 +408,54 @@ def roofline(
             2 * places * weight,
             places * (channels[0] + channels[-1]) + kernel**2 * channels[0] * channels[-1],
         )
+    else:
+        flops = {"copy": 0, "add": 1, "add_": 1, "axpy": 2}[kind] * sizes[0]
+        elements = (2 if kind == "copy" else 3) * sizes[0]
+    nbytes = elements * itemsize
+    return flops, nbytes, "compute" if flops / peak > nbytes / bandwidth else "memory"
+
+
+# %% wrong="a tie counts as compute" breaks="else `\"memory\"`" says=["the longer one is waited for"]
+def roofline(
+    kind: str, sizes: tuple[int, ...], itemsize: int, peak: float, bandwidth: float
+) -> tuple[int, int, str]:
+    """Flops, bytes, and what is waited for: ``"compute"`` or ``"memory"``."""
+    if kind == "linear":
+        batch, inputs, outputs = sizes
+        flops = 2 * batch * inputs * outputs
+        elements = batch * inputs + inputs * outputs + batch * outputs
+    elif kind == "bias":
+        rows, columns = sizes
+        flops, elements = rows * columns, 2 * rows * columns + columns
+    elif kind in ("conv", "depthwise"):
+        *channels, height, width, kernel = sizes[1:]
+        places = sizes[0] * height * width
+        weight = kernel**2 * (channels[0] * channels[1] if kind == "conv" else channels[0])
+        flops, elements = 2 * places * weight, places * (channels[0] + channels[-1]) + weight
+    else:
+        flops = {"copy": 0, "add": 1, "add_": 1, "axpy": 2}[kind] * sizes[0]
+        elements = (2 if kind == "copy" else 3) * sizes[0]
+    nbytes = elements * itemsize
+    return flops, nbytes, "compute" if flops / peak >= nbytes / bandwidth else "memory"
+
+
+# %% wrong="flops of n - 1 additions" breaks="A product of n terms counts n multiplications and n additions" says=["counts n additions here"]
+def roofline(
+    kind: str, sizes: tuple[int, ...], itemsize: int, peak: float, bandwidth: float
+) -> tuple[int, int, str]:
+    """Flops, bytes, and what is waited for: ``"compute"`` or ``"memory"``."""
+    if kind == "linear":
+        batch, inputs, outputs = sizes
+        flops = (2 * inputs - 1) * batch * outputs
+        elements = batch * inputs + inputs * outputs + batch * outputs
+    elif kind == "bias":
+        rows, columns = sizes
+        flops, elements = rows * columns, 2 * rows * columns + columns
+    elif kind in ("conv", "depthwise"):
+        *channels, height, width, kernel = sizes[1:]
+        places = sizes[0] * height * width
+        weight = kernel**2 * (channels[0] * channels[1] if kind == "conv" else channels[0])
+        flops, elements = 2 * places * weight, places * (channels[0] + channels[-1]) + weight
     else:
         flops = {"copy": 0, "add": 1, "add_": 1, "axpy": 2}[kind] * sizes[0]
         elements = (2 if kind == "copy" else 3) * sizes[0]

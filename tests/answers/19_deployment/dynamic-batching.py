@@ -1,4 +1,27 @@
-# %% wrong="one by one" says=["the batches were"]
+# %% [markdown]
+# Rules:
+#
+# - "serves for ever"
+# - "until it is cancelled (then it ends)"
+# - "It starts when it holds `most` requests"
+# - "seconds after that first one was taken from the queue"
+# - "with what came until then"
+# - "in order of arrival"
+# - "requests whose future is cancelled are left out"
+# - "If none is left, `predict` isn't called"
+# - "the sound requests of that batch still get their results"
+# - "each poisoned one gets its own error"
+# - "If `predict` raises"
+# - "Measure time by `asyncio` alone"
+#
+# Admits:
+#
+# - "with `wait=0` a batch may be one request": wait is 0
+# - "If none is left": all are cancelled
+# - "What is in the queue already joins without waiting": ten at once
+# - "If `predict` raises": an error of another kind
+
+# %% wrong="one by one" breaks="with what came until then" says=["the batches were"]
 async def dynamic_batching(queue, predict, most, wait):
     while True:
         x, future = await queue.get()
@@ -9,7 +32,7 @@ async def dynamic_batching(queue, predict, most, wait):
                 future.set_exception(error)
 
 
-# %% wrong="the clock starts anew with each request" says=["the wait is counted from the first request"]
+# %% wrong="the clock starts anew with each request" breaks="seconds after that first one was taken from the queue" says=["the wait is counted from the first request"]
 def dynamic_batching(queue, predict, most, wait):
     async def serve():
         while True:
@@ -35,7 +58,7 @@ def dynamic_batching(queue, predict, most, wait):
     return serve()
 
 
-# %% wrong="sleeps, then takes what is there" says=["a full batch starts at once: ", "started at"]
+# %% wrong="sleeps, then takes what is there" breaks="It starts when it holds `most` requests" says=["a full batch starts at once: ", "started at"]
 async def dynamic_batching(queue, predict, most, wait):
     while True:
         batch = [await queue.get()]
@@ -56,7 +79,7 @@ async def dynamic_batching(queue, predict, most, wait):
                     future.set_exception(error)
 
 
-# %% wrong="the whole batch gets the error" says=["only the poisoned one may fail"]
+# %% wrong="the whole batch gets the error" breaks="the sound requests of that batch still get their results" says=["only the poisoned one may fail"]
 async def dynamic_batching(queue, predict, most, wait):
     clock = asyncio.get_running_loop().time
     while True:
@@ -81,7 +104,7 @@ async def dynamic_batching(queue, predict, most, wait):
             future.set_result(y)
 
 
-# %% wrong="cancelled requests are forgotten about" says=["a cancelled request was still handed to predict"]
+# %% wrong="cancelled requests are forgotten about" breaks="requests whose future is cancelled are left out" says=["a cancelled request was still handed to predict"]
 async def dynamic_batching(queue, predict, most, wait):
     clock = asyncio.get_running_loop().time
     while True:
@@ -106,7 +129,7 @@ async def dynamic_batching(queue, predict, most, wait):
                 future.set_result(y)
 
 
-# %% wrong="an empty batch goes to predict" says=["predict was called with an empty list"]
+# %% wrong="an empty batch goes to predict" breaks="If none is left, `predict` isn't called" says=["predict was called with an empty list"]
 async def dynamic_batching(queue, predict, most, wait):
     clock = asyncio.get_running_loop().time
     while True:
@@ -134,7 +157,7 @@ async def dynamic_batching(queue, predict, most, wait):
             future.set_result(y)
 
 
-# %% wrong="the newest first" says=["the order of arrival isn't kept"]
+# %% wrong="the newest first" breaks="in order of arrival" says=["the order of arrival isn't kept"]
 async def dynamic_batching(queue, predict, most, wait):
     clock = asyncio.get_running_loop().time
     while True:
@@ -164,7 +187,7 @@ async def dynamic_batching(queue, predict, most, wait):
             future.set_result(y)
 
 
-# %% wrong="one batch, then the end" says=["it returned: serve for ever"]
+# %% wrong="one batch, then the end" breaks="serves for ever" says=["it returned: serve for ever"]
 async def dynamic_batching(queue, predict, most, wait):
     batch = [await queue.get()]
     await asyncio.sleep(wait)
@@ -174,7 +197,7 @@ async def dynamic_batching(queue, predict, most, wait):
         future.set_result(y)
 
 
-# %% wrong="catches its own end" says=["is asyncio.CancelledError caught?"]
+# %% wrong="catches its own end" breaks="until it is cancelled (then it ends)" says=["is asyncio.CancelledError caught?"]
 async def dynamic_batching(queue, predict, most, wait):
     clock = asyncio.get_running_loop().time
     while True:
@@ -305,6 +328,140 @@ def dynamic_batching(
                     else:
                         batch.append(queue.get_nowait())
             except BaseException:
+                pass
+            batch = [one for one in batch if not one[1].cancelled()]
+            if batch:
+                answer(batch)
+
+    return serve()
+
+
+# %% wrong="a ValueError alone is poison" breaks="If `predict` raises" says=["an error of another kind", "nobody is served any more"]
+def dynamic_batching(
+    queue: asyncio.Queue, predict: Callable, most: int, wait: float
+) -> Coroutine[None, None, None]:
+    """A coroutine that serves pairs (x, future) of ``queue`` in batches of up to ``most``.
+
+    ``wait``: seconds after the first request of a batch at which it starts at the latest. Write an
+    ``async def`` inside and return its call, or make this an ``async def`` itself.
+    """
+
+    def answer(group):
+        try:
+            results = predict([x for x, _ in group])
+        except ValueError as error:
+            if len(group) == 1:
+                group[0][1].set_exception(error)
+            else:
+                for one in group:
+                    answer([one])
+            return
+        for (_, future), result in zip(group, results, strict=True):
+            future.set_result(result)
+
+    async def serve():
+        clock = asyncio.get_running_loop().time
+        while True:
+            batch = [await queue.get()]
+            end = clock() + wait
+            try:
+                while len(batch) < most:
+                    if queue.empty():
+                        batch.append(await asyncio.wait_for(queue.get(), end - clock()))
+                    else:
+                        batch.append(queue.get_nowait())
+            except TimeoutError:
+                pass
+            batch = [one for one in batch if not one[1].cancelled()]
+            if batch:
+                answer(batch)
+
+    return serve()
+
+
+# %% wrong="poison gets the first error" breaks="each poisoned one gets its own error" says=["got the error of another request"]
+def dynamic_batching(
+    queue: asyncio.Queue, predict: Callable, most: int, wait: float
+) -> Coroutine[None, None, None]:
+    """A coroutine that serves pairs (x, future) of ``queue`` in batches of up to ``most``.
+
+    ``wait``: seconds after the first request of a batch at which it starts at the latest. Write an
+    ``async def`` inside and return its call, or make this an ``async def`` itself.
+    """
+
+    def answer(group):
+        try:
+            results = predict([x for x, _ in group])
+        except Exception as error:
+            if len(group) == 1:
+                group[0][1].set_exception(error)
+            else:
+                for one in group:
+                    try:
+                        one[1].set_result(predict([one[0]])[0])
+                    except Exception:
+                        one[1].set_exception(error)
+            return
+        for (_, future), result in zip(group, results, strict=True):
+            future.set_result(result)
+
+    async def serve():
+        clock = asyncio.get_running_loop().time
+        while True:
+            batch = [await queue.get()]
+            end = clock() + wait
+            try:
+                while len(batch) < most:
+                    if queue.empty():
+                        batch.append(await asyncio.wait_for(queue.get(), end - clock()))
+                    else:
+                        batch.append(queue.get_nowait())
+            except TimeoutError:
+                pass
+            batch = [one for one in batch if not one[1].cancelled()]
+            if batch:
+                answer(batch)
+
+    return serve()
+
+
+# %% wrong="measures by time" breaks="Measure time by `asyncio` alone" says=["too late (most=8, wait=0.1)"]
+def dynamic_batching(
+    queue: asyncio.Queue, predict: Callable, most: int, wait: float
+) -> Coroutine[None, None, None]:
+    """A coroutine that serves pairs (x, future) of ``queue`` in batches of up to ``most``.
+
+    ``wait``: seconds after the first request of a batch at which it starts at the latest. Write an
+    ``async def`` inside and return its call, or make this an ``async def`` itself.
+    """
+
+    def answer(group):
+        try:
+            results = predict([x for x, _ in group])
+        except Exception as error:
+            if len(group) == 1:
+                group[0][1].set_exception(error)
+            else:
+                for one in group:
+                    answer([one])
+            return
+        for (_, future), result in zip(group, results, strict=True):
+            future.set_result(result)
+
+    async def serve():
+        import time
+
+        clock = time.monotonic
+        while True:
+            batch = [await queue.get()]
+            end = clock() + wait
+            try:
+                while len(batch) < most:
+                    if queue.empty():
+                        batch.append(await asyncio.wait_for(queue.get(), end - clock()))
+                    else:
+                        batch.append(queue.get_nowait())
+            except TimeoutError:
                 pass
             batch = [one for one in batch if not one[1].cancelled()]
             if batch:

@@ -1,9 +1,25 @@
-# %% wrong="the programs as they are" says=["torch.export refuses it", "No Python `if`"]
+# %% [markdown]
+# Rules:
+#
+# - "so that the export accepts it"
+# - "computes the same"
+# - "with a free number of rows"
+# - "what was exported is right for every input"
+# - "Where `crop` raises, yours may raise anything"
+# - "Leave `x` as it is"
+#
+# Admits:
+#
+# - "(rows, 6), one row or more": one row
+# - "`n` is a 0-D int64 tensor": no column
+# - "right for every input": a mean of exactly a half
+
+# %% wrong="the programs as they are" breaks="so that the export accepts it" says=["torch.export refuses it", "No Python `if`"]
 def export_it(program, *inputs):
     return {"night": night, "settle": settle, "crop": crop, "bright": bright}[program](*inputs)
 
 
-# %% wrong="crop without checks" says=["it has to raise", "cut short in silence"]
+# %% wrong="crop without checks" breaks="Where `crop` raises, yours may raise anything" says=["it has to raise", "cut short in silence"]
 def export_it(program, *inputs):
     x = inputs[0]
     if program == "night":
@@ -59,7 +75,7 @@ def export_it(program, *inputs):
     return x[x.mean(1) > 0.5]
 
 
-# %% wrong="bright multiplies by the mask" says=["bright: ", "shape"]
+# %% wrong="bright multiplies by the mask" breaks="computes the same" says=["bright: ", "shape"]
 def export_it(program, *inputs):
     x = inputs[0]
     if program == "night":
@@ -74,7 +90,7 @@ def export_it(program, *inputs):
     return x * (x.mean(1, keepdim=True) > 0.5)
 
 
-# %% wrong="settle works in place" says=["an argument was changed"]
+# %% wrong="settle works in place" breaks="Leave `x` as it is" says=["an argument was changed"]
 def export_it(program, *inputs):
     x = inputs[0]
     if program == "night":
@@ -198,3 +214,65 @@ def export_it(program: str, *inputs: torch.Tensor) -> torch.Tensor:
         torch._check(width <= x.shape[1])
         return x[:, :width]
     return x[x.mean(1) > 0.5]
+
+
+# %% wrong="as many rows as now" breaks="with a free number of rows" says=["torch.export refuses it"]
+def export_it(program: str, *inputs: torch.Tensor) -> torch.Tensor:
+    """What ``night(x)``, ``settle(x)``, ``crop(x, n)`` or ``bright(x)`` gives, for the export.
+
+    ``program`` is the name; it is known while exporting, so you may branch on it.
+    """
+    x, *rest = inputs
+    if program == "night":
+        return torch.where(x.mean() < 0.5, 1 - x, x)
+    if program == "settle":
+        (y,) = torch.while_loop(lambda x: x.abs().max() > 1, lambda x: (x / 2,), (x.clone(),))
+        return y
+    if program == "crop":
+        width = rest[0].item()
+        torch._check(width >= 0)
+        torch._check(width <= x.shape[1])
+        return x[:, :width]
+    keep = [x[i : i + 1][x[i : i + 1].mean(1) > 0.5] for i in range(x.shape[0])]
+    return torch.cat(keep)
+
+
+# %% wrong="settle ten times" breaks="what was exported is right for every input" says=["settle: "]
+def export_it(program: str, *inputs: torch.Tensor) -> torch.Tensor:
+    """What ``night(x)``, ``settle(x)``, ``crop(x, n)`` or ``bright(x)`` gives, for the export.
+
+    ``program`` is the name; it is known while exporting, so you may branch on it.
+    """
+    x, *rest = inputs
+    if program == "night":
+        return torch.where(x.mean() < 0.5, 1 - x, x)
+    if program == "settle":
+        for _ in range(10):
+            x = torch.where(x.abs().max() > 1, x / 2, x)
+        return x
+    if program == "crop":
+        width = rest[0].item()
+        torch._check(width >= 0)
+        torch._check(width <= x.shape[1])
+        return x[:, :width]
+    return x[x.mean(1) > 0.5]
+
+
+# %% wrong="squeezes the rows" says=["bright: "]
+def export_it(program: str, *inputs: torch.Tensor) -> torch.Tensor:
+    """What ``night(x)``, ``settle(x)``, ``crop(x, n)`` or ``bright(x)`` gives, for the export.
+
+    ``program`` is the name; it is known while exporting, so you may branch on it.
+    """
+    x, *rest = inputs
+    if program == "night":
+        return torch.where(x.mean() < 0.5, 1 - x, x)
+    if program == "settle":
+        (y,) = torch.while_loop(lambda x: x.abs().max() > 1, lambda x: (x / 2,), (x.clone(),))
+        return y
+    if program == "crop":
+        width = rest[0].item()
+        torch._check(width >= 0)
+        torch._check(width <= x.shape[1])
+        return x[:, :width]
+    return x[(x.mean(1) > 0.5).nonzero().squeeze()]

@@ -1,4 +1,24 @@
-# %% wrong="latency from when it was sent" says=["the client was held up: ", "mean latency: that counts from when the client got round to sending"]
+# %% [markdown]
+# Rules:
+#
+# - "They are in no particular order"
+# - "Return a dict of four floats"
+# - "from the first request that was due"
+# - "to the last answer"
+# - "as those who had to wait felt it"
+# - "by nearest rank"
+# - "of the n sorted latencies"
+# - "counted from 1"
+# - "on average over that time"
+#
+# Admits:
+#
+# - "n at least 1": a single request
+# - "in no particular order": requests in another order
+# - "when the client got round to sending it": the client was held up
+# - "from the first request that was due": the first is due later than 0
+
+# %% wrong="latency from when it was sent" breaks="as those who had to wait felt it" says=["the client was held up: ", "mean latency: that counts from when the client got round to sending"]
 def load_test(due, sent, done):
     latency = done - sent
     throughput = len(due) / (done.max() - due.min()).item()
@@ -11,7 +31,7 @@ def load_test(due, sent, done):
     }
 
 
-# %% wrong="interpolated percentile" says=["p95: that is between two measured values"]
+# %% wrong="interpolated percentile" breaks="by nearest rank" says=["p95: that is between two measured values"]
 def load_test(due, sent, done):
     latency = done - due
     throughput = len(due) / (done.max() - due.min()).item()
@@ -23,7 +43,7 @@ def load_test(due, sent, done):
     }
 
 
-# %% wrong="counts from 0" says=["throughput: that counts from 0"]
+# %% wrong="counts from 0" breaks="from the first request that was due" says=["throughput: that counts from 0"]
 def load_test(due, sent, done):
     latency = done - due
     throughput = len(due) / done.max().item()
@@ -36,7 +56,7 @@ def load_test(due, sent, done):
     }
 
 
-# %% wrong="one rank too high, and believes that requests are sorted" says=["p95: that is one rank too high", "requests in another order"]
+# %% wrong="one rank too high, and believes that requests are sorted" breaks="counted from 1" says=["p95: that is one rank too high", "requests in another order"]
 def load_test(due, sent, done):
     latency = done - due
     throughput = len(due) / (done[-1] - due[0]).item()
@@ -49,7 +69,7 @@ def load_test(due, sent, done):
     }
 
 
-# %% wrong="tensors instead of floats" says=["throughput is a Tensor, not a float"]
+# %% wrong="tensors instead of floats" breaks="Return a dict of four floats" says=["throughput is a Tensor, not a float"]
 def load_test(due, sent, done):
     latency = done - due
     rank = -(-95 * len(due) // 100)
@@ -106,7 +126,7 @@ def load_test(due, sent, done):
     }
 
 
-# %% wrong="believes that the arguments are in order" says=["throughput: that takes the arguments", "they are in no order"]
+# %% wrong="believes that the arguments are in order" breaks="They are in no particular order" says=["throughput: that takes the arguments", "they are in no order"]
 def load_test(due, sent, done):
     n = len(due)
     latency = done - due
@@ -119,7 +139,7 @@ def load_test(due, sent, done):
     }
 
 
-# %% wrong="the most in flight" says=["in flight: that is the most at any moment"]
+# %% wrong="the most in flight" breaks="on average over that time" says=["in flight: that is the most at any moment"]
 def load_test(due, sent, done):
     n = len(due)
     latency = done - due
@@ -132,7 +152,7 @@ def load_test(due, sent, done):
     }
 
 
-# %% wrong="a percentile of what is not sorted" says=["p95: that is the entry at this place before sorting"]
+# %% wrong="a percentile of what is not sorted" breaks="of the n sorted latencies" says=["p95: that is the entry at this place before sorting"]
 def load_test(due, sent, done):
     n = len(due)
     latency = done - due
@@ -145,7 +165,7 @@ def load_test(due, sent, done):
     }
 
 
-# %% wrong="in flight until the last was due" says=["that divides by the time until the last was due"]
+# %% wrong="in flight until the last was due" breaks="to the last answer" says=["that divides by the time until the last was due"]
 def load_test(due: torch.Tensor, sent: torch.Tensor, done: torch.Tensor) -> dict[str, float]:
     latency = done - due
     throughput = len(due) / (done.max() - due.min()).item()

@@ -1,4 +1,24 @@
-# %% wrong="forgets eval mode" says=["partly in training", "compared with a model in training mode"]
+# %% [markdown]
+# Rules:
+#
+# - "export what the model is *in eval mode*"
+# - "input named `picture`"
+# - "any number of rows"
+# - "one file"
+# - "over all outputs"
+# - "the largest absolute difference"
+# - "those of a float64 copy of it"
+# - "between ONNX Runtime's outputs and the model's"
+# - "Leave the model as it is: weights, dtype"
+# - "the mode of each part"
+#
+# Admits:
+#
+# - "(also when `x` has a single row)": one row
+# - "some of its parts may be in training mode": partly in training, second output larger
+# - "any number of rows": seven rows
+
+# %% wrong="forgets eval mode" breaks="export what the model is *in eval mode*" says=["partly in training", "compared with a model in training mode"]
 def onnx_parity(model, x, path):
     free = ({0: torch.export.Dim.DYNAMIC},)
     torch.onnx.export(
@@ -12,7 +32,7 @@ def onnx_parity(model, x, path):
     return gap(found), gap(exact)
 
 
-# %% wrong="a fixed batch" says=["is its first dimension free?"]
+# %% wrong="a fixed batch" breaks="any number of rows" says=["is its first dimension free?"]
 def onnx_parity(model, x, path):
     plain = copy.deepcopy(model).eval()
     torch.onnx.export(plain, (x,), path, input_names=["picture"], external_data=False)
@@ -24,7 +44,7 @@ def onnx_parity(model, x, path):
     return gap(found), gap(exact)
 
 
-# %% wrong="leaves the model in eval mode and float64" says=["weights or dtypes are changed"]
+# %% wrong="leaves the model in eval mode and float64" breaks="Leave the model as it is: weights, dtype" says=["weights or dtypes are changed"]
 def onnx_parity(model, x, path):
     parts = [part.training for part in model.modules()]
     model.eval()
@@ -42,7 +62,7 @@ def onnx_parity(model, x, path):
     return gap(found), gap(exact)
 
 
-# %% wrong="train() puts all parts into training" says=["is left in another mode"]
+# %% wrong="train() puts all parts into training" breaks="the mode of each part" says=["is left in another mode"]
 def onnx_parity(model, x, path):
     was = model.training
     model.eval()
@@ -59,7 +79,7 @@ def onnx_parity(model, x, path):
     return gap(found), gap(exact)
 
 
-# %% wrong="the first output alone" says=["that is the first output's alone"]
+# %% wrong="the first output alone" breaks="over all outputs" says=["that is the first output's alone"]
 def onnx_parity(model, x, path):
     plain = copy.deepcopy(model).eval()
     free = ({0: torch.export.Dim.DYNAMIC},)
@@ -73,7 +93,7 @@ def onnx_parity(model, x, path):
     return (output - found).abs().max().item(), (output - exact).abs().max().item()
 
 
-# %% wrong="the same difference twice" says=["compare the model with a float64 copy"]
+# %% wrong="the same difference twice" breaks="those of a float64 copy of it" says=["compare the model with a float64 copy"]
 def onnx_parity(model, x, path):
     plain = copy.deepcopy(model).eval()
     free = ({0: torch.export.Dim.DYNAMIC},)
@@ -86,7 +106,7 @@ def onnx_parity(model, x, path):
     return float(gap), float(gap)
 
 
-# %% wrong="float64 is compared with the runtime" says=["own_error is"]
+# %% wrong="float64 is compared with the runtime" breaks="between ONNX Runtime's outputs and the model's" says=["own_error is"]
 def onnx_parity(model, x, path):
     plain = copy.deepcopy(model).eval()
     free = ({0: torch.export.Dim.DYNAMIC},)
@@ -101,7 +121,7 @@ def onnx_parity(model, x, path):
     return max((a - b).abs().max().item() for a, b in zip(outputs, found)), gap(outputs, exact)
 
 
-# %% wrong="weights beside the file, another name" says=["more than the file came"]
+# %% wrong="weights beside the file, another name" breaks="one file" says=["more than the file came"]
 def onnx_parity(model, x, path):
     plain = copy.deepcopy(model).eval()
     free = ({0: torch.export.Dim.DYNAMIC},)
@@ -148,3 +168,73 @@ def onnx_parity(model: nn.Module, x: torch.Tensor, path: str) -> tuple[float, fl
     ]
     own = max((a.double() - b).abs().max().item() for a, b in zip(found, exact, strict=True))
     return apart[0], own
+
+
+# %% wrong="an input of another name" breaks="input named `picture`" says=["not ['picture']"]
+def onnx_parity(model: nn.Module, x: torch.Tensor, path: str) -> tuple[float, float]:
+    """Export ``model`` in eval mode; the largest difference, and PyTorch's own error.
+
+    ``x``: (n, 6), float32. Writes one ONNX file that takes any number of rows.
+    """
+    plain = copy.deepcopy(model).eval()
+    free = ({0: torch.export.Dim.DYNAMIC},)
+    torch.onnx.export(
+        plain, (x,), path, input_names=["x"], dynamic_shapes=free, external_data=False
+    )
+    with torch.no_grad():
+        outputs = plain(x)
+        exact = copy.deepcopy(plain).double()(x.double())
+    found = [torch.from_numpy(array) for array in runner(path)(x)]
+    apart = [
+        max((one - other).abs().max().item() for one, other in zip(outputs, others, strict=True))
+        for others in (found, exact)
+    ]
+    return apart[0], apart[1]
+
+
+# %% wrong="a relative difference" breaks="the largest absolute difference" says=["difference"]
+def onnx_parity(model: nn.Module, x: torch.Tensor, path: str) -> tuple[float, float]:
+    """Export ``model`` in eval mode; the largest difference, and PyTorch's own error.
+
+    ``x``: (n, 6), float32. Writes one ONNX file that takes any number of rows.
+    """
+    plain = copy.deepcopy(model).eval()
+    free = ({0: torch.export.Dim.DYNAMIC},)
+    torch.onnx.export(
+        plain, (x,), path, input_names=["picture"], dynamic_shapes=free, external_data=False
+    )
+    with torch.no_grad():
+        outputs = plain(x)
+        exact = copy.deepcopy(plain).double()(x.double())
+    found = [torch.from_numpy(array) for array in runner(path)(x)]
+    apart = [
+        max(
+            ((one - other).abs() / other.abs()).max().item()
+            for one, other in zip(outputs, others, strict=True)
+        )
+        for others in (found, exact)
+    ]
+    return apart[0], apart[1]
+
+
+# %% wrong="freezes the model" says=["requires_grad"]
+def onnx_parity(model: nn.Module, x: torch.Tensor, path: str) -> tuple[float, float]:
+    """Export ``model`` in eval mode; the largest difference, and PyTorch's own error.
+
+    ``x``: (n, 6), float32. Writes one ONNX file that takes any number of rows.
+    """
+    model.requires_grad_(False)
+    plain = copy.deepcopy(model).eval()
+    free = ({0: torch.export.Dim.DYNAMIC},)
+    torch.onnx.export(
+        plain, (x,), path, input_names=["picture"], dynamic_shapes=free, external_data=False
+    )
+    with torch.no_grad():
+        outputs = plain(x)
+        exact = copy.deepcopy(plain).double()(x.double())
+    found = [torch.from_numpy(array) for array in runner(path)(x)]
+    apart = [
+        max((one - other).abs().max().item() for one, other in zip(outputs, others, strict=True))
+        for others in (found, exact)
+    ]
+    return apart[0], apart[1]

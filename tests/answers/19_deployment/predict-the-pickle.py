@@ -1,4 +1,11 @@
-# %% wrong="thinks that weights_only takes whole modules" says=["whole is not 'loads'", "class's name"]
+# %% [markdown]
+# Rules:
+#
+# - "if `torch.load(file)` gives it back"
+# - "a class of the notebook must be found under its old name"
+# - "if `torch.save` itself fails"
+
+# %% wrong="thinks that weights_only takes whole modules" breaks="a class of the notebook must be found under its old name" says=["whole is not 'loads'", "class's name"]
 predict_the_pickle = {
     "state": "loads",
     "whole": "loads",
@@ -11,7 +18,7 @@ predict_the_pickle = {
 }
 
 
-# %% wrong="only a whole file can be a trap" says=["trap is not 'loads'", "however deep"]
+# %% wrong="only a whole file can be a trap" breaks="if `torch.load(file)` gives it back" says=["trap is not 'loads'", "however deep"]
 predict_the_pickle = {
     "state": "loads",
     "whole": "needs a class",
@@ -24,7 +31,7 @@ predict_the_pickle = {
 }
 
 
-# %% wrong="lambdas travel" says=["function is not 'runs code'", "none to be found by"]
+# %% wrong="lambdas travel" breaks="if `torch.save` itself fails" says=["function is not 'runs code'", "none to be found by"]
 predict_the_pickle = {
     "state": "loads",
     "whole": "needs a class",

@@ -1,4 +1,25 @@
-# %% wrong="compares numbers, and calls everything by the first name" says=["found, though it isn't there: channel order"]
+# %% [markdown]
+# Rules:
+#
+# - "`train` is right, whatever it does"
+# - "`serve` does the same up to rounding"
+# - "has any of these faults, perhaps several"
+# - "Return the set of their names"
+# - "its three channels come in the opposite order"
+# - "black and white have other values than in `train`"
+# - "or by bilinear interpolation of four neighbours"
+# - "it raises an exception"
+# - "for a picture of mode `L`, `P` or `RGBA`, perhaps only one of them"
+# - "With `RGBA` that may happen only where the picture is transparent"
+#
+# Admits:
+#
+# - "empty if there is none": no fault
+# - "up to rounding": float rounded
+# - "perhaps several": signed nearest crash
+# - "`train` is right, whatever it does": -1 to 1 in training
+
+# %% wrong="compares numbers, and calls everything by the first name" breaks="its three channels come in the opposite order" says=["found, though it isn't there: channel order"]
 def preprocess_parity(train, serve):
     red, white = Image.new("RGB", (32, 32), "red"), Image.new("RGB", (32, 32), "white")
     found = set()
@@ -9,7 +30,7 @@ def preprocess_parity(train, serve):
     return found
 
 
-# %% wrong="knows training instead of asking it" says=["training has blue first here", "compare with `train`"]
+# %% wrong="knows training instead of asking it" breaks="`train` is right, whatever it does" says=["training has blue first here", "compare with `train`"]
 def preprocess_parity(train, serve):
     found = set()
     plain = {c: Image.new("RGB", (32, 32), c) for c in ("red", "black", "white")}
@@ -32,7 +53,7 @@ def preprocess_parity(train, serve):
     return found
 
 
-# %% wrong="no tolerance for rounding" says=["differs by rounding alone"]
+# %% wrong="no tolerance for rounding" breaks="`serve` does the same up to rounding" says=["differs by rounding alone"]
 def preprocess_parity(train, serve):
     found = set()
     plain = {c: Image.new("RGB", (32, 32), c) for c in ("red", "black", "white")}
@@ -55,7 +76,7 @@ def preprocess_parity(train, serve):
     return found
 
 
-# %% wrong="a chessboard of 64 for antialias, grey alone for mode" says=["not found: antialias (bilinear without antialias)", "not found: mode (P alone)", "not found: mode (RGBA alone)"]
+# %% wrong="a chessboard of 64 for antialias, grey alone for mode" breaks="or by bilinear interpolation of four neighbours" says=["not found: antialias (bilinear without antialias)", "not found: mode (P alone)", "not found: mode (RGBA alone)"]
 def preprocess_parity(train, serve):
     found = set()
     plain = {c: Image.new("RGB", (32, 32), c) for c in ("red", "black", "white")}
@@ -77,7 +98,7 @@ def preprocess_parity(train, serve):
     return found
 
 
-# %% wrong="white alone for the scale" says=["it has to be seen through the other faults"]
+# %% wrong="white alone for the scale" breaks="has any of these faults, perhaps several" says=["it has to be seen through the other faults"]
 def preprocess_parity(train, serve):
     found = set()
     plain = {c: Image.new("RGB", (32, 32), c) for c in ("red", "black", "white")}
@@ -99,7 +120,7 @@ def preprocess_parity(train, serve):
     return found
 
 
-# %% wrong="a list" says=["a list came back, not a set"]
+# %% wrong="a list" breaks="Return the set of their names" says=["a list came back, not a set"]
 def preprocess_parity(train, serve):
     grey = drawn.picture_of(3).convert("L")
     return [] if torch.equal(serve(grey), train(grey)) else ["mode"]
@@ -144,13 +165,13 @@ def preprocess_parity(train, serve):
     return set(faults_found)
 
 
-# %% wrong="an exception escapes" says=["raised RuntimeError", "mode: "]
+# %% wrong="an exception escapes" breaks="it raises an exception" says=["raised RuntimeError", "mode: "]
 def preprocess_parity(train, serve):
     grey = drawn.picture_of(3).convert("L")
     return set() if torch.allclose(serve(grey), train(grey), atol=0.02) else {"mode"}
 
 
-# %% wrong="believes that training has 0 to 1" says=["training has values from -1 to 1 here"]
+# %% wrong="believes that training has 0 to 1" breaks="black and white have other values than in `train`" says=["training has values from -1 to 1 here"]
 def preprocess_parity(train, serve):
     faults = set()
 
@@ -187,7 +208,7 @@ def preprocess_parity(train, serve):
     return faults
 
 
-# %% wrong="nothing in its pictures is transparent" says=["RGBA alone, and only where it is transparent"]
+# %% wrong="nothing in its pictures is transparent" breaks="With `RGBA` that may happen only where the picture is transparent" says=["RGBA alone, and only where it is transparent"]
 def preprocess_parity(train, serve):
     faults = set()
 
@@ -225,7 +246,7 @@ def preprocess_parity(train, serve):
     return faults
 
 
-# %% wrong="never tries a grey picture" says=["not found: mode (L alone)"]
+# %% wrong="never tries a grey picture" breaks="for a picture of mode `L`, `P` or `RGBA`, perhaps only one of them" says=["not found: mode (L alone)"]
 def preprocess_parity(train, serve):
     faults = set()
 

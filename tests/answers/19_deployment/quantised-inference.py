@@ -1,4 +1,26 @@
-# %% wrong="forgets the zero point" says=["the zero point is still in the sum"]
+# %% [markdown]
+# Rules:
+#
+# - "What lies beyond is clamped"
+# - "one scale and zero point for all of `x`"
+# - "one scale for each row of `weight`"
+# - "rounding to the nearest"
+# - "A row of zeros has the scale 1"
+# - "`total`, int32"
+# - "sums of products of whole numbers"
+# - "the zero point subtracted"
+# - "`y`, float32"
+# - "plus the bias"
+# - "Calibration found"
+#
+# Admits:
+#
+# - "n may be 0": no row
+# - "What lies beyond": beyond low and high
+# - "`low` ≤ 0": from 0 up
+# - "`high` ≥ 0": down to 0, beyond
+
+# %% wrong="forgets the zero point" breaks="the zero point subtracted" says=["the zero point is still in the sum"]
 def quantised_inference(x, weight, bias, low, high):
     scale = (high - low) / 255
     zero = round(-low / scale)
@@ -10,7 +32,7 @@ def quantised_inference(x, weight, bias, low, high):
     return total, total * (scale * step) + bias
 
 
-# %% wrong="one scale for all weights" says=["each row has its own"]
+# %% wrong="one scale for all weights" breaks="one scale for each row of `weight`" says=["each row has its own"]
 def quantised_inference(x, weight, bias, low, high):
     scale = (high - low) / 255
     zero = round(-low / scale)
@@ -21,7 +43,7 @@ def quantised_inference(x, weight, bias, low, high):
     return total, total * (scale * step) + bias
 
 
-# %% wrong="no clamp" says=["isn't clamped to 0 and 255"]
+# %% wrong="no clamp" breaks="What lies beyond is clamped" says=["isn't clamped to 0 and 255"]
 def quantised_inference(x, weight, bias, low, high):
     scale = (high - low) / 255
     whole = (x / scale).round().to(torch.int32)
@@ -32,7 +54,7 @@ def quantised_inference(x, weight, bias, low, high):
     return total, total * (scale * step) + bias
 
 
-# %% wrong="divides by a row of zeros" says=["a row of zeros has the scale 1"]
+# %% wrong="divides by a row of zeros" breaks="A row of zeros has the scale 1" says=["a row of zeros has the scale 1"]
 def quantised_inference(x, weight, bias, low, high):
     scale = (high - low) / 255
     zero = round(-low / scale)
@@ -55,7 +77,7 @@ def quantised_inference(x, weight, bias, low, high):
     return total, total * (scale * step) + bias
 
 
-# %% wrong="no bias, and int64" says=["total is torch.int64, expected torch.int32"]
+# %% wrong="no bias, and int64" breaks="`total`, int32" says=["total is torch.int64, expected torch.int32"]
 def quantised_inference(x, weight, bias, low, high):
     scale = (high - low) / 255
     zero = round(-low / scale)
@@ -67,7 +89,7 @@ def quantised_inference(x, weight, bias, low, high):
     return total, total * (scale * step)
 
 
-# %% wrong="no bias" says=["the bias isn't added"]
+# %% wrong="no bias" breaks="plus the bias" says=["the bias isn't added"]
 def quantised_inference(x, weight, bias, low, high):
     scale = (high - low) / 255
     zero = round(-low / scale)
@@ -79,7 +101,7 @@ def quantised_inference(x, weight, bias, low, high):
     return total, total * (scale * step)
 
 
-# %% wrong="the sum in int8" says=["the sum doesn't fit into eight bits"]
+# %% wrong="the sum in int8" breaks="sums of products of whole numbers" says=["the sum doesn't fit into eight bits"]
 def quantised_inference(x, weight, bias, low, high):
     scale = (high - low) / 255
     zero = round(-low / scale)
@@ -128,7 +150,7 @@ def quantised_inference(x, weight, bias, low, high):
     return total, total * (scale * step) + bias
 
 
-# %% wrong="calibrates on each batch" says=["don't look for them in x"]
+# %% wrong="calibrates on each batch" breaks="Calibration found" says=["don't look for them in x"]
 def quantised_inference(x, weight, bias, low, high):
     if x.numel():
         low, high = min(0.0, x.min().item()), max(0.0, x.max().item())
@@ -178,7 +200,7 @@ def quantised_inference(x, weight, bias, low, high):
     return total, total * (scale * step) + bias
 
 
-# %% wrong="rounds down" says=["rounded down"]
+# %% wrong="rounds down" breaks="rounding to the nearest" says=["rounded down"]
 def quantised_inference(x, weight, bias, low, high):
     scale = (high - low) / 255
     zero = round(-low / scale)
@@ -228,4 +250,49 @@ def quantised_inference(
     step = torch.where(largest == 0, 1.0, largest / 127)
     ints = (weight / step[:, None]).round().to(torch.int32)
     total = (whole.double() @ ints.double().T).to(torch.int32)
+    return total, total * (scale * step) + bias
+
+
+# %% wrong="a symmetric scale" breaks="one scale and zero point for all of `x`" says=["total"]
+def quantised_inference(
+    x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, low: float, high: float
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """A linear layer in uint8 times int8: int32 sums and float32 results, both (n, out)."""
+    scale = 2 * max(-low, high) / 255
+    zero = 128
+    whole = ((x / scale).round() + zero).clamp(0, 255).to(torch.int32) - zero
+    largest = weight.abs().amax(1)
+    step = torch.where(largest == 0, 1.0, largest / 127)
+    ints = (weight / step[:, None]).round().to(torch.int32)
+    total = (whole[:, None] * ints).sum(2, dtype=torch.int32)
+    return total, total * (scale * step) + bias
+
+
+# %% wrong="y in float64" breaks="`y`, float32" says=["y is torch.float64, expected torch.float32"]
+def quantised_inference(
+    x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, low: float, high: float
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """A linear layer in uint8 times int8: int32 sums and float32 results, both (n, out)."""
+    scale = (high - low) / 255
+    zero = round(-low / scale)
+    whole = ((x / scale).round() + zero).clamp(0, 255).to(torch.int32) - zero
+    largest = weight.abs().amax(1)
+    step = torch.where(largest == 0, 1.0, largest / 127)
+    ints = (weight / step[:, None]).round().to(torch.int32)
+    total = (whole[:, None] * ints).sum(2, dtype=torch.int32)
+    return total, (total * (scale * step) + bias).double()
+
+
+# %% wrong="zero point cut off" says=["total"]
+def quantised_inference(
+    x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, low: float, high: float
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """A linear layer in uint8 times int8: int32 sums and float32 results, both (n, out)."""
+    scale = (high - low) / 255
+    zero = int(-low / scale)
+    whole = ((x / scale).round() + zero).clamp(0, 255).to(torch.int32) - zero
+    largest = weight.abs().amax(1)
+    step = torch.where(largest == 0, 1.0, largest / 127)
+    ints = (weight / step[:, None]).round().to(torch.int32)
+    total = (whole[:, None] * ints).sum(2, dtype=torch.int32)
     return total, total * (scale * step) + bias

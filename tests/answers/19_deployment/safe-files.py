@@ -1,9 +1,31 @@
-# %% wrong="the library checks everything" says=["SafetensorError was raised, not a ValueError"]
+# %% [markdown]
+# Rules:
+#
+# - "no byte is missing, none is left over"
+# - "its names are those of `wanted`, none more and none less"
+# - "(`__metadata__` isn't a tensor's name)"
+# - "every shape"
+# - "dtype is the wanted one"
+# - "every number is finite"
+# - "raise a `ValueError` that says what"
+# - "If anything is wrong"
+# - "never another exception"
+# - "The tensors own their memory"
+# - "which raises a `safetensors.SafetensorError`"
+#
+# Admits:
+#
+# - "for each name a tuple of shape and dtype": 0-D, empty, float16 and int64 tensors
+# - "Return a dict from names to tensors": no tensor at all, and none is wanted
+# - "(`__metadata__` isn't a tensor's name)": with __metadata__
+# - "every number is finite": large numbers, finite ones
+
+# %% wrong="the library checks everything" breaks="which raises a `safetensors.SafetensorError`" says=["SafetensorError was raised, not a ValueError"]
 def safe_files(content, wanted):
     return load(content)
 
 
-# %% wrong="missing names only" says=["one name too many", "nobody wanted `extra`"]
+# %% wrong="missing names only" breaks="its names are those of `wanted`, none more and none less" says=["one name too many", "nobody wanted `extra`"]
 def safe_files(content, wanted):
     try:
         tensors = load(content)
@@ -17,7 +39,7 @@ def safe_files(content, wanted):
     return tensors
 
 
-# %% wrong="nan alone" says=["an infinite number: this file was loaded"]
+# %% wrong="nan alone" breaks="every number is finite" says=["an infinite number: this file was loaded"]
 def safe_files(content, wanted):
     try:
         tensors = load(content)
@@ -33,7 +55,7 @@ def safe_files(content, wanted):
     return tensors
 
 
-# %% wrong="converts the dtype in silence" says=["float16 where float32 is wanted"]
+# %% wrong="converts the dtype in silence" breaks="dtype is the wanted one" says=["float16 where float32 is wanted"]
 def safe_files(content, wanted):
     try:
         tensors = load(content)
@@ -48,7 +70,7 @@ def safe_files(content, wanted):
     return found
 
 
-# %% wrong="reshapes what has another shape" says=["shape (3, 2) where (2, 3)"]
+# %% wrong="reshapes what has another shape" breaks="every shape" says=["shape (3, 2) where (2, 3)"]
 def safe_files(content, wanted):
     try:
         tensors = load(content)
@@ -62,7 +84,7 @@ def safe_files(content, wanted):
     return {name: tensors[name].reshape(shape) for name, (shape, _) in wanted.items()}
 
 
-# %% wrong="by hand, offsets believed" says=["two tensors over the same bytes", "bytes that belong to no tensor"]
+# %% wrong="by hand, offsets believed" breaks="no byte is missing, none is left over" says=["two tensors over the same bytes", "bytes that belong to no tensor"]
 def safe_files(content, wanted):
     try:
         (length,) = struct.unpack("<Q", content[:8])
@@ -87,7 +109,7 @@ def safe_files(content, wanted):
         raise ValueError(f"broken: {error}") from error
 
 
-# %% wrong="a view of the bytes" says=["the tensor needs memory that it owns"]
+# %% wrong="a view of the bytes" breaks="The tensors own their memory" says=["the tensor needs memory that it owns"]
 def safe_files(content, wanted):
     tensors = {}
     try:
@@ -114,7 +136,7 @@ def safe_files(content, wanted):
     return tensors
 
 
-# %% wrong="no words" says=["no words"]
+# %% wrong="no words" breaks="raise a `ValueError` that says what" says=["no words"]
 def safe_files(content, wanted):
     try:
         tensors = load(content)
@@ -128,7 +150,7 @@ def safe_files(content, wanted):
     return tensors
 
 
-# %% wrong="returns None for what is bad" says=["None came back"]
+# %% wrong="returns None for what is bad" breaks="If anything is wrong" says=["None came back"]
 def safe_files(content, wanted):
     try:
         tensors = load(content)
@@ -144,7 +166,10 @@ def safe_files(content, wanted):
     length = int.from_bytes(content[:8], "little")
     if length > len(content) - 8:
         raise ValueError("the header is longer than the file")
-    header = json.loads(content[8 : 8 + length].decode())
+    try:
+        header = json.loads(content[8 : 8 + length].decode())
+    except RecursionError as error:
+        raise ValueError("the header is too deep") from error
     if not isinstance(header, dict):
         raise ValueError("the header is no dict")
     header.pop("__metadata__", None)
@@ -206,5 +231,134 @@ def safe_files(content: bytes, wanted: dict[str, tuple]) -> dict[str, torch.Tens
         if (tuple(tensor.shape), tensor.dtype) != (tuple(wanted[name][0]), wanted[name][1]):
             raise ValueError(f"{name} is {tuple(tensor.shape)}, {tensor.dtype}")
         if not tensor.sum().isfinite():
+            raise ValueError(f"{name} holds nan or infinite numbers")
+    return tensors
+
+
+# %% wrong="a list of exceptions that is too short" breaks="never another exception" says=["a header of 200,000 brackets", "RecursionError was raised, not a ValueError"]
+import json
+import struct
+
+
+def safe_files(content, wanted):
+    try:
+        (length,) = struct.unpack("<Q", content[:8])
+        header = json.loads(content[8 : 8 + length].decode())
+        assert 8 + length <= len(content)
+        assert isinstance(header, dict)
+        header.pop("__metadata__", None)
+        assert header.keys() == wanted.keys(), "names"
+        body, place, found = content[8 + length :], 0, {}
+        kinds = {"F32": torch.float32, "F16": torch.float16, "I64": torch.int64}
+        for name, one in sorted(header.items(), key=lambda pair: pair[1]["data_offsets"]):
+            begin, end = one["data_offsets"]
+            shape, dtype = wanted[name]
+            assert begin == place
+            assert tuple(one["shape"]) == tuple(shape)
+            assert kinds[one["dtype"]] == dtype
+            count = 1
+            for n in shape:
+                count *= n
+            assert end - begin == count * dtype.itemsize
+            place = end
+            part = bytearray(body[begin:end])
+            assert len(part) == end - begin
+            tensor = torch.frombuffer(part, dtype=dtype) if part else torch.empty(0, dtype=dtype)
+            found[name] = tensor.reshape(shape)
+            assert torch.isfinite(found[name]).all(), "finite"
+        assert place == len(body)
+    except (AssertionError, struct.error, ValueError, KeyError, TypeError, OverflowError) as error:
+        raise ValueError(f"a bad file: {error!r}") from error
+    return found
+
+
+# %% wrong="metadata is a name" breaks="(`__metadata__` isn't a tensor's name)" says=["with __metadata__"]
+def safe_files(content: bytes, wanted: dict[str, tuple]) -> dict[str, torch.Tensor]:
+    """The tensors of a safetensors file that holds exactly what is wanted.
+
+    ``wanted``: for each name a tuple (shape, dtype). Raises ``ValueError`` for anything else.
+    """
+    from safetensors import SafetensorError
+
+    try:
+        tensors = load(content)
+        if b"__metadata__" in content:
+            raise ValueError("a name too many: __metadata__")
+    except SafetensorError as error:
+        raise ValueError(f"not a whole safetensors file: {error}") from error
+    if tensors.keys() != wanted.keys():
+        raise ValueError(f"names {sorted(tensors)}, wanted {sorted(wanted)}")
+    for name, tensor in tensors.items():
+        if (tuple(tensor.shape), tensor.dtype) != (tuple(wanted[name][0]), wanted[name][1]):
+            raise ValueError(f"{name} is {tuple(tensor.shape)}, {tensor.dtype}")
+        if not tensor.isfinite().all():
+            raise ValueError(f"{name} holds nan or infinite numbers")
+    return tensors
+
+
+# %% wrong="all numbers in one row" says=["no tensor at all, and none is wanted"]
+def safe_files(content: bytes, wanted: dict[str, tuple]) -> dict[str, torch.Tensor]:
+    """The tensors of a safetensors file that holds exactly what is wanted.
+
+    ``wanted``: for each name a tuple (shape, dtype). Raises ``ValueError`` for anything else.
+    """
+    from safetensors import SafetensorError
+
+    try:
+        tensors = load(content)
+    except SafetensorError as error:
+        raise ValueError(f"not a whole safetensors file: {error}") from error
+    if tensors.keys() != wanted.keys():
+        raise ValueError(f"names {sorted(tensors)}, wanted {sorted(wanted)}")
+    for name, tensor in tensors.items():
+        if (tuple(tensor.shape), tensor.dtype) != (tuple(wanted[name][0]), wanted[name][1]):
+            raise ValueError(f"{name} is {tuple(tensor.shape)}, {tensor.dtype}")
+        pass
+    if not torch.cat([t.double().flatten() for t in tensors.values()]).isfinite().all():
+        raise ValueError("nan")
+    return tensors
+
+
+# %% wrong="takes names out of wanted" says=["the argument `wanted` was changed"]
+def safe_files(content: bytes, wanted: dict[str, tuple]) -> dict[str, torch.Tensor]:
+    """The tensors of a safetensors file that holds exactly what is wanted.
+
+    ``wanted``: for each name a tuple (shape, dtype). Raises ``ValueError`` for anything else.
+    """
+    from safetensors import SafetensorError
+
+    try:
+        tensors = load(content)
+    except SafetensorError as error:
+        raise ValueError(f"not a whole safetensors file: {error}") from error
+    if tensors.keys() != wanted.keys():
+        raise ValueError(f"names {sorted(tensors)}, wanted {sorted(wanted)}")
+    wanted = wanted
+    for name, tensor in tensors.items():
+        if (tuple(tensor.shape), tensor.dtype) != wanted.pop(name):
+            raise ValueError(f"{name} is {tuple(tensor.shape)}, {tensor.dtype}")
+        if not tensor.isfinite().all():
+            raise ValueError(f"{name} holds nan or infinite numbers")
+    return tensors
+
+
+# %% wrong="one tensor at least" says=["no tensor at all, and none is wanted"]
+def safe_files(content: bytes, wanted: dict[str, tuple]) -> dict[str, torch.Tensor]:
+    """The tensors of a safetensors file that holds exactly what is wanted.
+
+    ``wanted``: for each name a tuple (shape, dtype). Raises ``ValueError`` for anything else.
+    """
+    from safetensors import SafetensorError
+
+    try:
+        tensors = load(content)
+    except SafetensorError as error:
+        raise ValueError(f"not a whole safetensors file: {error}") from error
+    if not tensors or tensors.keys() != wanted.keys():
+        raise ValueError(f"names {sorted(tensors)}, wanted {sorted(wanted)}")
+    for name, tensor in tensors.items():
+        if (tuple(tensor.shape), tensor.dtype) != (tuple(wanted[name][0]), wanted[name][1]):
+            raise ValueError(f"{name} is {tuple(tensor.shape)}, {tensor.dtype}")
+        if not tensor.isfinite().all():
             raise ValueError(f"{name} holds nan or infinite numbers")
     return tensors

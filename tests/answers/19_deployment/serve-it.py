@@ -1,4 +1,26 @@
-# %% wrong="the naive server" says=["GET /health has status 404", "a body of one byte more: status 200", "mode L"]
+# %% [markdown]
+# Rules:
+#
+# - "`GET /health` answers"
+# - "of mode RGB"
+# - "Two requests have to be able to run it at the same time"
+# - "without waiting for its end"
+# - "width times height is more than `most_pixels`"
+# - "refused without decoding"
+# - "it isn't a whole JPEG or PNG file"
+# - "(empty, text, a GIF, cut, damaged)"
+# - "a bug of ours | 500, as FastAPI does by itself"
+# - "which returns a FastAPI application"
+#
+# Admits:
+#
+# - "cut, damaged": a JPEG cut in half
+# - "Exactly `most_bytes` and exactly `most_pixels` are allowed": a body of exactly most_bytes
+# - "`detect` gets a PIL picture of mode RGB": a picture with a palette
+# - "`detect` raises anything else": a picture that meets a bug in detect
+# - "`detect` raises a `ValueError`": a picture that detect refuses
+
+# %% wrong="the naive server" breaks="`GET /health` answers" says=["GET /health has status 404", "a body of one byte more: status 200", "mode L"]
 def serve_it(detect, most_bytes, most_pixels):
     app = FastAPI()
 
@@ -9,7 +31,7 @@ def serve_it(detect, most_bytes, most_pixels):
     return app
 
 
-# %% wrong="reads everything, decodes, then looks" says=["the picture was decoded before its size was looked at", "it waited for the rest of the body"]
+# %% wrong="reads everything, decodes, then looks" breaks="refused without decoding" says=["the picture was decoded before its size was looked at", "it waited for the rest of the body"]
 def serve_it(detect, most_bytes, most_pixels):
     app = FastAPI()
 
@@ -39,7 +61,7 @@ def serve_it(detect, most_bytes, most_pixels):
     return app
 
 
-# %% wrong="works in the event loop" says=["while detect works in the event loop"]
+# %% wrong="works in the event loop" breaks="Two requests have to be able to run it at the same time" says=["while detect works in the event loop"]
 def serve_it(detect, most_bytes, most_pixels):
     app = FastAPI()
 
@@ -71,7 +93,7 @@ def serve_it(detect, most_bytes, most_pixels):
     return app
 
 
-# %% wrong="blames the client for everything" says=["that blames the client for a bug of the detector", "a picture of one column more: status 400"]
+# %% wrong="blames the client for everything" breaks="a bug of ours | 500, as FastAPI does by itself" says=["that blames the client for a bug of the detector", "a picture of one column more: status 400"]
 def serve_it(detect, most_bytes, most_pixels):
     app = FastAPI()
 
@@ -100,7 +122,7 @@ def serve_it(detect, most_bytes, most_pixels):
     return app
 
 
-# %% wrong="any format, any mode, and the limits are off by one" says=["a GIF: status 200", "mode L", "a body of exactly most_bytes: status 413", "a picture of exactly most_pixels: status 413"]
+# %% wrong="any format, any mode, and the limits are off by one" breaks="of mode RGB" says=["a GIF: status 200", "mode L", "a body of exactly most_bytes: status 413", "a picture of exactly most_pixels: status 413"]
 def serve_it(detect, most_bytes, most_pixels):
     app = FastAPI()
 
@@ -135,7 +157,7 @@ def serve_it(detect, most_bytes, most_pixels):
     return app
 
 
-# %% wrong="believes Content-Length" says=["a body in chunks, too long, without an end"]
+# %% wrong="believes Content-Length" breaks="without waiting for its end" says=["a body in chunks, too long, without an end"]
 def serve_it(detect, most_bytes, most_pixels):
     app = FastAPI()
 
@@ -166,7 +188,7 @@ def serve_it(detect, most_bytes, most_pixels):
     return app
 
 
-# %% wrong="catches OSError alone, at opening alone" says=["of 120 damaged files some got 500"]
+# %% wrong="catches OSError alone, at opening alone" breaks="(empty, text, a GIF, cut, damaged)" says=["of 120 damaged files some got 500"]
 def serve_it(detect, most_bytes, most_pixels):
     app = FastAPI()
 
@@ -199,7 +221,7 @@ def serve_it(detect, most_bytes, most_pixels):
     return app
 
 
-# %% wrong="makes no application" says=["there is no server to ask"]
+# %% wrong="makes no application" breaks="which returns a FastAPI application" says=["there is no server to ask"]
 def serve_it(detect, most_bytes, most_pixels):
     return detect
 
@@ -251,7 +273,7 @@ def serve_it(detect, most_bytes, most_pixels):
     return app
 
 
-# %% wrong="OSError alone, at opening and decoding" says=["Pillow opens it with a ValueError"]
+# %% wrong="OSError alone, at opening and decoding" breaks="it isn't a whole JPEG or PNG file" says=["Pillow opens it with a ValueError"]
 def serve_it(detect, most_bytes, most_pixels):
     app = FastAPI()
 
@@ -287,7 +309,7 @@ def serve_it(detect, most_bytes, most_pixels):
     return app
 
 
-# %% wrong="squares the longer side" says=["a long strip of exactly most_pixels: status 413"]
+# %% wrong="squares the longer side" breaks="width times height is more than `most_pixels`" says=["a long strip of exactly most_pixels: status 413"]
 def serve_it(detect, most_bytes, most_pixels):
     app = FastAPI()
 

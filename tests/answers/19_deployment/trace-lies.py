@@ -1,4 +1,11 @@
-# %% wrong="a trace keeps Python's branches" says=["branch is not 'same'", "chose a side"]
+# %% [markdown]
+# Rules:
+#
+# - "the *trace* was then put into eval mode by `.eval()`"
+# - "if it gives what the function itself gives for that"
+# - "if it gives other numbers"
+
+# %% wrong="a trace keeps Python's branches" breaks="if it gives what the function itself gives for that" says=["branch is not 'same'", "chose a side"]
 trace_lies = {
     "length": "other",
     "sum": "same",
@@ -11,7 +18,7 @@ trace_lies = {
 }
 
 
-# %% wrong="every size is burnt in" says=["zeros is not 'other'", "does record"]
+# %% wrong="every size is burnt in" breaks="if it gives other numbers" says=["zeros is not 'other'", "does record"]
 trace_lies = {
     "length": "other",
     "sum": "other",
@@ -24,7 +31,7 @@ trace_lies = {
 }
 
 
-# %% wrong="eval reaches into a trace, and loops adapt" says=["dropout is not 'same'", "rows is not 'same'", "four times"]
+# %% wrong="eval reaches into a trace, and loops adapt" breaks="the *trace* was then put into eval mode by `.eval()`" says=["dropout is not 'same'", "rows is not 'same'", "four times"]
 trace_lies = {
     "length": "same",
     "sum": "same",

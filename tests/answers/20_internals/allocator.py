@@ -1,3 +1,18 @@
+# %% [markdown]
+# Rules:
+#
+# - "one after each step"
+# - "bytes allocated, bytes reserved"
+# - "A name may be used again once it was freed"
+# - "`b` keeps the whole of its segment"
+# - "Follow the six rules"
+#
+# Admits:
+#
+# - "with at least one byte": sizes are rounded
+# - "A name may be used again": a name used again
+# - "a list of steps": nothing at all
+
 # %% wrong="no rounding" says=["a multiple of 512"]
 class Segment:
     def __init__(self, size, small):
@@ -694,7 +709,7 @@ def allocator(trace):
     return answer
 
 
-# %% wrong="no merging" says=["free neighbours"]
+# %% wrong="no merging" breaks="Follow the six rules" says=["free neighbours"]
 class Segment:
     def __init__(self, size, small):
         self.size, self.small = size, small
@@ -1162,7 +1177,7 @@ def allocator(trace):
     return answer
 
 
-# %% wrong="numbers at the end alone" says=["a pair after each step"]
+# %% wrong="numbers at the end alone" breaks="one after each step" says=["a pair after each step"]
 class Segment:
     def __init__(self, size, small):
         self.size, self.small = size, small
@@ -1220,7 +1235,7 @@ def allocator(trace):
     return answer[-1:]
 
 
-# %% wrong="reserved first" says=["is off"]
+# %% wrong="reserved first" breaks="bytes allocated, bytes reserved" says=["is off"]
 class Segment:
     def __init__(self, size, small):
         self.size, self.small = size, small
@@ -1451,7 +1466,7 @@ def allocator(trace):
     return answer
 
 
-# %% wrong="a rest that is kept counts as free" says=["all of it counts as allocated"]
+# %% wrong="a rest that is kept counts as free" breaks="`b` keeps the whole of its segment" says=["all of it counts as allocated"]
 def allocator(trace: list[tuple]) -> list[tuple[int, int]]:
     asked = {}
     segments, numbers = [], []  # a segment: (small, blocks); a block: [size, name or None]
@@ -1595,6 +1610,109 @@ def allocator(trace: list[tuple]) -> list[tuple[int, int]]:
             blocks = next(b for _, b in segments if any(block is best for block in b))
             if best[0] - size >= (512 if size <= MIB else MIB + 1):
                 blocks.insert([b is best for b in blocks].index(True) + 1, [best[0] - size, None])
+                best[0] = size
+            best[1] = rest[0]
+        for _, blocks in segments if kind == "free" else ():
+            for block in blocks:
+                block[1] = None if block[1] == rest[0] else block[1]
+            for i in range(len(blocks) - 1, 0, -1):
+                if blocks[i][1] is None and blocks[i - 1][1] is None:
+                    blocks[i - 1][0] += blocks.pop(i)[0]
+        if kind == "empty_cache":
+            segments = [s for s in segments if any(name is not None for _, name in s[1])]
+        every = [block for _, blocks in segments for block in blocks]
+        numbers.append((sum(n for n, name in every if name is not None), sum(n for n, _ in every)))
+    return numbers
+
+
+# %% wrong="Replay from the module" says=["write your own"]
+from course_utils.chapters.internals.allocators import Replay
+
+
+def allocator(trace):
+    replay = Replay()
+    return [replay.step(s) for s in trace]
+
+
+# %% wrong="a name keeps its first size" breaks="A name may be used again once it was freed" says=["a name used again"]
+def allocator(trace: list[tuple]) -> list[tuple[int, int]]:
+    """Bytes allocated and reserved after each step of a trace."""
+    sizes = {}
+    segments, numbers = [], []  # a segment: (small, blocks); a block: [size, name or None]
+    for kind, *rest in trace:
+        if kind == "malloc":
+            sizes[rest[0]] = size = sizes.get(rest[0], -(-rest[1] // 512) * 512)
+            pool = [blocks for small, blocks in segments if small == (size <= MIB)]
+            fits = [b for blocks in pool for b in blocks if b[1] is None and b[0] >= size]
+            if not fits:
+                fits = [[2 * MIB * -(-size // (2 * MIB)), None]]
+                segments.append((size <= MIB, fits))
+            best = min(fits, key=lambda block: block[0])
+            blocks = next(b for _, b in segments if any(block is best for block in b))
+            if best[0] - size >= (512 if size <= MIB else MIB + 1):
+                blocks.insert([b is best for b in blocks].index(True) + 1, [best[0] - size, None])
+                best[0] = size
+            best[1] = rest[0]
+        for _, blocks in segments if kind == "free" else ():
+            for block in blocks:
+                block[1] = None if block[1] == rest[0] else block[1]
+            for i in range(len(blocks) - 1, 0, -1):
+                if blocks[i][1] is None and blocks[i - 1][1] is None:
+                    blocks[i - 1][0] += blocks.pop(i)[0]
+        if kind == "empty_cache":
+            segments = [s for s in segments if any(name is not None for _, name in s[1])]
+        every = [block for _, blocks in segments for block in blocks]
+        numbers.append((sum(n for n, name in every if name is not None), sum(n for n, _ in every)))
+    return numbers
+
+
+# %% wrong="a rest of 512 in a small segment isn't split off" says=["a rest of 512 bytes"]
+def allocator(trace: list[tuple]) -> list[tuple[int, int]]:
+    """Bytes allocated and reserved after each step of a trace."""
+    segments, numbers = [], []  # a segment: (small, blocks); a block: [size, name or None]
+    for kind, *rest in trace:
+        if kind == "malloc":
+            size = -(-rest[1] // 512) * 512
+            pool = [blocks for small, blocks in segments if small == (size <= MIB)]
+            fits = [b for blocks in pool for b in blocks if b[1] is None and b[0] >= size]
+            if not fits:
+                fits = [[2 * MIB * -(-size // (2 * MIB)), None]]
+                segments.append((size <= MIB, fits))
+            best = min(fits, key=lambda block: block[0])
+            blocks = next(b for _, b in segments if any(block is best for block in b))
+            if best[0] - size >= (1024 if size <= MIB else MIB + 1):
+                blocks.insert([b is best for b in blocks].index(True) + 1, [best[0] - size, None])
+                best[0] = size
+            best[1] = rest[0]
+        for _, blocks in segments if kind == "free" else ():
+            for block in blocks:
+                block[1] = None if block[1] == rest[0] else block[1]
+            for i in range(len(blocks) - 1, 0, -1):
+                if blocks[i][1] is None and blocks[i - 1][1] is None:
+                    blocks[i - 1][0] += blocks.pop(i)[0]
+        if kind == "empty_cache":
+            segments = [s for s in segments if any(name is not None for _, name in s[1])]
+        every = [block for _, blocks in segments for block in blocks]
+        numbers.append((sum(n for n, name in every if name is not None), sum(n for n, _ in every)))
+    return numbers
+
+
+# %% wrong="the rest goes to the end" says=["a rest keeps its place"]
+def allocator(trace: list[tuple]) -> list[tuple[int, int]]:
+    """Bytes allocated and reserved after each step of a trace."""
+    segments, numbers = [], []  # a segment: (small, blocks); a block: [size, name or None]
+    for kind, *rest in trace:
+        if kind == "malloc":
+            size = -(-rest[1] // 512) * 512
+            pool = [blocks for small, blocks in segments if small == (size <= MIB)]
+            fits = [b for blocks in pool for b in blocks if b[1] is None and b[0] >= size]
+            if not fits:
+                fits = [[2 * MIB * -(-size // (2 * MIB)), None]]
+                segments.append((size <= MIB, fits))
+            best = min(fits, key=lambda block: block[0])
+            blocks = next(b for _, b in segments if any(block is best for block in b))
+            if best[0] - size >= (512 if size <= MIB else MIB + 1):
+                blocks.append([best[0] - size, None])
                 best[0] = size
             best[1] = rest[0]
         for _, blocks in segments if kind == "free" else ():

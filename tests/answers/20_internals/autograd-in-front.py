@@ -1,4 +1,35 @@
-# %% wrong="calls the kernel again in front" says=["RecursionError"]
+# %% [markdown]
+# Rules:
+#
+# - "It calls the operator below Autograd"
+# - "returns that result"
+# - "If any of the values is a handle that requires grad"
+# - "the result gets `requires_grad = True`"
+# - "in addition to its own"
+# - "a `node` in which you keep what backward needs"
+# - "Else it is left alone"
+# - "the key by itself doesn't mean that something is recorded"
+# - "starts with the gradient `g`"
+# - "in each leaf that requires grad"
+# - "If there was one already, the two are added"
+# - "by `dispatcher.call("add", …)`"
+# - "in a new handle"
+# - "Only leaves (`node is None`) keep a `grad`"
+# - "`slopes` may hold `None` for a value: nothing is paid there"
+# - "Compute everything below Autograd, so that nothing is recorded"
+# - "no recursion"
+# - "Leave those that you are given as they are"
+#
+# Admits:
+#
+# - "starts with the gradient `g` (a handle) at `result`": from a leaf
+# - "If there was one already": twice
+# - "Chains of 3,000 steps have to work": a chain of 3,000
+# - "`slopes` may hold `None`": a slope that is None, at a leaf
+# - "the key by itself": the key Autograd, but nothing requires grad
+# - "a handle": a backend that stores lists
+
+# %% wrong="calls the kernel again in front" breaks="It calls the operator below Autograd" says=["RecursionError"]
 from collections.abc import Callable
 
 
@@ -117,7 +148,7 @@ def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
         dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
 
 
-# %% wrong="all arguments have to" says=["a sum"]
+# %% wrong="all arguments have to" breaks="If any of the values is a handle that requires grad" says=["a sum"]
 from collections.abc import Callable
 
 
@@ -177,7 +208,7 @@ def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
         dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
 
 
-# %% wrong="records by the key" says=["the key alone says nothing"]
+# %% wrong="records by the key" breaks="the key by itself doesn't mean that something is recorded" says=["the key alone says nothing"]
 from collections.abc import Callable
 
 
@@ -355,7 +386,7 @@ def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
         dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
 
 
-# %% wrong="loses the backend's key" says=["has the key Autograd too"]
+# %% wrong="loses the backend's key" breaks="in addition to its own" says=["has the key Autograd too"]
 from collections.abc import Callable
 
 
@@ -415,7 +446,7 @@ def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
         dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
 
 
-# %% wrong="requires_grad forgotten" says=["the result requires grad"]
+# %% wrong="requires_grad forgotten" breaks="the result gets `requires_grad = True`" says=["the result requires grad"]
 from collections.abc import Callable
 
 
@@ -474,7 +505,7 @@ def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
         dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
 
 
-# %% wrong="the node on the argument" says=["the result is what gets a node"]
+# %% wrong="the node on the argument" breaks="a `node` in which you keep what backward needs" says=["the result is what gets a node"]
 from collections.abc import Callable
 
 
@@ -718,7 +749,7 @@ def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
         dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
 
 
-# %% wrong="overwrites the leaf's grad" says=["adds what the second backward brings"]
+# %% wrong="overwrites the leaf's grad" breaks="If there was one already, the two are added" says=["adds what the second backward brings"]
 from collections.abc import Callable
 
 
@@ -778,7 +809,7 @@ def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
         dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
 
 
-# %% wrong="adds into the old handle" says=["in a new handle"]
+# %% wrong="adds into the old handle" breaks="in a new handle" says=["in a new handle"]
 from collections.abc import Callable
 
 
@@ -842,7 +873,7 @@ def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
         dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
 
 
-# %% wrong="records the gradients" says=["gradients are computed below it"]
+# %% wrong="records the gradients" breaks="Compute everything below Autograd, so that nothing is recorded" says=["gradients are computed below it"]
 from collections.abc import Callable
 
 
@@ -902,7 +933,7 @@ def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
         dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
 
 
-# %% wrong="grads everywhere" says=["leaves alone keep a grad"]
+# %% wrong="grads everywhere" breaks="Only leaves (`node is None`) keep a `grad`" says=["leaves alone keep a grad"]
 from collections.abc import Callable
 
 
@@ -1024,7 +1055,7 @@ def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
         dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
 
 
-# %% wrong="None is paid" says=["a slope that is None"]
+# %% wrong="None is paid" breaks="`slopes` may hold `None` for a value: nothing is paid there" says=["a slope that is None"]
 from collections.abc import Callable
 
 
@@ -1085,7 +1116,7 @@ def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
         dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
 
 
-# %% wrong="starts with ones" says=["the walk starts with g"]
+# %% wrong="starts with ones" breaks="starts with the gradient `g`" says=["the walk starts with g"]
 from collections.abc import Callable
 
 
@@ -1268,7 +1299,7 @@ def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
         dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
 
 
-# %% wrong="recursion" says=["no recursion"]
+# %% wrong="recursion" breaks="no recursion" says=["no recursion"]
 def autograd_kernel(dispatcher, operator, slopes):
     def kernel(*values):
         with dispatcher.below("Autograd"):
@@ -1334,7 +1365,7 @@ def backward(dispatcher, result, g):
                 backward(dispatcher, value, part)
 
 
-# %% wrong="the key on every result" says=["leave the result alone"]
+# %% wrong="the key on every result" breaks="Else it is left alone" says=["leave the result alone"]
 def autograd_kernel(dispatcher, operator, slopes):
     def kernel(*values):
         with dispatcher.below("Autograd"):
@@ -1407,6 +1438,8 @@ def backward(dispatcher, result, g):
         while heap:
             _, name, handle = heapq.heappop(heap)
             g = paid.pop(name)
+            if not handle.requires_grad:
+                continue
             if not handle.node:
                 handle.grad = g if handle.grad is None else dispatcher.call("add", handle.grad, g)
                 continue
@@ -1588,7 +1621,7 @@ def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
         dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
 
 
-# %% wrong="adds what is stored" says=["a backend that stores lists", "autograd knows no backend"]
+# %% wrong="adds what is stored" breaks="by `dispatcher.call(\"add\", …)`" says=["a backend that stores lists", "autograd knows no backend"]
 from collections.abc import Callable
 
 
@@ -1696,6 +1729,311 @@ def backward(dispatcher: "Dispatcher", result: Handle, g: Handle) -> None:
                 parts = slopes(dispatcher.call, g, handle, *values)
             for value, part in zip(values, parts, strict=True):
                 if True:
+                    account[value] = add(account.get(value), part)
+                users[value] -= 1
+                if users[value] == 0:
+                    free.append(value)
+
+
+def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
+    """Given: put your kernel in front of each operator of a table of slopes."""
+    for operator, slopes in table.items():
+        dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
+
+
+# %% wrong="a constant leaf is paid" breaks="in each leaf that requires grad" says=["1 of 22 cases fail", "isn't paid, if it is the result"]
+from collections.abc import Callable
+
+
+def autograd_kernel(dispatcher: "Dispatcher", operator: str, slopes: Callable) -> Callable:
+    """A kernel for the key Autograd: calls below it, then puts a note on the result."""
+
+    def kernel(*values):
+        with dispatcher.below("Autograd"):
+            result = dispatcher.call(operator, *values)
+        if any(value.requires_grad for value in values):
+            result.requires_grad = True
+            result.keys |= {"Autograd"}
+            result.node = slopes, values
+        return result
+
+    return kernel
+
+
+def backward(dispatcher: "Dispatcher", result: Handle, g: Handle) -> None:
+    """Bring ``g`` from ``result`` back to the leaves, and add it to their ``grad``."""
+    users, waiting = {result: 0}, [result]
+    while waiting:
+        handle = waiting.pop()
+        for value in handle.node[1] if handle.node else ():
+            if value not in users:
+                users[value] = 0
+                waiting.append(value)
+            users[value] += 1
+
+    def add(known, more):
+        return more if known is None else dispatcher.call("add", known, more)
+
+    account, free = {result: g}, [result]
+    with dispatcher.below("Autograd"):
+        while free:
+            handle = free.pop()
+            g = account.pop(handle, None)
+            if handle.node is None:
+                if (handle.requires_grad or handle is result) and g is not None:
+                    handle.grad = add(handle.grad, g)
+                continue
+            slopes, values = handle.node
+            parts = [None] * len(values)
+            if g is not None and handle.requires_grad:
+                parts = slopes(dispatcher.call, g, handle, *values)
+            for value, part in zip(values, parts, strict=True):
+                if part is not None:
+                    account[value] = add(account.get(value), part)
+                users[value] -= 1
+                if users[value] == 0:
+                    free.append(value)
+
+
+def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
+    """Given: put your kernel in front of each operator of a table of slopes."""
+    for operator, slopes in table.items():
+        dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
+
+
+# %% wrong="counters on the handles" breaks="Leave those that you are given as they are" says=["1 of 22 cases fail", "keep counts in a dict"]
+from collections.abc import Callable
+
+
+def autograd_kernel(dispatcher: "Dispatcher", operator: str, slopes: Callable) -> Callable:
+    """A kernel for the key Autograd: calls below it, then puts a note on the result."""
+
+    def kernel(*values):
+        with dispatcher.below("Autograd"):
+            result = dispatcher.call(operator, *values)
+        if any(value.requires_grad for value in values):
+            result.requires_grad = True
+            result.keys |= {"Autograd"}
+            result.node = slopes, values
+        return result
+
+    return kernel
+
+
+def backward(dispatcher: "Dispatcher", result: Handle, g: Handle) -> None:
+    """Bring ``g`` from ``result`` back to the leaves, and add it to their ``grad``."""
+    users, waiting = {result: 0}, [result]
+    while waiting:
+        handle = waiting.pop()
+        for value in handle.node[1] if handle.node else ():
+            if value not in users:
+                users[value] = 0
+                waiting.append(value)
+            users[value] += 1
+
+    for handle, n in users.items():
+        handle.users = n
+
+    def add(known, more):
+        return more if known is None else dispatcher.call("add", known, more)
+
+    account, free = {result: g}, [result]
+    with dispatcher.below("Autograd"):
+        while free:
+            handle = free.pop()
+            g = account.pop(handle, None)
+            if handle.node is None:
+                if handle.requires_grad and g is not None:
+                    handle.grad = add(handle.grad, g)
+                continue
+            slopes, values = handle.node
+            parts = [None] * len(values)
+            if g is not None and handle.requires_grad:
+                parts = slopes(dispatcher.call, g, handle, *values)
+            for value, part in zip(values, parts, strict=True):
+                if part is not None:
+                    account[value] = add(account.get(value), part)
+                users[value] -= 1
+                if users[value] == 0:
+                    free.append(value)
+
+
+def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
+    """Given: put your kernel in front of each operator of a table of slopes."""
+    for operator, slopes in table.items():
+        dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
+
+
+# %% wrong="a fresh handle" breaks="returns that result" says=["is returned itself"]
+from collections.abc import Callable
+
+
+def autograd_kernel(dispatcher: "Dispatcher", operator: str, slopes: Callable) -> Callable:
+    """A kernel for the key Autograd: calls below it, then puts a note on the result."""
+
+    def kernel(*values):
+        with dispatcher.below("Autograd"):
+            result = dispatcher.call(operator, *values)
+        if any(value.requires_grad for value in values):
+            result.requires_grad = True
+            result.keys |= {"Autograd"}
+            result.node = slopes, values
+        fresh = Handle(result.stored, *result.keys, requires_grad=result.requires_grad)
+        fresh.node = result.node
+        return fresh
+
+    return kernel
+
+
+def backward(dispatcher: "Dispatcher", result: Handle, g: Handle) -> None:
+    """Bring ``g`` from ``result`` back to the leaves, and add it to their ``grad``."""
+    users, waiting = {result: 0}, [result]
+    while waiting:
+        handle = waiting.pop()
+        for value in handle.node[1] if handle.node else ():
+            if value not in users:
+                users[value] = 0
+                waiting.append(value)
+            users[value] += 1
+
+    def add(known, more):
+        return more if known is None else dispatcher.call("add", known, more)
+
+    account, free = {result: g}, [result]
+    with dispatcher.below("Autograd"):
+        while free:
+            handle = free.pop()
+            g = account.pop(handle, None)
+            if handle.node is None:
+                if handle.requires_grad and g is not None:
+                    handle.grad = add(handle.grad, g)
+                continue
+            slopes, values = handle.node
+            parts = [None] * len(values)
+            if g is not None and handle.requires_grad:
+                parts = slopes(dispatcher.call, g, handle, *values)
+            for value, part in zip(values, parts, strict=True):
+                if part is not None:
+                    account[value] = add(account.get(value), part)
+                users[value] -= 1
+                if users[value] == 0:
+                    free.append(value)
+
+
+def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
+    """Given: put your kernel in front of each operator of a table of slopes."""
+    for operator, slopes in table.items():
+        dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
+
+
+# %% wrong="a leaf is paid None" says=["None for a leaf that has a gradient"]
+from collections.abc import Callable
+
+
+def autograd_kernel(dispatcher: "Dispatcher", operator: str, slopes: Callable) -> Callable:
+    """A kernel for the key Autograd: calls below it, then puts a note on the result."""
+
+    def kernel(*values):
+        with dispatcher.below("Autograd"):
+            result = dispatcher.call(operator, *values)
+        if any(value.requires_grad for value in values):
+            result.requires_grad = True
+            result.keys |= {"Autograd"}
+            result.node = slopes, values
+        return result
+
+    return kernel
+
+
+def backward(dispatcher: "Dispatcher", result: Handle, g: Handle) -> None:
+    """Bring ``g`` from ``result`` back to the leaves, and add it to their ``grad``."""
+    users, waiting = {result: 0}, [result]
+    while waiting:
+        handle = waiting.pop()
+        for value in handle.node[1] if handle.node else ():
+            if value not in users:
+                users[value] = 0
+                waiting.append(value)
+            users[value] += 1
+
+    def add(known, more):
+        return more if known is None else dispatcher.call("add", known, more)
+
+    account, free = {result: g}, [result]
+    with dispatcher.below("Autograd"):
+        while free:
+            handle = free.pop()
+            g = account.pop(handle, None)
+            if handle.node is None:
+                if handle.requires_grad:
+                    handle.grad = add(handle.grad, g)
+                continue
+            slopes, values = handle.node
+            parts = [None] * len(values)
+            if g is not None and handle.requires_grad:
+                parts = slopes(dispatcher.call, g, handle, *values)
+            for value, part in zip(values, parts, strict=True):
+                if part is not None:
+                    account[value] = add(account.get(value), part)
+                users[value] -= 1
+                if users[value] == 0:
+                    free.append(value)
+
+
+def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
+    """Given: put your kernel in front of each operator of a table of slopes."""
+    for operator, slopes in table.items():
+        dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
+
+
+# %% wrong="a step that was paid nothing pays" says=["None for a step in between"]
+from collections.abc import Callable
+
+
+def autograd_kernel(dispatcher: "Dispatcher", operator: str, slopes: Callable) -> Callable:
+    """A kernel for the key Autograd: calls below it, then puts a note on the result."""
+
+    def kernel(*values):
+        with dispatcher.below("Autograd"):
+            result = dispatcher.call(operator, *values)
+        if any(value.requires_grad for value in values):
+            result.requires_grad = True
+            result.keys |= {"Autograd"}
+            result.node = slopes, values
+        return result
+
+    return kernel
+
+
+def backward(dispatcher: "Dispatcher", result: Handle, g: Handle) -> None:
+    """Bring ``g`` from ``result`` back to the leaves, and add it to their ``grad``."""
+    users, waiting = {result: 0}, [result]
+    while waiting:
+        handle = waiting.pop()
+        for value in handle.node[1] if handle.node else ():
+            if value not in users:
+                users[value] = 0
+                waiting.append(value)
+            users[value] += 1
+
+    def add(known, more):
+        return more if known is None else dispatcher.call("add", known, more)
+
+    account, free = {result: g}, [result]
+    with dispatcher.below("Autograd"):
+        while free:
+            handle = free.pop()
+            g = account.pop(handle, None)
+            if handle.node is None:
+                if handle.requires_grad and g is not None:
+                    handle.grad = add(handle.grad, g)
+                continue
+            slopes, values = handle.node
+            parts = [None] * len(values)
+            if handle.requires_grad:
+                parts = slopes(dispatcher.call, g, handle, *values)
+            for value, part in zip(values, parts, strict=True):
+                if part is not None:
                     account[value] = add(account.get(value), part)
                 users[value] -= 1
                 if users[value] == 0:

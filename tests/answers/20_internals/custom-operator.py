@@ -1,3 +1,34 @@
+# %% [markdown]
+# Rules:
+#
+# - "Register the sum that forgets as `internals::decayed_sum`"
+# - "The result is new and contiguous"
+# - "of the shape and dtype of `x`"
+# - "The half types are computed in `float32` or better"
+# - "rounded once"
+# - "`x` may have any strides"
+# - "sizes of 0"
+# - "it is left as it is"
+# - "A tensor without a dimension raises a `ValueError`"
+# - "a dtype that isn't floating a `TypeError`"
+# - "a fake"
+# - "slopes for `x`"
+# - "(`decay` gets `None`)"
+# - "differentiable twice"
+# - "a rule for `vmap`"
+# - "over any dimension of `x`"
+# - "`opcheck` must pass"
+#
+# Admits:
+#
+# - "`float16`": float16
+# - "`bfloat16`": bfloat16
+# - "or `float64`": float64
+# - "any strides": an expanded column
+# - "sizes of 0": no row
+# - "a dtype that isn't floating": booleans
+# - "over any dimension of `x`": vmap over the last of three
+
 # %% wrong="a running sum without decay" says=["wrong values"]
 @torch.library.custom_op("internals::decayed_sum", mutates_args=())
 def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
@@ -70,7 +101,7 @@ def _(info, in_dims, x, decay):
     return custom_operator(x, decay), 0
 
 
-# %% wrong="writes into x" says=["x was changed"]
+# %% wrong="writes into x" breaks="it is left as it is" says=["x was changed"]
 @torch.library.custom_op("internals::decayed_sum", mutates_args=())
 def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
     if x.ndim < 1:
@@ -107,7 +138,7 @@ def _(info, in_dims, x, decay):
     return custom_operator(x, decay), 0
 
 
-# %% wrong="the strides of x" says=["the result is new and contiguous"]
+# %% wrong="the strides of x" breaks="The result is new and contiguous" says=["the result is new and contiguous"]
 @torch.library.custom_op("internals::decayed_sum", mutates_args=())
 def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
     if x.ndim < 1:
@@ -143,7 +174,7 @@ def _(info, in_dims, x, decay):
     return custom_operator(x, decay), 0
 
 
-# %% wrong="contiguous input only" says=["any strides will do"]
+# %% wrong="contiguous input only" breaks="`x` may have any strides" says=["any strides will do"]
 @torch.library.custom_op("internals::decayed_sum", mutates_args=())
 def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
     if x.ndim < 1:
@@ -181,7 +212,7 @@ def _(info, in_dims, x, decay):
     return custom_operator(x, decay), 0
 
 
-# %% wrong="float32 comes out" says=["float64 in, float64 out"]
+# %% wrong="float32 comes out" breaks="of the shape and dtype of `x`" says=["float64 in, float64 out"]
 @torch.library.custom_op("internals::decayed_sum", mutates_args=())
 def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
     if x.ndim < 1:
@@ -253,7 +284,7 @@ def _(info, in_dims, x, decay):
     return custom_operator(x, decay), 0
 
 
-# %% wrong="rounds at each step" says=["rounded once, at the end"]
+# %% wrong="rounds at each step" breaks="rounded once" says=["rounded once, at the end"]
 @torch.library.custom_op("internals::decayed_sum", mutates_args=())
 def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
     if x.dim() == 0:
@@ -290,7 +321,7 @@ def _(info, in_dims, x, decay):
     return custom_operator(x, decay), 0
 
 
-# %% wrong="no halves" says=["half types"]
+# %% wrong="no halves" breaks="The half types are computed in `float32` or better" says=["half types"]
 @torch.library.custom_op("internals::decayed_sum", mutates_args=())
 def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
     if x.ndim < 1:
@@ -326,7 +357,7 @@ def _(info, in_dims, x, decay):
     return custom_operator(x, decay), 0
 
 
-# %% wrong="a number is let in" says=["raises a ValueError"]
+# %% wrong="a number is let in" breaks="A tensor without a dimension raises a `ValueError`" says=["raises a ValueError"]
 @torch.library.custom_op("internals::decayed_sum", mutates_args=())
 def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
     x = x.reshape(1) if x.ndim == 0 else x
@@ -361,7 +392,7 @@ def _(info, in_dims, x, decay):
     return custom_operator(x, decay), 0
 
 
-# %% wrong="fails without rows" says=["an empty result of the same shape"]
+# %% wrong="fails without rows" breaks="sizes of 0" says=["an empty result of the same shape"]
 @torch.library.custom_op("internals::decayed_sum", mutates_args=())
 def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
     if x.ndim < 1:
@@ -397,7 +428,7 @@ def _(info, in_dims, x, decay):
     return custom_operator(x, decay), 0
 
 
-# %% wrong="no fake" says=["a fake matrix"]
+# %% wrong="no fake" breaks="a fake" says=["a fake matrix"]
 @torch.library.custom_op("internals::decayed_sum", mutates_args=())
 def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
     if x.ndim < 1:
@@ -428,7 +459,7 @@ def _(info, in_dims, x, decay):
     return custom_operator(x, decay), 0
 
 
-# %% wrong="the fake keeps strides" says=["a fake transposed matrix", "test_faketensor"]
+# %% wrong="the fake keeps strides" breaks="`opcheck` must pass" says=["a fake transposed matrix", "test_faketensor"]
 @torch.library.custom_op("internals::decayed_sum", mutates_args=())
 def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
     if x.ndim < 1:
@@ -500,7 +531,7 @@ def _(info, in_dims, x, decay):
     return custom_operator(x, decay), 0
 
 
-# %% wrong="no slopes" says=["no autograd formula was registered"]
+# %% wrong="no slopes" breaks="slopes for `x`" says=["no autograd formula was registered"]
 @torch.library.custom_op("internals::decayed_sum", mutates_args=())
 def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
     if x.ndim < 1:
@@ -677,7 +708,7 @@ def _(info, in_dims, x, decay):
     return custom_operator(x, decay), 0
 
 
-# %% wrong="differentiable once" says=["gradcheck"]
+# %% wrong="differentiable once" breaks="differentiable twice" says=["gradcheck"]
 @torch.library.custom_op("internals::decayed_sum", mutates_args=())
 def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
     if x.ndim < 1:
@@ -714,7 +745,7 @@ def _(info, in_dims, x, decay):
     return custom_operator(x, decay), 0
 
 
-# %% wrong="a slope for decay" says=["raised"]
+# %% wrong="a slope for decay" breaks="(`decay` gets `None`)" says=["raised"]
 @torch.library.custom_op("internals::decayed_sum", mutates_args=())
 def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
     if x.ndim < 1:
@@ -750,7 +781,7 @@ def _(info, in_dims, x, decay):
     return custom_operator(x, decay), 0
 
 
-# %% wrong="no rule for vmap" says=["vmap"]
+# %% wrong="no rule for vmap" breaks="a rule for `vmap`" says=["vmap"]
 @torch.library.custom_op("internals::decayed_sum", mutates_args=())
 def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
     if x.ndim < 1:
@@ -780,7 +811,7 @@ def walk_back(ctx, g):
 custom_operator.register_autograd(walk_back, setup_context=keep)
 
 
-# %% wrong="the batch stays where it is" says=["move it to the front"]
+# %% wrong="the batch stays where it is" breaks="over any dimension of `x`" says=["move it to the front"]
 @torch.library.custom_op("internals::decayed_sum", mutates_args=())
 def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
     if x.ndim < 1:
@@ -815,7 +846,7 @@ def _(info, in_dims, x, decay):
     return custom_operator(x, decay), in_dims[0]
 
 
-# %% wrong="no operator" says=["register"]
+# %% wrong="no operator" breaks="Register the sum that forgets as `internals::decayed_sum`" says=["register"]
 def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
     if x.dim() == 0:
         raise ValueError("no steps")
@@ -929,4 +960,29 @@ custom_operator.register_autograd(
 torch.library.register_vmap(
     "internals::decayed_sum",
     lambda info, dims, x, decay: (custom_operator(torch.moveaxis(x, dims[0], 0), decay), 0),
+)
+
+
+# %% wrong="bool is let in" breaks="a dtype that isn't floating a `TypeError`" says=["booleans", "isn't floating raises a TypeError"]
+@torch.library.custom_op("internals::decayed_sum", mutates_args=())
+def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
+    """y[..., t] = x[..., t] + decay * y[..., t - 1], for x (..., steps), in a new tensor."""
+    if x.dim() == 0:
+        raise ValueError("decayed_sum needs a dimension of steps")
+    if not x.is_floating_point() and x.dtype != torch.bool:
+        raise TypeError(f"decayed_sum of {x.dtype}")
+    wide = x.to(torch.promote_types(x.dtype, torch.float32))
+    total, out = torch.zeros_like(wide[..., :1].sum(-1)), wide.new_empty(x.shape)
+    for step in range(x.shape[-1]):
+        out[..., step] = total = wide[..., step] + decay * total
+    return out.to(x.dtype)
+
+
+custom_operator.register_fake(lambda x, decay: x.new_empty(x.shape))
+custom_operator.register_vmap(
+    lambda info, dims, x, decay: (custom_operator(x.movedim(dims[0], 0), decay), 0)
+)
+custom_operator.register_autograd(
+    lambda ctx, g: (custom_operator(g.flip(-1), ctx.decay).flip(-1), None),
+    setup_context=lambda ctx, inputs, output: setattr(ctx, "decay", inputs[1]),
 )

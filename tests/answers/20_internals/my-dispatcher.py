@@ -1,4 +1,36 @@
-# %% wrong="the first argument's keys alone" says=["the keys of all arguments count together"]
+# %% [markdown]
+# Rules:
+#
+# - "a later one replaces an earlier one"
+# - "puts an entry into this dispatcher's table"
+# - "`kernel` is a function or `FALLTHROUGH`"
+# - "for every operator that has no entry under this key"
+# - "under this key"
+# - "Such a kernel gets the operator's name first"
+# - "take the keys of all values together"
+# - "a value without `keys`, such as a number, has none"
+# - "Ask them by priority"
+# - "FALLTHROUGH means the next key"
+# - "a kernel is called with the values as they are"
+# - "What it returns is returned, `None` as well"
+# - "what it raises passes through"
+# - "A key without an entry"
+# - "or no key left, raises a `NotImplementedError`"
+# - "this dispatcher's calls skip `key`"
+# - "and all keys before it"
+# - "an inner one never skips fewer keys than the outer"
+# - "it is as before"
+# - "also if an exception leaves it"
+# - "the exception passes through"
+#
+# Admits:
+#
+# - "a number, has none": a number beside a handle
+# - "`None` as well": a kernel that returns None
+# - "Blocks nest": a wider block inside
+# - "no key left": no handle at all
+
+# %% wrong="the first argument's keys alone" breaks="take the keys of all values together" says=["the keys of all arguments count together"]
 from contextlib import contextmanager
 
 
@@ -89,7 +121,7 @@ def my_dispatcher() -> Dispatcher:
     return Dispatcher(("Autograd", "List", "NumPy"))
 
 
-# %% wrong="a number has no keys attribute" says=["AttributeError"]
+# %% wrong="a number has no keys attribute" breaks="a value without `keys`, such as a number, has none" says=["AttributeError"]
 from contextlib import contextmanager
 
 
@@ -134,7 +166,7 @@ def my_dispatcher() -> Dispatcher:
     return Dispatcher(("Autograd", "List", "NumPy"))
 
 
-# %% wrong="the order of the keys" says=["the order of priority decides"]
+# %% wrong="the order of the keys" breaks="Ask them by priority" says=["the order of priority decides"]
 from contextlib import contextmanager
 
 
@@ -224,7 +256,7 @@ def my_dispatcher() -> Dispatcher:
     return Dispatcher(("Autograd", "List", "NumPy"))
 
 
-# %% wrong="skips keys without an entry" says=["only FALLTHROUGH steps aside"]
+# %% wrong="skips keys without an entry" breaks="A key without an entry" says=["only FALLTHROUGH steps aside"]
 from contextlib import contextmanager
 
 
@@ -269,7 +301,7 @@ def my_dispatcher() -> Dispatcher:
     return Dispatcher(("Autograd", "List", "NumPy"))
 
 
-# %% wrong="calls the sentinel" says=["TypeError"]
+# %% wrong="calls the sentinel" breaks="`kernel` is a function or `FALLTHROUGH`" says=["TypeError"]
 from contextlib import contextmanager
 
 
@@ -313,7 +345,7 @@ def my_dispatcher() -> Dispatcher:
     return Dispatcher(("Autograd", "List", "NumPy"))
 
 
-# %% wrong="fallthrough is an error" says=["FALLTHROUGH steps aside for the next key"]
+# %% wrong="fallthrough is an error" breaks="FALLTHROUGH means the next key" says=["FALLTHROUGH steps aside for the next key"]
 from contextlib import contextmanager
 
 
@@ -405,7 +437,7 @@ def my_dispatcher() -> Dispatcher:
     return Dispatcher(("Autograd", "List", "NumPy"))
 
 
-# %% wrong="the fallback goes first" says=["an entry for the operator goes before"]
+# %% wrong="the fallback goes first" breaks="for every operator that has no entry under this key" says=["an entry for the operator goes before"]
 from contextlib import contextmanager
 
 
@@ -450,7 +482,7 @@ def my_dispatcher() -> Dispatcher:
     return Dispatcher(("Autograd", "List", "NumPy"))
 
 
-# %% wrong="the fallback without a name" says=["gets the operator's name first"]
+# %% wrong="the fallback without a name" breaks="Such a kernel gets the operator's name first" says=["gets the operator's name first"]
 from contextlib import contextmanager
 
 
@@ -585,7 +617,7 @@ def my_dispatcher() -> Dispatcher:
     return Dispatcher(("Autograd", "List", "NumPy"))
 
 
-# %% wrong="the first registration stays" says=["the later registration replaces the earlier"]
+# %% wrong="the first registration stays" breaks="a later one replaces an earlier one" says=["the later registration replaces the earlier"]
 from contextlib import contextmanager
 
 
@@ -630,7 +662,7 @@ def my_dispatcher() -> Dispatcher:
     return Dispatcher(("Autograd", "List", "NumPy"))
 
 
-# %% wrong="a table for all dispatchers" says=["each dispatcher has a table to itself"]
+# %% wrong="a table for all dispatchers" breaks="puts an entry into this dispatcher's table" says=["each dispatcher has a table to itself"]
 from contextlib import contextmanager
 
 
@@ -776,7 +808,7 @@ def my_dispatcher() -> Dispatcher:
     return Dispatcher(("Autograd", "List", "NumPy"))
 
 
-# %% wrong="a result of None means nothing was found" says=["None is a result like any other"]
+# %% wrong="a result of None means nothing was found" breaks="What it returns is returned, `None` as well" says=["None is a result like any other"]
 from contextlib import contextmanager
 
 
@@ -868,7 +900,7 @@ def my_dispatcher() -> Dispatcher:
     return Dispatcher(("Autograd", "List", "NumPy"))
 
 
-# %% wrong="skips only the key" says=["that key and all before it are skipped"]
+# %% wrong="skips only the key" breaks="and all keys before it" says=["that key and all before it are skipped"]
 from contextlib import contextmanager
 
 
@@ -957,7 +989,7 @@ def my_dispatcher() -> Dispatcher:
     return Dispatcher(("Autograd", "List", "NumPy"))
 
 
-# %% wrong="an inner block replaces the outer" says=["an inner block adds to the outer one"]
+# %% wrong="an inner block replaces the outer" breaks="an inner one never skips fewer keys than the outer" says=["an inner block adds to the outer one"]
 from contextlib import contextmanager
 
 
@@ -1002,7 +1034,7 @@ def my_dispatcher() -> Dispatcher:
     return Dispatcher(("Autograd", "List", "NumPy"))
 
 
-# %% wrong="after a block all keys are asked" says=["after a block it is as before"]
+# %% wrong="after a block all keys are asked" breaks="it is as before" says=["after a block it is as before"]
 from contextlib import contextmanager
 
 
@@ -1047,7 +1079,7 @@ def my_dispatcher() -> Dispatcher:
     return Dispatcher(("Autograd", "List", "NumPy"))
 
 
-# %% wrong="no finally" says=["the block ends also when an exception leaves it"]
+# %% wrong="no finally" breaks="also if an exception leaves it" says=["the block ends also when an exception leaves it"]
 from contextlib import contextmanager
 
 
@@ -1090,7 +1122,7 @@ def my_dispatcher() -> Dispatcher:
     return Dispatcher(("Autograd", "List", "NumPy"))
 
 
-# %% wrong="swallows the exception" says=["lets the exception out"]
+# %% wrong="swallows the exception" breaks="the exception passes through" says=["lets the exception out"]
 from contextlib import contextmanager
 
 
@@ -1136,7 +1168,7 @@ def my_dispatcher() -> Dispatcher:
     return Dispatcher(("Autograd", "List", "NumPy"))
 
 
-# %% wrong="a block for all dispatchers" says=["leaves another alone"]
+# %% wrong="a block for all dispatchers" breaks="this dispatcher's calls skip `key`" says=["leaves another alone"]
 from contextlib import contextmanager
 
 
@@ -1345,3 +1377,192 @@ class Dispatcher:
             yield self
         finally:
             self.skip.pop()
+
+
+# %% wrong="hands on copies" breaks="a kernel is called with the values as they are" says=["1 of 21 cases fail", "not copies"]
+from contextlib import contextmanager
+
+
+class Dispatcher:
+    """A table of kernels by operator and key; see the statement."""
+
+    def __init__(self, priority: tuple[str, ...]) -> None:
+        """An empty table; ``priority`` has the first key to ask first."""
+        self.priority, self.table, self.first = priority, {}, 0
+
+    def register(self, operator: str, key: str, kernel) -> None:
+        """Put a kernel, or FALLTHROUGH, into the table."""
+        self.table[operator, key] = kernel
+
+    def call(self, operator: str, *values):
+        """Find the kernel for these values and call it."""
+        keys = {key for value in values for key in getattr(value, "keys", ())}
+        for key in self.priority[self.first :]:
+            if key not in keys:
+                continue
+            own = (operator, key) in self.table
+            kernel = self.table.get((operator if own else "*", key))
+            if kernel is None:
+                raise NotImplementedError(f"{operator} has no entry for {key}")
+            if kernel != FALLTHROUGH:
+                import copy
+
+                values = [copy.copy(v) for v in values]
+                return kernel(*values) if own else kernel(operator, *values)
+        raise NotImplementedError(f"{operator}: no kernel for {keys}")
+
+    @contextmanager
+    def below(self, key: str):
+        """Inside the block, skip ``key`` and all before it."""
+        before = self.first
+        self.first = max(before, self.priority.index(key) + 1)
+        try:
+            yield
+        finally:
+            self.first = before
+
+
+def my_dispatcher() -> Dispatcher:
+    """Given: an empty dispatcher for the keys of this chapter."""
+    return Dispatcher(("Autograd", "List", "NumPy"))
+
+
+# %% wrong="fallthrough forgets below" breaks="or no key left, raises a `NotImplementedError`" says=["below the last key", "no key left raises"]
+from contextlib import contextmanager
+
+
+class Dispatcher:
+    """A table of kernels by operator and key; see the statement."""
+
+    def __init__(self, priority: tuple[str, ...]) -> None:
+        """An empty table; ``priority`` has the first key to ask first."""
+        self.priority, self.table, self.first = priority, {}, 0
+
+    def register(self, operator: str, key: str, kernel) -> None:
+        """Put a kernel, or FALLTHROUGH, into the table."""
+        self.table[operator, key] = kernel
+
+    def call(self, operator: str, *values):
+        """Find the kernel for these values and call it."""
+        keys = {key for value in values for key in getattr(value, "keys", ())}
+        for key in self.priority[self.first :] or self.priority:
+            if key not in keys:
+                continue
+            own = (operator, key) in self.table
+            kernel = self.table.get((operator if own else "*", key))
+            if kernel is None:
+                raise NotImplementedError(f"{operator} has no entry for {key}")
+            if kernel != FALLTHROUGH:
+                return kernel(*values) if own else kernel(operator, *values)
+        raise NotImplementedError(f"{operator}: no kernel for {keys}")
+
+    @contextmanager
+    def below(self, key: str):
+        """Inside the block, skip ``key`` and all before it."""
+        before = self.first
+        self.first = max(before, self.priority.index(key) + 1)
+        try:
+            yield
+        finally:
+            self.first = before
+
+
+def my_dispatcher() -> Dispatcher:
+    """Given: an empty dispatcher for the keys of this chapter."""
+    return Dispatcher(("Autograd", "List", "NumPy"))
+
+
+# %% wrong="NotImplementedError of a kernel is taken for no kernel" breaks="what it raises passes through" says=["no other kernel is asked"]
+from contextlib import contextmanager
+
+
+class Dispatcher:
+    """A table of kernels by operator and key; see the statement."""
+
+    def __init__(self, priority: tuple[str, ...]) -> None:
+        """An empty table; ``priority`` has the first key to ask first."""
+        self.priority, self.table, self.first = priority, {}, 0
+
+    def register(self, operator: str, key: str, kernel) -> None:
+        """Put a kernel, or FALLTHROUGH, into the table."""
+        self.table[operator, key] = kernel
+
+    def call(self, operator: str, *values):
+        """Find the kernel for these values and call it."""
+        keys = {key for value in values for key in getattr(value, "keys", ())}
+        for key in self.priority[self.first :]:
+            if key not in keys:
+                continue
+            own = (operator, key) in self.table
+            kernel = self.table.get((operator if own else "*", key))
+            if kernel is None:
+                raise NotImplementedError(f"{operator} has no entry for {key}")
+            if kernel != FALLTHROUGH:
+                try:
+                    return kernel(*values) if own else kernel(operator, *values)
+                except NotImplementedError:
+                    continue
+        raise NotImplementedError(f"{operator}: no kernel for {keys}")
+
+    @contextmanager
+    def below(self, key: str):
+        """Inside the block, skip ``key`` and all before it."""
+        before = self.first
+        self.first = max(before, self.priority.index(key) + 1)
+        try:
+            yield
+        finally:
+            self.first = before
+
+
+def my_dispatcher() -> Dispatcher:
+    """Given: an empty dispatcher for the keys of this chapter."""
+    return Dispatcher(("Autograd", "List", "NumPy"))
+
+
+# %% wrong="the star counts for all keys" breaks="under this key" says=["counts under its key alone"]
+from contextlib import contextmanager
+
+
+class Dispatcher:
+    """A table of kernels by operator and key; see the statement."""
+
+    def __init__(self, priority: tuple[str, ...]) -> None:
+        """An empty table; ``priority`` has the first key to ask first."""
+        self.priority, self.table, self.first = priority, {}, 0
+
+    def register(self, operator: str, key: str, kernel) -> None:
+        """Put a kernel, or FALLTHROUGH, into the table."""
+        self.table[operator, key] = kernel
+
+    def call(self, operator: str, *values):
+        """Find the kernel for these values and call it."""
+        keys = {key for value in values for key in getattr(value, "keys", ())}
+        for key in self.priority[self.first :]:
+            if key not in keys:
+                continue
+            own = (operator, key) in self.table
+            kernel = self.table.get(
+                (operator if own else "*", key),
+                next((v for (o, k), v in self.table.items() if o == "*"), None),
+            )
+            if kernel is None:
+                raise NotImplementedError(f"{operator} has no entry for {key}")
+            if kernel != FALLTHROUGH:
+                return kernel(*values) if own else kernel(operator, *values)
+        raise NotImplementedError(f"{operator}: no kernel for {keys}")
+
+    @contextmanager
+    def below(self, key: str):
+        """Inside the block, skip ``key`` and all before it."""
+        before = self.first
+        self.first = max(before, self.priority.index(key) + 1)
+        try:
+            yield
+        finally:
+            self.first = before
+
+
+def my_dispatcher() -> Dispatcher:
+    """Given: an empty dispatcher for the keys of this chapter."""
+    return Dispatcher(("Autograd", "List", "NumPy"))

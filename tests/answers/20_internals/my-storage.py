@@ -1,4 +1,31 @@
-# %% wrong="sizes lined up at the front" says=["sizes are lined up at the end"]
+# %% [markdown]
+# Rules:
+#
+# - "Sizes are lined up at the end"
+# - "A dimension that is new or has size 1 gets step 0"
+# - "others keep their stride"
+# - "An operand that doesn't fit `shape` raises a `ValueError`"
+# - "As few loops as the rule allows"
+# - "their order kept"
+# - "in plain Python"
+# - "a new, contiguous `MyTensor`"
+# - "(a new list, offset 0)"
+# - "of the common shape"
+# - "called once for each entry of the result"
+# - "Leave the tensors as they are"
+# - "sizes that don't fit raise a `ValueError`"
+# - "If a size is 0 there is nothing to call"
+#
+# Admits:
+#
+# - "A dimension that is new or has size 1": a single number
+# - "`strides` is a list of tuples, one for each operand": three operands
+# - "At least one tensor is given": one operand
+# - "If a size is 0": an empty one
+# - "a plain list": entries of any kind
+# - "the merged strides, a tuple for each operand": no dimension
+
+# %% wrong="sizes lined up at the front" breaks="Sizes are lined up at the end" says=["sizes are lined up at the end"]
 from collections.abc import Callable
 
 
@@ -47,7 +74,7 @@ def my_storage(*tensors: MyTensor) -> MyTensor:
     return elementwise(lambda *numbers: sum(numbers), *tensors)
 
 
-# %% wrong="keeps the stride of size 1" says=["size 1 stays size 1", "size 1 always gets step 0"]
+# %% wrong="keeps the stride of size 1" breaks="A dimension that is new or has size 1 gets step 0" says=["size 1 stays size 1", "size 1 always gets step 0"]
 from collections.abc import Callable
 
 
@@ -147,7 +174,7 @@ def my_storage(*tensors: MyTensor) -> MyTensor:
     return elementwise(lambda *numbers: sum(numbers), *tensors)
 
 
-# %% wrong="no error for what doesn't fit" says=["2 entries for 3"]
+# %% wrong="no error for what doesn't fit" breaks="An operand that doesn't fit `shape` raises a `ValueError`" says=["2 entries for 3"]
 from collections.abc import Callable
 
 
@@ -492,7 +519,7 @@ def my_storage(*tensors: MyTensor) -> MyTensor:
     return elementwise(lambda *numbers: sum(numbers), *tensors)
 
 
-# %% wrong="keeps loops of size 1" says=["dimensions of size 1 are still there"]
+# %% wrong="keeps loops of size 1" breaks="As few loops as the rule allows" says=["dimensions of size 1 are still there"]
 from collections.abc import Callable
 
 
@@ -901,7 +928,7 @@ def my_storage(*tensors: MyTensor) -> MyTensor:
     return elementwise(lambda *numbers: sum(numbers), *tensors)
 
 
-# %% wrong="the strides of the first in the result" says=["whatever the order of the operands"]
+# %% wrong="the strides of the first in the result" breaks="a new, contiguous `MyTensor`" says=["whatever the order of the operands"]
 from collections.abc import Callable
 
 
@@ -951,7 +978,7 @@ def my_storage(*tensors: MyTensor) -> MyTensor:
     return elementwise(lambda *numbers: sum(numbers), *tensors)
 
 
-# %% wrong="the first's size" says=["a column and a row"]
+# %% wrong="the first's size" breaks="of the common shape" says=["a column and a row"]
 from collections.abc import Callable
 
 
@@ -1050,7 +1077,7 @@ def my_storage(*tensors: MyTensor) -> MyTensor:
     return elementwise(lambda *numbers: sum(numbers), *tensors)
 
 
-# %% wrong="writes into the first" says=["an operand was changed"]
+# %% wrong="writes into the first" breaks="Leave the tensors as they are" says=["an operand was changed"]
 from collections.abc import Callable
 
 
@@ -1102,7 +1129,7 @@ def my_storage(*tensors: MyTensor) -> MyTensor:
     return elementwise(lambda *numbers: sum(numbers), *tensors)
 
 
-# %% wrong="calls it twice" says=["how often the function is called"]
+# %% wrong="calls it twice" breaks="called once for each entry of the result" says=["how often the function is called"]
 from collections.abc import Callable
 
 
@@ -1153,7 +1180,7 @@ def my_storage(*tensors: MyTensor) -> MyTensor:
     return elementwise(lambda *numbers: sum(numbers), *tensors)
 
 
-# %% wrong="calls it for nothing" says=["an empty one"]
+# %% wrong="calls it for nothing" breaks="If a size is 0 there is nothing to call" says=["an empty one"]
 from collections.abc import Callable
 
 
@@ -1203,7 +1230,7 @@ def my_storage(*tensors: MyTensor) -> MyTensor:
     return elementwise(lambda *numbers: sum(numbers), *tensors)
 
 
-# %% wrong="RuntimeError for sizes that don't fit" says=["sizes that don't fit"]
+# %% wrong="RuntimeError for sizes that don't fit" breaks="sizes that don't fit raise a `ValueError`" says=["sizes that don't fit"]
 from collections.abc import Callable
 
 
@@ -1458,3 +1485,303 @@ def elementwise(function: Callable, *tensors: MyTensor) -> MyTensor:
 def my_storage(*tensors: MyTensor) -> MyTensor:
     """Given: the sum of tensors, by your loop."""
     return elementwise(lambda *numbers: sum(numbers), *tensors)
+
+
+# %% wrong="fresh strides in place of its own" breaks="others keep their stride" says=["its own strides are kept"]
+from collections.abc import Callable
+
+
+def broadcast_strides(size: tuple, stride: tuple, shape: tuple) -> tuple[int, ...]:
+    """How far an operand of this size and stride steps in each loop over ``shape``."""
+    new = len(shape) - len(size)
+    if new < 0 or any(n not in (1, m) for n, m in zip(size, shape[new:], strict=True)):
+        raise ValueError(f"size {size} doesn't fit {shape}")
+    return (0,) * new + tuple(
+        0 if n == 1 else s for n, s in zip(size, MyTensor([], size).stride, strict=True)
+    )
+
+
+def merge_dimensions(shape: tuple, strides: list[tuple]) -> tuple[tuple, list[tuple]]:
+    """The same loops, as few as possible: the shape, and the strides of each operand."""
+    loops = []
+    for n, *steps in zip(shape, *strides, strict=True):
+        if n == 1:
+            continue
+        if loops and all(outer == n * s for outer, s in zip(loops[-1][1], steps, strict=True)):
+            loops[-1] = (loops[-1][0] * n, steps)
+        else:
+            loops.append((n, steps))
+    return tuple(n for n, _ in loops), [tuple(s[i] for _, s in loops) for i in range(len(strides))]
+
+
+def elementwise(function: Callable, *tensors: MyTensor) -> MyTensor:
+    """A new MyTensor with ``function`` of the tensors' entries, sizes lined up at the end."""
+    try:
+        shape = tuple(torch.broadcast_shapes(*(x.size for x in tensors)))
+    except RuntimeError as error:
+        raise ValueError(str(error)) from None
+    if 0 in shape:
+        return MyTensor([], shape)
+    strides = [broadcast_strides(x.size, x.stride, shape) for x in tensors]
+    loops, strides = merge_dimensions(shape, strides)
+    places = [[x.offset for x in tensors]]
+    for n, *steps in zip(loops, *strides, strict=True):
+        places = [
+            [p + i * s for p, s in zip(at, steps, strict=True)] for at in places for i in range(n)
+        ]
+    entries = ([x.storage[p] for x, p in zip(tensors, at, strict=True)] for at in places)
+    return MyTensor([function(*entry) for entry in entries], shape)
+
+
+def my_storage(*tensors: MyTensor) -> MyTensor:
+    """Given: the sum of tensors, by your loop."""
+    return elementwise(lambda *numbers: sum(numbers), *tensors)
+
+
+# %% wrong="loops in the order of the strides" breaks="their order kept" says=["transposed: merge_dimensions"]
+from collections.abc import Callable
+
+
+def broadcast_strides(size: tuple, stride: tuple, shape: tuple) -> tuple[int, ...]:
+    """How far an operand of this size and stride steps in each loop over ``shape``."""
+    new = len(shape) - len(size)
+    if new < 0 or any(n not in (1, m) for n, m in zip(size, shape[new:], strict=True)):
+        raise ValueError(f"size {size} doesn't fit {shape}")
+    return (0,) * new + tuple(0 if n == 1 else s for n, s in zip(size, stride, strict=True))
+
+
+def merge_dimensions(shape: tuple, strides: list[tuple]) -> tuple[tuple, list[tuple]]:
+    """The same loops, as few as possible: the shape, and the strides of each operand."""
+    loops = []
+    for n, *steps in sorted(zip(shape, *strides, strict=True), key=lambda loop: -loop[1]):
+        if n == 1:
+            continue
+        if loops and all(outer == n * s for outer, s in zip(loops[-1][1], steps, strict=True)):
+            loops[-1] = (loops[-1][0] * n, steps)
+        else:
+            loops.append((n, steps))
+    return tuple(n for n, _ in loops), [tuple(s[i] for _, s in loops) for i in range(len(strides))]
+
+
+def elementwise(function: Callable, *tensors: MyTensor) -> MyTensor:
+    """A new MyTensor with ``function`` of the tensors' entries, sizes lined up at the end."""
+    try:
+        shape = tuple(torch.broadcast_shapes(*(x.size for x in tensors)))
+    except RuntimeError as error:
+        raise ValueError(str(error)) from None
+    if 0 in shape:
+        return MyTensor([], shape)
+    strides = [broadcast_strides(x.size, x.stride, shape) for x in tensors]
+    loops, strides = merge_dimensions(shape, strides)
+    places = [[x.offset for x in tensors]]
+    for n, *steps in zip(loops, *strides, strict=True):
+        places = [
+            [p + i * s for p, s in zip(at, steps, strict=True)] for at in places for i in range(n)
+        ]
+    entries = ([x.storage[p] for x, p in zip(tensors, at, strict=True)] for at in places)
+    return MyTensor([function(*entry) for entry in entries], shape)
+
+
+def my_storage(*tensors: MyTensor) -> MyTensor:
+    """Given: the sum of tensors, by your loop."""
+    return elementwise(lambda *numbers: sum(numbers), *tensors)
+
+
+# %% wrong="by NumPy" breaks="in plain Python" says=["1 of 14 cases fail", "entries of any kind", "plain Python, no arrays"]
+from collections.abc import Callable
+
+
+def broadcast_strides(size: tuple, stride: tuple, shape: tuple) -> tuple[int, ...]:
+    """How far an operand of this size and stride steps in each loop over ``shape``."""
+    new = len(shape) - len(size)
+    if new < 0 or any(n not in (1, m) for n, m in zip(size, shape[new:], strict=True)):
+        raise ValueError(f"size {size} doesn't fit {shape}")
+    return (0,) * new + tuple(0 if n == 1 else s for n, s in zip(size, stride, strict=True))
+
+
+def merge_dimensions(shape: tuple, strides: list[tuple]) -> tuple[tuple, list[tuple]]:
+    """The same loops, as few as possible: the shape, and the strides of each operand."""
+    loops = []
+    for n, *steps in zip(shape, *strides, strict=True):
+        if n == 1:
+            continue
+        if loops and all(outer == n * s for outer, s in zip(loops[-1][1], steps, strict=True)):
+            loops[-1] = (loops[-1][0] * n, steps)
+        else:
+            loops.append((n, steps))
+    return tuple(n for n, _ in loops), [tuple(s[i] for _, s in loops) for i in range(len(strides))]
+
+
+def elementwise(function: Callable, *tensors: MyTensor) -> MyTensor:
+    """A new MyTensor with ``function`` of the tensors' entries, sizes lined up at the end."""
+    try:
+        shape = tuple(torch.broadcast_shapes(*(x.size for x in tensors)))
+    except RuntimeError as error:
+        raise ValueError(str(error)) from None
+    if 0 in shape:
+        return MyTensor([], shape)
+    import numpy as np
+
+    arrays = np.broadcast_arrays(*(np.array(x.tolist()) for x in tensors))
+    return MyTensor([function(*e) for e in zip(*(a.ravel().tolist() for a in arrays))], shape)
+    strides = []
+    loops, strides = merge_dimensions(shape, strides)
+    places = [[x.offset for x in tensors]]
+    for n, *steps in zip(loops, *strides, strict=True):
+        places = [
+            [p + i * s for p, s in zip(at, steps, strict=True)] for at in places for i in range(n)
+        ]
+    entries = ([x.storage[p] for x, p in zip(tensors, at, strict=True)] for at in places)
+    return MyTensor([function(*entry) for entry in entries], shape)
+
+
+def my_storage(*tensors: MyTensor) -> MyTensor:
+    """Given: the sum of tensors, by your loop."""
+    return elementwise(lambda *numbers: sum(numbers), *tensors)
+
+
+# %% wrong="one operand in place" breaks="(a new list, offset 0)" says=["1 of 14 cases fail", "one operand is an operand"]
+from collections.abc import Callable
+
+
+def broadcast_strides(size: tuple, stride: tuple, shape: tuple) -> tuple[int, ...]:
+    """How far an operand of this size and stride steps in each loop over ``shape``."""
+    new = len(shape) - len(size)
+    if new < 0 or any(n not in (1, m) for n, m in zip(size, shape[new:], strict=True)):
+        raise ValueError(f"size {size} doesn't fit {shape}")
+    return (0,) * new + tuple(0 if n == 1 else s for n, s in zip(size, stride, strict=True))
+
+
+def merge_dimensions(shape: tuple, strides: list[tuple]) -> tuple[tuple, list[tuple]]:
+    """The same loops, as few as possible: the shape, and the strides of each operand."""
+    loops = []
+    for n, *steps in zip(shape, *strides, strict=True):
+        if n == 1:
+            continue
+        if loops and all(outer == n * s for outer, s in zip(loops[-1][1], steps, strict=True)):
+            loops[-1] = (loops[-1][0] * n, steps)
+        else:
+            loops.append((n, steps))
+    return tuple(n for n, _ in loops), [tuple(s[i] for _, s in loops) for i in range(len(strides))]
+
+
+def elementwise(function: Callable, *tensors: MyTensor) -> MyTensor:
+    """A new MyTensor with ``function`` of the tensors' entries, sizes lined up at the end."""
+    try:
+        shape = tuple(torch.broadcast_shapes(*(x.size for x in tensors)))
+    except RuntimeError as error:
+        raise ValueError(str(error)) from None
+    if 0 in shape:
+        return MyTensor([], shape)
+    strides = [broadcast_strides(x.size, x.stride, shape) for x in tensors]
+    loops, strides = merge_dimensions(shape, strides)
+    places = [[x.offset for x in tensors]]
+    for n, *steps in zip(loops, *strides, strict=True):
+        places = [
+            [p + i * s for p, s in zip(at, steps, strict=True)] for at in places for i in range(n)
+        ]
+    entries = ([x.storage[p] for x, p in zip(tensors, at, strict=True)] for at in places)
+    if len(tensors) == 1:
+        x = tensors[0]
+        x.storage[:] = [function(v) for v in x.storage]
+        return x
+    return MyTensor([function(*entry) for entry in entries], shape)
+
+
+def my_storage(*tensors: MyTensor) -> MyTensor:
+    """Given: the sum of tensors, by your loop."""
+    return elementwise(lambda *numbers: sum(numbers), *tensors)
+
+
+# %% right="odometer"
+import itertools
+from collections.abc import Callable
+
+
+def broadcast_strides(size, stride, shape):
+    if len(size) > len(shape):
+        raise ValueError("too many")
+    out = [0] * len(shape)
+    for k in range(1, len(size) + 1):
+        if size[-k] == 1:
+            continue
+        if size[-k] != shape[-k]:
+            raise ValueError("no fit")
+        out[-k] = stride[-k]
+    return tuple(out)
+
+
+def merge_dimensions(shape, strides):
+    dims = [d for d in range(len(shape)) if shape[d] != 1]
+    sizes = [shape[d] for d in dims]
+    rows = [[s[d] for d in dims] for s in strides]
+    d = 0
+    while d + 1 < len(sizes):
+        if all(r[d] == sizes[d + 1] * r[d + 1] for r in rows):
+            sizes[d] *= sizes.pop(d + 1)
+            for r in rows:
+                r.pop(d)
+        else:
+            d += 1
+    return tuple(sizes), [tuple(r) for r in rows]
+
+
+def elementwise(function, *tensors):
+    rank = max(len(t.size) for t in tensors)
+    shape = []
+    for k in range(rank):
+        ns = {((1,) * (rank - len(t.size)) + t.size)[k] for t in tensors} - {1}
+        if len(ns) > 1:
+            raise ValueError("sizes")
+        shape.append(ns.pop() if ns else 1)
+    steps = [broadcast_strides(t.size, t.stride, tuple(shape)) for t in tensors]
+    out = []
+    for index in itertools.product(*map(range, shape)):
+        out.append(
+            function(
+                *(
+                    t.storage[t.offset + sum(i * s for i, s in zip(index, st))]
+                    for t, st in zip(tensors, steps)
+                )
+            )
+        )
+    return MyTensor(out, tuple(shape))
+
+
+# %% wrong="looks at the first size alone" says=["the first size fits, the second doesn't"]
+def broadcast_strides(size, stride, shape):
+    new = len(shape) - len(size)
+    if new < 0 or (size and size[0] not in (1, shape[new])):
+        raise ValueError(f"{size} doesn't fit {shape}")
+    return (0,) * new + tuple(0 if n == 1 else s for n, s in zip(size, stride))
+
+
+def merge_dimensions(shape, strides):
+    sizes, steps = [], [[] for _ in strides]
+    for d, n in enumerate(shape):
+        if n == 1:
+            continue
+        if sizes and all(own[-1] == n * s[d] for own, s in zip(steps, strides)):
+            sizes[-1] *= n
+            for own, s in zip(steps, strides):
+                own[-1] = s[d]
+        else:
+            sizes.append(n)
+            for own, s in zip(steps, strides):
+                own.append(s[d])
+    return tuple(sizes), [tuple(own) for own in steps]
+
+
+def elementwise(function, *tensors):
+    import itertools
+    import operator
+
+    try:
+        shape = tuple(torch.broadcast_shapes(*(x.size for x in tensors)))
+    except RuntimeError as error:
+        raise ValueError(str(error)) from None
+    steps = [broadcast_strides(x.size, x.stride, shape) for x in tensors]
+    places = itertools.product(*map(range, shape))
+    read = lambda x, s, at: x.storage[x.offset + sum(map(operator.mul, at, s))]
+    result = [function(*(read(x, s, at) for x, s in zip(tensors, steps))) for at in places]
+    return MyTensor(result, shape)

@@ -1,3 +1,14 @@
+# %% [markdown]
+# Rules:
+#
+# - "in one string"
+# - "Leave out keys that fall through"
+# - "A composite operator ends where its kernel runs"
+# - "write the keys whose kernels run, in order"
+# - "`g` requires grad"
+# - "`m` is on `meta`"
+# - "`s` is sparse"
+
 # %% wrong="without requires_grad no autograd" says=["not whether something is recorded"]
 predict_the_dispatch = {
     "torch.mul(a, b)": "CPU",
@@ -13,7 +24,7 @@ predict_the_dispatch = {
 }
 
 
-# %% wrong="no_grad takes the key out" says=["no_grad is a flag"]
+# %% wrong="no_grad takes the key out" breaks="`g` requires grad" says=["no_grad is a flag"]
 predict_the_dispatch = {
     "torch.mul(a, b)": "AutogradCPU CPU",
     "torch.mul(g, b), under no_grad": "CPU",
@@ -73,7 +84,7 @@ predict_the_dispatch = {
 }
 
 
-# %% wrong="meta has the CPU's autograd" says=["the device is in two of the keys"]
+# %% wrong="meta has the CPU's autograd" breaks="`m` is on `meta`" says=["the device is in two of the keys"]
 predict_the_dispatch = {
     "torch.mul(a, b)": "AutogradCPU CPU",
     "torch.mul(g, b), under no_grad": "AutogradCPU CPU",
@@ -88,7 +99,7 @@ predict_the_dispatch = {
 }
 
 
-# %% wrong="sparse has an autograd of its own" says=["the layout is in the last key alone"]
+# %% wrong="sparse has an autograd of its own" breaks="`s` is sparse" says=["the layout is in the last key alone"]
 predict_the_dispatch = {
     "torch.mul(a, b)": "AutogradCPU CPU",
     "torch.mul(g, b), under no_grad": "AutogradCPU CPU",
@@ -103,7 +114,7 @@ predict_the_dispatch = {
 }
 
 
-# %% wrong="autocast for all" says=["autocast leaves relu alone"]
+# %% wrong="autocast for all" breaks="Leave out keys that fall through" says=["autocast leaves relu alone"]
 predict_the_dispatch = {
     "torch.mul(a, b)": "AutogradCPU CPU",
     "torch.mul(g, b), under no_grad": "AutogradCPU CPU",
@@ -133,7 +144,7 @@ predict_the_dispatch = {
 }
 
 
-# %% wrong="autocast behind autograd" says=["cast to a lower precision"]
+# %% wrong="autocast behind autograd" breaks="write the keys whose kernels run, in order" says=["cast to a lower precision"]
 predict_the_dispatch = {
     "torch.mul(a, b)": "AutogradCPU CPU",
     "torch.mul(g, b), under no_grad": "AutogradCPU CPU",
@@ -148,7 +159,7 @@ predict_the_dispatch = {
 }
 
 
-# %% wrong="matmul is a kernel" says=["a composite kernel"]
+# %% wrong="matmul is a kernel" breaks="A composite operator ends where its kernel runs" says=["a composite kernel"]
 predict_the_dispatch = {
     "torch.mul(a, b)": "AutogradCPU CPU",
     "torch.mul(g, b), under no_grad": "AutogradCPU CPU",
@@ -178,7 +189,7 @@ predict_the_dispatch = {
 }
 
 
-# %% wrong="a list of keys" says=["the keys go into one string"]
+# %% wrong="a list of keys" breaks="in one string" says=["the keys go into one string"]
 predict_the_dispatch = {
     "torch.mul(a, b)": ["AutogradCPU", "CPU"],
     "torch.mul(g, b), under no_grad": "AutogradCPU CPU",

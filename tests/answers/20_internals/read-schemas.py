@@ -1,3 +1,30 @@
+# %% [markdown]
+# Rules:
+#
+# - "returns a dict with three keys"
+# - "the names of the arguments that are written (a `!` in their mark), in order, a list"
+# - "the names of the arguments with a mark that has no `!`"
+# - "if an argument after the `*` is written"
+# - "if any argument is written"
+# - "isn't empty"
+# - "else `"functional"`"
+# - "Results don't count, only arguments"
+# - "`Tensor(a!)[] self`"
+# - "`Tensor(b!)? mask`"
+# - "`Tensor(a -> *) self`"
+# - "an argument may have a default"
+# - "which may hold commas"
+# - "`torch._C.parse_schema` is not allowed"
+#
+# Admits:
+#
+# - "`Tensor(a -> *) self`": a list of views
+# - "`Tensor(a!)[] self`": a list that is written
+# - "`Tensor(b!)? mask`": an optional one
+# - "a default, which may hold commas": commas in defaults
+# - "the text of one schema": no argument
+# - "an argument after the `*`": nothing in front of the *
+
 # %% wrong="cuts at the first arrow" says=["a list of views"]
 import re
 
@@ -17,7 +44,7 @@ def read_schemas(schema: str) -> dict:
     return {"writes": writes, "views": views, "variant": variant}
 
 
-# %% wrong="results count" says=["two outs"]
+# %% wrong="results count" breaks="Results don't count, only arguments" says=["two outs"]
 import re
 
 
@@ -82,7 +109,7 @@ def read_schemas(schema: str) -> dict:
     return {"writes": writes, "views": views, "variant": variant}
 
 
-# %% wrong="any keyword argument" says=["variant is"]
+# %% wrong="any keyword argument" breaks="if an argument after the `*` is written" says=["variant is"]
 import re
 
 
@@ -101,7 +128,7 @@ def read_schemas(schema: str) -> dict:
     return {"writes": writes, "views": views, "variant": variant}
 
 
-# %% wrong="lists of tensors have no mark" says=["a list that is written"]
+# %% wrong="lists of tensors have no mark" breaks="`Tensor(a!)[] self`" says=["a list that is written"]
 import re
 
 
@@ -120,7 +147,7 @@ def read_schemas(schema: str) -> dict:
     return {"writes": writes, "views": views, "variant": variant}
 
 
-# %% wrong="optional ones have no mark" says=["an optional one"]
+# %% wrong="optional ones have no mark" breaks="`Tensor(b!)? mask`" says=["an optional one"]
 import re
 
 
@@ -139,7 +166,7 @@ def read_schemas(schema: str) -> dict:
     return {"writes": writes, "views": views, "variant": variant}
 
 
-# %% wrong="only self" says=["a second argument is written"]
+# %% wrong="only self" breaks="if any argument is written" says=["a second argument is written"]
 import re
 
 
@@ -180,7 +207,7 @@ def read_schemas(schema: str) -> dict:
     return {"writes": writes, "views": views, "variant": variant}
 
 
-# %% wrong="what is written is a view, too" says=["arguments with a mark without a !"]
+# %% wrong="what is written is a view, too" breaks="the names of the arguments with a mark that has no `!`" says=["arguments with a mark without a !"]
 import re
 
 
@@ -218,7 +245,7 @@ def read_schemas(schema: str) -> dict:
     return {"writes": writes, "views": views, "variant": variant}
 
 
-# %% wrong="split at commas" says=["commas in defaults"]
+# %% wrong="split at commas" breaks="which may hold commas" says=["commas in defaults"]
 def read_schemas(schema):
     depth, word, words = 0, "", []
     start = schema.index("(")
@@ -256,7 +283,7 @@ def read_schemas(schema):
     return {"writes": writes, "views": views, "variant": variant}
 
 
-# %% wrong="with defaults in the names" says=["mask=None"]
+# %% wrong="with defaults in the names" breaks="an argument may have a default" says=["mask=None"]
 def read_schemas(schema):
     depth, word, words = 0, "", []
     start = schema.index("(")
@@ -370,7 +397,7 @@ def read_schemas(schema):
     return {"writes": set(writes), "views": views, "variant": variant}
 
 
-# %% wrong="other keys" says=["the keys are"]
+# %% wrong="other keys" breaks="returns a dict with three keys" says=["the keys are"]
 def read_schemas(schema):
     depth, word, words = 0, "", []
     start = schema.index("(")
@@ -417,7 +444,7 @@ def read_schemas(schema):
     return {"writes": writes, "views": views, "variant": "functional"}
 
 
-# %% wrong="the star of a mark" says=["a list of views, and a write"]
+# %% wrong="the star of a mark" breaks="`Tensor(a -> *) self`" says=["a list of views, and a write"]
 import re
 
 
@@ -510,7 +537,7 @@ def read_schemas(schema: str) -> dict:
     return {"writes": writes, "views": views, "variant": variant}
 
 
-# %% wrong="sorted by name" says=["not in order of the alphabet"]
+# %% wrong="sorted by name" breaks="the names of the arguments that are written (a `!` in their mark), in order, a list" says=["not in order of the alphabet"]
 import re
 
 
@@ -524,6 +551,85 @@ def read_schemas(schema: str) -> dict:
     parts = re.findall(mark, first), re.findall(mark, keyword)
     writes = sorted([name for part in parts for written, name in part if written])
     views = [name for part in parts for written, name in part if not written]
+    out = any(written for written, _ in parts[1])
+    variant = "out" if out else "in place" if writes else "view" if views else "functional"
+    return {"writes": writes, "views": views, "variant": variant}
+
+
+# %% wrong="parse_schema from torch._C" breaks="`torch._C.parse_schema` is not allowed" says=["19 of 19", "read the text"]
+from torch._C import parse_schema
+
+
+def read_schemas(schema):
+    s = parse_schema(schema)
+    marked = [a for a in s.arguments if a.alias_info]
+    writes = [a.name for a in marked if a.alias_info.is_write]
+    views = [a.name for a in marked if not a.alias_info.is_write]
+    out = any(a.kwarg_only and a.alias_info.is_write for a in marked)
+    variant = "out" if out else "in place" if writes else "view" if views else "functional"
+    return {"writes": writes, "views": views, "variant": variant}
+
+
+# %% wrong="another word for functional" breaks="else `\"functional\"`" says=["no argument has a mark"]
+import re
+
+
+def read_schemas(schema: str) -> dict:
+    """Which arguments are written, which are views' bases, and the variant, from the text."""
+    arguments = schema[: schema.rindex(") ->")]
+    first, _, keyword = arguments.partition(" *, ")
+    mark = r"Tensor\(\w+(!?)(?: -> \*)?\)\S* (\w+)"
+    if "(*, " in arguments:
+        first, _, keyword = arguments.partition("(*, ")
+    parts = re.findall(mark, first), re.findall(mark, keyword)
+    writes = [name for part in parts for written, name in part if written]
+    views = [name for part in parts for written, name in part if not written]
+    out = any(written for written, _ in parts[1])
+    variant = "out" if out else "in place" if writes else "view" if views else "out of place"
+    return {"writes": writes, "views": views, "variant": variant}
+
+
+# %% wrong="a view only if a result is marked" breaks="isn't empty" says=["a mark on an argument, none on the result"]
+import re
+
+
+def read_schemas(schema: str) -> dict:
+    """Which arguments are written, which are views' bases, and the variant, from the text."""
+    arguments = schema[: schema.rindex(") ->")]
+    first, _, keyword = arguments.partition(" *, ")
+    mark = r"Tensor\(\w+(!?)(?: -> \*)?\)\S* (\w+)"
+    if "(*, " in arguments:
+        first, _, keyword = arguments.partition("(*, ")
+    parts = re.findall(mark, first), re.findall(mark, keyword)
+    writes = [name for part in parts for written, name in part if written]
+    views = [name for part in parts for written, name in part if not written]
+    out = any(written for written, _ in parts[1])
+    variant = (
+        "out"
+        if out
+        else "in place"
+        if writes
+        else "view"
+        if views and "(a" in schema[schema.rindex(") ->") :]
+        else "functional"
+    )
+    return {"writes": writes, "views": views, "variant": variant}
+
+
+# %% wrong="bases before the star alone" says=["a view's base behind the *"]
+import re
+
+
+def read_schemas(schema: str) -> dict:
+    """Which arguments are written, which are views' bases, and the variant, from the text."""
+    arguments = schema[: schema.rindex(") ->")]
+    first, _, keyword = arguments.partition(" *, ")
+    mark = r"Tensor\(\w+(!?)(?: -> \*)?\)\S* (\w+)"
+    if "(*, " in arguments:
+        first, _, keyword = arguments.partition("(*, ")
+    parts = re.findall(mark, first), re.findall(mark, keyword)
+    writes = [name for part in parts for written, name in part if written]
+    views = [name for written, name in parts[0] if not written]
     out = any(written for written, _ in parts[1])
     variant = "out" if out else "in place" if writes else "view" if views else "functional"
     return {"writes": writes, "views": views, "variant": variant}

@@ -1,3 +1,27 @@
+# %% [markdown]
+# Rules:
+#
+# - "compute nothing but on `meta`"
+# - "the note of the result"
+# - "Return a `Lazy`"
+# - "the call that will give it"
+# - "An operator that writes raises a `RuntimeError`"
+# - "(`kwargs` may be `None`.)"
+# - "`value(self)`: the plain tensor"
+# - "in lists and dicts too"
+# - "Each operation runs once"
+# - "however often its result is used or `value()` is called"
+# - "Plain tensors may be among the arguments"
+#
+# Admits:
+#
+# - "in lists and dicts too": a list of tensors
+# - "in lists and dicts": a tensor as a keyword
+# - "`kwargs` may be `None`": kwargs is None
+# - "Plain tensors may be among the arguments": a plain tensor on the left
+# - "An operator that writes": zero_ on a view
+# - "the note of the result": another dtype
+
 # %% wrong="computes at once" says=["before value() no operator may run"]
 from torch.utils._pytree import tree_map
 
@@ -32,7 +56,7 @@ def torch_dispatch(x: torch.Tensor) -> Lazy:
     return Lazy(x, (lambda: x, (), {}))
 
 
-# %% wrong="forgets what is known" says=["each operation runs once"]
+# %% wrong="forgets what is known" breaks="however often its result is used or `value()` is called" says=["each operation runs once"]
 from torch.utils._pytree import tree_map
 
 
@@ -92,7 +116,7 @@ def torch_dispatch(x: torch.Tensor) -> Lazy:
     return Lazy(x, (lambda: x, (), {}))
 
 
-# %% wrong="lists are not searched" says=["a list of tensors"]
+# %% wrong="lists are not searched" breaks="in lists and dicts too" says=["a list of tensors"]
 from torch.utils._pytree import tree_map
 
 
@@ -183,7 +207,7 @@ def torch_dispatch(x: torch.Tensor) -> Lazy:
     return Lazy(x, (lambda: x, (), {}))
 
 
-# %% wrong="writers are let in" says=["an operator that writes is refused"]
+# %% wrong="writers are let in" breaks="An operator that writes raises a `RuntimeError`" says=["an operator that writes is refused"]
 from torch.utils._pytree import tree_map
 
 
@@ -271,7 +295,7 @@ def torch_dispatch(x: torch.Tensor) -> Lazy:
     return Lazy(x, (lambda: x, (), {}))
 
 
-# %% wrong="keeps the twins" says=["on meta"]
+# %% wrong="keeps the twins" breaks="the call that will give it" says=["on meta"]
 from torch.utils._pytree import tree_map
 
 
@@ -335,7 +359,7 @@ def torch_dispatch(x: torch.Tensor) -> Lazy:
     return Lazy(x, (lambda: x, (), {}))
 
 
-# %% wrong="a plain tensor comes out" says=["not Lazy"]
+# %% wrong="a plain tensor comes out" breaks="Return a `Lazy`" says=["not Lazy"]
 from torch.utils._pytree import tree_map
 
 
@@ -456,7 +480,7 @@ def torch_dispatch(x: torch.Tensor) -> Lazy:
     return Lazy(x, (lambda: x, (), {}))
 
 
-# %% wrong="value gives the lazy tensor" says=["value() gives a Lazy"]
+# %% wrong="value gives the lazy tensor" breaks="`value(self)`: the plain tensor" says=["value() gives a Lazy"]
 from torch.utils._pytree import tree_map
 
 
@@ -520,7 +544,7 @@ def torch_dispatch(x: torch.Tensor) -> Lazy:
     return Lazy(x, (lambda: x, (), {}))
 
 
-# %% wrong="plain tensors are wrapped" says=["'Tensor' object has no attribute 'value'"]
+# %% wrong="plain tensors are wrapped" breaks="Plain tensors may be among the arguments" says=["'Tensor' object has no attribute 'value'"]
 from torch.utils._pytree import tree_map
 
 
@@ -550,7 +574,7 @@ def torch_dispatch(x: torch.Tensor) -> Lazy:
     return Lazy(x, (lambda: x, (), {}))
 
 
-# %% wrong="remembers the last step alone" says=["each operation runs once"]
+# %% wrong="remembers the last step alone" breaks="Each operation runs once" says=["each operation runs once"]
 from torch.utils._pytree import tree_map
 
 
@@ -586,7 +610,7 @@ def torch_dispatch(x: torch.Tensor) -> Lazy:
     return Lazy(x, (lambda: x, (), {}))
 
 
-# %% wrong="kwargs is never None" says=["kwargs may be None"]
+# %% wrong="kwargs is never None" breaks="(`kwargs` may be `None`.)" says=["kwargs may be None"]
 from torch.utils._pytree import tree_map
 
 
@@ -698,3 +722,62 @@ class Lazy(lazy.Noted):
 def assert_pure(func):
     if func._schema.is_mutable:
         raise RuntimeError(f"{func} writes into its arguments")
+
+
+# %% wrong="clones plain tensors" breaks="compute nothing but on `meta`" says=["1 of 19", "before value() no operator may run"]
+from torch.utils._pytree import tree_map
+
+
+class Lazy(lazy.Noted):
+    """A tensor that knows how it would be computed; making one is given."""
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        """What runs in place of an operator's kernel: a note is made."""
+        if func._schema.is_mutable:
+            raise RuntimeError(f"{func} writes: a lazy tensor can't")
+        args = tree_map(lambda v: v.clone() if type(v) is torch.Tensor else v, args)
+        call = func, args, kwargs or {}
+        twins, options = as_meta(call[1:])
+        return cls(func(*twins, **options), call)
+
+    def value(self) -> torch.Tensor:
+        """The plain tensor, computed when it is first asked for."""
+        if self.known is None:
+            func, args, kw = tree_map(lambda x: x.value() if isinstance(x, Lazy) else x, self.call)
+            self.known = func(*args, **kw)
+        return self.known
+
+
+def torch_dispatch(x: torch.Tensor) -> Lazy:
+    """Given: a lazy tensor whose value is x."""
+    return Lazy(x, (lambda: x, (), {}))
+
+
+# %% wrong="a contiguous note" breaks="the note of the result" says=["the strides were promised differently"]
+from torch.utils._pytree import tree_map
+
+
+class Lazy(lazy.Noted):
+    """A tensor that knows how it would be computed; making one is given."""
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        """What runs in place of an operator's kernel: a note is made."""
+        if func._schema.is_mutable:
+            raise RuntimeError(f"{func} writes: a lazy tensor can't")
+        call = func, args, kwargs or {}
+        twins, options = as_meta(call[1:])
+        return cls(func(*twins, **options).contiguous(), call)
+
+    def value(self) -> torch.Tensor:
+        """The plain tensor, computed when it is first asked for."""
+        if self.known is None:
+            func, args, kw = tree_map(lambda x: x.value() if isinstance(x, Lazy) else x, self.call)
+            self.known = func(*args, **kw)
+        return self.known
+
+
+def torch_dispatch(x: torch.Tensor) -> Lazy:
+    """Given: a lazy tensor whose value is x."""
+    return Lazy(x, (lambda: x, (), {}))

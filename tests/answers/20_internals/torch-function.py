@@ -1,3 +1,33 @@
+# %% [markdown]
+# Rules:
+#
+# - "the units have to be equal"
+# - "else a `ValueError`"
+# - "the result has that unit"
+# - "powers are added or subtracted"
+# - "a power of 0 is left out"
+# - "powers are halved"
+# - "stay whole numbers"
+# - "an odd power raises a `ValueError`"
+# - "the unit stays"
+# - "any other: return `NotImplemented`"
+# - "functions with these names"
+# - "A plain tensor or number among the arguments has no unit, `{}`"
+# - "keyword arguments are handed on as they are"
+# - "The result is a new `Quantity`"
+# - "with a new dict"
+# - "its value computed by the same function on the values"
+# - "so that gradients flow"
+# - "Leave the arguments as they are"
+#
+# Admits:
+#
+# - "a tensor, and a `unit`": float64 values
+# - "a dict from names to powers": m/s + m/s, the names in another order
+# - "has no unit, `{}`": the root of no unit
+# - "A plain tensor or number among the arguments": a plain tensor / metres
+# - "keyword arguments": div with rounding_mode
+
 # %% wrong="compares with torch's functions" says=["go by its name"]
 class Quantity(units.Measured):
     """A tensor with a unit; ``__init__(value, unit)`` and the operators are given."""
@@ -93,7 +123,7 @@ def torch_function(values: list[float], **unit: int) -> Quantity:
     return Quantity(torch.tensor(values), unit)
 
 
-# %% wrong="passes alpha alone" says=["dim is handed on"]
+# %% wrong="passes alpha alone" breaks="keyword arguments are handed on as they are" says=["dim is handed on"]
 class Quantity(units.Measured):
     """A tensor with a unit; ``__init__(value, unit)`` and the operators are given."""
 
@@ -125,7 +155,7 @@ def torch_function(values: list[float], **unit: int) -> Quantity:
     return Quantity(torch.tensor(values), unit)
 
 
-# %% wrong="adds apples" says=["unequal units don't add"]
+# %% wrong="adds apples" breaks="the units have to be equal" says=["unequal units don't add"]
 class Quantity(units.Measured):
     """A tensor with a unit; ``__init__(value, unit)`` and the operators are given."""
 
@@ -210,7 +240,7 @@ def torch_function(values: list[float], **unit: int) -> Quantity:
     return Quantity(torch.tensor(values), unit)
 
 
-# %% wrong="TypeError for units" says=["unequal units don't add"]
+# %% wrong="TypeError for units" breaks="else a `ValueError`" says=["unequal units don't add"]
 class Quantity(units.Measured):
     """A tensor with a unit; ``__init__(value, unit)`` and the operators are given."""
 
@@ -239,7 +269,7 @@ def torch_function(values: list[float], **unit: int) -> Quantity:
     return Quantity(torch.tensor(values), unit)
 
 
-# %% wrong="a plain number goes with anything" says=["metres + 1"]
+# %% wrong="a plain number goes with anything" breaks="A plain tensor or number among the arguments has no unit, `{}`" says=["metres + 1"]
 class Quantity(units.Measured):
     """A tensor with a unit; ``__init__(value, unit)`` and the operators are given."""
 
@@ -275,7 +305,7 @@ def torch_function(values: list[float], **unit: int) -> Quantity:
     return Quantity(torch.tensor(values), unit)
 
 
-# %% wrong="zero powers stay" says=["a power of 0 is left out"]
+# %% wrong="zero powers stay" breaks="a power of 0 is left out" says=["a power of 0 is left out"]
 class Quantity(units.Measured):
     """A tensor with a unit; ``__init__(value, unit)`` and the operators are given."""
 
@@ -304,7 +334,7 @@ def torch_function(values: list[float], **unit: int) -> Quantity:
     return Quantity(torch.tensor(values), unit)
 
 
-# %% wrong="divides like multiplying" says=["powers are subtracted"]
+# %% wrong="divides like multiplying" breaks="powers are added or subtracted" says=["powers are subtracted"]
 class Quantity(units.Measured):
     """A tensor with a unit; ``__init__(value, unit)`` and the operators are given."""
 
@@ -366,7 +396,7 @@ def torch_function(values: list[float], **unit: int) -> Quantity:
     return Quantity(torch.tensor(values), unit)
 
 
-# %% wrong="the root keeps the unit" says=["powers are halved"]
+# %% wrong="the root keeps the unit" breaks="powers are halved" says=["powers are halved"]
 class Quantity(units.Measured):
     """A tensor with a unit; ``__init__(value, unit)`` and the operators are given."""
 
@@ -394,7 +424,7 @@ def torch_function(values: list[float], **unit: int) -> Quantity:
     return Quantity(torch.tensor(values), unit)
 
 
-# %% wrong="half powers" says=["an odd power can't be halved"]
+# %% wrong="half powers" breaks="an odd power raises a `ValueError`" says=["an odd power can't be halved"]
 class Quantity(units.Measured):
     """A tensor with a unit; ``__init__(value, unit)`` and the operators are given."""
 
@@ -421,7 +451,7 @@ def torch_function(values: list[float], **unit: int) -> Quantity:
     return Quantity(torch.tensor(values), unit)
 
 
-# %% wrong="any function" says=["return NotImplemented"]
+# %% wrong="any function" breaks="any other: return `NotImplemented`" says=["return NotImplemented"]
 class Quantity(units.Measured):
     """A tensor with a unit; ``__init__(value, unit)`` and the operators are given."""
 
@@ -538,7 +568,7 @@ def torch_function(values: list[float], **unit: int) -> Quantity:
     return Quantity(torch.tensor(values), unit)
 
 
-# %% wrong="a plain tensor comes out" says=["it has lost its unit"]
+# %% wrong="a plain tensor comes out" breaks="The result is a new `Quantity`" says=["it has lost its unit"]
 class Quantity(units.Measured):
     """A tensor with a unit; ``__init__(value, unit)`` and the operators are given."""
 
@@ -567,7 +597,7 @@ def torch_function(values: list[float], **unit: int) -> Quantity:
     return Quantity(torch.tensor(values), unit)
 
 
-# %% wrong="changes the unit in place" says=["the unit of a result is a new dict"]
+# %% wrong="changes the unit in place" breaks="Leave the arguments as they are" says=["the unit of a result is a new dict"]
 class Quantity(units.Measured):
     """A tensor with a unit; ``__init__(value, unit)`` and the operators are given."""
 
@@ -596,7 +626,7 @@ def torch_function(values: list[float], **unit: int) -> Quantity:
     return Quantity(torch.tensor(values), unit)
 
 
-# %% wrong="shares the unit" says=["the unit of a result is a new dict"]
+# %% wrong="shares the unit" breaks="with a new dict" says=["the unit of a result is a new dict"]
 class Quantity(units.Measured):
     """A tensor with a unit; ``__init__(value, unit)`` and the operators are given."""
 
@@ -627,7 +657,7 @@ def torch_function(values: list[float], **unit: int) -> Quantity:
     return Quantity(torch.tensor(values), unit)
 
 
-# %% wrong="sum counts" says=["the sum"]
+# %% wrong="sum counts" breaks="the unit stays" says=["the sum"]
 class Quantity(units.Measured):
     """A tensor with a unit; ``__init__(value, unit)`` and the operators are given."""
 
@@ -722,7 +752,7 @@ def torch_function(values: list[float], **unit: int) -> Quantity:
     return Quantity(torch.tensor(values), unit)
 
 
-# %% wrong="powers become floats" says=["powers stay whole numbers"]
+# %% wrong="powers become floats" breaks="stay whole numbers" says=["powers stay whole numbers"]
 class Quantity(units.Measured):
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
@@ -894,6 +924,273 @@ class Quantity(units.Measured):
                 unit[key] = unit.get(key, 0) + (power if name == "mul" else -power)
         if name == "sqrt":
             if any(power % 2 for power in unit.values()):
+                raise ValueError(f"no root of {unit}")
+            unit = {key: power // 2 for key, power in unit.items()}
+        value = func(*(getattr(value, "value", value) for value in args), **kwargs)
+        return cls(value, {key: power for key, power in unit.items() if power})
+
+
+def torch_function(values: list[float], **unit: int) -> Quantity:
+    """Given: a quantity, such as 3 m/s by torch_function([3.0], m=1, s=-1)."""
+    return Quantity(torch.tensor(values), unit)
+
+
+# %% wrong="units compared in order" says=["1 of 39 cases fail", "in whatever order their names stand"]
+class Quantity(units.Measured):
+    """A tensor with a unit; ``__init__(value, unit)`` and the operators are given."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        """What PyTorch calls in place of ``func`` when a Quantity is among its arguments."""
+        name, kwargs = func.__name__, kwargs or {}
+        if name not in ("add", "sub", "mul", "div", "sqrt", "sum", "mean"):
+            return NotImplemented
+        unit, *others = [dict(getattr(value, "unit", {})) for value in args]
+        if name in ("add", "sub") and list(others[0].items()) != list(unit.items()):
+            raise ValueError(f"{name} of {unit} and {others[0]}")
+        if name in ("mul", "div"):
+            for key, power in others[0].items():
+                unit[key] = unit.get(key, 0) + (power if name == "mul" else -power)
+        if name == "sqrt":
+            if any(power % 2 for power in unit.values()):
+                raise ValueError(f"no root of {unit}")
+            unit = {key: power // 2 for key, power in unit.items()}
+        value = func(*(getattr(value, "value", value) for value in args), **kwargs)
+        return cls(value, {key: power for key, power in unit.items() if power})
+
+
+def torch_function(values: list[float], **unit: int) -> Quantity:
+    """Given: a quantity, such as 3 m/s by torch_function([3.0], m=1, s=-1)."""
+    return Quantity(torch.tensor(values), unit)
+
+
+# %% wrong="no unit comes out of add" breaks="the result has that unit" says=["metres + metres"]
+class Quantity(units.Measured):
+    """A tensor with a unit; ``__init__(value, unit)`` and the operators are given."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        """What PyTorch calls in place of ``func`` when a Quantity is among its arguments."""
+        name, kwargs = func.__name__, kwargs or {}
+        if name not in ("add", "sub", "mul", "div", "sqrt", "sum", "mean"):
+            return NotImplemented
+        unit, *others = [dict(getattr(value, "unit", {})) for value in args]
+        if name in ("add", "sub") and others[0] != unit:
+            raise ValueError(f"{name} of {unit} and {others[0]}")
+        if name in ("mul", "div"):
+            for key, power in others[0].items():
+                unit[key] = unit.get(key, 0) + (power if name == "mul" else -power)
+        if name == "sqrt":
+            if any(power % 2 for power in unit.values()):
+                raise ValueError(f"no root of {unit}")
+            unit = {key: power // 2 for key, power in unit.items()}
+        if name in ("add", "sub"):
+            unit = {}
+        value = func(*(getattr(value, "value", value) for value in args), **kwargs)
+        return cls(value, {key: power for key, power in unit.items() if power})
+
+
+def torch_function(values: list[float], **unit: int) -> Quantity:
+    """Given: a quantity, such as 3 m/s by torch_function([3.0], m=1, s=-1)."""
+    return Quantity(torch.tensor(values), unit)
+
+
+# %% wrong="the root of no unit fails" says=["1 of 39", "none that is odd"]
+class Quantity(units.Measured):
+    """A tensor with a unit; ``__init__(value, unit)`` and the operators are given."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        """What PyTorch calls in place of ``func`` when a Quantity is among its arguments."""
+        name, kwargs = func.__name__, kwargs or {}
+        if name not in ("add", "sub", "mul", "div", "sqrt", "sum", "mean"):
+            return NotImplemented
+        unit, *others = [dict(getattr(value, "unit", {})) for value in args]
+        if name in ("add", "sub") and others[0] != unit:
+            raise ValueError(f"{name} of {unit} and {others[0]}")
+        if name in ("mul", "div"):
+            for key, power in others[0].items():
+                unit[key] = unit.get(key, 0) + (power if name == "mul" else -power)
+        if name == "sqrt":
+            if not unit or any(power % 2 for power in unit.values()):
+                raise ValueError(f"no root of {unit}")
+            unit = {key: power // 2 for key, power in unit.items()}
+        value = func(*(getattr(value, "value", value) for value in args), **kwargs)
+        return cls(value, {key: power for key, power in unit.items() if power})
+
+
+def torch_function(values: list[float], **unit: int) -> Quantity:
+    """Given: a quantity, such as 3 m/s by torch_function([3.0], m=1, s=-1)."""
+    return Quantity(torch.tensor(values), unit)
+
+
+# %% wrong="detached in division" breaks="so that gradients flow" says=["1 of 39", "no detach"]
+class Quantity(units.Measured):
+    """A tensor with a unit; ``__init__(value, unit)`` and the operators are given."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        """What PyTorch calls in place of ``func`` when a Quantity is among its arguments."""
+        name, kwargs = func.__name__, kwargs or {}
+        if name not in ("add", "sub", "mul", "div", "sqrt", "sum", "mean"):
+            return NotImplemented
+        unit, *others = [dict(getattr(value, "unit", {})) for value in args]
+        if name in ("add", "sub") and others[0] != unit:
+            raise ValueError(f"{name} of {unit} and {others[0]}")
+        if name in ("mul", "div"):
+            for key, power in others[0].items():
+                unit[key] = unit.get(key, 0) + (power if name == "mul" else -power)
+        if name == "sqrt":
+            if any(power % 2 for power in unit.values()):
+                raise ValueError(f"no root of {unit}")
+            unit = {key: power // 2 for key, power in unit.items()}
+        if name == "div":
+            args = [getattr(a, "value", a) for a in args]
+            args = [a.detach() if isinstance(a, torch.Tensor) else a for a in args]
+        value = func(*(getattr(value, "value", value) for value in args), **kwargs)
+        return cls(value, {key: power for key, power in unit.items() if power})
+
+
+def torch_function(values: list[float], **unit: int) -> Quantity:
+    """Given: a quantity, such as 3 m/s by torch_function([3.0], m=1, s=-1)."""
+    return Quantity(torch.tensor(values), unit)
+
+
+# %% wrong="float32" breaks="its value computed by the same function on the values" says=["1 of 39", "any dtype will do, and stays"]
+class Quantity(units.Measured):
+    """A tensor with a unit; ``__init__(value, unit)`` and the operators are given."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        """What PyTorch calls in place of ``func`` when a Quantity is among its arguments."""
+        name, kwargs = func.__name__, kwargs or {}
+        if name not in ("add", "sub", "mul", "div", "sqrt", "sum", "mean"):
+            return NotImplemented
+        unit, *others = [dict(getattr(value, "unit", {})) for value in args]
+        if name in ("add", "sub") and others[0] != unit:
+            raise ValueError(f"{name} of {unit} and {others[0]}")
+        if name in ("mul", "div"):
+            for key, power in others[0].items():
+                unit[key] = unit.get(key, 0) + (power if name == "mul" else -power)
+        if name == "sqrt":
+            if any(power % 2 for power in unit.values()):
+                raise ValueError(f"no root of {unit}")
+            unit = {key: power // 2 for key, power in unit.items()}
+        value = func(*(getattr(value, "value", value) for value in args), **kwargs)
+        return cls(value.float(), {key: power for key, power in unit.items() if power})
+
+
+def torch_function(values: list[float], **unit: int) -> Quantity:
+    """Given: a quantity, such as 3 m/s by torch_function([3.0], m=1, s=-1)."""
+    return Quantity(torch.tensor(values), unit)
+
+
+# %% wrong="aliases too" says=["the negative of metres"]
+class Quantity(units.Measured):
+    """A tensor with a unit; ``__init__(value, unit)`` and the operators are given."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        """What PyTorch calls in place of ``func`` when a Quantity is among its arguments."""
+        name, kwargs = func.__name__, kwargs or {}
+        if name not in ("add", "sub", "mul", "div", "sqrt", "sum", "mean", "neg", "abs"):
+            return NotImplemented
+        unit, *others = [dict(getattr(value, "unit", {})) for value in args]
+        if name in ("add", "sub") and others[0] != unit:
+            raise ValueError(f"{name} of {unit} and {others[0]}")
+        if name in ("mul", "div"):
+            for key, power in others[0].items():
+                unit[key] = unit.get(key, 0) + (power if name == "mul" else -power)
+        if name == "sqrt":
+            if any(power % 2 for power in unit.values()):
+                raise ValueError(f"no root of {unit}")
+            unit = {key: power // 2 for key, power in unit.items()}
+        value = func(*(getattr(value, "value", value) for value in args), **kwargs)
+        return cls(value, {key: power for key, power in unit.items() if power})
+
+
+def torch_function(values: list[float], **unit: int) -> Quantity:
+    """Given: a quantity, such as 3 m/s by torch_function([3.0], m=1, s=-1)."""
+    return Quantity(torch.tensor(values), unit)
+
+
+# %% wrong="in place too" breaks="functions with these names" says=["add_ is another name than add"]
+class Quantity(units.Measured):
+    """A tensor with a unit; ``__init__(value, unit)`` and the operators are given."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        """What PyTorch calls in place of ``func`` when a Quantity is among its arguments."""
+        name, kwargs = func.__name__.rstrip("_"), kwargs or {}
+        if name not in ("add", "sub", "mul", "div", "sqrt", "sum", "mean"):
+            return NotImplemented
+        unit, *others = [dict(getattr(value, "unit", {})) for value in args]
+        if name in ("add", "sub") and others[0] != unit:
+            raise ValueError(f"{name} of {unit} and {others[0]}")
+        if name in ("mul", "div"):
+            for key, power in others[0].items():
+                unit[key] = unit.get(key, 0) + (power if name == "mul" else -power)
+        if name == "sqrt":
+            if any(power % 2 for power in unit.values()):
+                raise ValueError(f"no root of {unit}")
+            unit = {key: power // 2 for key, power in unit.items()}
+        value = func(*(getattr(value, "value", value) for value in args), **kwargs)
+        return cls(value, {key: power for key, power in unit.items() if power})
+
+
+def torch_function(values: list[float], **unit: int) -> Quantity:
+    """Given: a quantity, such as 3 m/s by torch_function([3.0], m=1, s=-1)."""
+    return Quantity(torch.tensor(values), unit)
+
+
+# %% wrong="the first name of a unit alone" says=["every name of both units counts"]
+class Quantity(units.Measured):
+    """A tensor with a unit; ``__init__(value, unit)`` and the operators are given."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        """What PyTorch calls in place of ``func`` when a Quantity is among its arguments."""
+        name, kwargs = func.__name__, kwargs or {}
+        if name not in ("add", "sub", "mul", "div", "sqrt", "sum", "mean"):
+            return NotImplemented
+        unit, *others = [dict(getattr(value, "unit", {})) for value in args]
+        if name in ("add", "sub") and others[0] != unit:
+            raise ValueError(f"{name} of {unit} and {others[0]}")
+        if name in ("mul", "div"):
+            for key, power in others[0].items():
+                unit[key] = unit.get(key, 0) + (power if name == "mul" else -power)
+                break
+        if name == "sqrt":
+            if any(power % 2 for power in unit.values()):
+                raise ValueError(f"no root of {unit}")
+            unit = {key: power // 2 for key, power in unit.items()}
+        value = func(*(getattr(value, "value", value) for value in args), **kwargs)
+        return cls(value, {key: power for key, power in unit.items() if power})
+
+
+def torch_function(values: list[float], **unit: int) -> Quantity:
+    """Given: a quantity, such as 3 m/s by torch_function([3.0], m=1, s=-1)."""
+    return Quantity(torch.tensor(values), unit)
+
+
+# %% wrong="the first power alone is odd" says=["the root of m²·s"]
+class Quantity(units.Measured):
+    """A tensor with a unit; ``__init__(value, unit)`` and the operators are given."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        """What PyTorch calls in place of ``func`` when a Quantity is among its arguments."""
+        name, kwargs = func.__name__, kwargs or {}
+        if name not in ("add", "sub", "mul", "div", "sqrt", "sum", "mean"):
+            return NotImplemented
+        unit, *others = [dict(getattr(value, "unit", {})) for value in args]
+        if name in ("add", "sub") and others[0] != unit:
+            raise ValueError(f"{name} of {unit} and {others[0]}")
+        if name in ("mul", "div"):
+            for key, power in others[0].items():
+                unit[key] = unit.get(key, 0) + (power if name == "mul" else -power)
+        if name == "sqrt":
+            if any(power % 2 for power in list(unit.values())[:1]):
                 raise ValueError(f"no root of {unit}")
             unit = {key: power // 2 for key, power in unit.items()}
         value = func(*(getattr(value, "value", value) for value in args), **kwargs)

@@ -1,3 +1,22 @@
+# %% [markdown]
+# Rules:
+#
+# - "(as a `torch.dtype`)"
+# - "tensors of any size"
+# - "Python's `bool`"
+# - "two numbers, 3 and `True`, give `torch.int64`"
+# - "under two default dtypes"
+# - "Not allowed: `torch.result_type`"
+# - "`torch.promote_types`"
+# - "any operation on a tensor"
+# - "(the default dtype)"
+#
+# Admits:
+#
+# - "tensors of any size": an empty int8 tensor
+# - "Python's `bool`, `int` and `float`": the number 2.5
+# - "under two default dtypes": torch.float64
+
 # %% wrong="no ranks" says=["the operand with the higher rank decides alone"]
 def type_promotion(x, y):
     order = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
@@ -93,7 +112,7 @@ def type_promotion(x, y):
     return b if kind(b) > kind(a) else a
 
 
-# %% wrong="an empty tensor like a 0-D one" says=["an empty int8 tensor"]
+# %% wrong="an empty tensor like a 0-D one" breaks="tensors of any size" says=["an empty int8 tensor"]
 def type_promotion(x, y):
     order = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
     order += (torch.float16, torch.bfloat16, torch.float32, torch.float64)
@@ -159,7 +178,7 @@ def type_promotion(x, y):
     return a
 
 
-# %% wrong="the default dtype for a lower rank that floats" says=["so its dtype decides, as it is"]
+# %% wrong="the default dtype for a lower rank that floats" breaks="(the default dtype)" says=["so its dtype decides, as it is"]
 def type_promotion(x, y):
     order = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
     order += (torch.float16, torch.bfloat16, torch.float32, torch.float64)
@@ -191,7 +210,7 @@ def type_promotion(x, y):
     return (torch.get_default_dtype() if kind(b) == 2 else b) if kind(b) > kind(a) else a
 
 
-# %% wrong="bool counts as a whole number" says=["True"]
+# %% wrong="bool counts as a whole number" breaks="Python's `bool`" says=["True"]
 def type_promotion(x, y):
     order = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
     order += (torch.float16, torch.bfloat16, torch.float32, torch.float64)
@@ -253,7 +272,7 @@ def type_promotion(x, y):
     return b if kind(b) > kind(a) else a
 
 
-# %% wrong="an int counts as int32" says=["int64, or the default dtype"]
+# %% wrong="an int counts as int32" breaks="two numbers, 3 and `True`, give `torch.int64`" says=["int64, or the default dtype"]
 def type_promotion(x, y):
     order = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
     order += (torch.float16, torch.bfloat16, torch.float32, torch.float64)
@@ -285,7 +304,7 @@ def type_promotion(x, y):
     return b if kind(b) > kind(a) else a
 
 
-# %% wrong="a float counts as float32" says=["float"]
+# %% wrong="a float counts as float32" breaks="under two default dtypes" says=["float"]
 def type_promotion(x, y):
     order = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
     order += (torch.float16, torch.bfloat16, torch.float32, torch.float64)
@@ -475,18 +494,18 @@ def type_promotion(x, y):
     return b if kind(b) > kind(a) else a
 
 
-# %% wrong="asks the library" says=["find it by the rules"]
+# %% wrong="asks the library" breaks="Not allowed: `torch.result_type`" says=["find it by the rules"]
 def type_promotion(x, y):
     return torch.result_type(x, y)
 
 
-# %% wrong="adds them" says=["an operation ran on tensors"]
+# %% wrong="adds them" breaks="any operation on a tensor" says=["an operation ran on tensors"]
 def type_promotion(x, y):
     z = x + y
     return z.dtype if isinstance(z, torch.Tensor) else torch.tensor(z).dtype
 
 
-# %% wrong="a name in place of a dtype" says=["not a dtype"]
+# %% wrong="a name in place of a dtype" breaks="(as a `torch.dtype`)" says=["not a dtype"]
 def type_promotion(x, y):
     order = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
     order += (torch.float16, torch.bfloat16, torch.float32, torch.float64)
@@ -580,3 +599,21 @@ def type_promotion(x, y):
         if answer is None or category(dtype) > category(answer):
             answer = dtype
     return answer
+
+
+# %% wrong="asks torch.promote_types" breaks="`torch.promote_types`" says=["find it by the rules"]
+def type_promotion(x, y):
+    def kind(v):
+        if isinstance(v, torch.Tensor):
+            return v.dim() == 0, v.dtype
+        return 2, {bool: torch.bool, int: torch.int64, float: torch.get_default_dtype()}[type(v)]
+
+    def category(d):
+        return 2 if d.is_floating_point else int(d != torch.bool)
+
+    (a, p), (b, q) = kind(x), kind(y)
+    if a == b:
+        return torch.promote_types(p, q)
+    if a > b:
+        (a, p), (b, q) = (b, q), (a, p)
+    return q if category(q) > category(p) else p

@@ -1,4 +1,10 @@
-# %% wrong="slopes beside the engine" says=["slopes are generated from one file"]
+# %% [markdown]
+# Rules:
+#
+# - "Always the innermost of them that fits"
+# - "of these seven"
+
+# %% wrong="slopes beside the engine" breaks="of these seven" says=["slopes are generated from one file"]
 where_is_it = {
     "the slope of torch.atan2 is wrong": "torch/csrc",
     "nn.Dropout's docstring has a typing error": "torch",
@@ -63,7 +69,7 @@ where_is_it = {
 }
 
 
-# %% wrong="loops by the iterator" says=["the loop is in the kernel itself"]
+# %% wrong="loops by the iterator" breaks="Always the innermost of them that fits" says=["the loop is in the kernel itself"]
 where_is_it = {
     "the slope of torch.atan2 is wrong": "tools/autograd",
     "nn.Dropout's docstring has a typing error": "torch",

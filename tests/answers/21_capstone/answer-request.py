@@ -1,4 +1,29 @@
-# %% wrong="opens the header alone" says=["half a JPEG file"]
+# %% [markdown]
+# Rules:
+#
+# - "a dict that `json.dumps` can write"
+# - "more than `limit` bytes: 413"
+# - "can open and read to the end: 400"
+# - "more than `MOST_PIXELS` pixels"
+# - "by its header: 413"
+# - "without decoding it"
+# - "what PIL itself refuses to open for its size"
+# - "in the mode that it has"
+# - "how many"
+# - "whatever exception `find` raises: 500"
+# - "nothing of its words in the answer"
+# - "All but 200 have the content"
+# - "limit: int = 1_000_000"
+#
+# Admits:
+#
+# - "bytes that aren't an image": no bytes
+# - "read to the end": half a PNG file
+# - "(`Image.DecompressionBombError`)": a header that claims 600 million pixels
+# - "in the mode that it has": is an image as well
+# - "whatever exception `find` raises": for a whole image: the status is
+
+# %% wrong="opens the header alone" breaks="can open and read to the end: 400" says=["half a JPEG file"]
 import io
 from collections.abc import Callable
 
@@ -26,7 +51,7 @@ def answer_request(body: bytes, find: Callable, limit: int = 1_000_000) -> tuple
     return 200, {"count": len(shapes), "shapes": shapes}
 
 
-# %% wrong="tells what went wrong" says=["is told to the caller"]
+# %% wrong="tells what went wrong" breaks="nothing of its words in the answer" says=["is told to the caller"]
 import io
 from collections.abc import Callable
 
@@ -55,7 +80,7 @@ def answer_request(body: bytes, find: Callable, limit: int = 1_000_000) -> tuple
     return 200, {"count": len(shapes), "shapes": shapes}
 
 
-# %% wrong="looks at bytes alone" says=["2001 x 2000 pixels"]
+# %% wrong="looks at bytes alone" breaks="by its header: 413" says=["2001 x 2000 pixels"]
 import io
 from collections.abc import Callable
 
@@ -113,7 +138,7 @@ def answer_request(body: bytes, find: Callable, limit: int = 1_000_000) -> tuple
     return 200, {"count": len(shapes), "shapes": shapes}
 
 
-# %% wrong="converts first" says=["find gets the image as it is"]
+# %% wrong="converts first" breaks="in the mode that it has" says=["find gets the image as it is"]
 import io
 from collections.abc import Callable
 
@@ -171,7 +196,7 @@ def answer_request(body: bytes, find: Callable, limit: int = 1_000_000) -> tuple
     return 200, {"count": len(shapes), "shapes": shapes}
 
 
-# %% wrong="off by one" says=["exactly the limit is allowed"]
+# %% wrong="off by one" breaks="more than `limit` bytes: 413" says=["exactly the limit is allowed"]
 import io
 from collections.abc import Callable
 
@@ -229,7 +254,7 @@ def answer_request(body: bytes, find: Callable, limit: int = 1_000_000) -> tuple
     return 200, {"count": len(shapes), "shapes": shapes}
 
 
-# %% wrong="a limit on the sides" says=["4000 x 900"]
+# %% wrong="a limit on the sides" breaks="more than `MOST_PIXELS` pixels" says=["4000 x 900"]
 import io
 from collections.abc import Callable
 
@@ -258,7 +283,7 @@ def answer_request(body: bytes, find: Callable, limit: int = 1_000_000) -> tuple
     return 200, {"count": len(shapes), "shapes": shapes}
 
 
-# %% wrong="its own limit" says=["a byte too many"]
+# %% wrong="its own limit" breaks="limit: int = 1_000_000" says=["a byte too many"]
 import io
 from collections.abc import Callable
 
@@ -331,7 +356,7 @@ def answer_request(body, find, limit=1_000_000):
         return 500, {"error": "our mistake"}
 
 
-# %% wrong="expects only OSError" says=["DecompressionBombError"]
+# %% wrong="expects only OSError" breaks="what PIL itself refuses to open for its size" says=["DecompressionBombError"]
 import io
 from collections.abc import Callable
 
@@ -399,7 +424,7 @@ def answer_request(body, find, limit=1_000_000):
         return 500, {"error": "Internal error."}
 
 
-# %% wrong="decoded before its size is looked at" says=["too many pixels are not decoded", "they were decoded before their number was looked at"]
+# %% wrong="decoded before its size is looked at" breaks="without decoding it" says=["too many pixels are not decoded", "they were decoded before their number was looked at"]
 import io
 from collections.abc import Callable
 
@@ -426,6 +451,153 @@ def answer_request(body: bytes, find: Callable, limit: int = 1_000_000) -> tuple
     except Exception:
         return 500, {"error": "the image could not be searched"}
     return 200, {"count": len(shapes), "shapes": shapes}
+
+
+# %% wrong="one try for both" breaks="whatever exception `find` raises: 500" says=["find raised OSError", "a mistake of ours is a 500"]
+import io
+from collections.abc import Callable
+
+from PIL import Image
+
+MOST_PIXELS = 4_000_000
+
+
+def answer_request(body: bytes, find: Callable, limit: int = 1_000_000) -> tuple[int, dict]:
+    """Answer a request whose body is an image file: an HTTP status, and what is sent as JSON."""
+    if len(body) > limit:
+        return 413, {"error": f"at most {limit} bytes"}
+    try:
+        image = Image.open(io.BytesIO(body))
+        if image.width * image.height > MOST_PIXELS:
+            return 413, {"error": f"at most {MOST_PIXELS} pixels"}
+        image.load()
+        shapes = find(image)
+        return 200, {"count": len(shapes), "shapes": shapes}
+    except Image.DecompressionBombError:
+        return 413, {"error": f"at most {MOST_PIXELS} pixels"}
+    except OSError:
+        return 400, {"error": "this is not an image"}
+    except Exception:
+        return 500, {"error": "the image could not be searched"}
+    return 200, {"count": len(shapes), "shapes": shapes}
+
+
+# %% wrong="shapes as a tuple of a generator" breaks="a dict that `json.dumps` can write" says=["JSON"]
+import io
+from collections.abc import Callable
+
+from PIL import Image
+
+MOST_PIXELS = 4_000_000
+
+
+def answer_request(body: bytes, find: Callable, limit: int = 1_000_000) -> tuple[int, dict]:
+    """Answer a request whose body is an image file: an HTTP status, and what is sent as JSON."""
+    if len(body) > limit:
+        return 413, {"error": f"at most {limit} bytes"}
+    try:
+        image = Image.open(io.BytesIO(body))
+        if image.width * image.height > MOST_PIXELS:
+            return 413, {"error": f"at most {MOST_PIXELS} pixels"}
+        image.load()
+    except Image.DecompressionBombError:
+        return 413, {"error": f"at most {MOST_PIXELS} pixels"}
+    except Exception:
+        return 400, {"error": "this is not an image"}
+    try:
+        shapes = find(image)
+    except Exception:
+        return 500, {"error": "the image could not be searched"}
+    return 200, {"count": len(shapes), "shapes": iter(shapes)}
+
+
+# %% wrong="reason in place of error" breaks="All but 200 have the content" says=["a refusal is"]
+import io
+from collections.abc import Callable
+
+from PIL import Image
+
+MOST_PIXELS = 4_000_000
+
+
+def answer_request(body: bytes, find: Callable, limit: int = 1_000_000) -> tuple[int, dict]:
+    """Answer a request whose body is an image file: an HTTP status, and what is sent as JSON."""
+    if len(body) > limit:
+        return 413, {"error": f"at most {limit} bytes"}
+    try:
+        image = Image.open(io.BytesIO(body))
+        if image.width * image.height > MOST_PIXELS:
+            return 413, {"error": f"at most {MOST_PIXELS} pixels"}
+        image.load()
+    except Image.DecompressionBombError:
+        return 413, {"error": f"at most {MOST_PIXELS} pixels"}
+    except Exception:
+        return 400, {"reason": "this is not an image"}
+    try:
+        shapes = find(image)
+    except Exception:
+        return 500, {"error": "the image could not be searched"}
+    return 200, {"count": len(shapes), "shapes": shapes}
+
+
+# %% wrong="count is left out" breaks="how many" says=["the answer has the keys"]
+import io
+from collections.abc import Callable
+
+from PIL import Image
+
+MOST_PIXELS = 4_000_000
+
+
+def answer_request(body: bytes, find: Callable, limit: int = 1_000_000) -> tuple[int, dict]:
+    """Answer a request whose body is an image file: an HTTP status, and what is sent as JSON."""
+    if len(body) > limit:
+        return 413, {"error": f"at most {limit} bytes"}
+    try:
+        image = Image.open(io.BytesIO(body))
+        if image.width * image.height > MOST_PIXELS:
+            return 413, {"error": f"at most {MOST_PIXELS} pixels"}
+        image.load()
+    except Image.DecompressionBombError:
+        return 413, {"error": f"at most {MOST_PIXELS} pixels"}
+    except Exception:
+        return 400, {"error": "this is not an image"}
+    try:
+        shapes = find(image)
+    except Exception:
+        return 500, {"error": "the image could not be searched"}
+    return 200, {"shapes": shapes}
+
+
+# %% right="copy and a flag"
+import io
+
+from PIL import Image
+
+MOST_PIXELS = 4_000_000
+
+
+def no(status, words):
+    return status, {"error": words}
+
+
+def answer_request(body, find, limit=1_000_000):
+    if limit < len(body):
+        return no(413, "too long")
+    try:
+        with Image.open(io.BytesIO(bytes(body))) as picture:
+            w, h = picture.size
+            large = w * h > MOST_PIXELS
+            whole = None if large else picture.copy()
+    except Exception:
+        return no(400, "not a readable image")
+    if large:
+        return no(413, "too many pixels")
+    try:
+        shapes = list(find(whole))
+    except Exception:
+        return no(500, "internal error")
+    return 200, dict(count=len(shapes), shapes=shapes)
 
 
 # %% wrong="catches OSError and no more" says=["a PNG file whose chunk pHYs is short", "PIL's ValueError reached the caller"]

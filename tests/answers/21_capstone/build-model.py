@@ -1,4 +1,28 @@
-# %% wrong="three layers alone" says=["sees 57 to 71"]
+# %% [markdown]
+# Rules:
+#
+# - "for any n, h and w from 1"
+# - "give `(n, 8, h, w)`"
+# - "the eight numbers are raw: no activation behind the last layer"
+# - "the sigmoid of number 0 is `prior`"
+# - "in every cell of every image"
+# - "a cell depends on pixels at least 16 beyond it on each side"
+# - "an image's numbers depend on that image alone"
+# - "are the same in training and evaluation mode"
+# - "every parameter gets a gradient"
+# - "all layers but the last grow with `width`"
+# - "at most 250 000 parameters at width 16"
+# - "it works after `.double()`"
+# - "draws its weights from torch's default generator"
+#
+# Admits:
+#
+# - "for any n, h and w from 1": one image of one cell
+# - "it works after `.double()`": in float64
+# - "width: int = 16, prior: float = 0.05": without a prior it is 0.05
+# - "a multiple of 8": parameters at width 8 and
+
+# %% wrong="three layers alone" breaks="a cell depends on pixels at least 16 beyond it on each side" says=["sees 57 to 71"]
 import math
 
 import torch.nn as nn
@@ -50,7 +74,7 @@ def build_model(width: int = 16, prior: float = 0.05) -> nn.Module:
     return nn.Sequential(*layers, head)
 
 
-# %% wrong="batch norm" says=["depend on the others"]
+# %% wrong="batch norm" breaks="an image's numbers depend on that image alone" says=["depend on the others"]
 import math
 
 import torch.nn as nn
@@ -76,7 +100,7 @@ def build_model(width: int = 16, prior: float = 0.05) -> nn.Module:
     return nn.Sequential(*layers, head)
 
 
-# %% wrong="random last layer" says=["with prior 0.05, sigmoid of number 0"]
+# %% wrong="random last layer" breaks="in every cell of every image" says=["with prior 0.05, sigmoid of number 0"]
 import math
 
 import torch.nn as nn
@@ -101,7 +125,7 @@ def build_model(width: int = 16, prior: float = 0.05) -> nn.Module:
     return nn.Sequential(*layers, head)
 
 
-# %% wrong="the prior itself as bias" says=["with prior 0.05, sigmoid of number 0"]
+# %% wrong="the prior itself as bias" breaks="the sigmoid of number 0 is `prior`" says=["with prior 0.05, sigmoid of number 0"]
 import math
 
 import torch.nn as nn
@@ -127,7 +151,7 @@ def build_model(width: int = 16, prior: float = 0.05) -> nn.Module:
     return nn.Sequential(*layers, head)
 
 
-# %% wrong="a sigmoid at the end" says=["raw, without an activation"]
+# %% wrong="a sigmoid at the end" breaks="the eight numbers are raw: no activation behind the last layer" says=["raw, without an activation"]
 import math
 
 import torch.nn as nn
@@ -153,7 +177,7 @@ def build_model(width: int = 16, prior: float = 0.05) -> nn.Module:
     return nn.Sequential(*layers, head, nn.Sigmoid())
 
 
-# %% wrong="a layer that is not used" says=["make no layer that forward does not use"]
+# %% wrong="a layer that is not used" breaks="every parameter gets a gradient" says=["make no layer that forward does not use"]
 import math
 
 import torch.nn as nn
@@ -181,7 +205,7 @@ def build_model(width: int = 16, prior: float = 0.05) -> nn.Module:
     return net
 
 
-# %% wrong="seeds inside" says=["leave the seed to the caller"]
+# %% wrong="seeds inside" breaks="draws its weights from torch's default generator" says=["leave the seed to the caller"]
 import math
 
 import torch.nn as nn
@@ -208,7 +232,7 @@ def build_model(width: int = 16, prior: float = 0.05) -> nn.Module:
     return nn.Sequential(*layers, head)
 
 
-# %% wrong="ignores the width" says=["all layers grow with the width"]
+# %% wrong="ignores the width" breaks="all layers but the last grow with `width`" says=["all layers grow with the width"]
 import math
 
 import torch.nn as nn
@@ -234,7 +258,7 @@ def build_model(width: int = 16, prior: float = 0.05) -> nn.Module:
     return nn.Sequential(*layers, head)
 
 
-# %% wrong="dropout" says=["training and evaluation mode differ"]
+# %% wrong="dropout" breaks="are the same in training and evaluation mode" says=["training and evaluation mode differ"]
 import math
 
 import torch.nn as nn
@@ -261,7 +285,7 @@ def build_model(width: int = 16, prior: float = 0.05) -> nn.Module:
     return nn.Sequential(*layers, head)
 
 
-# %% wrong="four times a stride" says=["has shape (2, 8, 4, 4)"]
+# %% wrong="four times a stride" breaks="give `(n, 8, h, w)`" says=["has shape (2, 8, 4, 4)"]
 import math
 
 import torch.nn as nn
@@ -341,7 +365,7 @@ def build_model(width=16, prior=0.05):
     return nn.Sequential(*body, *(Block(2 * width, reach) for reach in (1, 2, 3)), head)
 
 
-# %% wrong="instance norm of a single number" says=["one image of one cell"]
+# %% wrong="instance norm of a single number" breaks="for any n, h and w from 1" says=["one image of one cell"]
 import math
 
 import torch
@@ -405,3 +429,62 @@ def build_model(width=16, prior=0.05):
         last.bias[0] = math.log(prior / (1 - prior))
 
     return nn.Sequential(*layers, last)
+
+
+# %% wrong="four times as wide" breaks="at most 250 000 parameters at width 16" says=["at most 250000 are allowed"]
+import torch
+import torch.nn as nn
+
+
+def build_model(width: int = 16, prior: float = 0.05) -> nn.Module:
+    """A network from images (n, 3, 8 h, 8 w) to raw numbers (n, 8, h, w).
+
+    ``prior`` is how probable an object is in each cell before training.
+    """
+    layers, before = [], 3
+    for after in (4 * width, 6 * width, 8 * width):
+        layers += [nn.Conv2d(before, after, 3, stride=2, padding=1), nn.GroupNorm(8, after)]
+        layers += [nn.ReLU()]
+        before = after
+    for reach in (1, 2):
+        layers += [nn.Conv2d(before, before, 3, padding=reach, dilation=reach)]
+        layers += [nn.GroupNorm(8, before), nn.ReLU()]
+    head = nn.Conv2d(before, 8, 1)
+    nn.init.zeros_(head.weight)
+    nn.init.zeros_(head.bias)
+    nn.init.constant_(head.bias[:1], torch.tensor(prior).logit().item())
+    return nn.Sequential(*layers, head)
+
+
+# %% wrong="float32 inside" breaks="it works after `.double()`" says=["in float64 is torch.float32"]
+import torch
+import torch.nn as nn
+
+
+def build_model(width: int = 16, prior: float = 0.05) -> nn.Module:
+    """A network from images (n, 3, 8 h, 8 w) to raw numbers (n, 8, h, w).
+
+    ``prior`` is how probable an object is in each cell before training.
+    """
+    layers, before = [], 3
+    for after in (width, 2 * width, 4 * width):
+        layers += [nn.Conv2d(before, after, 3, stride=2, padding=1), nn.GroupNorm(8, after)]
+        layers += [nn.ReLU()]
+        before = after
+    for reach in (1, 2):
+        layers += [nn.Conv2d(before, before, 3, padding=reach, dilation=reach)]
+        layers += [nn.GroupNorm(8, before), nn.ReLU()]
+    head = nn.Conv2d(before, 8, 1)
+    nn.init.zeros_(head.weight)
+    nn.init.zeros_(head.bias)
+    nn.init.constant_(head.bias[:1], torch.tensor(prior).logit().item())
+
+    class Scaled(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.body = nn.Sequential(*layers, head)
+
+        def forward(self, x):
+            return self.body(x - torch.full((1, 3, 1, 1), 0.5).float()).float()
+
+    return Scaled()

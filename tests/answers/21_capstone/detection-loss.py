@@ -1,4 +1,29 @@
-# %% wrong="means everywhere" says=["the object loss of four cells is that of a single one"]
+# %% [markdown]
+# Rules:
+#
+# - "of one floating dtype"
+# - "It returns a tensor `(3,)`"
+# - "**sum over the batch"
+# - "divided by the batch's number of objects**"
+# - "or by 1 if it has none"
+# - "over all cells"
+# - "cross-entropy of numbers 1 to 3"
+# - "over the cells with an object"
+# - "absolute differences"
+# - "the **sigmoid** of numbers 4 to 7"
+# - "Numbers as large as 100 must do no harm"
+# - "the gradient reaches `output`"
+# - "the arguments stay as they are"
+#
+# Admits:
+#
+# - "one floating dtype": in bfloat16
+# - "or by 1 if it has none": without an object the sums are divided by 1
+# - "two tensors `(n, 8, h, w)`": such as transposed ones
+# - "(n, 8, h, w)": a grid of one row
+# - "Numbers as large as 100": the class is surely wrong, by 200
+
+# %% wrong="means everywhere" breaks="**sum over the batch" says=["the object loss of four cells is that of a single one"]
 import torch
 import torch.nn.functional as F
 
@@ -19,7 +44,7 @@ def detection_loss(output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
     return torch.stack([there, kind, box]) / count
 
 
-# %% wrong="divided by images" says=["divide by objects, not by images"]
+# %% wrong="divided by images" breaks="divided by the batch's number of objects**" says=["divide by objects, not by images"]
 import torch
 import torch.nn.functional as F
 
@@ -40,7 +65,7 @@ def detection_loss(output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
     return torch.stack([there, kind, box]) / count
 
 
-# %% wrong="divided by no objects" says=["divided by 1, not by 0"]
+# %% wrong="divided by no objects" breaks="or by 1 if it has none" says=["divided by 1, not by 0"]
 import torch
 import torch.nn.functional as F
 
@@ -103,7 +128,7 @@ def detection_loss(output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
     return torch.stack([there, kind, box]) / count
 
 
-# %% wrong="the box without a sigmoid" says=["with sigmoid(0) = 0.5"]
+# %% wrong="the box without a sigmoid" breaks="the **sigmoid** of numbers 4 to 7" says=["with sigmoid(0) = 0.5"]
 import torch
 import torch.nn.functional as F
 
@@ -124,7 +149,7 @@ def detection_loss(output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
     return torch.stack([there, kind, box]) / count
 
 
-# %% wrong="plain numbers" says=["the losses have no graph"]
+# %% wrong="plain numbers" breaks="the gradient reaches `output`" says=["the losses have no graph"]
 import torch
 import torch.nn.functional as F
 
@@ -145,7 +170,7 @@ def detection_loss(output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
     return torch.tensor([there.item(), kind.item(), box.item()]) / count.item()
 
 
-# %% wrong="class of every cell" says=["the class loss of an object"]
+# %% wrong="class of every cell" breaks="over the cells with an object" says=["the class loss of an object"]
 import torch
 import torch.nn.functional as F
 
@@ -169,7 +194,7 @@ def detection_loss(output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
     return torch.stack([there, kind, box]) / count
 
 
-# %% wrong="always float32" says=["not torch.float64"]
+# %% wrong="always float32" breaks="of one floating dtype" says=["not torch.float64"]
 import torch
 import torch.nn.functional as F
 
@@ -261,7 +286,7 @@ def detection_loss(output, target):
     return torch.stack([there, kind, box]) / has.sum().clamp_min(1)
 
 
-# %% wrong="a mean of the images' losses" says=["a mean of the images' means"]
+# %% wrong="a mean of the images' losses" breaks="It returns a tensor `(3,)`" says=["a mean of the images' means"]
 import torch
 import torch.nn.functional as F
 
@@ -286,7 +311,7 @@ def detection_loss(output, target):
     return torch.stack(res).mean(0)
 
 
-# %% wrong="the object loss over cells with an object" says=["wanted is the sum over all cells"]
+# %% wrong="the object loss over cells with an object" breaks="over all cells" says=["wanted is the sum over all cells"]
 import torch
 import torch.nn.functional as F
 
@@ -318,7 +343,7 @@ def detection_loss(output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
     return torch.stack([part / count.float() for part in (there, kind, box)])
 
 
-# %% wrong="squares instead of absolute differences" says=["or made of squares"]
+# %% wrong="squares instead of absolute differences" breaks="absolute differences" says=["or made of squares"]
 import torch
 import torch.nn.functional as F
 
@@ -339,7 +364,7 @@ def detection_loss(output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
     return torch.stack([there, kind, box]) / count
 
 
-# %% wrong="a sigmoid for each class" says=["one softmax over the three classes"]
+# %% wrong="a sigmoid for each class" breaks="cross-entropy of numbers 1 to 3" says=["one softmax over the three classes"]
 import torch
 import torch.nn.functional as F
 
@@ -379,3 +404,129 @@ def detection_loss(output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
     kind = F.cross_entropy(guess[:, 1:4], true[:, 1:4].argmax(1), reduction="sum")
     box = F.l1_loss(guess[:, 4:].sigmoid(), true[:, 4:], reduction="sum")
     return torch.stack([there, kind, box]) / count
+
+
+# %% wrong="softmax, then a logarithm" breaks="Numbers as large as 100 must do no harm" says=["surely wrong, by 200", "not with a softmax and a logarithm"]
+import torch
+import torch.nn.functional as F
+
+
+def detection_loss(output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    """Three losses, (3,): is there an object, which class, which box.
+
+    Args:
+        output: (n, 8, h, w), raw numbers of the network.
+        target: the same shape and dtype, from ``make_targets``.
+    """
+    has = target[:, 0] == 1
+    count = has.sum().clamp(min=1)
+    there = F.binary_cross_entropy_with_logits(output[:, 0], target[:, 0], reduction="sum")
+    guess, true = output.movedim(1, -1)[has], target.movedim(1, -1)[has]  # (objects, 8)
+    kind = -(guess[:, 1:4].softmax(1).log() * true[:, 1:4]).nan_to_num(0).sum()
+    box = F.l1_loss(guess[:, 4:].sigmoid(), true[:, 4:], reduction="sum")
+    return torch.stack([there, kind, box]) / count
+
+
+# %% wrong="view of the output" says=["may be views, such as transposed ones"]
+import torch
+import torch.nn.functional as F
+
+
+def detection_loss(output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    """Three losses, (3,): is there an object, which class, which box.
+
+    Args:
+        output: (n, 8, h, w), raw numbers of the network.
+        target: the same shape and dtype, from ``make_targets``.
+    """
+    has = target[:, 0] == 1
+    count = has.sum().clamp(min=1)
+    there = F.binary_cross_entropy_with_logits(output[:, 0], target[:, 0], reduction="sum")
+    n, c = output.shape[:2]
+    flat, goal = output.view(n, c, -1), target.view(n, c, -1)
+    there2 = has.view(n, -1)
+    guess, true = flat.movedim(1, -1)[there2], goal.movedim(1, -1)[there2]
+    kind = F.cross_entropy(guess[:, 1:4], true[:, 1:4].argmax(1), reduction="sum")
+    box = F.l1_loss(guess[:, 4:].sigmoid(), true[:, 4:], reduction="sum")
+    return torch.stack([there, kind, box]) / count
+
+
+# %% wrong="epsilon in the logarithm" says=["surely wrong, by 200"]
+import torch
+import torch.nn.functional as F
+
+
+def detection_loss(output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    """Three losses, (3,): is there an object, which class, which box.
+
+    Args:
+        output: (n, 8, h, w), raw numbers of the network.
+        target: the same shape and dtype, from ``make_targets``.
+    """
+    has = target[:, 0] == 1
+    count = has.sum().clamp(min=1)
+    there = F.binary_cross_entropy_with_logits(output[:, 0], target[:, 0], reduction="sum")
+    guess, true = output.movedim(1, -1)[has], target.movedim(1, -1)[has]  # (objects, 8)
+    kind = -((guess[:, 1:4].softmax(1) + 1e-8).log() * true[:, 1:4]).sum()
+    box = F.l1_loss(guess[:, 4:].sigmoid(), true[:, 4:], reduction="sum")
+    return torch.stack([there, kind, box]) / count
+
+
+# %% wrong="sigmoid in place" breaks="the arguments stay as they are" says=["output or target was changed"]
+import torch
+import torch.nn.functional as F
+
+
+def detection_loss(output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    """Three losses, (3,): is there an object, which class, which box.
+
+    Args:
+        output: (n, 8, h, w), raw numbers of the network.
+        target: the same shape and dtype, from ``make_targets``.
+    """
+    with torch.no_grad():
+        output[:, 4:].sigmoid_()
+    has = target[:, 0] == 1
+    count = has.sum().clamp(min=1)
+    there = F.binary_cross_entropy_with_logits(output[:, 0], target[:, 0], reduction="sum")
+    guess, true = output.movedim(1, -1)[has], target.movedim(1, -1)[has]  # (objects, 8)
+    kind = F.cross_entropy(guess[:, 1:4], true[:, 1:4].argmax(1), reduction="sum")
+    box = F.l1_loss(guess[:, 4:], true[:, 4:], reduction="sum")
+    return torch.stack([there, kind, box]) / count
+
+
+# %% wrong="clamped numbers" says=["work with the raw numbers"]
+import torch
+import torch.nn.functional as F
+
+
+def detection_loss(output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    """Three losses, (3,): is there an object, which class, which box.
+
+    Args:
+        output: (n, 8, h, w), raw numbers of the network.
+        target: the same shape and dtype, from ``make_targets``.
+    """
+    output = output.clamp(-30, 30)
+    has = target[:, 0] == 1
+    count = has.sum().clamp(min=1)
+    there = F.binary_cross_entropy_with_logits(output[:, 0], target[:, 0], reduction="sum")
+    guess, true = output.movedim(1, -1)[has], target.movedim(1, -1)[has]  # (objects, 8)
+    kind = F.cross_entropy(guess[:, 1:4], true[:, 1:4].argmax(1), reduction="sum")
+    box = F.l1_loss(guess[:, 4:].sigmoid(), true[:, 4:], reduction="sum")
+    return torch.stack([there, kind, box]) / count
+
+
+# %% right="log_softmax and softplus"
+import torch
+import torch.nn.functional as F
+
+
+def detection_loss(output, target):
+    m = target[:, 0]
+    n = m.sum(dtype=torch.float64).clamp_min(1).to(output.dtype)
+    z = output[:, 0]
+    there = (F.softplus(z) - z * m).sum()
+    kind = -(output[:, 1:4].log_softmax(1) * target[:, 1:4]).sum()
+    box = ((output[:, 4:].sigmoid() - target[:, 4:]).abs() * m.unsqueeze(1)).sum()
+    return torch.stack((there, kind, box)).div(n)

@@ -1,4 +1,27 @@
-# %% wrong="in training mode" says=["ran in training mode"]
+# %% [markdown]
+# Rules:
+#
+# - "It returns a list of dicts, the surest shape first"
+# - "(circle, square or triangle for labels 0, 1, 2)"
+# - "(a float)"
+# - "left, top, right, bottom in pixels of `image`"
+# - "exactly the pixels that `shapefinder.folder.prepare` makes"
+# - "as a batch of one"
+# - "in the dtype and on the device of its first parameter"
+# - "It runs in evaluation mode"
+# - "without a graph"
+# - "also after an error"
+# - "each of its parts are in the mode in which they were"
+# - "The image stays as it is"
+#
+# Admits:
+#
+# - "a PIL image of any size and mode": the model's pixels are not those of training
+# - "in the dtype": a model in float64 found something else
+# - "without a graph": gradients were off, and are on behind the call
+# - "returns a list of dicts": where nothing is found the list is empty
+
+# %% wrong="in training mode" breaks="It runs in evaluation mode" says=["ran in training mode"]
 import torch
 import torch.nn as nn
 from PIL import Image
@@ -33,7 +56,7 @@ def find_shapes(model: nn.Module, image: Image.Image) -> list[dict]:
     ]
 
 
-# %% wrong="one mode for all parts" says=["the mode of a part of the model has changed"]
+# %% wrong="one mode for all parts" breaks="each of its parts are in the mode in which they were" says=["the mode of a part of the model has changed"]
 import torch
 import torch.nn as nn
 from PIL import Image
@@ -68,7 +91,7 @@ def find_shapes(model: nn.Module, image: Image.Image) -> list[dict]:
     ]
 
 
-# %% wrong="with a graph" says=["ran with a graph"]
+# %% wrong="with a graph" breaks="without a graph" says=["ran with a graph"]
 import torch
 import torch.nn as nn
 from PIL import Image
@@ -104,7 +127,7 @@ def find_shapes(model: nn.Module, image: Image.Image) -> list[dict]:
     ]
 
 
-# %% wrong="height before width" says=["100 wide and 60 high"]
+# %% wrong="height before width" breaks="left, top, right, bottom in pixels of `image`" says=["100 wide and 60 high"]
 import torch
 import torch.nn as nn
 from PIL import Image
@@ -140,7 +163,7 @@ def find_shapes(model: nn.Module, image: Image.Image) -> list[dict]:
     ]
 
 
-# %% wrong="names from 1" says=["label 0 is a circle"]
+# %% wrong="names from 1" breaks="(circle, square or triangle for labels 0, 1, 2)" says=["label 0 is a circle"]
 import torch
 import torch.nn as nn
 from PIL import Image
@@ -176,7 +199,7 @@ def find_shapes(model: nn.Module, image: Image.Image) -> list[dict]:
     ]
 
 
-# %% wrong="prepares by itself" says=["are not those of training"]
+# %% wrong="prepares by itself" breaks="exactly the pixels that `shapefinder.folder.prepare` makes" says=["are not those of training"]
 import torch
 import torch.nn as nn
 from PIL import Image
@@ -253,7 +276,7 @@ def find_shapes(model: nn.Module, image: Image.Image) -> list[dict]:
     ]
 
 
-# %% wrong="tensors inside" says=["confidence is a float"]
+# %% wrong="tensors inside" breaks="(a float)" says=["confidence is a float"]
 import torch
 import torch.nn as nn
 from PIL import Image
@@ -289,7 +312,7 @@ def find_shapes(model: nn.Module, image: Image.Image) -> list[dict]:
     ]
 
 
-# %% wrong="always float32" says=["the weights differ"]
+# %% wrong="always float32" breaks="in the dtype and on the device of its first parameter" says=["the weights differ"]
 import torch
 import torch.nn as nn
 from PIL import Image
@@ -325,7 +348,7 @@ def find_shapes(model: nn.Module, image: Image.Image) -> list[dict]:
     ]
 
 
-# %% wrong="shrinks the image itself" says=["the image was changed"]
+# %% wrong="shrinks the image itself" breaks="The image stays as it is" says=["the image was changed"]
 import torch
 import torch.nn as nn
 from PIL import Image
@@ -392,7 +415,7 @@ def find_shapes(model, image):
     return answer
 
 
-# %% wrong="modes are put back where nothing fails" says=["put the modes back in any case"]
+# %% wrong="modes are put back where nothing fails" breaks="also after an error" says=["put the modes back in any case"]
 import torch
 import torch.nn as nn
 from PIL import Image
@@ -420,3 +443,220 @@ def find_shapes(model: nn.Module, image: Image.Image) -> list[dict]:
         }
         for row in decode(output)[0]
     ]
+
+
+# %% wrong="gradients on behind it" says=["gradients were off, and are on behind the call"]
+import torch
+import torch.nn as nn
+from PIL import Image
+from shapefinder import SHAPES
+from shapefinder.folder import prepare
+from shapefinder.grid import decode
+
+
+def find_shapes(model: nn.Module, image: Image.Image) -> list[dict]:
+    """Find the shapes in one image of any size and mode.
+
+    Returns:
+        For each shape, the surest first: ``"shape"``, its name; ``"confidence"``, from 0 to 1;
+        ``"box"``, a list of left, top, right, bottom in pixels of ``image``.
+    """
+    weight = next(model.parameters())
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        torch.set_grad_enabled(False)
+        output = model(prepare(image)[None].to(weight.device, weight.dtype))
+    finally:
+        torch.set_grad_enabled(True)
+        for module, training in modes:
+            module.training = training
+    scale = torch.tensor([*image.size, *image.size])
+    return [
+        {
+            "shape": SHAPES[int(row[1])],
+            "confidence": row[0].item(),
+            "box": (row[2:].cpu() * scale).tolist(),
+        }
+        for row in decode(output)[0]
+    ]
+
+
+# %% wrong="model cast" says=["the model was changed"]
+import torch
+import torch.nn as nn
+from PIL import Image
+from shapefinder import SHAPES
+from shapefinder.folder import prepare
+from shapefinder.grid import decode
+
+
+def find_shapes(model: nn.Module, image: Image.Image) -> list[dict]:
+    """Find the shapes in one image of any size and mode.
+
+    Returns:
+        For each shape, the surest first: ``"shape"``, its name; ``"confidence"``, from 0 to 1;
+        ``"box"``, a list of left, top, right, bottom in pixels of ``image``.
+    """
+    model.float()
+    weight = next(model.parameters())
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        with torch.no_grad():
+            output = model(prepare(image)[None].to(weight.device, weight.dtype))
+    finally:
+        for module, training in modes:
+            module.training = training
+    scale = torch.tensor([*image.size, *image.size])
+    return [
+        {
+            "shape": SHAPES[int(row[1])],
+            "confidence": row[0].item(),
+            "box": (row[2:].cpu() * scale).tolist(),
+        }
+        for row in decode(output)[0]
+    ]
+
+
+# %% wrong="freezes the weights" says=["the model was changed"]
+import torch
+import torch.nn as nn
+from PIL import Image
+from shapefinder import SHAPES
+from shapefinder.folder import prepare
+from shapefinder.grid import decode
+
+
+def find_shapes(model: nn.Module, image: Image.Image) -> list[dict]:
+    """Find the shapes in one image of any size and mode.
+
+    Returns:
+        For each shape, the surest first: ``"shape"``, its name; ``"confidence"``, from 0 to 1;
+        ``"box"``, a list of left, top, right, bottom in pixels of ``image``.
+    """
+    weight = next(model.parameters())
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval().requires_grad_(False)
+    try:
+        with torch.no_grad():
+            output = model(prepare(image)[None].to(weight.device, weight.dtype))
+    finally:
+        for module, training in modes:
+            module.training = training
+    scale = torch.tensor([*image.size, *image.size])
+    return [
+        {
+            "shape": SHAPES[int(row[1])],
+            "confidence": row[0].item(),
+            "box": (row[2:].cpu() * scale).tolist(),
+        }
+        for row in decode(output)[0]
+    ]
+
+
+# %% wrong="no batch" breaks="as a batch of one" says=["RGB: the model got (3, 64, 64)"]
+import torch
+import torch.nn as nn
+from PIL import Image
+from shapefinder import SHAPES
+from shapefinder.folder import prepare
+from shapefinder.grid import decode
+
+
+def find_shapes(model: nn.Module, image: Image.Image) -> list[dict]:
+    """Find the shapes in one image of any size and mode.
+
+    Returns:
+        For each shape, the surest first: ``"shape"``, its name; ``"confidence"``, from 0 to 1;
+        ``"box"``, a list of left, top, right, bottom in pixels of ``image``.
+    """
+    weight = next(model.parameters())
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        with torch.no_grad():
+            output = model(prepare(image).to(weight.device, weight.dtype))
+    finally:
+        for module, training in modes:
+            module.training = training
+    scale = torch.tensor([*image.size, *image.size])
+    return [
+        {
+            "shape": SHAPES[int(row[1])],
+            "confidence": row[0].item(),
+            "box": (row[2:].cpu() * scale).tolist(),
+        }
+        for row in decode(output)[0]
+    ]
+
+
+# %% wrong="the surest last" breaks="It returns a list of dicts, the surest shape first" says=["the surest comes first"]
+import torch
+import torch.nn as nn
+from PIL import Image
+from shapefinder import SHAPES
+from shapefinder.folder import prepare
+from shapefinder.grid import decode
+
+
+def find_shapes(model: nn.Module, image: Image.Image) -> list[dict]:
+    """Find the shapes in one image of any size and mode.
+
+    Returns:
+        For each shape, the surest first: ``"shape"``, its name; ``"confidence"``, from 0 to 1;
+        ``"box"``, a list of left, top, right, bottom in pixels of ``image``.
+    """
+    weight = next(model.parameters())
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        with torch.no_grad():
+            output = model(prepare(image)[None].to(weight.device, weight.dtype))
+    finally:
+        for module, training in modes:
+            module.training = training
+    scale = torch.tensor([*image.size, *image.size])
+    return [
+        {
+            "shape": SHAPES[int(row[1])],
+            "confidence": row[0].item(),
+            "box": (row[2:].cpu() * scale).tolist(),
+        }
+        for row in decode(output)[0].flip(0)
+    ]
+
+
+# %% right="a context of modes"
+import contextlib
+
+import torch
+import torch.nn as nn
+from PIL import Image
+from shapefinder import SHAPES
+from shapefinder.folder import prepare
+from shapefinder.grid import decode
+
+
+@contextlib.contextmanager
+def quiet(model):
+    training = {m for m in model.modules() if m.training}
+    model.train(False)
+    try:
+        with torch.inference_mode():
+            yield
+    finally:
+        for m in model.modules():
+            m.training = m in training
+
+
+def find_shapes(model, image):
+    first = next(iter(model.parameters()))
+    with quiet(model):
+        rows = decode(model(prepare(image).to(first).unsqueeze(0)))[0].tolist()
+    w, h = image.size
+    out = []
+    for sure, label, *box in rows:
+        edges = [edge * side for edge, side in zip(box, (w, h, w, h), strict=True)]
+        out.append({"shape": SHAPES[int(label)], "confidence": sure, "box": edges})
+    return out

@@ -1,4 +1,38 @@
-# %% wrong="gradients add up" says=["from its own batch"]
+# %% [markdown]
+# Rules:
+#
+# - "`torch.manual_seed(step * world_size + rank)`"
+# - "; then `x, y = batch(step, rank, world_size)`"
+# - "in training mode"
+# - "from this batch alone"
+# - "the mean of it over the ranks"
+# - "may have an old gradient"
+# - "If `file` exists, the run continues from it"
+# - "All ranks start with rank 0's weights"
+# - "steps done"
+# - "It is written at the end"
+# - "after each step whose number in the whole run, from 1, is a multiple of `every`"
+# - "Rank 0 alone writes"
+# - "Whatever happens during a save, `file` holds a whole run"
+# - "When `fit` returns on any rank, the file is there"
+# - "all ranks complete the step"
+# - "and `fit` returns"
+# - "the handler is the one from before"
+# - "even after an error"
+# - "An error of a save or of a batch is raised as it is"
+# - "`fit` loads it"
+# - "returns how many steps of the whole run are done"
+# - "file: str | Path"
+#
+# Admits:
+#
+# - "file: str | Path": file may be a str as well as a Path
+# - "Parameters may be frozen, and may have an old gradient": does each start from its own
+# - "It runs alone or": without a group, rank and world size are 0 and 1
+# - "With a run that is complete": a finished run was trained further
+# - "SIGTERM** on any rank": rank 1 alone got SIGTERM
+
+# %% wrong="gradients add up" breaks="from this batch alone" says=["from its own batch"]
 import os
 import signal
 from collections.abc import Callable
@@ -75,7 +109,7 @@ def fit(
     return step
 
 
-# %% wrong="forgets the optimizer" says=["3 + 3 steps differ from 6"]
+# %% wrong="forgets the optimizer" breaks="If `file` exists, the run continues from it" says=["3 + 3 steps differ from 6"]
 import os
 import signal
 from collections.abc import Callable
@@ -152,7 +186,7 @@ def fit(
     return step
 
 
-# %% wrong="stops alone" says=["the ranks wait for each other"]
+# %% wrong="stops alone" breaks="all ranks complete the step" says=["the ranks wait for each other"]
 import os
 import signal
 from collections.abc import Callable
@@ -230,7 +264,7 @@ def fit(
     return step
 
 
-# %% wrong="saves over the last file" says=["destroyed the last good file"]
+# %% wrong="saves over the last file" breaks="Whatever happens during a save, `file` holds a whole run" says=["destroyed the last good file"]
 import os
 import signal
 from collections.abc import Callable
@@ -307,7 +341,7 @@ def fit(
     return step
 
 
-# %% wrong="leaves its handler" says=["the handler of SIGTERM is not as it was"]
+# %% wrong="leaves its handler" breaks="the handler is the one from before" says=["the handler of SIGTERM is not as it was"]
 import os
 import signal
 from collections.abc import Callable
@@ -385,7 +419,7 @@ def fit(
     return step
 
 
-# %% wrong="ranks start apart" says=["the ranks' weights differ"]
+# %% wrong="ranks start apart" breaks="All ranks start with rank 0's weights" says=["the ranks' weights differ"]
 import os
 import signal
 from collections.abc import Callable
@@ -463,7 +497,7 @@ def fit(
     return step
 
 
-# %% wrong="adds gradients up" says=["one process with the whole batch"]
+# %% wrong="adds gradients up" breaks="the mean of it over the ranks" says=["one process with the whole batch"]
 import os
 import signal
 from collections.abc import Callable
@@ -540,7 +574,7 @@ def fit(
     return step
 
 
-# %% wrong="every rank the same seed" says=["step * world_size + rank"]
+# %% wrong="every rank the same seed" breaks="`torch.manual_seed(step * world_size + rank)`" says=["step * world_size + rank"]
 import os
 import signal
 from collections.abc import Callable
@@ -618,7 +652,7 @@ def fit(
     return step
 
 
-# %% wrong="every rank saves" says=["rank 0 alone saves"]
+# %% wrong="every rank saves" breaks="Rank 0 alone writes" says=["rank 0 alone saves"]
 import os
 import signal
 from collections.abc import Callable
@@ -774,7 +808,7 @@ def fit(
     return step
 
 
-# %% wrong="does not wait for the file" says=["when fit returns on any rank"]
+# %% wrong="does not wait for the file" breaks="When `fit` returns on any rank, the file is there" says=["when fit returns on any rank"]
 import os
 import signal
 from collections.abc import Callable
@@ -850,7 +884,7 @@ def fit(
     return step
 
 
-# %% wrong="stays in evaluation mode" says=["in evaluation mode during training"]
+# %% wrong="stays in evaluation mode" breaks="in training mode" says=["in evaluation mode during training"]
 import os
 import signal
 from collections.abc import Callable
@@ -927,7 +961,7 @@ def fit(
     return step
 
 
-# %% wrong="exits from the handler" says=["ended the program with status 0"]
+# %% wrong="exits from the handler" breaks="and `fit` returns" says=["ended the program with status 0"]
 import os
 import signal
 from collections.abc import Callable
@@ -1005,7 +1039,7 @@ def fit(
     return step
 
 
-# %% wrong="hides a full disk" says=["was swallowed"]
+# %% wrong="hides a full disk" breaks="An error of a save or of a batch is raised as it is" says=["was swallowed"]
 import os
 import signal
 from collections.abc import Callable
@@ -1085,7 +1119,7 @@ def fit(
     return step
 
 
-# %% wrong="no finally" says=["the former handler is not back"]
+# %% wrong="no finally" breaks="even after an error" says=["the former handler is not back"]
 import os
 import signal
 from collections.abc import Callable
@@ -1164,7 +1198,7 @@ def fit(
     return step
 
 
-# %% wrong="always returns all steps" says=["SIGTERM came in step 2"]
+# %% wrong="always returns all steps" breaks="returns how many steps of the whole run are done" says=["SIGTERM came in step 2"]
 import os
 import signal
 from collections.abc import Callable
@@ -1364,7 +1398,7 @@ def fit(model, optimizer, loss, batch, steps, file, every=50):
         signal.signal(signal.SIGTERM, former)
 
 
-# %% wrong="saves are counted from this start" says=["not its number since the start"]
+# %% wrong="saves are counted from this start" breaks="after each step whose number in the whole run, from 1, is a multiple of `every`" says=["not its number since the start"]
 import os
 import signal
 from collections.abc import Callable
@@ -1493,7 +1527,7 @@ def fit(
     return step
 
 
-# %% wrong="old gradients of frozen layers stay" says=["the weights after three steps"]
+# %% wrong="old gradients of frozen layers stay" breaks="may have an old gradient" says=["the weights after three steps"]
 import os
 import signal
 from collections.abc import Callable
@@ -1548,6 +1582,398 @@ def fit(
                 dist.all_reduce(flag, dist.ReduceOp.MAX)
             stop = bool(flag)
             if rank == 0 and (stop or step == steps or step % every == 0):
+                state = {"step": step, "model": model.state_dict()}
+                half = file.with_name(file.name + ".half")
+                torch.save(state | {"optimizer": optimizer.state_dict()}, half)
+                os.replace(half, file)
+        if together:
+            dist.barrier()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    return step
+
+
+# %% wrong="a file that is a Path" breaks="file: str | Path" says=["a str as well as a Path"]
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+import torch.nn as nn
+
+
+def fit(
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    loss: Callable,
+    batch: Callable,
+    steps: int,
+    file: str | Path,
+    every: int = 50,
+) -> int:
+    """Train up to ``steps`` steps, on every rank of the default group if there is one.
+
+    Args:
+        model: its parameters are also the optimizer's.
+        optimizer: as it was made; where ``file`` is there, it gets the state from there.
+        loss: ``loss(model(x), y)`` is a number, the mean over this rank's samples.
+        batch: ``batch(step, rank, world_size)`` gives ``x, y``, this rank's share of a step.
+        steps: how many steps the whole run has; they count from 0.
+        file: where the run is kept: ``{"step": …, "model": …, "optimizer": …}``.
+        every: the run is also kept after each step whose number, from 1, it divides.
+
+    Returns:
+        How many steps of the whole run are done.
+    """
+    together = dist.is_initialized()
+    rank, world_size = (dist.get_rank(), dist.get_world_size()) if together else (0, 1)
+    step, asked = 0, []
+    device = next(model.parameters()).device
+    if file.exists():
+        saved = torch.load(file, map_location=device, weights_only=True)
+        model.load_state_dict(saved["model"])
+        optimizer.load_state_dict(saved["optimizer"])
+        step = saved["step"]
+    if together:
+        for value in model.state_dict().values():
+            dist.broadcast(value, 0)
+    before = signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
+    try:
+        stop = False
+        model.train()
+        while step < steps and not stop:
+            torch.manual_seed(step * world_size + rank)
+            x, y = batch(step, rank, world_size)
+            optimizer.zero_grad()
+            loss(model(x), y).backward()
+            if together:
+                for parameter in model.parameters():
+                    if parameter.grad is not None:
+                        dist.all_reduce(parameter.grad)
+                        parameter.grad /= world_size
+            optimizer.step()
+            step += 1
+            flag = torch.tensor(float(bool(asked)), device=device)
+            if together:
+                dist.all_reduce(flag, dist.ReduceOp.MAX)
+            stop = bool(flag)
+            if rank == 0 and (stop or step == steps or step % every == 0):
+                state = {"step": step, "model": model.state_dict()}
+                half = file.with_name(file.name + ".half")
+                torch.save(state | {"optimizer": optimizer.state_dict()}, half)
+                os.replace(half, file)
+        if together:
+            dist.barrier()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    return step
+
+
+# %% wrong="a complete run isn't loaded" breaks="`fit` loads it" says=["the weights of a finished run were not loaded"]
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+import torch.nn as nn
+
+
+def fit(
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    loss: Callable,
+    batch: Callable,
+    steps: int,
+    file: str | Path,
+    every: int = 50,
+) -> int:
+    """Train up to ``steps`` steps, on every rank of the default group if there is one.
+
+    Args:
+        model: its parameters are also the optimizer's.
+        optimizer: as it was made; where ``file`` is there, it gets the state from there.
+        loss: ``loss(model(x), y)`` is a number, the mean over this rank's samples.
+        batch: ``batch(step, rank, world_size)`` gives ``x, y``, this rank's share of a step.
+        steps: how many steps the whole run has; they count from 0.
+        file: where the run is kept: ``{"step": …, "model": …, "optimizer": …}``.
+        every: the run is also kept after each step whose number, from 1, it divides.
+
+    Returns:
+        How many steps of the whole run are done.
+    """
+    together = dist.is_initialized()
+    rank, world_size = (dist.get_rank(), dist.get_world_size()) if together else (0, 1)
+    file, step, asked = Path(file), 0, []
+    device = next(model.parameters()).device
+    if file.exists() and torch.load(file)["step"] >= steps:
+        return steps
+    if file.exists():
+        saved = torch.load(file, map_location=device, weights_only=True)
+        model.load_state_dict(saved["model"])
+        optimizer.load_state_dict(saved["optimizer"])
+        step = saved["step"]
+    if together:
+        for value in model.state_dict().values():
+            dist.broadcast(value, 0)
+    before = signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
+    try:
+        stop = False
+        model.train()
+        while step < steps and not stop:
+            torch.manual_seed(step * world_size + rank)
+            x, y = batch(step, rank, world_size)
+            optimizer.zero_grad()
+            loss(model(x), y).backward()
+            if together:
+                for parameter in model.parameters():
+                    if parameter.grad is not None:
+                        dist.all_reduce(parameter.grad)
+                        parameter.grad /= world_size
+            optimizer.step()
+            step += 1
+            flag = torch.tensor(float(bool(asked)), device=device)
+            if together:
+                dist.all_reduce(flag, dist.ReduceOp.MAX)
+            stop = bool(flag)
+            if rank == 0 and (stop or step == steps or step % every == 0):
+                state = {"step": step, "model": model.state_dict()}
+                half = file.with_name(file.name + ".half")
+                torch.save(state | {"optimizer": optimizer.state_dict()}, half)
+                os.replace(half, file)
+        if together:
+            dist.barrier()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    return step
+
+
+# %% wrong="seeds after the batch" breaks="; then `x, y = batch(step, rank, world_size)`" says=["when the batches were asked for"]
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+import torch.nn as nn
+
+
+def fit(
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    loss: Callable,
+    batch: Callable,
+    steps: int,
+    file: str | Path,
+    every: int = 50,
+) -> int:
+    """Train up to ``steps`` steps, on every rank of the default group if there is one.
+
+    Args:
+        model: its parameters are also the optimizer's.
+        optimizer: as it was made; where ``file`` is there, it gets the state from there.
+        loss: ``loss(model(x), y)`` is a number, the mean over this rank's samples.
+        batch: ``batch(step, rank, world_size)`` gives ``x, y``, this rank's share of a step.
+        steps: how many steps the whole run has; they count from 0.
+        file: where the run is kept: ``{"step": …, "model": …, "optimizer": …}``.
+        every: the run is also kept after each step whose number, from 1, it divides.
+
+    Returns:
+        How many steps of the whole run are done.
+    """
+    together = dist.is_initialized()
+    rank, world_size = (dist.get_rank(), dist.get_world_size()) if together else (0, 1)
+    file, step, asked = Path(file), 0, []
+    device = next(model.parameters()).device
+    if file.exists():
+        saved = torch.load(file, map_location=device, weights_only=True)
+        model.load_state_dict(saved["model"])
+        optimizer.load_state_dict(saved["optimizer"])
+        step = saved["step"]
+    if together:
+        for value in model.state_dict().values():
+            dist.broadcast(value, 0)
+    before = signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
+    try:
+        stop = False
+        model.train()
+        while step < steps and not stop:
+            x, y = batch(step, rank, world_size)
+            torch.manual_seed(step * world_size + rank)
+            optimizer.zero_grad()
+            loss(model(x), y).backward()
+            if together:
+                for parameter in model.parameters():
+                    if parameter.grad is not None:
+                        dist.all_reduce(parameter.grad)
+                        parameter.grad /= world_size
+            optimizer.step()
+            step += 1
+            flag = torch.tensor(float(bool(asked)), device=device)
+            if together:
+                dist.all_reduce(flag, dist.ReduceOp.MAX)
+            stop = bool(flag)
+            if rank == 0 and (stop or step == steps or step % every == 0):
+                state = {"step": step, "model": model.state_dict()}
+                half = file.with_name(file.name + ".half")
+                torch.save(state | {"optimizer": optimizer.state_dict()}, half)
+                os.replace(half, file)
+        if together:
+            dist.barrier()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    return step
+
+
+# %% wrong="the last step's number" breaks="steps done" says=["after 3 steps"]
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+import torch.nn as nn
+
+
+def fit(
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    loss: Callable,
+    batch: Callable,
+    steps: int,
+    file: str | Path,
+    every: int = 50,
+) -> int:
+    """Train up to ``steps`` steps, on every rank of the default group if there is one.
+
+    Args:
+        model: its parameters are also the optimizer's.
+        optimizer: as it was made; where ``file`` is there, it gets the state from there.
+        loss: ``loss(model(x), y)`` is a number, the mean over this rank's samples.
+        batch: ``batch(step, rank, world_size)`` gives ``x, y``, this rank's share of a step.
+        steps: how many steps the whole run has; they count from 0.
+        file: where the run is kept: ``{"step": …, "model": …, "optimizer": …}``.
+        every: the run is also kept after each step whose number, from 1, it divides.
+
+    Returns:
+        How many steps of the whole run are done.
+    """
+    together = dist.is_initialized()
+    rank, world_size = (dist.get_rank(), dist.get_world_size()) if together else (0, 1)
+    file, step, asked = Path(file), 0, []
+    device = next(model.parameters()).device
+    if file.exists():
+        saved = torch.load(file, map_location=device, weights_only=True)
+        model.load_state_dict(saved["model"])
+        optimizer.load_state_dict(saved["optimizer"])
+        step = saved["step"]
+    if together:
+        for value in model.state_dict().values():
+            dist.broadcast(value, 0)
+    before = signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
+    try:
+        stop = False
+        model.train()
+        while step < steps and not stop:
+            torch.manual_seed(step * world_size + rank)
+            x, y = batch(step, rank, world_size)
+            optimizer.zero_grad()
+            loss(model(x), y).backward()
+            if together:
+                for parameter in model.parameters():
+                    if parameter.grad is not None:
+                        dist.all_reduce(parameter.grad)
+                        parameter.grad /= world_size
+            optimizer.step()
+            step += 1
+            flag = torch.tensor(float(bool(asked)), device=device)
+            if together:
+                dist.all_reduce(flag, dist.ReduceOp.MAX)
+            stop = bool(flag)
+            if rank == 0 and (stop or step == steps or step % every == 0):
+                state = {"step": step - 1, "model": model.state_dict()}
+                half = file.with_name(file.name + ".half")
+                torch.save(state | {"optimizer": optimizer.state_dict()}, half)
+                os.replace(half, file)
+        if together:
+            dist.barrier()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    return step
+
+
+# %% wrong="no save at the end" breaks="It is written at the end" says=["no file was written at the end"]
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+import torch.nn as nn
+
+
+def fit(
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    loss: Callable,
+    batch: Callable,
+    steps: int,
+    file: str | Path,
+    every: int = 50,
+) -> int:
+    """Train up to ``steps`` steps, on every rank of the default group if there is one.
+
+    Args:
+        model: its parameters are also the optimizer's.
+        optimizer: as it was made; where ``file`` is there, it gets the state from there.
+        loss: ``loss(model(x), y)`` is a number, the mean over this rank's samples.
+        batch: ``batch(step, rank, world_size)`` gives ``x, y``, this rank's share of a step.
+        steps: how many steps the whole run has; they count from 0.
+        file: where the run is kept: ``{"step": …, "model": …, "optimizer": …}``.
+        every: the run is also kept after each step whose number, from 1, it divides.
+
+    Returns:
+        How many steps of the whole run are done.
+    """
+    together = dist.is_initialized()
+    rank, world_size = (dist.get_rank(), dist.get_world_size()) if together else (0, 1)
+    file, step, asked = Path(file), 0, []
+    device = next(model.parameters()).device
+    if file.exists():
+        saved = torch.load(file, map_location=device, weights_only=True)
+        model.load_state_dict(saved["model"])
+        optimizer.load_state_dict(saved["optimizer"])
+        step = saved["step"]
+    if together:
+        for value in model.state_dict().values():
+            dist.broadcast(value, 0)
+    before = signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
+    try:
+        stop = False
+        model.train()
+        while step < steps and not stop:
+            torch.manual_seed(step * world_size + rank)
+            x, y = batch(step, rank, world_size)
+            optimizer.zero_grad()
+            loss(model(x), y).backward()
+            if together:
+                for parameter in model.parameters():
+                    if parameter.grad is not None:
+                        dist.all_reduce(parameter.grad)
+                        parameter.grad /= world_size
+            optimizer.step()
+            step += 1
+            flag = torch.tensor(float(bool(asked)), device=device)
+            if together:
+                dist.all_reduce(flag, dist.ReduceOp.MAX)
+            stop = bool(flag)
+            if rank == 0 and (stop or step % every == 0):
                 state = {"step": step, "model": model.state_dict()}
                 half = file.with_name(file.name + ".half")
                 torch.save(state | {"optimizer": optimizer.state_dict()}, half)

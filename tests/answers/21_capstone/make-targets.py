@@ -1,4 +1,26 @@
-# %% wrong="row and column swapped" says=["rows count y, columns x"]
+# %% [markdown]
+# Rules:
+#
+# - "returns a float32 tensor"
+# - "cells without a centre hold zeros"
+# - "left, top, right, bottom in pixels"
+# - "`(8, cells, cells)`"
+# - "`size` is (height, width)"
+# - "A centre on the line between two cells belongs to the cell to the right, or below"
+# - "the shape with the largest area in pixels gets it"
+# - "of equal areas the first"
+# - "The arguments stay as they are"
+# - "0, 1 or 2"
+#
+# Admits:
+#
+# - "n may be 0": without shapes all is zero
+# - "float32 or float64": the box of a
+# - "`boxes` is `(n, 4)`": columns of a wider tensor
+# - "cells: how many rows and columns the grid has": in 4 by 4 cells the centres are in
+# - "If several centres fall into one cell": the large shape comes
+
+# %% wrong="row and column swapped" breaks="left, top, right, bottom in pixels" says=["rows count y, columns x"]
 import torch
 
 
@@ -56,7 +78,7 @@ def make_targets(
     return target
 
 
-# %% wrong="the last shape overwrites" says=["the large shape comes last"]
+# %% wrong="the last shape overwrites" breaks="the shape with the largest area in pixels gets it" says=["the large shape comes last"]
 import torch
 
 
@@ -85,7 +107,7 @@ def make_targets(
     return target
 
 
-# %% wrong="of equal areas the last" says=["both areas are 36"]
+# %% wrong="of equal areas the last" breaks="of equal areas the first" says=["both areas are 36"]
 import torch
 
 
@@ -114,7 +136,7 @@ def make_targets(
     return target
 
 
-# %% wrong="the dtype of the boxes" says=["not torch.float32"]
+# %% wrong="the dtype of the boxes" breaks="returns a float32 tensor" says=["not torch.float32"]
 import torch
 
 
@@ -201,7 +223,7 @@ def make_targets(
     return target
 
 
-# %% wrong="doubles the boxes" says=["boxes or labels were changed"]
+# %% wrong="doubles the boxes" breaks="The arguments stay as they are" says=["boxes or labels were changed"]
 import torch
 
 
@@ -234,7 +256,7 @@ def make_targets(
     return target
 
 
-# %% wrong="classes begin at number 0" says=["then one of three classes"]
+# %% wrong="classes begin at number 0" breaks="0, 1 or 2" says=["then one of three classes"]
 import torch
 
 
@@ -263,7 +285,7 @@ def make_targets(
     return target
 
 
-# %% wrong="always eight cells" says=["raised IndexError"]
+# %% wrong="always eight cells" breaks="`(8, cells, cells)`" says=["raised IndexError"]
 import torch
 
 
@@ -335,7 +357,7 @@ def make_targets(boxes, labels, size, cells=8):
     return target
 
 
-# %% wrong="a centre on the line goes left and up" says=["on two lines", "to the right, and below"]
+# %% wrong="a centre on the line goes left and up" breaks="A centre on the line between two cells belongs to the cell to the right, or below" says=["on two lines", "to the right, and below"]
 import math
 
 import torch
@@ -401,7 +423,7 @@ def make_targets(
     return target
 
 
-# %% wrong="size as width and height" says=["size is (height, width)"]
+# %% wrong="size as width and height" breaks="`size` is (height, width)" says=["size is (height, width)"]
 import torch
 
 
@@ -449,3 +471,122 @@ def make_targets(
             target[0, row, column] = target[1 + labels[n], row, column] = 1
             target[4:, row, column] = torch.stack([x[n] - column, y[n] - row, wide[n], high[n]])
     return target
+
+
+# %% wrong="class 0 in empty cells" breaks="cells without a centre hold zeros" says=["a cell without a centre has eight zeros"]
+import torch
+
+
+def make_targets(
+    boxes: torch.Tensor, labels: torch.Tensor, size: tuple[int, int], cells: int = 8
+) -> torch.Tensor:
+    """Write an image's shapes into a grid: (8, cells, cells), float32.
+
+    Args:
+        boxes: (n, 4), integer or floating point: left, top, right, bottom in pixels.
+        labels: (n,), int64: 0, 1 or 2.
+        size: height and width of the image in pixels.
+        cells: how many rows and columns the grid has.
+    """
+    height, width = size
+    target = torch.zeros(8, cells, cells, device=boxes.device)
+    target[1] = 1
+    left, top, right, bottom = boxes.to(torch.float64).unbind(1)
+    x, y = (left + right) / 2 / width * cells, (top + bottom) / 2 / height * cells
+    wide, high = (right - left) / width, (bottom - top) / height
+    area = (right - left) * (bottom - top)
+    for n in area.argsort(stable=True, descending=True).tolist():
+        row, column = int(y[n]), int(x[n])
+        if target[0, row, column] == 0:  # a larger shape keeps its cell
+            target[1, row, column] = 0
+            target[0, row, column] = target[1 + labels[n], row, column] = 1
+            target[4:, row, column] = torch.stack([x[n] - column, y[n] - row, wide[n], high[n]])
+    return target
+
+
+# %% wrong="a view of the boxes" says=["columns of a wider tensor"]
+import torch
+
+
+def make_targets(
+    boxes: torch.Tensor, labels: torch.Tensor, size: tuple[int, int], cells: int = 8
+) -> torch.Tensor:
+    """Write an image's shapes into a grid: (8, cells, cells), float32.
+
+    Args:
+        boxes: (n, 4), integer or floating point: left, top, right, bottom in pixels.
+        labels: (n,), int64: 0, 1 or 2.
+        size: height and width of the image in pixels.
+        cells: how many rows and columns the grid has.
+    """
+    height, width = size
+    target = torch.zeros(8, cells, cells, device=boxes.device)
+    left, top, right, bottom = boxes.view(-1).view(-1, 4).to(torch.float64).unbind(1)
+    x, y = (left + right) / 2 / width * cells, (top + bottom) / 2 / height * cells
+    wide, high = (right - left) / width, (bottom - top) / height
+    area = (right - left) * (bottom - top)
+    for n in area.argsort(stable=True, descending=True).tolist():
+        row, column = int(y[n]), int(x[n])
+        if target[0, row, column] == 0:  # a larger shape keeps its cell
+            target[0, row, column] = target[1 + labels[n], row, column] = 1
+            target[4:, row, column] = torch.stack([x[n] - column, y[n] - row, wide[n], high[n]])
+    return target
+
+
+# %% wrong="area as shares" says=["three areas of 36: the first"]
+import torch
+
+
+def make_targets(
+    boxes: torch.Tensor, labels: torch.Tensor, size: tuple[int, int], cells: int = 8
+) -> torch.Tensor:
+    """Write an image's shapes into a grid: (8, cells, cells), float32.
+
+    Args:
+        boxes: (n, 4), integer or floating point: left, top, right, bottom in pixels.
+        labels: (n,), int64: 0, 1 or 2.
+        size: height and width of the image in pixels.
+        cells: how many rows and columns the grid has.
+    """
+    height, width = size
+    target = torch.zeros(8, cells, cells, device=boxes.device)
+    left, top, right, bottom = boxes.to(torch.float64).unbind(1)
+    x, y = (left + right) / 2 / width * cells, (top + bottom) / 2 / height * cells
+    wide, high = (right - left) / width, (bottom - top) / height
+    area = wide.float() * high.float()
+    for n in area.argsort(stable=True, descending=True).tolist():
+        row, column = int(y[n]), int(x[n])
+        if target[0, row, column] == 0:  # a larger shape keeps its cell
+            target[0, row, column] = target[1 + labels[n], row, column] = 1
+            target[4:, row, column] = torch.stack([x[n] - column, y[n] - row, wide[n], high[n]])
+    return target
+
+
+# %% right="a dict of winners"
+import torch
+
+
+def make_targets(boxes, labels, size, cells=8):
+    best = {}
+    for box, label in zip(boxes.tolist(), labels.tolist()):
+        left, top, right, low = box
+        cx, cy = (left + right) * cells / (2 * size[1]), (top + low) * cells / (2 * size[0])
+        key = int(cy // 1), int(cx // 1)
+        area = (right - left) * (low - top)
+        if key not in best or area > best[key][0]:
+            row = [
+                1.0,
+                0.0,
+                0.0,
+                0.0,
+                cx - key[1],
+                cy - key[0],
+                (right - left) / size[1],
+                (low - top) / size[0],
+            ]
+            row[1 + label] = 1.0
+            best[key] = area, row
+    out = torch.zeros(cells, cells, 8)
+    for (i, j), (_, row) in best.items():
+        out[i, j] = torch.tensor(row)
+    return out.permute(2, 0, 1)

@@ -1,4 +1,26 @@
-# %% wrong="type bool for the flags" says=["a bool is switched"]
+# %% [markdown]
+# Rules:
+#
+# - "each field is an option of its name"
+# - "underscores included"
+# - "without it, the field's default counts"
+# - "an option's text becomes what its default is"
+# - "is switched by `--name` and `--no-name`"
+# - "takes no text"
+# - "an unknown word"
+# - "a text that doesn't fit, ends the program with status 2"
+# - "makes an object of the dataclass `kind`"
+# - "the words of a command line"
+# - "`kind` may be any dataclass whose fields have such defaults"
+#
+# Admits:
+#
+# - "`kind` may be any dataclass": a dataclass has the fields of its parents, too
+# - "`str`, `int` or `float`": -2 is a number and '' a text, not options
+# - "an option's text becomes what its default is": its annotation may be wider
+# - "kind: type = Config": without a second argument a Config is made
+
+# %% wrong="type bool for the flags" breaks="takes no text" says=["a bool is switched"]
 import argparse
 from dataclasses import dataclass, fields
 
@@ -28,7 +50,7 @@ def read_config(words: list[str], kind: type = Config) -> object:
     return kind(**vars(parser.parse_args(words)))
 
 
-# %% wrong="lets unknown words pass" says=["with status 2, not none"]
+# %% wrong="lets unknown words pass" breaks="an unknown word" says=["with status 2, not none"]
 import argparse
 from dataclasses import dataclass, fields
 
@@ -59,7 +81,7 @@ def read_config(words: list[str], kind: type = Config) -> object:
     return kind(**vars(parser.parse_known_args(words)[0]))
 
 
-# %% wrong="every value stays text" says=["an option's text becomes what its default is"]
+# %% wrong="every value stays text" breaks="a text that doesn't fit, ends the program with status 2" says=["an option's text becomes what its default is"]
 import argparse
 from dataclasses import dataclass, fields
 
@@ -90,7 +112,7 @@ def read_config(words: list[str], kind: type = Config) -> object:
     return kind(**vars(parser.parse_args(words)))
 
 
-# %% wrong="options of Config alone" says=["the options follow from the fields"]
+# %% wrong="options of Config alone" breaks="each field is an option of its name" says=["the options follow from the fields"]
 import argparse
 from dataclasses import dataclass, fields
 
@@ -121,7 +143,7 @@ def read_config(words: list[str], kind: type = Config) -> object:
     return kind(**vars(parser.parse_args(words)))
 
 
-# %% wrong="the program's own words" says=["read the words of the argument"]
+# %% wrong="the program's own words" breaks="the words of a command line" says=["read the words of the argument"]
 import argparse
 from dataclasses import dataclass, fields
 
@@ -187,7 +209,7 @@ def read_config(words: list[str], kind: type = Config) -> object:
     return kind(**vars(parser.parse_args(words)))
 
 
-# %% wrong="a dict comes back" says=["not an object of the dataclass"]
+# %% wrong="a dict comes back" breaks="makes an object of the dataclass `kind`" says=["not an object of the dataclass"]
 import argparse
 from dataclasses import dataclass, fields
 
@@ -218,7 +240,7 @@ def read_config(words: list[str], kind: type = Config) -> object:
     return vars(parser.parse_args(words))
 
 
-# %% wrong="no way to switch off" says=["all right and ended the program"]
+# %% wrong="no way to switch off" breaks="is switched by `--name` and `--no-name`" says=["all right and ended the program"]
 import argparse
 from dataclasses import dataclass, fields
 
@@ -305,7 +327,7 @@ def read_config(words, kind=Config):
     return kind(**values)
 
 
-# %% wrong="underscores become dashes" says=["its name as it is, underscore and all"]
+# %% wrong="underscores become dashes" breaks="underscores included" says=["its name as it is, underscore and all"]
 import argparse
 from dataclasses import dataclass, fields
 
@@ -332,7 +354,7 @@ def read_config(words: list[str], kind: type = Config) -> object:
     return kind(**vars(parser.parse_args(words)))
 
 
-# %% wrong="an empty list is taken for none" says=["means no words, not the program's own"]
+# %% wrong="an empty list is taken for none" breaks="without it, the field's default counts" says=["means no words, not the program's own"]
 import argparse
 from dataclasses import dataclass, fields
 
@@ -361,3 +383,169 @@ def read_config(words: list[str], kind: type = Config) -> object:
         how = switch if isinstance(field.default, bool) else {"type": type(field.default)}
         parser.add_argument(f"--{field.name}", default=field.default, **how)
     return kind(**vars(parser.parse_args(words or None)))
+
+
+# %% wrong="negative numbers are options" says=["-2 is a number and '' a text"]
+import sys
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True)
+class Config:
+    data: str = "data"
+    out: str = "run"
+    steps: int = 240
+    batch: int = 32
+    rate: float = 5e-3
+    width: int = 16
+    seed: int = 0
+    every: int = 50
+    flip: bool = True
+
+
+def read_config(words, kind=Config):
+    values = {f.name: f.default for f in fields(kind)}
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        name = word.removeprefix("--")
+        if not word.startswith("--"):
+            sys.exit(2)
+        if name in values and isinstance(values[name], bool):
+            values[name] = True
+        elif name.startswith("no-") and isinstance(values.get(name[3:]), bool):
+            values[name[3:]] = False
+        elif name in values and rest and not rest[0].startswith("-"):
+            try:
+                values[name] = type(values[name])(rest.pop(0))
+            except ValueError:
+                sys.exit(2)
+        else:
+            sys.exit(2)
+    return kind(**values)
+
+
+# %% wrong="the type of the annotation" breaks="an option's text becomes what its default is" says=["go by a field's default"]
+import argparse
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True)
+class Config:
+    data: str = "data"
+    out: str = "run"
+    steps: int = 240
+    batch: int = 32
+    rate: float = 5e-3
+    width: int = 16
+    seed: int = 0
+    every: int = 50
+    flip: bool = True
+
+
+def read_config(words: list[str], kind: type = Config) -> object:
+    """Make a configuration of the words of a command line, such as ``["--steps", "20"]``.
+
+    Ends with SystemExit, status 2, where a word is unknown or a value does not fit.
+    """
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    for field in fields(kind):
+        switch = {"action": argparse.BooleanOptionalAction}
+        how = switch if field.type is bool else {"type": field.type}
+        parser.add_argument(f"--{field.name}", default=field.default, **how)
+    return kind(**vars(parser.parse_args(words)))
+
+
+# %% wrong="values by position" breaks="`kind` may be any dataclass whose fields have such defaults" says=["make the object by keywords"]
+import argparse
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True)
+class Config:
+    data: str = "data"
+    out: str = "run"
+    steps: int = 240
+    batch: int = 32
+    rate: float = 5e-3
+    width: int = 16
+    seed: int = 0
+    every: int = 50
+    flip: bool = True
+
+
+def read_config(words: list[str], kind: type = Config) -> object:
+    """Make a configuration of the words of a command line, such as ``["--steps", "20"]``.
+
+    Ends with SystemExit, status 2, where a word is unknown or a value does not fit.
+    """
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    for field in fields(kind):
+        switch = {"action": argparse.BooleanOptionalAction}
+        how = switch if isinstance(field.default, bool) else {"type": type(field.default)}
+        parser.add_argument(f"--{field.name}", default=field.default, **how)
+    return kind(*vars(parser.parse_args(words)).values())
+
+
+# %% wrong="fields from the annotations" says=["fields of its parents"]
+import argparse
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True)
+class Config:
+    data: str = "data"
+    out: str = "run"
+    steps: int = 240
+    batch: int = 32
+    rate: float = 5e-3
+    width: int = 16
+    seed: int = 0
+    every: int = 50
+    flip: bool = True
+
+
+def read_config(words: list[str], kind: type = Config) -> object:
+    """Make a configuration of the words of a command line, such as ``["--steps", "20"]``.
+
+    Ends with SystemExit, status 2, where a word is unknown or a value does not fit.
+    """
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    for name in kind.__annotations__:
+        field = kind.__dataclass_fields__[name]
+        switch = {"action": argparse.BooleanOptionalAction}
+        how = switch if isinstance(field.default, bool) else {"type": type(field.default)}
+        parser.add_argument(f"--{field.name}", default=field.default, **how)
+    return kind(**vars(parser.parse_args(words)))
+
+
+# %% right="by a loop over pairs"
+import argparse
+import dataclasses
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Config:
+    data: str = "data"
+    out: str = "run"
+    steps: int = 240
+    batch: int = 32
+    rate: float = 5e-3
+    width: int = 16
+    seed: int = 0
+    every: int = 50
+    flip: bool = True
+
+
+def read_config(words, kind=Config):
+    base = kind()
+    parser = argparse.ArgumentParser(argument_default=argparse.SUPPRESS)
+    for name in [f.name for f in dataclasses.fields(kind)]:
+        default = getattr(base, name)
+        if default is True or default is False:
+            parser.add_argument("--" + name, dest=name, action="store_const", const=True)
+            parser.add_argument("--no-" + name, dest=name, action="store_const", const=False)
+        else:
+            parser.add_argument("--" + name, dest=name, type=default.__class__)
+    return dataclasses.replace(base, **vars(parser.parse_args(list(words))))

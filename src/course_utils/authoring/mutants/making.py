@@ -44,7 +44,11 @@ def _all(tree: ast.Module, before: str, domain: dict) -> Iterator[Mutant]:
                 if is_turned_dimension(path, tree, node, new):
                     continue
                 yield trees.as_mutant(operator, before, trees.with_node(tree, path, new))
-    functions = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
+    functions = [
+        node.name
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef) and not trees.is_given(node)
+    ]
     for name in functions[-1:]:
         for habit in wrappers.HABITS:
             text = wrappers.wrapped(before, name, habit)

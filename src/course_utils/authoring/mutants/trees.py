@@ -33,8 +33,11 @@ class Mutant:
 def places(node: ast.AST, path: Path = ()) -> Iterator[tuple[Path, ast.AST]]:
     """Every node that may be changed, and how to reach it.
 
-    Left out: annotations, docstrings, what is raised, asserted and printed.
+    Left out: annotations, docstrings, what is raised, asserted and printed, and functions that the
+    exercise gives.
     """
+    if is_given(node):
+        return
     yield path, node
     if isinstance(node, (ast.Raise, ast.Assert, ast.JoinedStr, ast.Import, ast.ImportFrom)):
         return
@@ -49,6 +52,13 @@ def places(node: ast.AST, path: Path = ()) -> Iterator[tuple[Path, ast.AST]]:
             for number, entry in enumerate(value):
                 if isinstance(entry, ast.AST) and not is_text(entry) and not is_strict(entry):
                     yield from places(entry, (*path, (field, number)))
+
+
+def is_given(node: ast.AST) -> bool:
+    """Whether this is a function of which the docstring says that it is given: no learner's."""
+    if not isinstance(node, ast.FunctionDef):
+        return False
+    return (ast.get_docstring(node) or "").startswith("Given:")
 
 
 def is_text(node: ast.AST) -> bool:

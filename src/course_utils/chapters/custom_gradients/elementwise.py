@@ -69,7 +69,8 @@ def check_length(try_length, x):
 
 def run_elu(elu, x, alpha, g):
     """Value and gradient of an elu where the gradient g arrives."""
-    x = x.detach().requires_grad_()
+    plain, x = x.detach().clone(), x.detach().requires_grad_()
+    x.grad = torch.full_like(x, 7)
     with forbid_operators(
         "elu", "celu", "selu", "elu_backward", because="write it out, by ordinary operations"
     ):
@@ -77,6 +78,10 @@ def run_elu(elu, x, alpha, g):
         assert y is not None, "elu gives None: is there an answer yet?"
         assert isinstance(y, torch.Tensor), f"elu gives {type(y).__name__}, not a tensor"
         assert y.shape == x.shape, f"elu gives shape {tuple(y.shape)} for x {tuple(x.shape)}"
+        kept = x.grad is not None and bool((x.grad == 7).all())
+        assert kept, "x had a gradient in .grad, and elu changed it: leave x as it is"
+        elu(plain, alpha)
+        assert not plain.requires_grad, "elu makes x require a gradient: leave x as it is"
         return y.detach(), gradient_words(lambda: torch.autograd.grad(y, x, g.to(y.dtype)))[0]
 
 
@@ -148,8 +153,8 @@ def _run_twice(function, g, *inputs):
         facts["second"] = torch.autograd.grad(total, g)[0] if found else None
     except RuntimeError:
         pass  # refused
-    first = function(*inputs)
-    function(*(1 - x.detach() for x in inputs))
+    first, (x, *bounds) = function(*inputs), inputs
+    function(1 - x.detach(), *(bound.detach() - 1 for bound in bounds))
     first = first[0] if isinstance(first, (tuple, list)) else first
     late = torch.autograd.grad(first, wanted, g.detach().clone(), allow_unused=True)
     pairs = zip(late, facts["gradients"], strict=True)
@@ -159,11 +164,26 @@ def _run_twice(function, g, *inputs):
     return facts
 
 
+def _spied(function):
+    """The Function, and a list that notes which gradients its backward gives, call by call."""
+    given: list[list[bool]] = []
+    name = "vjp" if function.backward is torch.autograd.Function.backward else "backward"
+
+    def rule(ctx, *arrives):
+        parts = getattr(function, name)(ctx, *arrives)
+        given.append([x is not None for x in (parts if isinstance(parts, tuple) else (parts,))])
+        return parts
+
+    return type(function.__name__, (function,), {name: staticmethod(rule)}), given
+
+
 def run_function(function, g, *inputs):
     """Facts of a Function; each input comes as (tensor, needs grad)."""
     require_written(function)
+    spied, given = _spied(function)
     with forbid_operators("threshold_backward", "hardtanh_backward", because="write the rule"):
-        facts, names = python_calls(_run_twice, function.apply, g, *inputs)
+        facts, names = python_calls(_run_twice, spied.apply, g, *inputs)
+    facts["given"] = given[0] if given else []
     finished = names["torch.autograd.grad"] > 3 or names["torch.autograd.backward"]
     finished = finished or names["torch._functorch.eager_transforms.vjp"]
     assert not finished, "PyTorch differentiates inside your Function: write the rule itself"
@@ -239,7 +259,7 @@ def check_clamp(try_function, x, low, high, needs=(True, True, True)):
     """Check one case of MyClamp; how many operations its backward took."""
     __tracebackhide__ = True
     x, low, high = (t.to(device) for t in (x, low, high))
-    g = torch.linspace(1, 2, len(x), dtype=x.dtype, device=device)
+    g = torch.linspace(1, 2, x.numel(), dtype=x.dtype, device=device).view(x.shape)
     with forbid_changes(x, low, high):
         facts = try_function("MyClamp", g, (x, needs[0]), (low, needs[1]), (high, needs[2]))
     assert len(facts["results"]) == 1, f"{len(facts['results'])} results, expected one tensor"
@@ -256,6 +276,9 @@ def check_clamp(try_function, x, low, high, needs=(True, True, True)):
         "high": (x >= high).to(x.dtype),
     }
     asked = [name for name, need in zip(rules, needs, strict=True) if need]
+    for name, need, given in zip(rules, needs, facts["given"], strict=False):
+        words = f"{name} needs no gradient: ask ctx.needs_input_grad, and return None for it"
+        assert need or not given, words
     for name, gradient in zip(asked, facts["gradients"], strict=True):
         words = f"backward returns None for {name}, which requires grad: it is no constant"
         assert gradient is not None, words

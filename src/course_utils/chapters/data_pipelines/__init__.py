@@ -10,12 +10,14 @@ from course_utils.chapters.data_pipelines.bottleneck import CHOICES, measure_pip
 from course_utils.chapters.data_pipelines.damaged import damaged_folder
 from course_utils.chapters.data_pipelines.folders import (
     check_listing,
+    check_other_files,
     check_said,
     check_too_large,
     names,
     run_folder,
     run_listing,
     run_on_error,
+    run_other_files,
     run_replaced,
     run_too_large,
     run_transform,
@@ -75,9 +77,11 @@ from course_utils.chapters.data_pipelines.statistics import (
 )
 from course_utils.chapters.data_pipelines.streams import (
     check_pairs,
+    check_read,
     check_resumed,
     check_stream,
     run_pairs,
+    run_read,
     run_resumable,
     run_stream,
 )
@@ -86,11 +90,13 @@ from course_utils.chapters.data_pipelines.transforms import (
     check_turn,
     run_custom,
     run_often,
+    turns_to_try,
 )
 from course_utils.chapters.data_pipelines.workers import (
     check_draws,
     check_seeds,
     check_shares,
     run_shard,
+    run_worker_rng,
 )
 from course_utils.learner.awkward import other_hashes

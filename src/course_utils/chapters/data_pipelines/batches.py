@@ -38,6 +38,7 @@ def batches_to_try() -> dict[str, list]:
     cases["half images, int64 boxes"] = [(image, boxes.long()) for image, boxes in half]
     wide = [item(2, 3, 1, torch.float64), item(3, 2, 2, torch.float64)]
     cases["float64 images, half boxes"] = [(image, boxes.half()) for image, boxes in wide]
+    cases["a small, a large and a middling image"] = [item(1, 2, 1), item(4, 5, 3), item(3, 2, 2)]
     return cases
 
 
@@ -61,6 +62,9 @@ def check_batch(collate_boxes, items, what):
     missing = {"images", "sizes", "boxes", "mask"} - set(batch)
     assert not missing, f"{what}: {sorted(missing)} are missing in the dict"
     sizes = torch.tensor([image.shape[1:] for image, _ in kept])
+    there = batch["sizes"].tolist() if isinstance(batch["sizes"], torch.Tensor) else []
+    other = there != sizes.tolist() and sorted(there) == sorted(sizes.tolist())
+    assert not other, f"{what}: sizes are those of the images in another order: items keep theirs"
     check_close(batch["sizes"], sizes, f"{what}: sizes")
     (height, width), most = sizes.amax(0).tolist(), max(len(boxes) for _, boxes in kept)
     images = torch.stack(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import shutil
 import tempfile
@@ -61,11 +62,11 @@ def _look(dataset, index: int) -> tuple:
     said = " ".join(str(warning.message) for warning in caught if "Resource" not in str(warning))
     if item is None:
         return "None", said, None
-    assert isinstance(item, (tuple, list)), f"dataset[{index}] is {type(item).__name__}, no pair"
+    assert isinstance(item, (tuple, list)), f"dataset[{index}] is {type(item).__name__}, not a pair"
     assert len(item) == 2, f"dataset[{index}] has {len(item)} entries: expected (image, label)"
     image, label = item
     if not isinstance(image, Image.Image):
-        return type(image).__name__, "no PIL image", label
+        return type(image).__name__, "not a PIL image", label
     if getattr(image, "tile", None):
         words = (
             "it was opened and is not decoded yet: load() or convert() decodes, inside of the try"
@@ -86,10 +87,43 @@ def run_too_large(folder_dataset, on_error: str) -> tuple:
     return next((look for look in found if look[0] != "RGB"), found[0])
 
 
+def run_other_files(folder_dataset) -> list:
+    """Items whose files are a PNG that is damaged inside, with either ``on_error``, and a large
+    image: what each item is, and words or the size."""
+    root = damaged_folder() / "a_circle"
+    buffer = io.BytesIO()
+    noise = np.random.default_rng(0).integers(0, 256, (300, 300), dtype=np.uint8)
+    Image.fromarray(noise).save(buffer, "PNG")
+    png = bytearray(buffer.getvalue())
+    second = png.index(b"IDAT", png.index(b"IDAT") + 4)
+    png[second : second + 4] = bytes(4)  # no chunk of a PNG is called that
+    (root / "10.jpg").write_bytes(png)
+    Image.new("RGB", (900, 700)).save(root / "2.JPG", "JPEG")
+    found = []
+    for on_error in ("raise", "skip"):
+        found.append(_look(folder_dataset(root.parent, on_error=on_error), 0)[:2])
+    kind, content, _ = _look(folder_dataset(root.parent), 1)
+    size = content.shape[:2] if isinstance(content, np.ndarray) else str(content)
+    return [*found, (kind, size)]
+
+
+def check_other_files(run):
+    *damaged, large = run()
+    for on_error, right, (kind, words) in zip(
+        ("raise", "skip"), ("raised", "None"), damaged, strict=True
+    ):
+        why = "Pillow raises a SyntaxError for a PNG that is damaged inside: catch Exception"
+        where = f"on_error={on_error!r}, a damaged PNG named 10.jpg"
+        named = kind == right and "10.jpg" in str(words)
+        assert named, f"{where}: {kind}, {str(words)[:60]!r} doesn't name it ({why})"
+    words = "an image of 900 × 700 pixels (as (height, width))"
+    check_equal(large, ("RGB", (700, 900)), words, "no draft, no thumbnail: the image as it is")
+
+
 def check_too_large(run):
     for on_error, right in {"raise": "raised", "skip": "None"}.items():
         kind, words, _ = run(on_error)
-        why = "Pillow raises DecompressionBombError, which is no OSError"
+        why = "Pillow raises DecompressionBombError, which isn't an OSError"
         check_equal(kind, right, f"on_error={on_error!r}: what dataset[0] does ({why})")
         text = f"on_error={on_error!r}: the words {str(words)[:60]!r} don't name the file 10.jpg"
         assert "10.jpg" in words, f"{text} ({why})"
@@ -220,12 +254,12 @@ def check_listing(said):
         ending = "the folder's name is run [1], which glob takes for a pattern"
     assert not lost, f"left out: {', '.join(lost)}; {ending}"
     failed = [row[0] for row in found if isinstance(row[0], str)]
-    why = ": a folder, old.jpg, is no file" if "old.jpg" in " ".join(failed) else ""
+    why = ": old.jpg is a folder, not a file" if "old.jpg" in " ".join(failed) else ""
     for name in ("c.jpg.txt", "c_jpg", "c.jpeg2"):
         why = f": the name {name} ends in neither .jpg nor .jpeg" if name in str(failed) else why
     assert not failed, f"an item raised {failed[0]}{why}"
     foreign = (
-        f"{len(found)} items, expected {len(right)}: c.jpg.txt, c_jpg and c.jpeg2 are no images"
+        f"{len(found)} items, expected {len(right)}: c.jpg.txt, c_jpg and c.jpeg2 aren't images"
     )
     assert len(found) == len(right), foreign
     labels = [label for _, label in found]
@@ -255,10 +289,10 @@ names += ["b_square/cut.jpg", "b_square/x.jpeg", "b_square/z.jpg"]
 
 def check_said(root, said, on_error):
     """Compare what a dataset over the zoo says of itself and of each item."""
-    assert said["base"], "write a subclass of Dataset of your own, not ImageFolder"
+    assert said["base"], "write your own subclass of Dataset, not ImageFolder"
     check_equal(said["classes"], ["a_circle", "b_square", "c_empty"], "classes")
     because = "6 files of three classes end in .jpg or .jpeg, .JPG too; notes.txt does not"
-    deep = ", and those in a_circle/more lie deeper" if said["length"] > 6 else ""
+    deep = ", and those in a_circle/more are deeper" if said["length"] > 6 else ""
     check_equal(said["length"], 6, f"len: {because}{deep}")
     check_items(root, said["items"], on_error, "the dataset")
     check_items(root, said["copy"], on_error, "a pickled copy of it")

@@ -78,10 +78,7 @@ def check_frames(run, seconds, rate, frames, segments):
         check_ints(drawn, "for training,")
         check_equal(len(drawn), segments, "for training, how many frames")
         for frame, part, found in zip(drawn, wanted, seen, strict=True):
-            words = (
-                f"for training, frame {frame!r} does not lie in its segment, {part[0]} to "
-                f"{part[-1]}"
-            )
+            words = f"for training, frame {frame!r} is not in its segment, {part[0]} to {part[-1]}"
             assert frame in part, words
             found.add(int(frame))
     again = run(seconds, rate, segments, 39)[0]
@@ -95,7 +92,7 @@ def check_frames(run, seconds, rate, frames, segments):
 
 
 def check_drawn(run):
-    """Whether the frames come from the generator itself, from where it stands."""
+    """Whether the frames come from the generator itself, from where it is."""
     first, second, moved = run(3000, 1, 1000)
     check_ints(first, "for training,")
     assert moved, "the generator that it was given was not drawn from: a seed is not a generator"
@@ -123,7 +120,7 @@ def check_long(run):
     drawn = run(3_000_000, 1, 1000, 0)[0]
     places = [int(frame) - 3000 * k for k, frame in enumerate(drawn)]
     outside = [place for place in places if not 0 <= place < 3000]
-    assert not outside, "a frame lies outside of its segment"
+    assert not outside, "a frame is outside its segment"
     counts = [sum(500 * n <= place < 500 * n + 500 for place in places) for n in range(6)]
     words = f"the six parts of a segment came up {counts} times, expected about 167 each"
     assert 110 < min(counts) <= max(counts) < 225, f"not equally likely: {words}"
@@ -136,5 +133,5 @@ def check_likely(run):
     drawn = run(3000, 1, 1000, 0)[0] or []  # a thousand segments of three frames
     counts = [sum(frame - 3 * k == place for k, frame in enumerate(drawn)) for place in range(3)]
     words = f"first, second and third frame came up {counts} times, expected about 333 each"
-    one = ": each segment needs a draw of its own" if max(counts) == 1000 else ""
+    one = ": each segment needs its own draw" if max(counts) == 1000 else ""
     assert 260 < min(counts) <= max(counts) < 410, f"not equally likely: {words}{one}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import multiprocessing
 import os
 import shutil
@@ -16,6 +15,7 @@ from torch.utils.data import DataLoader
 
 from course_utils.chapters.data_pipelines.folders import words_of
 from course_utils.chapters.data_pipelines.pickles import through_pickle
+from course_utils.learner.awkward import elsewhere_is_another_disk
 from course_utils.learner.checks import check_equal
 from course_utils.learner.processes import forks, process_context
 
@@ -136,37 +136,10 @@ def run_forked(PackedDataset, pack_it) -> tuple:
                 sums = words_of(error)
             tell.send((OPENS.count(os.getpid()), sums, length))
 
-        child: Any = process_context().Process(target=read)
+        child: Any = process_context().Process(target=read, name="MainProcess")
         child.start()
         child.join()
     return hear.recv() if hear.poll() else (0, f"it ended with exit code {child.exitcode}", "")
-
-
-class elsewhere_is_another_disk:
-    """Let the folder for temporary files be on another disk than ``path``, in a block."""
-
-    def __init__(self, path: Path) -> None:
-        self.mine = os.path.realpath(path.parent)
-
-    def __enter__(self) -> None:
-        self.kept = os.rename, os.replace
-
-        def moves(function):
-            def move(source: Any, target: Any, **options: Any) -> None:
-                inside = [
-                    Path(os.path.realpath(os.fsdecode(place))).is_relative_to(self.mine)
-                    for place in (source, target)
-                ]
-                if inside[0] != inside[1]:
-                    raise OSError(errno.EXDEV, "Invalid cross-device link")
-                function(source, target, **options)
-
-            return move
-
-        vars(os).update(rename=moves(os.rename), replace=moves(os.replace))
-
-    def __exit__(self, *error: object) -> None:
-        vars(os).update(rename=self.kept[0], replace=self.kept[1])
 
 
 def run_on_another_disk(PackedDataset, pack_it) -> list | str:

@@ -33,7 +33,7 @@ def check_buckets(run, lengths, batch_size, seed, epoch, what):
     batches, changed = run("bucket", list(lengths), batch_size, seed, epoch)
     assert batches is not None, f"{what}: it returned None: is there an answer yet?"
     assert isinstance(batches, list), f"{what}: it returned a {batches}, expected a list of lists"
-    assert all(isinstance(b, list) and b for b in batches), f"{what}: a batch is empty or no list"
+    assert all(isinstance(b, list) and b for b in batches), f"{what}: an empty batch, or not a list"
     flat = sorted(i for batch in batches for i in batch)
     check_equal(flat, [*range(len(lengths))], f"{what}: the indices in all batches, sorted")
     sizes = [len(batch) for batch in batches]
@@ -54,7 +54,7 @@ def check_balance(run, labels, draws, seed, what):
     assert isinstance(drawn, list), f"{what}: it returned a {drawn}, expected a list of indices"
     check_equal(len(drawn), draws, f"{what}: how many indices")
     bad = [i for i in drawn if not isinstance(i, int) or not 0 <= i < len(labels)]
-    assert not bad, f"{what}: {bad[:3]} are no indices into labels"
+    assert not bad, f"{what}: {bad[:3]} aren't indices into labels"
     classes = sorted(set(labels))
     shares = {c: sum(labels[i] == c for i in drawn) / draws for c in classes}
     found = ", ".join(f"{c}: {share:.2f}" for c, share in shares.items())
@@ -91,7 +91,7 @@ def check_one_draw(run, labels):
         what = "a number" if drawn in ("int", "float") else drawn
         assert isinstance(drawn, list), f"it returned {what}, expected a list of one index"
         check_equal(len(drawn), 1, "how many indices")
-        assert drawn[0] in range(len(labels)), f"{drawn} is no index into labels"
+        assert drawn[0] in range(len(labels)), f"{drawn} isn't an index into labels"
 
 
 def check_seeds_and_epochs(run, lengths):

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import json
 import multiprocessing
+import os
+import tempfile
+import time
 import warnings
+from pathlib import Path
 
 import torch
 from torch.utils.data import Dataset, get_worker_info
@@ -86,6 +91,53 @@ def run_pairs(resumable, workers: int) -> tuple:
     return "", sorted(made)
 
 
+class Noted(Records):
+    """The numbers 0 to n − 1; notes in a file which were read, in whatever process."""
+
+    def __init__(self, n: int, path: str) -> None:
+        super().__init__(n)
+        self.path = path
+
+    def __getitem__(self, index):
+        with open(self.path, "ab", buffering=0) as file:
+            file.write(bytes([int(index)]))
+        return int(index)
+
+
+def run_read(resumable, workers: int) -> tuple:
+    """The items of the first two batches of an epoch, and which items a second loader read that
+    was put behind them and gave the other three."""
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [os.path.join(folder, name) for name in ("first", "second")]
+        loader, other = (resumable(Noted(17, path), 4, 0, workers) for path in paths)
+        assert loader is not None, "resumable returned None: is there an answer yet?"
+        given = [*itertools.chain.from_iterable(_take(loader, 2))]
+        other.load_state_dict(json.loads(json.dumps(loader.state_dict())))
+        _take(other, 3)
+        return given, sorted(Path(paths[1]).read_bytes())
+
+
+def check_read(run, workers: int):
+    given, read = run(workers)
+    again = sorted(set(given) & set(read))
+    words = f"items {again} were handed out before, and read again: leave them to the sampler"
+    assert not again, words
+
+
+def _running(before: list) -> int:
+    """How many processes run that are not among those before.
+
+    A worker that was told to end may need a moment on a busy machine.
+    """
+    if any(child not in before for child in multiprocessing.active_children()):
+        gc.collect()
+    new = [child for child in multiprocessing.active_children() if child not in before]
+    until = time.monotonic() + 5
+    for child in new:
+        child.join(max(0.0, until - time.monotonic()))
+    return sum(child.is_alive() for child in new)
+
+
 def check_pairs(run, workers: int):
     error, made = run(workers)
     words = f"over items of a number and a dict it raised {error}: let default_collate make a batch"
@@ -93,6 +145,13 @@ def check_pairs(run, workers: int):
     right = [*range(workers)] or [-1]
     words = f"num_workers={workers}: items were made by workers {made}, expected {right}"
     assert made == right, words + " (-1 is the main process)"
+
+
+def _has_other_keys(state: object) -> bool:
+    """Whether a dict in what json can write has keys that aren't texts."""
+    if isinstance(state, dict):
+        return any(not isinstance(key, str) or _has_other_keys(state[key]) for key in state)
+    return isinstance(state, (list, tuple)) and any(map(_has_other_keys, state))
 
 
 def run_resumable(
@@ -111,7 +170,7 @@ def run_resumable(
         how: ``"inside"`` asks for the state in the loop, before the break; ``"used"`` lets the
             second loader give two epochs and three batches before it is put there.
     """
-    before = len(multiprocessing.active_children())
+    before = multiprocessing.active_children()
     loader = resumable(Records(n), batch_size, seed, workers)
     for name in ("__iter__", "state_dict", "load_state_dict"):
         assert hasattr(loader, name), f"resumable returned {type(loader).__name__}, without {name}"
@@ -121,14 +180,14 @@ def run_resumable(
             state = loader.state_dict()
             head.append(batch.tolist())
             break
-    if len(multiprocessing.active_children()) > before:
-        gc.collect()
-    running = len(multiprocessing.active_children()) - before
+    running = _running(before)
     state = loader.state_dict() if state is None else state
     try:
         text = json.dumps(state)
     except TypeError as error:
         raise AssertionError(f"json can't write what state_dict() returned: {error}") from error
+    words = f"json makes texts of keys, so that {state} comes back as {text}: use texts for keys"
+    assert not _has_other_keys(state), words
     _take(loader, 2)
     loader.state_dict()
     moved = json.dumps(state) != text
@@ -141,7 +200,7 @@ def run_resumable(
     loaded = json.dumps(given) != text
     del loader, other
     gc.collect()
-    left = len(multiprocessing.active_children()) - before
+    left = _running(before)
     counts = {"read": read, "workers left": left, "running": running}
     return {"head": head, "rest": rest, "moved": moved, "loaded": loaded, **counts}
 
@@ -163,7 +222,7 @@ def check_stream(run, n, batch_size, seed, workers, epochs=3):
         for epoch in range(epochs)
     ]
     apart = any(batches != full[0] for batches in full)
-    assert apart, (
+    assert apart or per_epoch == 1, (
         "the same items share a batch in each epoch: whole batches are shuffled, not items"
     )
     assert [*range(n)] not in orders, "an epoch is not shuffled"
@@ -197,7 +256,7 @@ def check_resumed(stream, resumed, n, batch_size, seed, workers, stop, count, ho
             fetched = "count what came out, not what workers had fetched" if ahead > 0 else ""
             assert ahead <= 0, f"batches are lost ({ahead}): {fetched}"
             assert ahead >= 0, f"batches come twice ({-ahead})"
-        assert where, "it goes on in another order than the loader that was stopped"
+        assert where, "it continues in another order than the loader that was stopped"
     check_equal(rest, right, f"the {count} batches after the stop")
     items = sum(len(batch) for batch in right)
     read = found["read"]

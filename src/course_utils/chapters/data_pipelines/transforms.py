@@ -39,8 +39,27 @@ def run_custom(custom_transform, p, image, mask, boxes, seed=0, composed=False) 
         same = same and torch.equal(_plain_tensor(before[key]), was)
     kinds = {key: type(value).__name__ for key, value in out.items()}
     canvas = getattr(out.get("boxes"), "canvas_size", None)
+    form = getattr(getattr(out.get("boxes"), "format", None), "name", None)
     plain = {key: _plain_tensor(value) for key, value in out.items()}
-    return {"out": plain, "kinds": kinds, "canvas": canvas and tuple(canvas), "untouched": same}
+    return {"out": plain, "kinds": kinds, "canvas": canvas and tuple(canvas), "form": form} | {
+        "untouched": same
+    }
+
+
+def turns_to_try() -> dict[str, tuple]:
+    """p, image, mask, boxes, and whether all is inside a Compose, by what is special."""
+    image, mask = torch.arange(72).reshape(3, 4, 6).to(torch.uint8), torch.arange(24).reshape(4, 6)
+    boxes = torch.tensor([[0, 1, 2, 4], [3, 0, 6, 1]])
+    large = 2**24 + 1 + 2 * mask
+    return {
+        "p=1": (1.0, image, mask, boxes, False),
+        "p=0": (0.0, image, mask, boxes, False),
+        "floats, and no box at all": (1.0, image / 255, mask > 11, torch.zeros(0, 4), False),
+        "boxes that end between two pixels": (1.0, image, mask, boxes / 4, False),
+        "inside v2.Compose": (1.0, image, mask, boxes, True),
+        "int64, beyond what float32 counts": (1.0, large[None], large, boxes, False),
+        "a bfloat16 image": (1.0, image.bfloat16(), mask.bfloat16(), boxes, False),
+    }
 
 
 SIZES = ((4, 6), (5, 3))  # height and width of every second image
@@ -79,14 +98,15 @@ def check_often(run, p, least, most, calls=100):
         turned += once[:1]
         right = [1, width - 2, 4, width] if once[0] else [0, 1, 2, 4]
         check_equal(box, right, f"the box of {what}")
-    one = "" if 0 < sum(turned) < calls else ": is the coin tossed when the transform is made?"
+    one = "" if 0 < sum(turned) < calls else ": is the coin tossed when the transform is made, "
+    one += "or drawn from a generator that is seeded in each call?" if one else ""
     words = f"turned {sum(turned)} times of {calls}, expected about {round(calls * p)}"
     words += one if calls == 100 else ": with probability p, whatever p is"
     assert least <= sum(turned) <= most, words
     same = "the same torch.manual_seed, another coin: draw with torch.rand"
     assert run(p, calls, 0) == found, same
     assert run(p, calls, 1) != found, (
-        "torch.manual_seed has no say in the coin: draw with torch.rand"
+        "torch.manual_seed doesn't decide the coin: draw with torch.rand"
     )
 
 
@@ -119,6 +139,8 @@ def check_turn(found, image, mask, boxes, turned, what):
             assert torch.equal(boxes, torch.stack(slip, -1)) or not wrong, f"{where}: {words}"
     for key, right in {"image": image, "mask": mask, "boxes": boxes}.items():
         check_close(out[key], right, f"{what}: {key}")
+    words = "left, top, right, bottom, as they came"
+    check_equal(found["form"], "XYXY", f"{what}: the format of the boxes", words)
     check_equal(found["canvas"], size, f"{what}: canvas_size, (height, width)")
     check_equal(out["label"], 7.5, f"{what}: the label")
     assert found["untouched"], f"{what}: the dict that came in, or a tensor in it, was changed"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import torch
@@ -30,6 +32,53 @@ def check_draws(NoiseSet, drawn, which, what):
         words += "one into the copy"
     for a, b in (between or pairs)[:1]:
         raise AssertionError(f"{what}: {b} and {a} drew the same numbers: {words}")
+
+
+KINDS = {"rng": np.random.Generator, "generator": torch.Generator}
+
+
+def run_worker_rng(worker_rng, NoiseSet, workers: int, epochs: int, seed: int) -> list:
+    """For each epoch, what each worker drew from rng and from generator, and its seed."""
+
+    def start(worker_id: int) -> None:
+        worker_rng(worker_id)
+        dataset: Any = getattr(get_worker_info(), "dataset", None)
+        for name, kind in KINDS.items():
+            mine = type(getattr(dataset, name))
+            words = f"dataset.{name} is a {mine.__name__}, expected a {kind.__name__}"
+            assert issubclass(mine, kind), words
+
+    def described(item: tuple) -> tuple:
+        info: Any = get_worker_info()
+        return info.id, *item, info.seed
+
+    found = []
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="This DataLoader will create")  # for few cores
+        loader = DataLoader(
+            NoiseSet(),
+            batch_size=None,
+            num_workers=workers,
+            worker_init_fn=start,
+            collate_fn=described,
+            generator=torch.Generator().manual_seed(seed),
+        )
+        for _ in range(epochs):
+            drawn = [([], [], []) for _ in range(workers)]
+            for worker, *numbers in _told(loader):
+                for row, number in zip(drawn[worker], numbers, strict=True):
+                    row.append(number)
+            found.append(drawn)
+    return found
+
+
+def _told(loader: DataLoader) -> Iterator:
+    """What a loader gives; what a worker raises, in its last line."""
+    try:
+        yield from loader
+    except Exception as error:
+        last = str(error).strip().splitlines()[-1]
+        raise AssertionError(f"in a worker: {last}") from error
 
 
 def check_seeds(drawn, seed):
@@ -87,7 +136,7 @@ def check_shares(run, count, world, workers, before=False, kinds=""):
     first, second = ([[tuple(pair) for pair in epochs[e]] for epochs in found] for e in (0, 1))
     items, there = Counter(item for rank in first for _, item in rank), Counter(source)
     foreign = sorted(set(items) - set(source), key=repr)
-    assert not foreign, f"{foreign[:3]} are no items"
+    assert not foreign, f"{foreign[:3]} aren't items of the list"
     parts = {"lost": there - items, "more than once": items - there}
     words = [
         f"{name} {sorted(part.elements(), key=repr)[:6]}" for name, part in parts.items() if part
@@ -99,7 +148,7 @@ def check_shares(run, count, world, workers, before=False, kinds=""):
         for worker in range(max(workers, 1))
     ]
     sizes = [len(share) for share in shares]
-    together = sum(len(set(share)) for share in shares) == len(there)
+    together = sum(len(set(share)) for share in shares) == len(there) < len(source)
     value = ": an item goes by its place in the list, not by its value" if together else ""
     uneven = f"the shares hold {sizes} items: no two may differ by more than one{value}"
     assert max(sizes) - min(sizes) <= 1, uneven

@@ -11,17 +11,17 @@ from course_utils.chapters.debugging.guards import (
     check_device,
     check_guard,
     class_ids,
-    number_on_meta,
+    on_meta,
     repaired,
-    rows_on_meta,
 )
-from course_utils.chapters.debugging.leaks import check_leaks, counts, make_training, neighbours
+from course_utils.chapters.debugging.leaks import check_leaks, counts, hunt_leaks, neighbours
 from course_utils.chapters.debugging.loaders import autopsy_with
 from course_utils.chapters.debugging.programs import PROGRAMS, check_pairs, explain, run_program
 from course_utils.chapters.debugging.scripts import SCRIPT, check_shrunk, numbers, shrink_with
 from course_utils.chapters.debugging.suspects import RUNS, check_detective, make_suspect
 from course_utils.chapters.debugging.trainings import (
     ILLNESSES,
+    SIGNS,
     Patient,
     check_verdict,
     make_pair,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 
 import torch
@@ -60,6 +61,11 @@ def _from_empty(x: torch.Tensor) -> torch.Tensor:
     return (y.copy_(x) * 2).sum()
 
 
+def _gradient_in_the_loss(x: torch.Tensor) -> torch.Tensor:
+    (gradient,) = torch.autograd.grad(x.sqrt().sum(), x, create_graph=True)
+    return gradient.sum()
+
+
 def _masked(x: torch.Tensor, rows: int) -> torch.Tensor:
     """Softmax of two rows of three; the first column is masked, and so are whole rows."""
     mask = torch.zeros(2, 3, dtype=torch.bool, device=x.device)
@@ -84,6 +90,11 @@ HUNTED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "a NaN beside a zero": lambda x: torch.cat([x + math.nan, x]).log().sum(),
     "large and finite": lambda x: (x * 3e38 * 1e-38).sum(),
     "in a list": lambda x: torch.stack([x, x * math.inf]).sum(),
+    "the second of its results": lambda x: torch.linalg.slogdet(x.diag())[1],
+    "a list of results": lambda x: sum(torch._foreach_log([*x.detach()])) * x.sum(),
+    "an infinite tensor of no dimension": lambda x: (x * torch.full_like(x[0], math.inf)).sum(),
+    "a number of no dimension": lambda x: x.sum().log(),
+    "a gradient in the loss": _gradient_in_the_loss,
     "half": lambda x: ((x + 300).half() * (x + 300).half()).sum(),
     "power": lambda x: x.pow(0.5).sum(),
     "no gradient": lambda x: (x.detach() * 2).sum(),
@@ -151,7 +162,10 @@ def check_logged(
     raising = f": an operator that raises gets its line, too, here {fails}" if fails else ""
     assert lines, f"no line was written{raising}"
     for got, right in zip(lines, expected, strict=False):
-        why = "; ".join(words for start, words in slips.items() if got.startswith(start))
+        known = [words for start, words in slips.items() if got.startswith(start)]
+        if re.match(r"\w+\.\w+\(", got):
+            known = ["the overload, behind the dot, is left out: func.overloadpacket.__name__"]
+        why = "; ".join(known)
         check_equal(got, right, "a line", why)
     check_equal(len(lines), len(expected), "the number of lines", "one for each operator")
     check_equal(after, 0, "lines written after the block")

@@ -52,6 +52,10 @@ def write_checkpoint(kind: str, path: Path) -> None:
     content = {
         "epoch and weights": {"epoch": 3, "weights": state},
         "a plain dict": dict(state),
+        "weights in float64": {
+            name: value.double() if value.is_floating_point() else value
+            for name, value in state.items()
+        },
         "parameters among the values": {
             name: nn.Parameter(value) if value.is_floating_point() else value
             for name, value in state.items()

@@ -52,6 +52,8 @@ def make_training(leak: str) -> tuple[Callable[[], None], dict[str, Any], list]:
     for _ in range(3000 if leak == "a long chain" else 0):
         chain = [chain]
     meter: Any = Holder(total=0.0, last=None)
+    if leak == "a graph that grows longer":
+        meter.total = model[0].bias.sum()
     ring: Any = Holder(log=log)
     ring.me = ring
     if leak == "a list that empties":
@@ -80,6 +82,8 @@ def make_training(leak: str) -> tuple[Callable[[], None], dict[str, Any], list]:
             log.append(loss.item())
         if leak in ("callbacks", "two leaks"):
             log.append(lambda: x)
+        if leak == "a graph that grows longer":
+            meter.total = meter.total * 2
         if leak == "the last one":
             meter.last = loss
         if leak == "a circle":
@@ -98,6 +102,7 @@ def make_training(leak: str) -> tuple[Callable[[], None], dict[str, Any], list]:
         "a list of losses": {"log": log},
         "a list that empties": {"log": log},
         "a sum of losses": {"meter": meter},
+        "a graph that grows longer": {"meter": meter},
         "numbers": {"log": log},
         "two sizes": {"log": log, "many": many},
         "one in three steps": {"log": log},
@@ -110,6 +115,19 @@ def make_training(leak: str) -> tuple[Callable[[], None], dict[str, Any], list]:
         "two leaks": {"ring": ring, "recent": recent, "log": log},
     }
     return step, {"model": model, "optimizer": optimizer, **needed.get(leak, {})}, calls
+
+
+def hunt_leaks(leak_hunt: Callable, leak: str) -> tuple:
+    """What ``leak_hunt`` says of a training, and how often it called ``step()``.
+
+    Raises:
+        AssertionError: it changed the dict of suspects.
+    """
+    step, suspects, calls = make_training(leak)
+    names = [*suspects]
+    answer = leak_hunt(step, suspects)
+    assert [*suspects] == names, f"the dict of suspects was changed: it had {names}"
+    return answer, len(calls)
 
 
 @ends_in_notebook

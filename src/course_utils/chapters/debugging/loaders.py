@@ -45,6 +45,8 @@ class Patchy(Dataset):
             raise KeyError("label")
         if away and trouble == "a server's time-out":
             raise RuntimeError("the server timed out, after 3 attempts")
+        if away and index == 9 and trouble == "raises in the worker, at the last item":
+            raise RuntimeError("the file has one row less here")
         if trouble == "an item that is None" and index == 6:
             return None
         if trouble == "an item without its label":
@@ -68,6 +70,7 @@ def autopsy_with(autopsy: Callable, trouble: str, batch_size: int, seconds: floa
             raise AssertionError(words) from error
         finally:
             workers = [getattr(iterator, "_num_workers", 0) for iterator in kept]
+            waits = [one._timeout for one in kept if getattr(one, "_num_workers", 0)]
             left += [child for child in multiprocessing.active_children() if child not in known]
             _let_go(kept)
             for child in left:
@@ -75,6 +78,8 @@ def autopsy_with(autopsy: Callable, trouble: str, batch_size: int, seconds: floa
                 child.join()
     odd = [number for number in workers if number > 1]
     assert not odd, f"a DataLoader with {odd[0]} workers ran, expected num_workers=1"
+    late = [wait for wait in waits if wait != seconds]
+    assert not late, f"a DataLoader waited for {late[0]} seconds, expected timeout={seconds}"
     gc.collect()  # what failed is let go here, not in the next worker
     return verdict, len(left)
 

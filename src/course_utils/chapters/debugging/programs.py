@@ -65,6 +65,8 @@ def check_pairs(guesses: dict, names: Iterable[str]) -> None:
         AssertionError: one has another form.
     """
     __tracebackhide__ = True
+    kind = type(guesses).__name__
+    assert isinstance(guesses, dict), f"read_the_message is a {kind}: leave the dict, fill it in"
     for name in names:
         guess = guesses.get(name)
         pair = isinstance(guess, (tuple, list)) and [type(part) for part in guess] == [str, int]

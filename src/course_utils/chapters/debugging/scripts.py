@@ -22,6 +22,16 @@ SHRUNK: dict[str, Callable[[list[str]], bool]] = {
     "one of the twins": lambda lines: {"same", "b"} <= set(lines),
     "every third": lambda lines: {str(3 * k) for k in range(40)} <= set(lines),
     "1 and 7": lambda lines: {"1", "7"} <= set(lines) and ("0" not in lines or "5" in lines),
+    "an onion": lambda lines: (
+        "x" in lines
+        and lines
+        == [
+            *map(str, range(6 - lines.index("x"), 6)),
+            "x",
+            *map(str, range(6, 5 + len(lines) - lines.index("x"))),
+        ]
+        and lines.index("x") - (len(lines) - 1 - lines.index("x")) in (0, -1)
+    ),
     "brackets": lambda lines: "1" in lines and lines.count("(") == lines.count(")"),
     "one of two": lambda lines: "1" in lines or {"4", "5"} <= set(lines),
 }

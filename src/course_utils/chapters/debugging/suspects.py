@@ -54,6 +54,10 @@ def make_suspect(name: str) -> nn.Module:
         "other order": lambda: Lambda(lambda m, x: m.a(m.b(x)), a=linear(3, 2), b=linear(4, 5)),
         "nested": lambda: chain(linear(4, 4), chain(nn.ReLU(), chain(linear(4, 4), linear(3, 1)))),
         "another x": Renamer,
+        "two arguments": lambda: chain(
+            linear(4, 4),
+            Lambda(lambda m, x: m.join(x, x[:, :2]), join=nn.Bilinear(4, 3, 2)),
+        ),
         "one layer, two names": lambda: chain(*2 * [linear(4, 6)]),
         "channels": lambda: chain(nn.Conv2d(3, 2, 3), nn.ReLU()),
         "a KeyError": lambda: chain(

@@ -17,7 +17,7 @@ from course_utils.learner.tracebacks import ends_in_notebook
 class Patient:
     """A training: ``model``, ``optimizer``, ``x``, ``y``, ``loss(scores, y)``, ``step()``."""
 
-    def __init__(self, model, optimizer, x, y, loss, wiped: bool) -> None:
+    def __init__(self, model, optimizer, x, y, loss, wiped: bool, zeros: bool = False) -> None:
         self.model, self.optimizer, self.x, self.y, self.loss = model, optimizer, x, y, loss
 
         def step() -> float:
@@ -25,7 +25,7 @@ class Patient:
             optimizer.zero_grad()
             value.backward()
             if wiped:
-                optimizer.zero_grad()
+                optimizer.zero_grad(set_to_none=not zeros)
             optimizer.step()
             return value.item()
 
@@ -67,8 +67,17 @@ def make_patient(illness: str, seed: int = 0) -> Patient:
         x[2] = 0
         for layer in (layers[0], layers[2]):
             nn.init.zeros_(layer.get_parameter("bias"))
+    if illness == "healthy with a ReLU at its end":
+        nn.init.constant_(layers[2].get_parameter("bias"), 2.0)
+        layers.append(nn.ReLU())
+    if illness == "healthy with a head that starts at 0":
+        nn.init.zeros_(layers[2].get_parameter("weight"))
+    if illness == "healthy with one constant feature":
+        x[:, 2] = 0.5
     if illness == "softmax twice":
         layers.append(nn.Softmax(-1))
+    if illness == "softmax twice with no layer of its own":
+        layers.append(Lambda(lambda m, x: x.softmax(-1)))
     if illness == "cut":
         layers.insert(2, Cut())
     if illness == "same inputs":
@@ -76,13 +85,18 @@ def make_patient(illness: str, seed: int = 0) -> Patient:
     if regression:
         y = x[:, 0].tanh() if illness == "broadcast" else x[:, :1].tanh()
     rate = 1e-6 if illness == "rate" else 0.1 if regression else 0.3
+    if illness == "rate with nothing that moves":
+        rate = 1e-20
     model = nn.Sequential(*layers).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=rate)
     if illness == "not in the optimizer":
         model[0] = nn.Linear(6, 24).to(device)
         model[2] = nn.Linear(24, 3).to(device)
+    if illness == "not in the optimizer with a new head":
+        model[2] = nn.Linear(24, 3).to(device)
     loss = _squared_error if regression else F.cross_entropy
-    return Patient(model, optimizer, x.to(device), y.to(device), loss, illness == "wiped")
+    wiped, zeros = illness.startswith("wiped"), illness == "wiped with zeros left"
+    return Patient(model, optimizer, x.to(device), y.to(device), loss, wiped, zeros)
 
 
 ILLNESSES = (
@@ -91,20 +105,44 @@ ILLNESSES = (
 )  # fmt: skip
 
 
+# How each kind of patient is recognised, in words.
+SIGNS = {
+    "same inputs": "compare the rows of x",
+    "broadcast": "compare the shapes of model(x) and y",
+    "broadcast regression": "compare the whole shapes of model(x) and y, (96, 3) and (96, 1) here",
+    "softmax twice": "its scores are from 0 to 1 and sum to 1 in each row",
+    "dead head": "look at the scores themselves",
+    "cut": "after backward(), some .grad is None, though the others have one",
+    "not in the optimizer": "are the model's parameters among those in optimizer.param_groups?",
+    "wiped": "after step(), look at .grad: what is left of it?",
+    "rate": "gradients arrive and stay; how far does a step move a parameter?",
+    "healthy": "it learns, so no rung may fail",
+    "healthy regression": "it learns; a regression's scores may be anything, and one of them 0",
+    "healthy with scores from 0 to 1": "it learns; probabilities sum to 1 in each row, these don't",
+    "softmax twice with no layer of its own": "look at the scores, not at the names of layers",
+    "not in the optimizer with a new head": "the body is in the optimizer, the new head isn't",
+    "wiped with zeros left": "zero_grad(set_to_none=False) leaves zeros",
+    "rate with nothing that moves": "the gradients are still there after step()",
+    "healthy with a ReLU at its end": "it learns: look at the scores, not at the names of layers",
+    "healthy with a head that starts at 0": "the body's .grad is 0 at first, but it is there",
+    "healthy with one constant feature": "it learns; compare whole rows",
+}
+
+
 @ends_in_notebook
-def check_verdict(answer: Any, illness: str, signs: dict[str, str]) -> None:
-    """Check what was said of a patient; ``signs`` has words for each kind of patient.
+def check_verdict(answer: Any, illness: str) -> None:
+    """Check what was said of a patient.
 
     Raises:
         AssertionError: it has another illness.
     """
     __tracebackhide__ = True
-    words = [word for word in signs if " regression" not in word and " with " not in word]
+    words = [word for word in SIGNS if " regression" not in word and " with " not in word]
     assert answer is not None, "the answer is None: is there an answer yet?"
     known = isinstance(answer, str) and answer in words
     assert known, f"the answer is {answer!r}, expected one of {', '.join(words)}"
     right = illness.removesuffix(" regression").partition(" with ")[0]
-    assert answer == right, f"it was taken for {answer!r}: {signs[illness]}"
+    assert answer == right, f"it was taken for {answer!r}: {SIGNS[illness]}"
 
 
 # Exercise 15.11: pairs of models.
@@ -162,6 +200,11 @@ def make_pair(kind: str) -> tuple[nn.Module, nn.Module]:
             {"tail": lambda x: x.new_zeros(3, 2)},
             {"tail": lambda x: x.new_zeros(3, 1)},
         ),
+        "the first result": (
+            {"tail": lambda x: torch.std_mean(x, 1, correction=0)},
+            {"tail": lambda x: torch.std_mean(x, 1, correction=1)},
+        ),
+        "only the order": ({"tail": lambda x: x.roll(1, 0)}, {"tail": lambda x: x.roll(2, 0)}),
         "NaN against 0": ({"tail": lambda x: x * math.nan}, {"tail": lambda x: x * 0}),
         "two results": (
             {"tail": lambda x: x.topk(1)},

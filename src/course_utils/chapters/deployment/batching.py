@@ -117,6 +117,10 @@ CASES: dict[str, dict[str, Any]] = {
         "requests": [(0.0, 1), (0.01, 2, 0.05), (0.02, 3)], "most": 8, "wait": 0.1,
         "batches": [(0.1, [1, 3])],
     },
+    "a cancelled one takes a place until the batch starts": {
+        "requests": [(0.0, 1), (0.01, 2, 0.02), (0.03, 3), (0.5, 4)], "most": 3, "wait": 0.1,
+        "batches": [(0.03, [1, 3]), (0.6, [4])],
+    },
     "all are cancelled": {
         "requests": [(0.0, 1, 0.05), (0.02, 2, 0.06), (0.5, 3)], "most": 8, "wait": 0.1,
         "batches": [(0.6, [3])],
@@ -129,6 +133,10 @@ CASES: dict[str, dict[str, Any]] = {
         "requests": [(0.0, -1), (0.01, 2, 0.03), (0.02, 3), (0.04, -4)], "most": 8, "wait": 0.1,
         "batches": [(0.1, [-1, 3, -4])],
     },
+    "an error of another kind": {
+        "requests": [(0.0, 1), (0.01, -2), (0.02, 3), (0.5, 4)], "most": 8, "wait": 0.1,
+        "batches": [(0.1, [1, -2, 3]), (0.6, [4])], "error": "RuntimeError",
+    },
     "a poisoned one alone": {
         "requests": [(0.0, -1), (0.3, 2)], "most": 8, "wait": 0.1,
         "batches": [(0.1, [-1]), (0.4, [2])],
@@ -139,13 +147,16 @@ CASES: dict[str, dict[str, Any]] = {
 async def _scene(worker: Callable, case: dict[str, Any]) -> dict[str, Any]:
     loop, calls, ends = asyncio.get_running_loop(), [], {}
     queue: asyncio.Queue = asyncio.Queue()
+    threads = {threading.get_ident()}
 
     def predict(numbers: Sequence[int]) -> list[tuple[int, int]]:
         numbers = list(numbers)
+        threads.add(threading.get_ident())
         calls.append((round(loop.time(), 6), numbers))
         for number in numbers:
             if number < 0:
-                raise ValueError(f"poison {number}")
+                kind = RuntimeError if case.get("error") else ValueError
+                raise kind(f"poison {number}")
         return [(number, position) for position, number in enumerate(numbers)]
 
     async def client(index: int, when: float, number: int, cancelled: float | None = None) -> None:
@@ -170,6 +181,7 @@ async def _scene(worker: Callable, case: dict[str, Any]) -> dict[str, Any]:
     task = loop.create_task(made)
     await asyncio.gather(*(client(n, *one) for n, one in enumerate(case["requests"])))
     said: dict[str, Any] = {"calls": calls, "ends": ends, "broke": "", "stops": True}
+    said["threads"] = len(threads)
     if task.done():
         error = None if task.cancelled() else task.exception()
         said["broke"] = repr(error) if error else "it returned"
@@ -206,6 +218,7 @@ def check_batching(name: str, said: dict[str, Any]) -> None:
     if said["broke"] == "it returned":
         raise AssertionError("it returned: serve for ever; is there an answer yet?")
     assert not said["broke"], f"the worker ended by {said['broke']}, and nobody is served any more"
+    assert said["threads"] == 1, "predict ran in a thread: call it directly"
     calls = [(when, list(numbers)) for when, numbers in said["calls"]]
     assert all(numbers for _, numbers in calls), "predict was called with an empty list"
     gone = [one[1] for one in requests if len(one) > 2]

@@ -58,6 +58,7 @@ def inputs_of(program: str) -> dict[str, tuple]:
         widths = {"3 columns": 3, "no column": 0, "one": 1, "all six": 6}
         cases = {words: (draw(4, 6), torch.tensor(n)) for words, n in widths.items()}
         cases["two rows"] = (draw(2, 6), torch.tensor(4))
+        cases["one row"] = (draw(1, 6), torch.tensor(2))
         cases["7 columns of 6"] = (draw(4, 6), torch.tensor(7))
         return cases | {"minus 2 columns": (draw(4, 6), torch.tensor(-2))}
     if program == "settle":
@@ -65,16 +66,20 @@ def inputs_of(program: str) -> dict[str, tuple]:
         cases["a large negative number"] = (torch.tensor([[0.5, -100.0, 0.0]] * 2).repeat(1, 2),)
         cases["very large numbers, seven rows"] = (1e6 * draw(7, 6),)
         cases["near float32's largest number"] = (torch.full((2, 6), 3e38),)
+        cases["one row"] = (9 * signed[:1],)
         cases["just above a power of two"] = (torch.full((3, 6), 1024.0001),)
         return cases | {"the largest is exactly 1": (signed / signed.abs().max(),)}
     if program == "night":
         cases = {"a dark picture": (0.4 * draw(4, 6),), "a bright one": (0.6 + 0.4 * draw(4, 6),)}
         cases["a dark one of seven rows"] = (0.4 * draw(7, 6),)
+        cases["one row"] = (0.4 * draw(1, 6),)
         mixed = torch.cat([0.3 * draw(3, 6), 0.6 + 0.4 * draw(1, 6)])
         mixed[3, 0] = 0.3  # a dark number in a bright row
         cases["dark as a whole, with a bright row"] = (mixed,)
+        cases["dark as a whole, its first row bright"] = (mixed.flip(0),)
         return cases | {"a mean of exactly a half": (torch.tensor([[0.25, 0.75] * 3] * 3),)}
     cases = {"some rows are bright": (rows,), "all are": (0.6 + 0.4 * draw(3, 6),)}
+    cases["one row"] = (0.6 + 0.4 * draw(1, 6),)
     cases["none is"] = (0.4 * draw(4, 6),)
     half = torch.tensor([[0.25, 0.75] * 3])
     cases["a row's mean is exactly a half"] = (torch.cat([half, rows[3:4]]),)
@@ -168,7 +173,7 @@ def _check_one(program: str, name: str, got: Any, inputs: tuple, how: str) -> No
     slips = {}
     if program == "night":
         slips = {"the branch of the other case was taken": 1 - right}
-        if "with a bright row" in name:
+        if name.startswith("dark as a whole"):
             x = inputs[0]
             rows, single = x.mean(1, keepdim=True) < 0.5, x < 0.5
             slips |= {

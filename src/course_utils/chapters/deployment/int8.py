@@ -72,7 +72,9 @@ def truth(
     if slip == "anew" and x.numel():
         low, high = min(0.0, x.min().item()), max(0.0, x.max().item())
     scale = (high - low) / (256 if slip == "256" else 255)
-    zero = round(-low / scale)
+    zero = int(-low / scale) if slip == "zero cut" else round(-low / scale)
+    if slip == "symmetric":
+        scale, zero = 2 * max(-low, high) / 255, 128
     ratio = x.double() / torch.tensor(scale, dtype=torch.float32).double()
     whole = {"trunc": ratio.trunc, "floor": ratio.floor}.get(slip, ratio.round)() + zero
     if slip == "wrap":
@@ -110,6 +112,8 @@ SLIPS = {
     "signed": "a row's largest is its largest by size: a negative weight counts as well",
     "256": "from low to high there are 256 values, and so 255 steps",
     "128": "the weights' whole numbers go from -127 to 127: a row's step is its largest / 127",
+    "zero cut": "the zero point is cut off where it should be rounded to the nearest",
+    "symmetric": "that is symmetric, as if low were -high: low has its own whole number, 0",
     "anew": "low and high come from calibration; don't look for them in x",
     "int8 sum": "the sum doesn't fit into eight bits: add up in int32",
     "int16 sum": "the sum doesn't fit into sixteen bits: add up in int32",

@@ -81,6 +81,7 @@ def try_parity(onnx_parity: Callable, kind: str) -> dict[str, Any]:
     state = torch.get_rng_state()
     model, x = model_of(kind)
     modes = [part.training for part in model.modules()]
+    requires = [part.requires_grad for part in model.parameters()]
     weights = {name: value.clone() for name, value in model.state_dict().items()}
     said: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -98,6 +99,8 @@ def try_parity(onnx_parity: Callable, kind: str) -> dict[str, Any]:
         elif "returned" in said:
             said["returned"] = type(said["returned"]).__name__
         said["modes"] = modes == [part.training for part in model.modules()]
+        said["grads"] = requires == [part.requires_grad for part in model.parameters()]
+        said["grads"] &= all(part.grad is None for part in model.parameters())
         said["weights"] = all(
             value.dtype == weights[name].dtype and torch.equal(value, weights[name])
             for name, value in model.state_dict().items()
@@ -189,6 +192,10 @@ def check_parity(kind: str, said: dict[str, Any]) -> None:
         "in eval"
     )
     assert said["weights"], "the model's weights or dtypes are changed: work on a deepcopy"
+    assert said["grads"], (
+        "requires_grad or .grad of the model's weights is changed: leave them as they are, work on "
+        "a deepcopy"
+    )
 
 
 def _check_number(got: float, right: float, what: str, slips: list[tuple[str, float]]) -> None:

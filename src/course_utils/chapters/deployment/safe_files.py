@@ -78,6 +78,7 @@ def good_files() -> dict[str, tuple[bytes, dict]]:
             pack(large, struct.pack("<2f2e", 3e38, 3e38, 6e4, 6e4)), wanted,
         ),
         "with __metadata__": (pack({"__metadata__": {"by": "me"}} | _plain(), NUMBERS), WANTED),
+        "no tensor at all, and none is wanted": (pack({}, b""), {}),
         "a header padded with spaces": (
             pack(json.dumps(_plain()).encode() + b"   ", NUMBERS), WANTED,
         ),
@@ -103,6 +104,9 @@ def bad_files() -> dict[str, tuple[bytes, dict, str]]:
         ),
         "a header that isn't JSON": (pack(b"{weight: 1}", NUMBERS), "it can't be read"),
         "a header that isn't UTF-8": (pack(b'{"\xff\xfe": 1}', NUMBERS), "it can't be read"),
+        "a header of 200,000 brackets": (
+            pack(b"[" * 100_000 + b"]" * 100_000, NUMBERS), "JSON may be too deep to be read",
+        ),
         "a header that is a list": (pack([1, 2], NUMBERS), "a dict was expected"),
         "an entry without a shape": (
             pack(_plain() | {"bias": {"dtype": "F32", "data_offsets": [24, 32]}}, NUMBERS),

@@ -18,7 +18,7 @@ def run_grad_cam(
     grad_cam: Callable, model: Network, layer: str, image: Tensor, target: int
 ) -> tuple:
     """The map, what was raised, what was changed besides, and the hooks that are left."""
-    image = image.clone()
+    image, before = image.clone(), image
     model.fc.register_forward_hook(bystander)
     model.features.eval()
     for parameter in model.parameters():
@@ -36,6 +36,8 @@ def run_grad_cam(
         changed.append("requires_grad of the parameters")
     if not (model.training and model.fc.training) or model.features.training:
         changed.append("the mode (train or eval) of the model")
+    if not torch.equal(image, before):
+        changed.append("the image itself: its shape or its values (unsqueeze_ works in place)")
     if image.requires_grad:
         changed.append("requires_grad of the image")
     if not torch.is_grad_enabled():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -150,6 +149,7 @@ TRACES: dict[str, list[Step]] = {
     "the example": [("malloc", "a", 1000), ("malloc", "b", 3 * MIB), ("free", "a")],
     "sizes are rounded": [("malloc", "a", 1), ("malloc", "b", 512), ("malloc", "c", 513)],
     "1 MiB is small": [("malloc", "a", MIB), ("malloc", "b", MIB), ("malloc", "c", 512)],
+    "a rest of 512 bytes": [("malloc", "a", MIB), ("malloc", "b", MIB - 512), ("malloc", "c", 512)],
     "a byte more is large": [("malloc", "a", MIB + 1), ("malloc", "b", 1)],
     "rounded, and small still": [("malloc", "a", MIB - 5), ("malloc", "b", MIB - 511)],
     "freed and used again": [
@@ -176,6 +176,16 @@ TRACES: dict[str, list[Step]] = {
         ("malloc", "d", 2 * MIB + 512 * KIB),
         ("free", "c"),
         ("malloc", "e", 2 * MIB + 512 * KIB),
+    ],
+    "a rest keeps its place": [
+        ("malloc", "x", 8 * MIB),
+        ("free", "x"),
+        ("malloc", "a", 5 * MIB),
+        ("malloc", "b", 3 * MIB),
+        ("free", "a"),
+        ("malloc", "c", 2 * MIB),
+        ("free", "c"),
+        ("malloc", "d", 5 * MIB),
     ],
     "a large segment, a small request": [
         ("malloc", "a", 4 * MIB),
@@ -277,7 +287,7 @@ RANDOM_TRACES = {f"trace {n}": trace for n, trace in enumerate(random_traces(40)
 def run_trace(answer: Callable, name: str) -> Any:
     """What the answer makes of a trace, without the allocator of this file."""
     words = "the answer asks the allocator that draws the picture: write your own"
-    with refused(sys.modules[__name__], "Replay", words):
+    with refused(Replay, "step", words):
         return given(answer(list((TRACES | RANDOM_TRACES)[name])), "what allocator returned")
 
 

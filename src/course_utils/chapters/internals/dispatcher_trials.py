@@ -169,6 +169,29 @@ def _apart(Dispatcher):
     return log
 
 
+def _themselves(Dispatcher):
+    """Whether the kernel gets the very arguments of the call."""
+    dispatcher = _new(Dispatcher, [])
+    values = (Handle(1, "List"), 2.5, Handle(3, "NumPy"))
+    same = lambda *found: [one is other for one, other in zip(found, values, strict=True)]  # noqa: E731
+    dispatcher.register("add", "List", same)
+    return dispatcher.call("add", *values)
+
+
+def _not_implemented(dispatcher, log) -> None:
+    def kernel(x):
+        raise NotImplementedError("of the kernel")
+
+    dispatcher.register("add", "Autograd", kernel)
+
+
+def _refuses_below(Dispatcher):
+    """What a call raises inside a block that skips all keys."""
+    dispatcher = _new(Dispatcher, [])
+    with dispatcher.below("NumPy"):
+        return error_of(lambda: dispatcher.call("add", Handle(1, "List", "NumPy")))
+
+
 def _returns(Dispatcher):
     """What an operator gives that returns nothing."""
     dispatcher = _new(Dispatcher, [])
@@ -236,6 +259,19 @@ TABLE = {
         "KeyError",
         "an error of the kernel's passes through as it is",
     ),
+    "a kernel that raises NotImplementedError": Scenario(
+        _raised(Handle(1, "List", "Autograd"), setup=_not_implemented),
+        "NotImplementedError",
+        "an error of the kernel's passes through: no other kernel is asked",
+    ),
+    "the arguments themselves": Scenario(
+        _themselves, [True] * 3, "the kernel gets the arguments themselves, not copies"
+    ),
+    "a fallback under another key": Scenario(
+        _raised(Handle(1, "List"), setup=_fallback, operator="sub"),
+        "NotImplementedError",
+        "an entry for '*' counts under its key alone",
+    ),
     "registered twice": Scenario(
         _call(Handle(1, "List"), setup=_replaced),
         (("a second List", [1]), ["a second List"]),
@@ -282,6 +318,11 @@ BELOW = {
         _with_blocks(_broken),
         ["KeyError came out", "Autograd"],
         "the block ends also when an exception leaves it, and lets the exception out",
+    ),
+    "below the last key": Scenario(
+        _with_blocks(_refuses_below),
+        "NotImplementedError",
+        "all keys are skipped, and no key left raises a NotImplementedError",
     ),
     "two dispatchers": Scenario(
         _with_blocks(_apart), ["Autograd"], "the block of one dispatcher leaves another alone"

@@ -89,13 +89,15 @@ def _facts(result: Any, Lazy: type) -> tuple:
     given(result, "the result of an operation")
     name = type(result).__name__
     assert isinstance(result, Lazy), f"the result of an operation is a {name}, not Lazy"
-    note = tuple(result.shape), str(result.dtype)
+    note, strides = (tuple(result.shape), str(result.dtype)), result.stride()
     value = given(result.value(), "what value() returned")
     assert type(value) is torch.Tensor, f"value() gives a {type(value).__name__}, not a tensor"
     words = "value() gives a tensor on meta: it has no numbers"
     assert value.device.type != "meta", words
     same = (tuple(value.shape), str(value.dtype)) == note
     assert same, "shape or dtype was promised differently from what value() gives"
+    words = "the strides were promised differently from those of value(): keep the note as it is"
+    assert value.stride() == strides, words
     return *note, plain(value)
 
 
@@ -116,7 +118,7 @@ def _nothing_before(Lazy):
     x = _source([[1.0, 2.0], [3.0, 4.0]])
     with _RealWork() as work:
         a = _lazy(Lazy, x)
-        result = given((a @ a).relu() + 1, "the result of an operation")
+        result = given((a @ x).relu() + 1, "the result of an operation")
         before = list(work.names)
         result.value()
     return before, sorted(work.names)
@@ -217,6 +219,9 @@ LAZY = {
         lambda a, b, x, y: a.t()[1] + b.reshape(4)[::2],
         lambda a, b: a.t()[1] + b.reshape(4)[::2],
         "a view is an operation like any other",
+    ),
+    "a transposed sum": _case(
+        lambda a, b, x, y: (a + b).t(), lambda a, b: (a + b).t(), "the values are wrong"
     ),
     "nothing is computed before value()": Scenario(
         _nothing_before,

@@ -84,6 +84,9 @@ KERNEL = {
     "whole numbers": _error(
         torch.arange(3), "TypeError", "a dtype that isn't floating raises a TypeError"
     ),
+    "booleans": _error(
+        torch.tensor([True, False]), "TypeError", "a dtype that isn't floating raises a TypeError"
+    ),
     "complex numbers": _error(
         torch.ones(2, dtype=torch.complex64),
         "TypeError",

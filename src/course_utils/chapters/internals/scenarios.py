@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -46,6 +47,27 @@ def refused(owner: Any, name: str, words: str) -> Generator[None]:
         yield
     finally:
         setattr(owner, name, there)
+
+
+@contextmanager
+def watched(function: Any, words: str) -> Generator[None]:
+    """After the block, an AssertionError with these words if this function of C was called in it.
+
+    It is noticed under each name, also one that was imported before.
+    """
+    called = []
+
+    def note(frame: Any, event: str, what: Any) -> None:
+        if event == "c_call" and what is function:
+            called.append(what)
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        yield
+    finally:
+        sys.setprofile(before)
+    assert not called, words
 
 
 def error_of(call: Callable[[], Any]) -> str:

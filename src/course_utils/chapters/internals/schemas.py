@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from course_utils.chapters.internals.scenarios import given, refused
+from course_utils.chapters.internals.scenarios import given, refused, watched
 from course_utils.learner.tracebacks import ends_in_notebook
 
 EXAMPLES = {
@@ -40,6 +40,9 @@ EXAMPLES = {
         "mine::pair(Tensor(b) second, int count, Tensor(a) first) -> (Tensor(a), Tensor(b))"
     ),
     "nothing in front of the *": ("mine::noise(*, float mean=0.0, Tensor(a!) out) -> Tensor(a!)"),
+    "a view's base behind the *": (
+        "mine::shade(Tensor self, *, Tensor(a) like, Tensor(b!) out) -> Tensor(a)"
+    ),
     "a second argument is written": (
         "aten::rrelu_with_noise(Tensor self, Tensor(b!) noise, Scalar lower=0.125, "
         "Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) "
@@ -55,6 +58,7 @@ EXAMPLES = {
     "a list of views, and a write": (
         "mine::cut(Tensor(a -> *) self, Tensor(b!) places, int count=2) -> Tensor(a)[]"
     ),
+    "a mark on an argument, none on the result": "mine::peek(Tensor(a) self, int place) -> Scalar",
     "no tensor at all": "aten::manual_seed(int seed) -> ()",
     "no argument": "aten::seed() -> int",
 }
@@ -85,7 +89,7 @@ def random_schemas(count: int) -> list[str]:
 def run_schema(answer: Callable, text: str) -> Any:
     """What the answer makes of a schema, without PyTorch's own parser."""
     words = "the answer has PyTorch parse the schema: read the text"
-    with refused(torch._C, "parse_schema", words):
+    with watched(torch._C.parse_schema, words), refused(torch._C, "parse_schema", words):
         found = given(answer(text), "what read_schemas returned")
     assert isinstance(found, dict), f"read_schemas returned a {type(found).__name__}, not a dict"
     lists = (list, tuple)

@@ -30,6 +30,7 @@ REFUSED = {
     "3 entries for 1": ((3,), (1,), (1,)),
     "sizes lined up at the front": ((2,), (1,), (2, 3)),
     "2 entries for none": ((2,), (1,), (0,)),
+    "the first size fits, the second doesn't": ((3, 2), (2, 1), (3, 4)),
 }
 
 # shape, strides of each operand; what is left, and why.
@@ -152,6 +153,8 @@ def plain_plan(plan) -> tuple:
     assert isinstance(plan, (tuple, list)), words
     assert len(plan) == 2, words
     shape, strides = plan
+    kind = type(shape).__name__
+    assert isinstance(shape, (tuple, list)), f"the merged shape is a {kind}, expected a tuple"
     try:
         return tuple(shape), [tuple(stride) for stride in strides]
     except TypeError:
@@ -208,6 +211,11 @@ def _empty(elementwise):
     x, y = MyTensor([], (0, 3)), MyTensor([1, 2, 3], (1, 3))
     result = elementwise(lambda a, b: calls.append(1), x, y)
     return result.size, result.storage, len(calls)
+
+
+def _any_entries(elementwise):
+    x, y = MyTensor([2**53 + 1, True, 0.5], (3,)), MyTensor(["a"], (1,))
+    return elementwise(lambda a, b: (a, b), x, y).tolist()
 
 
 def _mixed(elementwise):
@@ -271,6 +279,11 @@ ELEMENTWISE = {
         ),
         "any number of operands, with gaps, repeated along two dimensions, or of none",
     ),
+    "two columns": Scenario(
+        _sum(MyTensor([1, 2], (2, 1)), MyTensor([10], (1, 1))),
+        _right([[11], [12]], (2, 1), (1, 1)),
+        "where every operand has size 1 the result has it too",
+    ),
     "one operand": Scenario(
         _negative,
         _right([[-1, -4], [-2, -5], [-3, -6]], (3, 2), (2, 1)),
@@ -285,6 +298,11 @@ ELEMENTWISE = {
         _once,
         [(1, 10), (1, 10), (1, 10), (1, 10), (1, 20), (1, 20)],
         "once for each entry of the result, no more; and no less, where two entries are equal",
+    ),
+    "entries of any kind": Scenario(
+        _any_entries,
+        [(2**53 + 1, "a"), (True, "a"), (0.5, "a")],
+        "the function gets the entries themselves, as the list has them: plain Python, no arrays",
     ),
     "the operands afterwards": Scenario(
         _arguments,

@@ -90,6 +90,16 @@ def _open_again(autograd_kernel, backward):
     return dispatcher.call("relu", x).requires_grad
 
 
+def _itself(autograd_kernel, backward):
+    """Whether the kernel returns the very handle that the operator gave."""
+    dispatcher, made = TwoFloors(), Handle([4.0], "List")
+    dispatcher.register("mul", "List", lambda *values: made)
+    kernel = given(autograd_kernel(dispatcher, "mul", SLOPES["mul"]), "autograd_kernel's result")
+    dispatcher.register("mul", "Autograd", kernel)
+    x = Handle([2.0], "List", requires_grad=True)
+    return dispatcher.call("mul", x, x) is made
+
+
 RECORD = {
     "a sum": Scenario(
         _record(_value),
@@ -112,6 +122,9 @@ RECORD = {
             (True, True, True, ["Autograd", "NumPy"]),
         ],
         "the arguments stay as they were; the result is what gets a node",
+    ),
+    "the result itself": Scenario(
+        _itself, True, "what the operator gave is returned itself, with a note on it"
     ),
     "after a kernel that failed": Scenario(
         _open_again, True, "the block below(…) has to end also when a kernel raises"
@@ -191,6 +204,25 @@ def _unpaid(autograd_kernel, backward):
     return scores.grad is not None, chosen.grad is None
 
 
+def _kept(autograd_kernel, backward):
+    """A leaf that has a gradient, and for which slopes holds None."""
+    dispatcher = ready(autograd_kernel)
+    scores, chosen = numbers([[1.0, 2.0]], True), numbers([[1.0, 0.0]], True)
+    chosen.grad = numbers([[3.0, 4.0]])
+    backward(dispatcher, dispatcher.call("cross_entropy", scores, chosen), numbers(1.0))
+    return plain(chosen.grad)
+
+
+def _unpaid_step(autograd_kernel, backward):
+    """A step for which slopes holds None: its leaves get nothing by it."""
+    dispatcher = ready(autograd_kernel)
+    x, c, scores = numbers([[1.0, 0.0]], True), numbers([[1.0, 2.0]]), numbers([[1.0, 2.0]], True)
+    loss = dispatcher.call("cross_entropy", scores, dispatcher.call("mul", x, c))
+    y = dispatcher.call("add", loss, dispatcher.call("mul", x, x))
+    backward(dispatcher, y, numbers([[1.0, 1.0]]))
+    return plain(x.grad)
+
+
 def _paid_elsewhere(first: str, second: str) -> Callable:
     """Labels for which slopes holds None, and which a product pays, before or after it."""
 
@@ -233,6 +265,24 @@ def _leaf(autograd_kernel, backward):
     x = numbers([2.0], True)
     backward(ready(autograd_kernel), x, numbers([5.0]))
     return plain(x.grad)
+
+
+def _constant(autograd_kernel, backward):
+    """A leaf that doesn't require grad, as the result."""
+    x = numbers([2.0])
+    backward(ready(autograd_kernel), x, numbers([5.0]))
+    return x.grad is None
+
+
+def _afterwards(autograd_kernel, backward):
+    """What backward leaves on the handles, beside the leaves' grad."""
+    dispatcher = ready(autograd_kernel)
+    x, c, g = numbers([2.0], True), numbers([3.0]), numbers([1.0])
+    y = dispatcher.call("mul", x, c)
+    before = [set(vars(handle)) for handle in (x, c, y, g)]
+    backward(dispatcher, y, g)
+    more = [sorted(set(vars(h)) - old) for h, old in zip((x, c, y, g), before, strict=True)]
+    return more, [h.requires_grad for h in (x, c, y, g)], [sorted(h.keys) for h in (x, c, y, g)]
 
 
 def _unseen(autograd_kernel, backward):
@@ -354,12 +404,30 @@ BACKWARD = {
     "None for a value that is paid elsewhere, the other way": Scenario(
         _paid_elsewhere("square", "loss"), [[2.0, 0.0]], _none, (([[1.0, 0.0]], _all_add),)
     ),
+    "None for a leaf that has a gradient": Scenario(
+        _kept, [[3.0, 4.0]], "where slopes holds None nothing is paid: the old grad stays"
+    ),
+    "None for a step in between": Scenario(
+        _unpaid_step, [[2.0, 0.0]], "a step that was paid nothing pays nothing; others still do"
+    ),
     "a backend that stores lists": Scenario(
         _lists,
         [8.0, 120.0],
         'autograd knows no backend: gradients are added by dispatcher.call("add", …), '
         "what a handle stores is the kernels' business",
         (([2.0, 30.0], _all_add), ([4.0, 60.0], _all_add)),
+    ),
+    "from a constant": Scenario(
+        _constant, True, "a leaf that doesn't require grad isn't paid, if it is the result as well"
+    ),
+    "the handles afterwards": Scenario(
+        _afterwards,
+        (
+            [[], [], [], []],
+            [True, False, True, False],
+            [["Autograd", "NumPy"], ["NumPy"], ["Autograd", "NumPy"], ["NumPy"]],
+        ),
+        "leave the handles as they are, but for the leaves' grad: keep counts in a dict",
     ),
 }
 

@@ -85,6 +85,15 @@ def _grad(Quantity):
     return plain(x.grad)
 
 
+def _more_grads(Quantity):
+    x = torch.tensor([4.0, 16.0], requires_grad=True)
+    area = Quantity(x, {"m": 2})
+    result = torch.mean(torch.sub(torch.sqrt(area), torch.div(area, _metres(Quantity, 2.0))))
+    _facts(result, Quantity)
+    _its(result, "value").backward()
+    return plain(x.grad)
+
+
 def _arguments(Quantity):
     q, r = _metres(Quantity), _metres(Quantity, (2.0, 4.0), s=1)
     _its(torch.add(q, q), "unit")["kg"] = 5
@@ -109,6 +118,11 @@ UNITS = {
     "metres + metres": _case(
         lambda Q: torch.add(_metres(Q), _metres(Q)), ([6.0, 8.0], {"m": 1}), "the unit stays"
     ),
+    "m/s + m/s, the names in another order": _case(
+        lambda Q: torch.add(_metres(Q, m=1, s=-1), _metres(Q, s=-1, m=1)),
+        ([6.0, 8.0], {"m": 1, "s": -1}),
+        "units are equal in whatever order their names stand",
+    ),
     "metres - metres, written with -": _case(
         lambda Q: _metres(Q) - _metres(Q, (1.0, 1.0)), ([2.0, 3.0], {"m": 1}), "the unit stays"
     ),
@@ -132,6 +146,11 @@ UNITS = {
         lambda Q: _metres(Q, m=1, s=-1) * _metres(Q, s=1),
         ([9.0, 16.0], {"m": 1}),
         "a power of 0 is left out",
+    ),
+    "m/s² * kg·s": _case(
+        lambda Q: _metres(Q, m=1, s=-2) * _metres(Q, kg=1, s=1),
+        ([9.0, 16.0], {"kg": 1, "m": 1, "s": -1}),
+        "every name of both units counts",
     ),
     "div with rounding_mode": _case(
         lambda Q: torch.div(_metres(Q), _metres(Q, (2.0, 3.0), s=1), rounding_mode="floor"),
@@ -169,11 +188,21 @@ UNITS = {
         ([3.0, 4.0], {"m": 1, "s": -2}),
         "powers are halved, and are whole numbers",
     ),
+    "the root of no unit": _case(
+        lambda Q: torch.sqrt(Q(torch.tensor([9.0, 16.0]), {})),
+        ([3.0, 4.0], {}),
+        "no power, so none that is odd",
+    ),
     "the sum": _case(lambda Q: torch.sum(_metres(Q)), (7.0, {"m": 1}), "the unit stays"),
     "the mean along dim=0": _case(
         lambda Q: torch.mean(_metres(Q, [[1.0, 2.0], [3.0, 4.0]]), dim=0),
         ([2.0, 3.0], {"m": 1}),
         "the unit stays, and dim is handed on",
+    ),
+    "float64 values": _case(
+        lambda Q: torch.add(*(Q(torch.tensor([1e300], dtype=torch.float64), {"m": 1}),) * 2),
+        ([2e300], {"m": 1}),
+        "any dtype will do, and stays",
     ),
     "int64 values": _case(
         lambda Q: torch.mul(_metres(Q, (3, 4)), 2), ([6, 8], {"m": 1}), "any dtype will do"
@@ -196,10 +225,25 @@ UNITS = {
         "ValueError",
         "an odd power can't be halved; each is looked at by itself",
     ),
+    "the root of m²·s": _error(
+        lambda Q: torch.sqrt(_metres(Q, m=2, s=1)),
+        "ValueError",
+        "an odd power can't be halved; each is looked at by itself",
+    ),
     "exp of metres": _error(
         lambda Q: torch.exp(_metres(Q)),
         "TypeError",
         "for all other functions return NotImplemented; PyTorch raises the error",
+    ),
+    "the negative of metres": _error(
+        lambda Q: torch.neg(_metres(Q)),
+        "TypeError",
+        "for all other functions return NotImplemented; PyTorch raises the error",
+    ),
+    "add_, in place": _error(
+        lambda Q: torch.ones(2).add_(Q(torch.ones(2), {})),
+        "TypeError",
+        "add_ is another name than add: for all other functions return NotImplemented",
     ),
     "stack": _error(
         lambda Q: torch.stack([_metres(Q), _metres(Q)]),
@@ -213,6 +257,11 @@ UNITS = {
     ),
     "the gradient of the sum of squares": Scenario(
         _grad, [6.0, 8.0], "value is computed by PyTorch, from the value as it is: no detach"
+    ),
+    "the gradient of a mean, a root, a difference and a quotient": Scenario(
+        _more_grads,
+        [-0.125, -0.1875],
+        "value is computed by PyTorch, from the value as it is: no detach",
     ),
     "the arguments afterwards": Scenario(
         _arguments,

@@ -42,7 +42,9 @@ def run_conv_arithmetic(conv_arithmetic, layers: list[dict], size: int) -> tuple
     return sizes, names, raised, sorted(set(spoilt))
 
 
-def _wrong_sizes(layers, size, pool="", up=False, pads=2, dilated=True, pools=True, first=False):
+def _wrong_sizes(
+    layers, size, pool="", up=False, pads=2, dilated=True, pools=True, first=False, wide=False
+):
     """The sizes that known slips in the arithmetic lead to.
 
     Args:
@@ -54,12 +56,15 @@ def _wrong_sizes(layers, size, pool="", up=False, pads=2, dilated=True, pools=Tr
         dilated: whether a dilation counts.
         pools: whether it counts for pools.
         first: whether each layer sees the first size.
+        wide: whether the default stride of a transposed layer is its kernel.
     """
     sizes, given = [], size
     for layer in layers:
         kernel, is_pool = layer["kernel"], layer["kind"] == "pool"
         stride = layer.get("stride", kernel if is_pool and pool != "one" else 1)
         stride = kernel if is_pool and pool == "kernel" else stride
+        if wide and layer["kind"] == "transposed":
+            stride = layer.get("stride", kernel)
         padding, counts = layer.get("padding", 0), dilated and (pools or not is_pool)
         reach = (layer.get("dilation", 1) if counts else 1) * (kernel - 1) + 1
         if padding != "same" and layer["kind"] == "transposed":
@@ -84,6 +89,7 @@ def _size_slips(layers, size) -> dict:
         ),
         "a pool may be dilated, too": _wrong_sizes(layers, size, pools=False),
         "each layer sees what the last one made": _wrong_sizes(layers, size, first=True),
+        "the default stride of a transposed layer is 1": _wrong_sizes(layers, size, wide=True),
         "output_padding adds to the size": _wrong_sizes(bare, size),
         "every layer's size is wanted": _wrong_sizes(layers, size)[-1:],
     }
@@ -105,6 +111,14 @@ def check_conv_arithmetic(try_conv_arithmetic, layers, size, because=""):
         because = next((words for words, slip in slips if sizes == slip != right), "")
     check_equal(sizes, right, f"the sizes from {size}", because)
     assert not names, f"plain numbers, please: {', '.join(names)} was called"
+    if isinstance(sizes, list):
+        check_whole(sizes, "the sizes")
+
+
+def check_whole(numbers, what: str) -> None:
+    """Refuse numbers with a decimal point, such as 12.0: pixels are counted."""
+    floats = [number for number in numbers if isinstance(number, float)]
+    assert not floats, f"{what}: {floats[:1]} is a float; pixels are counted by an int (see //)"
 
 
 class Told(nn.Conv1d):
@@ -185,7 +199,7 @@ def _field_slips(layers) -> dict:
         "a stride multiplies the jump after the layer's kernel has added to the field": _walk(
             layers, first=True
         ),
-        "each stride spreads the kernels behind it: r - 1 jumps are added, not pixels": _walk(
+        "each stride spreads the kernels after it: r - 1 jumps are added, not pixels": _walk(
             layers, spread=False
         ),
         words: _walk(layers, lambda k, d: k - 1),
@@ -205,6 +219,7 @@ def check_receptive_field_1(receptive_field, layers, right):
     told = tuple(found) if isinstance(found, (tuple, list)) else found
     because = next((words.strip() for words, slip in slips if told == slip != right), "")
     check_equal(found, right, f"receptive_field({given})", because)
+    check_whole(found, "field and jump")
 
 
 def check_receptive_field_2(try_footprint, layers, size, right, because="", told=False):
@@ -214,7 +229,7 @@ def check_receptive_field_2(try_footprint, layers, size, right, because="", told
     if found == size > right:
         because = "is it the bias that you see? What does the output depend on?"
     check_equal(found, right, f"the footprint of {layers} on {size} pixels", because)
-    assert not isinstance(found, float), f"{found} is a float: pixels are counted by an int"
+    check_whole([found], "the footprint")
     assert not changed, f"the model is not as it was: {'; '.join(changed)}"
 
 
@@ -244,7 +259,7 @@ def check_transposed_conv(try_transposed_conv, x, weight, stride, padding):
     size = [n - 1 - 2 * padding + k for n, k in zip(x.shape[2:], weight.shape[2:], strict=True)]
     if stride > 1 and min(size) > 0:
         close = F.conv_transpose2d(x, weight, stride=1, padding=padding)
-        slips["the stamps lie stride pixels apart, not one"] = close
+        slips["the stamps are stride pixels apart, not one"] = close
     for n in range(2):
         whole = overwritten_stamps(x, weight, stride, n)
         height, width = (m - padding for m in whole.shape[2:])

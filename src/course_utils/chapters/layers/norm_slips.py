@@ -23,13 +23,15 @@ def batch_norm_slips(x, weight, bias, mean, var, training, momentum, eps, right)
     slips["eps is added to the variance, under the root"] = outside
     words = "divide by the root of the variance, not by the variance itself"
     slips[words] = (x - centre) / (spread + eps) * scale + shift
-    slips["eps is missing"] = (x - centre) / spread.sqrt() * scale + shift
+    slips["eps is missing: it is added to the variance"] = (
+        x - centre
+    ) / spread.sqrt() * scale + shift
     for dims, where in (((0,), "batch"), ((2, 3), "pixels"), ((1, 2, 3), "image")):
         own, middle = torch.var_mean(x, dims, correction=0, keepdim=True)
         words = f"a channel's mean goes over the batch and all pixels, not over the {where} alone"
         slips[words] = (x - middle) / (own + eps).sqrt() * scale + shift
     if x.numel() > x.shape[1]:
-        used = "in training the batch's statistics are used, otherwise the running ones"
+        used = "in training the batch's statistics are used, in eval the running ones"
         stats, fresh = (mean.clone(), var.clone()), (x.mean((0, 2, 3)), x.var((0, 2, 3)))
         slips[used] = F.batch_norm(x, *stats, weight, bias, not training, momentum, eps)
         words = "normalise by the batch's own statistics, not by the updated running ones"

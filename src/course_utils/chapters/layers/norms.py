@@ -72,7 +72,7 @@ def check_batch_norm_3(try_batch_norm_backward, x, normal, eps=1e-5):
         "mean and variance depend on x too: gradients flow through them": direct,
         "the variance depends on x too: the part along hat is still there": direct
         - direct.mean((0, 2, 3), keepdim=True),
-        "the gradient arrives at y, behind the weight: multiply by it": right[0]
+        "the gradient arrives at y, after the weight: multiply by it": right[0]
         / weight.view(-1, 1, 1),
     }
     slips = [
@@ -115,8 +115,8 @@ def check_norm_family(try_norm_family, x, kind, groups=1, eps=1e-5):
         "rms": F.rms_norm(x, whole, eps=eps),
     }
     right = norms.pop(kind)
-    slips = {f"this is {name} norm": wrong for name, wrong in norms.items()}
-    slips |= norm_slips(x, kind, groups, eps)
+    slips = norm_slips(x, kind, groups, eps)
+    slips |= {f"this is {name} norm": wrong for name, wrong in norms.items()}
     y, names, changed = try_norm_family(x, kind, groups, eps)
     check_rules(names, changed, *NORMS)
     check_digits(y, right, f"{kind} norm", slips, atol=1e-4)

@@ -66,7 +66,7 @@ def check_pooling_and_back_2(try_pooling, x, k, turned=False):
         "each channel of each image has places of its own": F.max_unpool2d(
             largest, shared, k, output_size=x.shape[2:]
         ),
-        "a value stands in one place, with zeros around it; here it is repeated": F.interpolate(
+        "a value is in one place, with zeros around it; here it is repeated": F.interpolate(
             largest, x.shape[2:]
         ),
     }

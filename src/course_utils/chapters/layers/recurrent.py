@@ -106,7 +106,7 @@ def run_packed_sequences(
     sequences: list[torch.Tensor],
     again: bool = False,
 ) -> tuple:
-    """The outputs of two calls, how often the layer ran, what changed, and lost gradients.
+    """The outputs of two calls, how often the layer ran, what changed, and weights' gradients.
 
     Args:
         packed_sequences: the answer.
@@ -120,14 +120,18 @@ def run_packed_sequences(
     given, copies = list(sequences), [sequence.clone() for sequence in sequences]
     rnn.forward = lambda *args, run=rnn.forward, **more: calls.append(1) or run(*args, **more)
     effects = forbid_side_effects(rnn).__enter__()
-    results, count, changed, cut = [], 0, [], False
+    results, count, changed, gradient = [], 0, [], None
+    torch.rand(1)
     for _ in range(2):
+        state = torch.get_rng_state()
         outputs = packed_sequences(rnn, sequences)
         count = count or len(calls)
         changed = changed or effects.changes()
+        drawn = not torch.equal(state, torch.get_rng_state())
+        changed = changed + ["PyTorch's random generator was moved or seeded"] * drawn
         if isinstance(outputs, (list, tuple)):
             tensors = [y for y in outputs if isinstance(y, torch.Tensor)]
-            cut = cut or not all(y.requires_grad for y in tensors)
+            gradient = bias_gradient(rnn, tensors)
             outputs = [y.detach() if isinstance(y, torch.Tensor) else y for y in outputs]
         results.append(outputs)
         if len(given) != len(sequences):
@@ -139,7 +143,15 @@ def run_packed_sequences(
     other = make_rnn(kind, copies[0].dtype, **options)
     changed = ["the list of sequences was changed"] * moved + changed
     changed += ["the layer's batch_first was changed"] * (rnn.batch_first != other.batch_first)
-    return results[0], results[-1], count, changed, cut
+    return results[0], results[-1], count, sorted(set(changed)), gradient
+
+
+def bias_gradient(rnn, outputs: list[torch.Tensor]) -> torch.Tensor | None:
+    """What the sum of the outputs sends back to a bias of the layer, or None."""
+    if not outputs or not all(y.requires_grad for y in outputs):
+        return None
+    total = torch.stack([y.sum() for y in outputs]).sum()
+    return torch.autograd.grad(total, rnn.bias_hh_l0, allow_unused=True)[0]
 
 
 def check_packed_sequences(
@@ -149,8 +161,10 @@ def check_packed_sequences(
     sequences = [normal(3, n).to(dtype).t() for n in lengths]  # transposed views
     sequences = [*sequences[:-1], sequences[0]] if again else sequences
     rnn: Any = make_rnn(kind, dtype, **options)
-    right = [rnn(sequence)[0].detach() for sequence in sequences]
-    found, second, calls, changed, cut = try_packed_sequences(kind, options, list(sequences), again)
+    right = [rnn(sequence)[0] for sequence in sequences]
+    wanted, right = bias_gradient(rnn, right), [y.detach() for y in right]
+    given = kind, options, list(sequences), again
+    found, second, calls, changed, gradient = try_packed_sequences(*given)
     assert not changed, f"not as it was: {'; '.join(changed)}"
     assert found is not None, "packed_sequences returned None: is there an answer yet?"
     assert isinstance(found, (list, tuple)), f"a {type(found).__name__} came back, expected a list"
@@ -168,10 +182,14 @@ def check_packed_sequences(
     for i, (y, truth) in enumerate(zip(found, right, strict=True)):
         slips = {"the layer read the padding: pack the sequences": padded[i, : len(truth)]}
         slips["each sequence starts from zeros, not from another's state"] = joined[i]
+        for j, other in enumerate(right):
+            if i != j and other.shape == truth.shape:
+                slips[f"this belongs to sequence {j}, which is as long"] = other
         check_digits(y, truth, f"output {i}, of length {len(truth)}", slips)
     check_equal(calls, 1, "how often the layer was called")
     words = "no gradient flows from an output to the layer's weights (detach, or no_grad?)"
-    assert not cut, words
+    assert gradient is not None, words
+    check_digits(gradient, wanted, "the gradient of bias_hh_l0 from all outputs", atol=1e-4)
     for y, truth in zip(second, right, strict=True):
         words = "a second call with the same sequences gives another result: what is kept?"
         assert y.shape == truth.shape, words

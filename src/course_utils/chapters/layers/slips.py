@@ -163,6 +163,8 @@ def head_slips(x, module, padding):
         for name, (w, biases) in changes.items()
     }
     changes["the last projection is missing"] = plain
+    words = "out_proj.weight is (out, in): multiply by its transpose"
+    changes[words] = {"out_proj.weight": weights["out_proj.weight"].t()}
     changes["out_proj.bias is missing"] = {"out_proj.bias": 0 * b}
     run = lambda new: torch.func.functional_call(  # noqa: E731
         module, weights | new, (x, x, x), {"key_padding_mask": padding}
@@ -242,6 +244,11 @@ def gradient_slips(x, w_ih, w_hh, k, right):
 def lstm_slips(x, state, weights, order):
     """What known slips make of the LSTM's c; ``order`` is what to say of gates out of order."""
     slips = {"g goes through tanh, the three gates through the sigmoid": soft_g(x, state, weights)}
+    w_ih, w_hh, b_ih, b_hh = weights
+    more = b_ih.clone()
+    more[len(more) // 4 : len(more) // 2] += 1  # of old, f began open
+    words = "f is the sigmoid of a + b, as it is: nothing is added"
+    slips[words] = torch.lstm_cell(x, state, w_ih, w_hh, more, b_hh)[1]
     for number, wrong in enumerate(list(permutations(range(4)))[1:]):
         slips[order + " " * number] = with_gates("lstm", x, state, weights, wrong)[1]
     return slips

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import permutations
 
 import torch
@@ -14,7 +15,7 @@ import torch.nn.functional as F
 @torch.no_grad()
 def transformer_slips(make, ids, right, heads):
     """All of them, by their words."""
-    slips = {"a letter must not see the ones behind it: the mask is not causal": make()(ids, False)}
+    slips = {"a letter must not see the ones after it: the mask is not causal": make()(ids, False)}
     slips |= outer_slips(make, ids, right) | eps_slips(make, ids) | order_slips(make, ids)
     slips |= block_slips(make, ids, heads, make().token.weight.shape[1])
     return slips | weight_slips(make, ids, heads)
@@ -91,7 +92,7 @@ def block_slips(make, ids, heads, width):
     words = "heads and letters must change places again before the heads are joined"
     spoilt[words] = lambda block: by_view(block, False)
     for step, name in ((1, "attention"), (2, "the small net")):
-        words = f"its input is added behind {name}: the x + is missing"
+        words = f"its input is added after {name}: the x + is missing"
         spoilt[words] = lambda block, step=step: forget(block, step)
     words = f"attention has {heads} heads, each with its own part of the features"
     spoilt[words] = lambda block: setattr(block.self_attn, "num_heads", 1)
@@ -132,9 +133,24 @@ def outer_slips(make, ids, right):
         "the places count from 0; here they are backwards": lambda model: model.place.weight[
             : ids.shape[1]
         ].copy_(model.place.weight[: ids.shape[1]].flip(0).clone()),
+        "the last norm has a weight: encoder.norm.weight": lambda model: (
+            model.encoder.norm.weight.fill_(1)
+        ),
+        "the norms have weights, such as norm1.weight": lambda model: [
+            norm.weight.fill_(1) for norm in norms_of(model)
+        ],
+        "the norms take the mean off: this is RMS norm": lambda model: [
+            setattr(norm, "forward", partial(rms, norm)) for norm in norms_of(model)
+        ],
+        "norm2 is of x with attention's answer added, not of the x before": lambda model: [
+            setattr(block, "forward", partial(beside, block)) for block in model.encoder.layers
+        ],
+        "x is the row of token.weight as it is, not times a root": lambda model: setattr(
+            model.token, "forward", partial(enlarged, model.token)
+        ),
         "the activation is the exact gelu, not relu": in_blocks(activation=F.relu),
         "the activation is the exact gelu, not gelu by tanh": by_tanh,
-        "the norms stand in front of the two steps, not behind": in_blocks(norm_first=False),
+        "each norm comes before its step, not after it": in_blocks(norm_first=False),
     }
     slips = {
         "the scores themselves are wanted, without softmax": right.softmax(-1),
@@ -147,15 +163,33 @@ def outer_slips(make, ids, right):
     return slips
 
 
+def norms_of(model) -> list:
+    """All layer norms of such a model."""
+    return [module for module in model.modules() if isinstance(module, torch.nn.LayerNorm)]
+
+
+def rms(norm, x):
+    """What RMS norm makes of x, with the weight of a layer norm."""
+    return F.rms_norm(x, x.shape[-1:], norm.weight, norm.eps)
+
+
+def beside(block, x, src_mask=None, **_):
+    """A block whose two steps both begin at the x that came in."""
+    attended = block._sa_block(block.norm1(x), src_mask, None)
+    return x + attended + block._ff_block(block.norm2(x))
+
+
+def enlarged(table, ids):
+    """The rows of a table times the root of their width, as some transformers have it."""
+    return table.weight[ids] * table.weight.shape[1] ** 0.5
+
+
 def eps_slips(make, ids):
     """What a wrong eps in the norms makes of the scores."""
     slips = {}
     for number, eps in enumerate((1e-6, 1e-8, 1e-12, 0.0, 1e-3)):
         model = make()
-        norms = [model.encoder.norm]
-        for block in model.encoder.layers:
-            norms += [block.norm1, block.norm2]
-        for norm in norms:
+        for norm in norms_of(model):
             norm.eps = eps
         slips["the norms add an eps of 1e-5 to the variance" + " " * number] = model(ids)
     return slips
@@ -173,6 +207,6 @@ def order_slips(make, ids):
     slips[words] = model(ids)
     if len(blocks) > 10:
         model.encoder.layers = torch.nn.ModuleList([blocks[0], blocks[10], *blocks[2:]])
-        words = "encoder.layers.1 begins the names of block 10, too: compare with the dot behind it"
+        words = "encoder.layers.1 begins the names of block 10, too: compare with the dot after it"
         slips[words] = model(ids)
     return slips

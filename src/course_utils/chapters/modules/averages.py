@@ -81,6 +81,16 @@ def check_average(trial, batches, modes, momentum=None, grad=True):
         if mode and len(x):
             mean = (1 - share) * mean + share * x.mean(0)
             swapped = share * old + (1 - share) * x.mean(0)
+            slips = {
+                "momentum is an argument; 0.1 is only its default": 0.9 * old + 0.1 * x.mean(0),
+                "the old mean keeps a share of 1 - momentum only": old + share * x.mean(0),
+                "a mean for each feature, over the batch alone": (1 - share) * old
+                + share * x.mean(),
+                "the first batch has a share of momentum, as any other": x.mean(0),
+            }
+            for words, wrong in slips.items():
+                hit = torch.allclose(got, wrong) and not torch.allclose(wrong, mean)
+                assert not hit, f"{call}: mean: {words}"
             slip = torch.allclose(got, swapped) and not torch.allclose(got, mean)
             assert not slip, f"{call}: momentum is the share of the new batch, not of the old mean"
             still = torch.equal(got, old) and not torch.allclose(old, mean)
@@ -100,7 +110,7 @@ def check_average(trial, batches, modes, momentum=None, grad=True):
             check_close(found["gradient"][number - 1], right, what, **near)
     same = found["same"] and torch.equal(found["held"], found["mean"][-1])
     assert same, "module.mean is another tensor than at first: update it in place"
-    assert found["memory"], "mean lies in other memory than at first: write into it (not .data =)"
+    assert found["memory"], "mean is in other memory than at first: write into it (not .data =)"
     x = batches[-1]
     mean = (1 - share) * mean + share * x.mean(0) if len(x) else mean
     words = "mean, after a new module loaded this state and was called (what else holds it?)"

@@ -64,15 +64,17 @@ def run_dropout(
     return {"y": results[-1], "gradient": gradient, "quiet": quiet, "same": same}
 
 
-def run_unrecorded(dropout_that_listens: Callable, x: torch.Tensor, p: float) -> torch.Tensor:
-    """What a call in training gives while autograd doesn't record."""
+def run_unrecorded(
+    dropout_that_listens: Callable, x: torch.Tensor, p: float, training: bool = True
+) -> torch.Tensor:
+    """What a call gives while autograd doesn't record."""
     torch.manual_seed(0)
     with torch.no_grad(), untouched(), _NoDropout():
-        return dropout_that_listens(x, p, True)
+        return dropout_that_listens(x, p, training)
 
 
 def run_module(module_class: type[nn.Module], p: float, x: torch.Tensor) -> tuple:
-    """The share of zeros that the module gives in three modes, and whether two masks are equal.
+    """The share of zeros that the module gives in four calls, and whether two masks are equal.
 
     It is part of a model, beside a module with another probability.
     """
@@ -81,13 +83,13 @@ def run_module(module_class: type[nn.Module], p: float, x: torch.Tensor) -> tupl
     model, masks = nn.Sequential(other, nn.Sequential(module)), []
     held = [name for name, _ in (*module.named_parameters(), *module.named_buffers())]
     assert not held, f"the module holds {held[0]}: p is a plain number, nothing to train or to save"
-    for mode in (True, False, True):
+    for mode, grad in ((True, True), (False, True), (False, False), (True, False)):
         model.train(mode)
-        with _NoDropout():
+        with _NoDropout(), torch.set_grad_enabled(grad):
             y = module(x)
         assert isinstance(y, torch.Tensor), f"ListeningDropout gives {y!r}: is there an answer yet?"
         masks.append(y.eq(0))
-    return [mask.float().mean().item() for mask in masks], torch.equal(masks[0], masks[2])
+    return [mask.float().mean().item() for mask in masks], torch.equal(masks[0], masks[3])
 
 
 def _check_apart(dropped: torch.Tensor) -> None:
@@ -190,6 +192,10 @@ def check_unrecorded(trial, case, ones):
         share = trial(ones, 0.75).eq(0).float().mean().item()
         told = f"{share:.2f} of the elements are 0, expected about 0.75"
         assert abs(share - 0.75) < 0.03, f"{told}: the mode decides, not autograd"
+    with case("training=False under no_grad, float64"):
+        third = ones.double() / 3
+        words = "training is False: the values have to be those of x, to the last digit"
+        check_close(trial(third, 0.75, False), third, words, rtol=0, atol=0)
 
 
 def check_range(dropout_that_listens, case, ones):
@@ -204,12 +210,13 @@ def check_range(dropout_that_listens, case, ones):
 
 
 def check_shares(trial, case, p, ones):
-    """The module, in three modes, beside another with another probability."""
-    with case(f"ListeningDropout({p}) in a model: train, eval, train"):
+    """The module, in both modes and with or without autograd, beside another probability."""
+    with case(f"ListeningDropout({p}) in a model: train, eval; under no_grad eval, train"):
         shares, same = trial(p, ones)
-        right = [abs(shares[0] - p) < 0.03, shares[1] == 0, abs(shares[2] - p) < 0.03]
+        near, still = [abs(share - p) < 0.03 for share in shares], [not share for share in shares]
+        right = [near[0], still[1], still[2], near[3]]
         told = f"shares of zeros {[round(share, 2) for share in shares]}"
-        assert all(right), f"{told}, expected about {p}, 0, {p}"
+        assert all(right), f"{told}, expected about {p}, 0, 0, {p}"
         assert not same, "in both training calls the same elements: each call draws anew"
     with case("ListeningDropout(1.5)"):
         try:

@@ -36,7 +36,7 @@ class Standard(nn.BatchNorm2d):
 class Kinds(nn.Module):
     """A batch norm for each number of dimensions; one is in eval mode though it isn't frozen.
 
-    One is of a subclass.
+    One is of a subclass; two norms are none of batches.
     """
 
     def __init__(self) -> None:
@@ -44,6 +44,7 @@ class Kinds(nn.Module):
         self.line, self.image, self.film = nn.BatchNorm1d(2), nn.BatchNorm2d(2), nn.BatchNorm3d(2)
         self.layer, self.stillfilm = nn.LayerNorm(2), nn.BatchNorm2d(3).eval()
         self.own = Standard(2)
+        self.instance = nn.InstanceNorm2d(2, affine=True)
 
 
 def _model(small_net: type[nn.Module], kind: str) -> nn.Module:
@@ -69,6 +70,8 @@ def run_freeze(
     """What is frozen and in eval mode afterwards, the counts, or the error."""
     model, counts, error = _model(small_net, kind), None, ""
     before, given = {name: t.clone() for name, t in model.state_dict().items()}, list(patterns)
+    for parameter in model.parameters():
+        parameter.grad = torch.full_like(parameter, 0.25)
     try:
         counts = freeze_and_count(model, patterns)
     except ValueError as caught:
@@ -82,8 +85,10 @@ def run_freeze(
         raise AssertionError(f"{type(caught).__name__}: {caught}{hint}") from None
     same = all(torch.equal(t, before[name]) for name, t in model.state_dict().items())
     frozen, still = _facts_of(model)
+    grads = [parameter.grad for parameter in model.parameters()]
+    waiting = all(grad is not None and bool((grad == 0.25).all()) for grad in grads)
     found = {"frozen": frozen, "eval": still, "counts": counts, "error": error, "same": same}
-    return found | {"kept": patterns == given}
+    return found | {"kept": patterns == given, "waiting": waiting}
 
 
 def check_freeze(trial, small_net, kind, patterns, frozen, still, trainable):
@@ -120,6 +125,9 @@ def check_freeze(trial, small_net, kind, patterns, frozen, still, trainable):
         ),
         ("bytes", 4 * sum(t.numel() for t in tensors)): "not every number has four bytes",
     }
+    slips["bytes", right["bytes"] + sum(p.nbytes for p in model.parameters())] = (
+        "gradients aren't asked for: parameters and buffers alone"
+    )
     if not wrong:
         slips["trainable", total] = "the frozen ones are counted as well"
         free = [p for name, p in model.named_parameters() if name not in found["frozen"]]
@@ -132,6 +140,7 @@ def check_freeze(trial, small_net, kind, patterns, frozen, still, trainable):
             wrong.append(f"{key!r} is {got}, expected {value}" + (f" ({why})" if why else ""))
     assert found["same"], "; ".join(["values of the model were changed", *wrong])
     assert not wrong, "; ".join(wrong)
+    assert found["waiting"], "a parameter's .grad is no longer as it was: it is the caller's"
     assert found["kept"], "the list of patterns is no longer as it was: only read it"
 
 
@@ -175,9 +184,10 @@ def check_norms(check_freeze, case):
     with case('SmallNet, ["head.bias"], which was frozen before'):
         check_freeze("small", ["head.bias"], ["head.bias"], [], 1432)
     with case('norms of a subclass, ["own.weight"]'):
-        check_freeze("norms", ["own.weight"], ["own.weight"], ["own", "stillfilm"], 24)
-    with case('norms for 1, 2 and 3 dimensions, ["*e.*", "film.weight", "layer.weight"]'):
-        frozen = [f"{name}.{part}" for name in ("line", "image") for part in ("weight", "bias")]
+        check_freeze("norms", ["own.weight"], ["own.weight"], ["own", "stillfilm"], 28)
+    with case('norms of all kinds, ["*e.*", "film.weight", "layer.weight"]'):
+        three = ("line", "image", "instance")
+        frozen = [f"{name}.{part}" for name in three for part in ("weight", "bias")]
         patterns = ["*e.*", "film.weight", "layer.weight"]
         asleep = ["line", "image", "film", "stillfilm"]
         check_freeze("norms", patterns, [*frozen, "film.weight", "layer.weight"], asleep, 14)

@@ -39,7 +39,7 @@ def run_list_trap(
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.copy_(_fill(tuple(parameter.shape), x))
-    for other_head in heads:
+    for other_head in given[1]:
         if other_head != head:
             model(x, other_head)
     y = model(x, head)
@@ -55,7 +55,19 @@ def run_list_trap(
         "grads": sum(parameter.grad is not None for parameter in model.parameters()),
         "kept": kept,
         "apart": not any(id(parameter) in mine for parameter in other.parameters()),
+        "late": _runs_without(sizes, heads, lambda: model(x, head)),
     }
+
+
+def _runs_without(sizes: list, heads: dict, run: Callable) -> bool:
+    """Whether the model still runs once its maker's arguments, the caller's, are empty."""
+    sizes.clear()
+    heads.clear()
+    try:
+        run()
+    except Exception:
+        return False
+    return True
 
 
 def run_set_weight(set_weight: Callable, value: torch.Tensor, needs: bool = True) -> dict:
@@ -67,7 +79,7 @@ def run_set_weight(set_weight: Callable, value: torch.Tensor, needs: bool = True
     before = old.detach().clone()
     flag = value.requires_grad
     with untouched():
-        set_weight(layer, torch.full_like(before, 1 / 7))
+        set_weight(layer, torch.full_like(before, 1e6 / 7))
         set_weight(layer, value)
     told = "value.requires_grad was changed: value is only read"
     assert value.requires_grad == flag, told
@@ -135,6 +147,8 @@ def check_trap(trial, sizes, heads, head, x):
     assert found["kept"], (
         "sizes or heads is no longer as it was (pop, append, del?): only read them"
     )
+    words = "the model reads sizes or heads when it runs: the caller may have changed them by then"
+    assert found["late"], words
     words = "two calls returned models with parameters in common: make new layers for each"
     assert found["apart"], words
 
@@ -150,6 +164,8 @@ def check_weight(trial, value, needs=True):
     assert not found["idle"], "set_weight changed nothing: is there an answer yet?"
     check_digits(found["set"], value.detach(), "layer.weight after set_weight")
     check_close(found["set"], value.detach(), "layer.weight after set_weight")
+    words = "layer.weight after set_weight is value but for the last digits: write value itself"
+    assert torch.equal(found["set"], value.detach()), f"{words}, don't add a difference"
     check_equal(found["needs"], needs, "layer.weight.requires_grad", "it stays as it was")
     assert found["leaf"], "the copy was recorded by autograd: do it under no_grad"
     assert found["bias"], "the bias was changed as well"

@@ -85,6 +85,13 @@ def run_tree(mini_module: Callable, parameter: type, what: str) -> object:
         module = Mini()
         module.first, module.second = (parameter(torch.zeros(2)) for _ in range(2))
         return _names_in(module, "named_parameters")
+    if what == "one memory":
+        module, shared = Mini(), torch.zeros(2)
+        module.first, module.second = parameter(shared), parameter(shared)
+        return _names_in(module, "named_parameters")
+    if what == "asleep":
+        root.part = root.last.eval()
+        return root.part.training, root.training
     if what == "new value":
         old, new = root.last.seen, torch.ones(2, dtype=torch.float64)
         root.last.seen = new
@@ -101,6 +108,7 @@ def run_names(mini_module: Callable, parameter: type, changes: list[str]) -> tup
     values = {
         "parameter": lambda: parameter(torch.tensor([1.0])),
         "special parameter": lambda: special(torch.tensor([1.0])),
+        "whole numbers": lambda: torch.tensor([2]),
         "longer tensor": lambda: torch.tensor([2.0, 3.0]),
         "None": lambda: None,
         "module": lambda: leaf(1.0),
@@ -131,14 +139,17 @@ def run_modes(
 
     ``mixed``: the root is in that mode already, one leaf below it isn't.
     """
-    _, _, root = _tree(mini_module, parameter)
+    Mini, leaf, root = _tree(mini_module, parameter)
+    root.inner.leaf.more = Mini()
+    root.inner.leaf.more.end = leaf(1.0)
     part = root if deep else root.left
     root.train() if not mode else root.eval()
     if mixed:
         root.train(mode)
         root.inner.leaf.train(not mode)
     returned = (part.train() if mode else part.eval()) if deep else part.train(mode)
-    modules = (root, root.left, root.right, root.inner, root.inner.leaf)
+    inner = root.inner
+    modules = (root, root.left, root.right, inner, inner.leaf, inner.leaf.more.end)
     return [module.training for module in modules], returned is part
 
 

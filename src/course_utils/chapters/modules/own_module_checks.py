@@ -37,6 +37,7 @@ def check_load(trial, state, bad, words):
 CHANGES = {
     "special parameter": (["x"], [], ["x"], "Special", [1.0]),
     "buffer, longer tensor": ([], ["x"], ["x"], "Tensor", [2.0, 3.0]),
+    "buffer, whole numbers": ([], ["x"], ["x"], "Tensor", [2]),
     "parameter, None": ([], [], [], "NoneType", None),
     "parameter, text": ([], [], [], "str", None),
     "text, parameter": (["x"], [], ["x"], "MiniParameter", [1.0]),
@@ -100,6 +101,12 @@ def check_tree(trial, case):
         names = trial("equal values")
         why = "two objects are two parameters, whatever their values: compare by id"
         check_equal(names, ["first", "second"], "named_parameters()", why)
+    with case("two parameters in one memory"):
+        why = "two objects are two parameters, even in one memory: compare by id, not data_ptr"
+        check_equal(trial("one memory"), ["first", "second"], "named_parameters()", why)
+    with case("a child in eval mode, assigned to a module in training mode"):
+        why = "train() and eval() set modes; to assign a child sets none"
+        check_equal(trial("asleep"), (False, True), "training of the child and of the module", why)
     with case("a float64 tensor assigned to a float32 buffer's name"):
         found, right = trial("new value"), ([1.0, 1.0], "torch.float64", [0.0, 0.0])
         why = "the buffer is that tensor now; the old one, which others may hold, stays as it was"
@@ -158,16 +165,19 @@ def check_state(trial, case, right):
         check_equal(memory, ([9.0, 9.0], [8.0, 8.0]), "the dict after the model changed in place")
 
 
+IN_TREE = "training of root, left, right, inner, inner.leaf, inner.leaf.more.end"
+
+
 def check_modes(trial, case):
     """train() and eval()."""
     for deep, mode in ((True, False), (True, True), (False, True), (False, False)):
         call = f"{'root' if deep else 'left'}.{'train' if mode or not deep else 'eval'}"
         with case(f"{call}({'' if deep else mode})"):
             modes, itself = trial(deep, mode)
-            other = [mode] * 5 if deep else [not mode, mode, not mode, not mode, not mode]
-            check_equal(modes, other, "training of root, left, right, inner, inner.leaf")
+            other = [mode] * 6 if deep else [not mode, mode, *[not mode] * 4]
+            check_equal(modes, other, IN_TREE)
             assert itself, "it does not return the module"
     for mode in (True, False):
         with case(f"root.{'train' if mode else 'eval'}(), the root is in that mode, a leaf isn't"):
             modes, _ = trial(True, mode, True)
-            check_equal(modes, [mode] * 5, "training of root, left, right, inner, inner.leaf")
+            check_equal(modes, [mode] * 6, IN_TREE)

@@ -50,8 +50,12 @@ def run_replace(
     kind: str,
     wanted: str,
     container: bool = False,
+    again: bool = False,
 ) -> dict:
-    """Paths and types afterwards, which places hold one module, and what else may have changed."""
+    """Paths and types afterwards, which places hold one module, and what else may have changed.
+
+    With ``again``, the model has been searched for another kind before, which it lacks.
+    """
     model, made, wanted_kind = _old(small_net, kind), [], _kinds(small_net)[wanted]
     places = dict(model.named_modules(remove_duplicate=False))
     for parameter in list(model.parameters())[:1]:
@@ -63,11 +67,14 @@ def run_replace(
 
     def make(old):
         assert isinstance(old, wanted_kind), f"make was called with a {type(old).__name__}"
+        words = "make was called with a module that isn't the model's own: a copy of it?"
+        assert any(old is module for module in places.values()), words
         assert len(made) < 50, "make is called again and again: is a replacement searched?"
         made.append((id(old), nn.Sequential(old, nn.Tanh()) if container else Wrapped(old)))
         return made[-1][1]
 
     try:
+        model = replace_by_type(model, nn.Bilinear, make) if again else model
         new = replace_by_type(model, wanted_kind, make)
         is_module = isinstance(new, nn.Module)
         after = dict(new.named_modules(remove_duplicate=False)) if is_module else {}
@@ -118,9 +125,11 @@ def _rows(model: nn.Module, kind: type | tuple, container: bool) -> list[tuple]:
     return rows + ends
 
 
-def check_swap(trial, small_net, kind, wanted, container=False):
+def check_swap(trial, small_net, kind, wanted, container=False, again=False):
     """Compare the tree after a replacement with the paths of the old one."""
-    found, old = trial(kind, wanted, container), _old(small_net, kind)
+    found, old = trial(kind, wanted, container, again), _old(small_net, kind)
+    words = "the second call replaced nothing: is a memo kept between calls, as a default argument?"
+    assert found["calls"] or not again, words
     rows, numbers = _rows(old, _kinds(small_net)[wanted], container), {}
     right = len({which for _, _, _, which in rows if which[0] == "new"})
     tree, modes = [row[:2] for row in rows], [row[2] for row in rows]

@@ -133,7 +133,7 @@ def _check_spread(weight, name, uniform, fan_in, fan_out, taps=1):
     assert near(right), f"{name}: the std is {std:.4f}, expected about {right:.4f}"
     inside = (weight.abs() < std).float().mean().item()
     kind, share = ("uniform", 0.577) if uniform else ("normal", 0.683)
-    words = f"{name}: {inside:.2f} of the weights lie within one std, {share} if they are {kind}"
+    words = f"{name}: {inside:.2f} of the weights are within one std, {share} if they are {kind}"
     assert abs(inside - share) < 0.04, words
 
 
@@ -169,6 +169,8 @@ def check_squares(trial, sizes, stds, right):
     assert not torch.allclose(found, plain.cumprod(0), rtol=1e-4), (
         f"{words}: stds are standard deviations; the variance is their square"
     )
+    roots = torch.allclose(found, right.sqrt(), rtol=1e-4) and not torch.allclose(found, right)
+    assert not roots, f"{words}: mean squares are wanted, not their roots"
     assert not halved, f"{words}: the ReLU is between two layers; an output is measured before it"
     forgot = torch.allclose(found, without, rtol=1e-4) and not torch.allclose(right, without)
     assert not forgot, f"{words}: a ReLU halves the mean square on its way to the next layer"

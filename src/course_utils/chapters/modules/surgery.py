@@ -181,12 +181,17 @@ def check_prefixes(check_report, small_net, case):
         check_report("small", other, [name for name in every if name not in head], head)
 
 
-def check_unlike(check_report, case):
+def check_unlike(check_report, small_net, case):
     """Shapes, and names that a model has beside its parameters'."""
     bias = torch.full((2,), VALUE, device=device, requires_grad=True)
     with case("as many numbers in another shape; a bias that requires grad"):
         weight = torch.ones(4, device=device)
         check_report("linear", {"weight": weight, "bias": bias}, ["bias"], ["weight"])
+    with case("(1,) in place of (): a counter of batches"):
+        counter = "features.0.norm.num_batches_tracked"
+        one = {counter: torch.ones(1, dtype=torch.int64), "head.bias": torch.full((10,), VALUE)}
+        rest = [name for name in small_net().state_dict() if name not in one]
+        check_report("small", one, ["head.bias"], [counter], rest)
     with case("a tied weight under both names, and a buffer that isn't saved"):
         tied = {**filled(Tied().to(device)), "mask": torch.ones(2, device=device)}
         check_report("tied", tied, ["table.weight", "out.weight", "Gain"], [], [], ["mask"])

@@ -112,7 +112,9 @@ def _slips(parameters: dict, x: torch.Tensor) -> dict:
         return F.linear(y.flatten(1), parameters["fc.weight"], parameters["fc.bias"])
 
     mean, largest = F.avg_pool2d, F.max_pool2d
+    after = net() - parameters["fc.bias"]
     return {
+        "the bias of fc is missing": after,
         "the first ReLU is missing": net(first=False),
         "the second ReLU is missing": net(second=False),
         "both ReLUs are missing": net(first=False, second=False),
@@ -151,6 +153,12 @@ def check_ensemble(trial, net_class, seeds, x, again=False):
     y, runs, changed = trial(seeds, x, again)
     right = torch.stack([_net(net_class, seed, x)(x).detach() for seed in seeds])
     check_digits(y, right, "the result")
+    if y.shape == right.shape and len(seeds) > 1 and not torch.allclose(y, right, **_slack(x)):
+        known = [any(torch.allclose(part, one, **_slack(x)) for one in right) for part in y]
+        words = "the result holds each model's scores, but not in the order of the list"
+        assert not all(known), words
+        same = torch.allclose(y, y[:1].expand_as(y), **_slack(x))
+        assert not same, "the result has equal scores for all models: each has weights of its own"
     check_close(y, right, "the result", **_slack(x))
     assert not changed, f"the models were changed: their {', '.join(changed)}"
     return runs

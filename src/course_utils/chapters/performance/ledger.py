@@ -252,9 +252,14 @@ def check_ledgers(predict: Callable[..., Any], settings: Mapping[str, tuple]) ->
     wrong, broken = {}, {}
     for name, setting in settings.items():
         try:
-            found = predict(*setting)
+            layers, *others = setting
+            mine = list(layers)
+            found = predict(mine, *others)
         except Exception as error:
             broken[name] = f"raised {type(error).__name__}: {error}"
+            continue
+        if mine != layers:
+            broken[name] = "layers was changed: it is the caller's list"
             continue
         try:
             wrong[name] = _wrong_entries(found, *setting)

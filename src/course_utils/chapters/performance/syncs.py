@@ -159,7 +159,7 @@ def _look(module: nn.Module, args: tuple, output: torch.Tensor) -> None:
 def run_loop(loop: Callable[..., Any], case: dict) -> dict:
     """What a training loop leaves behind, as plain values and tensors."""
     model, optimizer, batches = _task(case)
-    model.train()
+    model.train(not case.get("eval"))
     next(model.children()).register_forward_hook(_look)
     same = forbid_side_effects(model, but=("mode", "grad", "values"))
     with same, count_syncs() as counts:
@@ -170,6 +170,8 @@ def run_loop(loop: Callable[..., Any], case: dict) -> dict:
                 raise
             words = "a parameter that is frozen or isn't used may have no gradient: .grad is None"
             raise type(error)(f"{error}; {words}") from error
+    words = "batches is the caller's list: go through it, and leave it as it is"
+    assert len(batches) == len(case["batches"]), words
     loose = isinstance(found, (tuple, list)) and len(found) == 2
     kept = [part.requires_grad for part in found if isinstance(part, torch.Tensor)] if loose else []
     return {
@@ -183,7 +185,7 @@ def run_loop(loop: Callable[..., Any], case: dict) -> dict:
         "syncs": dict(counts),
         "weights": [p.detach().cpu().clone() for p in model.parameters()],
         "momentum": len(optimizer.state),
-        "training": model.training,
+        "modes": [part.training for part in model.modules()],
     }
 
 
@@ -250,7 +252,8 @@ def check_loop(outcome: dict, case: dict) -> None:
         names = ", ".join(f"{name} {count} times" for name, count in outcome["syncs"].items())
         raise AssertionError(f"the host waited for the device: {names}")
     assert not outcome["graph"], "losses keeps the graph of every step alive: detach"
-    assert outcome["training"], "the model is no longer in training mode"
+    modes = set(outcome["modes"])
+    assert modes == {not case.get("eval")}, "the model is in another mode than before"
 
 
 def _near(mine: list, right: list) -> bool:

@@ -6,15 +6,23 @@ would leave the storage leads nowhere and is left out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from course_utils.learner.checks import check_equal, refuse_missing
+from course_utils.learner.changes import forbid_changes
+from course_utils.learner.checks import (
+    check_close,
+    check_equal,
+    check_shares_storage,
+    refuse_missing,
+)
+from course_utils.learner.operators import count_operators, forbid_copies
 from course_utils.learner.tracebacks import ends_in_notebook
+from course_utils.learner.values import check_value
 
 OFFSET = "it starts at box 0 of the storage: the offset counts from there, so add storage_offset()"
 CONTIGUOUS = "the strides of a contiguous tensor were assumed: ask the tensor for its own"
@@ -117,7 +125,9 @@ def plain_convolutions(image: Tensor, kernel: Tensor) -> dict[str, Tensor]:
     """The same for one channel: an image (h, w) and a kernel (kh, kw), without padding."""
     x, weight = image[None, None], kernel[None, None]
     slips = {words: result[0, 0] for words, result in convolutions(x, weight).items()}
-    slips["the sum is over all windows at once"] = F.conv2d(x, weight).sum()
+    whole = F.conv2d(x, weight)
+    if whole.numel() > 1:
+        slips["the sum is over all windows at once"] = whole.sum()
     return slips
 
 
@@ -174,6 +184,53 @@ def check_view_of_windows(counts: Mapping[str, int]) -> None:
     views = counts["as_strided"] or counts["unfold"]
     assert views, "no view of the windows was made: one as_strided, or two calls of Tensor.unfold"
     assert views <= 2, f"make all windows by one as_strided, not by {views}: no loop"
+
+
+@ends_in_notebook
+def check_windows(answer: Callable[..., Tensor], x: Tensor, k: int, step: int) -> None:
+    """Check the windows of length ``k``, ``step`` apart, of a tensor (n,), and that none is a copy.
+
+    Raises:
+        AssertionError: they are others, or not views; the words say of what.
+    """
+    __tracebackhide__ = True
+    with forbid_changes(x), forbid_copies():
+        result = answer(x, k, step) if step > 1 else answer(x, k)
+    expected = torch.stack([x[s : s + k] for s in range(0, len(x) - k + 1, step)])
+    check_value(result, expected, "the result", windows(x, k, step), rtol=0, atol=0)
+    check_shares_storage(result, x)
+
+
+@ends_in_notebook
+def check_one_channel(answer: Callable[..., Tensor], image: Tensor, kernel: Tensor) -> None:
+    """Check a convolution of one channel, and that its windows are one view.
+
+    Raises:
+        AssertionError: it is another, or made in a way that is forbidden.
+    """
+    __tracebackhide__ = True
+    with forbid_changes(image, kernel), count_operators() as counts:
+        result = answer(image, kernel)
+    expected = F.conv2d(image[None, None], kernel[None, None])[0, 0]
+    known = plain_convolutions(image, kernel)
+    check_value(result, expected, "the result", known, rtol=1e-5, atol=1e-5)
+    check_view_of_windows(counts)
+
+
+@ends_in_notebook
+def check_released(answer: Callable[..., Any], x: Tensor) -> None:
+    """Check the bytes that ``x`` keeps alive, and an equal tensor that keeps only its own.
+
+    Raises:
+        AssertionError: a number or the tensor is another; the words say which.
+    """
+    __tracebackhide__ = True
+    with forbid_changes(x):
+        pair = answer(x)
+    check_bytes_kept(pair, x)
+    check_close(pair[1], x, "the tensor")
+    left = pair[1].untyped_storage().nbytes()
+    check_equal(left, x.nbytes, "bytes that the tensor keeps", "is it a copy?")
 
 
 def format_of(image: Tensor) -> str:

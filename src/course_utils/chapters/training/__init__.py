@@ -12,6 +12,7 @@ from course_utils.chapters.training.counts import (
     make_batches,
     right_metrics,
     run_reads,
+    slips_of_all,
 )
 from course_utils.chapters.training.data import digits, make_model, score, train_epoch
 from course_utils.chapters.training.determinism import (

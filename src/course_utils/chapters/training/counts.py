@@ -18,15 +18,14 @@ def macro_f1(truth, guess, classes) -> float:
     return float(f1_score(truth, guess, labels=list(classes), average="macro", zero_division=0))
 
 
-def check_number(name, mine, value, samples, slips, few_were_right=False):
-    """Compare one number. ``few_were_right``: all cases of few samples were passed before."""
-    assert isinstance(mine, float), f"{mine!r} is a {type(mine).__name__}, no Python float"
+def check_number(name, mine, value, samples, slip="", few_were_right=False):
+    """Compare one number. ``slip``: words that explain it in each case where it is wrong;
+    ``few_were_right``: all cases of few samples were passed before."""
+    assert isinstance(mine, float), f"{mine!r} is a {type(mine).__name__}, not a Python float"
     if abs(mine - value) < 1e-5:
         return
     words = "NaN; what is 0/0 for an F1 counts as 0" if mine != mine else ""
-    for slip, (where, number) in slips.items():
-        if name == where and abs(mine - number) < 1e-6:
-            words = f"this is {slip}"
+    words = f"this is {slip}" if slip else words
     many = samples > 2048
     if not words and many and few_were_right:
         words = (
@@ -72,7 +71,15 @@ def right_metrics(batches, classes, k):
     parts = [macro_f1(truth[s], guess[s], range(classes)) for s in spans if len(s)]
     occurring = sorted({*truth.tolist(), *guess.tolist()})
     low = float((logits.argsort(1)[:, :k] == truth[:, None]).any(1).mean())
+    more = float(((-logits).argsort(1)[:, : k + 1] == truth[:, None]).any(1).mean())
+    sides = [right["confusion"].sum(n).clip(1) for n in (0, 1)]
+    precision, recall = (float((right["confusion"].diagonal() / side).mean()) for side in sides)
+    weighted = f1_score(truth, guess, average="weighted", zero_division=0)
     f1 = {
+        "weighted by how often a class occurs; macro gives each class the same weight": weighted,
+        "the F1 of the mean precision and the mean recall; take each class's F1, then the mean": (
+            2 * precision * recall / max(precision + recall, 1e-12)
+        ),
         "the mean of the batches' F1; count first, divide once": sum(parts) / len(parts),
         "the accuracy (micro F1); macro gives each class the same weight": right["accuracy"],
         "the mean over the classes that occur; the others count as 0": macro_f1(
@@ -80,14 +87,31 @@ def right_metrics(batches, classes, k):
         ),
     }
     slips = {words: ("macro_f1", number) for words, number in f1.items()}
-    return right, slips | {"the share among the k smallest logits": ("top_k", low)}
+    slips["the share among the k smallest logits"] = "top_k", low
+    return right, slips | {"the share among the k + 1 largest logits": ("top_k", more)}
 
 
-def check_counts(found, batches, classes, k, few_were_right=False):
-    """Compare all that ``metrics`` gives."""
+def slips_of_all(cases: dict[str, tuple], given: dict) -> dict[str, str]:
+    """By number, words for a slip that gives what was found in each case where it is wrong."""
+    fits: dict[str, list[str]] = {}
+    for case, found in given.items():
+        right, slips = right_metrics(*cases[case])
+        for name in ("accuracy", "top_k", "macro_f1"):
+            mine = found.get(name) if isinstance(found, dict) else None
+            mine = mine if isinstance(mine, float) else float("nan")
+            if not abs(mine - right[name]) < 1e-5:
+                here = [
+                    w for w, (n, value) in slips.items() if n == name and abs(mine - value) < 1e-6
+                ]
+                fits[name] = [words for words in fits.get(name, here) if words in here]
+    return {name: words[0] for name, words in fits.items() if words}
+
+
+def check_counts(found, batches, classes, k, named=None, few_were_right=False):
+    """Compare all that ``metrics`` gives. ``named``: by number, words for what is wrong."""
     assert found is not None, "metrics returned None: is there an answer yet, and does it return?"
     assert isinstance(found, dict), f"metrics returned a {type(found).__name__}, expected a dict"
-    right, slips = right_metrics(batches, classes, k)
+    right, _ = right_metrics(batches, classes, k)
     samples = sum(len(y) for _, y in batches)
     with every_case() as part:
         for name, value in right.items():
@@ -96,7 +120,8 @@ def check_counts(found, batches, classes, k, few_were_right=False):
                 if name == "confusion":
                     check_confusion(found[name], value)
                 else:
-                    check_number(name, found[name], value, samples, slips, few_were_right)
+                    slip = (named or {}).get(name, "")
+                    check_number(name, found[name], value, samples, slip, few_were_right)
 
 
 def few_samples() -> dict[str, tuple]:
@@ -116,7 +141,7 @@ def few_samples() -> dict[str, tuple]:
         ),
         "the first batch is empty, k = 7 of 8": (make_batches([0, 4, 3], 8, 5), 8, 7),
         "two samples, so class 2 occurs neither in truth nor in predictions": (two, 3, 3),
-        "logits whose rows don't lie one after the other": (slanted, 5, 2),
+        "logits that aren't contiguous": (slanted, 5, 2),
     }
 
 
@@ -136,7 +161,8 @@ class Reads(torch.overrides.TorchFunctionMode):
         index = list(args)[1] if name in ("__getitem__", "__setitem__") else ()
         parts = index if isinstance(index, tuple) else (index,)
         single = any(isinstance(part, torch.Tensor) and part.dim() == 0 for part in parts)
-        self.count += name in self.names or single or (name == "to" and "cpu" in args)
+        to_cpu = name == "to" and "cpu" in [str(a) for a in (*args[1:], *(kwargs or {}).values())]
+        self.count += name in self.names or single or to_cpu
         return func(*args, **(kwargs or {}))
 
 

@@ -126,7 +126,7 @@ def check_pairs(pairs, changed, names=None):
     if names is not None:
         check_equal(sorted(name for name, _ in pairs), names, "the names", "each of them once")
     odd = [value for _, value in pairs if not isinstance(value, float)]
-    assert not odd, f"the noise {odd[:1]} is no Python float"
+    assert not odd, f"the noise {odd[:1]} isn't a Python float"
     return [tuple(pair) for pair in pairs]
 
 

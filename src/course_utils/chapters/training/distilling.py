@@ -35,7 +35,10 @@ def right_loss(student, teacher, labels, temperature, alpha, power=2, slip=""):
     logits = student / temperature if slip == "cool" else student
     hard = -logits.log_softmax(1)[rows, labels].mean()
     alpha = 1 - alpha if slip == "turned" else alpha
-    return alpha * temperature**power * divergence + (1 - alpha) * hard
+    if slip == "entropy":
+        divergence = divergence - (p.exp() * p).sum(1).mean()
+    weight = {"unweighted": 1.0, "both": (1 - alpha) * temperature**2}.get(slip, 1 - alpha)
+    return alpha * temperature**power * divergence + weight * hard
 
 
 SLIPS: dict[str, dict] = {
@@ -48,6 +51,11 @@ SLIPS: dict[str, dict] = {
     "the student's logits are not divided by T": {"slip": "hot"},
     "the cross-entropy with the labels uses no temperature": {"slip": "cool"},
     "alpha weighs the teacher's part, 1 - alpha the labels'": {"slip": "turned"},
+    "the labels' part has the weight 1 - alpha": {"slip": "unweighted"},
+    "T squared belongs to the teacher's part alone": {"slip": "both"},
+    "this is a cross-entropy with the teacher; the divergence is less by the teacher's entropy": {
+        "slip": "entropy"
+    },
 }
 LOG_TARGET = (
     "the loss is NaN for small logits too: does F.kl_div get the teacher's logarithms as if they "
@@ -60,17 +68,20 @@ def near(a: float, b: float) -> bool:
     return abs(a - b) <= 1e-4 * (1 + abs(b))
 
 
+def is_scalar(found) -> bool:
+    return isinstance(found, torch.Tensor) and found.numel() == 1
+
+
 def number(found) -> float:
-    """A loss as a number; NaN for what is no scalar."""
-    one = isinstance(found, torch.Tensor) and found.numel() == 1
-    return found.item() if one else float("nan")
+    """A loss as a number; NaN for what isn't a scalar."""
+    return found.item() if is_scalar(found) else float("nan")
 
 
 def one_slip_in(tried: list[tuple]) -> str:
     """Words for what explains each wrong one of the pairs (found, the float64 arguments), or ""."""
     losses = [(number(found), right_loss(*wide).item(), wide) for found, wide in tried]
     wrong = [one for one in losses if not near(one[0], one[1])]
-    if not wrong or not all(isinstance(found, torch.Tensor) for found, _ in tried):
+    if not wrong or not all(is_scalar(found) for found, _ in tried):
         return ""
     if all(value != value for value, _, _ in wrong):
         small = any(wide[1].abs().max() < 100 for _, _, wide in wrong)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
+from functools import partial
 from operator import is_not
 from typing import Any
 
@@ -75,7 +77,7 @@ class Elsewhere:
 
     @classmethod
     def __torch_function__(cls, function, types, args=(), kwargs=None):
-        raise AssertionError("a batch was used where it lies: move x and y to the model's device")
+        raise AssertionError("a batch was used where it is: move x and y to the model's device")
 
 
 def spy_batches(sizes: list[int], seed: int) -> list[tuple[torch.Tensor, torch.Tensor]]:
@@ -118,8 +120,8 @@ def run_fit(fit, sizes: tuple, epochs: int, elsewhere: bool = False, steep: floa
         raise
     assert torch.is_grad_enabled(), GRAD_OFF
     assert history is not None, "fit returned None: is there an answer yet, and does it return?"
-    assert isinstance(history, (list, tuple)), f"fit returned a {type(history).__name__}, no list"
-    assert all(isinstance(entry, dict) for entry in history), "an entry of the history is no dict"
+    assert isinstance(history, (list, tuple)), f"fit returned {type(history).__name__}, not a list"
+    assert all(isinstance(entry, dict) for entry in history), "an entry of the history isn't a dict"
     kinds = [{name: type(value).__name__ for name, value in entry.items()} for entry in history]
     plain = [{name: float(value) for name, value in entry.items()} for entry in history]
     weights = [value.detach().clone().cpu() for value in spy.state_dict().values()]
@@ -141,11 +143,13 @@ def true_fit(
     steep: float = 1.0,
     forgets: str = "before each backward()",
     longest: float = float("inf"),
+    loss_of: Callable = F.cross_entropy,
+    steps: str = "each batch",
 ) -> tuple:
     """What is right, each batch's loss by itself, which tells slips apart, and the weights.
 
-    ``forgets`` says when gradients are set to zero, ``longest`` at which norm they are clipped; all
-    but the defaults is a slip.
+    ``forgets`` says when gradients are set to zero, ``longest`` at which norm they are clipped,
+    ``loss_of`` what is minimised, ``steps`` when a step is taken; all but the defaults is a slip.
     """
     spy = Spy(steep)
     optimizer = torch.optim.SGD(spy.parameters(), lr=0.5, momentum=0.5)
@@ -155,16 +159,19 @@ def true_fit(
         if forgets == "once an epoch":
             optimizer.zero_grad()
         for x, y in train:
-            loss = F.cross_entropy(spy.train()(x), y)
+            loss = loss_of(spy.train()(x), y)
             if forgets == "before each backward()":
                 optimizer.zero_grad()
             loss.backward()
             if longest < float("inf"):
                 nn.utils.clip_grad_norm_(spy.parameters(), longest)
-            optimizer.step()
+            if steps == "each batch":
+                optimizer.step()
             if forgets == "after each step":
                 optimizer.zero_grad()
             losses.append(loss.item())
+        if steps == "each epoch":
+            optimizer.step()
         with torch.no_grad():
             logits = [spy.eval()(x) for x, _ in val]
         tests = [F.cross_entropy(z, y).item() for z, (_, y) in zip(logits, val, strict=True)]
@@ -211,6 +218,21 @@ FORGETS = {
     "once an epoch": "gradients are forgotten once an epoch; it has to be once a batch",
     "never": "no gradient is ever forgotten: each step uses the sum of all before",
 }
+LOSSES: dict[str, dict[str, Any]] = {
+    "the step's loss is summed over the batch; it is the mean, as cross_entropy gives it": {
+        "loss_of": partial(F.cross_entropy, reduction="sum")
+    },
+    "softmax comes before cross_entropy, which takes logits": {
+        "loss_of": lambda z, y: F.cross_entropy(z.softmax(1), y)
+    },
+    "the step's loss has smoothed labels; the loss is cross-entropy as it is": {
+        "loss_of": partial(F.cross_entropy, label_smoothing=0.1)
+    },
+    "one step an epoch, from all its gradients: one for each batch": {
+        "forgets": "once an epoch",
+        "steps": "each epoch",
+    },
+}
 CLIPS = "the gradient was clipped at a norm of {}; step() takes it as backward() left it"
 
 
@@ -220,6 +242,7 @@ def check_weights(mine, right, sizes, epochs, steep=1.0):
         ({"forgets": forgets}, words) for forgets, words in FORGETS.items()
     ]
     slips += [({"longest": norm}, CLIPS.format(norm)) for norm in (0.5, 1.0, 5.0, 10.0)]
+    slips += [(how, words) for words, how in LOSSES.items()]
     for how, words in slips:
         slip = true_fit(sizes, epochs, steep, **how)[1]
         near = [

@@ -53,7 +53,7 @@ def labels_of(share, y, order, right):
 SLIPS = {
     "the weights are swapped: weight belongs to image i": lambda case: 1 - case["share"],
     "this is the planned area; count the pixels inside the image": lambda case: case["planned"],
-    "image i has a label of its own, unmixed": lambda case: 1.0,
+    "image i keeps its own label, unmixed": lambda case: 1.0,
 }
 
 

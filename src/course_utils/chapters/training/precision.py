@@ -53,7 +53,7 @@ BECAUSE |= {
     ".grad after the first backward()": "the loss was multiplied by the scale, 16, so its "
     "gradient was too",
     "scale after step 1": "one good step; it grows after two in a row",
-    "scale after step 2": "infinity: halved, and the count of good steps starts anew",
+    "scale after step 2": "infinity: halved, and the count of good steps starts again",
     "scale after step 3": "one good step since the overflow",
     "scale after step 4": "two good steps in a row: doubled",
     "scale after step 5": "NaN counts like infinity: halved",

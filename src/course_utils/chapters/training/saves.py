@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from pathlib import Path
 
 import torch
 
@@ -13,6 +14,7 @@ from course_utils.chapters.training.killed import (
     every_moment,
     told_by_a_child,
 )
+from course_utils.learner.awkward import elsewhere_is_another_disk
 from course_utils.learner.checks import check_equal
 
 
@@ -28,7 +30,8 @@ def save_all(best_checkpoint, folder: str, saves: list[tuple], keep: int) -> Non
         os.chdir(elsewhere)
         for step, score, *other in saves:
             state = state_of(step)
-            best_checkpoint(folder, state, step, score, *(other or [keep]))
+            with elsewhere_is_another_disk(Path(folder) / "best.pt"):
+                best_checkpoint(folder, state, step, score, *(other or [keep]))
             same = list(state) == ["weight", "note"] and bool((state["weight"] == step).all())
             assert same, "state was changed: it is the caller's"
             moved = not os.path.samefile(os.getcwd(), elsewhere)
@@ -39,7 +42,8 @@ def save_all(best_checkpoint, folder: str, saves: list[tuple], keep: int) -> Non
 
     with tempfile.TemporaryDirectory() as elsewhere:
         words = told_by_a_child(lambda: work(elsewhere))
-    assert not words, words
+    disk = "; a rename works within one disk: write in the folder" * ("cross-device" in words)
+    assert not words, words + disk
 
 
 def run_saves(best_checkpoint, saves: list[tuple], keep: int, others: list[str]) -> tuple:
@@ -78,13 +82,17 @@ def run_kills(best_checkpoint, saves: list[tuple], step: int, score: float, keep
             words = told_by_a_child(work)
             return found + ([words] * 2 if words else [contents(end) for end in ends])
 
+    def save(folder: str, fate: object) -> None:
+        with elsewhere_is_another_disk(Path(folder) / "best.pt"):
+            best_checkpoint(folder, state_of(step, fate), step, score, keep)
+
     with tempfile.TemporaryDirectory() as place:
         path = os.path.join(place, "template")
         os.mkdir(path)
         save_all(best_checkpoint, path, saves, keep)
         moments = every_moment(
             lambda folder: shutil.copytree(path, folder, dirs_exist_ok=True),
-            lambda folder, fate: best_checkpoint(folder, state_of(step, fate), step, score, keep),
+            save,
             look,
         )
     return [(where, *found) for where, found in moments]
@@ -111,7 +119,8 @@ def check_files(files, names, saves, keep, others=OTHERS):
     right = right_folder(saves, keep)
     steps, wanted = ([n for n in part if n != "best.pt"] for part in (sorted(mine), sorted(right)))
     because = f"the {len(wanted)} highest, compared as numbers"
-    if steps != wanted and steps == sorted({f"step-{step:06d}.pt" for step, *_ in saves}):
+    every = sorted({f"step-{step:06d}.pt" for step, *_ in saves})
+    if steps != wanted and steps == every and len({len(name) for name in every}) == 1:
         because = "none was removed: in a pattern the brackets of the folder's name, run [1], mean "
         because += "something else; glob.escape"
     check_equal(steps, wanted, "the files of steps", because)

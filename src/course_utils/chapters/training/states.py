@@ -19,7 +19,7 @@ def frozen(value: object) -> str:
 
 
 def not_plain(state: object, where: str = "state") -> list[str]:
-    """Where in a state lies what a plain ``torch.load`` refuses, and what it is."""
+    """Where in a state there is what a plain ``torch.load`` refuses, and what it is."""
     if isinstance(state, dict):
         parts = [(f"{where}[{key!r}]", value) for key, value in state.items()]
     elif isinstance(state, (list, tuple)):
@@ -33,7 +33,7 @@ def not_plain(state: object, where: str = "state") -> list[str]:
 
 
 def parts_of(run) -> dict[str, str]:
-    """Everything that decides how a run goes on."""
+    """Everything that decides how a run continues."""
     return {
         "the model": frozen(dict(run.model.state_dict())),
         "the optimizer": frozen(run.optimizer.state_dict()["state"]),

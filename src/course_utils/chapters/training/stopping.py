@@ -117,7 +117,7 @@ SLIPS = {
     "tie": "a loss that equals best - min_delta is no improvement",
     "no delta": "min_delta is not used: an improvement is a loss below best - min_delta",
     "plus": "min_delta is added; an improvement is a loss below best - min_delta",
-    "share": "min_delta is no share of best: an improvement is a loss below best - min_delta",
+    "share": "min_delta isn't a share of best: an improvement is a loss below best - min_delta",
     "late": "one epoch too many: stop when patience epochs in a row brought no improvement",
     "total": "the epochs without improvement are counted in total, not in a row",
     "turned": "NaN counts as an improvement",

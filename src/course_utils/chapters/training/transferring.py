@@ -106,18 +106,27 @@ def run_norms(train_mode) -> dict:
         part.weight.requires_grad_(False)
         layers[f"trainable {kind.__name__} with a frozen bias"] = part = kind(2)
         part.bias.requires_grad_(False)
-    settings = {name: repr(layer) for name, layer in layers.items()}
+    settings = {name: _settings(layer) for name, layer in layers.items()}
     train_mode(nn.Sequential(nn.Sequential(*layers.values()), nn.Linear(2, 2)).eval())
+    alone = nn.BatchNorm1d(2).requires_grad_(False)
+    train_mode(alone)
     words = ": its settings changed, where its mode alone should, from {} to {}"
     for name, layer in layers.items():
-        same = repr(layer) == settings[name]
-        assert same, name + words.format(settings[name], repr(layer))
-    return {name: layer.training for name, layer in layers.items()}
+        same = _settings(layer) == settings[name]
+        assert same, name + words.format(settings[name], _settings(layer))
+    modes = {name: layer.training for name, layer in layers.items()}
+    return modes | {"frozen BatchNorm1d that is the model itself": alone.training}
+
+
+def _settings(layer: nn.Module) -> str:
+    trained = [name for name, parameter in layer.named_parameters() if parameter.requires_grad]
+    return f"{layer!r} with gradients for {' and '.join(trained) or 'nothing'}"
 
 
 def check_rates(seen, name, want):
     assert name in seen["rates"], "the model has no such parameter any more: nn.Linear has a bias"
     mine = seen["rates"][name]
+    assert None not in mine, 'its group has no "lr": each group says its rate'
     same = len(mine) == len(want) and all(
         abs(a - b) < 1e-9 for a, b in zip(mine, want, strict=True)
     )
@@ -137,7 +146,7 @@ def check_modes(seen, mode, norms):
     for name, training in seen["modes"].items():
         frozen_norm = mode == "probe" and name in norms
         words = (
-            "frozen batch norms belong into evaluation mode"
+            "frozen batch norms go into evaluation mode"
             if frozen_norm
             else "only frozen batch norms leave training mode"
         )

@@ -65,10 +65,12 @@ def check_batch(attempt, on_gpu, images, labels, names, mean, std) -> None:
     wanted = [names[label] for label in labels]
     check_equal(found["titles"], wanted, "the titles, one axes for each image, in order")
     images, m, s = images.detach().cpu(), mean.cpu()[:, None, None], std.cpu()[:, None, None]
+    first = (images[0] * s + m).clamp(0, 1).permute(1, 2, 0)
     for n, (x, picture) in enumerate(zip(images, found["pictures"], strict=True)):
         truth, back = (x * s + m).clamp(0, 1), x * s + m
         stretched = (back - back.min()) / (back.max() - back.min() + 1e-12)
         slips = {
+            "that is the first image; each has its own axes": first,
             "it is still normalised: times std, plus mean": x.clamp(0, 1).permute(1, 2, 0),
             "mean and std have changed places": (x * m + s).clamp(0, 1).permute(1, 2, 0),
             "that normalises it once more; go back": ((x - m) / s).clamp(0, 1).permute(1, 2, 0),
@@ -82,8 +84,20 @@ def check_batch(attempt, on_gpu, images, labels, names, mean, std) -> None:
             "clamp comes last, after times std, plus mean": (x.clamp(0, 1) * s + m).permute(
                 1, 2, 0
             ),
+            "mean and std of each channel, not one for all": (x * s.mean() + m.mean())
+            .clamp(0, 1)
+            .permute(1, 2, 0),
+            "mean and std of the first channel; each channel has its own": (x * s[0] + m[0])
+            .clamp(0, 1)
+            .permute(1, 2, 0),
+            "plus mean: it was subtracted": (x * s - m).clamp(0, 1).permute(1, 2, 0),
+            "what is below 0 is shown as 0, not with its sign turned": back.abs()
+            .clamp(0, 1)
+            .permute(1, 2, 0),
+            "the channels are in reverse order": truth.flip(0).permute(1, 2, 0),
             "bytes wrap around: clamp first": ((back * 255).long() % 256).permute(1, 2, 0) / 255,
         }
+        assert picture.dim() == 3, f"picture {n} is (height, width): all three colours are wanted"
         check_seen(picture, truth.permute(1, 2, 0), f"picture {n}", slips, atol=0.005)
 
 

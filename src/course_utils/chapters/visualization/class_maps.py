@@ -181,6 +181,9 @@ def true_cams(kind: str, target: int) -> tuple[dict, dict]:
             "not rescaled to its own range": (cam - cam.min()) / (cam.max() - cam.min()),
             "a mean over the maps; it is a sum": cam / len(a),
             "the maps alone, without the head's weights": a.sum(0),
+            "by the gradient, which knows the pool, too; cam takes the head's weights": (
+                weigh(gradient.mean((1, 2))) * a[0].numel()
+            ),
             "the absolute values of the weights; their signs count": weigh(
                 model.head.weight[target].detach().abs()
             ),
@@ -211,6 +214,9 @@ def true_cams(kind: str, target: int) -> tuple[dict, dict]:
         "cut off at 0, not turned round: a ReLU, no absolute value": weigh(
             gradient.mean((1, 2))
         ).abs(),
+        "a mean over the places where the map is not 0; over all places is asked for": weigh(
+            (gradient * (a > 0)).sum((1, 2)) / (a > 0).sum((1, 2)).clamp(min=1)
+        ).relu(),
         "the largest gradient of each map; its mean over places is asked for": weigh(
             gradient.amax((1, 2))
         ).relu(),

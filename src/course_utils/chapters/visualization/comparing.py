@@ -58,7 +58,9 @@ def _hooks(model: nn.Module) -> int:
     ours = [len(getattr(module, name)) for module in model.modules() for name in HOOKS]
     every = [len(hooks) for name, hooks in everywhere.items() if name.startswith("_global_") and
              name.endswith("_hooks")]  # fmt: skip
-    return sum(ours) + sum(every)
+    kinds = "_backward_hooks", "_post_accumulate_grad_hooks"
+    tensors = [len(getattr(p, kind, None) or ()) for p in model.parameters() for kind in kinds]
+    return sum(ours) + sum(every) + sum(tensors)
 
 
 class Before:

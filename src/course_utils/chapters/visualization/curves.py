@@ -125,6 +125,7 @@ def seen_lie_detector(answer: Callable) -> dict:
                     "xlim": sorted(one.get_xlim()),
                     "ylim": sorted(one.get_ylim()),
                     "scale": one.get_yscale(),
+                    "turned": one.yaxis_inverted(),
                     "hidden": [
                         np.array(line.get_ydata(), float).tolist()
                         for line in one.lines
@@ -146,6 +147,7 @@ def seen_lie_detector(answer: Callable) -> dict:
                     (
                         list(map(float, image.get_clim())),
                         np.array(image.get_array(), float).tolist(),
+                        image.get_cmap().name,
                     )
                     for image in images
                 ]
@@ -191,6 +193,9 @@ def check_curve(parts: list[dict], curve: list[float], missing: str, whole: bool
 @ends_in_notebook
 def check_axes(parts: list[dict]) -> None:
     assert parts, "this axes is hidden, or no longer in its figure: repair it in place"
+    for part in parts:
+        plot = (part["lines"] or part["bars"]) and not part["images"]
+        assert not (plot and part["turned"]), "the y-axis is turned round: up is more"
 
 
 def inside(about: dict, curve: list[float]) -> bool:
@@ -205,6 +210,8 @@ def check_two_scales(parts: list[dict], data: dict) -> None:
     for name in ("loss", "validation"):
         check_curve(parts, data[name], f"data[{name!r}] is no line of it any more")
         holders[name] = next(part for part in parts if has_curve(part, data[name]))
+    kinds = sorted({part["scale"] for part in parts})
+    assert len(kinds) == 1, f"the two losses still have two scales: {' and '.join(kinds)}"
     limits = [part["ylim"] for part in holders.values()]
     shown = np.round(limits, 2).tolist()
     assert np.allclose(*limits), f"the two losses still have two scales: {shown}"
@@ -219,8 +226,10 @@ def check_two_scales(parts: list[dict], data: dict) -> None:
 @ends_in_notebook
 def check_own_colours(parts: list[dict], data: dict) -> None:
     images = [image for part in parts for image in part["images"]]
-    found = [[c for c, a in images if np.array_equal(a, t)] for t in data["errors"].values()]
+    found = [[c for c, a, _ in images if np.array_equal(a, t)] for t in data["errors"].values()]
     assert all(found), "one of the two images is gone"
+    maps = sorted({name for *_, name in images})
+    assert len(maps) == 1, f"the two images have different colours, {maps}: the same for both"
     shown = [limits[0] for limits in found]
     assert np.allclose(shown[0], shown[1]), f"the colour limits still differ: {shown}"
     most = max(table.max() for table in data["errors"].values())

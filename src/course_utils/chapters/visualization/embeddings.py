@@ -94,8 +94,26 @@ def check_neighbours(mine: torch.Tensor, features: torch.Tensor) -> None:
     )
     own = rows[mine == rows].tolist()
     assert not own, f"samples {own} are their own neighbours"
-    best = far.masked_fill(torch.eye(len(far), dtype=torch.bool), float("inf")).amin(1)
-    wrong = rows[far[rows, mine] > best + 1e-6].tolist()
+    alone = torch.eye(len(far), dtype=torch.bool)
+    best = far.masked_fill(alone, float("inf")).amin(1)
+    missed = far[rows, mine] > best + 1e-6
+    wrong = rows[missed].tolist()
+    x = features.detach().double().cpu()
+    unit = x / x.norm(dim=1, keepdim=True).clamp(min=1e-12)
+    other = {
+        "two equal samples are neighbours of each other: a distance of 0 counts": (
+            far.masked_fill(far == 0, float("inf"))
+        ),
+        "nearest by angle (the cosine), not by distance": -(unit @ unit.T),
+        "nearest by the sum of differences, not by Euclid's distance": torch.cdist(x, x, p=1),
+        "the farthest, not the nearest": -far,
+    }
+    for words, table in other.items():
+        slip = table.masked_fill(alone, float("inf")).argmin(1)
+        assert not (wrong and torch.equal(slip, mine.long())), words
+    rounds = "the distances are rounded: subtract first, then square; no products of features"
+    near = missed.any() and bool((far[rows, mine] < 0.1 * x.norm(dim=1)).all())
+    assert not (near and len(x) > 25), f"{rounds} (cdist: compute_mode), for samples {wrong[:6]}"
     where = "a nearer sample exists (by all the features, not in the map?)"
     assert not wrong, f"{where} for samples {wrong[:6]}"
 

@@ -85,6 +85,7 @@ def true_dashboard(kind: str, sizes: list[int]) -> tuple:
     """What should be in the file, what known slips would put there, and the weights."""
     model, optimizer, scheduler, batches = make_training(kind, sizes)
     right, slips = {tag: [] for tag in TAGS}, {}
+    start, losses, shares = optimizer.param_groups[0]["lr"], [], []
     for x, y in batches:
         logits = model(x)
         loss, hits = F.cross_entropy(logits, y), (logits.argmax(1) == y).float()
@@ -97,6 +98,11 @@ def true_dashboard(kind: str, sizes: list[int]) -> tuple:
         for tag, value in zip(right, values, strict=True):
             right[tag].append(float(value))
         second = optimizer.param_groups[1]["lr"]
+        group = [p.grad.norm() for p in optimizer.param_groups[0]["params"] if p.grad is not None]
+        matrices = [p.grad.norm() for p in model.parameters() if p.grad is not None and p.dim() > 1]
+        mean_square = norms.norm() / sum(grad.numel() for grad in grads) ** 0.5
+        losses.append(loss.item())
+        shares.append(float(hits.mean()))
         optimizer.step()
         scheduler.step()
         later, past = loss, hits
@@ -115,6 +121,18 @@ def true_dashboard(kind: str, sizes: list[int]) -> tuple:
             / sizes[0],
             "rate: that is the rate of the step after": optimizer.param_groups[0]["lr"],
             "rate: that is the rate of the second group": second,
+            "rate: that is the rate of the start; look it up at each step": start,
+            "loss: a mean over the steps so far; each batch's own is asked for": (
+                sum(losses) / len(losses)
+            ),
+            "accuracy: a mean over the steps so far; each batch's own is asked for": (
+                sum(shares) / len(shares)
+            ),
+            "gradient_norm: the first group's alone; all parameters count": torch.stack(
+                group
+            ).norm(),
+            "gradient_norm: without the biases; all parameters count": torch.stack(matrices).norm(),
+            "gradient_norm: a mean of squares; the norm is the root of their sum": mean_square,
             "gradient_norm: a sum of norms is no norm of the whole: sum the squares": norms.sum(),
             "gradient_norm: the root is missing": norms.norm() ** 2,
             "gradient_norm: the mean of the norms; the whole is one vector": norms.mean(),

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import torch
 import torch.nn as nn
+import torch.nn.functional as F
 
 from course_utils.chapters.visualization.comparing import (
     FAILED,
@@ -57,15 +58,21 @@ def seen_filters(answer: Callable, kind: str, image: torch.Tensor, *arguments) -
     return on_cpu(result), left + ["a result hangs on a graph"] * graph
 
 
-def climb(model, image, channel, steps, rate, sign=1, unit=True, low=0, whole=False, once=False):
+def climb(
+    model, image, channel, steps, rate, sign=1, unit=True, low=0, whole=False, once=False,
+    most=False, signs=False, apart=False,
+):  # fmt: skip
     """The dream; the last arguments are for known slips."""
     x = image.detach()
     for n in range(steps):
         x = x.clone().requires_grad_()
         if n == 0 or not once:
             y = model(x[None])[0]
-            (g,) = torch.autograd.grad((y if whole else y[channel]).mean(), x)
+            goal = y.mean() if whole else y[channel].max() if most else y[channel].mean()
+            (g,) = torch.autograd.grad(goal, x)
+        g = g.sign() if signs else F.normalize(g.flatten(1), dim=1).view_as(g) if apart else g
         length = unit(g) if callable(unit) else g.norm() if unit else torch.ones(())
+        length = torch.ones(()) if signs or apart else length
         x = x.detach() + sign * rate * (g / length if length > 0 else 0)
         x = x.clamp(0, 1) if low is not None else x
     return x.detach()
@@ -112,6 +119,14 @@ def check_filters(case, attempt, kind, image, channel, steps, rate):
                 (w - low) / (high - low + 1e-8)
             ),
             "nothing as large as 1e-5 is added to the range": (w - low) / (high - low + 1e-5),
+            "a filter of equal numbers becomes 0": ((w - low) / (high - low)).nan_to_num(1),
+            "each filter, p[i], has its own range, not each input channel over all filters": (
+                (w - w.amin((0, 2, 3), keepdim=True))
+                / (w.amax((0, 2, 3), keepdim=True) - w.amin((0, 2, 3), keepdim=True))
+            ),
+            "mean 0 and standard deviation 1; from 0 to 1 is asked for": (
+                (w - w.mean((1, 2, 3), keepdim=True)) / w.std((1, 2, 3), keepdim=True)
+            ).nan_to_num(0, 0, 0),
             "from -1 to 1; from 0 to 1 is asked for": (
                 2 * (w - low) / (high - low).where(high > low, 1) - 1
             ),
@@ -129,6 +144,14 @@ def check_filters(case, attempt, kind, image, channel, steps, rate):
             "the gradient was not divided by its norm": run_it(rate, unit=False),
             "the norm is the root of the sum of squares, not the largest entry": run_it(
                 rate, unit=lambda g: g.abs().max()
+            ),
+            "the 1-norm of the gradient; the root of the sum of squares is asked for": run_it(
+                rate, unit=lambda g: g.abs().sum()
+            ),
+            "the signs of the gradient, without its sizes": run_it(rate, signs=True),
+            "the gradient of the map's mean, not of its largest number": run_it(rate, most=True),
+            "one norm for the whole gradient, not one for each channel of the image": run_it(
+                rate, apart=True
             ),
             "cut off at 0 and 1 after each step": run_it(rate, low=None),
             "cut off after each step, not only at the end": run_it(rate, low=None).clamp(0, 1),

@@ -77,8 +77,10 @@ def seen_histograms(answer: Callable, kind: str, size: int, step: int) -> dict:
     before = Before(model)
     with tempfile.TemporaryDirectory() as folder:
         writer = SummaryWriter(folder)
-        found["shares"] = answer(writer, model, digits()[0][:size], step)
-        writer.close()
+        try:
+            found["shares"] = answer(writer, model, digits()[0][:size], step)
+        finally:  # its thread must not write into a folder that has gone
+            writer.close()
         events = EventAccumulator(folder, size_guidance={"histograms": 0}).Reload()
         for tag in events.Tags()["histograms"]:
             found[tag] = [_numbers(e) for e in events.Histograms(tag)]
@@ -124,6 +126,11 @@ def check_shares(shares: dict, outputs: dict, last: str, in_place: bool) -> None
             .all(0)
             .float()
             .mean(),
+            "that is the share of units that are 0 for the first sample; look at all of them": (
+                (out[0] == 0).flatten(1).all(1) if out.dim() > 2 else out[0] == 0
+            )
+            .float()
+            .mean(),
             "that is the share of units that live": 1 - dead,
             "that is the number of dead units, not their share": dead * out.shape[1],
             "a unit that puts out next to nothing lives: compare with 0 itself": (
@@ -143,12 +150,14 @@ def check_histogram(found: list[tuple], value: torch.Tensor, tag: str, step: int
     """One histogram: its steps, and what the file holds of its numbers."""
 
     def summary(x: torch.Tensor) -> torch.Tensor:
-        return torch.tensor([x.min(), x.max(), x.numel(), x.sum()])
+        ends = x.flatten()[:1] if x.numel() == 0 else torch.stack([x.min(), x.max()])
+        return torch.tensor([*ends, x.numel(), x.sum()])
 
     check_equal([entry[0] for entry in found], [step], "its steps")
     slips, value = {}, value.double()
     if tag.startswith("activations"):
         slips = {
+            "the zeros are missing; all outputs are asked for": summary(value[value > 0]),
             "that is the histogram of the units' largest outputs; all outputs are asked for": (
                 summary(by_unit(value).amax(1))
             ),

@@ -148,6 +148,23 @@ def true_landscape(kind: str, alphas: list[float]) -> tuple[torch.Tensor, dict]:
             ]
         )
 
+    def instead(loss):
+        """What another number than the loss would be."""
+        losses, names = [], [name for name, _ in model.named_parameters()]
+        for a in alphas:
+            moved = [
+                w + a * torch.nan_to_num(right(w, d), 0, 0, 0) if w.dim() > 1 else w
+                for w, d in zip(weights, direction, strict=True)
+            ]
+            with torch.no_grad():
+                pairs = dict(zip(names, moved, strict=True))
+                losses.append(float(loss(torch.func.functional_call(model, pairs, (x,)))))
+        return torch.tensor(losses)
+
+    def by(w, d, p):
+        length = w.flatten(1).norm(p, dim=1) / d.flatten(1).norm(p, dim=1)
+        return d * length.view(-1, *[1] * (w.dim() - 1))
+
     def right(w, d):
         return d * norm(w, 1) / norm(d, 1)
 
@@ -200,6 +217,22 @@ def true_landscape(kind: str, alphas: list[float]) -> tuple[torch.Tensor, dict]:
             lambda w, d: d * norm(w, 1)
         ),
         "biases are not moved": along(right, biases=True),
+        "parameters of one dimension aren't moved": after(
+            [right(w, d) if w.dim() > 1 else d for w, d in zip(weights, direction, strict=True)]
+        ),
+        "the 2-norm of each filter is asked for, not the 1-norm": along(lambda w, d: by(w, d, 1)),
+        "the 2-norm of each filter is asked for, not its largest entry": along(
+            lambda w, d: by(w, d, float("inf"))
+        ),
+        "a sum over the samples; cross_entropy's mean is asked for": instead(
+            lambda out: F.cross_entropy(out, y, reduction="sum")
+        ),
+        "cross_entropy gets the output as it is, without a softmax": instead(
+            lambda out: F.cross_entropy(out.softmax(1), y)
+        ),
+        "the share of wrong answers; the loss is asked for": instead(
+            lambda out: (out.argmax(1) != y).float().mean()
+        ),
         "each alpha counts from the start, not from where the last one ended": along(
             right, pile=True
         ),

@@ -52,7 +52,7 @@ def make_drawn(kind: str) -> tuple[nn.Module, torch.Tensor]:
     if kind == "other layers, a derived class":
         layers = [nn.ConvTranspose2d(4, 3, 2, stride=2), nn.Flatten(), Projection(108, 2)]
         return nn.Sequential(*layers).to(device), torch.rand(2, 4, 3, 3).to(device)
-    if kind == "grouped pixels":
+    if kind == "a dilated kernel, grouped":
         return nn.Conv2d(6, 6, 5, groups=6, dilation=2).to(device), torch.rand(2, 6, 12, 12).to(
             device
         )
@@ -82,7 +82,7 @@ TABLES = {
         ("1", (2, 108), 0, 0),
         ("2", (2, 2), 218, 2 * 2 * 108),
     ],
-    "grouped pixels": [("", (2, 6, 4, 4), 6 * 25 + 6, 2 * 6 * 16 * 25)],
+    "a dilated kernel, grouped": [("", (2, 6, 4, 4), 6 * 25 + 6, 2 * 6 * 16 * 25)],
 }
 
 
@@ -142,6 +142,8 @@ def why_work(mine: int, row: tuple, kind: str) -> str:
     if len(shape) == 3:
         words = "a sum for each position of the middle dimension, too"
         reasons |= {macs // shape[1]: words, macs // batch // shape[1]: words}
+    if kind == "a dilated kernel, grouped":
+        reasons[macs * 81 // 25] = "the gaps of a dilated kernel are multiplied with nothing"
     if kind.startswith("strides") and name in INPUT_PIXELS:
         seen = macs // pixels * INPUT_PIXELS[name]
         reasons[seen] = "a sum for each output pixel; the input has more of them"
@@ -183,6 +185,8 @@ def check_table(case, attempt, kind: str) -> None:
     for mine, row in zip(table if names_fit else (), truth, strict=names_fit):
         name, _, parameters, macs = row
         with case(f"{kind}: {name or 'the module itself'}, shape"):
+            listed = "a list, or another kind of sequence; a tuple is asked for"
+            assert isinstance(mine[1], tuple), f"the output's shape, {mine[1]!r}, is {listed}"
             check_equal(mine[1], row[1], "the output's shape")
         with case(f"{kind}: {name or 'the module itself'}, parameters"):
             check_equal(mine[2], parameters, "the number of parameters", why_count(mine[2], row))

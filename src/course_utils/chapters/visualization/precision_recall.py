@@ -65,6 +65,12 @@ def check_pr(case, attempt, name, scores, labels, threshold) -> None:
             close = "scores as close as these are two thresholds: compare them as they are"
             slips[close] = hits / near.sum(1) if n == 0 else hits / labels.cpu().sum()
         if n < 2:
+            order = scores.cpu().argsort(descending=True)
+            down = scores.cpu()[order]
+            first = torch.cat([torch.ones(1, dtype=torch.bool), down[1:] != down[:-1]])
+            hit = labels.cpu().bool()[order].cumsum(0)
+            share = hit / (torch.arange(len(hit)) + 1 if n == 0 else labels.cpu().sum())
+            slips["equal scores come in together, all of them"] = share[first].flip(0)
             slips["precision and recall have changed places"] = truth[1 - n]
         said, one = scores.cpu() >= truth[2][:, None], labels.cpu().bool()
         if n == 0:
@@ -73,6 +79,9 @@ def check_pr(case, attempt, name, scores, labels, threshold) -> None:
                 (said & one).double().mean(1)
             )
             slips["that is 1 - precision, the share of false alarms"] = 1 - truth[0]
+            slips["it may fall as the threshold rises: leave it as it is"] = (
+                truth[0].cummax(0).values
+            )
             each = (scores.cpu() >= scores.cpu().sort().values[:, None]).sum(1)
             slips["one entry for each sample; equal scores are one threshold"] = every / each
         if n == 1:
@@ -87,6 +96,7 @@ def check_pr(case, attempt, name, scores, labels, threshold) -> None:
                 every / labels.cpu().sum()
             )
         if n == 2:
+            slips["the scores as they are, not their sigmoid"] = truth[2].sigmoid()
             slips["equal scores are one threshold"] = scores.cpu().double().sort().values
         with case(f"{name}: {part}"):
             mine = result[n].double() if isinstance(result[n], torch.Tensor) else result[n]
@@ -113,6 +123,7 @@ def check_pr(case, attempt, name, scores, labels, threshold) -> None:
     )
     mine = torch.as_tensor(result[3])
     strict = scores.cpu() > threshold
+    near = truth[2][(truth[2] - threshold).abs().argmin()]
     slips = {
         "rows and columns have changed places: rows are the truth": table.T,
         "1 comes before 0": table.flip(0, 1),
@@ -128,6 +139,12 @@ def check_pr(case, attempt, name, scores, labels, threshold) -> None:
         "count what is called at the argument threshold, without a margin": torch.tensor(
             [
                 [((is_one == i) & ((scores.cpu() >= threshold - 1e-2) == j)).sum() for j in (0, 1)]
+                for i in (0, 1)
+            ]
+        ),
+        "count at the argument threshold itself, not at the nearest score": torch.tensor(
+            [
+                [((is_one == i) & ((scores.cpu() >= near) == j)).sum() for j in (0, 1)]
                 for i in (0, 1)
             ]
         ),

@@ -115,3 +115,49 @@ def test_the_words_are_those_that_were_handed_in():
     assert words == ["--count", "5"], "the list of words was changed"
     assert default != 5, "a second call remembers the words of the first"
     assert default == 3, f"without words count is {default!r}, and its default is 3"
+
+
+def test_the_default_says_what_a_text_becomes():
+    @dataclass
+    class Noted:
+        count: object = 3
+        ratio: float | None = 2.0
+        safe: object = True
+
+    why = "go by a field's default: its annotation may be wider"
+    try:
+        found = read(["--count", "7", "--ratio", "5", "--no-safe"], Noted)
+    except (AssertionError, TypeError, ValueError) as error:
+        raise AssertionError(f"{why}. {error}") from None
+    assert found == {"count": 7, "ratio": 5.0, "safe": False}, f"{why}; {found} came out"
+
+
+def test_fields_by_keyword_and_of_a_parent():
+    @dataclass
+    class Parent:
+        depth: int = 1
+
+    @dataclass(kw_only=True)
+    class Child(Parent):
+        name: str = "x"
+
+    why = "a dataclass has the fields of its parents, too; fields(kind) has them all"
+    try:
+        with contextlib.redirect_stderr(io.StringIO()):
+            found = read_config(["--depth", "9", "--name", "y"], Child)
+    except SystemExit:
+        raise AssertionError(why) from None
+    except TypeError as error:
+        words = "make the object by keywords, kind(name=value, …)"
+        raise AssertionError(f"{words}: {error}") from None
+    assert found == Child(depth=9, name="y"), why if found is not None else NOTHING
+
+
+def test_a_negative_number_and_an_empty_text():
+    words = ["--count", "-2", "--ratio", "-0.5", "--name", ""]
+    try:
+        result = read(words)
+    except AssertionError as error:
+        raise AssertionError(f"-2 is a number and '' a text, not options. {error}") from None
+    found = result["count"], result["ratio"], result["name"]
+    assert found == (-2, -0.5, ""), f"the words {words} gave {found}"

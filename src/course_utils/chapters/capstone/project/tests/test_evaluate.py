@@ -16,6 +16,7 @@ def score(*images, **options):
     before = [one.clone() for one in found + true]
     state = torch.get_rng_state()
     result = evaluate(found, true, **options)
+    assert len(found) == len(true) == len(images), "a list of the caller's was changed"
     assert torch.equal(torch.get_rng_state(), state), "torch's default generator was used"
     assert all(map(torch.equal, before, found + true)), "found or true was changed"
     assert result is not None, NOTHING

@@ -114,6 +114,31 @@ def test_raw_numbers_of_the_class():
     )
 
 
+def test_large_numbers_of_the_class():
+    output = torch.zeros(1, 8, 2, 2, requires_grad=True)
+    with torch.no_grad():
+        output[0, 1:4, 0, 1] = torch.tensor([-100.0, 100.0, 0.0])
+    kind = losses(output, ONE)[1]
+    assert math.isclose(kind.item(), 200, rel_tol=1e-3), (
+        f"the class is surely wrong, by 200: the class loss is {kind.item():.4f}; work with the raw "
+        "numbers, not with a softmax and a logarithm"
+    )
+    kind.backward()
+    slope = output.grad[0, 1:4, 0, 1]
+    close(slope, torch.tensor([-1.0, 1, 0]), "the class is surely wrong: the gradient")
+
+
+def test_numbers_in_another_order():
+    output = torch.zeros(1, 8, 2, 2).transpose(2, 3)
+    target = ONE.transpose(2, 3).contiguous().transpose(2, 3)
+    try:
+        result = losses(output, target)
+    except RuntimeError as error:
+        raise AssertionError(f"output and target may be views, such as transposed ones: {error}") from None
+    right = torch.tensor([4 * math.log(2), math.log(3), 0.5])
+    close(result, right, "output and target are transposed views")
+
+
 def test_raw_numbers_of_the_object():
     output = torch.zeros(1, 8, 2, 2)
     output[0, 0] = torch.tensor([[-100.0, 100.0], [-100.0, -100.0]])

@@ -40,7 +40,11 @@ class Fixed(nn.Module):
 
 
 def find(model, image):
+    before = model.weight.dtype, model.weight.requires_grad
     result = find_shapes(model, image)
+    assert (model.weight.dtype, model.weight.requires_grad) == before, (
+        "the model was changed: its weights keep their dtype and whether they require grad"
+    )
     assert result is not None, NOTHING
     assert isinstance(result, list), f"a {type(result).__name__} came back, not a list"
     for shape in result:
@@ -125,6 +129,13 @@ def test_no_graph():
     find(model, an_image())
     assert model.graphs == [False], "the model ran with a graph"
     assert torch.is_grad_enabled(), "gradients stay switched off behind the call"
+
+
+def test_a_graph_is_off_already():
+    model = Fixed((3, 3, 1, 0.9))
+    with torch.no_grad():
+        find(model, an_image())
+        assert not torch.is_grad_enabled(), "gradients were off, and are on behind the call"
 
 
 def test_other_weights():

@@ -166,9 +166,13 @@ def test_more_pixels_than_pil_opens():
 
 
 def test_a_mistake_of_ours():
-    for error in (RuntimeError("a secret place"), ValueError("a secret"), KeyError("a secret")):
-        status, content = ask(a_file(), Finder(error=error))
-        assert status == 500, f"find raised {type(error).__name__}: the status is {status}"
+    kinds = (RuntimeError, ValueError, KeyError, OSError, SyntaxError, Image.DecompressionBombError)
+    for kind in kinds:
+        status, content = ask(a_file(), Finder(error=kind("a secret place")))
+        assert status == 500, (
+            f"find raised {kind.__name__} for a whole image: the status is {status}, and a mistake "
+            "of ours is a 500"
+        )
         assert "secret" not in content["error"], "what went wrong inside is told to the caller"
 
 

@@ -67,6 +67,18 @@ def test_boxes_may_be_floating_point():
         close(target[4:, 2, 5], numbers, f"the box of a {dtype} tensor")
 
 
+def test_boxes_may_be_a_view():
+    rows = torch.tensor([[0.9, 2.0, 50.0, 8.0, 60.0, 16.0]] * 2)
+    try:
+        target = make_targets(rows[:, 2:], torch.tensor([2, 1]), (40, 80))
+        turned = make_targets(rows[:, 2:].t().contiguous().t(), torch.tensor([2, 1]), (40, 80))
+    except RuntimeError as error:
+        raise AssertionError(f"the boxes are columns of a wider tensor: {error}") from None
+    for result, name in ((target, "columns of a wider tensor"), (turned, "a transposed tensor")):
+        a_tensor(result, (8, 8, 8), name=f"the target of {name}")
+        assert cells_of(result) == [(2, 5)], f"the boxes are {name}: cell (2, 5) has the object"
+
+
 def test_the_largest_shape_keeps_the_cell():
     small, large = [10, 10, 14, 14], [8, 8, 18, 18]
     for boxes, labels in (([small, large], [0, 2]), ([large, small], [2, 0])):
@@ -95,7 +107,7 @@ def test_of_three_equal_areas_the_first_keeps_the_cell():
     boxes = [[3, 3, 9, 9], [4, 6, 8, 15], [2, 5, 14, 8]]
     for turn in range(3):
         turned = boxes[turn:] + boxes[:turn]
-        for size in ((36, 48), (53, 31), (64, 64)):
+        for size in ((36, 48), (53, 31), (64, 64), (30, 38), (30, 46), (30, 63)):
             target = targets(turned, [1, 0, 2], size, cells=1)
             close(target[1:4, 0, 0], torch.tensor([0.0, 1, 0]), "three areas of 36: the first")
 

@@ -35,6 +35,7 @@ class Run:
     def __init__(self, folder, p=0.5, plain=False):
         self.file, self.p, self.plain = Path(folder) / "run.pt", p, plain
         self.model, self.seen, self.at_step, self.kept = None, [], None, {}
+        self.as_text = False
 
     def batch(self, step, rank, world_size):
         self.seen.append((step, rank, world_size, torch.initial_seed()))
@@ -55,7 +56,8 @@ class Run:
         self.model.body[0].weight.grad = torch.full((5, 3), 1e3)  # old, and in the way
         self.model.fixed.weight.grad = torch.full((1, 3), 1e3)  # of a frozen layer, too
         loss = nn.functional.mse_loss
-        done = fit(self.model, optimizer, loss, self.batch, steps, self.file, every)
+        file = str(self.file) if self.as_text else self.file
+        done = fit(self.model, optimizer, loss, self.batch, steps, file, every)
         assert done is not None, NOTHING
         return done
 
@@ -141,6 +143,16 @@ def test_a_finished_run_is_only_loaded():
         before = run.weights()
         assert run(3, seed=5) == 3 and not run.seen, "a finished run was trained further"
         assert torch.equal(run.weights(), before), "the weights of a finished run were not loaded"
+
+
+def test_the_file_may_be_a_text():
+    with a_run() as run:
+        run.as_text = True
+        try:
+            done = run(2), run(3)
+        except (AttributeError, TypeError) as error:
+            raise AssertionError(f"file may be a str as well as a Path: {error}") from None
+        assert done == (2, 3) and torch.load(run.file)["step"] == 3, "file is a str: another run"
 
 
 def test_it_is_kept_every_so_often():
