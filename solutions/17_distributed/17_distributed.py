@@ -299,6 +299,7 @@ def pass_on(rank: int, world_size: int) -> float:
     return x.item()
 
 
+# %%
 launch(pass_on, 3)
 
 # %% [markdown]
@@ -1390,6 +1391,7 @@ def lose_patience(rank: int, world_size: int) -> str:
     return "elsewhere"
 
 
+# %%
 print(launch(lose_patience, 2, backend="gloo"))
 
 # %% [markdown]
