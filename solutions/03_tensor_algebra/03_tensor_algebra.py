@@ -2,8 +2,8 @@
 # jupyter:
 #   course:
 #     title: Tensor algebra
-#     minutes: 180
-#     core: 105
+#     minutes: 165
+#     core: 82
 # ---
 
 # %% [markdown]
@@ -26,9 +26,9 @@
 # - replace a loop over entries by one product with a matrix of zeros and ones.
 #
 # **It leans on** chapters 00, 01 (indexing, broadcasting) and 02 (views and copies). Section 4 borrows
-# one idea of chapter 05, and says it. **Time:** three hours with all five exercises. The sections and exercises marked *core* take an hour and three
-# quarters; nothing later leans on the rest. You can skip any exercise: nothing else depends on your
-# answer.
+# an idea of chapter 05, and explains it. **Time:** two hours and three quarters with all five
+# exercises. The sections and exercises marked *core* take an hour and twenty minutes; nothing later
+# leans on the rest. You can skip any exercise: nothing else depends on your answer.
 
 # %% nbgrader={"grade_id": "setup", "locked": true}
 import torch
@@ -41,8 +41,8 @@ from einops import rearrange, reduce, repeat
 # ## A puzzle to start with · core
 #
 # Attention is a layer that compares everything with everything; section 6 builds one. Here only the
-# letters matter: it compares each query with each key of the same head. Two colleagues write that in one line each;
-# the letters are batch, time, head and channel. **Predict:** do both lines run? Do they give the same
+# letters matter: it compares each query with each key of the same head. Two colleagues each write that
+# in a line; the letters are batch, time, head and channel. **Predict:** do both lines run? Do they give the same
 # shape? The same numbers?
 
 # %%
@@ -83,7 +83,7 @@ print("bmm:", torch.bmm(x, y).shape, " and x @ y:  ", (x @ y).shape)
 # | (b, n, k), (b, k, m) | `bmm` | `mm` for each pair of the batch | (b, n, m) |
 # | (…, n, k), (…, k, m) | `matmul`, the same as `@` | the last two dimensions multiply, all before them broadcast | (…, n, m) |
 #
-# The named ones take exactly these shapes and complain about any other. `@` adapts. That is handy,
+# The named products take exactly these shapes and complain about any other. `@` adapts. That is handy,
 # and it is a risk: a batch dimension that you forgot broadcasts in silence.
 
 # %% topics=["matmul-family"]
@@ -224,7 +224,7 @@ print("calls of bmm:", counts["bmm"], " calls of dot:", counts["dot"])
 # ### What does a product cost?
 #
 # An (n, k) times (k, m) product makes n · m numbers, each from k multiplications and k additions:
-# 2·n·k·m operations. So the *order* of a chain matters, although the result is the same.
+# 2·n·k·m operations. That makes the *order* of a chain matter, although the result is the same.
 # **Predict** which of the two chains is cheaper, and by how much.
 
 # %% topics=["matmul-family"]
@@ -239,7 +239,7 @@ print(f"{left.get_total_flops():,} and {right.get_total_flops():,} operations")
 
 # %% [markdown]
 # A pair of parentheses, a factor of 250. `@` works from left to right, so `big @ big @ vector` is the
-# expensive one. `torch.linalg.multi_dot` chooses the order for you.
+# expensive chain. `torch.linalg.multi_dot` chooses the order for you.
 #
 # ### A product and a sum in one
 #
@@ -324,7 +324,7 @@ print('"ii->":  ', torch.einsum("ii->", S))
 draw_einsum("ii->", ["S"], result="trace")
 
 # %% [markdown]
-# Transpose, row sums, diagonal, trace. In the last one both dimensions of `S` carry the same letter,
+# Transpose, row sums, diagonal, trace. In the last, both dimensions of `S` carry the same letter,
 # so only the entries with equal indices take part; the result lacks it, so they are added up.
 #
 # Now the puzzle. Queries have the shape (batch, time, head, channel), and so have the keys, with another time
@@ -340,7 +340,7 @@ draw_einsum("bthd,bshd->bhts", ["q", "k"], result="scores")
 # `b` and `h` appear in both inputs *and* in the result: they are batch dimensions, only entries
 # with the same b and h meet. `d` is summed over. `t` and `s` are free, each from one input, so all pairs appear.
 #
-# **What does it cost?** There is no kernel for einsum. It permutes, calls `bmm`, and permutes back:
+# **What does it cost?** einsum doesn't have a kernel. It permutes, calls `bmm`, and permutes back:
 
 # %% topics=["einsum"]
 with count_operators() as counts:
@@ -365,10 +365,10 @@ print(torch.allclose(wrong, torch.einsum("bthd,bsd->bhts", q, all_heads)))
 # %% [markdown]
 # `g` appears only once and is missing from the result: its line leads up, to a Σ. Each query was compared with
 # the sum of all four heads' keys. **In practice:** read off the letters that are missing from the result,
-# and ask of each one whether you want the sum over it.
+# and ask of each whether you want the sum over it.
 #
-# **Three more points.** An ellipsis `...` stands for any leading dimensions, and broadcasts them as
-# `@` does. A letter's size may also be 1 in one input and larger in another: einsum then expands the
+# **Three more points.** An ellipsis `...` means any leading dimensions, and broadcasts them as `@`
+# does. A letter's size may also be 1 in one input and larger in another: einsum then expands the
 # 1. **Predict** which of `einsum` and `@` multiplies shapes (2, 1) and (3, 4):
 
 # %% topics=["einsum"]
@@ -579,7 +579,7 @@ print(dict(counts))
 # For `back` you know that the images have 6 rows.
 #
 # Then three pictures, all made by `rearrange` from the six tiles of shape (6, h, w, c) that the next cell
-# draws: `a row`, `columns` and `turned`. Find the patterns that lay the tiles out like that.
+# draws: `a row`, `columns` and `turned`. Find the patterns that arrange the tiles like that.
 
 
 # %% nbgrader={"grade_id": "einops-truths", "locked": true} jupyter={"source_hidden": true}
@@ -1104,7 +1104,7 @@ with every_case() as case:
 # </details>
 
 # %% [markdown]
-# Yours beside the target: the next cell tries your answers on an example each. Below a name stands the
+# Yours beside the target: the next cell tries each of your answers on an example. Below a name are the
 # first argument (white), then the target (grey), then what your answer gives. A cross marks an answer
 # that isn't there yet.
 
@@ -1239,7 +1239,7 @@ show(figure, "Three pictures of a disc: the true one, one full of noise, one wit
 
 # %% [markdown]
 # The error is halved, by two einsum strings and two patterns. Averaging over patches that are merely
-# similar has its price: compare the colours of the disc with the true ones. With the puzzle's slip in
+# similar has its price: compare the colours of the disc with the true colours. With the puzzle's slip in
 # `scores`, `"bthd,bsgd->bths"`, the same picture would result here, since there is only one head: an
 # error that a small test does not see. Test with more than one of everything. (`solved` above tests with
 # two heads.)
@@ -1282,7 +1282,7 @@ print(f"lookup:  {lookup.get_total_flops():,} operations, first entry {by_index[
 # | exactly these shapes | `mm`, `mv`, `bmm` | as `@`; refuse to broadcast |
 # | any sum of products | `torch.einsum`, letters | one `bmm` for each pair, some copies |
 # | split, merge, repeat | `rearrange`, `reduce`, `repeat` | a view where possible |
-# | one row's function for all rows | `torch.vmap` | one batched operator for each of its own |
+# | one row's function for all rows | `torch.vmap` | a batched operator for each that it calls |
 # | all pairs of channels | one product that sums over the pixels | no matrix for each pixel |
 # | select, sum, move entries | a product with zeros and ones | n·m; for a mere lookup, index |
 #

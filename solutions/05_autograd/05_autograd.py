@@ -3,14 +3,14 @@
 #   course:
 #     title: Autograd
 #     minutes: 240
-#     core: 148
+#     core: 138
 # ---
 
 # %% [markdown]
 # # Autograd: who wrote down what you did?
 #
 # You compute a loss with ordinary Python. Then you call `backward()`, and every weight knows in
-# which direction to go. So what you did must have been written down while you did it. This chapter
+# which direction to go. What you did must have been written down while you did it. This chapter
 # is about that record: what is in it, in which order it is read, what each entry has to know, what
 # it keeps in memory, and how to work without it. When a gradient is wrong, missing, or too large
 # for the memory, the reason is in the record.
@@ -27,9 +27,9 @@
 #
 # **It leans on** tensors, views and storages (chapters 01 and 02), on matrix products (chapter 03),
 # and for exercises 5.6 and 5.10 on softmax and logsumexp (chapter 04). Layers and optimizers appear
-# as they are used; later chapters explain them. **Time:** three hours and three quarters, and forty
-# minutes more with exercise 5.6. The sections and exercises marked *core* take two and a half hours;
-# nothing later leans on the rest. You can skip any exercise.
+# as they are used; later chapters explain them. **Time:** three hours and a half. Exercise 5.6 is
+# optional, for a second sitting: forty minutes more. The sections and exercises marked *core* take
+# two hours and twenty minutes; nothing later leans on the rest. You can skip any exercise.
 
 # %% nbgrader={"grade_id": "setup", "locked": true}
 import torch
@@ -64,14 +64,14 @@ print("h.data.zero_():", slope(lambda h: h.data.zero_()))
 
 # %% [markdown]
 # The second slope is 0, which is wrong, and nothing warns you. `out` was computed before the edit.
-# So the slope was not computed together with `out`. It came later, from something that was kept.
-# To see what was kept, and why the edit went unnoticed, we have to read the record.
+# The slope was not computed together with `out`, then. It was computed later, from something that
+# was kept. To see what was kept, and why the edit went unnoticed, we have to read the record.
 
 # %% [markdown]
 # ## 1. The record · core
 #
 # Ordinary tensors leave no trace. Recording begins with a tensor that *requires grad*. It is off by
-# default, on for the parameters of a module, and impossible for whole numbers: they have no slope.
+# default, on for the parameters of a module, and impossible for whole numbers, which have no slope.
 
 # %% topics=["requires-grad-default"] tags=["shows-false"]
 print("torch.ones:", torch.ones(2).requires_grad)
@@ -190,7 +190,7 @@ print(str(caught[0].message).split(".  ")[0].split(". ")[0])
 # %% [markdown]
 # > **Often said.** *"Backward stores the gradients of the intermediate results in their `.grad`."*
 # > It does not. They are handed on and let go; keeping them all would cost about as much
-# > memory again as the results themselves. Ask beforehand with `retain_grad()` and you get one.
+# > memory again as the results themselves. If you need a gradient, ask beforehand: `retain_grad()`.
 
 # %% topics=["retain-grad"]
 x = torch.tensor(3.0, requires_grad=True)
@@ -202,8 +202,8 @@ print("z.grad:", z.grad, " x.grad:", x.grad)
 # %% [markdown]
 # ### Python builds it while it runs
 #
-# There is no step in which you declare the graph. It is what happened. So `if` and `while` need no
-# special treatment: each run records what that run did. **Predict** both slopes.
+# You never declare the graph. It is what happened. That is why `if` and `while` need no special
+# treatment: each run records what that run did. **Predict** both slopes.
 
 
 # %% topics=["dynamic-graph-eager"]
@@ -221,25 +221,16 @@ for start in (1.0, 5.0):
 
 # %% [markdown]
 # Three rounds give 27, two give 9. That is why you can print, or set a breakpoint, in the middle of a
-# PyTorch model. The price: nothing sees the whole before it runs. `torch.compile` looks
-# ahead. It traces a function together with its backward, before the real run. What it
-# traced is one entry in the record:
-
-# %% topics=["dynamic-graph-eager"]
-compiled = torch.compile(lambda x: (x + 1 - 2 * x) ** 2, backend="aot_eager")
-x = torch.tensor(3.0, requires_grad=True)
-out = compiled(x)
-out.backward()
-print(out.grad_fn.name(), " slope:", x.grad.item())
-
-# %% [markdown]
+# PyTorch model. The price: nothing sees the whole before it runs. (`torch.compile`, chapter 16,
+# traces a function together with its backward before the real run.)
+#
 # ### Leaves
 #
-# Which tensors get a `.grad`? Those that require grad and are leaves. So what exactly is a leaf?
+# Which tensors get a `.grad`? Those that require grad and are leaves. And what exactly is a leaf?
 #
 # > **Often said.** *"A leaf is a tensor that the user made and that requires grad."* Close, but the
-# > rule is simpler. A tensor that does not require grad is always a leaf, computed or not. One that
-# > requires grad is a leaf if it has no `grad_fn`.
+# > rule is simpler. A tensor that does not require grad is always a leaf, computed or not. A tensor
+# > that requires grad is a leaf if it has no `grad_fn`.
 
 # %% topics=["leaf-tensors"] errata=["leaf-definition"]
 c = torch.ones(2)
@@ -249,30 +240,27 @@ print("grad required:   ", w.is_leaf, (w * 2).is_leaf, (w * 2).detach().is_leaf)
 
 # %% [markdown]
 # A trap follows from it. You make `w`, then move it or convert it. **Predict** which of the three
-# results are leaves. (`meta` is a device without memory: it stands for any other device.)
+# results are leaves. (`meta` is a device without memory: here it represents any other device.)
 
 # %% topics=["leaf-tensors"] tags=["shows-false"]
 w = torch.ones(2, requires_grad=True)
-for name, moved in (
-    ('to("cpu")', w.to("cpu")),
-    ('to("meta")', w.to("meta")),
-    ("double()", w.double()),
-):
+moves = {'to("cpu")': w.to("cpu"), 'to("meta")': w.to("meta"), "double()": w.double()}
+for name, moved in moves.items():
     print(f"w.{name:<10} is w: {moved is w!s:5}  leaf: {moved.is_leaf}")
 
 # %% [markdown]
 # Where there is nothing to do, `to` returns the tensor itself. Where there is something to do, the
-# result is a computed tensor, and your leaf is the old one. So
+# result is a computed tensor, and your leaf is still `w`. That is why
 # `w = torch.ones(2, requires_grad=True).to(device)` trains on your laptop, and on the GPU `w.grad`
-# stays `None`: a bug that shows on one machine only. `* 0.01` behind `requires_grad=True` does the
+# stays `None`: a bug that shows on a single machine. `* 0.01` behind `requires_grad=True` does the
 # same everywhere. Make the tensor first, in its final dtype and place, and call `requires_grad_()`
 # last.
 #
 # **Freezing** a layer means that its leaves no longer require grad: `layer.requires_grad_(False)`.
 #
 # > **Often said.** *"A frozen layer still has its gradients computed; only `detach()` saves the
-# > work."* Count the matrix products of a backward pass through two layers, with and without the
-# > second one frozen:
+# > work."* Count the matrix products of a backward pass through two layers, the second frozen or
+# > not:
 
 
 # %% errata=["freezing-still-computes"]
@@ -291,10 +279,10 @@ for freeze in (False, True):
     print(f"second frozen: {freeze!s:5}  products: {products}  first gets a grad: {first_learns}")
 
 # %% [markdown]
-# One product fewer: the one for the frozen weight. The first layer still gets its gradient, through
-# the frozen one. A `detach()` between the two would have cut that off.
+# The product for the frozen weight is gone. The first layer still gets its gradient, through the
+# frozen layer. A `detach()` between the two would have cut that off.
 #
-# One thing more, for the exercise: inside `with torch.no_grad():` nothing is recorded, so what is
+# The exercise also needs this: inside `with torch.no_grad():` nothing is recorded, so what is
 # computed there requires no grad. (Section 5 has more.)
 
 # %% [markdown]
@@ -451,17 +439,12 @@ print("by autograd: a {:.2f}, b {:.2f}".format(*torch.autograd.grad(y, [a, b], r
 # %% [markdown]
 # Such an order is called **topological**. It always exists: a value is computed after those that it
 # was made from, so the order of computing, turned around, will do. PyTorch numbers its functions as
-# they are made, and of those that may go it takes the one with the highest number:
-
-# %% topics=["backprop-steps"]
-first = s.grad_fn._sequence_nr()
-{name: value.grad_fn._sequence_nr() - first for name, value in (("s", s), ("t", t), ("y", y))}
-
-# %% [markdown]
-# Without such numbers there are two ways to find an order. One: from `y` go down to the leaves, and
-# note a value *after* all that it was made from; turn the list around. The other: count how often
-# each value is used. Start with `y`. Whenever a value gets its turn, count down those that it was
-# made from; those that reach zero have all their payments, and may go.
+# they are made, and of those that may hand on it takes the highest number.
+#
+# Without such numbers there are two ways to find an order. The first: from `y` go down to the leaves,
+# and note a value *after* all that it was made from; turn the list around. The second: count how
+# often each value is used. Start with `y`. Whenever a value gets its turn, count down those that it
+# was made from; those that reach zero have all their payments, and may hand on.
 #
 # ### Exercise 5.3 — Walk it yourself ★★ · 7 min · 2 points · core
 #
@@ -503,7 +486,7 @@ check_walk(walk_by_hand)
 # </details>
 # <details><summary>Hint 2</summary>
 #
-# Make a table like the one above, a column for each value. A sum pays its own account to both terms.
+# Make a table as above, a column for each value. A sum pays its own account to both terms.
 # </details>
 
 # %% [markdown]
@@ -516,9 +499,9 @@ check_walk(walk_by_hand)
 # 1. **Rules**: `__mul__` (two values), `__pow__` (a plain number other than 0 as exponent) and
 #    `exp`, in the style of `__add__`. For `b = a ** 3` at a = 2 the number is 8, the slope 12.
 # 2. **Order**: `topological_order` returns a list of this value and every value behind it, each
-#    **once**, in which no value comes before one that was made from it. So `self` is first.
-# 3. **Backward**: `backward` sets the `grad` of every value behind this one to the slope of this
-#    one in it. It starts with 1 at `self`, and it is called once for each program.
+#    **once**, in which no value is placed before a value that was made from it. `self` is first.
+# 3. **Backward**: `backward` sets the `grad` of every value behind `self` to the slope of `self` in
+#    it. It starts with 1 at `self`, and it is called once for each program.
 #
 # A chain of 5,000 steps has to work in parts 2 and 3. Python gives up at about 1,000 nested calls,
 # so keep your own list of what is waiting, in place of recursion. Inputs are such that all results
@@ -779,12 +762,14 @@ with every_case() as case:
 # %% [markdown]
 # ### Your engine learns
 #
-# What you have written is enough to train. Six points lie near a line; `w` and `b` are to be found.
-# The program is the sum of the squared errors, and each step follows its two slopes downhill. Where
-# the exercise is not solved yet, PyTorch's engine does the work.
+# What you have written is enough to train a network. Twelve points are on two rings: the target is
+# -1 on the inner ring, 1 on the outer, and no line separates them. Five hidden units can. Your engine
+# has no minus and no tanh, but $\tanh z = 1 - 2 / (1 + e^{2z})$ needs only the rules that you wrote,
+# and minus is a factor of -1. The program ends with the mean of the squared errors. (Where the
+# exercise is not solved yet, PyTorch's engine does the work.)
 
 
-# %% topics=["minimise-with-optimizer"]
+# %% nbgrader={"grade_id": "solved-engine", "locked": true} jupyter={"source_hidden": true}
 def solved_engine(program: str, **inputs: float):
     """Your engine if it is right about this program, else PyTorch's."""
     right = torch_engine(program, **inputs)
@@ -796,48 +781,6 @@ def solved_engine(program: str, **inputs: float):
         pass
     return torch_engine
 
-
-# %% topics=["minimise-with-optimizer"]
-data = {f"x{i}": x for i, x in enumerate((-2.0, -1.0, 0.0, 1.0, 2.0, 3.0))}
-data |= {f"m{i}": -y for i, y in enumerate((-2.8, -1.3, -0.6, 1.4, 2.7, 4.4))}  # minus y
-program = "\n".join(f"e{i} = (w * x{i} + b + m{i}) ** 2" for i in range(6))
-program += "\ny = e0 + e1 + e2 + e3 + e4 + e5"
-program.splitlines()[0]
-
-# %% topics=["minimise-with-optimizer"]
-w, b, course = -1.0, 2.0, []
-engine = solved_engine(program, w=w, b=b, **data)
-for _ in range(40):
-    loss, slopes = engine(program, w=w, b=b, **data)
-    course.append((w, b, loss))
-    w, b = w - 0.02 * slopes["w"], b - 0.02 * slopes["b"]
-print(f"w = {w:.2f}, b = {b:.2f}, loss {course[0][2]:.1f} -> {loss:.2f}")
-
-# %% topics=["minimise-with-optimizer"] jupyter={"source_hidden": true}
-import matplotlib.pyplot as plt
-
-figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3))
-xs, ys = [data[f"x{i}"] for i in range(6)], [-data[f"m{i}"] for i in range(6)]
-left.plot(xs, ys, "o", color="#1a1a1a", label="points")
-for step, style in ((0, ":"), (2, "--"), (39, "-")):
-    slope_now, shift, _ = course[step]
-    line = [slope_now * x + shift for x in (-2, 3)]
-    left.plot((-2, 3), line, style, color="#0072b2", label=f"after {step} steps")
-left.set(xlabel="x", ylabel="y", title="Two numbers, fitted by an engine")
-left.legend(fontsize=8, loc="lower right")
-right.plot([loss for *_, loss in course], color="#b04500")
-right.set(xlabel="step", ylabel="sum of squared errors", yscale="log", title="The way down")
-figure.tight_layout()
-show(
-    figure,
-    "Left: six points and three lines; the first falls and misses them, after 2 steps it rises, "
-    "after 39 it runs through them. Right: the loss falls steeply, then stays level.",
-)
-
-# %% [markdown]
-# Now a network. Twelve points lie on two rings: the target is -1 on the inner ring, 1 on the outer, and
-# no line separates them. Five hidden units can. Your engine has no minus and no tanh, but
-# $\tanh z = 1 - 2 / (1 + e^{2z})$ needs only the rules that you wrote, and minus is a factor of -1:
 
 # %% topics=["minimise-with-optimizer"]
 tanh = "one + minus2 * (one + (two * (u{k} * p{i} + v{k} * q{i} + c{k})).exp()) ** -1"
@@ -860,6 +803,9 @@ network = {f"{name}{k}": 0.0 for name in "uvcw" for k in range(5)} | {"d": 0.0}
 starts = 3 * torch.rand(len(network), generator=generator, dtype=torch.float64) - 1.5
 network = dict(zip(network, starts.tolist(), strict=True))
 
+# %% [markdown]
+# Each step follows the slopes downhill. It also keeps nine tenths of its speed (momentum, chapter 11).
+
 # %% topics=["minimise-with-optimizer"]
 engine, speed = solved_engine(rings_program, **network, **rings), dict.fromkeys(network, 0.0)
 for step in range(61):
@@ -871,6 +817,8 @@ for step in range(61):
         network[name] -= 0.05 * speed[name]
 
 # %% topics=["minimise-with-optimizer"] jupyter={"source_hidden": true}
+import matplotlib.pyplot as plt
+
 q, p = torch.meshgrid(torch.linspace(-2, 2, 81), torch.linspace(-2, 2, 81), indexing="ij")
 says = torch.full_like(p, network["d"])
 for k in range(5):
@@ -891,15 +839,13 @@ show(
 )
 
 # %% [markdown]
-# The black line, where the network says 0, separates the rings. The steps here keep nine tenths of
-# their speed (momentum, chapter 11); nothing else is new.
-#
-# The rest of PyTorch's engine is speed and generality: tensors in place of numbers, hundreds of
-# rules, several threads. The walk is the same.
+# The black line, where the network's answer is 0, separates the rings. The rest of PyTorch's engine
+# is speed and generality: tensors in place of numbers, hundreds of rules, several threads. The walk
+# is the same.
 #
 # ### Leaves add up, too
 #
-# Payments to one account are added. The account of a leaf is its `.grad`, and it stays open: what
+# Payments to an account are added. The account of a leaf is its `.grad`, and it stays open: what
 # the next `backward()` brings is added to what is there already. **Predict** the second line.
 
 # %% topics=["gradient-accumulates"] errata=["zero-grad-optional"]
@@ -941,8 +887,8 @@ print("the gradient of the whole batch:", torch.allclose(model.weight.grad, whol
 
 # %% [markdown]
 # **Is the walk itself recorded?** It computes with tensors, so it could be. By default it is not;
-# with `create_graph=True` it is, and then its results have slopes of their own. Chapter 06 takes
-# second derivatives that way.
+# with `create_graph=True` it is, and then its results have slopes, too. Chapter 06 takes second
+# derivatives that way.
 
 # %% topics=["autograd-grad"] tags=["shows-false"]
 x = torch.tensor(2.0, requires_grad=True)
@@ -954,7 +900,7 @@ for create_graph in (False, True):
 # ## 3. A slope needs a direction · core
 #
 # The walk is clear now, for single numbers. A layer has thousands of them, and an entry in the
-# record stands for all at once. What does such an entry have to know? **Predict** what happens in
+# record covers all at once. What does such an entry have to know? **Predict** what happens in
 # the `try`.
 
 # %% topics=["backward-vector-gradient"]
@@ -980,33 +926,20 @@ print("by backward(gradient=g):", x.grad)
 print("by g @ jacobian:        ", g @ jacobian)
 
 # %% [markdown]
-# The same comes from `(y * g).sum().backward()`: that sum *is* a loss with the slopes `g`. So every
-# backward function takes the gradient of its result and returns those of its inputs. It is a VJP,
-# and that is all it ever has to know. A tensor that is called `grad_output` is such a `g`.
+# `(y * g).sum().backward()` gives the same: that sum *is* a loss with the slopes `g`. Every backward
+# function takes the gradient of its result and returns those of its inputs. It is a VJP, and that is
+# all it ever has to know. A tensor that is called `grad_output` is such a `g`.
 #
 # ### Which way round?
 #
-# With $g = (0, 1, 0)$ the product is the second row of $J$: all slopes of *one result*. One walk
-# backward gives one row, or a mixture of rows. That is **reverse mode**. There is also a **forward
+# With $g = (0, 1, 0)$ the product is the second row of $J$: all slopes of *one result*. A walk
+# backward gives a row, or a mixture of rows. That is **reverse mode**. There is also a **forward
 # mode**, which nudges *one input*, follows it through the computation and gets a column. Picture
 # what each walk computes of a Jacobian:
 
 
 # %% topics=["reverse-mode-ad"] jupyter={"source_hidden": true}
-def draw_matrix(place, shaded: torch.Tensor, title: str, rows: tuple, columns: tuple) -> None:
-    """A matrix whose shaded entries are those that one walk computes."""
-    place.imshow(shaded, cmap=ListedColormap(["#ffffff", "#bfe0f5"]), vmin=0, vmax=1)
-    place.set_title(title, fontsize=9)
-    place.set_yticks(range(len(rows)), rows)
-    place.set_xticks(range(len(columns)), columns)
-    place.set_xticks([n - 0.5 for n in range(1, len(columns))], minor=True)
-    place.set_yticks([n - 0.5 for n in range(1, len(rows))], minor=True)
-    place.grid(which="minor", color="#6b6b6b")
-    place.tick_params(which="both", length=0)
-
-
-# %% topics=["reverse-mode-ad"] jupyter={"source_hidden": true}
-from matplotlib.colors import ListedColormap
+from course_utils.chapters.autograd import draw_matrix
 
 figure, axes = plt.subplots(1, 3, figsize=(9, 2.6), width_ratios=(2, 2, 5))
 row, column, ys = torch.zeros(3, 2), torch.zeros(3, 2), ("y₀", "y₁", "y₂")
@@ -1017,7 +950,7 @@ entries = [(i, j) for i in range(3) for j in range(2)]
 for place in axes[:2]:
     for (i, j), number in zip(entries, jacobian.flatten(), strict=True):
         place.text(j, i, f"{number:.0f}", ha="center", va="center", color="#1a1a1a")
-names = ["w₀", "", "", "", "… millions of weights …", "", "", "", "w"]
+names = ["first", "", "", "", "… millions of weights …", "", "", "", "last"]
 draw_matrix(axes[2], torch.ones(1, 9), "a loss: its Jacobian is one row", ("loss",), names)
 figure.tight_layout()
 show(
@@ -1027,10 +960,10 @@ show(
 )
 
 # %% [markdown]
-# A network has millions of inputs, its weights, and one result, its loss: a single row. Reverse mode
-# needs one walk for it, forward mode one for each weight. So training uses reverse mode. The price
-# is the record: what came first is needed last, so it has to be kept until then. (Chapter 06 uses
-# forward mode, which keeps nothing.)
+# A network has millions of inputs, its weights, and a single result, its loss: a single row. Reverse
+# mode needs one walk for it, forward mode a walk for each weight. That is why training uses reverse
+# mode. The price is the record: what was computed first is needed last, and has to be kept until
+# then. (Chapter 06 uses forward mode, which keeps nothing.)
 
 # %% topics=["reverse-mode-ad"]
 rows = [torch.autograd.grad(x * x.sum(), x, g)[0] for g in torch.eye(2)]
@@ -1091,7 +1024,7 @@ for name, target in (("column", [[2.0], [3.0]]), ("row", [[2.0, 3.0]])):
 # > compared with every target. With a column it is [[4, 4]]. Compare shapes before you subtract.
 #
 # Backward did not mind. Broadcasting has a VJP like everything else. An element that was read
-# twice got two payments, and they are added. So the VJP of *expand* is a *sum*:
+# twice got two payments, and they are added. The VJP of *expand* is a *sum*:
 
 # %%
 b = torch.tensor([[1.0, 2.0, 3.0]], requires_grad=True)  # (1, 3)
@@ -1175,7 +1108,7 @@ check_sums(try_unbroadcast, *groups, (torch.ones(1, 1).expand(3, 4), {(4,): fron
 # %% [markdown]
 # ### Exercise 5.6 — Four rules by hand ★★★ · 40 min · 6 points
 #
-# Write the VJPs of four operations. `gradient` is the gradient of the result; return the gradients of
+# This exercise is optional; nothing after it needs it. Write the VJPs of four operations. `gradient` is the gradient of the result; return the gradients of
 # the inputs.
 #
 # - `matmul_vjp(gradient, a, b)` for `a @ b` with `a` (n, k), `b` (k, m): a pair, for `a` and for
@@ -1258,7 +1191,7 @@ check_vjps(
     try_vjp,
     ("a (3, 2), b (2, 2)", "matmul", g, a, b),
     ("a (2, 2), b (2, 2)", "matmul", g[1:], a[:2], b),
-    ("a (3, 2), b (2, 4), float64", "matmul", cube.view(3, 4), a.double(), cube.view(6, 2)[:4].t()),
+    ("b (2, 4), float64", "matmul", cube.sin().view(3, 4), a.double(), cube.view(6, 2)[:4].t()),
     ("the example", "softmax", torch.tensor([1.0, 0.0]), torch.zeros(2)),
     ("x (3, 2)", "softmax", g, x),
     ("x (2, 2, 3), float64", "softmax", cube.sin(), cube.cos()),
@@ -1364,13 +1297,13 @@ for tensor in saved:
 
 # %% [markdown]
 # `exp` saved its result. The product saved both factors: that result once more, and `x`. Three
-# tensors, but only one new storage. `x` was there before, and the result is kept once, however many
+# tensors, but a single new storage. `x` was there before, and the result is kept once, however many
 # rules point to it.
 #
 # These saved tensors, the *activations*, are a large part of what training needs beyond inference;
 # gradients and the optimizer's state are the rest. The activations grow with the batch. The others
-# do not. The next cell packs what is saved into objects of its own, and watches them come and go:
-# six layers forward, then backward.
+# do not. The next cell counts the bytes that are saved, and not yet freed, after each of six layers:
+# forward, then backward.
 
 
 # %% jupyter={"source_hidden": true}
@@ -1394,7 +1327,7 @@ show(
 )
 
 # %% [markdown]
-# Up by one result for each layer (the first keeps its input as well), and down again as backward
+# Up by a result for each layer (the first keeps its input as well), and down again as backward
 # uses them. The peak is at the end of the forward pass. Chapter 06 shows how to lower it. Under
 # `no_grad` nothing is kept at all.
 #
@@ -1451,12 +1384,12 @@ sum(draw_graph(loss).saved_bytes for loss in losses), "bytes for 100 losses of t
 # there anyway. A storage that several rules keep counts once. A few facts that you need: relu and
 # softmax keep their results, like `exp`; `where` keeps its condition; the cross entropy is a
 # log-softmax, which keeps its result, and a second rule, which keeps that same result and one float
-# of its own.
+# more.
 #
 # **Then measure.** `saved_bytes(function, *inputs)` calls `function(*inputs)` once, which gives one
 # tensor, and returns how many bytes of storage autograd keeps for its backward: each storage once,
-# and those that the inputs lie in not at all. Count whole storages, not elements: a view keeps all
-# of its storage alive. Leave the inputs as they are.
+# and the inputs' storages not at all. Count whole storages, not elements: a view keeps all of its
+# storage alive. Leave the inputs as they are.
 #
 # Example: for `torch.exp` and four float32 numbers it is 16. For `torch.mul(x, x)` it is 0: both
 # factors are inputs.
@@ -1604,9 +1537,9 @@ for name in ("sigmoid", "softplus", "prod", "normalize", "gelu", "rows of exp, m
 # %% [markdown]
 # ### Editing what was saved
 #
-# Saving costs no copy: the record points at your tensor. So what if you write to it before backward
-# comes? So that it notices, autograd gives every tensor a **version**, a counter that each in-place
-# operation moves on. All views of a storage share it. When a tensor is saved, its version is saved
+# Saving costs no copy: the record points at your tensor. What if you write to it before backward
+# runs? To notice that, autograd gives every tensor a **version**, a counter that each in-place
+# operation increases. All views of a tensor share it. When a tensor is saved, its version is saved
 # as well, and backward compares.
 
 # %% topics=["autograd-inplace-errors"]
@@ -1634,9 +1567,9 @@ draw_graph(y, x=x)
 #
 # Two doors lead around it.
 #
-# > **Then and now.** *"`x.data` gives you the raw tensor."* It does, with a version counter of its
-# > own. It was the usual way once, and it is the puzzle from the beginning: an edit through `.data`
-# > is not noticed. `detach()` gives the same memory and *shares* the counter.
+# > **Then and now.** *"`x.data` gives you the raw tensor."* It does, with a separate version counter.
+# > It was the usual way once, and it is the puzzle from the beginning: an edit through `.data` is not
+# > noticed. `detach()` gives the same memory and *shares* the counter.
 
 # %% tags=["shows-deprecated"] topics=["data-vs-detach"] errata=["dot-data-silent-wrong-grad"]
 print("by .data:   slope", slope(lambda h: h.data.zero_()))
@@ -1644,23 +1577,16 @@ try:
     slope(lambda h: h.detach().zero_())
 except RuntimeError as error:
     print("by detach():", str(error).split(": [")[0])
+print("by NumPy:   slope", slope(lambda h: h.detach().cpu().numpy().fill(0)))
 
 # %% [markdown]
 # The puzzle is solved. The rule for `a * h` needs `h`, and it read `h` only in backward. By then it
-# held zeros, written through a door where nothing counts. The second door is NumPy. An array made
-# by `.detach().numpy()` lies in the tensor's memory and knows of no counter:
-
-# %% topics=["data-vs-detach"]
-h = torch.tensor([6.0, 10.0])
-h.detach().cpu().numpy().fill(0)
-print("h is now", h, "at version", h._version)
-print("by NumPy: slope", slope(lambda h: h.detach().cpu().numpy().fill(0)))
-
-# %% [markdown]
+# held zeros, written through a door where nothing counts. The second door is the last line's, NumPy:
+# an array made by `.detach().numpy()` shares the tensor's memory and doesn't know of the counter.
 # Look at such arrays as much as you like; copy before you write.
 #
-# A last kind of error comes at once. A leaf that requires grad must not be written to while
-# recording is on: its old value would be lost, and the new one would no longer be a leaf.
+# A last kind of error is raised at once. A leaf that requires grad must not be written to while
+# recording is on: its old value would be lost, and what you get would no longer be a leaf.
 
 # %% topics=["autograd-inplace-errors"]
 w = torch.ones(2, requires_grad=True)
@@ -1679,8 +1605,8 @@ w
 #
 # ### Exercise 5.8 — The tribunal ★★★ · 25 min · 5 points
 #
-# Ten functions of `x` (1-D, float32 or float64, one element or more) stand before you. Each edits
-# something in place. The caller will ask for the gradient of what it returns.
+# Here are ten functions of `x` (1-D, float32 or float64, one element or more). Each edits something
+# in place. The caller will ask for the gradient of what it returns.
 #
 # **First judge.** For each write `"fine"` (the gradient is right), `"error"` (an error is raised,
 # in forward or in backward) or `"wrong"` (no error, and a gradient that is not that of the values
@@ -1868,8 +1794,8 @@ check_repairs(try_repaired, BROKEN, *inputs, torch.linspace(-2, 2, 8)[::2])
 # %% [markdown]
 # ## 5. Not recording · core
 #
-# The record costs memory, and it ties tensors to their past. So there are four ways not to record,
-# and they are easily mixed up. Here they are, from the largest to the smallest:
+# The record costs memory, and it ties tensors to their past. There are four ways not to record, and
+# they are easily mixed up. From the largest to the smallest:
 #
 # | you write | it means |
 # | --- | --- |
@@ -1906,20 +1832,11 @@ for name, line in (
 # %% [markdown]
 # A sum saves nothing, so `silent` may take part in it. A product would have to save it. In return,
 # `inference_mode` is a little faster. Use it where results are only looked at, and `no_grad` where
-# they may be used again.
-
-# %% topics=["no-grad-inference"] tags=["shows-false"]
-for recording in (False, True):
-    saved.clear()
-    hooks = torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor)
-    with hooks, torch.set_grad_enabled(recording):
-        w.exp().tanh()
-    print("recording:", recording, " saved tensors:", len(saved))
-
-# %% [markdown]
-# Nothing saved: that is why validation under `no_grad` needs a fraction of the memory, and less
-# time. To decide by a flag, there is `torch.set_grad_enabled(training)`. The three blocks
-# work as decorators too.
+# they may be used again. Neither saves anything, as the picture in section 4 showed: validation needs
+# a fraction of the memory, and less time.
+#
+# To decide by a flag, there is `torch.set_grad_enabled(training)`. The three blocks work as
+# decorators, too.
 #
 # **`eval()` is something else.** It tells the layers to behave as in use: dropout lets everything
 # through, batch norm takes its running averages. It has nothing to do with recording. **Predict**
@@ -2243,14 +2160,17 @@ print(type(wrapped).__name__, "|", str(caught[0].message).split(".")[0])
 # *"Freeze a layer by `parameter.require_grad = False`."* It should be `requires_grad`, with an s.
 # Python lets you invent an attribute, so the misspelling does nothing and says nothing. A misspelt
 # *method* raises, so `requires_grad_(False)` is the safe way.
+#
+# *"`with torch.zero_grad():` switches autograd off during validation."* There is no such function.
+# `zero_grad` is a method that clears gradients; the block is `no_grad`.
 
-# %% errata=["require-grad-typo"] tags=["shows-false"]
+# %% errata=["require-grad-typo", "no-grad-called-zero-grad"] topics=["no-grad-inference"] tags=["shows-false"]
 layer = nn.Linear(2, 2)
-for parameter in layer.parameters():
-    parameter.require_grad = False
-print("after the misspelling:", layer.weight.requires_grad)
-layer.requires_grad_(False)
-print("after the method:     ", layer.weight.requires_grad)
+layer.weight.require_grad = False
+print("after the misspelling: ", layer.weight.requires_grad)
+layer.weight.requires_grad_(False)
+print("after the method:      ", layer.weight.requires_grad)
+print("torch.zero_grad exists:", hasattr(torch, "zero_grad"))
 
 # %% [markdown]
 # *"Gradient accumulation: two forward passes, then one backward."* That keeps both graphs alive until
@@ -2265,7 +2185,7 @@ print("after one backward: ", draw_graph(first + second).saved_bytes, "bytes")
 
 # %% [markdown]
 # *"A tensor cannot be trained, it has to be a `Parameter`."* Any leaf that requires grad will do. A
-# `Parameter` has one thing more: a module finds it by itself.
+# `Parameter` has an advantage: a module finds it by itself.
 
 # %% topics=["minimise-with-optimizer"] errata=["only-parameters-train"]
 x = torch.tensor(-1.5, requires_grad=True)
@@ -2293,43 +2213,22 @@ except RuntimeError as error:
     print("soft_margin_loss:", error)
 
 # %% [markdown]
-# *"`with torch.zero_grad():` switches autograd off during validation."* There is no such thing.
-# `zero_grad` is a method that clears gradients; the block is `no_grad`.
+# *"Get the values by `x.cpu().numpy()`"*, *"by `x.data.cpu().numpy()`"*, and, *"as `copy.deepcopy`
+# fails inside a graph, by `copy.deepcopy(feature.data.cpu().numpy())`."* The first fails if `x`
+# requires grad, because NumPy cannot record. `.data` works, but by the old door. And `deepcopy` does
+# fail for a tensor with a `grad_fn`: the copy would need a past, too. Write `x.detach().cpu().numpy()`
+# for an array, `x.detach().clone()` for a tensor, `x.item()` for a single number.
 
-# %% topics=["no-grad-inference"] errata=["no-grad-called-zero-grad"] tags=["shows-false"]
-print("torch.zero_grad exists:", hasattr(torch, "zero_grad"))
-print("torch.no_grad exists:  ", hasattr(torch, "no_grad"))
-
-# %% [markdown]
-# *"Get the values by `x.cpu().numpy()`"* and *"by `x.data.cpu().numpy()`."* The first fails if `x`
-# requires grad, because NumPy cannot record. The second works, but by the old door. Write
-# `x.detach().cpu().numpy()`, and remember that no array counts what is written to it. For a single
-# number, `item()` does all of it.
-
-# %% topics=["data-vs-detach"] errata=["numpy-of-grad-tensor"]
-x = torch.ones(2, requires_grad=True)
-try:
-    x.cpu().numpy()
-except RuntimeError as error:
-    print(error)
-print(x.detach().cpu().numpy(), x.sum().item(), x.tolist())
-
-# %% [markdown]
-# *"`copy.deepcopy` fails inside a graph, so store `copy.deepcopy(feature.data.cpu().numpy())`."* It
-# still fails for a tensor with a `grad_fn`: the copy would need a past of its own. You want the
-# values, so `detach().clone()` is all you need.
-
-# %% topics=["leaf-tensors"] errata=["deepcopy-advice"]
+# %% topics=["data-vs-detach", "leaf-tensors"] errata=["numpy-of-grad-tensor", "deepcopy-advice"]
 import copy
 
-feature = torch.ones(2, requires_grad=True) * 2
-try:
-    copy.deepcopy(feature)
-except RuntimeError as error:
-    print(str(error).split(". ")[0].split(",")[0])
-
-# %% topics=["leaf-tensors"] errata=["deepcopy-advice"]
-feature.detach().clone(), copy.deepcopy(x).is_leaf
+x = torch.ones(2, requires_grad=True)
+for call in (lambda: x.cpu().numpy(), lambda: copy.deepcopy(x * 2)):
+    try:
+        call()
+    except RuntimeError as error:
+        print(str(error).split(". ")[0].split(",")[0])
+print(x.detach().cpu().numpy(), (x * 2).detach().clone(), copy.deepcopy(x).is_leaf)
 
 # %% [markdown]
 # ## What to take home
@@ -2343,7 +2242,7 @@ feature.detach().clone(), copy.deepcopy(x).is_leaf
 # | What happens at a second `backward()`? | `.grad` adds up; saved tensors are gone unless retained |
 # | What takes up the memory? | saved tensors: inputs or results of operations, each storage once |
 # | May I edit in place? | if no rule saved the old value; the version counter knows |
-# | `no_grad` or `eval()`? | one is about recording, the other about layers; validation wants both |
+# | `no_grad` or `eval()`? | the first is about recording, the second about layers; validation wants both |
 #
 # **Three mistakes to remember**
 #
@@ -2357,5 +2256,5 @@ feature.detach().clone(), copy.deepcopy(x).is_leaf
 # **Read more.** The PyTorch documentation has *Autograd mechanics*, and the blog posts *Overview of
 # PyTorch Autograd Engine* and *How Computational Graphs are Executed in PyTorch*. Baydin,
 # Pearlmutter, Radul and Siskind, *Automatic Differentiation in Machine Learning: a Survey*, covers
-# forward and reverse mode in full. Chapter 06 goes on with rules of your own: how to write them, how
+# forward and reverse mode in full. Chapter 06 continues with your own rules: how to write them, how
 # to trust them, and how to trade memory for time.

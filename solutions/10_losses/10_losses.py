@@ -3,7 +3,7 @@
 #   course:
 #     title: Losses
 #     minutes: 240
-#     core: 110
+#     core: 105
 # ---
 
 # %% [markdown]
@@ -183,6 +183,8 @@ def check_case(n):
         "that is in bits: take the natural logarithm": math.log2(n),
         "that is the logarithm to base 10: take the natural one": math.log10(n),
         "that is how often a guess is wrong, not what it costs": 1 - 1 / n,
+        "that is for a class less: the right one counts, too": math.log(max(n - 1, 1)),
+        "that is for a class more": math.log(n + 1),
         "the right class's logarithm counts in full, not times 1 / classes": math.log(n) / n,
     }
     what = f"knows_nothing({n})"
@@ -396,7 +398,7 @@ show(
 )
 
 # %% [markdown]
-# In the third picture one token counts six times as much as its neighbours, only because it came
+# In the third picture a single token counts six times as much as the others, only because it was put
 # into another batch. Shuffle, and another token does. The way out is always the same: carry **sums
 # and counts** across the batches, and divide once, at the end.
 #
@@ -422,7 +424,7 @@ print("picked by the mask:", prices[real].sum().item())
 #
 # - the result is the same however the sequences are spread over batches;
 # - what the padding holds doesn't matter, neither for the number nor for the gradient, which is
-#   0 there. It may hold `nan`, `inf`, or targets such as -1 or 999;
+#   0 there. It may hold `nan`, `inf`, `-inf`, or targets such as -1 or 999;
 # - a sequence of length 0 counts for nothing, and a batch may hold nothing else. (At least one
 #   sequence in all of the batches is longer.)
 #
@@ -499,7 +501,12 @@ with every_case() as case:
             [[(z.to(torch.float64) / 3, y) for z, y in (short, long)]],
         ),
         ("the padding holds nan, and -1 as targets", [[long, short], [long]], torch.nan, -1),
-        ("the padding holds inf, and 999 as targets", [[long, short], [short]], torch.inf, 999),
+        (
+            "the padding holds inf and -inf, and 999 as targets",
+            [[long, short], [short]],
+            torch.inf,
+            999,
+        ),
     ):
         with case(name):
             check_case(groups, *padding)
@@ -548,7 +555,7 @@ print("perplexity:               ", round(torch.cat(batches).mean().exp().item()
 print("mean of both batches' own:", round(apart.mean().item(), 1))
 
 # %% [markdown]
-# The lonely token of price 6 has a perplexity of 403 by itself, and half of the second number is
+# The lonely token of price 6 has a perplexity of 403 by itself, and the second number is about half of
 # that. Compare perplexities only between models that cut a text into the same tokens: with longer
 # tokens there are fewer of them, and each is harder to guess.
 
@@ -746,7 +753,7 @@ with every_case() as case:
         ("scores up to 1000", 500 * z[:, :2] - 500, y % 2, {}),
         ("no label is the last class", z, y % 2, {}),
         ("one row, weighted", z[1:2], y[:1], {"weight": w}),
-        ("float64", z.to(torch.float64), y, {"weight": w.to(torch.float64) / 7}),
+        ("float64", z.to(torch.float64), y, {"weight": w.flip(0).to(torch.float64) / 7}),
         ("weighted", z, y, {"weight": w}),
         ("row 1 has -100", z, gap, {}),
         ("row 1 is of class 2, ignore_index=2", z, y, {"ignore_index": 2}),
@@ -785,7 +792,7 @@ with every_case() as case:
         for options in ({}, smooth, {"weight": w}, {"weight": w, **smooth}):
             with case(" and ".join([name, *options])):
                 check_case(z, target, **options)
-    z64, t64, w64 = (part.to(torch.float64) / 3 for part in (z, 3 * t, w))
+    z64, t64, w64 = (part.to(torch.float64) / 3 for part in (z, 3 * t, w.flip(0)))
     with case("probabilities in float64, weight and label_smoothing"):
         check_case(z64, t64.softmax(dim=1), weight=w64, label_smoothing=0.1)
     with case("one row of probabilities"):
@@ -831,8 +838,8 @@ for dtype, classes in ((torch.float32, 4), (torch.float64, 2), (torch.float64, 6
 # ## 4. Targets that are not sure
 #
 # What is the smallest value that cross-entropy can reach, and where? For a single right class it
-# is 0, and the score of that class has to be infinitely far above the others. So the loss never
-# stops pulling: scores keep growing long after every answer is right. Soft targets end that.
+# is 0, and the score of that class has to be infinitely far above the others. That is why the loss
+# never stops pulling: scores keep growing long after every answer is right. Soft targets end that.
 #
 # Mix the target with equal shares, and the best prediction is the mixed target itself, at a finite
 # score. The picture shows the price against the lead of the right class over nine equal others:
@@ -879,8 +886,8 @@ print(
 )
 
 # %% [markdown]
-# > **Often said.** *"Smoothed targets are `one_hot * (1 - e) + e / (C - 1)`."* This one adds the
-# > share to the right class as well, and divides by too little. Its rows don't sum to 1.
+# > **Often said.** *"Smoothed targets are `one_hot * (1 - e) + e / (C - 1)`."* This adds the
+# > share to the right class as well, and divides by too little. The rows don't sum to 1.
 
 # %% topics=["label-smoothing"] errata=["lsr-target-not-normalised"]
 one_hot = F.one_hot(torch.tensor([2]), 5)
@@ -901,8 +908,7 @@ print("e / C for every class:      ", round((one_hot * 0.9 + 0.1 / 5).sum().item
 #
 # The loss of a target row is always $-\sum_c t_c \log p_c$. `e` is at least 0, and small enough
 # that `smoothing` is at most 1. Example: with `e = 0` both give `(1, 0)`; for `"others"` with 5
-# classes and `e = 0.4` it is `(1, 0.5)`: that gives each other class 0.1, and 0.6 to the right
-# one.
+# classes and `e = 0.4` it is `(1, 0.5)`: that gives each other class 0.1, and the right class 0.6.
 
 
 # %% nbgrader={"grade_id": "smoothing-recipe", "solution": true}
@@ -1030,7 +1036,7 @@ loss, scaled = (F.cross_entropy(logits, label, w) for w in (weight, weight / wei
 print("normalising changes nothing:", torch.allclose(loss, scaled))
 
 # %% [markdown]
-# What does a weight do to the answer? Suppose that among patients who look just like this one, a
+# What does a weight do to the answer? Suppose that among patients who look just like this patient, a
 # share q is ill. The weighted price of saying p is $-w\,q \log p - (1-q)\log(1-p)$. Its lowest
 # point is where $p/(1-p) = w \cdot q/(1-q)$. A weight thus multiplies the **odds** by w, or adds
 # $\log w$ to the logit. Check it by brute force:
@@ -1189,7 +1195,7 @@ because = {
     "resampled, mean probability": "in the set that it saw, half were ill",
     "resampled, recall": "drawing 19 times as often does what a weight of 19 does",
     "focal, mean probability": "sure answers earn little, so it stays near the middle",
-    "focal, recall": "it treats both classes alike, so even odds stay even odds",
+    "focal, recall": "it treats both classes the same way, so even odds stay even odds",
     "threshold moved, mean probability": "the model is the same one",
     "threshold moved, recall": "more patients pass 0.05 than 0.5",
 }
@@ -1266,7 +1272,7 @@ tell("plain", 0.05)
 # %% [markdown]
 # ## 6. How far apart are two distributions?
 #
-# So far one answer was right. Sometimes a whole distribution is the target: a teacher network's, a
+# Until now a single answer was right. Sometimes a whole distribution is the target: a teacher network's, a
 # policy's, a posterior. Then cross-entropy has a floor that hides the progress. Take the floor
 # away and you have the **Kullback-Leibler divergence**: what it costs to believe q while p is
 # true.
@@ -1302,7 +1308,7 @@ print("… q.log(), p.log(), log_target   ", F.kl_div(q.log(), p.log(), log_targ
 # The third and the fourth. `kl_div(input, target)` wants the *logarithm* of the model's q first,
 # and the true p second, in the other order than the formula is read. And its default, `"mean"`,
 # divides by all entries; only `"batchmean"` is the mean of the rows' divergences. The first call
-# got all three wrong, and came out negative: **a negative KL is always a bug.**
+# got all three wrong, and its result is negative: **a negative KL is always a bug.**
 #
 # Direction is more than bookkeeping. Let p have two peaks, and let q be a single bell that is
 # moved and widened until the divergence is smallest. **Predict** where it ends, each way.
@@ -1432,8 +1438,8 @@ print("mean:", data.mean().item(), " median:", data.median().item())
 # pulls cancel where as many are above as below, at the **median**, and 60 might be 6,000. Huber is
 # in between.
 #
-# Now tilt it. Let a target *above* the prediction cost $q$ for each unit and one *below* it $1 -
-# q$. With $q = 0.75$ the pulls cancel where a quarter is above: at the **75 % quantile**. This
+# Now tilt it. Let a target *above* the prediction cost $q$ for each unit and a target *below* it
+# $1 - q$. With $q = 0.75$ the pulls cancel where a quarter is above: at the **75 % quantile**. This
 # is the *pinball* loss. A target 2 above costs 1.5, a target 2 below costs 0.5. It gives you a
 # range instead of a point, from two models with $q = 0.1$ and $0.9$:
 
@@ -1621,7 +1627,8 @@ with every_case() as case:
     for q in (0.75, 0.5, 0.1):
         with case("targets 4, -2 and 1"):
             check_case(zero, three, q)
-    for name, pair in {"shape ()": (zero[0], three[0]), "(2, 3), float64": (0 * six, six)}.items():
+    pairs = {"shape ()": (zero[0], three[0]), "(2, 3), float64": (six.flip(0) / 2, six)}
+    for name, pair in pairs.items():
         with case(name):
             check_case(*pair, 0.9)
     for shape, other in UNEQUAL_SHAPES:
@@ -1699,7 +1706,7 @@ show(
 # %% [markdown]
 # In the second picture sixty points share one spot. The loss is nearly 0, and the network can't
 # tell any two people apart: the **degenerate solution**, or *collapse*. It was the best answer to
-# the question that was asked. So each of these losses needs a force that pushes apart.
+# the question that was asked. Each of these losses therefore needs a force that pushes apart.
 #
 # **Triplet loss** pushes by a margin: the price is $\max(0, d_+ - d_- + m)$ for the distances of
 # an *anchor* to a vector of the same class and to a vector of another class. Most triplets soon cost 0
@@ -1820,6 +1827,7 @@ with every_case() as case:
         ("each its own class", line, [0, 1, 2, 3]),
         ("each its own class, around 0", line - line.mean(), [0, 1, 2, 3]),
         ("far apart, up to 700,000", 1e5 * line, [0, 0, 1, 1]),
+        ("far from the origin", line / 3 + 1000, [0, 0, 1, 1]),
         ("labels of 2049 and 2305", line, [2049, 2049, 2305, 2305]),
     ):
         with case(name):
@@ -1860,14 +1868,14 @@ pair = torch.tensor([[[2.0, 0.0], [0.0, 1.0]], [[3.0, 3.0], [0.0, 5.0]]], device
 with every_case() as case:
     for rows, temperature in ((2, 0.5), (2, 2.0), (2, 0.01), (1, 1.0)):
         with case(f"the walk, {rows} rows, temperature {temperature}"):
-            dtype = torch.float64 if temperature == 2 else torch.float32
-            check_pairs(*pair[:, :rows].to(dtype) / 3, temperature)
+            check_pairs(*(pair.double() if temperature == 2 else pair)[:, :rows] / 3, temperature)
+    with case("five rows of three numbers"):
+        check_pairs(*torch.arange(1.0, 31, device=device).sin().view(2, 5, 3), 0.5)
     with case("the number of operators"):
         check_loop()
 ### BEGIN HIDDEN TESTS
-for rows, temperature in ((5, 0.1), (8, 0.01)):
-    pair = torch.randn(2, rows, 3, generator=torch.Generator().manual_seed(rows))
-    check_pairs(*pair.to(device), temperature)
+pair = torch.randn(2, 8, 3, generator=torch.Generator().manual_seed(8))
+check_pairs(*pair.to(device), 0.01)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -2304,6 +2312,7 @@ with every_case() as case:
         ("the example", z[2:] * 2 * math.log(3), y[2:], None, 0.5),
         ("weights 1 and 4", z, y, w, 0.7),
         ("three classes, none of the last, q = 1", z.repeat(1, 2)[:, :3], y, None, 1.0),
+        ("three classes, q = 0.4", z.repeat(1, 2)[:, :3], 2 - y, None, 0.4),
         ("float64", z.to(torch.float64) / 3, y, w.double() / 3, 0.3),
         ("scores up to 1000", 500 * z, y, None, 0.5),
         ("scores up to 1000, a small q", 500 * z, y, w, 0.02),
@@ -2312,8 +2321,7 @@ with every_case() as case:
             check_case(*args)
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(0)
-for classes, q in ((4, 0.3), (3, 1.0), (6, 0.1)):
-    dtype = torch.float32 if classes == 4 else torch.float64
+for classes, q, dtype in ((4, 0.3, torch.float32), (6, 0.1, torch.float64)):
     z = 3 * torch.randn(7, classes, generator=generator, dtype=dtype).to(device)
     y = torch.randint(classes, (7,), generator=generator).to(device)
     for w in (None, 0.5 + torch.rand(classes, generator=generator, dtype=dtype).to(device)):

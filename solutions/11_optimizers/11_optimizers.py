@@ -24,7 +24,7 @@
 #
 # **It leans on** chapter 05 (`.grad`, `backward`, `no_grad`). **Time:** under four hours with ten
 # exercises. Sections 11 and 12 are optional, a second sitting: forty minutes with two more. Sections
-# marked **core** take two and a half hours and need nothing from the others.
+# and exercises marked **core** take two hours and a half and need nothing from the others.
 
 # %% nbgrader={"grade_id": "setup", "locked": true}
 import torch
@@ -148,7 +148,8 @@ for name, clears in (("optimizer's", optimizer), ("model's", model)):
     print(f"{name:12} cleared: {[name for name, p in model.named_parameters() if p.grad is None]}")
 
 # %% [markdown]
-# Here the bias may belong to a second optimizer, and then the first optimizer has no business clearing its gradient.
+# Here the bias may belong to a second optimizer, and then the first optimizer must not clear its
+# gradient.
 #
 # > **Then and now.** *"Moving a model to the GPU makes new parameters, so build the optimizer after
 # > it."* The order is a good habit. The link survives: `.to()` puts the new numbers into the same
@@ -343,7 +344,8 @@ for momentum, lr in ((0.0, 0.081), (0.9, 0.081), (0.9, 0.15), (0.9, 0.153)):
     print(f"momentum {momentum}, rate {lr:5}:", "arrives" if arrived else "explodes")
 
 # %% [markdown]
-# 0.081 is fatal for plain SGD and harmless with momentum; 0.153 is fatal for both. In practice stay far below the limit: near it the swings take long to die down.
+# 0.081 is fatal for plain SGD and harmless with momentum; 0.153 is fatal for both. In practice stay far
+# below the limit: near it the swings take long to die down.
 
 # %%
 plain = path_of(lambda params: torch.optim.SGD(params, lr=0.04), steps=40)
@@ -418,7 +420,7 @@ optimizer.step()
 print("w:", w.tolist(), " state:", optimizer.state_dict()["state"])
 
 # %% [markdown]
-# One case is easily got wrong: the weight that has no gradient in this step. After one step with
+# A case that is easily got wrong: the weight without a gradient in this step. After one step with
 # momentum the gradient is cleared, to `None` or to zeros, and `step()` is called again. **Predict:**
 # in which case does `w` move?
 
@@ -608,7 +610,7 @@ for steps, options in ((33, {"weight_decay": 0.3}), (40, {"momentum": 0.7, "cut"
 # $$m \leftarrow \beta_1 m + (1-\beta_1)\, g \qquad v \leftarrow \beta_2 v + (1-\beta_2)\, g^2
 # \qquad w \leftarrow w - \text{lr}\, \frac{m}{\sqrt{v} + \varepsilon}$$
 #
-# One consequence first. **Predict:** the loss is multiplied by 1000. What happens to the first step
+# A consequence first. **Predict:** the loss is multiplied by 1000. What happens to the first step
 # of SGD, and of Adam?
 
 
@@ -747,7 +749,7 @@ show(
 # %% [markdown]
 # ## 5. A pull towards zero: weight decay · core
 #
-# So far the loss alone decided a step's direction. **Weight decay** adds a pull of every weight towards
+# Until now the loss alone decided a step's direction. **Weight decay** adds a pull of every weight towards
 # zero, in proportion to its size. Why would you want that? Where the data don't say what a weight
 # should be, it should be small: a large weight mostly fits noise. Here are 20 points with 40 features.
 # Many weight vectors fit them perfectly.
@@ -810,7 +812,7 @@ for kind in (torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW):
 
 # %% [markdown]
 # What does the difference do? Take two weights that the loss doesn't care about on average: their
-# gradients are pure noise, small for one, large for the other. Both should decay at the same pace.
+# gradients are pure noise, small for the first, large for the second. Both should decay at the same pace.
 
 
 # %%
@@ -845,7 +847,7 @@ show(
 # `AdamW` is the default choice.
 
 # %% [markdown]
-# ### Exercise 11.3 — The Adam family ★★★ · 30 min · 5 points · core
+# ### Exercise 11.3 — The Adam family ★★★ · 30 min · 5 points
 #
 # Write `adam_family(p, grad, state, kind, lr, betas, eps, weight_decay)`: one step of the `kind`
 # `"rmsprop"`, `"adam"`, `"amsgrad"` or `"adamw"`, as sections 4 and 5 describe it. It gives the pair of the new
@@ -1222,7 +1224,7 @@ print("LinearLR:   ", rates_of(lambda o: lr_scheduler.LinearLR(o, 1 / 4, total_i
 
 # %% [markdown]
 # Two schedules can be combined in two ways. `ChainedScheduler` runs both all the time; their factors
-# multiply. `SequentialLR` runs one, then at a milestone the next, which starts its own count at 0.
+# multiply. `SequentialLR` runs the first, then at a milestone the next, which starts its own count at 0.
 
 
 # %% topics=["scheduler-chaining"]
@@ -1415,7 +1417,7 @@ for base, warmup, total, floor in ((0.3, 5, 40, 0.01), (3.0, 0, 9, 0.0), (0.1, 7
 # %% [markdown]
 # ## 8. Gradients that are too long, or arrive in pieces · core
 #
-# So far the gradient was what it was. Two things are often done to it between `backward` and `step`.
+# Until now the gradient was left alone. Two things are often done to it between `backward` and `step`.
 #
 # ### Too long: clipping
 #
@@ -1580,7 +1582,7 @@ print("sums, divided by 5: ", gradient_from(pieces, lambda piece: 1 / 5))
 # - Old gradients are forgotten. Frozen parameters arrive with `.grad` None, and keep it; all others
 #   take part in the model's answer.
 # - Each piece passes through the model once, and its `backward` runs before the next piece's forward.
-# - Nothing else of the model changes, and no optimizer is needed. Where the norm is at most
+# - Nothing else of the model changes, nor do the pieces, and no optimizer is needed. Where the norm is at most
 #   `max_norm`, which may be infinite, the gradient stays as it is; it may also be zero.
 #
 # Example: the sizes 4 and 1 give the gradients of the five examples in one batch.
@@ -1712,7 +1714,8 @@ print("log 10:", round(torch.tensor(10.0).log().item(), 2))
 #
 # Return the pair of lists of plain numbers, rates and losses, of equal length. The model arrives with
 # `.grad` None, perhaps with frozen parameters; hand it back unchanged: the same weights, the same
-# buffers (its `state_dict` holds all of them), modes (train or eval) and `.grad`.
+# buffers (its `state_dict` holds all of them), modes (train or eval) and `.grad`. `x` and `y` stay as
+# they are.
 #
 # Example: one weight, 1, the input 1 and the target 0: with rates from 0.01 to 1 in three steps
 # they are 0.01, 0.1, 1 and the losses 1, 0.9604, 0.6147.
@@ -1861,7 +1864,7 @@ check_predictions(diagnosis, {name: right for name, (right, _) in machine.items(
 # %% [markdown]
 # ### Two numbers at once: a search
 #
-# A range test finds one number. A weight decay, say, has to be searched as well. Either you lay a
+# A range test finds a single number. A weight decay, say, has to be searched as well. Either you put a
 # **grid** over both, or you draw pairs **at random**. With sixteen trials, each a training of 60 steps:
 # **predict** how many different rates each of the two tries.
 
@@ -2033,8 +2036,8 @@ for batch in (8, 32, 64, 128, 512):
 # ### Exercise 11.9 — How far away does it settle? ★★ · 8 min · 2 points
 #
 # Take one weight with curvature c. The gradient of one example is c · w plus noise with mean 0 and
-# *standard deviation* `noise`, independent from example to example; a batch takes the mean. So a step
-# is w ← w - rate · (c · w + the batch's noise).
+# *standard deviation* `noise`, independent from example to example; a batch takes the mean. A step is
+# w ← w - rate · (c · w + the batch's noise).
 #
 # Write `batch_and_rate(rate, batch, curvature, noise)`: the mean of w² after very many steps. All four
 # are positive. Where it grows without bound, return `float("inf")`. No simulation: it should be exact.
@@ -2241,7 +2244,7 @@ for lr in (0.004, 0.008, 0.016, 0.032, 0.064):
 # %% [markdown]
 # Compare the best of each column, not one row: with Muon the best is about a point better. On a
 # network this small that is little; it is meant for large models. At the smallest rate and
-# at the largest it is no better: its rate has to be searched too. (bfloat16 rounds so roughly that the
+# at the largest it isn't better: its rate has to be searched, too. (bfloat16 rounds so roughly that the
 # last digit may differ on your machine.)
 
 # %% [markdown]
@@ -2641,7 +2644,7 @@ show(
 
 # %% [markdown]
 # A table like this says little about optimizers and much about rates. Adam with 0.003 is second
-# worst here; with ten times that it wins. Whoever compares two optimizers has to search both rates.
+# worst here; with ten times that it wins. If you compare two optimizers, search both rates.
 
 # %% [markdown]
 # ## 14. The payoff: all of it in one script
@@ -2771,7 +2774,7 @@ print("rates:", lr_scheduler.ReduceLROnPlateau(optimizer).get_last_lr())
 # | question | where it goes | how far |
 # | --- | --- | --- |
 # | SGD | steepest descent | lr · gradient; lr below 2 / curvature |
-# | momentum | what the gradients agree on | up to 1 / (1 - μ) times as far |
+# | momentum | what the gradients agree on | up to 1 / (1 - μ) times as far; lr below 2 (1 + μ) / curvature |
 # | Adam, RMSprop | each coordinate by its own scale | about lr, whatever the gradient's size |
 # | AdamW | the same, and towards zero | the decay is lr · λ · w, for every weight |
 # | Muon | every singular direction equally | about lr in each |

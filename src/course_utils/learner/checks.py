@@ -309,7 +309,8 @@ def _wrong_kind(value: Any, answer: Any, answers: Collection[Any]) -> str:
     Why the right answer is right would contradict it: ``0`` may be meant for ``False``.
     """
     kinds = {type(answer) for answer in answers}
-    digits = isinstance(value, str) and value.strip().removeprefix("-").isdigit()
+    written = value.strip().removeprefix("-") if isinstance(value, str) else ""
+    digits = written.replace(".", "", 1).isdigit()
     if isinstance(value, str) and (str not in kinds or (digits and not isinstance(answer, str))):
         return "in quotes it is a text; write it without them"
     if not isinstance(value, bool) and kinds == {bool}:

@@ -8,7 +8,7 @@
 # - "2 × 2 patches, row by row"
 # - "inside a patch first the channel, then its rows"
 # - "`w` is even"
-# - "Find the patterns that lay the tiles out like that"
+# - "Find the patterns that arrange the tiles like that"
 # - "a dict with the sizes"
 #
 # Admits:
@@ -114,7 +114,7 @@ einops_six = {
 }
 
 
-# %% wrong="pictures: rows for columns, tiles not turned, a column for a row" breaks="Find the patterns that lay the tiles out like that" says=["columns, the tiles: ", "tile 1 lies below tile 0", "turned, the tiles: ", "a tile's rows have become columns", "a row, the tiles: "]
+# %% wrong="pictures: rows for columns, tiles not turned, a column for a row" breaks="Find the patterns that arrange the tiles like that" says=["columns, the tiles: ", "tile 1 lies below tile 0", "turned, the tiles: ", "a tile's rows have become columns", "a row, the tiles: "]
 einops_six = {
     "channels first": ("b h w c -> b c h w", {}),
     "global average": ("b c h w -> b c", {}),

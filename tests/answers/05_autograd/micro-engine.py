@@ -8,13 +8,13 @@
 # - "and `exp`, in the style of `__add__`"
 # - "returns a list of this value and every value behind it"
 # - "**once**"
-# - "in which no value comes before one that was made from it"
-# - "So `self` is first"
-# - "sets the `grad` of every value behind this one"
+# - "in which no value is placed before a value that was made from it"
+# - "`self` is first"
+# - "sets the `grad` of every value behind `self`"
 # - "It starts with 1 at `self`"
 # - "A chain of 5,000 steps has to work"
 # - "keep your own list of what is waiting, in place of recursion"
-# - "to the slope of this one in it"
+# - "to the slope of `self` in it"
 #
 # Admits:
 #
@@ -25,7 +25,7 @@
 # - "A chain of 5,000 steps": try_chain(5000, "backward")
 # - "of every value behind this one": y is a itself
 
-# %% wrong="assigns the gradient" breaks="to the slope of this one in it" says=["a is used twice, and both payments count", "the gradient of a is 2, not 1"]
+# %% wrong="assigns the gradient" breaks="to the slope of `self` in it" says=["a is used twice, and both payments count", "the gradient of a is 2, not 1"]
 import math
 
 
@@ -169,7 +169,7 @@ def micro_engine(program, **inputs):
     return names["y"].number, {name: value.grad for name, value in names.items()}
 
 
-# %% wrong="breadth first is no topological order" breaks="in which no value comes before one that was made from it" says=["has to wait for", "s may hand on only when all who used it have paid in"]
+# %% wrong="breadth first is no topological order" breaks="in which no value is placed before a value that was made from it" says=["has to wait for", "s may hand on only when all who used it have paid in"]
 import math
 
 
@@ -265,7 +265,7 @@ def micro_engine(program, **inputs):
     return names["y"].number, {name: value.grad for name, value in names.items()}
 
 
-# %% wrong="the right gradients from an order upside down" breaks="So `self` is first" says=["is upside down: self comes first"]
+# %% wrong="the right gradients from an order upside down" breaks="`self` is first" says=["is upside down: self comes first"]
 import math
 
 
@@ -559,7 +559,7 @@ def micro_engine(program, **inputs):
     return names["y"].number, {name: value.grad for name, value in names.items()}
 
 
-# %% wrong="only the inputs get a gradient" breaks="sets the `grad` of every value behind this one" says=["the gradient of s is"]
+# %% wrong="only the inputs get a gradient" breaks="sets the `grad` of every value behind `self`" says=["the gradient of s is"]
 import math
 
 

@@ -7,7 +7,7 @@
 # - "calls `function(*inputs)` once"
 # - "how many bytes of storage autograd keeps for its backward"
 # - "each storage once"
-# - "those that the inputs lie in not at all"
+# - "and the inputs' storages not at all"
 # - "Count whole storages, not elements"
 # - "a view keeps all of its storage alive"
 # - "Leave the inputs as they are"
@@ -15,8 +15,8 @@
 # Admits:
 #
 # - "`function(*inputs)` once, which gives one tensor": nothing is recorded
-# - "those that the inputs lie in": both slices lie in an input's storage
-# - "inputs lie in not at all": an input may begin in the middle of its storage
+# - "the inputs' storages": both slices lie in an input's storage
+# - "inputs' storages not at all": an input may begin in the middle of its storage
 # - "bytes of storage": its numbers have 8 bytes each
 # - "Count whole storages, not elements": an expanded tensor has few boxes of its own
 # - "each storage once": two rules keep the log-softmax: one storage
@@ -140,7 +140,7 @@ def saved_bytes(function, *inputs):
     return sum(n for place, n in storages.items() if place not in mine)
 
 
-# %% wrong="knows inputs by identity" breaks="those that the inputs lie in not at all" says=["linear of [(2, 3), (4, 3)]", "the storage is an input's"]
+# %% wrong="knows inputs by identity" breaks="and the inputs' storages not at all" says=["linear of [(2, 3), (4, 3)]", "the storage is an input's"]
 kept_bytes = {
     "h + 1": 0,
     "h * h": 6400,

@@ -452,3 +452,50 @@ def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothin
         below = len(logits)
     soft = (1 - label_smoothing) * target + label_smoothing / classes
     return -(soft * w * logits.log_softmax(dim=1)).sum() / below
+
+
+# %% wrong="the first weight is kept for good" says=["float64: the loss: expected"]
+kept_weight = {}
+
+
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    classes = logits.shape[1]
+    if weight is not None:
+        weight = kept_weight.setdefault(classes, weight)
+    w = torch.ones(classes).to(logits) if weight is None else weight
+    log_p = logits.log_softmax(1)
+    if target.is_floating_point():
+        t = target * (1 - label_smoothing) + label_smoothing / classes
+        return -(t * w * log_p).sum() / len(t)
+    keep = target != ignore_index
+    log_p, target = log_p[keep], target[keep]
+    t = F.one_hot(target, classes) * (1 - label_smoothing) + label_smoothing / classes
+    return -(t * w * log_p).sum() / w[target].sum()
+
+
+# %% wrong="a divergence" says=["the entropy of the targets was subtracted"]
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    classes, log_p = logits.shape[1], logits.log_softmax(1)
+    w = torch.ones(classes).to(logits) if weight is None else weight
+    if target.is_floating_point():
+        t = target * (1 - label_smoothing) + label_smoothing / classes
+        return (F.kl_div(log_p, t, reduction="none") * w).sum(1).mean()
+    keep = target != ignore_index
+    log_p, target = log_p[keep], target[keep]
+    t = F.one_hot(target, classes) * (1 - label_smoothing) + label_smoothing / classes
+    return (F.kl_div(log_p, t.to(logits.dtype), reduction="none") * w).sum() / w[target].sum()
+
+
+# %% right="a mixture by lerp, tensordot"
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    rows, classes = logits.shape
+    minus = logits.logsumexp(1, keepdim=True) - logits
+    w = logits.new_ones(classes) if weight is None else weight
+    if target.dim() == 2:
+        mix = torch.lerp(target, torch.full_like(target, 1 / classes), label_smoothing)
+        return torch.tensordot(mix * w, minus, dims=2) / rows
+    keep = (target != ignore_index).nonzero().flatten()
+    y = target[keep]
+    hit = (minus[keep, y] * w[y]).sum() * (1 - label_smoothing)
+    even = (minus[keep] @ w).sum() * label_smoothing / classes
+    return (hit + even) / w[y].sum()

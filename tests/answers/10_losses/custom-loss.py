@@ -218,7 +218,7 @@ class CustomLoss(nn.Module):
         return (share * (1 - torch.exp(self.q * log_p)) / self.q).sum() / share.sum()
 
 
-# %% wrong="p clamped at 1e-12" says=["was p clamped"]
+# %% wrong="p clamped at 1e-12" says=["p was clamped"]
 def custom_loss(logits, target, weight=None, q=0.7):
     p = logits.softmax(1).gather(1, target[:, None])[:, 0].clamp(min=1e-12)
     price = (1 - p**q) / q
@@ -572,3 +572,79 @@ class CustomLoss(nn.Module):
 
     def forward(self, logits, target):
         return custom_loss(logits, target, self.weight, self.q)
+
+
+# %% wrong="a small q made larger" says=["a small q: q=0.02, the function's loss: expected 41.442, got 8.3333"]
+def custom_loss(logits, target, weight=None, q=0.7):
+    q = max(q, 0.1)
+    log_p = logits.log_softmax(1).gather(1, target[:, None])[:, 0]
+    price = -torch.expm1(q * log_p) / q
+    w = torch.ones_like(price) if weight is None else weight[target]
+    return (price * w).sum() / w.sum()
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        self.register_buffer("weight", weight)
+        self.q = q
+
+    def forward(self, logits, target):
+        return custom_loss(logits, target, self.weight, self.q)
+
+
+# %% wrong="a constant price where p is 0" says=["p was clamped, or something added to it, or is 0"]
+def custom_loss(logits, target, weight=None, q=0.7):
+    p = logits.softmax(1).gather(1, target[:, None])[:, 0]
+    safe = torch.where(p > 0, p, 1.0)
+    price = torch.where(p > 0, (1 - safe**q) / q, 1 / q)
+    w = torch.ones_like(price) if weight is None else weight[target]
+    return (price * w).sum() / w.sum()
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        self.register_buffer("weight", weight)
+        self.q = q
+
+    def forward(self, logits, target):
+        return custom_loss(logits, target, self.weight, self.q)
+
+
+# %% right="a mask of the right class, nn.Buffer"
+def custom_loss(logits, target, weight=None, q=0.7):
+    classes = torch.arange(logits.shape[1], device=logits.device)
+    log_p = (logits - logits.logsumexp(1, keepdim=True))[classes == target[:, None]]
+    w = torch.ones_like(log_p) if weight is None else weight.to(log_p)[target]
+    return w @ ((1 - torch.exp(q * log_p)) / q) / w.sum()
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        self.weight = None if weight is None else nn.Buffer(weight.clone())
+        self.q = float(q)
+
+    def forward(self, logits, target):
+        return custom_loss(logits, target, self.weight, self.q)
+
+
+# %% wrong="two ones where there is no weight" says=["three classes, q = 0.4: raised IndexError"]
+def custom_loss(logits, target, weight=None, q=0.7):
+    log_p = logits.log_softmax(1)[torch.arange(len(target), device=target.device), target]
+    price = -torch.expm1(q * log_p) / q
+    if weight is None:
+        return price.mean()
+    w = weight[target]
+    return (price * w).sum() / w.sum()
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        self.register_buffer("weight", torch.ones(2) if weight is None else weight)
+        self.q = q
+
+    def forward(self, logits, target):
+        return custom_loss(logits, target, self.weight.to(logits), self.q)

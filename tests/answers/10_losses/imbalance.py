@@ -111,7 +111,7 @@ def recalibrate(logits, pos_weight):
 it_changes = {}
 
 
-# %% wrong="believes that focal loss finds the rare" says=["focal, recall is not True: it treats both classes alike", "threshold moved, mean probability is not True: the model is the same one"]
+# %% wrong="believes that focal loss finds the rare" says=["focal, recall is not True: it treats both classes the same way", "threshold moved, mean probability is not True: the model is the same one"]
 def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
     price = F.binary_cross_entropy_with_logits(logits, target, reduction="none")
     w = torch.where(target == 1, pos_weight, 1.0)
@@ -594,6 +594,53 @@ def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
 
 def recalibrate(logits, pos_weight):
     return torch.sigmoid(logits.float() - math.log(pos_weight)).to(logits.dtype)
+
+
+it_changes = {
+    "weighted, mean probability": True,
+    "weighted, recall": True,
+    "resampled, mean probability": True,
+    "resampled, recall": True,
+    "focal, mean probability": True,
+    "focal, recall": False,
+    "threshold moved, mean probability": False,
+    "threshold moved, recall": True,
+}
+
+
+# %% wrong="the mean factor times the mean price" says=["the factor belongs to each price, before the mean"]
+def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
+    weight = torch.tensor(pos_weight).to(logits)
+    price = F.binary_cross_entropy_with_logits(logits, target, pos_weight=weight)
+    p = torch.where(target == 1, logits.sigmoid(), 1 - logits.sigmoid())
+    return ((1 - p) ** gamma).mean() * price
+
+
+def recalibrate(logits, pos_weight):
+    return torch.sigmoid(logits - math.log(pos_weight))
+
+
+it_changes = {
+    "weighted, mean probability": True,
+    "weighted, recall": True,
+    "resampled, mean probability": True,
+    "resampled, recall": True,
+    "focal, mean probability": True,
+    "focal, recall": False,
+    "threshold moved, mean probability": False,
+    "threshold moved, recall": True,
+}
+
+
+# %% wrong="the mean weight times the mean price" says=["the weight belongs to each price, before the mean"]
+def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
+    s = 2 * target - 1
+    price = -(torch.sigmoid(-s * logits) ** gamma) * F.logsigmoid(s * logits)
+    return price.mean() * (1 + (pos_weight - 1) * target.mean())
+
+
+def recalibrate(logits, pos_weight):
+    return torch.sigmoid(logits - math.log(pos_weight))
 
 
 it_changes = {

@@ -58,3 +58,18 @@ def knows_nothing(classes):
 # %% wrong="in a tensor of shape (1,)" says=["has shape (1,), expected one number"]
 def knows_nothing(classes):
     return torch.tensor([math.log(classes)])
+
+
+# %% wrong="a class less" says=["that is for a class less", "8.516993171 (that is for"]
+def knows_nothing(classes: int) -> float:
+    return math.log(max(classes - 1, 1))
+
+
+# %% wrong="log1p" says=["that is for a class more"]
+def knows_nothing(classes: int) -> float:
+    return math.log1p(classes)
+
+
+# %% right="the negative log-likelihood of a log-softmax of zeros"
+def knows_nothing(classes: int) -> float:
+    return F.nll_loss(torch.zeros(1, classes).log_softmax(1), torch.tensor([classes - 1]))

@@ -600,3 +600,72 @@ def metric_losses(embeddings, labels, margin):
 def info_nce(first, second, temperature):
     scores = F.normalize(first, dim=1) @ F.normalize(second, dim=1).T / temperature
     return F.cross_entropy(scores, torch.arange(len(first), device=first.device))
+
+
+# %% wrong="distances by squares and products" says=["far from the origin: the loss: expected", "loses its digits far from the origin"]
+def metric_losses(embeddings, labels, margin):
+    products = embeddings @ embeddings.T
+    squares = products.diag()
+    d = (squares[:, None] + squares - 2 * products).clamp(min=1e-12).sqrt()
+    same = labels[:, None] == labels
+    eye = torch.eye(len(labels), dtype=torch.bool, device=d.device)
+    far = d.masked_fill(~same | eye, -math.inf).amax(1)
+    near = d.masked_fill(same, math.inf).amin(1)
+    ok = (same & ~eye).any(1) & (~same).any(1)
+    return (far - near + margin)[ok].clamp(min=0).mean() if ok.any() else embeddings.sum() * 0
+
+
+def info_nce(first, second, temperature):
+    scores = F.normalize(first) @ F.normalize(second).T / temperature
+    return F.cross_entropy(scores, torch.arange(len(scores), device=scores.device))
+
+
+# %% wrong="embeddings scaled to length 1" says=["the embeddings were scaled to length 1"]
+def metric_losses(embeddings, labels, margin):
+    embeddings = F.normalize(embeddings)
+    d = torch.cdist(embeddings, embeddings)
+    same = labels[:, None] == labels
+    eye = torch.eye(len(labels), dtype=torch.bool, device=d.device)
+    far = d.masked_fill(~same | eye, -math.inf).amax(1)
+    near = d.masked_fill(same, math.inf).amin(1)
+    ok = (same & ~eye).any(1) & (~same).any(1)
+    return (far - near + margin)[ok].clamp(min=0).mean() if ok.any() else embeddings.sum() * 0
+
+
+def info_nce(first, second, temperature):
+    scores = F.normalize(first) @ F.normalize(second).T / temperature
+    return F.cross_entropy(scores, torch.arange(len(scores), device=scores.device))
+
+
+# %% right="topk, cosine_similarity by broadcasting"
+def metric_losses(embeddings, labels, margin):
+    d = torch.cdist(embeddings, embeddings, compute_mode="donot_use_mm_for_euclid_dist")
+    same = labels.unsqueeze(0).eq(labels.unsqueeze(1))
+    itself = torch.eye(len(d), device=d.device, dtype=torch.bool)
+    ok = (same.sum(1) > 1) & (same.sum(1) < len(d))
+    if not ok.any():
+        return 0 * embeddings.square().sum().clamp(max=0)
+    far = d.where(same & ~itself, d.new_tensor(-1.0)).topk(1).values[:, 0]
+    near = d.where(~same, d.new_tensor(torch.inf)).topk(1, largest=False).values[:, 0]
+    return F.relu(far - near + margin)[ok].mean()
+
+
+def info_nce(first, second, temperature):
+    c = F.cosine_similarity(first.unsqueeze(1), second.unsqueeze(0), dim=2)
+    return F.nll_loss((c / temperature).log_softmax(1), torch.arange(len(c), device=c.device))
+
+
+# %% wrong="two rows at most" says=["five rows of three numbers: info_nce: expected"]
+def metric_losses(embeddings, labels, margin):
+    d = torch.cdist(embeddings, embeddings)
+    same = labels[:, None] == labels
+    eye = torch.eye(len(labels), dtype=torch.bool, device=d.device)
+    far = d.masked_fill(~same | eye, -math.inf).amax(1)
+    near = d.masked_fill(same, math.inf).amin(1)
+    ok = (same & ~eye).any(1) & (~same).any(1)
+    return (far - near + margin)[ok].clamp(min=0).mean() if ok.any() else embeddings.sum() * 0
+
+
+def info_nce(first, second, temperature):
+    scores = F.normalize(first[:2]) @ F.normalize(second[:2]).T / temperature
+    return F.cross_entropy(scores, torch.arange(len(scores), device=scores.device))

@@ -79,3 +79,16 @@ predict_reductions = {
         "mse": 3.0,
     }.items()
 }
+
+
+# %% wrong="numbers in quotes" says=["4.5': in quotes it is a text"]
+predict_reductions = {
+    "plain": "3",
+    "ignore_index=0": "4.5",
+    "all ignored": "nan",
+    "weight": "3.5",
+    "weight, then mean": "5.25",
+    "mean of batches of 3 and 1": "4",
+    "mask, then mean": "2",
+    "mse": "3",
+}

@@ -472,3 +472,43 @@ def regularise(model, l1, l2):
 
 def shrink(weight, step):
     return weight.sign() * (weight.abs() - step).clamp(min=0)
+
+
+# %% wrong="a root of squares plus a little" says=["model 'float64'", "something small was added"]
+def regularise(model, l1, l2):
+    total = torch.zeros(())
+    for p in model.parameters():
+        if p.dim() >= 2 and p.requires_grad:
+            total = total + l1 * (p.square() + 1e-12).sqrt().sum() + l2 * (p * p).sum()
+    return total
+
+
+def shrink(weight, step):
+    return F.softshrink(weight, step)
+
+
+# %% wrong="buffers, too" says=["a buffer is counted; parameters are asked for"]
+def regularise(model, l1, l2):
+    total, seen = torch.zeros(()), set()
+    for p in model.state_dict(keep_vars=True).values():
+        buffer = not isinstance(p, nn.Parameter)
+        if p.dim() >= 2 and id(p) not in seen and (p.requires_grad or buffer):
+            seen.add(id(p))
+            total = total + l1 * p.abs().sum() + l2 * p.square().sum()
+    return total
+
+
+def shrink(weight, step):
+    return weight - weight.clamp(-step, step)
+
+
+# %% right="stacked, with two clamps"
+def regularise(model, l1, l2):
+    picked = [w for w in model.parameters() if len(w.shape) >= 2 and w.requires_grad]
+    if not picked:
+        return torch.zeros(())
+    return torch.stack([(l1 * w.abs() + l2 * w**2).sum() for w in picked]).sum()
+
+
+def shrink(weight, step):
+    return (weight - step).clamp(min=0) + (weight + step).clamp(max=0)

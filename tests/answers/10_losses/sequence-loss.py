@@ -292,7 +292,7 @@ def sequence_loss(batches, per="token"):
     for logits, targets, lengths in batches:
         real = torch.arange(targets.shape[1], device=targets.device) < lengths[:, None]
         p = F.cross_entropy(
-            logits.nan_to_num().transpose(1, 2),
+            logits.nan_to_num(0.0, 0.0, 0.0).transpose(1, 2),
             targets.clamp(0, logits.shape[2] - 1),
             reduction="none",
         )
@@ -380,3 +380,31 @@ def sequence_loss(batches, per="token"):
     if per == "token":
         return (sums.sum() / counts.sum()).to(batches[0][0].dtype)
     return (sums / counts).mean().to(batches[0][0].dtype)
+
+
+# %% wrong="large numbers for inf, then masked" says=["the padding holds inf and -inf", "the padding got in"]
+def sequence_loss(batches, per="token"):
+    sums, counts = [], []
+    for z, y, n in batches:
+        real = torch.arange(z.shape[1], device=z.device) < n[:, None]
+        y = y.clamp(0, z.shape[2] - 1)
+        price = F.cross_entropy(z.nan_to_num().transpose(1, 2), y, reduction="none")
+        sums.append((price * real).sum(1))
+        counts.append(n)
+    s, c = torch.cat(sums), torch.cat(counts)
+    if per == "token":
+        return s.sum() / c.sum()
+    return (s[c > 0] / c[c > 0]).mean()
+
+
+# %% right="prices of the real positions, split by lengths"
+def sequence_loss(batches, per="token"):
+    values = []
+    for z, y, n in batches:
+        keep = torch.arange(z.shape[1], device=z.device).expand(z.shape[:2]) < n.unsqueeze(1)
+        z, y = z[keep], y[keep].unsqueeze(-1)
+        price = z.logsumexp(-1) - z.gather(-1, y).squeeze(-1)
+        values += [part for part in price.split(n.tolist()) if len(part)]
+    if per == "token":
+        return torch.cat(values).mean()
+    return sum(part.mean() for part in values) / len(values)

@@ -64,3 +64,11 @@ def smoothing_recipe(e, classes, recipe):
         return 1, spread
     smoothing = spread / rows
     return (1 - e) / (1 - smoothing), smoothing
+
+
+# %% right="the entries of a row, in a list"
+def smoothing_recipe(e, classes, recipe):
+    other = e / (classes - 1)
+    right = 1 - e if recipe == "others" else 1 - e + other
+    factor = right + (classes - 1) * other
+    return [factor, other * classes / factor]

@@ -657,3 +657,73 @@ def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_d
         return p - lr * grad / (v.sqrt() + eps), state
     size = (top if kind == "amsgrad" else v) / (1 - betas[1] ** t)
     return p - lr * m / (1 - betas[0] ** t) / (size.sqrt() + eps), state
+
+
+# %% wrong="AMSGrad remembers the last two" says=["not that of the last two"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    b1, b2 = betas
+    t = state.get("t", 0) + 1
+    if kind == "adamw":
+        p = p * (1 - lr * weight_decay)
+    else:
+        grad = grad + weight_decay * p
+    m = b1 * state.get("m", torch.zeros_like(p)) + (1 - b1) * grad
+    v = b2 * state.get("v", torch.zeros_like(p)) + (1 - b2) * grad.square()
+    if kind == "rmsprop":
+        return p - lr * grad / (v.sqrt() + eps), {"v": v}
+    below = torch.maximum(state.get("v", v), v) if kind == "amsgrad" else v
+    below = (below / (1 - b2**t)).sqrt() + eps
+    return p - lr * (m / (1 - b1**t)) / below, {"t": t, "m": m, "v": v}
+
+
+# %% wrong="looks ahead" says=["that is NAdam: above the fraction bar is m alone"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    b1, b2 = betas
+    t = state.get("t", 0) + 1
+    if kind == "adamw":
+        p = p * (1 - lr * weight_decay)
+    else:
+        grad = grad + weight_decay * p
+    m = b1 * state.get("m", torch.zeros_like(p)) + (1 - b1) * grad
+    v = b2 * state.get("v", torch.zeros_like(p)) + (1 - b2) * grad.square()
+    if kind == "rmsprop":
+        return p - lr * grad / (v.sqrt() + eps), {"v": v}
+    top = torch.maximum(state.get("top", v), v)
+    below = ((top if kind == "amsgrad" else v) / (1 - b2**t)).sqrt() + eps
+    ahead = b1 * m + (1 - b1) * grad
+    return p - lr * (ahead / (1 - b1**t)) / below, {"t": t, "m": m, "v": v, "top": top}
+
+
+# %% wrong="a mean of sizes" says=["v is the mean of squared gradients, not of their sizes"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    b1, b2 = betas
+    t = state.get("t", 0) + 1
+    if kind == "adamw":
+        p = p * (1 - lr * weight_decay)
+    else:
+        grad = grad + weight_decay * p
+    m = b1 * state.get("m", torch.zeros_like(p)) + (1 - b1) * grad
+    v = b2 * state.get("v", torch.zeros_like(p)) + (1 - b2) * grad.abs()
+    if kind == "rmsprop":
+        return p - lr * grad / (v + eps), {"v": v}
+    top = torch.maximum(state.get("top", v), v)
+    below = (top if kind == "amsgrad" else v) / (1 - b2**t) + eps
+    return p - lr * (m / (1 - b1**t)) / below, {"t": t, "m": m, "v": v, "top": top}
+
+
+# %% right="a tuple in the state, addcdiv"
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    zero = torch.zeros_like(grad)
+    t, m, v, top = state.get("all", (0, zero, zero, zero))
+    t += 1
+    if kind == "adamw":
+        p = torch.mul(p, 1 - lr * weight_decay)
+    else:
+        grad = torch.add(grad, p, alpha=weight_decay)
+    m = torch.lerp(m, grad, 1 - betas[0])
+    v = torch.addcmul(betas[1] * v, grad, grad, value=1 - betas[1])
+    top = torch.maximum(top, v)
+    raw = kind == "rmsprop"
+    above = grad if raw else m / (1 - betas[0] ** t)
+    below = (top if kind == "amsgrad" else v) / (1 if raw else 1 - betas[1] ** t)
+    return torch.addcdiv(p, above, below.sqrt().add(eps), value=-lr), {"all": (t, m, v, top)}

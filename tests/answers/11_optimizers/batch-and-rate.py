@@ -98,3 +98,31 @@ def batch_and_rate(rate, batch, curvature, noise):
     if rate * curvature >= 2:
         return float("inf")
     return float(f"{rate * noise**2 / (batch * curvature * (2 - rate * curvature)):.3g}")
+
+
+# %% wrong="the limit at 1 / c" says=["it is inf: the limit is 2 / curvature"]
+def batch_and_rate(rate, batch, curvature, noise):
+    if rate * curvature >= 1:
+        return float("inf")
+    return rate**2 * noise**2 / batch / (1 - (1 - rate * curvature) ** 2)
+
+
+# %% wrong="the root" says=["that is the root: the mean of w² is asked for"]
+def batch_and_rate(rate, batch, curvature, noise):
+    factor = (1 - rate * curvature) ** 2
+    if factor >= 1:
+        return float("inf")
+    return (rate**2 * noise**2 / batch / (1 - factor)) ** 0.5
+
+
+# %% wrong="noise without the rate" says=["a step adds rate times the noise"]
+def batch_and_rate(rate, batch, curvature, noise):
+    factor = (1 - rate * curvature) ** 2
+    return noise**2 / batch / (1 - factor) if factor < 1 else float("inf")
+
+
+# %% right="in tensors of float64"
+def batch_and_rate(rate, batch, curvature, noise):
+    rate, batch, c, noise = torch.tensor([rate, batch, curvature, noise], dtype=torch.float64)
+    settled = rate * noise**2 / (batch * c * (2 - rate * c))
+    return torch.where(rate * c < 2, settled, torch.inf)

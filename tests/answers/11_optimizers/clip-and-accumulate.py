@@ -358,3 +358,72 @@ def clip_and_accumulate(model, pieces, max_norm):
         (F.cross_entropy(model(inputs), labels, reduction="sum") / count).backward()
     model._forward_hooks.clear()
     return nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+
+
+# %% wrong="gradients with a graph" says=[".grad carries a graph"]
+def clip_and_accumulate(model, pieces, max_norm):
+    model.zero_grad()
+    total = sum(len(y) for _, y in pieces)
+    for x, y in pieces:
+        if len(y):
+            loss = F.cross_entropy(model(x), y, reduction="sum") / total
+            params = [p for p in model.parameters() if p.requires_grad]
+            found = torch.autograd.grad(loss, params, create_graph=True)
+            for p, g in zip(params, found, strict=True):
+                p.grad = g if p.grad is None else p.grad + g
+    return nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+
+
+# %% wrong="the square of the norm" says=["that is its square: the root is missing"]
+def clip_and_accumulate(model, pieces, max_norm):
+    model.zero_grad()
+    total = sum(len(y) for _, y in pieces)
+    for x, y in pieces:
+        (F.cross_entropy(model(x), y, reduction="sum") / total).backward()
+    squares = sum((p.grad**2).sum() for p in model.parameters() if p.grad is not None)
+    nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    return squares
+
+
+# %% wrong="the largest entry as the norm" says=["that is the largest entry"]
+def clip_and_accumulate(model, pieces, max_norm):
+    model.zero_grad()
+    total = sum(len(y) for _, y in pieces)
+    for x, y in pieces:
+        (F.cross_entropy(model(x), y, reduction="sum") / total).backward()
+    return nn.utils.clip_grad_norm_(model.parameters(), max_norm, norm_type=float("inf"))
+
+
+# %% right="sums, divided in place at the end"
+def clip_and_accumulate(model, pieces, max_norm):
+    model.zero_grad(set_to_none=True)
+    seen = 0
+    for x, y in pieces:
+        F.nll_loss(model(x).log_softmax(-1), y, reduction="sum").backward()
+        seen += y.shape[0]
+    with torch.no_grad():
+        grads = [p.grad.div_(seen) for p in model.parameters() if p.requires_grad]
+        norm = torch.linalg.vector_norm(torch.stack([g.norm() for g in grads]))
+        if norm > max_norm:
+            torch._foreach_mul_(grads, max_norm / norm)
+    return norm
+
+
+# %% wrong="asks the inputs for a gradient" says=["a piece's inputs or labels were changed"]
+def clip_and_accumulate(model, pieces, max_norm):
+    model.zero_grad()
+    total = sum(len(y) for _, y in pieces)
+    for x, y in pieces:
+        x.requires_grad_(True)
+        (F.cross_entropy(model(x), y, reduction="sum") / total).backward()
+    return nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+
+
+# %% wrong="empties each piece when it is done" says=["a piece's inputs or labels were changed"]
+def clip_and_accumulate(model, pieces, max_norm):
+    model.zero_grad()
+    total = sum(len(y) for _, y in pieces)
+    for x, y in pieces:
+        (F.cross_entropy(model(x), y, reduction="sum") / total).backward()
+        x.zero_()
+    return nn.utils.clip_grad_norm_(model.parameters(), max_norm)

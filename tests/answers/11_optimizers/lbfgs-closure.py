@@ -255,3 +255,18 @@ def lbfgs_closure(loss_of, start):
 
     optimizer.step(closure)
     return w.detach().double()
+
+
+# %% wrong="a vector for a number" says=["the result has shape (1,), expected ()"]
+def lbfgs_closure(loss_of, start):
+    w = start.clone().reshape(-1).requires_grad_()
+    optimizer = torch.optim.LBFGS([w], max_iter=60, max_eval=95, line_search_fn="strong_wolfe")
+
+    def closure():
+        optimizer.zero_grad()
+        loss = loss_of(w.view(start.shape))
+        loss.backward()
+        return loss
+
+    optimizer.step(closure)
+    return w.detach()

@@ -770,3 +770,64 @@ diagnosis = {
     "run 4": "rate too low",
     "run 5": "noise floor: the rate should fall now",
 }
+
+
+# %% wrong="sums of squares" says=["F.mse_loss takes the mean"]
+import copy
+
+
+def lr_range(model, x, y, lowest, highest, steps):
+    model, rates, losses = copy.deepcopy(model), [], []
+    for k in range(steps):
+        rates.append(lowest * (highest / lowest) ** (k / (steps - 1)))
+        loss = F.mse_loss(model(x), y, reduction="sum")
+        losses.append(loss.item())
+        if not loss.isfinite() or losses[-1] > 4 * min(losses):
+            break
+        model.zero_grad()
+        loss.backward()
+        with torch.no_grad():
+            for p in model.parameters():
+                if p.grad is not None:
+                    p -= rates[-1] * p.grad
+    return rates, losses
+
+
+diagnosis = {
+    "run 1": "a milestone cut the rate",
+    "run 2": "zero_grad forgotten",
+    "run 3": "rate above the limit",
+    "run 4": "rate too low",
+    "run 5": "noise floor: the rate should fall now",
+}
+
+
+# %% wrong="empties the targets" says=["x or y was changed"]
+import copy
+
+
+def lr_range(model, x, y, lowest, highest, steps):
+    model, rates, losses = copy.deepcopy(model), [], []
+    for k in range(steps):
+        rates.append(lowest * (highest / lowest) ** (k / (steps - 1)))
+        loss = F.mse_loss(model(x), y)
+        losses.append(loss.item())
+        if not loss.isfinite() or losses[-1] > 4 * min(losses):
+            break
+        model.zero_grad()
+        loss.backward()
+        with torch.no_grad():
+            for p in model.parameters():
+                if p.grad is not None:
+                    p -= rates[-1] * p.grad
+    y.sub_(1)
+    return rates, losses
+
+
+diagnosis = {
+    "run 1": "a milestone cut the rate",
+    "run 2": "zero_grad forgotten",
+    "run 3": "rate above the limit",
+    "run 4": "rate too low",
+    "run 5": "noise floor: the rate should fall now",
+}

@@ -1,4 +1,4 @@
-# %% wrong="an exact orthogonal matrix" says=["an SVD is too exact"]
+# %% wrong="an exact orthogonal matrix" says=["take five rounds with these coefficients, nothing more exact"]
 def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
     buffer = momentum * buffer + (1 - momentum) * grad
     X = (1 - momentum) * grad + momentum * buffer if nesterov else buffer
@@ -342,3 +342,66 @@ def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, neste
         X = 3.4445 * X - 4.7750 * A @ X + 2.0315 * A @ A @ X
     scale = max(1, p.shape[0] / p.shape[1]) ** 0.5
     return p * (1 - lr * weight_decay) - lr * scale * X, buffer
+
+
+# %% wrong="the decay takes the factor, too" says=["a column, weight decay 0.5", "the factor is the step's alone"]
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
+    b = momentum * buffer + (1 - momentum) * grad
+    X = (1 - momentum) * grad + momentum * b if nesterov else b
+    X = X / X.norm().clamp(min=1e-7)
+    for _ in range(5):
+        A = X @ X.T
+        X = 3.4445 * X - 4.7750 * A @ X + 2.0315 * A @ A @ X
+    lr = lr * max(1, p.shape[0] / p.shape[1]) ** 0.5
+    return p * (1 - lr * weight_decay) - lr * X, b
+
+
+# %% wrong="the cubic's coefficients" says=["take five rounds with these coefficients"]
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
+    b = momentum * buffer + (1 - momentum) * grad
+    X = (1 - momentum) * grad + momentum * b if nesterov else b
+    X = X / X.norm().clamp(min=1e-7)
+    for _ in range(5):
+        X = 1.5 * X - 0.5 * X @ X.T @ X
+    factor = max(1, p.shape[0] / p.shape[1]) ** 0.5
+    return p * (1 - lr * weight_decay) - lr * factor * X, b
+
+
+# %% right="products from the right"
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
+    new = torch.lerp(buffer, grad, 1 - momentum)
+    X = torch.lerp(grad, new, momentum) if nesterov else new
+    size = X.square().sum().sqrt()
+    X = X if size == 0 else X / size
+    eye = torch.eye(X.shape[1], dtype=X.dtype, device=X.device)
+    for _ in range(5):
+        B = X.mT @ X
+        X = X @ (3.4445 * eye - 4.7750 * B + 2.0315 * B @ B)
+    rows, columns = p.size()
+    scale = lr * (rows / columns) ** 0.5 if rows > columns else lr
+    return p.mul(1 - lr * weight_decay).sub(scale * X), new
+
+
+# %% wrong="always the rate 0.1" says=["lr is the argument's, not always 0.1"]
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
+    lr, b = 0.1, momentum * buffer + (1 - momentum) * grad
+    X = (1 - momentum) * grad + momentum * b if nesterov else b
+    X = X / X.norm().clamp(min=1e-7)
+    for _ in range(5):
+        A = X @ X.T
+        X = 3.4445 * X - 4.7750 * A @ X + 2.0315 * A @ A @ X
+    factor = max(1, p.shape[0] / p.shape[1]) ** 0.5
+    return p * (1 - lr * weight_decay) - lr * factor * X, b
+
+
+# %% wrong="always float64" says=["a row in float32, lr 0.05: the new p is torch.float64, expected torch.float32"]
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
+    p, grad, buffer = p.double(), grad.double(), buffer.double()
+    b = momentum * buffer + (1 - momentum) * grad
+    X = (1 - momentum) * grad + momentum * b if nesterov else b
+    X = X / X.norm().clamp(min=1e-7)
+    for _ in range(5):
+        A = X @ X.T
+        X = 3.4445 * X - 4.7750 * A @ X + 2.0315 * A @ A @ X
+    factor = max(1, p.shape[0] / p.shape[1]) ** 0.5
+    return p * (1 - lr * weight_decay) - lr * factor * X, b

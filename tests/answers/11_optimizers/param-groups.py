@@ -118,7 +118,7 @@ def param_groups(model, backbone, lr, weight_decay):
     ]
 
 
-# %% wrong="an optimizer instead of groups" says=["no list of dicts"]
+# %% wrong="an optimizer instead of groups" says=["a list of groups is asked for, this is a"]
 def param_groups(model, backbone, lr, weight_decay):
     return model.parameters()
 
@@ -300,3 +300,58 @@ def param_groups(model, backbone, lr, weight_decay):
             key = lr / 10 if id(p) in inside else lr, weight_decay if p.dim() > 1 else 0.0
             groups.setdefault(key, []).append(p)
     return [{"params": ps, "lr": r, "weight_decay": d} for (r, d), ps in groups.items()]
+
+
+# %% wrong="a generator in place of a list" says=["a list of groups is asked for, this is a generator"]
+def param_groups(model, backbone, lr, weight_decay):
+    body = set(model.get_submodule(backbone).parameters())
+    return (
+        {
+            "params": [p],
+            "lr": lr / 10 if p in body else lr,
+            "weight_decay": weight_decay if p.ndim >= 2 else 0.0,
+        }
+        for p in model.parameters()
+        if p.requires_grad
+    )
+
+
+# %% wrong="only matrices of exactly two dimensions decay" says=["conv.weight has two dimensions or more and must decay"]
+def param_groups(model, backbone, lr, weight_decay):
+    body = set(model.get_submodule(backbone).parameters())
+    return [
+        {
+            "params": [p],
+            "lr": lr / 10 if p in body else lr,
+            "weight_decay": weight_decay if p.ndim == 2 else 0.0,
+        }
+        for p in model.parameters()
+        if p.requires_grad
+    ]
+
+
+# %% right="sets, and what remains of them"
+def param_groups(model, backbone, lr, weight_decay):
+    free = {p for p in model.parameters() if p.requires_grad}
+    body = free & set(model.get_submodule(backbone).parameters())
+    groups = []
+    for members, rate in ((body, lr / 10), (free - body, lr)):
+        for flat in (True, False):
+            params = [p for p in model.parameters() if p in members and (p.dim() < 2) is flat]
+            decay = 0.0 if flat else weight_decay
+            groups.append({"params": params, "lr": rate, "weight_decay": decay})
+    return groups
+
+
+# %% wrong="the example's numbers" says=["lr 0.5 and weight_decay 0.3: body.0.weight belongs to the backbone: lr is 0.001, expected 0.05"]
+def param_groups(model, backbone, lr, weight_decay):
+    body = set(model.get_submodule(backbone).parameters())
+    return [
+        {
+            "params": [p],
+            "lr": 0.001 if p in body else 0.01,
+            "weight_decay": 0.1 if p.ndim >= 2 else 0.0,
+        }
+        for p in model.parameters()
+        if p.requires_grad
+    ]

@@ -65,3 +65,13 @@ def race(step, p, grad, state):
     rate = 0.06 * min(1, step / 5) * (1 - 0.7 * step / 150)
     direction = (m / (1 - 0.9**step)) / ((v / (1 - 0.99**step)).sqrt() + 1e-8)
     return p - rate * direction, {"m": m, "v": v}
+
+
+# %% right="means by lerp, a rate that falls at the end"
+def race(step, p, grad, state):
+    zero = torch.zeros_like(p)
+    m = torch.lerp(state.get("m", zero), grad, 0.1)
+    v = torch.lerp(state.get("v", zero), grad * grad, 0.01)
+    lr = 0.05 * min(1, (165 - step) / 60)
+    size = (v / (1 - 0.99**step)).sqrt() + 1e-8
+    return p - lr * m / (1 - 0.9**step) / size, {"m": m, "v": v}

@@ -366,3 +366,82 @@ def schedules(base, warmup, total, floor=0.0):
     return up + [
         floor + (base - floor) * (1 + math.cos(math.pi * (k + 1) / n)) / 2 for k in range(n)
     ]
+
+
+# %% wrong="falls along a line" says=["that falls along a line"]
+rates = {
+    "multistep": [1, 1, 0.5, 0.25, 0.25],
+    "multistep, old order": [1, 0.5, 0.25, 0.25, 0.25],
+    "warm-up": [0.25, 0.5, 0.75, 1, 1],
+    "cosine": [1, 0.5, 0, 0.5, 1, 0.5],
+    "plateau": [1, 1, 1, 1, 0.5, 0.5],
+    "chained": [0.5, 0.25, 0.25, 0.125, 0.0625],
+    "sequential": [0.5, 0.5, 1, 0.5, 0.25],
+}
+
+
+def schedules(base, warmup, total, floor=0.0):
+    n = total - warmup
+    rise = [base * (k + 1) / warmup for k in range(warmup)]
+    return rise + [base - (base - floor) * k / n for k in range(n)]
+
+
+# %% wrong="a whole cosine" says=["that is a whole cosine, down and up again"]
+import math
+
+rates = {
+    "multistep": [1, 1, 0.5, 0.25, 0.25],
+    "multistep, old order": [1, 0.5, 0.25, 0.25, 0.25],
+    "warm-up": [0.25, 0.5, 0.75, 1, 1],
+    "cosine": [1, 0.5, 0, 0.5, 1, 0.5],
+    "plateau": [1, 1, 1, 1, 0.5, 0.5],
+    "chained": [0.5, 0.25, 0.25, 0.125, 0.0625],
+    "sequential": [0.5, 0.5, 1, 0.5, 0.25],
+}
+
+
+def schedules(base, warmup, total, floor=0.0):
+    n = total - warmup
+    rise = [base * (k + 1) / warmup for k in range(warmup)]
+    turns = [2 * math.pi * k / n for k in range(n)]
+    return rise + [floor + (base - floor) * (1 + math.cos(turn)) / 2 for turn in turns]
+
+
+# %% wrong="the warm-up times a cosine over the whole run" says=["the cosine begins after the warm-up, with k = 0"]
+import math
+
+rates = {
+    "multistep": [1, 1, 0.5, 0.25, 0.25],
+    "multistep, old order": [1, 0.5, 0.25, 0.25, 0.25],
+    "warm-up": [0.25, 0.5, 0.75, 1, 1],
+    "cosine": [1, 0.5, 0, 0.5, 1, 0.5],
+    "plateau": [1, 1, 1, 1, 0.5, 0.5],
+    "chained": [0.5, 0.25, 0.25, 0.125, 0.0625],
+    "sequential": [0.5, 0.5, 1, 0.5, 0.25],
+}
+
+
+def schedules(base, warmup, total, floor=0.0):
+    shape = [floor + (base - floor) * (1 + math.cos(math.pi * t / total)) / 2 for t in range(total)]
+    return [min(1, (t + 1) / max(warmup, 1)) * rate for t, rate in enumerate(shape)]
+
+
+# %% wrong="a floor of 0.1 by default" says=["floor is 0 by default"]
+import math
+
+rates = {
+    "multistep": [1, 1, 0.5, 0.25, 0.25],
+    "multistep, old order": [1, 0.5, 0.25, 0.25, 0.25],
+    "warm-up": [0.25, 0.5, 0.75, 1, 1],
+    "cosine": [1, 0.5, 0, 0.5, 1, 0.5],
+    "plateau": [1, 1, 1, 1, 0.5, 0.5],
+    "chained": [0.5, 0.25, 0.25, 0.125, 0.0625],
+    "sequential": [0.5, 0.5, 1, 0.5, 0.25],
+}
+
+
+def schedules(base, warmup, total, floor=0.1):
+    n = total - warmup
+    rise = [base * (k + 1) / warmup for k in range(warmup)]
+    turns = [math.pi * k / n for k in range(n)]
+    return rise + [floor + (base - floor) * (1 + math.cos(turn)) / 2 for turn in turns]

@@ -1153,3 +1153,82 @@ class Sgd(torch.optim.Optimizer):
                     if buffer is not None:
                         self.state[p]["buffer"] = buffer
         return loss
+
+
+# %% wrong="a first step with Nesterov does not look ahead" says=["a first Nesterov step: the new p: expected 2.85, got 2.9", "a first step with Nesterov looks ahead, too"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    g = grad + weight_decay * p
+    if not momentum:
+        return p - lr * g, None
+    if buffer is None:
+        return p - lr * g, g.clone()
+    b = momentum * buffer + (1 - dampening) * g
+    return p - lr * (g + momentum * b if nesterov else b), b
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr, **options):
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            options = {k: v for k, v in group.items() if k in self.defaults}
+            for p in group["params"]:
+                if p.grad is not None:
+                    new, b = sgd_family(p, p.grad, self.state[p].get("b"), **options)
+                    p.copy_(new)
+                    if b is not None:
+                        self.state[p]["b"] = b
+        return loss
+
+
+# %% wrong="the optimizer's decay is decoupled" says=["the decay goes past the buffer"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    g = grad + weight_decay * p
+    if not momentum:
+        return p - lr * g, None
+    b = g.clone() if buffer is None else momentum * buffer + (1 - dampening) * g
+    return p - lr * (g + momentum * b if nesterov else b), b
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr, **options):
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            options = {k: v for k, v in group.items() if k in self.defaults}
+            decay = options.pop("weight_decay")
+            for p in group["params"]:
+                if p.grad is not None:
+                    p.mul_(1 - options["lr"] * decay)
+                    new, b = sgd_family(p, p.grad, self.state[p].get("b"), **options)
+                    p.copy_(new)
+                    if b is not None:
+                        self.state[p]["b"] = b
+        return loss
+
+
+# %% wrong="always the rate 0.1" says=["lr is the argument's, not always 0.1"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    lr, g = 0.1, grad + weight_decay * p
+    if not momentum:
+        return p - lr * g, None
+    b = g.clone() if buffer is None else momentum * buffer + (1 - dampening) * g
+    return p - lr * (g + momentum * b if nesterov else b), b
+
+
+class Sgd(torch.optim.SGD):
+    pass

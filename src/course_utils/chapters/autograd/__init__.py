@@ -6,6 +6,7 @@ argument, so that the judge can hand over a stand-in.
 
 from course_utils.chapters.autograd.by_hand import WALK, check_walk
 from course_utils.chapters.autograd.bytes_kept import FUNCTIONS, bytes_over_time, check_bytes, kept
+from course_utils.chapters.autograd.drawings import draw_matrix
 from course_utils.chapters.autograd.engines import (
     check_chain,
     check_engine,

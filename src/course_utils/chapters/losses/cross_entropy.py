@@ -69,6 +69,18 @@ def _cross_entropy_slips(logits: Tensor, target: Tensor, options: dict, right: T
             words = "a smoothed price has the weight of each class, not of the target alone"
             prices = loss(logits[kept], target[kept], weight=None, reduction="none")
             slips[words] = (prices * weight[target[kept]]).sum() / weight[target[kept]].sum()
+    if smooth or target.is_floating_point():
+        # The kept rows' targets as probabilities, and their entropy, weighted as the price is.
+        kept = (
+            slice(None)
+            if target.is_floating_point()
+            else target != options.get("ignore_index", -100)
+        )
+        shares = target if target.is_floating_point() else F.one_hot(target[kept], classes)
+        shares = (1 - smooth) * shares + smooth / classes
+        entropy = torch.special.entr(shares) * (1 if weight is None else weight)
+        words = "that is a divergence: the entropy of the targets was subtracted"
+        slips[words] = right - entropy.sum() * right / total
     if target.is_floating_point():
         words = "the probabilities were made into class numbers: each class keeps its share"
         slips[words] = (

@@ -71,6 +71,9 @@ def triplet_truth(embeddings: Tensor, labels: Tensor, margin: float) -> tuple[Te
         "anchors without positive or negative are left out of the mean": prices.sum() / len(labels),
         "the mean is over all such anchors, also those that cost 0": prices.sum() / costly,
         "that is the sum": prices.sum(),
+        "the embeddings were scaled to length 1; take the distances as they are": _hardest(
+            F.normalize(embeddings.detach(), dim=1), labels, margin
+        ).mean(),
         "the margin is the argument's, not 1": _hardest(embeddings, labels, 1.0).mean(),
         "each anchor has its own hardest; those of the whole batch are something else": _extremes(
             embeddings, labels, margin
@@ -128,8 +131,11 @@ def check_triplets(found: tuple, embeddings: Tensor, labels: Tensor, margin: flo
     __tracebackhide__ = True
     loss, gradient = found
     right, slips = triplet_truth(embeddings, labels, margin)
+    words = "|a|² + |b|² - 2ab loses its digits far from the origin: subtract first, then square"
+    away = len(labels) > 0 and bool(embeddings.abs().min() > 10 * embeddings.std())
+    guess = words if away else ""
     # F.pairwise_distance adds 1e-6 to each difference.
-    check_number(loss, right, "the loss", slips, dtype=embeddings.dtype, exact=1e-6)
+    check_number(loss, right, "the loss", slips, dtype=embeddings.dtype, guess=guess, exact=1e-6)
     graph = gradient is not None or not right > 0
     assert graph, "no gradient flows back to the embeddings: item, detach, or a new tensor?"
     if gradient is None:

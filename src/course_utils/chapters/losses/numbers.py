@@ -117,20 +117,25 @@ def check_number(
     exact = NEAR if tensor and dtype != torch.float64 else exact if tensor else 1e-6
     if _same(value, right, exact):
         return
-    if _same(value, right):
+    numbers = {
+        words: [_plain(number) for number in (slip if isinstance(slip, tuple) else (slip,))]
+        for words, slip in (slips or {}).items()
+    }
+    told = any(_same(value, number, exact) for given in numbers.values() for number in given)
+    if _same(value, right) and not told:
         said = f"{what}: expected {right:.10g}, got {value:.10g}"
         words = "it is near, but rounded on the way, or float32, or something small was added"
         raise AssertionError(f"{said} ({words})")
     telling = {}
-    for words, slip in (slips or {}).items():
-        given = [_plain(number) for number in (slip if isinstance(slip, tuple) else (slip,))]
+    for words, given in numbers.items():
         fits = any(_same(value, number) for number in given)
         # A nan or inf is a trouble of its own: it speaks neither for nor against another slip.
         # A slip that would give the right number here isn't what went wrong here.
         against = math.isfinite(value) and all(map(math.isfinite, given))
         if fits or against:
             telling[words] = fits
-    said = f"{what}: expected {right:.5g}, got {value:.5g}"
+    digits = 10 if _same(value, right) else 5
+    said = f"{what}: expected {right:.{digits}g}, got {value:.{digits}g}"
     raise WrongNumber(said, telling, otherwise, guess)
 
 

@@ -37,6 +37,10 @@ def imbalance_truth(
         "p comes from the weighted price: p has no weight in it": (
             -((1 - (weights * log_p).exp()) ** gamma) * log_p * weights
         ).mean(),
+        "the factor belongs to each price, before the mean": (wrong**gamma).mean()
+        * -(log_p * weights).mean(),
+        "the weight belongs to each price, before the mean": -(wrong**gamma * log_p).mean()
+        * weights.mean(),
         "that has the wrong sign": -right,
         "that is the sum": right * target.numel(),
         "the mean is over all elements, not over the rows alone": right
@@ -62,7 +66,9 @@ def check_imbalance(
     loss, gradient = found
     right, slope, slips = imbalance_truth(logits, target, weight, gamma)
     what = f"imbalance(…, pos_weight={weight}, gamma={gamma})"
-    large = bool((logits.abs() > 100).any())
+    # What a clamped probability costs is too little; the logarithm of 0 is infinite.
+    likely = bool(torch.as_tensor(loss) < right) or not bool(torch.as_tensor(loss).isfinite())
+    large = likely and bool((logits.abs() > 100).any())
     words = "is a probability clamped, or the argument of its log? stay with logits"
     check_number(loss, right, what, slips, dtype=logits.dtype, guess=words if large else "")
     leaf, sign = logits.detach().clone().requires_grad_(), 2 * target - 1

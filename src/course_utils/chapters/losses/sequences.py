@@ -24,7 +24,8 @@ def padded_batch(
 ) -> tuple[Tensor, ...]:
     """Sequences as one batch (logits, targets, lengths), with ``fill`` and ``wrong`` as padding.
 
-    Behind the longest there are ``more`` positions of padding, and one where all are empty.
+    Every second class of the padding has ``-fill``. Behind the longest there are ``more`` positions
+    of padding, and one where all are empty.
     """
     logits, targets = zip(*sequences, strict=True)
     lengths = torch.tensor([len(part) for part in targets], device=targets[0].device)
@@ -33,6 +34,9 @@ def padded_batch(
     more = more if lengths.any() else max(1, more)
     padded = F.pad(padded, (0, 0, 0, more), value=fill)
     numbers = F.pad(numbers, (0, more), value=wrong)
+    behind = torch.arange(padded.shape[1], device=lengths.device) >= lengths[:, None]
+    signs = 1 - 2 * (torch.arange(padded.shape[2], device=lengths.device) % 2)
+    padded[behind] = (fill * signs).to(padded)
     return padded, numbers, lengths
 
 

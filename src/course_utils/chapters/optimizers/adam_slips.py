@@ -16,10 +16,13 @@ SQUARED = "v is the mean of squared gradients, not of their distances from m."
 MAX_KEPT = "the largest v is beside v in the state, not in its place: v itself runs on."
 STORED = "what is stored was already corrected: keep the uncorrected m and v in the state."
 DEFAULTS = "the betas are the argument's, not (0.9, 0.999)."
+LAST_TWO = "the largest v of all steps so far is kept, not that of the last two."
+LOOKS_AHEAD = "that is NAdam: above the fraction bar is m alone, without a look ahead."
+SIZES = "v is the mean of squared gradients, not of their sizes."
 SWAPPED = "the betas have changed places."
 SLIPS = (
     *(V_RAW, M_RAW, FIRST, "first, corrected", NO_DECAY, NO_EPS, RATE_TWICE, SQUARED),
-    *(MAX_KEPT, STORED, DEFAULTS, SWAPPED),
+    *(MAX_KEPT, STORED, DEFAULTS, SWAPPED, LAST_TWO, LOOKS_AHEAD, SIZES),
 )
 
 
@@ -46,17 +49,18 @@ def adam_with(
             m, v = grad, grad**2
         m = b1 * m + (1 - b1) * grad
         size = grad - m if slip == SQUARED and kind != "rmsprop" else grad
-        v = b2 * v + (1 - b2) * size**2
-        top = max(top, v)
+        last, v = v, b2 * v + (1 - b2) * (abs(size) if slip == SIZES else size**2)
+        top = max(last if slip == LAST_TWO else top, v)
         v = top if slip == MAX_KEPT and kind == "amsgrad" else v
-        below, above = (top if kind == "amsgrad" else v), m
+        below = top if kind == "amsgrad" else v
+        above = b1 * m + (1 - b1) * grad if slip == LOOKS_AHEAD else m
         if kind == "rmsprop":
             above = grad
         elif slip != FIRST:
             below /= 1 if slip == V_RAW else 1 - b2**t
             above /= 1 if slip == M_RAW else 1 - b1**t
             m, v = (above, below) if slip == STORED else (m, v)
-        p -= lr * above / (below**0.5 + eps)
+        p -= lr * above / (below ** (1 if slip == SIZES else 0.5) + eps)
     return p
 
 

@@ -50,7 +50,7 @@ def run_clip(clip_and_accumulate, kind, sizes, max_norm):
         p.grad = torch.full_like(p, 7.0) if p.requires_grad else None
     with torch.random.fork_rng(devices=[]):
         given = make_pieces(sizes, model[-1].out_features)
-        kept = list(given)
+        kept, fresh = list(given), make_pieces(sizes, model[-1].out_features)
         try:
             norm = clip_and_accumulate(model, given, max_norm)
         except (TypeError, AttributeError) as error:
@@ -59,12 +59,22 @@ def run_clip(clip_and_accumulate, kind, sizes, max_norm):
     assert handle.id in model._forward_hooks, "a hook that was on the model before is gone"
     handle.remove()
     assert list(map(id, given)) == list(map(id, kept)), "the list of pieces was changed"
+    pairs = [
+        (mine, was)
+        for a, b in zip(kept, fresh, strict=True)
+        for mine, was in zip(a, b, strict=True)
+    ]
+    same = all(torch.equal(mine, was) and not mine.requires_grad for mine, was in pairs)
+    assert same, "a piece's inputs or labels were changed (or require a gradient now): leave them"
     assert norm is not None, "clip_and_accumulate returned None: is there an answer yet?"
     assert isinstance(norm, (int, float)) or getattr(norm, "shape", None) == (), (
         f"the norm is {norm!r}, no number"
     )
     same = all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
     assert same, "the weights were changed: only .grad should be"
+    assert not any(p.grad is not None and p.grad.requires_grad for p in model.parameters()), (
+        ".grad carries a graph, as create_graph=True makes it: one large batch's gradient has none"
+    )
     flags = [[p.requires_grad for p in m.parameters()] for m in (model, make_classifier(kind))]
     modes = [[part.training for part in m.modules()] for m in (model, make_classifier(kind))]
     assert modes[0] == modes[1], "the model's mode was changed; a part of it is in eval, and stays"
@@ -117,7 +127,7 @@ def check_clip(found, kind, sizes, max_norm):
     right = large_batch(kind, sizes)
     expected, full = norm_of(right), [size for size in sizes if size]
     slips = {
-        "the mean of the means: each piece counts alike, however small it is": [
+        "the mean of the means: each piece counts as much as another, however small it is": [
             1 / max(size, 1) / len(sizes) for size in sizes
         ],
         "means that are added up, not divided by anything": [1 / max(size, 1) for size in sizes],
@@ -131,6 +141,11 @@ def check_clip(found, kind, sizes, max_norm):
         ]
         words += ["the norm after clipping"] if abs(norm - min(expected, max_norm)) < 1e-4 else []
         words += [CLIP_ONCE] if abs(norm - clipped_piecewise(kind, sizes, max_norm)) < 1e-4 else []
+        words += (
+            ["that is its square: the root is missing"] if abs(norm - expected**2) < 1e-6 else []
+        )
+        largest = max(g.abs().max().item() for g in right.values() if g is not None)
+        words += ["that is the largest entry"] if abs(norm - largest) < 1e-6 else []
         words += ["the old gradients are still in it"] if norm > 20 else []
         words += [said for said, other in _counted(kind, sizes) if abs(norm - other) < 1e-6]
         words += ["is there a 0 / 0?"] if norm != norm else []

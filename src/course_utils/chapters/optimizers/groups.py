@@ -72,6 +72,7 @@ TIED = {
 
 GROUPS = {
     "plain": PLAIN,
+    "lr 0.5 and weight_decay 0.3": PLAIN,
     "frozen": {**PLAIN, "body.0.weight": None, "body.0.bias": None},
     "a name that begins alike": {
         **PLAIN,
@@ -106,8 +107,13 @@ GROUPS = {
 }
 
 
+# lr and weight_decay, where they aren't the usual ones
+NUMBERS = {"lr 0.5 and weight_decay 0.3": (0.5, 0.3)}
+
+
 def run_groups(param_groups, which, lr=0.01, weight_decay=0.1):
     """For each parameter the (lr, weight_decay) of each group that holds it."""
+    lr, weight_decay = NUMBERS.get(which, (lr, weight_decay))
     model, backbone = make_parts(which)
     before = {name: (p.requires_grad, id(p)) for name, p in model.named_parameters()}
     list(model.modules())[-1].eval()
@@ -129,6 +135,8 @@ def run_groups(param_groups, which, lr=0.01, weight_decay=0.1):
         words = [said for part, said in told.items() if part in str(error)]
         raise AssertionError(words[0]) if words else error from None
     assert groups is not None, "param_groups returned None: is there an answer yet?"
+    kind = type(groups).__name__
+    assert isinstance(groups, (list, tuple)), f"a list of groups is asked for, this is a {kind}"
     groups = list(groups)
     assert all(isinstance(group, dict) for group in groups), "what came back is no list of dicts"
     assert groups, "the list of groups is empty"
@@ -164,6 +172,7 @@ def run_groups(param_groups, which, lr=0.01, weight_decay=0.1):
 
 def check_groups(found, which, lr=0.01, weight_decay=0.1):
     """Say of each parameter what is wrong with its group."""
+    lr, weight_decay = NUMBERS.get(which, (lr, weight_decay))
     wrong = []
     for name, code in GROUPS[which].items():
         got = found[name]

@@ -31,11 +31,16 @@ def run_range(lr_range, weights, x, y, lowest, highest, steps):
     model.register_forward_hook(lambda *_: None)
     hooks = [list(part._forward_hooks) for part in model.modules()]
     modes, free = [part.training for part in model.modules()], [p.requires_grad for p, _ in before]
+    given = x.clone(), y.clone()
     try:
-        rates, losses = numbers_of(lr_range(model, x, y, lowest, highest, steps))
+        rates, losses = numbers_of(lr_range(model, *given, lowest, highest, steps))
     except (TypeError, AttributeError) as error:
         words = "a frozen parameter has .grad None: a plain SGD step leaves it alone"
         raise AssertionError(words) if "NoneType" in str(error) else error from None
+    whole = all(
+        torch.equal(a.nan_to_num(), b.nan_to_num()) for a, b in zip(given, (x, y), strict=True)
+    )
+    assert whole, "x or y was changed: leave them as they are"
     now = list(model.parameters())
     same = all(p is q and torch.equal(p, old) for q, (p, old) in zip(now, before, strict=True))
     assert same, "the model does not have the weights that it came with: the test has trained it"
@@ -55,7 +60,7 @@ def run_range(lr_range, weights, x, y, lowest, highest, steps):
     return rates, losses
 
 
-def _range_of_network(x, y, lowest, highest, steps, frozen=True):
+def _range_of_network(x, y, lowest, highest, steps, frozen=True, reduction="mean"):
     """The rates and the losses that the small network should give; or with nothing frozen."""
     torch.manual_seed(0)
     model = _network(x.shape[1])
@@ -64,7 +69,7 @@ def _range_of_network(x, y, lowest, highest, steps, frozen=True):
         model.requires_grad_(True)
     params = [p for p in model.parameters() if p.requires_grad]
     for k in range(steps):
-        loss = F.mse_loss(model(x), y)
+        loss = F.mse_loss(model(x), y, reduction=reduction)
         rates.append(lowest * (highest / lowest) ** (k / (steps - 1)))
         losses.append(loss.item())
         if losses[-1] > 4 * min(losses):
@@ -224,10 +229,18 @@ def check_settles(answer, arguments, right, slips):
         words = "0 stands below a fraction bar: at rate * curvature = 2 it grows without bound, too"
         raise AssertionError(words) from None
     assert found is not None, "it is None: is there an answer yet?"
+    found = found.item() if isinstance(found, torch.Tensor) and found.numel() == 1 else found
     if right == float("inf"):
         words = "above the limit, at rate * curvature = 2 and more, it grows without bound"
         infinite = isinstance(found, (int, float)) and found == right
         assert infinite, f"expected inf, got {found}: {words}"
+    else:
+        early = isinstance(found, (int, float)) and found == float("inf")
+        assert not early, "it is inf: the limit is 2 / curvature, and this rate is below it"
+        rate = arguments[0]
+        more = {right**0.5: "that is the root: the mean of w² is asked for."}
+        more[right / rate**2] = "a step adds rate times the noise, whose variance has rate²."
+        slips = {**more, **slips}
     size = 0.0 if right == float("inf") else right
     told(found, right, "the mean of w²", slips, atol=1e-5 * size, near=0.006 * size)
 
@@ -236,8 +249,10 @@ def check_range_of_network(found, x, y, lowest, highest, steps):
     """Compare with what a range test of the small network gives."""
     arguments = x, y, lowest, highest, steps
     _, losses = _range_of_network(*arguments, frozen=False)
-    slip = [round(loss, 4) for loss in losses], "a frozen parameter was trained"
-    check_range(found, *_range_of_network(*arguments), [slip])
+    _, sums = _range_of_network(*arguments, reduction="sum")
+    slips = ((losses, "a frozen parameter was trained"), (sums, "F.mse_loss takes the mean"))
+    known = [([round(loss, 4) for loss in wrong], words) for wrong, words in slips]
+    check_range(found, *_range_of_network(*arguments), known)
 
 
 SMALL = "rate * noise² / (2 * B * c) holds for small rates only."

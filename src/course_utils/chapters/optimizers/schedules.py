@@ -31,7 +31,7 @@ def _near(one, other):
     return abs(one - other) <= 1e-6
 
 
-def _rates(base, warmup, total, floor):
+def _rates(base, warmup, total, floor=0.0):
     """The rates of a run, to all digits."""
     steps = torch.arange(total, dtype=torch.float64)
     share = (steps - warmup) / max(total - warmup, 1)
@@ -67,6 +67,12 @@ def machine_rates(name):
     return used
 
 
+LINE = ": that falls along a line; half a cosine is asked for"
+
+
+WHOLE = ": that is a whole cosine, down and up again: half of it ends at pi"
+
+
 RATE_CASES = (  # the arguments, the rates, and known slips
     (
         (1.0, 2, 6, 0.0),
@@ -77,6 +83,12 @@ RATE_CASES = (  # the arguments, the rates, and known slips
                 [0.5, 1, 0.75, 0.5, 0.25, 0.067],
                 ": k counts from the end of the warm-up, up to n - 1",
             ),
+            ([0.5, 1, 1, 0.75, 0.5, 0.25], LINE),
+            ([0.5, 1, 1, 0.5, 0, 0.5], WHOLE),
+            (
+                [0.5, 0.933, 0.75, 0.5, 0.25, 0.067],
+                ": the cosine begins after the warm-up, with k = 0",
+            ),
             ([0.5, 1, 1, 0.75, 0.25, 0], ": the cosine of k = n is not part of the run"),
         ),
     ),
@@ -84,6 +96,8 @@ RATE_CASES = (  # the arguments, the rates, and known slips
         (2.0, 0, 3, 0.5),
         [2, 1.625, 0.875],
         (
+            ([2, 1.5, 1], LINE),
+            ([2, 0.875, 0.875], WHOLE),
             ([2, 1.5, 0.5], ": floor is where the cosine ends"),
             ([2.5, 2.0, 1.0], ": the cosine falls by base - floor, and ends at floor"),
         ),
@@ -103,5 +117,6 @@ RATE_CASES = (  # the arguments, the rates, and known slips
         ),
     ),
     ((0.5, 1, 2, 0.0), [0.5, 0.5], ()),
+    ((1.0, 0, 2), [1, 0.5], (([1, 0.55], ": floor is 0 by default"),)),
     ((1.0, 0, 0, 0.0), [], ()),
 )

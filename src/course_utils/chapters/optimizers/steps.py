@@ -53,6 +53,13 @@ UP = "the step goes uphill."
 
 SGD_CASES = {  # the old buffer, the options, the new p, the new buffer, and known slips by their p
     "a plain step": (None, {}, 2.9, None, {3.1: UP}),
+    "a plain step, lr 0.5": (
+        None,
+        {"lr": 0.5},
+        2.5,
+        None,
+        {2.9: "lr is the argument's, not always 0.1."},
+    ),
     "a plain step with decay 0.25": (
         None,
         {"weight_decay": 0.25},
@@ -119,7 +126,7 @@ def check_sgd_step(answer, name, dtype):
     x, g = (torch.full((2,), value, dtype=dtype, device=device) for value in (3.0, 1.0))
     old = None if buffer is None else torch.full_like(x, buffer)
     with forbid_changes(x, g, *([] if old is None else [old])):
-        new, found = pair_of(answer(x, g, old, lr=0.1, **options), "sgd_family")
+        new, found = pair_of(answer(x, g, old, **{"lr": 0.1, **options}), "sgd_family")
     told(new[0], p, "the new p", slips)
     check_close(new, torch.full_like(x, p), "the new p")
     if b is None:
@@ -215,6 +222,49 @@ def run_sgd(kind, steps, cut=None, by_closure=False, keep=True, slip="", **optio
     return [tensor.detach().clone() for tensor in (a, c, b, late, idle)]
 
 
+def decoupled(params, lr, **options):
+    """A kind of SGD whose decay goes past the buffer."""
+    decay = options.pop("weight_decay", 0.0)
+    made = torch.optim.SGD(params, lr, **options)
+
+    def pull(optimizer, *_):
+        for group in optimizer.param_groups:
+            for p in (p for p in group["params"] if p.grad is not None):
+                p.detach().mul_(1 - group["lr"] * decay)
+
+    made.register_step_pre_hook(pull)
+    return made
+
+
+def no_first_look(params, lr, **options):
+    """A kind of SGD whose first step with Nesterov does not look ahead."""
+    made, ahead = torch.optim.SGD(params, lr, **options), []
+
+    def note(optimizer, *_):
+        ahead.clear()
+        for group in optimizer.param_groups:
+            for p in (p for p in group["params"] if p.grad is not None and group["nesterov"]):
+                if not optimizer.state.get(p):
+                    first = p.grad + group["weight_decay"] * p.detach()
+                    ahead.append((p, group["lr"] * group["momentum"] * first))
+
+    def take_back(*_):
+        for p, look in ahead:
+            p.detach().add_(look)
+
+    made.register_step_pre_hook(note)
+    made.register_step_post_hook(take_back)
+    return made
+
+
+KINDS = {
+    "the decay goes past the buffer: it is added to the gradient, before the buffer": decoupled,
+    "a first step with Nesterov looks ahead, too: it is g + momentum * the new buffer, g": (
+        no_first_look
+    ),
+}
+
+
 SGD_SLIPS = {
     "zeros skipped": (
         "a gradient of zeros is skipped: momentum and decay move the weight all the same; skip "
@@ -257,6 +307,10 @@ def check_sgd_run(found, steps, options):
             )
         for slip, said in SGD_SLIPS.items():
             wrong = run_sgd(torch.optim.SGD, steps, slip=slip, **options)[place]
+            if not torch.allclose(wrong, expected, rtol=1e-6, atol=1e-9):
+                assert not torch.allclose(actual, wrong, rtol=1e-6, atol=1e-9), said
+        for said, kind in KINDS.items():
+            wrong = run_sgd(kind, steps, **options)[place]
             if not torch.allclose(wrong, expected, rtol=1e-6, atol=1e-9):
                 assert not torch.allclose(actual, wrong, rtol=1e-6, atol=1e-9), said
         words = " (each group has its own lr and momentum)" if which == 2 else ""
