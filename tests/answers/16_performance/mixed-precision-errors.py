@@ -2,7 +2,7 @@
 # Rules:
 #
 # - "perhaps empty"
-# - "leaves them as they are"
+# - "leaves the list and the tensors as they are"
 # - "plain numbers"
 # - "of any shapes"
 # - "the largest power of two"
@@ -197,7 +197,7 @@ def mixed_precision_errors(gradients):
     return scale, int(lost.sum()), int(after.sum())
 
 
-# %% wrong="scales in place" breaks="leaves them as they are" says=["the gradients themselves were changed"]
+# %% wrong="scales in place" breaks="leaves the list and the tensors as they are" says=["the gradients themselves were changed"]
 def mixed_precision_errors(gradients: list[torch.Tensor]) -> tuple[float, int, int]:
 
     def lost(scale):
