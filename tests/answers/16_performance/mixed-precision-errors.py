@@ -263,7 +263,7 @@ def mixed_precision_errors(gradients: list[torch.Tensor]) -> tuple[float, int, i
     return scale, lost(1.0), lost(scale)
 
 
-# %% wrong="empties the caller's list" says=["the caller's list was changed"]
+# %% wrong="empties the caller's list" breaks="leaves the list and the tensors as they are" says=["the caller's list was changed"]
 def mixed_precision_errors(gradients):
     flat = torch.zeros(0, device=gradients[0].device if gradients else "cpu")
     while gradients:
