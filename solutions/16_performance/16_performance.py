@@ -1440,7 +1440,7 @@ print({name: str(result.dtype)[6:] for name, result in results.items()})
 # ### Exercise 16.9 — Which scale fits? ★★ · 6 min · 3 points
 #
 # `mixed_precision_errors(gradients)` gets a list of finite float32 tensors of any shapes, perhaps
-# empty, and leaves them as they are. Return `(scale, lost, lost_scaled)`, plain numbers:
+# empty, and leaves the list and the tensors as they are. Return `(scale, lost, lost_scaled)`, plain numbers:
 #
 # - `scale`: the largest power of two, at most 2²⁴, for which no entry times `scale` becomes `inf` in
 #   float16;
@@ -1449,6 +1449,17 @@ print({name: str(result.dtype)[6:] for name, result in results.items()})
 #
 # For example `[torch.tensor([1.0, 1e-8])]` gives `(32768.0, 1, 0)`. Large gradients may need a scale
 # below 1.
+
+
+# %% nbgrader={"grade_id": "try-precision-errors", "locked": true} jupyter={"source_hidden": true}
+@runs_with_the_answer
+def try_precision_errors(gradients: list) -> tuple:
+    """The answer's numbers; are the list and its tensors as they were?"""
+    mine, before = list(gradients), [gradient.clone() for gradient in gradients]
+    found = mixed_precision_errors(mine)
+    kept = list(map(id, mine)) == list(map(id, gradients))
+    same = all(map(torch.equal, gradients, before))
+    return found, kept, same and not any(gradient.requires_grad for gradient in gradients)
 
 
 # %% nbgrader={"grade_id": "mixed-precision-errors", "solution": true}
@@ -1490,10 +1501,8 @@ with every_case() as case:
     for name, values in lists.items():
         with case(name):
             tensors = [torch.tensor(row, device=device) for row in values]
-            mine = [tensor.clone() for tensor in tensors]
-            found = mixed_precision_errors(list(mine))
-            same = all(map(torch.equal, mine, tensors))
-            same = same and not any(tensor.requires_grad for tensor in mine)
+            found, kept, same = try_precision_errors(tensors)
+            assert kept, "the caller's list was changed: leave its tensors in it"
             assert same, "the gradients themselves were changed"
             check_scale(found, tensors)
 

@@ -2,7 +2,7 @@
 # jupyter:
 #   course:
 #     title: Distributed training
-#     minutes: 240
+#     minutes: 230
 #     core: 110
 # ---
 
@@ -24,8 +24,9 @@
 # - predict from a few measurements what eight ranks will gain.
 #
 # **It leans on** chapters 05 and 07 (gradients, hooks), on 06 for exercise 17.10, and on any training loop. All processes run on
-# this machine's CPU; with several GPUs the same cells use NCCL. **Time:** four hours with all
-# twelve exercises. The **core path**, marked *· core*, takes less than two.
+# this machine's CPU; with several GPUs the same cells use NCCL. **Time:** under four hours, without
+# section 10, which is optional and takes another twenty minutes. The **core path**, marked *· core*,
+# takes less than two hours.
 
 # %% nbgrader={"grade_id": "setup", "locked": true}
 import torch
@@ -151,8 +152,8 @@ print(len(sent), "bytes;", "the name is in it:", b"roll_call" in sent)
 print("its text is in it:", b"I am" in sent)
 
 # %% [markdown]
-# The fresh process would look for `__main__.roll_call` and find no such thing, because the cell was
-# never run there. In a script, `mp.spawn(function, args, nprocs)` under `if __name__ ==
+# The fresh process would look for `__main__.roll_call` in vain, because the cell was never run
+# there. In a script, `mp.spawn(function, args, nprocs)` under `if __name__ ==
 # "__main__":` works well.
 #
 # The first thing that ranks need from each other is a sum. `all_reduce` adds up a tensor over all
@@ -298,6 +299,7 @@ def pass_on(rank: int, world_size: int) -> float:
     return x.item()
 
 
+# %%
 launch(pass_on, 3)
 
 # %% [markdown]
@@ -420,7 +422,7 @@ check_collectives(try_collectives, 3, cases)
 # %% [markdown]
 # ## 3. Bytes: the ring
 #
-# You can add up now. But what does it cost? Gradients of a model are large, and every step needs
+# You can add up now. What does it cost? Gradients of a model are large, and every step needs
 # their sum. Suppose all ranks send everything to rank 0, which adds up and sends back. With n ranks
 # and a tensor of B bytes, rank 0 takes in (n − 1) · B and sends out as much again, while all the
 # others wait for its wire.
@@ -445,8 +447,8 @@ draw_ring_steps()
 # finished chunk (4); three more steps carry these round.
 #
 # Each rank gave 2 (n − 1) chunks of B / n bytes: about 2 B, *however many ranks there are*. Where
-# only ranks compute, no algorithm needs less on its busiest rank. (A switch that adds up on the
-# way, as NVLink SHARP does, needs about half.) The price is the number of steps: each costs at
+# only ranks add, no algorithm lets its busiest rank send less. (With a switch that adds up on the
+# way, as NVLink SHARP does, it is about half.) The price is the number of steps: each costs at
 # least the time that a message needs to arrive, its **latency**. For comparison the naive way, four
 # ranks with 4000 bytes each. By the ring, each of them would send 2 · 3 · 1000 = 6000.
 # (`count_traffic` counts what a rank sends to the others.)
@@ -649,7 +651,7 @@ check_sampler(
     try_sampler,
     [((7, 2, 3), cut), ((2, 1, 3), cut), ((6, 1, 2), cut), ((9, 1, 2), {"drop_last": True})],
 )
-check_sampler(try_sampler, [((8, 0, 2), {"epoch": 1, "seed": 4})])
+check_sampler(try_sampler, [((8, 0, 2), {"epoch": 3, "seed": 4})])
 check_sampler(
     try_sampler, [((7, rank, 5), {"epoch": epoch}) for rank in (0, 4) for epoch in (0, 1)]
 )
@@ -1119,7 +1121,7 @@ check_no_sync(try_no_sync, 2, steps=4, seed=3, dtype=torch.float64)
 # </details>
 
 # %% [markdown]
-# **Clipping and mixed precision** need nothing new.  When `backward()` returns, `.grad` is the
+# **Clipping and mixed precision** need nothing new. When `backward()` returns, `.grad` is the
 # average on every rank, so `clip_grad_norm_` finds the same norm everywhere; with accumulation,
 # clip after the last backward. `torch.autocast` wraps each rank's forward, as in the script of
 # section 12. With float16 and a `GradScaler`, an infinity of one rank is in the average of all, so
@@ -1285,9 +1287,9 @@ check_predictions(
 #
 # Repair it. On every rank it returns the sum, as a `float` with all its digits, of all numbers of
 # *all* ranks; text that `float` refuses (`"six"`) counts as nothing, and what it accepts counts (`"
-# 8 "`, `"1e2"`, `"inf"`). `batches` has a list for each rank, some perhaps empty. Rank `r` reads
-# `batches[r]` only. Rank 0 alone appends the total to `saved`, once, and no rank returns before
-# that. How you do it is up to you. Put tensors on `rank_device()`.
+# 8 "`, `"1e2"`, `"inf"`, `"nan"`). `batches` has a list for each rank, some perhaps empty, and stays
+# as it is. Rank `r` reads `batches[r]` only. Rank 0 alone appends the total to `saved`, once, and no
+# rank returns before that. How you do it is up to you. Put tensors on `rank_device()`.
 #
 # Example: `[["1", "six"], ["2", "3", "4"]]` gives `10.0` on both ranks.
 
@@ -1324,6 +1326,9 @@ check_repair(try_repair, 3, [[], ["five", "-2.5", "10"], ["7"]])
 check_repair(try_repair, 2, [[" 8 ", "", "1e2"], ["+.5", "1_000", "²"]])
 check_repair(try_repair, 2, [["16777217"], ["2"]])
 check_repair(try_repair, 2, [["3", "inf"], ["2"]])
+check_repair(try_repair, 2, [["3"], [" -Infinity", "2"]])
+check_repair(try_repair, 2, [["nan", "3"], ["2"]])
+check_repair(try_repair, 2, [["3.1234567890123"], ["0.5"]])
 ### BEGIN HIDDEN TESTS
 check_repair(try_repair, 2, [["8", "-2", "x", "1"], []])
 check_repair(try_repair, 1, [["4", "0.5", "four"]])
@@ -1386,6 +1391,7 @@ def lose_patience(rank: int, world_size: int) -> str:
     return "elsewhere"
 
 
+# %%
 print(launch(lose_patience, 2, backend="gloo"))
 
 # %% [markdown]
@@ -1535,7 +1541,8 @@ def sync_bn(
 # %% nbgrader={"grade_id": "sync-bn-check", "grade": true, "points": 5}
 case, one = bn_case, torch.ones(1)
 example = [torch.tensor([[1.0], [3.0]]), torch.tensor([[10.0], [14.0]])]
-cases = [(example, [torch.ones(2, 1)] * 2, one, 0 * one, 1e-5), case((3, 5), 2)]
+upstream = [torch.tensor([[1.0], [2.0]]), torch.tensor([[-1.0], [0.5]])]
+cases = [(example, upstream, one, 0 * one, 1e-5), case((3, 5), 2)]
 cases += [case((2, 1), 3, (2, 2), eps=0.5), case((4, 2), 2, (5,)), case((2, 3), 2, (2, 3, 2))]
 cases += [case((40, 24), 2, mean=1000.0, dtype=torch.float32)]
 check_sync_bn(try_sync_bn, 2, cases)
@@ -1582,7 +1589,7 @@ def real_sync_bn(rank: int, world_size: int) -> str:
 launch(real_sync_bn, 2)[0]
 
 # %% [markdown]
-# ## 10. Agree with fewer bytes
+# ## 10. Agree with fewer bytes · optional
 #
 # Must gradients travel whole? DDP lets you replace its all-reduce by a **communication hook**: it
 # gets a bucket and returns a future of the average. In half precision, half the bytes:
@@ -1809,7 +1816,7 @@ def scaling(
 
 # %% nbgrader={"grade_id": "scaling-check", "grade": true, "points": 4}
 example = (0.001, 10_000_000, 0.001, 1e8, 0.1)
-cases = [("strong", 2, 64), ("weak", 2, 64), ("strong", 8, 20), ("weak", 1, 5)]
+cases = [("strong", 2, 64), ("weak", 2, 64), ("strong", 8, 20), ("weak", 1, 5), ("strong", 6, 4)]
 check_scaling(try_scaling, [(*case, *example) for case in cases])
 check_scaling(try_scaling, [("weak", 4, 8, 0.001, 10, 0.001, 100.0, 0.1)])  # 2.5 bytes a chunk
 ### BEGIN HIDDEN TESTS
@@ -1837,10 +1844,11 @@ check_scaling(try_scaling, cases)
 # Measure, predict, compare. The next cell trains with *your* `ddp_by_hand` (or with DDP, where that
 # is unsolved) on one and two ranks and measures s, α and β. Your `scaling` then draws what it
 # expects of up to eight. Two ranks are measured, and no more: eight on a few cores would show how
-# they share the cores. On a busy machine, run it again.
+# they share the cores. Of three runs the fastest counts. If two ranks seem more than twice as fast as
+# one, the machine was busy: run it again.
 
 
-# %% jupyter={"source_hidden": true} tags=["nbval-ignore-output"]
+# %% jupyter={"source_hidden": true}
 from course_utils.chapters.distributed import seconds
 
 
@@ -1873,7 +1881,11 @@ def measure(rank: int, world_size: int) -> dict:
     }
 
 
-one, two = launch(measure, 1)[0], launch(measure, 2)[0]
+# %% jupyter={"source_hidden": true} tags=["nbval-ignore-output"]
+runs = [(launch(measure, 1)[0], launch(measure, 2)[0]) for _ in range(3)]
+one, two = (
+    {key: min(run[key] for run in part) for key in part[0]} for part in zip(*runs, strict=True)
+)
 latency = two["tiny"] / 2
 bandwidth = 2**21 / max(two["large"] - two["tiny"], 1e-6)
 print(
@@ -1897,7 +1909,7 @@ for axis, kind, samples in zip(axes, ("strong", "weak"), (256, 512), strict=True
     measured = samples / two[kind] * one["s"]
     axis.plot([2], [measured], "s", color="#b04500", ms=9, label="measured here")
     axis.plot(numbers, numbers, color="#6b6b6b", ls=":", label="ideal")
-    axis.set(title=f"{kind} scaling", xlabel="ranks", xticks=list(numbers))
+    axis.set(title=f"{kind} scaling", xlabel="ranks", xticks=list(numbers), ylim=(0, 8.5))
     axis.spines[["top", "right"]].set_visible(False)
 axes[0].set_ylabel("speedup")
 axes[1].legend(frameon=False)

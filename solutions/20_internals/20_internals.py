@@ -2,7 +2,7 @@
 # jupyter:
 #   course:
 #     title: Internals
-#     minutes: 240
+#     minutes: 225
 #     core: 125
 # ---
 
@@ -23,8 +23,8 @@
 # - say what `empty_cache` can give back, and where in PyTorch's code to look for all this.
 #
 # **It leans on** strides (chapter 02), the walk of autograd (chapter 05) and its rules (chapter 06).
-# **Time:** about four hours in all. The sections and exercises marked **core** take about two of
-# them. You can skip any exercise.
+# **Time:** under four hours, without section 9, which is optional and takes another 35 minutes. The
+# sections and exercises marked **core** take about two hours. You can skip any exercise.
 
 # %% nbgrader={"grade_id": "setup", "locked": true}
 import numpy as np
@@ -1402,7 +1402,7 @@ array[0] = 7
 print(x, torch.from_dlpack(array).data_ptr() == x.data_ptr())
 
 # %% [markdown]
-# ## 9. Where the memory comes from
+# ## 9. Where the memory comes from · optional
 #
 # One part of the path is left: every result needs a storage. On a CPU the system is asked for it. On a
 # GPU asking takes long, and giving back (`cudaFree`) waits for everything that runs. PyTorch therefore

@@ -2,7 +2,7 @@
 # Rules:
 #
 # - "perhaps empty"
-# - "leaves them as they are"
+# - "leaves the list and the tensors as they are"
 # - "plain numbers"
 # - "of any shapes"
 # - "the largest power of two"
@@ -197,7 +197,7 @@ def mixed_precision_errors(gradients):
     return scale, int(lost.sum()), int(after.sum())
 
 
-# %% wrong="scales in place" breaks="leaves them as they are" says=["the gradients themselves were changed"]
+# %% wrong="scales in place" breaks="leaves the list and the tensors as they are" says=["the gradients themselves were changed"]
 def mixed_precision_errors(gradients: list[torch.Tensor]) -> tuple[float, int, int]:
 
     def lost(scale):
@@ -261,3 +261,16 @@ def mixed_precision_errors(gradients: list[torch.Tensor]) -> tuple[float, int, i
     while any((g * scale).half().isinf().any() for g in gradients):
         scale /= 2
     return scale, lost(1.0), lost(scale)
+
+
+# %% wrong="empties the caller's list" breaks="leaves the list and the tensors as they are" says=["the caller's list was changed"]
+def mixed_precision_errors(gradients):
+    flat = torch.zeros(0, device=gradients[0].device if gradients else "cpu")
+    while gradients:
+        flat = torch.cat([flat, gradients.pop().flatten()])
+    scale = 2.0**24
+    while (flat * scale).half().isinf().any():
+        scale /= 2
+    there = flat != 0
+    lost = [int((there & ((flat * s).half() == 0)).sum()) for s in (1.0, scale)]
+    return scale, *lost

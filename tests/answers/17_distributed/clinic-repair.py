@@ -202,7 +202,7 @@ def clinic_repair(rank, world_size, batches, saved):
     return total.item()
 
 
-# %% wrong="leaves out what isn't finite" says=["float accepts 'inf' as well"]
+# %% wrong="leaves out what isn't finite" says=["float accepts 'inf'"]
 def clinic_repair(rank, world_size, batches, saved):
     own = 0.0
     for text in batches[rank]:
@@ -250,3 +250,121 @@ def clinic_repair(rank, world_size, batches, saved):
     total = torch.tensor([own], dtype=torch.float64, device=rank_device())
     dist.all_reduce(total)
     return total.item()
+
+
+# %% wrong="leaves nan out" says=["float accepts 'nan' as well"]
+def clinic_repair(rank, world_size, batches, saved):
+    own = 0.0
+    for text in batches[rank]:
+        try:
+            value = float(text)
+        except ValueError:
+            continue
+        if value == value:
+            own += value
+    total = torch.tensor([own], dtype=torch.float64, device=rank_device())
+    dist.all_reduce(total)
+    if rank == 0:
+        saved.append(total.item())
+    dist.barrier()
+    return total.item()
+
+
+# %% wrong="numbers by a pattern that knows inf alone" says=["float accepts 'inf' and ' -Infinity' as well"]
+import re
+
+
+def clinic_repair(rank, world_size, batches, saved):
+    own = 0.0
+    for text in batches[rank]:
+        if re.fullmatch(r"\s*[+-]?(\d[\d_]*\.?\d*|\.\d+)([eE][+-]?\d+)?\s*|inf", text):
+            own += float(text)
+    total = torch.tensor([own], dtype=torch.float64, device=rank_device())
+    dist.all_reduce(total)
+    if rank == 0:
+        saved.append(total.item())
+    dist.barrier()
+    return total.item()
+
+
+# %% wrong="rounds the total" says=["it was rounded"]
+def clinic_repair(rank, world_size, batches, saved):
+    own = 0.0
+    for text in batches[rank]:
+        try:
+            own += float(text)
+        except ValueError:
+            continue
+    total = torch.tensor([own], dtype=torch.float64, device=rank_device())
+    dist.all_reduce(total)
+    total = round(total.item(), 6)
+    if rank == 0:
+        saved.append(total)
+    dist.barrier()
+    return total
+
+
+# %% wrong="takes the texts out of the caller's list" says=["`batches` was changed"]
+def clinic_repair(rank, world_size, batches, saved):
+    own = 0.0
+    mine = batches[rank]
+    while mine:
+        try:
+            own += float(mine.pop())
+        except ValueError:
+            continue
+    total = torch.tensor([own], dtype=torch.float64, device=rank_device())
+    dist.all_reduce(total)
+    if rank == 0:
+        saved.append(total.item())
+    dist.barrier()
+    return total.item()
+
+
+# %% wrong="average" says=["that is the average of the ranks"]
+def clinic_repair(rank, world_size, batches, saved):
+    own = 0.0
+    for text in batches[rank]:
+        try:
+            own += float(text)
+        except ValueError:
+            continue
+    total = torch.tensor([own], dtype=torch.float64)
+    dist.all_reduce(total)
+    total /= world_size
+    if rank == 0:
+        saved.append(total.item())
+    dist.barrier()
+    return total.item()
+
+
+# %% wrong="one bad text, and the rank counts for nothing" says=["put `try` around float alone"]
+def clinic_repair(rank, world_size, batches, saved):
+    try:
+        own = sum(float(t) for t in batches[rank])
+    except ValueError:
+        own = 0.0
+    total = torch.tensor([own], dtype=torch.float64)
+    dist.all_reduce(total)
+    if rank == 0:
+        saved.append(total.item())
+    dist.barrier()
+    return total.item()
+
+
+# %% right="a chain of ranks"
+def clinic_repair(rank, world_size, batches, saved):
+    total = torch.zeros(1, dtype=torch.float64)
+    if rank + 1 < world_size:
+        dist.recv(total, rank + 1)
+    for text in batches[rank]:
+        try:
+            total += float(text)
+        except ValueError:
+            pass
+    if rank:
+        dist.send(total, rank - 1)
+    else:
+        saved.append(float(total))
+    dist.broadcast(total, 0)
+    return float(total)

@@ -471,3 +471,168 @@ def collectives_from_sendrecv(kind, x, root=0):
     if kind == "reduce":
         return total if rank == root else None
     return total[rank]
+
+
+# %% wrong="own row is missing" says=["the rank's own part is missing in the sum"]
+def collectives_from_sendrecv(kind: str, x: torch.Tensor, root: int = 0) -> torch.Tensor | None:
+    """One collective, made of ``send`` and ``recv``.
+
+    ``kind`` is ``"broadcast"``, ``"reduce"``, ``"all_gather"`` or ``"reduce_scatter"``.
+    """
+    rank, world_size = dist.get_rank(), dist.get_world_size()
+    x = x.contiguous()
+    gathered = torch.zeros(world_size, *x.shape, dtype=x.dtype)
+    for first in range(world_size):  # every pair once; the lower rank sends first
+        for second in range(first + 1, world_size):
+            if rank == first:
+                dist.send(x, second)
+                dist.recv(gathered[second], second)
+            elif rank == second:
+                dist.recv(gathered[first], first)
+                dist.send(x, first)
+    if kind == "broadcast":
+        return gathered[root].clone()
+    if kind == "reduce":
+        return gathered.sum(0, dtype=x.dtype) if rank == root else None
+    return gathered if kind == "all_gather" else gathered[:, rank].sum(0, dtype=x.dtype)
+
+
+# %% wrong="the mean in place of the sum" says=["that is the mean of the ranks: the sum is wanted"]
+def collectives_from_sendrecv(kind: str, x: torch.Tensor, root: int = 0) -> torch.Tensor | None:
+    """One collective, made of ``send`` and ``recv``.
+
+    ``kind`` is ``"broadcast"``, ``"reduce"``, ``"all_gather"`` or ``"reduce_scatter"``.
+    """
+    rank, world_size = dist.get_rank(), dist.get_world_size()
+    x = x.contiguous()
+    gathered = torch.stack([x] * world_size)
+    for first in range(world_size):  # every pair once; the lower rank sends first
+        for second in range(first + 1, world_size):
+            if rank == first:
+                dist.send(x, second)
+                dist.recv(gathered[second], second)
+            elif rank == second:
+                dist.recv(gathered[first], first)
+                dist.send(x, first)
+    if kind == "broadcast":
+        return gathered[root].clone()
+    if kind == "reduce":
+        return (
+            (
+                gathered.sum(0, dtype=x.dtype) // world_size
+                if not x.is_floating_point()
+                else gathered.mean(0)
+            )
+            if rank == root
+            else None
+        )
+    return gathered if kind == "all_gather" else gathered[:, rank].sum(0, dtype=x.dtype)
+
+
+# %% wrong="reduce_scatter keeps a dimension" says=["reduce_scatter", "a dimension of size 1 is missing or too many"]
+def collectives_from_sendrecv(kind: str, x: torch.Tensor, root: int = 0) -> torch.Tensor | None:
+    """One collective, made of ``send`` and ``recv``.
+
+    ``kind`` is ``"broadcast"``, ``"reduce"``, ``"all_gather"`` or ``"reduce_scatter"``.
+    """
+    rank, world_size = dist.get_rank(), dist.get_world_size()
+    x = x.contiguous()
+    gathered = torch.stack([x] * world_size)
+    for first in range(world_size):  # every pair once; the lower rank sends first
+        for second in range(first + 1, world_size):
+            if rank == first:
+                dist.send(x, second)
+                dist.recv(gathered[second], second)
+            elif rank == second:
+                dist.recv(gathered[first], first)
+                dist.send(x, first)
+    if kind == "broadcast":
+        return gathered[root].clone()
+    if kind == "reduce":
+        return gathered.sum(0, dtype=x.dtype) if rank == root else None
+    return gathered if kind == "all_gather" else gathered[:, rank : rank + 1].sum(0, dtype=x.dtype)
+
+
+# %% wrong="others get zeros from reduce" says=["elsewhere return None"]
+def collectives_from_sendrecv(kind: str, x: torch.Tensor, root: int = 0) -> torch.Tensor | None:
+    """One collective, made of ``send`` and ``recv``.
+
+    ``kind`` is ``"broadcast"``, ``"reduce"``, ``"all_gather"`` or ``"reduce_scatter"``.
+    """
+    rank, world_size = dist.get_rank(), dist.get_world_size()
+    x = x.contiguous()
+    gathered = torch.stack([x] * world_size)
+    for first in range(world_size):  # every pair once; the lower rank sends first
+        for second in range(first + 1, world_size):
+            if rank == first:
+                dist.send(x, second)
+                dist.recv(gathered[second], second)
+            elif rank == second:
+                dist.recv(gathered[first], first)
+                dist.send(x, first)
+    if kind == "broadcast":
+        return gathered[root].clone()
+    if kind == "reduce":
+        return gathered.sum(0, dtype=x.dtype) if rank == root else torch.zeros_like(x)
+    return gathered if kind == "all_gather" else gathered[:, rank].sum(0, dtype=x.dtype)
+
+
+# %% wrong="doesn't wait for what it started" says=["cases fail"]
+def collectives_from_sendrecv(kind, x, root=0):
+    rank, n = dist.get_rank(), dist.get_world_size()
+    x = x.contiguous()
+    rows = [x.clone() if r == rank else torch.zeros_like(x) for r in range(n)]
+    for r in range(n):
+        if r != rank:
+            dist.isend(x, r)
+            dist.irecv(rows[r], r)
+    rows = torch.stack(rows)
+    if kind == "broadcast":
+        return rows[root].clone()
+    if kind == "reduce":
+        return rows.sum(0, dtype=x.dtype) if rank == root else None
+    if kind == "all_gather":
+        return rows
+    return rows[:, rank].sum(0, dtype=x.dtype)
+
+
+# %% right="one exchange for all four"
+def collectives_from_sendrecv(kind, x, root=0):
+    me, n = dist.get_rank(), dist.get_world_size()
+    mine = x.contiguous()
+
+    def exchange(out, senders, receivers):
+        """Rank s in senders gives out[t] to t in receivers; returns a dict of what came."""
+        ops, came = [], {}
+        for other in range(n):
+            if other == me:
+                continue
+            if me in senders and other in receivers:
+                ops.append(dist.P2POp(dist.isend, out(other), other))
+            if me in receivers and other in senders:
+                came[other] = torch.empty_like(out(me))
+                ops.append(dist.P2POp(dist.irecv, came[other], other))
+        for work in dist.batch_isend_irecv(ops) if ops else []:
+            work.wait()
+        return came
+
+    everyone = range(n)
+    if kind == "broadcast":
+        came = exchange(lambda r: mine, [root], everyone)
+        return came.get(root, mine.clone())
+    if kind == "reduce":
+        came = exchange(lambda r: mine, everyone, [root])
+        if me != root:
+            return None
+        total = mine.clone()
+        for part in came.values():
+            total += part
+        return total
+    if kind == "all_gather":
+        came = exchange(lambda r: mine, everyone, everyone)
+        return torch.stack([came.get(r, mine) for r in everyone])
+    came = exchange(lambda r: mine[r].contiguous(), everyone, everyone)
+    total = mine[me].clone()
+    for part in came.values():
+        total += part
+    return total

@@ -391,3 +391,143 @@ def compress(gradient, residual, k):
     rest = total.clone()
     rest[torch.cat(wheres)] = 0
     return (average / n).view(gradient.shape), rest.view(gradient.shape)
+
+
+# %% wrong="magnitudes are sent" says=["their signs are lost"]
+def compress(
+    gradient: torch.Tensor, residual: torch.Tensor, k: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The average of all ranks' k largest entries, and what this rank keeps for the next time."""
+    total = (gradient + residual).contiguous().flatten()
+    where = total.abs().topk(min(k, total.numel())).indices
+    values = total[where].abs()
+    ranks = dist.get_world_size()
+    all_values = [torch.empty_like(values) for _ in range(ranks)]
+    all_places = [torch.empty_like(where) for _ in range(ranks)]
+    dist.all_gather(all_values, values)
+    dist.all_gather(all_places, where)
+    average = torch.zeros_like(total)
+    average.index_add_(0, torch.cat(all_places), torch.cat(all_values) / ranks)
+    rest = total.clone()
+    rest[where] = 0
+    return average.view(gradient.shape), rest.view(gradient.shape)
+
+
+# %% wrong="the smallest entries" says=["the smallest were sent"]
+def compress(
+    gradient: torch.Tensor, residual: torch.Tensor, k: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The average of all ranks' k largest entries, and what this rank keeps for the next time."""
+    total = (gradient + residual).contiguous().flatten()
+    where = total.abs().topk(min(k, total.numel()), largest=False).indices
+    values = total[where]
+    ranks = dist.get_world_size()
+    all_values = [torch.empty_like(values) for _ in range(ranks)]
+    all_places = [torch.empty_like(where) for _ in range(ranks)]
+    dist.all_gather(all_values, values)
+    dist.all_gather(all_places, where)
+    average = torch.zeros_like(total)
+    average.index_add_(0, torch.cat(all_places), torch.cat(all_values) / ranks)
+    rest = total.clone()
+    rest[where] = 0
+    return average.view(gradient.shape), rest.view(gradient.shape)
+
+
+# %% wrong="the rest is divided by the ranks" says=["it stays on this rank as it is"]
+def compress(
+    gradient: torch.Tensor, residual: torch.Tensor, k: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The average of all ranks' k largest entries, and what this rank keeps for the next time."""
+    total = (gradient + residual).contiguous().flatten()
+    where = total.abs().topk(min(k, total.numel())).indices
+    values = total[where]
+    ranks = dist.get_world_size()
+    all_values = [torch.empty_like(values) for _ in range(ranks)]
+    all_places = [torch.empty_like(where) for _ in range(ranks)]
+    dist.all_gather(all_values, values)
+    dist.all_gather(all_places, where)
+    average = torch.zeros_like(total)
+    average.index_add_(0, torch.cat(all_places), torch.cat(all_values) / ranks)
+    rest = total.clone()
+    rest[where] = 0
+    rest = rest / ranks
+    return average.view(gradient.shape), rest.view(gradient.shape)
+
+
+# %% wrong="adds into the residual" says=["was changed"]
+def compress(
+    gradient: torch.Tensor, residual: torch.Tensor, k: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The average of all ranks' k largest entries, and what this rank keeps for the next time."""
+    residual += gradient
+    total = residual.contiguous().flatten().clone()
+    where = total.abs().topk(min(k, total.numel())).indices
+    values = total[where]
+    ranks = dist.get_world_size()
+    all_values = [torch.empty_like(values) for _ in range(ranks)]
+    all_places = [torch.empty_like(where) for _ in range(ranks)]
+    dist.all_gather(all_values, values)
+    dist.all_gather(all_places, where)
+    average = torch.zeros_like(total)
+    average.index_add_(0, torch.cat(all_places), torch.cat(all_values) / ranks)
+    rest = total.clone()
+    rest[where] = 0
+    return average.view(gradient.shape), rest.view(gradient.shape)
+
+
+# %% wrong="one entry more than k" says=["one entry more than k was sent"]
+def compress(
+    gradient: torch.Tensor, residual: torch.Tensor, k: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The average of all ranks' k largest entries, and what this rank keeps for the next time."""
+    total = (gradient + residual).contiguous().flatten()
+    where = total.abs().topk(min(k + 1, total.numel())).indices
+    values = total[where]
+    ranks = dist.get_world_size()
+    all_values = [torch.empty_like(values) for _ in range(ranks)]
+    all_places = [torch.empty_like(where) for _ in range(ranks)]
+    dist.all_gather(all_values, values)
+    dist.all_gather(all_places, where)
+    average = torch.zeros_like(total)
+    average.index_add_(0, torch.cat(all_places), torch.cat(all_values) / ranks)
+    rest = total.clone()
+    rest[where] = 0
+    return average.view(gradient.shape), rest.view(gradient.shape)
+
+
+# %% wrong="rank 0's positions for all values" says=["rank 0's positions"]
+def compress(
+    gradient: torch.Tensor, residual: torch.Tensor, k: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The average of all ranks' k largest entries, and what this rank keeps for the next time."""
+    total = (gradient + residual).contiguous().flatten()
+    where = total.abs().topk(min(k, total.numel())).indices
+    values = total[where]
+    ranks = dist.get_world_size()
+    all_values = [torch.empty_like(values) for _ in range(ranks)]
+    all_places = [torch.empty_like(where) for _ in range(ranks)]
+    dist.all_gather(all_values, values)
+    dist.all_gather(all_places, where)
+    average = torch.zeros_like(total)
+    average.index_add_(0, all_places[0].repeat(ranks), torch.cat(all_values) / ranks)
+    rest = total.clone()
+    rest[where] = 0
+    return average.view(gradient.shape), rest.view(gradient.shape)
+
+
+# %% right="positions and values as bytes in one row"
+def compress(gradient, residual, k):
+    total = gradient + residual
+    flat = total.reshape(-1)
+    order = flat.abs().sort(descending=True).indices[:k]
+    message = torch.cat([order.view(torch.uint8), flat[order].view(torch.uint8)])
+    n = dist.get_world_size()
+    everyone = torch.empty(n * len(message), dtype=torch.uint8)
+    dist.all_gather_into_tensor(everyone, message)
+    average = torch.zeros_like(flat)
+    for row in everyone.view(n, -1):
+        at = row[: 8 * len(order)].clone().view(torch.int64)
+        average[at] += row[8 * len(order) :].clone().view(flat.dtype) / n
+    kept = flat.clone()
+    kept[order] = 0
+    return average.reshape(total.shape), kept.reshape(total.shape)

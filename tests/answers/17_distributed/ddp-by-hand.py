@@ -1187,3 +1187,288 @@ def ddp_by_hand(model, bucket_bytes):
         works.clear()
 
     return finish
+
+
+# %% wrong="parameters before each forward as well" says=["parameters are sent once"]
+def ddp_by_hand(model: nn.Module, bucket_bytes: int) -> Callable[[], None]:
+    """Make ``model`` one of many equal copies; the function returned ends each backward."""
+
+    def share(tensors):
+        for tensor in tensors:
+            dist.broadcast(tensor.detach(), 0)
+
+    buckets, ready, started, filled = [], set(), [], 0
+    for parameter in reversed([p for p in model.parameters() if p.requires_grad]):
+        if not buckets or filled + parameter.nbytes > bucket_bytes:
+            buckets.append([])
+            filled = 0
+        buckets[-1].append(parameter)
+        filled += parameter.nbytes
+
+    def start_next():
+        bucket = buckets[len(started)]
+        grads = [torch.zeros_like(p) if p.grad is None else p.grad for p in bucket]
+        flat = torch.cat([grad.flatten() for grad in grads])
+        started.append((bucket, flat, dist.all_reduce(flat, async_op=True)))
+
+    def note(parameter):
+        ready.add(parameter)
+        while len(started) < len(buckets) and ready.issuperset(buckets[len(started)]):
+            start_next()
+
+    def finish():
+        while len(started) < len(buckets):
+            start_next()
+        for bucket, flat, work in started:
+            work.wait()
+            parts = (flat / dist.get_world_size()).split([p.numel() for p in bucket])
+            for p, part in zip(bucket, parts, strict=True):
+                p.grad = part.view_as(p)
+        ready.clear()
+        started.clear()
+
+    share([*model.parameters(), *model.buffers()])
+    model.register_forward_pre_hook(lambda *_: share([*model.parameters(), *model.buffers()]))
+    for parameter in model.parameters():
+        if parameter.requires_grad:
+            parameter.register_post_accumulate_grad_hook(note)
+    return finish
+
+
+# %% wrong="a barrier in finish" says=["barrier was called in backward or finish"]
+def ddp_by_hand(model: nn.Module, bucket_bytes: int) -> Callable[[], None]:
+    """Make ``model`` one of many equal copies; the function returned ends each backward."""
+
+    def share(tensors):
+        for tensor in tensors:
+            dist.broadcast(tensor.detach(), 0)
+
+    buckets, ready, started, filled = [], set(), [], 0
+    for parameter in reversed([p for p in model.parameters() if p.requires_grad]):
+        if not buckets or filled + parameter.nbytes > bucket_bytes:
+            buckets.append([])
+            filled = 0
+        buckets[-1].append(parameter)
+        filled += parameter.nbytes
+
+    def start_next():
+        bucket = buckets[len(started)]
+        grads = [torch.zeros_like(p) if p.grad is None else p.grad for p in bucket]
+        flat = torch.cat([grad.flatten() for grad in grads])
+        started.append((bucket, flat, dist.all_reduce(flat, async_op=True)))
+
+    def note(parameter):
+        ready.add(parameter)
+        while len(started) < len(buckets) and ready.issuperset(buckets[len(started)]):
+            start_next()
+
+    def finish():
+        while len(started) < len(buckets):
+            start_next()
+        for bucket, flat, work in started:
+            work.wait()
+            parts = (flat / dist.get_world_size()).split([p.numel() for p in bucket])
+            for p, part in zip(bucket, parts, strict=True):
+                p.grad = part.view_as(p)
+        dist.barrier()
+        ready.clear()
+        started.clear()
+
+    share([*model.parameters(), *model.buffers()])
+    model.register_forward_pre_hook(lambda *_: share(model.buffers()))
+    for parameter in model.parameters():
+        if parameter.requires_grad:
+            parameter.register_post_accumulate_grad_hook(note)
+    return finish
+
+
+# %% wrong="buffers at the end, in finish" says=["broadcast was called in backward or finish"]
+def ddp_by_hand(model: nn.Module, bucket_bytes: int) -> Callable[[], None]:
+    """Make ``model`` one of many equal copies; the function returned ends each backward."""
+
+    def share(tensors):
+        for tensor in tensors:
+            dist.broadcast(tensor.detach(), 0)
+
+    buckets, ready, started, filled = [], set(), [], 0
+    for parameter in reversed([p for p in model.parameters() if p.requires_grad]):
+        if not buckets or filled + parameter.nbytes > bucket_bytes:
+            buckets.append([])
+            filled = 0
+        buckets[-1].append(parameter)
+        filled += parameter.nbytes
+
+    def start_next():
+        bucket = buckets[len(started)]
+        grads = [torch.zeros_like(p) if p.grad is None else p.grad for p in bucket]
+        flat = torch.cat([grad.flatten() for grad in grads])
+        started.append((bucket, flat, dist.all_reduce(flat, async_op=True)))
+
+    def note(parameter):
+        ready.add(parameter)
+        while len(started) < len(buckets) and ready.issuperset(buckets[len(started)]):
+            start_next()
+
+    def finish():
+        while len(started) < len(buckets):
+            start_next()
+        for bucket, flat, work in started:
+            work.wait()
+            parts = (flat / dist.get_world_size()).split([p.numel() for p in bucket])
+            for p, part in zip(bucket, parts, strict=True):
+                p.grad = part.view_as(p)
+        share(model.buffers())
+        ready.clear()
+        started.clear()
+
+    share([*model.parameters(), *model.buffers()])
+    model.register_forward_pre_hook(lambda *_: share(model.buffers()))
+    for parameter in model.parameters():
+        if parameter.requires_grad:
+            parameter.register_post_accumulate_grad_hook(note)
+    return finish
+
+
+# %% wrong="starts all from the last hook alone" says=["no all-reduce had begun"]
+def ddp_by_hand(model: nn.Module, bucket_bytes: int) -> Callable[[], None]:
+    """Make ``model`` one of many equal copies; the function returned ends each backward."""
+
+    def share(tensors):
+        for tensor in tensors:
+            dist.broadcast(tensor.detach(), 0)
+
+    buckets, ready, started, filled = [], set(), [], 0
+    for parameter in reversed([p for p in model.parameters() if p.requires_grad]):
+        if not buckets or filled + parameter.nbytes > bucket_bytes:
+            buckets.append([])
+            filled = 0
+        buckets[-1].append(parameter)
+        filled += parameter.nbytes
+
+    def start_next():
+        bucket = buckets[len(started)]
+        grads = [torch.zeros_like(p) if p.grad is None else p.grad for p in bucket]
+        flat = torch.cat([grad.flatten() for grad in grads])
+        started.append((bucket, flat, dist.all_reduce(flat, async_op=True)))
+
+    def note(parameter):
+        ready.add(parameter)
+        if len(ready) == sum(map(len, buckets)):
+            while len(started) < len(buckets):
+                start_next()
+
+    def finish():
+        while len(started) < len(buckets):
+            start_next()
+        for bucket, flat, work in started:
+            work.wait()
+            parts = (flat / dist.get_world_size()).split([p.numel() for p in bucket])
+            for p, part in zip(bucket, parts, strict=True):
+                p.grad = part.view_as(p)
+        ready.clear()
+        started.clear()
+
+    share([*model.parameters(), *model.buffers()])
+    model.register_forward_pre_hook(lambda *_: share(model.buffers()))
+    for parameter in model.parameters():
+        if parameter.requires_grad:
+            parameter.register_post_accumulate_grad_hook(note)
+    return finish
+
+
+# %% right="parameters and buffers are broadcast in one row for each dtype"
+def ddp_by_hand(model: nn.Module, bucket_bytes: int) -> Callable[[], None]:
+    """Make ``model`` one of many equal copies; the function returned ends each backward."""
+
+    def share(tensors):
+        groups = {}
+        for tensor in tensors:
+            groups.setdefault(tensor.dtype, []).append(tensor.detach())
+        for group in groups.values():
+            flat = torch.cat([t.flatten() for t in group])
+            dist.broadcast(flat, 0)
+            for t, part in zip(group, flat.split([t.numel() for t in group])):
+                t.copy_(part.view_as(t))
+
+    buckets, ready, started, filled = [], set(), [], 0
+    for parameter in reversed([p for p in model.parameters() if p.requires_grad]):
+        if not buckets or filled + parameter.nbytes > bucket_bytes:
+            buckets.append([])
+            filled = 0
+        buckets[-1].append(parameter)
+        filled += parameter.nbytes
+
+    def start_next():
+        bucket = buckets[len(started)]
+        grads = [torch.zeros_like(p) if p.grad is None else p.grad for p in bucket]
+        flat = torch.cat([grad.flatten() for grad in grads])
+        started.append((bucket, flat, dist.all_reduce(flat, async_op=True)))
+
+    def note(parameter):
+        ready.add(parameter)
+        while len(started) < len(buckets) and ready.issuperset(buckets[len(started)]):
+            start_next()
+
+    def finish():
+        while len(started) < len(buckets):
+            start_next()
+        for bucket, flat, work in started:
+            work.wait()
+            parts = (flat / dist.get_world_size()).split([p.numel() for p in bucket])
+            for p, part in zip(bucket, parts, strict=True):
+                p.grad = part.view_as(p)
+        ready.clear()
+        started.clear()
+
+    share([*model.parameters(), *model.buffers()])
+    model.register_forward_pre_hook(lambda *_: share(model.buffers()))
+    for parameter in model.parameters():
+        if parameter.requires_grad:
+            parameter.register_post_accumulate_grad_hook(note)
+    return finish
+
+
+# %% right="divides before it sends"
+def ddp_by_hand(model: nn.Module, bucket_bytes: int) -> Callable[[], None]:
+    """Make ``model`` one of many equal copies; the function returned ends each backward."""
+
+    def share(tensors):
+        for tensor in tensors:
+            dist.broadcast(tensor.detach(), 0)
+
+    buckets, ready, started, filled = [], set(), [], 0
+    for parameter in reversed([p for p in model.parameters() if p.requires_grad]):
+        if not buckets or filled + parameter.nbytes > bucket_bytes:
+            buckets.append([])
+            filled = 0
+        buckets[-1].append(parameter)
+        filled += parameter.nbytes
+
+    def start_next():
+        bucket = buckets[len(started)]
+        grads = [torch.zeros_like(p) if p.grad is None else p.grad for p in bucket]
+        flat = torch.cat([grad.flatten() for grad in grads]) / dist.get_world_size()
+        started.append((bucket, flat, dist.all_reduce(flat, async_op=True)))
+
+    def note(parameter):
+        ready.add(parameter)
+        while len(started) < len(buckets) and ready.issuperset(buckets[len(started)]):
+            start_next()
+
+    def finish():
+        while len(started) < len(buckets):
+            start_next()
+        for bucket, flat, work in started:
+            work.wait()
+            parts = flat.split([p.numel() for p in bucket])
+            for p, part in zip(bucket, parts, strict=True):
+                p.grad = part.view_as(p)
+        ready.clear()
+        started.clear()
+
+    share([*model.parameters(), *model.buffers()])
+    model.register_forward_pre_hook(lambda *_: share(model.buffers()))
+    for parameter in model.parameters():
+        if parameter.requires_grad:
+            parameter.register_post_accumulate_grad_hook(note)
+    return finish

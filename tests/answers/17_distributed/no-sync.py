@@ -159,3 +159,38 @@ def no_sync(ddp, batches):
     for i, (x, y) in enumerate(batches):
         with ddp.no_sync() if i < len(batches) - 1 else nullcontext():
             (F.mse_loss(ddp(x), y) / len(batches)).backward()
+
+
+# %% wrong="all-reduces by hand, and doesn't divide" says=["2 times too large: the sum over the ranks, not their mean"]
+def no_sync(ddp, batches):
+    for x, y in batches:
+        (F.mse_loss(ddp.module(x), y) / len(batches)).backward()
+    params = [p for p in ddp.parameters() if p.grad is not None]
+    flat = torch.cat([p.grad.flatten() for p in params])
+    dist.all_reduce(flat)
+    for p, part in zip(params, flat.split([p.numel() for p in params])):
+        p.grad = part.view_as(p)
+
+
+# %% wrong="clips the gradient" says=["in every number"]
+def no_sync(ddp, batches):
+    for i, (x, y) in enumerate(batches):
+        with nullcontext() if i == len(batches) - 1 else ddp.no_sync():
+            (F.mse_loss(ddp(x), y) / len(batches)).backward()
+    torch.nn.utils.clip_grad_norm_(ddp.parameters(), 1e-2)
+
+
+# %% right="early batches by the inner model"
+def no_sync(ddp, batches):
+    n = len(batches)
+    for i, (x, y) in enumerate(batches):
+        model = ddp if i == n - 1 else ddp.module
+        ((model(x) - y).square().mean() / n).backward()
+
+
+# %% right="one backward over all losses"
+def no_sync(ddp, batches):
+    with ddp.no_sync():
+        early = sum((F.mse_loss(ddp(x), y) for x, y in batches[:-1]), torch.zeros(()))
+    x, y = batches[-1]
+    ((early + F.mse_loss(ddp(x), y)) / len(batches)).backward()

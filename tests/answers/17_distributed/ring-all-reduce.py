@@ -352,3 +352,108 @@ def ring_all_reduce(x):
         r.wait()
         take.add_(new) if s < n - 1 else take.copy_(new)
     return work
+
+
+# %% wrong="the mean in place of the sum" says=["that is the mean of the ranks: the sum is wanted"]
+def ring_all_reduce(x: torch.Tensor) -> torch.Tensor:
+    """The sum of ``x`` over all ranks, by a ring: 2 (n - 1) steps, one chunk in each."""
+    rank, ranks = dist.get_rank(), dist.get_world_size()
+    y = x.contiguous().flatten().clone()
+    chunks = y.tensor_split(ranks)
+    for step in range(2 * (ranks - 1)):
+        give, take = chunks[(rank - step) % ranks], chunks[(rank - step - 1) % ranks]
+        came = torch.empty_like(take)
+        both = [
+            dist.P2POp(dist.isend, give, (rank + 1) % ranks),
+            dist.P2POp(dist.irecv, came, (rank - 1) % ranks),
+        ]
+        for request in dist.batch_isend_irecv(both):
+            request.wait()
+        take.copy_(take + came if step < ranks - 1 else came)
+    return (y / ranks).view(x.shape)
+
+
+# %% wrong="replaces one step late" says=["one step of adding too many"]
+def ring_all_reduce(x: torch.Tensor) -> torch.Tensor:
+    """The sum of ``x`` over all ranks, by a ring: 2 (n - 1) steps, one chunk in each."""
+    rank, ranks = dist.get_rank(), dist.get_world_size()
+    y = x.contiguous().flatten().clone()
+    chunks = y.tensor_split(ranks)
+    for step in range(2 * (ranks - 1)):
+        give, take = chunks[(rank - step) % ranks], chunks[(rank - step - 1) % ranks]
+        came = torch.empty_like(take)
+        both = [
+            dist.P2POp(dist.isend, give, (rank + 1) % ranks),
+            dist.P2POp(dist.irecv, came, (rank - 1) % ranks),
+        ]
+        for request in dist.batch_isend_irecv(both):
+            request.wait()
+        take.copy_(take + came if step <= ranks - 1 else came)
+    return y.view(x.shape)
+
+
+# %% wrong="one step short" says=["the last step is missing"]
+def ring_all_reduce(x: torch.Tensor) -> torch.Tensor:
+    """The sum of ``x`` over all ranks, by a ring: 2 (n - 1) steps, one chunk in each."""
+    rank, ranks = dist.get_rank(), dist.get_world_size()
+    y = x.contiguous().flatten().clone()
+    chunks = y.tensor_split(ranks)
+    for step in range(2 * ranks - 3):
+        give, take = chunks[(rank - step) % ranks], chunks[(rank - step - 1) % ranks]
+        came = torch.empty_like(take)
+        both = [
+            dist.P2POp(dist.isend, give, (rank + 1) % ranks),
+            dist.P2POp(dist.irecv, came, (rank - 1) % ranks),
+        ]
+        for request in dist.batch_isend_irecv(both):
+            request.wait()
+        take.copy_(take + came if step < ranks - 1 else came)
+    return y.view(x.shape)
+
+
+# %% wrong="sends to the left" says=["the ranks' calls do not fit each other"]
+def ring_all_reduce(x: torch.Tensor) -> torch.Tensor:
+    """The sum of ``x`` over all ranks, by a ring: 2 (n - 1) steps, one chunk in each."""
+    rank, ranks = dist.get_rank(), dist.get_world_size()
+    y = x.contiguous().flatten().clone()
+    chunks = y.tensor_split(ranks)
+    for step in range(2 * (ranks - 1)):
+        give, take = chunks[(rank - step) % ranks], chunks[(rank - step - 1) % ranks]
+        came = torch.empty_like(take)
+        both = [
+            dist.P2POp(dist.isend, give, (rank - 1) % ranks),
+            dist.P2POp(dist.irecv, came, (rank + 1) % ranks),
+        ]
+        for request in dist.batch_isend_irecv(both):
+            request.wait()
+        take.copy_(take + came if step < ranks - 1 else came)
+    return y.view(x.shape)
+
+
+# %% right="a table, and a chunk that travels"
+def ring_all_reduce(x):
+    me, n = dist.get_rank(), dist.get_world_size()
+    if n == 1:
+        return x.clone()
+    size = -(-x.numel() // n)
+    table = x.new_zeros(n * size)
+    table[: x.numel()] = x.reshape(-1)
+    table = table.view(n, size)
+
+    def shift(row):
+        came = torch.empty_like(row)
+        work = dist.isend(row.contiguous(), (me + 1) % n)
+        dist.recv(came, (me - 1) % n)
+        work.wait()
+        return came
+
+    travelling = table[me]
+    for k in range(1, n):
+        travelling = shift(travelling) + table[(me - k) % n]
+    out = torch.empty_like(table)
+    at = (me + 1) % n
+    out[at] = travelling
+    for k in range(1, n):
+        travelling = shift(travelling)
+        out[(at - k) % n] = travelling
+    return out.view(-1)[: x.numel()].reshape(x.shape).clone()

@@ -227,3 +227,103 @@ def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, dro
         ).tolist()
     each = (length - 1) // world_size if drop_last else -(-length // world_size)
     return [order[i % length] for i in range(rank, each * world_size, world_size)]
+
+
+# %% wrong="seed times epoch" says=["seed + epoch"]
+def sampler_by_hand(
+    length: int,
+    rank: int,
+    world_size: int,
+    epoch: int = 0,
+    shuffle: bool = True,
+    seed: int = 0,
+    drop_last: bool = False,
+) -> list[int]:
+    """The indices that rank ``rank`` sees in this epoch."""
+    order = list(range(length))
+    if shuffle:
+        generator = torch.Generator().manual_seed(seed * epoch)
+        order = torch.randperm(length, generator=generator).tolist()
+    each = length // world_size if drop_last else -(-length // world_size)
+    return [order[place % length] for place in range(rank, each * world_size, world_size)]
+
+
+# %% wrong="drop_last cuts the beginning" says=["drop_last cuts the end of the order"]
+def sampler_by_hand(
+    length: int,
+    rank: int,
+    world_size: int,
+    epoch: int = 0,
+    shuffle: bool = True,
+    seed: int = 0,
+    drop_last: bool = False,
+) -> list[int]:
+    """The indices that rank ``rank`` sees in this epoch."""
+    order = list(range(length))
+    if shuffle:
+        generator = torch.Generator().manual_seed(seed + epoch)
+        order = torch.randperm(length, generator=generator).tolist()
+    each = length // world_size if drop_last else -(-length // world_size)
+    if drop_last:
+        order = order[length - each * world_size :]
+    return (
+        [order[place % len(order)] for place in range(rank, each * world_size, world_size)]
+        if order
+        else []
+    )
+
+
+# %% wrong="at least one sample for each rank" says=["each rank gets ⌊2 / 3⌋ = 0"]
+def sampler_by_hand(
+    length: int,
+    rank: int,
+    world_size: int,
+    epoch: int = 0,
+    shuffle: bool = True,
+    seed: int = 0,
+    drop_last: bool = False,
+) -> list[int]:
+    """The indices that rank ``rank`` sees in this epoch."""
+    order = list(range(length))
+    if shuffle:
+        generator = torch.Generator().manual_seed(seed + epoch)
+        order = torch.randperm(length, generator=generator).tolist()
+    each = max(1, length // world_size) if drop_last else -(-length // world_size)
+    return [order[place % length] for place in range(rank, each * world_size, world_size)]
+
+
+# %% wrong="the beginning once is all the padding" says=["each rank gets ⌈2 / 5⌉ = 1"]
+def sampler_by_hand(
+    length: int,
+    rank: int,
+    world_size: int,
+    epoch: int = 0,
+    shuffle: bool = True,
+    seed: int = 0,
+    drop_last: bool = False,
+) -> list[int]:
+    """The indices that rank ``rank`` sees in this epoch."""
+    order = list(range(length))
+    if shuffle:
+        generator = torch.Generator().manual_seed(seed + epoch)
+        order = torch.randperm(length, generator=generator).tolist()
+    each = length // world_size if drop_last else -(-length // world_size)
+    order = (order + order)[: each * world_size]
+    return order[rank::world_size]
+
+
+# %% right="grows the order until it is long enough"
+def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, drop_last=False):
+    if shuffle:
+        state = torch.get_rng_state()
+        torch.manual_seed(seed + epoch)
+        order = torch.randperm(length).tolist()
+        torch.set_rng_state(state)
+    else:
+        order = [*range(length)]
+    rounds, rest = divmod(length, world_size)
+    if rest and not drop_last:
+        rounds += 1
+        while len(order) < rounds * world_size:
+            order += order[: rounds * world_size - len(order)]
+    return [order[k * world_size + rank] for k in range(rounds)]

@@ -178,3 +178,71 @@ def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
     speedup = whole / step * s
     found = {"step": step, "speedup": speedup, "efficiency": speedup / ranks}
     return {**found, "rate": rate * (whole / batch) ** 0.5}
+
+
+# %% wrong="busy ranks only" says=["a rank without a sample is in the ring as well"]
+def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
+    if kind == "strong":
+        ranks = min(ranks, batch)
+    fullest = batch if kind == "weak" else -(-batch // ranks)
+    whole = batch * ranks if kind == "weak" else batch
+    step = s * fullest + 2 * (ranks - 1) * (latency + nbytes / ranks / bandwidth)
+    speedup = whole / step * s
+    found = {"step": step, "speedup": speedup, "efficiency": speedup / ranks}
+    return {**found, "rate": rate * whole / batch}
+
+
+# %% wrong="a fraction where ranks are more than samples" says=["6 ranks, batch 4", "the fullest rank has ⌈batch / ranks⌉ samples"]
+def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
+    fullest = batch if kind == "weak" else -(-batch // ranks)
+    if kind == "strong" and batch < ranks:
+        fullest = batch / ranks
+    whole = batch * ranks if kind == "weak" else batch
+    step = s * fullest + 2 * (ranks - 1) * (latency + nbytes / ranks / bandwidth)
+    speedup = whole / step * s
+    found = {"step": step, "speedup": speedup, "efficiency": speedup / ranks}
+    return {**found, "rate": rate * whole / batch}
+
+
+# %% wrong="bandwidth in bits" says=["β counts bytes, not bits"]
+def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
+    fullest = batch if kind == "weak" else -(-batch // ranks)
+    whole = batch * ranks if kind == "weak" else batch
+    step = s * fullest + 2 * (ranks - 1) * (latency + 8 * nbytes / ranks / bandwidth)
+    speedup = whole / step * s
+    found = {"step": step, "speedup": speedup, "efficiency": speedup / ranks}
+    return {**found, "rate": rate * whole / batch}
+
+
+# %% wrong="samples a second for the speedup" says=["that is samples a second"]
+def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
+    fullest = batch if kind == "weak" else -(-batch // ranks)
+    whole = batch * ranks if kind == "weak" else batch
+    step = s * fullest + 2 * (ranks - 1) * (latency + nbytes / ranks / bandwidth)
+    speedup = whole / step
+    found = {"step": step, "speedup": speedup, "efficiency": speedup / ranks}
+    return {**found, "rate": rate * whole / batch}
+
+
+# %% wrong="sending and computing at the same time" says=["add both"]
+def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
+    fullest = batch if kind == "weak" else -(-batch // ranks)
+    whole = batch * ranks if kind == "weak" else batch
+    step = max(s * fullest, 2 * (ranks - 1) * (latency + nbytes / ranks / bandwidth))
+    speedup = whole / step * s
+    found = {"step": step, "speedup": speedup, "efficiency": speedup / ranks}
+    return {**found, "rate": rate * whole / batch}
+
+
+# %% wrong="rounded to three digits" says=["that is rounded; leave all digits"]
+def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
+    fullest = batch if kind == "weak" else -(-batch // ranks)
+    whole = batch * ranks if kind == "weak" else batch
+    step = s * fullest + 2 * (ranks - 1) * (latency + nbytes / ranks / bandwidth)
+    speedup = whole / step * s
+    found = {
+        "step": round(step, 3),
+        "speedup": round(speedup, 3),
+        "efficiency": round(speedup / ranks, 3),
+    }
+    return {**found, "rate": rate * whole / batch}

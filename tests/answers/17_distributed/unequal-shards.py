@@ -232,3 +232,75 @@ def unequal_shards(gradient, count):
     zero = torch.zeros(gradient.shape, dtype=torch.float64)
     s = (a.double() * n if n else zero) + (b.double() * m if m else zero)
     return (s / (n + m)).to(gradient.dtype)
+
+
+# %% wrong="divides by the largest count" says=["was divided by the largest count"]
+def unequal_shards(gradient: torch.Tensor, count: int) -> torch.Tensor:
+    """The gradient of the mean loss over the samples of all ranks."""
+    # Sums in float64, in one contiguous tensor, with the count as its last element.
+    sums = torch.zeros(gradient.numel() + 1, dtype=torch.float64, device=gradient.device)
+    if count:
+        sums[:-1] = gradient.flatten()
+        sums[:-1] *= count
+        sums[-1] = count
+    dist.all_reduce(sums)
+    most = torch.tensor([count])
+    dist.all_reduce(most, dist.ReduceOp.MAX)
+    return (sums[:-1] / most).view(gradient.shape).to(gradient.dtype)
+
+
+# %% wrong="a rank without samples returns its own" says=["this rank's own gradient, of no sample"]
+def unequal_shards(gradient: torch.Tensor, count: int) -> torch.Tensor:
+    """The gradient of the mean loss over the samples of all ranks."""
+    # Sums in float64, in one contiguous tensor, with the count as its last element.
+    sums = torch.zeros(gradient.numel() + 1, dtype=torch.float64, device=gradient.device)
+    if count:
+        sums[:-1] = gradient.flatten()
+        sums[:-1] *= count
+        sums[-1] = count
+    dist.all_reduce(sums)
+    if not count:
+        return gradient
+    return (sums[:-1] / sums[-1]).view(gradient.shape).to(gradient.dtype)
+
+
+# %% wrong="whole-number division" says=["the division was rounded down"]
+def unequal_shards(gradient: torch.Tensor, count: int) -> torch.Tensor:
+    """The gradient of the mean loss over the samples of all ranks."""
+    # Sums in float64, in one contiguous tensor, with the count as its last element.
+    sums = torch.zeros(gradient.numel() + 1, dtype=torch.float64, device=gradient.device)
+    if count:
+        sums[:-1] = gradient.flatten()
+        sums[:-1] *= count
+        sums[-1] = count
+    dist.all_reduce(sums)
+    return (sums[:-1] // sums[-1]).view(gradient.shape).to(gradient.dtype)
+
+
+# %% wrong="rank 0 alone knows" says=["that is this rank's own gradient"]
+def unequal_shards(gradient: torch.Tensor, count: int) -> torch.Tensor:
+    """The gradient of the mean loss over the samples of all ranks."""
+    # Sums in float64, in one contiguous tensor, with the count as its last element.
+    sums = torch.zeros(gradient.numel() + 1, dtype=torch.float64, device=gradient.device)
+    if count:
+        sums[:-1] = gradient.flatten()
+        sums[:-1] *= count
+        sums[-1] = count
+    dist.reduce(sums, 0)
+    return (sums[:-1] / sums[-1]).view(gradient.shape).to(gradient.dtype)
+
+
+# %% right="counts and gradients gathered, ranks without samples left out"
+def unequal_shards(gradient, count):
+    n = dist.get_world_size()
+    counts = [torch.zeros(1, dtype=torch.long) for _ in range(n)]
+    dist.all_gather(counts, torch.tensor([count]))
+    counts = torch.cat(counts)
+    mine = gradient.detach().double().contiguous()
+    parts = [torch.empty_like(mine) for _ in range(n)]
+    dist.all_gather(parts, mine)
+    shares = counts.double()
+    total = (
+        sum((p * c for p, c in zip(parts, shares) if c > 0), torch.zeros_like(mine)) / shares.sum()
+    )
+    return total.to(gradient.dtype)

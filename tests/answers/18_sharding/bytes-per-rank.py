@@ -30,3 +30,11 @@ bytes_per_rank = dict(zip(["DDP", "stage 1", "stage 2", "stage 3"], [4.0, 2.5, 1
 
 # %% wrong="each stage divides only its own part" says=["it adds to stage 1", "stage 3 is not 3.25"]
 bytes_per_rank = {"DDP": 4, "stage 1": 2.5, "stage 2": 3.25, "stage 3": 3.25}
+
+
+# %% wrong="all four ranks together" says=["DDP is not 16"]
+bytes_per_rank = {"DDP": 16, "stage 1": 10, "stage 2": 7, "stage 3": 4}
+
+
+# %% wrong="the gradients are left out" says=["DDP is not 3"]
+bytes_per_rank = {"DDP": 3, "stage 1": 1.5, "stage 2": 1.5, "stage 3": 0.75}

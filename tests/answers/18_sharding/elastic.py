@@ -379,3 +379,104 @@ def elastic(training, folder, rank, steps, every):
             model, optimizer = training.model.state_dict(), training.optimizer.state_dict()
             torch.save({"model": model, "optimizer": optimizer, "next": step + 1}, f"{file}.part")
             os.replace(f"{file}.part", file)
+
+
+# %% wrong="falls back on the save before, which may not be there" says=["6 steps, a save every 3, rank 0 dies in the middle of the first save", "No save is complete yet"]
+def elastic(training, folder, rank, steps, every):
+    file, old, first = Path(folder) / "newest.pt", Path(folder) / "old.pt", 0
+    if file.exists():
+        try:
+            saved = torch.load(file)
+        except Exception:
+            saved = torch.load(old)
+        training.model.load_state_dict(saved["model"])
+        training.optimizer.load_state_dict(saved["optimizer"])
+        first = saved["next"]
+    for step in range(first, steps):
+        training.run(step)
+        if rank == 0 and (step + 1) % every == 0:
+            if file.exists():
+                os.replace(file, old)
+            torch.save(
+                {
+                    "model": training.model.state_dict(),
+                    "optimizer": training.optimizer.state_dict(),
+                    "next": step + 1,
+                },
+                file,
+            )
+
+
+# %% wrong="the number in a file of its own, written first" says=["the number of the next step belongs in the same save"]
+def elastic(training, folder, rank, steps, every):
+    file, num, first = Path(folder) / "newest.pt", Path(folder) / "next.txt", 0
+    if file.exists():
+        saved = torch.load(file)
+        training.model.load_state_dict(saved["model"])
+        training.optimizer.load_state_dict(saved["optimizer"])
+        first = int(num.read_text())
+    for step in range(first, steps):
+        training.run(step)
+        if rank == 0 and (step + 1) % every == 0:
+            num.write_text(str(step + 1))
+            torch.save(
+                {
+                    "model": training.model.state_dict(),
+                    "optimizer": training.optimizer.state_dict(),
+                },
+                f"{file}.part",
+            )
+            os.replace(f"{file}.part", file)
+
+
+# %% wrong="removes the old save first" says=["it begins from scratch"]
+def elastic(training, folder, rank, steps, every):
+    file, first = Path(folder) / "newest.pt", 0
+    if file.exists():
+        saved = torch.load(file)
+        training.model.load_state_dict(saved["model"])
+        training.optimizer.load_state_dict(saved["optimizer"])
+        first = saved["next"]
+    for step in range(first, steps):
+        training.run(step)
+        if rank == 0 and (step + 1) % every == 0:
+            file.unlink(missing_ok=True)
+            torch.save(
+                {
+                    "model": training.model.state_dict(),
+                    "optimizer": training.optimizer.state_dict(),
+                    "next": step + 1,
+                },
+                f"{file}.part",
+            )
+            os.replace(f"{file}.part", file)
+
+
+# %% right="bytes in memory, then a file"
+import io
+
+
+def elastic(training, folder, rank, steps, every):
+    path = Path(folder, "job")
+    start = 0
+    if path.is_file():
+        job = torch.load(io.BytesIO(path.read_bytes()), weights_only=True)
+        start = job.pop("start")
+        training.model.load_state_dict(job["m"])
+        training.optimizer.load_state_dict(job["o"])
+    dist.barrier()
+    for step in range(start, steps):
+        training.run(step)
+        if (step + 1) % every or rank:
+            continue
+        buffer = io.BytesIO()
+        torch.save(
+            {
+                "m": training.model.state_dict(),
+                "o": training.optimizer.state_dict(),
+                "start": step + 1,
+            },
+            buffer,
+        )
+        Path(folder, "job.new").write_bytes(buffer.getvalue())
+        os.replace(Path(folder, "job.new"), path)

@@ -515,3 +515,182 @@ def fully_sharded(x, shards):
     for shard in shards:
         x = Layer.apply(x, shard)
     return x
+
+
+# %% right="the gradient turned"
+def fully_sharded(x: torch.Tensor, shards: list[torch.Tensor]) -> torch.Tensor:
+    """tanh(h @ W.T) for each layer; each rank keeps rows, at most two matrices are whole."""
+
+    class Layer(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, h, shard):
+            out = torch.tanh(h @ gather_rows(shard).T)
+            ctx.save_for_backward(h, shard, out)
+            return out
+
+        @staticmethod
+        def backward(ctx, grad):
+            h, shard, out = ctx.saved_tensors
+            grad = grad * (1 - out**2)
+            return grad @ gather_rows(shard), scatter_mean_rows((h.T @ grad).T.contiguous())
+
+    for shard in shards:
+        x = Layer.apply(x, shard)
+    return x
+
+
+# %% wrong="divides the gradient by the batch" says=["it was divided by the rows of x"]
+def fully_sharded(x: torch.Tensor, shards: list[torch.Tensor]) -> torch.Tensor:
+    """tanh(h @ W.T) for each layer; each rank keeps rows, at most two matrices are whole."""
+
+    class Layer(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, h, shard):
+            out = torch.tanh(h @ gather_rows(shard).T)
+            ctx.save_for_backward(h, shard, out)
+            return out
+
+        @staticmethod
+        def backward(ctx, grad):
+            h, shard, out = ctx.saved_tensors
+            grad = grad * (1 - out**2)
+            return grad @ gather_rows(shard), scatter_mean_rows(grad.T @ h / len(h))
+
+    for shard in shards:
+        x = Layer.apply(x, shard)
+    return x
+
+
+# %% wrong="last layer without tanh" says=["the last layer has its tanh as well"]
+def fully_sharded(x: torch.Tensor, shards: list[torch.Tensor]) -> torch.Tensor:
+    """tanh(h @ W.T) for each layer; each rank keeps rows, at most two matrices are whole."""
+
+    class Layer(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, h, shard):
+            out = torch.tanh(h @ gather_rows(shard).T)
+            ctx.save_for_backward(h, shard, out)
+            return out
+
+        @staticmethod
+        def backward(ctx, grad):
+            h, shard, out = ctx.saved_tensors
+            grad = grad * (1 - out**2)
+            return grad @ gather_rows(shard), scatter_mean_rows(grad.T @ h)
+
+    for shard in shards[:-1]:
+        x = Layer.apply(x, shard)
+    return x @ gather_rows(shards[-1]).T
+
+
+# %% wrong="relu in place of tanh" says=["each layer ends with tanh, not with relu"]
+def fully_sharded(x: torch.Tensor, shards: list[torch.Tensor]) -> torch.Tensor:
+    """tanh(h @ W.T) for each layer; each rank keeps rows, at most two matrices are whole."""
+
+    class Layer(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, h, shard):
+            out = torch.relu(h @ gather_rows(shard).T)
+            ctx.save_for_backward(h, shard, out)
+            return out
+
+        @staticmethod
+        def backward(ctx, grad):
+            h, shard, out = ctx.saved_tensors
+            grad = grad * (out > 0)
+            return grad @ gather_rows(shard), scatter_mean_rows(grad.T @ h)
+
+    for shard in shards:
+        x = Layer.apply(x, shard)
+    return x
+
+
+# %% wrong="x detached at the start" says=["x.grad is None"]
+def fully_sharded(x: torch.Tensor, shards: list[torch.Tensor]) -> torch.Tensor:
+    """tanh(h @ W.T) for each layer; each rank keeps rows, at most two matrices are whole."""
+
+    class Layer(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, h, shard):
+            out = torch.tanh(h @ gather_rows(shard).T)
+            ctx.save_for_backward(h, shard, out)
+            return out
+
+        @staticmethod
+        def backward(ctx, grad):
+            h, shard, out = ctx.saved_tensors
+            grad = grad * (1 - out**2)
+            return grad @ gather_rows(shard), scatter_mean_rows(grad.T @ h)
+
+    x = x.detach()
+    for shard in shards:
+        x = Layer.apply(x, shard)
+    return x
+
+
+# %% wrong="empties the caller's list" says=["the list `shards` was changed"]
+def fully_sharded(x: torch.Tensor, shards: list[torch.Tensor]) -> torch.Tensor:
+    """tanh(h @ W.T) for each layer; each rank keeps rows, at most two matrices are whole."""
+
+    class Layer(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, h, shard):
+            out = torch.tanh(h @ gather_rows(shard).T)
+            ctx.save_for_backward(h, shard, out)
+            return out
+
+        @staticmethod
+        def backward(ctx, grad):
+            h, shard, out = ctx.saved_tensors
+            grad = grad * (1 - out**2)
+            return grad @ gather_rows(shard), scatter_mean_rows(grad.T @ h)
+
+    while shards:
+        x = Layer.apply(x, shards.pop(0))
+    return x
+
+
+# %% wrong="keeps the gathered matrix on ctx" says=["5 whole matrices were alive at once"]
+def fully_sharded(x: torch.Tensor, shards: list[torch.Tensor]) -> torch.Tensor:
+    """tanh(h @ W.T) for each layer; each rank keeps rows, at most two matrices are whole."""
+
+    class Layer(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, h, shard):
+            out = torch.tanh(h @ gather_rows(shard).T)
+            ctx.save_for_backward(h, shard, out)
+            ctx.whole = gather_rows(shard)
+            return out
+
+        @staticmethod
+        def backward(ctx, grad):
+            h, shard, out = ctx.saved_tensors
+            grad = grad * (1 - out**2)
+            return grad @ ctx.whole, scatter_mean_rows(grad.T @ h)
+
+    for shard in shards:
+        x = Layer.apply(x, shard)
+    return x
+
+
+# %% right="gathers in backward only where it is needed"
+def fully_sharded(x: torch.Tensor, shards: list[torch.Tensor]) -> torch.Tensor:
+    """tanh(h @ W.T) for each layer; each rank keeps rows, at most two matrices are whole."""
+
+    class Layer(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, h, shard):
+            out = torch.tanh(h @ gather_rows(shard).T)
+            ctx.save_for_backward(h, shard, out)
+            return out
+
+        @staticmethod
+        def backward(ctx, grad):
+            h, shard, out = ctx.saved_tensors
+            grad = grad * (1 - out**2)
+            whole = gather_rows(shard) if ctx.needs_input_grad[0] else None
+            return None if whole is None else grad @ whole, scatter_mean_rows(grad.T @ h)
+
+    for shard in shards:
+        x = Layer.apply(x, shard)
+    return x

@@ -208,3 +208,176 @@ def pipeline(kind, stage, stages, micro_batches):
 
 def bubble(stages, micro_batches):
     return stages * (stages - 1) / (micro_batches + stages - 1)
+
+
+# %% wrong="backward before forward in the steady phase" says=["runs B0 before F0"]
+def pipeline(kind: str, stage: int, stages: int, micro_batches: int) -> list[str]:
+    """The tasks of one stage in order: "F0" is micro-batch 0's forward, "B0" its backward."""
+    warm = micro_batches if kind == "gpipe" else min(stages - stage - 1, micro_batches)
+    tasks = [f"F{n}" for n in range(warm)]
+    for n in range(micro_batches):
+        tasks.append(f"B{n}")
+        if warm + n < micro_batches:
+            tasks.append(f"F{warm + n}")
+    return tasks
+
+
+def bubble(stages: int, micro_batches: int) -> float:
+    """The share of the time in which a stage is idle."""
+    return (stages - 1) / (micro_batches + stages - 1)
+
+
+# %% wrong="micro-batches count from 1" says=["micro-batches count from 0"]
+def pipeline(kind: str, stage: int, stages: int, micro_batches: int) -> list[str]:
+    """The tasks of one stage in order: "F0" is micro-batch 0's forward, "B0" its backward."""
+    warm = micro_batches if kind == "gpipe" else min(stages - stage - 1, micro_batches)
+    tasks = [f"F{n + 1}" for n in range(warm)]
+    for n in range(micro_batches):
+        if warm + n < micro_batches:
+            tasks.append(f"F{warm + n + 1}")
+        tasks.append(f"B{n + 1}")
+    return tasks
+
+
+def bubble(stages: int, micro_batches: int) -> float:
+    """The share of the time in which a stage is idle."""
+    return (stages - 1) / (micro_batches + stages - 1)
+
+
+# %% wrong="a bubble of p - 1 ticks" says=["its 3 is missing"]
+def pipeline(kind: str, stage: int, stages: int, micro_batches: int) -> list[str]:
+    """The tasks of one stage in order: "F0" is micro-batch 0's forward, "B0" its backward."""
+    warm = micro_batches if kind == "gpipe" else min(stages - stage - 1, micro_batches)
+    tasks = [f"F{n}" for n in range(warm)]
+    for n in range(micro_batches):
+        if warm + n < micro_batches:
+            tasks.append(f"F{warm + n}")
+        tasks.append(f"B{n}")
+    return tasks
+
+
+def bubble(stages: int, micro_batches: int) -> float:
+    """The share of the time in which a stage is idle."""
+    return (stages - 1) / (3 * (micro_batches + stages - 1))
+
+
+# %% wrong="the busy share" says=["in which a stage is busy"]
+def pipeline(kind: str, stage: int, stages: int, micro_batches: int) -> list[str]:
+    """The tasks of one stage in order: "F0" is micro-batch 0's forward, "B0" its backward."""
+    warm = micro_batches if kind == "gpipe" else min(stages - stage - 1, micro_batches)
+    tasks = [f"F{n}" for n in range(warm)]
+    for n in range(micro_batches):
+        if warm + n < micro_batches:
+            tasks.append(f"F{warm + n}")
+        tasks.append(f"B{n}")
+    return tasks
+
+
+def bubble(stages: int, micro_batches: int) -> float:
+    """The share of the time in which a stage is idle."""
+    return micro_batches / (micro_batches + stages - 1)
+
+
+# %% wrong="a bubble of p micro-batches" says=["p stages have a bubble of p - 1"]
+def pipeline(kind: str, stage: int, stages: int, micro_batches: int) -> list[str]:
+    """The tasks of one stage in order: "F0" is micro-batch 0's forward, "B0" its backward."""
+    warm = micro_batches if kind == "gpipe" else min(stages - stage - 1, micro_batches)
+    tasks = [f"F{n}" for n in range(warm)]
+    for n in range(micro_batches):
+        if warm + n < micro_batches:
+            tasks.append(f"F{warm + n}")
+        tasks.append(f"B{n}")
+    return tasks
+
+
+def bubble(stages: int, micro_batches: int) -> float:
+    """The share of the time in which a stage is idle."""
+    return stages / (micro_batches + stages)
+
+
+# %% wrong="the bubble in percent" says=["that is a percentage"]
+def pipeline(kind: str, stage: int, stages: int, micro_batches: int) -> list[str]:
+    """The tasks of one stage in order: "F0" is micro-batch 0's forward, "B0" its backward."""
+    warm = micro_batches if kind == "gpipe" else min(stages - stage - 1, micro_batches)
+    tasks = [f"F{n}" for n in range(warm)]
+    for n in range(micro_batches):
+        if warm + n < micro_batches:
+            tasks.append(f"F{warm + n}")
+        tasks.append(f"B{n}")
+    return tasks
+
+
+def bubble(stages: int, micro_batches: int) -> float:
+    """The share of the time in which a stage is idle."""
+    return 100 * (stages - 1) / (micro_batches + stages - 1)
+
+
+# %% wrong="whole division" says=["it was rounded down"]
+def pipeline(kind: str, stage: int, stages: int, micro_batches: int) -> list[str]:
+    """The tasks of one stage in order: "F0" is micro-batch 0's forward, "B0" its backward."""
+    warm = micro_batches if kind == "gpipe" else min(stages - stage - 1, micro_batches)
+    tasks = [f"F{n}" for n in range(warm)]
+    for n in range(micro_batches):
+        if warm + n < micro_batches:
+            tasks.append(f"F{warm + n}")
+        tasks.append(f"B{n}")
+    return tasks
+
+
+def bubble(stages: int, micro_batches: int) -> float:
+    """The share of the time in which a stage is idle."""
+    return (stages - 1) // (micro_batches + stages - 1)
+
+
+# %% wrong="a loop that never ends" says=["pipeline gave no result", "was in pipeline"]
+def pipeline(kind, stage, stages, micro_batches):
+    tasks, n = [], 0
+    while len(tasks) < 2 * micro_batches:
+        if kind == "gpipe":
+            tasks.append(f"F{n}")
+            n = n + 1 if n < micro_batches else 0
+        if stage > 0:
+            tasks = tasks[:1]
+    return tasks
+
+
+def bubble(stages, micro_batches):
+    return (stages - 1) / (micro_batches + stages - 1)
+
+
+# %% wrong="a bubble that never ends" says=["bubble gave no result"]
+def pipeline(kind, stage, stages, micro_batches):
+    warm = micro_batches if kind == "gpipe" else min(stages - stage - 1, micro_batches)
+    tasks = [f"F{n}" for n in range(warm)]
+    for n in range(micro_batches):
+        if warm + n < micro_batches:
+            tasks.append(f"F{warm + n}")
+        tasks.append(f"B{n}")
+    return tasks
+
+
+def bubble(stages, micro_batches):
+    idle = 0
+    while idle != stages - 1:
+        idle += 2
+    return idle / (micro_batches + stages - 1)
+
+
+# %% right="a queue"
+from collections import deque
+
+
+def pipeline(kind, stage, stages, micro_batches):
+    room = micro_batches if kind == "gpipe" else stages - stage
+    ready, held, tasks = deque(range(micro_batches)), deque(), []
+    while ready or held:
+        if ready and len(held) < room:
+            held.append(ready.popleft())
+            tasks.append(f"F{held[-1]}")
+        else:
+            tasks.append(f"B{held.popleft()}")
+    return tasks
+
+
+def bubble(stages, micro_batches):
+    return 1 - micro_batches / (micro_batches + stages - 1)

@@ -277,3 +277,52 @@ def plan(job):
         if best is None or t < best[0]:
             best = t, layout, n
     return None if best is None else best[1:]
+
+
+# %% wrong="empty tuple for nothing" says=["or None if nothing fits"]
+def plan(job: dict) -> tuple[str, int] | None:
+    """The fastest layout that fits, and its number of samples; None if nothing fits."""
+    whole, largest = job["parameters"], job["largest"]
+    shard = -(-whole // job["world_size"])
+    need = {
+        "DDP": 16 * whole,
+        "stage 1": 8 * whole + 8 * shard,
+        "stage 2": 4 * whole + 12 * shard,
+        "stage 3": 16 * shard + 8 * largest,
+    }
+    room = {layout: (job["budget"] - taken) // job["sample"] for layout, taken in need.items()}
+    fits = [(layout, min(most, job["batch"])) for layout, most in room.items() if most >= 1]
+    return min(fits, key=lambda one: seconds_per_sample(*one, job), default=())
+
+
+# %% wrong="a gathered layer of two bytes a number" says=["it does not fit into the budget"]
+def plan(job: dict) -> tuple[str, int] | None:
+    """The fastest layout that fits, and its number of samples; None if nothing fits."""
+    whole, largest = job["parameters"], job["largest"]
+    shard = -(-whole // job["world_size"])
+    need = {
+        "DDP": 16 * whole,
+        "stage 1": 8 * whole + 8 * shard,
+        "stage 2": 4 * whole + 12 * shard,
+        "stage 3": 16 * shard + 2 * largest,
+    }
+    room = {layout: (job["budget"] - taken) // job["sample"] for layout, taken in need.items()}
+    fits = [(layout, min(most, job["batch"])) for layout, most in room.items() if most >= 1]
+    return min(fits, key=lambda one: seconds_per_sample(*one, job), default=None)
+
+
+# %% right="a list"
+def plan(job: dict) -> tuple[str, int] | None:
+    """The fastest layout that fits, and its number of samples; None if nothing fits."""
+    whole, largest = job["parameters"], job["largest"]
+    shard = -(-whole // job["world_size"])
+    need = {
+        "DDP": 16 * whole,
+        "stage 1": 8 * whole + 8 * shard,
+        "stage 2": 4 * whole + 12 * shard,
+        "stage 3": 16 * shard + 8 * largest,
+    }
+    room = {layout: (job["budget"] - taken) // job["sample"] for layout, taken in need.items()}
+    fits = [(layout, min(most, job["batch"])) for layout, most in room.items() if most >= 1]
+    best = min(fits, key=lambda one: seconds_per_sample(*one, job), default=None)
+    return list(best) if best else best

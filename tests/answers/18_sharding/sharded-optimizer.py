@@ -645,7 +645,7 @@ def sharded_optimizer(parameters, rank, world_size, options):
     return step, adam
 
 
-# %% wrong="each rank steps by its own gradient" says=["expected"]
+# %% wrong="each rank steps by its own gradient" says=["one rank's own gradient"]
 def sharded_optimizer(parameters, rank, world_size, options):
     parameters = list(parameters)
     n = sum(p.numel() for p in parameters)

@@ -501,3 +501,251 @@ class Leave(torch.autograd.Function):
 
 def tensor_parallel(x, up, down, bias):
     return Leave.apply(F.gelu(Enter.apply(x) @ up.T, approximate="tanh") @ down.T) + bias
+
+
+# %% wrong="gelu after the second matrix" says=["not after the second"]
+def tensor_parallel(
+    x: torch.Tensor, up: torch.Tensor, down: torch.Tensor, bias: torch.Tensor
+) -> torch.Tensor:
+    """gelu(x @ up.T) @ down.T + bias, where each rank holds some of the hidden units."""
+
+    class Enter(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.view_as(x)
+
+        @staticmethod
+        def backward(ctx, grad):
+            grad = grad.clone()
+            dist.all_reduce(grad)
+            return grad
+
+    class Leave(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, part):
+            whole = part.clone()
+            dist.all_reduce(whole)
+            return whole
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad
+
+    return Leave.apply(F.gelu((Enter.apply(x) @ up.T) @ down.T)) + bias
+
+
+# %% wrong="relu in place of gelu" says=["y comes from relu"]
+def tensor_parallel(
+    x: torch.Tensor, up: torch.Tensor, down: torch.Tensor, bias: torch.Tensor
+) -> torch.Tensor:
+    """gelu(x @ up.T) @ down.T + bias, where each rank holds some of the hidden units."""
+
+    class Enter(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.view_as(x)
+
+        @staticmethod
+        def backward(ctx, grad):
+            grad = grad.clone()
+            dist.all_reduce(grad)
+            return grad
+
+    class Leave(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, part):
+            whole = part.clone()
+            dist.all_reduce(whole)
+            return whole
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad
+
+    return Leave.apply(F.relu(Enter.apply(x) @ up.T) @ down.T) + bias
+
+
+# %% wrong="the entry averages" says=["added up, not averaged"]
+def tensor_parallel(
+    x: torch.Tensor, up: torch.Tensor, down: torch.Tensor, bias: torch.Tensor
+) -> torch.Tensor:
+    """gelu(x @ up.T) @ down.T + bias, where each rank holds some of the hidden units."""
+
+    class Enter(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.view_as(x)
+
+        @staticmethod
+        def backward(ctx, grad):
+            grad = grad.clone()
+            dist.all_reduce(grad)
+            return grad / dist.get_world_size()
+
+    class Leave(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, part):
+            whole = part.clone()
+            dist.all_reduce(whole)
+            return whole
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad
+
+    return Leave.apply(F.gelu(Enter.apply(x) @ up.T) @ down.T) + bias
+
+
+# %% wrong="the bias goes through the entry" says=["the bias is whole on each rank"]
+def tensor_parallel(
+    x: torch.Tensor, up: torch.Tensor, down: torch.Tensor, bias: torch.Tensor
+) -> torch.Tensor:
+    """gelu(x @ up.T) @ down.T + Enter.apply(bias), where each rank holds some of the hidden units."""
+
+    class Enter(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.view_as(x)
+
+        @staticmethod
+        def backward(ctx, grad):
+            grad = grad.clone()
+            dist.all_reduce(grad)
+            return grad
+
+    class Leave(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, part):
+            whole = part.clone()
+            dist.all_reduce(whole)
+            return whole
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad
+
+    return Leave.apply(F.gelu(Enter.apply(x) @ up.T) @ down.T) + Enter.apply(bias)
+
+
+# %% wrong="the first matrix goes through the entry" says=["up.grad is the sum of all ranks' slices"]
+def tensor_parallel(
+    x: torch.Tensor, up: torch.Tensor, down: torch.Tensor, bias: torch.Tensor
+) -> torch.Tensor:
+    """gelu(x @ Enter.apply(up).T) @ down.T + bias, where each rank holds some of the hidden units."""
+
+    class Enter(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.view_as(x)
+
+        @staticmethod
+        def backward(ctx, grad):
+            grad = grad.clone()
+            dist.all_reduce(grad)
+            return grad
+
+    class Leave(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, part):
+            whole = part.clone()
+            dist.all_reduce(whole)
+            return whole
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad
+
+    return Leave.apply(F.gelu(Enter.apply(x) @ Enter.apply(up).T) @ down.T) + bias
+
+
+# %% wrong="the largest part in place of the sum" says=["y holds the largest of the ranks' parts"]
+def tensor_parallel(
+    x: torch.Tensor, up: torch.Tensor, down: torch.Tensor, bias: torch.Tensor
+) -> torch.Tensor:
+    """gelu(x @ up.T) @ down.T + bias, where each rank holds some of the hidden units."""
+
+    class Enter(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.view_as(x)
+
+        @staticmethod
+        def backward(ctx, grad):
+            grad = grad.clone()
+            dist.all_reduce(grad)
+            return grad
+
+    class Leave(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, part):
+            whole = part.clone()
+            dist.all_reduce(whole, dist.ReduceOp.MAX)
+            return whole
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad
+
+    return Leave.apply(F.gelu(Enter.apply(x) @ up.T) @ down.T) + bias
+
+
+# %% wrong="the parts travel in half precision" says=["rounded to half precision"]
+def tensor_parallel(
+    x: torch.Tensor, up: torch.Tensor, down: torch.Tensor, bias: torch.Tensor
+) -> torch.Tensor:
+    """gelu(x @ up.T) @ down.T + bias, where each rank holds some of the hidden units."""
+
+    class Enter(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.view_as(x)
+
+        @staticmethod
+        def backward(ctx, grad):
+            grad = grad.clone()
+            dist.all_reduce(grad)
+            return grad
+
+    class Leave(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, part):
+            whole = part.bfloat16()
+            dist.all_reduce(whole)
+            return whole.float()
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad
+
+    return Leave.apply(F.gelu(Enter.apply(x) @ up.T) @ down.T) + bias
+
+
+# %% wrong="bias detached" says=["bias.grad is None"]
+def tensor_parallel(
+    x: torch.Tensor, up: torch.Tensor, down: torch.Tensor, bias: torch.Tensor
+) -> torch.Tensor:
+    """gelu(x @ up.T) @ down.T + bias.detach(), where each rank holds some of the hidden units."""
+
+    class Enter(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.view_as(x)
+
+        @staticmethod
+        def backward(ctx, grad):
+            grad = grad.clone()
+            dist.all_reduce(grad)
+            return grad
+
+    class Leave(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, part):
+            whole = part.clone()
+            dist.all_reduce(whole)
+            return whole
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad
+
+    return Leave.apply(F.gelu(Enter.apply(x) @ up.T) @ down.T) + bias.detach()

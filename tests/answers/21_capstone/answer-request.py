@@ -598,3 +598,84 @@ def answer_request(body, find, limit=1_000_000):
     except Exception:
         return no(500, "internal error")
     return 200, dict(count=len(shapes), shapes=shapes)
+
+
+# %% wrong="catches OSError and no more" says=["a PNG file whose chunk pHYs is short", "PIL's ValueError reached the caller"]
+import io
+from collections.abc import Callable
+
+from PIL import Image
+
+MOST_PIXELS = 4_000_000
+
+
+def answer_request(body, find, limit=1_000_000):
+    if len(body) > limit:
+        return 413, {"error": f"at most {limit} bytes"}
+    try:
+        image = Image.open(io.BytesIO(body))
+        if image.width * image.height > MOST_PIXELS:
+            return 413, {"error": f"at most {MOST_PIXELS} pixels"}
+        image.load()
+    except Image.DecompressionBombError:
+        return 413, {"error": f"at most {MOST_PIXELS} pixels"}
+    except OSError:
+        return 400, {"error": "this is not an image"}
+    try:
+        shapes = find(image)
+    except Exception:
+        return 500, {"error": "the image could not be searched"}
+    return 200, {"count": len(shapes), "shapes": shapes}
+
+
+# %% wrong="verify and no more" says=["`verify()` reads no pixels"]
+import io
+from collections.abc import Callable
+
+from PIL import Image
+
+MOST_PIXELS = 4_000_000
+
+
+def answer_request(body, find, limit=1_000_000):
+    if len(body) > limit:
+        return 413, {"error": f"at most {limit} bytes"}
+    try:
+        image = Image.open(io.BytesIO(body))
+        if image.width * image.height > MOST_PIXELS:
+            return 413, {"error": f"at most {MOST_PIXELS} pixels"}
+        image.verify()
+    except Exception:
+        return 400, {"error": "this is not an image"}
+    try:
+        shapes = find(image)
+    except Exception:
+        return 500, {"error": "the image could not be searched"}
+    return 200, {"count": len(shapes), "shapes": shapes}
+
+
+# %% wrong="verify, then opened once more, not read" says=["half a JPEG file: find got an image that PIL can't read"]
+import io
+from collections.abc import Callable
+
+from PIL import Image
+
+MOST_PIXELS = 4_000_000
+
+
+def answer_request(body, find, limit=1_000_000):
+    if len(body) > limit:
+        return 413, {"error": f"at most {limit} bytes"}
+    try:
+        image = Image.open(io.BytesIO(body))
+        if image.width * image.height > MOST_PIXELS:
+            return 413, {"error": f"at most {MOST_PIXELS} pixels"}
+        image.verify()
+        image = Image.open(io.BytesIO(body))
+    except Exception:
+        return 400, {"error": "this is not an image"}
+    try:
+        shapes = find(image)
+    except Exception:
+        return 500, {"error": "the image could not be searched"}
+    return 200, {"count": len(shapes), "shapes": shapes}

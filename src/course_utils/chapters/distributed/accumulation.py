@@ -37,6 +37,7 @@ def run_unequal(answer, world_size: int, cases: list) -> list | str:
 def check_unequal(try_unequal, world_size, cases):
     found = try_unequal(world_size, cases)
     check_ran(found, world_size, "unequal_shards")
+    wide = wrong_in_wide_dtypes(found, cases)
     with every_case() as case:
         for number, (gradients, counts) in enumerate(cases):
             right = weighted_mean(gradients, counts)
@@ -45,11 +46,28 @@ def check_unequal(try_unequal, world_size, cases):
                 strides = "" if gradients[rank].is_contiguous() else ", not contiguous here"
                 with case(f"counts {counts}, {right.dtype}{strides}, rank {rank}"):
                     check_company(calls, found[0][number][2], rank)
-                    check_weighted(result, right, gradients, counts, rank)
+                    of_others = [y[number][0] for r, y in enumerate(found) if r != rank]
+                    hints = wide, any(near(y, right) for y in of_others)
+                    check_weighted(result, right, gradients, counts, rank, hints)
                     assert kept, "the gradient that was handed in was changed"
                     assert calls or world_size == 1, (
                         "no collective was called: how did the others' gradients come here?"
                     )
+
+
+def wrong_in_wide_dtypes(found, cases):
+    """Is a result already wrong where the dtype holds sums and counts easily?"""
+    for number, (gradients, counts) in enumerate(cases):
+        right = weighted_mean(gradients, counts)
+        easy = right.dtype.itemsize >= 4 and sum(counts) < 20
+        if easy and not all(near(of_rank[number][0], right) for of_rank in found):
+            return True
+    return False
+
+
+def near(y, right):
+    same = isinstance(y, torch.Tensor) and y.shape == right.shape
+    return same and torch.allclose(y.to(right), right, 1e-2, 1e-2, equal_nan=True)
 
 
 def weighted_mean(gradients, counts, total=None):
@@ -71,18 +89,24 @@ def check_company(calls, of_rank_0, rank):
         )
 
 
-def check_weighted(result, right, gradients, counts, rank):
+def check_weighted(result, right, gradients, counts, rank, hints):
     shaped = isinstance(result, torch.Tensor) and result.shape == right.shape and result.numel()
     if shaped and result.dtype == right.dtype:
         close = {"rtol": 1e-13, "atol": 1e-13} if right.dtype == torch.float64 else {}
         if not torch.allclose(result, right, **(close or {"rtol": 2e-3}), equal_nan=True):
-            check_weighted_slips(result, right, gradients, counts, rank)
+            check_weighted_slips(result, right, gradients, counts, rank, hints)
         check_close(result, right, "the gradient of the mean over all samples", **close)
     check_close(result, right, "the gradient of the mean over all samples")
 
 
-def check_weighted_slips(result, right, gradients, counts, rank):
+def check_weighted_slips(result, right, gradients, counts, rank, hints):
     ranks, dtype, doubles = len(counts), right.dtype, [g.double() for g in gradients]
+    wide, others_right = hints
+    own = torch.allclose(result, gradients[rank], equal_nan=True)
+    if not counts[rank] and own and others_right:
+        raise AssertionError(
+            "that is this rank's own gradient, of no sample: it gets the others' mean as well"
+        )
     if not right.isnan().any():
         assert not result.isnan().any() or not any(g.isnan().any() for g in gradients), (
             "NaN: a rank without samples spoils the sum, for 0 * NaN is NaN"
@@ -107,6 +131,16 @@ def check_weighted_slips(result, right, gradients, counts, rank):
         "the weighted sum was divided by the number of ranks: divide by all samples": (
             right.double() * sum(counts) / ranks
         ),
+        "the weighted sum was divided by the largest count: divide by all samples": (
+            right.double() * sum(counts) / max(counts)
+        ),
+        "the division was rounded down: `//` gives whole numbers": right.double().floor(),
+        "this rank's own part was divided, not the sum over all ranks": (
+            doubles[rank] * counts[rank] / sum(counts)
+        ),
+        "that is this rank's own gradient: the mean over all ranks is wanted on every rank": (
+            doubles[rank]
+        ),
         "elements were added up in the order of memory, and the ranks' strides differ: hand in a "
         "contiguous tensor": in_memory,
     }
@@ -114,7 +148,7 @@ def check_weighted_slips(result, right, gradients, counts, rank):
         fits = torch.allclose(result.double(), slip, 1e-5, 1e-6)
         if fits and not torch.allclose(slip, right.double(), 1e-5, 1e-6):
             raise AssertionError(words)
-    if dtype in (torch.float16, torch.bfloat16) and any(counts):
+    if dtype in (torch.float16, torch.bfloat16) and not wide:
         raise AssertionError(
             f"{result.flatten()[0].item():.6g} where {right.flatten()[0].item():.6g} is right: "
             f"sums, counts and shares don't fit into {dtype}; work in a wider dtype, and turn the "
@@ -142,7 +176,7 @@ def accumulating_model(dtype=torch.float32):
     """In training with a part in eval, and one parameter frozen."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        model = nn.Sequential(nn.Linear(3, 4), nn.Dropout(0.5).eval(), nn.Linear(4, 2)).to(dtype)
+        model = nn.Sequential(nn.Linear(3, 4), nn.Dropout(0.5).eval(), nn.Linear(4, 5)).to(dtype)
     model[0].bias.requires_grad_(False)
     return model
 
@@ -198,7 +232,7 @@ def check_no_sync(try_no_sync, world_size, steps, seed, dtype=torch.float32):
     def draw(n):
         return torch.randn(4, n, generator=generator).to(dtype)
 
-    batches = [[(draw(3), draw(2)) for _ in range(steps)] for _ in range(world_size)]
+    batches = [[(draw(3), draw(5)) for _ in range(steps)] for _ in range(world_size)]
     found = try_no_sync(world_size, batches)
     check_ran(found, world_size, f"no_sync with {steps} batches")
     flat = [pair for rank in batches for pair in rank]
@@ -229,14 +263,18 @@ def check_accumulated(grad, right, steps, last, of_all):
         return isinstance(grad, torch.Tensor) and torch.allclose(grad, slip, 1e-4, 1e-6)
 
     ranks = len(of_all)
-    if is_(right * 2):
+    if is_(right * 5):
         raise AssertionError(
-            "the gradient is 2 times too large, and y has 2 numbers for each sample: `F.mse_loss` "
+            "the gradient is 5 times too large, and y has 5 numbers for each sample: `F.mse_loss` "
             "is the mean over all numbers, not over samples alone"
         )
     if steps > 1 and is_(right * steps):
         raise AssertionError(
             f"the gradient is {steps} times too large: a sum of means, not their mean"
+        )
+    if ranks > 1 and ranks != steps and is_(right * ranks):
+        raise AssertionError(
+            f"the gradient is {ranks} times too large: the sum over the ranks, not their mean"
         )
     if any(map(is_, last)):
         raise AssertionError("that is the gradient of the last batch alone: the others are lost")
@@ -249,6 +287,12 @@ def check_accumulated(grad, right, steps, last, of_all):
         raise AssertionError(
             "the ranks have different gradients: what was gathered *before* the synchronising "
             "backward goes along with it, and what comes later stays on its rank"
+        )
+    if there and all(other.shape == right.shape for other in of_all):
+        factor = (grad @ right / (right @ right)).item()
+        assert not is_(factor * right) or is_(right), (
+            f"the gradient is {factor:.4g} times what it should be, in every number: was it "
+            "divided, scaled or clipped?"
         )
     check_close(grad, right, ".grad over all batches of all ranks", rtol=1e-4, atol=1e-6)
 

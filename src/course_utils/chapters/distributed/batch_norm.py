@@ -89,7 +89,9 @@ def check_sync_bn(try_sync_bn, world_size, cases):
                     rows = slice(sum(sizes[:rank]), sum(sizes[: rank + 1]))
                     own = torch.autograd.grad((part * g[rows]).sum(), (w, b), retain_graph=True)
                     whole = torch.autograd.grad((y * g).sum(), (w, b), retain_graph=True)
-                    check_grad_slips(grads, (x, w, g, eps), rows, part_grad, own, whole, loose)
+                    check_grad_slips(
+                        grads, (x, w, g, eps), rows, part_grad, own, whole, world_size, loose
+                    )
                     check_sync_grads(grads, part_grad.to(kind), [o.to(kind) for o in own], loose)
                     assert len(backward) == 1, (
                         f"{len(backward)} collective calls in backward ({backward}), not 1: put "
@@ -147,6 +149,10 @@ def check_bn_slips(result, shards, rank, weight, bias, eps, right, loose):
         spread = squares + (means - mean) ** 2
         slips += [(mean, (part * spread).sum(0), weights) for part in (equal, shares)]
     x = shards[rank].double().movedim(1, -1)
+    y = (((x - true) * (whole + eps).rsqrt() + bias) * weight).movedim(-1, 1)
+    assert not torch.allclose(result.double(), y, **loose), (
+        "the output: multiply by weight first, then add bias"
+    )
     for mean, square, words in slips:
         y = ((x - mean) * (square + eps).rsqrt() * weight + bias).movedim(-1, 1)
         if torch.allclose(result.double(), y, **loose) and not torch.allclose(y, right, **loose):
@@ -186,7 +192,7 @@ def check_sync_grads(grads, grad_x, own, loose):
     )
 
 
-def check_grad_slips(grads, inputs, rows, right, own, of_all, loose):
+def check_grad_slips(grads, inputs, rows, right, own, of_all, world_size, loose):
     """What comes out when backward's sums are taken in ways that are often seen."""
     x, weight, upstream, eps = (t.detach() if isinstance(t, torch.Tensor) else t for t in inputs)
     dims, shape = [d for d in range(x.dim()) if d != 1], [1, -1] + [1] * (x.dim() - 2)
@@ -200,7 +206,25 @@ def check_grad_slips(grads, inputs, rows, right, own, of_all, loose):
         first, second = (part.sum(dims).view(shape) / count for part in parts)
         return ((g - first - hat * second) / sigma)[rows]
 
+    ours = x[rows][:, 0].numel()
+    first, second = (t.mean(dims).view(shape) for t in (g, g * hat))
+    uncounted = "N is the number of values of all ranks, and each rank has another count"
     slips = {
+        "weight is missing in it": (right / weight.view(shape)),
+        "the factor 1 / σ is missing": (right * sigma),
+        "mean and variance were taken for constants: both sums of the formula are missing": (
+            (g / sigma)[rows]
+        ),
+        "the mean was taken for a constant: the sum of g is missing": (
+            ((g - hat * second) / sigma)[rows]
+        ),
+        "the variance was taken for a constant: the sum of g x̂ is missing": (
+            ((g - first) / sigma)[rows]
+        ),
+        f"{uncounted}; this rank's alone was taken": by_formula(g, slice(None), ours),
+        f"{uncounted}; this rank's was taken for every rank's": (
+            by_formula(g, slice(None), ours * world_size)
+        ),
         "the sums in backward go over all ranks, and only this rank's samples are in them": (
             by_formula(g, rows, x[:, 0].numel())
         ),
@@ -214,6 +238,11 @@ def check_grad_slips(grads, inputs, rows, right, own, of_all, loose):
     for words, slip in slips.items():
         same = grads[0] is not None and torch.allclose(grads[0].double(), slip, **loose)
         assert not same or torch.allclose(slip, right, **loose), f"the gradient by x: {words}"
+    turned = [got is not None and torch.allclose(got.double(), mine, **loose)
+              for got, mine in zip(grads[1:3], own[::-1], strict=True)]  # fmt: skip
+    assert not all(turned) or torch.allclose(own[0], own[1], **loose), (
+        "the gradients by weight and bias have changed places: weight's is the sum of g x̂"
+    )
     for got, mine, whole, name in zip(grads[1:], own, of_all, ("weight", "bias"), strict=False):
         same = got is not None and torch.allclose(got.double(), whole, **loose)
         assert not same or torch.allclose(whole, mine, **loose), (
@@ -239,10 +268,6 @@ def bn_case(sizes, channels, places=(), dtype=torch.float64, mean=0.0, seed=0, e
     upstream = [draw(n, channels, *places) for n in sizes]
     if len(places) in (0, 3):
         shards, upstream = ([t.mT.contiguous().mT for t in part] for part in (shards, upstream))
-    return (
-        shards,
-        upstream,
-        1 + draw(channels) / 4,
-        draw(channels),
-        eps,
-    )
+    weight = 1 + draw(channels) / 4
+    weight[1::2] *= -1
+    return shards, upstream, weight, draw(channels), eps

@@ -61,14 +61,26 @@ def check_one_collective(kind, whole, root, rank, result, untouched, calls, sent
     if kind.startswith("reduce"):
         check_integers(result, right, whole if kind == "reduce" else whole[:, rank])
     if isinstance(result, torch.Tensor) and result.shape == right.shape and result.numel():
-        own = {"reduce_scatter": whole[rank, rank] if whole.dim() > 1 else None}.get(kind)
-        if own is not None and torch.equal(result, own) and not torch.equal(own, right):
-            raise AssertionError("that is the rank's own x[rank]: nothing was added to it")
+        if kind.startswith("reduce"):
+            check_sum_slips(result, right, whole if kind == "reduce" else whole[:, rank], rank)
         of_rank_0 = kind == "broadcast" and torch.equal(result, whole[0])
         if of_rank_0 and not torch.equal(whole[0], right):
             raise AssertionError(f"that is the x of rank 0, and root is {root}")
     check_every_digit(result, right, "the result")
     check_travelled(kind, whole, root, rank, sent, came)
+
+
+def check_sum_slips(result, right, parts, rank):
+    """Words for sums in which a part is missing, comes twice, or all are divided."""
+    slips = {
+        "that is the rank's own part: nothing was added to it": parts[rank].double(),
+        "the rank's own part is missing in the sum": right.double() - parts[rank].double(),
+        "the rank's own part is in the sum twice": right.double() + parts[rank].double(),
+        "that is the mean of the ranks: the sum is wanted": parts.double().mean(0),
+    }
+    for words, slip in slips.items():
+        if torch.allclose(result.double(), slip) and not torch.allclose(right.double(), slip):
+            raise AssertionError(words)
 
 
 def check_every_digit(result, right, what):
@@ -185,6 +197,21 @@ def check_ring_slips(result, right, tensors, rank):
             "what comes in was added in the second half as well: by then it is a finished sum, and "
             "replaces what is there"
         )
+    slips = {
+        "that is the mean of the ranks: the sum is wanted": right / len(tensors),
+        "that is this rank's own x: nothing was added to it": tensors[rank],
+    }
+    for words, slip in slips.items():
+        if torch.allclose(result, slip) and not torch.allclose(right, slip):
+            raise AssertionError(words)
+    for steps, words in (
+        ((1, 0), "one step of adding too many: after n - 1 steps what comes in replaces"),
+        ((-1, 0), "one step of adding too few: n - 1 steps add, n - 1 more replace"),
+        ((0, -1), "the last step is missing: n - 1 steps add, n - 1 more replace"),
+    ):
+        slip = ring_by_steps(tensors, *steps)[rank].view(right.shape).to(right)
+        if torch.allclose(result, slip) and not torch.allclose(right, slip):
+            raise AssertionError(words)
     mine, wrong = tensors[rank], ~torch.isclose(result, right)
     first = int(wrong.flatten().nonzero()[0])
     if wrong.flatten()[first:].all() and torch.equal(result[wrong], mine[wrong]):
@@ -195,12 +222,19 @@ def check_ring_slips(result, right, tensors, rank):
 
 
 def ring_that_only_adds(tensors):
+    return ring_by_steps(tensors, len(tensors) - 1, 0)
+
+
+def ring_by_steps(tensors, more, later):
+    """What each rank has if so many steps more add, and the ring ends so many steps later."""
     ranks = len(tensors)
     held = [x.double().flatten() for x in tensors]
     chunks = [x.clone().tensor_split(ranks) for x in held]
-    for step in range(2 * (ranks - 1)):
+    adds = ranks - 1 + more
+    for step in range(2 * (ranks - 1) + later):
         before = [[chunk.clone() for chunk in row] for row in chunks]
         for rank in range(ranks):
             place = (rank - step - 1) % ranks
-            chunks[rank][place].add_(before[(rank - 1) % ranks][place])
+            came = before[(rank - 1) % ranks][place]
+            chunks[rank][place].copy_(came + chunks[rank][place] if step < adds else came)
     return [torch.cat(row) for row in chunks]

@@ -58,14 +58,16 @@ def whole_number(x):
 SIDES = [["left"], ["right"], ["left", "right"]]
 
 
-def train_branches(model, finish, batches, side, at_end=lambda: None):
-    """Two steps of SGD; the gradients of each."""
+def train_branches(model, finish, batches, side, at):
+    """Two steps of SGD; the gradients of each. `at` is called before backward and after finish."""
     optimizer, kept = torch.optim.SGD(model.parameters(), lr=0.1), []
     for x, y in batches:
         optimizer.zero_grad()
-        F.mse_loss(model(x, side), y).backward()
-        at_end()
+        loss = F.mse_loss(model(x, side), y)
+        at()
+        loss.backward()
         finish()
+        at()
         kept.append({n: p.grad for n, p in model.named_parameters() if p.requires_grad})
         kept[-1] = {n: None if g is None else g.detach().clone().cpu() for n, g in kept[-1].items()}
         optimizer.step()
@@ -86,12 +88,15 @@ def run_ddp(answer, world_size: int, bucket_bytes: int, batches: list, mixed: bo
             model.reached = lambda: early.append(traffic.count().get("all_reduce", 0))
             mine = [(x.to(rank_device()), y.to(rank_device())) for x, y in batches[rank]]
             side = SIDES[rank % 3] if mixed else SIDES[2]
-            grads = train_branches(model, finish, mine, side)
+            places = [len(traffic.calls)]
+            grads = train_branches(
+                model, finish, mine, side, lambda: places.append(len(traffic.calls))
+            )
             calls, seen = [tuple(call) for call in traffic.calls], [buffers_of(model)]
             with torch.no_grad():
                 model.eval()(mine[0][0], side)
             seen.append(buffers_of(model))
-        return start, grads, seen, calls, early
+        return start, grads, seen, calls, early, places
 
     return launched(work, world_size)
 
@@ -145,7 +150,7 @@ def check_ddp(try_ddp, world_size, bucket_bytes, mixed=False, seed=0, dtype=torc
     check_ran(found, world_size, words)
     right = whole_batch(world_size, batches, mixed)
     with every_case() as case:
-        for rank, (start, grads, seen, calls, early) in enumerate(found):
+        for rank, (start, grads, seen, calls, early, places) in enumerate(found):
             kind = "" if dtype == torch.float32 else f", {dtype}"
             name = f"rank {rank} of {world_size}, buckets of {bucket_bytes} bytes{kind}"
             with case(f"{name}, before the first step"):
@@ -159,6 +164,7 @@ def check_ddp(try_ddp, world_size, bucket_bytes, mixed=False, seed=0, dtype=torc
                 check_gradients(grads, right, world_size, dtype)
             with case(f"{name}, calls"):
                 check_calls(calls, early, bucket_bytes, dtype.itemsize, not mixed)
+                check_quiet(calls, places, dtype)
 
 
 def check_start(start, seen, batches, rank):
@@ -220,6 +226,32 @@ def check_calls(calls, early, bucket_bytes, itemsize, all_used):
     if all_used:
         wrong += was_late(early, want, itemsize, len(sums) // 2)
     assert not wrong, "; ".join(wrong)
+
+
+def check_quiet(calls, places, dtype):
+    """Refuse what is sent besides the buckets: in backward and finish, and before a forward."""
+    at_first, *rest = places
+    for step in range(2):
+        begin, end = rest[2 * step : 2 * step + 2]
+        more = sorted({name for name, *_ in calls[begin:end]} - {"all_reduce"})
+        assert not more, (
+            f"step {step}: {', '.join(more)} was called in backward or finish: one all_reduce for "
+            "each bucket is all that is sent there"
+        )
+        earlier = calls[(at_first, rest[1])[step] : begin]
+        before = sum(nbytes for name, nbytes, _ in earlier if name == "broadcast")
+        model = Branches(0).to(dtype)
+        buffers, whole = (
+            sum(t.nbytes for t in part) for part in (model.buffers(), everything(model))
+        )
+        assert before < whole, (
+            f"step {step}: {before} bytes were broadcast before the forward, and the buffers have "
+            f"{buffers}: parameters are sent once, when ddp_by_hand is called"
+        )
+
+
+def everything(model):
+    return [tensor for _, tensor in all_tensors(model)]
 
 
 def bucket_slip(sums, want, bucket_bytes, itemsize):

@@ -71,10 +71,12 @@ SLIPS = {
     "`seed` changes nothing: the seed of the shuffle is seed + epoch": {"seed": 0},
     "these are blocks: deal like cards, entries rank, rank + world_size, …": {"blocks": True},
     "each rank shuffles in another way: the seed must not depend on the rank": {"by_rank": True},
+    "drop_last cuts the end of the order, not its beginning": {"head": True},
+    "the seed of the shuffle is the sum, seed + epoch": {"times": True},
     "only the padding differs: it is the beginning of the order, shuffled or not": {
         "pad": lambda order: range(len(order))
     },
-    "only the padding differs: one sample comes again and again; go on along the order": {
+    "only the padding differs: one sample comes again and again; continue along the order": {
         "pad": lambda order: order[:1]
     },
     "only the padding differs: it is the beginning of the order, not its end": {
@@ -95,16 +97,20 @@ def slip_of(results, cases):
     return "entries rank, rank + world_size, …; padding starts over at the beginning"
 
 
-def dealt(args, options, *, blocks=False, pad=None, by_rank=False, **change):
+def dealt(
+    args, options, *, blocks=False, pad=None, by_rank=False, head=False, times=False, **change
+):
     """The indices with one slip: another option, blocks in place of dealing, other padding."""
     length, rank, ranks = args
     given = {"seed": 0, "epoch": 0, **options, **change}
     order = list(range(length))
     if options.get("shuffle", True):
         own = rank if by_rank else 0
-        generator = torch.Generator().manual_seed(given["seed"] + given["epoch"] + own)
+        both = given["seed"] * given["epoch"] if times else given["seed"] + given["epoch"]
+        generator = torch.Generator().manual_seed(both + own)
         order = torch.randperm(length, generator=generator).tolist()
     each = length // ranks if options.get("drop_last") else -(-length // ranks)
+    order = order[length - each * ranks :] if head and options.get("drop_last") else order
     more = list(pad(order)) if pad else order
     whole = (order + more * ranks * length)[: each * ranks]
     return whole[rank * each : (rank + 1) * each] if blocks else whole[rank::ranks]

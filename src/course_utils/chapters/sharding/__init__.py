@@ -18,9 +18,11 @@ from course_utils.chapters.sharding.optimizers import check_sharded_optimizer, t
 from course_utils.chapters.sharding.pictures import draw_mesh, draw_overlap, most_whole, overlap
 from course_utils.chapters.sharding.plans import why_not
 from course_utils.chapters.sharding.schedules import (
+    check_bubble,
     check_run,
     check_schedules,
     draw_timeline,
+    in_time,
     make_stage,
     run_stage,
 )

@@ -105,6 +105,7 @@ def run_load(rank, world_size, newest_checkpoint, folder):
 
 @ends_in_notebook
 def check_checkpoint(found, save_ranks, steps, killed_in, load_ranks):
+    found, kept = found if isinstance(found, tuple) else (found, None)
     if isinstance(found, str) and " seconds rank" in found:
         found = "the ranks wait for each other; dcp.save and dcp.load are for all of them\n" + found
     elif isinstance(found, str) and killed_in and "CheckpointException" in found:
@@ -113,17 +114,23 @@ def check_checkpoint(found, save_ranks, steps, killed_in, load_ranks):
             f"caught as an Exception: CheckpointException is a BaseException)\n{found}"
         )
     assert not isinstance(found, str), found
-    complete = steps[:-1] if killed_in in ("shards", "table") else steps
+    killed = {"shards": 1, "table": 1, "twice": 2}.get(killed_in, 0)
+    complete = steps[: len(steps) - killed]
     truth = max(complete, default=-1)
     full = (100.0 * truth if complete else -1.0) + torch.arange(14.0).view(7, 2)
     for rank, (step, weight, count) in enumerate(found):
         reason = "" if step == truth else _why_that_step(step, complete, steps, truth)
+        if kept is not None and kept < len(complete) and step != truth:
+            reason = (
+                f": of {len(complete)} completed saves {kept or 'none'} was left before the "
+                "loading; remove an old one, if at all, when a newer one is complete"
+            )
         assert step == truth, f"the step on rank {rank} is {step}, expected {truth}{reason}"
         mine = full.chunk(load_ranks)[rank]
         blank = (torch.arange(14.0).view(7, 2) - 1.0).chunk(load_ranks)[rank]
         assert not complete or not torch.equal(weight, blank), (
             f"rank {rank}'s weight holds what it held before: dcp.load must be handed the tensors "
-            "of `state` itself, and fills them in place"
+            "of `state` itself, and fills them in place" + (", for step 0 too" if not truth else "")
         )
         mixed = complete and not torch.equal(weight, mine) and killed_in
         assert not mixed, (
@@ -147,23 +154,31 @@ def _why_that_step(step: int, complete: list[int], steps: list[int], truth: int)
         return ""
     if step == complete[-1]:
         return ": the highest step counts, not the one saved last"
-    if len(complete) > 3 and step in by_number[:2]:
-        return ": a folder's entries come in any order; take the highest step"
-    if len(by_number) > 1 and step == by_number[-2]:
+    if any(step == int(max(f"{n:0{width}}" for n in complete)) for width in range(1, 9)):
         low, high = (9, 10) if truth < 100 else (999999, 1000000)
         return (
             f": compare steps as numbers (as texts '{low}' comes behind '{high}'), and take the "
             "highest"
         )
+    if len(complete) > 3 and step in by_number[:2]:
+        return ": a folder's entries come in any order; take the highest step"
     return ": the highest step counts"
 
 
 def checkpoint_trial(
     save, load, save_ranks: int, steps: list[int], killed_in: str, load_ranks: int
-) -> list | str:
-    """Save under these steps, the last one killed perhaps; from each new rank what it loads."""
+) -> tuple | str:
+    """Save under these steps, the last ones killed perhaps.
+
+    From each new rank what it loads, and how many saves were complete before.
+    """
     with tempfile.TemporaryDirectory() as folder:
         inside = str(Path(folder) / "checkpoints")
+        if killed_in == "twice":
+            first = attempt(run_saves, save_ranks, save, inside, steps[:-1], "table")
+            if isinstance(first, str) and "exit status" not in first:
+                return first
+            steps, killed_in = steps[-1:], "table"
         if steps:
             words = attempt(run_saves, save_ranks, save, inside, steps, killed_in)
             if isinstance(words, str) and "exit status" not in words:
@@ -177,4 +192,6 @@ def checkpoint_trial(
             words = attempt(run_saves, save_ranks, save, inside, steps[-1:], "")
             if isinstance(words, str):
                 return f"step {steps[-1]}, whose save was killed, is saved once more: {words}"
-        return attempt(run_load, load_ranks, load, inside)
+        kept = len(list(Path(folder).rglob(".metadata")))
+        found = attempt(run_load, load_ranks, load, inside)
+        return found if isinstance(found, str) else (found, kept)

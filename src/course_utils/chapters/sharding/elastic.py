@@ -123,6 +123,8 @@ def check_elastic(found, steps, every, trouble):
     if isinstance(weights, str):
         torn = trouble[0] == "save" and found["starts"] == 2 and re.search(TORN, weights)
         reason = "the torn file was read: write beside it, then os.replace. " if torn else ""
+        if trouble[:2] == ("save", 1) and found["starts"] == 2:
+            reason += "No save is complete yet: the second start begins with step 0. "
         if len(set(found["begun"])) > 1:
             reason = f"the ranks' last start begins with the steps {found['begun']}: after a "
             reason += "restart every rank loads what was saved. "
@@ -145,7 +147,10 @@ def check_elastic(found, steps, every, trouble):
             f"{again}: compare steps as numbers; as texts '99' comes behind '100'"
         )
         assert first >= behind, f"{again}: is there a save after every {every} steps?"
-        assert first <= (ran[0][-1] if ran[0] else -1) + 1, f"{again}: steps are left out"
+        assert first <= behind, (
+            f"{again}: its weights are those of the last completed save, and the steps since then "
+            "are left out; the number of the next step belongs in the same save"
+        )
     elif trouble[0] == "":
         _check_moments(found["moments"], steps, every)
     wanted = list(range(ran[-1][0] if died and ran[-1] else 0, steps))

@@ -160,7 +160,7 @@ def check_fully_sharded(found, world_size, sizes, batch, with_input):
     straight = [ordinary_stack(r, world_size, sizes, batch, True) for r in range(world_size)]
     wrong = []
     for rank, (out, grads, x_grad, forward, end, others) in enumerate(found):
-        check_close(out, truths[rank][0], f"rank {rank}'s output", rtol=1e-4, atol=1e-5)
+        check_output(out, truths[rank][0], rank, sizes, batch)
         if others:
             wrong.append(
                 f"{others} collectives beside gather_rows and scatter_mean_rows: reach the other "
@@ -182,7 +182,7 @@ def check_fully_sharded(found, world_size, sizes, batch, with_input):
                     f"{when} {kept['large']} tensors as large as a whole matrix are alive: "
                     "a matrix is freed only if no one keeps a copy of it"
                 )
-        wrong += _wrong_gradients(grads, truths, straight, rank)
+        wrong += _wrong_gradients(grads, truths, straight, rank, batch)
         if with_input and x_grad is None:
             wrong.append("x.grad is None, though x requires grad")
         elif with_input:
@@ -191,7 +191,26 @@ def check_fully_sharded(found, world_size, sizes, batch, with_input):
     assert not wrong, some_of(wrong)
 
 
-def _wrong_gradients(grads, truths, straight, rank):
+def check_output(out, right, rank, sizes, batch):
+    """The output, with words for other layers."""
+    h = random_like((batch, sizes[0][1]), 50, rank)
+    *first, last = whole_matrices(sizes)
+    for w in first:
+        h = torch.tanh(h @ w.T)
+    slips = {"the last layer has its tanh as well": h @ last.T}
+    h = random_like((batch, sizes[0][1]), 50, rank)
+    for w in (*first, last):
+        h = torch.relu(h @ w.T)
+    slips["each layer ends with tanh, not with relu"] = h
+    for words, slip in slips.items():
+        close = torch.allclose(out, slip, 1e-4, 1e-5)
+        assert not close or torch.allclose(slip, right, 1e-4, 1e-5), (
+            f"rank {rank}'s output: {words}"
+        )
+    check_close(out, right, f"rank {rank}'s output", rtol=1e-4, atol=1e-5)
+
+
+def _wrong_gradients(grads, truths, straight, rank, batch):
     """Words for wrong gradients of the shards; a slip is named where it explains all of them."""
     world_size, numbers = len(truths), range(len(grads))
 
@@ -215,6 +234,8 @@ def _wrong_gradients(grads, truths, straight, rank):
             truths[rank][1][n].chunk(world_size)[rank] for n in numbers
         ],
         "is what comes out without the derivative of tanh": mean_rows(straight),
+        f"is 1/{batch} of the mean: it was divided by the rows of x, and the loss sums or averages "
+        "over them by itself": [mean / batch for mean in right],
         f"is 1/{world_size} of the mean: scatter_mean_rows gives the mean already": [
             mean / world_size for mean in right
         ],
@@ -274,6 +295,16 @@ def known_slip(name, found, truth, world_size, own):
     if found is None:
         return f"{name} is None: no gradient comes back to it"
     if found.shape == truth.shape and world_size > 1:
+        if name == "bias.grad" and torch.allclose(found, truth * world_size, 1e-4, 1e-4):
+            return (
+                f"{name} is {world_size} times what it should be: the bias is whole on each rank, "
+                "and so is its gradient; it isn't summed over the ranks"
+            )
+        if name == "x.grad" and torch.allclose(found, truth / world_size, 1e-4, 1e-4):
+            return (
+                f"{name} is 1/{world_size} of what it should be: the ranks' parts of it are added "
+                "up, not averaged"
+            )
         if torch.allclose(found, truth * world_size, 1e-4, 1e-4):
             slip = "the sum at the exit was summed again"
             return f"{name} is {world_size} times what it should be: {slip}"
@@ -285,6 +316,8 @@ def known_slip(name, found, truth, world_size, own):
             slip = "the gradient of a sum goes back to each part as it is, and no one divides it"
             return f"{name} is 1/{world_size} of what it should be: {slip}"
         if own is not None and torch.allclose(found, own, 1e-4, 1e-4):
+            if name == "up.grad":
+                return f"{name} is the sum of all ranks' slices: this rank's own stays as it is"
             return f"{name} holds only what this rank's hidden units contribute: sum over the ranks"
     try:
         check_close(found, truth, name, rtol=1e-4, atol=1e-4)

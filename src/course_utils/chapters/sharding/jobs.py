@@ -35,13 +35,26 @@ def attempt(function: Callable, world_size: int, *args) -> list | str:
     comes to its end.
     """
     try:
-        found = on_ranks(function, world_size, *args, timeout=_patience["seconds"])
+        found = _at_work(function, world_size, *args)
     except LaunchError as error:
         hung = isinstance(error, LaunchTimeout)
         _patience["seconds"] = AFTER_A_HANG if hung else PATIENCE
         return _words_of(error)[:1500]
     _patience["seconds"] = PATIENCE
     return found
+
+
+def _at_work(function: Callable, world_size: int, *args) -> list:
+    """What each rank returned; more time where a rank had not even begun, on a busy machine."""
+    seconds = _patience["seconds"]
+    while True:
+        try:
+            return on_ranks(function, world_size, *args, timeout=seconds)
+        except LaunchTimeout as error:
+            begun = all(r.stack for r in error.reports if r.status == "waited")
+            if begun or seconds >= 4 * PATIENCE:
+                raise
+            seconds = 4 * PATIENCE
 
 
 def _words_of(error: LaunchError) -> str:

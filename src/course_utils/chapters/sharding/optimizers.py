@@ -90,6 +90,18 @@ def one_process(world_size, shapes, steps, options, combine, forgets=False, kind
     return [p.detach() for p in parameters]
 
 
+def _slices_by_own_gradients(world_size, shapes, steps, options):
+    """What comes out where each rank steps its slice by its own gradient."""
+    sizes = [torch.Size(shape).numel() for shape in shapes]
+    each = -(-sum(sizes) // world_size)
+    row = []
+    for rank in range(world_size):
+        own = one_process(world_size, shapes, steps, options, lambda grads, r=rank: grads[r])
+        row.append(torch.cat([p.flatten() for p in own])[rank * each : (rank + 1) * each])
+    parts = torch.cat(row).split(sizes)
+    return [part.view(shape) for part, shape in zip(parts, shapes, strict=True)]
+
+
 def _close(found: list[torch.Tensor], truth: list[torch.Tensor]) -> bool:
     return all(
         a.shape == b.shape and torch.allclose(a, b, 1e-4, 1e-5)
@@ -124,6 +136,9 @@ def check_sharded_optimizer(found, world_size, shapes, steps, options):
             world_size, shapes, steps, {"weight_decay": 0.01} | options, mean, kind="AdamW"
         ),
     }
+    if world_size > 1:
+        words = "each slice was stepped by one rank's own gradient; Adam needs the mean over all"
+        slips[words] = _slices_by_own_gradients(*job)
     for name in set(options) - {"lr"}:
         fewer = {key: value for key, value in options.items() if key != name}
         words = f"`{name}` of `options` did not get to Adam; hand on all of them"

@@ -9,7 +9,7 @@ import torch.distributed as dist
 import torch.nn as nn
 import torch.nn.functional as F
 
-from course_utils.chapters.sharding.jobs import random_like
+from course_utils.chapters.sharding.jobs import attempt, random_like
 from course_utils.learner.checks import check_close
 from course_utils.learner.gradients import grad_of
 from course_utils.learner.tracebacks import ends_in_notebook
@@ -89,12 +89,41 @@ def _work_off(stage, rank, world_size, tasks, size, width):
     return most, times
 
 
+def in_time(function, cases: list[tuple]) -> list:
+    """What it returns for each case, in a process that ends after some seconds.
+
+    Raises:
+        AssertionError: it was not through in time; the words say where it was.
+    """
+
+    def work(rank, world_size):
+        found = []
+        for case in cases:
+            try:
+                found.append(("returned", function(*case)))
+            except Exception as error:
+                found.append(("raised", f"{type(error).__name__}: {error}"))
+        return found
+
+    found = attempt(work, 1)
+    assert not isinstance(found, str), f"{function.__name__} gave no result: {found}"
+    return found[0]
+
+
+def result_of(found: list, place: int, what: str):
+    """The result of one case; refused in words where it raised."""
+    how, value = found[place]
+    assert how == "returned", f"{what} raised {value}"
+    return value
+
+
 @ends_in_notebook
-def check_schedules(pipeline, clock, kind, stages, micro_batches):
+def check_schedules(found, place, clock, kind, stages, micro_batches):
+    """`found` holds the lists of all cases, and those of this one begin at `place`."""
     schedules = []
     for stage in range(stages):
         what = f'pipeline("{kind}", {stage}, {stages}, {micro_batches})'
-        tasks = pipeline(kind, stage, stages, micro_batches)
+        tasks = result_of(found, place + stage, what)
         assert tasks is not None, f"{what} is None: is there an answer yet?"
         assert isinstance(tasks, (list, tuple)), f"{what} is a {type(tasks).__name__}, not a list"
         texts = all(isinstance(task, str) for task in tasks)
@@ -105,7 +134,14 @@ def check_schedules(pipeline, clock, kind, stages, micro_batches):
         once = f"{what} is {list(tasks)}: each micro-batch's F and B belongs there once"
         once += f"; missing: {missing}" if missing else ""
         once += f"; too many: {extra}" if extra else ""
+        from_1 = sorted(f"{letter}{n + 1}" for letter in "FB" for n in range(micro_batches))
+        once += "; micro-batches count from 0" if sorted(tasks) == from_1 else ""
         assert sorted(tasks) == wanted, once
+        early = [n for n in range(micro_batches) if tasks.index(f"B{n}") < tasks.index(f"F{n}")]
+        assert not early, (
+            f"{what} runs B{early[0]} before F{early[0]}: the backward of a micro-batch needs its "
+            "forward"
+        )
         held = most = 0
         for task in tasks:
             held += 1 if task[0] == "F" else -1
@@ -173,3 +209,28 @@ def check_run(found, stages, micro_batches):
             check_close(
                 grad, parameter.grad, f"the gradient on stage {stage}", rtol=1e-4, atol=1e-5
             )
+
+
+@ends_in_notebook
+def check_bubble(found, place, stages, micro_batches):
+    what = f"bubble({stages}, {micro_batches})"
+    share = result_of(found, place, what)
+    assert share is not None, f"{what} is None: is there an answer yet?"
+    is_number = isinstance(share, (int, float, torch.Tensor)) and not isinstance(share, bool)
+    assert is_number, f"{what} is a {type(share).__name__}, expected a number"
+    share, idle, whole = float(share), stages - 1, micro_batches + stages - 1
+    right, length = idle / whole, 3 * whole
+    slips = {
+        "that is idle over busy time; divide by the whole time": idle / micro_batches,
+        "that is the idle time of all stages over the time of one": stages * idle / whole,
+        "that is rounded; leave all digits": round(right, 4),
+        "that is the share in which a stage is busy; the idle one is asked for": 1 - right,
+        "that is a percentage; a share lies between 0 and 1": 100 * right,
+        "the idle time is 3 (p - 1) ticks of 3 (m + p - 1); its 3 is missing": idle / length,
+        "it was rounded down: `//` gives whole numbers": float(idle // whole),
+        "p stages have a bubble of p - 1 micro-batches": stages / (micro_batches + stages),
+    }
+    for words, slip in slips.items():
+        assert abs(share - slip) > 1e-9 or abs(slip - right) < 1e-6, f"{what} is {share}: {words}"
+    assert 0 <= share <= 1, f"{what} is {share}: a share lies between 0 and 1"
+    assert abs(share - right) < 1e-6, f"{what} is {share}, expected {right:.4f}"

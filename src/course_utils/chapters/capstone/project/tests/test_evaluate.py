@@ -108,18 +108,44 @@ def test_a_share_of_nothing_is_one():
 
 GOOD = [(0.9, 0, A)], [(0, A)]
 BAD = [(0.9, 0, B)], [(0, A), (0, C)]
-LOW, HIGH = 13 / 72, 6 / 7  # of f1, for six good and four bad images
+MANY = [(0.9 - n / 10, 0, box) for n, box in enumerate((A, B, C))], [(0, A), (0, B)]
+FEW = [(0.9, 0, A)], [(0, A), (0, B), (0, C)]
+IMAGES = [GOOD] * 11 + [BAD] * 7 + [MANY] * 5 + [FEW] * 4
+LOW, HIGH = 0.4239489, 0.7062178  # of f1, for these images, 60 drawn sets and seed 15
+SLIPS = {
+    (0.4935184, 0.7083204): "these are the numbers of seed 0: pass `seed` to the generator",
+    (0.4473684, 0.7106203): "these are the numbers of 200 drawn sets: draw as many as `draws` says",
+    (0.4665854, 0.7466667): "200 sets were drawn with seed 0: `draws` and `seed` change nothing",
+    (0.4551336, 0.6948871): "these are the quantiles 5 % and 95 %: the middle 90 %, not 95 %",
+    (0.5422389, 0.6333199): "these are the quantiles 25 % and 75 %: the middle half",
+    (0.4010313, 0.7359778): "these are the quantiles 1 % and 99 %: the middle 98 %",
+    (0.4793519, 0.7612037): "that is the mean of the images' own f1: add up hits, found and true "
+    "over a drawn set, then divide",
+    (0.4513241, 0.6751705): "randint has the shape (n, draws) here: row i is set i, (draws, n)",
+    (0.5473582, 0.8009512): "that is the interval of precision",
+    (0.3460000, 0.6924396): "that is the interval of recall",
+    (0.4427618, 0.7301774): "that is the mean plus and minus 1.96 standard deviations",
+    (0.3947368, 0.7750000): "these are the smallest and the largest f1 of all drawn sets",
+    (0.4054054, 0.7032967): "these are entries of the sorted f1: a quantile lies between two of "
+    "them, as torch.quantile finds it",
+    (0.4054054, 0.7088608): "these are entries of the sorted f1: a quantile lies between two of "
+    "them, as torch.quantile finds it",
+}
 
 
 def test_the_interval():
-    result = score(*[GOOD] * 6, *[BAD] * 4, draws=100, seed=3)
-    check(result, "six images of ten are right", f1=12 / 24)
-    check(result, "of 100 drawn sets with seed 3: the 2.5 % and 97.5 % quantiles of their f1",
+    result = score(*IMAGES, draws=60, seed=15)
+    check(result, "25 hits, 37 found and 47 true boxes", f1=50 / 84)
+    for slip, words in SLIPS.items():
+        got = result["low"], result["high"]
+        assert any(abs(x - y) > 1e-4 for x, y in zip(got, slip, strict=True)), (
+            f"of 60 drawn sets with seed 15, low is {got[0]:.4f} and high is {got[1]:.4f}: {words}"
+        )
+    check(result, "of 60 drawn sets with seed 15: the 2.5 % and 97.5 % quantiles of their f1",
           low=LOW, high=HIGH)  # fmt: skip
 
 
 def test_the_interval_again():
-    images = [GOOD] * 6 + [BAD] * 4
-    first, second = score(*images), score(*images)
+    first, second = score(*IMAGES), score(*IMAGES)
     assert first == second, "the same images gave two different intervals: seed the generator"
     assert first["low"] < first["f1"] < first["high"], "f1 lies within its interval"

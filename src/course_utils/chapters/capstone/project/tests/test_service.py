@@ -21,10 +21,15 @@ def a_file(size=(30, 20), kind="PNG", mode="RGB"):
 class Finder:
     def __init__(self, *found, error=None):
         self.found, self.error, self.got = list(found), error, []
+        self.spent, self.body = False, ""
 
     def __call__(self, image):
         assert isinstance(image, Image.Image), f"find got a {type(image).__name__}, not an image"
-        image.load()
+        try:
+            image.load()
+        except Exception:
+            self.spent = True
+            raise
         self.got.append((image.size, image.mode))
         if self.error:
             raise self.error
@@ -34,6 +39,10 @@ class Finder:
 def ask(body, finder, *limit):
     result = answer_request(body, finder, *limit)
     assert result is not None, NOTHING
+    assert not finder.spent, (
+        f"{finder.body}find got an image that PIL can't read to its end: call `load()` before; "
+        "`verify()` reads no pixels, and leaves an image that is spent"
+    )
     assert isinstance(result, tuple) and len(result) == 2, "a status and a dict are wanted"
     status, content = result
     assert isinstance(status, int) and isinstance(content, dict), (
@@ -68,14 +77,24 @@ def test_other_kinds_of_images():
 
 def test_what_is_no_image():
     whole = a_file((300, 200), "JPEG")
+    short = b"pHYs\0\1"  # a chunk of two bytes, where nine belong
+    short = struct.pack(">I", 2) + short + struct.pack(">I", zlib.crc32(short))
     for name, body in (
         ("no bytes", b""),
         ("text", b"hello"),
         ("half a JPEG file", whole[: len(whole) // 2]),
         ("half a PNG file", a_file()[:60]),
+        ("a PNG file whose chunk pHYs is short", a_file()[:33] + short + a_file()[33:]),
     ):
         finder = Finder(SHAPE)
-        status, _ = ask(body, finder)
+        finder.body = f"{name}: "
+        try:
+            status, _ = ask(body, finder)
+        except (OSError, ValueError, SyntaxError, struct.error) as error:
+            raise AssertionError(
+                f"{name}: PIL's {type(error).__name__} reached the caller: {str(error)[:60]}; PIL "
+                "raises exceptions of many kinds for broken files"
+            ) from None
         assert status == 400, f"{name}: the status is {status}, and the caller's mistake is a 400"
         assert not finder.got, f"{name}: find was called all the same"
 
