@@ -27,7 +27,7 @@
 # - "which has one dimension or more": x (2, 2, 3), float64
 # - "rows around 1000 and around −1000": rows near 1000 and near -1000
 # - "one dimension less than `x`": x (3,), gradient ()
-# - "All tensors are float32 or float64": a (3, 2), b (2, 4), float64
+# - "All tensors are float32 or float64": b (2, 4), float64
 # - "`x` of shape (batch, d)": one row, float64
 
 # %% wrong="the two gradients of matmul in the wrong order" breaks="a pair, for `a` and for `b`" says=["that is the gradient of the other factor: compare the shapes"]
@@ -482,7 +482,7 @@ def logsumexp_vjp(gradient, x):
     return (torch.stack(columns, -1) * gradient[..., None]).to(x.dtype)
 
 
-# %% wrong="matmul in float32" breaks="All tensors are float32 or float64" says=["right to a few digits alone"]
+# %% wrong="matmul in float32" breaks="All tensors are float32 or float64" says=["b (2, 4), float64: the gradient of a is right to a few digits alone"]
 def softmax_vjp(gradient, y):
     return y * (gradient - (gradient * y).sum(-1, keepdim=True))
 

@@ -319,7 +319,7 @@ def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     return mixed, own * hard + (1 - own) * hard[order]
 
 
-# %% wrong="labels stay unmixed" says=["soft: image i has keeps its own label, unmixed"]
+# %% wrong="labels stay unmixed" says=["soft: image i keeps its own label, unmixed"]
 def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     if (weight is None) == (box is None):
         raise ValueError("one of both")

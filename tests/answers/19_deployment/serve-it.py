@@ -11,6 +11,9 @@
 # - "(empty, text, a GIF, cut, damaged)"
 # - "a bug of ours | 500, as FastAPI does by itself"
 # - "which returns a FastAPI application"
+# - "the answer holds its words"
+# - "All but the 500 answer with"
+# - "nothing around it"
 #
 # Admits:
 #
@@ -379,4 +382,110 @@ def serve_it(detect, most_bytes, most_pixels):
             return no(422, str(error))
 
     app.post("/detect", response_model=None)(answer)
+    return app
+
+
+# %% wrong="the words of detect are lost" breaks="the answer holds its words" says=["the words of detect are missing"]
+def serve_it(detect: Callable, most_bytes: int, most_pixels: int) -> FastAPI:
+    """An application with GET /health and POST /detect that refuses what it must, in words."""
+    app = FastAPI()
+
+    def look(content):
+        try:
+            picture = Image.open(io.BytesIO(content), formats=("JPEG", "PNG"))
+            fits = picture.width * picture.height <= most_pixels
+            picture = picture.convert("RGB") if fits else None
+        except Exception as error:
+            raise HTTPException(400, "this isn't a whole JPEG or PNG file") from error
+        if picture is None:
+            raise HTTPException(413, f"more than {most_pixels} pixels")
+        try:
+            return detect(picture)
+        except ValueError as error:
+            raise HTTPException(422, "detect refused it") from error
+
+    @app.get("/health")
+    def health():
+        return {"status": "ok"}
+
+    @app.post("/detect")
+    async def answer(request: Request):
+        content = b""
+        async for part in request.stream():
+            content += part
+            if len(content) > most_bytes:
+                raise HTTPException(413, f"more than {most_bytes} bytes")
+        return await run_in_threadpool(look, content)
+
+    return app
+
+
+# %% wrong="refuses without words" breaks="All but the 500 answer with" says=["as HTTPException makes it"]
+def serve_it(detect: Callable, most_bytes: int, most_pixels: int) -> FastAPI:
+    """An application with GET /health and POST /detect that refuses what it must, in words."""
+    from fastapi import Response
+
+    app = FastAPI()
+
+    def look(content):
+        try:
+            picture = Image.open(io.BytesIO(content), formats=("JPEG", "PNG"))
+            fits = picture.width * picture.height <= most_pixels
+            picture = picture.convert("RGB") if fits else None
+        except Exception as error:
+            raise HTTPException(400, "this isn't a whole JPEG or PNG file") from error
+        if picture is None:
+            raise HTTPException(413, f"more than {most_pixels} pixels")
+        try:
+            return detect(picture)
+        except ValueError as error:
+            raise HTTPException(422, str(error)) from error
+
+    @app.get("/health")
+    def health():
+        return {"status": "ok"}
+
+    @app.post("/detect")
+    async def answer(request: Request):
+        content = b""
+        async for part in request.stream():
+            content += part
+            if len(content) > most_bytes:
+                return Response(status_code=413)
+        return await run_in_threadpool(look, content)
+
+    return app
+
+
+# %% wrong="a form around the file" breaks="nothing around it" says=["without a form"]
+def serve_it(detect: Callable, most_bytes: int, most_pixels: int) -> FastAPI:
+    """An application with GET /health and POST /detect that refuses what it must, in words."""
+    app = FastAPI()
+
+    def look(content):
+        try:
+            picture = Image.open(io.BytesIO(content), formats=("JPEG", "PNG"))
+            fits = picture.width * picture.height <= most_pixels
+            picture = picture.convert("RGB") if fits else None
+        except Exception as error:
+            raise HTTPException(400, "this isn't a whole JPEG or PNG file") from error
+        if picture is None:
+            raise HTTPException(413, f"more than {most_pixels} pixels")
+        try:
+            return detect(picture)
+        except ValueError as error:
+            raise HTTPException(422, str(error)) from error
+
+    @app.get("/health")
+    def health():
+        return {"status": "ok"}
+
+    @app.post("/detect")
+    async def answer(request: Request):
+        form = await request.form()
+        content = await form["file"].read()
+        if len(content) > most_bytes:
+            raise HTTPException(413, f"more than {most_bytes} bytes")
+        return await run_in_threadpool(look, content)
+
     return app

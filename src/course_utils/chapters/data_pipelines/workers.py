@@ -48,7 +48,7 @@ def run_worker_rng(worker_rng, NoiseSet, workers: int, epochs: int, seed: int) -
             words = f"dataset.{name} is a {mine.__name__}, expected a {kind.__name__}"
             assert issubclass(mine, kind), words
 
-    def described(item: tuple) -> tuple:
+    def described(item: Any) -> tuple:
         info: Any = get_worker_info()
         return info.id, *item, info.seed
 

@@ -45,7 +45,8 @@ class Holder:
 
 def make_training(leak: str) -> tuple[Callable[[], None], dict[str, Any], list]:
     """A step, the suspects (a model, an optimizer, and what the leak needs), and its calls."""
-    model = nn.Sequential(nn.Linear(3, 2), nn.Tanh(), nn.Linear(2, 1)).to(device)
+    first = nn.Linear(3, 2)
+    model = nn.Sequential(first, nn.Tanh(), nn.Linear(2, 1)).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
     log, many, calls, recent = [], [], [], deque(maxlen=2)
     chain, held = log, torch.ones(2)
@@ -53,7 +54,7 @@ def make_training(leak: str) -> tuple[Callable[[], None], dict[str, Any], list]:
         chain = [chain]
     meter: Any = Holder(total=0.0, last=None)
     if leak == "a graph that grows longer":
-        meter.total = model[0].bias.sum()
+        meter.total = first.bias.sum()
     ring: Any = Holder(log=log)
     ring.me = ring
     if leak == "a list that empties":

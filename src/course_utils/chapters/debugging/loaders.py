@@ -15,6 +15,10 @@ import torch.utils.data._utils as settings
 from torch.utils.data import DataLoader, Dataset, get_worker_info
 from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
 
+from course_utils.chapters.debugging.findings import check_finding
+from course_utils.learner.checks import check_equal
+from course_utils.learner.tracebacks import ends_in_notebook
+
 
 class Patchy(Dataset):
     """Ten items, and one trouble."""
@@ -82,6 +86,19 @@ def autopsy_with(autopsy: Callable, trouble: str, batch_size: int, seconds: floa
     assert not late, f"a DataLoader waited for {late[0]} seconds, expected timeout={seconds}"
     gc.collect()  # what failed is let go here, not in the next worker
     return verdict, len(left)
+
+
+@ends_in_notebook
+def check_autopsy(outcome: tuple, right: tuple, because: str) -> None:
+    """Check the verdict of an autopsy, and that it left no process.
+
+    Raises:
+        AssertionError: the verdict is another, or a process is left.
+    """
+    __tracebackhide__ = True
+    verdict, left = outcome
+    check_finding(verdict, right, "the verdict", because)
+    check_equal(left, 0, "processes left", "end the worker and wait for its end")
 
 
 @contextmanager

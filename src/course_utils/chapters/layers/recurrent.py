@@ -131,7 +131,8 @@ def run_packed_sequences(
         changed = changed + ["PyTorch's random generator was moved or seeded"] * drawn
         if isinstance(outputs, (list, tuple)):
             tensors = [y for y in outputs if isinstance(y, torch.Tensor)]
-            gradient = bias_gradient(rnn, tensors)
+            if not results:
+                gradient = bias_gradient(rnn, tensors)
             outputs = [y.detach() if isinstance(y, torch.Tensor) else y for y in outputs]
         results.append(outputs)
         if len(given) != len(sequences):
@@ -162,7 +163,8 @@ def check_packed_sequences(
     sequences = [*sequences[:-1], sequences[0]] if again else sequences
     rnn: Any = make_rnn(kind, dtype, **options)
     right = [rnn(sequence)[0] for sequence in sequences]
-    wanted, right = bias_gradient(rnn, right), [y.detach() for y in right]
+    wanted: Any = bias_gradient(rnn, right)
+    right = [y.detach() for y in right]
     given = kind, options, list(sequences), again
     found, second, calls, changed, gradient = try_packed_sequences(*given)
     assert not changed, f"not as it was: {'; '.join(changed)}"

@@ -68,6 +68,7 @@ def run_fold(fold: Callable[..., Any], case: dict) -> dict:
     found["eval"] = not any(part.training for part in block.modules())
     found["needs"] = block.wide.weight.requires_grad and not block.narrow.weight.requires_grad
     if found["conv"]:
+        found["bias"] = conv.bias is not None
         found["weight"] = tuple(conv.weight.shape)
         found["dtype"] = str(conv.weight.dtype)[6:]
     if found["conv"] and conv.weight.dtype == x.dtype and conv.in_channels == x.shape[1]:
@@ -125,6 +126,7 @@ def check_fold(found: dict, case: dict) -> None:
     __tracebackhide__ = True
     assert found["kind"] != "NoneType", "the function returned None: is there an answer yet?"
     assert found["conv"], f"a {found['kind']} came back, expected an nn.Conv2d"
+    assert found["bias"], "the convolution has no bias: norms shift, so it always needs one"
     block, x = _block(case)
     with torch.no_grad():
         right = block(x)

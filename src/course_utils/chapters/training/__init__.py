@@ -7,12 +7,13 @@ from course_utils.chapters.training.averages import (
     run_swapped_in,
 )
 from course_utils.chapters.training.counts import (
+    call_metrics,
     check_counts,
     few_samples,
     make_batches,
     right_metrics,
     run_reads,
-    slips_of_all,
+    try_all,
 )
 from course_utils.chapters.training.data import digits, make_model, score, train_epoch
 from course_utils.chapters.training.determinism import (

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from operator import is_not
 
 import numpy as np
 import torch
 from sklearn.metrics import f1_score
 
+from course_utils.chapters.training.tries import Tried
 from course_utils.learner.cases import every_case
+from course_utils.learner.changes import forbid_changes
 from course_utils.learner.checks import check_close
 from course_utils.learner.devices import device
 
@@ -92,19 +95,19 @@ def right_metrics(batches, classes, k):
 
 
 def slips_of_all(cases: dict[str, tuple], given: dict) -> dict[str, str]:
-    """By number, words for a slip that gives what was found in each case where it is wrong."""
+    """By number, words for a slip that gives what was found in every case, wrong or right."""
     fits: dict[str, list[str]] = {}
+    wrong = set()
     for case, found in given.items():
         right, slips = right_metrics(*cases[case])
         for name in ("accuracy", "top_k", "macro_f1"):
             mine = found.get(name) if isinstance(found, dict) else None
             mine = mine if isinstance(mine, float) else float("nan")
-            if not abs(mine - right[name]) < 1e-5:
-                here = [
-                    w for w, (n, value) in slips.items() if n == name and abs(mine - value) < 1e-6
-                ]
-                fits[name] = [words for words in fits.get(name, here) if words in here]
-    return {name: words[0] for name, words in fits.items() if words}
+            wrong |= set() if abs(mine - right[name]) < 1e-5 else {name}
+            gives = {words: value for words, (where, value) in slips.items() if where == name}
+            here = [words for words, value in gives.items() if abs(mine - value) < 1e-5]
+            fits[name] = [words for words in fits.get(name, here) if words in here]
+    return {name: words[0] for name, words in fits.items() if words and name in wrong}
 
 
 def check_counts(found, batches, classes, k, named=None, few_were_right=False):
@@ -142,7 +145,23 @@ def few_samples() -> dict[str, tuple]:
         "the first batch is empty, k = 7 of 8": (make_batches([0, 4, 3], 8, 5), 8, 7),
         "two samples, so class 2 occurs neither in truth nor in predictions": (two, 3, 3),
         "logits that aren't contiguous": (slanted, 5, 2),
+        "bfloat16": (make_batches([4, 5], 4, 3, torch.bfloat16), 4, 2),
     }
+
+
+def call_metrics(metrics, batches, classes, k):
+    count = len(batches)
+    with forbid_changes(*[part for batch in batches for part in batch]):
+        found = metrics(batches, classes, k)
+    assert len(batches) == count, "the list of batches isn't what it was: it is the caller's"
+    return found
+
+
+def try_all(metrics, cases: dict[str, tuple]) -> tuple[Tried, dict[str, str]]:
+    """What ``metrics`` gives in each case, and by number words for a slip that explains all."""
+    calls = {name: partial(call_metrics, metrics, *given) for name, given in cases.items()}
+    tried = Tried(calls)
+    return tried, slips_of_all(cases, tried.given)
 
 
 class Reads(torch.overrides.TorchFunctionMode):
@@ -161,7 +180,9 @@ class Reads(torch.overrides.TorchFunctionMode):
         index = list(args)[1] if name in ("__getitem__", "__setitem__") else ()
         parts = index if isinstance(index, tuple) else (index,)
         single = any(isinstance(part, torch.Tensor) and part.dim() == 0 for part in parts)
-        to_cpu = name == "to" and "cpu" in [str(a) for a in (*args[1:], *(kwargs or {}).values())]
+        # A device may be the tensor's own: to(z.device) reads nothing, on the CPU either.
+        given = [part for part in (*args[1:], *(kwargs or {}).values()) if isinstance(part, str)]
+        to_cpu = name == "to" and "cpu" in given
         self.count += name in self.names or single or to_cpu
         return func(*args, **(kwargs or {}))
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 
 class Tried:
     """What each of some calls gave or raised, by name."""
 
-    def __init__(self, calls: dict[str, Callable[[], Any]]) -> None:
+    def __init__(self, calls: Mapping[str, Callable[[], Any]]) -> None:
         self.given, self.raised = {}, {}
         for name, call in calls.items():
             try:
