@@ -558,10 +558,9 @@ with every_case() as case:
         with case(name):
             check_counts(tried.result(name), *given, slips)
             well.append(name)
-    for kind in (torch.float16, torch.bfloat16):
-        with case(f"{kind}, more samples than it can count"):
-            many = make_batches([12_000, 3], 2, 2, kind), 2, 1
-            check_counts(call_metrics(metrics, *many), *many, few_were_right=len(well) == len(few))
+    with case("float16, more samples than it can count"):
+        many = make_batches([12_000, 3], 2, 2, torch.float16), 2, 1
+        check_counts(call_metrics(metrics, *many), *many, few_were_right=len(well) == len(few))
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     for name, given in {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
 from course_utils.chapters.optimizers.steps import pair_of, told
@@ -13,7 +15,7 @@ from course_utils.learner.devices import device
 def check_muon(answer, case_of, slips=None, **options):
     """Compare a step with the expected p; the first entry names a slip."""
     options = {"lr": 0.1, **options}
-    dtype = options.pop("dtype", torch.float64)
+    dtype: Any = options.pop("dtype", torch.float64)
     p, grad, buffer, right, mean = (torch.tensor(v, dtype=dtype).to(device) for v in case_of)
     with forbid_changes(p, grad, buffer):
         new, kept = pair_of(answer(p, grad, buffer, **options), "muon_and_friends")
