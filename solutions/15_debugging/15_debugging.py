@@ -236,14 +236,13 @@ check_predictions(guesses, truth, explain(guesses, truth, whats, wheres))
 # Which line was running? Making a tensor or a layer rarely fails. Using it does.
 # </details>
 #
-# Remember program G: *where it is raised is not where it went wrong*. The rest of the chapter is
-# about that distance.
+# Remember program G: *where it is raised is not where it went wrong*.
 
 # %% [markdown]
 # ## 2. Which module doesn't the input fit? · core
 #
-# In the classifier above the lowest frame was one line with three calls in it. In a network of
-# sixty layers it is a loop over sixty modules, and the line tells you nothing. Which module was it?
+# In a network of sixty layers the lowest frame of yours is a loop over sixty modules, and the line tells
+# you nothing. Which module was it?
 #
 # > **Then and now.** *"A wrong input size of a linear layer shows up as an illegal parameter of
 # > SGEMM."* Sizes are now compared before the matrix library is called, and the message has both.
@@ -295,8 +294,8 @@ axes.axis("off")
 show(figure, "Shapes along the network: the pool gives 4 by 13 by 13, the head wants 576 numbers.")
 
 # %% [markdown]
-# The three modules that finished are listed; the head isn't, it never did. But don't guess from the
-# list: modules run in the order of `forward`, not in the order of their names. A **pre-hook** is called when a module begins. Keep a list: a module that begins
+# The three modules that finished are listed; the head isn't. Modules run in the order of `forward`, not
+# of their names. A **pre-hook** is called when a module begins. Keep a list: a module that begins
 # is appended, a module that finishes is taken off. *At any time the list holds the modules that
 # began and did not finish*, the innermost last. When an exception is raised, its last entry is where.
 #
@@ -482,9 +481,8 @@ with every_case() as case:
 # %% [markdown]
 # ## 3. Which dtypes and devices may meet? · core
 #
-# Sizes are the first classic, and tensors of different dtypes are the second. Some pairs are turned
-# into a common dtype, silently: that is **promotion**. Others are refused. Which? Ask the machine
-# about every pair, once for `a + b` and once for `a @ b`:
+# After sizes come dtypes. Some pairs are turned into a common dtype, silently: that is **promotion**.
+# Others are refused. Which? Ask the machine about every pair, for `a + b` and for `a @ b`:
 
 
 # %% topics=["conversion-error-catalogue"]
@@ -747,8 +745,8 @@ with every_case() as case:
 # %% [markdown]
 # ## 4. What if the label is wrong? · core
 #
-# The wrong value of an index is the third classic. On the CPU it is a plain error. Class ids go
-# from 0 to C − 1; −100, the default `ignore_index`, is skipped.
+# A wrong index is a plain error on the CPU. Class ids go from 0 to C − 1; −100, the default
+# `ignore_index`, is skipped.
 
 # %% topics=["device-side-assert", "target-shape-errors"] errata=["device-assert-diagnosis"]
 scores = torch.zeros(2, 3)  # (batch, class)
@@ -920,8 +918,7 @@ with every_case() as case:
 # %% [markdown]
 # ## 5. What is it doing all the time?
 #
-# Sometimes the message is missing, and you want to watch. People put `print(x.shape)` behind each
-# line. TorchSnooper did that for them.
+# Sometimes there is no message, and you want to watch, without a `print(x.shape)` behind each line.
 #
 # > **Then and now.** *"Use TorchSnooper to trace shapes line by line."* Its last release is of 2020.
 # > Today there is a better place to listen than the lines of the source: the **dispatcher**, which
@@ -1104,9 +1101,8 @@ check_close(result, LOGGED["linear"](x), "the result of a linear layer and tanh"
 # %% [markdown]
 # ## 6. Where did the NaN come from?
 #
-# A loss of `nan` isn't an exception. Nothing is red, and by the time you look every weight is NaN. A
-# NaN spreads through whatever touches it, so the question is always: which operator gave the
-# *first* NaN? Here is the entropy of three probabilities, straight from the formula:
+# A loss of `nan` isn't an exception, and by the time you look every weight is NaN. Which operator gave
+# the *first* NaN? Here is the entropy of three probabilities, straight from the formula:
 
 
 # %%
@@ -1156,9 +1152,9 @@ show(
 )
 
 # %% [markdown]
-# Left to right is time. `log` makes infinities of the zeros, half of the elements; `mul` makes NaN of
-# exactly those, and the sum makes everything NaN. On the right is the way back: it starts from fine
-# numbers, meets the same zeros, and leaves NaN in half of the gradient.
+# Left to right is time. `log` makes infinities of the zeros, `mul` makes NaN of exactly those, and the
+# sum makes everything NaN. On the right, the way back meets the same zeros, and leaves NaN in half of
+# the gradient.
 #
 # ### When the forward pass is clean
 #
@@ -1812,7 +1808,7 @@ print("the sum:", torch.load(path)["layer.weight"].sum().item())
 print("the first damaged entry:", zipfile.ZipFile(path).testzip())
 
 # %% [markdown]
-# A single bit turned a one into infinity, silently. Keep a hash beside files that travel.
+# A single bit turned a 1 into infinity. Keep a hash beside files that travel.
 #
 # **Old files.** The format from before 1.6, which isn't a zip archive, can still be written
 # (`_use_new_zipfile_serialization=False`) and read. (Pickles from Python 2 are in chapter 13.)
@@ -1832,8 +1828,8 @@ with contextlib.suppress(RuntimeError):  # size mismatch for 1.weight
 print("the first layer is all zero now:", not model[0].weight.any().item())
 
 # %% [markdown]
-# What fitted was copied before the error was raised. If you catch it and continue, you have a model of
-# half old, half new weights. Compare first, load then.
+# What fitted was copied before the error was raised: half old, half new weights. Compare first, load
+# then.
 #
 # ### Exercise 15.9 — A loader that says it in words ★★ · 10 min · 3 points · core
 #
@@ -2190,9 +2186,8 @@ show(
 
 # %% [markdown]
 # Three operators agree to the last bit, then the fourth differs, and from there on all do. Look at
-# *equal*, not at *close*: the first difference is often tiny. Two things to hold still
-# first: the random state (else dropout is the first difference), and in-place operators, which is
-# why `Record` keeps copies.
+# *equal*, not at *close*: the first difference is often tiny. Hold the random state still (else dropout
+# is the first difference), and beware of in-place operators: `Record` keeps copies.
 #
 # ### Exercise 15.11 — First difference ★★★ · 25 min · 3 points
 #
@@ -2466,7 +2461,7 @@ one_by_one([*short, "print('never reached')"], lambda lines: failure_of(lines) =
 # go, halve the blocks: 4, 8, 16. If one can go, continue with what is left. It ends when blocks are
 # single lines and none can go.
 #
-# By hand, on eight lines of which 3 and 6 matter:
+# On eight lines of which 3 and 6 matter:
 #
 # | lines left | blocks | leave out | still fails? |
 # | --- | --- | --- | --- |
@@ -2477,8 +2472,7 @@ one_by_one([*short, "print('never reached')"], lambda lines: failure_of(lines) =
 # | 3–6 | 4 (1 line each) | 3, then 4, then 5, then 6 | no, **yes**, **yes**, no |
 # | 3, 6 | 2 (1 line each) | 3, then 6 | no, no: done |
 #
-# The last row is not idle: after something was left out, a line that was needed before may not be
-# any more.
+# The last row is needed: after something was left out, a line that mattered before may not any more.
 #
 # ### Exercise 15.12 — Shrink it ★★ · 15 min · 4 points · core
 #
@@ -2618,8 +2612,8 @@ show(figure, "A grid of tests by lines: large blocks go first, and a few lines a
 # layer earlier. The cause is the same, and now it can be seen.
 #
 # **A report that gets an answer** has four parts: the minimal program, the whole message, what you
-# expected, and the versions (`python -m torch.utils.collect_env` prints them). Search the issues
-# first, for the last line of the message without its numbers.
+# expected, and the versions (`python -m torch.utils.collect_env`). Search the issues first, for the
+# last line of the message without its numbers.
 
 # %% tags=["nbval-ignore-output"]
 import platform
