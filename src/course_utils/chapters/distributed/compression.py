@@ -162,11 +162,9 @@ def average_slips(totals, gradients, sent, k, right):
         ": where ranks sent the same position, one overwrote the other: add": [last],
         ": magnitudes were sent, and their signs are lost": [mine.abs() for mine in sent],
         ": signs alone were sent": [mine.sign() for mine in sent],
-        f": positions were sent as {right.dtype}, which doesn't hold all whole numbers: they are "
-        "int64": [rounded_places(mine) for mine in sent],
-        f": one entry more than k was sent, {k + 1} of {totals[0].numel()}": [
-            top(total, k + 1) for total in totals
-        ],
+        ": positions were sent in the values' dtype, which doesn't hold all whole numbers: send "
+        "integers": [rounded_places(mine) for mine in sent],
+        ": one entry more than k was sent": [top(total, k + 1) for total in totals],
         ": the ranks share k entries here: each sends k": [
             top(total, max(1, min(k, total.numel()) // n)) for total in totals
         ],
