@@ -53,7 +53,7 @@ def make_training(leak: str) -> tuple[Callable[[], None], dict[str, Any], list]:
         chain = [chain]
     meter: Any = Holder(total=0.0, last=None)
     if leak == "a graph that grows longer":
-        meter.total = model[0].bias.sum()
+        meter.total = model[0].get_parameter("bias").sum()
     ring: Any = Holder(log=log)
     ring.me = ring
     if leak == "a list that empties":
