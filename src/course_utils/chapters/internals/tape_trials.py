@@ -8,48 +8,23 @@ import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Any
 
 import numpy as np
-import torch
 
 from course_utils.chapters.internals.scenarios import Scenario, given
 from course_utils.chapters.internals.small_torch import (
-    NUMPY_KERNELS,
     SLOPES,
     Handle,
     plain,
     wrapped,
 )
-from course_utils.chapters.internals.spare_parts import TwoFloors, numpy_dispatcher
-
-
-def numbers(values, grad: bool = False) -> Handle:
-    """A handle on a float64 array for the backend ``NumPy``."""
-    return Handle(np.asarray(values, dtype=np.float64), "NumPy", requires_grad=grad)
-
-
-def ready(autograd_kernel: Callable):
-    """A dispatcher with the NumPy backend, and the answer's kernels in front of it."""
-    dispatcher = numpy_dispatcher()
-    for name, slopes in SLOPES.items():
-        kernel = given(autograd_kernel(dispatcher, name, slopes), "what autograd_kernel returned")
-        assert callable(kernel), f"autograd_kernel returned a {type(kernel).__name__}: no kernel"
-        dispatcher.register(name, "Autograd", partial(_keeps_its_key, kernel))
-    for name in NUMPY_KERNELS.keys() - SLOPES.keys():
-        dispatcher.register(name, "Autograd", partial(_asked_again, name))
-    return dispatcher
-
-
-def _keeps_its_key(kernel: Callable, *values: Any) -> Any:
-    result = kernel(*values)
-    words = "the result has lost the backend's key: it has the key Autograd too, beside its own"
-    assert not isinstance(result, Handle) or "NumPy" in result.keys, words
-    return result
-
-
-def _asked_again(name: str, *_: Any) -> None:
-    raise AssertionError(f"{name} was asked under Autograd: gradients are computed below it")
+from course_utils.chapters.internals.spare_parts import TwoFloors
+from course_utils.chapters.internals.tape_programs import (
+    as_torch,
+    asked_again,
+    numbers,
+    ready,
+)
 
 
 def _record(program: Callable) -> Callable:
@@ -132,50 +107,6 @@ RECORD = {
 }
 
 
-def _gradients(program: str, **inputs) -> Callable:
-    """A scenario: run a program of calls, go backward from ``y``, give the inputs' gradients."""
-
-    def run(autograd_kernel, backward):
-        dispatcher = ready(autograd_kernel)
-        names = {n: numbers(v, n.isupper()) for n, v in inputs.items()}
-        _run(program, names, dispatcher.call)
-        backward(dispatcher, names["y"], numbers(np.ones_like(names["y"].stored)))
-        return {n: plain(names[n].grad) for n in inputs}
-
-    return run
-
-
-def _run(program: str, names: dict, call: Callable) -> None:
-    """Lines such as ``y = mul A b``: an operator, and the names of its arguments."""
-    for line in program.split("; "):
-        target, _, right = line.partition(" = ")
-        name, *arguments = right.split()
-        names[target] = given(call(name, *(names[a] for a in arguments)), "a result")
-
-
-def by_torch(program: str, **inputs) -> dict:
-    """The gradients of the same program by PyTorch; capital letters require grad."""
-    calls = {
-        "add": torch.add,
-        "mul": torch.mul,
-        "matmul": torch.matmul,
-        "relu": torch.relu,
-        "cross_entropy": torch.nn.functional.cross_entropy,
-    }
-    names = {
-        n: torch.tensor(np.asarray(v, dtype=float), requires_grad=n.isupper())
-        for n, v in inputs.items()
-    }
-    with torch.enable_grad():
-        _run(program, names, lambda name, *values: calls[name](*values))
-        names["y"].sum().backward()
-    return {n: plain(None if names[n].grad is None else names[n].grad) for n in inputs}
-
-
-def _case(program: str, because: str, **inputs) -> Scenario:
-    return Scenario(_gradients(program, **inputs), by_torch(program, **inputs), because)
-
-
 def _again(autograd_kernel, backward):
     dispatcher = ready(autograd_kernel)
     x = numbers([2.0], True)
@@ -247,7 +178,7 @@ def _lists(autograd_kernel, backward):
     for name, kernel in kernels.items():
         each = partial(_entry_by_entry, kernel)
         dispatcher.register(name, "List", wrapped(each, "List"))
-        dispatcher.register(name, "Autograd", partial(_asked_again, name))
+        dispatcher.register(name, "Autograd", partial(asked_again, name))
     for name in ("add", "mul"):
         dispatcher.register(name, "Autograd", autograd_kernel(dispatcher, name, SLOPES[name]))
     x = Handle([2.0, 3.0], "List", requires_grad=True)
@@ -349,21 +280,21 @@ _none = "None pays nothing, and takes nothing away: what others pay to that valu
 _all_add = "all payments to a value are added up, and to what a leaf has"
 _early = "a value hands on only when everyone who used it has paid in"
 BACKWARD = {
-    "a product": _case("y = mul A B", "each factor gets the other", A=[2.0], B=[3.0]),
-    "used twice": _case("y = mul A A", "both payments to A count", A=[2.0, -1.0]),
-    "two ways": _case("s = mul A B; y = add s A", "A is paid from two sides", A=[2.0], B=[3.0]),
-    "paid late": _case("s = mul A B; t = mul s s; y = mul t s", _early, A=[2.0], B=[0.5]),
-    "paid late, the other way": _case(
+    "a product": as_torch("y = mul A B", "each factor gets the other", A=[2.0], B=[3.0]),
+    "used twice": as_torch("y = mul A A", "both payments to A count", A=[2.0, -1.0]),
+    "two ways": as_torch("s = mul A B; y = add s A", "A is paid from two sides", A=[2.0], B=[3.0]),
+    "paid late": as_torch("s = mul A B; t = mul s s; y = mul t s", _early, A=[2.0], B=[0.5]),
+    "paid late, the other way": as_torch(
         "s = mul A B; t = mul s s; y = mul s t", _early, A=[2.0], B=[0.5]
     ),
-    "a constant": _case(
+    "a constant": as_torch(
         "s = mul x W; y = add s B",
         "what doesn't require grad gets none",
         x=[[1.0, 2.0]],
         W=[[3.0, 4.0]],
         B=[5.0, 6.0],
     ),
-    "a layer": _case(
+    "a layer": as_torch(
         "m = matmul x W; s = add m B; h = relu s; y = matmul h V",
         "the slopes come from the table, the walk adds them up",
         x=[[1.0, -2.0], [0.5, 3.0]],
@@ -371,7 +302,7 @@ BACKWARD = {
         B=[0.1, 0.2, -5.0],
         V=[[1.0], [2.0], [3.0]],
     ),
-    "a slope that is None": _case(
+    "a slope that is None": as_torch(
         "s = mul A A; y = cross_entropy s c",
         "where slopes holds None nothing is paid",
         A=[[1.0, 2.0], [0.5, 0.1]],
@@ -444,5 +375,5 @@ def random_programs(count: int) -> dict[str, Scenario]:
             known.append(f"t{step}")
         program = "; ".join([*lines, f"y = add {known[-1]} A"])
         values = {n: [draw.uniform(-1, 1) for _ in range(3)] for n in "ABc"}
-        found[f"program {number}: {program}"] = _case(program, _early, **values)
+        found[f"program {number}: {program}"] = as_torch(program, _early, **values)
     return found

@@ -1,0 +1,88 @@
+"""Programs of a few calls, run by the learner's autograd and by PyTorch's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+
+from course_utils.chapters.internals.scenarios import Scenario, given
+from course_utils.chapters.internals.small_torch import NUMPY_KERNELS, SLOPES, Handle, plain
+from course_utils.chapters.internals.spare_parts import numpy_dispatcher
+
+
+def numbers(values, grad: bool = False) -> Handle:
+    """A handle on a float64 array for the backend ``NumPy``."""
+    return Handle(np.asarray(values, dtype=np.float64), "NumPy", requires_grad=grad)
+
+
+def ready(autograd_kernel: Callable):
+    """A dispatcher with the NumPy backend, and the answer's kernels in front of it."""
+    dispatcher = numpy_dispatcher()
+    for name, slopes in SLOPES.items():
+        kernel = given(autograd_kernel(dispatcher, name, slopes), "what autograd_kernel returned")
+        assert callable(kernel), f"autograd_kernel returned a {type(kernel).__name__}: no kernel"
+        dispatcher.register(name, "Autograd", partial(_keeps_its_key, kernel))
+    for name in NUMPY_KERNELS.keys() - SLOPES.keys():
+        dispatcher.register(name, "Autograd", partial(asked_again, name))
+    return dispatcher
+
+
+def _keeps_its_key(kernel: Callable, *values: Any) -> Any:
+    result = kernel(*values)
+    words = "the result has lost the backend's key: it has the key Autograd too, beside its own"
+    assert not isinstance(result, Handle) or "NumPy" in result.keys, words
+    return result
+
+
+def asked_again(name: str, *_: Any) -> None:
+    """Stands under Autograd for an operator that backward alone calls, below it."""
+    raise AssertionError(f"{name} was asked under Autograd: gradients are computed below it")
+
+
+def _gradients(program: str, **inputs) -> Callable:
+    """A scenario: run a program of calls, go backward from ``y``, give the inputs' gradients."""
+
+    def run(autograd_kernel, backward):
+        dispatcher = ready(autograd_kernel)
+        names = {n: numbers(v, n.isupper()) for n, v in inputs.items()}
+        _run(program, names, dispatcher.call)
+        backward(dispatcher, names["y"], numbers(np.ones_like(names["y"].stored)))
+        return {n: plain(names[n].grad) for n in inputs}
+
+    return run
+
+
+def _run(program: str, names: dict, call: Callable) -> None:
+    """Lines such as ``y = mul A b``: an operator, and the names of its arguments."""
+    for line in program.split("; "):
+        target, _, right = line.partition(" = ")
+        name, *arguments = right.split()
+        names[target] = given(call(name, *(names[a] for a in arguments)), "a result")
+
+
+def by_torch(program: str, **inputs) -> dict:
+    """The gradients of the same program by PyTorch; capital letters require grad."""
+    calls = {
+        "add": torch.add,
+        "mul": torch.mul,
+        "matmul": torch.matmul,
+        "relu": torch.relu,
+        "cross_entropy": torch.nn.functional.cross_entropy,
+    }
+    names = {
+        n: torch.tensor(np.asarray(v, dtype=float), requires_grad=n.isupper())
+        for n, v in inputs.items()
+    }
+    with torch.enable_grad():
+        _run(program, names, lambda name, *values: calls[name](*values))
+        names["y"].sum().backward()
+    return {n: plain(None if names[n].grad is None else names[n].grad) for n in inputs}
+
+
+def as_torch(program: str, because: str, **inputs) -> Scenario:
+    """A scenario: the program's gradients are those that PyTorch gives."""
+    return Scenario(_gradients(program, **inputs), by_torch(program, **inputs), because)
