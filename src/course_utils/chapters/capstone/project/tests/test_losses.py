@@ -120,8 +120,8 @@ def test_large_numbers_of_the_class():
         output[0, 1:4, 0, 1] = torch.tensor([-100.0, 100.0, 0.0])
     kind = losses(output, ONE)[1]
     assert math.isclose(kind.item(), 200, rel_tol=1e-3), (
-        f"the class is surely wrong, by 200: the class loss is {kind.item():.4f}; work with the raw "
-        "numbers, not with a softmax and a logarithm"
+        f"the class is surely wrong, by 200: the class loss is {kind.item():.4f}; work with the "
+        "raw numbers, not with a softmax and a logarithm"
     )
     kind.backward()
     slope = output.grad[0, 1:4, 0, 1]
@@ -134,7 +134,8 @@ def test_numbers_in_another_order():
     try:
         result = losses(output, target)
     except RuntimeError as error:
-        raise AssertionError(f"output and target may be views, such as transposed ones: {error}") from None
+        words = "output and target may be views, such as transposed ones"
+        raise AssertionError(f"{words}: {error}") from None
     right = torch.tensor([4 * math.log(2), math.log(3), 0.5])
     close(result, right, "output and target are transposed views")
 
