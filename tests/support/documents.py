@@ -112,12 +112,16 @@ def package_sources(cell: NotebookNode, used: str) -> list[str]:
     for node in ast.parse(cell.source).body:
         module = getattr(node, "module", None) or ""
         if isinstance(node, ast.ImportFrom) and module.startswith("course_utils.chapters"):
-            values = [
-                getattr(import_module(module), alias.name, None)
-                for alias in node.names
-                if _uses(used, [alias.asname or alias.name])
-            ]
-            found += [inspect.getsource(value) for value in values if inspect.isfunction(value)]
+            for alias in node.names:
+                name = alias.asname or alias.name
+                if not _uses(used, [name]):
+                    continue
+                values = [getattr(import_module(module), alias.name, None)]
+                if values[0] is None or inspect.ismodule(values[0]):
+                    part = import_module(f"{module}.{alias.name}")
+                    names = set(re.findall(rf"\b{name}\.(\w+)", used))
+                    values = [getattr(part, each, None) for each in sorted(names)]
+                found += [inspect.getsource(value) for value in values if inspect.isfunction(value)]
     return found
 
 
