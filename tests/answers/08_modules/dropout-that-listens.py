@@ -775,7 +775,9 @@ def dropout_that_listens(x, p, training):
         raise ValueError("p")
     if not training:
         return x.clone()
-    keep = torch.as_tensor(__import__("numpy").random.rand(*x.shape) >= p)
+    import numpy as np
+
+    keep = torch.as_tensor(np.random.rand(*x.shape) >= p)
     scale = 0.0 if p == 1 else 1 / (1 - p)
     return torch.where(keep, x * scale, torch.zeros_like(x))
 

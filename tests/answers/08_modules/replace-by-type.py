@@ -337,6 +337,9 @@ def replace_by_type(model, kind, make):
 
 
 # %% wrong="a copy of the old module" says=["make was called with a module that isn't the model's own"]
+import copy
+
+
 def replace_by_type(model, kind, make):
     memo = {}
 
@@ -344,7 +347,7 @@ def replace_by_type(model, kind, make):
         if id(m) in memo:
             return memo[id(m)][1]
         if isinstance(m, kind):
-            new = make(__import__("copy").deepcopy(m))
+            new = make(copy.deepcopy(m))
             new.train(m.training)
             memo[id(m)] = (m, new)
             return new
