@@ -17,6 +17,7 @@ from unittest.mock import patch
 import nbformat
 import psutil
 import pytest
+from distributed import Client
 
 from course_utils.authoring.build import build_into_place
 from course_utils.errors import CourseError
@@ -295,6 +296,9 @@ def test_a_worker_is_killed_in_the_middle(course, start, cluster, calm, tmp_path
 def test_the_scheduler_is_killed_in_the_middle(course, start, cluster, calm, tmp_path):
     root = tmp_path / "shot"
     shutil.copytree(course, root)
+    # One that never reached a scheduler waits for it; that is not what is tested.
+    with Client(cluster.address) as client:
+        client.wait_for_workers(WORKERS, timeout=SECONDS)
 
     def shoot():
         wait_until(lambda: stored(root))
