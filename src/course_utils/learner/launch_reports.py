@@ -61,3 +61,8 @@ class LaunchError(RuntimeError):
 
 class LaunchTimeout(LaunchError, TimeoutError):
     """Time was up before every rank had returned."""
+
+    @property
+    def all_had_begun(self) -> bool:
+        """Whether every rank that was waited for had begun; on a busy machine one may not have."""
+        return all(report.stack for report in self.reports if report.status == "waited")

@@ -29,8 +29,7 @@ def launched(function, world_size, *args, timeout=7, backend="auto"):
     try:
         return launch(function, world_size, *args, timeout=timeout, backend=backend, quiet=True)
     except LaunchTimeout as error:
-        begun = all(report.stack for report in error.reports if report.status == "waited")
-        if begun or timeout >= LONGEST:
+        if error.all_had_begun or timeout >= LONGEST:
             return told(error)
         return launched(function, world_size, *args, timeout=LONGEST, backend=backend)
     except LaunchError as error:

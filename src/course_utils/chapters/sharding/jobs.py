@@ -51,8 +51,7 @@ def _at_work(function: Callable, world_size: int, *args) -> list:
         try:
             return on_ranks(function, world_size, *args, timeout=seconds)
         except LaunchTimeout as error:
-            begun = all(r.stack for r in error.reports if r.status == "waited")
-            if begun or seconds >= 4 * PATIENCE:
+            if error.all_had_begun or seconds >= 4 * PATIENCE:
                 raise
             seconds = 4 * PATIENCE
 

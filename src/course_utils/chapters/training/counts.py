@@ -103,7 +103,8 @@ def slips_of_all(cases: dict[str, tuple], given: dict) -> dict[str, str]:
         for name in ("accuracy", "top_k", "macro_f1"):
             mine = found.get(name) if isinstance(found, dict) else None
             mine = mine if isinstance(mine, float) else float("nan")
-            wrong |= set() if abs(mine - right[name]) < 1e-5 else {name}
+            if not abs(mine - right[name]) < 1e-5:  # NaN is wrong, too
+                wrong.add(name)
             gives = {words: value for words, (where, value) in slips.items() if where == name}
             here = [words for words, value in gives.items() if abs(mine - value) < 1e-5]
             fits[name] = [words for words in fits.get(name, here) if words in here]
