@@ -9,7 +9,8 @@ goes by a trial gives its points only when a person has read the answer.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from functools import lru_cache
 
 from nbformat import NotebookNode
 
@@ -42,12 +43,19 @@ def held_back(notebook: NotebookNode, solution: Solution) -> dict[str, str]:
         notebook: the submission, after nbgrader restored its locked cells.
         solution: the chapter.
     """
+    tried = {
+        check: exercise_of(check)
+        for check, names in solution.names.items()
+        if set(names).intersection(solution.trials)
+    }
+    if not tried:
+        return {}
     ours = {cell.source.strip() for cell in solution.notebook.cells}
     cells = [
         cell for cell in notebook.cells if is_code(cell) and isinstance(cell.get("source"), str)
     ]
     # A cell may use the module that another one imports.
-    modules = module_names([cell.source for cell in cells], MODULES)
+    modules = frozenset().union(*(module_names(cell.source, MODULES) for cell in cells))
     # What an exercise asks for, or has in its cell from the start.
     usual = {
         grade_id(cell): {name for _, name in looks(cell.source, modules)}
@@ -55,19 +63,16 @@ def held_back(notebook: NotebookNode, solution: Solution) -> dict[str, str]:
         if is_code(cell) and is_exercise(cell)
     }
     answers = {grade_id(cell): cell for cell in cells if is_exercise(cell)}
-    tried = {
-        check: exercise_of(check)
-        for check, names in solution.names.items()
-        if set(names).intersection(solution.trials)
-    }
     held: dict[str, str] = {}
     for number, cell in enumerate(cells, start=1):
+        if cell.source.strip() in ours:
+            continue
         found = [
             f"line {line} ({name})"
             for line, name in looks(cell.source, modules)
             if name not in usual.get(grade_id(cell), ())
         ]
-        if not found or cell.source.strip() in ours:
+        if not found:
             continue
         name = f"{grade_id(cell) or f'code cell {number}'}, {found[0]},"
         made = {name for part in statements_of(cell) for name in bound_names(part)}
@@ -82,13 +87,20 @@ def held_back(notebook: NotebookNode, solution: Solution) -> dict[str, str]:
     return held
 
 
-def looks(source: str, known: Iterable[str] = ()) -> Iterator[tuple[int, str]]:
+@lru_cache(maxsize=1000)
+def looks(source: str, known: frozenset[str] = frozenset()) -> tuple[tuple[int, str], ...]:
     """Where a text looks at other code's frames, or at any object: lines and names.
+
+    A class's submissions share most of their cells, so what was read is remembered.
 
     Args:
         source: a cell's.
         known: the names by which the notebook's cells know the modules.
     """
+    return tuple(_looks(source, known))
+
+
+def _looks(source: str, known: frozenset[str]) -> Iterator[tuple[int, str]]:
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -16,27 +17,25 @@ SCOPES = (*FUNCTIONS, *COMPREHENSIONS, ast.ClassDef)
 IMPORT = re.compile(r"\bimport\b(.*)")
 
 
-def module_names(sources: Iterable[str], modules: frozenset[str]) -> set[str]:
-    """The names by which a notebook's cells have some of ``modules`` outside their functions.
+@lru_cache(maxsize=1000)
+def module_names(source: str, modules: frozenset[str]) -> frozenset[str]:
+    """The names by which a notebook's cell has some of ``modules`` outside its functions.
 
     A cell that is no Python, as one with a magic, and a text that a cell runs, are read for the
-    word ``import``.
+    word ``import``. A class's submissions share most of their cells, so what was read is remembered.
     """
-    names: set[str] = set()
-    for source in sources:
-        try:
-            tree = ast.parse(source)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            names |= _in_a_text(source, modules)
-            continue
-        names |= _Scope(tree, modules).imported
-        for node in ast.walk(tree):
-            if isinstance(node, FUNCTIONS):
-                scope = _Scope(node, modules)
-                names |= scope.imported & scope.shared
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                names |= _in_a_text(node.value, modules)
-    return names
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return frozenset(_in_a_text(source, modules))
+    names = set(_Scope(tree, modules).imported)
+    for node in ast.walk(tree):
+        if isinstance(node, FUNCTIONS):
+            scope = _Scope(node, modules)
+            names |= scope.imported & scope.shared
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            names |= _in_a_text(node.value, modules)
+    return frozenset(names)
 
 
 def modules_meant(
