@@ -22,7 +22,8 @@ def module_names(source: str, modules: frozenset[str]) -> frozenset[str]:
     """The names by which a notebook's cell has some of ``modules`` outside its functions.
 
     A cell that is no Python, as one with a magic, and a text that a cell runs, are read for the
-    word ``import``. A class's submissions share most of their cells, so what was read is remembered.
+    word ``import``. A class's submissions share most of their cells, so it is remembered what was
+    read.
     """
     try:
         tree = ast.parse(source)
