@@ -1,8 +1,9 @@
 """How long grading a class takes: nbgrader as it ships, ``course grade`` plain, and sandboxed.
 
-Run it with ``make bench``. Every way grades the same submissions in a throw-away course of its own,
-one way after the other. A submission is the released notebook with a named right or wrong answer of
-``tests/answers/`` in each exercise; no two submissions are the same.
+Run it with ``make bench``. Every way grades the same submissions in a throw-away course of its own.
+The ways take turns, round by round, so that a machine's moods meet all of them. A submission is the
+released notebook with a named right or wrong answer of ``tests/answers/`` in each exercise; no two
+submissions are the same.
 """
 
 from __future__ import annotations
@@ -10,11 +11,14 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -67,6 +71,10 @@ class Run:
         """What part of the work on a submission is the student's own cells, from 0 to 1."""
         work = sum(self.phases.get(name, 0) for name in ("sanitise", "all", "record"))
         return self.phases.get("cells", 0) / work if work else 0
+
+    def limit(self, workers: int) -> float:
+        """Seconds for each submission, if there were nothing to do but the student's own cells."""
+        return self.phases.get("cells", 0) / min(workers, os.cpu_count() or 1)
 
 
 def hand_in(course: Chapter, count: int) -> None:
@@ -170,16 +178,38 @@ def stock(chapter: Chapter, folder: Path, count: int) -> Run:
     return run
 
 
-def ours(chapter: Chapter, folder: Path, count: int, workers: int, isolation: str) -> Run:
+def ours(chapter: Chapter, folder: Path, count: int, name: str, options: list[str]) -> Run:
     """``course grade``, which also judges apart, writes feedback, exports and reports."""
     course = prepare(chapter, folder, count)
-    command = [str(TOOLS / "course"), "grade", course.name, "--workers", str(workers)]
-    command += ["--isolation", isolation]
-    run = measure(f"course grade --isolation {isolation}", command, folder, count)
+    run = measure(name, [str(TOOLS / "course"), "grade", course.name, *options], folder, count)
     run.points = scores(folder, course.name)
     report = json.loads((folder / "reports" / course.name / "report.json").read_text())
     run.phases = report["run"]["phases"]
     return run
+
+
+@contextmanager
+def cluster(workers: int) -> Generator[str]:
+    """The address of a Dask scheduler on this machine with so many workers."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
+    dask = str(TOOLS / "dask")
+    scheduler = [dask, "scheduler", "--host", address, "--no-dashboard"]
+    worker = [dask, "worker", address, "--nworkers", str(workers), "--nthreads", "1"]
+    worker += ["--memory-limit", "0", "--no-dashboard"]
+    with tempfile.TemporaryDirectory(prefix="course-bench-dask-") as folder:
+        started = [
+            subprocess.Popen(command, cwd=folder, stderr=subprocess.DEVNULL)
+            for command in (scheduler, worker)
+        ]
+        try:
+            yield address
+        finally:
+            for process in reversed(started):
+                process.terminate()
+            for process in started:
+                process.wait(30)
 
 
 def verify(plain: bool) -> float:
@@ -194,37 +224,61 @@ def verify(plain: bool) -> float:
     return measure("verify", command, ROOT).seconds
 
 
+Way = Callable[[Path], Run]
+
+
 @click.command()
 @click.option("--chapter", default=FLAGSHIP, show_default=True)
 @click.option("--submissions", default=40, show_default=True)
 @click.option("--workers", default=2, show_default=True)
+@click.option("--rounds", default=2, show_default=True, help="How often the ways take turns.")
 @click.option("--without-stock", is_flag=True, help="Leave out nbgrader as it ships, the slow one.")
+@click.option("--scheduler", is_flag=True, help="Also by a Dask scheduler on this machine.")
 @click.option(
     "--growth",
     is_flag=True,
-    help="Only sandboxed, for as many submissions and for ten times as many: does each cost the "
-    "same in a large class?",
+    help="Only sandboxed, for as many submissions, for six and for ten times as many: does each "
+    "cost the same in a large class, and does memory stay?",
 )
-def main(chapter: str, submissions: int, workers: int, without_stock: bool, growth: bool) -> None:
-    """Measure three ways of grading a class, and two of re-executing the course."""
+def main(
+    chapter: str,
+    submissions: int,
+    workers: int,
+    rounds: int,
+    without_stock: bool,
+    scheduler: bool,
+    growth: bool,
+) -> None:
+    """Measure ways of grading a class, and two of re-executing the course."""
     (source,) = pick_chapters(ROOT, [chapter])
     console = Console()
-    runs: list[Run] = []
-    if growth:
-        with tempfile.TemporaryDirectory(prefix="course-bench-") as temporary:
-            for count in (submissions, 10 * submissions):
-                runs.append(ours(source, Path(temporary, str(count)), count, workers, "bwrap"))
-        show(console, runs, workers)
-        few, many = runs
-        marginal = (many.seconds - few.seconds) / (many.submissions - few.submissions)
-        console.print(f"each submission beyond {few.submissions}: {marginal:.2f} s")
-        return
+    local = ["--workers", str(workers), "--isolation"]
+
+    def sandboxed(folder: Path, count: int = submissions) -> Run:
+        return ours(source, folder, count, "course grade --isolation bwrap", [*local, "bwrap"])
+
     with tempfile.TemporaryDirectory(prefix="course-bench-") as temporary:
         place = Path(temporary)
-        if not without_stock:
-            runs.append(stock(source, place / "stock", submissions))
+        if growth:
+            counts = (submissions, 6 * submissions, 10 * submissions)
+            runs = [sandboxed(place / str(count), count) for count in counts]
+            show(console, runs, workers)
+            few = runs[0]
+            for many in runs[1:]:
+                more = many.submissions - few.submissions
+                marginal = (many.seconds - few.seconds) / more
+                console.print(
+                    f"each submission from {few.submissions} to {many.submissions}: "
+                    f"{marginal:.2f} s, {marginal / many.limit(workers):.2f} of the limit"
+                )
+            return
+        ways: list[Way] = [] if without_stock else [lambda place: stock(source, place, submissions)]
         for isolation in ("none", "bwrap"):
-            runs.append(ours(source, place / isolation, submissions, workers, isolation))
+            name, options = f"course grade --isolation {isolation}", [*local, isolation]
+            ways.append(lambda place, n=name, o=options: ours(source, place, submissions, n, o))
+        if scheduler:
+            ways.append(lambda place: by_scheduler(source, place, submissions, workers))
+        runs = take_turns(ways, rounds, place)
     show(console, runs, workers)
     agree(runs)
     plain, warm = verify(plain=True), verify(plain=False)
@@ -234,17 +288,38 @@ def main(chapter: str, submissions: int, workers: int, without_stock: bool, grow
     )
 
 
+def by_scheduler(chapter: Chapter, folder: Path, count: int, workers: int) -> Run:
+    with cluster(workers) as address:
+        name = "course grade --scheduler"
+        return ours(chapter, folder, count, name, ["--scheduler", address])
+
+
+def take_turns(ways: list[Way], rounds: int, place: Path) -> list[Run]:
+    """Every way once a round; of each the run in the middle, the slower one of two."""
+    found: list[list[Run]] = [[] for _ in ways]
+    for turn in range(rounds):
+        for number, way in enumerate(ways):
+            found[number].append(way(place / f"{turn}-{number}"))
+    return [sorted(runs, key=lambda run: run.seconds)[len(runs) // 2] for runs in found]
+
+
 def show(console: Console, runs: list[Run], workers: int) -> None:
+    """Print a table: the limit is what the student's own cells alone would take on these cores."""
     table = Table(title=f"{workers} workers, {os.cpu_count()} cores")
-    for heading in ("way", "submissions", "seconds", "a submission", "ratio", "peak memory, MiB"):
+    for heading in (
+        *("way", "submissions", "seconds", "a submission", "ratio", "of the limit"),
+        "peak memory, MiB",
+    ):
         table.add_column(heading, justify="left" if heading == "way" else "right")
     for run in runs:
+        limit = run.limit(workers)
         table.add_row(
             run.name,
             f"{run.submissions}",
             f"{run.seconds:.1f}",
             f"{run.a_submission:.2f}",
             f"{runs[0].a_submission / run.a_submission:.1f}",
+            f"{run.a_submission / limit:.2f}" if limit else "",
             f"{run.memory / 2**20:.0f}",
         )
     console.print(table)
@@ -258,9 +333,10 @@ def show(console: Console, runs: list[Run], workers: int) -> None:
 
 
 def agree(runs: list[Run]) -> None:
-    """Make sure that both isolations gave the same marks."""
-    if len({tuple(sorted(run.points.items())) for run in runs[-2:]}) > 1:
-        raise click.ClickException("the two isolations gave different marks")
+    """Make sure that all ways of ours gave the same marks."""
+    ours = [run for run in runs if run.phases]
+    if len({tuple(sorted(run.points.items())) for run in ours}) > 1:
+        raise click.ClickException("two ways gave different marks")
 
 
 if __name__ == "__main__":
