@@ -300,21 +300,31 @@ def check_sgd_run(found, steps, options):
                 f"does "
                 "step() write into p itself?"
             )
-        if options.get("cut"):
-            lost = run_sgd(torch.optim.SGD, steps, keep=False, **options)[place]
-            assert not torch.allclose(actual, lost, rtol=1e-6, atol=1e-9), (
-                "the run goes elsewhere from there on: the buffers are not in self.state"
-            )
-        for slip, said in SGD_SLIPS.items():
-            wrong = run_sgd(torch.optim.SGD, steps, slip=slip, **options)[place]
-            if not torch.allclose(wrong, expected, rtol=1e-6, atol=1e-9):
-                assert not torch.allclose(actual, wrong, rtol=1e-6, atol=1e-9), said
-        for said, kind in KINDS.items():
-            wrong = run_sgd(kind, steps, **options)[place]
-            if not torch.allclose(wrong, expected, rtol=1e-6, atol=1e-9):
-                assert not torch.allclose(actual, wrong, rtol=1e-6, atol=1e-9), said
         words = " (each group has its own lr and momentum)" if which == 2 else ""
-        check_close(actual, expected, f"a parameter of group {which}{words}", rtol=1e-6)
+        try:
+            check_close(actual, expected, f"a parameter of group {which}{words}", rtol=1e-6)
+        except AssertionError:
+            # Only now: the runs with slips take seconds, and right answers need none of them.
+            check_slips(actual, expected, place, steps, options)
+            raise
+
+
+def check_slips(actual, expected, place, steps, options):
+    """Refuse a parameter that came out as a known slip of an optimizer leaves it."""
+
+    def is_found(kind, **how):
+        wrong = run_sgd(kind, steps, **how, **options)[place]
+        differs = not torch.allclose(wrong, expected, rtol=1e-6, atol=1e-9)
+        return differs and torch.allclose(actual, wrong, rtol=1e-6, atol=1e-9)
+
+    if options.get("cut"):
+        assert not is_found(torch.optim.SGD, keep=False), (
+            "the run goes elsewhere from there on: the buffers are not in self.state"
+        )
+    for slip, said in SGD_SLIPS.items():
+        assert not is_found(torch.optim.SGD, slip=slip), said
+    for said, kind in KINDS.items():
+        assert not is_found(kind), said
 
 
 def run_sgd_with(Sgd, steps, cut=None, by_closure=False, **options):
