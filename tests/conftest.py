@@ -7,7 +7,6 @@ heaviest come first, so that no long group is left for one process at the end.
 
 import gc
 import importlib
-import math
 import warnings
 from collections import Counter
 from collections.abc import Callable
@@ -47,7 +46,7 @@ def pytest_addoption(parser):
     parser.addoption(
         "--every-answer",
         action="store_true",
-        help="The judge runs every named answer; otherwise all right ones and one wrong one of "
+        help="The judge runs every named answer; otherwise three right ones and a wrong one of "
         "each exercise. Every mutant, every call of a given function and every wrong answer "
         "is tried as well.",
     )
@@ -108,8 +107,8 @@ def another_answer() -> Callable[[pytest.Item], bool]:
     """What says of each test whether it has the judge run one more answer of its kind.
 
     The checks are the same for a judge as in a notebook: that a wrong answer is refused is tested
-    there, and one of each exercise shows that its words come through. Of right ones all are run; of
-    a slow exercise the model solution and another.
+    there, and one of each exercise shows that its words come through. Of right ones the model
+    solution and two others are run; of a slow exercise the model solution and another.
     """
     judged: Counter[tuple] = Counter()
 
@@ -121,7 +120,7 @@ def another_answer() -> Callable[[pytest.Item], bool]:
         most = 1
         if answer.right:
             chapter = item.callspec.params["chapter"]
-            most = 2 if answers.is_sampled(chapter, answer.exercise) else math.inf
+            most = 2 if answers.is_sampled(chapter, answer.exercise) else 3
         return judged[answer.chapter, answer.exercise, answer.right] > most
 
     return is_another

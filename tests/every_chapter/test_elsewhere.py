@@ -8,7 +8,7 @@ from course_utils.authoring.source import read_source
 from support.answers import chapters
 from support.spawning import failures
 
-pytestmark = pytest.mark.timeout(1200)
+pytestmark = pytest.mark.timeout(3600)
 
 # What a chapter's own ways of starting processes are; `make test` runs these cells, the weekly run
 # all of every chapter.

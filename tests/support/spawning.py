@@ -21,7 +21,7 @@ from course_utils.project import Chapter
 from support.answers import ROOT
 
 ELSEWHERE = ROOT / "tests" / "support" / "elsewhere"
-CELL_SECONDS = 300
+CELL_SECONDS = 900
 
 
 def needed_for(cells: list[NotebookNode], wanted: re.Pattern[str]) -> list[NotebookNode]:
