@@ -125,6 +125,15 @@ def test_a_check_says_that_it_passed_and_the_chapter_knows(copy, capsys, monkeyp
     assert "    1 Double a number (0 of 1 points)" in shown
 
 
+def test_the_words_of_the_list_have_the_page_s_own_colour():
+    """A state's colour is for its sign and its bar; as small text it can't be read everywhere."""
+    listed = [exercises.Exercise(state, state, state=state) for state in exercises.STATES]
+    shown = exercises._exercise_list(exercises.ChapterProgress("01_tiny", exercises=listed))
+    for state in exercises.STATES:
+        assert f"</span> {state}</td>" in shown
+    assert exercises.COLOURS["untouched"] not in shown.split("<table>")[1]
+
+
 def test_of_several_checks_each_has_to_pass(monkeypatch):
     def cell(kind, name, **marks):
         marks = {"grade_id": name, "solution": False, "grade": False, **marks}

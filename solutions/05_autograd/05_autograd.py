@@ -2,7 +2,7 @@
 # jupyter:
 #   course:
 #     title: Autograd
-#     minutes: 240
+#     minutes: 224
 #     core: 138
 # ---
 
@@ -27,9 +27,10 @@
 #
 # **It leans on** tensors, views and storages (chapters 01 and 02), on matrix products (chapter 03),
 # and for exercises 5.6 and 5.10 on softmax and logsumexp (chapter 04). Layers and optimizers appear
-# as they are used; later chapters explain them. **Time:** three hours and a half. Exercise 5.6 is
-# optional, for a second sitting: forty minutes more. The sections and exercises marked *core* take
-# two hours and twenty minutes; nothing later leans on the rest. You can skip any exercise.
+# as they are used; later chapters explain them. **Time:** a good three hours and a half, without
+# exercise 5.6, which is optional, for a second sitting: forty minutes more. The sections and exercises
+# marked *core* take two hours and twenty minutes; nothing later leans on the rest. You can skip any
+# exercise.
 
 # %% nbgrader={"grade_id": "setup", "locked": true}
 import torch
@@ -70,8 +71,8 @@ print("h.data.zero_():", slope(lambda h: h.data.zero_()))
 # %% [markdown]
 # ## 1. The record · core
 #
-# Ordinary tensors leave no trace. Recording begins with a tensor that *requires grad*. It is off by
-# default, on for the parameters of a module, and impossible for whole numbers, which have no slope.
+# Ordinary tensors leave no trace. Recording begins with a tensor that *requires grad*. By default a
+# tensor does not; the parameters of a module do; whole numbers, which have no slope, can't.
 
 # %% topics=["requires-grad-default"] tags=["shows-false"]
 print("torch.ones:", torch.ones(2).requires_grad)
@@ -86,9 +87,9 @@ except RuntimeError as error:
     print(error)
 
 # %% [markdown]
-# The result of `x * 2` requires grad because `x` does. It carries a reference to the operation that
-# made it, or rather to the function that will carry slopes back through it: its `grad_fn`. Here is a small
-# expression, $(x + 1 - 2x)^2$ at $x = 3$, in steps that have names:
+# The result of `x * 2` requires grad because `x` does. It refers to the operation that made it, or
+# rather to the function that will carry slopes back through that operation: its `grad_fn`. Here is a
+# small expression, $(x + 1 - 2x)^2$ at $x = 3$, in steps that have names:
 
 # %% topics=["backprop-steps"]
 x = torch.tensor(3.0, requires_grad=True)
@@ -105,11 +106,10 @@ out = (y - z) ** 2  # 4
 draw_graph(out, out=out, x=x, y=y, z=z, saved=False)
 
 # %% [markdown]
-# The orange box at the top is the result. The blue boxes are functions, named after the operation that they
-# carry slopes back through. The
-# green box at the end is `x`: it was not computed, so there is nothing behind it. Such a tensor is
-# called a **leaf**. The arrows point the way that backward will go, from the result to the leaf. Two
-# paths lead to `x`, because `x` was used twice.
+# The orange box at the top is the result. The blue boxes are functions, each named after the operation
+# that it carries slopes back through. The green box at the end is `x`: it was not computed, so there
+# is nothing behind it. Such a tensor is called a **leaf**. The arrows point the way that backward will
+# go, from the result to the leaf. Two paths lead to `x`, because `x` was used twice.
 #
 # **Predict** the gradient of `x` before you run the next cell. Walk down with a pencil:
 #
@@ -250,9 +250,9 @@ for name, moved in moves.items():
 
 # %% [markdown]
 # Where there is nothing to do, `to` returns the tensor itself. Where there is something to do, the
-# result is a computed tensor, and your leaf is still `w`. That is why
+# result is a computed tensor, and the leaf is what it was made from. That is why
 # `w = torch.ones(2, requires_grad=True).to(device)` trains on your laptop, and on the GPU `w.grad`
-# stays `None`: a bug that shows on a single machine. `* 0.01` behind `requires_grad=True` does the
+# stays `None`: a bug that the laptop never shows. `* 0.01` behind `requires_grad=True` does the
 # same everywhere. Make the tensor first, in its final dtype and place, and call `requires_grad_()`
 # last.
 #
@@ -430,8 +430,8 @@ print(f"by this walk: a {a_has:.2f}, b {b_has:.2f}, and {s_has:.2f} at s")
 draw_graph(y, values=True, a=a, b=b, s=s, t=t)
 
 # %% [markdown]
-# The first walk brought half of it. Autograd agrees with the picture. (`autograd.grad` returns slopes in
-# place of writing `.grad`, and `retain_graph` keeps the record for later cells.)
+# The first walk brought half of it. Autograd agrees with the picture. (`autograd.grad` returns slopes
+# and writes no `.grad`; with `retain_graph` the cell can be run twice. Sections 3 and 4 have more.)
 
 # %%
 print("by autograd: a {:.2f}, b {:.2f}".format(*torch.autograd.grad(y, [a, b], retain_graph=True)))
@@ -763,10 +763,10 @@ with every_case() as case:
 # ### Your engine learns
 #
 # What you have written is enough to train a network. Twelve points are on two rings: the target is
-# -1 on the inner ring, 1 on the outer, and no line separates them. Five hidden units can. Your engine
-# has no minus and no tanh, but $\tanh z = 1 - 2 / (1 + e^{2z})$ needs only the rules that you wrote,
-# and minus is a factor of -1. The program ends with the mean of the squared errors. (Where the
-# exercise is not solved yet, PyTorch's engine does the work.)
+# −1 on the inner ring, 1 on the outer, and no straight line separates them. Five hidden units can.
+# Your engine has no minus and no tanh, but $\tanh z = 1 - 2 / (1 + e^{2z})$ needs only the rules that
+# you wrote, and minus is a factor of −1. The program ends with the mean of the squared errors. (Where
+# the exercise is not solved yet, PyTorch's engine does the work.)
 
 
 # %% nbgrader={"grade_id": "solved-engine", "locked": true} jupyter={"source_hidden": true}
@@ -790,7 +790,7 @@ for i in range(12):
     lines += [f"e{i} = (" + "".join(f"w{k} * h{i}_{k} + " for k in range(5)) + f"d + m{i}) ** 2"]
 lines += ["y = share * (" + " + ".join(f"e{i}" for i in range(12)) + ")"]
 rings_program = "\n".join(lines)
-print(len(lines), "lines; the first:", lines[0], sep="\n")
+print(len(lines), "lines; the first:\n" + lines[0])
 
 # %% topics=["minimise-with-optimizer"]
 rings = {"one": 1.0, "two": 2.0, "minus2": -2.0, "share": 1 / 12}
@@ -804,14 +804,15 @@ starts = 3 * torch.rand(len(network), generator=generator, dtype=torch.float64) 
 network = dict(zip(network, starts.tolist(), strict=True))
 
 # %% [markdown]
-# Each step follows the slopes downhill. It also keeps nine tenths of its speed (momentum, chapter 11).
+# Each step runs the program, walks back through some 800 values, and moves every weight against its
+# slope. A weight also keeps nine tenths of its speed (momentum, chapter 11).
 
 # %% topics=["minimise-with-optimizer"]
 engine, speed = solved_engine(rings_program, **network, **rings), dict.fromkeys(network, 0.0)
-for step in range(61):
+for step in range(101):
     loss, slopes = engine(rings_program, **network, **rings)
     if step % 20 == 0:
-        print(f"step {step:2}: loss {loss:.3f}")
+        print(f"step {step:3}: loss {loss:.3f}")
     for name in network:
         speed[name] = 0.9 * speed[name] + slopes[name]
         network[name] -= 0.05 * speed[name]
@@ -820,18 +821,20 @@ for step in range(61):
 import matplotlib.pyplot as plt
 
 q, p = torch.meshgrid(torch.linspace(-2, 2, 81), torch.linspace(-2, 2, 81), indexing="ij")
-says = torch.full_like(p, network["d"])
+answer = torch.full_like(p, network["d"])
 for k in range(5):
     u, v, c, w = (network[f"{name}{k}"] for name in "uvcw")
-    says = says + w * (u * p + v * q + c).tanh()
+    answer = answer + w * (u * p + v * q + c).tanh()
 figure, axis = plt.subplots(figsize=(4.4, 3.4))
-surface = axis.contourf(p, q, says, levels=[-9, -1, -0.5, 0, 0.5, 1, 9], cmap="RdBu_r", alpha=0.7)
-axis.contour(p, q, says, levels=[0], colors="#1a1a1a")
+levels = [-1.5, -1, -0.5, 0, 0.5, 1, 1.5]
+surface = axis.contourf(p, q, answer, levels, cmap="RdBu_r", alpha=0.7, extend="both")
+axis.contour(p, q, answer, levels=[0], colors="#1a1a1a")
 for ring, marker in ((0, "o"), (1, "s")):
     places = [(rings[f"p{i}"], rings[f"q{i}"]) for i in range(ring, 12, 2)]
     axis.plot(*zip(*places, strict=True), marker, color="#1a1a1a", label=("inner", "outer")[ring])
 axis.set(aspect="equal", xlabel="p", ylabel="q")
 axis.legend(fontsize=8, loc="upper right")
+figure.colorbar(surface, label="the network's answer")
 show(
     figure,
     "Six points on an inner ring, six on an outer. The network's answer is negative in a closed "
@@ -839,9 +842,9 @@ show(
 )
 
 # %% [markdown]
-# The black line, where the network's answer is 0, separates the rings. The rest of PyTorch's engine
-# is speed and generality: tensors in place of numbers, hundreds of rules, several threads. The walk
-# is the same.
+# The loss has fallen from 1.5 to 0.03, and the black line, where the network's answer is 0, separates
+# the rings. The rest of PyTorch's engine is speed and generality: tensors in place of numbers,
+# hundreds of rules, several threads. The walk is the same.
 #
 # ### Leaves add up, too
 #
@@ -934,8 +937,8 @@ print("by g @ jacobian:        ", g @ jacobian)
 #
 # With $g = (0, 1, 0)$ the product is the second row of $J$: all slopes of *one result*. A walk
 # backward gives a row, or a mixture of rows. That is **reverse mode**. There is also a **forward
-# mode**, which nudges *one input*, follows it through the computation and gets a column. Picture
-# what each walk computes of a Jacobian:
+# mode**, which nudges *one input*, follows it through the computation and gets a column. The shaded
+# entries are what each walk computes of a Jacobian:
 
 
 # %% topics=["reverse-mode-ad"] jupyter={"source_hidden": true}
@@ -964,6 +967,9 @@ show(
 # mode needs one walk for it, forward mode a walk for each weight. That is why training uses reverse
 # mode. The price is the record: what was computed first is needed last, and has to be kept until
 # then. (Chapter 06 uses forward mode, which keeps nothing.)
+#
+# If you do want the whole matrix, walk once for each row. `torch.autograd.functional.jacobian` does
+# just that:
 
 # %% topics=["reverse-mode-ad"]
 rows = [torch.autograd.grad(x * x.sum(), x, g)[0] for g in torch.eye(2)]
@@ -971,8 +977,9 @@ print("two walks, two rows:\n", torch.stack(rows))
 print("the whole matrix:\n", torch.autograd.functional.jacobian(lambda x: x * x.sum(), x))
 
 # %% [markdown]
-# **Without `.grad`.** `torch.autograd.grad` returns the gradients of just those inputs that you
-# name, and leaves every `.grad` alone. Several outputs are added up. **Predict** the first line:
+# **Without `.grad`.** `torch.autograd.grad`, as used here, returns the gradients of just those inputs
+# that you name, and leaves every `.grad` alone. Several outputs are added up. **Predict** the first
+# line:
 
 # %% topics=["autograd-grad"]
 a, b, c = (torch.tensor(v, requires_grad=True) for v in (2.0, 3.0, 5.0))
@@ -981,8 +988,8 @@ print(a.grad, torch.autograd.grad(a * b, [a, c], allow_unused=True))
 print(torch.autograd.grad(a * b, [a, c], allow_unused=True, materialize_grads=True))
 
 # %% [markdown]
-# An input that the output does not depend on raises an error, unless you `allow_unused`: then it
-# gets `None`, or zeros with `materialize_grads`.
+# Naming an input that the output does not depend on raises an error, unless you `allow_unused`: then
+# you get `None` for it, or zeros with `materialize_grads`.
 #
 # **A mostly empty gradient.** The VJP of a table look-up puts each row of `g` where it came from.
 # All other rows are zero. For a table of a million words, `nn.Embedding(sparse=True)` writes down
@@ -1000,8 +1007,8 @@ print(sparse.layout, " rows:", sparse.indices().tolist(), "\n", sparse.values())
 #
 # ### What broadcasting does to a gradient
 #
-# Here is a regression with two samples. The prediction is a column, the target a row. The numbers
-# are the same as in a column. **Predict** whether the two gradients are.
+# Here is a regression with two samples, run twice. The prediction is a column. The target is first a
+# column too, then a row of the same numbers. **Predict** whether the two gradients agree.
 
 
 # %% errata=["myrelu-broadcast"]
@@ -1023,8 +1030,8 @@ for name, target in (("column", [[2.0], [3.0]]), ("row", [[2.0, 3.0]])):
 # > listing prints. Its target is a row, so the error is broadcast to 2 × 2, and every prediction is
 # > compared with every target. With a column it is [[4, 4]]. Compare shapes before you subtract.
 #
-# Backward did not mind. Broadcasting has a VJP like everything else. An element that was read
-# twice got two payments, and they are added. The VJP of *expand* is a *sum*:
+# Backward did not mind: broadcasting has a VJP like everything else. An element that was read twice
+# gets two payments, and they are added. The VJP of *expand* is a *sum*:
 
 # %%
 b = torch.tensor([[1.0, 2.0, 3.0]], requires_grad=True)  # (1, 3)
@@ -1041,8 +1048,8 @@ wide.grad_fn.name(), gradient
 #
 # Example: the gradient `[[1, 2, 3], [10, 20, 30]]` of shape (2, 3) gives `[11, 22, 33]` for `(3,)`,
 # `[[6], [60]]` for `(2, 1)`, and `66` for `()`. If nothing was broadcast, the values stay as they
-# are. A widened dimension may have size 0: the sum over nothing is 0. Any number of dimensions and
-# any floating-point dtype may come. Leave the argument alone.
+# are. A widened dimension may have size 0: the sum over nothing is 0. The gradient may have any number
+# of dimensions and any floating-point dtype. Leave the argument alone.
 
 
 # %% nbgrader={"grade_id": "unbroadcast-trials", "locked": true} jupyter={"source_hidden": true}
@@ -1108,8 +1115,8 @@ check_sums(try_unbroadcast, *groups, (torch.ones(1, 1).expand(3, 4), {(4,): fron
 # %% [markdown]
 # ### Exercise 5.6 — Four rules by hand ★★★ · 40 min · 6 points
 #
-# This exercise is optional; nothing after it needs it. Write the VJPs of four operations. `gradient` is the gradient of the result; return the gradients of
-# the inputs.
+# This exercise is optional; nothing after it needs it. Write the VJPs of four operations. `gradient` is
+# the gradient of the result; return the gradients of the inputs.
 #
 # - `matmul_vjp(gradient, a, b)` for `a @ b` with `a` (n, k), `b` (k, m): a pair, for `a` and for
 #   `b`.
@@ -1277,8 +1284,8 @@ draw_graph(h.sum(), x=x, h=h)
 
 # %% [markdown]
 # Only `exp`: it is its own derivative, so it keeps its *result*, 12 bytes. The sum only has to know
-# its shape. To see what is saved while it happens, ask to be called each time. This is done with a
-# pair of **saved-tensor hooks**: one packs what is saved, the other unpacks it in backward.
+# the shape of what it added up. To see what is saved while it happens, ask to be called each time, by
+# a pair of **saved-tensor hooks**: the first packs what is saved, the second unpacks it in backward.
 
 # %%
 saved = []
@@ -1373,7 +1380,8 @@ x.grad
 # %% topics=["graph-lifetime"]
 losses = [x.exp().sum() for _ in range(100)]
 numbers = [loss.item() for loss in losses]
-sum(draw_graph(loss).saved_bytes for loss in losses), "bytes for 100 losses of two numbers each"
+total = sum(draw_graph(loss).saved_bytes for loss in losses)
+print(f"{total} bytes kept by 100 losses, each computed from two numbers")
 
 # %% [markdown]
 # ### Exercise 5.7 — To the byte ★★ · 20 min · 4 points
@@ -1559,11 +1567,12 @@ except RuntimeError as error:
 draw_graph(y, x=x)
 
 # %% [markdown]
-# An error is the good ending: the gradient would have been wrong. The same edit is harmless if
-# nothing needs the old value. `x + 1` saves nothing, and `sin` saves its *input*, so their results
-# may be edited. You do not have to learn this by heart. The check is strict: it may refuse an edit
-# that would have done no harm, in another part of the same storage for example. But no
-# harmful edit through the tensor or one of its views gets past it.
+# The red box shows why: `exp` saved its result at version 0, and that tensor is at version 1 now. An
+# error is the good ending: the gradient would have been wrong. The same edit is harmless if nothing
+# needs the old value. `x + 1` saves nothing, and `sin` saves its *input*, so their results may be
+# edited. You do not have to learn this by heart. The check is strict: it may refuse an edit that would
+# have done no harm, in another part of the same storage for example. But no harmful edit through the
+# tensor or one of its views gets past it.
 #
 # Two doors lead around it.
 #
@@ -1581,8 +1590,8 @@ print("by NumPy:   slope", slope(lambda h: h.detach().cpu().numpy().fill(0)))
 
 # %% [markdown]
 # The puzzle is solved. The rule for `a * h` needs `h`, and it read `h` only in backward. By then it
-# held zeros, written through a door where nothing counts. The second door is the last line's, NumPy:
-# an array made by `.detach().numpy()` shares the tensor's memory and doesn't know of the counter.
+# held zeros, written through a door that no counter watches. The last line shows the second door,
+# NumPy: an array made by `.detach().numpy()` shares the tensor's memory and doesn't know of the counter.
 # Look at such arrays as much as you like; copy before you write.
 #
 # A last kind of error is raised at once. A leaf that requires grad must not be written to while
@@ -1832,15 +1841,15 @@ for name, line in (
 # %% [markdown]
 # A sum saves nothing, so `silent` may take part in it. A product would have to save it. In return,
 # `inference_mode` is a little faster. Use it where results are only looked at, and `no_grad` where
-# they may be used again. Neither saves anything, as the picture in section 4 showed: validation needs
-# a fraction of the memory, and less time.
+# they may be used again. Neither saves anything (the picture in section 4 showed it for `no_grad`), so
+# validation needs a fraction of the memory, and less time.
 #
 # To decide by a flag, there is `torch.set_grad_enabled(training)`. The three blocks work as
 # decorators, too.
 #
-# **`eval()` is something else.** It tells the layers to behave as in use: dropout lets everything
-# through, batch norm takes its running averages. It has nothing to do with recording. **Predict**
-# the four lines:
+# **`eval()` is something else.** It tells the layers that training is over: dropout lets everything
+# through, batch norm takes its running averages. It has nothing to do with recording. **Predict** the
+# four lines:
 
 # %% topics=["eval-vs-no-grad"] tags=["shows-false"]
 dropout, ones = nn.Dropout(0.5), torch.ones(1000, requires_grad=True)
@@ -1978,7 +1987,7 @@ check_predictions(no_grad_family, dict(zip(because, truth, strict=True)), becaus
 # is complete, train a network under `inference_mode`. Nothing is recorded there, so *you* keep what
 # backward needs, and *you* walk back.
 #
-# The network has two layers; the data are two rings of points.
+# The network has two layers; the data are two rings again, now of 200 points and as tensors.
 
 # %%
 generator = torch.Generator().manual_seed(0)
@@ -2132,7 +2141,7 @@ figure.colorbar(image, label="share of class 1")
 figure.tight_layout()
 show(
     figure,
-    "Left: the loss falls from about 1 to nearly 0. Right: two rings; the share of class 1 "
+    "Left: the loss falls from 1.3 to below 0.1. Right: two rings; the share of class 1 "
     "is near 0 inside the inner ring and near 1 around it.",
 )
 

@@ -61,8 +61,8 @@ with quietly():
 #
 # A program on a GPU is two programs. The **host** runs Python and *launches* work: it puts a
 # **kernel** into the device's queue and continues at once. The **device** takes kernels from the queue,
-# one after another. Nobody has to wait until the host asks for a value. So a step can be slow in three
-# ways, and they look the same from outside.
+# one after another. The host waits only when it asks for a value. A step can therefore be slow
+# in three ways, and they look the same from outside.
 #
 # `PretendDevice`, a helper, plays host and device on a clock of its own, so that the numbers are the
 # same on every machine. A launch costs the host 5 µs. **Predict** the time of six kernels that take
@@ -385,8 +385,8 @@ for row in rows[:5]:
     print(f"{row.key:32} self {row.self_cpu_time_total:6.0f} µs, total {row.cpu_time_total:6.0f}")
 
 # %% [markdown]
-# An operator calls others: `linear` calls `addmm`. So there are two times. The **total** is from
-# begin to end. The **self** time is the total less what was spent in the operators that it called
+# An operator calls others: `linear` calls `addmm`. That gives it two times. The **total** is from
+# beginning to end. The **self** time is the total less what was spent in the operators that it called
 # directly. Totals overlap, and their sum means nothing. Self times add up to the whole. Sort by self
 # time to find the work, by total time to find the line that asked for it.
 
@@ -944,8 +944,8 @@ with FlopCounterMode(display=False) as backward:
 print("backward / forward:", backward.get_total_flops() / forward.get_total_flops())
 
 # %% [markdown]
-# Four: with three groups, it takes the weight's gradient for three times what it is. So count
-# yourself, once.
+# Four: with three groups, it takes the weight's gradient for three times what it is. Count once
+# yourself.
 #
 # ### Exercise 16.6 — A counter of flops ★★★ · 23 min · 5 points
 #
@@ -1137,7 +1137,7 @@ print("without a gradient:", [name for name, p in with_spare.named_parameters() 
 # ### The allocator
 #
 # On a GPU a freed tensor's memory isn't given back to the device. It goes into a **cache**, because asking the
-# device is slow. So `nvidia-smi` shows what is *reserved*, not what is *allocated*.
+# device is slow. `nvidia-smi` therefore shows what is *reserved*, not what is *allocated*.
 # `torch.cuda.empty_cache()` gives the cached blocks back. It frees no tensor, and the next step has to ask again.
 # A pretend allocator, so that the numbers are the same everywhere:
 
@@ -1382,7 +1382,7 @@ for dtype in (torch.float32, torch.float16, torch.bfloat16):
 
 # %% [markdown]
 # float16 loses the small one and the large one, bfloat16 the third: 1.001 becomes 1. Gradients are small
-# numbers. So float16 loses gradients, while bfloat16 needs no scaler. Here a weight has gradients as
+# numbers: float16 loses them, while bfloat16 needs no scaler. Here a weight has gradients as
 # small as those behind a long chain of layers, and is trained in float16 as it is:
 
 
@@ -1516,8 +1516,8 @@ with every_case() as case:
 # ## 10. Fewer operators at inference
 #
 # A trained model is used far more often than it is trained, and then some of its operators can be
-# worked out beforehand. Batch norm in eval mode is a fixed scale and shift for each channel. So is the bias
-# and weight of the convolution before it. Two linear maps in a row are one:
+# worked out beforehand. Batch norm in eval mode is a fixed scale and shift for each channel, and the
+# convolution before it is linear as well. Two linear maps in a row are one:
 #
 # `norm(w·x + b) = (w·x + b − mean) · γ/√(var + eps) + β`
 #
@@ -1657,7 +1657,7 @@ with every_case() as case:
 # quantisation** spreads them over a range from `low` to `high`: `x ≈ (q − zero) · scale`. Walk it for values from −1 to
 # 4. The 256 values have 255 steps, so `scale = 5/255 ≈ 0.0196`. −1 must become −128, so
 # `zero = round(−128 − (−1)/scale) = −77`. The value 0 becomes exactly −77. That matters: zeros of padding and ReLU
-# stay zeros. So 0 must always be in the range.
+# stay zeros. That is why 0 must always be in the range.
 
 # %% topics=["quantization"]
 x = torch.tensor([-1.0, 0.0, 0.5, 4.0])
@@ -1746,7 +1746,7 @@ with every_case() as case:
 # ### Where the range comes from
 #
 # Weights are known. Activations aren't: their range is **calibrated** on some data. One outlier stretches
-# the range, and all others share few values. So calibration may cut outliers off, by a percentile, or as TensorRT
+# the range, and all others share few values. Calibration may therefore cut outliers off, by a percentile, or as TensorRT
 # does, by **entropy**: the threshold whose quantised histogram resembles the original most.
 
 # %% topics=["quantization", "tensorrt-calibration"]
@@ -1810,7 +1810,7 @@ print("same answer:", agree > 0.99, f" weight bytes: {w.nbytes} and {small[0].we
 # %% [markdown]
 # A quarter of the bytes, the same answers. (With another config the same call makes float8, for GPUs that have it.)
 #
-# ### Zeros are no speed
+# ### Zeros alone save no time
 #
 # **Pruning** sets the smallest weights to 0. **Predict**: 80 % zeros, how many flops fewer?
 

@@ -95,7 +95,7 @@ for key in keys_of(x):
 # Two kernels run for `x + x`. The one under `AutogradCPU` notes what backward will need and then
 # **calls the operator again**, with itself and everything before it taken out. The second call ends
 # at the kernel under `CPU`, which adds. That is how autograd works for every device without knowing
-# any: it stands in front.
+# any: it is in front.
 #
 # Did it surprise you that `AutogradCPU` runs, though `x` doesn't require grad? The key says what
 # kind of tensor it is, and every ordinary tensor may be recorded. Whether something *is* recorded is
@@ -203,8 +203,8 @@ check_paths(predict_the_dispatch)
 # ## 2. One loop for all strides · core
 #
 # The path ends at a kernel. What does the kernel of `add` for the CPU do, before it adds? Its
-# arguments may have different sizes, and strides of any kind. So it first needs a **plan**: which
-# loops, and how far each operand steps in each.
+# arguments may have different sizes, and strides of any kind. It first needs a **plan**: which loops,
+# and how far each operand steps in each.
 #
 # Take a matrix of size (2, 3) plus a row of size (3,). Line the sizes up at the end. The row has no
 # first dimension: it is read again for each row of the matrix, which is a step of 0. Now every
@@ -226,10 +226,10 @@ print(result)
 
 # %% [markdown]
 # The fewer loops, the faster: an inner loop with a fixed step is what a processor is good at, and
-# starting it costs. So the plan merges loops where it can. Chapter 02 had the rule for one tensor:
+# starting it costs. That is why the plan merges loops where it can. Chapter 02 had the rule for one tensor:
 # two neighbouring dimensions are one if stepping the outer is the same as stepping the inner to its
 # end, **stride of the outer = size of the inner · stride of the inner**. For a sum it has to hold in
-# *every* operand. And a dimension of size 1 is no loop at all; it goes, whatever its stride.
+# *every* operand. And a dimension of size 1 needs no loop: it is dropped, whatever its stride.
 #
 # By hand, for size (5, 3, 4) and strides (40, 4, 1) and (12, 4, 1). The last two: 4 = 4 · 1 in both,
 # so they merge to size 12, step 1. The first with that: 40 = 12 · 1? Not in the first operand.
@@ -570,7 +570,7 @@ while node is not None:
 # The last is the leaf's account, where `.grad` is added up. Our handles have the same: `requires_grad`,
 # `node` and `grad`. What a node has to hold is up to you. The slopes are given as a table,
 # `slopes(call, g, result, *values)`, which from the gradient `g` of a result computes those of the
-# values, **by operators of the dispatcher**. So they too run on any backend. For example:
+# values, **by operators of the dispatcher**: they, too, run on any backend. For example:
 
 # %% topics=["autograd-meta"]
 from course_utils.chapters.internals.small_torch import SLOPES
@@ -721,7 +721,7 @@ print("half + 0-D float64:   ", (half + torch.tensor(1.0, dtype=torch.float64)).
 # The first two look for a type that holds the values of both: `int16` for the first, `float32` for
 # the second, since each of the two halves has something the other lacks. The last two don't: 500
 # became 244, and the `float64` was ignored. A number that you write into a formula shouldn't turn
-# a whole batch into another type. So operands have a **rank**:
+# a whole batch into another type. To prevent that, operands have a **rank**:
 #
 # 1. tensors with at least one dimension;
 # 2. tensors without a dimension;
@@ -820,7 +820,7 @@ for operator in (aten.add.Tensor, aten.add_.Tensor, aten.add.out, aten.t.default
 # %% [markdown]
 # `Tensor(a)` says: this argument shares memory with whatever else is marked `a`, here the result.
 # `Tensor(a!)` says that it is written as well. No mark, no sharing. What comes after the `*` can
-# only be given by keyword. So a schema tells four variants apart: one that only computes, one that
+# only be given by keyword. These marks tell four variants apart: one that only computes, one that
 # gives a **view**, one that writes **in place**, one that writes into **out**.
 #
 # The schemas are kept in one file, `native_functions.yaml`, and a generator (`torchgen`) makes from it
@@ -1534,7 +1534,7 @@ for number, stop in enumerate(path_of(torch.ops.aten.add.Tensor, torch.ones(2), 
 # Step 1 is a **binding**, generated from the schema: it parses the Python arguments, and looks for the
 # upper door. Step 2 is the dispatcher. Step 3 is generated too, from `derivatives.yaml`. Step 4 is a
 # registration; the loop itself is in `aten/src/ATen/native/cpu/BinaryOpsKernel.cpp`, where you will find
-# TensorIterator and a short function for a single entry. So to find any operator, search
+# TensorIterator and a short function for a single entry. To find any operator, search
 # `native_functions.yaml` for its name, and follow the `dispatch:` entry.
 #
 # | folder | what is there |

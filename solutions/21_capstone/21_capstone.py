@@ -225,7 +225,7 @@ print("size in shares:  ", (60 - 50) / width, (16 - 8) / height)
 
 # %% [markdown]
 # Column 5 and row 2 are responsible. In `target[:, row, column]` the row comes first, and the row
-# follows from *y*. Whoever swaps them gets no error: the photograph is merely mirrored along its
+# follows from *y*. If you swap them, you get no error: the photograph is merely mirrored along its
 # diagonal, and a network learns that, badly.
 #
 # ### Exercise 21.2 — Who is responsible? ★★ · 15 min · 3 points · core
@@ -359,12 +359,12 @@ show(pictures.draw_sight(stacks), alt)
 # %% [markdown]
 # Fifteen: 3, then 3 + 2·2 = 7, then 7 + 4·2 = 15; a step on a coarser grid reaches further. The blue
 # square is the cell, 8 pixels wide. The circle is as large as the largest shapes of the photographs,
-# and its centre may lie anywhere in the cell. In the first panel the cell sees too little of it to tell where it
+# and its centre may be anywhere in the cell. In the first panel the cell sees too little of it to tell where it
 # ends, and no training changes that. Layers at the coarse end are cheap, so add sight there.
 #
 # Next, the numbers before any training. Each photograph has 64 cells and about two or three objects. A network
 # that begins with "fifty-fifty" in each cell is wrong in some sixty of them, and its first steps are spent
-# unlearning that. So the bias of number 0 starts where sigmoid gives a small **prior**. What bias is that?
+# unlearning that. The bias of number 0 had better start where sigmoid gives a small **prior**. What bias is that?
 
 # %%
 prior = 0.05
@@ -617,8 +617,8 @@ print("noted:", [signal.Signals(number).name for number in asked])
 
 # %% [markdown]
 # On several ranks the note of one isn't enough. If rank 1 stops and rank 0 goes into the next
-# all-reduce, rank 0 waits for ever. So after each step the ranks agree: the maximum of their notes, by an
-# all-reduce of a single number.
+# all-reduce, rank 0 waits for ever. After each step, therefore, the ranks agree: the maximum of their
+# notes, by an all-reduce of a single number.
 #
 # And the file: `torch.save` over the last good one destroys it first and then writes. A disk that fills
 # up in between leaves neither. Write beside it, then `os.replace`, which the file system does at once or not at all.
@@ -942,7 +942,7 @@ picture = pictures.draw_interval(singles.numpy(), score["f1"], score["low"], sco
 show(picture, alt)
 
 # %% [markdown]
-# The second digit moves from set to set though the network is the same. Two networks whose scores lie
+# The second digit moves from set to set though the network is the same. Two networks whose scores are
 # within such an interval of each other can hardly be told apart by these 100 photographs. And look at what
 # it found, not at the score alone: true boxes are dotted, found ones drawn through, and the colour is
 # the class.
@@ -1140,7 +1140,7 @@ print("as good as in training:", abs(repaired - score["f1"]) < 0.02)
 #
 # ## 8. Where does a step's time go?
 #
-# It works; could it be faster for whoever trains it next? Measure before you change. `folder.py` reads and prepares each photograph
+# It works; could it be faster for the next person who trains it? Measure before you change. `folder.py` reads and prepares each photograph
 # once, at the start. **Predict:** if it read the 32 photographs of each step anew, would that cost more or less
 # than the network's forward and backward? `record_function` gives parts of a step a name in the
 # profile:
@@ -1177,7 +1177,7 @@ for row in [row for row in rows if row.key.startswith("aten::")][:4]:
 
 # %% [markdown]
 # Your bars depend on your machine. On two CPU cores reading weighs about as much as forward or backward: small files, a small
-# network. So holding 400 prepared photographs in memory (20 MB) is worth it, and a data loader with workers would be the answer for
+# network. Holding 400 prepared photographs in memory (20 MB) pays, and a data loader with workers would be the answer for
 # those that don't fit. In the network it is convolutions that count, forward and backward; the optimizer hardly does.
 # Chapter 16 continues from here.
 #
@@ -1362,7 +1362,7 @@ print(len(tracker.get_metric_history(tracked, "object")), "losses are kept")
 # Your project is one of very many; how do you take from others, and give to them? There are three doors.
 #
 # **PyTorch Hub** is a convention: a folder, or a GitHub repository, with a file `hubconf.py` whose
-# functions return models. The functions are code of whoever wrote them, and loading runs it. Here is
+# functions return models. The functions are other people's code, and loading runs it. Here is
 # our project as such a folder:
 
 # %% topics=["pytorch-hub"]
@@ -1451,8 +1451,8 @@ print("torchvision alone:", len(list_models()), "models")
 print("timm:", "installed" if find_spec("timm") else "not installed")
 
 # %% [markdown]
-# **Trainers.** `fit` took you half an hour, and every project needs one. So there are libraries that
-# bring the loop and ask for its parts:
+# **Trainers.** `fit` took you half an hour, and every project needs such a loop. Libraries bring it, and
+# ask for its parts:
 #
 # | library | what it is | state at the end of 2026 |
 # | --- | --- | --- |
@@ -1625,8 +1625,8 @@ print("read past it:           ", back.decode(errors="ignore"))
 
 # %% [markdown]
 # The last line is a fluent sentence, and it says that a view *does* use something new. No program
-# can tell which it was: the information is gone, at 159 places of that note. So the sentence is not
-# evidence. An experiment is:
+# can tell which it was: the information is gone, at 159 places of that note. The sentence is not
+# evidence, then. An experiment is:
 
 # %% topics=["recover-mojibake"] errata=["mojibake-loses-negations"]
 memory = torch.zeros(6)

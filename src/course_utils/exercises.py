@@ -375,10 +375,16 @@ def _bar(progress: ChapterProgress) -> str:
     return f"<span role='img' aria-label='{words}' title='{words}'>{parts}</span>"
 
 
-def _exercise_list(progress: ChapterProgress) -> str:
+def _sign(state: str) -> str:
+    """A coloured sign; the word beside it has the page's own colour, which can always be read."""
     signs = {"solved": "✓", "tried": "…", "untouched": "○"}
+    colour = "" if state == "untouched" else f" style='color:{COLOURS[state]}'"
+    return f"<span{colour}>{signs[state]}</span>"
+
+
+def _exercise_list(progress: ChapterProgress) -> str:
     rows = "".join(
-        f"<tr><td style='color:{COLOURS[one.state][:7]}'>{signs[one.state]} {one.state}</td>"
+        f"<tr><td style='text-align:left'>{_sign(one.state)} {one.state}</td>"
         f"<td style='text-align:left'>{html.escape(one.label)}</td>"
         f"<td>{one.earned:g} of {one.points:g}</td></tr>"
         for one in progress.exercises
