@@ -1,4 +1,37 @@
-# %% wrong="p is what is kept" says=["p is the share that is dropped, not kept"]
+# %% [markdown]
+# Rules:
+#
+# - "obeys `train()` and `eval()`"
+# - "it holds no parameter and no buffer"
+# - "No dropout of PyTorch's may be called"
+# - "it may have any shape, `()` included"
+# - "The result keeps both"
+# - "to the last digits of the dtype"
+# - "`x` itself isn't changed"
+# - "with autograd or under `no_grad`"
+# - "each element of each call"
+# - "is set to zero with probability `p`"
+# - "independently of all others"
+# - "What survives is divided by `1 - p`"
+# - "For `p = 1` all are zero"
+# - "In evaluation the values are those of `x`"
+# - "each with a gradient of 1"
+# - "PyTorch's random generator is left alone"
+# - "The draws come from PyTorch's global generator"
+# - "`torch.manual_seed` makes them repeat"
+# - "0 for what was dropped"
+# - "`p` below 0 or above 1 is a `ValueError`"
+# - "in training or not"
+# - "from the module when it is made or when it is called"
+#
+# Admits:
+#
+# - "`()` included": a number, a tensor without dimensions
+# - "any floating dtype": float16
+# - "For `p = 1`": training=False, p = 1
+# - "with autograd or under `no_grad`": under no_grad
+
+# %% wrong="p is what is kept" breaks="is set to zero with probability `p`" says=["p is the share that is dropped, not kept"]
 def dropout_that_listens(x, p, training):
     if not 0 <= p <= 1:
         raise ValueError(p)
@@ -17,7 +50,7 @@ class ListeningDropout(nn.Module):
         return dropout_that_listens(x, self.p, self.training)
 
 
-# %% wrong="no scaling" says=["was not divided by 1 - p, so the expectation"]
+# %% wrong="no scaling" breaks="What survives is divided by `1 - p`" says=["was not divided by 1 - p, so the expectation"]
 def dropout_that_listens(x, p, training):
     if not 0 <= p <= 1:
         raise ValueError(p)
@@ -33,7 +66,7 @@ class ListeningDropout(nn.Module):
         return dropout_that_listens(x, self.p, self.training)
 
 
-# %% wrong="scales at evaluation, as the first paper did" says=["training is False: the values have to be those of x"]
+# %% wrong="scales at evaluation, as the first paper did" breaks="In evaluation the values are those of `x`" says=["training is False: the values have to be those of x"]
 def dropout_that_listens(x, p, training):
     if p < 0 or p > 1:
         raise ValueError(p)
@@ -51,7 +84,7 @@ class ListeningDropout(nn.Module):
         return dropout_that_listens(x, self.p, self.training)
 
 
-# %% wrong="calls F.dropout" says=["torch's own dropout was called: write it yourself"]
+# %% wrong="calls F.dropout" breaks="No dropout of PyTorch's may be called" says=["torch's own dropout was called: write it yourself"]
 def dropout_that_listens(x, p, training):
     return F.dropout(x, p, training)
 
@@ -65,7 +98,7 @@ class ListeningDropout(nn.Module):
         return dropout_that_listens(x, self.p, self.training)
 
 
-# %% wrong="p = 1 gives NaN" says=["p = 1.0: there are NaNs"]
+# %% wrong="p = 1 gives NaN" breaks="For `p = 1` all are zero" says=["p = 1.0: there are NaNs"]
 def dropout_that_listens(x, p, training):
     if not 0 <= p <= 1:
         raise ValueError(p)
@@ -84,7 +117,7 @@ class ListeningDropout(nn.Module):
         return dropout_that_listens(x, self.p, self.training)
 
 
-# %% wrong="one draw a row" says=["whole rows, columns or channels are dropped together"]
+# %% wrong="one draw a row" breaks="independently of all others" says=["whole rows, columns or channels are dropped together"]
 def dropout_that_listens(x, p, training):
     if not 0 <= p <= 1:
         raise ValueError(p)
@@ -105,7 +138,7 @@ class ListeningDropout(nn.Module):
         return dropout_that_listens(x, self.p, self.training)
 
 
-# %% wrong="the module does not listen" says=["ListeningDropout(0.75) in a model", "shares of zeros"]
+# %% wrong="the module does not listen" breaks="obeys `train()` and `eval()`" says=["ListeningDropout(0.75) in a model", "shares of zeros"]
 def dropout_that_listens(x, p, training):
     if not 0 <= p <= 1:
         raise ValueError(p)
@@ -146,7 +179,7 @@ class ListeningDropout(nn.Module):
         return dropout_that_listens(x, self.p, self.training)
 
 
-# %% wrong="a generator with a fixed seed" says=["another seed drops the same elements"]
+# %% wrong="a generator with a fixed seed" breaks="The draws come from PyTorch's global generator" says=["another seed drops the same elements"]
 def dropout_that_listens(x, p, training):
     if not 0 <= p <= 1:
         raise ValueError(p)
@@ -167,7 +200,7 @@ class ListeningDropout(nn.Module):
         return dropout_that_listens(x, self.p, self.training)
 
 
-# %% wrong="draws in eval mode" says=["still random numbers were drawn"]
+# %% wrong="draws in eval mode" breaks="PyTorch's random generator is left alone" says=["still random numbers were drawn"]
 def dropout_that_listens(x, p, training):
     if not 0 <= p <= 1:
         raise ValueError(p)
@@ -186,7 +219,7 @@ class ListeningDropout(nn.Module):
         return dropout_that_listens(x, self.p, self.training)
 
 
-# %% wrong="writes into x" says=["x was changed: return a new tensor"]
+# %% wrong="writes into x" breaks="`x` itself isn't changed" says=["x was changed: return a new tensor"]
 def dropout_that_listens(x, p, training):
     if not 0 <= p <= 1:
         raise ValueError(p)
@@ -205,7 +238,7 @@ class ListeningDropout(nn.Module):
         return dropout_that_listens(x, self.p, self.training)
 
 
-# %% wrong="p is not looked at" says=["p = 1.5: no ValueError"]
+# %% wrong="p is not looked at" breaks="`p` below 0 or above 1 is a `ValueError`" says=["p = 1.5: no ValueError"]
 def dropout_that_listens(x, p, training):
     if not training:
         return x.clone()
@@ -292,7 +325,7 @@ class ListeningDropout(nn.Module):
         return dropout_that_listens(x, self.p, self.training)
 
 
-# %% wrong="looks at p in training only" says=["p = 1.5, training=False: no ValueError"]
+# %% wrong="looks at p in training only" breaks="in training or not" says=["p = 1.5, training=False: no ValueError"]
 def dropout_that_listens(x, p, training):
     if not training:
         return x.clone()
@@ -366,7 +399,7 @@ class ListeningDropout(nn.Module):
         return dropout_that_listens(x, self.p, self.training)
 
 
-# %% wrong="asks for the size of the first dimension" says=["a number, a tensor without dimensions: raised IndexError"]
+# %% wrong="asks for the size of the first dimension" breaks="it may have any shape, `()` included" says=["a number, a tensor without dimensions: raised IndexError"]
 def dropout_that_listens(x, p, training):
     if not 0 <= p <= 1:
         raise ValueError("p")
@@ -431,7 +464,7 @@ class ListeningDropout(nn.Module):
         return dropout_that_listens(x, self.p, self.training)
 
 
-# %% wrong="a scale in float32" says=["right to seven digits or so, in float64"]
+# %% wrong="a scale in float32" breaks="to the last digits of the dtype" says=["right to seven digits or so, in float64"]
 def dropout_that_listens(x, p, training):
     if not 0 <= p <= 1:
         raise ValueError("p")
@@ -472,7 +505,7 @@ class ListeningDropout(nn.Module):
         return dropout_that_listens(x, self.p, self.training)
 
 
-# %% wrong="the module draws once" says=["in both training calls the same elements"]
+# %% wrong="the module draws once" breaks="each element of each call" says=["in both training calls the same elements"]
 def dropout_that_listens(x, p, training):
     if not 0 <= p <= 1:
         raise ValueError("p")
@@ -519,7 +552,7 @@ class ListeningDropout(nn.Module):
         return dropout_that_listens(x, self.p, self.training)
 
 
-# %% wrong="drops only where autograd records" says=["the mode decides, not autograd"]
+# %% wrong="drops only where autograd records" breaks="with autograd or under `no_grad`" says=["the mode decides, not autograd"]
 def dropout_that_listens(x, p, training):
     if p < 0 or p > 1:
         raise ValueError("p")
@@ -540,7 +573,7 @@ class ListeningDropout(nn.Module):
         return dropout_that_listens(x, self.p, self.training)
 
 
-# %% wrong="eval cuts the graph" says=["no gradient flows"]
+# %% wrong="eval cuts the graph" breaks="each with a gradient of 1" says=["no gradient flows"]
 def dropout_that_listens(x, p, training):
     if p < 0 or p > 1:
         raise ValueError("p")
@@ -582,7 +615,7 @@ class ListeningDropout(nn.Module):
         return dropout_that_listens(x, self.p.item(), self.training)
 
 
-# %% wrong="the module clamps p" says=["neither when it is made nor when it is called"]
+# %% wrong="the module clamps p" breaks="from the module when it is made or when it is called" says=["neither when it is made nor when it is called"]
 def dropout_that_listens(x, p, training):
     if not 0 <= p <= 1:
         raise ValueError(f"p is {p}")
@@ -625,7 +658,7 @@ class ListeningDropout(nn.Module):
         return dropout_that_listens(x, self.p, self.training)
 
 
-# %% wrong="float32 zeros for p = 1" says=["float64, p = 1.0: shape and dtype"]
+# %% wrong="float32 zeros for p = 1" breaks="The result keeps both" says=["float64, p = 1.0: shape and dtype"]
 def dropout_that_listens(x, p, training):
     if not 0 <= p <= 1:
         raise ValueError(f"p is {p}")
@@ -646,7 +679,7 @@ class ListeningDropout(nn.Module):
         return dropout_that_listens(x, self.p, self.training)
 
 
-# %% wrong="p in a buffer that isn't saved" says=["the module holds p"]
+# %% wrong="p in a buffer that isn't saved" breaks="it holds no parameter and no buffer" says=["the module holds p"]
 def dropout_that_listens(x, p, training):
     if not 0 <= p <= 1:
         raise ValueError(f"p is {p}")
@@ -729,7 +762,7 @@ class ListeningDropout(nn.Module):
         return dropout_that_listens(x, self.p, self.training)
 
 
-# %% wrong="the gradient passes as if nothing were dropped" says=["the gradient is 1 / (1 - p) where an element survived"]
+# %% wrong="the gradient passes as if nothing were dropped" breaks="0 for what was dropped" says=["the gradient is 1 / (1 - p) where an element survived"]
 def dropout_that_listens(x, p, training):
     if p < 0 or p > 1:
         raise ValueError("p")
@@ -769,7 +802,7 @@ class ListeningDropout(nn.Module):
         return dropout_that_listens(x, self.p, self.training)
 
 
-# %% wrong="NumPy's generator" says=["torch.manual_seed does not make the draws repeat"]
+# %% wrong="NumPy's generator" breaks="`torch.manual_seed` makes them repeat" says=["torch.manual_seed does not make the draws repeat"]
 def dropout_that_listens(x, p, training):
     if p < 0 or p > 1:
         raise ValueError("p")
@@ -829,3 +862,26 @@ class ListeningDropout(nn.Module):
 
     def forward(self, x):
         return dropout_that_listens(x, self.p, self.training)
+
+
+# %% wrong="wakes up after each call" says=["a call changed the module's mode"]
+def dropout_that_listens(x, p, training):
+    if not 0 <= p <= 1:
+        raise ValueError("p")
+    if not training or p == 0:
+        return x.clone()
+    keep = torch.rand_like(x, dtype=torch.float64) >= p
+    if p == 1:
+        return x * 0
+    return torch.where(keep, x / (1 - p), 0)
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        y = dropout_that_listens(x, self.p, self.training)
+        self.train()
+        return y

@@ -1,4 +1,38 @@
-# %% wrong="named_parameters hides the second name" says=["a tied table, [\"out.*\"]", "not frozen: table.weight, out.weight"]
+# %% [markdown]
+# Rules:
+#
+# - "`*` means any letters (dots, too)"
+# - "`?` for exactly one letter"
+# - "capital and small letters differ"
+# - "a full name that matches any pattern"
+# - "is frozen"
+# - "it may be frozen already"
+# - "A shared parameter has several names, and each counts"
+# - "The others stay as they are"
+# - "each `.grad`"
+# - "`nn.BatchNorm1d`, `2d`, `3d`"
+# - "and their subclasses"
+# - "now or before"
+# - "is put into eval mode"
+# - "even if there is no pattern"
+# - "The mode of everything else stays"
+# - "With `affine=False` the weight is `None`"
+# - "A pattern that matches no parameter is a `ValueError`"
+# - "nothing has been changed"
+# - "`patterns` itself never is"
+# - "the numbers in all parameters"
+# - "those that are not frozen"
+# - "the memory of parameters *and* buffers"
+# - "Whatever is shared counts once"
+#
+# Admits:
+#
+# - "it may be frozen already": which was frozen before
+# - "A shared parameter has several names": a tied table
+# - "even if there is no pattern": SmallNet, no pattern
+# - "and their subclasses": norms of a subclass
+
+# %% wrong="named_parameters hides the second name" breaks="A shared parameter has several names, and each counts" says=["a tied table, [\"out.*\"]", "not frozen: table.weight, out.weight"]
 def freeze_and_count(model, patterns):
     from fnmatch import fnmatchcase
 
@@ -23,7 +57,7 @@ def freeze_and_count(model, patterns):
     }
 
 
-# %% wrong="the batch norms keep moving" says=["not in eval mode: features.0.norm, features.2.norm"]
+# %% wrong="the batch norms keep moving" breaks="is put into eval mode" says=["not in eval mode: features.0.norm, features.2.norm"]
 def freeze_and_count(model, patterns):
     from fnmatch import fnmatchcase
 
@@ -41,7 +75,7 @@ def freeze_and_count(model, patterns):
     }
 
 
-# %% wrong="require_grad without the s" says=["not frozen: features.0.conv.weight"]
+# %% wrong="require_grad without the s" breaks="is frozen" says=["not frozen: features.0.conv.weight"]
 def freeze_and_count(model, patterns):
     from fnmatch import fnmatchcase
 
@@ -66,7 +100,7 @@ def freeze_and_count(model, patterns):
     }
 
 
-# %% wrong="no ValueError" says=["no ValueError was raised"]
+# %% wrong="no ValueError" breaks="A pattern that matches no parameter is a `ValueError`" says=["no ValueError was raised"]
 def freeze_and_count(model, patterns):
     from fnmatch import fnmatchcase
 
@@ -88,7 +122,7 @@ def freeze_and_count(model, patterns):
     }
 
 
-# %% wrong="freezes before it looks" says=["frozen after the ValueError", "nothing is changed then"]
+# %% wrong="freezes before it looks" breaks="nothing has been changed" says=["frozen after the ValueError", "nothing is changed then"]
 def freeze_and_count(model, patterns):
     from fnmatch import fnmatchcase
 
@@ -114,7 +148,7 @@ def freeze_and_count(model, patterns):
     }
 
 
-# %% wrong="thaws the rest" says=["not frozen: head.bias"]
+# %% wrong="thaws the rest" breaks="The others stay as they are" says=["not frozen: head.bias"]
 def freeze_and_count(model, patterns):
     from fnmatch import fnmatchcase
 
@@ -273,7 +307,7 @@ def assert_some(names, pattern):
         raise ValueError(f"nothing is called {pattern}")
 
 
-# %% wrong="only the batch norms that it freezes itself" says=["was frozen before: not in eval mode: features.0.norm"]
+# %% wrong="only the batch norms that it freezes itself" breaks="now or before" says=["was frozen before: not in eval mode: features.0.norm"]
 def freeze_and_count(model, patterns):
     import fnmatch
 
@@ -297,7 +331,7 @@ def freeze_and_count(model, patterns):
     )
 
 
-# %% wrong="every batch norm has a weight" says=["a batch norm's weight is None"]
+# %% wrong="every batch norm has a weight" breaks="With `affine=False` the weight is `None`" says=["a batch norm's weight is None"]
 def freeze_and_count(model, patterns):
     import fnmatch
 
@@ -361,7 +395,7 @@ def freeze_and_count(model, patterns):
     }
 
 
-# %% wrong="batch norms of films forgotten" says=["not in eval mode: film"]
+# %% wrong="batch norms of films forgotten" breaks="`nn.BatchNorm1d`, `2d`, `3d`" says=["not in eval mode: film"]
 def freeze_and_count(model, patterns):
     from fnmatch import fnmatchcase
 
@@ -538,7 +572,7 @@ def freeze_and_count(model, patterns):
     }
 
 
-# %% wrong="no pattern, nothing to do" says=["not in eval mode: features.0.norm"]
+# %% wrong="no pattern, nothing to do" breaks="even if there is no pattern" says=["not in eval mode: features.0.norm"]
 import fnmatch
 
 
@@ -561,7 +595,7 @@ def freeze_and_count(model, patterns):
     return {"total": total, "trainable": free, "bytes": size}
 
 
-# %% wrong="subclasses of batch norms left out" says=["not in eval mode: own"]
+# %% wrong="subclasses of batch norms left out" breaks="and their subclasses" says=["not in eval mode: own"]
 import fnmatch
 
 
@@ -584,7 +618,7 @@ def freeze_and_count(model, patterns):
     return {"total": total, "trainable": free, "bytes": size}
 
 
-# %% wrong="a pattern must match something trainable" says=["though each pattern matches: head.bias"]
+# %% wrong="a pattern must match something trainable" breaks="it may be frozen already" says=["though each pattern matches: head.bias"]
 import fnmatch
 
 
@@ -607,7 +641,7 @@ def freeze_and_count(model, patterns):
     return {"total": total, "trainable": free, "bytes": size}
 
 
-# %% wrong="the model in eval" says=["should not be: (the model itself)"]
+# %% wrong="the model in eval" breaks="The mode of everything else stays" says=["should not be: (the model itself)"]
 import fnmatch
 
 
@@ -631,7 +665,7 @@ def freeze_and_count(model, patterns):
     return {"total": total, "trainable": free, "bytes": size}
 
 
-# %% wrong="question mark means perhaps a letter" says=["a pattern matches nothing"]
+# %% wrong="question mark means perhaps a letter" breaks="`?` for exactly one letter" says=["a pattern matches nothing"]
 import re
 
 
@@ -658,7 +692,7 @@ def freeze_and_count(model, patterns):
     return {"total": total, "trainable": free, "bytes": size}
 
 
-# %% wrong="capital letters don't count" says=["a pattern matches nothing"]
+# %% wrong="capital letters don't count" breaks="capital and small letters differ" says=["a pattern matches nothing"]
 import fnmatch
 
 
@@ -731,7 +765,7 @@ def freeze_and_count(model, patterns):
     }
 
 
-# %% wrong="sorts the caller's patterns" says=["the list of patterns is no longer as it was"]
+# %% wrong="sorts the caller's patterns" breaks="`patterns` itself never is" says=["the list of patterns is no longer as it was"]
 from fnmatch import fnmatchcase
 
 
@@ -756,7 +790,7 @@ def freeze_and_count(model, patterns):
     }
 
 
-# %% wrong="buffers in the total" says=["the buffers are counted as well, and aren't parameters"]
+# %% wrong="buffers in the total" breaks="the numbers in all parameters" says=["the buffers are counted as well, and aren't parameters"]
 from fnmatch import fnmatchcase
 
 
@@ -780,7 +814,7 @@ def freeze_and_count(model, patterns):
     }
 
 
-# %% wrong="four bytes for every number" says=["not every number has four bytes"]
+# %% wrong="four bytes for every number" breaks="the memory of parameters *and* buffers" says=["not every number has four bytes"]
 from fnmatch import fnmatchcase
 
 
@@ -804,7 +838,7 @@ def freeze_and_count(model, patterns):
     }
 
 
-# %% wrong="takes the gradients away" says=["a parameter's .grad is no longer as it was"]
+# %% wrong="takes the gradients away" breaks="each `.grad`" says=["a parameter's .grad is no longer as it was"]
 import fnmatch
 
 
@@ -859,7 +893,7 @@ def freeze_and_count(model, patterns):
     }
 
 
-# %% wrong="looks at the last pattern alone" says=["SmallNet, [\"nose.*\", \"features.*\"]: a pattern matches nothing"]
+# %% wrong="looks at the last pattern alone" breaks="a full name that matches any pattern" says=["SmallNet, [\"nose.*\", \"features.*\"]: a pattern matches nothing"]
 import fnmatch
 
 
@@ -1025,4 +1059,111 @@ def freeze_and_count(model, patterns):
         "total": sum(p.numel() for p in ps),
         "trainable": sum(p.numel() for p in ps if p.requires_grad),
         "bytes": sum(t.numel() * t.element_size() for t in [*ps, *model.buffers()]),
+    }
+
+
+# %% wrong="a star stops at a dot" breaks="`*` means any letters (dots, too)" says=["a ValueError, though each pattern matches: features.*"]
+import fnmatch
+
+
+def freeze_and_count(model, patterns):
+    names = [n for n, _ in model.named_parameters(remove_duplicate=False)]
+
+    def fits(n, pattern):
+        pieces, wanted = n.split("."), pattern.split(".")
+        same = len(pieces) == len(wanted)
+        return same and all(map(fnmatch.fnmatchcase, pieces, wanted))
+
+    for pattern in patterns:
+        if not any(fits(n, pattern) for n in names):
+            raise ValueError(pattern)
+    for n, p in model.named_parameters(remove_duplicate=False):
+        if any(fits(n, pattern) for pattern in patterns):
+            p.requires_grad_(False)
+    for m in model.modules():
+        if isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if m.weight is not None and not m.weight.requires_grad:
+                m.eval()
+    ps = list(model.parameters())
+    every = ps + list(model.buffers())
+    return {
+        "total": sum(p.numel() for p in ps),
+        "trainable": sum(p.numel() for p in ps if p.requires_grad),
+        "bytes": sum(t.numel() * t.element_size() for t in every),
+    }
+
+
+# %% wrong="counts before it freezes" breaks="those that are not frozen" says=["those that are frozen here count as frozen"]
+import fnmatch
+
+
+def freeze_and_count(model, patterns):
+    free = sum(p.numel() for p in model.parameters() if p.requires_grad)
+    names = [n for n, _ in model.named_parameters(remove_duplicate=False)]
+    for pattern in patterns:
+        if not any(fnmatch.fnmatchcase(n, pattern) for n in names):
+            raise ValueError(pattern)
+    for n, p in model.named_parameters(remove_duplicate=False):
+        if any(fnmatch.fnmatchcase(n, pattern) for pattern in patterns):
+            p.requires_grad_(False)
+    for m in model.modules():
+        if isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if m.weight is not None and not m.weight.requires_grad:
+                m.eval()
+    ps = list(model.parameters())
+    every = ps + list(model.buffers())
+    return {
+        "total": sum(p.numel() for p in ps),
+        "trainable": free,
+        "bytes": sum(t.numel() * t.element_size() for t in every),
+    }
+
+
+# %% wrong="what is shared counts under each name" breaks="Whatever is shared counts once" says=["'total' is 76, expected 48 (the tied table is counted twice)"]
+import fnmatch
+
+
+def freeze_and_count(model, patterns):
+    names = [n for n, _ in model.named_parameters(remove_duplicate=False)]
+    for pattern in patterns:
+        if not any(fnmatch.fnmatchcase(n, pattern) for n in names):
+            raise ValueError(pattern)
+    for n, p in model.named_parameters(remove_duplicate=False):
+        if any(fnmatch.fnmatchcase(n, pattern) for pattern in patterns):
+            p.requires_grad_(False)
+    for m in model.modules():
+        if isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if m.weight is not None and not m.weight.requires_grad:
+                m.eval()
+    ps = [p for _, p in model.named_parameters(remove_duplicate=False)]
+    every = ps + list(model.buffers())
+    return {
+        "total": sum(p.numel() for p in ps),
+        "trainable": sum(p.numel() for p in ps if p.requires_grad),
+        "bytes": sum(t.numel() * t.element_size() for t in every),
+    }
+
+
+# %% wrong="small and capital letters alike in the loop" says=["frozen, and should not be: Own.weight"]
+import fnmatch
+
+
+def freeze_and_count(model, patterns):
+    names = [n for n, _ in model.named_parameters(remove_duplicate=False)]
+    for pattern in patterns:
+        if not any(fnmatch.fnmatchcase(n, pattern) for n in names):
+            raise ValueError(pattern)
+    for n, p in model.named_parameters(remove_duplicate=False):
+        if any(fnmatch.fnmatchcase(n.lower(), pattern.lower()) for pattern in patterns):
+            p.requires_grad_(False)
+    for m in model.modules():
+        if isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if m.weight is not None and not m.weight.requires_grad:
+                m.eval()
+    ps = list(model.parameters())
+    every = ps + list(model.buffers())
+    return {
+        "total": sum(p.numel() for p in ps),
+        "trainable": sum(p.numel() for p in ps if p.requires_grad),
+        "bytes": sum(t.numel() * t.element_size() for t in every),
     }

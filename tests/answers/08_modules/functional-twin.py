@@ -1,4 +1,30 @@
-# %% wrong="no ReLU" says=["the output: both ReLUs are missing"]
+# %% [markdown]
+# Rules:
+#
+# - "in any order"
+# - "the batch may be empty"
+# - "Equal outputs"
+# - "equal gradients by each tensor"
+# - "in float64 as well"
+# - "No module may be called inside"
+# - "`functional_call` included"
+# - "at least one"
+# - "The result has shape (models, batch, 10)"
+# - "holds what each gives for the same `x`"
+# - "as many convolutions and matrix products for five models as for two"
+# - "The list and the models stay as they are"
+# - "values, mode, `requires_grad`, `.grad`"
+# - "A model may be in the list twice"
+#
+# Admits:
+#
+# - "in any order": the dict's names in another order
+# - "the batch may be empty": no image
+# - "in float64 as well": float64, other weights
+# - "at least one": one model, float64
+# - "A model may be in the list twice": three models, the third of which is the first
+
+# %% wrong="no ReLU" breaks="Equal outputs" says=["the output: both ReLUs are missing"]
 def functional_twin(parameters, x):
     x = F.max_pool2d(F.conv2d(x, parameters["conv1.weight"], parameters["conv1.bias"]), 2)
     x = F.max_pool2d(F.conv2d(x, parameters["conv2.weight"], parameters["conv2.bias"]), 2)
@@ -23,7 +49,7 @@ def ensemble(models, x):
     return torch.stack([model(x) for model in models])
 
 
-# %% wrong="loads the parameters into a module" says=["a module was called"]
+# %% wrong="loads the parameters into a module" breaks="No module may be called inside" says=["a module was called"]
 def functional_twin(parameters, x):
     model = ConvNet()
     model.load_state_dict(parameters)
@@ -34,7 +60,7 @@ def ensemble(models, x):
     return torch.stack([model(x) for model in models])
 
 
-# %% wrong="a loop over the models" says=["for five: a loop over them"]
+# %% wrong="a loop over the models" breaks="as many convolutions and matrix products for five models as for two" says=["for five: a loop over them"]
 def functional_twin(parameters, x):
     for n in (1, 2):
         x = F.conv2d(x, parameters[f"conv{n}.weight"], parameters[f"conv{n}.bias"])
@@ -46,7 +72,7 @@ def ensemble(models, x):
     return torch.stack([model(x) for model in models])
 
 
-# %% wrong="detached parameters" says=["no gradient flows back to the parameters"]
+# %% wrong="detached parameters" breaks="equal gradients by each tensor" says=["no gradient flows back to the parameters"]
 def functional_twin(parameters, x):
     parameters = {name: tensor.detach() for name, tensor in parameters.items()}
     for n in (1, 2):
@@ -74,7 +100,7 @@ def ensemble(models, x):
     return torch.func.vmap(functional_twin, in_dims=(0, None))(parameters, x).mean(0)
 
 
-# %% wrong="the mean of the ensemble" says=["the result has shape (3, 10), expected (2, 3, 10)"]
+# %% wrong="the mean of the ensemble" breaks="The result has shape (models, batch, 10)" says=["the result has shape (3, 10), expected (2, 3, 10)"]
 def functional_twin(parameters, x):
     for n in (1, 2):
         x = F.conv2d(x, parameters[f"conv{n}.weight"], parameters[f"conv{n}.bias"])
@@ -153,7 +179,7 @@ def ensemble(models, x):
     return torch.einsum("bmf,mcf->mbc", h, w3) + b3[:, None]
 
 
-# %% wrong="no dimension for one model" says=["one model, float64: the result has shape (3, 10), expected (1, 3, 10)"]
+# %% wrong="no dimension for one model" breaks="at least one" says=["one model, float64: the result has shape (3, 10), expected (1, 3, 10)"]
 def functional_twin(parameters, x):
     w1, b1, w2, b2, w, b = (
         parameters[f"{layer}.{kind}"]
@@ -200,7 +226,7 @@ def ensemble(models, x):
     return torch.einsum("mni,moi->mno", y, state["fc.weight"]) + state["fc.bias"][:, None]
 
 
-# %% wrong="tensors by their position" says=["the dict's names in another order"]
+# %% wrong="tensors by their position" breaks="in any order" says=["the dict's names in another order"]
 from torch.func import stack_module_state, vmap
 
 
@@ -216,7 +242,7 @@ def ensemble(models, x):
     return vmap(functional_twin, in_dims=(0, None))(parameters, x)
 
 
-# %% wrong="asks reshape for what no image leaves open" says=["no image: raised RuntimeError"]
+# %% wrong="asks reshape for what no image leaves open" breaks="the batch may be empty" says=["no image: raised RuntimeError"]
 from torch.func import stack_module_state, vmap
 
 
@@ -266,7 +292,7 @@ def ensemble(models, x):
     return vmap(functional_twin, in_dims=(0, None))(parameters, x)
 
 
-# %% wrong="wipes the gradients" says=["the models were changed: their grad"]
+# %% wrong="wipes the gradients" breaks="values, mode, `requires_grad`, `.grad`" says=["the models were changed: their grad"]
 from torch.func import stack_module_state, vmap
 
 
@@ -284,7 +310,7 @@ def ensemble(models, x):
     return vmap(functional_twin, in_dims=(0, None))(parameters, x)
 
 
-# %% wrong="computes in float32" says=["float64, other weights: the output"]
+# %% wrong="computes in float32" breaks="in float64 as well" says=["float64, other weights: the output"]
 from torch.func import stack_module_state, vmap
 
 
@@ -302,7 +328,7 @@ def ensemble(models, x):
     return vmap(functional_twin, in_dims=(0, None))(parameters, x)
 
 
-# %% wrong="twice the same model counts once" says=["the third of which is the first"]
+# %% wrong="twice the same model counts once" breaks="A model may be in the list twice" says=["the third of which is the first"]
 def functional_twin(parameters, x):
     p = parameters
     x = torch.relu(F.conv2d(x, p["conv1.weight"], p["conv1.bias"]))
@@ -402,7 +428,7 @@ def ensemble(models, x):
     return functional_twin(mean, x).expand(len(models), -1, -1)
 
 
-# %% wrong="sorts the models" says=["not in the order of the list"]
+# %% wrong="sorts the models" breaks="holds what each gives for the same `x`" says=["not in the order of the list"]
 from torch.func import functional_call, stack_module_state, vmap
 
 
@@ -486,3 +512,53 @@ def ensemble(models, x):
         for n, _ in models[0].named_parameters()
     }
     return vmap(functional_twin, in_dims=(0, None))(stack, x)
+
+
+# %% wrong="functional_call on a skeleton" breaks="`functional_call` included" says=["a module was called (ConvNet): use functions only"]
+from torch.func import functional_call, stack_module_state, vmap
+
+
+def functional_twin(parameters, x):
+    return functional_call(ConvNet().to("meta"), parameters, (x,))
+
+
+def ensemble(models, x):
+    names = list(models[0].state_dict())
+    stacked = {n: torch.stack([dict(m.named_parameters())[n] for m in models]) for n in names}
+    skeleton = ConvNet().to("meta")
+    return vmap(lambda tensors: functional_call(skeleton, tensors, (x,)))(stacked)
+
+
+# %% wrong="turns the caller's list around" breaks="The list and the models stay as they are" says=["the models were changed: their list itself"]
+from torch.func import functional_call, stack_module_state, vmap
+
+
+def functional_twin(parameters, x):
+    p = parameters
+    x = F.max_pool2d(F.conv2d(x, p["conv1.weight"], p["conv1.bias"]).relu(), 2)
+    x = F.max_pool2d(F.conv2d(x, p["conv2.weight"], p["conv2.bias"]).relu(), 2)
+    return F.linear(x.flatten(1), p["fc.weight"], p["fc.bias"])
+
+
+def ensemble(models, x):
+    models.reverse()
+    names = list(models[0].state_dict())
+    stacked = {n: torch.stack([dict(m.named_parameters())[n] for m in models]) for n in names}
+    return vmap(functional_twin, (0, None))(stacked, x).flip(0)
+
+
+# %% wrong="relu6" says=["the output"]
+from torch.func import functional_call, stack_module_state, vmap
+
+
+def functional_twin(parameters, x):
+    p = parameters
+    x = F.max_pool2d(F.conv2d(x, p["conv1.weight"], p["conv1.bias"]).clamp(0, 6), 2)
+    x = F.max_pool2d(F.conv2d(x, p["conv2.weight"], p["conv2.bias"]).relu(), 2)
+    return F.linear(x.flatten(1), p["fc.weight"], p["fc.bias"])
+
+
+def ensemble(models, x):
+    names = list(models[0].state_dict())
+    stacked = {n: torch.stack([dict(m.named_parameters())[n] for m in models]) for n in names}
+    return vmap(functional_twin, (0, None))(stacked, x)

@@ -1,4 +1,35 @@
-# %% wrong="only the top level" says=["inner.deep.0", "as PyTorch starts it"]
+# %% [markdown]
+# Rules:
+#
+# - "at any depth"
+# - "`model` itself included"
+# - "a subclass counts as its parent"
+# - "weights normal"
+# - "mean 0"
+# - "variance 2 / fan_in"
+# - "weights uniform between ±√(6 / (n_in + n_out))"
+# - "Bias 0, if any"
+# - "weight 1, bias 0, if any"
+# - "Its running statistics stay"
+# - "other layers (`Conv1d` and `ConvTranspose2d` among them)"
+# - "`requires_grad`, `.grad`, dtypes"
+# - "the modes"
+# - "the Parameter objects"
+# - "The numbers are drawn from PyTorch's global generator"
+# - "anew for each layer"
+# - "you don't seed it"
+# - "the mean square of each linear layer's output"
+# - "as a list of numbers"
+# - "standard deviation `stds[i]`"
+# - "between two layers there is a ReLU"
+# - "Layer i goes from `sizes[i]` to `sizes[i + 1]` numbers"
+#
+# Admits:
+#
+# - "`model` itself included": a model that is itself a Linear
+# - "dtypes": a model in float64
+
+# %% wrong="only the top level" breaks="at any depth" says=["inner.deep.0", "as PyTorch starts it"]
 def init_by_type(model):
     for module in model.children():
         if isinstance(module, nn.Conv2d):
@@ -35,7 +66,7 @@ def predict_squares(sizes, stds):
     return found
 
 
-# %% wrong="no ReLU in the prediction" says=["a ReLU halves the mean square on its way"]
+# %% wrong="no ReLU in the prediction" breaks="between two layers there is a ReLU" says=["a ReLU halves the mean square on its way"]
 def init_by_type(model):
     for module in model.modules():
         if isinstance(module, nn.Conv2d):
@@ -56,7 +87,7 @@ def predict_squares(sizes, stds):
     return found
 
 
-# %% wrong="halved at once" says=["an output is measured before it"]
+# %% wrong="halved at once" breaks="the mean square of each linear layer's output" says=["an output is measured before it"]
 def init_by_type(model):
     for module in model.modules():
         if isinstance(module, nn.Conv2d):
@@ -115,7 +146,7 @@ def predict_squares(sizes, stds):
     return found
 
 
-# %% wrong="new Parameters" says=["some Parameters are new objects"]
+# %% wrong="new Parameters" breaks="the Parameter objects" says=["some Parameters are new objects"]
 def init_by_type(model):
     for module in model.modules():
         if isinstance(module, nn.Conv2d):
@@ -157,7 +188,7 @@ def predict_squares(sizes, stds):
     return found
 
 
-# %% wrong="all positive" says=["the mean is", "not 0"]
+# %% wrong="all positive" breaks="mean 0" says=["the mean is", "not 0"]
 def init_by_type(model):
     with torch.no_grad():
         for module in model.modules():
@@ -235,7 +266,7 @@ def predict_squares(sizes, stds, q=2.0):
     return (q, *predict_squares(sizes[1:], stds[1:], q))
 
 
-# %% wrong="the model itself is left out" says=["a model that is itself a Linear"]
+# %% wrong="the model itself is left out" breaks="`model` itself included" says=["a model that is itself a Linear"]
 def init_by_type(model):
     @torch.no_grad()
     def start(module):
@@ -312,7 +343,7 @@ def predict_squares(sizes, stds):
     return out
 
 
-# %% wrong="stds taken for variances" says=["the variance is their square"]
+# %% wrong="stds taken for variances" breaks="standard deviation `stds[i]`" says=["the variance is their square"]
 def init_by_type(model):
     @torch.no_grad()
     def start(module):
@@ -402,7 +433,7 @@ def predict_squares(sizes, stds):
     return squares
 
 
-# %% wrong="every kind of convolution" says=["other1d.weight: it was changed", "other_up.weight: it was changed"]
+# %% wrong="every kind of convolution" breaks="other layers (`Conv1d` and `ConvTranspose2d` among them)" says=["other1d.weight: it was changed", "other_up.weight: it was changed"]
 def init_by_type(model):
     for module in model.modules():
         if isinstance(module, nn.modules.conv._ConvNd):
@@ -450,7 +481,7 @@ def predict_squares(sizes, stds):
     return squares
 
 
-# %% wrong="a seed for each layer" says=["two layers of one shape: they have the same weights", "under two seeds: the same weights"]
+# %% wrong="a seed for each layer" breaks="you don't seed it" says=["two layers of one shape: they have the same weights", "under two seeds: the same weights"]
 def init_by_type(model):
     for module in model.modules():
         torch.manual_seed(0)
@@ -576,7 +607,7 @@ def predict_squares(sizes, stds):
     return squares
 
 
-# %% wrong="Conv2d's subclasses left out" says=["does it reach this layer?"]
+# %% wrong="Conv2d's subclasses left out" breaks="a subclass counts as its parent" says=["does it reach this layer?"]
 def init_by_type(model):
     for m in model.modules():
         if type(m) is nn.Conv2d:
@@ -630,7 +661,7 @@ def predict_squares(sizes, stds):
     return out
 
 
-# %% wrong="puts the generator back" says=["move PyTorch's global generator on"]
+# %% wrong="puts the generator back" breaks="The numbers are drawn from PyTorch's global generator" says=["move PyTorch's global generator on"]
 def init_by_type(model):
     with torch.random.fork_rng(devices=[]):
         _init(model)
@@ -689,7 +720,7 @@ def predict_squares(sizes, stds):
     return out
 
 
-# %% wrong="equal draws for linear layers of one shape" says=["linear and twin, two linear layers of one shape"]
+# %% wrong="equal draws for linear layers of one shape" breaks="anew for each layer" says=["linear and twin, two linear layers of one shape"]
 def init_by_type(model):
     seen = {}
     with torch.no_grad():
@@ -721,7 +752,7 @@ def predict_squares(sizes, stds):
     return squares
 
 
-# %% wrong="the squares as a tensor" says=["is of type Tensor, expected a list of numbers"]
+# %% wrong="the squares as a tensor" breaks="as a list of numbers" says=["is of type Tensor, expected a list of numbers"]
 def init_by_type(model):
     with torch.no_grad():
         for module in model.modules():
@@ -748,7 +779,7 @@ def predict_squares(sizes, stds):
     return torch.tensor(squares)
 
 
-# %% wrong="fan_in without the kernel" says=["for a kernel of one tap: each tap is a product"]
+# %% wrong="fan_in without the kernel" breaks="variance 2 / fan_in" says=["for a kernel of one tap: each tap is a product"]
 def init_by_type(model):
     with torch.no_grad():
         for module in model.modules():
@@ -775,7 +806,7 @@ def predict_squares(sizes, stds):
     return squares
 
 
-# %% wrong="n_in twice in the bound" says=["for n_in twice: inputs and outputs both count"]
+# %% wrong="n_in twice in the bound" breaks="weights uniform between ±√(6 / (n_in + n_out))" says=["for n_in twice: inputs and outputs both count"]
 def init_by_type(model):
     with torch.no_grad():
         for module in model.modules():
@@ -868,7 +899,7 @@ def predict_squares(sizes, stds):
     return out
 
 
-# %% wrong="clears the gradients" says=["the .grad of a weight is no longer as it was"]
+# %% wrong="clears the gradients" breaks="`requires_grad`, `.grad`, dtypes" says=["the .grad of a weight is no longer as it was"]
 def init_by_type(model):
     def start(m):
         if isinstance(m, nn.Conv2d):
@@ -990,4 +1021,150 @@ def predict_squares(sizes, stds, out=[]):
         q = q * sizes[i] * s * s
         out.append(q)
         q /= 2
+    return out
+
+
+# %% wrong="uniform weights for convolutions" breaks="weights normal" says=["0.683 if they are normal"]
+def init_by_type(model):
+    for m in model.modules():
+        if isinstance(m, nn.Conv2d):
+            nn.init.kaiming_uniform_(m.weight)
+        elif isinstance(m, nn.Linear):
+            nn.init.xavier_uniform_(m.weight)
+        elif isinstance(m, nn.BatchNorm2d):
+            if m.weight is not None:
+                nn.init.ones_(m.weight)
+        else:
+            continue
+        if m.bias is not None:
+            nn.init.zeros_(m.bias)
+
+
+def predict_squares(sizes, stds):
+    out, now = [], 1.0
+    for i, std in enumerate(stds):
+        out.append(now * sizes[i] * std**2)
+        now = out[-1] / 2
+    return out
+
+
+# %% wrong="biases stay" breaks="Bias 0, if any" says=["the bias is not 0"]
+def init_by_type(model):
+    for m in model.modules():
+        if isinstance(m, nn.Conv2d):
+            nn.init.kaiming_normal_(m.weight)
+        elif isinstance(m, nn.Linear):
+            nn.init.xavier_uniform_(m.weight)
+        elif isinstance(m, nn.BatchNorm2d):
+            if m.weight is not None:
+                nn.init.ones_(m.weight)
+        else:
+            continue
+        if m.bias is not None and isinstance(m, nn.BatchNorm2d):
+            nn.init.zeros_(m.bias)
+
+
+def predict_squares(sizes, stds):
+    out, now = [], 1.0
+    for i, std in enumerate(stds):
+        out.append(now * sizes[i] * std**2)
+        now = out[-1] / 2
+    return out
+
+
+# %% wrong="a batch norm's bias is 1" breaks="weight 1, bias 0, if any" says=["the bias is not 0: 0 is the neutral start"]
+def init_by_type(model):
+    for m in model.modules():
+        if isinstance(m, nn.Conv2d):
+            nn.init.kaiming_normal_(m.weight)
+        elif isinstance(m, nn.Linear):
+            nn.init.xavier_uniform_(m.weight)
+        elif isinstance(m, nn.BatchNorm2d):
+            if m.weight is not None:
+                nn.init.ones_(m.weight)
+        else:
+            continue
+        if m.bias is not None:
+            nn.init.constant_(m.bias, float(isinstance(m, nn.BatchNorm2d)))
+
+
+def predict_squares(sizes, stds):
+    out, now = [], 1.0
+    for i, std in enumerate(stds):
+        out.append(now * sizes[i] * std**2)
+        now = out[-1] / 2
+    return out
+
+
+# %% wrong="the running statistics start anew" breaks="Its running statistics stay" says=["own_batch.running_mean: it was changed"]
+def init_by_type(model):
+    for m in model.modules():
+        if isinstance(m, nn.Conv2d):
+            nn.init.kaiming_normal_(m.weight)
+        elif isinstance(m, nn.Linear):
+            nn.init.xavier_uniform_(m.weight)
+        elif isinstance(m, nn.BatchNorm2d):
+            m.reset_running_stats()
+            if m.weight is not None:
+                nn.init.ones_(m.weight)
+        else:
+            continue
+        if m.bias is not None:
+            nn.init.zeros_(m.bias)
+
+
+def predict_squares(sizes, stds):
+    out, now = [], 1.0
+    for i, std in enumerate(stds):
+        out.append(now * sizes[i] * std**2)
+        now = out[-1] / 2
+    return out
+
+
+# %% wrong="ends in training mode" breaks="the modes" says=["training of each module"]
+def init_by_type(model):
+    for m in model.modules():
+        if isinstance(m, nn.Conv2d):
+            nn.init.kaiming_normal_(m.weight)
+        elif isinstance(m, nn.Linear):
+            nn.init.xavier_uniform_(m.weight)
+        elif isinstance(m, nn.BatchNorm2d):
+            if m.weight is not None:
+                nn.init.ones_(m.weight)
+        else:
+            continue
+        if m.bias is not None:
+            nn.init.zeros_(m.bias)
+    model.train()
+
+
+def predict_squares(sizes, stds):
+    out, now = [], 1.0
+    for i, std in enumerate(stds):
+        out.append(now * sizes[i] * std**2)
+        now = out[-1] / 2
+    return out
+
+
+# %% wrong="sums over a layer's outputs" breaks="Layer i goes from `sizes[i]` to `sizes[i + 1]` numbers" says=["sizes[i], not sizes[i + 1]"]
+def init_by_type(model):
+    for m in model.modules():
+        if isinstance(m, nn.Conv2d):
+            nn.init.kaiming_normal_(m.weight)
+        elif isinstance(m, nn.Linear):
+            nn.init.xavier_uniform_(m.weight)
+        elif isinstance(m, nn.BatchNorm2d):
+            if m.weight is not None:
+                nn.init.ones_(m.weight)
+        else:
+            continue
+        if m.bias is not None:
+            nn.init.zeros_(m.bias)
+
+
+def predict_squares(sizes, stds):
+    out, now = [], 1.0
+    for i, std in enumerate(stds):
+        out.append(now * sizes[i + 1] * std**2)
+        now = out[-1] / 2
     return out

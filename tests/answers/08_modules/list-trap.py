@@ -1,3 +1,33 @@
+# %% [markdown]
+# Rules:
+#
+# - "computes the same as `Trapped`"
+# - "knows all its layers, those of every head"
+# - "no parameter besides"
+# - "even where two sizes are equal"
+# - "`[3]`: none"
+# - "no ReLU behind it"
+# - "Any name that `nn.ModuleDict` takes is allowed"
+# - "Each call makes new layers"
+# - "`sizes` and `heads` stay as they are"
+# - "the caller may change them later"
+# - "give an `nn.Linear` the weight `value`"
+# - "in the precision of that dtype"
+# - "an optimizer made earlier continues to train it"
+# - "Whether the weight needs a gradient stays as it was"
+# - "and so does all else about the layer"
+# - "its bias, mode, hooks and each `.grad`"
+# - "`value` is only read"
+# - "it must not change later, when the layer trains"
+#
+# Admits:
+#
+# - "even where two sizes are equal": two layers of one shape
+# - "`[3]`: none": sizes [3], no hidden layer
+# - "Any name that `nn.ModuleDict` takes is allowed": a head called "layers"
+# - "It may be a view": a transposed view of thirds, float64
+# - "another layer's weight, which needs a gradient itself": a value that requires grad
+
 # %% wrong="hands Trapped back" says=["knows no parameter: layers in a plain list or dict are unknown"]
 def list_trap(sizes, heads):
     return Trapped(sizes, heads)
@@ -23,7 +53,7 @@ def set_weight(layer, value):
     layer.weight = nn.Parameter(value)
 
 
-# %% wrong="the list is forgotten" says=["the layers are still in a plain list"]
+# %% wrong="the list is forgotten" breaks="knows all its layers, those of every head" says=["the layers are still in a plain list"]
 def list_trap(sizes, heads):
     model = Trapped(sizes, heads)
     model.heads = nn.ModuleDict(model.heads)
@@ -35,7 +65,7 @@ def set_weight(layer, value):
         layer.weight.copy_(value)
 
 
-# %% wrong="a ReLU behind the head" says=["a ReLU follows the head"]
+# %% wrong="a ReLU behind the head" breaks="no ReLU behind it" says=["a ReLU follows the head"]
 class WithReLU(Trapped):
     def __init__(self, sizes, heads):
         super().__init__(sizes, heads)
@@ -55,7 +85,7 @@ def set_weight(layer, value):
         layer.weight.copy_(value)
 
 
-# %% wrong="a new Parameter" says=["the optimizer's step did not move it"]
+# %% wrong="a new Parameter" breaks="an optimizer made earlier continues to train it" says=["the optimizer's step did not move it"]
 def list_trap(sizes, heads):
     model = Trapped(sizes, heads)
     model.layers, model.heads = nn.ModuleList(model.layers), nn.ModuleDict(model.heads)
@@ -66,7 +96,7 @@ def set_weight(layer, value):
     layer.weight = nn.Parameter(value.clone(), requires_grad=layer.weight.requires_grad)
 
 
-# %% wrong="shares the memory of value" says=["the weight uses its memory"]
+# %% wrong="shares the memory of value" breaks="it must not change later, when the layer trains" says=["the weight uses its memory"]
 def list_trap(sizes, heads):
     model = Trapped(sizes, heads)
     model.layers, model.heads = nn.ModuleList(model.layers), nn.ModuleDict(model.heads)
@@ -77,7 +107,7 @@ def set_weight(layer, value):
     layer.weight.data = value
 
 
-# %% wrong="thaws a frozen weight" says=["a frozen weight", "it stays as it was"]
+# %% wrong="thaws a frozen weight" breaks="Whether the weight needs a gradient stays as it was" says=["a frozen weight", "it stays as it was"]
 def list_trap(sizes, heads):
     model = Trapped(sizes, heads)
     model.layers, model.heads = nn.ModuleList(model.layers), nn.ModuleDict(model.heads)
@@ -168,7 +198,7 @@ def set_weight(layer, value):
     layer.weight.detach()[...] = value.detach()
 
 
-# %% wrong="no ReLU before the head; thaws the weight" says=["just before the head, is missing"]
+# %% wrong="no ReLU before the head; thaws the weight" breaks="computes the same as `Trapped`" says=["just before the head, is missing"]
 def list_trap(sizes, heads):
     class Net(nn.Module):
         def __init__(self):
@@ -212,7 +242,7 @@ def set_weight(layer, value):
     layer.load_state_dict({"weight": value}, strict=False)
 
 
-# %% wrong="one layer for each pair of sizes" says=["one layer for equal sizes"]
+# %% wrong="one layer for each pair of sizes" breaks="even where two sizes are equal" says=["one layer for equal sizes"]
 class Table(nn.Module):
     def __init__(self, sizes, heads):
         super().__init__()
@@ -235,7 +265,7 @@ def set_weight(layer, value):
         layer.weight.copy_(value)
 
 
-# %% wrong="takes the sizes off the caller's list" says=["sizes or heads is no longer as it was"]
+# %% wrong="takes the sizes off the caller's list" breaks="`sizes` and `heads` stay as they are" says=["sizes or heads is no longer as it was"]
 class Popping(nn.Module):
     def __init__(self, sizes, heads):
         super().__init__()
@@ -260,7 +290,7 @@ def set_weight(layer, value):
         layer.weight.copy_(value)
 
 
-# %% wrong="the weight by way of a list, in float32" says=["right to seven digits or so, in float64"]
+# %% wrong="the weight by way of a list, in float32" breaks="in the precision of that dtype" says=["right to seven digits or so, in float64"]
 class Freed(Trapped):
     def __init__(self, sizes, heads):
         super().__init__(sizes, heads)
@@ -277,7 +307,7 @@ def set_weight(layer, value):
         layer.weight.copy_(torch.tensor(value.tolist()))
 
 
-# %% wrong="one model for all calls" says=["parameters in common"]
+# %% wrong="one model for all calls" breaks="Each call makes new layers" says=["parameters in common"]
 class Kept(Trapped):
     made = {}
 
@@ -322,7 +352,7 @@ def set_weight(layer, value):
         layer.weight.copy_(value)
 
 
-# %% wrong="freezes the value that it reads" says=["value.requires_grad was changed"]
+# %% wrong="freezes the value that it reads" breaks="`value` is only read" says=["value.requires_grad was changed"]
 class Freed(Trapped):
     def __init__(self, sizes, heads):
         super().__init__(sizes, heads)
@@ -338,7 +368,7 @@ def set_weight(layer, value):
     layer.weight.data.copy_(value.requires_grad_(False))
 
 
-# %% wrong="heads as attributes, a head called layers" says=["setattr may push out your own attribute"]
+# %% wrong="heads as attributes, a head called layers" breaks="Any name that `nn.ModuleDict` takes is allowed" says=["setattr may push out your own attribute"]
 class Net(nn.Module):
     def __init__(self, sizes, heads):
         super().__init__()
@@ -509,7 +539,7 @@ def set_weight(layer, value):
         layer.weight.copy_(value)
 
 
-# %% wrong="a ReLU where no hidden layer is" says=["no hidden layer, and so no ReLU"]
+# %% wrong="a ReLU where no hidden layer is" breaks="`[3]`: none" says=["no hidden layer, and so no ReLU"]
 class Free(nn.Module):
     def __init__(self, sizes, heads):
         super().__init__()
@@ -533,7 +563,7 @@ def set_weight(layer, value):
         layer.weight.copy_(value)
 
 
-# %% wrong="adds the difference" says=["layer.weight after set_weight is value but for the last digits"]
+# %% wrong="adds the difference" breaks="give an `nn.Linear` the weight `value`" says=["layer.weight after set_weight is value but for the last digits"]
 class Free(nn.Module):
     def __init__(self, sizes, heads):
         super().__init__()
@@ -557,7 +587,7 @@ def set_weight(layer, value):
         layer.weight.add_(value - layer.weight)
 
 
-# %% wrong="the bias starts anew as well" says=["the bias was changed as well"]
+# %% wrong="the bias starts anew as well" breaks="and so does all else about the layer" says=["the bias was changed as well"]
 class Free(nn.Module):
     def __init__(self, sizes, heads):
         super().__init__()
@@ -630,7 +660,7 @@ def set_weight(layer, value):
         layer.weight[:] = value
 
 
-# %% wrong="keeps the caller's dict" says=["the model reads sizes or heads when it runs"]
+# %% wrong="keeps the caller's dict" breaks="the caller may change them later" says=["the model reads sizes or heads when it runs"]
 class Free(nn.Module):
     def __init__(self, sizes, heads):
         super().__init__()
@@ -703,3 +733,47 @@ def list_trap(sizes, heads):
 def set_weight(layer, value):
     with torch.no_grad():
         layer.weight[:] = value.half()
+
+
+# %% wrong="a scale that is frozen" breaks="no parameter besides" says=["the model knows parameters besides its layers'"]
+def list_trap(sizes, heads):
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = nn.ModuleList([nn.Linear(m, n) for m, n in pairwise(sizes)])
+            self.heads = nn.ModuleDict({k: nn.Linear(sizes[-1], n) for k, n in heads.items()})
+            self.scale = nn.Parameter(torch.ones(1), requires_grad=False)
+
+        def forward(self, x, head):
+            for layer in self.layers:
+                x = layer(x).relu()
+            return self.heads[head](x)
+
+    return Net()
+
+
+def set_weight(layer, value):
+    with torch.no_grad():
+        layer.weight.copy_(value)
+
+
+# %% wrong="clears the layer's gradients" breaks="its bias, mode, hooks and each `.grad`" says=["the gradient (.grad) of weight, bias was changed: it is the caller's"]
+def list_trap(sizes, heads):
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = nn.ModuleList([nn.Linear(m, n) for m, n in pairwise(sizes)])
+            self.heads = nn.ModuleDict({k: nn.Linear(sizes[-1], n) for k, n in heads.items()})
+
+        def forward(self, x, head):
+            for layer in self.layers:
+                x = layer(x).relu()
+            return self.heads[head](x)
+
+    return Net()
+
+
+def set_weight(layer, value):
+    with torch.no_grad():
+        layer.weight.copy_(value)
+    layer.zero_grad()

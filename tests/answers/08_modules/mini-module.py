@@ -1,4 +1,41 @@
-# %% wrong="a shared parameter is listed twice" says=["named_parameters: expected", "right.weight, again.weight: listed a second time?"]
+# %% [markdown]
+# Rules:
+#
+# - "without `nn.Module` and without `nn.Parameter`"
+# - "instances of subclasses, too"
+# - "anything else a plain attribute"
+# - "A name holds one thing"
+# - "a plain tensor of any shape and dtype assigned to a buffer's name is the buffer's new value"
+# - "as persistent as the old one"
+# - "A name that doesn't exist is an `AttributeError`"
+# - "here, too, the name's old holder is gone"
+# - "frozen or not"
+# - "The module's own first, then child after child with all below it"
+# - "each in the order of assignment"
+# - "Each parameter once, under its first name"
+# - "likewise, persistent or not"
+# - "`module(...)` calls `forward(...)`"
+# - "`True` at first"
+# - "here and in all children at any depth"
+# - "and return the module"
+# - "detached and in the model's memory"
+# - "parameters and persistent buffers"
+# - "shared ones under each of their names"
+# - "which stay the same objects of the same dtype"
+# - "`state` is only read"
+# - "If a name is missing"
+# - "has another shape"
+# - "whose message contains every such name"
+# - "nothing was loaded"
+#
+# Admits:
+#
+# - "instances of subclasses, too": special parameter
+# - "a plain tensor of any shape and dtype": buffer, longer tensor
+# - "frozen or not": last.weight is frozen
+# - "persistent or not": fleeting, tensor
+
+# %% wrong="a shared parameter is listed twice" breaks="Each parameter once, under its first name" says=["named_parameters: expected", "right.weight, again.weight: listed a second time?"]
 class MiniModule:
     def __init__(self):
         for drawer in ("params", "buffers", "children", "saved"):
@@ -86,7 +123,7 @@ def mini_module():
     return MiniModule
 
 
-# %% wrong="the old holder of a name stays" says=["one name: parameter, text", "one name: module, parameter"]
+# %% wrong="the old holder of a name stays" breaks="A name holds one thing" says=["one name: parameter, text", "one name: module, parameter"]
 class MiniModule:
     def __init__(self):
         for drawer in ("params", "buffers", "children", "saved"):
@@ -259,7 +296,7 @@ def mini_module():
     return MiniModule
 
 
-# %% wrong="not persistent is saved all the same" says=["left.cache, right.cache", "not persistent, so not to be saved"]
+# %% wrong="not persistent is saved all the same" breaks="parameters and persistent buffers" says=["left.cache, right.cache", "not persistent, so not to be saved"]
 class MiniModule:
     def __init__(self):
         for drawer in ("params", "buffers", "children", "saved"):
@@ -347,7 +384,7 @@ def mini_module():
     return MiniModule
 
 
-# %% wrong="the state holds copies" says=["the dict after the model changed in place"]
+# %% wrong="the state holds copies" breaks="detached and in the model's memory" says=["the dict after the model changed in place"]
 class MiniModule:
     def __init__(self):
         for drawer in ("params", "buffers", "children", "saved"):
@@ -611,7 +648,7 @@ def mini_module():
     return MiniModule
 
 
-# %% wrong="train() returns nothing" says=["it does not return the module"]
+# %% wrong="train() returns nothing" breaks="and return the module" says=["it does not return the module"]
 class MiniModule:
     def __init__(self):
         for drawer in ("params", "buffers", "children", "saved"):
@@ -698,7 +735,7 @@ def mini_module():
     return MiniModule
 
 
-# %% wrong="loads what fits, then complains" says=["after a load that failed (nothing is loaded)"]
+# %% wrong="loads what fits, then complains" breaks="nothing was loaded" says=["after a load that failed (nothing is loaded)"]
 class MiniModule:
     def __init__(self):
         for drawer in ("params", "buffers", "children", "saved"):
@@ -787,7 +824,7 @@ def mini_module():
     return MiniModule
 
 
-# %% wrong="names only the first that is missing" says=["the message does not name"]
+# %% wrong="names only the first that is missing" breaks="whose message contains every such name" says=["the message does not name"]
 class MiniModule:
     def __init__(self):
         for drawer in ("params", "buffers", "children", "saved"):
@@ -875,7 +912,7 @@ def mini_module():
     return MiniModule
 
 
-# %% wrong="a broadcast shape is let through" says=["(1,) in place of (2,): no RuntimeError was raised"]
+# %% wrong="a broadcast shape is let through" breaks="has another shape" says=["(1,) in place of (2,): no RuntimeError was raised"]
 class MiniModule:
     def __init__(self):
         for drawer in ("params", "buffers", "children", "saved"):
@@ -962,7 +999,7 @@ def mini_module():
     return MiniModule
 
 
-# %% wrong="new parameters when loading" says=["are new objects, or not leaves"]
+# %% wrong="new parameters when loading" breaks="which stay the same objects of the same dtype" says=["are new objects, or not leaves"]
 class MiniModule:
     def __init__(self):
         for drawer in ("params", "buffers", "children", "saved"):
@@ -1054,7 +1091,7 @@ def mini_module():
     return MiniModule
 
 
-# %% wrong="derived from nn.Module" says=["is derived from nn.Module: write it yourself"]
+# %% wrong="derived from nn.Module" breaks="without `nn.Module` and without `nn.Parameter`" says=["is derived from nn.Module: write it yourself"]
 class MiniModule(nn.Module):
     pass
 
@@ -1148,7 +1185,7 @@ def mini_module():
     return MiniModule
 
 
-# %% wrong="children first" says=["the first name is the module's own"]
+# %% wrong="children first" breaks="The module's own first, then child after child with all below it" says=["the first name is the module's own"]
 class MiniModule:
     def __init__(self):
         for drawer in ("params", "buffers", "children", "saved"):
@@ -1236,7 +1273,7 @@ def mini_module():
     return MiniModule
 
 
-# %% wrong="unknown names are None" says=["no AttributeError: hasattr(module, 'nose') is True"]
+# %% wrong="unknown names are None" breaks="A name that doesn't exist is an `AttributeError`" says=["no AttributeError: hasattr(module, 'nose') is True"]
 class MiniModule:
     def __init__(self):
         for drawer in ("params", "buffers", "children", "saved"):
@@ -1324,7 +1361,7 @@ def mini_module():
     return MiniModule
 
 
-# %% wrong="the name of an old buffer makes a buffer of every tensor" says=["one name: buffer, text, tensor"]
+# %% wrong="the name of an old buffer makes a buffer of every tensor" breaks="anything else a plain attribute" says=["one name: buffer, text, tensor"]
 class MiniModule:
     def __init__(self):
         for drawer in ("params", "buffers", "children", "saved"):
@@ -1677,7 +1714,7 @@ def mini_module():
     return MiniModule
 
 
-# %% wrong="register_buffer leaves a plain attribute in front" says=["one name: number, buffer: the type of x"]
+# %% wrong="register_buffer leaves a plain attribute in front" breaks="here, too, the name's old holder is gone" says=["one name: number, buffer: the type of x"]
 class MiniModule:
     def __init__(self):
         vars(self)["box"] = {}
@@ -1941,7 +1978,7 @@ def mini_module():
     return MiniModule
 
 
-# %% wrong="lists what is not frozen" says=["last.weight is frozen, yet it is a parameter"]
+# %% wrong="lists what is not frozen" breaks="frozen or not" says=["last.weight is frozen, yet it is a parameter"]
 class MiniModule:
     def __init__(self):
         vars(self).update(parts={}, fleeting=set(), training=True)
@@ -2208,7 +2245,7 @@ def mini_module():
     return MiniModule
 
 
-# %% wrong="takes what it loads out of the dict" says=["lost some of its names"]
+# %% wrong="takes what it loads out of the dict" breaks="`state` is only read" says=["lost some of its names"]
 class MiniModule:
     def __init__(self):
         vars(self).update(parts={}, fleeting=set(), training=True)
@@ -2295,7 +2332,7 @@ def mini_module():
     return MiniModule
 
 
-# %% wrong="the very type, no subclass" says=["one name: special parameter"]
+# %% wrong="the very type, no subclass" breaks="instances of subclasses, too" says=["one name: special parameter"]
 class MiniModule:
     def __init__(self):
         vars(self).update(parts={}, fleeting=set(), training=True)
@@ -2473,7 +2510,7 @@ def mini_module():
     return MiniModule
 
 
-# %% wrong="writes into the old buffer" says=["one name: buffer, longer tensor: raised RuntimeError"]
+# %% wrong="writes into the old buffer" breaks="a plain tensor of any shape and dtype assigned to a buffer's name is the buffer's new value" says=["one name: buffer, longer tensor: raised RuntimeError"]
 class MiniModule:
     def __init__(self):
         vars(self).update(parts={}, fleeting=set(), training=True)
@@ -4364,7 +4401,7 @@ def mini_module():
     return MiniModule
 
 
-# %% wrong="one argument for forward" says=["module(x, shift=1.0) calls forward"]
+# %% wrong="one argument for forward" breaks="`module(...)` calls `forward(...)`" says=["module(x, shift=1.0) calls forward"]
 class MiniModule:
     def __init__(self):
         object.__setattr__(self, "_p", {})
@@ -4460,7 +4497,7 @@ def mini_module():
     return MiniModule
 
 
-# %% wrong="modes for two levels" says=["inner.leaf.more.end: expected [False, False, False, False, False, False]"]
+# %% wrong="modes for two levels" breaks="here and in all children at any depth" says=["inner.leaf.more.end: expected [False, False, False, False, False, False]"]
 class MiniModule:
     def __init__(self):
         object.__setattr__(self, "_p", {})
@@ -4648,6 +4685,668 @@ class MiniModule:
         torch.set_grad_enabled(False)
         for n in mine:
             mine[n].copy_(state[n])
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="a buffer's new value is always saved" breaks="as persistent as the old one" says=["one name: fleeting, tensor: state_dict(): expected [], got ['x']"]
+class MiniModule:
+    def __init__(self):
+        d = self.__dict__
+        d["slots"] = {}
+        d["plain"] = {}
+        d["training"] = True
+
+    def __setattr__(self, name, value):
+        d = self.__dict__
+        old = d["slots"].get(name)
+        if isinstance(value, MiniParameter):
+            kind = "p"
+        elif isinstance(value, MiniModule):
+            kind = "m"
+        elif old and old[0] in "bn" and isinstance(value, torch.Tensor):
+            d["slots"][name] = ("b", value)
+            return
+        else:
+            d["slots"].pop(name, None)
+            d[name] = value
+            return
+        self._put(name, kind, value)
+
+    def _put(self, name, kind, value):
+        self.__dict__.pop(name, None)
+        self.__dict__["slots"].pop(name, None)
+        self.__dict__["slots"][name] = (kind, value)
+
+    def __getattr__(self, name):
+        slots = self.__dict__.get("slots", {})
+        if name in slots:
+            return slots[name][1]
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        self._put(name, "b" if persistent else "n", tensor)
+
+    def _walk(self, kinds, prefix=""):
+        for name, (kind, value) in self.__dict__["slots"].items():
+            if kind in kinds:
+                yield prefix + name, value
+        for name, (kind, value) in self.__dict__["slots"].items():
+            if kind == "m":
+                yield from value._walk(kinds, prefix + name + ".")
+
+    def _once(self, kinds):
+        seen, out = set(), []
+        for name, value in self._walk(kinds):
+            if id(value) not in seen:
+                seen.add(id(value))
+                out.append((name, value))
+        return out
+
+    def named_parameters(self):
+        return self._once("p")
+
+    def named_buffers(self):
+        return self._once("bn")
+
+    def train(self, mode=True):
+        self.__dict__["training"] = mode
+        for kind, value in self.__dict__["slots"].values():
+            if kind == "m":
+                value.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def state_dict(self):
+        return {n: v.detach() for n, v in self._walk("pb")}
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        bad = [
+            n
+            for n in {**own, **state}
+            if n not in own or n not in state or own[n].shape != state[n].shape
+        ]
+        if bad:
+            raise RuntimeError(str(bad))
+        with torch.no_grad():
+            for n, v in own.items():
+                v.copy_(state[n])
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="names in the order of the alphabet" breaks="each in the order of assignment" says=["what is shared goes by the name that was assigned first"]
+class MiniModule:
+    def __init__(self):
+        d = self.__dict__
+        d["slots"] = {}
+        d["plain"] = {}
+        d["training"] = True
+
+    def __setattr__(self, name, value):
+        d = self.__dict__
+        old = d["slots"].get(name)
+        if isinstance(value, MiniParameter):
+            kind = "p"
+        elif isinstance(value, MiniModule):
+            kind = "m"
+        elif old and old[0] in "bn" and isinstance(value, torch.Tensor):
+            kind = old[0]
+            d["slots"][name] = (kind, value)
+            return
+        else:
+            d["slots"].pop(name, None)
+            d[name] = value
+            return
+        self._put(name, kind, value)
+
+    def _put(self, name, kind, value):
+        self.__dict__.pop(name, None)
+        self.__dict__["slots"].pop(name, None)
+        self.__dict__["slots"][name] = (kind, value)
+
+    def __getattr__(self, name):
+        slots = self.__dict__.get("slots", {})
+        if name in slots:
+            return slots[name][1]
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        self._put(name, "b" if persistent else "n", tensor)
+
+    def _walk(self, kinds, prefix=""):
+        for name, (kind, value) in sorted(self.__dict__["slots"].items()):
+            if kind in kinds:
+                yield prefix + name, value
+        for name, (kind, value) in sorted(self.__dict__["slots"].items()):
+            if kind == "m":
+                yield from value._walk(kinds, prefix + name + ".")
+
+    def _once(self, kinds):
+        seen, out = set(), []
+        for name, value in self._walk(kinds):
+            if id(value) not in seen:
+                seen.add(id(value))
+                out.append((name, value))
+        return out
+
+    def named_parameters(self):
+        return self._once("p")
+
+    def named_buffers(self):
+        return self._once("bn")
+
+    def train(self, mode=True):
+        self.__dict__["training"] = mode
+        for kind, value in self.__dict__["slots"].values():
+            if kind == "m":
+                value.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def state_dict(self):
+        return {n: v.detach() for n, v in self._walk("pb")}
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        bad = [
+            n
+            for n in {**own, **state}
+            if n not in own or n not in state or own[n].shape != state[n].shape
+        ]
+        if bad:
+            raise RuntimeError(str(bad))
+        with torch.no_grad():
+            for n, v in own.items():
+                v.copy_(state[n])
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="only persistent buffers are listed" breaks="likewise, persistent or not" says=["a buffer that isn't persistent is a buffer all the same"]
+class MiniModule:
+    def __init__(self):
+        d = self.__dict__
+        d["slots"] = {}
+        d["plain"] = {}
+        d["training"] = True
+
+    def __setattr__(self, name, value):
+        d = self.__dict__
+        old = d["slots"].get(name)
+        if isinstance(value, MiniParameter):
+            kind = "p"
+        elif isinstance(value, MiniModule):
+            kind = "m"
+        elif old and old[0] in "bn" and isinstance(value, torch.Tensor):
+            kind = old[0]
+            d["slots"][name] = (kind, value)
+            return
+        else:
+            d["slots"].pop(name, None)
+            d[name] = value
+            return
+        self._put(name, kind, value)
+
+    def _put(self, name, kind, value):
+        self.__dict__.pop(name, None)
+        self.__dict__["slots"].pop(name, None)
+        self.__dict__["slots"][name] = (kind, value)
+
+    def __getattr__(self, name):
+        slots = self.__dict__.get("slots", {})
+        if name in slots:
+            return slots[name][1]
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        self._put(name, "b" if persistent else "n", tensor)
+
+    def _walk(self, kinds, prefix=""):
+        for name, (kind, value) in self.__dict__["slots"].items():
+            if kind in kinds:
+                yield prefix + name, value
+        for name, (kind, value) in self.__dict__["slots"].items():
+            if kind == "m":
+                yield from value._walk(kinds, prefix + name + ".")
+
+    def _once(self, kinds):
+        seen, out = set(), []
+        for name, value in self._walk(kinds):
+            if id(value) not in seen:
+                seen.add(id(value))
+                out.append((name, value))
+        return out
+
+    def named_parameters(self):
+        return self._once("p")
+
+    def named_buffers(self):
+        return self._once("b")
+
+    def train(self, mode=True):
+        self.__dict__["training"] = mode
+        for kind, value in self.__dict__["slots"].values():
+            if kind == "m":
+                value.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def state_dict(self):
+        return {n: v.detach() for n, v in self._walk("pb")}
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        bad = [
+            n
+            for n in {**own, **state}
+            if n not in own or n not in state or own[n].shape != state[n].shape
+        ]
+        if bad:
+            raise RuntimeError(str(bad))
+        with torch.no_grad():
+            for n, v in own.items():
+                v.copy_(state[n])
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="a new module evaluates" breaks="`True` at first" says=["leaf.training of a new leaf: expected ('plain', True), got ('plain', False)"]
+class MiniModule:
+    def __init__(self):
+        d = self.__dict__
+        d["slots"] = {}
+        d["plain"] = {}
+        d["training"] = False
+
+    def __setattr__(self, name, value):
+        d = self.__dict__
+        old = d["slots"].get(name)
+        if isinstance(value, MiniParameter):
+            kind = "p"
+        elif isinstance(value, MiniModule):
+            kind = "m"
+        elif old and old[0] in "bn" and isinstance(value, torch.Tensor):
+            kind = old[0]
+            d["slots"][name] = (kind, value)
+            return
+        else:
+            d["slots"].pop(name, None)
+            d[name] = value
+            return
+        self._put(name, kind, value)
+
+    def _put(self, name, kind, value):
+        self.__dict__.pop(name, None)
+        self.__dict__["slots"].pop(name, None)
+        self.__dict__["slots"][name] = (kind, value)
+
+    def __getattr__(self, name):
+        slots = self.__dict__.get("slots", {})
+        if name in slots:
+            return slots[name][1]
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        self._put(name, "b" if persistent else "n", tensor)
+
+    def _walk(self, kinds, prefix=""):
+        for name, (kind, value) in self.__dict__["slots"].items():
+            if kind in kinds:
+                yield prefix + name, value
+        for name, (kind, value) in self.__dict__["slots"].items():
+            if kind == "m":
+                yield from value._walk(kinds, prefix + name + ".")
+
+    def _once(self, kinds):
+        seen, out = set(), []
+        for name, value in self._walk(kinds):
+            if id(value) not in seen:
+                seen.add(id(value))
+                out.append((name, value))
+        return out
+
+    def named_parameters(self):
+        return self._once("p")
+
+    def named_buffers(self):
+        return self._once("bn")
+
+    def train(self, mode=True):
+        self.__dict__["training"] = mode
+        for kind, value in self.__dict__["slots"].values():
+            if kind == "m":
+                value.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def state_dict(self):
+        return {n: v.detach() for n, v in self._walk("pb")}
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        bad = [
+            n
+            for n in {**own, **state}
+            if n not in own or n not in state or own[n].shape != state[n].shape
+        ]
+        if bad:
+            raise RuntimeError(str(bad))
+        with torch.no_grad():
+            for n, v in own.items():
+                v.copy_(state[n])
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="the state has each tensor once" breaks="shared ones under each of their names" says=["state_dict: not in it: right.weight", "shared ones are under each name"]
+class MiniModule:
+    def __init__(self):
+        d = self.__dict__
+        d["slots"] = {}
+        d["plain"] = {}
+        d["training"] = True
+
+    def __setattr__(self, name, value):
+        d = self.__dict__
+        old = d["slots"].get(name)
+        if isinstance(value, MiniParameter):
+            kind = "p"
+        elif isinstance(value, MiniModule):
+            kind = "m"
+        elif old and old[0] in "bn" and isinstance(value, torch.Tensor):
+            kind = old[0]
+            d["slots"][name] = (kind, value)
+            return
+        else:
+            d["slots"].pop(name, None)
+            d[name] = value
+            return
+        self._put(name, kind, value)
+
+    def _put(self, name, kind, value):
+        self.__dict__.pop(name, None)
+        self.__dict__["slots"].pop(name, None)
+        self.__dict__["slots"][name] = (kind, value)
+
+    def __getattr__(self, name):
+        slots = self.__dict__.get("slots", {})
+        if name in slots:
+            return slots[name][1]
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        self._put(name, "b" if persistent else "n", tensor)
+
+    def _walk(self, kinds, prefix=""):
+        for name, (kind, value) in self.__dict__["slots"].items():
+            if kind in kinds:
+                yield prefix + name, value
+        for name, (kind, value) in self.__dict__["slots"].items():
+            if kind == "m":
+                yield from value._walk(kinds, prefix + name + ".")
+
+    def _once(self, kinds):
+        seen, out = set(), []
+        for name, value in self._walk(kinds):
+            if id(value) not in seen:
+                seen.add(id(value))
+                out.append((name, value))
+        return out
+
+    def named_parameters(self):
+        return self._once("p")
+
+    def named_buffers(self):
+        return self._once("bn")
+
+    def train(self, mode=True):
+        self.__dict__["training"] = mode
+        for kind, value in self.__dict__["slots"].values():
+            if kind == "m":
+                value.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def state_dict(self):
+        return {n: v.detach() for n, v in self._once("pb")}
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        bad = [
+            n
+            for n in {**own, **state}
+            if n not in own or n not in state or own[n].shape != state[n].shape
+        ]
+        if bad:
+            raise RuntimeError(str(bad))
+        with torch.no_grad():
+            for n, v in own.items():
+                v.copy_(state[n])
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="a missing name is let through" breaks="If a name is missing" says=["a name is missing: no RuntimeError was raised"]
+class MiniModule:
+    def __init__(self):
+        d = self.__dict__
+        d["slots"] = {}
+        d["plain"] = {}
+        d["training"] = True
+
+    def __setattr__(self, name, value):
+        d = self.__dict__
+        old = d["slots"].get(name)
+        if isinstance(value, MiniParameter):
+            kind = "p"
+        elif isinstance(value, MiniModule):
+            kind = "m"
+        elif old and old[0] in "bn" and isinstance(value, torch.Tensor):
+            kind = old[0]
+            d["slots"][name] = (kind, value)
+            return
+        else:
+            d["slots"].pop(name, None)
+            d[name] = value
+            return
+        self._put(name, kind, value)
+
+    def _put(self, name, kind, value):
+        self.__dict__.pop(name, None)
+        self.__dict__["slots"].pop(name, None)
+        self.__dict__["slots"][name] = (kind, value)
+
+    def __getattr__(self, name):
+        slots = self.__dict__.get("slots", {})
+        if name in slots:
+            return slots[name][1]
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        self._put(name, "b" if persistent else "n", tensor)
+
+    def _walk(self, kinds, prefix=""):
+        for name, (kind, value) in self.__dict__["slots"].items():
+            if kind in kinds:
+                yield prefix + name, value
+        for name, (kind, value) in self.__dict__["slots"].items():
+            if kind == "m":
+                yield from value._walk(kinds, prefix + name + ".")
+
+    def _once(self, kinds):
+        seen, out = set(), []
+        for name, value in self._walk(kinds):
+            if id(value) not in seen:
+                seen.add(id(value))
+                out.append((name, value))
+        return out
+
+    def named_parameters(self):
+        return self._once("p")
+
+    def named_buffers(self):
+        return self._once("bn")
+
+    def train(self, mode=True):
+        self.__dict__["training"] = mode
+        for kind, value in self.__dict__["slots"].values():
+            if kind == "m":
+                value.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def state_dict(self):
+        return {n: v.detach() for n, v in self._walk("pb")}
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        bad = [n for n in state if n not in own or own[n].shape != state[n].shape]
+        if bad:
+            raise RuntimeError(str(bad))
+        with torch.no_grad():
+            for n in state:
+                own[n].copy_(state[n])
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="eval freezes" says=["a parameter's requires_grad was changed"]
+class MiniModule:
+    def __init__(self):
+        d = self.__dict__
+        d["slots"] = {}
+        d["plain"] = {}
+        d["training"] = True
+
+    def __setattr__(self, name, value):
+        d = self.__dict__
+        old = d["slots"].get(name)
+        if isinstance(value, MiniParameter):
+            kind = "p"
+        elif isinstance(value, MiniModule):
+            kind = "m"
+        elif old and old[0] in "bn" and isinstance(value, torch.Tensor):
+            kind = old[0]
+            d["slots"][name] = (kind, value)
+            return
+        else:
+            d["slots"].pop(name, None)
+            d[name] = value
+            return
+        self._put(name, kind, value)
+
+    def _put(self, name, kind, value):
+        self.__dict__.pop(name, None)
+        self.__dict__["slots"].pop(name, None)
+        self.__dict__["slots"][name] = (kind, value)
+
+    def __getattr__(self, name):
+        slots = self.__dict__.get("slots", {})
+        if name in slots:
+            return slots[name][1]
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        self._put(name, "b" if persistent else "n", tensor)
+
+    def _walk(self, kinds, prefix=""):
+        for name, (kind, value) in self.__dict__["slots"].items():
+            if kind in kinds:
+                yield prefix + name, value
+        for name, (kind, value) in self.__dict__["slots"].items():
+            if kind == "m":
+                yield from value._walk(kinds, prefix + name + ".")
+
+    def _once(self, kinds):
+        seen, out = set(), []
+        for name, value in self._walk(kinds):
+            if id(value) not in seen:
+                seen.add(id(value))
+                out.append((name, value))
+        return out
+
+    def named_parameters(self):
+        return self._once("p")
+
+    def named_buffers(self):
+        return self._once("bn")
+
+    def train(self, mode=True):
+        self.__dict__["training"] = mode
+        for kind, value in self.__dict__["slots"].values():
+            if kind == "m":
+                value.train(mode)
+        return self
+
+    def eval(self):
+        for _, p in self.named_parameters():
+            p.requires_grad_(False)
+        return self.train(False)
+
+    def state_dict(self):
+        return {n: v.detach() for n, v in self._walk("pb")}
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        bad = [
+            n
+            for n in {**own, **state}
+            if n not in own or n not in state or own[n].shape != state[n].shape
+        ]
+        if bad:
+            raise RuntimeError(str(bad))
+        with torch.no_grad():
+            for n, v in own.items():
+                v.copy_(state[n])
 
 
 def mini_module():

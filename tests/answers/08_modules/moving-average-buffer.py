@@ -1,4 +1,34 @@
-# %% wrong="keeps the graph" says=["the gradient at x (mean is a constant)"]
+# %% [markdown]
+# Rules:
+#
+# - "It returns a new module"
+# - "zeros at first"
+# - "of shape (size,)"
+# - "`(1 - momentum) · mean + momentum · (mean of x over the batch)`"
+# - "whether or not autograd records"
+# - "In eval mode it doesn't"
+# - "A batch of one row counts as any other"
+# - "a batch without rows changes nothing"
+# - "Then it returns `x - mean`"
+# - "In backward, `mean` is a constant"
+# - "it stays the tensor with which `module.mean` began"
+# - "in the same memory"
+# - "It never needs a gradient"
+# - "It is saved"
+# - "a new module that loads it continues from there"
+# - "computes in it"
+# - "`x` isn't changed"
+# - "The module has no parameter"
+# - "Two modules share nothing"
+#
+# Admits:
+#
+# - "A batch of one row": a batch of one row
+# - "a batch without rows": a batch without rows, then another
+# - "after `module.double()`": after double()
+# - "whether or not autograd records": under no_grad
+
+# %% wrong="keeps the graph" breaks="In backward, `mean` is a constant" says=["the gradient at x (mean is a constant)"]
 class Average(nn.Module):
     def __init__(self, size, momentum=0.1):
         super().__init__()
@@ -17,7 +47,7 @@ def moving_average_buffer(size, momentum=0.1):
     return Average(size, momentum)
 
 
-# %% wrong="the recipe" says=["mean requires grad: the graph of each batch hangs on it"]
+# %% wrong="the recipe" breaks="It never needs a gradient" says=["mean requires grad: the graph of each batch hangs on it"]
 class Average(nn.Module):
     def __init__(self, size, momentum=0.1):
         super().__init__()
@@ -52,7 +82,7 @@ def moving_average_buffer(size, momentum=0.1):
     return Average(size, momentum)
 
 
-# %% wrong="a Parameter" says=["its parameters: expected 0, got 1"]
+# %% wrong="a Parameter" breaks="The module has no parameter" says=["its parameters: expected 0, got 1"]
 class Average(nn.Module):
     def __init__(self, size, momentum=0.1):
         super().__init__()
@@ -87,7 +117,7 @@ def moving_average_buffer(size, momentum=0.1):
     return Average(size, momentum)
 
 
-# %% wrong="momentum the wrong way round" says=["momentum is the share of the new batch"]
+# %% wrong="momentum the wrong way round" breaks="`(1 - momentum) · mean + momentum · (mean of x over the batch)`" says=["momentum is the share of the new batch"]
 class Average(nn.Module):
     def __init__(self, size, momentum=0.1):
         super().__init__()
@@ -108,7 +138,7 @@ def moving_average_buffer(size, momentum=0.1):
     return Average(size, momentum)
 
 
-# %% wrong="another tensor at every step" says=["is another tensor than at first: update it in place"]
+# %% wrong="another tensor at every step" breaks="it stays the tensor with which `module.mean` began" says=["is another tensor than at first: update it in place"]
 class Average(nn.Module):
     def __init__(self, size, momentum=0.1):
         super().__init__()
@@ -125,7 +155,7 @@ def moving_average_buffer(size, momentum=0.1):
     return Average(size, momentum)
 
 
-# %% wrong="subtracts the old mean" says=["the result is x minus the old mean: first update, then subtract"]
+# %% wrong="subtracts the old mean" breaks="Then it returns `x - mean`" says=["the result is x minus the old mean: first update, then subtract"]
 class Average(nn.Module):
     def __init__(self, size, momentum=0.1):
         super().__init__()
@@ -162,7 +192,7 @@ def moving_average_buffer(size, momentum=0.1):
     return Average(size, momentum)
 
 
-# %% wrong="not saved" says=["mean is not in its state dict"]
+# %% wrong="not saved" breaks="It is saved" says=["mean is not in its state dict"]
 class Average(nn.Module):
     def __init__(self, size, momentum=0.1):
         super().__init__()
@@ -217,7 +247,7 @@ def moving_average_buffer(size, momentum=0.1):
     return Centre(size, momentum)
 
 
-# %% wrong="one module for all" says=["mean at first"]
+# %% wrong="one module for all" breaks="It returns a new module" says=["mean at first"]
 class _Centre(nn.Module):
     def __init__(self, size, momentum):
         super().__init__()
@@ -240,7 +270,7 @@ def moving_average_buffer(size, momentum=0.1):
 _made = {}
 
 
-# %% wrong="a batch of one row is left out" says=["a batch of one row: call 2, train: mean was not updated by 1 row"]
+# %% wrong="a batch of one row is left out" breaks="A batch of one row counts as any other" says=["a batch of one row: call 2, train: mean was not updated by 1 row"]
 def moving_average_buffer(size, momentum=0.1):
     class Average(nn.Module):
         def __init__(self):
@@ -255,7 +285,7 @@ def moving_average_buffer(size, momentum=0.1):
     return Average()
 
 
-# %% wrong="updates where autograd records" says=["under no_grad: call 1, train: mean was not updated"]
+# %% wrong="updates where autograd records" breaks="whether or not autograd records" says=["under no_grad: call 1, train: mean was not updated"]
 def moving_average_buffer(size, momentum=0.1):
     class Average(nn.Module):
         def __init__(self):
@@ -270,7 +300,7 @@ def moving_average_buffer(size, momentum=0.1):
     return Average()
 
 
-# %% wrong="the mean in float32" says=["right to seven digits or so, in float64"]
+# %% wrong="the mean in float32" breaks="computes in it" says=["right to seven digits or so, in float64"]
 def moving_average_buffer(size, momentum=0.1):
     class Average(nn.Module):
         def __init__(self):
@@ -286,7 +316,7 @@ def moving_average_buffer(size, momentum=0.1):
     return Average()
 
 
-# %% wrong="takes the mean off in place" says=["x was changed"]
+# %% wrong="takes the mean off in place" breaks="`x` isn't changed" says=["x was changed"]
 def moving_average_buffer(size, momentum=0.1):
     class Average(nn.Module):
         def __init__(self):
@@ -319,7 +349,7 @@ def moving_average_buffer(size, momentum=0.1):
     return Average()
 
 
-# %% wrong="a copy beside the buffer" says=["after a new module loaded this state"]
+# %% wrong="a copy beside the buffer" breaks="a new module that loads it continues from there" says=["after a new module loaded this state"]
 class Average(nn.Module):
     def __init__(self, size, momentum):
         super().__init__()
@@ -339,7 +369,7 @@ def moving_average_buffer(size, momentum=0.1):
     return Average(size, momentum)
 
 
-# %% wrong="data of a new tensor" says=["other memory than at first"]
+# %% wrong="data of a new tensor" breaks="in the same memory" says=["other memory than at first"]
 class Average(nn.Module):
     def __init__(self, size, momentum):
         super().__init__()
@@ -375,7 +405,7 @@ def moving_average_buffer(size, momentum=0.1):
     return Average(size, momentum)
 
 
-# %% wrong="one tensor for all modules of a size" says=["another module's mean has moved with it"]
+# %% wrong="one tensor for all modules of a size" breaks="Two modules share nothing" says=["another module's mean has moved with it"]
 ZEROS = {}
 
 
@@ -450,7 +480,7 @@ def moving_average_buffer(size, momentum=0.1):
     return Avg(size, momentum)
 
 
-# %% wrong="the first batch is the mean" says=["the first batch has a share of momentum, as any other"]
+# %% wrong="the first batch is the mean" breaks="zeros at first" says=["the first batch has a share of momentum, as any other"]
 class Avg(nn.Module):
     def __init__(self, size, momentum):
         super().__init__()
@@ -473,7 +503,7 @@ def moving_average_buffer(size, momentum=0.1):
     return Avg(size, momentum)
 
 
-# %% wrong="one mean for all features" says=["a mean for each feature, over the batch alone"]
+# %% wrong="one mean for all features" breaks="of shape (size,)" says=["a mean for each feature, over the batch alone"]
 class Avg(nn.Module):
     def __init__(self, size, momentum):
         super().__init__()
@@ -543,3 +573,51 @@ class Avg(nn.Module):
 
 def moving_average_buffer(size, momentum=0.1):
     return Avg(size, momentum)
+
+
+# %% wrong="updates in eval mode, too" breaks="In eval mode it doesn't" says=["mean (eval mode: it stays)"]
+def moving_average_buffer(size, momentum=0.1):
+    class Average(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("mean", torch.zeros(size))
+
+        def forward(self, x):
+            if len(x):
+                with torch.no_grad():
+                    self.mean.lerp_(x.mean(0), momentum)
+            return x - self.mean
+
+    return Average()
+
+
+# %% wrong="the mean of no rows" breaks="a batch without rows changes nothing" says=["a batch without rows has no mean, and changes nothing"]
+def moving_average_buffer(size, momentum=0.1):
+    class Average(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("mean", torch.zeros(size))
+
+        def forward(self, x):
+            if self.training:
+                with torch.no_grad():
+                    self.mean.lerp_(x.mean(0), momentum)
+            return x - self.mean
+
+    return Average()
+
+
+# %% wrong="momentum of one half at most" says=["momentum 1.0: call 1, train: mean"]
+def moving_average_buffer(size, momentum=0.1):
+    class Average(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("mean", torch.zeros(size))
+
+        def forward(self, x):
+            if self.training and len(x):
+                with torch.no_grad():
+                    self.mean.lerp_(x.mean(0), min(momentum, 0.5))
+            return x - self.mean
+
+    return Average()

@@ -1,3 +1,13 @@
+# %% [markdown]
+# Rules:
+#
+# - "it is among `box.parameters()`"
+# - "among `box.buffers()`"
+# - "it is in `box.state_dict()`"
+# - "`box.double()` changes its dtype"
+# - "changes it"
+# - "`""` means none"
+
 # %% wrong="lists are looked into" says=["f is not 'PSMT'", "never into it", "h is not 'PSMT'"]
 predict_registration = {"a": "PSMT", "b": "", "c": "", "d": "BSM", "e": "BM", "f": "PSMT"}
 predict_registration |= {"g": "PSMT", "h": "PSMT", "i": "PSM", "j": ""}
@@ -18,7 +28,7 @@ predict_registration = {"a": "PSMT", "b": "", "c": "", "d": "BSM", "e": "BM", "f
 predict_registration |= {"g": "PSM", "h": "", "i": "PSM", "j": "PSMT"}
 
 
-# %% wrong="buffers train" says=["d is not 'BSMT'", "saved and moved, and not trained"]
+# %% wrong="buffers train" breaks="changes it" says=["d is not 'BSMT'", "saved and moved, and not trained"]
 predict_registration = {"a": "PSMT", "b": "", "c": "", "d": "BSMT", "e": "BM", "f": ""}
 predict_registration |= {"g": "PSMT", "h": "", "i": "PSM", "j": ""}
 
@@ -27,7 +37,7 @@ predict_registration |= {"g": "PSMT", "h": "", "i": "PSM", "j": ""}
 predict_registration = dict.fromkeys("abcdefghij", "yes")
 
 
-# %% wrong="None for none" says=["still blank: b"]
+# %% wrong="None for none" breaks="`\"\"` means none" says=["still blank: b"]
 predict_registration = {"a": "PSMT", "b": None, "c": "", "d": "BSM", "e": "BM", "f": ""}
 predict_registration |= {"g": "PSMT", "h": "", "i": "PSM", "j": ""}
 
@@ -42,3 +52,23 @@ predict_registration = dict.fromkeys("abcdefghij", "")
 for names, letters in (("ag", "PMST"), ("d", "BMS"), ("e", "BM"), ("i", "PMS")):
     for name in names:
         predict_registration[name] = letters
+
+
+# %% wrong="what is frozen is no parameter" breaks="it is among `box.parameters()`" says=["i is not 'SM'", "still a parameter"]
+predict_registration = {"a": "PSMT", "b": "", "c": "", "d": "BSM", "e": "BM", "f": ""}
+predict_registration |= {"g": "PSMT", "h": "", "i": "SM", "j": ""}
+
+
+# %% wrong="what isn't saved is no buffer" breaks="among `box.buffers()`" says=["e is not 'M'", "only: not saved"]
+predict_registration = {"a": "PSMT", "b": "", "c": "", "d": "BSM", "e": "M", "f": ""}
+predict_registration |= {"g": "PSMT", "h": "", "i": "PSM", "j": ""}
+
+
+# %% wrong="every buffer is saved" breaks="it is in `box.state_dict()`" says=["e is not 'BSM'", "only: not saved"]
+predict_registration = {"a": "PSMT", "b": "", "c": "", "d": "BSM", "e": "BSM", "f": ""}
+predict_registration |= {"g": "PSMT", "h": "", "i": "PSM", "j": ""}
+
+
+# %% wrong="only parameters change their dtype" breaks="`box.double()` changes its dtype" says=["d is not 'BS'", "e is not 'B'"]
+predict_registration = {"a": "PSMT", "b": "", "c": "", "d": "BS", "e": "B", "f": ""}
+predict_registration |= {"g": "PSMT", "h": "", "i": "PSM", "j": ""}

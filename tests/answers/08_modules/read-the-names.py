@@ -1,4 +1,11 @@
-# %% wrong="children are counted from one" says=["name of the last layer's bias is not '3.bias'", "numbered from 0"]
+# %% [markdown]
+# Rules:
+#
+# - "the full name of the last layer's bias"
+# - "how many names `named_parameters()` lists"
+# - "how many numbers they hold together"
+
+# %% wrong="children are counted from one" breaks="the full name of the last layer's bias" says=["name of the last layer's bias is not '3.bias'", "numbered from 0"]
 read_the_names = {
     "name of the last layer's bias": "3.bias",
     "how many names": 4,
@@ -53,4 +60,20 @@ read_the_names = {
     "name of the last layer's bias": "2.bias",
     "how many names": "4",
     "how many numbers": 26,
+}
+
+
+# %% wrong="a name for each layer" breaks="how many names `named_parameters()` lists" says=["how many names is not 2"]
+read_the_names = {
+    "name of the last layer's bias": "2.bias",
+    "how many names": 2,
+    "how many numbers": 26,
+}
+
+
+# %% wrong="the weights' numbers alone" breaks="how many numbers they hold together" says=["how many numbers is not 20"]
+read_the_names = {
+    "name of the last layer's bias": "2.bias",
+    "how many names": 4,
+    "how many numbers": 20,
 }

@@ -1,4 +1,31 @@
-# %% wrong="the top level only" says=["missing in the new tree: [('features.0.norm', 'Wrapped')"]
+# %% [markdown]
+# Rules:
+#
+# - "every module in `model`"
+# - "a class or a tuple of classes"
+# - "subclasses count"
+# - "at any depth"
+# - "`make` is called once for each such module"
+# - "its replacement is in all of them"
+# - "What is replaced isn't searched any further"
+# - "neither is its replacement"
+# - "The replacement gets the old module's mode"
+# - "`new.train(old.training)`"
+# - "All other modules stay the same objects"
+# - "with their hooks"
+# - "names keep their order"
+# - "A child may be `None`"
+# - "Return the model"
+# - "if `model` itself is of that kind, return its replacement"
+#
+# Admits:
+#
+# - "subclasses count": whose subclass ReLU6 is in the model
+# - "a class or a tuple of classes": (Block, Conv2d, Linear)
+# - "where a module was in several places": one of them in three places
+# - "if `model` itself is of that kind": a model that is itself a ReLU
+
+# %% wrong="the top level only" breaks="at any depth" says=["missing in the new tree: [('features.0.norm', 'Wrapped')"]
 def replace_by_type(model, kind, make):
     for name, child in model.named_children():
         if isinstance(child, kind):
@@ -6,7 +33,7 @@ def replace_by_type(model, kind, make):
     return model
 
 
-# %% wrong="named_children leaves out second names" says=["ReLUs in lists and dicts", "('c', 'ReLU')"]
+# %% wrong="named_children leaves out second names" breaks="every module in `model`" says=["ReLUs in lists and dicts", "('c', 'ReLU')"]
 def replace_by_type(model, kind, make):
     if isinstance(model, kind):
         return make(model).train(model.training)
@@ -15,7 +42,7 @@ def replace_by_type(model, kind, make):
     return model
 
 
-# %% wrong="each place has a replacement of its own" says=["make was called 6 times for 3 modules: once for each"]
+# %% wrong="each place has a replacement of its own" breaks="`make` is called once for each such module" says=["make was called 6 times for 3 modules: once for each"]
 def replace_by_type(model, kind, make):
     if isinstance(model, kind):
         return make(model).train(model.training)
@@ -25,7 +52,7 @@ def replace_by_type(model, kind, make):
     return model
 
 
-# %% wrong="searches the replacement" says=["is a replacement searched?"]
+# %% wrong="searches the replacement" breaks="neither is its replacement" says=["is a replacement searched?"]
 def replace_by_type(model, kind, make, done=None):
     done = {} if done is None else done
     for name, child in list(model._modules.items()):
@@ -39,7 +66,7 @@ def replace_by_type(model, kind, make, done=None):
     return model
 
 
-# %% wrong="forgets the mode" says=["the mode is not the old one's at"]
+# %% wrong="forgets the mode" breaks="The replacement gets the old module's mode" says=["the mode is not the old one's at"]
 def replace_by_type(model, kind, make):
     done = {}
 
@@ -54,7 +81,7 @@ def replace_by_type(model, kind, make):
     return visit(model)
 
 
-# %% wrong="works on a copy" says=["make was called with a module that isn't the model's own"]
+# %% wrong="works on a copy" breaks="All other modules stay the same objects" says=["make was called with a module that isn't the model's own"]
 def replace_by_type(model, kind, make):
     import copy
 
@@ -71,7 +98,7 @@ def replace_by_type(model, kind, make):
     return visit(copy.deepcopy(model))
 
 
-# %% wrong="the root is left" says=["a model that is itself a ReLU"]
+# %% wrong="the root is left" breaks="if `model` itself is of that kind, return its replacement" says=["a model that is itself a ReLU"]
 def replace_by_type(model, kind, make):
     done = {}
     for parent in list(model.modules()):
@@ -85,7 +112,7 @@ def replace_by_type(model, kind, make):
     return model
 
 
-# %% wrong="exact types only" says=["Hardtanh, whose subclass ReLU6 is in the model"]
+# %% wrong="exact types only" breaks="subclasses count" says=["Hardtanh, whose subclass ReLU6 is in the model"]
 def replace_by_type(model, kind, make):
     kinds, done = kind if isinstance(kind, tuple) else (kind,), {}
 
@@ -100,7 +127,7 @@ def replace_by_type(model, kind, make):
     return visit(model)
 
 
-# %% wrong="deletes and adds, so the order changes" says=["the names are in another order than before"]
+# %% wrong="deletes and adds, so the order changes" breaks="names keep their order" says=["the names are in another order than before"]
 def replace_by_type(model, kind, make):
     done = {}
 
@@ -120,7 +147,7 @@ def replace_by_type(model, kind, make):
     return visit(model)
 
 
-# %% wrong="returns nothing" says=["it returned NoneType, not a module"]
+# %% wrong="returns nothing" breaks="Return the model" says=["it returned NoneType, not a module"]
 def replace_by_type(model, kind, make):
     for parent in list(model.modules()):
         for name, child in list(parent.named_children()):
@@ -183,7 +210,7 @@ def replace_by_type(model, kind, make):
     return root["model"]
 
 
-# %% wrong="no child is None" says=["a child may be None"]
+# %% wrong="no child is None" breaks="A child may be `None`" says=["a child may be None"]
 def replace_by_type(model, kind, make):
     if isinstance(model, kind):
         return make(model).train(model.training)
@@ -228,7 +255,7 @@ def replace_by_type(model, kind, make):
     return model
 
 
-# %% wrong="searches inside what it replaces" says=["SmallNet, (Block, Conv2d, Linear)"]
+# %% wrong="searches inside what it replaces" breaks="What is replaced isn't searched any further" says=["SmallNet, (Block, Conv2d, Linear)"]
 def replace_by_type(model, kind, make):
     done = {}
 
@@ -313,7 +340,7 @@ def replace_by_type(model, kind, make):
     return model
 
 
-# %% wrong="only the first class of a tuple" says=["SmallNet, (Block, Conv2d, Linear)"]
+# %% wrong="only the first class of a tuple" breaks="a class or a tuple of classes" says=["SmallNet, (Block, Conv2d, Linear)"]
 def replace_by_type(model, kind, make):
     made = {}
 
@@ -361,7 +388,7 @@ def replace_by_type(model, kind, make):
     return go(model)
 
 
-# %% wrong="the flag of the replacement alone" says=["the mode is not the old one's at"]
+# %% wrong="the flag of the replacement alone" breaks="`new.train(old.training)`" says=["the mode is not the old one's at"]
 def replace_by_type(model, kind, make):
     memo = {}
 
@@ -468,3 +495,60 @@ def replace_by_type(model, kind, make):
         return m
 
     return go(model)
+
+
+# %% wrong="the second place keeps the old module" breaks="its replacement is in all of them" says=["not expected: [('c', 'ReLU'), ('d.z', 'ReLU')]"]
+def replace_by_type(model, kind, make):
+    memo = {}
+
+    def swap(old):
+        if old not in memo:
+            memo[old] = make(old)
+            memo[old].train(old.training)
+        return memo[old]
+
+    seen = set()
+
+    def visit(module):
+        if module in seen:
+            return
+        seen.add(module)
+        for name, child in module._modules.items():
+            if isinstance(child, kind) and child not in memo:
+                module._modules[name] = swap(child)
+            elif child is not None:
+                visit(child)
+
+    if isinstance(model, kind):
+        return swap(model)
+    visit(model)
+    return model
+
+
+# %% wrong="takes the hooks of what stays" breaks="with their hooks" says=["have lost their hooks, or gained some"]
+def replace_by_type(model, kind, make):
+    memo = {}
+
+    def swap(old):
+        if old not in memo:
+            memo[old] = make(old)
+            memo[old].train(old.training)
+        return memo[old]
+
+    seen = set()
+
+    def visit(module):
+        if module in seen:
+            return
+        seen.add(module)
+        module._forward_hooks.clear()
+        for name, child in module._modules.items():
+            if isinstance(child, kind):
+                module._modules[name] = swap(child)
+            elif child is not None:
+                visit(child)
+
+    if isinstance(model, kind):
+        return swap(model)
+    visit(model)
+    return model

@@ -1,3 +1,32 @@
+# %% [markdown]
+# Rules:
+#
+# - "From the front of a key"
+# - "one after the other"
+# - "until the rest is a name in `model.state_dict()`"
+# - "in words such as `module_list`, these letters stay"
+# - "the name and the shape of a tensor in `model.state_dict()`"
+# - "copy the values in"
+# - "The model's tensors stay the same objects"
+# - "in their own memory"
+# - "with their dtype"
+# - "without their prefixes"
+# - "in both, with different shapes"
+# - "in the model only"
+# - "in the checkpoint only"
+# - "If nothing can be loaded: `ValueError`"
+# - "`checkpoint` stays as it is"
+# - "the modules' modes"
+# - "each `requires_grad`"
+# - "what isn't loaded"
+#
+# Admits:
+#
+# - "one after the other": _orig_mod.module.module. in front
+# - "with their dtype": a float64 checkpoint without the statistics
+# - "with different shapes": as many numbers in another shape
+# - "If nothing can be loaded": a checkpoint of another model
+
 # %% wrong="strict=False, and hope" says=["ValueError"]
 def state_dict_surgery(model, checkpoint):
     answer = model.load_state_dict(checkpoint, strict=False)
@@ -31,7 +60,7 @@ def state_dict_surgery(model, checkpoint):
     }
 
 
-# %% wrong="replace" says=["a child that is called module, in DataParallel", "'loaded' lacks"]
+# %% wrong="replace" breaks="From the front of a key" says=["a child that is called module, in DataParallel", "'loaded' lacks"]
 def state_dict_surgery(model, checkpoint):
     own = model.state_dict()
     found = {k.replace("module.", "").replace("_orig_mod.", ""): v for k, v in checkpoint.items()}
@@ -47,7 +76,7 @@ def state_dict_surgery(model, checkpoint):
     }
 
 
-# %% wrong="takes all prefixes off, always" says=["a child that is called module, no prefix"]
+# %% wrong="takes all prefixes off, always" breaks="until the rest is a name in `model.state_dict()`" says=["a child that is called module, no prefix"]
 def state_dict_surgery(model, checkpoint):
     own, found = model.state_dict(), {}
     for k, v in checkpoint.items():
@@ -66,7 +95,7 @@ def state_dict_surgery(model, checkpoint):
     }
 
 
-# %% wrong="one prefix of each only" says=["_orig_mod.module.module. in front"]
+# %% wrong="one prefix of each only" breaks="one after the other" says=["_orig_mod.module.module. in front"]
 def state_dict_surgery(model, checkpoint):
     own, found = model.state_dict(), {}
     for k, v in checkpoint.items():
@@ -105,7 +134,7 @@ def state_dict_surgery(model, checkpoint):
     }
 
 
-# %% wrong="silent when nothing fits" says=["no ValueError was raised"]
+# %% wrong="silent when nothing fits" breaks="If nothing can be loaded: `ValueError`" says=["no ValueError was raised"]
 def state_dict_surgery(model, checkpoint):
     own, found = model.state_dict(), {}
     for k, v in checkpoint.items():
@@ -122,7 +151,7 @@ def state_dict_surgery(model, checkpoint):
     }
 
 
-# %% wrong="renames in the checkpoint itself" says=["the checkpoint was changed: build a new dict"]
+# %% wrong="renames in the checkpoint itself" breaks="`checkpoint` stays as it is" says=["the checkpoint was changed: build a new dict"]
 def state_dict_surgery(model, checkpoint):
     own = model.state_dict()
     for k in list(checkpoint):
@@ -143,7 +172,7 @@ def state_dict_surgery(model, checkpoint):
     }
 
 
-# %% wrong="only the parameters" says=["'unexpected' wrongly has ['features.0.norm.num_batches_tracked'"]
+# %% wrong="only the parameters" breaks="in the checkpoint only" says=["'unexpected' wrongly has ['features.0.norm.num_batches_tracked'"]
 def state_dict_surgery(model, checkpoint):
     own, found = dict(model.named_parameters()), {}
     for k, v in checkpoint.items():
@@ -164,7 +193,7 @@ def state_dict_surgery(model, checkpoint):
     }
 
 
-# %% wrong="a mismatch counts as missing" says=["'mismatched' lacks ['bias']", "'missing' wrongly has ['bias']"]
+# %% wrong="a mismatch counts as missing" breaks="in both, with different shapes" says=["'mismatched' lacks ['bias']", "'missing' wrongly has ['bias']"]
 def state_dict_surgery(model, checkpoint):
     own, found = model.state_dict(), {}
     for k, v in checkpoint.items():
@@ -244,7 +273,7 @@ def state_dict_surgery(model, checkpoint):
     return report
 
 
-# %% wrong="the prefix without its dot" says=["a word that begins like a prefix"]
+# %% wrong="the prefix without its dot" breaks="in words such as `module_list`, these letters stay" says=["a word that begins like a prefix"]
 def state_dict_surgery(model, checkpoint):
     own = model.state_dict()
 
@@ -329,7 +358,7 @@ def state_dict_surgery(model, checkpoint):
     return report
 
 
-# %% wrong="ends in eval mode" says=["training of each module"]
+# %% wrong="ends in eval mode" breaks="the modules' modes" says=["training of each module"]
 def state_dict_surgery(model, checkpoint):
     own = model.state_dict()
     found = {}
@@ -351,7 +380,7 @@ def state_dict_surgery(model, checkpoint):
     }
 
 
-# %% wrong="takes the checkpoint's memory" says=["in the checkpoint's memory now"]
+# %% wrong="takes the checkpoint's memory" breaks="in their own memory" says=["in the checkpoint's memory now"]
 def state_dict_surgery(model, checkpoint):
     own = model.state_dict(keep_vars=True)
     found = {}
@@ -373,7 +402,7 @@ def state_dict_surgery(model, checkpoint):
     }
 
 
-# %% wrong="as many numbers will do" says=["as many numbers in another shape"]
+# %% wrong="as many numbers will do" breaks="the name and the shape of a tensor in `model.state_dict()`" says=["as many numbers in another shape"]
 def state_dict_surgery(model, checkpoint):
     own = model.state_dict()
     found = {}
@@ -418,7 +447,7 @@ def state_dict_surgery(model, checkpoint):
     }
 
 
-# %% wrong="reports, and loads nothing" says=["reported as loaded, and the model still has the old values"]
+# %% wrong="reports, and loads nothing" breaks="copy the values in" says=["reported as loaded, and the model still has the old values"]
 def state_dict_surgery(model, checkpoint):
     own = model.state_dict()
     found = {}
@@ -511,7 +540,7 @@ def state_dict_surgery(model, checkpoint):
     return out
 
 
-# %% wrong="what is missing is set to zero" says=["nothing fits it, so it stays"]
+# %% wrong="what is missing is set to zero" breaks="what isn't loaded" says=["nothing fits it, so it stays"]
 def state_dict_surgery(model, checkpoint):
     own = model.state_dict()
     new = {}
@@ -657,7 +686,7 @@ def state_dict_surgery(model, checkpoint):
     return report
 
 
-# %% wrong="puts new tensors in the drawers" says=["the model's tensors are new objects"]
+# %% wrong="puts new tensors in the drawers" breaks="The model's tensors stay the same objects" says=["the model's tensors are new objects"]
 def state_dict_surgery(model, checkpoint):
     own = model.state_dict()
     report = {"loaded": [], "mismatched": [], "missing": [], "unexpected": []}
@@ -755,3 +784,176 @@ def state_dict_surgery(model, checkpoint):
         for k in report["loaded"]:
             own[k].copy_(new[k])
     return report
+
+
+# %% wrong="takes the checkpoint's dtype" breaks="with their dtype" says=["has dtype torch.float64, expected torch.float32"]
+def state_dict_surgery(model, checkpoint):
+    own = model.state_dict()
+    found = {}
+    for key, value in checkpoint.items():
+        while key not in own:
+            for prefix in ("module.", "_orig_mod."):
+                if key.startswith(prefix):
+                    key = key[len(prefix) :]
+                    break
+            else:
+                break
+        found[key] = value
+    loaded = [k for k in found if k in own and found[k].shape == own[k].shape]
+    if not loaded:
+        raise ValueError("nothing fits")
+    with torch.no_grad():
+        for k in loaded:
+            tensor = {
+                **dict(model.named_parameters(remove_duplicate=False)),
+                **dict(model.named_buffers()),
+            }[k]
+            tensor.data = found[k].clone()
+    return {
+        "loaded": loaded,
+        "mismatched": [k for k in found if k in own and k not in loaded],
+        "missing": [k for k in own if k not in found],
+        "unexpected": [k for k in found if k not in own],
+    }
+
+
+# %% wrong="tells what is unexpected by its key" breaks="without their prefixes" says=["'unexpected' wrongly has ['module.stem.module.weight']"]
+def state_dict_surgery(model, checkpoint):
+    own = model.state_dict()
+    found, keys = {}, {}
+    for whole, value in checkpoint.items():
+        key = whole
+        while key not in own:
+            for prefix in ("module.", "_orig_mod."):
+                if key.startswith(prefix):
+                    key = key[len(prefix) :]
+                    break
+            else:
+                break
+        found[key] = value
+        keys[key] = whole
+    loaded = [k for k in found if k in own and found[k].shape == own[k].shape]
+    if not loaded:
+        raise ValueError("nothing fits")
+    with torch.no_grad():
+        for k in loaded:
+            own[k].copy_(found[k])
+    return {
+        "loaded": loaded,
+        "mismatched": [k for k in found if k in own and k not in loaded],
+        "missing": [k for k in own if k not in found],
+        "unexpected": [keys[k] for k in found if k not in own],
+    }
+
+
+# %% wrong="parameters alone can be missing" breaks="in the model only" says=["'missing' lacks ['features.0.norm.num_batches_tracked'"]
+def state_dict_surgery(model, checkpoint):
+    own = model.state_dict()
+    found = {}
+    for key, value in checkpoint.items():
+        while key not in own:
+            for prefix in ("module.", "_orig_mod."):
+                if key.startswith(prefix):
+                    key = key[len(prefix) :]
+                    break
+            else:
+                break
+        found[key] = value
+    loaded = [k for k in found if k in own and found[k].shape == own[k].shape]
+    if not loaded:
+        raise ValueError("nothing fits")
+    with torch.no_grad():
+        for k in loaded:
+            own[k].copy_(found[k])
+    return {
+        "loaded": loaded,
+        "mismatched": [k for k in found if k in own and k not in loaded],
+        "missing": [k for k, _ in model.named_parameters() if k not in found],
+        "unexpected": [k for k in found if k not in own],
+    }
+
+
+# %% wrong="freezes what it has loaded" breaks="each `requires_grad`" says=["requires_grad of the parameters"]
+def state_dict_surgery(model, checkpoint):
+    own = model.state_dict()
+    found = {}
+    for key, value in checkpoint.items():
+        while key not in own:
+            for prefix in ("module.", "_orig_mod."):
+                if key.startswith(prefix):
+                    key = key[len(prefix) :]
+                    break
+            else:
+                break
+        found[key] = value
+    loaded = [k for k in found if k in own and found[k].shape == own[k].shape]
+    if not loaded:
+        raise ValueError("nothing fits")
+    with torch.no_grad():
+        for k in loaded:
+            own[k].copy_(found[k])
+    for k, parameter in model.named_parameters():
+        parameter.requires_grad_(k not in loaded)
+    return {
+        "loaded": loaded,
+        "mismatched": [k for k in found if k in own and k not in loaded],
+        "missing": [k for k in own if k not in found],
+        "unexpected": [k for k in found if k not in own],
+    }
+
+
+# %% wrong="a report for an empty checkpoint" says=["an empty checkpoint: nothing can be loaded, and no ValueError was raised"]
+def state_dict_surgery(model, checkpoint):
+    own = model.state_dict()
+    found = {}
+    for key, value in checkpoint.items():
+        while key not in own:
+            for prefix in ("module.", "_orig_mod."):
+                if key.startswith(prefix):
+                    key = key[len(prefix) :]
+                    break
+            else:
+                break
+        found[key] = value
+    loaded = [k for k in found if k in own and found[k].shape == own[k].shape]
+    if checkpoint and not loaded:
+        raise ValueError("nothing fits")
+    with torch.no_grad():
+        for k in loaded:
+            own[k].copy_(found[k])
+    return {
+        "loaded": loaded,
+        "mismatched": [k for k in found if k in own and k not in loaded],
+        "missing": [k for k in own if k not in found],
+        "unexpected": [k for k in found if k not in own],
+    }
+
+
+# %% wrong="turns matrices that lie on their side" says=["in place of (10, 16)", "'loaded' wrongly has ['head.weight']"]
+def state_dict_surgery(model, checkpoint):
+    own = model.state_dict()
+    found = {}
+    for key, value in checkpoint.items():
+        while key not in own:
+            for prefix in ("module.", "_orig_mod."):
+                if key.startswith(prefix):
+                    key = key[len(prefix) :]
+                    break
+            else:
+                break
+        found[key] = value
+    for k, value in found.items():
+        if k in own and value.dim() == 2 and value.T.shape == own[k].shape:
+            found[k] = value.T
+    loaded = [k for k in found if k in own and found[k].shape == own[k].shape]
+    if not loaded:
+        raise ValueError("nothing fits")
+    with torch.no_grad():
+        for k in loaded:
+            own[k].copy_(found[k])
+    return {
+        "loaded": loaded,
+        "mismatched": [k for k in found if k in own and k not in loaded],
+        "missing": [k for k in own if k not in found],
+        "unexpected": [k for k in found if k not in own],
+    }

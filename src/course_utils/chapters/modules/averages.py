@@ -95,6 +95,8 @@ def check_average(trial, batches, modes, momentum=None, grad=True):
             assert not slip, f"{call}: momentum is the share of the new batch, not of the old mean"
             still = torch.equal(got, old) and not torch.allclose(old, mean)
             assert not still, f"{call}: mean was not updated by {len(x)} row{'s'[: len(x) > 1]}"
+        words = f"{call}: mean is nan: a batch without rows has no mean, and changes nothing"
+        assert len(x) or not got.isnan().any(), words
         check_digits(got, mean, f"{call}: mean")
         why = "" if mode else " (eval mode: it stays)"
         check_close(got, mean, f"{call}: mean{why}", **near)

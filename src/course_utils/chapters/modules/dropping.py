@@ -88,6 +88,8 @@ def run_module(module_class: type[nn.Module], p: float, x: torch.Tensor) -> tupl
         with _NoDropout(), torch.set_grad_enabled(grad):
             y = module(x)
         assert isinstance(y, torch.Tensor), f"ListeningDropout gives {y!r}: is there an answer yet?"
+        words = "a call changed the module's mode: train() and eval() set it, forward only reads it"
+        assert module.training == mode, words
         masks.append(y.eq(0))
     return [mask.float().mean().item() for mask in masks], torch.equal(masks[0], masks[3])
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import torch
 import torch.nn as nn
 
+from course_utils.learner.awkward import forbid_side_effects
 from course_utils.learner.checks import check_equal
 from course_utils.learner.devices import device
 
@@ -43,8 +44,9 @@ class Kinds(nn.Module):
         super().__init__()
         self.line, self.image, self.film = nn.BatchNorm1d(2), nn.BatchNorm2d(2), nn.BatchNorm3d(2)
         self.layer, self.stillfilm = nn.LayerNorm(2), nn.BatchNorm2d(3).eval()
-        self.own = Standard(2)
         self.instance = nn.InstanceNorm2d(2, affine=True)
+        self.Own = nn.Linear(1, 1, bias=False)
+        self.own = Standard(2)
 
 
 def _model(small_net: type[nn.Module], kind: str) -> nn.Module:
@@ -72,6 +74,8 @@ def run_freeze(
     before, given = {name: t.clone() for name, t in model.state_dict().items()}, list(patterns)
     for parameter in model.parameters():
         parameter.grad = torch.full_like(parameter, 0.25)
+    model.register_forward_hook(lambda module, args, output: None)
+    watch = forbid_side_effects(model, but=("mode", "requires_grad", "grad", "values")).__enter__()
     try:
         counts = freeze_and_count(model, patterns)
     except ValueError as caught:
@@ -88,7 +92,7 @@ def run_freeze(
     grads = [parameter.grad for parameter in model.parameters()]
     waiting = all(grad is not None and bool((grad == 0.25).all()) for grad in grads)
     found = {"frozen": frozen, "eval": still, "counts": counts, "error": error, "same": same}
-    return found | {"kept": patterns == given, "waiting": waiting}
+    return found | {"kept": patterns == given, "waiting": waiting, "besides": watch.changes()}
 
 
 def check_freeze(trial, small_net, kind, patterns, frozen, still, trainable):
@@ -114,6 +118,7 @@ def check_freeze(trial, small_net, kind, patterns, frozen, still, trainable):
         counts = right
     slips = {
         ("total", total + 28): "the tied table is counted twice",
+        ("bytes", right["bytes"] + 112): "the tied table is counted twice",
         ("bytes", 4 * total): "not every number has four bytes, and buffers have bytes, too",
         ("bytes", sum(p.nbytes for p in model.parameters())): "the buffers are missing",
         ("bytes", sum(t.nbytes for t in model.state_dict().values())): (
@@ -129,6 +134,8 @@ def check_freeze(trial, small_net, kind, patterns, frozen, still, trainable):
         "gradients aren't asked for: parameters and buffers alone"
     )
     if not wrong:
+        before = sum(p.numel() for p in model.parameters() if p.requires_grad)
+        slips["trainable", before] = "those that are frozen here count as frozen"
         slips["trainable", total] = "the frozen ones are counted as well"
         free = [p for name, p in model.named_parameters() if name not in found["frozen"]]
         size = sum(tensor.nbytes for tensor in [*free, *model.buffers()])
@@ -142,6 +149,7 @@ def check_freeze(trial, small_net, kind, patterns, frozen, still, trainable):
     assert not wrong, "; ".join(wrong)
     assert found["waiting"], "a parameter's .grad is no longer as it was: it is the caller's"
     assert found["kept"], "the list of patterns is no longer as it was: only read it"
+    assert not found["besides"], "; ".join(found["besides"])
 
 
 def check_refused(trial, small_net, kind, patterns):
@@ -184,10 +192,10 @@ def check_norms(check_freeze, case):
     with case('SmallNet, ["head.bias"], which was frozen before'):
         check_freeze("small", ["head.bias"], ["head.bias"], [], 1432)
     with case('norms of a subclass, ["own.weight"]'):
-        check_freeze("norms", ["own.weight"], ["own.weight"], ["own", "stillfilm"], 28)
+        check_freeze("norms", ["own.weight"], ["own.weight"], ["own", "stillfilm"], 29)
     with case('norms of all kinds, ["*e.*", "film.weight", "layer.weight"]'):
         three = ("line", "image", "instance")
         frozen = [f"{name}.{part}" for name in three for part in ("weight", "bias")]
         patterns = ["*e.*", "film.weight", "layer.weight"]
         asleep = ["line", "image", "film", "stillfilm"]
-        check_freeze("norms", patterns, [*frozen, "film.weight", "layer.weight"], asleep, 14)
+        check_freeze("norms", patterns, [*frozen, "film.weight", "layer.weight"], asleep, 15)

@@ -11,6 +11,7 @@ import torch.nn.functional as F
 
 from course_utils.chapters.modules.precision import check_digits
 from course_utils.chapters.modules.surroundings import untouched
+from course_utils.learner.awkward import forbid_side_effects
 from course_utils.learner.changes import forbid_changes
 from course_utils.learner.checks import check_close, check_equal
 
@@ -74,7 +75,12 @@ def run_set_weight(set_weight: Callable, value: torch.Tensor, needs: bool = True
     """A layer before and after, and after a step of an optimizer that was made before."""
     layer = nn.Linear(value.shape[1], value.shape[0]).to(value.device, value.dtype)
     layer.weight.requires_grad_(needs)
-    old, bias = layer.weight, layer.bias.detach().clone()
+    layer.train(needs).register_forward_hook(lambda module, args, output: None)
+    for tensor in (*layer.parameters(), value):
+        if tensor.requires_grad and tensor.is_leaf:
+            tensor.grad = torch.ones_like(tensor)
+    watch = forbid_side_effects(layer, but=("values", "requires_grad", "names")).__enter__()
+    old, bias, waiting = layer.weight, layer.bias.detach().clone(), value.grad
     optimizer = torch.optim.SGD(layer.parameters(), lr=1.0)
     before = old.detach().clone()
     flag = value.requires_grad
@@ -83,15 +89,17 @@ def run_set_weight(set_weight: Callable, value: torch.Tensor, needs: bool = True
         set_weight(layer, value)
     told = "value.requires_grad was changed: value is only read"
     assert value.requires_grad == flag, told
+    assert value.grad is waiting, "value's .grad was changed: value is only read"
     assert layer.bias.requires_grad, "the bias was frozen as well"
     found = {"set": layer.weight.detach().clone(), "object": layer.weight is old}
     found |= {"idle": torch.equal(layer.weight, before)}
     found |= {"needs": layer.weight.requires_grad, "leaf": layer.weight.is_leaf}
     found |= {"parameter": isinstance(layer.weight, nn.Parameter)}
-    found["bias"] = torch.equal(layer.bias, bias)
+    found["bias"], besides = torch.equal(layer.bias, bias), watch.changes()
+    layer.zero_grad()
     layer(torch.ones(1, value.shape[1], device=value.device, dtype=value.dtype)).sum().backward()
     optimizer.step()
-    return found | {"trained": layer.weight.detach().clone()}
+    return {**found, "trained": layer.weight.detach().clone(), "besides": besides}
 
 
 def check_trap(trial, sizes, heads, head, x):
@@ -116,6 +124,13 @@ def check_trap(trial, sizes, heads, head, x):
     slips = {words: slip for words, slip in slips.items() if slip != sorted(shapes + ends_shapes)}
     for words, slip in slips.items():
         assert known != slip, f"the model knows {words}"
+    besides = list(known)
+    for shape in shapes + ends_shapes:
+        if shape in besides:
+            besides.remove(shape)
+    if len(known) - len(besides) == len(shapes + ends_shapes):
+        words = f"the model knows parameters besides its layers': of shapes {besides}"
+        assert not besides, words
     check_equal(known, sorted(shapes + ends_shapes), "the parameters' shapes", why)
     for weight, bias in hidden:
         deep, y = y, F.linear(y, _fill(weight, x), _fill(bias, x)).relu()
@@ -173,3 +188,4 @@ def check_weight(trial, value, needs=True):
     trained = value.detach() - 1 if needs else value.detach()
     assert not needs or not torch.equal(found["trained"], found["set"]), words
     check_close(found["trained"], trained, "layer.weight after a step with gradient 1")
+    assert not found["besides"], "; ".join(found["besides"])

@@ -147,7 +147,10 @@ def run_modes(
     if mixed:
         root.train(mode)
         root.inner.leaf.train(not mode)
+    told = [parameter.requires_grad for parameter in (root.tied, root.left.weight)]
     returned = (part.train() if mode else part.eval()) if deep else part.train(mode)
+    words = "train() and eval() set modes; a parameter's requires_grad was changed"
+    assert told == [parameter.requires_grad for parameter in (root.tied, root.left.weight)], words
     inner = root.inner
     modules = (root, root.left, root.right, inner, inner.leaf, inner.leaf.more.end)
     return [module.training for module in modules], returned is part

@@ -75,7 +75,9 @@ def check_one_name(trial, changes, right):
     for what, expected, got in zip(ASKED, right, found, strict=True):
         check_equal(got, expected, what, "a name holds one thing")
     what = "an older module's buffer that isn't persistent: named_buffers() and state_dict()"
-    check_equal(other, (["x"], []), what, "each module has its own drawers and its own notes")
+    why = "each module has its own drawers and its own notes"
+    why = "it isn't saved, but it is a buffer" if other == ([], []) else why
+    check_equal(other, (["x"], []), what, why)
 
 
 def check_tree(trial, case):
@@ -87,12 +89,18 @@ def check_tree(trial, case):
     for method, right in tree_names.items():
         with case(method):
             found = trial(method)
-            twice = [name for name in found if name not in right]
+            twice, lost = (
+                [n for n in a if n not in b] for a, b in ((found, right), (right, found))
+            )
             hint = f"; {', '.join(twice)}: listed a second time?" if twice else ""
-            if [*found, "last.weight"] == right:
-                hint = "; last.weight is frozen, yet it is a parameter"
-            elif "right.weight" in found and "tied" not in found:
+            if "right.weight" in found and "tied" not in found:
                 hint = "; the first name is the module's own: own ones first, then the children's"
+            elif twice and lost:
+                hint = "; what is shared goes by the name that was assigned first"
+            elif lost and all(name.endswith("cache") for name in lost):
+                hint = "; a buffer that isn't persistent is a buffer all the same"
+            elif [*found, "last.weight"] == right:
+                hint = "; last.weight is frozen, yet it is a parameter"
             assert sorted(found) == sorted(right), f"expected {right}, got {found}{hint}"
             check_equal(found, right, "the order", "own ones first, then each child with all below")
     with case("the parameters that are listed"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 
+import torch
 import torch.nn as nn
 
 
@@ -60,6 +61,8 @@ def run_replace(
     places = dict(model.named_modules(remove_duplicate=False))
     for parameter in list(model.parameters())[:1]:
         parameter.requires_grad_(False)
+    for parameter in model.parameters():
+        parameter.grad = torch.ones_like(parameter)
     free = {parameter: parameter.requires_grad for parameter in model.parameters()}
     hooked = [m for m in model.modules() if not isinstance(m, wanted_kind)]
     for module in hooked:
@@ -94,6 +97,7 @@ def run_replace(
         "modes": [module.training for module in after.values()],
         "calls": len(made),
         "free": all(parameter.requires_grad == flag for parameter, flag in free.items()),
+        "waiting": all(parameter.grad is not None for parameter in free),
         "gaps": sum(child is None for m in new.modules() for child in m._modules.values()),
         "twice": len({old for old, _ in made}) < len(made),
         "hooks": all(len(module._forward_hooks) == 1 for module in kept),
@@ -155,6 +159,7 @@ def check_swap(trial, small_net, kind, wanted, container=False, again=False):
         "root": "what is returned is neither the model nor the replacement of its root",
         "olds": "modules that are not of the kind are other objects now (copies?)",
         "free": "requires_grad of some parameters is no longer as it was",
+        "waiting": "the .grad of some parameters is gone",
         "hooks": "modules that are not of the kind have lost their hooks, or gained some",
     }
     wrong += [words for key, words in flags.items() if not found[key]]

@@ -9,6 +9,7 @@ import torch
 import torch.nn as nn
 
 from course_utils.chapters.modules.surroundings import untouched
+from course_utils.learner.awkward import forbid_side_effects
 from course_utils.learner.checks import check_close, check_equal
 from course_utils.learner.devices import device
 
@@ -39,13 +40,19 @@ class Tied(nn.Module):
 
 
 def _target(small_net: type[nn.Module], kind: str) -> nn.Module:
-    """A fresh model, in training but for its first child, with one frozen parameter."""
+    """A fresh model, in training but for its first child, with one frozen parameter.
+
+    It has a hook, and older gradients.
+    """
     torch.manual_seed(0)
     makers = {"linear": lambda: nn.Linear(2, 2), "small": small_net, "tricky": Tricky, "tied": Tied}
     model = makers[kind]().to(device)
     for child in list(model.children())[:1]:
         child.eval()
     next(model.parameters()).requires_grad_(False)
+    for parameter in model.parameters():
+        parameter.grad = torch.ones_like(parameter)
+    model.register_forward_hook(lambda module, args, output: None)
     return model
 
 
@@ -59,7 +66,9 @@ def run_surgery(
 ) -> dict:
     """The report, or the error; the state afterwards; and what may have changed besides."""
     model, given = _target(small_net, kind), dict(checkpoint)
-    objects, copies = _ids(model), {name: t.clone() for name, t in given.items()}
+    objects, copies = _ids(model), {name: t.detach().clone() for name, t in given.items()}
+    flags = [t.requires_grad for t in given.values()]
+    watch = forbid_side_effects(model, but=("mode", "requires_grad", "values", "names")).__enter__()
     found = {"error": "", "report": None}
     try:
         with untouched():
@@ -72,7 +81,8 @@ def run_surgery(
     except RuntimeError as error:
         told = f"a RuntimeError: {str(error).splitlines()[0]}"
         raise AssertionError(f"{told} (only what has the same shape may be loaded)") from None
-    same = list(given) == list(checkpoint)
+    found["besides"] = watch.changes()
+    same = list(given) == list(checkpoint) and flags == [t.requires_grad for t in given.values()]
     found["kept"] = same and all(
         copies[n].dtype == checkpoint[n].dtype and torch.equal(copies[n], checkpoint[n])
         for n in given
@@ -161,6 +171,7 @@ def check_besides(trial, small_net, kind, checkpoint, fails=False):
     check_equal(found["free"], free, "requires_grad of the parameters", "each stays as it was")
     modes = [module.training for module in model.modules()]
     check_equal(found["modes"], modes, "training of each module", "the modes stay as they were")
+    assert not found["besides"], "; ".join(found["besides"])
     shared = ", ".join(found["shared"])
     assert not shared, f"{shared}: in the checkpoint's memory now; copy the numbers"
 
@@ -187,6 +198,10 @@ def check_unlike(check_report, small_net, case):
     with case("as many numbers in another shape; a bias that requires grad"):
         weight = torch.ones(4, device=device)
         check_report("linear", {"weight": weight, "bias": bias}, ["bias"], ["weight"])
+    with case("a head that lies on its side, (16, 10) in place of (10, 16)"):
+        turned = {"head.weight": torch.ones(16, 10), "head.bias": torch.full((10,), VALUE)}
+        rest = [name for name in small_net().state_dict() if name not in turned]
+        check_report("small", turned, ["head.bias"], ["head.weight"], rest)
     with case("(1,) in place of (): a counter of batches"):
         counter = "features.0.norm.num_batches_tracked"
         one = {counter: torch.ones(1, dtype=torch.int64), "head.bias": torch.full((10,), VALUE)}

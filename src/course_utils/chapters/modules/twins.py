@@ -33,6 +33,7 @@ def run_functional_twin(
     parameters = dict(given)
     with nn.modules.module.register_module_forward_pre_hook(refuse):
         y = functional_twin(parameters, x)
+    assert not x.requires_grad, "x requires a gradient now: only read it"
     kept = list(parameters) == list(given) and all(
         parameters[name] is given[name] for name in given
     )
@@ -54,18 +55,21 @@ def run_ensemble(
 ) -> tuple:
     """The ensemble's output, how many products ran, and what has changed of the models.
 
-    With ``again``, the last model is the very object that the first is. They are in training mode,
-    the first convolution is frozen, and the head has a gradient.
+    With ``again``, the last model is the very object that the first is. They are in training mode
+    but for a part, the first convolution is frozen, and the head has a gradient and a hook.
     """
     models = [_net(net_class, seed, x) for seed in seeds]
     models = [*models[:-1], models[0]] if again else models
     for model in models:
         model.get_submodule("conv1").requires_grad_(False)
+        model.get_submodule("conv2").eval()
+        model.get_submodule("fc").register_forward_hook(_as_it_is)
         weight = model.get_parameter("fc.weight")
         weight.grad = torch.ones_like(weight)
     given, before = list(models), [_facts(model) for model in models]
     with untouched(), count_operators() as counts:
         y = ensemble(models, x)
+    assert not x.requires_grad, "x requires a gradient now: only read it"
     assert y is not None, "ensemble returned None: is there an answer yet?"
     assert isinstance(y, torch.Tensor), f"ensemble returned {type(y).__name__}, not a tensor"
     kinds = ("conv", "mm", "bmm", "baddbmm", "addmm")
@@ -81,6 +85,10 @@ def run_ensemble(
     return y.detach(), runs, sorted(changed)
 
 
+def _as_it_is(module: nn.Module, args: tuple, output: torch.Tensor) -> None:
+    """A hook that changes nothing."""
+
+
 def _facts(model: nn.Module) -> dict:
     """What must not change, by its name."""
     named = dict(model.named_parameters())
@@ -88,6 +96,7 @@ def _facts(model: nn.Module) -> dict:
         "values": [t.tolist() for t in named.values()],
         "Parameter objects": [id(t) for t in named.values()],
         "mode": [module.training for module in model.modules()],
+        "hooks": [list(module._forward_hooks.values()) for module in model.modules()],
         "requires_grad": [t.requires_grad for t in named.values()],
         "grad": [None if t.grad is None else t.grad.sum().item() for t in named.values()],
         "device or dtype": [(str(t.device), t.dtype) for t in named.values()],
