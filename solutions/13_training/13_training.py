@@ -1206,6 +1206,8 @@ def try_exact_resume(stop: int, total: int) -> dict:
     now = parts_of(other)
     if not seen["changed"]:
         seen["lost"] = [name for name in before if before[name] != now[name]]
+    if seen["lost"]:
+        return seen
     losses = [other.step() for _ in range(total - stop)]
     return seen | {"losses": losses, "weights": weights(other), "scale": other.scaler.get_scale()}
 

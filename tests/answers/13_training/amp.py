@@ -1,4 +1,12 @@
-# %% wrong="everything in the block is bfloat16" says=["5 of 17 predictions differ", "a sum is on no list", "ordinary promotion takes the wider", "float32 only, never float64", "cast copy is used", "what runs in float32"]
+# %% [markdown]
+# Rules:
+#
+# - "Fill in the dtypes as strings"
+# - "what `.grad` holds after the first `backward()`"
+# - "the scale after each `update()`"
+# - "the weight at the end"
+
+# %% wrong="everything in the block is bfloat16" breaks="Fill in the dtypes as strings" says=["5 of 17 predictions differ", "a sum is on no list", "ordinary promotion takes the wider", "float32 only, never float64", "cast copy is used", "what runs in float32"]
 amp = {
     "a @ b": "bfloat16",
     "a + b": "bfloat16",
@@ -42,7 +50,7 @@ amp = {
 }
 
 
-# %% wrong="backward() divides by the scale" says=["the loss was multiplied by the scale, 16"]
+# %% wrong="backward() divides by the scale" breaks="what `.grad` holds after the first `backward()`" says=["the loss was multiplied by the scale, 16"]
 amp = {
     "a @ b": "bfloat16",
     "a + b": "float32",
@@ -86,7 +94,7 @@ amp = {
 }
 
 
-# %% wrong="grows after each good step" says=["it grows after two in a row"]
+# %% wrong="grows after each good step" breaks="the scale after each `update()`" says=["it grows after two in a row"]
 amp = {
     "a @ b": "bfloat16",
     "a + b": "float32",
@@ -149,4 +157,26 @@ amp = {
     "scale after step 4": 16,
     "scale after step 5": 8,
     "weight at the end": 0.25,
+}
+
+
+# %% wrong="the skipped steps are taken" breaks="the weight at the end" says=["weight at the end is not nan", "the skipped ones leave it"]
+amp = {
+    "a @ b": "bfloat16",
+    "a + b": "float32",
+    "h.relu()": "bfloat16",
+    "h + a": "float32",
+    "d @ d": "float64",
+    "layer(a)": "bfloat16",
+    "layer.weight": "float32",
+    "F.mse_loss(h, a)": "float32",
+    "h + h, after the block": "bfloat16",
+    "a @ b, after the block": "float32",
+    ".grad after the first backward()": 4.0,
+    "scale after step 1": 16.0,
+    "scale after step 2": 8.0,
+    "scale after step 3": 8.0,
+    "scale after step 4": 16.0,
+    "scale after step 5": 8.0,
+    "weight at the end": float("nan"),
 }

@@ -1,4 +1,39 @@
-# %% wrong="saves under the final name" says=["is broken: write beside it, then rename"]
+# %% [markdown]
+# Rules:
+#
+# - "called after each epoch. It saves"
+# - "for the **`keep` highest steps**"
+# - "which may differ from call to call"
+# - "Steps grow, or repeat the last one"
+# - "they may have seven digits"
+# - "the entry with the highest score ever saved to this folder"
+# - "At a tie the earlier stays"
+# - "NaN is never the best"
+# - "the next call may come from a new process: what you need to know has to be in the folder"
+# - "which may have any name"
+# - "it has written nothing else, neither there nor beside"
+# - "the working folder stays what it is"
+# - "The system's folder for temporary files may be on another disk"
+# - "files of other names stay"
+# - "whether you can read them or not"
+# - "each of these files that is there loads"
+# - "there are no fewer steps than before"
+# - "`best.pt` is as good as before or better"
+# - "what a killed save leaves behind must not end in `.pt`"
+# - "must not disturb the next call"
+#
+# Admits:
+#
+# - "which may differ from call to call": keep falls from 4 to 2
+# - "or repeat the last one": the last step again, with another score
+# - "they may have seven digits": seven digits
+# - "A score is finite or NaN": negative scores, the best one's own file is gone
+# - "NaN is never the best": nothing but NaN
+# - "At a tie the earlier stays": a tie, and NaN between
+# - "files of other names stay": other files: step-final.pt, step-000001.pt.old, best.pt.old
+# - "which may have any name": run [1]
+
+# %% wrong="saves under the final name" breaks="each of these files that is there loads" says=["is broken: write beside it, then rename"]
 def best_checkpoint(folder, state, step, score, keep=2):
     entry = {"state": state, "step": step, "score": score}
     torch.save(entry, os.path.join(folder, f"step-{step:06d}.pt"))
@@ -10,7 +45,7 @@ def best_checkpoint(folder, state, step, score, keep=2):
         os.remove(os.path.join(folder, name))
 
 
-# %% wrong="remembers the best in a variable" says=["best.pt", "the highest score ever, the earlier at a tie"]
+# %% wrong="remembers the best in a variable" breaks="the next call may come from a new process: what you need to know has to be in the folder" says=["best.pt", "the highest score ever, the earlier at a tie"]
 best_so_far = float("-inf")
 
 
@@ -26,7 +61,7 @@ def best_checkpoint(folder, state, step, score, keep=2):
         os.remove(os.path.join(folder, name))
 
 
-# %% wrong="sorts the names as text" says=["seven digits", "compared as numbers"]
+# %% wrong="sorts the names as text" breaks="they may have seven digits" says=["seven digits", "compared as numbers"]
 def best_checkpoint(folder, state, step, score, keep=2):
     entry = {"state": state, "step": step, "score": score}
     atomic_save(entry, os.path.join(folder, f"step-{step:06d}.pt"))
@@ -38,7 +73,7 @@ def best_checkpoint(folder, state, step, score, keep=2):
         os.remove(os.path.join(folder, name))
 
 
-# %% wrong="makes room first" says=["remove the old ones last"]
+# %% wrong="makes room first" breaks="there are no fewer steps than before" says=["remove the old ones last"]
 def best_checkpoint(folder, state, step, score, keep=2):
     entry = {"state": state, "step": step, "score": score}
     names = [n for n in os.listdir(folder) if n.startswith("step-") and n.endswith(".pt")]
@@ -82,7 +117,7 @@ def best_checkpoint(folder, state, step, score, keep=2):
         os.remove(os.path.join(folder, name))
 
 
-# %% wrong="cleans the whole folder" says=["gone: init.pt, notes.txt; files of other names aren't yours"]
+# %% wrong="cleans the whole folder" breaks="files of other names stay" says=["gone: init.pt, notes.txt; files of other names aren't yours"]
 def best_checkpoint(folder, state, step, score, keep=2):
     entry = {"state": state, "step": step, "score": score}
     atomic_save(entry, os.path.join(folder, f"step-{step:06d}.pt"))
@@ -96,7 +131,7 @@ def best_checkpoint(folder, state, step, score, keep=2):
             os.remove(os.path.join(folder, name))
 
 
-# %% wrong="a temporary file that ends in .pt" says=["what is half written must not end in .pt"]
+# %% wrong="a temporary file that ends in .pt" breaks="what a killed save leaves behind must not end in `.pt`" says=["what is half written must not end in .pt"]
 def best_checkpoint(folder, state, step, score, keep=2):
     entry = {"state": state, "step": step, "score": score}
 
@@ -260,7 +295,7 @@ def best_checkpoint(folder, state, step, score, keep=2):
         os.remove(os.path.join(folder, name))
 
 
-# %% wrong="removes one file at most" says=["keep falls from 4 to 2", "the 2 highest, compared as numbers"]
+# %% wrong="removes one file at most" breaks="which may differ from call to call" says=["keep falls from 4 to 2", "the 2 highest, compared as numbers"]
 def best_checkpoint(folder, state, step, score, keep=2):
     entry = {"state": state, "step": step, "score": score}
     atomic_save(entry, os.path.join(folder, f"step-{step:06d}.pt"))
@@ -297,7 +332,7 @@ def best_checkpoint(folder, state, step, score, keep=2):
         os.remove(os.path.join(folder, name))
 
 
-# %% wrong="changes into the folder and stays" says=["the working folder was changed"]
+# %% wrong="changes into the folder and stays" breaks="the working folder stays what it is" says=["the working folder was changed"]
 def best_checkpoint(folder, state, step, score, keep=2):
     os.chdir(folder)
     folder = "."
@@ -312,7 +347,7 @@ def best_checkpoint(folder, state, step, score, keep=2):
         os.remove(f"{folder}/{name}")
 
 
-# %% wrong="a pattern meets a folder with brackets" says=["none was removed", "glob.escape"]
+# %% wrong="a pattern meets a folder with brackets" breaks="which may have any name" says=["none was removed", "glob.escape"]
 import glob
 
 
@@ -342,7 +377,7 @@ def best_checkpoint(folder, state, step, score, keep=2):
         os.remove(f"{folder}/{name}")
 
 
-# %% wrong="takes -1 for the least score" says=["negative scores", "no file, expected (1, -5.0, 2.0)"]
+# %% wrong="takes -1 for the least score" breaks="the entry with the highest score ever saved to this folder" says=["negative scores", "no file, expected (1, -5.0, 2.0)"]
 def best_checkpoint(folder, state, step, score, keep=2):
     entry = {"state": state, "step": step, "score": score}
     atomic_save(entry, f"{folder}/step-{step:06d}.pt")
@@ -355,7 +390,7 @@ def best_checkpoint(folder, state, step, score, keep=2):
         os.remove(f"{folder}/{name}")
 
 
-# %% wrong="the files that were written last" says=["the files of steps", "compared as numbers"]
+# %% wrong="the files that were written last" breaks="for the **`keep` highest steps**" says=["the files of steps", "compared as numbers"]
 def best_checkpoint(folder, state, step, score, keep=2):
     entry = {"state": state, "step": step, "score": score}
     atomic_save(entry, f"{folder}/step-{step:06d}.pt")
@@ -368,7 +403,7 @@ def best_checkpoint(folder, state, step, score, keep=2):
         os.remove(f"{folder}/{name}")
 
 
-# %% wrong="rounds the score" says=["keep falls from 4 to 2", "0.412, 4.0), expected (2, 0.41234567, 4.0)"]
+# %% wrong="rounds the score" breaks="called after each epoch. It saves" says=["keep falls from 4 to 2", "0.412, 4.0), expected (2, 0.41234567, 4.0)"]
 def best_checkpoint(folder, state, step, score, keep=2):
     entry = {"state": state, "step": step, "score": round(score, 3)}
     atomic_save(entry, f"{folder}/step-{step:06d}.pt")
@@ -381,7 +416,7 @@ def best_checkpoint(folder, state, step, score, keep=2):
         os.remove(f"{folder}/{name}")
 
 
-# %% wrong="a step that is there isn't written again" says=["a file holds another entry"]
+# %% wrong="a step that is there isn't written again" breaks="Steps grow, or repeat the last one" says=["a file holds another entry"]
 def best_checkpoint(folder, state, step, score, keep=2):
     content = {"state": state, "step": step, "score": score}
     best = os.path.join(folder, "best.pt")
@@ -397,7 +432,7 @@ def best_checkpoint(folder, state, step, score, keep=2):
         os.remove(os.path.join(folder, f"step-{s:06d}.pt"))
 
 
-# %% wrong="scores in a file of text" says=["scores.txt was left behind"]
+# %% wrong="scores in a file of text" breaks="it has written nothing else, neither there nor beside" says=["scores.txt was left behind"]
 import re
 
 
@@ -440,7 +475,7 @@ def best_checkpoint(folder, state, step, score, keep=2):
         os.remove(os.path.join(folder, f"step-{s:06d}.pt"))
 
 
-# %% wrong="written where temporary files are, and renamed" says=["a rename works within one disk: write in the folder"]
+# %% wrong="written where temporary files are, and renamed" breaks="The system's folder for temporary files may be on another disk" says=["a rename works within one disk: write in the folder"]
 def best_checkpoint(folder, state, step, score, keep=2):
     def save(content, name):
         with tempfile.NamedTemporaryFile(delete=False) as file:
@@ -530,3 +565,91 @@ def best_checkpoint(folder, state, step, score, keep=2):
             numbers[int(middle)] = file
     for number in sorted(numbers)[: max(0, len(numbers) - keep)]:
         numbers[number].unlink()
+
+
+# %% wrong="a later tie wins" breaks="At a tie the earlier stays" says=["a tie, and NaN between: best.pt holds", "the earlier at a tie"]
+def best_checkpoint(folder, state, step, score, keep=2):
+    import math
+
+    content = {"state": state, "step": step, "score": score}
+    atomic_save(content, os.path.join(folder, f"step-{step:06d}.pt"))
+    best = os.path.join(folder, "best.pt")
+    known = torch.load(best)["score"] if os.path.exists(best) else -math.inf
+    if score >= known:
+        atomic_save(content, best)
+    steps = [n for n in os.listdir(folder) if re.fullmatch(r"step-[0-9]+\.pt", n)]
+    steps.sort(key=lambda n: int(n[5:-3]))
+    for name in steps[:-keep]:
+        os.remove(os.path.join(folder, name))
+
+
+# %% wrong="a NaN may be the first best" breaks="NaN is never the best" says=["nothing but NaN: best.pt holds", "NaN is never the best"]
+def best_checkpoint(folder, state, step, score, keep=2):
+    import math
+
+    content = {"state": state, "step": step, "score": score}
+    atomic_save(content, os.path.join(folder, f"step-{step:06d}.pt"))
+    best = os.path.join(folder, "best.pt")
+    known = torch.load(best)["score"] if os.path.exists(best) else -math.inf
+    if not os.path.exists(best) or score > known:
+        atomic_save(content, best)
+    steps = [n for n in os.listdir(folder) if re.fullmatch(r"step-[0-9]+\.pt", n)]
+    steps.sort(key=lambda n: int(n[5:-3]))
+    for name in steps[:-keep]:
+        os.remove(os.path.join(folder, name))
+
+
+# %% wrong="reads every file that ends in .pt" breaks="whether you can read them or not" says=["does it load a file of another name, which may be anything?"]
+def best_checkpoint(folder, state, step, score, keep=2):
+    import math
+
+    content = {"state": state, "step": step, "score": score}
+    atomic_save(content, os.path.join(folder, f"step-{step:06d}.pt"))
+    best = os.path.join(folder, "best.pt")
+    known = torch.load(best)["score"] if os.path.exists(best) else -math.inf
+    if score > known:
+        atomic_save(content, best)
+    for n in os.listdir(folder):
+        if n.endswith(".pt"):
+            torch.load(os.path.join(folder, n))
+    steps = [n for n in os.listdir(folder) if re.fullmatch(r"step-[0-9]+\.pt", n)]
+    steps.sort(key=lambda n: int(n[5:-3]))
+    for name in steps[:-keep]:
+        os.remove(os.path.join(folder, name))
+
+
+# %% wrong="the old best goes before the new one comes" breaks="`best.pt` is as good as before or better" says=["best.pt is gone, or worse than before"]
+def best_checkpoint(folder, state, step, score, keep=2):
+    import math
+
+    content = {"state": state, "step": step, "score": score}
+    atomic_save(content, os.path.join(folder, f"step-{step:06d}.pt"))
+    best = os.path.join(folder, "best.pt")
+    known = torch.load(best)["score"] if os.path.exists(best) else -math.inf
+    if score > known:
+        if os.path.exists(best):
+            os.remove(best)
+        atomic_save(content, best)
+    steps = [n for n in os.listdir(folder) if re.fullmatch(r"step-[0-9]+\.pt", n)]
+    steps.sort(key=lambda n: int(n[5:-3]))
+    for name in steps[:-keep]:
+        os.remove(os.path.join(folder, name))
+
+
+# %% wrong="a file that is left over is in the way" breaks="must not disturb the next call" says=["FileExistsError"]
+def best_checkpoint(folder, state, step, score, keep=2):
+    def put(name):
+        beside = os.path.join(folder, name + ".part")
+        with open(beside, "xb") as file:
+            torch.save({"state": state, "step": step, "score": score}, file)
+        os.replace(beside, os.path.join(folder, name))
+
+    put(f"step-{step:06d}.pt")
+    best = os.path.join(folder, "best.pt")
+    known = torch.load(best)["score"] if os.path.exists(best) else -float("inf")
+    if score > known:
+        put("best.pt")
+    steps = [n for n in os.listdir(folder) if re.fullmatch(r"step-[0-9]+\.pt", n)]
+    steps.sort(key=lambda n: int(n[5:-3]))
+    for name in steps[:-keep]:
+        os.remove(os.path.join(folder, name))

@@ -1,4 +1,28 @@
-# %% wrong="walks the set" says=["sort the names first"]
+# %% [markdown]
+# Rules:
+#
+# - "Return a list of pairs `(name, noise)`"
+# - "each name once"
+# - "in a shuffled order"
+# - "with `noise` a `float`"
+# - "drawn from the standard normal distribution"
+# - "the list depends on the names, the seed and the epoch, and on nothing else"
+# - "not on the order in which the set is walked"
+# - "not on hashes"
+# - "not on what was drawn before"
+# - "no two pairs of seed and epoch give the same order or the same noise"
+# - "not 0, 1 and 1, 0"
+# - "not 0, 31 and 1, 0 either"
+# - "`names` and the global random states"
+# - "the global random states of Python, NumPy and PyTorch are left as they were"
+# - "the list belongs to the caller, who may change it"
+#
+# Admits:
+#
+# - "maybe empty": no name
+# - "who may change it": other names, and a list that the caller emptied
+
+# %% wrong="walks the set" breaks="not on the order in which the set is walked" says=["sort the names first"]
 def deterministic(names, seed, epoch):
     numbers = np.random.default_rng([seed, epoch])
     names = list(names)
@@ -6,7 +30,7 @@ def deterministic(names, seed, epoch):
     return [(name, float(numbers.standard_normal())) for name in names]
 
 
-# %% wrong="seeds the global generator" says=["PyTorch was changed"]
+# %% wrong="seeds the global generator" breaks="the global random states of Python, NumPy and PyTorch are left as they were" says=["PyTorch was changed"]
 def deterministic(names, seed, epoch):
     torch.manual_seed(1000 * seed + epoch)
     names = sorted(names)
@@ -15,7 +39,7 @@ def deterministic(names, seed, epoch):
     return [(names[i], noise[i]) for i in order]
 
 
-# %% wrong="adds seed and epoch" says=["(seed, epoch) = (0, 1) and (1, 0) give the same order", "no two pairs collide"]
+# %% wrong="adds seed and epoch" breaks="not 0, 1 and 1, 0" says=["(seed, epoch) = (0, 1) and (1, 0) give the same order", "no two pairs collide"]
 def deterministic(names, seed, epoch):
     numbers = random.Random(seed + epoch)
     names = sorted(names)
@@ -30,7 +54,7 @@ def deterministic(names, seed, epoch):
     return [(name, random.gauss(0, 1)) for name in names]
 
 
-# %% wrong="the noise of the seed alone" says=["give the same noise"]
+# %% wrong="the noise of the seed alone" breaks="no two pairs of seed and epoch give the same order or the same noise" says=["give the same noise"]
 def deterministic(names, seed, epoch):
     names = sorted(names)
     noise = np.random.default_rng(seed).standard_normal(len(names))
@@ -46,13 +70,13 @@ def deterministic(names, seed, epoch):
     return [(name, numbers.gauss(0, 1)) for name in names]
 
 
-# %% wrong="never shuffles" says=["the names are in order, not shuffled"]
+# %% wrong="never shuffles" breaks="in a shuffled order" says=["the names are in order, not shuffled"]
 def deterministic(names, seed, epoch):
     numbers = np.random.default_rng([seed, epoch])
     return [(name, float(numbers.standard_normal())) for name in sorted(names)]
 
 
-# %% wrong="uniform noise" says=["expected about 0 and 1"]
+# %% wrong="uniform noise" breaks="drawn from the standard normal distribution" says=["expected about 0 and 1"]
 def deterministic(names, seed, epoch):
     numbers = random.Random(f"{seed},{epoch}")
     names = sorted(names)
@@ -60,7 +84,7 @@ def deterministic(names, seed, epoch):
     return [(name, numbers.random()) for name in names]
 
 
-# %% wrong="NumPy's numbers" says=["isn't a Python float"]
+# %% wrong="NumPy's numbers" breaks="with `noise` a `float`" says=["isn't a Python float"]
 def deterministic(names, seed, epoch):
     numbers = np.random.default_rng([seed, epoch])
     names = sorted(names)
@@ -100,7 +124,7 @@ def deterministic(names, seed, epoch):
     return [(name, normal.inv_cdf((digest(name, "noise") + 0.5) / 2**56)) for name in order]
 
 
-# %% wrong="the hash of a string as a seed" says=["hash() of a string is another in each process"]
+# %% wrong="the hash of a string as a seed" breaks="not on hashes" says=["hash() of a string is another in each process"]
 def deterministic(names, seed, epoch):
     r = random.Random(hash(f"{seed}-{epoch}"))
     order = sorted(names)
@@ -122,7 +146,7 @@ def deterministic(names, seed, epoch):
         np.random.set_state(before)
 
 
-# %% wrong="31 times the seed, plus the epoch" says=["(seed, epoch) = (0, 31) and (1, 0) give the same order"]
+# %% wrong="31 times the seed, plus the epoch" breaks="not 0, 31 and 1, 0 either" says=["(seed, epoch) = (0, 31) and (1, 0) give the same order"]
 def deterministic(names, seed, epoch):
     numbers = random.Random(31 * seed + epoch)
     names = sorted(names)
@@ -147,7 +171,7 @@ def deterministic(names, seed, epoch):
     return list(zip(names, noise.tolist()))
 
 
-# %% wrong="uses the set up" says=["the set of names was changed"]
+# %% wrong="uses the set up" breaks="`names` and the global random states" says=["the set of names was changed"]
 def deterministic(names, seed, epoch):
     numbers = random.Random(f"{seed}/{epoch}")
     order = sorted(names)
@@ -164,7 +188,7 @@ def deterministic(names, seed, epoch):
     return [(name, noise) for name, noise in zip(order, numbers.normal(size=len(order)))]
 
 
-# %% wrong="kept by seed and epoch" says=["other names with the same seed and epoch gave the names of an earlier call"]
+# %% wrong="kept by seed and epoch" breaks="the list depends on the names, the seed and the epoch, and on nothing else" says=["other names with the same seed and epoch gave the names of an earlier call"]
 kept = {}
 
 
@@ -177,7 +201,7 @@ def deterministic(names, seed, epoch):
     return list(kept[seed, epoch])
 
 
-# %% wrong="hands out the list that it keeps" says=["the list that came out was emptied, and the next call gave something else"]
+# %% wrong="hands out the list that it keeps" breaks="the list belongs to the caller, who may change it" says=["the list that came out was emptied, and the next call gave something else"]
 import functools
 
 
@@ -193,7 +217,7 @@ def deterministic(names, seed, epoch):
     return shuffled(frozenset(names), seed, epoch)
 
 
-# %% wrong="a generator kept on a class" says=["the second call gives something else"]
+# %% wrong="a generator kept on a class" breaks="not on what was drawn before" says=["the second call gives something else"]
 class Generators:
     made = {}
 
@@ -222,7 +246,7 @@ def deterministic(names, seed, epoch):
     return list(zip(order, noise))
 
 
-# %% wrong="the noise first" says=["a pair is (name, noise), in this order"]
+# %% wrong="the noise first" breaks="Return a list of pairs `(name, noise)`" says=["a pair is (name, noise), in this order"]
 def deterministic(names, seed, epoch):
     numbers = random.Random(f"{seed},{epoch}")
     order = sorted(names)
@@ -326,3 +350,11 @@ def deterministic(names, seed, epoch):
 
     order = sorted(names, key=lambda name: unit(seed, epoch, name, "order"))
     return [(name, NormalDist().inv_cdf(unit(seed, epoch, name, "noise"))) for name in order]
+
+
+# %% wrong="names drawn with replacement" breaks="each name once" says=["the names: expected", "each of them once"]
+def deterministic(names, seed, epoch):
+    numbers = np.random.default_rng([seed, epoch])
+    order = sorted(names)
+    order = [order[k] for k in numbers.integers(len(order), size=len(order))] if order else []
+    return [(name, float(numbers.standard_normal())) for name in order]

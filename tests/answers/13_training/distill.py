@@ -1,4 +1,24 @@
-# %% wrong="without T squared" says=["the factor T squared is missing"]
+# %% [markdown]
+# Rules:
+#
+# - "the formula above"
+# - "as a scalar tensor"
+# - "in the dtype of the logits"
+# - "as exact as that is"
+# - "Both parts are means over the n samples"
+# - "The cross-entropy uses no temperature"
+# - "No gradient flows to the teacher"
+# - "all arguments stay as they are, `requires_grad` too"
+# - "Logits may be large (1000)"
+#
+# Admits:
+#
+# - "in the dtype of the logits": bfloat16
+# - "as exact as that is": float64, logits far apart
+# - "Logits may be large (1000)": logits in the thousands
+# - "if the teacher's logits equal the student's": a teacher that equals the student, alpha = 1
+
+# %% wrong="without T squared" breaks="the formula above" says=["the factor T squared is missing"]
 def distill(student, teacher, labels, temperature, alpha):
     own = F.log_softmax(student / temperature, dim=1)
     soft = F.log_softmax(teacher.detach() / temperature, dim=1)
@@ -30,7 +50,7 @@ def distill(student, teacher, labels, temperature, alpha):
     return alpha * temperature**2 * divergence + (1 - alpha) * F.cross_entropy(student, labels)
 
 
-# %% wrong="gradient to the teacher" says=["a gradient flows to the teacher"]
+# %% wrong="gradient to the teacher" breaks="No gradient flows to the teacher" says=["a gradient flows to the teacher"]
 def distill(student, teacher, labels, temperature, alpha):
     own = F.log_softmax(student / temperature, dim=1)
     soft = F.log_softmax(teacher / temperature, dim=1)
@@ -54,7 +74,7 @@ def distill(student, teacher, labels, temperature, alpha):
     return (1 - alpha) * temperature**2 * divergence + alpha * F.cross_entropy(student, labels)
 
 
-# %% wrong="the labels at temperature too" says=["with the labels uses no temperature"]
+# %% wrong="the labels at temperature too" breaks="The cross-entropy uses no temperature" says=["with the labels uses no temperature"]
 def distill(student, teacher, labels, temperature, alpha):
     own = F.log_softmax(student / temperature, dim=1)
     soft = F.log_softmax(teacher.detach() / temperature, dim=1)
@@ -64,7 +84,7 @@ def distill(student, teacher, labels, temperature, alpha):
     )
 
 
-# %% wrong="the logarithm of a softmax" says=["the logarithm of a softmax that became 0?"]
+# %% wrong="the logarithm of a softmax" breaks="Logits may be large (1000)" says=["the logarithm of a softmax that became 0?"]
 def distill(student, teacher, labels, temperature, alpha):
     p = (teacher.detach() / temperature).softmax(1)
     q = (student / temperature).softmax(1)
@@ -95,7 +115,7 @@ def distill(student, teacher, labels, temperature, alpha):
     return (alpha * temperature**2 * soft + (1 - alpha) * hard).sum() / len(labels)
 
 
-# %% wrong="a sum over the batch" says=["summed over the samples"]
+# %% wrong="a sum over the batch" breaks="Both parts are means over the n samples" says=["summed over the samples"]
 def distill(student, teacher, labels, temperature, alpha):
     own = (student / temperature).log_softmax(1)
     soft = (teacher.detach() / temperature).log_softmax(1)
@@ -142,7 +162,7 @@ def distill(student, teacher, labels, temperature, alpha):
     return alpha * temperature**2 * kl + (1 - alpha) * F.cross_entropy(student, labels)
 
 
-# %% wrong="freezes the caller's teacher" says=["requires_grad of the teacher was changed"]
+# %% wrong="freezes the caller's teacher" breaks="all arguments stay as they are, `requires_grad` too" says=["requires_grad of the teacher was changed"]
 def distill(student, teacher, labels, temperature, alpha):
     own = (student / temperature).log_softmax(1)
     soft = (teacher.requires_grad_(False) / temperature).log_softmax(1)
@@ -158,7 +178,7 @@ def distill(student, teacher, labels, temperature, alpha):
     return alpha * temperature * kl + (1 - alpha) * F.cross_entropy(student, labels)
 
 
-# %% wrong="the divergence in float32, whatever comes" says=["float64: the loss"]
+# %% wrong="the divergence in float32, whatever comes" breaks="as exact as that is" says=["float64: the loss"]
 def distill(student, teacher, labels, temperature, alpha):
     own = F.log_softmax(student.float() / temperature, dim=1)
     soft = F.log_softmax(teacher.detach().float() / temperature, dim=1)
@@ -186,7 +206,7 @@ def distill(student, teacher, labels, temperature, alpha):
     return alpha * temperature**2 * kl + (1 - alpha) * F.cross_entropy(student, labels)
 
 
-# %% wrong="float64 throughout" says=["the dtype of the loss"]
+# %% wrong="float64 throughout" breaks="in the dtype of the logits" says=["the dtype of the loss"]
 def distill(student, teacher, labels, temperature, alpha):
     student, teacher = student.double(), teacher.double()
     s = (student / temperature).log_softmax(1)
@@ -236,7 +256,7 @@ def distill(student, teacher, labels, temperature, alpha):
     return alpha * temperature**2 * ce + (1 - alpha) * F.cross_entropy(student, labels)
 
 
-# %% wrong="a loss for each sample" says=["the loss has shape (4,), expected ()"]
+# %% wrong="a loss for each sample" breaks="as a scalar tensor" says=["the loss has shape (4,), expected ()"]
 def distill(student, teacher, labels, temperature, alpha):
     own = (student / temperature).log_softmax(1)
     soft = (teacher.detach() / temperature).log_softmax(1)

@@ -1,4 +1,31 @@
-# %% wrong="keeps the live state dict" says=["the last epoch's; load the best ones at the end, and from a copy"]
+# %% [markdown]
+# Rules:
+#
+# - "until `patience` epochs in a row brought no improvement"
+# - "or `most` epochs are done"
+# - "An improvement is a loss below `best - min_delta`"
+# - "`best` is the loss of the last improvement"
+# - "and infinity before the first"
+# - "A loss of NaN or +infinity is never an improvement"
+# - "the weights **and buffers**"
+# - "it had after the best epoch"
+# - "in the same parameter objects"
+# - "Without any improvement it stays as it is"
+# - "each epoch begins with what the one before it left"
+# - "gradients are on"
+# - "Modes, `requires_grad` and `.grad` are the business of `epoch()`"
+# - "counted from 1 (0 if there was none)"
+# - "how many were run"
+#
+# Admits:
+#
+# - "`most` epochs are done": most reached before patience
+# - "A loss of NaN": NaN first, NaN between
+# - "+infinity": infinity first
+# - "Without any improvement": nothing but NaN
+# - "and infinity before the first": losses above 1e12: best begins at infinity
+
+# %% wrong="keeps the live state dict" breaks="it had after the best epoch" says=["the last epoch's; load the best ones at the end, and from a copy"]
 def early_stopping(model, epoch, patience, min_delta, most):
     best, best_epoch, bad, kept = float("inf"), 0, 0, None
     for number in range(1, most + 1):
@@ -30,7 +57,7 @@ def early_stopping(model, epoch, patience, min_delta, most):
     return best_epoch, number
 
 
-# %% wrong="compares with the epoch before" says=["slow progress adds up", "compared with the epoch before, not with the last improvement"]
+# %% wrong="compares with the epoch before" breaks="`best` is the loss of the last improvement" says=["slow progress adds up", "compared with the epoch before, not with the last improvement"]
 def early_stopping(model, epoch, patience, min_delta, most):
     last, best_epoch, bad, kept = float("inf"), 0, 0, None
     for number in range(1, most + 1):
@@ -97,7 +124,7 @@ def early_stopping(model, epoch, patience, min_delta, most):
     return best_epoch, number
 
 
-# %% wrong="counts from 0" says=["the best epoch is counted from 0"]
+# %% wrong="counts from 0" breaks="counted from 1 (0 if there was none)" says=["the best epoch is counted from 0"]
 def early_stopping(model, epoch, patience, min_delta, most):
     best, best_epoch, bad, kept = float("inf"), 0, 0, None
     for number in range(most):
@@ -113,7 +140,7 @@ def early_stopping(model, epoch, patience, min_delta, most):
     return best_epoch, number + 1
 
 
-# %% wrong="new parameter objects" says=["the parameter is another object"]
+# %% wrong="new parameter objects" breaks="in the same parameter objects" says=["the parameter is another object"]
 def early_stopping(model, epoch, patience, min_delta, most):
     best, best_epoch, bad, kept = float("inf"), 0, 0, None
     for number in range(1, most + 1):
@@ -172,7 +199,7 @@ def early_stopping(model, epoch, patience, min_delta, most):
     return (best, done)
 
 
-# %% wrong="keeps parameters, no buffers" says=["only the parameters were kept, keep the buffers too"]
+# %% wrong="keeps parameters, no buffers" breaks="the weights **and buffers**" says=["only the parameters were kept, keep the buffers too"]
 def early_stopping(model, epoch, patience, min_delta, most):
     best, where, bad, kept, n = float("inf"), 0, 0, None, 0
     while n < most and bad < patience:
@@ -227,7 +254,7 @@ def early_stopping(model, epoch, patience, min_delta, most):
     return [where, n][0], n
 
 
-# %% wrong="puts the best back after every bad epoch" says=["epoch 4 began with the values of epoch 2: put the best back once, at the end"]
+# %% wrong="puts the best back after every bad epoch" breaks="each epoch begins with what the one before it left" says=["epoch 4 began with the values of epoch 2: put the best back once, at the end"]
 def early_stopping(model, epoch, patience, min_delta, most):
     best, best_epoch, bad, kept, n = float("inf"), 0, 0, None, 0
     while n < most and bad < patience:
@@ -245,7 +272,7 @@ def early_stopping(model, epoch, patience, min_delta, most):
     return best_epoch, n
 
 
-# %% wrong="calls epoch() under no_grad" says=["gradients were off when epoch() was called"]
+# %% wrong="calls epoch() under no_grad" breaks="gradients are on" says=["gradients were off when epoch() was called"]
 def early_stopping(model, epoch, patience, min_delta, most):
     best, best_epoch, bad, kept, n = float("inf"), 0, 0, None, 0
     while n < most and bad < patience:
@@ -262,7 +289,7 @@ def early_stopping(model, epoch, patience, min_delta, most):
     return best_epoch, n
 
 
-# %% wrong="the first loss counts, whatever it is" says=["infinity twice", "after the run should have stopped"]
+# %% wrong="the first loss counts, whatever it is" breaks="A loss of NaN or +infinity is never an improvement" says=["infinity twice", "after the run should have stopped"]
 def early_stopping(model, epoch, patience, min_delta, most):
     best, best_epoch, bad, kept, n = float("inf"), 0, 0, None, 0
     while n < most and bad < patience:
@@ -295,7 +322,7 @@ def early_stopping(model, epoch, patience, min_delta, most):
     return best_epoch, n
 
 
-# %% wrong="a tie counts" says=["a loss that equals best - min_delta is no improvement"]
+# %% wrong="a tie counts" breaks="An improvement is a loss below `best - min_delta`" says=["a loss that equals best - min_delta is no improvement"]
 def early_stopping(model, epoch, patience, min_delta, most):
     best, best_epoch, bad, kept, n = float("inf"), 0, 0, None, 0
     while n < most and bad < patience:
@@ -311,7 +338,7 @@ def early_stopping(model, epoch, patience, min_delta, most):
     return best_epoch, n
 
 
-# %% wrong="bad epochs counted in total" says=["counted in total, not in a row"]
+# %% wrong="bad epochs counted in total" breaks="until `patience` epochs in a row brought no improvement" says=["counted in total, not in a row"]
 def early_stopping(model, epoch, patience, min_delta, most):
     best, best_epoch, bad, kept, n = float("inf"), 0, 0, None, 0
     while n < most and bad < patience:
@@ -375,7 +402,7 @@ def early_stopping(model, epoch, patience, min_delta, most):
     return best_epoch, number
 
 
-# %% wrong="leaves the model in eval" says=["a mode (train or eval) was changed"]
+# %% wrong="leaves the model in eval" breaks="Modes, `requires_grad` and `.grad` are the business of `epoch()`" says=["a mode (train or eval) was changed"]
 def early_stopping(model, epoch, patience, min_delta, most):
     best, best_epoch, bad, number, kept = float("inf"), 0, 0, 0, None
     while number < most and bad < patience:
@@ -515,3 +542,89 @@ def early_stopping(model, epoch, patience, min_delta, most):
     if kept:
         model.load_state_dict(kept)
     return at, n
+
+
+# %% wrong="runs on behind most" breaks="or `most` epochs are done" says=["the best is the last, all epochs done: epoch() was called after the run should have stopped"]
+def early_stopping(model, epoch, patience, min_delta, most):
+    best, best_epoch, kept, bad = float("inf"), 0, None, 0
+    for number in range(1, most + patience + 1):
+        loss = epoch()
+        if loss < best - min_delta and loss < float("inf"):
+            best, best_epoch, bad = loss, number, 0
+            kept = copy.deepcopy(model.state_dict())
+        else:
+            bad += 1
+        if bad >= patience:
+            break
+    if kept is not None:
+        model.load_state_dict(kept)
+    return best_epoch, number
+
+
+# %% wrong="ten before the first" breaks="and infinity before the first" says=["losses above 1e12: best begins at infinity: how often epoch() was called: expected 4, got 2"]
+def early_stopping(model, epoch, patience, min_delta, most):
+    best, best_epoch, kept, bad = 10.0, 0, None, 0
+    for number in range(1, most + 1):
+        loss = epoch()
+        if loss < best - min_delta and loss < float("inf"):
+            best, best_epoch, bad = loss, number, 0
+            kept = copy.deepcopy(model.state_dict())
+        else:
+            bad += 1
+        if bad >= patience:
+            break
+    if kept is not None:
+        model.load_state_dict(kept)
+    return best_epoch, number
+
+
+# %% wrong="without any improvement, the weights of the beginning" breaks="Without any improvement it stays as it is" says=["without any improvement the model stays as it is"]
+def early_stopping(model, epoch, patience, min_delta, most):
+    best, best_epoch, bad = float("inf"), 0, 0
+    kept = copy.deepcopy(model.state_dict())
+    for number in range(1, most + 1):
+        loss = epoch()
+        if loss < best - min_delta and loss < float("inf"):
+            best, best_epoch, bad = loss, number, 0
+            kept = copy.deepcopy(model.state_dict())
+        else:
+            bad += 1
+        if bad >= patience:
+            break
+    if kept is not None:
+        model.load_state_dict(kept)
+    return best_epoch, number
+
+
+# %% wrong="says how many there might be" breaks="how many were run" says=["(best epoch, epochs run): expected (2, 4), got (2, 99)"]
+def early_stopping(model, epoch, patience, min_delta, most):
+    best, best_epoch, kept, bad = float("inf"), 0, None, 0
+    for number in range(1, most + 1):
+        loss = epoch()
+        if loss < best - min_delta and loss < float("inf"):
+            best, best_epoch, bad = loss, number, 0
+            kept = copy.deepcopy(model.state_dict())
+        else:
+            bad += 1
+        if bad >= patience:
+            break
+    if kept is not None:
+        model.load_state_dict(kept)
+    return best_epoch, most
+
+
+# %% wrong="kept in float32, the counter too" says=["num_batches_tracked lost digits"]
+def early_stopping(model, epoch, patience, min_delta, most):
+    best, best_epoch, kept, bad = float("inf"), 0, None, 0
+    for number in range(1, most + 1):
+        loss = epoch()
+        if loss < best - min_delta and loss < float("inf"):
+            best, best_epoch, bad = loss, number, 0
+            kept = {n: v.float().clone() for n, v in model.state_dict().items()}
+        else:
+            bad += 1
+        if bad >= patience:
+            break
+    if kept is not None:
+        model.load_state_dict(kept)
+    return best_epoch, number

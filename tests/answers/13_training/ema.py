@@ -1,4 +1,32 @@
-# %% wrong="averages the counter too" says=["tracked"]
+# %% [markdown]
+# Rules:
+#
+# - "It returns a new dict"
+# - "`d * average + (1 - d) * state`"
+# - "in their own dtype"
+# - "(1 + \text{step}) / (10 + \text{step})"
+# - "all others, such as `num_batches_tracked`, as in `state`"
+# - "The arguments stay as they are"
+# - "the result shares no memory with `state`"
+# - "returns a context manager, and changes nothing yet"
+# - "Inside the block the model has the values of `average`, buffers included"
+# - "those again that it had when the block began"
+# - "whatever the block raises"
+# - "(KeyboardInterrupt too)"
+# - "a forward pass in training mode included"
+# - "What `average` holds stays as it is"
+# - "the parameters are the same objects"
+# - "and modes, hooks, `requires_grad`, `.grad` and grad mode are what they were"
+# - "inside the block too"
+#
+# Admits:
+#
+# - "in their own dtype": torch.bfloat16
+# - "(KeyboardInterrupt too)": a block that is interrupted
+# - "grad mode": a block where gradients are off
+# - "when the block began": a second block, after a step
+
+# %% wrong="averages the counter too" breaks="all others, such as `num_batches_tracked`, as in `state`" says=["tracked"]
 def ema(average, state, step, decay):
     d = min(decay, (1 + step) / (10 + step))
     return {name: d * average[name] + (1 - d) * value for name, value in state.items()}
@@ -17,7 +45,7 @@ def swapped_in(model, average):
     return swapping()
 
 
-# %% wrong="no warm-up" says=["without the warm-up"]
+# %% wrong="no warm-up" breaks="(1 + \\text{step}) / (10 + \\text{step})" says=["without the warm-up"]
 def ema(average, state, step, decay):
     d = decay
     return {
@@ -39,7 +67,7 @@ def swapped_in(model, average):
     return swapping()
 
 
-# %% wrong="the other way round" says=["d belongs to the average, 1 - d to the state"]
+# %% wrong="the other way round" breaks="`d * average + (1 - d) * state`" says=["d belongs to the average, 1 - d to the state"]
 def ema(average, state, step, decay):
     d = min(decay, (1 + step) / (10 + step))
     return {
@@ -61,7 +89,7 @@ def swapped_in(model, average):
     return swapping()
 
 
-# %% wrong="in place" says=["an argument was changed"]
+# %% wrong="in place" breaks="The arguments stay as they are" says=["an argument was changed"]
 def ema(average, state, step, decay):
     d = min(decay, (1 + step) / (10 + step))
     for name, value in state.items():
@@ -85,7 +113,7 @@ def swapped_in(model, average):
     return swapping()
 
 
-# %% wrong="the counter is the model's own" says=["tracked shares its memory with state: clone it"]
+# %% wrong="the counter is the model's own" breaks="the result shares no memory with `state`" says=["tracked shares its memory with state: clone it"]
 def ema(average, state, step, decay):
     d = min(decay, (1 + step) / (10 + step))
     return {
@@ -129,7 +157,7 @@ def swapped_in(model, average):
     return swapping()
 
 
-# %% wrong="no finally" says=["a block that raises", "put them back in a finally"]
+# %% wrong="no finally" breaks="whatever the block raises" says=["a block that raises", "put them back in a finally"]
 def ema(average, state, step, decay):
     d = min(decay, (1 + step) / (10 + step))
     return {
@@ -171,7 +199,7 @@ def swapped_in(model, average):
     return swapping()
 
 
-# %% wrong="parameters only" says=["buffers included"]
+# %% wrong="parameters only" breaks="Inside the block the model has the values of `average`, buffers included" says=["buffers included"]
 def ema(average, state, step, decay):
     d = min(decay, (1 + step) / (10 + step))
     return {
@@ -193,7 +221,7 @@ def swapped_in(model, average):
     return swapping()
 
 
-# %% wrong="assign=True: other objects, shared memory" says=["the parameters are other objects"]
+# %% wrong="assign=True: other objects, shared memory" breaks="the parameters are the same objects" says=["the parameters are other objects"]
 def ema(average, state, step, decay):
     d = min(decay, (1 + step) / (10 + step))
     return {
@@ -300,7 +328,7 @@ def swapped_in(model, average):
         model.load_state_dict(own, assign=True)
 
 
-# %% wrong="works in place on the average" says=["an argument was changed", "not all values, buffers included"]
+# %% wrong="works in place on the average" breaks="It returns a new dict" says=["an argument was changed", "not all values, buffers included"]
 def ema(average, state, step, decay):
     d = min(decay, (1 + step) / (10 + step))
     for n, v in average.items():
@@ -322,7 +350,7 @@ def swapped_in(model, average):
         model.load_state_dict(own)
 
 
-# %% wrong="an ExitStack that swaps when it is made" says=["the model changed when swapped_in was called"]
+# %% wrong="an ExitStack that swaps when it is made" breaks="returns a context manager, and changes nothing yet" says=["the model changed when swapped_in was called"]
 def ema(average, state, step, decay):
     d = decay if decay < (1 + step) / (10 + step) else (1 + step) / (10 + step)
 
@@ -343,7 +371,7 @@ def swapped_in(model, average):
     return stack
 
 
-# %% wrong="exchanges the data" says=["the average changed when the model did"]
+# %% wrong="exchanges the data" breaks="What `average` holds stays as it is" says=["the average changed when the model did"]
 def ema(average, state, step, decay):
     d = min(decay, (1 + step) / (10 + step))
     return {
@@ -368,7 +396,7 @@ def swapped_in(model, average):
     return swapping()
 
 
-# %% wrong="takes the model's values when it is called" says=["those of when the block began"]
+# %% wrong="takes the model's values when it is called" breaks="those again that it had when the block began" says=["those of when the block began"]
 def ema(average, state, step, decay):
     d = min(decay, (1 + step) / (10 + step))
     return {
@@ -391,7 +419,7 @@ def swapped_in(model, average):
     return swapping()
 
 
-# %% wrong="puts back after an Exception alone" says=["a block that is interrupted", "put them back in a finally"]
+# %% wrong="puts back after an Exception alone" breaks="(KeyboardInterrupt too)" says=["a block that is interrupted", "put them back in a finally"]
 def ema(average, state, step, decay):
     d = min(decay, (1 + step) / (10 + step))
     return {
@@ -416,7 +444,7 @@ def swapped_in(model, average):
     return swapping()
 
 
-# %% wrong="the block runs under no_grad" says=["inside the block grad mode is another: gradients are off"]
+# %% wrong="the block runs under no_grad" breaks="inside the block too" says=["inside the block grad mode is another: gradients are off"]
 def ema(average, state, step, decay):
     d = min(decay, (1 + step) / (10 + step))
     return {
@@ -508,7 +536,7 @@ def swapped_in(model, average):
         yield stack
 
 
-# %% wrong="float64 averaged in float32" says=["torch.float64: weight differs"]
+# %% wrong="float64 averaged in float32" breaks="in their own dtype" says=["torch.float64: weight differs"]
 def ema(average, state, step, decay):
     d = min(decay, (1 + step) / (10 + step))
     return {
@@ -549,7 +577,7 @@ def swapped_in(model, average):
         model.load_state_dict(own)
 
 
-# %% wrong="gradients are left off" says=["after the block grad mode is another than before it"]
+# %% wrong="gradients are left off" breaks="and modes, hooks, `requires_grad`, `.grad` and grad mode are what they were" says=["after the block grad mode is another than before it"]
 def ema(average, state, step, decay):
     d = min(decay, (1 + step) / (10 + step))
     return {
@@ -698,3 +726,49 @@ def swapped_in(model, average):
             return None
 
     return Swap()
+
+
+# %% wrong="floats alone are put back" breaks="a forward pass in training mode included" says=["after the block the model's own values"]
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    new = {}
+    for name, value in state.items():
+        if value.is_floating_point():
+            new[name] = d * average[name] + (1 - d) * value
+        else:
+            new[name] = value.clone()
+    return new
+
+
+@contextlib.contextmanager
+def swapped_in(model, average):
+    kept = copy.deepcopy(model.state_dict())
+    model.load_state_dict(average)
+    try:
+        yield
+    finally:
+        model.load_state_dict(
+            {n: v for n, v in kept.items() if v.is_floating_point()}, strict=False
+        )
+
+
+# %% wrong="the d of the step behind" says=["this is the d of step 1: steps are counted from 0"]
+def ema(average, state, step, decay):
+    d = min(decay, (2 + step) / (11 + step))
+    new = {}
+    for name, value in state.items():
+        if value.is_floating_point():
+            new[name] = d * average[name] + (1 - d) * value
+        else:
+            new[name] = value.clone()
+    return new
+
+
+@contextlib.contextmanager
+def swapped_in(model, average):
+    kept = copy.deepcopy(model.state_dict())
+    model.load_state_dict(average)
+    try:
+        yield
+    finally:
+        model.load_state_dict(kept)

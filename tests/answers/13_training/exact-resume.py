@@ -1,4 +1,22 @@
-# %% wrong="the usual checkpoint" says=["right after exact_resume these are not as they were", "the scheduler", "Python's random state", "the generator that shuffles"]
+# %% [markdown]
+# Rules:
+#
+# - "`save_run(run)` returns a dict"
+# - "in a process with other random states"
+# - "both runs do the same to the last bit"
+# - "The run may stop anywhere, before its first step and in the middle of an epoch too"
+# - "it can't be replayed from the start"
+# - "The state is a **snapshot**"
+# - "Taking it changes nothing"
+# - "It survives `torch.save` and a plain `torch.load`"
+# - "Write what each lost into the dict `saboteur`"
+#
+# Admits:
+#
+# - "before its first step": before the first step
+# - "in the middle of an epoch": in the middle of one
+
+# %% wrong="the usual checkpoint" breaks="in a process with other random states" says=["right after exact_resume these are not as they were", "the scheduler", "Python's random state", "the generator that shuffles"]
 def save_run(run):
     return copy.deepcopy({"model": run.model.state_dict(), "optimizer": run.optimizer.state_dict()})
 
@@ -18,7 +36,7 @@ saboteur = {
 }
 
 
-# %% wrong="live tensors" says=["state_dict() hands out live tensors; copy them"]
+# %% wrong="live tensors" breaks="The state is a **snapshot**" says=["state_dict() hands out live tensors; copy them"]
 def save_run(run):
     kind, keys, *rest = np.random.get_state()
     return dict(
@@ -56,7 +74,7 @@ saboteur = {
 }
 
 
-# %% wrong="NumPy's array as it is" says=["plain torch.load refuses the state: state['numpy'][1] is NumPy's ndarray"]
+# %% wrong="NumPy's array as it is" breaks="It survives `torch.save` and a plain `torch.load`" says=["plain torch.load refuses the state: state['numpy'][1] is NumPy's ndarray"]
 def save_run(run):
     return copy.deepcopy(
         {
@@ -131,7 +149,7 @@ saboteur = {
 }
 
 
-# %% wrong="without the scaler" says=["not as they were: the scaler"]
+# %% wrong="without the scaler" breaks="both runs do the same to the last bit" says=["not as they were: the scaler"]
 def save_run(run):
     kind, keys, *rest = np.random.get_state()
     return copy.deepcopy(
@@ -169,7 +187,7 @@ saboteur = {
 }
 
 
-# %% wrong="starts the epoch anew" says=["the order of this epoch and the position in it"]
+# %% wrong="starts the epoch anew" breaks="The run may stop anywhere, before its first step and in the middle of an epoch too" says=["the order of this epoch and the position in it"]
 def save_run(run):
     kind, keys, *rest = np.random.get_state()
     return copy.deepcopy(
@@ -207,7 +225,7 @@ saboteur = {
 }
 
 
-# %% wrong="reseeds while it saves" says=["save_run changed PyTorch's random state"]
+# %% wrong="reseeds while it saves" breaks="Taking it changes nothing" says=["save_run changed PyTorch's random state"]
 def save_run(run):
     torch.manual_seed(0)
     kind, keys, *rest = np.random.get_state()
@@ -246,7 +264,7 @@ saboteur = {
 }
 
 
-# %% wrong="takes the random states for the model, and the other way round" says=["2 of 6 predictions differ", "far too high: nothing is known", "other noise, another mask"]
+# %% wrong="takes the random states for the model, and the other way round" breaks="Write what each lost into the dict `saboteur`" says=["2 of 6 predictions differ", "far too high: nothing is known", "other noise, another mask"]
 def save_run(run):
     kind, keys, *rest = np.random.get_state()
     return copy.deepcopy(
@@ -447,7 +465,7 @@ saboteur = {
 }
 
 
-# %% wrong="replays the first steps with seed 0" says=["right after exact_resume these are not as they were", "the model"]
+# %% wrong="replays the first steps with seed 0" breaks="it can't be replayed from the start" says=["right after exact_resume these are not as they were", "the model"]
 def save_run(run):
     return {"steps": run.scheduler.last_epoch}
 
@@ -642,3 +660,71 @@ def exact_resume(run, state):
 saboteur = dict(
     zip("ABCDEF", ["random states", "model", "scaler", "scheduler", "optimizer", "sampler"])
 )
+
+
+# %% wrong="a list of the parts" breaks="`save_run(run)` returns a dict" says=["save_run returned a list, no dict"]
+def save_run(run):
+    name, keys, *rest = np.random.get_state()
+    parts = {
+        "model": copy.deepcopy(run.model.state_dict()),
+        "optimizer": copy.deepcopy(run.optimizer.state_dict()),
+        "scheduler": copy.deepcopy(run.scheduler.state_dict()),
+        "scaler": copy.deepcopy(run.scaler.state_dict()),
+        "python": random.getstate(),
+        "numpy": (name, keys.tolist(), *rest),
+        "torch": torch.get_rng_state(),
+        "generator": run.generator.get_state(),
+        "order": run.order.clone(),
+        "position": run.position,
+    }
+    return list(parts.items())
+
+
+def exact_resume(run, state):
+    state = dict(state)
+    run.model.load_state_dict(state["model"])
+    run.optimizer.load_state_dict(state["optimizer"])
+    run.scheduler.load_state_dict(state["scheduler"])
+    run.scaler.load_state_dict(state["scaler"])
+    random.setstate(state["python"])
+    np.random.set_state(state["numpy"])
+    torch.set_rng_state(state["torch"])
+    run.generator.set_state(state["generator"])
+    run.order, run.position = state["order"], state["position"]
+
+
+lost_order = torch.randperm(6, generator=torch.Generator().manual_seed(3)).tolist()
+saboteur = {letter: PARTS[n] for letter, n in zip("ABCDEF", lost_order)}
+
+
+# %% wrong="weights put into new objects" says=["the optimizer's hold on the model's parameters: they are other objects"]
+def save_run(run):
+    name, keys, *rest = np.random.get_state()
+    return {
+        "model": copy.deepcopy(run.model.state_dict()),
+        "optimizer": copy.deepcopy(run.optimizer.state_dict()),
+        "scheduler": copy.deepcopy(run.scheduler.state_dict()),
+        "scaler": copy.deepcopy(run.scaler.state_dict()),
+        "python": random.getstate(),
+        "numpy": (name, keys.tolist(), *rest),
+        "torch": torch.get_rng_state(),
+        "generator": run.generator.get_state(),
+        "order": run.order.clone(),
+        "position": run.position,
+    }
+
+
+def exact_resume(run, state):
+    run.model.load_state_dict(state["model"], assign=True)
+    run.optimizer.load_state_dict(state["optimizer"])
+    run.scheduler.load_state_dict(state["scheduler"])
+    run.scaler.load_state_dict(state["scaler"])
+    random.setstate(state["python"])
+    np.random.set_state(state["numpy"])
+    torch.set_rng_state(state["torch"])
+    run.generator.set_state(state["generator"])
+    run.order, run.position = state["order"], state["position"]
+
+
+lost_order = torch.randperm(6, generator=torch.Generator().manual_seed(3)).tolist()
+saboteur = {letter: PARTS[n] for letter, n in zip("ABCDEF", lost_order)}

@@ -1,4 +1,34 @@
-# %% wrong="the mean of the batch means" says=["this is the mean of the batch means", "expected"]
+# %% [markdown]
+# Rules:
+#
+# - "Return a list with a dict for each epoch"
+# - "the mean **over the samples**"
+# - "of the losses that the training steps saw"
+# - "over the samples of `val`"
+# - "after the epoch's steps"
+# - "The loss is cross-entropy"
+# - "one step of the optimizer for each training batch"
+# - "in order"
+# - "from that batch's gradient alone"
+# - "as it is"
+# - "may have an old `.grad` when `fit` is called"
+# - "a frozen one too"
+# - "training in training mode"
+# - "evaluation in evaluation mode"
+# - "without a graph"
+# - "each batch of `train` once and then each of `val` once, no more"
+# - "batches may be on another device than the model: move them there"
+# - "`train` and `val` stay as they are"
+# - "plain Python floats"
+# - "not rounded"
+# - "at most the last batch's graph is still alive"
+#
+# Admits:
+#
+# - "a single sample too": ([4, 1], [3, 1])
+# - "batches may be on another device than the model": elsewhere=True
+
+# %% wrong="the mean of the batch means" breaks="the mean **over the samples**" says=["this is the mean of the batch means", "expected"]
 def fit(model, train, val, optimizer, epochs):
     history = []
     where = next(model.parameters()).device
@@ -27,7 +57,7 @@ def fit(model, train, val, optimizer, epochs):
     return history
 
 
-# %% wrong="train() once, before the epochs" says=["call model.train() in every epoch"]
+# %% wrong="train() once, before the epochs" breaks="training in training mode" says=["call model.train() in every epoch"]
 def fit(model, train, val, optimizer, epochs):
     history = []
     where = next(model.parameters()).device
@@ -55,7 +85,7 @@ def fit(model, train, val, optimizer, epochs):
     return history
 
 
-# %% wrong="no eval" says=["a validation batch ran in training mode"]
+# %% wrong="no eval" breaks="evaluation in evaluation mode" says=["a validation batch ran in training mode"]
 def fit(model, train, val, optimizer, epochs):
     history = []
     where = next(model.parameters()).device
@@ -109,7 +139,7 @@ def fit(model, train, val, optimizer, epochs):
     return history
 
 
-# %% wrong="never forgets a gradient" says=["no gradient is ever forgotten"]
+# %% wrong="never forgets a gradient" breaks="from that batch's gradient alone" says=["no gradient is ever forgotten"]
 def fit(model, train, val, optimizer, epochs):
     history = []
     where = next(model.parameters()).device
@@ -136,7 +166,7 @@ def fit(model, train, val, optimizer, epochs):
     return history
 
 
-# %% wrong="leaves the batches where they are" says=["move x and y to the model's device"]
+# %% wrong="leaves the batches where they are" breaks="batches may be on another device than the model: move them there" says=["move x and y to the model's device"]
 def fit(model, train, val, optimizer, epochs):
     history = []
     for _ in range(epochs):
@@ -161,7 +191,7 @@ def fit(model, train, val, optimizer, epochs):
     return history
 
 
-# %% wrong="divides a sum of means by the samples, as the old template" says=["a sum of batch means divided by the number of samples"]
+# %% wrong="divides a sum of means by the samples, as the old template" breaks="over the samples of `val`" says=["a sum of batch means divided by the number of samples"]
 def fit(model, train, val, optimizer, epochs):
     history = []
     where = next(model.parameters()).device
@@ -346,7 +376,7 @@ def fit(model, train, val, optimizer, epochs):
     return out
 
 
-# %% wrong="zero_grad after the step alone" says=["a gradient that was there before fit was called", "before the first backward()"]
+# %% wrong="zero_grad after the step alone" breaks="may have an old `.grad` when `fit` is called" says=["a gradient that was there before fit was called", "before the first backward()"]
 def fit(model, train, val, optimizer, epochs):
     where = next(model.parameters()).device
     history = []
@@ -373,7 +403,7 @@ def fit(model, train, val, optimizer, epochs):
     return history
 
 
-# %% wrong="evaluates the training set once more" says=["the model was evaluated 6 times, expected 3", "without another pass"]
+# %% wrong="evaluates the training set once more" breaks="of the losses that the training steps saw" says=["the model was evaluated 6 times, expected 3", "without another pass"]
 def fit(model, train, val, optimizer, epochs):
     where = next(model.parameters()).device
     history = []
@@ -404,7 +434,7 @@ def fit(model, train, val, optimizer, epochs):
     return history
 
 
-# %% wrong="evaluates before the first epoch too" says=["once for each batch of val in each epoch"]
+# %% wrong="evaluates before the first epoch too" breaks="each batch of `train` once and then each of `val` once, no more" says=["once for each batch of val in each epoch"]
 def fit(model, train, val, optimizer, epochs):
     where = next(model.parameters()).device
     history = []
@@ -517,7 +547,7 @@ def fit(model, train, val, optimizer, epochs):
     return history
 
 
-# %% wrong="moves the batches in the caller's list" says=["the lists of batches are not what they were"]
+# %% wrong="moves the batches in the caller's list" breaks="`train` and `val` stay as they are" says=["the lists of batches are not what they were"]
 def fit(model, train, val, optimizer, epochs):
     where = next(model.parameters()).device
     history = []
@@ -655,7 +685,7 @@ def fit(model, train, val, optimizer, epochs):
     return history
 
 
-# %% wrong="gradients of what is trained are forgotten" says=["a frozen parameter moved"]
+# %% wrong="gradients of what is trained are forgotten" breaks="a frozen one too" says=["a frozen parameter moved"]
 def fit(model, train, val, optimizer, epochs):
     place = next(model.parameters()).device
     history = []
@@ -685,7 +715,7 @@ def fit(model, train, val, optimizer, epochs):
     return history
 
 
-# %% wrong="clipped at 10" says=["clipped at a norm of 10.0"]
+# %% wrong="clipped at 10" breaks="as it is" says=["clipped at a norm of 10.0"]
 def fit(model, train, val, optimizer, epochs):
     place = next(model.parameters()).device
     history = []
@@ -715,7 +745,7 @@ def fit(model, train, val, optimizer, epochs):
     return history
 
 
-# %% wrong="losses rounded" says=["give it with all digits"]
+# %% wrong="losses rounded" breaks="not rounded" says=["give it with all digits"]
 def fit(model, train, val, optimizer, epochs):
     place = next(model.parameters()).device
     history = []
@@ -771,7 +801,7 @@ def fit(model, train, val, optimizer, epochs):
     return out
 
 
-# %% wrong="softmax before cross_entropy" says=["softmax comes before cross_entropy, which takes logits"]
+# %% wrong="softmax before cross_entropy" breaks="The loss is cross-entropy" says=["softmax comes before cross_entropy, which takes logits"]
 def fit(model, train, val, optimizer, epochs):
     out = []
     dev = next(model.parameters()).device
@@ -826,7 +856,7 @@ def fit(model, train, val, optimizer, epochs):
     return out
 
 
-# %% wrong="one step an epoch" says=["one step an epoch, from all its gradients"]
+# %% wrong="one step an epoch" breaks="one step of the optimizer for each training batch" says=["one step an epoch, from all its gradients"]
 def fit(model, train, val, optimizer, epochs):
     out = []
     dev = next(model.parameters()).device
@@ -884,4 +914,305 @@ def fit(model, train, val, optimizer, epochs):
                     val_accuracy=float((z.argmax(-1) == y).double().mean()),
                 )
             )
+    return history
+
+
+# %% wrong="tensors in the history" breaks="plain Python floats" says=["train_loss is a Tensor: return Python floats"]
+def fit(model, train, val, optimizer, epochs):
+    device = next(model.parameters()).device
+    history = []
+    for _ in range(epochs):
+        model.train()
+        total, seen = 0.0, 0
+        for x, y in train:
+            x, y = x.to(device), y.to(device)
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(x), y)
+            loss.backward()
+            optimizer.step()
+            total += loss.detach() * len(y)
+            seen += len(y)
+        model.eval()
+        val_total, right, val_seen = 0.0, 0, 0
+        with torch.no_grad():
+            for x, y in val:
+                x, y = x.to(device), y.to(device)
+                logits = model(x)
+                val_total += F.cross_entropy(logits, y).item() * len(y)
+                right += (logits.argmax(1) == y).sum().item()
+                val_seen += len(y)
+        history.append(
+            {
+                "train_loss": total / seen,
+                "val_loss": val_total / val_seen,
+                "val_accuracy": right / val_seen,
+            }
+        )
+    return history
+
+
+# %% wrong="a list of losses with their graphs" breaks="at most the last batch's graph is still alive" says=["earlier graphs are alive"]
+def fit(model, train, val, optimizer, epochs):
+    device = next(model.parameters()).device
+    history = []
+    for _ in range(epochs):
+        model.train()
+        losses, seen = [], 0
+        for x, y in train:
+            x, y = x.to(device), y.to(device)
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(x), y)
+            loss.backward()
+            optimizer.step()
+            losses.append(loss * len(y))
+            seen += len(y)
+        model.eval()
+        val_total, right, val_seen = 0.0, 0, 0
+        with torch.no_grad():
+            for x, y in val:
+                x, y = x.to(device), y.to(device)
+                logits = model(x)
+                val_total += F.cross_entropy(logits, y).item() * len(y)
+                right += (logits.argmax(1) == y).sum().item()
+                val_seen += len(y)
+        history.append(
+            {
+                "train_loss": sum(losses).item() / seen,
+                "val_loss": val_total / val_seen,
+                "val_accuracy": right / val_seen,
+            }
+        )
+    return history
+
+
+# %% wrong="the last epoch alone" breaks="Return a list with a dict for each epoch" says=["the number of dicts in the history: expected 3, got 1"]
+def fit(model, train, val, optimizer, epochs):
+    device = next(model.parameters()).device
+    for _ in range(epochs):
+        model.train()
+        total, seen = 0.0, 0
+        for x, y in train:
+            x, y = x.to(device), y.to(device)
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(x), y)
+            loss.backward()
+            optimizer.step()
+            total += loss.item() * len(y)
+            seen += len(y)
+        model.eval()
+        val_total, right, val_seen = 0.0, 0, 0
+        with torch.no_grad():
+            for x, y in val:
+                x, y = x.to(device), y.to(device)
+                logits = model(x)
+                val_total += F.cross_entropy(logits, y).item() * len(y)
+                right += (logits.argmax(1) == y).sum().item()
+                val_seen += len(y)
+        history = []
+        history.append(
+            {
+                "train_loss": total / seen,
+                "val_loss": val_total / val_seen,
+                "val_accuracy": right / val_seen,
+            }
+        )
+    return history
+
+
+# %% wrong="evaluates before the epoch's steps" breaks="after the epoch's steps" says=["one step for each, in order", "the averages: epoch 1: val_loss is"]
+def fit(model, train, val, optimizer, epochs):
+    device = next(model.parameters()).device
+    history = []
+    for _ in range(epochs):
+        model.eval()
+        val_total, right, val_seen = 0.0, 0, 0
+        with torch.no_grad():
+            for x, y in val:
+                x, y = x.to(device), y.to(device)
+                logits = model(x)
+                val_total += F.cross_entropy(logits, y).item() * len(y)
+                right += (logits.argmax(1) == y).sum().item()
+                val_seen += len(y)
+        model.train()
+        total, seen = 0.0, 0
+        for x, y in train:
+            x, y = x.to(device), y.to(device)
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(x), y)
+            loss.backward()
+            optimizer.step()
+            total += loss.item() * len(y)
+            seen += len(y)
+        entry = {"train_loss": total / seen, "val_loss": val_total / val_seen}
+        history.append(entry | {"val_accuracy": right / val_seen})
+    return history
+
+
+# %% wrong="the batches shuffled" breaks="in order" says=["the model saw a batch of 2 where the training batch of 6 comes"]
+def fit(model, train, val, optimizer, epochs):
+    device = next(model.parameters()).device
+    history = []
+    for _ in range(epochs):
+        model.train()
+        total, seen = 0.0, 0
+        order = torch.randperm(len(train), generator=torch.Generator().manual_seed(1)).tolist()
+        for x, y in [train[k] for k in order]:
+            x, y = x.to(device), y.to(device)
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(x), y)
+            loss.backward()
+            optimizer.step()
+            total += loss.item() * len(y)
+            seen += len(y)
+        model.eval()
+        val_total, right, val_seen = 0.0, 0, 0
+        with torch.no_grad():
+            for x, y in val:
+                x, y = x.to(device), y.to(device)
+                logits = model(x)
+                val_total += F.cross_entropy(logits, y).item() * len(y)
+                right += (logits.argmax(1) == y).sum().item()
+                val_seen += len(y)
+        history.append(
+            {
+                "train_loss": total / seen,
+                "val_loss": val_total / val_seen,
+                "val_accuracy": right / val_seen,
+            }
+        )
+    return history
+
+
+# %% wrong="validation records a graph" breaks="without a graph" says=["a validation batch recorded a graph: torch.no_grad() is missing"]
+def fit(model, train, val, optimizer, epochs):
+    device = next(model.parameters()).device
+    history = []
+    for _ in range(epochs):
+        model.train()
+        total, seen = 0.0, 0
+        for x, y in train:
+            x, y = x.to(device), y.to(device)
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(x), y)
+            loss.backward()
+            optimizer.step()
+            total += loss.item() * len(y)
+            seen += len(y)
+        model.eval()
+        val_total, right, val_seen = 0.0, 0, 0
+        for x, y in val:
+            x, y = x.to(device), y.to(device)
+            logits = model(x)
+            val_total += F.cross_entropy(logits, y).item() * len(y)
+            right += (logits.argmax(1) == y).sum().item()
+            val_seen += len(y)
+        history.append(
+            {
+                "train_loss": total / seen,
+                "val_loss": val_total / val_seen,
+                "val_accuracy": right / val_seen,
+            }
+        )
+    return history
+
+
+# %% wrong="gradients are filled with zeros, frozen ones too" says=["or one of zeros, by which weight decay moves it"]
+def fit(model, train, val, optimizer, epochs):
+    device = next(model.parameters()).device
+    history = []
+    for _ in range(epochs):
+        model.train()
+        total, seen = 0.0, 0
+        for x, y in train:
+            x, y = x.to(device), y.to(device)
+            optimizer.zero_grad(set_to_none=False)
+            loss = F.cross_entropy(model(x), y)
+            loss.backward()
+            optimizer.step()
+            total += loss.item() * len(y)
+            seen += len(y)
+        model.eval()
+        val_total, right, val_seen = 0.0, 0, 0
+        with torch.no_grad():
+            for x, y in val:
+                x, y = x.to(device), y.to(device)
+                logits = model(x)
+                val_total += F.cross_entropy(logits, y).item() * len(y)
+                right += (logits.argmax(1) == y).sum().item()
+                val_seen += len(y)
+        history.append(
+            {
+                "train_loss": total / seen,
+                "val_loss": val_total / val_seen,
+                "val_accuracy": right / val_seen,
+            }
+        )
+    return history
+
+
+# %% wrong="rounded to six digits" says=["give it with all digits"]
+def fit(model, train, val, optimizer, epochs):
+    device = next(model.parameters()).device
+    history = []
+    for _ in range(epochs):
+        model.train()
+        total, seen = 0.0, 0
+        for x, y in train:
+            x, y = x.to(device), y.to(device)
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(x), y)
+            loss.backward()
+            optimizer.step()
+            total += loss.item() * len(y)
+            seen += len(y)
+        model.eval()
+        val_total, right, val_seen = 0.0, 0, 0
+        with torch.no_grad():
+            for x, y in val:
+                x, y = x.to(device), y.to(device)
+                logits = model(x)
+                val_total += F.cross_entropy(logits, y).item() * len(y)
+                right += (logits.argmax(1) == y).sum().item()
+                val_seen += len(y)
+        history.append(
+            {
+                "train_loss": round(total / seen, 6),
+                "val_loss": round(val_total / val_seen, 6),
+                "val_accuracy": right / val_seen,
+            }
+        )
+    return history
+
+
+# %% wrong="sums that are never begun anew" says=["this is over all epochs so far: begin each epoch's sums at 0"]
+def fit(model, train, val, optimizer, epochs):
+    device = next(model.parameters()).device
+    history = []
+    val_total, right, val_seen = 0.0, 0, 0
+    for _ in range(epochs):
+        model.train()
+        total, seen = 0.0, 0
+        for x, y in train:
+            x, y = x.to(device), y.to(device)
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(x), y)
+            loss.backward()
+            optimizer.step()
+            total += loss.item() * len(y)
+            seen += len(y)
+        model.eval()
+        with torch.no_grad():
+            for x, y in val:
+                x, y = x.to(device), y.to(device)
+                logits = model(x)
+                val_total += F.cross_entropy(logits, y).item() * len(y)
+                right += (logits.argmax(1) == y).sum().item()
+                val_seen += len(y)
+        history.append(
+            {
+                "train_loss": total / seen,
+                "val_loss": val_total / val_seen,
+                "val_accuracy": right / val_seen,
+            }
+        )
     return history

@@ -1,4 +1,32 @@
-# %% wrong="averages the batches" says=["this is the mean of the batches' F1", "were the batches' shares averaged?"]
+# %% [markdown]
+# Rules:
+#
+# - "the share of samples whose largest logit is the label's"
+# - "the share whose label is among the `k` largest logits"
+# - "an int64 tensor (classes, classes)"
+# - "true classes in rows"
+# - "the mean of F1 over **all** classes"
+# - "where F1 is 0/0, it counts as 0"
+# - "The three numbers are Python floats"
+# - "Counts are exact for up to 2**24 samples"
+# - "The result is the same under any split into batches"
+# - "A batch may be empty"
+# - "No value is read from the device before the last batch is in"
+# - "`batches` stays as it is"
+# - "With no sample at all"
+# - "or no batch, raise `ValueError`"
+#
+# Admits:
+#
+# - "float32, float16 or bfloat16": float16, more samples than it can count
+# - "A batch may be empty": a class that never occurs, an empty batch, k = 1
+# - "`1 <= k <= classes`": k = 7 of 8
+# - "logits of shape (n, classes)": 200 classes, which make 40 000 pairs
+# - "The result is the same under any split into batches": the example in two batches
+# - "With no sample at all": no sample
+# - "or no batch": no batch
+
+# %% wrong="averages the batches" breaks="The result is the same under any split into batches" says=["this is the mean of the batches' F1", "were the batches' shares averaged?"]
 def metrics(batches, classes, k):
     if not sum(len(y) for _, y in batches):
         raise ValueError("no samples")
@@ -16,7 +44,7 @@ def metrics(batches, classes, k):
     return {"accuracy": a, "top_k": t, "macro_f1": f, "confusion": confusion}
 
 
-# %% wrong="item() in the loop" says=["keep tensors in the loop, and read once at the end"]
+# %% wrong="item() in the loop" breaks="No value is read from the device before the last batch is in" says=["keep tensors in the loop, and read once at the end"]
 def metrics(batches, classes, k):
     confusion, right, top, n = 0, 0, 0, 0
     for z, y in batches:
@@ -36,7 +64,7 @@ def metrics(batches, classes, k):
     }
 
 
-# %% wrong="rows are the predictions" says=["transposed: rows are the true classes"]
+# %% wrong="rows are the predictions" breaks="true classes in rows" says=["transposed: rows are the true classes"]
 def metrics(batches, classes, k):
     confusion, top, n = 0, 0, 0
     for z, y in batches:
@@ -56,7 +84,7 @@ def metrics(batches, classes, k):
     }
 
 
-# %% wrong="0/0 stays NaN" says=["NaN; what is 0/0 for an F1 counts as 0"]
+# %% wrong="0/0 stays NaN" breaks="where F1 is 0/0, it counts as 0" says=["NaN; what is 0/0 for an F1 counts as 0"]
 def metrics(batches, classes, k):
     confusion, top, n = 0, 0, 0
     for z, y in batches:
@@ -77,7 +105,7 @@ def metrics(batches, classes, k):
     }
 
 
-# %% wrong="the classes that occur" says=["this is the mean over the classes that occur"]
+# %% wrong="the classes that occur" breaks="the mean of F1 over **all** classes" says=["this is the mean over the classes that occur"]
 def metrics(batches, classes, k):
     confusion, top, n = 0, 0, 0
     for z, y in batches:
@@ -97,7 +125,7 @@ def metrics(batches, classes, k):
     }
 
 
-# %% wrong="counts in the logits' dtype" says=["was a count kept in half precision?"]
+# %% wrong="counts in the logits' dtype" breaks="Counts are exact for up to 2**24 samples" says=["was a count kept in half precision?"]
 def metrics(batches, classes, k):
     confusion, right, top, n = 0, 0, 0, 0
     for z, y in batches:
@@ -133,7 +161,7 @@ def metrics(batches, classes, k):
     return {"accuracy": share, "top_k": top.item() / n, "confusion": confusion, "macro_f1": share}
 
 
-# %% wrong="divides by zero without samples" says=["raised ZeroDivisionError"]
+# %% wrong="divides by zero without samples" breaks="With no sample at all" says=["raised ZeroDivisionError"]
 def metrics(batches, classes, k):
     confusion, top, n = 0, 0, 0
     for z, y in batches:
@@ -370,7 +398,7 @@ def metrics(batches, classes, k):
     }
 
 
-# %% wrong="one more than k" says=["top_k: ", "expected"]
+# %% wrong="one more than k" breaks="the share whose label is among the `k` largest logits" says=["top_k: ", "expected"]
 def metrics(batches, classes, k):
     c, hits, n = 0, 0, 0
     for z, y in batches:
@@ -389,7 +417,7 @@ def metrics(batches, classes, k):
     }
 
 
-# %% wrong="uses the batches up" says=["the list of batches is not what it was"]
+# %% wrong="uses the batches up" breaks="`batches` stays as it is" says=["the list of batches is not what it was"]
 def metrics(batches, classes, k):
     c, hits, n = 0, 0, 0
     while batches:
@@ -431,7 +459,7 @@ def metrics(batches, classes, k):
     }
 
 
-# %% wrong="an empty first batch is taken for no sample" says=["the first batch is empty, k = 7 of 8: raised ValueError"]
+# %% wrong="an empty first batch is taken for no sample" breaks="A batch may be empty" says=["the first batch is empty, k = 7 of 8: raised ValueError"]
 def metrics(batches, classes, k):
     if not batches or not len(batches[0][1]):
         raise ValueError
@@ -459,7 +487,7 @@ def metrics(batches, classes, k):
     }
 
 
-# %% wrong="the device of the first batch" says=["no batch"]
+# %% wrong="the device of the first batch" breaks="or no batch, raise `ValueError`" says=["no batch"]
 def metrics(batches, classes, k):
     confusion = torch.zeros(classes, classes, dtype=torch.int64, device=batches[0][0].device)
     hits = 0
@@ -598,4 +626,146 @@ def metrics(batches, classes, k):
         "top_k": hits.item() / n,
         "confusion": c,
         "macro_f1": f1.mean().item(),
+    }
+
+
+# %% wrong="the matrix in floats" breaks="an int64 tensor (classes, classes)" says=["the matrix has dtype torch.float32, expected torch.int64"]
+def metrics(batches, classes, k):
+    if sum(len(y) for _, y in batches) == 0:
+        raise ValueError("no sample")
+    device = batches[0][0].device
+    confusion = torch.zeros(classes * classes, dtype=torch.int64, device=device)
+    hits = torch.zeros((), dtype=torch.int64, device=device)
+    for logits, labels in batches:
+        labels = labels.to(device)
+        confusion += (classes * labels + logits.argmax(1)).bincount(minlength=classes**2)
+        hits += (logits.topk(k, dim=1).indices == labels[:, None]).sum()
+    confusion = confusion.view(classes, classes)
+    n = confusion.sum().item()
+    tp = confusion.diagonal().double()
+    f1 = 2 * tp / (confusion.sum(0) + confusion.sum(1)).clamp(min=1)
+    return {
+        "accuracy": tp.sum().item() / n,
+        "top_k": hits.item() / n,
+        "confusion": confusion.float(),
+        "macro_f1": f1.mean().item(),
+    }
+
+
+# %% wrong="F1 as a tensor" breaks="The three numbers are Python floats" says=["is a Tensor, not a Python float"]
+def metrics(batches, classes, k):
+    if sum(len(y) for _, y in batches) == 0:
+        raise ValueError("no sample")
+    device = batches[0][0].device
+    confusion = torch.zeros(classes * classes, dtype=torch.int64, device=device)
+    hits = torch.zeros((), dtype=torch.int64, device=device)
+    for logits, labels in batches:
+        labels = labels.to(device)
+        confusion += (classes * labels + logits.argmax(1)).bincount(minlength=classes**2)
+        hits += (logits.topk(k, dim=1).indices == labels[:, None]).sum()
+    confusion = confusion.view(classes, classes)
+    n = confusion.sum().item()
+    tp = confusion.diagonal().double()
+    f1 = 2 * tp / (confusion.sum(0) + confusion.sum(1)).clamp(min=1)
+    return {
+        "accuracy": tp.sum().item() / n,
+        "top_k": hits.item() / n,
+        "confusion": confusion,
+        "macro_f1": f1.mean(),
+    }
+
+
+# %% wrong="accuracy as a share of the classes" breaks="the share of samples whose largest logit is the label's" says=["this is the mean of the classes' recalls"]
+def metrics(batches, classes, k):
+    if sum(len(y) for _, y in batches) == 0:
+        raise ValueError("no sample")
+    device = batches[0][0].device
+    confusion = torch.zeros(classes * classes, dtype=torch.int64, device=device)
+    hits = torch.zeros((), dtype=torch.int64, device=device)
+    for logits, labels in batches:
+        labels = labels.to(device)
+        confusion += (classes * labels + logits.argmax(1)).bincount(minlength=classes**2)
+        hits += (logits.topk(k, dim=1).indices == labels[:, None]).sum()
+    confusion = confusion.view(classes, classes)
+    n = confusion.sum().item()
+    tp = confusion.diagonal().double()
+    f1 = 2 * tp / (confusion.sum(0) + confusion.sum(1)).clamp(min=1)
+    return {
+        "accuracy": (tp / confusion.sum(1).clamp(min=1)).mean().item(),
+        "top_k": hits.item() / n,
+        "confusion": confusion,
+        "macro_f1": f1.mean().item(),
+    }
+
+
+# %% wrong="labels as bytes" says=["200 classes, which make 40 000 pairs: 1 of 4 cases fail", "the matrix differs"]
+def metrics(batches, classes, k):
+    if sum(len(y) for _, y in batches) == 0:
+        raise ValueError("no sample")
+    device = batches[0][0].device
+    confusion = torch.zeros(classes * classes, dtype=torch.int64, device=device)
+    hits = torch.zeros((), dtype=torch.int64, device=device)
+    for logits, labels in batches:
+        labels = labels.to(device)
+        confusion += (classes * labels.to(torch.uint8) + logits.argmax(1).to(torch.uint8)).bincount(
+            minlength=classes**2
+        )
+        hits += (logits.topk(k, dim=1).indices == labels[:, None]).sum()
+    confusion = confusion.view(classes, classes)
+    n = confusion.sum().item()
+    tp = confusion.diagonal().double()
+    f1 = 2 * tp / (confusion.sum(0) + confusion.sum(1)).clamp(min=1)
+    return {
+        "accuracy": tp.sum().item() / n,
+        "top_k": hits.item() / n,
+        "confusion": confusion,
+        "macro_f1": f1.mean().item(),
+    }
+
+
+# %% wrong="labels and predictions in int16" says=["200 classes, which make 40 000 pairs: raised RuntimeError"]
+def metrics(batches, classes, k):
+    if sum(len(y) for _, y in batches) == 0:
+        raise ValueError("no sample")
+    device = batches[0][0].device
+    confusion = torch.zeros(classes * classes, dtype=torch.int64, device=device)
+    hits = torch.zeros((), dtype=torch.int64, device=device)
+    for logits, labels in batches:
+        labels = labels.to(device)
+        confusion += (classes * labels.to(torch.int16) + logits.argmax(1).to(torch.int16)).bincount(
+            minlength=classes**2
+        )
+        hits += (logits.topk(k, dim=1).indices == labels[:, None]).sum()
+    confusion = confusion.view(classes, classes)
+    n = confusion.sum().item()
+    tp = confusion.diagonal().double()
+    f1 = 2 * tp / (confusion.sum(0) + confusion.sum(1)).clamp(min=1)
+    return {
+        "accuracy": tp.sum().item() / n,
+        "top_k": hits.item() / n,
+        "confusion": confusion,
+        "macro_f1": f1.mean().item(),
+    }
+
+
+# %% wrong="the classes that the labels hold" says=["this is the mean over the classes that the labels hold"]
+def metrics(batches, classes, k):
+    if sum(len(y) for _, y in batches) == 0:
+        raise ValueError("no sample")
+    device = batches[0][0].device
+    confusion = torch.zeros(classes * classes, dtype=torch.int64, device=device)
+    hits = torch.zeros((), dtype=torch.int64, device=device)
+    for logits, labels in batches:
+        labels = labels.to(device)
+        confusion += (classes * labels + logits.argmax(1)).bincount(minlength=classes**2)
+        hits += (logits.topk(k, dim=1).indices == labels[:, None]).sum()
+    confusion = confusion.view(classes, classes)
+    n = confusion.sum().item()
+    tp = confusion.diagonal().double()
+    f1 = 2 * tp / (confusion.sum(0) + confusion.sum(1)).clamp(min=1)
+    return {
+        "accuracy": tp.sum().item() / n,
+        "top_k": hits.item() / n,
+        "confusion": confusion,
+        "macro_f1": f1[confusion.sum(1) > 0].mean().item(),
     }

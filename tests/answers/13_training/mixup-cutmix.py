@@ -1,4 +1,28 @@
-# %% wrong="the planned area" says=["this is the planned area; count the pixels inside the image"]
+# %% [markdown]
+# Rules:
+#
+# - "image `i` is mixed with image `order[i]`"
+# - "from 0 to 1"
+# - "`weight` of image `i` and `1 - weight` of its partner"
+# - "that rectangle comes from the partner"
+# - "It may stick out on any side"
+# - "or be outside altogether"
+# - "only what is inside the image counts, for the label too"
+# - "images like `x` in shape and dtype"
+# - "labels (n, classes)"
+# - "in the dtype of `x`"
+# - "`x`, `y` and `order` stay as they are"
+# - "With both or neither, raise `ValueError`"
+#
+# Admits:
+#
+# - "n > 0": one image, weight=0.25
+# - "`x` is float (n, channels, height, width)": float16, not contiguous
+# - "from 0 to 1": weight=0.0
+# - "It may stick out on any side": box=(-1, 2, 8, 3) of a 9 × 4 image
+# - "With both or neither": both given, the weight is 0
+
+# %% wrong="the planned area" breaks="only what is inside the image counts, for the label too" says=["this is the planned area; count the pixels inside the image"]
 def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     if (weight is None) == (box is None):
         raise ValueError("one of the two")
@@ -15,7 +39,7 @@ def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     return mixed, weight * hard + (1 - weight) * hard[order]
 
 
-# %% wrong="the weights are swapped" says=["the weights are swapped: weight belongs to image i"]
+# %% wrong="the weights are swapped" breaks="`weight` of image `i` and `1 - weight` of its partner" says=["the weights are swapped: weight belongs to image i"]
 def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     if (weight is None) == (box is None):
         raise ValueError("one of the two")
@@ -32,7 +56,7 @@ def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     return mixed, (1 - weight) * hard + weight * hard[order]
 
 
-# %% wrong="negative bounds count from the end" says=["box=(-2, 6, 4, 4) of an 8 × 8 image", "mixed differs"]
+# %% wrong="negative bounds count from the end" breaks="It may stick out on any side" says=["box=(-2, 6, 4, 4) of an 8 × 8 image", "mixed differs"]
 def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     if (weight is None) == (box is None):
         raise ValueError("one of the two")
@@ -49,7 +73,7 @@ def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     return mixed, weight * hard + (1 - weight) * hard[order]
 
 
-# %% wrong="pastes in place" says=["an argument was changed"]
+# %% wrong="pastes in place" breaks="`x`, `y` and `order` stay as they are" says=["an argument was changed"]
 def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     if (weight is None) == (box is None):
         raise ValueError("one of the two")
@@ -66,7 +90,7 @@ def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     return mixed, weight * hard + (1 - weight) * hard[order]
 
 
-# %% wrong="pastes within one image: x[order] of the changed batch" says=["mixed differs"]
+# %% wrong="pastes within one image: x[order] of the changed batch" breaks="that rectangle comes from the partner" says=["mixed differs"]
 def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     if (weight is None) == (box is None):
         raise ValueError("one of the two")
@@ -100,7 +124,7 @@ def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     return mixed, y if weight >= 0.5 else y[order]
 
 
-# %% wrong="labels in float32" says=["soft has dtype"]
+# %% wrong="labels in float32" breaks="in the dtype of `x`" says=["soft has dtype"]
 def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     if (weight is None) == (box is None):
         raise ValueError("one of the two")
@@ -117,7 +141,7 @@ def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     return mixed, weight * hard + (1 - weight) * hard[order]
 
 
-# %% wrong="0 is taken for not given" says=["weight=0.0"]
+# %% wrong="0 is taken for not given" breaks="from 0 to 1" says=["weight=0.0"]
 def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     if bool(weight) == bool(box):
         raise ValueError("one of the two")
@@ -134,7 +158,7 @@ def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     return mixed, weight * hard + (1 - weight) * hard[order]
 
 
-# %% wrong="nothing is refused" says=["both given", "neither given"]
+# %% wrong="nothing is refused" breaks="With both or neither, raise `ValueError`" says=["both given", "neither given"]
 def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     weight = 0.5 if weight is None and box is None else weight
     hard = F.one_hot(y, classes).to(x.dtype)
@@ -301,7 +325,7 @@ def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     return mixed, own * hard + (1 - own) * hard[order]
 
 
-# %% wrong="the inverse permutation" says=["the example's weight", "mixed differs"]
+# %% wrong="the inverse permutation" breaks="image `i` is mixed with image `order[i]`" says=["the example's weight", "mixed differs"]
 def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     if (weight is None) == (box is None):
         raise ValueError("one of both")
@@ -369,7 +393,7 @@ def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     return mixed, weight * hard + (1 - weight) * hard[order]
 
 
-# %% wrong="squeezes a batch of one image" says=["one image, weight=0.25", "mixed has shape"]
+# %% wrong="squeezes a batch of one image" breaks="images like `x` in shape and dtype" says=["one image, weight=0.25", "mixed has shape"]
 def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     if (weight is None) == (box is None):
         raise ValueError("give one of weight and box")
@@ -441,7 +465,7 @@ def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     return images, soft.to(x.dtype)
 
 
-# %% wrong="labels of the classes that occur" says=["soft has shape (3, 3), expected (3, 4)"]
+# %% wrong="labels of the classes that occur" breaks="labels (n, classes)" says=["soft has shape (3, 3), expected (3, 4)"]
 def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     if (weight is None) == (box is None):
         raise ValueError
@@ -461,3 +485,20 @@ def mixup_cutmix(x, y, classes, order, weight=None, box=None):
         mixed = weight * x + (1 - weight) * x[order]
     hard = F.one_hot(y).to(x.dtype)
     return mixed, weight * hard + (1 - weight) * hard[order]
+
+
+# %% wrong="two cut lengths below 0 make a share" breaks="or be outside altogether" says=["box=(-5, -5, 3, 3) of an 8 × 8 image: 2 of 2 cases fail"]
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if (weight is None) == (box is None):
+        raise ValueError("give weight or box")
+    labels = F.one_hot(y, classes).to(x.dtype)
+    if weight is not None:
+        return weight * x + (1 - weight) * x[order], weight * labels + (1 - weight) * labels[order]
+    h, w = x.shape[-2:]
+    top, left, height, width = box
+    t, b = max(top, 0), min(top + height, h)
+    start, end = max(left, 0), min(left + width, w)
+    mixed = x.clone()
+    mixed[:, :, t:b, start:end] = x[order, :, t:b, start:end]
+    share = (b - t) * (end - start) / (h * w)
+    return mixed, (1 - share) * labels + share * labels[order]

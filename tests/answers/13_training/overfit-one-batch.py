@@ -1,3 +1,10 @@
+# %% [markdown]
+# Rules:
+#
+# - "Write for each letter what happened"
+# - "in one of these words"
+# - "Each word fits once"
+
 # %% wrong="takes the flat line for wrong labels" says=["2 of 5 predictions differ", "the line is flat to the end", "A is not 'other parameters'"]
 overfit_one_batch = {
     "A": "other parameters",
@@ -7,7 +14,7 @@ overfit_one_batch = {
     "E": "rate too low",
 }
 
-# %% wrong="takes the slow run for the healthy one" says=["no other run falls", "has hardly begun"]
+# %% wrong="takes the slow run for the healthy one" breaks="Write for each letter what happened" says=["no other run falls", "has hardly begun"]
 overfit_one_batch = {
     "A": "wrong labels",
     "B": "rate too high",
@@ -16,7 +23,7 @@ overfit_one_batch = {
     "E": "healthy",
 }
 
-# %% wrong="words of its own" says=["'diverges' is none of the five words"]
+# %% wrong="words of its own" breaks="in one of these words" says=["'diverges' is none of the five words"]
 overfit_one_batch = {
     "A": "wrong labels",
     "B": "diverges",
@@ -49,4 +56,10 @@ overfit_one_batch = {
         "rate too high": "B",
         "other parameters": "C",
     }.items()
+}
+
+
+# %% wrong="healthy twice" breaks="Each word fits once" says=["A is not 'healthy': no image has a label to learn"]
+overfit_one_batch = {
+    letter: word if word != "wrong labels" else "healthy" for letter, word in patients.items()
 }

@@ -1,4 +1,35 @@
-# %% wrong="frozen, but batch norm trains" says=["frozen batch norms go into evaluation mode", "is True"]
+# %% [markdown]
+# Rules:
+#
+# - "puts a new, trainable `nn.Linear`"
+# - "with `classes` outputs and the old head's inputs"
+# - "on the device of the old one"
+# - "a list of dicts with `"params"` and `"lr"`"
+# - "no backbone parameter requires a gradient"
+# - "and none is in a group"
+# - "everything requires a gradient and learns at `lr`"
+# - "the backbone at `lr / 10`"
+# - "Each trained parameter is in exactly one group, once"
+# - "though two layers may share one"
+# - "a backbone may have none"
+# - "The backbone's values stay, buffers too"
+# - "Any other mode raises `ValueError`"
+# - "changes nothing"
+# - "everything goes into training mode"
+# - "(`nn.BatchNorm1d`, `2d`, `3d`)"
+# - "whose **weight** does not require a gradient"
+# - "whatever their bias does"
+# - "Modes are all that it changes"
+#
+# Admits:
+#
+# - "a backbone may have none": a backbone without parameters
+# - "on the device of the old one": a model on the device meta
+# - "whichever mode came before": full, after a probe
+# - "(`nn.BatchNorm1d`, `2d`, `3d`)": train_mode, and every kind of batch norm
+# - "whatever their bias does": with a trainable bias
+
+# %% wrong="frozen, but batch norm trains" breaks="whose **weight** does not require a gradient" says=["frozen batch norms go into evaluation mode", "is True"]
 def transfer(model, classes, mode, lr):
     if mode not in ("probe", "full", "discriminative"):
         raise ValueError(mode)
@@ -18,7 +49,7 @@ def train_mode(model):
     model.train()
 
 
-# %% wrong="everything frozen leaves training mode" says=["only frozen batch norms leave training mode"]
+# %% wrong="everything frozen leaves training mode" breaks="everything goes into training mode" says=["only frozen batch norms leave training mode"]
 def transfer(model, classes, mode, lr):
     if mode not in ("probe", "full", "discriminative"):
         raise ValueError(mode)
@@ -40,7 +71,7 @@ def train_mode(model):
         model[0].eval()
 
 
-# %% wrong="never thaws" says=["it was frozen before and has to learn again"]
+# %% wrong="never thaws" breaks="everything requires a gradient and learns at `lr`" says=["it was frozen before and has to learn again"]
 def transfer(model, classes, mode, lr):
     if mode not in ("probe", "full", "discriminative"):
         raise ValueError(mode)
@@ -64,7 +95,7 @@ def train_mode(model):
                 module.eval()
 
 
-# %% wrong="the head in both groups" says=["more than once in the groups"]
+# %% wrong="the head in both groups" breaks="Each trained parameter is in exactly one group, once" says=["more than once in the groups"]
 def transfer(model, classes, mode, lr):
     if mode not in ("probe", "full", "discriminative"):
         raise ValueError(mode)
@@ -112,7 +143,7 @@ def train_mode(model):
                 module.eval()
 
 
-# %% wrong="rates the wrong way round" says=["the rate", "expected [0.05]"]
+# %% wrong="rates the wrong way round" breaks="the backbone at `lr / 10`" says=["the rate", "expected [0.05]"]
 def transfer(model, classes, mode, lr):
     if mode not in ("probe", "full", "discriminative"):
         raise ValueError(mode)
@@ -136,7 +167,7 @@ def train_mode(model):
                 module.eval()
 
 
-# %% wrong="changes before it refuses" says=["the model was changed before the error"]
+# %% wrong="changes before it refuses" breaks="changes nothing" says=["the model was changed before the error"]
 def transfer(model, classes, mode, lr):
     old = model[1]
     model[1] = nn.Linear(old.in_features, classes).to(old.weight.device)
@@ -160,7 +191,7 @@ def train_mode(model):
                 module.eval()
 
 
-# %% wrong="new layer for the whole: out_features" says=["type and weight's shape of model[1]"]
+# %% wrong="new layer for the whole: out_features" breaks="with `classes` outputs and the old head's inputs" says=["type and weight's shape of model[1]"]
 def transfer(model, classes, mode, lr):
     if mode not in ("probe", "full", "discriminative"):
         raise ValueError(mode)
@@ -184,7 +215,7 @@ def train_mode(model):
                 module.eval()
 
 
-# %% wrong="frozen ones are in a group" says=["trained although the backbone is frozen"]
+# %% wrong="frozen ones are in a group" breaks="and none is in a group" says=["trained although the backbone is frozen"]
 def transfer(model, classes, mode, lr):
     if mode not in ("probe", "full", "discriminative"):
         raise ValueError(mode)
@@ -260,7 +291,7 @@ def train_mode(model):
     [m.eval() for m in model.modules() if isinstance(m, norms) and not m.weight.requires_grad]
 
 
-# %% wrong="handles BatchNorm1d only" says=["every kind of batch norm", "frozen BatchNorm2d"]
+# %% wrong="handles BatchNorm1d only" breaks="(`nn.BatchNorm1d`, `2d`, `3d`)" says=["every kind of batch norm", "frozen BatchNorm2d"]
 def transfer(model, classes, mode, lr):
     if mode not in ("probe", "full", "discriminative"):
         raise ValueError(mode)
@@ -307,7 +338,7 @@ def train_mode(model):
         module.train(module.weight.requires_grad)
 
 
-# %% wrong="a norm with any trainable parameter trains" says=["frozen BatchNorm1d with a trainable bias: training"]
+# %% wrong="a norm with any trainable parameter trains" breaks="whatever their bias does" says=["frozen BatchNorm1d with a trainable bias: training"]
 def transfer(model, classes, mode, lr):
     if mode not in ("probe", "full", "discriminative"):
         raise ValueError(mode)
@@ -390,7 +421,7 @@ def train_mode(model):
             m.train(m.weight.requires_grad)
 
 
-# %% wrong="a weight that two layers share is listed twice" says=["0.3.weight", "more than once in the groups"]
+# %% wrong="a weight that two layers share is listed twice" breaks="though two layers may share one" says=["0.3.weight", "more than once in the groups"]
 def transfer(model, classes, mode, lr):
     if mode not in ("probe", "full", "discriminative"):
         raise ValueError(mode)
@@ -411,7 +442,7 @@ def train_mode(model):
             module.train(module.weight.requires_grad)
 
 
-# %% wrong="asks the backbone for the device" says=["a backbone without parameters", "StopIteration"]
+# %% wrong="asks the backbone for the device" breaks="a backbone may have none" says=["a backbone without parameters", "StopIteration"]
 def transfer(model, classes, mode, lr):
     if mode not in ("probe", "full", "discriminative"):
         raise ValueError(mode)
@@ -453,7 +484,7 @@ def train_mode(model):
             module.train(module.weight.requires_grad)
 
 
-# %% wrong="modes in any case" says=["what mode 'Full' raised"]
+# %% wrong="modes in any case" breaks="Any other mode raises `ValueError`" says=["what mode 'Full' raised"]
 def transfer(model, classes, mode, lr):
     mode = mode.lower()
     if mode not in ("probe", "full", "discriminative"):
@@ -501,7 +532,7 @@ def train_mode(model):
             m.eval()
 
 
-# %% wrong="the head is made on the CPU" says=["the new head's device"]
+# %% wrong="the head is made on the CPU" breaks="on the device of the old one" says=["the new head's device"]
 def transfer(model, classes, mode, lr):
     if mode not in ("probe", "full", "discriminative"):
         raise ValueError(mode)
@@ -524,7 +555,7 @@ def train_mode(model):
             m.eval()
 
 
-# %% wrong="the momentum of frozen norms becomes 0" says=["its settings changed"]
+# %% wrong="the momentum of frozen norms becomes 0" breaks="Modes are all that it changes" says=["its settings changed"]
 def transfer(model, classes, mode, lr):
     if mode not in ("probe", "full", "discriminative"):
         raise ValueError(mode)
@@ -548,7 +579,7 @@ def train_mode(model):
             m.momentum = 0.0
 
 
-# %% wrong="batch norms reset" says=["transfer changed", "running_mean"]
+# %% wrong="batch norms reset" breaks="The backbone's values stay, buffers too" says=["transfer changed", "running_mean"]
 def transfer(model, classes, mode, lr):
     if mode not in ("probe", "full", "discriminative"):
         raise ValueError(mode)
@@ -624,7 +655,7 @@ def train_mode(model):
             train_mode(m)
 
 
-# %% wrong="a group without a rate" says=["its group has no \"lr\""]
+# %% wrong="a group without a rate" breaks='a list of dicts with `"params"` and `"lr"`' says=["its group has no \"lr\""]
 def transfer(model, classes, mode, lr):
     if mode not in ("probe", "full", "discriminative"):
         raise ValueError(mode)
@@ -678,3 +709,51 @@ def train_mode(model):
             m.eval()
 
     model.apply(still)
+
+
+# %% wrong="the new head is frozen with the backbone" breaks="puts a new, trainable `nn.Linear`" says=["1.weight: requires_grad is False: the new head has to learn"]
+def transfer(model, classes, mode, lr):
+    if mode not in ("probe", "full", "discriminative"):
+        raise ValueError(f"mode {mode!r}")
+    old = model[1]
+    model[1] = nn.Linear(old.in_features, classes, device=old.weight.device)
+    model[0].requires_grad_(mode != "probe")
+    if mode == "probe":
+        model.requires_grad_(False)
+    groups = [{"params": list(model[1].parameters()), "lr": lr}]
+    if mode != "probe":
+        groups.append(
+            {"params": list(model[0].parameters()), "lr": lr if mode == "full" else lr / 10}
+        )
+    return groups
+
+
+def train_mode(model):
+    model.train()
+    for module in model.modules():
+        if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if not module.weight.requires_grad:
+                module.eval()
+
+
+# %% wrong="a probe whose backbone isn't frozen" breaks="no backbone parameter requires a gradient" says=["requires_grad is True: frozen means requires_grad=False"]
+def transfer(model, classes, mode, lr):
+    if mode not in ("probe", "full", "discriminative"):
+        raise ValueError(f"mode {mode!r}")
+    old = model[1]
+    model[1] = nn.Linear(old.in_features, classes, device=old.weight.device)
+    model[0].requires_grad_(True)
+    groups = [{"params": list(model[1].parameters()), "lr": lr}]
+    if mode != "probe":
+        groups.append(
+            {"params": list(model[0].parameters()), "lr": lr if mode == "full" else lr / 10}
+        )
+    return groups
+
+
+def train_mode(model):
+    model.train()
+    for module in model.modules():
+        if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if not module.weight.requires_grad:
+                module.eval()

@@ -125,8 +125,12 @@ def check_weight(name, mine, average, state, step, decay):
     words = f"{name}: d belongs to the average, 1 - d to the state, not the other way round"
     assert not turned, words
     cold = torch.allclose(found, decay * old + (1 - decay) * new, atol=1e-3)
-    words = f"{name}: this is d = {decay}, without the warm-up; it is {d:.3f} at step {step}"
-    assert not cold or abs(d - decay) < 0.05, words
+    words = f"{name}: this is d = {decay}, without the warm-up (or with max for min)"
+    assert not cold or abs(d - decay) < 0.05, f"{words}; it is {d:.3f} at step {step}"
+    late = min(decay, (2 + step) / (11 + step))
+    next_one = torch.allclose(found, late * old + (1 - late) * new, atol=1e-3)
+    words = f"{name}: this is the d of step {step + 1}: steps are counted from 0"
+    assert not next_one or abs(d - late) < 0.01, words
     loose = {torch.bfloat16: 2e-2, torch.float16: 2e-3, torch.float64: 1e-12}.get(dtype, 1e-5)
     check_close(mine, (d * old + (1 - d) * new).to(dtype), name, rtol=loose, atol=loose)
 

@@ -88,8 +88,12 @@ def right_metrics(batches, classes, k):
         "the mean over the classes that occur; the others count as 0": macro_f1(
             truth, guess, occurring
         ),
+        "the mean over the classes that the labels hold; the others count as 0": macro_f1(
+            truth, guess, sorted({*truth.tolist()})
+        ),
     }
     slips = {words: ("macro_f1", number) for words, number in f1.items()}
+    slips["the mean of the classes' recalls; count over all samples"] = "accuracy", recall
     slips["the share among the k smallest logits"] = "top_k", low
     return right, slips | {"the share among the k + 1 largest logits": ("top_k", more)}
 
@@ -146,6 +150,7 @@ def few_samples() -> dict[str, tuple]:
         "the first batch is empty, k = 7 of 8": (make_batches([0, 4, 3], 8, 5), 8, 7),
         "two samples, so class 2 occurs neither in truth nor in predictions": (two, 3, 3),
         "logits that aren't contiguous": (slanted, 5, 2),
+        "200 classes, which make 40 000 pairs": (make_batches([5, 4], 200, 13), 200, 100),
     }
 
 

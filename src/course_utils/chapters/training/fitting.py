@@ -88,6 +88,11 @@ def spy_batches(sizes: list[int], seed: int) -> list[tuple[torch.Tensor, torch.T
     ]
 
 
+def _optimizer(spy: Spy) -> torch.optim.Optimizer:
+    """One that also moves a parameter whose gradient is 0: where it is frozen, that shows."""
+    return torch.optim.SGD(spy.parameters(), lr=0.5, momentum=0.5, weight_decay=0.01)
+
+
 GRAD_OFF = (
     "gradients were switched off and not on again: set_grad_enabled(False) holds until it is "
     "undone, for the next epoch too; with torch.no_grad(): ends with its block"
@@ -106,7 +111,7 @@ def run_fit(fit, sizes: tuple, epochs: int, elsewhere: bool = False, steep: floa
     train, val = ([(place(x), place(y)) for x, y in part] for part in parts)
     before: list[Any] = [list(train), list(val)]
     values = [[x.clone() for batch in part for x in batch] for part in before if not elsewhere]
-    optimizer = torch.optim.SGD(spy.parameters(), lr=0.5, momentum=0.5)
+    optimizer = _optimizer(spy)
     try:
         history = fit(spy, train, val, optimizer, epochs)
     except (RuntimeError, IndexError, ValueError) as error:
@@ -152,7 +157,7 @@ def true_fit(
     ``loss_of`` what is minimised, ``steps`` when a step is taken; all but the defaults is a slip.
     """
     spy = Spy(steep)
-    optimizer = torch.optim.SGD(spy.parameters(), lr=0.5, momentum=0.5)
+    optimizer = _optimizer(spy)
     train, val, seen = spy_batches(sizes[0], 1), spy_batches(sizes[1], 2), []
     for _ in range(epochs):
         losses = []
@@ -206,9 +211,14 @@ def check_numbers(history, seen, sizes):
             mine = sizes[0] if name == "train_loss" else sizes[1]
             right = sum(p * n for p, n in zip(parts, mine, strict=True)) / sum(mine)
             words = slip_of(entry[name], parts, mine)
+            so_far = [value for earlier in seen[:number] for value in earlier[name]]
+            all_of = sum(p * n for p, n in zip(so_far, number * mine, strict=True))
+            if number > 1 and abs(entry[name] - all_of / sum(number * mine)) < 1e-4:
+                words = ": this is over all epochs so far: begin each epoch's sums at 0"
             text = f"epoch {number}: {name} is {entry[name]:.4f}, expected {right:.4f}{words}"
             assert abs(entry[name] - right) < 2e-3 * (1 + abs(right)), text
             rounded = entry[name] == round(entry[name], 4) and abs(entry[name] - right) > 1e-6
+            rounded |= name != "val_accuracy" and entry[name] == round(entry[name], 6) != right
             assert not rounded, f"epoch {number}: {name} is {entry[name]}: give it with all digits"
 
 
@@ -252,6 +262,7 @@ def check_weights(mine, right, sizes, epochs, steep=1.0):
         far = [not torch.allclose(a, b, 1e-3, 1e-4) for a, b in zip(slip, right, strict=True)]
         assert not all(near) or not any(far), words
     words = "a frozen parameter moved: it was thawed, or step() used an old .grad not forgotten"
+    words += ", or one of zeros, by which weight decay moves it; where .grad is None, nothing does"
     assert torch.equal(mine[-1], Spy().state_dict()["body.5.bias"]), words
     for a, b in zip(mine, right, strict=True):
         words = "a weight or buffer (one step a batch? from that batch's gradient alone?)"

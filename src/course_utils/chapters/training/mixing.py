@@ -65,6 +65,11 @@ def one_slip_of(tried: list[dict]) -> str:
         ]
         if tried and all(map(close, [case["found"] for case in tried], gives)):
             return words
+    turned = [
+        labels_of(case["share"], case["y"], case["order"].argsort(), case["soft"]) for case in tried
+    ]
+    if tried and all(map(close, [case["found"] for case in tried], turned)):
+        return "image i is mixed with image order[i]; this is the other way round, order.argsort()"
     return ""
 
 

@@ -42,6 +42,9 @@ def save_all(best_checkpoint, folder: str, saves: list[tuple], keep: int) -> Non
 
     with tempfile.TemporaryDirectory() as elsewhere:
         words = told_by_a_child(lambda: work(elsewhere))
+    if "UnpicklingError" in words:
+        words = "it raised UnpicklingError: does it load a file of another name, which may be "
+        words += "anything?"
     disk = "; a rename works within one disk: write in the folder" * ("cross-device" in words)
     assert not words, words + disk
 

@@ -34,7 +34,11 @@ def not_plain(state: object, where: str = "state") -> list[str]:
 
 def parts_of(run) -> dict[str, str]:
     """Everything that decides how a run continues."""
+    held = {id(p) for group in run.optimizer.param_groups for p in group["params"]}
     return {
+        "the optimizer's hold on the model's parameters: they are other objects": frozen(
+            held == {id(p) for p in run.model.parameters()}
+        ),
         "the model": frozen(dict(run.model.state_dict())),
         "the optimizer": frozen(run.optimizer.state_dict()["state"]),
         "the learning rate": frozen([group["lr"] for group in run.optimizer.param_groups]),

@@ -58,7 +58,8 @@ def run_early_stopping(
     def fill(number: int) -> None:
         with torch.no_grad():
             for value in model.state_dict().values():
-                value.fill_(value_of(number))
+                whole = not value.is_floating_point()
+                value.fill_(COUNTED + number if whole else value_of(number))
 
     fill(0)
     result, over = None, 0
@@ -68,9 +69,12 @@ def run_early_stopping(
         over = 1
     look()
     norm = model[0]  # an answer may have put another one there
-    found = [norm.weight[0].item(), norm.running_mean[0].item(), norm.num_batches_tracked.item()]
+    count = norm.num_batches_tracked.item() - COUNTED
+    found = [norm.weight[0].item(), norm.running_mean[0].item(), count]
     exact = all(value == value_of(int(value)) for value in found[:2])
     notes += [] if exact else [f"the values {found[:2]} lost digits: what dtype were they kept in?"]
+    rounded = exact and count == 0 and int(found[0]) > 0
+    notes += ["num_batches_tracked lost digits: what dtype was it kept in?"] if rounded else []
     found = [int(value) for value in found]
     left = len(set(found)) == 1 and int(norm.bias[0].item()) != found[0]
     notes += ["a parameter with requires_grad=False was not put back"] if left else []
@@ -83,6 +87,9 @@ def run_early_stopping(
         "notes": notes[:1],
         "over": over,
     }
+
+
+COUNTED = 2**40  # batches before the first epoch: float32 can't tell them from one more
 
 
 def value_of(number: int) -> float:
@@ -160,6 +167,7 @@ STOPS = {  # losses, patience, min_delta, most
     "infinity first": ([INF, 0.5, 0.6, 0.7, 0.1], 2, 0.0),
     "infinity twice": ([INF, INF, 0.5, 0.1], 2, 0.0),
     "losses near 10": ([10.0, 9.8, 9.6, 9.55, 9.9, 9.9, 0.1], 2, 0.1),
+    "losses above 1e12: best begins at infinity": ([3e12, 2e12, 2.5e12, 2.6e12, 0.1], 2, 0.1),
     "patience 1, negative losses": ([-1.0, -2.0, -1.5, -9.0], 1, 0.1),
 }
 

@@ -63,7 +63,7 @@ def run_transfer(train_mode, transfer, mode: str, frozen_before: bool = False) -
     model.eval()
     train_mode(model)
     seen["modes"] = {name: module.training for name, module in model.named_modules()}
-    model(torch.randn(8, 4, generator=torch.Generator().manual_seed(1)).to(device) + 3)
+    model[0](torch.randn(8, 4, generator=torch.Generator().manual_seed(1)).to(device) + 3)
     seen["moved"] = [
         name
         for name, value in model[0].state_dict().items()
@@ -139,6 +139,7 @@ def check_rates(seen, name, want):
         if want
         else "frozen means requires_grad=False"
     )
+    text = "the new head has to learn, in every mode" if name[0] == "1" else text
     assert seen["grad"][name] == bool(want), f"requires_grad is {seen['grad'][name]}: {text}"
 
 
