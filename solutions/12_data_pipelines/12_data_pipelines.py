@@ -496,12 +496,12 @@ except NotImplementedError:
 # dataset (write it without `ImageFolder`):
 #
 # - `classes`: a list of the names of all folders directly inside `root`, sorted. Names of folders and
-#   files may begin with a dot or an underscore.
+#   files may begin with a dot or an underscore; no file is called just `.jpg` or `.jpeg`.
 # - Items: the files directly in those folders whose name ends in `.jpg` or `.jpeg`, in any mix of
 #   upper and lower case; class by class, sorted by name within a class as Python sorts texts. Other
 #   files and all folders are left out.
 # - `dataset[i]` is `(image, label)`: a PIL image in mode RGB, whatever the file's mode, of the file's
-#   size, decoded to the end; and the position of its class. If there is a `transform`, `transform(image)` takes the
+#   size (no EXIF tag turns it), decoded to the end; and the position of its class. If there is a `transform`, `transform(image)` takes the
 #   image's place.
 # - Making the dataset opens no image. A file is read each time its item is asked for: keep no images.
 # - A file that can't be decoded, whatever Pillow raises (a header that claims 14 000 × 14 000 pixels
@@ -1115,7 +1115,7 @@ print("healthy ever seen:", drawn[drawn < 90].unique().numel(), "of 90")
 # **By length.** `bucket_sampler(lengths, batch_size, seed, epoch)` returns a list of batches, each a
 # list of indices into `lengths`, which has whole numbers:
 #
-# - every index is in exactly one batch; all batches are full but at most one;
+# - every index is in exactly one batch; all batches are full but at most one, and none is empty;
 # - sorted by length and cut: of any two batches, one holds no length greater than any in the other
 #   (equal lengths may be in both);
 # - the batches are shuffled, and so are, before the cut, items of *equal* length: chance decides in

@@ -1,4 +1,33 @@
-# %% wrong="seeds the global generator" says=["it changed a global generator"]
+# %% [markdown]
+# Rules:
+#
+# - "returns a list of batches, each a list of indices"
+# - "every index is in exactly one batch"
+# - "all batches are full but at most one, and none is empty"
+# - "of any two batches, one holds no length greater than any in the other"
+# - "the batches are shuffled"
+# - "items of *equal* length"
+# - "equal `seed` and `epoch`, equal result, in another process too"
+# - "Another epoch or another seed gives another order"
+# - "seed 1 in epoch 0 is not seed 0 in epoch 1"
+# - "the global generators of PyTorch, NumPy and Python stay as they are"
+# - "returns a list of `draws` indices"
+# - "with replacement, however few"
+# - "In each draw every class is as likely as any other"
+# - "and in a class every item"
+# - "no draw depends on another"
+# - "negative ones too, in any order and with gaps"
+# - "Equal seeds give equal results"
+# - "here too the global generators stay as they are"
+#
+# Admits:
+#
+# - "which has whole numbers": lengths near 2**30
+# - "(1 or more)": one draw
+# - "negative ones too": 2, 2, -1, 2, 2, -1, 2
+# - "with gaps": of the classes 3, 7 and 40
+
+# %% wrong="seeds the global generator" breaks="the global generators of PyTorch, NumPy and Python stay as they are" says=["it changed a global generator"]
 def bucket_sampler(lengths, batch_size, seed, epoch):
     torch.manual_seed(seed + epoch)
     order = sorted(range(len(lengths)), key=lambda i: lengths[i])
@@ -12,7 +41,7 @@ def weighted_sampling(labels, draws, seed):
     return torch.multinomial(1 / counts, draws, replacement=True).tolist()
 
 
-# %% wrong="not shuffled; one draw" says=["the batches come in one order, whatever seed and epoch", "expected a list of indices"]
+# %% wrong="not shuffled; one draw" breaks="returns a list of `draws` indices" says=["the batches come in one order, whatever seed and epoch", "expected a list of indices"]
 def bucket_sampler(lengths, batch_size, seed, epoch):
     order = sorted(range(len(lengths)), key=lambda i: lengths[i])
     return [order[k : k + batch_size] for k in range(0, len(order), batch_size)]
@@ -23,7 +52,7 @@ def weighted_sampling(labels, draws, seed):
     return torch.multinomial(weights, 1, generator=torch.Generator().manual_seed(seed)).item()
 
 
-# %% wrong="seed plus epoch" says=["seed 0, epoch 1 gave the order of seed 1, epoch 0"]
+# %% wrong="seed plus epoch" breaks="seed 1 in epoch 0 is not seed 0 in epoch 1" says=["seed 0, epoch 1 gave the order of seed 1, epoch 0"]
 def bucket_sampler(lengths, batch_size, seed, epoch):
     rng = np.random.default_rng(seed + epoch)
     order = sorted(rng.permutation(len(lengths)).tolist(), key=lambda i: lengths[i])
@@ -142,7 +171,7 @@ def weighted_sampling(labels, draws, seed):
     return list(WeightedRandomSampler(weights, draws, replacement=True, generator=generator))
 
 
-# %% wrong="weights by the class's size" says=["the frequent class got the larger weight"]
+# %% wrong="weights by the class's size" breaks="In each draw every class is as likely as any other" says=["the frequent class got the larger weight"]
 def bucket_sampler(lengths, batch_size, seed, epoch):
     rng = np.random.default_rng((seed, epoch))
     order = rng.permutation(len(lengths))
@@ -157,7 +186,7 @@ def weighted_sampling(labels, draws, seed):
     return torch.multinomial(counts / counts.sum(), draws, True, generator=g).tolist()
 
 
-# %% wrong="equal parts by array_split; classes take turns" says=["batches are not full, at most one may be", "draw the class by chance"]
+# %% wrong="equal parts by array_split; classes take turns" breaks="all batches are full but at most one, and none is empty" says=["batches are not full, at most one may be", "draw the class by chance"]
 def bucket_sampler(lengths, batch_size, seed, epoch):
     rng = np.random.default_rng([seed, epoch])
     order = sorted(rng.permutation(len(lengths)).tolist(), key=lambda i: lengths[i])
@@ -173,7 +202,7 @@ def weighted_sampling(labels, draws, seed):
     return [rng.choice(members[classes[n % len(classes)]]) for n in range(draws)]
 
 
-# %% wrong="seed and epoch in one number; without replacement where that is possible" says=["seed 1, epoch 0", "with replacement"]
+# %% wrong="seed and epoch in one number; without replacement where that is possible" breaks="with replacement, however few" says=["seed 1, epoch 0", "with replacement"]
 def bucket_sampler(lengths, batch_size, seed, epoch):
     rng = np.random.default_rng(1000 * seed + epoch)
     order = sorted(rng.permutation(len(lengths)).tolist(), key=lambda i: lengths[i])
@@ -190,7 +219,7 @@ def weighted_sampling(labels, draws, seed):
     ).tolist()
 
 
-# %% wrong="an array of batches, a sampler for a list" says=["returned a tuple, expected a list", "returned a WeightedRandomSampler, expected a list"]
+# %% wrong="an array of batches, a sampler for a list" breaks="returns a list of batches, each a list of indices" says=["returned a tuple, expected a list", "returned a WeightedRandomSampler, expected a list"]
 def bucket_sampler(lengths, batch_size, seed, epoch):
     rng = np.random.default_rng([seed, epoch])
     order = sorted(rng.permutation(len(lengths)).tolist(), key=lambda i: lengths[i])
@@ -222,7 +251,7 @@ def weighted_sampling(labels, draws, seed):
     return [rng.choice(members[c]) for c in order]
 
 
-# %% wrong="counts by bincount, which takes no negative label" says=["-1"]
+# %% wrong="counts by bincount, which takes no negative label" breaks="negative ones too, in any order and with gaps" says=["-1"]
 def bucket_sampler(lengths, batch_size, seed, epoch):
     rng = np.random.default_rng([seed, epoch])
     order = sorted(rng.permutation(len(lengths)).tolist(), key=lambda i: lengths[i])
@@ -255,7 +284,7 @@ def weighted_sampling(labels, draws, seed):
     return [numbers.choice(places[numbers.choice(classes)]) for _ in range(draws)]
 
 
-# %% wrong="31 times the seed, 17 times the epoch" says=["(seed, epoch) = (0, 31) and (17, 0) give the same order of batches"]
+# %% wrong="31 times the seed, 17 times the epoch" breaks="Another epoch or another seed gives another order" says=["(seed, epoch) = (0, 31) and (17, 0) give the same order of batches"]
 def bucket_sampler(lengths, batch_size, seed, epoch):
     numbers = random.Random(31 * seed + 17 * epoch)
     order = list(range(len(lengths)))
@@ -272,7 +301,7 @@ def weighted_sampling(labels, draws, seed):
     return [numbers.choice(places[numbers.choice(classes)]) for _ in range(draws)]
 
 
-# %% wrong="the hash of a text" says=["hash() of a text differs from process to process"]
+# %% wrong="the hash of a text" breaks="equal `seed` and `epoch`, equal result, in another process too" says=["hash() of a text differs from process to process"]
 def bucket_sampler(lengths, batch_size, seed, epoch):
     numbers = random.Random(hash(f"{seed},{epoch}"))
     order = list(range(len(lengths)))
@@ -289,7 +318,7 @@ def weighted_sampling(labels, draws, seed):
     return [numbers.choice(places[numbers.choice(classes)]) for _ in range(draws)]
 
 
-# %% wrong="the short batch always last" says=["9 lengths, batches of 4, eighty epochs", "never came first: shuffle the batches, the short one too"]
+# %% wrong="the short batch always last" breaks="the batches are shuffled" says=["9 lengths, batches of 4, eighty epochs", "never came first: shuffle the batches, the short one too"]
 def bucket_sampler(lengths, batch_size, seed, epoch):
     numbers = random.Random(f"{seed},{epoch}")
     order = list(range(len(lengths)))
@@ -322,7 +351,7 @@ def weighted_sampling(labels, draws, seed):
     return [numbers.choice(places[numbers.choice(classes)]) for _ in range(draws)]
 
 
-# %% wrong="lengths and noise in float32; a number for one draw" says=["lengths near 2**30", "one draw: it returned a number, expected a list of one"]
+# %% wrong="lengths and noise in float32; a number for one draw" breaks="of any two batches, one holds no length greater than any in the other" says=["lengths near 2**30", "one draw: it returned a number, expected a list of one"]
 def bucket_sampler(lengths, batch_size, seed, epoch):
     numbers = np.random.default_rng([seed, epoch])
     generator = torch.Generator().manual_seed(int(numbers.integers(2**60)))
@@ -339,7 +368,7 @@ def weighted_sampling(labels, draws, seed):
     return drawn.squeeze().tolist()
 
 
-# %% wrong="equal lengths rotated by the epoch" says=["were shared out in 4 ways"]
+# %% wrong="equal lengths rotated by the epoch" breaks="items of *equal* length" says=["were shared out in 4 ways"]
 def bucket_sampler(lengths, batch_size, seed, epoch):
     rng = np.random.default_rng([seed, epoch])
     n = len(lengths)
@@ -387,7 +416,7 @@ def weighted_sampling(labels, draws, seed):
     return out
 
 
-# %% wrong="no item twice in a row" says=["an item follows itself in 0%"]
+# %% wrong="no item twice in a row" breaks="no draw depends on another" says=["an item follows itself in 0%"]
 def bucket_sampler(lengths, batch_size, seed, epoch):
     rng = np.random.default_rng([seed, epoch])
     order = rng.permutation(len(lengths)).tolist()
@@ -411,7 +440,7 @@ def weighted_sampling(labels, draws, seed):
     return out
 
 
-# %% wrong="nothing where a batch is larger than the list" says=["3 items in fours"]
+# %% wrong="nothing where a batch is larger than the list" breaks="every index is in exactly one batch" says=["3 items in fours"]
 def bucket_sampler(lengths, batch_size, seed, epoch):
     rng = np.random.default_rng([seed, epoch])
     order = sorted(rng.permutation(len(lengths)).tolist(), key=lambda i: lengths[i])
@@ -478,3 +507,62 @@ def weighted_sampling(labels, draws, seed):
             members = [i for i, label in enumerate(labels) if label == classes[c]]
             out.append(members[torch.randint(len(members), ()).item()])
     return out
+
+
+# %% wrong="the first items of a class more often" breaks="and in a class every item" says=["in class 0 some items come up more"]
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    numbers = np.random.default_rng([seed, epoch])
+    order = numbers.permutation(len(lengths)).tolist()
+    order.sort(key=lambda i: lengths[i])
+    batches = [order[k : k + batch_size] for k in range(0, len(order), batch_size)]
+    return [batches[k] for k in numbers.permutation(len(batches))]
+
+
+def weighted_sampling(labels, draws, seed):
+    numbers = np.random.default_rng(seed)
+    members = {}
+    for index, label in enumerate(labels):
+        members.setdefault(label, []).append(index)
+    groups = [members[label] for label in sorted(members)]
+    drawn = []
+    for _ in range(draws):
+        group = groups[numbers.integers(len(groups))]
+        drawn.append(group[int(len(group) * numbers.random() ** 2)])
+    return drawn
+
+
+# %% wrong="the balanced draws from the system's entropy" breaks="Equal seeds give equal results" says=["equal seeds, other draws"]
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    numbers = np.random.default_rng([seed, epoch])
+    order = numbers.permutation(len(lengths)).tolist()
+    order.sort(key=lambda i: lengths[i])
+    batches = [order[k : k + batch_size] for k in range(0, len(order), batch_size)]
+    return [batches[k] for k in numbers.permutation(len(batches))]
+
+
+def weighted_sampling(labels, draws, seed):
+    numbers = np.random.default_rng()
+    members = {}
+    for index, label in enumerate(labels):
+        members.setdefault(label, []).append(index)
+    groups = [members[label] for label in sorted(members)]
+    drawn = []
+    for _ in range(draws):
+        group = groups[numbers.integers(len(groups))]
+        drawn.append(group[numbers.integers(len(group))])
+    return drawn
+
+
+# %% wrong="the balanced draws seed PyTorch's generator" breaks="here too the global generators stay as they are" says=["the draws: it changed a global generator"]
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    numbers = np.random.default_rng([seed, epoch])
+    order = numbers.permutation(len(lengths)).tolist()
+    order.sort(key=lambda i: lengths[i])
+    batches = [order[k : k + batch_size] for k in range(0, len(order), batch_size)]
+    return [batches[k] for k in numbers.permutation(len(batches))]
+
+
+def weighted_sampling(labels, draws, seed):
+    _, inverse, counts = torch.tensor(labels).unique(return_inverse=True, return_counts=True)
+    torch.manual_seed(seed)
+    return torch.multinomial(1 / counts[inverse], draws, replacement=True).tolist()

@@ -1,4 +1,26 @@
-# %% wrong="the mask from values" says=["a box whose four numbers are 0", "the mask (from the counts, not from the values)"]
+# %% [markdown]
+# Rules:
+#
+# - "or `None`, which you leave out"
+# - "zeros to the right of an image and below it"
+# - "(B, 2), int64, H and W of each image"
+# - "(B, largest N, 4), boxes first, then zeros"
+# - "(B, largest N), bool: which boxes are real"
+# - "Items keep their order"
+# - "images and boxes their dtype"
+# - "If no item is left, or none came, return `None`"
+# - "Leave the arguments as they are"
+#
+# Admits:
+#
+# - "both of any numbers": boxes of -1
+# - "All images have the same number of channels": one channel
+# - "all boxes share a dtype, too": half images, int64 boxes
+# - "N may be 0": an image without boxes
+# - "If no item is left": nothing but damaged files
+# - "or none came": no item at all
+
+# %% wrong="the mask from values" breaks="(B, largest N), bool: which boxes are real" says=["a box whose four numbers are 0", "the mask (from the counts, not from the values)"]
 def collate_boxes(items):
     items = [item for item in items if item is not None]
     if not items:
@@ -14,7 +36,7 @@ def collate_boxes(items):
     return {"images": images, "sizes": sizes, "boxes": boxes, "mask": (boxes != 0).any(-1)}
 
 
-# %% wrong="forgets the damaged file" says=["a damaged file among them", "NoneType"]
+# %% wrong="forgets the damaged file" breaks="or `None`, which you leave out" says=["a damaged file among them", "NoneType"]
 def collate_boxes(items):
     images, boxes = zip(*items)
     h, w = max(x.shape[1] for x in images), max(x.shape[2] for x in images)
@@ -54,7 +76,7 @@ def collate_boxes(items):
     }
 
 
-# %% wrong="pads above and to the left" says=["images, padded on the right and below"]
+# %% wrong="pads above and to the left" breaks="zeros to the right of an image and below it" says=["images, padded on the right and below"]
 def collate_boxes(items):
     items = [item for item in items if item is not None]
     if not items:
@@ -221,7 +243,7 @@ def collate_boxes(items):
     }
 
 
-# %% wrong="takes the damaged files out of the caller's list" says=["the list that came in was changed"]
+# %% wrong="takes the damaged files out of the caller's list" breaks="Leave the arguments as they are" says=["the list that came in was changed"]
 def collate_boxes(items):
     while None in [item if item is None else 0 for item in items]:
         items.remove(None)
@@ -239,7 +261,7 @@ def collate_boxes(items):
     return {"images": images, "sizes": sizes, "boxes": boxes, "mask": mask}
 
 
-# %% wrong="boxes as floats" says=["half images, int64 boxes"]
+# %% wrong="boxes as floats" breaks="images and boxes their dtype" says=["half images, int64 boxes"]
 def collate_boxes(items):
     items = [item for item in items if item is not None]
     if not items:
@@ -274,7 +296,7 @@ def collate_boxes(items):
     return {"images": images, "sizes": sizes, "boxes": boxes, "mask": mask}
 
 
-# %% wrong="returns None where all are damaged, not where none came" says=["no item at all", "ValueError"]
+# %% wrong="returns None where all are damaged, not where none came" breaks="If no item is left, or none came, return `None`" says=["no item at all", "ValueError"]
 def collate_boxes(items):
     all_damaged = None in items and not any(item is not None for item in items)
     items = [item for item in items if item is not None]
@@ -431,7 +453,7 @@ def collate_boxes(items):
     return {"images": out, "sizes": sizes, "boxes": bx, "mask": mask}
 
 
-# %% wrong="sorted by size" says=["items keep theirs"]
+# %% wrong="sorted by size" breaks="Items keep their order" says=["items keep theirs"]
 def collate_boxes(items):
     items = sorted([i for i in items if i is not None], key=lambda i: -i[0].numel())
     if not items:
@@ -447,7 +469,7 @@ def collate_boxes(items):
     return {"images": images, "sizes": sizes, "boxes": boxes, "mask": mask}
 
 
-# %% wrong="at least one row of boxes" says=["no boxes at all"]
+# %% wrong="at least one row of boxes" breaks="(B, largest N, 4), boxes first, then zeros" says=["no boxes at all"]
 def collate_boxes(items):
     items = [i for i in items if i is not None]
     if not items:
@@ -478,3 +500,22 @@ def collate_boxes(items):
         bx[k].narrow(0, 0, ns[k]).copy_(b)
         mask[k, : ns[k]] = True
     return dict(images=out, sizes=torch.tensor(list(zip(hs, ws))), boxes=bx, mask=mask)
+
+
+# %% wrong="sizes as width and height" breaks="(B, 2), int64, H and W of each image" says=["sizes are width and height: H comes first, then W"]
+def collate_boxes(items):
+    items = [item for item in items if item is not None]
+    if not items:
+        return None
+    images, boxes = zip(*items)
+    sizes = torch.tensor([(x.shape[2], x.shape[1]) for x in images])
+    width, height = sizes.amax(0).tolist()
+    most = max(len(b) for b in boxes)
+    out = images[0].new_zeros(len(items), len(images[0]), height, width)
+    padded = boxes[0].new_zeros(len(items), most, 4)
+    for k, (x, b) in enumerate(items):
+        out[k, :, : x.shape[1], : x.shape[2]] = x
+        padded[k, : len(b)] = b
+    counts = torch.tensor([len(b) for b in boxes])
+    mask = torch.arange(most) < counts[:, None]
+    return {"images": out, "sizes": sizes, "boxes": padded, "mask": mask}

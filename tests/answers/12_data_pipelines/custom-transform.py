@@ -1,4 +1,31 @@
-# %% wrong="right is a pixel" says=["right is an edge, not a pixel"]
+# %% [markdown]
+# Rules:
+#
+# - "something that can be called with a dict"
+# - "With probability `p`"
+# - "else it leaves everything as it is"
+# - "turns everything in the dict by 90°"
+# - "of any dtype"
+# - "to be turned like `torch.rot90(x, 1, (-2, -1))`"
+# - "N may be 0"
+# - "A column x of an image that is W wide becomes row W − x"
+# - "Left must stay left of right"
+# - "The canvas (H, W) becomes (W, H)"
+# - "a plain number, which stays"
+# - "Return a new dict of the same keys, types and dtypes, turned or not"
+# - "change neither the dict that came in nor its tensors"
+# - "Each call tosses a new coin"
+# - "one for the whole dict"
+# - "from PyTorch's global generator"
+#
+# Admits:
+#
+# - "of any dtype": int64, beyond what float32 counts
+# - "N may be 0": floats, and no box at all
+# - "fits into `v2.Compose`": inside v2.Compose
+# - "With probability `p`": called a thousand times, one transform, p=0.05
+
+# %% wrong="right is a pixel" breaks="A column x of an image that is W wide becomes row W − x" says=["right is an edge, not a pixel"]
 def custom_transform(p=1.0):
     def turn(sample):
         if torch.rand(()) >= p:
@@ -17,7 +44,7 @@ def custom_transform(p=1.0):
     return turn
 
 
-# %% wrong="left and right are swapped" says=["left and right are swapped"]
+# %% wrong="left and right are swapped" breaks="Left must stay left of right" says=["left and right are swapped"]
 def custom_transform(p=1.0):
     def turn(sample):
         if torch.rand(()) >= p:
@@ -50,7 +77,7 @@ def custom_transform(p=1.0):
     return Turn()
 
 
-# %% wrong="a coin for each part" says=["not turned by the same coin"]
+# %% wrong="a coin for each part" breaks="one for the whole dict" says=["not turned by the same coin"]
 def custom_transform(p=1.0):
     class Turn(v2.Transform):
         def transform(self, x, params):
@@ -84,7 +111,7 @@ def custom_transform(p=1.0):
     return turn
 
 
-# %% wrong="the old canvas" says=["canvas_size, (height, width)"]
+# %% wrong="the old canvas" breaks="The canvas (H, W) becomes (W, H)" says=["canvas_size, (height, width)"]
 def custom_transform(p=1.0):
     class Turn(v2.Transform):
         def make_params(self, flat_inputs):
@@ -102,7 +129,7 @@ def custom_transform(p=1.0):
     return Turn()
 
 
-# %% wrong="writes into the dict" says=["the dict that came in, or a tensor in it, was changed"]
+# %% wrong="writes into the dict" breaks="change neither the dict that came in nor its tensors" says=["the dict that came in, or a tensor in it, was changed"]
 def custom_transform(p=1.0):
     def turn(sample):
         if torch.rand(()) < p:
@@ -118,7 +145,7 @@ def custom_transform(p=1.0):
     return turn
 
 
-# %% wrong="clockwise" says=["this is a turn clockwise"]
+# %% wrong="clockwise" breaks="turns everything in the dict by 90°" says=["this is a turn clockwise"]
 def custom_transform(p=1.0):
     class Turn(v2.Transform):
         def make_params(self, flat_inputs):
@@ -182,7 +209,7 @@ def custom_transform(p=1.0):
     return Turn()
 
 
-# %% wrong="Python's random for the coin" says=["another coin: draw with torch.rand"]
+# %% wrong="Python's random for the coin" breaks="from PyTorch's global generator" says=["another coin: draw with torch.rand"]
 import random as rnd
 
 
@@ -201,7 +228,7 @@ def custom_transform(p=1.0):
     return turn
 
 
-# %% wrong="the library's rotate for everything" says=["floats, and no box at all", "canvas_size"]
+# %% wrong="the library's rotate for everything" breaks="N may be 0" says=["floats, and no box at all", "canvas_size"]
 def custom_transform(p=1.0):
     def turn(sample):
         if torch.rand(1) >= p:
@@ -218,7 +245,7 @@ def custom_transform(p=1.0):
     return turn
 
 
-# %% wrong="hands the dict itself back when the coin says no" says=["this is the dict that came in: return a new one"]
+# %% wrong="hands the dict itself back when the coin says no" breaks="Return a new dict of the same keys, types and dtypes, turned or not" says=["this is the dict that came in: return a new one"]
 def custom_transform(p=1.0):
     def turn(s):
         if torch.rand(()) >= p:
@@ -254,7 +281,7 @@ def custom_transform(p=1.0):
     return turn
 
 
-# %% wrong="tosses its coin when it is made" says=["is the coin tossed when the transform is made"]
+# %% wrong="tosses its coin when it is made" breaks="Each call tosses a new coin" says=["is the coin tossed when the transform is made"]
 def custom_transform(p=1.0):
     turns = bool(torch.rand(()) < p)
 
@@ -275,7 +302,7 @@ def custom_transform(p=1.0):
     return turn
 
 
-# %% wrong="a fair coin whatever p" says=["p=0.2: turned", "expected about 20"]
+# %% wrong="a fair coin whatever p" breaks="With probability `p`" says=["p=0.2: turned", "expected about 20"]
 def custom_transform(p=1.0):
     def turn(sample):
         if p < 1 and (p == 0 or torch.rand(()) < 0.5):
@@ -352,7 +379,7 @@ def custom_transform(p=1.0):
     return turn
 
 
-# %% wrong="the label as an int" says=["the label came as 7.5 and is 7"]
+# %% wrong="the label as an int" breaks="a plain number, which stays" says=["the label came as 7.5 and is 7"]
 class Turn:
     def __init__(self, p):
         self.p = p
@@ -441,7 +468,7 @@ def custom_transform(p=1.0):
     return turn
 
 
-# %% wrong="the mask through uint8" says=["int64, beyond what float32 counts: one image: mask"]
+# %% wrong="the mask through uint8" breaks="of any dtype" says=["int64, beyond what float32 counts: one image: mask"]
 def custom_transform(p=1.0):
     def turn(sample):
         out = dict(sample)
@@ -527,3 +554,60 @@ def custom_transform(p=1.0):
         return inner(sample) if torch.bernoulli(torch.tensor(float(p))).item() else {**sample}
 
     return call
+
+
+# %% wrong="takes the parts by their names" breaks="something that can be called with a dict" says=["missing 3 required positional arguments"]
+def custom_transform(p=1.0):
+    def turn(image, mask, boxes, label):
+        new = {"image": image, "mask": mask, "boxes": boxes, "label": label}
+        if torch.rand(()) >= p:
+            return new
+        height, width = image.shape[-2:]
+        new["image"] = tv_tensors.Image(torch.rot90(image.as_subclass(torch.Tensor), 1, (-2, -1)))
+        new["mask"] = tv_tensors.Mask(torch.rot90(mask.as_subclass(torch.Tensor), 1, (-2, -1)))
+        x1, y1, x2, y2 = boxes.as_subclass(torch.Tensor).unbind(-1)
+        turned = torch.stack([y1, width - x2, y2, width - x1], -1)
+        new["boxes"] = tv_tensors.BoundingBoxes(turned, format="XYXY", canvas_size=(width, height))
+        return new
+
+    return turn
+
+
+# %% wrong="the canvas is turned, whatever the coin says" breaks="else it leaves everything as it is" says=["p=0: one image: canvas_size, (height, width): expected (4, 6), got (6, 4)"]
+def custom_transform(p=1.0):
+    def turn(sample):
+        new = dict(sample)
+        if torch.rand(()) >= p:
+            size = sample["boxes"].canvas_size[::-1]
+            new["boxes"] = tv_tensors.BoundingBoxes(
+                sample["boxes"].clone(), format="XYXY", canvas_size=size
+            )
+            return new
+        image, mask, boxes = sample["image"], sample["mask"], sample["boxes"]
+        height, width = image.shape[-2:]
+        new["image"] = tv_tensors.Image(torch.rot90(image.as_subclass(torch.Tensor), 1, (-2, -1)))
+        new["mask"] = tv_tensors.Mask(torch.rot90(mask.as_subclass(torch.Tensor), 1, (-2, -1)))
+        x1, y1, x2, y2 = boxes.as_subclass(torch.Tensor).unbind(-1)
+        turned = torch.stack([y1, width - x2, y2, width - x1], -1)
+        new["boxes"] = tv_tensors.BoundingBoxes(turned, format="XYXY", canvas_size=(width, height))
+        return new
+
+    return turn
+
+
+# %% wrong="transposed, which mirrors too" breaks="to be turned like `torch.rot90(x, 1, (-2, -1))`" says=["this is the transpose, which mirrors, too"]
+def custom_transform(p=1.0):
+    def turn(sample):
+        new = dict(sample)
+        if torch.rand(()) >= p:
+            return new
+        image, mask, boxes = sample["image"], sample["mask"], sample["boxes"]
+        height, width = image.shape[-2:]
+        new["image"] = tv_tensors.Image(image.as_subclass(torch.Tensor).mT)
+        new["mask"] = tv_tensors.Mask(mask.as_subclass(torch.Tensor).mT)
+        x1, y1, x2, y2 = boxes.as_subclass(torch.Tensor).unbind(-1)
+        turned = torch.stack([y1, width - x2, y2, width - x1], -1)
+        new["boxes"] = tv_tensors.BoundingBoxes(turned, format="XYXY", canvas_size=(width, height))
+        return new
+
+    return turn

@@ -1,4 +1,12 @@
-# %% wrong="decoding is always to blame" says=["takes", "of the total; measure(slow['A'])", "pipeline E"]
+# %% [markdown]
+# Rules:
+#
+# - "the part that takes most"
+# - "a dict with *one* changed setting"
+# - "cuts the total to less than 60 %"
+# - "the batches must stay the same"
+
+# %% wrong="decoding is always to blame" breaks="the part that takes most" says=["takes", "of the total; measure(slow['A'])", "pipeline E"]
 find_the_bottleneck = {name: ("decode", {"decode": "once"}) for name in "ABCDE"}
 
 # %% wrong="more workers" says=["pipeline A: 'open' is the part", "{'workers': 4} brings the total to"]
@@ -19,7 +27,7 @@ find_the_bottleneck = {
     "E": ("collate", {"collate": "stack"}),
 }
 
-# %% wrong="changes what is given" says=["'batch_size' is none of the settings that may be changed"]
+# %% wrong="changes what is given" breaks="the batches must stay the same" says=["'batch_size' is none of the settings that may be changed"]
 find_the_bottleneck = {
     "A": ("open", {"reader": "per process"}),
     "B": ("transform", {"floats": "last"}),
@@ -61,7 +69,7 @@ for pipeline, settings in slow.items():
     find_the_bottleneck[pipeline] = (part, changes[part])
 
 
-# %% wrong="the right part, and another part's setting" says=["pipeline B: 'transform' is the part", "{'decode': 'once'} brings the total to 100%"]
+# %% wrong="the right part, and another part's setting" breaks="cuts the total to less than 60 %" says=["pipeline B: 'transform' is the part", "{'decode': 'once'} brings the total to 100%"]
 find_the_bottleneck = {
     "A": ("open", {"reader": "per process"}),
     "B": ("transform", {"decode": "once"}),
@@ -74,6 +82,16 @@ find_the_bottleneck = {
 # %% wrong="the right part, and more workers for it" says=["'open' is the part", "{'workers': 4} brings the total to"]
 find_the_bottleneck = {
     "A": ("open", {"workers": 4}),
+    "B": ("transform", {"floats": "last"}),
+    "C": ("decode", {"decode": "once"}),
+    "D": ("start", {"persistent": True}),
+    "E": ("collate", {"collate": "stack"}),
+}
+
+
+# %% wrong="two settings at once" breaks="a dict with *one* changed setting" says=["changes 2 settings: change one"]
+find_the_bottleneck = {
+    "A": ("open", {"reader": "per process", "collate": "stack"}),
     "B": ("transform", {"floats": "last"}),
     "C": ("decode", {"decode": "once"}),
     "D": ("start", {"persistent": True}),

@@ -1,3 +1,37 @@
+# %% [markdown]
+# Rules:
+#
+# - "write it without `ImageFolder`"
+# - "a list of the names of all folders directly inside `root`, sorted"
+# - "Names of folders and files may begin with a dot or an underscore"
+# - "in any mix of upper and lower case"
+# - "class by class, sorted by name within a class as Python sorts texts"
+# - "Other files and all folders are left out"
+# - "a PIL image in mode RGB, whatever the file's mode"
+# - "of the file's size"
+# - "decoded to the end"
+# - "the position of its class"
+# - "`transform(image)` takes the image's place"
+# - "Making the dataset opens no image"
+# - "A file is read each time its item is asked for: keep no images"
+# - "A file that can't be decoded, whatever Pillow raises"
+# - "an exception whose message holds the file's name"
+# - "the item is `None`, and a warning (`warnings.warn`) holds the name"
+# - "Anything else for `on_error` is a `ValueError` at once"
+# - "What `transform` raises is not the file's fault"
+# - "nor is Ctrl-C (`KeyboardInterrupt`)"
+# - "It can be pickled, also after use"
+#
+# Admits:
+#
+# - "may begin with a dot or an underscore": names may begin with a dot or an underscore
+# - "whatever the file's mode": expected RGB: c2.JPG is a PNG with a palette
+# - "a header that claims 14 000 × 14 000 pixels": a header that claims 14 000 by 14 000 pixels
+# - "every damaged PNG that is named `.jpg`": a PNG that is damaged inside
+# - "If there is a `transform`": a transform
+# - "of the file's size": turned by its EXIF tag? The item has the file's size
+# - "It can be pickled, also after use": with a transform that can be pickled
+
 # %% wrong="catches around open alone" says=["cut.jpg", "image file is truncated"]
 class FolderDataset(Dataset):
     def __init__(self, root, transform, on_error):
@@ -93,7 +127,7 @@ def folder_dataset(root, transform=None, on_error="raise"):
     return FolderDataset(root, transform, on_error)
 
 
-# %% wrong="opens all images at once" says=["making it opens no image, but raised UnidentifiedImageError"]
+# %% wrong="opens all images at once" breaks="Making the dataset opens no image" says=["making it opens no image, but raised UnidentifiedImageError"]
 class FolderDataset(Dataset):
     def __init__(self, root, transform, on_error):
         self.items = [(Image.open(p).convert("RGB"), 0) for p in sorted(Path(root).rglob("*.jpg"))]
@@ -174,7 +208,7 @@ def folder_dataset(root, transform=None, on_error="raise"):
     return FolderDataset(root, transform, on_error)
 
 
-# %% wrong="the error does not name the file" says=["don't name the file cut.jpg"]
+# %% wrong="the error does not name the file" breaks="an exception whose message holds the file's name" says=["don't name the file cut.jpg"]
 class FolderDataset(Dataset):
     def __init__(self, root, transform, on_error):
         if on_error not in ("raise", "skip"):
@@ -297,7 +331,7 @@ def folder_dataset(root, transform=None, on_error="raise"):
     return FolderDataset(root, transform, on_error)
 
 
-# %% wrong="keeps what it has read" says=["it was kept, not read again"]
+# %% wrong="keeps what it has read" breaks="A file is read each time its item is asked for: keep no images" says=["it was kept, not read again"]
 class FolderDataset(Dataset):
     def __init__(self, root, transform, on_error):
         if on_error not in ("raise", "skip"):
@@ -371,7 +405,7 @@ def folder_dataset(root, transform=None, on_error="raise"):
     return FolderDataset(root, transform, on_error)
 
 
-# %% wrong="three endings out of four" says=["left out: b.JPEG, c.JpEg; case does not matter"]
+# %% wrong="three endings out of four" breaks="in any mix of upper and lower case" says=["left out: b.JPEG, c.JpEg; case does not matter"]
 class FolderDataset(Dataset):
     def __init__(self, root, transform, on_error):
         if on_error not in ("raise", "skip"):
@@ -404,7 +438,7 @@ def folder_dataset(root, transform=None, on_error="raise"):
     return FolderDataset(root, transform, on_error)
 
 
-# %% wrong="a folder that ends in .jpg is taken for a file" says=["old.jpg is a folder, not a file"]
+# %% wrong="a folder that ends in .jpg is taken for a file" breaks="Other files and all folders are left out" says=["old.jpg is a folder, not a file"]
 class FolderDataset(Dataset):
     def __init__(self, root, transform, on_error):
         if on_error not in ("raise", "skip"):
@@ -437,7 +471,7 @@ def folder_dataset(root, transform=None, on_error="raise"):
     return FolderDataset(root, transform, on_error)
 
 
-# %% wrong="all paths sorted as texts" says=["class by class"]
+# %% wrong="all paths sorted as texts" breaks="class by class, sorted by name within a class as Python sorts texts" says=["class by class"]
 class FolderDataset(Dataset):
     def __init__(self, root, transform, on_error):
         if on_error not in ("raise", "skip"):
@@ -534,7 +568,7 @@ def folder_dataset(root, transform=None, on_error="raise"):
     return FolderDataset(root, transform, on_error)
 
 
-# %% wrong="the image is opened, not decoded" says=["is not decoded yet"]
+# %% wrong="the image is opened, not decoded" breaks="decoded to the end" says=["is not decoded yet"]
 class FolderDataset(Dataset):
     def __init__(self, root, transform, on_error):
         if on_error not in ("raise", "skip"):
@@ -641,7 +675,7 @@ def folder_dataset(root, transform=None, on_error="raise"):
     return FolderDataset(root, transform, on_error)
 
 
-# %% wrong="classes are the folders that hold images" says=["classes", "c_empty"]
+# %% wrong="classes are the folders that hold images" breaks="a list of the names of all folders directly inside `root`, sorted" says=["classes", "c_empty"]
 class FolderDataset(Dataset):
     def __init__(self, root, transform, on_error):
         if on_error not in ("raise", "skip"):
@@ -767,7 +801,7 @@ def folder_dataset(root, transform=None, on_error="raise"):
     return FolderDataset(root, transform, on_error)
 
 
-# %% wrong="raises another error for the transform's" says=["a transform that raises OSError, with on_error='raise'", "it was taken for a damaged file: OSError: "]
+# %% wrong="raises another error for the transform's" breaks="What `transform` raises is not the file's fault" says=["a transform that raises OSError, with on_error='raise'", "it was taken for a damaged file: OSError: "]
 class FolderDataset(Dataset):
     def __init__(self, root, transform, on_error):
         if on_error not in ("raise", "skip"):
@@ -883,7 +917,7 @@ def folder_dataset(root, transform=None, on_error="raise"):
     return FolderDataset(root, transform, on_error)
 
 
-# %% wrong="a star leaves out names that begin with a dot" says=["left out: .e.jpg", "names may begin with a dot"]
+# %% wrong="a star leaves out names that begin with a dot" breaks="Names of folders and files may begin with a dot or an underscore" says=["left out: .e.jpg", "names may begin with a dot"]
 import glob
 
 
@@ -968,7 +1002,7 @@ def folder_dataset(root, transform=None, on_error="raise"):
     return FolderDataset(root, transform, on_error)
 
 
-# %% wrong="BaseException is caught" says=["Ctrl-C while a file was read"]
+# %% wrong="BaseException is caught" breaks="nor is Ctrl-C (`KeyboardInterrupt`)" says=["Ctrl-C while a file was read"]
 class FolderDataset(Dataset):
     def __init__(self, root, transform, on_error):
         if on_error not in ("raise", "skip"):
@@ -1007,7 +1041,7 @@ def folder_dataset(root, transform=None, on_error="raise"):
     return FolderDataset(root, transform, on_error)
 
 
-# %% wrong="two modes are converted" says=["an image comes in mode P"]
+# %% wrong="two modes are converted" breaks="a PIL image in mode RGB, whatever the file's mode" says=["an image comes in mode P"]
 class FolderDataset(Dataset):
     def __init__(self, root, transform, on_error):
         if on_error not in ("raise", "skip"):
@@ -1089,7 +1123,7 @@ def folder_dataset(root, transform=None, on_error="raise"):
     return FolderDataset(root, transform, on_error)
 
 
-# %% wrong="OSError and the bomb alone" says=["a PNG that is damaged inside", "catch Exception"]
+# %% wrong="OSError and the bomb alone" breaks="A file that can't be decoded, whatever Pillow raises" says=["a PNG that is damaged inside", "catch Exception"]
 class FolderDataset(Dataset):
     def __init__(self, root, transform, on_error):
         if on_error not in ("raise", "skip"):
@@ -1122,7 +1156,7 @@ def folder_dataset(root, transform=None, on_error="raise"):
     return FolderDataset(root, transform, on_error)
 
 
-# %% wrong="a draft of a large image" says=["no draft, no thumbnail"]
+# %% wrong="a draft of a large image" breaks="of the file's size" says=["no draft, no thumbnail"]
 class FolderDataset(Dataset):
     def __init__(self, root, transform, on_error):
         if on_error not in ("raise", "skip"):
@@ -1238,6 +1272,293 @@ class FolderDataset(Dataset):
         if self.transform is not None:
             image = self.transform(image)
         return image, self.classes.index(name)
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="ImageFolder, a little dressed" breaks="write it without `ImageFolder`" says=["write your own subclass of Dataset, without ImageFolder"]
+from torchvision.datasets import ImageFolder
+
+
+class FolderDataset(ImageFolder):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(f"on_error={on_error!r}")
+        super().__init__(root, transform, allow_empty=True)
+        self.on_error = on_error
+        self.samples = [
+            (path, label)
+            for path, label in self.samples
+            if path.lower().endswith((".jpg", ".jpeg")) and Path(path).parent.parent == Path(root)
+        ]
+
+    def __getitem__(self, index):
+        path, label = self.samples[index]
+        try:
+            image = Image.open(path).convert("RGB")
+        except Exception as error:
+            if self.on_error == "raise":
+                raise RuntimeError(f"{path}: {error}") from error
+            warnings.warn(f"{path}: {error}")
+            return None
+        return (image if self.transform is None else self.transform(image)), label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="classes counted from 1" breaks="the position of its class" says=["the label: expected 0, got 1"]
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(f"on_error={on_error!r}")
+        root = Path(root)
+        self.transform, self.on_error = transform, on_error
+        self.classes = sorted(p.name for p in root.iterdir() if p.is_dir())
+        self.samples = []
+        for label, name in enumerate(self.classes, start=1):
+            files = [p for p in (root / name).iterdir() if p.is_file()]
+            files = [p for p in files if p.name.lower().endswith((".jpg", ".jpeg"))]
+            self.samples += [(p, label) for p in sorted(files, key=lambda p: p.name)]
+
+    def __len__(self):
+        return len(self.samples)
+
+    def __getitem__(self, index):
+        path, label = self.samples[index]
+        try:
+            with Image.open(path) as image:
+                image = image.convert("RGB")
+        except Exception as error:
+            if self.on_error == "raise":
+                raise RuntimeError(f"{path}: {error}") from error
+            warnings.warn(f"{path}: {error}")
+            return None
+        if self.transform is not None:
+            image = self.transform(image)
+        return image, label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="the transform takes the whole item's place" breaks="`transform(image)` takes the image's place" says=["(transform(image), label): expected ((90, 98), 0), got (90, 98)"]
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(f"on_error={on_error!r}")
+        root = Path(root)
+        self.transform, self.on_error = transform, on_error
+        self.classes = sorted(p.name for p in root.iterdir() if p.is_dir())
+        self.samples = []
+        for label, name in enumerate(self.classes):
+            files = [p for p in (root / name).iterdir() if p.is_file()]
+            files = [p for p in files if p.name.lower().endswith((".jpg", ".jpeg"))]
+            self.samples += [(p, label) for p in sorted(files, key=lambda p: p.name)]
+
+    def __len__(self):
+        return len(self.samples)
+
+    def __getitem__(self, index):
+        path, label = self.samples[index]
+        try:
+            with Image.open(path) as image:
+                image = image.convert("RGB")
+        except Exception as error:
+            if self.on_error == "raise":
+                raise RuntimeError(f"{path}: {error}") from error
+            warnings.warn(f"{path}: {error}")
+            return None
+        if self.transform is not None:
+            return self.transform(image)
+        return image, label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="says it by print, without a warning" breaks="the item is `None`, and a warning (`warnings.warn`) holds the name" says=["no warning came: warnings.warn, with the file's name"]
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(f"on_error={on_error!r}")
+        root = Path(root)
+        self.transform, self.on_error = transform, on_error
+        self.classes = sorted(p.name for p in root.iterdir() if p.is_dir())
+        self.samples = []
+        for label, name in enumerate(self.classes):
+            files = [p for p in (root / name).iterdir() if p.is_file()]
+            files = [p for p in files if p.name.lower().endswith((".jpg", ".jpeg"))]
+            self.samples += [(p, label) for p in sorted(files, key=lambda p: p.name)]
+
+    def __len__(self):
+        return len(self.samples)
+
+    def __getitem__(self, index):
+        path, label = self.samples[index]
+        try:
+            with Image.open(path) as image:
+                image = image.convert("RGB")
+        except Exception as error:
+            if self.on_error == "raise":
+                raise RuntimeError(f"{path}: {error}") from error
+            print(f"{path}: {error}")
+            return None
+        if self.transform is not None:
+            image = self.transform(image)
+        return image, label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="on_error is looked at where a file fails" breaks="Anything else for `on_error` is a `ValueError` at once" says=["what folder_dataset raises at once: expected 'ValueError', got 'nothing'"]
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        root = Path(root)
+        self.transform, self.on_error = transform, on_error
+        self.classes = sorted(p.name for p in root.iterdir() if p.is_dir())
+        self.samples = []
+        for label, name in enumerate(self.classes):
+            files = [p for p in (root / name).iterdir() if p.is_file()]
+            files = [p for p in files if p.name.lower().endswith((".jpg", ".jpeg"))]
+            self.samples += [(p, label) for p in sorted(files, key=lambda p: p.name)]
+
+    def __len__(self):
+        return len(self.samples)
+
+    def __getitem__(self, index):
+        path, label = self.samples[index]
+        try:
+            with Image.open(path) as image:
+                image = image.convert("RGB")
+        except Exception as error:
+            if self.on_error == "raise":
+                raise RuntimeError(f"{path}: {error}") from error
+            if self.on_error != "skip":
+                raise ValueError(self.on_error) from error
+            warnings.warn(f"{path}: {error}")
+            return None
+        if self.transform is not None:
+            image = self.transform(image)
+        return image, label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="keeps the file that was open last" breaks="It can be pickled, also after use" says=["can't be pickled"]
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(f"on_error={on_error!r}")
+        root = Path(root)
+        self.transform, self.on_error = transform, on_error
+        self.classes = sorted(p.name for p in root.iterdir() if p.is_dir())
+        self.samples = []
+        for label, name in enumerate(self.classes):
+            files = [p for p in (root / name).iterdir() if p.is_file()]
+            files = [p for p in files if p.name.lower().endswith((".jpg", ".jpeg"))]
+            self.samples += [(p, label) for p in sorted(files, key=lambda p: p.name)]
+
+    def __len__(self):
+        return len(self.samples)
+
+    def __getitem__(self, index):
+        path, label = self.samples[index]
+        try:
+            self.file = open(path, "rb")
+            image = Image.open(self.file).convert("RGB")
+        except Exception as error:
+            if self.on_error == "raise":
+                raise RuntimeError(f"{path}: {error}") from error
+            warnings.warn(f"{path}: {error}")
+            return None
+        if self.transform is not None:
+            image = self.transform(image)
+        return image, label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="turned by its EXIF tag" says=["turned by its EXIF tag? The item has the file's size"]
+from PIL import ImageOps
+
+
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(f"on_error={on_error!r}")
+        root = Path(root)
+        self.transform, self.on_error = transform, on_error
+        self.classes = sorted(p.name for p in root.iterdir() if p.is_dir())
+        self.samples = []
+        for label, name in enumerate(self.classes):
+            files = [p for p in (root / name).iterdir() if p.is_file()]
+            files = [p for p in files if p.name.lower().endswith((".jpg", ".jpeg"))]
+            self.samples += [(p, label) for p in sorted(files, key=lambda p: p.name)]
+
+    def __len__(self):
+        return len(self.samples)
+
+    def __getitem__(self, index):
+        path, label = self.samples[index]
+        try:
+            with Image.open(path) as image:
+                image = ImageOps.exif_transpose(image).convert("RGB")
+        except Exception as error:
+            if self.on_error == "raise":
+                raise RuntimeError(f"{path}: {error}") from error
+            warnings.warn(f"{path}: {error}")
+            return None
+        if self.transform is not None:
+            image = self.transform(image)
+        return image, label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="the transform is kept in a lambda" says=["with a transform that can be pickled, the dataset can't be"]
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(f"on_error={on_error!r}")
+        root = Path(root)
+        self.transform, self.on_error = (lambda x: transform(x)) if transform else None, on_error
+        self.classes = sorted(p.name for p in root.iterdir() if p.is_dir())
+        self.samples = []
+        for label, name in enumerate(self.classes):
+            files = [p for p in (root / name).iterdir() if p.is_file()]
+            files = [p for p in files if p.name.lower().endswith((".jpg", ".jpeg"))]
+            self.samples += [(p, label) for p in sorted(files, key=lambda p: p.name)]
+
+    def __len__(self):
+        return len(self.samples)
+
+    def __getitem__(self, index):
+        path, label = self.samples[index]
+        try:
+            with Image.open(path) as image:
+                image = image.convert("RGB")
+        except Exception as error:
+            if self.on_error == "raise":
+                raise RuntimeError(f"{path}: {error}") from error
+            warnings.warn(f"{path}: {error}")
+            return None
+        if self.transform is not None:
+            image = self.transform(image)
+        return image, label
 
 
 def folder_dataset(root, transform=None, on_error="raise"):

@@ -1,9 +1,16 @@
+# %% [markdown]
+# Rules:
+#
+# - "Write what you expect: a number, a list"
+# - "`True` or `False`"
+# - "`"main"` or `"worker"` for a process"
+
 # %% wrong="workers share the list" says=["each worker appended to its own copy"]
 predict_the_loader = dict(
     zip(questions, [3, 2, [8, 9], 10, False, True, 4, "main", "worker", 10], strict=True)
 )
 
-# %% wrong="floor, and items in batches" says=["4, 4 and 2: the short one counts", "it counts items"]
+# %% wrong="floor, and items in batches" breaks="Write what you expect: a number, a list" says=["4, 4 and 2: the short one counts", "it counts items"]
 predict_the_loader = dict(
     zip(questions, [2, 2, [8, 9], 1, False, True, 4, "main", "worker", 0], strict=True)
 )
@@ -13,12 +20,12 @@ predict_the_loader = dict(
     zip(questions, [3, 2, [8, 9], 10, True, True, 1, "main", "worker", 0], strict=True)
 )
 
-# %% wrong="collating stays in the main process" says=["a whole batch travels back"]
+# %% wrong="collating stays in the main process" breaks='`"main"` or `"worker"` for a process' says=["a whole batch travels back"]
 predict_the_loader = dict(
     zip(questions, [3, 2, [8, 9], 10, False, True, 4, "main", "main", 0], strict=True)
 )
 
-# %% wrong="seeds don't matter" says=["equal seeds, equal draws"]
+# %% wrong="seeds don't matter" breaks="`True` or `False`" says=["equal seeds, equal draws"]
 predict_the_loader = dict(
     zip(questions, [3, 2, [8, 9], 10, False, False, 4, "main", "worker", 0], strict=True)
 )

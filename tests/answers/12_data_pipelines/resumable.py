@@ -1,4 +1,37 @@
-# %% wrong="counts what the sampler gave" says=["batches are lost", "not what workers had fetched"]
+# %% [markdown]
+# Rules:
+#
+# - "continues from the loader's place to the end of the epoch"
+# - "then the next `for` does the next epoch"
+# - "The last batch may be short"
+# - "A batch is what `default_collate` makes"
+# - "After a `break`, the next `for` continues after the last batch that came out"
+# - "Each epoch has every item once"
+# - "in an order that is shuffled again"
+# - "(items, not whole batches)"
+# - "follows from `seed` and the number of the epoch alone"
+# - "in each process the same"
+# - "Seed no global generator"
+# - "called in a loop or between two"
+# - "in a dict that `json` can write"
+# - "its keys are texts"
+# - "that does not change afterwards"
+# - "new or used"
+# - "leaves its dict as it is"
+# - "whatever workers had fetched"
+# - "`num_workers` workers make the batches"
+# - "Items that were handed out before are not read again"
+# - "Workers end when their `for` does, by `break` too"
+#
+# Admits:
+#
+# - "The last batch may be short": 17 items in fours
+# - "A batch is what `default_collate` makes": items of a number and a dict
+# - "After a `break`": every for left by break after a batch
+# - "called in a loop or between two": the state asked for inside of the loop, after batch 2
+# - "new or used": put into a loader that was used before
+
+# %% wrong="counts what the sampler gave" breaks="whatever workers had fetched" says=["batches are lost", "not what workers had fetched"]
 def resumable(dataset, batch_size, seed, num_workers=0):
     class Loader:
         def __init__(self):
@@ -24,7 +57,7 @@ def resumable(dataset, batch_size, seed, num_workers=0):
     return Loader()
 
 
-# %% wrong="the epoch alone" says=["it began the epoch again"]
+# %% wrong="the epoch alone" breaks="continues from the loader's place to the end of the epoch" says=["it began the epoch again"]
 def resumable(dataset, batch_size, seed, num_workers=0):
     class Loader:
         epoch = 0
@@ -43,7 +76,7 @@ def resumable(dataset, batch_size, seed, num_workers=0):
     return Loader()
 
 
-# %% wrong="reads what is skipped" says=["don't read what is skipped"]
+# %% wrong="reads what is skipped" breaks="Items that were handed out before are not read again" says=["don't read what is skipped"]
 def resumable(dataset, batch_size, seed, num_workers=0):
     class Loader:
         def __init__(self):
@@ -68,7 +101,7 @@ def resumable(dataset, batch_size, seed, num_workers=0):
     return Loader()
 
 
-# %% wrong="counts behind the yield" says=["batches come twice"]
+# %% wrong="counts behind the yield" breaks="After a `break`, the next `for` continues after the last batch that came out" says=["batches come twice"]
 def resumable(dataset, batch_size, seed, num_workers=0):
     class Loader:
         def __init__(self):
@@ -93,7 +126,7 @@ def resumable(dataset, batch_size, seed, num_workers=0):
     return Loader()
 
 
-# %% wrong="the state is the loader's own dict" says=["changed when the loader continued"]
+# %% wrong="the state is the loader's own dict" breaks="that does not change afterwards" says=["changed when the loader continued"]
 def resumable(dataset, batch_size, seed, num_workers=0):
     class Loader:
         def __init__(self):
@@ -217,7 +250,7 @@ def resumable(dataset, batch_size, seed, num_workers=0):
     )
 
 
-# %% wrong="keeps one iterator with workers between loops" says=["workers that still run after a for was left by break"]
+# %% wrong="keeps one iterator with workers between loops" breaks="Workers end when their `for` does, by `break` too" says=["workers that still run after a for was left by break"]
 class _Loader:
     def __init__(self, dataset, batch_size, seed, num_workers):
         self.dataset, self.bs, self.seed, self.nw = dataset, batch_size, seed, num_workers
@@ -254,7 +287,7 @@ def resumable(dataset, batch_size, seed, num_workers=0):
     return _Loader(dataset, batch_size, seed, num_workers)
 
 
-# %% wrong="NumPy numbers in the state" says=["json can't write what state_dict() returned"]
+# %% wrong="NumPy numbers in the state" breaks="in a dict that `json` can write" says=["json can't write what state_dict() returned"]
 class _Loader:
     def __init__(self, dataset, batch_size, seed, num_workers):
         self.dataset, self.bs, self.seed, self.nw = dataset, batch_size, seed, num_workers
@@ -350,7 +383,7 @@ def resumable(dataset, batch_size, seed, num_workers=0):
     return Loader()
 
 
-# %% wrong="a list for a batch" says=["default_collate"]
+# %% wrong="a list for a batch" breaks="A batch is what `default_collate` makes" says=["default_collate"]
 def resumable(dataset, batch_size, seed, num_workers=0):
     class Loader:
         def __init__(self):
@@ -403,7 +436,7 @@ def resumable(dataset, batch_size, seed, num_workers=0):
     return Loader()
 
 
-# %% wrong="shuffles whole batches" says=["whole batches are shuffled"]
+# %% wrong="shuffles whole batches" breaks="(items, not whole batches)" says=["whole batches are shuffled"]
 def resumable(dataset, batch_size, seed, num_workers=0):
     class Loader:
         def __init__(self):
@@ -431,7 +464,7 @@ def resumable(dataset, batch_size, seed, num_workers=0):
     return Loader()
 
 
-# %% wrong="seeds the global generator" says=["torch's global generator is seeded"]
+# %% wrong="seeds the global generator" breaks="Seed no global generator" says=["torch's global generator is seeded"]
 def resumable(dataset, batch_size, seed, num_workers=0):
     class Loader:
         def __init__(self):
@@ -458,7 +491,7 @@ def resumable(dataset, batch_size, seed, num_workers=0):
     return Loader()
 
 
-# %% wrong="loads on top of where it stands" says=["a loader that was used before"]
+# %% wrong="loads on top of where it stands" breaks="new or used" says=["a loader that was used before"]
 def resumable(dataset, batch_size, seed, num_workers=0):
     class Loader:
         def __init__(self):
@@ -484,7 +517,7 @@ def resumable(dataset, batch_size, seed, num_workers=0):
     return Loader()
 
 
-# %% wrong="goes on in the dict that was loaded" says=["the dict that was loaded was changed"]
+# %% wrong="goes on in the dict that was loaded" breaks="leaves its dict as it is" says=["the dict that was loaded was changed"]
 def resumable(dataset, batch_size, seed, num_workers=0):
     class Loader:
         def __init__(self):
@@ -509,7 +542,7 @@ def resumable(dataset, batch_size, seed, num_workers=0):
     return Loader()
 
 
-# %% wrong="notes its place when a for ends" says=["asked for inside of the loop"]
+# %% wrong="notes its place when a for ends" breaks="called in a loop or between two" says=["asked for inside of the loop"]
 def resumable(dataset, batch_size, seed, num_workers=0):
     class Loader:
         def __init__(self):
@@ -537,7 +570,7 @@ def resumable(dataset, batch_size, seed, num_workers=0):
     return Loader()
 
 
-# %% wrong="the hash of a text for a seed" says=["where strings have other hashes, it gave another order"]
+# %% wrong="the hash of a text for a seed" breaks="in each process the same" says=["where strings have other hashes, it gave another order"]
 def resumable(dataset, batch_size, seed, num_workers=0):
     class Loader:
         def __init__(self):
@@ -567,7 +600,7 @@ def resumable(dataset, batch_size, seed, num_workers=0):
     return Loader()
 
 
-# %% wrong="two workers at most" says=["num_workers=3: items were made by workers [0, 1], expected [0, 1, 2]"]
+# %% wrong="two workers at most" breaks="`num_workers` workers make the batches" says=["num_workers=3: items were made by workers [0, 1], expected [0, 1, 2]"]
 def resumable(dataset, batch_size, seed, num_workers=0):
     class Loader:
         def __init__(self):
@@ -593,7 +626,7 @@ def resumable(dataset, batch_size, seed, num_workers=0):
     return Loader()
 
 
-# %% wrong="a generator that is replayed, never rewound" says=["put into a loader that was used before"]
+# %% wrong="a generator that is replayed, never rewound" breaks="follows from `seed` and the number of the epoch alone" says=["put into a loader that was used before"]
 class Resumable:
     def __init__(self, dataset, batch_size, seed, num_workers):
         self.dataset, self.batch_size, self.seed, self.num_workers = (
@@ -676,7 +709,7 @@ def resumable(dataset, batch_size, seed, num_workers=0):
     return Resumable(dataset, batch_size, seed, num_workers)
 
 
-# %% wrong="four orders, in turn" says=["17 items in fours, num_workers=0: two epochs have the same order"]
+# %% wrong="four orders, in turn" breaks="in an order that is shuffled again" says=["17 items in fours, num_workers=0: two epochs have the same order"]
 class Resumable:
     def __init__(self, dataset, batch_size, seed, num_workers):
         self.dataset, self.batch_size, self.seed, self.num_workers = (
@@ -786,7 +819,7 @@ def resumable(dataset, batch_size, seed, num_workers=0):
     return L()
 
 
-# %% wrong="no batch where a batch is larger than the set" says=["9 items in twelves"]
+# %% wrong="no batch where a batch is larger than the set" breaks="The last batch may be short" says=["9 items in twelves"]
 def resumable(dataset, batch_size, seed, num_workers=0):
     class L:
         def __init__(self):
@@ -814,7 +847,7 @@ def resumable(dataset, batch_size, seed, num_workers=0):
     return L()
 
 
-# %% wrong="numbers for keys" says=["use texts for keys"]
+# %% wrong="numbers for keys" breaks="its keys are texts" says=["use texts for keys"]
 def resumable(dataset, batch_size, seed, num_workers=0):
     class L:
         def __init__(self):
@@ -900,3 +933,67 @@ def resumable(dataset, batch_size, seed, num_workers=0):
             self.place = list(state["place"])
 
     return Loader()
+
+
+# %% wrong="stays at the end of its first epoch" breaks="then the next `for` does the next epoch" says=["17 items in fours, num_workers=0: batches in 9 epochs: expected 45, got 5"]
+class Resumable:
+    def __init__(self, dataset, batch_size, seed, num_workers):
+        self.dataset, self.batch_size = dataset, batch_size
+        self.seed, self.num_workers = seed, num_workers
+        self.epoch = self.done = 0
+
+    def __iter__(self):
+        order = (
+            np.random.default_rng([self.seed, self.epoch]).permutation(len(self.dataset)).tolist()
+        )
+        batches = [order[k : k + self.batch_size] for k in range(0, len(order), self.batch_size)]
+        loader = DataLoader(
+            self.dataset, batch_sampler=batches[self.done :], num_workers=self.num_workers
+        )
+        for batch in loader:
+            self.done += 1
+            yield batch
+
+    def state_dict(self):
+        return {"epoch": self.epoch, "done": self.done}
+
+    def load_state_dict(self, state):
+        self.epoch, self.done = state["epoch"], state["done"]
+
+
+def resumable(dataset, batch_size, seed, num_workers=0):
+    return Resumable(dataset, batch_size, seed, num_workers)
+
+
+# %% wrong="items are drawn with replacement" breaks="Each epoch has every item once" says=["the items of epoch 0"]
+class Resumable:
+    def __init__(self, dataset, batch_size, seed, num_workers):
+        self.dataset, self.batch_size = dataset, batch_size
+        self.seed, self.num_workers = seed, num_workers
+        self.epoch = self.done = 0
+
+    def __iter__(self):
+        order = (
+            np.random.default_rng([self.seed, self.epoch])
+            .choice(len(self.dataset), len(self.dataset))
+            .tolist()
+        )
+        batches = [order[k : k + self.batch_size] for k in range(0, len(order), self.batch_size)]
+        loader = DataLoader(
+            self.dataset, batch_sampler=batches[self.done :], num_workers=self.num_workers
+        )
+        for batch in loader:
+            self.done += 1
+            if self.done == len(batches):
+                self.epoch, self.done = self.epoch + 1, 0
+            yield batch
+
+    def state_dict(self):
+        return {"epoch": self.epoch, "done": self.done}
+
+    def load_state_dict(self, state):
+        self.epoch, self.done = state["epoch"], state["done"]
+
+
+def resumable(dataset, batch_size, seed, num_workers=0):
+    return Resumable(dataset, batch_size, seed, num_workers)

@@ -1,4 +1,30 @@
-# %% wrong="mean of the images' means" says=["this is the mean of the images' means; count pixels"]
+# %% [markdown]
+# Rules:
+#
+# - "the number of pixels for each channel (an `int`)"
+# - "the last two float64 tensors of shape (C,)"
+# - "the mean, and S"
+# - "of one or more pixels each"
+# - "of any sizes"
+# - "It may be a generator: it can be walked through once"
+# - "you keep at most two images at a time"
+# - "or copies of so many"
+# - "The result is right where $E[x^2] - E[x]^2$ is not"
+# - "Work in float64"
+# - "One of them may be empty: count 0, zeros, zeros"
+# - "Counts may be in the tens of thousands of millions"
+# - "Arguments stay as they are"
+#
+# Admits:
+#
+# - "of one or more pixels each": one pixel
+# - "uint8 or float": half images, from -300 to 300
+# - "of any sizes": three uint8 images of different size
+# - "It may be a generator": from a generator
+# - "One of them may be empty": nothing and {1, 3}
+# - "Counts may be in the tens of thousands of millions": ten thousand million pixels each
+
+# %% wrong="mean of the images' means" breaks="of any sizes" says=["this is the mean of the images' means; count pixels"]
 def running_statistics(images):
     images = list(images)
     count = sum(x[0].numel() for x in images)
@@ -13,7 +39,7 @@ def merge_statistics(a, b):
     return count, mean, a[2] + b[2]
 
 
-# %% wrong="E[x²] − E[x]²" says=["values near 1e8", "S (stable, in float64?)"]
+# %% wrong="E[x²] − E[x]²" breaks="The result is right where $E[x^2] - E[x]^2$ is not" says=["values near 1e8", "S (stable, in float64?)"]
 def running_statistics(images):
     count, total, squares = 0, 0, 0
     for x in images:
@@ -31,7 +57,7 @@ def merge_statistics(a, b):
     return count, mean, squares - count * mean**2
 
 
-# %% wrong="the variance" says=["this is the variance; S is a sum", "nothing and nothing"]
+# %% wrong="the variance" breaks="the mean, and S" says=["this is the variance; S is a sum", "nothing and nothing"]
 def running_statistics(images):
     total = None
     for x in images:
@@ -52,7 +78,7 @@ def merge_statistics(a, b):
     return n, a[1] + d * b[0] / n, a[2] + b[2] + d**2 * a[0] * b[0] / n
 
 
-# %% wrong="float32, and a list of all images" says=["has dtype torch.float32, expected torch.float64"]
+# %% wrong="float32, and a list of all images" breaks="the last two float64 tensors of shape (C,)" says=["has dtype torch.float32, expected torch.float64"]
 def running_statistics(images):
     values = torch.cat([x.float().flatten(1) for x in images], 1)
     mean = values.mean(1)
@@ -66,7 +92,7 @@ def merge_statistics(a, b):
     return n, a[1] + d * b[0] / n, a[2] + b[2] + d**2 * a[0] * b[0] / n
 
 
-# %% wrong="keeps all images" says=["images were in memory at once: keep triples, not images"]
+# %% wrong="keeps all images" breaks="you keep at most two images at a time" says=["images were in memory at once: keep triples, not images"]
 def running_statistics(images):
     images = list(images)
     values = torch.cat([x.double().flatten(1) for x in images], 1)
@@ -81,7 +107,7 @@ def merge_statistics(a, b):
     return n, a[1] + d * b[0] / n, a[2] + b[2] + d**2 * a[0] * b[0] / n
 
 
-# %% wrong="walks twice" says=["from a generator"]
+# %% wrong="walks twice" breaks="It may be a generator: it can be walked through once" says=["from a generator"]
 def running_statistics(images):
     count = sum(x[0].numel() for x in images)
     mean = sum(x.double().sum((1, 2)) for x in images) / count
@@ -95,7 +121,7 @@ def merge_statistics(a, b):
     return n, a[1] + d * b[0] / n, a[2] + b[2] + d**2 * a[0] * b[0] / n
 
 
-# %% wrong="merges in place" says=["an argument was changed"]
+# %% wrong="merges in place" breaks="Arguments stay as they are" says=["an argument was changed"]
 def running_statistics(images):
     total = (0, 0.0, 0.0)
     for x in images:
@@ -182,7 +208,7 @@ def merge_statistics(a, b):
     return n, a[1] + d * share, a[2] + b[2] + d * d * (a[0] * share)
 
 
-# %% wrong="squares in the image's dtype" says=["half", "S (stable, in float64?)"]
+# %% wrong="squares in the image's dtype" breaks="Work in float64" says=["half", "S (stable, in float64?)"]
 def running_statistics(images):
     total = None
     for image in images:
@@ -238,7 +264,7 @@ def merge_statistics(a, b):
     return n, a[1] + d * share, a[2] + b[2] + d * d * (a[0] * share)
 
 
-# %% wrong="all pixels kept as doubles" says=["their numbers are kept, in copies; keep triples"]
+# %% wrong="all pixels kept as doubles" breaks="or copies of so many" says=["their numbers are kept, in copies; keep triples"]
 def merge_statistics(a, b):
     (na, ma, sa), (nb, mb, sb) = a, b
     n = na + nb
@@ -254,7 +280,7 @@ def running_statistics(images):
     return x.shape[1], m, ((x - m[:, None]) ** 2).sum(1)
 
 
-# %% wrong="the counts multiplied as an int64 tensor" says=["ten thousand million pixels each"]
+# %% wrong="the counts multiplied as an int64 tensor" breaks="Counts may be in the tens of thousands of millions" says=["ten thousand million pixels each"]
 def merge_statistics(a, b):
     (na, ma, sa), (nb, mb, sb) = a, b
     n = na + nb
@@ -274,7 +300,7 @@ def running_statistics(images):
     return total
 
 
-# %% wrong="count as a float" says=["the count is a float, expected an int"]
+# %% wrong="count as a float" breaks="the number of pixels for each channel (an `int`)" says=["the count is a float, expected an int"]
 def merge_statistics(a, b):
     (na, ma, sa), (nb, mb, sb) = a, b
     n = na + nb
@@ -294,7 +320,7 @@ def running_statistics(images):
     return total
 
 
-# %% wrong="a later image of one pixel is skipped" says=["9 pixels, then 1"]
+# %% wrong="a later image of one pixel is skipped" breaks="of one or more pixels each" says=["9 pixels, then 1"]
 def merge_statistics(a, b):
     (na, ma, sa), (nb, mb, sb) = a, b
     n = na + nb
@@ -356,3 +382,20 @@ def merge_statistics(a, b):
     mean = a[1] * (a[0] / n) + b[1] * (b[0] / n)
     s = a[2] + b[2] + a[0] * (a[1] - mean) ** 2 + b[0] * (b[1] - mean) ** 2
     return n, mean, s
+
+
+# %% wrong="nothing merged with nothing is NaN" breaks="One of them may be empty: count 0, zeros, zeros" says=["nothing and nothing: merged: the mean: expected 0, got nan"]
+def running_statistics(images):
+    total = None
+    for image in images:
+        x = image.double().flatten(1)
+        mean = x.mean(1)
+        own = x.shape[1], mean, ((x - mean[:, None]) ** 2).sum(1)
+        total = own if total is None else merge_statistics(total, own)
+    return total
+
+
+def merge_statistics(a, b):
+    n = a[0] + b[0]
+    d, share = b[1] - a[1], torch.tensor(b[0], dtype=torch.float64) / n
+    return n, a[1] + d * share, a[2] + b[2] + d**2 * (a[0] * share)

@@ -1,4 +1,25 @@
-# %% wrong="every worker reads everything" says=["more than once"]
+# %% [markdown]
+# Rules:
+#
+# - "It returns an `IterableDataset`"
+# - "every item comes exactly once"
+# - "Without workers a rank counts as one share"
+# - "No two shares differ by more than one item"
+# - "It can be looped over again, with the same result"
+# - "also in workers, after a loop without any"
+# - "Items are of any kind, `None` too"
+# - "an item may be in it twice"
+# - "The list stays as it is"
+# - "Every rank has the same number of workers, whatever it is"
+#
+# Admits:
+#
+# - "`source` may be empty": (0, 1, 2)
+# - "or shorter than the number of shares": (2, 2, 2)
+# - "Items are of any kind, `None` too": items of many kinds, None among them
+# - "also in workers, after a loop without any": two workers, for a stream that was looped over before in the main process
+
+# %% wrong="every worker reads everything" breaks="every item comes exactly once" says=["more than once"]
 def shard_iterable(source, rank, world):
     class Share(IterableDataset):
         def __iter__(self):
@@ -30,7 +51,7 @@ def shard_iterable(source, rank, world):
     return Share()
 
 
-# %% wrong="blocks rounded up are uneven" says=["no two may differ by more than one"]
+# %% wrong="blocks rounded up are uneven" breaks="No two shares differ by more than one item" says=["no two may differ by more than one"]
 def shard_iterable(source, rank, world):
     class Share(IterableDataset):
         def __iter__(self):
@@ -57,7 +78,7 @@ def shard_iterable(source, rank, world):
     return Share()
 
 
-# %% wrong="an iterator that is used up" says=["the second loop over the same stream gave something else"]
+# %% wrong="an iterator that is used up" breaks="It can be looped over again, with the same result" says=["the second loop over the same stream gave something else"]
 def shard_iterable(source, rank, world):
     class Share(IterableDataset):
         def __init__(self):
@@ -73,7 +94,7 @@ def shard_iterable(source, rank, world):
     return Share()
 
 
-# %% wrong="a list" says=["expected an IterableDataset"]
+# %% wrong="a list" breaks="It returns an `IterableDataset`" says=["expected an IterableDataset"]
 def shard_iterable(source, rank, world):
     return source[rank::world]
 
@@ -123,7 +144,7 @@ def shard_iterable(source, rank, world):
     return Blocks(source, rank, world)
 
 
-# %% wrong="divides by the item's value" says=["by its place in the list, not by its value"]
+# %% wrong="divides by the item's value" breaks="an item may be in it twice" says=["by its place in the list, not by its value"]
 def shard_iterable(source, rank, world):
     class Share(IterableDataset):
         def __iter__(self):
@@ -161,7 +182,7 @@ def shard_iterable(source, rank, world):
     return Share()
 
 
-# %% wrong="two workers, written as a number" says=["world=3, num_workers=1", "lost"]
+# %% wrong="two workers, written as a number" breaks="Every rank has the same number of workers, whatever it is" says=["world=3, num_workers=1", "lost"]
 def shard_iterable(source, rank, world):
     class Share(IterableDataset):
         def __iter__(self):
@@ -172,7 +193,7 @@ def shard_iterable(source, rank, world):
     return Share()
 
 
-# %% wrong="keeps the share that it worked out first" says=["more than once", "looped over before in the main process"]
+# %% wrong="keeps the share that it worked out first" breaks="also in workers, after a loop without any" says=["more than once", "looped over before in the main process"]
 def shard_iterable(source, rank, world):
     class Share(IterableDataset):
         share = None
@@ -187,7 +208,7 @@ def shard_iterable(source, rank, world):
     return Share()
 
 
-# %% wrong="takes items off the list" says=["the list was changed"]
+# %% wrong="takes items off the list" breaks="The list stays as it is" says=["the list was changed"]
 def shard_iterable(source, rank, world):
     class Share(IterableDataset):
         def __iter__(self):
@@ -217,7 +238,7 @@ def shard_iterable(source, rank, world):
     return Share()
 
 
-# %% wrong="None is taken for the end" says=["items of many kinds, None among them", "lost"]
+# %% wrong="None is taken for the end" breaks="Items are of any kind, `None` too" says=["items of many kinds, None among them", "lost"]
 def shard_iterable(source, rank, world):
     class Share(IterableDataset):
         def __iter__(self):
@@ -283,3 +304,20 @@ def shard_iterable(source, rank, world):
             return iter(source[share * size : end])
 
     return S()
+
+
+# %% wrong="without workers, all of it" breaks="Without workers a rank counts as one share" says=["7 items, world=2, num_workers=0", "more than once"]
+class Share(IterableDataset):
+    def __init__(self, source, rank, world):
+        self.source, self.rank, self.world = source, rank, world
+
+    def __iter__(self):
+        info = get_worker_info()
+        if info is None:
+            return iter(self.source)
+        worker, workers = (info.id, info.num_workers) if info else (0, 1)
+        return iter(self.source[self.rank * workers + worker :: self.world * workers])
+
+
+def shard_iterable(source, rank, world):
+    return Share(source, rank, world)

@@ -1,3 +1,25 @@
+# %% [markdown]
+# Rules:
+#
+# - "a list of `segments` frame numbers"
+# - "`seconds * rate` rounded"
+# - "and at least 1"
+# - "segment k (from 0) begins at frame ⌊kF/K⌋"
+# - "ends before frame ⌊(k+1)F/K⌋"
+# - "it holds the frame at which it begins"
+# - "of two the earlier"
+# - "by a separate draw for each"
+# - "all its frames equally likely"
+# - "Draw from this generator alone"
+# - "don't seed it: a second call continues where the first one stopped"
+#
+# Admits:
+#
+# - "at least 1": (0.01, 25, 1, 3)
+# - "because the clip is short": (2, 1, 2, 4)
+# - "Without a generator (`None`)": the middle frames
+# - "a second call continues where the first one stopped": two calls with one generator
+
 # %% wrong="the rate is cut to an int" says=["the rate was cut to an int"]
 def tsn_segments(seconds, rate, segments, generator=None):
     frames, chosen = max(1, round(seconds * int(rate))), []
@@ -19,7 +41,7 @@ def tsn_segments(seconds, rate, segments, generator=None):
     return [size // 2 + size * k for k in range(segments)]
 
 
-# %% wrong="padded by arange" says=["2 s at 1 a second in 4", "the middle frames"]
+# %% wrong="padded by arange" breaks="it holds the frame at which it begins" says=["2 s at 1 a second in 4", "the middle frames"]
 def tsn_segments(seconds, rate, segments, generator=None):
     frames = max(1, round(seconds * rate))
     if frames < segments:
@@ -35,7 +57,7 @@ def tsn_segments(seconds, rate, segments, generator=None):
     return chosen
 
 
-# %% wrong="draws globally" says=["it drew from a global generator"]
+# %% wrong="draws globally" breaks="Draw from this generator alone" says=["it drew from a global generator"]
 def tsn_segments(seconds, rate, segments, generator=None):
     frames, chosen = max(1, round(seconds * rate)), []
     for k in range(segments):
@@ -58,7 +80,7 @@ def tsn_segments(seconds, rate, segments, generator=None):
     return chosen
 
 
-# %% wrong="of two, the later" says=["the middle frames, of two the earlier"]
+# %% wrong="of two, the later" breaks="of two the earlier" says=["the middle frames, of two the earlier"]
 def tsn_segments(seconds, rate, segments, generator=None):
     frames, chosen = max(1, round(seconds * rate)), []
     for k in range(segments):
@@ -72,7 +94,7 @@ def tsn_segments(seconds, rate, segments, generator=None):
     return chosen
 
 
-# %% wrong="sorted draws from the whole clip" says=["is not in its segment"]
+# %% wrong="sorted draws from the whole clip" breaks="ends before frame ⌊(k+1)F/K⌋" says=["is not in its segment"]
 def tsn_segments(seconds, rate, segments, generator=None):
     frames = max(1, round(seconds * rate))
     if generator is not None:
@@ -106,7 +128,7 @@ def tsn_segments(seconds, rate, segments, generator=None):
     return tuple(out)
 
 
-# %% wrong="round() of a draw: the ends are half as likely" says=["not equally likely"]
+# %% wrong="round() of a draw: the ends are half as likely" breaks="all its frames equally likely" says=["not equally likely"]
 def tsn_segments(seconds, rate, segments, generator=None):
     F = max(1, round(seconds * rate))
     out = []
@@ -121,7 +143,7 @@ def tsn_segments(seconds, rate, segments, generator=None):
     return out
 
 
-# %% wrong="one draw for all segments" says=["each segment needs its own draw"]
+# %% wrong="one draw for all segments" breaks="by a separate draw for each" says=["each segment needs its own draw"]
 def tsn_segments(seconds, rate, segments, generator=None):
     F = max(1, round(seconds * rate))
     u = (
@@ -155,7 +177,7 @@ def tsn_segments(seconds, rate, segments, generator=None):
     return chosen
 
 
-# %% wrong="cut, not rounded" says=["seconds * rate was cut, not rounded"]
+# %% wrong="cut, not rounded" breaks="`seconds * rate` rounded" says=["seconds * rate was cut, not rounded"]
 def tsn_segments(seconds, rate, segments, generator=None):
     frames, chosen = max(1, int(seconds * rate)), []
     for k in range(segments):
@@ -168,7 +190,7 @@ def tsn_segments(seconds, rate, segments, generator=None):
     return chosen
 
 
-# %% wrong="a step that is a float" says=["30 s at 1 a second in 22"]
+# %% wrong="a step that is a float" breaks="segment k (from 0) begins at frame ⌊kF/K⌋" says=["30 s at 1 a second in 22"]
 def tsn_segments(seconds, rate, segments, generator=None):
     frames, chosen = max(1, round(seconds * rate)), []
     step = frames / segments
@@ -193,7 +215,7 @@ def tsn_segments(seconds, rate, segments, generator=None):
     return chosen
 
 
-# %% wrong="starts the generator anew" says=["called twice with one generator"]
+# %% wrong="starts the generator anew" breaks="don't seed it: a second call continues where the first one stopped" says=["called twice with one generator"]
 def tsn_segments(seconds, rate, segments, generator=None):
     frames, chosen = max(1, round(seconds * rate)), []
     if generator is not None:
@@ -208,7 +230,7 @@ def tsn_segments(seconds, rate, segments, generator=None):
     return chosen
 
 
-# %% wrong="tensors for numbers" says=["is a Tensor, expected an int"]
+# %% wrong="tensors for numbers" breaks="a list of `segments` frame numbers" says=["is a Tensor, expected an int"]
 def tsn_segments(seconds, rate, segments, generator=None):
     frames, chosen = max(1, round(seconds * rate)), []
     for k in range(segments):
@@ -363,3 +385,19 @@ def tsn_segments(seconds, rate, segments, generator=None):
         else:
             out.append(int(torch.randint(begin, end, (), generator=generator)))
     return out
+
+
+# %% wrong="no frame at all where the clip is short" breaks="and at least 1" says=["0.01 s at 25 a second in 3"]
+def tsn_segments(seconds, rate, segments, generator=None):
+    frames = round(seconds * rate)
+    if not frames:
+        return []
+    chosen = []
+    for k in range(segments):
+        start = k * frames // segments
+        end = max((k + 1) * frames // segments, start + 1)
+        if generator is None:
+            chosen.append((start + end - 1) // 2)
+        else:
+            chosen.append(int(torch.randint(start, end, (), generator=generator)))
+    return chosen

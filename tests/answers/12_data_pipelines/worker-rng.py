@@ -1,3 +1,17 @@
+# %% [markdown]
+# Rules:
+#
+# - "gives the worker's copy of the dataset new ones"
+# - "a `np.random.Generator` and a `torch.Generator`"
+# - "no two workers draw the same numbers"
+# - "and no two epochs"
+# - "equal seeds of the loader's `generator` give equal draws, run for run"
+#
+# Admits:
+#
+# - "no two workers draw the same numbers": three workers, twelve epochs
+# - "run for run": the same seed again
+
 # %% wrong="seeds by the id alone" says=["worker 0 in epoch 0 and worker 0 in epoch 1 drew the same numbers"]
 def worker_rng(worker_id: int) -> None:
     dataset = get_worker_info().dataset
@@ -10,7 +24,7 @@ def worker_rng(worker_id: int) -> None:
     np.random.seed(get_worker_info().seed % 2**32)
 
 
-# %% wrong="entropy of the system" says=["equal seeds of the loader, other draws"]
+# %% wrong="entropy of the system" breaks="equal seeds of the loader's `generator` give equal draws, run for run" says=["equal seeds of the loader, other draws"]
 def worker_rng(worker_id: int) -> None:
     dataset = get_worker_info().dataset
     dataset.rng = np.random.default_rng()
@@ -18,7 +32,7 @@ def worker_rng(worker_id: int) -> None:
     dataset.generator.seed()
 
 
-# %% wrong="the same for all workers" says=["drew the same numbers", "seed from what differs by worker"]
+# %% wrong="the same for all workers" breaks="no two workers draw the same numbers" says=["drew the same numbers", "seed from what differs by worker"]
 def worker_rng(worker_id: int) -> None:
     info = get_worker_info()
     info.dataset.rng = np.random.default_rng(info.seed - info.id)
@@ -47,7 +61,7 @@ def worker_rng(worker_id: int) -> None:
     copy.generator.manual_seed(torch.randint(2**60, ()).item())
 
 
-# %% wrong="seeds the global generators, as the old recipes do" says=["It still draws what the one from __init__ drew"]
+# %% wrong="seeds the global generators, as the old recipes do" breaks="gives the worker's copy of the dataset new ones" says=["It still draws what the one from __init__ drew"]
 def worker_rng(worker_id):
     seed = torch.initial_seed() % 2**32
     np.random.seed(seed)
@@ -95,7 +109,7 @@ def worker_rng(worker_id):
     info.dataset.generator = torch.Generator().manual_seed(info.seed - worker_id)
 
 
-# %% wrong="the worker's number and a constant" says=["seed from what differs by epoch"]
+# %% wrong="the worker's number and a constant" breaks="and no two epochs" says=["seed from what differs by epoch"]
 def worker_rng(worker_id):
     info = get_worker_info()
     info.dataset.rng = np.random.default_rng(100 + worker_id)
@@ -118,7 +132,7 @@ def worker_rng(worker_id):
     info.dataset.generator = torch.Generator().manual_seed(info.seed % 2**16)
 
 
-# %% wrong="NumPy's old RandomState" says=["dataset.rng is a RandomState, expected a Generator"]
+# %% wrong="NumPy's old RandomState" breaks="a `np.random.Generator` and a `torch.Generator`" says=["dataset.rng is a RandomState, expected a Generator"]
 def worker_rng(worker_id):
     info = get_worker_info()
     info.dataset.rng = np.random.RandomState(info.seed % 2**32)

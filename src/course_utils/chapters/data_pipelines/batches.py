@@ -57,14 +57,19 @@ def check_batch(collate_boxes, items, what):
     if not kept:
         assert batch is None, f"{what}: with no item left it is None, not {batch!r}"
         return
-    assert batch is not None, f"{what} is None: is there an answer yet?"
+    left = f"{len(kept)} items are left, with boxes or without"
+    assert batch is not None, f"{what} is None, though {left}: is there an answer yet?"
     assert isinstance(batch, dict), f"{what}: it returned {type(batch).__name__}, expected a dict"
     missing = {"images", "sizes", "boxes", "mask"} - set(batch)
     assert not missing, f"{what}: {sorted(missing)} are missing in the dict"
     sizes = torch.tensor([image.shape[1:] for image, _ in kept])
     there = batch["sizes"].tolist() if isinstance(batch["sizes"], torch.Tensor) else []
-    other = there != sizes.tolist() and sorted(there) == sorted(sizes.tolist())
-    assert not other, f"{what}: sizes are those of the images in another order: items keep theirs"
+    wrong, turned = there != sizes.tolist(), there == sizes.flip(1).tolist()
+    other = wrong and sorted(there) == sorted(sizes.tolist())
+    words = "those of the images in another order: items keep theirs"
+    words += " (or width comes first, where H does)" if turned else ""
+    assert not other, f"{what}: sizes are {words}"
+    assert not (wrong and turned), f"{what}: sizes are width and height: H comes first, then W"
     check_close(batch["sizes"], sizes, f"{what}: sizes")
     (height, width), most = sizes.amax(0).tolist(), max(len(boxes) for _, boxes in kept)
     images = torch.stack(

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import re
 import shutil
 import tempfile
 import warnings
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from PIL import Image
+from PIL import ExifTags, Image
 from torch.utils.data import Dataset
+from torchvision.datasets import DatasetFolder
 
 from course_utils.chapters.data_pipelines.damaged import damaged_folder
 from course_utils.chapters.data_pipelines.pickles import through_pickle
@@ -25,6 +28,23 @@ def words_of(error: BaseException) -> str:
     return f"{type(error).__name__}: " + re.sub(r"/[^\s']*/", "", last)
 
 
+@contextlib.contextmanager
+def _counted_folders() -> Generator[list]:
+    """Notes, inside a block, each ImageFolder that is made, also as the base of another class."""
+    kept, made = DatasetFolder.__init__, []
+
+    def noted(self, *arguments, **others):
+        made.append(type(self).__name__)
+        return kept(self, *arguments, **others)
+
+    library: Any = DatasetFolder
+    library.__init__ = noted
+    try:
+        yield made
+    finally:
+        library.__init__ = kept
+
+
 def run_folder(folder_dataset, on_error: str = "raise") -> dict:
     """What a dataset over the zoo says of itself and of each item."""
     root, said = damaged_folder(), {}
@@ -32,14 +52,15 @@ def run_folder(folder_dataset, on_error: str = "raise") -> dict:
     (root / "a_circle" / "9.jpg").rename(root / "later.jpg")
     (root / "a_circle" / "9.jpg").write_bytes(b"no image yet")
     try:
-        dataset = folder_dataset(root, on_error=on_error)
+        with _counted_folders() as folders:
+            dataset = folder_dataset(root, on_error=on_error)
     except Exception as error:
         raise AssertionError(f"making it opens no image, but raised {words_of(error)}") from error
     assert dataset is not None, "folder_dataset returned None: is there an answer yet?"
     (root / "later.jpg").replace(root / "a_circle" / "9.jpg")
     for name in ("__len__", "__getitem__"):
         assert hasattr(type(dataset), name), f"the dataset has no {name}: is there an answer yet?"
-    said["base"] = isinstance(dataset, Dataset) and type(dataset).__name__ != "ImageFolder"
+    said["base"] = isinstance(dataset, Dataset) and not folders
     said["classes"] = getattr(dataset, "classes", "missing")
     said["length"] = len(dataset)
     said["items"] = [_look(dataset, index) for index in range(len(dataset))]
@@ -66,7 +87,8 @@ def _look(dataset, index: int) -> tuple:
     assert len(item) == 2, f"dataset[{index}] has {len(item)} entries: expected (image, label)"
     image, label = item
     if not isinstance(image, Image.Image):
-        return type(image).__name__, "not a PIL image", label
+        kind = "(None, label)" if image is None else type(image).__name__
+        return kind, "not a PIL image", label
     if getattr(image, "tile", None):
         words = (
             "it was opened and is not decoded yet: load() or convert() decodes, inside of the try"
@@ -114,8 +136,8 @@ def check_other_files(run):
     ):
         why = "Pillow raises a SyntaxError for a PNG that is damaged inside: catch Exception"
         where = f"on_error={on_error!r}, a damaged PNG named 10.jpg"
-        named = kind == right and "10.jpg" in str(words)
-        assert named, f"{where}: {kind}, {str(words)[:60]!r} doesn't name it ({why})"
+        check_equal(kind, right, f"{where}: what dataset[0] does", why)
+        assert "10.jpg" in words, f"{where}: the words {words[:60]!r} don't name the file ({why})"
     words = "an image of 900 × 700 pixels (as (height, width))"
     check_equal(large, ("RGB", (700, 900)), words, "no draft, no thumbnail: the image as it is")
 
@@ -143,9 +165,27 @@ def run_transform(folder_dataset, fails: bool, on_error: str = "skip") -> tuple:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return seen, dataset[0], ""
+            item = dataset[0]
     except Exception as error:
         return seen, None, words_of(error)
+    _pickle_with_transform(folder_dataset)
+    return seen, item, ""
+
+
+def _size_of(image: Image.Image) -> tuple:
+    return image.size
+
+
+def _pickle_with_transform(folder_dataset) -> None:
+    """A dataset travels to a worker together with its transform."""
+    dataset = folder_dataset(damaged_folder(), _size_of)
+    right = dataset[0]
+    try:
+        copy = through_pickle(dataset)
+    except Exception as error:
+        words = "with a transform that can be pickled, the dataset can't be, after use"
+        raise AssertionError(f"{words}: {words_of(error)}") from error
+    check_equal(copy[0], right, "the first item of a pickled copy, with a transform")
 
 
 def _replace_all(root: Path) -> None:
@@ -208,7 +248,7 @@ FILES = {
 def _listed_folder() -> Path:
     """A folder whose images are told apart by their width: 2, 3, 4 … in the order of ``FILES``.
 
-    The file ``c2.JPG`` holds a PNG with a palette.
+    The file ``c2.JPG`` holds a PNG with a palette, ``c.jpeg`` a tag that says how it was held.
     """
     root = Path(tempfile.mkdtemp()) / "run [1]"
     root.mkdir()
@@ -216,7 +256,10 @@ def _listed_folder() -> Path:
     for width, place in reversed([*enumerate(places, 2)]):
         (root / place).parent.mkdir(exist_ok=True)
         mode, kind = ("P", "PNG") if place == "a/c2.JPG" else ("RGB", "JPEG")
-        Image.new(mode, (width, 1)).save(root / place, kind)
+        turned = Image.Exif()
+        turned[ExifTags.Base.Orientation] = 6  # a viewer shows it turned by 90°, 1 × width
+        exif = turned if place == "a-b/c.jpeg" else b""
+        Image.new(mode, (width, 1)).save(root / place, kind, exif=exif)
     (root / "a" / "old.jpg").mkdir()
     shutil.copy(root / "a-b" / "c.jpeg", root / "a" / "old.jpg" / "c.jpeg")
     for name in ("c.jpg.txt", "c_jpg", "c.jpeg2"):
@@ -236,6 +279,8 @@ def run_listing(folder_dataset) -> tuple:
             continue
         words = f"an image comes in mode {image.mode}, expected RGB: c2.JPG is a PNG with a palette"
         assert image.mode == "RGB", words
+        words = f"an image came as {image.size}, its file's size is {image.size[::-1]}"
+        assert image.size[1] == 1, f"{words}: turned by its EXIF tag? The item has the file's size"
         found.append((image.size[0], int(label)))
     return getattr(dataset, "classes", "missing"), found
 
@@ -289,7 +334,8 @@ names += ["b_square/cut.jpg", "b_square/x.jpeg", "b_square/z.jpg"]
 
 def check_said(root, said, on_error):
     """Compare what a dataset over the zoo says of itself and of each item."""
-    assert said["base"], "write your own subclass of Dataset, not ImageFolder"
+    words = "write your own subclass of Dataset, without ImageFolder, beneath it or inside it"
+    assert said["base"], words
     check_equal(said["classes"], ["a_circle", "b_square", "c_empty"], "classes")
     because = "6 files of three classes end in .jpg or .jpeg, .JPG too; notes.txt does not"
     deep = ", and those in a_circle/more are deeper" if said["length"] > 6 else ""
@@ -310,6 +356,8 @@ def check_items(root, found, on_error, what):
             assert kind != "opened", f"{what}, {name}: {content}"
             gone = "raised" if on_error == "raise" else "None"
             check_equal(kind, gone, f"{what}, {name}, cut short: what dataset[i] does")
+            warned = content or on_error == "raise"
+            assert warned, f"{what}, {name}: no warning came: warnings.warn, with the file's name"
             assert "cut.jpg" in content, (
                 f"{what}: the words {content!r} don't name the file cut.jpg"
             )

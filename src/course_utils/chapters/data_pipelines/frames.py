@@ -61,6 +61,7 @@ def check_frames(run, seconds, rate, frames, segments):
     right, cut = middles(frames, segments), int(seconds * rate)
     slips = {
         "the rate was cut to an int": middles(max(1, round(seconds * int(rate))), segments),
+        "the seconds were rounded before": middles(max(1, round(round(seconds) * rate)), segments),
         "the rate was rounded": middles(max(1, round(seconds * round(rate))), segments),
         "the rate was rounded to two places": middles(
             max(1, round(seconds * round(rate, 2))), segments

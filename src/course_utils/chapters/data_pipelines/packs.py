@@ -74,6 +74,10 @@ def run_pack(
         return _pack_and_read(PackedDataset, pack_it, sizes, workers, used)
     except lmdb.Error as error:
         raise AssertionError(f"LMDB raised {words_of(error)}") from error
+    except IndexError as error:
+        empty = ": b'' is an item as well, and false; what isn't there is None" * (0 in sizes)
+        words = f"reading an item that was packed raised IndexError{empty}"
+        raise AssertionError(words) from error
 
 
 def _pack_and_read(PackedDataset, pack_it, sizes: list[int], workers: int, used: bool) -> dict:

@@ -119,6 +119,10 @@ def check_turn(found, image, mask, boxes, turned, what):
     height, width = mask.shape
     out, where, size = found["out"], f"{what}: the boxes", (height, width)
     if turned:
+        flat, found_image = image.mT, out["image"]
+        mirrored = found_image.shape == flat.shape and bool((found_image == flat).all())
+        words = "this is the transpose, which mirrors, too: it is to be like torch.rot90"
+        assert not mirrored, f"{what}: image: {words}"
         image, mask = torch.rot90(image, 1, (-2, -1)), torch.rot90(mask, 1, (-2, -1))
         size, (left, top, right, bottom) = (width, height), boxes.unbind(-1)
         slips = {
