@@ -888,6 +888,9 @@ with every_case(at_most=12) as case:
     scores = 0.25 + torch.tensor([0.0, 2**-20, 2**-20, 0.25], device=device)
     labels = torch.tensor([0, 1, 0, 1], device=device)
     visualization.check_pr(case, try_pr, "scores that are close", scores, labels, 0.25 + 2**-20)
+    many = torch.arange(2499, device=device)
+    scores, labels = many % 4 / 4, (many % 10 != 0).to(torch.uint8)
+    visualization.check_pr(case, try_pr, "2499 samples, labels in uint8", scores, labels, 0.5)
     ### BEGIN HIDDEN TESTS
     for size in (1, 40, 300):
         scores = torch.randint(-20, 60, (size,), generator=generator).double().to(device) / 7

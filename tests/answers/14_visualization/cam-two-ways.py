@@ -1,3 +1,25 @@
+# %% [markdown]
+# Rules:
+#
+# - "of the size of the last maps"
+# - "without a graph"
+# - "not rescaled"
+# - "by the weights of the head"
+# - "negative values and all"
+# - "where `head` is not a single `nn.Linear`, there is no such map"
+# - "`grad_cam` by gradients"
+# - "cut off at 0"
+# - "an image (channel, height, width) and a class"
+# - "The model may be frozen or not"
+# - "hooks, `requires_grad`"
+# - "and `.grad`"
+# - "the image, which needs no gradient, too"
+#
+# Admits:
+#
+# - "The model may be frozen or not": a frozen model
+# - "for any head": a head of two layers
+
 # %% wrong="the stub" says=["None is not (cam, grad_cam): is there an answer yet?"]
 def cam_two_ways(model, image, target):
     pass
@@ -136,7 +158,7 @@ def cam_two_ways(model, image, target):
     return cam, grad_cam
 
 
-# %% wrong="zero_grad wipes the caller's gradients" says=["it is the caller's"]
+# %% wrong="zero_grad wipes the caller's gradients" breaks="and `.grad`" says=["it is the caller's"]
 def cam_two_ways(model, image, target):
     maps = model.features(image[None]).detach().requires_grad_()
     model.head(model.pool(maps))[0, target].backward()
@@ -149,7 +171,7 @@ def cam_two_ways(model, image, target):
     return (w[:, None, None] * model_maps).sum(0), grad_cam
 
 
-# %% wrong="the image is left requiring a gradient" says=["the image needs a gradient now"]
+# %% wrong="the image is left requiring a gradient" breaks="the image, which needs no gradient, too" says=["the image needs a gradient now"]
 def cam_two_ways(model, image, target):
     image.requires_grad_()
     maps = model.features(image[None])
@@ -162,7 +184,7 @@ def cam_two_ways(model, image, target):
     return (w[:, None, None] * maps).sum(0), grad_cam
 
 
-# %% wrong="the class with the highest score" says=["that is the map of class", "the class is an argument"]
+# %% wrong="the class with the highest score" breaks="an image (channel, height, width) and a class" says=["that is the map of class", "the class is an argument"]
 def cam_two_ways(model, image, target):
     maps = model.features(image[None]).detach().requires_grad_()
     scores = model.head(model.pool(maps))[0]
@@ -176,7 +198,7 @@ def cam_two_ways(model, image, target):
     return (w[:, None, None] * maps).sum(0), grad_cam
 
 
-# %% wrong="thaws the model, and leaves it so; clears all hooks" says=["requires_grad of", "a hook of somebody else's is gone"]
+# %% wrong="thaws the model, and leaves it so; clears all hooks" breaks="hooks, `requires_grad`" says=["requires_grad of", "a hook of somebody else's is gone"]
 def cam_two_ways(model, image, target):
     kept = []
     model.requires_grad_()
@@ -223,7 +245,7 @@ def cam_two_ways(model, image, target):
     return (model.head.weight[target].detach()[:, None, None] * maps[0].detach()).sum(0), grad_cam
 
 
-# %% wrong="the last linear layer of any head" says=["the head is not a single nn.Linear"]
+# %% wrong="the last linear layer of any head" breaks="where `head` is not a single `nn.Linear`, there is no such map" says=["the head is not a single nn.Linear"]
 def cam_two_ways(model, image, target):
     with torch.no_grad():
         maps = model.features(image[None])
@@ -256,7 +278,7 @@ def cam_two_ways(model, image, target):
     return cam, m.relu()
 
 
-# %% wrong="cam by the gradient" says=["cam takes the head's weights"]
+# %% wrong="cam by the gradient" breaks="by the weights of the head" says=["cam takes the head's weights"]
 def cam_two_ways(model, image, target):
     maps = model.features(image[None]).detach().requires_grad_()
     s = model.head(model.pool(maps))[0, target]
@@ -268,7 +290,7 @@ def cam_two_ways(model, image, target):
     return cam, m.relu()
 
 
-# %% wrong="a ReLU on the weights, none at the end" says=["the ReLU belongs behind the sum"]
+# %% wrong="a ReLU on the weights, none at the end" breaks="`grad_cam` by gradients" says=["the ReLU belongs behind the sum"]
 def cam_two_ways(model, image, target):
     maps = model.features(image[None]).detach().requires_grad_()
     s = model.head(model.pool(maps))[0, target]
@@ -319,3 +341,100 @@ def cam_two_ways(model, image, target):
             else None
         )
     return cam, gc.detach()
+
+
+# %% wrong="enlarged to the image" breaks="of the size of the last maps" says=["as large as the image; the last maps are smaller"]
+def cam_two_ways(model, image, target):
+    with torch.no_grad():
+        maps = model.features(image[None])
+    leaf = maps.detach().clone().requires_grad_()
+    with torch.enable_grad():
+        score = model.head(model.pool(leaf))[0, target]
+        (gradient,) = torch.autograd.grad(score, leaf)
+    weights = gradient[0].mean((1, 2))
+    grad_cam = (weights[:, None, None] * maps[0]).sum(0).relu()
+    cam = None
+    if isinstance(model.head, nn.Linear):
+        cam = (model.head.weight.detach()[target][:, None, None] * maps[0]).sum(0)
+    grad_cam = F.interpolate(grad_cam[None, None], image.shape[1:], mode="bilinear")[0, 0]
+    return cam, grad_cam
+
+
+# %% wrong="the graph stays" breaks="without a graph" says=["graph"]
+def cam_two_ways(model, image, target):
+    with torch.no_grad():
+        maps = model.features(image[None])
+    leaf = maps.detach().clone().requires_grad_()
+    with torch.enable_grad():
+        score = model.head(model.pool(leaf))[0, target]
+        (gradient,) = torch.autograd.grad(score, leaf)
+    weights = gradient[0].mean((1, 2))
+    grad_cam = (weights[:, None, None] * maps[0]).sum(0).relu()
+    cam = None
+    if isinstance(model.head, nn.Linear):
+        cam = (model.head.weight[target][:, None, None] * maps[0]).sum(0)
+    return cam, grad_cam
+
+
+# %% wrong="rescaled to 1" breaks="not rescaled" says=["not rescaled: leave the values as they are"]
+def cam_two_ways(model, image, target):
+    with torch.no_grad():
+        maps = model.features(image[None])
+    leaf = maps.detach().clone().requires_grad_()
+    with torch.enable_grad():
+        score = model.head(model.pool(leaf))[0, target]
+        (gradient,) = torch.autograd.grad(score, leaf)
+    weights = gradient[0].mean((1, 2))
+    grad_cam = (weights[:, None, None] * maps[0]).sum(0).relu()
+    grad_cam = grad_cam / grad_cam.max()
+    cam = None
+    if isinstance(model.head, nn.Linear):
+        cam = (model.head.weight.detach()[target][:, None, None] * maps[0]).sum(0)
+    return cam, grad_cam
+
+
+# %% wrong="a ReLU on CAM" breaks="negative values and all" says=["negative values belong to it: no ReLU here"]
+def cam_two_ways(model, image, target):
+    with torch.no_grad():
+        maps = model.features(image[None])
+    leaf = maps.detach().clone().requires_grad_()
+    with torch.enable_grad():
+        score = model.head(model.pool(leaf))[0, target]
+        (gradient,) = torch.autograd.grad(score, leaf)
+    weights = gradient[0].mean((1, 2))
+    grad_cam = (weights[:, None, None] * maps[0]).sum(0).relu()
+    cam = None
+    if isinstance(model.head, nn.Linear):
+        cam = (model.head.weight.detach()[target][:, None, None] * maps[0]).sum(0).relu()
+    return cam, grad_cam
+
+
+# %% wrong="not cut off" breaks="cut off at 0" says=["the ReLU at the end is missing"]
+def cam_two_ways(model, image, target):
+    with torch.no_grad():
+        maps = model.features(image[None])
+    leaf = maps.detach().clone().requires_grad_()
+    with torch.enable_grad():
+        score = model.head(model.pool(leaf))[0, target]
+        (gradient,) = torch.autograd.grad(score, leaf)
+    weights = gradient[0].mean((1, 2))
+    grad_cam = (weights[:, None, None] * maps[0]).sum(0)
+    cam = None
+    if isinstance(model.head, nn.Linear):
+        cam = (model.head.weight.detach()[target][:, None, None] * maps[0]).sum(0)
+    return cam, grad_cam
+
+
+# %% wrong="fails on a frozen model" breaks="The model may be frozen or not" says=["does not require grad"]
+def cam_two_ways(model, image, target):
+    maps = model.features(image[None])
+    leaf = maps
+    with torch.enable_grad():
+        score = model.head(model.pool(leaf))[0, target]
+        (gradient,) = torch.autograd.grad(score, leaf)
+    weights = gradient[0].mean((1, 2))
+    grad_cam = (weights[:, None, None] * maps[0]).sum(0).relu().detach()
+    cam = None
+    if isinstance(model.head, nn.Linear):
+        cam = (model.head.weight.detach()[target][:, None, None] * maps[0]).sum(0).detach()
+    return cam, grad_cam

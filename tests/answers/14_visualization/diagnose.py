@@ -1,9 +1,16 @@
+# %% [markdown]
+# Rules:
+#
+# - "the illness of each patient into `diagnose`"
+# - "in the words of the table"
+# - "A cure counts if it works"
+
 # %% wrong="still blank" says=["12 of 12 predictions are still blank"]
 diagnose = dict.fromkeys("ABCDEFGHIJKL")
 cures = dict.fromkeys("ABCDEFGHIJKL")
 
 
-# %% wrong="flat losses mixed up" says=["3 of 12 predictions differ", "of 'dead units' you would see", "with 'start biases at 0' the accuracy is"]
+# %% wrong="flat losses mixed up" breaks="the illness of each patient into `diagnose`" says=["3 of 12 predictions differ", "of 'dead units' you would see", "with 'start biases at 0' the accuracy is"]
 diagnose = {
     "A": "softmax twice",
     "B": "vanishing gradients",
@@ -39,7 +46,7 @@ diagnose = dict.fromkeys("ABCDEFGHIJKL", "rate too high")
 cures = dict.fromkeys("ABCDEFGHIJKL", "lower the rate")
 
 
-# %% wrong="words of one's own" says=["no illness of the table: exploding gradients", "'clip gradients' is no cure of the table"]
+# %% wrong="words of one's own" breaks="in the words of the table" says=["no illness of the table: exploding gradients", "'clip gradients' is no cure of the table"]
 diagnose = dict.fromkeys("ABCDEFGHIJKL", "exploding gradients")
 cures = dict.fromkeys("ABCDEFGHIJKL", "clip gradients")
 
@@ -92,7 +99,7 @@ diagnose = {
 }
 
 
-# %% wrong="turns the rate the wrong way" says=["2 of 12 cases fail", "D: with 'raise the rate' the accuracy is"]
+# %% wrong="turns the rate the wrong way" breaks="A cure counts if it works" says=["2 of 12 cases fail", "D: with 'raise the rate' the accuracy is"]
 cures = {
     "L": "decay less",
     "K": "shuffle",

@@ -1,3 +1,22 @@
+# %% [markdown]
+# Rules:
+#
+# - "hands `features`"
+# - "with `labels` as metadata"
+# - "of the centred features"
+# - "unscaled"
+# - "the first two PCA coordinates"
+# - "the index of the **nearest other** sample"
+# - "by Euclidean distance"
+# - "between all the features"
+# - "Samples may be far from 0 and near to each other"
+# - "Two equal samples are neighbours of each other"
+#
+# Admits:
+#
+# - "at least three samples": three on a line
+# - "Two equal samples": two equal samples
+
 # %% wrong="the stub" says=["None is no pair: is there an answer yet?"]
 def embedding_map(writer, features, labels):
     pass
@@ -17,7 +36,7 @@ def embedding_map(writer, features, labels):
     return map_, torch.cdist(map_[:, :1], map_[:, :1]).fill_diagonal_(float("inf")).argmin(1)
 
 
-# %% wrong="U alone" says=["scaled to equal lengths (that is U alone); times the singular values"]
+# %% wrong="U alone" breaks="unscaled" says=["scaled to equal lengths (that is U alone); times the singular values"]
 def embedding_map(writer, features, labels):
     writer.add_embedding(features, metadata=labels)
     u, s, vh = torch.linalg.svd(features - features.mean(0), full_matrices=False)
@@ -68,7 +87,7 @@ def embedding_map(writer, features, labels):
     return torch.tensor(PCA(2, svd_solver="full").fit_transform(table)), torch.tensor(found[:, 0])
 
 
-# %% wrong="hands the centred features to the projector, without labels" says=["it gets the features as they are", "the projector's labels"]
+# %% wrong="hands the centred features to the projector, without labels" breaks="hands `features`" says=["it gets the features as they are", "the projector's labels"]
 def embedding_map(writer, features, labels):
     centred = features - features.mean(0)
     writer.add_embedding(centred)
@@ -77,7 +96,7 @@ def embedding_map(writer, features, labels):
     return places, nearest
 
 
-# %% wrong="one mean for all, and the nearest distance instead of its index" says=["each feature has its own", "floats, not indices"]
+# %% wrong="one mean for all, and the nearest distance instead of its index" breaks="the index of the **nearest other** sample" says=["each feature has its own", "floats, not indices"]
 def embedding_map(writer, features, labels):
     centred = features - features.mean()
     writer.add_embedding(features, metadata=labels)
@@ -104,7 +123,7 @@ def embedding_map(writer, features, labels):
     return centred @ directions.T, far.argmin(1)
 
 
-# %% wrong="the second direction first" says=["the second direction stands first"]
+# %% wrong="the second direction first" breaks="the first two PCA coordinates" says=["the second direction stands first"]
 def embedding_map(writer, features, labels):
     writer.add_embedding(features, metadata=labels)
     centred = features - features.mean(0)
@@ -122,7 +141,7 @@ def embedding_map(writer, features, labels):
     return c @ v.T, s.fill_diagonal_(100.0).argmin(1)
 
 
-# %% wrong="distances by products of the features" says=["the distances are rounded"]
+# %% wrong="distances by products of the features" breaks="Samples may be far from 0 and near to each other" says=["the distances are rounded"]
 def embedding_map(writer, features, labels):
     writer.add_embedding(features, metadata=labels)
     c = features - features.mean(0)
@@ -154,7 +173,7 @@ def embedding_map(writer, features, labels):
     return c @ v.T, sim.argmax(1)
 
 
-# %% wrong="the sum of differences" says=["not by Euclid's distance"]
+# %% wrong="the sum of differences" breaks="by Euclidean distance" says=["not by Euclid's distance"]
 def embedding_map(writer, features, labels):
     writer.add_embedding(features, metadata=labels)
     c = features - features.mean(0)
@@ -164,7 +183,7 @@ def embedding_map(writer, features, labels):
     return c @ v.T, far.argmin(1)
 
 
-# %% wrong="leaves out what is at a distance of 0" says=["a distance of 0 counts"]
+# %% wrong="leaves out what is at a distance of 0" breaks="Two equal samples are neighbours of each other" says=["a distance of 0 counts"]
 def embedding_map(writer, features, labels):
     writer.add_embedding(features, metadata=labels)
     c = features - features.mean(0)
@@ -185,3 +204,36 @@ def embedding_map(writer, features, labels):
     )
     order = w.argsort(descending=True)[:2]
     return (v[:, order] * w[order].clamp(min=0).sqrt()).float(), far.min(dim=1).indices
+
+
+# %% wrong="neighbours in the map" breaks="between all the features" says=["a nearer sample exists"]
+def embedding_map(writer, features, labels):
+    writer.add_embedding(features, metadata=labels)
+    centred = features - features.mean(0)
+    _, _, directions = torch.linalg.svd(centred, full_matrices=False)
+    coordinates = centred @ directions[:2].T
+    distances = torch.cdist(coordinates, coordinates)
+    distances.fill_diagonal_(float("inf"))
+    return coordinates, distances.argmin(1)
+
+
+# %% wrong="labels forgotten" breaks="with `labels` as metadata" says=["the projector's labels"]
+def embedding_map(writer, features, labels):
+    writer.add_embedding(features)
+    centred = features - features.mean(0)
+    _, _, directions = torch.linalg.svd(centred, full_matrices=False)
+    coordinates = centred @ directions[:2].T
+    distances = torch.cdist(centred, centred, compute_mode="donot_use_mm_for_euclid_dist")
+    distances.fill_diagonal_(float("inf"))
+    return coordinates, distances.argmin(1)
+
+
+# %% wrong="the coordinates of features that aren't centred" breaks="of the centred features" says=["the features were not centred"]
+def embedding_map(writer, features, labels):
+    writer.add_embedding(features, metadata=labels)
+    centred = features - features.mean(0)
+    _, _, directions = torch.linalg.svd(features, full_matrices=False)
+    coordinates = features @ directions[:2].T
+    distances = torch.cdist(centred, centred, compute_mode="donot_use_mm_for_euclid_dist")
+    distances.fill_diagonal_(float("inf"))
+    return coordinates, distances.argmin(1)

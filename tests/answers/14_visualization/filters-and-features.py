@@ -1,3 +1,23 @@
+# %% [markdown]
+# Rules:
+#
+# - "**each filter** stretched"
+# - "a filter of equal numbers becomes 0"
+# - "the model's output for the image"
+# - "then cut off at 0 and 1"
+# - "the gradient by `x` of the **mean** of map `channel`"
+# - "the norm of all of it"
+# - "Where it is 0, the image stays"
+# - "Divide by the range and by the norm as they are, however small"
+# - "Image and model stay as they were"
+# - "`.grad` too"
+# - "three tensors without a graph"
+#
+# Admits:
+#
+# - "may be frozen": a frozen model
+# - "Where it is 0": a map without a gradient
+
 # %% wrong="the stub" says=["None is not (filters, maps, dream): is there an answer yet?"]
 def filters_and_features(model, image, channel, steps, rate):
     pass
@@ -107,7 +127,7 @@ def filters_and_features(model, image, channel, steps, rate):
     return [flat.view_as(w), twin(image[None]).squeeze(0), x.detach()]
 
 
-# %% wrong="a stretch for each channel of a filter" says=["a filter has one range"]
+# %% wrong="a stretch for each channel of a filter" breaks="**each filter** stretched" says=["a filter has one range"]
 def filters_and_features(model, image, channel, steps, rate):
     w = model[0].weight.detach()
     low, high = w.amin((2, 3), keepdim=True), w.amax((2, 3), keepdim=True)
@@ -123,7 +143,7 @@ def filters_and_features(model, image, channel, steps, rate):
     return filters, maps, x.detach()
 
 
-# %% wrong="the caller's image needs a gradient afterwards" says=["let a copy need it"]
+# %% wrong="the caller's image needs a gradient afterwards" breaks="Image and model stay as they were" says=["let a copy need it"]
 def filters_and_features(model, image, channel, steps, rate):
     w = model[0].weight.detach()
     low, high = w.amin((1, 2, 3), keepdim=True), w.amax((1, 2, 3), keepdim=True)
@@ -155,7 +175,7 @@ def filters_and_features(model, image, channel, steps, rate):
     return filters, maps, x.detach()
 
 
-# %% wrong="equal numbers stay" says=["NaN, from 0 / 0: a filter of equal numbers"]
+# %% wrong="equal numbers stay" breaks="a filter of equal numbers becomes 0" says=["NaN, from 0 / 0: a filter of equal numbers"]
 def filters_and_features(model, image, channel, steps, rate):
     w = model[0].weight.detach()
     low, high = w.amin((1, 2, 3), keepdim=True), w.amax((1, 2, 3), keepdim=True)
@@ -171,7 +191,7 @@ def filters_and_features(model, image, channel, steps, rate):
     return filters, maps, x.detach()
 
 
-# %% wrong="zero_grad wipes the caller's gradients" says=["it is the caller's"]
+# %% wrong="zero_grad wipes the caller's gradients" breaks="`.grad` too" says=["it is the caller's"]
 def filters_and_features(model, image, channel, steps, rate):
     w = model[0].weight.detach()
     low, high = w.amin((1, 2, 3), keepdim=True), w.amax((1, 2, 3), keepdim=True)
@@ -213,7 +233,7 @@ def filters_and_features(model, image, channel, steps, rate):
     return filters, model(x[None])[0].detach(), x
 
 
-# %% wrong="1e-8 in both divisions" says=["a filter of small numbers is stretched, too", "a faint gradient has a direction, too"]
+# %% wrong="1e-8 in both divisions" breaks="Divide by the range and by the norm as they are, however small" says=["a filter of small numbers is stretched, too", "a faint gradient has a direction, too"]
 def filters_and_features(model, image, channel, steps, rate):
     w = model[0].weight.detach()
     lo, hi = w.amin((1, 2, 3), keepdim=True), w.amax((1, 2, 3), keepdim=True)
@@ -290,7 +310,7 @@ def filters_and_features(model, image, channel, steps, rate):
     return f, maps, x
 
 
-# %% wrong="the largest place of the map" says=["not of its largest number"]
+# %% wrong="the largest place of the map" breaks="the gradient by `x` of the **mean** of map `channel`" says=["not of its largest number"]
 def filters_and_features(model, image, channel, steps, rate):
     w = model[0].weight.detach()
     low, high = w.amin((1, 2, 3), keepdim=True), w.amax((1, 2, 3), keepdim=True)
@@ -307,7 +327,7 @@ def filters_and_features(model, image, channel, steps, rate):
     return f, maps, x
 
 
-# %% wrong="a norm for each channel of the image" says=["not one for each channel of the image"]
+# %% wrong="a norm for each channel of the image" breaks="the norm of all of it" says=["not one for each channel of the image"]
 def filters_and_features(model, image, channel, steps, rate):
     w = model[0].weight.detach()
     low, high = w.amin((1, 2, 3), keepdim=True), w.amax((1, 2, 3), keepdim=True)
@@ -373,3 +393,79 @@ def filters_and_features(model, image, channel, steps, rate):
     with torch.no_grad():
         maps = model(image.unsqueeze(0)).squeeze(0)
     return f, maps, x
+
+
+# %% wrong="a ReLU behind the maps" breaks="the model's output for the image" says=["the model's output as it is, without a ReLU behind it"]
+def filters_and_features(model, image, channel, steps, rate):
+    weight = model[0].weight.detach()
+    low = weight.amin((1, 2, 3), keepdim=True)
+    span = weight.amax((1, 2, 3), keepdim=True) - low
+    filters = (weight - low) / torch.where(span == 0, 1, span)
+    with torch.no_grad():
+        maps = model(image[None])[0].relu()
+    dream = image.detach().clone()
+    for _ in range(steps):
+        leaf = dream.detach().clone().requires_grad_()
+        with torch.enable_grad():
+            (g,) = torch.autograd.grad(model(leaf[None])[0, channel].mean(), leaf)
+        norm = g.norm()
+        if norm > 0:
+            dream = (dream + rate * g / norm).clamp(0, 1)
+    return filters, maps, dream
+
+
+# %% wrong="never cut off" breaks="then cut off at 0 and 1" says=["cut off at 0 and 1 after each step"]
+def filters_and_features(model, image, channel, steps, rate):
+    weight = model[0].weight.detach()
+    low = weight.amin((1, 2, 3), keepdim=True)
+    span = weight.amax((1, 2, 3), keepdim=True) - low
+    filters = (weight - low) / torch.where(span == 0, 1, span)
+    with torch.no_grad():
+        maps = model(image[None])[0]
+    dream = image.detach().clone()
+    for _ in range(steps):
+        leaf = dream.detach().clone().requires_grad_()
+        with torch.enable_grad():
+            (g,) = torch.autograd.grad(model(leaf[None])[0, channel].mean(), leaf)
+        norm = g.norm()
+        if norm > 0:
+            dream = dream + rate * g / norm
+    return filters, maps, dream
+
+
+# %% wrong="NaN where there is no gradient" breaks="Where it is 0, the image stays" says=["where the gradient is 0"]
+def filters_and_features(model, image, channel, steps, rate):
+    weight = model[0].weight.detach()
+    low = weight.amin((1, 2, 3), keepdim=True)
+    span = weight.amax((1, 2, 3), keepdim=True) - low
+    filters = (weight - low) / torch.where(span == 0, 1, span)
+    with torch.no_grad():
+        maps = model(image[None])[0]
+    dream = image.detach().clone()
+    for _ in range(steps):
+        leaf = dream.detach().clone().requires_grad_()
+        with torch.enable_grad():
+            (g,) = torch.autograd.grad(model(leaf[None])[0, channel].mean(), leaf)
+        norm = g.norm()
+        if True:
+            dream = (dream + rate * g / norm).clamp(0, 1)
+    return filters, maps, dream
+
+
+# %% wrong="maps with their graph" breaks="three tensors without a graph" says=["a result hangs on a graph"]
+def filters_and_features(model, image, channel, steps, rate):
+    weight = model[0].weight.detach()
+    low = weight.amin((1, 2, 3), keepdim=True)
+    span = weight.amax((1, 2, 3), keepdim=True) - low
+    filters = (weight - low) / torch.where(span == 0, 1, span)
+    if True:
+        maps = model(image[None])[0]
+    dream = image.detach().clone()
+    for _ in range(steps):
+        leaf = dream.detach().clone().requires_grad_()
+        with torch.enable_grad():
+            (g,) = torch.autograd.grad(model(leaf[None])[0, channel].mean(), leaf)
+        norm = g.norm()
+        if norm > 0:
+            dream = (dream + rate * g / norm).clamp(0, 1)
+    return filters, maps, dream

@@ -1,3 +1,21 @@
+# %% [markdown]
+# Rules:
+#
+# - "It logs, at `step`"
+# - "every parameter, under `parameters/` and its name"
+# - "(classes derived from it, too)"
+# - "as in `named_modules()`; at any depth"
+# - "the share of its units that are dead on `x`"
+# - "where a channel is dead if it is 0 for each sample at each place"
+# - "0 means 0: a unit that puts out 1e-12 once lives"
+# - "The model is looked at in **eval mode**"
+# - "left as it was: the mode of each module"
+# - "hooks, gradients and buffers"
+#
+# Admits:
+#
+# - "(batch, channel, height, width)": convolutions, BatchNorm, dropout
+
 # %% wrong="the stub" says=["it returned None, not a dict: is there an answer yet?"]
 def histograms_that_tell(writer, model, x, step):
     pass
@@ -45,7 +63,7 @@ def histograms_that_tell(writer, model, x, step):
     return shares
 
 
-# %% wrong="train() afterwards" says=["(train or eval)"]
+# %% wrong="train() afterwards" breaks="left as it was: the mode of each module" says=["(train or eval)"]
 def histograms_that_tell(writer, model, x, step):
     outputs, handles = {}, []
     for name, module in model.named_modules():
@@ -85,7 +103,7 @@ def histograms_that_tell(writer, model, x, step):
     return shares
 
 
-# %% wrong="the number, not the share" says=["that is the number of dead units, not their share"]
+# %% wrong="the number, not the share" breaks="the share of its units that are dead on `x`" says=["that is the number of dead units, not their share"]
 def histograms_that_tell(writer, model, x, step):
     outputs, handles = {}, []
     modes = [(m, m.training) for m in model.modules()]
@@ -151,7 +169,7 @@ def histograms_that_tell(writer, model, x, step):
     return shares
 
 
-# %% wrong="each place of a map is a unit" says=["here a unit is a whole channel"]
+# %% wrong="each place of a map is a unit" breaks="where a channel is dead if it is 0 for each sample at each place" says=["here a unit is a whole channel"]
 def histograms_that_tell(writer, model, x, step):
     modes = {m: m.training for m in model.modules()}
     model.eval()
@@ -176,7 +194,7 @@ def histograms_that_tell(writer, model, x, step):
     return {n: (o == 0).all(0).float().mean().item() for n, o in outs.items()}
 
 
-# %% wrong="a lambda that looks the name up too late" says=["looked up too late"]
+# %% wrong="a lambda that looks the name up too late" breaks="as in `named_modules()`; at any depth" says=["looked up too late"]
 def histograms_that_tell(writer, model, x, step):
     modes = [(m, m.training) for m in model.modules()]
     model.eval()
@@ -201,7 +219,7 @@ def histograms_that_tell(writer, model, x, step):
     }
 
 
-# %% wrong="clears other people's hooks" says=["a hook of somebody else's is gone"]
+# %% wrong="clears other people's hooks" breaks="hooks, gradients and buffers" says=["a hook of somebody else's is gone"]
 def histograms_that_tell(writer, model, x, step):
     outputs = {}
     modes = [(m, m.training) for m in model.modules()]
@@ -246,7 +264,7 @@ def histograms_that_tell(writer, model, x, step):
     }
 
 
-# %% wrong="only the parameters that train" says=["the event file has no such histogram", "frozen"]
+# %% wrong="only the parameters that train" breaks="every parameter, under `parameters/` and its name" says=["the event file has no such histogram", "frozen"]
 def histograms_that_tell(writer, model, x, step):
     shares, handles = {}, []
     modes = [(m, m.training) for m in model.modules()]
@@ -348,7 +366,7 @@ def histograms_that_tell(writer, model, x, step):
     }
 
 
-# %% wrong="dead by isclose" says=["compare with 0 itself"]
+# %% wrong="dead by isclose" breaks="0 means 0: a unit that puts out 1e-12 once lives" says=["compare with 0 itself"]
 def histograms_that_tell(writer, model, x, step):
     from functools import partial
 
@@ -377,7 +395,7 @@ def histograms_that_tell(writer, model, x, step):
     }
 
 
-# %% wrong="leaves out a class derived from nn.ReLU" says=["one of a class derived from nn.ReLU"]
+# %% wrong="leaves out a class derived from nn.ReLU" breaks="(classes derived from it, too)" says=["one of a class derived from nn.ReLU"]
 def histograms_that_tell(writer, model, x, step):
     outputs, handles = {}, []
     modes = {m: m.training for m in model.modules()}
@@ -480,3 +498,62 @@ def histograms_that_tell(writer, model, x, step):
     for name, p in model.named_parameters():
         writer.add_histogram(f"parameters/{name}", p.detach().cpu().numpy(), step)
     return results
+
+
+# %% wrong="no step" breaks="It logs, at `step`" says=["hand step to add_histogram"]
+from functools import partial
+
+
+def histograms_that_tell(writer, model, x, step):
+    dead, modes = {}, {m: m.training for m in model.modules()}
+
+    def look(name, module, args, out):
+        writer.add_histogram(f"activations/{name}", out.detach().cpu(), step)
+        dead[name] = (out == 0).transpose(0, 1).flatten(1).all(1).float().mean().item()
+
+    handles = [
+        m.register_forward_hook(partial(look, n))
+        for n, m in model.named_modules()
+        if isinstance(m, nn.ReLU)
+    ]
+    model.eval()
+    try:
+        with torch.no_grad():
+            model(x)
+    finally:
+        for handle in handles:
+            handle.remove()
+        for m, mode in modes.items():
+            m.training = mode
+    for name, p in model.named_parameters():
+        writer.add_histogram(f"parameters/{name}", p.detach().cpu())
+    return dead
+
+
+# %% wrong="not in eval mode" breaks="The model is looked at in **eval mode**" says=["training mode"]
+from functools import partial
+
+
+def histograms_that_tell(writer, model, x, step):
+    dead, modes = {}, {m: m.training for m in model.modules()}
+
+    def look(name, module, args, out):
+        writer.add_histogram(f"activations/{name}", out.detach().cpu(), step)
+        dead[name] = (out == 0).transpose(0, 1).flatten(1).all(1).float().mean().item()
+
+    handles = [
+        m.register_forward_hook(partial(look, n))
+        for n, m in model.named_modules()
+        if isinstance(m, nn.ReLU)
+    ]
+    try:
+        with torch.no_grad():
+            model(x)
+    finally:
+        for handle in handles:
+            handle.remove()
+        for m, mode in modes.items():
+            m.training = mode
+    for name, p in model.named_parameters():
+        writer.add_histogram(f"parameters/{name}", p.detach().cpu(), step)
+    return dead

@@ -1,3 +1,23 @@
+# %% [markdown]
+# Rules:
+#
+# - "Repair each axes **in place**"
+# - "the bars from 0"
+# - "all axes that are seen there have the same y-limits"
+# - "all points inside"
+# - "a line each"
+# - "its points inside the limits of both axes"
+# - "in one colour map"
+# - "with the same colour limits, which hold the numbers of both"
+# - "The x of every line is the step, from 0"
+# - "inside the limits"
+# - "not transparent"
+# - "not in the colour of the ground"
+# - "Up is more"
+# - "bars have a linear scale"
+# - "the limits and the scale of the first"
+# - "`data` stays as it is"
+
 # %% wrong="the stub" says=["6 of 7 cases fail", "the axis begins at", "no visible line holds the raw loss", "still have two scales", "the number of seeds with a visible line: expected 5, got 1", "points still lie outside the limits", "the colour limits still differ"]
 def lie_detector(plots, data):
     pass
@@ -15,7 +35,7 @@ def lie_detector(plots, data):
         image.set_clim(0, 100)
 
 
-# %% wrong="same limits that cut points off; colours by the first image" says=["points of data['loss'] lie outside the limits", "lie outside"]
+# %% wrong="same limits that cut points off; colours by the first image" breaks="all points inside" says=["points of data['loss'] lie outside the limits", "lie outside"]
 def lie_detector(plots, data):
     plots["cut axis"].set_ylim(bottom=0)
     plots["smoothed away"].plot(data["loss"])
@@ -99,7 +119,7 @@ def lie_detector(plots, data):
         image.set_clim(-5, 50)
 
 
-# %% wrong="two scales: only the first axes gets limits" says=["still have two scales"]
+# %% wrong="two scales: only the first axes gets limits" breaks="all axes that are seen there have the same y-limits" says=["still have two scales"]
 def lie_detector(plots, data):
     plots["cut axis"].set_ylim(0, 1)
     plots["smoothed away"].plot(data["loss"])
@@ -114,7 +134,7 @@ def lie_detector(plots, data):
         image.set_clim(0, most)
 
 
-# %% wrong="draws new figures" says=["no longer in its figure"]
+# %% wrong="draws new figures" breaks="Repair each axes **in place**" says=["no longer in its figure"]
 def lie_detector(plots, data):
     figure, grid = plt.subplots(2, 3)
     grid[0, 0].bar(["A", "B"], list(data["accuracy"].values()))
@@ -128,7 +148,7 @@ def lie_detector(plots, data):
         plots[name] = ax
 
 
-# %% wrong="draws the curves from step 1" says=["its x are not the steps"]
+# %% wrong="draws the curves from step 1" breaks="The x of every line is the step, from 0" says=["its x are not the steps"]
 def lie_detector(plots, data):
     steps = range(1, 201)
     plots["cut axis"].set_ylim(0, 1)
@@ -183,7 +203,7 @@ def lie_detector(plots, data):
         image.set_clim(0, most)
 
 
-# %% wrong="the raw line is fully transparent" says=["no visible line holds the raw loss", "can't be seen"]
+# %% wrong="the raw line is fully transparent" breaks="not transparent" says=["no visible line holds the raw loss", "can't be seen"]
 def lie_detector(plots, data):
     plots["cut axis"].set_ylim(0, 1)
     plots["smoothed away"].plot(data["loss"], alpha=0)
@@ -198,7 +218,7 @@ def lie_detector(plots, data):
         image.set_clim(0, most)
 
 
-# %% wrong="lines without width, lines in white" says=["no visible line holds the raw loss", "expected 5, got 1", "can't be seen"]
+# %% wrong="lines without width, lines in white" breaks="not in the colour of the ground" says=["no visible line holds the raw loss", "expected 5, got 1", "can't be seen"]
 def lie_detector(plots, data):
     plots["cut axis"].set_ylim(0, 1)
     plots["smoothed away"].plot(data["loss"], linewidth=0)
@@ -212,7 +232,7 @@ def lie_detector(plots, data):
         image.set_clim(0, most)
 
 
-# %% wrong="smooths the caller's data" says=["data['loss'] was changed", "no visible line holds the raw loss"]
+# %% wrong="smooths the caller's data" breaks="`data` stays as it is" says=["data['loss'] was changed", "no visible line holds the raw loss"]
 def lie_detector(plots, data):
     plots["cut axis"].set_ylim(0, 1)
     (line,) = plots["smoothed away"].lines
@@ -244,7 +264,7 @@ def lie_detector(plots, data):
         image.set_clim(0, max(table.max() for table in data["errors"].values()))
 
 
-# %% wrong="bars on a log scale" says=["only a linear one has it"]
+# %% wrong="bars on a log scale" breaks="bars have a linear scale" says=["only a linear one has it"]
 def lie_detector(plots, data):
     plots["cut axis"].set_ylim(0, 1)
     plots["cut axis"].set_yscale("log")
@@ -266,7 +286,7 @@ def lie_detector(plots, data):
         i.set_clim(0, top)
 
 
-# %% wrong="the raw loss beyond the limits" says=["smoothed away: the line is there, but points of it are outside"]
+# %% wrong="the raw loss beyond the limits" breaks="inside the limits" says=["smoothed away: the line is there, but points of it are outside"]
 def lie_detector(plots, data):
     plots["cut axis"].set_ylim(bottom=0)
     plots["smoothed away"].plot(data["loss"])
@@ -310,7 +330,7 @@ def lie_detector(plots, data):
         i.set_clim(0, top)
 
 
-# %% wrong="limits the wrong way round" says=["the y-axis is turned round"]
+# %% wrong="limits the wrong way round" breaks="Up is more" says=["the y-axis is turned round"]
 def lie_detector(plots, data):
     plots["cut axis"].set_ylim(1, 0)
     plots["smoothed away"].plot(data["loss"])
@@ -324,7 +344,7 @@ def lie_detector(plots, data):
         i.set_clim(0, max(t.max() for t in data["errors"].values()))
 
 
-# %% wrong="a colour map for each image" says=["the two images have different colours"]
+# %% wrong="a colour map for each image" breaks="in one colour map" says=["the two images have different colours"]
 def lie_detector(plots, data):
     plots["cut axis"].set_ylim(0, 1)
     plots["smoothed away"].plot(data["loss"])
@@ -340,7 +360,7 @@ def lie_detector(plots, data):
     ims[1].set_cmap("Reds")
 
 
-# %% wrong="a log scale on one of the two" says=["the two losses still have two scales: linear and log"]
+# %% wrong="a log scale on one of the two" breaks="the limits and the scale of the first" says=["the two losses still have two scales: linear and log"]
 def lie_detector(plots, data):
     plots["cut axis"].set_ylim(0, 1)
     plots["smoothed away"].plot(data["loss"])
@@ -376,3 +396,101 @@ def lie_detector(plots, data):
     highest = max(float(t.max()) for t in data["errors"].values())
     for image in plots["own colours"].get_images():
         image.set(clim=(0, highest))
+
+
+# %% wrong="the bars from a tenth" breaks="the bars from 0" says=["the axis begins at 0.100"]
+def lie_detector(plots, data):
+    plots["cut axis"].set_ylim(bottom=0.1)
+    ax = plots["smoothed away"]
+    ax.plot(data["loss"], alpha=0.5)
+    ax.autoscale()
+    ax = plots["two scales"]
+    ax.figure.axes[-1].remove()
+    ax.plot(data["loss"], color="C0")
+    ax.plot(data["validation"], color="C1")
+    ax.autoscale()
+    ax = plots["one seed"]
+    for curve in data["seeds"]:
+        ax.plot(curve)
+    ax.autoscale()
+    ax = plots["stopped early"]
+    ax.plot(data["validation"], color="C3")
+    ax.autoscale()
+    images = plots["own colours"].images
+    top = max(float(i.get_array().max()) for i in images)
+    for i in images:
+        i.set_clim(0, top)
+        i.set_cmap("Blues")
+
+
+# %% wrong="a mean of the seeds" breaks="a line each" says=["expected 5, got 1"]
+def lie_detector(plots, data):
+    plots["cut axis"].set_ylim(bottom=0)
+    ax = plots["smoothed away"]
+    ax.plot(data["loss"], alpha=0.5)
+    ax.autoscale()
+    ax = plots["two scales"]
+    ax.figure.axes[-1].remove()
+    ax.plot(data["loss"], color="C0")
+    ax.plot(data["validation"], color="C1")
+    ax.autoscale()
+    ax = plots["one seed"]
+    ax.plot([sum(c) / len(c) for c in zip(*data["seeds"])])
+    ax.autoscale()
+    ax = plots["stopped early"]
+    ax.plot(data["validation"], color="C3")
+    ax.autoscale()
+    images = plots["own colours"].images
+    top = max(float(i.get_array().max()) for i in images)
+    for i in images:
+        i.set_clim(0, top)
+        i.set_cmap("Blues")
+
+
+# %% wrong="the end of the validation loss stays cut off" breaks="its points inside the limits of both axes" says=["points still lie outside the limits"]
+def lie_detector(plots, data):
+    plots["cut axis"].set_ylim(bottom=0)
+    ax = plots["smoothed away"]
+    ax.plot(data["loss"], alpha=0.5)
+    ax.autoscale()
+    ax = plots["two scales"]
+    ax.figure.axes[-1].remove()
+    ax.plot(data["loss"], color="C0")
+    ax.plot(data["validation"], color="C1")
+    ax.autoscale()
+    ax = plots["one seed"]
+    for curve in data["seeds"]:
+        ax.plot(curve)
+    ax.autoscale()
+    ax = plots["stopped early"]
+    ax.plot(data["validation"], color="C3")
+    ax.set_xlim(0, 30)
+    images = plots["own colours"].images
+    top = max(float(i.get_array().max()) for i in images)
+    for i in images:
+        i.set_clim(0, top)
+        i.set_cmap("Blues")
+
+
+# %% wrong="each image has limits of its own" breaks="with the same colour limits, which hold the numbers of both" says=["the colour limits still differ"]
+def lie_detector(plots, data):
+    plots["cut axis"].set_ylim(bottom=0)
+    ax = plots["smoothed away"]
+    ax.plot(data["loss"], alpha=0.5)
+    ax.autoscale()
+    ax = plots["two scales"]
+    ax.figure.axes[-1].remove()
+    ax.plot(data["loss"], color="C0")
+    ax.plot(data["validation"], color="C1")
+    ax.autoscale()
+    ax = plots["one seed"]
+    for curve in data["seeds"]:
+        ax.plot(curve)
+    ax.autoscale()
+    ax = plots["stopped early"]
+    ax.plot(data["validation"], color="C3")
+    ax.autoscale()
+    images = plots["own colours"].images
+    for i in images:
+        i.set_clim(0, float(i.get_array().max()))
+        i.set_cmap("Blues")

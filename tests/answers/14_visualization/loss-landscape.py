@@ -1,9 +1,29 @@
+# %% [markdown]
+# Rules:
+#
+# - "`d[i]` is scaled to the norm of `p[i]`"
+# - "however small it is"
+# - "a `d[i]` that is all 0 stays 0"
+# - "filter $i$ is `p[i]`, all of it"
+# - "parameters of two dimensions and more"
+# - "parameters of one dimension, whatever they are called: not moved"
+# - "Frozen parameters move, too"
+# - "The weights that you measure by are those that the model came with"
+# - "Afterwards it has **exactly** these again"
+# - "all else of it is as it was, `.grad` too"
+# - "`direction` isn't changed"
+#
+# Admits:
+#
+# - "of two dimensions and more": a Conv1d, a faint filter
+# - "Frozen parameters move, too": a BatchNorm, a frozen layer
+
 # %% wrong="the stub" says=["it returned None: is there an answer yet?"]
 def loss_landscape(model, direction, alphas, x, y):
     pass
 
 
-# %% wrong="not normalised" says=["the direction is not normalised"]
+# %% wrong="not normalised" breaks="`d[i]` is scaled to the norm of `p[i]`" says=["the direction is not normalised"]
 @torch.no_grad()
 def loss_landscape(model, direction, alphas, x, y):
     start, losses = [p.clone() for p in model.parameters()], []
@@ -50,7 +70,7 @@ def loss_landscape(model, direction, alphas, x, y):
     return losses
 
 
-# %% wrong="goes back by subtracting" says=["the weights are not exactly what they were"]
+# %% wrong="goes back by subtracting" breaks="Afterwards it has **exactly** these again" says=["the weights are not exactly what they were"]
 @torch.no_grad()
 def loss_landscape(model, direction, alphas, x, y):
     losses, steps = [], []
@@ -90,7 +110,7 @@ def loss_landscape(model, direction, alphas, x, y):
     return losses
 
 
-# %% wrong="NaN where a filter of the direction is 0" says=["dense, a filter of zeros"]
+# %% wrong="NaN where a filter of the direction is 0" breaks="a `d[i]` that is all 0 stays 0" says=["dense, a filter of zeros"]
 @torch.no_grad()
 def loss_landscape(model, direction, alphas, x, y):
     start, losses, steps = [p.clone() for p in model.parameters()], [], []
@@ -164,7 +184,7 @@ def loss_landscape(model, direction, alphas, x, y):
     return losses
 
 
-# %% wrong="a norm for each kernel of a filter" says=["not each of its kernels"]
+# %% wrong="a norm for each kernel of a filter" breaks="filter $i$ is `p[i]`, all of it" says=["not each of its kernels"]
 def loss_landscape(model, direction, alphas, x, y):
     kept = [p.detach().clone() for p in model.parameters()]
     steps = []
@@ -188,7 +208,7 @@ def loss_landscape(model, direction, alphas, x, y):
     return losses
 
 
-# %% wrong="scales by where it is, not by where it started" says=["the weights that the model came with"]
+# %% wrong="scales by where it is, not by where it started" breaks="The weights that you measure by are those that the model came with" says=["the weights that the model came with"]
 def loss_landscape(model, direction, alphas, x, y):
     kept = [p.detach().clone() for p in model.parameters()]
     losses = []
@@ -263,7 +283,7 @@ def loss_landscape(model, direction, alphas, x, y):
     return result
 
 
-# %% wrong="goes by the name bias" says=["BatchNorm", "a BatchNorm's weight has one dimension: it isn't moved"]
+# %% wrong="goes by the name bias" breaks="parameters of one dimension, whatever they are called: not moved" says=["BatchNorm", "a BatchNorm's weight has one dimension: it isn't moved"]
 def loss_landscape(model, direction, alphas, x, y):
     kept = [p.detach().clone() for p in model.parameters()]
     steps = []
@@ -286,7 +306,7 @@ def loss_landscape(model, direction, alphas, x, y):
     return losses
 
 
-# %% wrong="skips frozen parameters, and their directions with them" says=["frozen", "the frozen parameters stayed where they were"]
+# %% wrong="skips frozen parameters, and their directions with them" breaks="Frozen parameters move, too" says=["frozen", "the frozen parameters stayed where they were"]
 def loss_landscape(model, direction, alphas, x, y):
     kept = [p.detach().clone() for p in model.parameters()]
     steps = []
@@ -331,7 +351,7 @@ def loss_landscape(model, direction, alphas, x, y):
     return losses
 
 
-# %% wrong="zero_grad wipes the caller's gradients" says=["it is the caller's"]
+# %% wrong="zero_grad wipes the caller's gradients" breaks="all else of it is as it was, `.grad` too" says=["it is the caller's"]
 def loss_landscape(model, direction, alphas, x, y):
     kept = [p.detach().clone() for p in model.parameters()]
     losses = []
@@ -350,7 +370,7 @@ def loss_landscape(model, direction, alphas, x, y):
     return losses
 
 
-# %% wrong="leaves out three dimensions" says=["a parameter of three dimensions was left where it was"]
+# %% wrong="leaves out three dimensions" breaks="parameters of two dimensions and more" says=["a parameter of three dimensions was left where it was"]
 def loss_landscape(model, direction, alphas, x, y):
     start = [p.detach().clone() for p in model.parameters()]
     out = []
@@ -388,7 +408,7 @@ def loss_landscape(model, direction, alphas, x, y):
     return out
 
 
-# %% wrong="a norm of 1e-3 at least" says=["a Conv1d, a faint filter: losses"]
+# %% wrong="a norm of 1e-3 at least" breaks="however small it is" says=["a Conv1d, a faint filter: losses"]
 def loss_landscape(model, direction, alphas, x, y):
     start = [p.detach().clone() for p in model.parameters()]
     out = []
@@ -516,7 +536,7 @@ def loss_landscape(model, direction, alphas, x, y):
     return losses
 
 
-# %% wrong="scales the caller's direction" says=["the direction has changed"]
+# %% wrong="scales the caller's direction" breaks="`direction` isn't changed" says=["the direction has changed"]
 def loss_landscape(model, direction, alphas, x, y):
     ps = list(model.parameters())
     start = [p.detach().clone() for p in ps]

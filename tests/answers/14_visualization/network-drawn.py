@@ -1,3 +1,32 @@
+# %% [markdown]
+# Rules:
+#
+# - "It runs the model once"
+# - "in eval mode"
+# - "a row for each call of a module that has no children"
+# - "**in the order of the calls**"
+# - "the name as in `named_modules()`"
+# - "the output's shape"
+# - "shape as a tuple"
+# - "the module's number of parameters (biases too)"
+# - "of this call for the whole batch"
+# - "(any number of dimensions)"
+# - "(any stride, padding, dilation, groups)"
+# - "have MACs, without biases"
+# - "so have classes derived from them"
+# - "all others 0"
+# - "A module that is called twice has two rows"
+# - "if it has no children, is the only row"
+# - "Leave the model as it was: modes"
+# - "hooks, gradients, buffers"
+# - "Frozen parameters count"
+#
+# Admits:
+#
+# - "(any number of dimensions)": called twice, three dimensions
+# - "if it has no children": one linear layer alone, one dimension
+# - "classes derived from them": other layers, a derived class
+
 # %% wrong="the stub" says=["it returned None, no list: is there an answer yet?"]
 def network_drawn(model, x):
     pass
@@ -171,7 +200,7 @@ def network_drawn(model, x):
     return rows
 
 
-# %% wrong="leaves out the module itself" says=["if it has no children, is called ''"]
+# %% wrong="leaves out the module itself" breaks="if it has no children, is the only row" says=["if it has no children, is called ''"]
 def network_drawn(model, x):
     modes = [(m, m.training) for m in model.modules()]
     model.eval()
@@ -225,7 +254,7 @@ def network_drawn(model, x):
     return rows
 
 
-# %% wrong="two-dimensional linear layers only" says=["for each position of the middle dimension"]
+# %% wrong="two-dimensional linear layers only" breaks="(any number of dimensions)" says=["for each position of the middle dimension"]
 def network_drawn(model, x):
     modes = [(m, m.training) for m in model.modules()]
     model.eval()
@@ -290,7 +319,7 @@ def network_drawn(model, x):
     return rows
 
 
-# %% wrong="counts only the parameters that train" says=["frozen parameters count, too"]
+# %% wrong="counts only the parameters that train" breaks="Frozen parameters count" says=["frozen parameters count, too"]
 def network_drawn(model, x):
     modes = [(m, m.training) for m in model.modules()]
     names = {m: n for n, m in model.named_modules()}
@@ -314,7 +343,7 @@ def network_drawn(model, x):
     return rows
 
 
-# %% wrong="clears other people's hooks, wipes the caller's gradients" says=["a hook of somebody else's is gone", "it is the caller's"]
+# %% wrong="clears other people's hooks, wipes the caller's gradients" breaks="hooks, gradients, buffers" says=["a hook of somebody else's is gone", "it is the caller's"]
 def network_drawn(model, x):
     modes = [(m, m.training) for m in model.modules()]
     names = {m: n for n, m in model.named_modules()}
@@ -362,7 +391,7 @@ def network_drawn(model, x):
     return rows
 
 
-# %% wrong="runs the model twice" says=["the model ran 2 times; once is asked for"]
+# %% wrong="runs the model twice" breaks="It runs the model once" says=["the model ran 2 times; once is asked for"]
 def network_drawn(model, x):
     modes = [(m, m.training) for m in model.modules()]
     names = {m: n for n, m in model.named_modules()}
@@ -387,7 +416,7 @@ def network_drawn(model, x):
     return rows
 
 
-# %% wrong="whatever has a matrix has MACs" says=["only nn.Linear and nn.Conv2d have MACs here"]
+# %% wrong="whatever has a matrix has MACs" breaks="all others 0" says=["only nn.Linear and nn.Conv2d have MACs here"]
 def network_drawn(model, x):
     rows, handles = [], []
     modes = {m: m.training for m in model.modules()}
@@ -411,7 +440,7 @@ def network_drawn(model, x):
     return rows
 
 
-# %% wrong="compares types" says=["a class derived from nn.Linear is an nn.Linear"]
+# %% wrong="compares types" breaks="so have classes derived from them" says=["a class derived from nn.Linear is an nn.Linear"]
 def network_drawn(model, x):
     rows, handles = [], []
     modes = {m: m.training for m in model.modules()}
@@ -440,7 +469,7 @@ def network_drawn(model, x):
     return rows
 
 
-# %% wrong="shapes as lists" says=["a tuple is asked for"]
+# %% wrong="shapes as lists" breaks="shape as a tuple" says=["a tuple is asked for"]
 def network_drawn(model, x):
     rows, hs = [], []
     was = {m: m.training for m in model.modules()}
@@ -473,7 +502,7 @@ def network_drawn(model, x):
     return rows
 
 
-# %% wrong="counts the gaps of a dilated kernel" says=["the gaps of a dilated kernel"]
+# %% wrong="counts the gaps of a dilated kernel" breaks="(any stride, padding, dilation, groups)" says=["the gaps of a dilated kernel"]
 def network_drawn(model, x):
     rows, hs = [], []
     was = {m: m.training for m in model.modules()}
@@ -509,7 +538,7 @@ def network_drawn(model, x):
     return rows
 
 
-# %% wrong="the input's shape" says=["the output's shape"]
+# %% wrong="the input's shape" breaks="the output's shape" says=["the output's shape"]
 def network_drawn(model, x):
     rows, hs = [], []
     was = {m: m.training for m in model.modules()}
@@ -539,4 +568,273 @@ def network_drawn(model, x):
         h.remove()
     for m, t in was.items():
         m.training = t
+    return rows
+
+
+# %% wrong="in training mode" breaks="in eval mode" says=["BatchNorm"]
+from functools import partial
+
+
+def network_drawn(model, x):
+    rows, handles, modes = [], [], {m: m.training for m in model.modules()}
+
+    def note(name, module, args, out):
+        macs = (
+            out.numel() * module.weight[0].numel()
+            if isinstance(module, (nn.Linear, nn.Conv2d))
+            else 0
+        )
+        rows.append((name, tuple(out.shape), sum(p.numel() for p in module.parameters()), macs))
+
+    for name, module in model.named_modules():
+        if not list(module.children()):
+            handles.append(module.register_forward_hook(partial(note, name)))
+    try:
+        with torch.no_grad():
+            model(x)
+    finally:
+        for h in handles:
+            h.remove()
+        for m, mode in modes.items():
+            m.training = mode
+    return rows
+
+
+# %% wrong="parts with children, too" breaks="a row for each call of a module that has no children" says=["rows"]
+from functools import partial
+
+
+def network_drawn(model, x):
+    rows, handles, modes = [], [], {m: m.training for m in model.modules()}
+
+    def note(name, module, args, out):
+        macs = (
+            out.numel() * module.weight[0].numel()
+            if isinstance(module, (nn.Linear, nn.Conv2d))
+            else 0
+        )
+        rows.append((name, tuple(out.shape), sum(p.numel() for p in module.parameters()), macs))
+
+    for name, module in model.named_modules():
+        if True:
+            handles.append(module.register_forward_hook(partial(note, name)))
+    try:
+        model.eval()
+        with torch.no_grad():
+            model(x)
+    finally:
+        for h in handles:
+            h.remove()
+        for m, mode in modes.items():
+            m.training = mode
+    return rows
+
+
+# %% wrong="in the order of the names" breaks="**in the order of the calls**" says=["order"]
+from functools import partial
+
+
+def network_drawn(model, x):
+    rows, handles, modes = [], [], {m: m.training for m in model.modules()}
+
+    def note(name, module, args, out):
+        macs = (
+            out.numel() * module.weight[0].numel()
+            if isinstance(module, (nn.Linear, nn.Conv2d))
+            else 0
+        )
+        rows.append((name, tuple(out.shape), sum(p.numel() for p in module.parameters()), macs))
+
+    for name, module in model.named_modules():
+        if not list(module.children()):
+            handles.append(module.register_forward_hook(partial(note, name)))
+    try:
+        model.eval()
+        with torch.no_grad():
+            model(x)
+    finally:
+        for h in handles:
+            h.remove()
+        for m, mode in modes.items():
+            m.training = mode
+    order = [n for n, _ in model.named_modules()]
+    return sorted(rows, key=lambda r: order.index(r[0]))
+
+
+# %% wrong="the class's name" breaks="the name as in `named_modules()`" says=["named_modules()"]
+def network_drawn(model, x):
+    rows, handles = [], []
+    modes = {module: module.training for module in model.modules()}
+
+    def note(module, args, out):
+        each = module.weight[0].numel() if isinstance(module, (nn.Linear, nn.Conv2d)) else 0
+        count = sum(p.numel() for p in module.parameters())
+        rows.append((type(module).__name__, tuple(out.shape), count, out.numel() * each))
+
+    for module in model.modules():
+        if not list(module.children()):
+            handles.append(module.register_forward_hook(note))
+    with torch.no_grad():
+        model.eval()(x)
+    for handle in handles:
+        handle.remove()
+    for module, mode in modes.items():
+        module.training = mode
+    return rows
+
+
+# %% wrong="no biases among the parameters" breaks="the module's number of parameters (biases too)" says=["the number of parameters"]
+from functools import partial
+
+
+def network_drawn(model, x):
+    rows, handles, modes = [], [], {m: m.training for m in model.modules()}
+
+    def note(name, module, args, out):
+        macs = (
+            out.numel() * module.weight[0].numel()
+            if isinstance(module, (nn.Linear, nn.Conv2d))
+            else 0
+        )
+        rows.append(
+            (
+                name,
+                tuple(out.shape),
+                module.weight.numel() if getattr(module, "weight", None) is not None else 0,
+                macs,
+            )
+        )
+
+    for name, module in model.named_modules():
+        if not list(module.children()):
+            handles.append(module.register_forward_hook(partial(note, name)))
+    try:
+        model.eval()
+        with torch.no_grad():
+            model(x)
+    finally:
+        for h in handles:
+            h.remove()
+        for m, mode in modes.items():
+            m.training = mode
+    return rows
+
+
+# %% wrong="one sample's work" breaks="of this call for the whole batch" says=["the MACs"]
+from functools import partial
+
+
+def network_drawn(model, x):
+    rows, handles, modes = [], [], {m: m.training for m in model.modules()}
+
+    def note(name, module, args, out):
+        macs = (
+            out[0].numel() * module.weight[0].numel()
+            if isinstance(module, (nn.Linear, nn.Conv2d))
+            else 0
+        )
+        rows.append((name, tuple(out.shape), sum(p.numel() for p in module.parameters()), macs))
+
+    for name, module in model.named_modules():
+        if not list(module.children()):
+            handles.append(module.register_forward_hook(partial(note, name)))
+    try:
+        model.eval()
+        with torch.no_grad():
+            model(x)
+    finally:
+        for h in handles:
+            h.remove()
+        for m, mode in modes.items():
+            m.training = mode
+    return rows
+
+
+# %% wrong="biases among the products" breaks="have MACs, without biases" says=["the MACs"]
+from functools import partial
+
+
+def network_drawn(model, x):
+    rows, handles, modes = [], [], {m: m.training for m in model.modules()}
+
+    def note(name, module, args, out):
+        macs = (
+            out.numel() * (module.weight[0].numel() + (module.bias is not None))
+            if isinstance(module, (nn.Linear, nn.Conv2d))
+            else 0
+        )
+        rows.append((name, tuple(out.shape), sum(p.numel() for p in module.parameters()), macs))
+
+    for name, module in model.named_modules():
+        if not list(module.children()):
+            handles.append(module.register_forward_hook(partial(note, name)))
+    try:
+        model.eval()
+        with torch.no_grad():
+            model(x)
+    finally:
+        for h in handles:
+            h.remove()
+        for m, mode in modes.items():
+            m.training = mode
+    return rows
+
+
+# %% wrong="each module once" breaks="A module that is called twice has two rows" says=["rows"]
+from functools import partial
+
+
+def network_drawn(model, x):
+    rows, handles, modes = [], [], {m: m.training for m in model.modules()}
+
+    def note(name, module, args, out):
+        macs = (
+            out.numel() * module.weight[0].numel()
+            if isinstance(module, (nn.Linear, nn.Conv2d))
+            else 0
+        )
+        if name not in [r[0] for r in rows]:
+            rows.append((name, tuple(out.shape), sum(p.numel() for p in module.parameters()), macs))
+
+    for name, module in model.named_modules():
+        if not list(module.children()):
+            handles.append(module.register_forward_hook(partial(note, name)))
+    try:
+        model.eval()
+        with torch.no_grad():
+            model(x)
+    finally:
+        for h in handles:
+            h.remove()
+        for m, mode in modes.items():
+            m.training = mode
+    return rows
+
+
+# %% wrong="in training afterwards" breaks="Leave the model as it was: modes" says=["was changed (train or eval)"]
+from functools import partial
+
+
+def network_drawn(model, x):
+    rows, handles = [], []
+
+    def note(name, module, args, out):
+        macs = (
+            out.numel() * module.weight[0].numel()
+            if isinstance(module, (nn.Linear, nn.Conv2d))
+            else 0
+        )
+        rows.append((name, tuple(out.shape), sum(p.numel() for p in module.parameters()), macs))
+
+    for name, module in model.named_modules():
+        if not list(module.children()):
+            handles.append(module.register_forward_hook(partial(note, name)))
+    try:
+        model.eval()
+        with torch.no_grad():
+            model(x)
+    finally:
+        for h in handles:
+            h.remove()
+        model.train()
     return rows

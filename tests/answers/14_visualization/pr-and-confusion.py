@@ -1,9 +1,27 @@
+# %% [markdown]
+# Rules:
+#
+# - "the **distinct** scores"
+# - "ascending"
+# - "when `score >= threshold` is called a 1"
+# - "All three are float tensors of the same length"
+# - "counts at the argument `threshold`"
+# - "rows the truth, columns what was said"
+# - "0 before 1"
+# - "labels (sample,), 0 or 1, integers or bools"
+# - "nothing from scikit-learn"
+#
+# Admits:
+#
+# - "integers or bools": bools, and logits below 0
+# - "at least one is 1": all of them 1
+
 # %% wrong="the stub" says=["None is not (precision, recall, thresholds, matrix): is there an answer yet?"]
 def pr_and_confusion(scores, labels, threshold):
     pass
 
 
-# %% wrong="above, not at" says=["precision", "recall", "equal to the threshold counts as called"]
+# %% wrong="above, not at" breaks="when `score >= threshold` is called a 1" says=["precision", "recall", "equal to the threshold counts as called"]
 def pr_and_confusion(scores, labels, threshold):
     thresholds = scores.unique()
     said = scores > thresholds[:, None]
@@ -15,7 +33,7 @@ def pr_and_confusion(scores, labels, threshold):
     return hits / said.sum(1), hits / labels.sum(), thresholds, matrix
 
 
-# %% wrong="one threshold for each sample" says=["recall (hits among those that are a 1, at each threshold): one entry for each sample; equal scores are one threshold", "thresholds: thresholds: equal scores are one threshold"]
+# %% wrong="one threshold for each sample" breaks="the **distinct** scores" says=["recall (hits among those that are a 1, at each threshold): one entry for each sample; equal scores are one threshold", "thresholds: thresholds: equal scores are one threshold"]
 def pr_and_confusion(scores, labels, threshold):
     thresholds = scores.sort().values
     said = scores >= thresholds[:, None]
@@ -33,7 +51,7 @@ def pr_and_confusion(scores, labels, threshold):
     return hits / said.sum(1), hits / labels.sum(), thresholds, matrix.T
 
 
-# %% wrong="scikit-learn" says=["scikit-learn ran; here it is done by hand"]
+# %% wrong="scikit-learn" breaks="nothing from scikit-learn" says=["scikit-learn ran; here it is done by hand"]
 def pr_and_confusion(scores, labels, threshold):
     from sklearn.metrics import confusion_matrix, precision_recall_curve
 
@@ -43,7 +61,7 @@ def pr_and_confusion(scores, labels, threshold):
     return tuple(torch.tensor(a.copy()) for a in (precision[:-1], recall[:-1], thresholds, matrix))
 
 
-# %% wrong="with the last point (1, 0)" says=["without the point (1, 0) of libraries"]
+# %% wrong="with the last point (1, 0)" breaks="All three are float tensors of the same length" says=["without the point (1, 0) of libraries"]
 def pr_and_confusion(scores, labels, threshold):
     thresholds = scores.unique()
     said = scores >= thresholds[:, None]
@@ -134,7 +152,7 @@ def pr_and_confusion(scores, labels, threshold):
     return hits / said.sum(dim=1), hits / y.sum(), thresholds, truth.T.float() @ now.float()
 
 
-# %% wrong="the matrix at 0.5, whatever the threshold" says=["counts at 0.5, not at the argument"]
+# %% wrong="the matrix at 0.5, whatever the threshold" breaks="counts at the argument `threshold`" says=["counts at 0.5, not at the argument"]
 def pr_and_confusion(scores, labels, threshold):
     thresholds = scores.unique()
     said = scores >= thresholds[:, None]
@@ -240,3 +258,81 @@ def pr_and_confusion(scores, labels, threshold):
         accumulate=True,
     )
     return hits.double() / said, hits.double() / labels.long().sum(), t, m
+
+
+# %% wrong="from the highest threshold down" breaks="ascending" says=["descending; wanted ascending"]
+def pr_and_confusion(scores, labels, threshold):
+    thresholds = scores.unique().flip(0)
+    truth = labels.bool()
+    said = scores >= thresholds[:, None]
+    hits = (said & truth).sum(1)
+    precision = hits / said.sum(1)
+    recall = hits / truth.sum()
+    now = scores >= threshold
+    matrix = torch.bincount(2 * truth.long() + now.long(), minlength=4).view(2, 2)
+    return precision, recall, thresholds, matrix
+
+
+# %% wrong="the matrix turned" breaks="rows the truth, columns what was said" says=["rows are the truth"]
+def pr_and_confusion(scores, labels, threshold):
+    thresholds = scores.unique()
+    truth = labels.bool()
+    said = scores >= thresholds[:, None]
+    hits = (said & truth).sum(1)
+    precision = hits / said.sum(1)
+    recall = hits / truth.sum()
+    now = scores >= threshold
+    matrix = torch.bincount(2 * truth.long() + now.long(), minlength=4).view(2, 2).T
+    return precision, recall, thresholds, matrix
+
+
+# %% wrong="1 before 0" breaks="0 before 1" says=["1 comes before 0"]
+def pr_and_confusion(scores, labels, threshold):
+    thresholds = scores.unique()
+    truth = labels.bool()
+    said = scores >= thresholds[:, None]
+    hits = (said & truth).sum(1)
+    precision = hits / said.sum(1)
+    recall = hits / truth.sum()
+    now = scores >= threshold
+    matrix = torch.bincount(2 * truth.long() + now.long(), minlength=4).view(2, 2).flip(0, 1)
+    return precision, recall, thresholds, matrix
+
+
+# %% wrong="hits counted in the labels' dtype" breaks="labels (sample,), 0 or 1, integers or bools" says=["hits counted in uint8 begin anew at 256"]
+def pr_and_confusion(scores, labels, threshold):
+    thresholds = scores.unique()
+    truth = labels.bool()
+    said = scores >= thresholds[:, None]
+    hits = (said * labels).sum(1, dtype=torch.uint8 if labels.dtype == torch.bool else labels.dtype)
+    precision = hits / said.sum(1)
+    recall = hits / truth.sum()
+    now = scores >= threshold
+    matrix = torch.bincount(2 * truth.long() + now.long(), minlength=4).view(2, 2)
+    return precision, recall, thresholds, matrix
+
+
+# %% wrong="hits in half precision" says=["counts in half precision are rounded"]
+def pr_and_confusion(scores, labels, threshold):
+    thresholds = scores.unique()
+    truth = labels.bool()
+    said = scores >= thresholds[:, None]
+    hits = said.half() @ truth.half()
+    precision = hits / said.sum(1)
+    recall = hits / truth.sum()
+    now = scores >= threshold
+    matrix = torch.bincount(2 * truth.long() + now.long(), minlength=4).view(2, 2)
+    return precision, recall, thresholds, matrix
+
+
+# %% wrong="the matrix in bytes" says=["counts in uint8 begin anew at 256"]
+def pr_and_confusion(scores, labels, threshold):
+    thresholds = scores.unique()
+    truth = labels.bool()
+    said = scores >= thresholds[:, None]
+    hits = (said & truth).sum(1)
+    precision = hits / said.sum(1)
+    recall = hits / truth.sum()
+    now = scores >= threshold
+    matrix = torch.bincount(2 * truth.long() + now.long(), minlength=4).to(torch.uint8).view(2, 2)
+    return precision, recall, thresholds, matrix

@@ -1,3 +1,18 @@
+# %% [markdown]
+# Rules:
+#
+# - "make `picture` the image as it was before it was normalised"
+# - "(height, width, 3)"
+# - "What is beyond 0 or 1 is shown as 0 or 1"
+# - "Images may need a gradient"
+# - "be on a GPU"
+# - "are not to be changed"
+#
+# Admits:
+#
+# - "Images may need a gradient": images that need a gradient
+# - "be on a GPU": images on a GPU, or on what the course takes for one
+
 # %% wrong="the stub" says=["raised TypeError", "imshow wants (height, width, channel)"]
 def show_batch(images, labels, names, mean, std):
     figure, grid = plt.subplots(1, len(images), squeeze=False)
@@ -16,7 +31,7 @@ def show_batch(images, labels, names, mean, std):
     return figure
 
 
-# %% wrong="normalised once more" says=["that normalises it once more; go back"]
+# %% wrong="normalised once more" breaks="make `picture` the image as it was before it was normalised" says=["that normalises it once more; go back"]
 def show_batch(images, labels, names, mean, std):
     figure, grid = plt.subplots(1, len(images), squeeze=False)
     for axes, image, label in zip(grid[0], images, labels, strict=True):
@@ -26,7 +41,7 @@ def show_batch(images, labels, names, mean, std):
     return figure
 
 
-# %% wrong="reshape in place of permute" says=["view and reshape don't move the channel"]
+# %% wrong="reshape in place of permute" breaks="(height, width, 3)" says=["view and reshape don't move the channel"]
 def show_batch(images, labels, names, mean, std):
     figure, grid = plt.subplots(1, len(images), squeeze=False)
     for axes, image, label in zip(grid[0], images, labels, strict=True):
@@ -47,7 +62,7 @@ def show_batch(images, labels, names, mean, std):
     return figure
 
 
-# %% wrong="bytes that wrap around" says=["bytes wrap around: clamp first"]
+# %% wrong="bytes that wrap around" breaks="What is beyond 0 or 1 is shown as 0 or 1" says=["bytes wrap around: clamp first"]
 def show_batch(images, labels, names, mean, std):
     figure, grid = plt.subplots(1, len(images), squeeze=False)
     for axes, image, label in zip(grid[0], images, labels, strict=True):
@@ -57,7 +72,7 @@ def show_batch(images, labels, names, mean, std):
     return figure
 
 
-# %% wrong="forgets detach" says=["images that need a gradient", "requires grad"]
+# %% wrong="forgets detach" breaks="Images may need a gradient" says=["images that need a gradient", "requires grad"]
 def show_batch(images, labels, names, mean, std):
     figure, grid = plt.subplots(1, len(images), squeeze=False)
     for axes, image, label in zip(grid[0], images, labels, strict=True):
@@ -67,7 +82,7 @@ def show_batch(images, labels, names, mean, std):
     return figure
 
 
-# %% wrong="changes its argument" says=["an argument was changed"]
+# %% wrong="changes its argument" breaks="are not to be changed" says=["an argument was changed"]
 def show_batch(images, labels, names, mean, std):
     images = images.detach()
     images.mul_(std[:, None, None]).add_(mean[:, None, None]).clamp_(0, 1)
@@ -127,7 +142,7 @@ def show_batch(images, labels, names, mean, std):
     return figure
 
 
-# %% wrong="forgets cpu()" says=["images on a GPU", "can't convert cuda:0 device type tensor to numpy", "cpu()"]
+# %% wrong="forgets cpu()" breaks="be on a GPU" says=["images on a GPU", "can't convert cuda:0 device type tensor to numpy", "cpu()"]
 def show_batch(images, labels, names, mean, std):
     figure, grid = plt.subplots(1, len(images), squeeze=False, figsize=(1.2 * len(images), 1.5))
     for axes, image, label in zip(grid[0], images, labels, strict=True):

@@ -1,3 +1,20 @@
+# %% [markdown]
+# Rules:
+#
+# - "Log at each step"
+# - "counted from 0"
+# - "the loss of this batch, before the step"
+# - "the share of this batch that was classified rightly"
+# - "the learning rate of the first parameter group that this step is taken with"
+# - "the 2-norm of all gradients, as one vector, that this step is taken with"
+# - "one forward pass for each step"
+# - "the same weights come out"
+# - "Frozen parameters have no gradient"
+#
+# Admits:
+#
+# - "Frozen parameters have no gradient": a frozen layer, batches of 5 and 9
+
 # %% wrong="the stub" says=["the event file holds no scalar: is there an answer yet?"]
 def training_dashboard(writer, model, optimizer, scheduler, batches):
     for step, (x, y) in enumerate(batches):
@@ -24,7 +41,7 @@ def training_dashboard(writer, model, optimizer, scheduler, batches):
         writer.add_scalar("train/gradient_norm", norm, step)
 
 
-# %% wrong="clips while it measures" says=["other weights came out"]
+# %% wrong="clips while it measures" breaks="the same weights come out" says=["other weights came out"]
 def training_dashboard(writer, model, optimizer, scheduler, batches):
     for step, (x, y) in enumerate(batches):
         logits = model(x)
@@ -40,7 +57,7 @@ def training_dashboard(writer, model, optimizer, scheduler, batches):
         scheduler.step()
 
 
-# %% wrong="forgets frozen parameters" says=["a frozen layer, batches of 5 and 9", "AttributeError"]
+# %% wrong="forgets frozen parameters" breaks="Frozen parameters have no gradient" says=["a frozen layer, batches of 5 and 9", "AttributeError"]
 def training_dashboard(writer, model, optimizer, scheduler, batches):
     for step, (x, y) in enumerate(batches):
         logits = model(x)
@@ -56,7 +73,7 @@ def training_dashboard(writer, model, optimizer, scheduler, batches):
         scheduler.step()
 
 
-# %% wrong="without a step" says=["the steps: expected [0, 1, 2], got [0, 0, 0]"]
+# %% wrong="without a step" breaks="Log at each step" says=["the steps: expected [0, 1, 2], got [0, 0, 0]"]
 def training_dashboard(writer, model, optimizer, scheduler, batches):
     for x, y in batches:
         logits = model(x)
@@ -130,7 +147,7 @@ def training_dashboard(writer, model, optimizer, scheduler, batches):
         scheduler.step()
 
 
-# %% wrong="the accuracy of a batch of 8, always" says=["divided by 8; each batch has its own size"]
+# %% wrong="the accuracy of a batch of 8, always" breaks="the share of this batch that was classified rightly" says=["divided by 8; each batch has its own size"]
 def training_dashboard(writer, model, optimizer, scheduler, batches):
     for step, (x, y) in enumerate(batches):
         logits = model(x)
@@ -169,7 +186,7 @@ def training_dashboard(writer, model, optimizer, scheduler, batches):
         scheduler.step()
 
 
-# %% wrong="a second forward pass for the accuracy" says=["BatchNorm and dropout", "ran 6 times for 3 steps", "dropout draws again"]
+# %% wrong="a second forward pass for the accuracy" breaks="one forward pass for each step" says=["BatchNorm and dropout", "ran 6 times for 3 steps", "dropout draws again"]
 def training_dashboard(writer, model, optimizer, scheduler, batches):
     for step, (x, y) in enumerate(batches):
         logits = model(x)
@@ -206,7 +223,7 @@ def training_dashboard(writer, model, optimizer, scheduler, batches):
         scheduler.step()
 
 
-# %% wrong="loss and accuracy after the step" says=["before the step", "that is the loss of this batch after the step"]
+# %% wrong="loss and accuracy after the step" breaks="the loss of this batch, before the step" says=["before the step", "that is the loss of this batch after the step"]
 def training_dashboard(writer, model, optimizer, scheduler, batches):
     for step, (x, y) in enumerate(batches):
         loss = F.cross_entropy(model(x), y)
@@ -223,7 +240,7 @@ def training_dashboard(writer, model, optimizer, scheduler, batches):
         writer.add_scalar("train/accuracy", (logits.argmax(1) == y).float().mean(), step)
 
 
-# %% wrong="a mean of squares under the root" says=["a mean of squares; the norm is the root of their sum"]
+# %% wrong="a mean of squares under the root" breaks="the 2-norm of all gradients, as one vector, that this step is taken with" says=["a mean of squares; the norm is the root of their sum"]
 def training_dashboard(writer, model, optimizer, scheduler, batches):
     for step, (x, y) in enumerate(batches):
         logits = model(x)
@@ -275,7 +292,7 @@ def training_dashboard(writer, model, optimizer, scheduler, batches):
         scheduler.step()
 
 
-# %% wrong="the rate of the start" says=["that is the rate of the start"]
+# %% wrong="the rate of the start" breaks="the learning rate of the first parameter group that this step is taken with" says=["that is the rate of the start"]
 def training_dashboard(writer, model, optimizer, scheduler, batches):
     rate = optimizer.param_groups[0]["lr"]
     for step, (x, y) in enumerate(batches):
@@ -353,3 +370,20 @@ def training_dashboard(writer, model, optimizer, scheduler, batches):
         optimizer.step()
         scheduler.step()
         step += 1
+
+
+# %% wrong="counts the steps from 1" breaks="counted from 0" says=["the steps"]
+def training_dashboard(writer, model, optimizer, scheduler, batches):
+    for step, (x, y) in enumerate(batches, 1):
+        logits = model(x)  # (batch, class)
+        loss = F.cross_entropy(logits, y)
+        optimizer.zero_grad()
+        loss.backward()
+        hits = (logits.argmax(1) == y).float().mean().item()
+        norm = nn.utils.get_total_norm([p.grad for p in model.parameters() if p.grad is not None])
+        writer.add_scalar("train/loss", loss.item(), step)
+        writer.add_scalar("train/accuracy", hits, step)
+        writer.add_scalar("train/rate", optimizer.param_groups[0]["lr"], step)
+        writer.add_scalar("train/gradient_norm", norm.item(), step)
+        optimizer.step()
+        scheduler.step()

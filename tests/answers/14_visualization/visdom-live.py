@@ -1,9 +1,22 @@
+# %% [markdown]
+# Rules:
+#
+# - "**Send both numbers before you take the next entry.**"
+# - "lines named `train` and `validation`"
+# - "over the steps"
+# - "by the classes"
+# - "a 3-D scatter"
+# - "a stem plot"
+# - "a heat map"
+# - "all of"
+# - "**saves both environments**"
+
 # %% wrong="the stub" says=["run/loss", "a second server has no such window: no environment was saved"]
 def visdom_live(client, curve, about):
     pass
 
 
-# %% wrong="all at the end" says=["live: step 1 was over, and the curves of window 'loss' held [] points"]
+# %% wrong="all at the end" breaks="**Send both numbers before you take the next entry.**" says=["live: step 1 was over, and the curves of window 'loss' held [] points"]
 def visdom_live(client, curve, about):
     steps, train, validation = zip(*curve)
     client.line(X=list(steps), Y=list(train), win="loss", env="run", name="train")
@@ -208,7 +221,7 @@ def visdom_live(client, curve, about):
     client.save(["run", "evaluation"])
 
 
-# %% wrong="leaves the last sample out" says=["samples [9] are not in the picture"]
+# %% wrong="leaves the last sample out" breaks="all of" says=["samples [9] are not in the picture"]
 def visdom_live(client, curve, about):
     for step, *losses in curve:
         for name, loss in zip(("train", "validation"), losses):
@@ -220,3 +233,127 @@ def visdom_live(client, curve, about):
     client.images(about["samples"][:-1], win="samples", env="evaluation")
     client.text(about["note"], win="note", env="evaluation")
     client.save(["run", "evaluation"])
+
+
+# %% wrong="the two lines have changed names" breaks="lines named `train` and `validation`" says=["train"]
+
+
+def visdom_live(client, curve, about):
+    for step, train, validation in curve:
+        client.line(X=[step], Y=[validation], win="loss", name="train", env="run", update="append")
+        client.line(X=[step], Y=[train], win="loss", name="validation", env="run", update="append")
+    client.scatter(about["points"], about["classes"] + 1, win="map", env="run")
+    client.scatter(about["cloud"], win="cloud", env="run")
+    client.stem(about["spikes"], win="spikes", env="run")
+    client.heatmap(about["confusion"], win="confusion", env="evaluation")
+    client.images(about["samples"], win="samples", env="evaluation")
+    client.text(about["note"], win="note", env="evaluation")
+    client.save(["run", "evaluation"])
+
+
+# %% wrong="counts the entries, not the steps" breaks="over the steps" says=["the steps of train"]
+
+
+def visdom_live(client, curve, about):
+    for step, (_, train, validation) in enumerate(curve):
+        client.line(X=[step], Y=[train], win="loss", name="train", env="run", update="append")
+        client.line(
+            X=[step], Y=[validation], win="loss", name="validation", env="run", update="append"
+        )
+    client.scatter(about["points"], about["classes"] + 1, win="map", env="run")
+    client.scatter(about["cloud"], win="cloud", env="run")
+    client.stem(about["spikes"], win="spikes", env="run")
+    client.heatmap(about["confusion"], win="confusion", env="evaluation")
+    client.images(about["samples"], win="samples", env="evaluation")
+    client.text(about["note"], win="note", env="evaluation")
+    client.save(["run", "evaluation"])
+
+
+# %% wrong="no classes in the map" breaks="by the classes" says=["hand the classes over as well, counted from 1"]
+
+
+def visdom_live(client, curve, about):
+    for step, train, validation in curve:
+        client.line(X=[step], Y=[train], win="loss", name="train", env="run", update="append")
+        client.line(
+            X=[step], Y=[validation], win="loss", name="validation", env="run", update="append"
+        )
+    client.scatter(about["points"], win="map", env="run")
+    client.scatter(about["cloud"], win="cloud", env="run")
+    client.stem(about["spikes"], win="spikes", env="run")
+    client.heatmap(about["confusion"], win="confusion", env="evaluation")
+    client.images(about["samples"], win="samples", env="evaluation")
+    client.text(about["note"], win="note", env="evaluation")
+    client.save(["run", "evaluation"])
+
+
+# %% wrong="a cloud of two columns" breaks="a 3-D scatter" says=["the kind of plot"]
+
+
+def visdom_live(client, curve, about):
+    for step, train, validation in curve:
+        client.line(X=[step], Y=[train], win="loss", name="train", env="run", update="append")
+        client.line(
+            X=[step], Y=[validation], win="loss", name="validation", env="run", update="append"
+        )
+    client.scatter(about["points"], about["classes"] + 1, win="map", env="run")
+    client.scatter(about["cloud"][:, :2], win="cloud", env="run")
+    client.stem(about["spikes"], win="spikes", env="run")
+    client.heatmap(about["confusion"], win="confusion", env="evaluation")
+    client.images(about["samples"], win="samples", env="evaluation")
+    client.text(about["note"], win="note", env="evaluation")
+    client.save(["run", "evaluation"])
+
+
+# %% wrong="a line for the spikes" breaks="a stem plot" says=["is it a stem plot?"]
+
+
+def visdom_live(client, curve, about):
+    for step, train, validation in curve:
+        client.line(X=[step], Y=[train], win="loss", name="train", env="run", update="append")
+        client.line(
+            X=[step], Y=[validation], win="loss", name="validation", env="run", update="append"
+        )
+    client.scatter(about["points"], about["classes"] + 1, win="map", env="run")
+    client.scatter(about["cloud"], win="cloud", env="run")
+    client.line(about["spikes"], win="spikes", env="run")
+    client.heatmap(about["confusion"], win="confusion", env="evaluation")
+    client.images(about["samples"], win="samples", env="evaluation")
+    client.text(about["note"], win="note", env="evaluation")
+    client.save(["run", "evaluation"])
+
+
+# %% wrong="the heat map turned" breaks="a heat map" says=["transposed"]
+
+
+def visdom_live(client, curve, about):
+    for step, train, validation in curve:
+        client.line(X=[step], Y=[train], win="loss", name="train", env="run", update="append")
+        client.line(
+            X=[step], Y=[validation], win="loss", name="validation", env="run", update="append"
+        )
+    client.scatter(about["points"], about["classes"] + 1, win="map", env="run")
+    client.scatter(about["cloud"], win="cloud", env="run")
+    client.stem(about["spikes"], win="spikes", env="run")
+    client.heatmap(about["confusion"].T, win="confusion", env="evaluation")
+    client.images(about["samples"], win="samples", env="evaluation")
+    client.text(about["note"], win="note", env="evaluation")
+    client.save(["run", "evaluation"])
+
+
+# %% wrong="saves one of the two" breaks="**saves both environments**" says=["no such window"]
+
+
+def visdom_live(client, curve, about):
+    for step, train, validation in curve:
+        client.line(X=[step], Y=[train], win="loss", name="train", env="run", update="append")
+        client.line(
+            X=[step], Y=[validation], win="loss", name="validation", env="run", update="append"
+        )
+    client.scatter(about["points"], about["classes"] + 1, win="map", env="run")
+    client.scatter(about["cloud"], win="cloud", env="run")
+    client.stem(about["spikes"], win="spikes", env="run")
+    client.heatmap(about["confusion"], win="confusion", env="evaluation")
+    client.images(about["samples"], win="samples", env="evaluation")
+    client.text(about["note"], win="note", env="evaluation")
+    client.save(["run"])

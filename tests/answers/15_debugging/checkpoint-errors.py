@@ -1,4 +1,24 @@
-# %% wrong="weights_only=False" says=["the program inside the file was run"]
+# %% [markdown]
+# Rules:
+#
+# - "there is no zip archive at `path`"
+# - "whose keys are all strings and whose values are all tensors"
+# - "a name of `model.state_dict()` is missing"
+# - "or one is too many"
+# - "all such names, sorted"
+# - "a tensor has another shape than the model's"
+# - "their names, sorted"
+# - "the weights are now in the model"
+# - "the model is exactly as it was"
+# - "Nothing that a file carries may ever be run"
+# - "no exception leaves the function"
+# - "and here that counts"
+#
+# Admits:
+#
+# - "A file of the old format that loads is fine": the old format
+
+# %% wrong="weights_only=False" breaks="Nothing that a file carries may ever be run" says=["the program inside the file was run"]
 # ruff: noqa: E402
 def checkpoint_errors(path, model):
     try:
@@ -17,7 +37,7 @@ def checkpoint_errors(path, model):
     return "fine", []
 
 
-# %% wrong="loads, and reads the message" says=["the model was changed", "load_state_dict copies what fits before it raises"]
+# %% wrong="loads, and reads the message" breaks="the model is exactly as it was" says=["the model was changed", "load_state_dict copies what fits before it raises"]
 def checkpoint_errors(path, model):
     try:
         state = torch.load(path)
@@ -55,7 +75,7 @@ def checkpoint_errors(path, model):
     return "fine", []
 
 
-# %% wrong="missing keys alone" says=["names of both kinds", "keys and shapes"]
+# %% wrong="missing keys alone" breaks="or one is too many" says=["names of both kinds", "keys and shapes"]
 def checkpoint_errors(path, model):
     try:
         state = torch.load(path)
@@ -97,7 +117,7 @@ def checkpoint_errors(path, model):
     return "fine", []
 
 
-# %% wrong="checks, and forgets to load" says=["in the model afterwards"]
+# %% wrong="checks, and forgets to load" breaks="the weights are now in the model" says=["in the model afterwards"]
 def checkpoint_errors(path, model):
     try:
         state = torch.load(path)
@@ -191,7 +211,7 @@ def checkpoint_errors(path: Path, model: nn.Module) -> tuple[str, list[str]]:
     return "fine", []
 
 
-# %% wrong="believes load_state_dict(strict=False)" says=["an empty dict", "the BatchNorm's counter as well"]
+# %% wrong="believes load_state_dict(strict=False)" breaks="and here that counts" says=["an empty dict", "the BatchNorm's counter as well"]
 def checkpoint_errors(path: Path, model: nn.Module) -> tuple[str, list[str]]:
     import copy
     import re
@@ -260,7 +280,7 @@ def checkpoint_errors(path, model):
     return "fine", []
 
 
-# %% wrong="looks at the values alone" says=["numbers for names"]
+# %% wrong="looks at the values alone" breaks="whose keys are all strings and whose values are all tensors" says=["numbers for names"]
 def checkpoint_errors(path, model):
     try:
         state = torch.load(path)
@@ -301,7 +321,7 @@ def checkpoint_errors(path, model):
     return "fine", []
 
 
-# %% wrong="a missing file escapes" says=["FileNotFoundError left the function"]
+# %% wrong="a missing file escapes" breaks="no exception leaves the function" says=["FileNotFoundError left the function"]
 def checkpoint_errors(path: Path, model: nn.Module) -> tuple[str, list[str]]:
     """A verdict in words, and the names it is about; loads the weights if they are fine."""
     try:
@@ -390,7 +410,7 @@ def checkpoint_errors(path, model):
     return "fine", []
 
 
-# %% wrong="a zip by its first letters" says=["it is no zip archive any more"]
+# %% wrong="a zip by its first letters" breaks="there is no zip archive at `path`" says=["it is no zip archive any more"]
 def checkpoint_errors(path, model):
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
@@ -411,7 +431,7 @@ def checkpoint_errors(path, model):
     return "fine", []
 
 
-# %% wrong="compares the numbers of elements" says=["every such name"]
+# %% wrong="compares the numbers of elements" breaks="a tensor has another shape than the model's" says=["every such name"]
 def checkpoint_errors(path, model):
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
@@ -460,3 +480,185 @@ def checkpoint_errors(path, model):
         for k, v in mine.items():
             v.copy_(loaded[k])
     return ["fine", []]
+
+
+# %% wrong="counts the buffers that aren't saved" breaks="a name of `model.state_dict()` is missing" says=["1.not_saved"]
+def checkpoint_errors(path, model):
+    try:
+        state = torch.load(path)
+    except Exception:
+        return ("refused" if zipfile.is_zipfile(path) else "unreadable"), []
+    if not (
+        isinstance(state, dict)
+        and all(isinstance(k, str) and isinstance(v, torch.Tensor) for k, v in state.items())
+    ):
+        return "no state dict", []
+    own = {**dict(model.named_parameters()), **dict(model.named_buffers())}
+    names = set(own) ^ set(state)
+    if names:
+        return "keys", sorted(names)
+    wrong = [n for n in own if own[n].shape != state[n].shape]
+    if wrong:
+        return "shapes", sorted(wrong)
+    model.load_state_dict(state)
+    return "fine", []
+
+
+# %% wrong="names in the order in which they are found" breaks="all such names, sorted" says=["the names are right, but not sorted"]
+def checkpoint_errors(path, model):
+    try:
+        state = torch.load(path)
+    except Exception:
+        return ("refused" if zipfile.is_zipfile(path) else "unreadable"), []
+    if not (
+        isinstance(state, dict)
+        and all(isinstance(k, str) and isinstance(v, torch.Tensor) for k, v in state.items())
+    ):
+        return "no state dict", []
+    own = model.state_dict()
+    names = set(own) ^ set(state)
+    if names:
+        return "keys", [n for n in list(own) + list(state) if n in names]
+    wrong = [n for n in own if own[n].shape != state[n].shape]
+    if wrong:
+        return "shapes", sorted(wrong)
+    model.load_state_dict(state)
+    return "fine", []
+
+
+# %% wrong="shapes in the model's order" breaks="their names, sorted" says=["the names are right, but not sorted"]
+def checkpoint_errors(path, model):
+    try:
+        state = torch.load(path)
+    except Exception:
+        return ("refused" if zipfile.is_zipfile(path) else "unreadable"), []
+    if not (
+        isinstance(state, dict)
+        and all(isinstance(k, str) and isinstance(v, torch.Tensor) for k, v in state.items())
+    ):
+        return "no state dict", []
+    own = model.state_dict()
+    names = set(own) ^ set(state)
+    if names:
+        return "keys", sorted(names)
+    wrong = [n for n in own if own[n].shape != state[n].shape]
+    if wrong:
+        return "shapes", wrong
+    model.load_state_dict(state)
+    return "fine", []
+
+
+# %% wrong="takes the state dict out of a larger dict" says=["3 is no tensor"]
+def checkpoint_errors(path, model):
+    try:
+        state = torch.load(path)
+    except Exception:
+        return ("refused" if zipfile.is_zipfile(path) else "unreadable"), []
+    if isinstance(state, dict) and "state_dict" in state:
+        state = state["state_dict"]
+    if not (
+        isinstance(state, dict)
+        and all(isinstance(k, str) and isinstance(v, torch.Tensor) for k, v in state.items())
+    ):
+        return "no state dict", []
+    own = model.state_dict()
+    names = set(own) ^ set(state)
+    if names:
+        return "keys", sorted(names)
+    wrong = [n for n in own if own[n].shape != state[n].shape]
+    if wrong:
+        return "shapes", sorted(wrong)
+    model.load_state_dict(state)
+    return "fine", []
+
+
+# %% wrong="copies by flat views" says=["view size is not compatible"]
+def checkpoint_errors(path, model):
+    try:
+        state = torch.load(path)
+    except Exception:
+        return ("refused" if zipfile.is_zipfile(path) else "unreadable"), []
+    if not (
+        isinstance(state, dict)
+        and all(isinstance(k, str) and isinstance(v, torch.Tensor) for k, v in state.items())
+    ):
+        return "no state dict", []
+    own = model.state_dict()
+    names = set(own) ^ set(state)
+    if names:
+        return "keys", sorted(names)
+    wrong = [n for n in own if own[n].shape != state[n].shape]
+    if wrong:
+        return "shapes", sorted(wrong)
+    for n, v in own.items():
+        v.view(-1).copy_(state[n].view(-1))
+    return "fine", []
+
+
+# %% wrong="copies by storages" says=["copied in storage order: copy the tensor, not its memory"]
+def checkpoint_errors(path, model):
+    try:
+        state = torch.load(path)
+    except Exception:
+        return ("refused" if zipfile.is_zipfile(path) else "unreadable"), []
+    if not (
+        isinstance(state, dict)
+        and all(isinstance(k, str) and isinstance(v, torch.Tensor) for k, v in state.items())
+    ):
+        return "no state dict", []
+    own = model.state_dict()
+    names = set(own) ^ set(state)
+    if names:
+        return "keys", sorted(names)
+    wrong = [n for n in own if own[n].shape != state[n].shape]
+    if wrong:
+        return "shapes", sorted(wrong)
+    for n, v in own.items():
+        v.untyped_storage().copy_(state[n].to(v.dtype).untyped_storage())
+    return "fine", []
+
+
+# %% wrong="wants contiguous weights" says=["strides are no matter of a tensor's name or shape"]
+def checkpoint_errors(path, model):
+    try:
+        state = torch.load(path)
+    except Exception:
+        return ("refused" if zipfile.is_zipfile(path) else "unreadable"), []
+    if not (
+        isinstance(state, dict)
+        and all(isinstance(k, str) and isinstance(v, torch.Tensor) for k, v in state.items())
+    ):
+        return "no state dict", []
+    own = model.state_dict()
+    names = set(own) ^ set(state)
+    if names:
+        return "keys", sorted(names)
+    wrong = [n for n in own if own[n].shape != state[n].shape or not state[n].is_contiguous()]
+    if wrong:
+        return "shapes", sorted(wrong)
+    model.load_state_dict(state)
+    return "fine", []
+
+
+# %% wrong="compares strides" says=["strides are no matter of a tensor's name or shape"]
+def checkpoint_errors(path, model):
+    try:
+        state = torch.load(path)
+    except Exception:
+        return ("refused" if zipfile.is_zipfile(path) else "unreadable"), []
+    if not (
+        isinstance(state, dict)
+        and all(isinstance(k, str) and isinstance(v, torch.Tensor) for k, v in state.items())
+    ):
+        return "no state dict", []
+    own = model.state_dict()
+    names = set(own) ^ set(state)
+    if names:
+        return "keys", sorted(names)
+    wrong = [
+        n for n in own if own[n].shape != state[n].shape or own[n].stride() != state[n].stride()
+    ]
+    if wrong:
+        return "shapes", sorted(wrong)
+    model.load_state_dict(state)
+    return "fine", []

@@ -1,4 +1,24 @@
-# %% wrong="turns the layer into the data's dtype" says=["the layer was made float64: convert the data instead"]
+# %% [markdown]
+# Rules:
+#
+# - "scaled from 0…255 to 0…1"
+# - "the layer stays float32"
+# - "of any number of classes"
+# - "return a new float32 tensor, their sum"
+# - "`hits` stays as it is"
+# - "add 0, 1, …, n−1 along the last dimension"
+# - "the mean absolute difference, float32, 0-dim"
+# - "No argument is changed, not the array either"
+# - "a layer runs once"
+# - "All results are float32, to its full precision"
+# - "on the device of the input"
+#
+# Admits:
+#
+# - "of any number of classes": labels of 257 classes
+# - "on any device": number, on another device
+
+# %% wrong="turns the layer into the data's dtype" breaks="the layer stays float32" says=["the layer was made float64: convert the data instead"]
 dtype_and_device = {
     "photo": lambda layer, photo: layer(photo.float() / 255),
     "rows": lambda layer, rows: layer.double()(torch.from_numpy(rows)).float(),
@@ -96,7 +116,7 @@ dtype_and_device = {
 }
 
 
-# %% wrong="moves to the course's device, and works in place on hits" says=["device=x.device"]
+# %% wrong="moves to the course's device, and works in place on hits" breaks="`hits` stays as it is" says=["device=x.device"]
 dtype_and_device = {
     "photo": lambda layer, photo: layer(photo.float().div_(255)),
     "rows": lambda layer, rows: layer(torch.from_numpy(rows).float().to(device)),
@@ -122,7 +142,7 @@ dtype_and_device = {
 }
 
 
-# %% wrong="labels as bytes" says=["label 256 became 0", "uint8 holds 0 to 255"]
+# %% wrong="labels as bytes" breaks="of any number of classes" says=["label 256 became 0", "uint8 holds 0 to 255"]
 dtype_and_device = {
     "photo": lambda layer, photo: layer(photo.float() / 255),
     "rows": lambda layer, rows: layer(torch.from_numpy(rows).to(layer.weight)),
@@ -172,7 +192,7 @@ dtype_and_device = {
     "frames": lambda a, b: (a.float() - b.float()).abs().mean(),
 }
 
-# %% wrong="the photo by 256" says=["photo: the result: 255 is the largest value"]
+# %% wrong="the photo by 256" breaks="scaled from 0…255 to 0…1" says=["photo: the result: 255 is the largest value"]
 dtype_and_device = {
     "photo": lambda layer, photo: layer(photo.float() / 256),
     "rows": lambda layer, rows: layer(torch.from_numpy(rows).to(layer.weight)),
@@ -218,7 +238,7 @@ dtype_and_device = {
 }
 
 
-# %% wrong="counts along dimension 1" says=["number, three dimensions"]
+# %% wrong="counts along dimension 1" breaks="add 0, 1, …, n−1 along the last dimension" says=["number, three dimensions"]
 dtype_and_device = {
     "photo": lambda layer, photo: layer(photo.float() / 255),
     "rows": lambda layer, rows: layer(torch.from_numpy(rows).to(layer.weight)),
@@ -259,7 +279,7 @@ dtype_and_device = {
 }
 
 
-# %% wrong="subtracts int8" says=["int8 ends at 127"]
+# %% wrong="subtracts int8" breaks="the mean absolute difference, float32, 0-dim" says=["int8 ends at 127"]
 dtype_and_device = {
     "photo": lambda layer, photo: layer(photo / 255),
     "rows": lambda layer, rows: layer(torch.from_numpy(rows).to(layer.weight)),
@@ -281,7 +301,7 @@ dtype_and_device = {
 }
 
 
-# %% wrong="numbers by way of the CPU" says=["number, on another device"]
+# %% wrong="numbers by way of the CPU" breaks="on the device of the input" says=["number, on another device"]
 dtype_and_device = {
     "photo": lambda layer, photo: layer(photo.float() / 255),
     "rows": lambda layer, rows: layer(torch.from_numpy(rows).to(layer.weight)),
@@ -292,7 +312,7 @@ dtype_and_device = {
 }
 
 
-# %% wrong="runs the layer twice" says=["the layer ran 2 times"]
+# %% wrong="runs the layer twice" breaks="a layer runs once" says=["the layer ran 2 times"]
 dtype_and_device = {
     "photo": lambda layer, photo: (
         layer(photo.float() / 255) if layer(photo.float()).sum() > -1e9 else None
@@ -305,7 +325,7 @@ dtype_and_device = {
 }
 
 
-# %% wrong="rows by way of half" says=["it was rounded to half"]
+# %% wrong="rows by way of half" breaks="All results are float32, to its full precision" says=["it was rounded to half"]
 dtype_and_device = {
     "photo": lambda layer, photo: layer(photo.float() / 255),
     "rows": lambda layer, rows: layer(torch.from_numpy(rows).half().to(layer.weight)),
@@ -316,7 +336,7 @@ dtype_and_device = {
 }
 
 
-# %% wrong="writes into the array" says=["the array was changed"]
+# %% wrong="writes into the array" breaks="No argument is changed, not the array either" says=["the array was changed"]
 def _rows(layer, rows):
     t = torch.from_numpy(rows)
     out = layer(t.to(layer.weight))
@@ -334,7 +354,7 @@ dtype_and_device = {
 }
 
 
-# %% wrong="hits by way of half" says=["hits: the result: it was rounded to half"]
+# %% wrong="hits by way of half" breaks="return a new float32 tensor, their sum" says=["hits: the result: it was rounded to half"]
 dtype_and_device = {
     "photo": lambda layer, photo: layer(photo.float() / 255),
     "rows": lambda layer, rows: layer(torch.from_numpy(rows).to(layer.weight)),

@@ -1,4 +1,28 @@
-# %% wrong="the random state of the first run is over" says=["in training: dropout draws the same from the same state", "random state"]
+# %% [markdown]
+# Rules:
+#
+# - "both from the same global random state"
+# - "in the mode they are in"
+# - "in the run of `one`"
+# - "*module* is the name, as in `one.named_modules()`"
+# - "of the innermost module of `one` that was running"
+# - "Results differ if shape, dtype or any value does"
+# - "two NaN are equal here"
+# - "Results may be tuples or lists of tensors"
+# - "a later operator may write in place"
+# - "Leave out operators with `empty` in their names"
+# - "If the two runs call different operators at some point, that is the first difference"
+# - "if one run is longer, it is the operator with which that run continues"
+# - "Where only `other` continues, return its operator with the module name"
+# - "Afterwards `x`"
+# - "both models (hooks included)"
+# - "the global random state are as they were"
+#
+# Admits:
+#
+# - "two NaN are equal here": NaN on both sides
+
+# %% wrong="the random state of the first run is over" breaks="both from the same global random state" says=["in training: dropout draws the same from the same state", "random state"]
 # ruff: noqa: E402
 from torch.utils._pytree import tree_leaves
 
@@ -44,7 +68,7 @@ def first_difference(one, other, x):
     return ("", b[len(a)][1]) if len(b) > len(a) else None
 
 
-# %% wrong="close is equal" says=["a difference of 1e-6 counts"]
+# %% wrong="close is equal" breaks="Results differ if shape, dtype or any value does" says=["a difference of 1e-6 counts"]
 from torch.utils._pytree import tree_leaves
 
 
@@ -85,7 +109,7 @@ def first_difference(one, other, x):
     return ("", b[len(a)][1]) if len(b) > len(a) else None
 
 
-# %% wrong="keeps no copies" says=["keep copies: before it, both were equal"]
+# %% wrong="keeps no copies" breaks="a later operator may write in place" says=["keep copies: before it, both were equal"]
 from torch.utils._pytree import tree_leaves
 
 
@@ -130,7 +154,7 @@ def first_difference(one, other, x):
     return ("", b[len(a)][1]) if len(b) > len(a) else None
 
 
-# %% wrong="compares modules by hooks, hooks stay" says=["hooks"]
+# %% wrong="compares modules by hooks, hooks stay" breaks="both models (hooks included)" says=["hooks"]
 def first_difference(one, other, x):
     outputs = []
     for model in (one, other):
@@ -148,7 +172,7 @@ def first_difference(one, other, x):
     return None
 
 
-# %% wrong="stops with the shorter run" says=["the run of one is longer", "the run of the other is longer"]
+# %% wrong="stops with the shorter run" breaks="if one run is longer, it is the operator with which that run continues" says=["the run of one is longer", "the run of the other is longer"]
 from torch.utils._pytree import tree_leaves
 
 
@@ -392,7 +416,7 @@ def first_difference(one: nn.Module, other: nn.Module, x: torch.Tensor) -> tuple
     return ("", b[n][1]) if n < len(b) else None
 
 
-# %% wrong="compares results alone, not operators" says=["equal results", "another operator runs there"]
+# %% wrong="compares results alone, not operators" breaks="If the two runs call different operators at some point, that is the first difference" says=["equal results", "another operator runs there"]
 from itertools import zip_longest
 
 from torch.utils._pytree import tree_leaves
@@ -437,7 +461,7 @@ def first_difference(one, other, x):
     return None
 
 
-# %% wrong="hands x to both" says=["begins in place"]
+# %% wrong="hands x to both" breaks="Afterwards `x`" says=["begins in place"]
 from itertools import zip_longest
 
 from torch.utils._pytree import tree_leaves
@@ -661,7 +685,7 @@ def first_difference(one: nn.Module, other: nn.Module, x: torch.Tensor) -> tuple
     return None
 
 
-# %% wrong="the first of several results" says=["the second of its two results differs"]
+# %% wrong="the first of several results" breaks="Results may be tuples or lists of tensors" says=["the second of its two results differs"]
 def first_difference(one: nn.Module, other: nn.Module, x: torch.Tensor) -> tuple[str, str] | None:
     """The first operator of which a result differs, as (module of ``one``, operator), or None."""
     from itertools import zip_longest
@@ -705,7 +729,7 @@ def first_difference(one: nn.Module, other: nn.Module, x: torch.Tensor) -> tuple
     return None
 
 
-# %% wrong="the module of the other run" says=["the module is named as in one"]
+# %% wrong="the module of the other run" breaks="*module* is the name, as in `one.named_modules()`" says=["the module is named as in one"]
 def first_difference(one: nn.Module, other: nn.Module, x: torch.Tensor) -> tuple[str, str] | None:
     """The first operator of which a result differs, as (module of ``one``, operator), or None."""
     from itertools import zip_longest
@@ -853,7 +877,7 @@ def first_difference(one, other, x):
     return None
 
 
-# %% wrong="the outermost module" says=["a difference of 1e-6 counts"]
+# %% wrong="the outermost module" breaks="of the innermost module of `one` that was running" says=["a difference of 1e-6 counts"]
 def first_difference(one, other, x):
     from itertools import zip_longest
 
@@ -905,7 +929,7 @@ def first_difference(one, other, x):
     return None
 
 
-# %% wrong="the operator of the other run" says=["another operator runs there"]
+# %% wrong="the operator of the other run" breaks="in the run of `one`" says=["another operator runs there"]
 def first_difference(one, other, x):
     from itertools import zip_longest
 
@@ -1023,3 +1047,261 @@ def first_difference(one, other, x):
         return a[len(b)][:2]
     if len(b) > len(a):
         return "", b[len(a)][1]
+
+
+# %% wrong="in eval mode" breaks="in the mode they are in" says=["another share is dropped, in training"]
+from torch.utils._pytree import tree_leaves
+
+
+def first_difference(one, other, x):
+    names = {m: n for n, m in one.named_modules()}
+
+    def rows_of(model, names):
+        rows, running, handles = [], [""], []
+
+        class Watch(TorchDispatchMode):
+            def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+                result = func(*args, **(kwargs or {}))
+                name = func.overloadpacket.__name__
+                if "empty" not in name:
+                    kept = [
+                        t.detach().clone()
+                        for t in tree_leaves(result)
+                        if isinstance(t, torch.Tensor)
+                    ]
+                    rows.append((running[-1], name, kept))
+                return result
+
+        for n, m in model.named_modules():
+            handles.append(m.register_forward_pre_hook(lambda m, a, n=n: running.append(n)))
+            handles.append(m.register_forward_hook(lambda *_: running.pop() and None))
+        model.eval()
+        try:
+            with torch.random.fork_rng(), torch.no_grad(), Watch():
+                model(x.detach().clone())
+        finally:
+            for h in handles:
+                h.remove()
+        return rows
+
+    def same(a, b):
+        return (
+            a.shape == b.shape
+            and a.dtype == b.dtype
+            and bool(((a == b) | ((a != a) & (b != b))).all())
+        )
+
+    first, second = rows_of(one, names), rows_of(other, {})
+    for (module, name, a), (_, name2, b) in zip(first, second):
+        if name != name2 or len(a) != len(b) or not all(map(same, a, b)):
+            return module, name
+    if len(first) > len(second):
+        return first[len(second)][:2]
+    if len(second) > len(first):
+        return "", second[len(first)][1]
+    return None
+
+
+# %% wrong="two NaN differ" breaks="two NaN are equal here" says=["two NaN are equal here"]
+from torch.utils._pytree import tree_leaves
+
+
+def first_difference(one, other, x):
+    names = {m: n for n, m in one.named_modules()}
+
+    def rows_of(model, names):
+        rows, running, handles = [], [""], []
+
+        class Watch(TorchDispatchMode):
+            def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+                result = func(*args, **(kwargs or {}))
+                name = func.overloadpacket.__name__
+                if "empty" not in name:
+                    kept = [
+                        t.detach().clone()
+                        for t in tree_leaves(result)
+                        if isinstance(t, torch.Tensor)
+                    ]
+                    rows.append((running[-1], name, kept))
+                return result
+
+        for n, m in model.named_modules():
+            handles.append(m.register_forward_pre_hook(lambda m, a, n=n: running.append(n)))
+            handles.append(m.register_forward_hook(lambda *_: running.pop() and None))
+        try:
+            with torch.random.fork_rng(), torch.no_grad(), Watch():
+                model(x.detach().clone())
+        finally:
+            for h in handles:
+                h.remove()
+        return rows
+
+    def same(a, b):
+        return a.shape == b.shape and a.dtype == b.dtype and torch.equal(a, b)
+
+    first, second = rows_of(one, names), rows_of(other, {})
+    for (module, name, a), (_, name2, b) in zip(first, second):
+        if name != name2 or len(a) != len(b) or not all(map(same, a, b)):
+            return module, name
+    if len(first) > len(second):
+        return first[len(second)][:2]
+    if len(second) > len(first):
+        return "", second[len(first)][1]
+    return None
+
+
+# %% wrong="what is empty is compared as well" breaks="Leave out operators with `empty` in their names" says=["in training"]
+from torch.utils._pytree import tree_leaves
+
+
+def first_difference(one, other, x):
+    names = {m: n for n, m in one.named_modules()}
+
+    def rows_of(model, names):
+        rows, running, handles = [], [""], []
+
+        class Watch(TorchDispatchMode):
+            def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+                result = func(*args, **(kwargs or {}))
+                name = func.overloadpacket.__name__
+                if True:
+                    kept = [
+                        t.detach().clone()
+                        for t in tree_leaves(result)
+                        if isinstance(t, torch.Tensor)
+                    ]
+                    rows.append((running[-1], name, kept))
+                return result
+
+        for n, m in model.named_modules():
+            handles.append(m.register_forward_pre_hook(lambda m, a, n=n: running.append(n)))
+            handles.append(m.register_forward_hook(lambda *_: running.pop() and None))
+        try:
+            with torch.random.fork_rng(), torch.no_grad(), Watch():
+                model(x.detach().clone())
+        finally:
+            for h in handles:
+                h.remove()
+        return rows
+
+    def same(a, b):
+        return (
+            a.shape == b.shape
+            and a.dtype == b.dtype
+            and bool(((a == b) | ((a != a) & (b != b))).all())
+        )
+
+    first, second = rows_of(one, names), rows_of(other, {})
+    for (module, name, a), (_, name2, b) in zip(first, second):
+        if name != name2 or len(a) != len(b) or not all(map(same, a, b)):
+            return module, name
+    if len(first) > len(second):
+        return first[len(second)][:2]
+    if len(second) > len(first):
+        return "", second[len(first)][1]
+    return None
+
+
+# %% wrong="names the module in which the other continues" breaks="Where only `other` continues, return its operator with the module name" says=["the run of the other is longer"]
+from torch.utils._pytree import tree_leaves
+
+
+def first_difference(one, other, x):
+    names = {m: n for n, m in one.named_modules()}
+
+    def rows_of(model, names):
+        rows, running, handles = [], [""], []
+
+        class Watch(TorchDispatchMode):
+            def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+                result = func(*args, **(kwargs or {}))
+                name = func.overloadpacket.__name__
+                if "empty" not in name:
+                    kept = [
+                        t.detach().clone()
+                        for t in tree_leaves(result)
+                        if isinstance(t, torch.Tensor)
+                    ]
+                    rows.append((running[-1], name, kept))
+                return result
+
+        for n, m in model.named_modules():
+            handles.append(m.register_forward_pre_hook(lambda m, a, n=n: running.append(n)))
+            handles.append(m.register_forward_hook(lambda *_: running.pop() and None))
+        try:
+            with torch.random.fork_rng(), torch.no_grad(), Watch():
+                model(x.detach().clone())
+        finally:
+            for h in handles:
+                h.remove()
+        return rows
+
+    def same(a, b):
+        return (
+            a.shape == b.shape
+            and a.dtype == b.dtype
+            and bool(((a == b) | ((a != a) & (b != b))).all())
+        )
+
+    first, second = rows_of(one, names), rows_of(other, {})
+    for (module, name, a), (_, name2, b) in zip(first, second):
+        if name != name2 or len(a) != len(b) or not all(map(same, a, b)):
+            return module, name
+    if len(first) > len(second):
+        return first[len(second)][:2]
+    if len(second) > len(first):
+        return second[len(first)][:2]
+    return None
+
+
+# %% wrong="sets a seed of its own" breaks="the global random state are as they were" says=["random state"]
+from torch.utils._pytree import tree_leaves
+
+
+def first_difference(one, other, x):
+    names = {m: n for n, m in one.named_modules()}
+
+    def rows_of(model, names):
+        rows, running, handles = [], [""], []
+
+        class Watch(TorchDispatchMode):
+            def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+                result = func(*args, **(kwargs or {}))
+                name = func.overloadpacket.__name__
+                if "empty" not in name:
+                    kept = [
+                        t.detach().clone()
+                        for t in tree_leaves(result)
+                        if isinstance(t, torch.Tensor)
+                    ]
+                    rows.append((running[-1], name, kept))
+                return result
+
+        for n, m in model.named_modules():
+            handles.append(m.register_forward_pre_hook(lambda m, a, n=n: running.append(n)))
+            handles.append(m.register_forward_hook(lambda *_: running.pop() and None))
+        try:
+            torch.manual_seed(0)
+            with torch.no_grad(), Watch():
+                model(x.detach().clone())
+        finally:
+            for h in handles:
+                h.remove()
+        return rows
+
+    def same(a, b):
+        return (
+            a.shape == b.shape
+            and a.dtype == b.dtype
+            and bool(((a == b) | ((a != a) & (b != b))).all())
+        )
+
+    first, second = rows_of(one, names), rows_of(other, {})
+    for (module, name, a), (_, name2, b) in zip(first, second):
+        if name != name2 or len(a) != len(b) or not all(map(same, a, b)):
+            return module, name
+    if len(first) > len(second):
+        return first[len(second)][:2]
+    if len(second) > len(first):
+        return "", second[len(first)][1]
+    return None

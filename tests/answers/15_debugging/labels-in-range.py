@@ -1,3 +1,23 @@
+# %% [markdown]
+# Rules:
+#
+# - "if it is neither `torch.int64` nor `torch.uint8`"
+# - "else both shapes as tuples"
+# - "as tuples, the one that is wanted and the one that came"
+# - "(batch,) or (batch, d1, d2, …)"
+# - "the first wrong label and its index as a tuple"
+# - "neither in 0 … class − 1 nor `ignore_index`"
+# - "First is meant in row-major order"
+# - "Return `None` if the labels are fine"
+# - "else raise a `ValueError`"
+# - "Nothing is changed"
+#
+# Admits:
+#
+# - "(batch, class, d1, d2, …)": a label map, row by row
+# - "A batch of 0 is fine": an empty batch
+# - "`torch.uint8`": uint8, which the loss takes
+
 # %% wrong="forgets ignore_index" says=["-100, the default ignore_index: these labels are fine", "255, with ignore_index=255"]
 # ruff: noqa: E402
 def labels_in_range(scores, labels, ignore_index=-100):
@@ -23,7 +43,7 @@ def labels_in_range(scores, labels, ignore_index=-100):
         raise ValueError(f"label {labels.max().item()}")
 
 
-# %% wrong="up to and including the number of classes" says=["label 3 of three classes: no ValueError"]
+# %% wrong="up to and including the number of classes" breaks="neither in 0 … class − 1 nor `ignore_index`" says=["label 3 of three classes: no ValueError"]
 def labels_in_range(scores, labels, ignore_index=-100):
     if labels.dtype not in (torch.int64, torch.uint8):
         raise ValueError(f"dtype {labels.dtype}")
@@ -50,7 +70,7 @@ def labels_in_range(scores, labels, ignore_index=-100):
         raise ValueError(f"label {labels[index].item()} at {index}")
 
 
-# %% wrong="an assert" says=["raised AssertionError (labels out of range), expected a ValueError of your own", "label -1"]
+# %% wrong="an assert" breaks="else raise a `ValueError`" says=["raised AssertionError (labels out of range), expected a ValueError of your own", "label -1"]
 def labels_in_range(scores, labels, ignore_index=-100):
     assert labels.dtype in (torch.int64, torch.uint8), f"{labels.dtype}"
     assert ((labels >= 0) & (labels < scores.shape[1])).all(), "labels out of range"
@@ -151,7 +171,7 @@ def labels_in_range(scores, labels, ignore_index=-100):
         raise ValueError(f"label {labels[index].item()} at {index}")
 
 
-# %% wrong="the values first, then the shape" says=["a wrong shape and a wrong label"]
+# %% wrong="the values first, then the shape" breaks="else both shapes as tuples" says=["a wrong shape and a wrong label"]
 def labels_in_range(scores, labels, ignore_index=-100):
     if labels.dtype not in (torch.int64, torch.uint8):
         raise ValueError(f"labels are {labels.dtype}")
@@ -186,7 +206,7 @@ def labels_in_range(scores, labels, ignore_index=-100):
         raise ValueError(f"label {ids[i]} at {i}")
 
 
-# %% wrong="compares the batch, not the last sizes" says=["a label map that is turned"]
+# %% wrong="compares the batch, not the last sizes" breaks="(batch,) or (batch, d1, d2, …)" says=["a label map that is turned"]
 def labels_in_range(scores, labels, ignore_index=-100):
     if labels.dtype not in (torch.int64, torch.uint8):
         raise ValueError(f"{labels.dtype}")
@@ -214,7 +234,7 @@ def labels_in_range(scores, labels, ignore_index=-100):
         raise ValueError(f"label {ids[i]} at {i}")
 
 
-# %% wrong="any integer dtype but int32" says=["int16: no ValueError"]
+# %% wrong="any integer dtype but int32" breaks="if it is neither `torch.int64` nor `torch.uint8`" says=["int16: no ValueError"]
 def labels_in_range(scores, labels, ignore_index=-100):
     if labels.is_floating_point() or labels.dtype in (torch.bool, torch.int32):
         raise ValueError(f"{labels.dtype}")
@@ -228,7 +248,7 @@ def labels_in_range(scores, labels, ignore_index=-100):
         raise ValueError(f"label {ids[i]} at {i}")
 
 
-# %% wrong="looks for the first wrong label column by column" says=["a label map, row by row", "does not contain 9"]
+# %% wrong="looks for the first wrong label column by column" breaks="First is meant in row-major order" says=["a label map, row by row", "does not contain 9"]
 def labels_in_range(scores, labels, ignore_index=-100):
     if labels.dtype not in (torch.int64, torch.uint8):
         raise ValueError(f"labels are {labels.dtype}")
@@ -258,7 +278,7 @@ def labels_in_range(scores, labels, ignore_index=-100):
         raise ValueError(f"label {values[place].item()} at {place}")
 
 
-# %% wrong="the place in the flat labels" says=["does not contain (0, 0, 1)"]
+# %% wrong="the place in the flat labels" breaks="the first wrong label and its index as a tuple" says=["does not contain (0, 0, 1)"]
 def labels_in_range(scores, labels, ignore_index=-100):
     if labels.dtype not in (torch.int64, torch.uint8):
         raise ValueError(f"{labels.dtype}")
@@ -329,7 +349,7 @@ def labels_in_range(scores, labels, ignore_index=-100):
         raise ValueError(f"label {ids[at].item()} at {at} of {C}")
 
 
-# %% wrong="shapes as torch.Size" says=["does not contain (2,)"]
+# %% wrong="shapes as torch.Size" breaks="as tuples, the one that is wanted and the one that came" says=["does not contain (2,)"]
 def labels_in_range(scores, labels, ignore_index=-100):
     if labels.dtype not in (torch.int64, torch.uint8):
         raise ValueError(f"{labels.dtype}")
@@ -359,3 +379,54 @@ def labels_in_range(scores, labels, ignore_index=-100):
     n = int((~ok).flatten().int().argmax())
     at = tuple(int(v) for v in torch.unravel_index(torch.tensor(n), ok.shape))
     raise ValueError(f"{int(ids.reshape(-1)[n])} is no class, {at}, there are {C}")
+
+
+# %% wrong="returns True" breaks="Return `None` if the labels are fine" says=["returned True, expected None or a ValueError"]
+def labels_in_range(scores, labels, ignore_index=-100):
+    if labels.dtype not in (torch.int64, torch.uint8):
+        raise ValueError(f"labels are {labels.dtype}")
+    wanted = (scores.shape[0], *scores.shape[2:])
+    if tuple(labels.shape) != wanted:
+        raise ValueError(f"labels have shape {tuple(labels.shape)}, wanted {wanted}")
+    classes = scores.shape[1]
+    wide = labels.long()
+    wrong = ((wide < 0) | (wide >= classes)) & (wide != ignore_index)
+    places = wrong.nonzero()
+    if not len(places):
+        return True
+    if len(places):
+        where = tuple(places[0].tolist())
+        raise ValueError(f"label {labels[where].item()} at {where}: there are {classes} classes")
+
+
+# %% wrong="puts the ignored labels to 0" breaks="Nothing is changed" says=["an argument was changed (its values)"]
+def labels_in_range(scores, labels, ignore_index=-100):
+    if labels.dtype not in (torch.int64, torch.uint8):
+        raise ValueError(f"labels are {labels.dtype}")
+    wanted = (scores.shape[0], *scores.shape[2:])
+    if tuple(labels.shape) != wanted:
+        raise ValueError(f"labels have shape {tuple(labels.shape)}, wanted {wanted}")
+    classes = scores.shape[1]
+    labels[labels == ignore_index] = 0
+    wide = labels.long()
+    wrong = ((wide < 0) | (wide >= classes)) & (wide != ignore_index)
+    places = wrong.nonzero()
+    if len(places):
+        where = tuple(places[0].tolist())
+        raise ValueError(f"label {labels[where].item()} at {where}: there are {classes} classes")
+
+
+# %% wrong="the classes are the last size of the scores" says=["these labels are fine, but they were refused"]
+def labels_in_range(scores, labels, ignore_index=-100):
+    if labels.dtype not in (torch.int64, torch.uint8):
+        raise ValueError(f"labels are {labels.dtype}")
+    wanted = (scores.shape[0], *scores.shape[2:])
+    if tuple(labels.shape) != wanted:
+        raise ValueError(f"labels have shape {tuple(labels.shape)}, wanted {wanted}")
+    classes = scores.shape[-1]
+    wide = labels.long()
+    wrong = ((wide < 0) | (wide >= classes)) & (wide != ignore_index)
+    places = wrong.nonzero()
+    if len(places):
+        where = tuple(places[0].tolist())
+        raise ValueError(f"label {labels[where].item()} at {where}: there are {classes} classes")

@@ -1,4 +1,23 @@
-# %% wrong="no warm-up" says=["calls of step()", "two to warm up"]
+# %% [markdown]
+# Rules:
+#
+# - "Call `step()` twice to warm up"
+# - "Return the list of the names"
+# - "from which more can be reached at the second count"
+# - "in the dict's order"
+# - "The dict stays as it is"
+# - "Count the *different* things"
+# - "that can be reached and count"
+# - "Follow `neighbours` to any depth"
+# - "through what doesn't count as well"
+# - "Some exist only while you hold them"
+#
+# Admits:
+#
+# - "Objects may refer to each other in a circle": a circle
+# - "for a NumPy array": arrays
+
+# %% wrong="no warm-up" breaks="Call `step()` twice to warm up" says=["calls of step()", "two to warm up"]
 # ruff: noqa: E402
 def leak_hunt(step, suspects):
     def reached(start):
@@ -16,7 +35,7 @@ def leak_hunt(step, suspects):
     return [name for name in suspects if reached(suspects[name]) > before[name]]
 
 
-# %% wrong="does not look deep" says=["a lambda holds what it uses", "a hook's closure holds the batch"]
+# %% wrong="does not look deep" breaks="Follow `neighbours` to any depth" says=["a lambda holds what it uses", "a hook's closure holds the batch"]
 def leak_hunt(step, suspects):
     def size(thing):
         return sum(counts(entry) for entry in neighbours(thing))
@@ -51,7 +70,7 @@ def leak_hunt(step, suspects):
     return [name for name, thing in suspects.items() if len(neighbours(thing))]
 
 
-# %% wrong="counts all objects, floats too" says=["numbers", "floats don't count"]
+# %% wrong="counts all objects, floats too" breaks="that can be reached and count" says=["numbers", "floats don't count"]
 def leak_hunt(step, suspects):
     def reached(start):
         seen, queue = {}, [start]
@@ -68,7 +87,7 @@ def leak_hunt(step, suspects):
     return [name for name in suspects if reached(suspects[name]) > before[name]]
 
 
-# %% wrong="stops at what it does not count" says=["things may be reached in circles, and at any depth"]
+# %% wrong="stops at what it does not count" breaks="through what doesn't count as well" says=["things may be reached in circles, and at any depth"]
 def leak_hunt(step, suspects):
     def reached(start):
         seen, queue = {}, list(neighbours(start))
@@ -174,7 +193,7 @@ def leak_hunt(step: Callable[[], None], suspects: dict[str, object]) -> list[str
     return [name for name in suspects if visit(suspects[name], {}) > before[name]]
 
 
-# %% wrong="another number is a leak" says=["a list that empties", "fewer"]
+# %% wrong="another number is a leak" breaks="from which more can be reached at the second count" says=["a list that empties", "fewer"]
 def leak_hunt(step, suspects):
     def reached(start):
         seen, queue = {}, [start]
@@ -214,7 +233,7 @@ def leak_hunt(step, suspects):
     return [name for name in suspects if second[name] > first[name]]
 
 
-# %% wrong="sorts the names" says=["in the dict's order"]
+# %% wrong="sorts the names" breaks="in the dict's order" says=["in the dict's order"]
 def leak_hunt(step, suspects):
     def reached(start):
         seen, queue = {}, [start]
@@ -231,7 +250,7 @@ def leak_hunt(step, suspects):
     return sorted(name for name in suspects if reached(suspects[name]) > first[name])
 
 
-# %% wrong="counts what is held twice twice" says=["held again"]
+# %% wrong="counts what is held twice twice" breaks="Count the *different* things" says=["held again"]
 def leak_hunt(step, suspects):
     def count(root):
         hits = [0]
@@ -254,7 +273,7 @@ def leak_hunt(step, suspects):
     return [n for n, s in suspects.items() if count(s) > before[n]]
 
 
-# %% wrong="names the largest leak only" says=["the smaller leak is a leak, too"]
+# %% wrong="names the largest leak only" breaks="Return the list of the names" says=["the smaller leak is a leak, too"]
 def leak_hunt(step, suspects):
     def count(root):
         seen, todo = {}, [root]
@@ -320,7 +339,7 @@ def leak_hunt(step, suspects):
     return [n for n, s in suspects.items() if count(s) > before[n]]
 
 
-# %% wrong="takes a suspect out of the dict" says=["the dict of suspects was changed"]
+# %% wrong="takes a suspect out of the dict" breaks="The dict stays as it is" says=["the dict of suspects was changed"]
 def leak_hunt(step, suspects):
     def reached(start):
         seen, queue = {}, [start]
@@ -402,3 +421,24 @@ def leak_hunt(step, suspects):
     step()
     step()
     return [n for n, o, t in zip(suspects, old, suspects.values()) if size(t) > o]
+
+
+# %% wrong="remembers ids, and lets the things go" breaks="Some exist only while you hold them" says=["leaves its id to the next"]
+def leak_hunt(step, suspects):
+    def count(start):
+        seen, todo, found = {id(start)}, [start], 0
+        while todo:
+            thing = todo.pop()
+            found += bool(counts(thing))
+            for other in neighbours(thing):
+                if id(other) not in seen:
+                    seen.add(id(other))
+                    todo.append(other)
+        return found
+
+    for _ in range(2):
+        step()
+    before = {name: count(thing) for name, thing in suspects.items()}
+    for _ in range(3):
+        step()
+    return [name for name, thing in suspects.items() if count(thing) > before[name]]

@@ -1,3 +1,23 @@
+# %% [markdown]
+# Rules:
+#
+# - "Try things in this order"
+# - "the first such i"
+# - "of batch b (from 0, unshuffled, the last may be smaller)"
+# - "can't be joined by `default_collate`"
+# - "`pickle.dumps(dataset)` raises"
+# - "gives no batch within `seconds`"
+# - "its worker ends without an exception"
+# - "its worker raises an exception, though this process did not"
+# - "of whatever class"
+# - "go through all batches"
+# - "no process that you started may be left"
+# - "num_workers=1"
+#
+# Admits:
+#
+# - "the last may be smaller": a long item at the end
+
 # %% wrong="starts with the worker" says=["ask the dataset itself first", "it has a lambda"]
 # ruff: noqa: E402
 from torch.utils.data import DataLoader
@@ -73,7 +93,7 @@ def loader_autopsy(dataset, batch_size, seconds):
     return "fine", None
 
 
-# %% wrong="every RuntimeError is a dead worker" says=["a RuntimeError, but the worker lives"]
+# %% wrong="every RuntimeError is a dead worker" breaks="its worker ends without an exception" says=["a RuntimeError, but the worker lives"]
 import pickle
 
 from torch.utils.data import DataLoader, default_collate
@@ -198,7 +218,7 @@ def loader_autopsy(dataset, batch_size, seconds):
     return ["dies" if "exited unexpectedly" in words or "killed by" in words else "raises", None]
 
 
-# %% wrong="one batch is enough" says=["hangs: the verdict", "in the worker alone, at item 5"]
+# %% wrong="one batch is enough" breaks="go through all batches" says=["hangs: the verdict", "in the worker alone, at item 5"]
 def loader_autopsy(dataset: Dataset, batch_size: int, seconds: float) -> tuple[str, int | None]:
     import pickle
 
@@ -279,7 +299,7 @@ def loader_autopsy(dataset: Dataset, batch_size: int, seconds: float) -> tuple[s
     return (verdict, None)
 
 
-# %% wrong="RuntimeErrors alone" says=["a KeyError in the worker", "KeyError came out of the answer"]
+# %% wrong="RuntimeErrors alone" breaks="of whatever class" says=["a KeyError in the worker", "KeyError came out of the answer"]
 import pickle
 
 from torch.utils.data import DataLoader, default_collate
@@ -353,7 +373,7 @@ def loader_autopsy(dataset, batch_size, seconds):
     return "fine", None
 
 
-# %% wrong="pickle first" says=["unpicklable, with a bad item", "items come before pickle"]
+# %% wrong="pickle first" breaks="Try things in this order" says=["unpicklable, with a bad item", "items come before pickle"]
 import pickle
 
 from torch.utils.data import DataLoader, default_collate
@@ -431,7 +451,7 @@ def loader_autopsy(dataset, batch_size, seconds):
     return "fine", None
 
 
-# %% wrong="whatever speaks of a time-out" says=["a server's time-out", "begins with"]
+# %% wrong="whatever speaks of a time-out" breaks="its worker raises an exception, though this process did not" says=["a server's time-out", "begins with"]
 import pickle
 
 from torch.utils.data import DataLoader, default_collate
@@ -468,7 +488,7 @@ def loader_autopsy(dataset, batch_size, seconds):
     return "fine", None
 
 
-# %% wrong="leaves the worker to the loader" says=["processes left"]
+# %% wrong="leaves the worker to the loader" breaks="no process that you started may be left" says=["processes left"]
 import pickle
 
 from torch.utils.data import DataLoader, default_collate
@@ -501,7 +521,7 @@ def loader_autopsy(dataset, batch_size, seconds):
     return "fine", None
 
 
-# %% wrong="pickle fails in two classes" says=["holds a lock", "a TypeError here: any class counts"]
+# %% wrong="pickle fails in two classes" breaks="`pickle.dumps(dataset)` raises" says=["holds a lock", "a TypeError here: any class counts"]
 def loader_autopsy(dataset: Dataset, batch_size: int, seconds: float) -> tuple[str, int | None]:
     """The first verdict that applies: ("item", i), ("collate", b), ("pickle", None), …"""
     import pickle
@@ -536,7 +556,7 @@ def loader_autopsy(dataset: Dataset, batch_size: int, seconds: float) -> tuple[s
     return "hang" if "timed out after" in said else "dies", None
 
 
-# %% wrong="collate fails in one class" says=["an item that is None", "a KeyError, in the batch of item 6"]
+# %% wrong="collate fails in one class" breaks="can't be joined by `default_collate`" says=["an item that is None", "a KeyError, in the batch of item 6"]
 def loader_autopsy(dataset: Dataset, batch_size: int, seconds: float) -> tuple[str, int | None]:
     """The first verdict that applies: ("item", i), ("collate", b), ("pickle", None), …"""
     import pickle
@@ -568,7 +588,7 @@ def loader_autopsy(dataset: Dataset, batch_size: int, seconds: float) -> tuple[s
     return "hang" if "timed out after" in said else "dies", None
 
 
-# %% wrong="two workers" says=["a DataLoader with 2 workers ran"]
+# %% wrong="two workers" breaks="num_workers=1" says=["a DataLoader with 2 workers ran"]
 def loader_autopsy(dataset: Dataset, batch_size: int, seconds: float) -> tuple[str, int | None]:
     """The first verdict that applies: ("item", i), ("collate", b), ("pickle", None), …"""
     import pickle
@@ -596,7 +616,7 @@ def loader_autopsy(dataset: Dataset, batch_size: int, seconds: float) -> tuple[s
     return "hang" if "timed out after" in said else "dies", None
 
 
-# %% wrong="leaves the last batch out" says=["raises in the worker, at the last item", "go through all batches"]
+# %% wrong="leaves the last batch out" breaks="of batch b (from 0, unshuffled, the last may be smaller)" says=["raises in the worker, at the last item", "go through all batches"]
 def loader_autopsy(dataset, batch_size, seconds):
     import pickle
 
@@ -634,7 +654,7 @@ def loader_autopsy(dataset, batch_size, seconds):
             child.join()
 
 
-# %% wrong="waits longer" says=["expected timeout="]
+# %% wrong="waits longer" breaks="gives no batch within `seconds`" says=["expected timeout="]
 def loader_autopsy(dataset, batch_size, seconds):
     import pickle
 
@@ -788,3 +808,14 @@ def loader_autopsy(dataset, batch_size, seconds):
         p.kill()
         p.join()
     return (verdict, None)
+
+
+# %% wrong="the last such item" breaks="the first such i" says=["expected ('item', 7), got ('item', 8)"]
+def loader_autopsy(dataset, batch_size, seconds):
+    bad = None
+    for index in range(len(dataset)):
+        try:
+            dataset[index]
+        except Exception:
+            bad = index
+    return ("item", bad) if bad is not None else ("fine", None)

@@ -1,4 +1,26 @@
-# %% wrong="looks at the inputs afterwards" says=["in place", "look at the inputs before it runs"]
+# %% [markdown]
+# Rules:
+#
+# - "call it once"
+# - "if nothing is to blame and the loss requires a gradient"
+# - "the first operator to blame"
+# - "*name* is `func.overloadpacket.__name__`"
+# - "All that `forward()` runs is forward, also where it takes a gradient itself"
+# - "a NaN, while **none** of its inputs has one"
+# - "an infinity, while **all** of its inputs are finite"
+# - "the Python numbers among its arguments"
+# - "as they were **before** it ran"
+# - "They may be in lists"
+# - "be keyword arguments"
+# - "Leave out operators with `empty` in their names"
+# - "Results may be tensors or tuples and lists of them"
+#
+# Admits:
+#
+# - "tuples and lists of them": a list of results
+# - "a scalar loss": no gradient
+
+# %% wrong="looks at the inputs afterwards" breaks="as they were **before** it ran" says=["in place", "look at the inputs before it runs"]
 # ruff: noqa: E402
 from torch.utils._pytree import tree_leaves
 
@@ -117,7 +139,7 @@ def nan_hunt(forward):
     return None
 
 
-# %% wrong="an infinite input excuses a NaN" says=["a row all masked"]
+# %% wrong="an infinite input excuses a NaN" breaks="a NaN, while **none** of its inputs has one" says=["a row all masked"]
 from torch.utils._pytree import tree_leaves
 
 
@@ -239,7 +261,7 @@ def nan_hunt(forward):
     return answer
 
 
-# %% wrong="looks at tensors only, not at Python numbers" says=["masked_fill was handed the number -inf"]
+# %% wrong="looks at tensors only, not at Python numbers" breaks="the Python numbers among its arguments" says=["masked_fill was handed the number -inf"]
 def nan_hunt(forward: Callable[[], torch.Tensor]) -> tuple[str, str] | None:
     from torch.utils._pytree import tree_leaves
 
@@ -319,7 +341,7 @@ def nan_hunt(forward: Callable[[], torch.Tensor]) -> tuple[str, str] | None:
     return None
 
 
-# %% wrong="an infinity beside a NaN" says=["a NaN beside a zero", "not all of its inputs are finite"]
+# %% wrong="an infinity beside a NaN" breaks="an infinity, while **all** of its inputs are finite" says=["a NaN beside a zero", "not all of its inputs are finite"]
 from torch.utils._pytree import tree_leaves
 
 
@@ -377,7 +399,7 @@ def nan_hunt(forward):
     return hunt.found
 
 
-# %% wrong="keyword arguments are passed over" says=["an infinite keyword argument"]
+# %% wrong="keyword arguments are passed over" breaks="be keyword arguments" says=["an infinite keyword argument"]
 from torch.utils._pytree import tree_leaves
 
 
@@ -468,7 +490,7 @@ def nan_hunt(forward):
     return hunt.found
 
 
-# %% wrong="goes back in any case" says=["no gradient", "the loss requires no gradient"]
+# %% wrong="goes back in any case" breaks="if nothing is to blame and the loss requires a gradient" says=["no gradient", "the loss requires no gradient"]
 from torch.utils._pytree import tree_leaves
 
 
@@ -601,7 +623,7 @@ def nan_hunt(forward):
     return hunt.found
 
 
-# %% wrong="lists of inputs are passed over" says=["in a list"]
+# %% wrong="lists of inputs are passed over" breaks="They may be in lists" says=["in a list"]
 def nan_hunt(forward):
     from torch.utils._pytree import tree_leaves
 
@@ -636,7 +658,7 @@ def nan_hunt(forward):
     return hunt.found
 
 
-# %% wrong="calls forward twice" says=["how often forward() was called: expected 1, got 2"]
+# %% wrong="calls forward twice" breaks="call it once" says=["how often forward() was called: expected 1, got 2"]
 def nan_hunt(forward):
     from torch.utils._pytree import tree_leaves
 
@@ -670,7 +692,7 @@ def nan_hunt(forward):
     return hunt.found
 
 
-# %% wrong="leaves the underscore out" says=["in place: the answer"]
+# %% wrong="leaves the underscore out" breaks="*name* is `func.overloadpacket.__name__`" says=["in place: the answer"]
 def nan_hunt(forward):
     from torch.utils._pytree import tree_leaves
 
@@ -748,3 +770,233 @@ def nan_hunt(forward):
     with m:
         torch.autograd.backward(loss)
     return log[0] if log else None
+
+
+# %% wrong="the last to blame" breaks="the first operator to blame" says=["expected"]
+from torch.utils._pytree import tree_leaves
+
+
+def _state(values):
+    nan = inf = False
+    for v in tree_leaves(values):
+        if isinstance(v, torch.Tensor) and (v.is_floating_point() or v.is_complex()):
+            nan |= v.isnan().any().item()
+            inf |= v.isinf().any().item()
+        elif isinstance(v, float):
+            nan |= v != v
+            inf |= v in (float("inf"), -float("inf"))
+    return nan, inf
+
+
+def nan_hunt(forward):
+    class Watch(TorchDispatchMode):
+        found, phase = None, "forward"
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            nan, inf = _state((args, kwargs))
+            result = func(*args, **(kwargs or {}))
+            name = func.overloadpacket.__name__
+            if "empty" not in name:
+                nan_now, inf_now = _state(result)
+                if (nan_now and not nan) or (inf_now and not nan and not inf):
+                    self.found = (self.phase, name)
+            return result
+
+    with Watch() as watch:
+        loss = forward()
+        if watch.found is None and loss.requires_grad:
+            watch.phase = "backward"
+            loss.backward()
+    return watch.found
+
+
+# %% wrong="whatever runs without a graph is backward" breaks="All that `forward()` runs is forward, also where it takes a gradient itself" says=["it has no graph"]
+from torch.utils._pytree import tree_leaves
+
+
+def _state(values):
+    nan = inf = False
+    for v in tree_leaves(values):
+        if isinstance(v, torch.Tensor) and (v.is_floating_point() or v.is_complex()):
+            nan |= v.isnan().any().item()
+            inf |= v.isinf().any().item()
+        elif isinstance(v, float):
+            nan |= v != v
+            inf |= v in (float("inf"), -float("inf"))
+    return nan, inf
+
+
+def nan_hunt(forward):
+    class Watch(TorchDispatchMode):
+        found, phase = None, "forward"
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            nan, inf = _state((args, kwargs))
+            result = func(*args, **(kwargs or {}))
+            name = func.overloadpacket.__name__
+            if self.found is None and "empty" not in name:
+                nan_now, inf_now = _state(result)
+                if (nan_now and not nan) or (inf_now and not nan and not inf):
+                    self.found = ("forward" if torch.is_grad_enabled() else "backward", name)
+            return result
+
+    with Watch() as watch:
+        loss = forward()
+        if watch.found is None and loss.requires_grad:
+            watch.phase = "backward"
+            loss.backward()
+    return watch.found
+
+
+# %% wrong="what is empty counts as well" breaks="Leave out operators with `empty` in their names" says=["empty memory holds anything"]
+from torch.utils._pytree import tree_leaves
+
+
+def _state(values):
+    nan = inf = False
+    for v in tree_leaves(values):
+        if isinstance(v, torch.Tensor) and (v.is_floating_point() or v.is_complex()):
+            nan |= v.isnan().any().item()
+            inf |= v.isinf().any().item()
+        elif isinstance(v, float):
+            nan |= v != v
+            inf |= v in (float("inf"), -float("inf"))
+    return nan, inf
+
+
+def nan_hunt(forward):
+    class Watch(TorchDispatchMode):
+        found, phase = None, "forward"
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            nan, inf = _state((args, kwargs))
+            result = func(*args, **(kwargs or {}))
+            name = func.overloadpacket.__name__
+            if self.found is None:
+                nan_now, inf_now = _state(result)
+                if (nan_now and not nan) or (inf_now and not nan and not inf):
+                    self.found = (self.phase, name)
+            return result
+
+    with Watch() as watch:
+        loss = forward()
+        if watch.found is None and loss.requires_grad:
+            watch.phase = "backward"
+            loss.backward()
+    return watch.found
+
+
+# %% wrong="the first of several results alone" breaks="Results may be tensors or tuples and lists of them" says=["the second has the NaN"]
+from torch.utils._pytree import tree_leaves
+
+
+def _state(values):
+    nan = inf = False
+    for v in tree_leaves(values):
+        if isinstance(v, torch.Tensor) and (v.is_floating_point() or v.is_complex()):
+            nan |= v.isnan().any().item()
+            inf |= v.isinf().any().item()
+        elif isinstance(v, float):
+            nan |= v != v
+            inf |= v in (float("inf"), -float("inf"))
+    return nan, inf
+
+
+def nan_hunt(forward):
+    class Watch(TorchDispatchMode):
+        found, phase = None, "forward"
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            nan, inf = _state((args, kwargs))
+            result = func(*args, **(kwargs or {}))
+            name = func.overloadpacket.__name__
+            if self.found is None and "empty" not in name:
+                nan_now, inf_now = _state(
+                    result[0] if isinstance(result, (tuple, list)) else result
+                )
+                if (nan_now and not nan) or (inf_now and not nan and not inf):
+                    self.found = (self.phase, name)
+            return result
+
+    with Watch() as watch:
+        loss = forward()
+        if watch.found is None and loss.requires_grad:
+            watch.phase = "backward"
+            loss.backward()
+    return watch.found
+
+
+# %% wrong="a name with backward in it is backward" says=["it has no graph"]
+from torch.utils._pytree import tree_leaves
+
+
+def _state(values):
+    nan = inf = False
+    for v in tree_leaves(values):
+        if isinstance(v, torch.Tensor) and (v.is_floating_point() or v.is_complex()):
+            nan |= v.isnan().any().item()
+            inf |= v.isinf().any().item()
+        elif isinstance(v, float):
+            nan |= v != v
+            inf |= v in (float("inf"), -float("inf"))
+    return nan, inf
+
+
+def nan_hunt(forward):
+    class Watch(TorchDispatchMode):
+        found, phase = None, "forward"
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            nan, inf = _state((args, kwargs))
+            result = func(*args, **(kwargs or {}))
+            name = func.overloadpacket.__name__
+            if self.found is None and "empty" not in name:
+                nan_now, inf_now = _state(result)
+                if (nan_now and not nan) or (inf_now and not nan and not inf):
+                    self.found = ("backward" if "backward" in name else self.phase, name)
+            return result
+
+    with Watch() as watch:
+        loss = forward()
+        if watch.found is None and loss.requires_grad:
+            watch.phase = "backward"
+            loss.backward()
+    return watch.found
+
+
+# %% wrong="float32 alone" says=["too much for float16"]
+from torch.utils._pytree import tree_leaves
+
+
+def _state(values):
+    nan = inf = False
+    for v in tree_leaves(values):
+        if isinstance(v, torch.Tensor) and v.dtype == torch.float32:
+            nan |= v.isnan().any().item()
+            inf |= v.isinf().any().item()
+        elif isinstance(v, float):
+            nan |= v != v
+            inf |= v in (float("inf"), -float("inf"))
+    return nan, inf
+
+
+def nan_hunt(forward):
+    class Watch(TorchDispatchMode):
+        found, phase = None, "forward"
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            nan, inf = _state((args, kwargs))
+            result = func(*args, **(kwargs or {}))
+            name = func.overloadpacket.__name__
+            if self.found is None and "empty" not in name:
+                nan_now, inf_now = _state(result)
+                if (nan_now and not nan) or (inf_now and not nan and not inf):
+                    self.found = (self.phase, name)
+            return result
+
+    with Watch() as watch:
+        loss = forward()
+        if watch.found is None and loss.requires_grad:
+            watch.phase = "backward"
+            loss.backward()
+    return watch.found

@@ -1,3 +1,20 @@
+# %% [markdown]
+# Rules:
+#
+# - "which fault a training has"
+# - "all rows of `x` are equal"
+# - "y is floating, and the model's output has another shape than y"
+# - "the model ends in probabilities, though the loss is cross-entropy"
+# - "every score is 0 for every input"
+# - "some parameters get no gradient"
+# - "the optimizer lacks some"
+# - "clears the gradients before the optimizer uses them"
+# - "all is right but the learning rate, which is far too small"
+#
+# Admits:
+#
+# - "a healthy one may be a regression": healthy regression
+
 # %% wrong="by the curve alone" says=["softmax twice: it was taken for", "cut: it was taken for"]
 def not_learning(patient):
     losses = [patient.step() for _ in range(60)]
@@ -55,7 +72,7 @@ def not_learning(patient):
     return "rate" if patient.optimizer.param_groups[0]["lr"] < 1e-3 else "healthy"
 
 
-# %% wrong="other words" says=["expected one of same inputs, broadcast"]
+# %% wrong="other words" breaks="which fault a training has" says=["expected one of same inputs, broadcast"]
 def not_learning(patient):
     if not patient.model(patient.x).any():
         return "dead relu"
@@ -144,7 +161,7 @@ def not_learning(patient):
     return ("rate", "healthy")[optimizer.param_groups[0]["lr"] > 1e-3]
 
 
-# %% wrong="wiped and rate by whether anything moves" says=["wiped: it was taken for 'cut'"]
+# %% wrong="wiped and rate by whether anything moves" breaks="all is right but the learning rate, which is far too small" says=["wiped: it was taken for 'cut'"]
 def not_learning(patient: Patient) -> str:
     x, y, model = patient.x, patient.y, patient.model
     if (x == x[0]).all():
@@ -203,7 +220,7 @@ def not_learning(patient: Patient) -> str:
     return "healthy" if last < first * 0.95 else "rate"
 
 
-# %% wrong="compares two rows alone" says=["healthy: it was taken for 'same inputs'"]
+# %% wrong="compares two rows alone" breaks="all rows of `x` are equal" says=["healthy: it was taken for 'same inputs'"]
 def not_learning(patient: Patient) -> str:
     """The fault of a training, as one of the words of the table."""
     model, x, y = patient.model, patient.x, patient.y
@@ -233,7 +250,7 @@ def not_learning(patient: Patient) -> str:
     return "rate" if patient.optimizer.param_groups[0]["lr"] < 1e-4 else "healthy"
 
 
-# %% wrong="compares the number of dimensions" says=["broadcast regression", "compare the whole shapes"]
+# %% wrong="compares the number of dimensions" breaks="y is floating, and the model's output has another shape than y" says=["broadcast regression", "compare the whole shapes"]
 def not_learning(patient: Patient) -> str:
     """The fault of a training, as one of the words of the table."""
     model, x, y = patient.model, patient.x, patient.y
@@ -263,7 +280,7 @@ def not_learning(patient: Patient) -> str:
     return "rate" if patient.optimizer.param_groups[0]["lr"] < 1e-4 else "healthy"
 
 
-# %% wrong="scores from 0 to 1 are probabilities" says=["healthy with scores from 0 to 1", "these don't"]
+# %% wrong="scores from 0 to 1 are probabilities" breaks="the model ends in probabilities, though the loss is cross-entropy" says=["healthy with scores from 0 to 1", "these don't"]
 def not_learning(patient: Patient) -> str:
     """The fault of a training, as one of the words of the table."""
     model, x, y = patient.model, patient.x, patient.y
@@ -288,7 +305,7 @@ def not_learning(patient: Patient) -> str:
     return "rate" if patient.optimizer.param_groups[0]["lr"] < 1e-4 else "healthy"
 
 
-# %% wrong="a single score of 0" says=["healthy regression: it was taken for 'dead head'"]
+# %% wrong="a single score of 0" breaks="every score is 0 for every input" says=["healthy regression: it was taken for 'dead head'"]
 def not_learning(patient: Patient) -> str:
     """The fault of a training, as one of the words of the table."""
     model, x, y = patient.model, patient.x, patient.y
@@ -370,7 +387,7 @@ def not_learning(patient):
     return "rate" if patient.optimizer.param_groups[0]["lr"] < 1e-4 else "healthy"
 
 
-# %% wrong="a gradient of 0 is none" says=["healthy with a head that starts at 0", "but it is there"]
+# %% wrong="a gradient of 0 is none" breaks="some parameters get no gradient" says=["healthy with a head that starts at 0", "but it is there"]
 def not_learning(patient):
     model, x, y = patient.model, patient.x, patient.y
     if (x == x[:1]).all():
@@ -398,7 +415,7 @@ def not_learning(patient):
     return "rate" if patient.optimizer.param_groups[0]["lr"] < 1e-4 else "healthy"
 
 
-# %% wrong="the optimizer holds one of them" says=["not in the optimizer with a new head"]
+# %% wrong="the optimizer holds one of them" breaks="the optimizer lacks some" says=["not in the optimizer with a new head"]
 def not_learning(patient):
     model, x, y = patient.model, patient.x, patient.y
     if (x == x[:1]).all():
@@ -454,7 +471,7 @@ def not_learning(patient):
     return "rate" if patient.optimizer.param_groups[0]["lr"] < 1e-4 else "healthy"
 
 
-# %% wrong="wiped means None" says=["wiped with zeros left"]
+# %% wrong="wiped means None" breaks="clears the gradients before the optimizer uses them" says=["wiped with zeros left"]
 def not_learning(patient):
     model, x, y = patient.model, patient.x, patient.y
     if (x == x[:1]).all():
@@ -543,3 +560,73 @@ def not_learning(patient):
         float((p.detach() - o).abs().max() / (p.grad.abs().max() + 1e-12)) for p, o in zip(ps, old)
     )
     return "rate" if far < 1e-3 else "healthy"
+
+
+# %% wrong="sums of 1 are probabilities" says=["some of its scores are below 0"]
+def not_learning(patient):
+    x, y, model, optimizer = patient.x, patient.y, patient.model, patient.optimizer
+    if (x == x[0]).all():
+        return "same inputs"
+    scores = model(x)
+    if y.is_floating_point():
+        if scores.shape != y.shape:
+            return "broadcast"
+    elif torch.allclose(scores.sum(1), torch.ones(len(x)).to(scores)):
+        return "softmax twice"
+    if (scores == 0).all():
+        return "dead head"
+    for p in model.parameters():
+        p.grad = None
+    patient.loss(scores, y).backward()
+    if any(p.grad is None for p in model.parameters()):
+        return "cut"
+    held = {id(p) for g in optimizer.param_groups for p in g["params"]}
+    if any(id(p) not in held for p in model.parameters()):
+        return "not in the optimizer"
+    before = [p.detach().clone() for p in model.parameters()]
+    patient.step()
+    if all(p.grad is None or not p.grad.any() for p in model.parameters()):
+        return "wiped"
+    moved = max(
+        float((p.detach() - b).norm() / b.norm().clamp(min=1e-12))
+        for p, b in zip(model.parameters(), before)
+    )
+    return "rate" if moved < 1e-5 else "healthy"
+
+
+# %% wrong="compares parameters by their numbers" says=["it holds equal numbers in other tensors"]
+def not_learning(patient):
+    x, y, model, optimizer = patient.x, patient.y, patient.model, patient.optimizer
+    if (x == x[0]).all():
+        return "same inputs"
+    scores = model(x)
+    if y.is_floating_point():
+        if scores.shape != y.shape:
+            return "broadcast"
+    elif (scores >= 0).all() and torch.allclose(scores.sum(1), torch.ones(len(x)).to(scores)):
+        return "softmax twice"
+    if (scores == 0).all():
+        return "dead head"
+    for p in model.parameters():
+        p.grad = None
+    patient.loss(scores, y).backward()
+    if any(p.grad is None for p in model.parameters()):
+        return "cut"
+    if any(
+        not any(
+            p.shape == q.shape and (p == q).all()
+            for g in optimizer.param_groups
+            for q in g["params"]
+        )
+        for p in model.parameters()
+    ):
+        return "not in the optimizer"
+    before = [p.detach().clone() for p in model.parameters()]
+    patient.step()
+    if all(p.grad is None or not p.grad.any() for p in model.parameters()):
+        return "wiped"
+    moved = max(
+        float((p.detach() - b).norm() / b.norm().clamp(min=1e-12))
+        for p, b in zip(model.parameters(), before)
+    )
+    return "rate" if moved < 1e-5 else "healthy"

@@ -1,4 +1,13 @@
-# %% wrong="the line to mend, not the line that ran" says=["G is not ('graph', 3)", "line 3 is to blame, yet it ran"]
+# %% [markdown]
+# Rules:
+#
+# - "For each write `(what, where)`"
+# - "*where* is the number of the lowest line in the traceback that belongs to the program"
+# - "the line that was running, which is not always the line to mend"
+# - "Empty lines count"
+# - "*what* is one of"
+
+# %% wrong="the line to mend, not the line that ran" breaks="the line that was running, which is not always the line to mend" says=["G is not ('graph', 3)", "line 3 is to blame, yet it ran"]
 read_the_message = {
     "A": ("shape", 4),
     "B": ("name", 2),
@@ -23,7 +32,7 @@ read_the_message = {
     "H": ("dtype", 2),
 }
 
-# %% wrong="the call of the function, not the line inside" says=["H is not ('dtype', 5)", "the one inside scale, not its call"]
+# %% wrong="the call of the function, not the line inside" breaks="*where* is the number of the lowest line in the traceback that belongs to the program" says=["H is not ('dtype', 5)", "the one inside scale, not its call"]
 read_the_message = {
     "A": ("shape", 4),
     "B": ("name", 2),
@@ -39,7 +48,7 @@ read_the_message = {
 read_the_message = dict.fromkeys("ABCDEFGH")
 read_the_message |= {"A": ("shape", 4), "B": ("name", 2), "C": ("dtype", 3), "D": ("range", 3)}
 
-# %% wrong="words alone" says=["Write a pair such as ('range', 2)"]
+# %% wrong="words alone" breaks="For each write `(what, where)`" says=["Write a pair such as ('range', 2)"]
 read_the_message = dict(zip("ABCDEFGH", ["shape"] * 8, strict=True))
 
 # %% right="lists, from two strings"
@@ -59,3 +68,29 @@ read_the_message = {
 
 # %% wrong="a list in the dict's place" says=["leave the dict, fill it in"]
 read_the_message = [("shape", 4)] * 8
+
+
+# %% wrong="passes over the empty line" breaks="Empty lines count" says=["empty lines count"]
+read_the_message = {
+    "A": ("shape", 4),
+    "B": ("name", 2),
+    "C": ("dtype", 3),
+    "D": ("range", 3),
+    "E": ("device", 3),
+    "F": ("none", 5),
+    "G": ("graph", 4),
+    "H": ("dtype", 2),
+}
+
+
+# %% wrong="a None is a name that is missing" breaks="*what* is one of" says=["forward has no return: y is None"]
+read_the_message = {
+    "A": ("shape", 4),
+    "B": ("name", 2),
+    "C": ("dtype", 3),
+    "D": ("range", 3),
+    "E": ("device", 3),
+    "F": ("name", 6),
+    "G": ("graph", 4),
+    "H": ("dtype", 2),
+}

@@ -1,4 +1,25 @@
-# %% wrong="the last module that began" says=["both children finished; their parent did not"]
+# %% [markdown]
+# Rules:
+#
+# - "It runs the model once"
+# - "in the mode the model is in"
+# - "`None` if that works"
+# - "the name, as `named_modules()` gives it"
+# - "the innermost module whose `forward` began and did not finish"
+# - "the shape of its first argument (a tensor, handed by position)"
+# - "as it came"
+# - "as a tuple"
+# - "The exception, whatever its class, does not leave your function"
+# - "buffers (a BatchNorm in training counts its batches)"
+# - "its own hooks included"
+# - "`.grad`"
+# - "The global random state is as it was, too"
+#
+# Admits:
+#
+# - "in the mode the model is in": in eval mode it works
+
+# %% wrong="the last module that began" breaks="the innermost module whose `forward` began and did not finish" says=["both children finished; their parent did not"]
 # ruff: noqa: E402
 import copy
 
@@ -16,7 +37,7 @@ def shape_detective(model, shape):
     return None
 
 
-# %% wrong="runs the model itself" says=["parameters or buffers", "random state"]
+# %% wrong="runs the model itself" breaks="buffers (a BatchNorm in training counts its batches)" says=["parameters or buffers", "random state"]
 def shape_detective(model, shape):
     running, handles = [], []
     for name, module in model.named_modules():
@@ -57,7 +78,7 @@ def shape_detective(model, shape):
     return None
 
 
-# %% wrong="in eval mode" says=["in training, one sample has no variance"]
+# %% wrong="in eval mode" breaks="in the mode the model is in" says=["in training, one sample has no variance"]
 import copy
 
 
@@ -137,7 +158,7 @@ def shape_detective(model, shape):
     return None
 
 
-# %% right="from the frames of the traceback"
+# %% wrong="from the frames of the traceback" says=["as it came, before forward turns it"]
 import copy
 
 
@@ -188,7 +209,7 @@ def shape_detective(model, shape):
         return stack.pop()
 
 
-# %% wrong="reads the argument in the frame, where forward has put another in its place" says=["the argument as it came"]
+# %% wrong="reads the argument in the frame, where forward has put another in its place" breaks="as it came" says=["the argument as it came"]
 import copy
 
 
@@ -212,7 +233,7 @@ def shape_detective(model, shape):
     return None
 
 
-# %% wrong="runs it once to see whether it works, and again to find where" says=["the model ran 2 times"]
+# %% wrong="runs it once to see whether it works, and again to find where" breaks="It runs the model once" says=["the model ran 2 times"]
 import copy
 
 
@@ -233,7 +254,7 @@ def shape_detective(model, shape):
     return run(watched=True) if run(watched=False) else None
 
 
-# %% wrong="removes its hooks by clearing all of them" says=["the model or the random state was changed: hooks"]
+# %% wrong="removes its hooks by clearing all of them" breaks="its own hooks included" says=["the model or the random state was changed: hooks"]
 def shape_detective(model, shape):
     import copy
 
@@ -257,7 +278,7 @@ def shape_detective(model, shape):
     return None
 
 
-# %% wrong="clears the gradients" says=[".grad"]
+# %% wrong="clears the gradients" breaks="`.grad`" says=[".grad"]
 def shape_detective(model, shape):
     import copy
 
@@ -275,7 +296,7 @@ def shape_detective(model, shape):
     return None
 
 
-# %% wrong="RuntimeErrors and ValueErrors only" says=["a KeyError"]
+# %% wrong="RuntimeErrors and ValueErrors only" breaks="The exception, whatever its class, does not leave your function" says=["a KeyError"]
 def shape_detective(model, shape):
     import copy
 
@@ -292,7 +313,7 @@ def shape_detective(model, shape):
     return None
 
 
-# %% wrong="a list for the shape" says=["expected a tuple"]
+# %% wrong="a list for the shape" breaks="as a tuple" says=["expected a tuple"]
 def shape_detective(model, shape):
     import copy
 
@@ -309,7 +330,7 @@ def shape_detective(model, shape):
     return None
 
 
-# %% wrong="names a shared module by its last name" says=["named_modules() names it once"]
+# %% wrong="names a shared module by its last name" breaks="the name, as `named_modules()` gives it" says=["named_modules() names it once"]
 import copy
 from functools import partial
 
@@ -336,7 +357,7 @@ def shape_detective(model, shape):
     return None
 
 
-# %% wrong="the shape of the last argument" says=["the shape of the first argument"]
+# %% wrong="the shape of the last argument" breaks="the shape of its first argument (a tensor, handed by position)" says=["the shape of the first argument"]
 def shape_detective(model, shape):
     import copy
 
@@ -449,3 +470,104 @@ def shape_detective(model, shape):
     finally:
         a.remove()
         b.remove()
+
+
+# %% wrong="True where it works" breaks="`None` if that works" says=["found True, but there is nothing to find"]
+import copy
+from functools import partial
+
+
+def shape_detective(model, shape):
+    twin = copy.deepcopy(model).to("meta")
+    running = []
+
+    def begin(name, module, args):
+        running.append((name, tuple(args[0].shape)))
+
+    def finish(module, args, output):
+        running.pop()
+
+    for name, module in twin.named_modules():
+        module.register_forward_pre_hook(partial(begin, name))
+        module.register_forward_hook(finish)
+    try:
+        twin(torch.zeros(shape, device="meta"))
+    except Exception:
+        return running[-1]
+    return True
+
+
+# %% wrong="draws its input" breaks="The global random state is as it was, too" says=["random state"]
+import copy
+from functools import partial
+
+
+def shape_detective(model, shape):
+    twin = copy.deepcopy(model)
+    running = []
+
+    def begin(name, module, args):
+        running.append((name, tuple(args[0].shape)))
+
+    def finish(module, args, output):
+        running.pop()
+
+    for name, module in twin.named_modules():
+        module.register_forward_pre_hook(partial(begin, name))
+        module.register_forward_hook(finish)
+    try:
+        twin(torch.randn(shape))
+    except Exception:
+        return running[-1]
+    return None
+
+
+# %% wrong="runs it for real as well" says=["it fits: the model or the random state was changed"]
+import copy
+from functools import partial
+
+
+def shape_detective(model, shape):
+    twin = copy.deepcopy(model).to("meta")
+    running = []
+
+    def begin(name, module, args):
+        running.append((name, tuple(args[0].shape)))
+
+    def finish(module, args, output):
+        running.pop()
+
+    for name, module in twin.named_modules():
+        module.register_forward_pre_hook(partial(begin, name))
+        module.register_forward_hook(finish)
+    try:
+        twin(torch.zeros(shape, device="meta"))
+        model(torch.zeros(shape))
+    except Exception:
+        return running[-1]
+    return None
+
+
+# %% wrong="looks at the shape after the failure" says=["as it came, before forward turns it"]
+import copy
+from functools import partial
+
+
+def shape_detective(model, shape):
+    twin = copy.deepcopy(model).to("meta")
+    running = []
+
+    def begin(name, module, args):
+        running.append((name, args[0]))
+
+    def finish(module, args, output):
+        running.pop()
+
+    for name, module in twin.named_modules():
+        module.register_forward_pre_hook(partial(begin, name))
+        module.register_forward_hook(finish)
+    try:
+        twin(torch.zeros(shape, device="meta"))
+    except Exception:
+        return running[-1][0], tuple(running[-1][1].shape)
+    return None

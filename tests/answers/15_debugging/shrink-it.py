@@ -1,4 +1,19 @@
-# %% wrong="one by one, once" says=["leave out whole blocks first"]
+# %% [markdown]
+# Rules:
+#
+# - "a list of lines, in their order, that fails"
+# - "from which no *single* line can be left out"
+# - "It need not hold that more lines fail if fewer do"
+# - "`lines` itself stays as it is"
+# - "If it doesn't fail at all, raise a `ValueError`"
+# - "A list that fails when empty shrinks to `[]`"
+# - "`fails` is called at most 150 times"
+#
+# Admits:
+#
+# - "`fails` may be any function": more lines need not fail
+
+# %% wrong="one by one, once" breaks="from which no *single* line can be left out" says=["leave out whole blocks first"]
 def shrink_it(lines, fails):
     if not fails(lines):
         raise ValueError("it does not fail")
@@ -12,7 +27,7 @@ def shrink_it(lines, fails):
     return lines
 
 
-# %% wrong="in the given list" says=["the given list afterwards"]
+# %% wrong="in the given list" breaks="`lines` itself stays as it is" says=["the given list afterwards"]
 def shrink_it(lines, fails):
     if not fails(lines):
         raise ValueError("it does not fail")
@@ -47,7 +62,7 @@ def shrink_it(lines, fails):
     return lines
 
 
-# %% wrong="no ValueError" says=["expected a ValueError"]
+# %% wrong="no ValueError" breaks="If it doesn't fail at all, raise a `ValueError`" says=["expected a ValueError"]
 def shrink_it(lines, fails):
     lines, size = list(lines), max(1, len(lines) // 2)
     while True:
@@ -194,7 +209,7 @@ def shrink_it(lines, fails):
         size = max(1, size // 2)
 
 
-# %% wrong="bisects, as if more lines always failed" says=["more lines need not fail"]
+# %% wrong="bisects, as if more lines always failed" breaks="It need not hold that more lines fail if fewer do" says=["more lines need not fail"]
 def shrink_it(lines, fails):
     if not fails(lines):
         raise ValueError("it does not fail")
@@ -319,7 +334,7 @@ def shrink_it(lines, fails_):
     return lines
 
 
-# %% wrong="never asks about the empty list" says=["the empty list fails, too"]
+# %% wrong="never asks about the empty list" breaks="A list that fails when empty shrinks to `[]`" says=["the empty list fails, too"]
 def shrink_it(lines, fails):
     if not fails(lines):
         raise ValueError("it does not fail")
@@ -353,3 +368,63 @@ def shrink_it(lines, fails):
                 break
             n = min(2 * n, len(current))
     return current
+
+
+# %% wrong="the lines the other way round" breaks="a list of lines, in their order, that fails" says=["in their order"]
+def shrink_it(lines, fails):
+    lines = list(lines)
+    if not fails(list(lines)):
+        raise ValueError("it doesn't fail")
+    size = max(len(lines) // 2, 1)
+    while True:
+        removed, start = False, 0
+        while start < len(lines):
+            shorter = lines[:start] + lines[start + size :]
+            if fails(list(shorter)):
+                lines, removed = shorter, True
+            else:
+                start += size
+        if size == 1 and not removed:
+            return lines[::-1]
+        if size > 1:
+            size //= 2
+
+
+# %% wrong="one by one, round after round" breaks="`fails` is called at most 150 times" says=["leave out whole blocks first"]
+def shrink_it(lines, fails):
+    lines = list(lines)
+    if not fails(list(lines)):
+        raise ValueError("it doesn't fail")
+    size = 1
+    while True:
+        removed, start = False, 0
+        while start < len(lines):
+            shorter = lines[:start] + lines[start + size :]
+            if fails(list(shorter)):
+                lines, removed = shorter, True
+            else:
+                start += size
+        if size == 1 and not removed:
+            return lines
+        if size > 1:
+            size //= 2
+
+
+# %% wrong="strips the lines" says=["in their order"]
+def shrink_it(lines, fails):
+    lines = [line.strip() for line in lines]
+    if not fails(list(lines)):
+        raise ValueError("it doesn't fail")
+    size = max(len(lines) // 2, 1)
+    while True:
+        removed, start = False, 0
+        while start < len(lines):
+            shorter = lines[:start] + lines[start + size :]
+            if fails(list(shorter)):
+                lines, removed = shorter, True
+            else:
+                start += size
+        if size == 1 and not removed:
+            return lines
+        if size > 1:
+            size //= 2

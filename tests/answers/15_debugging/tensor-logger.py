@@ -1,3 +1,23 @@
+# %% [markdown]
+# Rules:
+#
+# - "*name* is `func.overloadpacket.__name__`"
+# - "positional arguments come first, then the keyword arguments as they come"
+# - "arguments and result are put into words by `describe`"
+# - "arguments are described as they were **before** the operator ran"
+# - "every operator calls `write` with one line"
+# - "when it has run"
+# - "the exception's class name"
+# - "the exception is raised again"
+# - "results are what they would be without you"
+# - "after the block nothing is written"
+# - "each logger has its own `write`"
+# - "each call is described anew"
+#
+# Admits:
+#
+# - "if the operator raises": misfit
+
 # %% wrong="forgets the result" says=["the result inside the block is None"]
 # ruff: noqa: E402
 def tensor_logger(write):
@@ -11,7 +31,7 @@ def tensor_logger(write):
     return Logger()
 
 
-# %% wrong="describes afterwards" says=["in place", "describe the arguments before it runs"]
+# %% wrong="describes afterwards" breaks="arguments are described as they were **before** the operator ran" says=["in place", "describe the arguments before it runs"]
 def tensor_logger(write):
     class Logger(TorchDispatchMode):
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -30,7 +50,7 @@ def tensor_logger(write):
     return Logger()
 
 
-# %% wrong="no keyword arguments" says=["keyword arguments as key=value"]
+# %% wrong="no keyword arguments" breaks="positional arguments come first, then the keyword arguments as they come" says=["keyword arguments as key=value"]
 def tensor_logger(write):
     class Logger(TorchDispatchMode):
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -59,7 +79,7 @@ def tensor_logger(write):
     return Logger()
 
 
-# %% wrong="swallows the exception" says=["misfit: what came out of the block"]
+# %% wrong="swallows the exception" breaks="the exception is raised again" says=["misfit: what came out of the block"]
 def tensor_logger(write):
     class Logger(TorchDispatchMode):
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -207,7 +227,7 @@ def tensor_logger(write):
     return Logger()
 
 
-# %% wrong="keyword arguments as they print" says=["out=", "keyword arguments go through describe as well"]
+# %% wrong="keyword arguments as they print" breaks="arguments and result are put into words by `describe`" says=["out=", "keyword arguments go through describe as well"]
 def tensor_logger(write):
     class Logger(TorchDispatchMode):
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -225,7 +245,7 @@ def tensor_logger(write):
     return Logger()
 
 
-# %% wrong="hands out copies" says=["through a view", "hand out what the operator returned, not a copy"]
+# %% wrong="hands out copies" breaks="results are what they would be without you" says=["through a view", "hand out what the operator returned, not a copy"]
 def tensor_logger(write):
     from torch.utils._pytree import tree_map_only
 
@@ -245,7 +265,7 @@ def tensor_logger(write):
     return Logger()
 
 
-# %% wrong="writes everything when the block ends" says=["when it has run, not when the block ends"]
+# %% wrong="writes everything when the block ends" breaks="when it has run" says=["when it has run, not when the block ends"]
 def tensor_logger(write):
     class Logger(TorchDispatchMode):
         def __enter__(self):
@@ -272,7 +292,7 @@ def tensor_logger(write):
     return Logger()
 
 
-# %% wrong="remembers results by the call's text" says=["one call, two sizes"]
+# %% wrong="remembers results by the call's text" breaks="each call is described anew" says=["one call, two sizes"]
 def tensor_logger(write):
     class L(TorchDispatchMode):
         cache = {}
@@ -292,7 +312,7 @@ def tensor_logger(write):
     return L()
 
 
-# %% wrong="one write for all loggers" says=["another logger was made meanwhile"]
+# %% wrong="one write for all loggers" breaks="each logger has its own `write`" says=["another logger was made meanwhile"]
 def _writes():
     pass
 
@@ -317,7 +337,7 @@ def tensor_logger(write):
     return _L()
 
 
-# %% wrong="writes each line once" says=["the same call twice"]
+# %% wrong="writes each line once" breaks="every operator calls `write` with one line" says=["the same call twice"]
 def tensor_logger(write, seen=set()):
     class L(TorchDispatchMode):
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -354,7 +374,7 @@ def tensor_logger(write):
     return L()
 
 
-# %% wrong="the overload's name" says=["the overload, behind the dot, is left out"]
+# %% wrong="the overload's name" breaks="*name* is `func.overloadpacket.__name__`" says=["the overload, behind the dot, is left out"]
 def tensor_logger(write):
     class Logger(TorchDispatchMode):
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -416,7 +436,7 @@ def tensor_logger(write):
     return Logger()
 
 
-# %% wrong="the exception's words" says=["misfit: a line"]
+# %% wrong="the exception's words" breaks="the exception's class name" says=["misfit: a line"]
 def tensor_logger(write):
     class Logger(TorchDispatchMode):
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -469,3 +489,85 @@ def tensor_logger(write):
             yield m
 
     return block()
+
+
+# %% wrong="switches the mode on before the block" breaks="after the block nothing is written" says=["a mode is entered and never left"]
+def tensor_logger(write):
+    class Logger(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            words = [describe(a) for a in args] + [f"{k}={describe(v)}" for k, v in kwargs.items()]
+            call = f"{func.overloadpacket.__name__}({', '.join(words)}) -> "
+            try:
+                result = func(*args, **kwargs)
+            except Exception as error:
+                write(call + type(error).__name__)
+                raise
+            write(call + describe(result))
+            return result
+
+    mode = Logger()
+    mode.__enter__()
+    return mode
+
+
+# %% wrong="sorts the keyword arguments" says=["keyword arguments as they come, not sorted"]
+def tensor_logger(write):
+    class Logger(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            words = [describe(a) for a in args] + [
+                f"{k}={describe(v)}" for k, v in sorted(kwargs.items())
+            ]
+            call = f"{func.overloadpacket.__name__}({', '.join(words)}) -> "
+            try:
+                result = func(*args, **kwargs)
+            except Exception as error:
+                write(call + type(error).__name__)
+                raise
+            write(call + describe(result))
+            return result
+
+    return Logger()
+
+
+# %% wrong="opens no lists" says=["a line"]
+def tensor_logger(write):
+    class Logger(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            words = [(describe(a) if isinstance(a, torch.Tensor) else repr(a)) for a in args] + [
+                f"{k}={describe(v)}" for k, v in kwargs.items()
+            ]
+            call = f"{func.overloadpacket.__name__}({', '.join(words)}) -> "
+            try:
+                result = func(*args, **kwargs)
+            except Exception as error:
+                write(call + type(error).__name__)
+                raise
+            write(call + describe(result))
+            return result
+
+    return Logger()
+
+
+# %% wrong="remembers what it said of a tensor" says=["describe it anew"]
+def tensor_logger(write):
+    known = {}
+
+    class Logger(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            words = [known.setdefault(id(a), describe(a)) for a in args] + [
+                f"{k}={describe(v)}" for k, v in kwargs.items()
+            ]
+            call = f"{func.overloadpacket.__name__}({', '.join(words)}) -> "
+            try:
+                result = func(*args, **kwargs)
+            except Exception as error:
+                write(call + type(error).__name__)
+                raise
+            write(call + describe(result))
+            return result
+
+    return Logger()

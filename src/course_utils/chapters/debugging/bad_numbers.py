@@ -35,6 +35,7 @@ LOGGED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "two results": lambda x: x.max(1)[0],
     "keyword": lambda x: x.sum(1, dtype=torch.float64),
     "list": lambda x: torch.cat([x, x[:1]]),
+    "three keywords": lambda x: x.new_zeros(3, dtype=torch.float64, device=x.device),
     "the same call twice": lambda x: (x * 0, x * 0)[1],
     "one call, two sizes": lambda x: [x.nonzero(), (x * 0).nonzero()][1],
     "misfit": lambda x: x @ x,
@@ -43,7 +44,7 @@ LOGGED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "through a view": _through_a_view,
     "backward": _gradient_of_square,
     "linear": lambda x: F.linear(x, x[:1], x[0, :1]).tanh(),
-    "resize": lambda x: x.clone().t_().mul_(2).squeeze_(0),
+    "turned in place": lambda x: x.clone().t_().mul_(2).squeeze_(0),
 }
 
 
@@ -64,6 +65,12 @@ def _from_empty(x: torch.Tensor) -> torch.Tensor:
 def _gradient_in_the_loss(x: torch.Tensor) -> torch.Tensor:
     (gradient,) = torch.autograd.grad(x.sqrt().sum(), x, create_graph=True)
     return gradient.sum()
+
+
+def _a_steep_gradient(x: torch.Tensor) -> torch.Tensor:
+    """It is taken without a graph; the slope of gelu is above 1 at 1.4."""
+    (gradient,) = torch.autograd.grad(F.gelu(x).sum(), x, torch.full_like(x[0], 3.2e38))
+    return (gradient * x).sum()
 
 
 def _masked(x: torch.Tensor, rows: int) -> torch.Tensor:
@@ -91,9 +98,11 @@ HUNTED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "large and finite": lambda x: (x * 3e38 * 1e-38).sum(),
     "in a list": lambda x: torch.stack([x, x * math.inf]).sum(),
     "the second of its results": lambda x: torch.linalg.slogdet(x.diag())[1],
+    "a list of results": lambda x: torch._foreach_log([x + 5, x])[0].sum(),
     "an infinite tensor of no dimension": lambda x: (x * torch.full_like(x[0], math.inf)).sum(),
     "a number of no dimension": lambda x: x.sum().log(),
     "a gradient in the loss": _gradient_in_the_loss,
+    "a steep gradient in the loss": _a_steep_gradient,
     "half": lambda x: ((x + 300).half() * (x + 300).half()).sum(),
     "power": lambda x: x.pow(0.5).sum(),
     "no gradient": lambda x: (x.detach() * 2).sum(),

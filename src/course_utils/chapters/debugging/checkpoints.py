@@ -27,10 +27,14 @@ class Payload:
 
 
 def small_model() -> nn.Module:
-    """Three layers with buffers among them; the same weights every time."""
+    """Three layers with buffers among them; the same weights every time.
+
+    One of the buffers is in no state dict.
+    """
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 2)).to(device)
     model[1].eval()
+    model[1].register_buffer("not_saved", torch.zeros(2, device=device), persistent=False)
     return was_used_before(model)
 
 
@@ -45,15 +49,20 @@ def write_checkpoint(kind: str, path: Path) -> None:
         state["2.offset"] = state.pop("2.bias")
     if kind == "a prefix":
         state = {f"module.{name}": value for name, value in state.items()}
-    if kind in ("two other shapes", "keys and shapes"):
+    if kind in ("three other shapes", "keys and shapes"):
         state["2.weight"], state["0.bias"] = torch.zeros(7, 4), torch.zeros(4, 1)
+        state["0.weight"] = torch.zeros(3, 4)
     if kind == "keys and shapes":
         state["extra"] = torch.zeros(1)
     content = {
-        "epoch and weights": {"epoch": 3, "weights": state},
+        "epoch and weights": {"epoch": 3, "state_dict": state},
         "a plain dict": dict(state),
         "weights in float64": {
             name: value.double() if value.is_floating_point() else value
+            for name, value in state.items()
+        },
+        "weights in transposed memory": {
+            name: value.mT.contiguous().mT if value.dim() == 2 else value
             for name, value in state.items()
         },
         "parameters among the values": {
@@ -109,6 +118,8 @@ def check_load(outcome: tuple, verdict: str, names: list[str], because: str) -> 
         because = every.get(verdict, "")
         if counter:
             because = "all are missing, the BatchNorm's counter as well"
+        if isinstance(answer[-1], (list, tuple)) and sorted(map(str, answer[-1])) == names:
+            because = "the names are right, but not sorted"
     check_finding(answer, (verdict, names), "the answer", because)
     touched = [name for name in before if not torch.equal(before[name], after[name])]
     said = "load_state_dict copies what fits before it raises"

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 import torch.nn as nn
 
@@ -17,7 +18,10 @@ from course_utils.learner.tracebacks import ends_in_notebook
 
 
 def neighbours(thing: Any) -> list:
-    """What a thing refers to: entries, attributes, closures, hooks; for a tensor also its graph."""
+    """What a thing refers to: entries, attributes, closures, hooks; for a tensor also its graph.
+
+    A NumPy array is handed out as a tensor that shares its memory, made for this call.
+    """
     skipped = (type, types.ModuleType, types.FrameType, types.TracebackType, types.CodeType)
     if hasattr(thing, "next_functions"):  # a node of a graph
         found = [node for node, _ in thing.next_functions]
@@ -28,7 +32,12 @@ def neighbours(thing: Any) -> list:
         found = [*cells, *(thing.__defaults__ or ()), *(thing.__kwdefaults__ or {}).values()]
     else:
         found = gc.get_referents(thing)
-    return [entry for entry in found if entry is not None and not isinstance(entry, skipped)]
+    found = [entry for entry in found if entry is not None and not isinstance(entry, skipped)]
+    return [torch.from_numpy(entry) if _is_numbers(entry) else entry for entry in found]
+
+
+def _is_numbers(thing: Any) -> bool:
+    return isinstance(thing, np.ndarray) and thing.dtype.kind in "fi" and thing.flags.writeable
 
 
 def counts(thing: Any) -> bool:
@@ -55,12 +64,20 @@ def make_training(leak: str) -> tuple[Callable[[], None], dict[str, Any], list]:
     meter: Any = Holder(total=0.0, last=None)
     if leak == "a graph that grows longer":
         meter.total = first.bias.sum()
+    rows: list = [[np.ones(2)] for _ in range(9)]
+    nested: list = []
+    innermost = nested
     ring: Any = Holder(log=log)
     ring.me = ring
     if leak == "a list that empties":
         log += [torch.ones(2) for _ in range(9)]
 
     def hold(x: torch.Tensor, loss: torch.Tensor) -> None:
+        nonlocal innermost
+        if leak == "arrays":
+            rows.append([np.ones(2)])
+            innermost += [np.ones(2), []]
+            innermost = innermost[-1]
         if leak == "a list of losses":
             log.append(loss)
         if leak in ("two sizes", "a long chain") or (
@@ -113,6 +130,7 @@ def make_training(leak: str) -> tuple[Callable[[], None], dict[str, Any], list]:
         "callbacks": {"log": log},
         "the last one": {"meter": meter},
         "a circle": {"ring": ring},
+        "arrays": {"nested": nested, "rows": rows},
         "two leaks": {"ring": ring, "recent": recent, "log": log},
     }
     return step, {"model": model, "optimizer": optimizer, **needed.get(leak, {})}, calls

@@ -17,6 +17,7 @@ SHRUNK: dict[str, Callable[[list[str]], bool]] = {
     "twins": lambda lines: lines.count("same") >= 2,
     "order": lambda lines: lines == sorted(lines, key=int) and {"2", "5"} <= set(lines),
     "a stack": lambda lines: lines == [*map(str, range(len(lines) - 1)), "x"],
+    "deep": lambda lines: any("deep" in line for line in lines),
     "an odd number": lambda lines: len(lines) % 2 == 1 and "1" in lines,
     "a queue": lambda lines: lines == ["x", *map(str, range(21 - len(lines), 20))],
     "one of the twins": lambda lines: {"same", "b"} <= set(lines),

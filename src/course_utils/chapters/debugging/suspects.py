@@ -12,7 +12,7 @@ from course_utils.chapters.debugging.findings import Lambda, check_finding, was_
 from course_utils.learner.devices import device
 from course_utils.learner.tracebacks import ends_in_notebook
 
-RUNS: list[int] = []  # an entry for each run of a Renamer or a copy of it
+RUNS: list[int] = []  # an entry for each run of a Renamer, a Counted or a copy of one
 
 
 class Renamer(nn.Module):
@@ -26,6 +26,14 @@ class Renamer(nn.Module):
         RUNS.append(1)
         x = self.layer(x)
         return x.view(-1, 7)
+
+
+class Counted(nn.Module):
+    """Hands on its argument, and leaves an entry."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        RUNS.append(1)
+        return x
 
 
 def make_suspect(name: str) -> nn.Module:
@@ -54,12 +62,15 @@ def make_suspect(name: str) -> nn.Module:
         "other order": lambda: Lambda(lambda m, x: m.a(m.b(x)), a=linear(3, 2), b=linear(4, 5)),
         "nested": lambda: chain(linear(4, 4), chain(nn.ReLU(), chain(linear(4, 4), linear(3, 1)))),
         "another x": Renamer,
+        "it fits": lambda: chain(linear(4, 4), nn.BatchNorm1d(4), nn.Dropout(), Counted()),
+        "turned in place": lambda: chain(
+            linear(4, 6), Lambda(lambda m, x: x.t_().view(-1, 7), act=nn.ReLU())
+        ),
         "two arguments": lambda: chain(
             linear(4, 4),
             Lambda(lambda m, x: m.join(x, x[:, :2]), join=nn.Bilinear(4, 3, 2)),
         ),
         "one layer, two names": lambda: chain(*2 * [linear(4, 6)]),
-        "channels": lambda: chain(nn.Conv2d(3, 2, 3), nn.ReLU()),
         "a KeyError": lambda: chain(
             linear(4, 4), Lambda(lambda m, x: x * {3: 0.5}[x.shape[1]], act=nn.ReLU())
         ),

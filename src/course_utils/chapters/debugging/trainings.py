@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import Any
 
@@ -72,6 +73,11 @@ def make_patient(illness: str, seed: int = 0) -> Patient:
         layers.append(nn.ReLU())
     if illness == "healthy with a head that starts at 0":
         nn.init.zeros_(layers[2].get_parameter("weight"))
+    if illness == "healthy with scores that sum to 1":
+        with torch.no_grad():
+            for part, total in (("weight", 0), ("bias", 1)):
+                head = layers[2].get_parameter(part)
+                head += (total - head.sum(0)) / 3
     if illness == "healthy with one constant feature":
         x[:, 2] = 0.5
     if illness == "softmax twice":
@@ -92,6 +98,8 @@ def make_patient(illness: str, seed: int = 0) -> Patient:
     if illness == "not in the optimizer":
         model[0] = nn.Linear(6, 24).to(device)
         model[2] = nn.Linear(24, 3).to(device)
+    if illness == "not in the optimizer with a copy of each":
+        model.load_state_dict(copy.deepcopy(model.state_dict()), assign=True)
     if illness == "not in the optimizer with a new head":
         model[2] = nn.Linear(24, 3).to(device)
     loss = _squared_error if regression else F.cross_entropy
@@ -121,6 +129,8 @@ SIGNS = {
     "healthy with scores from 0 to 1": "it learns; probabilities sum to 1 in each row, these don't",
     "softmax twice with no layer of its own": "look at the scores, not at the names of layers",
     "not in the optimizer with a new head": "the body is in the optimizer, the new head isn't",
+    "not in the optimizer with a copy of each": "it holds equal numbers in other tensors",
+    "healthy with scores that sum to 1": "it learns; some of its scores are below 0",
     "wiped with zeros left": "zero_grad(set_to_none=False) leaves zeros",
     "rate with nothing that moves": "the gradients are still there after step()",
     "healthy with a ReLU at its end": "it learns: look at the scores, not at the names of layers",

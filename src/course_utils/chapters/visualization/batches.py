@@ -95,6 +95,15 @@ def check_batch(attempt, on_gpu, images, labels, names, mean, std) -> None:
             .clamp(0, 1)
             .permute(1, 2, 0),
             "the channels are in reverse order": truth.flip(0).permute(1, 2, 0),
+            "upside down": truth.flip(1).permute(1, 2, 0),
+            "left and right have changed places": truth.flip(2).permute(1, 2, 0),
+            "plus mean is missing": (x * s).clamp(0, 1).permute(1, 2, 0),
+            "times std is missing": (x + m).clamp(0, 1).permute(1, 2, 0),
+            "times std: it was divided by it": (x / s + m).clamp(0, 1).permute(1, 2, 0),
+            "floats are shown from 0 to 1, not to 255": (truth * 255).clamp(0, 1).permute(1, 2, 0),
+            "divided by its largest number: cut off at 1 instead": (
+                back.clamp(min=0) / back.max().clamp(min=1)
+            ).permute(1, 2, 0),
             "bytes wrap around: clamp first": ((back * 255).long() % 256).permute(1, 2, 0) / 255,
         }
         assert picture.dim() == 3, f"picture {n} is (height, width): all three colours are wanted"

@@ -42,6 +42,8 @@ def make_filters(kind: str) -> nn.Sequential:
         if kind == FAINT:
             model.get_parameter("0.weight")[2] *= 1e-6
             model.get_parameter("2.weight")[0] *= 1e-8
+    if kind == "a frozen model":
+        del model[3]  # its maps have numbers below 0
     model.requires_grad_(kind != "a frozen model")[0].requires_grad_(False)
     return model.to(device).eval()
 
@@ -120,6 +122,9 @@ def check_filters(case, attempt, kind, image, channel, steps, rate):
             ),
             "nothing as large as 1e-5 is added to the range": (w - low) / (high - low + 1e-5),
             "a filter of equal numbers becomes 0": ((w - low) / (high - low)).nan_to_num(1),
+            "a filter of equal numbers becomes 0, whatever they are": (
+                (w - low) / (high - low).where(high > low, 1)
+            ).where(high > low, w),
             "each filter, p[i], has its own range, not each input channel over all filters": (
                 (w - w.amin((0, 2, 3), keepdim=True))
                 / (w.amax((0, 2, 3), keepdim=True) - w.amin((0, 2, 3), keepdim=True))
@@ -135,6 +140,9 @@ def check_filters(case, attempt, kind, image, channel, steps, rate):
             "the maps of the first layer; the model's output is asked for": model[0](image[None])[
                 0
             ].detach(),
+            "the model's output as it is, without a ReLU behind it": (
+                model(image[None])[0].detach().relu()
+            ),
             "those are the maps of the dream; the image's are asked for": (
                 model(run_it(rate)[None])[0].detach()
             ),

@@ -153,7 +153,7 @@ def check_histogram(found: list[tuple], value: torch.Tensor, tag: str, step: int
         ends = x.flatten()[:1] if x.numel() == 0 else torch.stack([x.min(), x.max()])
         return torch.tensor([*ends, x.numel(), x.sum()])
 
-    check_equal([entry[0] for entry in found], [step], "its steps")
+    check_equal([entry[0] for entry in found], [step], "its steps", "hand step to add_histogram")
     slips, value = {}, value.double()
     if tag.startswith("activations"):
         slips = {

@@ -176,6 +176,8 @@ def check_table(case, attempt, kind: str) -> None:
             if truth[0][0] == ""
             else "no row for a module with children"
             if len(names) > len(truth)
+            else "the names of named_modules(), not those of classes"
+            if any(str(name)[:1].isupper() for name in names)
             else "in the order of the calls, one for each call"
         )
         check_equal(names, [row[0] for row in truth], "the names", why)

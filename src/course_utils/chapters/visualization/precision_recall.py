@@ -54,10 +54,17 @@ def check_pr(case, attempt, name, scores, labels, threshold) -> None:
     every = torch.stack(
         [(scores.cpu() >= s) & labels.cpu().bool() for s in scores.cpu().sort().values]
     ).sum(1)
+    hits = (truth[1] * labels.cpu().sum()).round()
+    said = torch.stack([(scores.cpu() >= s).sum() for s in scores.cpu().unique()])
+    bytes_of_hits = hits % 256 / said, hits % 256 / labels.cpu().sum(), truth[2]
+    in_half = (hits.half() / said).double(), (hits.half() / labels.cpu().sum()).double()
+    rounded_hits = *in_half, truth[2]
     for n, part in enumerate(("precision", "recall", "thresholds")):
         slips = {
             "above the threshold; equal counts as called, too": above[n],
             "descending; wanted ascending": truth[n].flip(0),
+            "hits counted in uint8 begin anew at 256": bytes_of_hits[n],
+            "counts in half precision are rounded": rounded_hits[n],
         }
         if name == "scores that are close":
             near = scores.cpu() > truth[2][:, None] - 1e-3
@@ -148,6 +155,7 @@ def check_pr(case, attempt, name, scores, labels, threshold) -> None:
                 for i in (0, 1)
             ]
         ),
+        "counts in uint8 begin anew at 256": table % 256,
         "counts were asked for, not shares": table / table.sum(),
         "counts were asked for, not shares of the rows": table / table.sum(1, keepdim=True),
     }

@@ -118,7 +118,9 @@ def check_loss(window, steps, about) -> None:
 @ends_in_notebook
 def check_scatter(window, steps, about) -> None:
     classes = about["classes"].cpu()
-    check_equal(len(traces(window)), len(classes.unique()), "the number of classes that are shown")
+    why = "hand the classes over as well, counted from 1"
+    number = len(classes.unique())
+    check_equal(len(traces(window)), number, "the number of classes that are shown", why)
     for curve, number in zip(traces(window), classes.unique(), strict=True):
         check_equal((curve["type"], curve["mode"]), ("scatter", "markers"), "the kind of plot")
         mine = torch.tensor([curve["x"], curve["y"]]).T
