@@ -1243,7 +1243,8 @@ with every_case() as case:
         what = refused(lambda: try_batch_norm(*args))
         check_equal(what, "ValueError", "what is raised", "one value has no variance")
     with case("float64, a transposed view"):
-        check_batch_norm_1(normal(3, 4, 2, 5).double().transpose(0, 1), True, normal)
+        x = normal(3, 4, 2, 5).double().transpose(0, 1)
+        check_batch_norm_1(x.transpose(2, 3), True, normal)
     with case("numbers about 10000"):
         check_batch_norm_far(normal)
 ### BEGIN HIDDEN TESTS
@@ -1274,8 +1275,11 @@ with every_case() as case:
         check_batch_norm_3(5 + 3 * normal(2, 3, 2, 2), normal)
     with case("a large eps"):
         check_batch_norm_3(normal(4, 2, 3, 1), normal, 0.5)
+    with case("numbers near each other, eps left out"):
+        check_batch_norm_3(normal(4, 2, 3, 1) / 10, normal)
     with case("one channel, a transposed view, float64"):
-        check_batch_norm_3(normal(1, 2, 5, 3).double().transpose(0, 1), normal)
+        x = normal(1, 2, 5, 3).double().transpose(0, 1)
+        check_batch_norm_3(x.transpose(2, 3), normal)
     with case("numbers about 10000"):
         check_backward_far(normal)
 ### BEGIN HIDDEN TESTS
@@ -1810,7 +1814,8 @@ print("lengths:", lengths.tolist())
 # narrower. `sequences` is a list of one or more tensors of shape (time, feature), each with its own
 # time of 1 or more, in any order; a tensor may be in it twice. Dtype and device are the layer's.
 # Return a list of outputs, (time, features of the output), in the order of `sequences`, each equal
-# to what `rnn` gives for that sequence alone, whatever ran before. Gradients flow through them.
+# to what `rnn` gives for that sequence alone, whatever ran before. Gradients flow through them, back
+# to the weights and the sequences.
 #
 # Call `rnn` exactly once. Leave it and the list as they are: its mode, what is frozen, each `.grad`.
 
@@ -2162,6 +2167,9 @@ with every_case() as case:
         check_attention_1(*(t.half() for t in sentence), rows, True)
     with case("scores of a few thousand"):
         check_attention_1(100 * sentence[0], 100 * sentence[1], sentence[2])
+    with case("scores below -100,000, and a boolean mask"):
+        steep = 256.0 * torch.arange(1, 6, device=device).view(5, 1).expand(2, 5, 4)
+        check_attention_1(torch.full_like(steep, -256.0), steep, sentence[2], ~hard.view(2, 1, 5))
     with case("float64, four dimensions, a mask (N, 1, 1, S), views with gaps"):
         views = [normal(4, 2, 3, 8).double().transpose(0, 2) for _ in range(3)]
         check_attention_1(*views, normal(3, 1, 1, 4) > -1, True)

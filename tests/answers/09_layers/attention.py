@@ -1,3 +1,29 @@
+# %% [markdown]
+# Rules:
+#
+# - "boolean (`True`: may look)"
+# - "floating (added to the scaled scores)"
+# - "any that broadcasts to (…, T, S)"
+# - "query i sees keys 0 to i"
+# - "a mask may come on top of that"
+# - "T and S may differ"
+# - "A query that sees nothing, for whichever reason, gets zeros"
+# - "Large scores must not overflow in the softmax"
+# - "in any order"
+# - "`True` where a word is a pad"
+# - "which no query may see"
+# - "Leave the dict as it is"
+# - "Not allowed: `F.scaled_dot_product_attention`"
+# - "and so has the result"
+#
+# Admits:
+#
+# - "boolean (`True`: may look)": a boolean mask (batch, 1, S)
+# - "T and S may differ": values of 2 features, no batch, causal
+# - "A query that sees nothing": a floating mask, a query that sees nothing
+# - "Large scores": scores of a few thousand
+# - "float16": 2 heads, float16, 2 sentences of 3 and 1 words
+
 # %% wrong="no division" says=["divide the scores by the root of d"]
 def attention(q, k, v, mask=None, causal=False):
     scores = torch.einsum("...td,...sd->...ts", q, k)
@@ -56,7 +82,7 @@ def multi_head(x, weights, heads, padding=None):
     return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
 
 
-# %% wrong="the mask says where not to look" says=["True means that a query may look"]
+# %% wrong="the mask says where not to look" breaks="boolean (`True`: may look)" says=["True means that a query may look"]
 def attention(q, k, v, mask=None, causal=False):
     scores = torch.einsum("...td,...sd->...ts", q, k) / q.shape[-1] ** 0.5
     if mask is not None:
@@ -85,7 +111,7 @@ def multi_head(x, weights, heads, padding=None):
     return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
 
 
-# %% wrong="a query that sees nothing gets NaN" says=["a query that sees nothing got NaN (0/0)"]
+# %% wrong="a query that sees nothing gets NaN" breaks="A query that sees nothing, for whichever reason, gets zeros" says=["a query that sees nothing got NaN (0/0)"]
 def attention(q, k, v, mask=None, causal=False):
     scores = torch.einsum("...td,...sd->...ts", q, k) / q.shape[-1] ** 0.5
     if mask is not None:
@@ -142,7 +168,7 @@ def multi_head(x, weights, heads, padding=None):
     return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
 
 
-# %% wrong="causal without oneself" says=["causal: the result: query i sees key i itself too"]
+# %% wrong="causal without oneself" breaks="query i sees keys 0 to i" says=["causal: the result: query i sees key i itself too"]
 def attention(q, k, v, mask=None, causal=False):
     scores = torch.einsum("...td,...sd->...ts", q, k) / q.shape[-1] ** 0.5
     if mask is not None:
@@ -200,7 +226,7 @@ def multi_head(x, weights, heads, padding=None):
     return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
 
 
-# %% wrong="exp by hand" says=["scores of a few thousand"]
+# %% wrong="exp by hand" breaks="Large scores must not overflow in the softmax" says=["scores of a few thousand"]
 def attention(q, k, v, mask=None, causal=False):
     scores = torch.einsum("...td,...sd->...ts", q, k) / q.shape[-1] ** 0.5
     if mask is not None:
@@ -230,7 +256,7 @@ def multi_head(x, weights, heads, padding=None):
     return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
 
 
-# %% wrong="either causal or a mask" says=["causal and a mask together: the result: the mask was not obeyed"]
+# %% wrong="either causal or a mask" breaks="a mask may come on top of that" says=["causal and a mask together: the result: the mask was not obeyed"]
 def attention(q, k, v, mask=None, causal=False):
     scores = torch.einsum("...td,...sd->...ts", q, k) / q.shape[-1] ** 0.5
     if mask is not None and not causal:
@@ -285,7 +311,7 @@ def multi_head(x, weights, heads, padding=None):
     return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
 
 
-# %% wrong="scales the mask as well" says=["a floating mask is added after the division"]
+# %% wrong="scales the mask as well" breaks="floating (added to the scaled scores)" says=["a floating mask is added after the division"]
 def attention(q, k, v, mask=None, causal=False):
     scores = torch.einsum("...td,...sd->...ts", q, k)
     if mask is not None:
@@ -314,7 +340,7 @@ def multi_head(x, weights, heads, padding=None):
     return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
 
 
-# %% wrong="a square causal mask" says=["3 queries, 6 keys"]
+# %% wrong="a square causal mask" breaks="T and S may differ" says=["3 queries, 6 keys"]
 def attention(q, k, v, mask=None, causal=False):
     scores = torch.einsum("...td,...sd->...ts", q, k) / q.shape[-1] ** 0.5
     if mask is not None:
@@ -343,7 +369,7 @@ def multi_head(x, weights, heads, padding=None):
     return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
 
 
-# %% wrong="the library" says=["the answer calls scaled_dot_product_attention"]
+# %% wrong="the library" breaks="Not allowed: `F.scaled_dot_product_attention`" says=["the answer calls scaled_dot_product_attention"]
 def attention(q, k, v, mask=None, causal=False):
     if causal:
         lower = torch.ones(q.shape[-2], k.shape[-2], device=q.device).tril() > 0
@@ -366,7 +392,7 @@ def multi_head(x, weights, heads, padding=None):
     return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
 
 
-# %% wrong="padding the other way round" says=["True means pad here: ignore this key"]
+# %% wrong="padding the other way round" breaks="`True` where a word is a pad" says=["True means pad here: ignore this key"]
 def attention(q, k, v, mask=None, causal=False):
     scores = torch.einsum("...td,...sd->...ts", q, k) / q.shape[-1] ** 0.5
     if mask is not None:
@@ -652,7 +678,7 @@ def multi_head(x, weights, heads, padding=None):
     return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
 
 
-# %% wrong="padding masks the queries" says=["padding hides keys"]
+# %% wrong="padding masks the queries" breaks="which no query may see" says=["padding hides keys"]
 def attention(q, k, v, mask=None, causal=False):
     s = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
     if causal:
@@ -807,7 +833,7 @@ def multi_head(x, weights, heads, padding=None):
     return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
 
 
-# %% wrong="takes the weights out of the dict" says=["the dict weights is the caller's: in_proj_weight was taken out"]
+# %% wrong="takes the weights out of the dict" breaks="Leave the dict as it is" says=["the dict weights is the caller's: in_proj_weight was taken out"]
 def attention(q, k, v, mask=None, causal=False):
     scores = torch.einsum("...td,...sd->...ts", q, k) / q.shape[-1] ** 0.5
     if mask is not None:
@@ -864,7 +890,7 @@ def multi_head(x, weights, heads, padding=None):
     return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
 
 
-# %% wrong="padding in float32" says=["float16"]
+# %% wrong="padding in float32" breaks="and so has the result" says=["float16"]
 def attention(q, k, v, mask=None, causal=False):
     scores = torch.einsum("...td,...sd->...ts", q / q.shape[-1] ** 0.5, k)
     t, s = scores.shape[-2:]
@@ -1111,7 +1137,7 @@ def multi_head(x, weights, heads, padding=None):
     return y @ weights["out_proj.weight"].T + weights["out_proj.bias"]
 
 
-# %% wrong="weights by their place in the dict" says=["one head: raised RuntimeError"]
+# %% wrong="weights by their place in the dict" breaks="in any order" says=["one head: raised RuntimeError"]
 def attention(q, k, v, mask=None, causal=False):
     s = q @ k.mT / q.shape[-1] ** 0.5
     T, S = s.shape[-2:]
@@ -1237,3 +1263,61 @@ def multi_head(x, weights, heads, padding=None):
     mask = None if padding is None else padding.logical_not()[:, None, None]
     y = attention(q, k, v, mask).transpose(1, 2).reshape(N, T, E)
     return y @ weights["out_proj.weight"].T + weights["out_proj.bias"]
+
+
+# %% wrong="a large number for infinity" says=["scores below -100,000, and a boolean mask"]
+def attention(q, k, v, mask=None, causal=False):
+    scores = (
+        (q @ k.mT).float() if False else (q / q.shape[-1] ** 0.25) @ (k / k.shape[-1] ** 0.25).mT
+    )
+    t, s = scores.shape[-2:]
+    allowed = torch.ones(t, s, dtype=torch.bool)
+    if causal:
+        allowed = allowed.tril()
+    if mask is not None:
+        if mask.dtype == torch.bool:
+            allowed = allowed & mask
+        else:
+            scores = scores + mask
+    scores = scores.masked_fill(~allowed, -1e4)
+    none = (scores <= -1e4).all(-1, keepdim=True)
+    weights = scores.masked_fill(none, 0.0).softmax(-1).masked_fill(none, 0.0)
+    return weights @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    n, t, e = x.shape
+    q, k, v = (x @ weights["in_proj_weight"].mT + weights["in_proj_bias"]).chunk(3, -1)
+    split = lambda z: z.reshape(n, t, heads, e // heads).transpose(1, 2)
+    mask = None if padding is None else ~padding[:, None, None, :]
+    y = attention(split(q), split(k), split(v), mask).transpose(1, 2).reshape(n, t, e)
+    return y @ weights["out_proj.weight"].mT + weights["out_proj.bias"]
+
+
+# %% wrong="a mask for each batch alone" breaks="any that broadcasts to (…, T, S)" says=["a boolean mask (batch, 1, S): raised RuntimeError"]
+def attention(q, k, v, mask=None, causal=False):
+    scores = (
+        (q @ k.mT).float() if False else (q / q.shape[-1] ** 0.25) @ (k / k.shape[-1] ** 0.25).mT
+    )
+    t, s = scores.shape[-2:]
+    allowed = torch.ones(t, s, dtype=torch.bool)
+    if causal:
+        allowed = allowed.tril()
+    if mask is not None:
+        if mask.dtype == torch.bool:
+            allowed = allowed & mask.expand(t, s)
+        else:
+            scores = scores + mask
+    scores = scores.masked_fill(~allowed, -torch.inf)
+    none = (scores == -torch.inf).all(-1, keepdim=True)
+    weights = scores.masked_fill(none, 0.0).softmax(-1).masked_fill(none, 0.0)
+    return weights @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    n, t, e = x.shape
+    q, k, v = (x @ weights["in_proj_weight"].mT + weights["in_proj_bias"]).chunk(3, -1)
+    split = lambda z: z.reshape(n, t, heads, e // heads).transpose(1, 2)
+    mask = None if padding is None else ~padding[:, None, None, :]
+    y = attention(split(q), split(k), split(v), mask).transpose(1, 2).reshape(n, t, e)
+    return y @ weights["out_proj.weight"].mT + weights["out_proj.bias"]

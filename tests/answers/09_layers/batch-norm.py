@@ -1,3 +1,29 @@
+# %% [markdown]
+# Rules:
+#
+# - "in any memory layout"
+# - "All are float32 or all are float64, and so are the results"
+# - "means of 10000 with a variance of 1 must come out right"
+# - "In training it normalises by the batch's statistics"
+# - "returns updated running ones"
+# - "with one value per channel it raises `ValueError`"
+# - "In eval it uses the running statistics"
+# - "returns them with unchanged values"
+# - "The arguments stay as they are"
+# - "momentum=0.1"
+# - "`grad` is the gradient of `y`"
+# - "`(grad_x, grad_weight, grad_bias)`"
+# - "by formulas"
+# - "without autograd"
+# - "weight: torch.Tensor, eps: float = 1e-5 )"
+# - "Not allowed: PyTorch's own norms"
+#
+# Admits:
+#
+# - "in any memory layout": float64, a transposed view
+# - "means of 10000 with a variance of 1": numbers about 10000
+# - "with one value per channel": one image of 1 x 1 in training
+
 # %% wrong="normalises by the unbiased variance" says=["the batch is normalised by the variance divided by n"]
 def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
     column = (1, -1, 1, 1)
@@ -76,7 +102,7 @@ def batch_norm_backward(grad, x, weight, eps=1e-5):
     return weight.view(column) / (n * std) * inner, grad_weight, grad_bias
 
 
-# %% wrong="uses the running statistics in training" says=["in training the batch's statistics are used"]
+# %% wrong="uses the running statistics in training" breaks="In training it normalises by the batch's statistics" says=["in training the batch's statistics are used"]
 def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
     column = (1, -1, 1, 1)
     mean, var = running_mean, running_var
@@ -102,7 +128,7 @@ def batch_norm_backward(grad, x, weight, eps=1e-5):
     return weight.view(column) / (n * std) * inner, grad_weight, grad_bias
 
 
-# %% wrong="always uses the batch" says=["eval: y: in training the batch's statistics are used", "one image of 1 x 1 in eval"]
+# %% wrong="always uses the batch" breaks="In eval it uses the running statistics" says=["eval: y: in training the batch's statistics are used", "one image of 1 x 1 in eval"]
 def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
     column = (1, -1, 1, 1)
     mean, var = running_mean, running_var
@@ -128,7 +154,7 @@ def batch_norm_backward(grad, x, weight, eps=1e-5):
     return weight.view(column) / (n * std) * inner, grad_weight, grad_bias
 
 
-# %% wrong="never refuses" says=["what is raised", "one value has no variance"]
+# %% wrong="never refuses" breaks="with one value per channel it raises `ValueError`" says=["what is raised", "one value has no variance"]
 def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
     column = (1, -1, 1, 1)
     mean, var = running_mean, running_var
@@ -152,7 +178,7 @@ def batch_norm_backward(grad, x, weight, eps=1e-5):
     return weight.view(column) / (n * std) * inner, grad_weight, grad_bias
 
 
-# %% wrong="updates the arguments" says=["an argument was changed"]
+# %% wrong="updates the arguments" breaks="The arguments stay as they are" says=["an argument was changed"]
 def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
     column = (1, -1, 1, 1)
     mean, var = running_mean, running_var
@@ -256,7 +282,7 @@ def batch_norm_backward(grad, x, weight, eps=1e-5):
     return weight.view(column) / (n * std) * inner, grad_weight, grad_bias
 
 
-# %% wrong="the library" says=["the answer calls batch_norm"]
+# %% wrong="the library" breaks="Not allowed: PyTorch's own norms" says=["the answer calls batch_norm"]
 def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
     mean, var = running_mean.clone(), running_var.clone()
     y = F.batch_norm(x, mean, var, weight, bias, training, momentum, eps)
@@ -326,7 +352,7 @@ def batch_norm_backward(grad, x, weight, eps=1e-5):
     return weight.view(column) / (n * std) * inner, grad_weight, grad_bias
 
 
-# %% wrong="backward forgets the weight" says=["after the weight: multiply by it"]
+# %% wrong="backward forgets the weight" breaks="`grad` is the gradient of `y`" says=["after the weight: multiply by it"]
 def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
     column = (1, -1, 1, 1)
     mean, var = running_mean, running_var
@@ -352,7 +378,7 @@ def batch_norm_backward(grad, x, weight, eps=1e-5):
     return 1 / (n * std) * inner, grad_weight, grad_bias
 
 
-# %% wrong="backward by autograd" says=["the answer calls autograd.grad"]
+# %% wrong="backward by autograd" breaks="without autograd" says=["the answer calls autograd.grad"]
 def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
     column = (1, -1, 1, 1)
     mean, var = running_mean, running_var
@@ -596,7 +622,7 @@ def batch_norm_backward(grad, x, weight, eps=1e-5):
     return dx, (G * xc * inv).sum(1), G.sum(1)
 
 
-# %% wrong="E[x²] - E[x]²" says=["numbers about 10000: y is right near zero and wrong at a mean of 10000"]
+# %% wrong="E[x²] - E[x]²" breaks="means of 10000 with a variance of 1 must come out right" says=["numbers about 10000: y is right near zero and wrong at a mean of 10000"]
 def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
     col = lambda t: t.view(1, -1, 1, 1)
     mean, var = running_mean, running_var
@@ -622,7 +648,7 @@ def batch_norm_backward(grad, x, weight, eps=1e-5):
     return gx, (grad * hat).sum(dims), grad.sum(dims)
 
 
-# %% wrong="backward in float64 for float32" says=["grad_x has dtype torch.float64, expected torch.float32"]
+# %% wrong="backward in float64 for float32" breaks="All are float32 or all are float64, and so are the results" says=["grad_x has dtype torch.float64, expected torch.float32"]
 def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
     col = lambda t: t.view(1, -1, 1, 1)
     mean, var = running_mean, running_var
@@ -757,7 +783,7 @@ def batch_norm_backward(grad, x, weight, eps=1e-5):
     return gx, (grad * hat).sum(dims), grad.sum(dims)
 
 
-# %% wrong="the memory never changes" says=["the new running mean: training updates the running statistics; this is the old value"]
+# %% wrong="the memory never changes" breaks="returns updated running ones" says=["the new running mean: training updates the running statistics; this is the old value"]
 def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
     col = lambda t: t.view(1, -1, 1, 1)
     mean, var = running_mean, running_var
@@ -859,7 +885,7 @@ def batch_norm_backward(grad, x, weight, eps=1e-5):
     return gx, (grad * hat).sum(dims), grad.sum(dims)
 
 
-# %% wrong="remembers in eval as well" says=["in eval the running statistics stay as they are"]
+# %% wrong="remembers in eval as well" breaks="returns them with unchanged values" says=["in eval the running statistics stay as they are"]
 def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
     col = lambda t: t.view(1, -1, 1, 1)
     mean, var = running_mean, running_var
@@ -965,7 +991,7 @@ def batch_norm_backward(grad, x, weight, eps=1e-5):
     return gx, (g * hat).sum(dims), g.sum(dims)
 
 
-# %% wrong="the gradients of weight and bias swapped" says=["grad_weight comes before grad_bias: they are swapped"]
+# %% wrong="the gradients of weight and bias swapped" breaks="`(grad_x, grad_weight, grad_bias)`" says=["grad_weight comes before grad_bias: they are swapped"]
 def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
     col = lambda t: t.view(1, -1, 1, 1)
     mean, var = running_mean, running_var
@@ -1123,7 +1149,7 @@ def batch_norm_backward(grad, x, weight, eps=1e-5):
     return gx, gw, gb
 
 
-# %% wrong="momentum fixed" says=["0.1 is only its default"]
+# %% wrong="momentum fixed" breaks="momentum=0.1" says=["0.1 is only its default"]
 def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
     shape = (1, -1, 1, 1)
     if training:
@@ -1405,3 +1431,93 @@ def batch_norm_backward(grad, x, weight, eps=1e-5):
     basis = torch.eye(n, dtype=x.dtype, device=x.device) - 1 / n - h[:, :, None] * h[:, None, :] / n
     gx = torch.einsum("cij,cj->ci", basis, g) * s * weight[:, None]
     return gx.view(C, x.shape[0], *x.shape[2:]).transpose(0, 1), (g * h).sum(1), g.sum(1)
+
+
+# %% wrong="view of a matrix" breaks="in any memory layout" says=["float64, a transposed view: raised RuntimeError"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    def per(t):
+        return t.view(-1, 1, 1)
+
+    new_mean, new_var = running_mean.clone(), running_var.clone()
+    mean, var = running_mean, running_var
+    if training:
+        count = x.numel() // x.shape[1]
+        if count == 1:
+            raise ValueError("one value")
+        var, mean = torch.var_mean(x.view(len(x), x.shape[1], -1), (0, 2), correction=0)
+        new_mean = running_mean.lerp(mean, momentum)
+        new_var = running_var.lerp(var * count / (count - 1), momentum)
+    y = (x - per(mean)) / per(var + eps).sqrt() * per(weight) + per(bias)
+    return y, new_mean, new_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    dims = (0, 2, 3)
+    var, mean = torch.var_mean(x, dims, correction=0, keepdim=True)
+    root = (var + eps).sqrt()
+    hat = (x - mean) / root
+    gw, gb = (grad * hat).sum(dims), grad.sum(dims)
+    g = grad * weight.reshape(-1, 1, 1)
+    gx = (g - g.mean(dims, keepdim=True) - hat * (g * hat).mean(dims, keepdim=True)) / root
+    return gx, gw, gb
+
+
+# %% wrong="differences of the loss in float64" breaks="by formulas" says=["grad_x is right to ten digits or so, and float64 has fifteen"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    dims, shape = (0, 2, 3), (1, -1, 1, 1)
+    mean, var, new_mean, new_var = running_mean, running_var, running_mean, running_var
+    if training:
+        count = x.numel() // x.shape[1]
+        if count < 2:
+            raise ValueError("one value per channel")
+        mean, var = x.mean(dims), x.var(dims, correction=0)
+        new_mean = running_mean.lerp(mean, momentum)
+        new_var = running_var.lerp(var * count / (count - 1), momentum)
+    y = (x - mean.view(shape)) / (var.view(shape) + eps).sqrt()
+    return y * weight.view(shape) + bias.view(shape), new_mean.clone(), new_var.clone()
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    ones, zeros = torch.ones_like(weight).double(), torch.zeros_like(weight).double()
+
+    def hat(x):
+        return batch_norm(x, ones, zeros, zeros, ones, True, eps=eps)[0]
+
+    values, g = x.double().contiguous(), (grad * weight.view(1, -1, 1, 1)).double()
+    grad_x = torch.zeros_like(values)
+    for i in range(values.numel()):
+        for step in (1e-5, -1e-5):
+            moved = values.clone()
+            moved.view(-1)[i] += step
+            grad_x.view(-1)[i] += (g * hat(moved)).sum() / (2 * step)
+    grad_weight = (grad * hat(values)).sum((0, 2, 3)).to(x.dtype)
+    return grad_x.to(x.dtype), grad_weight, grad.sum((0, 2, 3))
+
+
+# %% wrong="another eps by default in backward" breaks="weight: torch.Tensor, eps: float = 1e-5 )" says=["numbers near each other, eps left out: grad_x"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    def per(t):
+        return t.view(-1, 1, 1)
+
+    new_mean, new_var = running_mean.clone(), running_var.clone()
+    mean, var = running_mean, running_var
+    if training:
+        count = x.numel() // x.shape[1]
+        if count == 1:
+            raise ValueError("one value")
+        var, mean = torch.var_mean(x, (0, 2, 3), correction=0)
+        new_mean = running_mean.lerp(mean, momentum)
+        new_var = running_var.lerp(var * count / (count - 1), momentum)
+    y = (x - per(mean)) / per(var + eps).sqrt() * per(weight) + per(bias)
+    return y, new_mean, new_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-3):
+    dims = (0, 2, 3)
+    var, mean = torch.var_mean(x, dims, correction=0, keepdim=True)
+    root = (var + eps).sqrt()
+    hat = (x - mean) / root
+    gw, gb = (grad * hat).sum(dims), grad.sum(dims)
+    g = grad * weight.reshape(-1, 1, 1)
+    gx = (g - g.mean(dims, keepdim=True) - hat * (g * hat).mean(dims, keepdim=True)) / root
+    return gx, gw, gb

@@ -1,4 +1,28 @@
-# %% wrong="forgets the dilation" says=["dilation: the sizes from 10: expected [6], got [8]", "reaches over d (k - 1) + 1 pixels"]
+# %% [markdown]
+# Rules:
+#
+# - "the list of sizes after each layer"
+# - "each an `int`"
+# - "maybe `"stride"` (default 1)"
+# - "`"dilation"` (1)"
+# - "`"padding"` (0)"
+# - "if it is transposed, `"output_padding"` (0)"
+# - "always with stride 1"
+# - "the same arithmetic"
+# - "its default stride is its kernel"
+# - "which always gives one pixel or more"
+# - "reaches over more than the padded input"
+# - "raise `ValueError`"
+# - "no call of PyTorch"
+# - "Leave `layers` and its dicts as they are"
+#
+# Admits:
+#
+# - "always with stride 1": padding 'same' with an even kernel
+# - "if it is transposed": transposed, with the default stride
+# - "reaches over more than the padded input": too small for the kernel
+
+# %% wrong="forgets the dilation" breaks="`\"dilation\"` (1)" says=["dilation: the sizes from 10: expected [6], got [8]", "reaches over d (k - 1) + 1 pixels"]
 def conv_arithmetic(layers, size):
     sizes = []
     for layer in layers:
@@ -14,7 +38,7 @@ def conv_arithmetic(layers, size):
     return sizes
 
 
-# %% wrong="a pool's stride is 1" says=["the example", "a pool's stride is its kernel"]
+# %% wrong="a pool's stride is 1" breaks="its default stride is its kernel" says=["the example", "a pool's stride is its kernel"]
 def conv_arithmetic(layers, size):
     sizes = []
     for layer in layers:
@@ -49,7 +73,7 @@ def conv_arithmetic(layers, size):
     return sizes
 
 
-# %% wrong="same is half the kernel on both sides" says=["padding 'same' with an even kernel", "the size stays"]
+# %% wrong="same is half the kernel on both sides" breaks="always with stride 1" says=["padding 'same' with an even kernel", "the size stays"]
 def conv_arithmetic(layers, size):
     sizes = []
     for layer in layers:
@@ -82,7 +106,7 @@ def conv_arithmetic(layers, size):
     return sizes
 
 
-# %% wrong="only the last size" says=["the sizes from 28: expected [24, 12], got 12"]
+# %% wrong="only the last size" breaks="the list of sizes after each layer" says=["the sizes from 28: expected [24, 12], got 12"]
 def conv_arithmetic(layers, size):
     for layer in layers:
         k, p = layer["kernel"], layer.get("padding", 0)
@@ -97,7 +121,7 @@ def conv_arithmetic(layers, size):
     return size
 
 
-# %% wrong="lets PyTorch calculate" says=["plain numbers, please", "conv1d"]
+# %% wrong="lets PyTorch calculate" breaks="no call of PyTorch" says=["plain numbers, please", "conv1d"]
 def conv_arithmetic(layers, size):
     x, sizes = torch.empty(1, 1, size, device="meta"), []
     for layer in layers:
@@ -175,7 +199,7 @@ def conv_arithmetic(layers, size):
     return (new, *conv_arithmetic(rest, new))
 
 
-# %% wrong="refuses transposed layers as well" says=["transposed: from 3 it raised ValueError", "it always fits"]
+# %% wrong="refuses transposed layers as well" breaks="which always gives one pixel or more" says=["transposed: from 3 it raised ValueError", "it always fits"]
 def conv_arithmetic(layers, size):
     sizes = []
     for layer in layers:
@@ -192,7 +216,7 @@ def conv_arithmetic(layers, size):
     return sizes
 
 
-# %% wrong="compares the kernel, not its reach, with the input" says=["a reach of 7 does not fit into 4 + 2 pixels"]
+# %% wrong="compares the kernel, not its reach, with the input" breaks="reaches over more than the padded input" says=["a reach of 7 does not fit into 4 + 2 pixels"]
 def conv_arithmetic(layers, size):
     sizes = []
     for layer in layers:
@@ -251,7 +275,7 @@ def conv_arithmetic(layers, size):
     return sizes
 
 
-# %% wrong="an assert for the ValueError" says=["it raised AssertionError: too small; expected ValueError: raise it yourself, an assert raises another"]
+# %% wrong="an assert for the ValueError" breaks="raise `ValueError`" says=["it raised AssertionError: too small; expected ValueError: raise it yourself, an assert raises another"]
 def conv_arithmetic(layers, size):
     sizes = []
     for layer in layers:
@@ -272,7 +296,7 @@ def conv_arithmetic(layers, size):
     return [size := (size + 2 * d["padding"] - d["kernel"]) // d["stride"] + 1 for d in layers]
 
 
-# %% wrong="pops a dict's entries" says=["was taken out of a dict of layers (pop does that)"]
+# %% wrong="pops a dict's entries" breaks="Leave `layers` and its dicts as they are" says=["was taken out of a dict of layers (pop does that)"]
 def conv_arithmetic(layers, size):
     sizes = []
     for layer in layers:
@@ -378,7 +402,7 @@ def conv_arithmetic(layers, size):
     return sizes
 
 
-# %% wrong="padding on one side" says=["(padding is on both sides)"]
+# %% wrong="padding on one side" breaks="`\"padding\"` (0)" says=["(padding is on both sides)"]
 def conv_arithmetic(layers, size):
     sizes = []
     for layer in layers:
@@ -418,7 +442,7 @@ def conv_arithmetic(layers, size):
     return sizes
 
 
-# %% wrong="pools without dilation" says=["a pool with a stride of its own, dilated", "reaches over d (k - 1) + 1 pixels"]
+# %% wrong="pools without dilation" breaks="the same arithmetic" says=["a pool with a stride of its own, dilated", "reaches over d (k - 1) + 1 pixels"]
 def conv_arithmetic(layers, size):
     sizes = []
     for layer in layers:
@@ -438,7 +462,7 @@ def conv_arithmetic(layers, size):
     return sizes
 
 
-# %% wrong="a transposed layer's stride is its kernel" says=["transposed, with the default stride", "the default stride of a transposed layer is 1"]
+# %% wrong="a transposed layer's stride is its kernel" breaks="maybe `\"stride\"` (default 1)" says=["transposed, with the default stride", "the default stride of a transposed layer is 1"]
 def conv_arithmetic(layers, size):
     out = []
     for layer in layers:
@@ -455,7 +479,7 @@ def conv_arithmetic(layers, size):
     return out
 
 
-# %% wrong="floats in the list" says=["the sizes: [24.0] is a float; pixels are counted by an int"]
+# %% wrong="floats in the list" breaks="each an `int`" says=["the sizes: [24.0] is a float; pixels are counted by an int"]
 def conv_arithmetic(layers, size):
     out = []
     for layer in layers:
@@ -533,3 +557,21 @@ def conv_arithmetic(layers, size, out=[]):
             size = (size + 2 * p - r) // s + 1
         out.append(size)
     return out
+
+
+# %% wrong="output_padding is forgotten" breaks="if it is transposed, `\"output_padding\"` (0)" says=["expected [14], got [13] (output_padding adds to the size)"]
+def conv_arithmetic(layers, size):
+    sizes = []
+    for layer in layers:
+        kind, kernel = layer["kind"], layer["kernel"]
+        stride = layer.get("stride", kernel if kind == "pool" else 1)
+        padding, dilation = layer.get("padding", 0), layer.get("dilation", 1)
+        reach = dilation * (kernel - 1) + 1
+        if kind == "transposed":
+            size = (size - 1) * stride - 2 * padding + reach
+        elif padding != "same":
+            if reach > size + 2 * padding:
+                raise ValueError("reach")
+            size = (size + 2 * padding - reach) // stride + 1
+        sizes.append(size)
+    return sizes

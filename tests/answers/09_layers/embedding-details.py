@@ -1,3 +1,17 @@
+# %% [markdown]
+# Rules:
+#
+# - "the mean over time of the sentence `[1, 2, 0, 0]`"
+# - "then row 0 set to 9 under `no_grad`"
+# - "`padding_idx=0`, `e([0, 0, 1]).sum().backward()`"
+# - "`padding_idx=0`, `(e([1]) @ e.weight.t()).sum().backward()`"
+# - "`max_norm=1`, `e([1])`"
+# - "`e.weight[2]`"
+# - "`scale_grad_by_freq=True`, `e([1, 1, 2]).sum().backward()`"
+# - "rows stored in the coalesced gradient"
+# - "`from_pretrained(torch.ones(3, 1), padding_idx=0)`"
+# - "`e.weight.requires_grad`"
+
 # %% wrong="believes that padding_idx masks" says=["mean is not 3.0: pads enter the mean", "edited is not 0", "tied is not 0"]
 embedding_details = {
     "mean": 3.0,
@@ -13,7 +27,7 @@ embedding_details = {
 }
 
 
-# %% wrong="thinks max_norm works on what is returned" says=["looked_up is not 2: the row is longer than 1"]
+# %% wrong="thinks max_norm works on what is returned" breaks="`max_norm=1`, `e([1])`" says=["looked_up is not 2: the row is longer than 1"]
 embedding_details = {
     "mean": 1.5,
     "edited": 9,
@@ -28,7 +42,7 @@ embedding_details = {
 }
 
 
-# %% wrong="thinks max_norm shortens all rows" says=["not_looked_up is not 1: only rows that are looked up"]
+# %% wrong="thinks max_norm shortens all rows" breaks="`e.weight[2]`" says=["not_looked_up is not 1: only rows that are looked up"]
 embedding_details = {
     "mean": 1.5,
     "edited": 9,
@@ -131,3 +145,123 @@ embedding_details = dict(mean=1.5, edited=9, grad=0, tied=2, often=1, rows=2, tr
 embedding_details["looked_up"] = long.weight[1].item()
 embedding_details["not_looked_up"] = long.weight[2].item()
 embedding_details["pretrained"] = nn.Embedding.from_pretrained(torch.ones(3, 1)).weight[0].detach()
+
+
+# %% wrong="a pad's row stays out of the mean" breaks="the mean over time of the sentence `[1, 2, 0, 0]`" says=["mean is not 3.0"]
+embedding_details = {
+    "mean": 3.0,
+    "edited": 9,
+    "grad": 0,
+    "tied": 2,
+    "looked_up": 1,
+    "not_looked_up": 4,
+    "often": 1,
+    "rows": 2,
+    "pretrained": 1,
+    "trains": False,
+}
+
+
+# %% wrong="the look-up of a pad is 0" breaks="then row 0 set to 9 under `no_grad`" says=["edited is not 0"]
+embedding_details = {
+    "mean": 1.5,
+    "edited": 0,
+    "grad": 0,
+    "tied": 2,
+    "looked_up": 1,
+    "not_looked_up": 4,
+    "often": 1,
+    "rows": 2,
+    "pretrained": 1,
+    "trains": False,
+}
+
+
+# %% wrong="a pad gets a gradient from its look-up" breaks="`padding_idx=0`, `e([0, 0, 1]).sum().backward()`" says=["grad is not 2"]
+embedding_details = {
+    "mean": 1.5,
+    "edited": 9,
+    "grad": 2,
+    "tied": 2,
+    "looked_up": 1,
+    "not_looked_up": 4,
+    "often": 1,
+    "rows": 2,
+    "pretrained": 1,
+    "trains": False,
+}
+
+
+# %% wrong="a pad gets no gradient at all" breaks="`padding_idx=0`, `(e([1]) @ e.weight.t()).sum().backward()`" says=["tied is not 0"]
+embedding_details = {
+    "mean": 1.5,
+    "edited": 9,
+    "grad": 0,
+    "tied": 0,
+    "looked_up": 1,
+    "not_looked_up": 4,
+    "often": 1,
+    "rows": 2,
+    "pretrained": 1,
+    "trains": False,
+}
+
+
+# %% wrong="frequencies count for nothing" breaks="`scale_grad_by_freq=True`, `e([1, 1, 2]).sum().backward()`" says=["often is not 2"]
+embedding_details = {
+    "mean": 1.5,
+    "edited": 9,
+    "grad": 0,
+    "tied": 2,
+    "looked_up": 1,
+    "not_looked_up": 4,
+    "often": 2,
+    "rows": 2,
+    "pretrained": 1,
+    "trains": False,
+}
+
+
+# %% wrong="a row for each look-up" breaks="rows stored in the coalesced gradient" says=["rows is not 3"]
+embedding_details = {
+    "mean": 1.5,
+    "edited": 9,
+    "grad": 0,
+    "tied": 2,
+    "looked_up": 1,
+    "not_looked_up": 4,
+    "often": 1,
+    "rows": 3,
+    "pretrained": 1,
+    "trains": False,
+}
+
+
+# %% wrong="a pretrained pad is set to 0" breaks="`from_pretrained(torch.ones(3, 1), padding_idx=0)`" says=["pretrained is not 0"]
+embedding_details = {
+    "mean": 1.5,
+    "edited": 9,
+    "grad": 0,
+    "tied": 2,
+    "looked_up": 1,
+    "not_looked_up": 4,
+    "often": 1,
+    "rows": 2,
+    "pretrained": 0,
+    "trains": False,
+}
+
+
+# %% wrong="what is pretrained trains" breaks="`e.weight.requires_grad`" says=["trains is not True"]
+embedding_details = {
+    "mean": 1.5,
+    "edited": 9,
+    "grad": 0,
+    "tied": 2,
+    "looked_up": 1,
+    "not_looked_up": 4,
+    "often": 1,
+    "rows": 2,
+    "pretrained": 1,
+    "trains": True,
+}

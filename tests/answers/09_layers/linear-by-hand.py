@@ -1,4 +1,26 @@
-# %% wrong="forgets the transpose" says=["a row of weight belongs to an output"]
+# %% [markdown]
+# Rules:
+#
+# - "any number of leading dimensions, none included"
+# - "each of any size, 0 included"
+# - "in any memory layout"
+# - "`weight` is (out, in)"
+# - "`bias` is (out,) or `None`"
+# - "All have one floating dtype"
+# - "Return (…, out)"
+# - "in that dtype"
+# - "Not allowed: `nn.Linear`, `F.linear`"
+# - "Leave the arguments as they are"
+#
+# Admits:
+#
+# - "none included": the example
+# - "0 included": an empty batch, {shape}
+# - "in any memory layout": a transposed input, float64
+# - "or `None`": leading dimensions (2, 5, 3), no bias
+# - "one floating dtype": float16
+
+# %% wrong="forgets the transpose" breaks="`weight` is (out, in)" says=["a row of weight belongs to an output"]
 def linear_by_hand(x, weight, bias):
     if weight.shape[0] != weight.shape[1]:
         weight = weight.t()
@@ -17,7 +39,7 @@ def linear_by_hand(x, weight, bias):
     return x @ weight.t()
 
 
-# %% wrong="a bias of None is not thought of" says=["leading dimensions (2, 5, 3), no bias: raised TypeError"]
+# %% wrong="a bias of None is not thought of" breaks="`bias` is (out,) or `None`" says=["leading dimensions (2, 5, 3), no bias: raised TypeError"]
 def linear_by_hand(x, weight, bias):
     return x @ weight.t() + bias
 
@@ -28,7 +50,7 @@ def linear_by_hand(x, weight, bias):
     return y if bias is None else y + bias
 
 
-# %% wrong="the library" says=["the answer calls linear"]
+# %% wrong="the library" breaks="Not allowed: `nn.Linear`, `F.linear`" says=["the answer calls linear"]
 def linear_by_hand(x, weight, bias):
     return F.linear(x, weight, bias)
 
@@ -43,7 +65,7 @@ def linear_by_hand(x, weight, bias):
     return layer(x)
 
 
-# %% wrong="adds into the bias" says=["an argument was changed"]
+# %% wrong="adds into the bias" breaks="Leave the arguments as they are" says=["an argument was changed"]
 def linear_by_hand(x, weight, bias):
     y = x @ weight.t()
     if bias is None:
@@ -67,7 +89,7 @@ def linear_by_hand(x, weight, bias=None):
     return y
 
 
-# %% wrong="view on a transposed input" says=["a transposed input, float64: raised RuntimeError"]
+# %% wrong="view on a transposed input" breaks="in any memory layout" says=["a transposed input, float64: raised RuntimeError"]
 def linear_by_hand(x, weight, bias):
     y = (x.view(-1, x.shape[-1]) @ weight.t()).view(*x.shape[:-1], -1)
     return y if bias is None else y + bias
@@ -80,7 +102,7 @@ def linear_by_hand(x, weight, bias):
     return y.squeeze(0) if x.dim() == 2 else y
 
 
-# %% wrong="float32 zeros as bias" says=["float16, no bias: the result has dtype torch.float32, expected torch.float16"]
+# %% wrong="float32 zeros as bias" breaks="in that dtype" says=["float16, no bias: the result has dtype torch.float32, expected torch.float16"]
 def linear_by_hand(x, weight, bias):
     if bias is None:
         bias = torch.zeros(weight.shape[0], device=x.device)
@@ -119,7 +141,7 @@ def linear_by_hand(x, weight, bias):
     return y.add(bias) if bias is not None else y
 
 
-# %% wrong="a list of rows, stacked" says=["an empty batch, (2, 0, 3)"]
+# %% wrong="a list of rows, stacked" breaks="each of any size, 0 included" says=["an empty batch, (2, 0, 3)"]
 def linear_by_hand(x, weight, bias):
     y = torch.stack([row @ weight.t() for row in x.reshape(-1, x.shape[-1])]).reshape(
         *x.shape[:-1], len(weight)
@@ -137,7 +159,7 @@ def linear_by_hand(x, weight, bias):
     return y if bias is None else y + bias
 
 
-# %% wrong="a column of float32 ones for the bias" says=["float16: raised RuntimeError", "same dtype"]
+# %% wrong="a column of float32 ones for the bias" breaks="All have one floating dtype" says=["float16: raised RuntimeError", "same dtype"]
 def linear_by_hand(x, weight, bias):
     if bias is None:
         return x @ weight.t()
@@ -145,13 +167,13 @@ def linear_by_hand(x, weight, bias):
     return torch.cat([x, ones], -1) @ torch.cat([weight, bias[:, None]], 1).t()
 
 
-# %% wrong="squeezes everything" says=["a dimension of size 1 is missing"]
+# %% wrong="squeezes everything" breaks="Return (…, out)" says=["a dimension of size 1 is missing"]
 def linear_by_hand(x, weight, bias):
     y = (x.unsqueeze(-2) @ weight.t()).squeeze()
     return y if bias is None else y + bias
 
 
-# %% wrong="mT, and so no vectors" says=["the example: raised RuntimeError"]
+# %% wrong="mT, and so no vectors" breaks="any number of leading dimensions, none included" says=["the example: raised RuntimeError"]
 def linear_by_hand(x, weight, bias):
     y = (weight @ x.mT).mT
     return y + bias if bias is not None else y

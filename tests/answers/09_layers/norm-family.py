@@ -1,4 +1,25 @@
-# %% wrong="divides by n - 1" says=["divide the variance by n, not n - 1"]
+# %% [markdown]
+# Rules:
+#
+# - "in any memory layout"
+# - "may be far from zero"
+# - "with means as in the picture"
+# - "of the same shape and dtype"
+# - "without weight and bias"
+# - "`eps` is added under the root"
+# - "`groups` counts for `"group"` only"
+# - "a group is a run of neighbouring channels"
+# - "a number that does not divide C is a `ValueError`"
+# - "Not allowed: PyTorch's own norms, as above"
+#
+# Admits:
+#
+# - "in any memory layout": a channels-last view, 2 groups, a large eps
+# - "may be far from zero": {kind}, numbers about 10000
+# - "that does not divide C": 3 groups of 4 channels
+# - "`groups` counts for `"group"` only": which doesn't count here
+
+# %% wrong="divides by n - 1" breaks="without weight and bias" says=["divide the variance by n, not n - 1"]
 def norm_family(x, kind, groups=1, eps=1e-5):
     n, c, h, w = x.shape
     if kind == "rms":
@@ -28,7 +49,7 @@ def norm_family(x, kind, groups=1, eps=1e-5):
     return y.reshape(n, c, h, w)
 
 
-# %% wrong="layer norm over channels only" says=["not over the channels alone"]
+# %% wrong="layer norm over channels only" breaks="with means as in the picture" says=["not over the channels alone"]
 def norm_family(x, kind, groups=1, eps=1e-5):
     n, c, h, w = x.shape
     if kind == "group":
@@ -60,7 +81,7 @@ def norm_family(x, kind, groups=1, eps=1e-5):
     return y.reshape(n, c, h, w)
 
 
-# %% wrong="groups of every second channel" says=["a group is a run of neighbouring channels"]
+# %% wrong="groups of every second channel" breaks="a group is a run of neighbouring channels" says=["a group is a run of neighbouring channels"]
 def norm_family(x, kind, groups=1, eps=1e-5):
     n, c, h, w = x.shape
     if kind == "group":
@@ -76,7 +97,7 @@ def norm_family(x, kind, groups=1, eps=1e-5):
     return y.reshape(n, c, h, w)
 
 
-# %% wrong="view" says=["a channels-last view, 2 groups, a large eps: raised RuntimeError"]
+# %% wrong="view" breaks="in any memory layout" says=["a channels-last view, 2 groups, a large eps: raised RuntimeError"]
 def norm_family(x, kind, groups=1, eps=1e-5):
     n, c, h, w = x.shape
     if kind == "group":
@@ -92,7 +113,7 @@ def norm_family(x, kind, groups=1, eps=1e-5):
     return y.reshape(n, c, h, w)
 
 
-# %% wrong="eps outside the root" says=["eps is added under the root"]
+# %% wrong="eps outside the root" breaks="`eps` is added under the root" says=["eps is added under the root"]
 def norm_family(x, kind, groups=1, eps=1e-5):
     n, c, h, w = x.shape
     if kind == "group":
@@ -124,7 +145,7 @@ def norm_family(x, kind, groups=1, eps=1e-5):
     return y.reshape(n, c, h, w)
 
 
-# %% wrong="the library" says=["the answer calls layer_norm", "the answer calls rms_norm"]
+# %% wrong="the library" breaks="Not allowed: PyTorch's own norms, as above" says=["the answer calls layer_norm", "the answer calls rms_norm"]
 def norm_family(x, kind, groups=1, eps=1e-5):
     return {
         "batch": lambda: F.batch_norm(x, None, None, training=True, eps=eps),
@@ -259,7 +280,7 @@ def norm_family(x, kind, groups=1, eps=1e-5):
     return torch.cat([torch.cat(done[i * per : (i + 1) * per], 1) for i in range(n)], 0)
 
 
-# %% wrong="E[x²] - E[x]²" says=["layer, numbers about 10000: layer norm is right near zero and wrong at a mean of 10000"]
+# %% wrong="E[x²] - E[x]²" breaks="may be far from zero" says=["layer, numbers about 10000: layer norm is right near zero and wrong at a mean of 10000"]
 def norm_family(x, kind, groups=1, eps=1e-5):
     z, dims = x, {"batch": (0, 2, 3), "instance": (2, 3)}.get(kind, (1, 2, 3))
     if kind == "group":
@@ -271,7 +292,7 @@ def norm_family(x, kind, groups=1, eps=1e-5):
     return ((z - mean) / (var + eps).sqrt()).reshape(x.shape)
 
 
-# %% wrong="computes in float32" says=["group norm has dtype torch.float32, expected torch.float64"]
+# %% wrong="computes in float32" breaks="of the same shape and dtype" says=["group norm has dtype torch.float32, expected torch.float64"]
 def norm_family(x, kind, groups=1, eps=1e-5):
     z, dims = x.float(), {"batch": (0, 2, 3), "instance": (2, 3)}.get(kind, (1, 2, 3))
     if kind == "group":
@@ -283,7 +304,7 @@ def norm_family(x, kind, groups=1, eps=1e-5):
     return ((z - mean) / (var + eps).sqrt()).reshape(x.shape)
 
 
-# %% wrong="whole groups only by assert" says=["3 groups of 4 channels: what is raised"]
+# %% wrong="whole groups only by assert" breaks="a number that does not divide C is a `ValueError`" says=["3 groups of 4 channels: what is raised"]
 def norm_family(x, kind, groups=1, eps=1e-5):
     z, dims = x, {"batch": (0, 2, 3), "instance": (2, 3)}.get(kind, (1, 2, 3))
     if kind == "group":
@@ -370,7 +391,7 @@ def norm_family(x, kind, groups=1, eps=1e-5):
     return y.reshape(x.shape)
 
 
-# %% wrong="groups must divide whatever the kind" says=["which doesn't count here"]
+# %% wrong="groups must divide whatever the kind" breaks="`groups` counts for `\"group\"` only" says=["which doesn't count here"]
 def norm_family(x, kind, groups=1, eps=1e-5):
     n, c, h, w = x.shape
     if c % groups != 0:

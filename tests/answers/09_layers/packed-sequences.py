@@ -1,4 +1,30 @@
-# %% wrong="pads and never packs" says=["the layer read the padding: pack the sequences"]
+# %% [markdown]
+# Rules:
+#
+# - "maybe bidirectional, with several layers, `batch_first` or a `proj_size`"
+# - "in any order"
+# - "a tensor may be in it twice"
+# - "(time, features of the output)"
+# - "in the order of `sequences`"
+# - "each equal to what `rnn` gives for that sequence alone"
+# - "whatever ran before"
+# - "Gradients flow through them"
+# - "back to the weights and the sequences"
+# - "Call `rnn` exactly once"
+# - "Leave it and the list as they are"
+# - "its mode"
+# - "what is frozen, each `.grad`"
+# - "Return a list of outputs"
+# - "Dtype and device are the layer's"
+#
+# Admits:
+#
+# - "maybe bidirectional": a bidirectional GRU, lengths 1, 3, 2
+# - "`batch_first` or a `proj_size`": an LSTM with proj_size=2, lengths 3, 1
+# - "one or more tensors": one sequence, float32
+# - "a tensor may be in it twice": the last is the first once more
+
+# %% wrong="pads and never packs" breaks="each equal to what `rnn` gives for that sequence alone" says=["the layer read the padding: pack the sequences"]
 def packed_sequences(rnn, sequences):
     rows = nn.utils.rnn.pad_sequence(sequences, batch_first=rnn.batch_first)
     outputs, _ = rnn(rows)
@@ -6,7 +32,7 @@ def packed_sequences(rnn, sequences):
     return [y[: len(x)] for x, y in zip(sequences, outputs)]
 
 
-# %% wrong="sorts and does not restore" says=["these are the sorted ones: bring them back"]
+# %% wrong="sorts and does not restore" breaks="in the order of `sequences`" says=["these are the sorted ones: bring them back"]
 def packed_sequences(rnn, sequences):
     ordered = sorted(sequences, key=len, reverse=True)
     outputs, _ = rnn(nn.utils.rnn.pack_sequence(ordered))
@@ -14,26 +40,26 @@ def packed_sequences(rnn, sequences):
     return [y[:n] for y, n in zip(padded, lengths)]
 
 
-# %% wrong="forgets that they are not sorted" says=["raised RuntimeError", "sorted"]
+# %% wrong="forgets that they are not sorted" breaks="in any order" says=["raised RuntimeError", "sorted"]
 def packed_sequences(rnn, sequences):
     outputs, _ = rnn(nn.utils.rnn.pack_sequence(sequences))
     padded, lengths = nn.utils.rnn.pad_packed_sequence(outputs, batch_first=True)
     return [y[:n] for y, n in zip(padded, lengths)]
 
 
-# %% wrong="leaves the padding on" says=["the outputs' times: expected [2, 4, 3], got [4, 4, 4]"]
+# %% wrong="leaves the padding on" breaks="(time, features of the output)" says=["the outputs' times: expected [2, 4, 3], got [4, 4, 4]"]
 def packed_sequences(rnn, sequences):
     outputs, _ = rnn(nn.utils.rnn.pack_sequence(sequences, enforce_sorted=False))
     padded, lengths = nn.utils.rnn.pad_packed_sequence(outputs, batch_first=True)
     return list(padded)
 
 
-# %% wrong="one by one" says=["how often the layer was called: expected 1, got 3"]
+# %% wrong="one by one" breaks="Call `rnn` exactly once" says=["how often the layer was called: expected 1, got 3"]
 def packed_sequences(rnn, sequences):
     return [rnn(x)[0] for x in sequences]
 
 
-# %% wrong="sorts the caller's list" says=["not as it was: the list of sequences"]
+# %% wrong="sorts the caller's list" breaks="Leave it and the list as they are" says=["not as it was: the list of sequences"]
 def packed_sequences(rnn, sequences):
     order = sorted(range(len(sequences)), key=lambda i: -len(sequences[i]))
     sequences.sort(key=len, reverse=True)
@@ -52,7 +78,7 @@ def packed_sequences(rnn, sequences):
     return [rows[i] for i in order]
 
 
-# %% wrong="the padded rectangle" says=["a Tensor came back, expected a list"]
+# %% wrong="the padded rectangle" breaks="Return a list of outputs" says=["a Tensor came back, expected a list"]
 def packed_sequences(rnn, sequences):
     outputs, _ = rnn(nn.utils.rnn.pack_sequence(sequences, enforce_sorted=False))
     return nn.utils.rnn.pad_packed_sequence(outputs, batch_first=True)[0]
@@ -102,7 +128,7 @@ def packed_sequences(rnn, sequences):
     return tuple(torch.stack(r) for r in rows)
 
 
-# %% wrong="room for hidden_size features" says=["an LSTM with proj_size=2, lengths 3, 1: raised"]
+# %% wrong="room for hidden_size features" breaks="maybe bidirectional, with several layers, `batch_first` or a `proj_size`" says=["an LSTM with proj_size=2, lengths 3, 1: raised"]
 def packed_sequences(rnn, sequences):
     packed = nn.utils.rnn.pack_sequence(sequences, enforce_sorted=False)
     padded, lengths = nn.utils.rnn.pad_packed_sequence(rnn(packed)[0], batch_first=True)
@@ -113,14 +139,14 @@ def packed_sequences(rnn, sequences):
     return found
 
 
-# %% wrong="carries the last state over to the next call" says=["a second call with the same sequences gives another result: what is kept?"]
+# %% wrong="carries the last state over to the next call" breaks="whatever ran before" says=["a second call with the same sequences gives another result: what is kept?"]
 def packed_sequences(rnn, sequences, last={}):
     packed = nn.utils.rnn.pack_sequence(sequences, enforce_sorted=False)
     y, last[rnn] = rnn(packed, last.get(rnn))
     return nn.utils.rnn.unpack_sequence(y)
 
 
-# %% wrong="finds a sequence's place by the object" says=["the last is the first once more"]
+# %% wrong="finds a sequence's place by the object" breaks="a tensor may be in it twice" says=["the last is the first once more"]
 def packed_sequences(rnn, sequences):
     order = sorted(sequences, key=len, reverse=True)
     packed = nn.utils.rnn.pack_sequence(order)
@@ -145,7 +171,7 @@ def packed_sequences(rnn, sequences):
     return [rect[i, :n] for i, n in enumerate(lengths)]
 
 
-# %% wrong="the mode is turned over" says=["the mode of the model was changed"]
+# %% wrong="the mode is turned over" breaks="its mode" says=["the mode of the model was changed"]
 def packed_sequences(rnn, sequences):
     mode = rnn.training
     rnn.eval()
@@ -156,7 +182,7 @@ def packed_sequences(rnn, sequences):
     return [row[:n] for row, n in zip(padded, lengths.tolist())]
 
 
-# %% wrong="detached outputs" says=["no gradient flows from an output"]
+# %% wrong="detached outputs" breaks="Gradients flow through them" says=["no gradient flows from an output"]
 def packed_sequences(rnn, sequences):
     packed = nn.utils.rnn.pack_sequence(sequences, enforce_sorted=False)
     output, _ = rnn(packed)
@@ -234,9 +260,30 @@ def packed_sequences(rnn, sequences):
     return list(nn.utils.rnn.unpack_sequence(out))
 
 
-# %% wrong="a first state in float32, for one direction" says=["raised RuntimeError"]
+# %% wrong="a first state in float32, for one direction" breaks="Dtype and device are the layer's" says=["raised RuntimeError"]
 def packed_sequences(rnn, sequences):
     packed = nn.utils.rnn.pack_sequence(sequences, enforce_sorted=False)
     h = torch.zeros(rnn.num_layers, len(sequences), rnn.hidden_size)
     out, _ = rnn(packed, (h, h) if isinstance(rnn, nn.LSTM) else h)
     return list(nn.utils.rnn.unpack_sequence(out))
+
+
+# %% wrong="thaws the layer" breaks="what is frozen, each `.grad`" says=["requires_grad of weight_ih_l0 was changed"]
+def packed_sequences(rnn, sequences):
+    from torch.nn.utils.rnn import pack_sequence, pad_packed_sequence
+
+    rnn.requires_grad_(True)
+    packed = pack_sequence(sequences, enforce_sorted=False)
+    out, _ = rnn(packed)
+    padded, lengths = pad_packed_sequence(out, batch_first=True)
+    return [padded[i, :n] for i, n in enumerate(lengths.tolist())]
+
+
+# %% wrong="the sequences are cut off" breaks="back to the weights and the sequences" says=["no gradient flows from the outputs back to sequence 0"]
+def packed_sequences(rnn, sequences):
+    from torch.nn.utils.rnn import pack_sequence, pad_packed_sequence
+
+    packed = pack_sequence([sequence.detach() for sequence in sequences], enforce_sorted=False)
+    out, _ = rnn(packed)
+    padded, lengths = pad_packed_sequence(out, batch_first=True)
+    return [padded[i, :n] for i, n in enumerate(lengths.tolist())]

@@ -1,4 +1,30 @@
-# %% wrong="where counts inside the window" says=["where: it counts the pixels of the whole image"]
+# %% [markdown]
+# Rules:
+#
+# - "without PyTorch's pooling and unpooling"
+# - "and `F.interpolate`, which pools as well"
+# - "any memory layout"
+# - "a floating dtype, which the results keep"
+# - "with its digits"
+# - "a float16 sum may overflow, its mean may not"
+# - "windows k × k, side by side"
+# - "Rows and columns that fill no window are left out"
+# - "`where` holds positions in the image"
+# - "of dtype int64"
+# - "each value in its place"
+# - "zeros elsewhere"
+# - "which may have one dimension or more"
+# - "to m means"
+#
+# Admits:
+#
+# - "any memory layout": values and where that are transposed views, float16
+# - "a float16 sum may overflow": float16, numbers about 30000
+# - "Rows and columns that fill no window": rows and columns are left over
+# - "If several pixels are largest": ties everywhere
+# - "one dimension or more": windows that overlap
+
+# %% wrong="where counts inside the window" breaks="`where` holds positions in the image" says=["where: it counts the pixels of the whole image"]
 def pooling_and_back(x, k):
     windows = x.unfold(2, k, k).unfold(3, k, k).flatten(4)
     largest, where = windows.max(4)
@@ -35,7 +61,7 @@ def adaptive_mean(x, m):
     return torch.stack([x[..., i * n // m : (i + 1) * n // m].mean(-1) for i in range(m)], -1)
 
 
-# %% wrong="the library" says=["the answer calls avg_pool2d, max_pool2d_with_indices", "the answer calls max_unpool2d", "adaptive_avg_pool1d"]
+# %% wrong="the library" breaks="without PyTorch's pooling and unpooling" says=["the answer calls avg_pool2d, max_pool2d_with_indices", "the answer calls max_unpool2d", "adaptive_avg_pool1d"]
 def pooling_and_back(x, k):
     return *F.max_pool2d(x, k, return_indices=True), F.avg_pool2d(x, k)
 
@@ -49,7 +75,7 @@ def adaptive_mean(x, m):
     return F.adaptive_avg_pool1d(x.reshape(1, -1, x.shape[-1]), m).view(*x.shape[:-1], m)
 
 
-# %% wrong="a reshape that mixes rows; unpool repeats" says=["largest", "here it is repeated"]
+# %% wrong="a reshape that mixes rows; unpool repeats" breaks="windows k × k, side by side" says=["largest", "here it is repeated"]
 def pooling_and_back(x, k):
     n, c, h, w = x.shape
     h, w = h // k, w // k
@@ -69,7 +95,7 @@ def adaptive_mean(x, m):
     return torch.stack([x[..., i * n // m : -(-(i + 1) * n // m)].mean(-1) for i in range(m)], -1)
 
 
-# %% wrong="pads what is left over, and only (largest, where)" says=["2 parts came back", "expected a tuple (largest, where, mean)"]
+# %% wrong="pads what is left over, and only (largest, where)" breaks="Rows and columns that fill no window are left out" says=["2 parts came back", "expected a tuple (largest, where, mean)"]
 def pooling_and_back(x, k):
     windows = x.unfold(2, k, k).unfold(3, k, k).flatten(4)
     return windows.max(4)
@@ -171,7 +197,7 @@ def adaptive_mean(x, m):
     return x @ (inside / inside.sum(1, keepdim=True)).t()
 
 
-# %% wrong="keeps the larger of value and zero" says=["negative values: unpool differs"]
+# %% wrong="keeps the larger of value and zero" breaks="zeros elsewhere" says=["negative values: unpool differs"]
 def pooling_and_back(x, k):
     windows = x.unfold(2, k, k).unfold(3, k, k).flatten(4)
     largest, inside = windows.max(4)
@@ -192,7 +218,7 @@ def adaptive_mean(x, m):
     return torch.stack([x[..., i * n // m : -(-(i + 1) * n // m)].mean(-1) for i in range(m)], -1)
 
 
-# %% wrong="adaptive end rounds down" says=["here it is rounded down"]
+# %% wrong="adaptive end rounds down" breaks="to m means" says=["here it is rounded down"]
 def pooling_and_back(x, k):
     w = x.unfold(2, k, k).unfold(3, k, k).flatten(-2)
     largest, at = w.max(-1)
@@ -280,7 +306,7 @@ def adaptive_mean(x, m):
     return torch.stack([x[..., i * n // m : -(-(i + 1) * n // m)].mean(-1) for i in range(m)], -1)
 
 
-# %% wrong="unpools into float32 zeros" says=["a larger image than the windows fill, float64: unpool has dtype torch.float32"]
+# %% wrong="unpools into float32 zeros" breaks="a floating dtype, which the results keep" says=["a larger image than the windows fill, float64: unpool has dtype torch.float32"]
 def pooling_and_back(x, k):
     windows = x.unfold(2, k, k).unfold(3, k, k).flatten(4)
     largest, inside = windows.max(4)
@@ -306,7 +332,7 @@ def adaptive_mean(x, m):
     return torch.stack([x[..., i * n // m : -(-(i + 1) * n // m)].mean(-1) for i in range(m)], -1)
 
 
-# %% wrong="view where any layout is admitted" says=["values and where that are transposed views, float16: raised RuntimeError"]
+# %% wrong="view where any layout is admitted" breaks="any memory layout" says=["values and where that are transposed views, float16: raised RuntimeError"]
 def pooling_and_back(x, k):
     windows = x.unfold(2, k, k).unfold(3, k, k).flatten(4)
     largest, inside = windows.max(4)
@@ -351,7 +377,7 @@ def adaptive_mean(x, m):
     return torch.stack(means, -1)
 
 
-# %% wrong="interpolates by area" says=["the answer calls interpolate"]
+# %% wrong="interpolates by area" breaks="and `F.interpolate`, which pools as well" says=["the answer calls interpolate"]
 def pooling_and_back(x, k):
     windows = x.unfold(2, k, k).unfold(3, k, k).flatten(4)
     largest, inside = windows.max(4)
@@ -395,7 +421,7 @@ def adaptive_mean(x, m):
     return x.float() @ matrix.t()
 
 
-# %% wrong="looks for the value to find its place" says=["ties everywhere, an image that requires a gradient: where points into another window"]
+# %% wrong="looks for the value to find its place" breaks="each value in its place" says=["ties everywhere, an image that requires a gradient: where points into another window"]
 def pooling_and_back(x, k):
     n, c, height, width = x.shape
     windows = x.unfold(2, k, k).unfold(3, k, k).flatten(4)
@@ -445,7 +471,7 @@ def adaptive_mean(x, m):
     return ((total[..., b] - total[..., a]) / (b - a)).to(x.dtype)
 
 
-# %% wrong="sum and divide in the dtype" says=["a float16 sum overflows above 65504"]
+# %% wrong="sum and divide in the dtype" breaks="a float16 sum may overflow, its mean may not" says=["a float16 sum overflows above 65504"]
 def pooling_and_back(x, k):
     n, c, h, w = x.shape
     h2, w2 = h // k, w // k
@@ -501,7 +527,7 @@ def adaptive_mean(x, m):
     return torch.stack(out, -1)
 
 
-# %% wrong="a loop over rows" says=["no row: (0, 5) to 2"]
+# %% wrong="a loop over rows" breaks="which may have one dimension or more" says=["no row: (0, 5) to 2"]
 def pooling_and_back(x, k):
     n, c, h, w = x.shape
     h2, w2 = h // k, w // k
@@ -667,7 +693,7 @@ def adaptive_mean(x, m):
     )
 
 
-# %% wrong="where in int32" says=["expected 'torch.int64', got 'torch.int32'"]
+# %% wrong="where in int32" breaks="of dtype int64" says=["expected 'torch.int64', got 'torch.int32'"]
 def pooling_and_back(x, k):
     N, C, H, W = x.shape
     h, w = H // k, W // k
@@ -761,3 +787,35 @@ def adaptive_mean(x, m):
     return torch.stack(
         [x[..., n * i // m : (n * (i + 1) + m - 1) // m].mean(-1) for i in range(m)], -1
     )
+
+
+# %% wrong="adaptive means by way of float32" breaks="with its digits" says=["adaptive_mean of 8 to 4 is right to about seven digits only"]
+def pooling_and_back(x, k):
+    n, c, h, w = x.shape
+    hh, ww = h // k, w // k
+    windows = (
+        x[:, :, : hh * k, : ww * k]
+        .reshape(n, c, hh, k, ww, k)
+        .transpose(3, 4)
+        .reshape(n, c, hh, ww, k * k)
+    )
+    largest, at = windows.max(-1)
+    row = torch.arange(hh).view(-1, 1) * k + at // k
+    column = torch.arange(ww) * k + at % k
+    mean = windows.double().mean(-1).to(x.dtype)
+    return largest, row * w + column, mean
+
+
+def unpool(values, where, height, width):
+    n, c = values.shape[:2]
+    out = values.new_zeros(n, c, height * width)
+    return out.scatter(2, where.reshape(n, c, -1), values.reshape(n, c, -1)).reshape(
+        n, c, height, width
+    )
+
+
+def adaptive_mean(x, m):
+    n = x.shape[-1]
+    return torch.stack(
+        [x[..., i * n // m : -(-(i + 1) * n // m)].float().mean(-1) for i in range(m)], -1
+    ).to(x.dtype)

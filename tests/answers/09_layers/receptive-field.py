@@ -1,3 +1,25 @@
+# %% [markdown]
+# Rules:
+#
+# - "Return `(field, jump)`"
+# - "each an `int`"
+# - "some of them tiny"
+# - "a bias may be anything"
+# - "how many pixels the output `m // 2` covers"
+# - "from the first that it sees to the last"
+# - "as an `int`"
+# - "Find it by what the model does"
+# - "not from its layers' attributes"
+# - "Leave the model as it was"
+# - "what is frozen"
+# - "each mode"
+# - "every `.grad`"
+#
+# Admits:
+#
+# - "some of them tiny": eight layers, then with tiny weights
+# - "from the first that it sees to the last": a gap in the middle: an even kernel, dilated
+
 # %% wrong="forgets the jump" says=["spreads the kernels after it", "expected (7, 2)"]
 def receptive_field(layers):
     field, jump = 1, 1
@@ -15,7 +37,7 @@ def footprint(model, size):
     return seen[-1] - seen[0] + 1
 
 
-# %% wrong="jump first" says=["expected (7, 2)", "a stride at the end", "after the layer's kernel has added to the field"]
+# %% wrong="jump first" breaks="Return `(field, jump)`" says=["expected (7, 2)", "a stride at the end", "after the layer's kernel has added to the field"]
 def receptive_field(layers):
     field, jump = 1, 1
     for kernel, stride, dilation in layers:
@@ -32,7 +54,7 @@ def footprint(model, size):
     return seen[-1] - seen[0] + 1
 
 
-# %% wrong="counts the pixels that are looked at" says=["from the first pixel to the last, gaps included", "expected 5, got 3"]
+# %% wrong="counts the pixels that are looked at" breaks="from the first that it sees to the last" says=["from the first pixel to the last, gaps included", "expected 5, got 3"]
 def receptive_field(layers):
     field, jump = 1, 1
     for kernel, stride, dilation in layers:
@@ -47,7 +69,7 @@ def footprint(model, size):
     return int((g != 0).sum())
 
 
-# %% wrong="backward fills the parameters' grad" says=["the gradient (.grad) of 1.weight was changed: it is the caller's"]
+# %% wrong="backward fills the parameters' grad" breaks="every `.grad`" says=["the gradient (.grad) of 1.weight was changed: it is the caller's"]
 def receptive_field(layers):
     field, jump = 1, 1
     for kernel, stride, dilation in layers:
@@ -63,7 +85,7 @@ def footprint(model, size):
     return seen[-1] - seen[0] + 1
 
 
-# %% wrong="the gradient of all outputs" says=["of one output, in the middle", "expected 7, got 19"]
+# %% wrong="the gradient of all outputs" breaks="how many pixels the output `m // 2` covers" says=["of one output, in the middle", "expected 7, got 19"]
 def receptive_field(layers):
     field, jump = 1, 1
     for kernel, stride, dilation in layers:
@@ -78,7 +100,7 @@ def footprint(model, size):
     return seen[-1] - seen[0] + 1
 
 
-# %% wrong="last minus first, and a tensor" says=["is a tensor, expected the plain value"]
+# %% wrong="last minus first, and a tensor" breaks="as an `int`" says=["is a tensor, expected the plain value"]
 def receptive_field(layers):
     field, jump = 1, 1
     for kernel, stride, dilation in layers:
@@ -160,7 +182,7 @@ def footprint(model, size):
     return seen.max() - seen.min() + 1
 
 
-# %% wrong="the footprint by the formula again" says=["the model never ran: find the footprint by what it does"]
+# %% wrong="the footprint by the formula again" breaks="Find it by what the model does" says=["the model never ran: find the footprint by what it does"]
 def receptive_field(layers):
     field, jump = 1, 1
     for kernel, stride, dilation in layers:
@@ -173,7 +195,7 @@ def footprint(model, size):
     return receptive_field(layers)[0]
 
 
-# %% wrong="one-hot images, the bias still in" says=["is it the bias that you see?"]
+# %% wrong="one-hot images, the bias still in" breaks="a bias may be anything" says=["is it the bias that you see?"]
 def receptive_field(layers):
     field, jump = 1, 1
     for kernel, stride, dilation in layers:
@@ -189,7 +211,7 @@ def footprint(model, size):
     return seen[-1] - seen[0] + 1
 
 
-# %% wrong="runs once for show, then reads the attributes" says=["that is what the layers' attributes tell"]
+# %% wrong="runs once for show, then reads the attributes" breaks="not from its layers' attributes" says=["that is what the layers' attributes tell"]
 def receptive_field(layers):
     field, jump = 1, 1
     for kernel, stride, dilation in layers:
@@ -236,7 +258,7 @@ def footprint(model, size):
     return seen[-1] - seen[0] + 1
 
 
-# %% wrong="freezes for a while and thaws all" says=["requires_grad of 0.weight, 0.bias was changed: was something frozen or thawed?"]
+# %% wrong="freezes for a while and thaws all" breaks="what is frozen" says=["requires_grad of 0.weight, 0.bias was changed: was something frozen or thawed?"]
 def receptive_field(layers):
     field, jump = 1, 1
     for kernel, stride, dilation in layers:
@@ -254,7 +276,7 @@ def footprint(model, size):
     return seen[-1] - seen[0] + 1
 
 
-# %% wrong="eval, then train" says=["the mode of 0 was changed (train or eval)"]
+# %% wrong="eval, then train" breaks="each mode" says=["the mode of 0 was changed (train or eval)"]
 def receptive_field(layers):
     field, jump = 1, 1
     for kernel, stride, dilation in layers:
@@ -346,7 +368,7 @@ def footprint(model, size):
     return seen[-1] - seen[0] + 1
 
 
-# %% wrong="a threshold of 1e-9" says=["only a gradient of exactly 0"]
+# %% wrong="a threshold of 1e-9" breaks="some of them tiny" says=["only a gradient of exactly 0"]
 def receptive_field(layers):
     field, jump = 1, 1
     for k, s, d in layers:
@@ -440,7 +462,7 @@ def footprint(model, size):
     return int(seen[-1] - seen[0]) + 1
 
 
-# %% wrong="a product of strides as a float" says=["field and jump: [2.0] is a float"]
+# %% wrong="a product of strides as a float" breaks="each an `int`" says=["field and jump: [2.0] is a float"]
 def receptive_field(layers):
     import math
 
@@ -458,7 +480,7 @@ def footprint(model, size):
     return int(seen.max() - seen.min()) + 1
 
 
-# %% wrong="leaves a hook" says=["the hooks of the model are not those that were there before"]
+# %% wrong="leaves a hook" breaks="Leave the model as it was" says=["the hooks of the model are not those that were there before"]
 def receptive_field(layers):
     f, j = 1, 1
     for k, s, d in layers:

@@ -1,4 +1,26 @@
-# %% wrong="z the other way round" says=["z keeps the old state, 1 - z takes the new one"]
+# %% [markdown]
+# Rules:
+#
+# - "all tensors are float32 or all are float64, and so is the result"
+# - "for the LSTM the pair `(h, c)`"
+# - "The weights are stacked as in PyTorch"
+# - "Return the new state"
+# - "The loss is the sum of all entries of all states"
+# - "from a state of zeros"
+# - "the graph cut before the steps k, 2k, …"
+# - "the state's values are carried over there"
+# - "gradients are not"
+# - "`time` need not be a multiple of k"
+# - "Not allowed: PyTorch's recurrent layers and cells, modules or functions"
+# - "no argument's `grad` or `requires_grad` may change"
+#
+# Admits:
+#
+# - "or all are float64": batch of 1, float64, weights that require a gradient
+# - "the weights may require a gradient already": truncated_gradient, float64, weights that require a gradient
+# - "`time` need not be a multiple of k": ((6, 3), (7, 3), (5, 1), (4, 9))
+
+# %% wrong="z the other way round" breaks="Return the new state" says=["z keeps the old state, 1 - z takes the new one"]
 def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
     if kind == "rnn":
         return torch.tanh(F.linear(x, w_ih, b_ih) + F.linear(state, w_hh, b_hh))
@@ -55,7 +77,7 @@ def truncated_gradient(x, w_ih, w_hh, k):
     return w.grad
 
 
-# %% wrong="the order z, r, n" says=["the gates come in the order r, z, n"]
+# %% wrong="the order z, r, n" breaks="The weights are stacked as in PyTorch" says=["the gates come in the order r, z, n"]
 def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
     if kind == "rnn":
         return torch.tanh(F.linear(x, w_ih, b_ih) + F.linear(state, w_hh, b_hh))
@@ -139,7 +161,7 @@ def truncated_gradient(x, w_ih, w_hh, k):
     return w.grad
 
 
-# %% wrong="the LSTM returns h alone" says=["expected a tuple (h, c)"]
+# %% wrong="the LSTM returns h alone" breaks="for the LSTM the pair `(h, c)`" says=["expected a tuple (h, c)"]
 def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
     if kind == "rnn":
         return torch.tanh(F.linear(x, w_ih, b_ih) + F.linear(state, w_hh, b_hh))
@@ -195,7 +217,7 @@ def truncated_gradient(x, w_ih, w_hh, k):
     return w.grad
 
 
-# %% wrong="the library's cells" says=["the answer calls rnn_tanh_cell", "the answer calls lstm_cell"]
+# %% wrong="the library's cells" breaks="Not allowed: PyTorch's recurrent layers and cells, modules or functions" says=["the answer calls rnn_tanh_cell", "the answer calls lstm_cell"]
 def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
     cells = {"rnn": torch.rnn_tanh_cell, "gru": torch.gru_cell, "lstm": torch.lstm_cell}
     return cells[kind](x, state, w_ih, w_hh, b_ih, b_hh)
@@ -213,7 +235,7 @@ def truncated_gradient(x, w_ih, w_hh, k):
     return w.grad
 
 
-# %% wrong="no cut" says=["nothing is cut: this is the whole gradient"]
+# %% wrong="no cut" breaks="gradients are not" says=["nothing is cut: this is the whole gradient"]
 def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
     if kind == "rnn":
         return torch.tanh(F.linear(x, w_ih, b_ih) + F.linear(state, w_hh, b_hh))
@@ -241,7 +263,7 @@ def truncated_gradient(x, w_ih, w_hh, k):
     return w.grad
 
 
-# %% wrong="the state starts anew" says=["the state's values are carried over at a cut; here they start from zero"]
+# %% wrong="the state starts anew" breaks="the state's values are carried over there" says=["the state's values are carried over at a cut; here they start from zero"]
 def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
     if kind == "rnn":
         return torch.tanh(F.linear(x, w_ih, b_ih) + F.linear(state, w_hh, b_hh))
@@ -297,7 +319,7 @@ def truncated_gradient(x, w_ih, w_hh, k):
     return w.grad
 
 
-# %% wrong="cuts behind every k-th step" says=["time 6, k = 3", "the first cut is before step k"]
+# %% wrong="cuts behind every k-th step" breaks="the graph cut before the steps k, 2k, …" says=["time 6, k = 3", "the first cut is before step k"]
 def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
     if kind == "rnn":
         return torch.tanh(F.linear(x, w_ih, b_ih) + F.linear(state, w_hh, b_hh))
@@ -323,7 +345,7 @@ def truncated_gradient(x, w_ih, w_hh, k):
     return torch.autograd.grad(total, w)[0]
 
 
-# %% wrong="fills the argument's grad" says=["an argument was changed"]
+# %% wrong="fills the argument's grad" breaks="no argument's `grad` or `requires_grad` may change" says=["an argument was changed"]
 def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
     if kind == "rnn":
         return torch.tanh(F.linear(x, w_ih, b_ih) + F.linear(state, w_hh, b_hh))
@@ -526,7 +548,7 @@ def truncated_gradient(x, w_ih, w_hh, k):
     return torch.autograd.grad(total, w)[0]
 
 
-# %% wrong="loss of the last state alone" says=["the loss counts every state"]
+# %% wrong="loss of the last state alone" breaks="The loss is the sum of all entries of all states" says=["the loss counts every state"]
 def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
     h, c = state if kind == "lstm" else (state, None)
     a, b = x @ w_ih.t() + b_ih, h @ w_hh.t() + b_hh
@@ -619,7 +641,7 @@ def truncated_gradient(x, w_ih, w_hh, k):
     return w.grad
 
 
-# %% wrong="whole pieces only" says=["the last, shorter piece counts, too"]
+# %% wrong="whole pieces only" breaks="`time` need not be a multiple of k" says=["the last, shorter piece counts, too"]
 def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
     h = state[0] if kind == "lstm" else state
     a, b = x @ w_ih.t() + b_ih, h @ w_hh.t() + b_hh
@@ -800,3 +822,63 @@ def truncated_gradient(x, w_ih, w_hh, k):
         return total
 
     return torch.func.grad(loss)(w_hh)
+
+
+# %% wrong="a state of float32 zeros" breaks="all tensors are float32 or all are float64, and so is the result" says=["truncated_gradient, float64, weights that require a gradient: raised RuntimeError"]
+def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
+    if kind == "lstm":
+        h, c = state
+        i, f, g, o = (x @ w_ih.t() + b_ih + h @ w_hh.t() + b_hh).chunk(4, 1)
+        c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+        return o.sigmoid() * c.tanh(), c
+    a, b = x @ w_ih.t() + b_ih, state @ w_hh.t() + b_hh
+    if kind == "rnn":
+        return (a + b).tanh()
+    ar, az, an = a.chunk(3, 1)
+    br, bz, bn = b.chunk(3, 1)
+    r, z = (ar + br).sigmoid(), (az + bz).sigmoid()
+    n = (an + r * bn).tanh()
+    return (1 - z) * n + z * state
+
+
+def truncated_gradient(x, w_ih, w_hh, k):
+    with torch.enable_grad():
+        w = w_hh.detach().clone().requires_grad_()
+        h = torch.zeros(x.shape[1], len(w), device=x.device)
+        total = 0
+        for t in range(len(x)):
+            if t % k == 0:
+                h = h.detach()
+            h = (x[t].detach() @ w_ih.detach().t() + h @ w.t()).tanh()
+            total = total + h.sum()
+        return torch.autograd.grad(total, w)[0]
+
+
+# %% wrong="the first state is all ones" breaks="from a state of zeros" says=["truncated_gradient, time 6, k = 3: the gradient differs"]
+def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
+    if kind == "lstm":
+        h, c = state
+        i, f, g, o = (x @ w_ih.t() + b_ih + h @ w_hh.t() + b_hh).chunk(4, 1)
+        c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+        return o.sigmoid() * c.tanh(), c
+    a, b = x @ w_ih.t() + b_ih, state @ w_hh.t() + b_hh
+    if kind == "rnn":
+        return (a + b).tanh()
+    ar, az, an = a.chunk(3, 1)
+    br, bz, bn = b.chunk(3, 1)
+    r, z = (ar + br).sigmoid(), (az + bz).sigmoid()
+    n = (an + r * bn).tanh()
+    return (1 - z) * n + z * state
+
+
+def truncated_gradient(x, w_ih, w_hh, k):
+    with torch.enable_grad():
+        w = w_hh.detach().clone().requires_grad_()
+        h = x.new_ones(x.shape[1], len(w))
+        total = 0
+        for t in range(len(x)):
+            if t % k == 0:
+                h = h.detach()
+            h = (x[t].detach() @ w_ih.detach().t() + h @ w.t()).tanh()
+            total = total + h.sum()
+        return torch.autograd.grad(total, w)[0]

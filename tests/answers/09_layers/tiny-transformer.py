@@ -1,4 +1,26 @@
-# %% wrong="no causal mask" says=["the mask is not causal"]
+# %% [markdown]
+# Rules:
+#
+# - "in any order"
+# - "for any number of blocks"
+# - "plus the row of `place.weight` for each place"
+# - "x plus causal multi-head attention"
+# - "of its norm1"
+# - "then x plus `linear2(gelu(linear1(…)))`"
+# - "of its norm2"
+# - "Queries, keys and values are stacked in `in_proj_weight`"
+# - "The layer norms have eps 1e-5"
+# - "and a weight, no bias"
+# - "`F.gelu` is exact by default"
+# - "`encoder.norm`, then the dot product"
+# - "Every weight must get the gradient that the model gives it"
+#
+# Admits:
+#
+# - "for any number of blocks": 11 blocks, 8 features
+# - "eps 1e-5": tables of tiny numbers, so that eps counts
+
+# %% wrong="no causal mask" breaks="x plus causal multi-head attention" says=["the mask is not causal"]
 def tiny_transformer(ids, weights, heads):
     n, t = ids.shape
     x = F.embedding(ids, weights["token.weight"]) + weights["place.weight"][:t]
@@ -32,7 +54,7 @@ def tiny_transformer(ids, weights, heads):
     return x @ weights["token.weight"].t()
 
 
-# %% wrong="forgets the last norm" says=["the last norm is missing"]
+# %% wrong="forgets the last norm" breaks="`encoder.norm`, then the dot product" says=["the last norm is missing"]
 def tiny_transformer(ids, weights, heads):
     n, t = ids.shape
     x = F.embedding(ids, weights["token.weight"]) + weights["place.weight"][:t]
@@ -66,7 +88,7 @@ def tiny_transformer(ids, weights, heads):
     return x @ weights["token.weight"].t()
 
 
-# %% wrong="forgets the places" says=["the places are missing"]
+# %% wrong="forgets the places" breaks="plus the row of `place.weight` for each place" says=["the places are missing"]
 def tiny_transformer(ids, weights, heads):
     n, t = ids.shape
     x = F.embedding(ids, weights["token.weight"])
@@ -136,7 +158,7 @@ def tiny_transformer(ids, weights, heads):
     return x @ weights["token.weight"].t()
 
 
-# %% wrong="norms behind" says=["each norm comes before its step, not after it"]
+# %% wrong="norms behind" breaks="of its norm1" says=["each norm comes before its step, not after it"]
 def tiny_transformer(ids, weights, heads):
     n, t = ids.shape
     x = F.embedding(ids, weights["token.weight"]) + weights["place.weight"][:t]
@@ -172,7 +194,7 @@ def tiny_transformer(ids, weights, heads):
     return x @ weights["token.weight"].t()
 
 
-# %% wrong="forgets to add the input" says=["the result differs", "the loss is"]
+# %% wrong="forgets to add the input" breaks="then x plus `linear2(gelu(linear1(…)))`" says=["the result differs", "the loss is"]
 def tiny_transformer(ids, weights, heads):
     n, t = ids.shape
     x = F.embedding(ids, weights["token.weight"]) + weights["place.weight"][:t]
@@ -423,7 +445,7 @@ def tiny_transformer(ids, weights, heads):
     return F.layer_norm(x, (32,), weights["encoder.norm.weight"]) @ weights["token.weight"].t()
 
 
-# %% wrong="gelu by tanh" says=["the activation is the exact gelu, not gelu by tanh"]
+# %% wrong="gelu by tanh" breaks="`F.gelu` is exact by default" says=["the activation is the exact gelu, not gelu by tanh"]
 def tiny_transformer(ids, weights, heads):
     n, t = ids.shape
     x = weights["token.weight"][ids] + weights["place.weight"][:t]
@@ -441,7 +463,7 @@ def tiny_transformer(ids, weights, heads):
     return F.layer_norm(x, (e,), weights["encoder.norm.weight"]) @ weights["token.weight"].t()
 
 
-# %% wrong="two blocks hard-coded" says=["only 2 of the blocks ran"]
+# %% wrong="two blocks hard-coded" breaks="for any number of blocks" says=["only 2 of the blocks ran"]
 def tiny_transformer(ids, weights, heads):
     t = ids.shape[1]
     x = weights["token.weight"][ids] + weights["place.weight"][:t]
@@ -525,7 +547,7 @@ def tiny_transformer(ids, weights, heads):
     return torch.einsum("nte,le->ntl", x, weights["token.weight"])
 
 
-# %% wrong="blocks sorted as words" says=["11 blocks, 8 features: the result: the blocks run by number; sorted as words, 10 comes before 2"]
+# %% wrong="blocks sorted as words" breaks="in any order" says=["11 blocks, 8 features: the result: the blocks run by number; sorted as words, 10 comes before 2"]
 def tiny_transformer(ids, weights, heads):
     width = weights["token.weight"].shape[1]
     x = F.embedding(ids, weights["token.weight"]) + F.embedding(
@@ -552,7 +574,7 @@ def tiny_transformer(ids, weights, heads):
     return torch.einsum("nte,le->ntl", x, weights["token.weight"])
 
 
-# %% wrong="the look-up detached" says=["the look-up passes no gradient on: the table is detached there"]
+# %% wrong="the look-up detached" breaks="Every weight must get the gradient that the model gives it" says=["the look-up passes no gradient on: the table is detached there"]
 def tiny_transformer(ids, weights, heads):
     width = weights["token.weight"].shape[1]
     x = F.embedding(ids, weights["token.weight"].detach()) + F.embedding(
@@ -732,7 +754,7 @@ def tiny_transformer(ids, weights, heads):
     return x @ w["token.weight"].t()
 
 
-# %% wrong="values first" says=["in_proj_weight holds queries first, then keys, then values"]
+# %% wrong="values first" breaks="Queries, keys and values are stacked in `in_proj_weight`" says=["in_proj_weight holds queries first, then keys, then values"]
 def tiny_transformer(ids, weights, heads):
     n, t = ids.shape
     w = weights
@@ -907,7 +929,7 @@ def tiny_transformer(ids, weights, heads):
     return norm(x, "encoder.norm") @ w["token.weight"].t()
 
 
-# %% wrong="norm1 for both" says=["norm2 has a weight of its own, which isn't norm1's"]
+# %% wrong="norm1 for both" breaks="of its norm2" says=["norm2 has a weight of its own, which isn't norm1's"]
 def tiny_transformer(ids, weights, heads):
     w = weights
     n, t = ids.shape
@@ -1064,7 +1086,7 @@ def tiny_transformer(ids, weights, heads):
     return x @ w["token.weight"].t()
 
 
-# %% wrong="the last norm without its weight" says=["the last norm has a weight: encoder.norm.weight"]
+# %% wrong="the last norm without its weight" breaks="and a weight, no bias" says=["the last norm has a weight: encoder.norm.weight"]
 def tiny_transformer(ids, weights, heads):
     W = lambda n: weights[n]
     E = W("token.weight").shape[1]
@@ -1085,7 +1107,7 @@ def tiny_transformer(ids, weights, heads):
     return F.layer_norm(x, (E,)) @ W("token.weight").T
 
 
-# %% wrong="eps 1e-6" says=["the norms add an eps of 1e-5"]
+# %% wrong="eps 1e-6" breaks="The layer norms have eps 1e-5" says=["the norms add an eps of 1e-5"]
 def tiny_transformer(ids, weights, heads):
     W = lambda n: weights[n]
     E = W("token.weight").shape[1]

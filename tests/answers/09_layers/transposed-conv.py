@@ -1,9 +1,28 @@
-# %% wrong="the library" says=["the answer calls conv_transpose2d"]
+# %% [markdown]
+# Rules:
+#
+# - "N may be 0"
+# - "`stride` (1 or more)"
+# - "Return what `F.conv_transpose2d` returns"
+# - "`padding` pixels cut from each side"
+# - "`padding` may exceed the kernel"
+# - "The arguments may be views with gaps"
+# - "the result has their dtype"
+# - "Not allowed: `F.conv_transpose1d`, `2d`, `3d`, `torch.convolution`"
+# - "modules that call them"
+#
+# Admits:
+#
+# - "N may be 0": no image
+# - "`padding` may exceed the kernel": padding 3 around a kernel of 2 x 3
+# - "views with gaps": an input and weights with gaps in memory, float64
+
+# %% wrong="the library" breaks="Not allowed: `F.conv_transpose1d`, `2d`, `3d`, `torch.convolution`" says=["the answer calls conv_transpose2d"]
 def transposed_conv(x, weight, stride=1, padding=0):
     return F.conv_transpose2d(x, weight, stride=stride, padding=padding)
 
 
-# %% wrong="the module" says=["the answer calls conv_transpose2d"]
+# %% wrong="the module" breaks="modules that call them" says=["the answer calls conv_transpose2d"]
 def transposed_conv(x, weight, stride=1, padding=0):
     c, d, *k = weight.shape
     layer = nn.ConvTranspose2d(c, d, tuple(k), stride, padding, bias=False, device=x.device)
@@ -28,7 +47,7 @@ def transposed_conv(x, weight, stride=1, padding=0):
     return y
 
 
-# %% wrong="spreads the input and forgets to turn the kernel" says=["the kernel is upside down"]
+# %% wrong="spreads the input and forgets to turn the kernel" breaks="Return what `F.conv_transpose2d` returns" says=["the kernel is upside down"]
 def transposed_conv(x, weight, stride=1, padding=0):
     n, c, h, w = x.shape
     kh, kw = weight.shape[2:]
@@ -38,7 +57,7 @@ def transposed_conv(x, weight, stride=1, padding=0):
     return y[:, :, padding : y.shape[2] - padding, padding : y.shape[3] - padding]
 
 
-# %% wrong="stamps one pixel apart" says=["one channel, stride 2: the result: the stamps are stride pixels apart"]
+# %% wrong="stamps one pixel apart" breaks="`stride` (1 or more)" says=["one channel, stride 2: the result: the stamps are stride pixels apart"]
 def transposed_conv(x, weight, stride=1, padding=0):
     n, _, h, w = x.shape
     _, d, kh, kw = weight.shape
@@ -138,7 +157,7 @@ def transposed_conv(x, weight, stride=1, padding=0):
     return torch.autograd.grad(y, image, x)[0]
 
 
-# %% wrong="stamps into float32 zeros" says=["float64: the result has dtype torch.float32, expected torch.float64"]
+# %% wrong="stamps into float32 zeros" breaks="the result has their dtype" says=["float64: the result has dtype torch.float32, expected torch.float64"]
 def transposed_conv(x, weight, stride=1, padding=0):
     (n, _, h, w), (_, d, kh, kw) = x.shape, weight.shape
     y = torch.zeros(n, d, (h - 1) * stride + kh, (w - 1) * stride + kw, device=x.device)
@@ -150,7 +169,7 @@ def transposed_conv(x, weight, stride=1, padding=0):
     return y[..., padding : y.shape[2] - padding, padding : y.shape[3] - padding]
 
 
-# %% wrong="pads by the kernel less the padding" says=["padding 3 around a kernel of 2 x 3: raised RuntimeError"]
+# %% wrong="pads by the kernel less the padding" breaks="`padding` may exceed the kernel" says=["padding 3 around a kernel of 2 x 3: raised RuntimeError"]
 def transposed_conv(x, weight, stride=1, padding=0):
     n, c, h, w = x.shape
     kh, kw = weight.shape[2:]
@@ -160,7 +179,7 @@ def transposed_conv(x, weight, stride=1, padding=0):
     return F.conv2d(wide, turned, padding=(kh - 1 - padding, kw - 1 - padding))
 
 
-# %% wrong="keeps the images in a list" says=["no image: raised"]
+# %% wrong="keeps the images in a list" breaks="N may be 0" says=["no image: raised"]
 def transposed_conv(x, weight, stride=1, padding=0):
     images = []
     for image in x:
@@ -193,7 +212,7 @@ def transposed_conv(x, weight, stride=1, padding=0):
     return (x.flatten(1) @ matrix.t()).unflatten(1, (d, h, w))
 
 
-# %% wrong="cuts one side twice" says=["not twice from the first"]
+# %% wrong="cuts one side twice" breaks="`padding` pixels cut from each side" says=["not twice from the first"]
 def transposed_conv(x, weight, stride=1, padding=0):
     n, c, h, w = x.shape
     _, d, kh, kw = weight.shape
@@ -233,3 +252,16 @@ def transposed_conv(x, weight, stride=1, padding=0):
         y = F.conv2d(image, weight.detach(), stride=stride, padding=padding)
         (y * x.detach()).sum().backward()
     return image.grad
+
+
+# %% wrong="view where there may be gaps" breaks="The arguments may be views with gaps" says=["an input and weights with gaps in memory, float64: raised RuntimeError"]
+def transposed_conv(x, weight, stride=1, padding=0):
+    n, c, h, w = x.shape
+    _, d, kh, kw = weight.shape
+    full = x.new_zeros(n, d, (h - 1) * stride + kh, (w - 1) * stride + kw)
+    for i in range(h):
+        for j in range(w):
+            full[:, :, i * stride : i * stride + kh, j * stride : j * stride + kw] += (
+                x.view(n, c, -1)[:, :, i * w + j] @ weight.view(c, -1)
+            ).view(n, d, kh, kw)
+    return full[:, :, padding : full.shape[2] - padding, padding : full.shape[3] - padding].detach()

@@ -1,4 +1,30 @@
-# %% wrong="softmax, then log" says=["scores up to 1000", "exp of a large score, or log of a tiny number"]
+# %% [markdown]
+# Rules:
+#
+# - "in value"
+# - "in the gradient by the logits"
+# - "Scores may be as large as ±1000"
+# - "int64 of shape (batch,), class numbers"
+# - "floating-point of the shape of `logits`, probabilities"
+# - "one number for each class"
+# - "`label_smoothing`: from 0 to 1"
+# - "rows with this class number don't count"
+# - "It may be a number that isn't a class, like -100, or a class"
+# - "It plays no part for probabilities"
+# - "If all rows are ignored the result is `nan`"
+# - "The result has shape (), and is float64 for float64 logits"
+# - "Not allowed: the library's `cross_entropy` and `nll_loss`"
+# - "Leave the arguments as they are"
+#
+# Admits:
+#
+# - "Scores may be as large as ±1000": scores up to 1000
+# - "like -100, or a class": row 1 is of class 2, ignore_index=2
+# - "from 0 to 1": label_smoothing=1
+# - "If all rows are ignored": all ignored
+# - "At least one row": one row, weighted
+
+# %% wrong="softmax, then log" breaks="Scores may be as large as ±1000" says=["scores up to 1000", "exp of a large score, or log of a tiny number"]
 def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
     C = logits.shape[1]
     w = torch.ones(C, dtype=logits.dtype, device=logits.device) if weight is None else weight
@@ -11,7 +37,7 @@ def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothin
     return -(w * soft * log_p[keep]).sum() / w[target[keep]].sum()
 
 
-# %% wrong="divides by the rows" says=["divided by all rows", "weighted"]
+# %% wrong="divides by the rows" breaks="one number for each class" says=["divided by all rows", "weighted"]
 def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
     C = logits.shape[1]
     w = torch.ones(C, dtype=logits.dtype, device=logits.device) if weight is None else weight
@@ -51,7 +77,7 @@ def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothin
     return (price * keep).sum() / (w[target] * keep).sum()
 
 
-# %% wrong="the old smoothing recipe" says=["every class gets smoothing / C, the right one too"]
+# %% wrong="the old smoothing recipe" breaks="`label_smoothing`: from 0 to 1" says=["every class gets smoothing / C, the right one too"]
 def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
     C = logits.shape[1]
     w = torch.ones(C, dtype=logits.dtype, device=logits.device) if weight is None else weight
@@ -90,7 +116,7 @@ def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothin
     return -(w * soft * log_p[keep]).sum() / w[target[keep]].sum()
 
 
-# %% wrong="softmax twice" says=["softmax was applied twice"]
+# %% wrong="softmax twice" breaks="in value" says=["softmax was applied twice"]
 def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
     C = logits.shape[1]
     w = torch.ones(C, dtype=logits.dtype, device=logits.device) if weight is None else weight
@@ -103,14 +129,14 @@ def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothin
     return -(w * soft * log_p[keep]).sum() / w[target[keep]].sum()
 
 
-# %% wrong="calls the library" says=["it calls the library's cross_entropy"]
+# %% wrong="calls the library" breaks="Not allowed: the library's `cross_entropy` and `nll_loss`" says=["it calls the library's cross_entropy"]
 def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
     return nn.CrossEntropyLoss(weight, ignore_index=ignore_index, label_smoothing=label_smoothing)(
         logits, target
     )
 
 
-# %% wrong="only class numbers" says=["probabilities:"]
+# %% wrong="only class numbers" breaks="floating-point of the shape of `logits`, probabilities" says=["probabilities:"]
 def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
     C = logits.shape[1]
     w = torch.ones(C, dtype=logits.dtype, device=logits.device) if weight is None else weight
@@ -227,7 +253,7 @@ def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothin
     return -(soft * w * logits.log_softmax(1)).sum() / (soft * w).sum()
 
 
-# %% wrong="all ignored gives zero" says=["a mean over nothing is 0 / 0"]
+# %% wrong="all ignored gives zero" breaks="If all rows are ignored the result is `nan`" says=["a mean over nothing is 0 / 0"]
 def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
     C = logits.shape[1]
     w = logits.new_ones(C) if weight is None else weight
@@ -243,7 +269,7 @@ def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothin
     return -(soft * w * logp[keep]).sum() / w[t].sum()
 
 
-# %% wrong="drops probability rows, too, by argmax" says=["leaves no row of them out"]
+# %% wrong="drops probability rows, too, by argmax" breaks="It plays no part for probabilities" says=["leaves no row of them out"]
 def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
     C = logits.shape[1]
     w = logits.new_ones(C) if weight is None else weight
@@ -374,7 +400,7 @@ def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothin
     return -(soft * w * logits.log_softmax(1)).sum() / below
 
 
-# %% wrong="knows -100 alone" says=["ignored rows don't count"]
+# %% wrong="knows -100 alone" breaks="It may be a number that isn't a class, like -100, or a class" says=["ignored rows don't count"]
 def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
     C = logits.shape[1]
     w = torch.ones(C, dtype=logits.dtype, device=logits.device) if weight is None else weight
@@ -388,7 +414,7 @@ def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothin
     return -(soft * w * logits.log_softmax(1)).sum() / below
 
 
-# %% wrong="tells the kind of target by float32" says=["probabilities in float64"]
+# %% wrong="tells the kind of target by float32" breaks="int64 of shape (batch,), class numbers" says=["probabilities in float64"]
 def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
     classes = logits.shape[1]
     weight = logits.new_ones(classes) if weight is None else weight
@@ -499,3 +525,68 @@ def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothin
     hit = (minus[keep, y] * w[y]).sum() * (1 - label_smoothing)
     even = (minus[keep] @ w).sum() * label_smoothing / classes
     return (hit + even) / w[y].sum()
+
+
+# %% wrong="the value without its gradient" breaks="in the gradient by the logits" says=["plain: the gradient by the logits"]
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    c = logits.shape[1]
+    logp = logits.detach().log_softmax(1) + 0 * logits
+    w = logits.new_ones(c) if weight is None else weight.to(logits.dtype)
+    if target.is_floating_point():
+        t = target.to(logits.dtype) * (1 - label_smoothing) + label_smoothing / c
+        return -(t * logp * w).sum() / len(logits)
+    keep = target != ignore_index
+    logp, target = logp[keep], target[keep]
+    own = -logp.gather(1, target[:, None])[:, 0] * w[target]
+    every = -(logp * w).sum(1) / c
+    return ((1 - label_smoothing) * own + label_smoothing * every).sum() / w[target].sum()
+
+
+# %% wrong="the ignored class counts in the mean" breaks="rows with this class number don't count" says=["row 1 has -100: the loss: expected 0.72381, got 0.48254"]
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    c = logits.shape[1]
+    logp = logits.log_softmax(1)
+    w = logits.new_ones(c) if weight is None else weight.to(logits.dtype)
+    if target.is_floating_point():
+        t = target.to(logits.dtype) * (1 - label_smoothing) + label_smoothing / c
+        return -(t * logp * w).sum() / len(logits)
+    below = w[target.clamp(min=0)].sum()
+    keep = target != ignore_index
+    logp, target = logp[keep], target[keep]
+    own = -logp.gather(1, target[:, None])[:, 0] * w[target]
+    every = -(logp * w).sum(1) / c
+    return ((1 - label_smoothing) * own + label_smoothing * every).sum() / (
+        below if keep.any() else 0 * below
+    )
+
+
+# %% wrong="computes in float32" breaks="The result has shape (), and is float64 for float64 logits" says=["float64: the loss: expected 1.056530697", "rounded on the way, or float32"]
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    c = logits.shape[1]
+    logp = logits.float().log_softmax(1)
+    w = logits.new_ones(c) if weight is None else weight.to(logits.dtype)
+    if target.is_floating_point():
+        t = target.to(logits.dtype) * (1 - label_smoothing) + label_smoothing / c
+        return -(t * logp * w).sum() / len(logits)
+    keep = target != ignore_index
+    logp, target = logp[keep], target[keep]
+    own = -logp.gather(1, target[:, None])[:, 0] * w[target]
+    every = -(logp * w).sum(1) / c
+    return ((1 - label_smoothing) * own + label_smoothing * every).sum() / w[target].sum()
+
+
+# %% wrong="scales the weights in place" breaks="Leave the arguments as they are" says=["float64: an argument was changed"]
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    c = logits.shape[1]
+    logp = logits.log_softmax(1)
+    w = logits.new_ones(c) if weight is None else weight.to(logits.dtype)
+    if target.is_floating_point():
+        t = target.to(logits.dtype) * (1 - label_smoothing) + label_smoothing / c
+        return -(t * logp * w).sum() / len(logits)
+    if weight is not None:
+        w = weight.mul_(1 / weight.sum())
+    keep = target != ignore_index
+    logp, target = logp[keep], target[keep]
+    own = -logp.gather(1, target[:, None])[:, 0] * w[target]
+    every = -(logp * w).sum(1) / c
+    return ((1 - label_smoothing) * own + label_smoothing * every).sum() / w[target].sum()

@@ -1,4 +1,28 @@
-# %% wrong="a power of the probability" says=["scores up to 1000", "p ** q has no slope at 0"]
+# %% [markdown]
+# Rules:
+#
+# - "p is the softmax probability of the target's class"
+# - "0 < q ≤ 1"
+# - "prices times the weights of their targets"
+# - "divided by the sum of these weights"
+# - "or is `None`"
+# - "Value and gradient are finite for scores up to ±1000"
+# - "Return a tensor of shape (), float64 for float64 logits"
+# - "the same as a module"
+# - "The weight, if there is one, moves with `.to(...)`"
+# - "nothing in the module is trained"
+# - "Both pass `gradcheck`"
+# - "Leave the arguments as they are"
+# - "q: float = 0.7 ) -> torch.Tensor"
+# - "weight: torch.Tensor | None = None, q: float = 0.7) -> None"
+#
+# Admits:
+#
+# - "q ≤ 1": three classes, none of the last, q = 1
+# - "for scores up to ±1000": scores up to 1000
+# - "float32 or float64": float64
+
+# %% wrong="a power of the probability" breaks="Value and gradient are finite for scores up to ±1000" says=["scores up to 1000", "p ** q has no slope at 0"]
 def custom_loss(logits, target, weight=None, q=0.7):
     p = logits.softmax(1).gather(1, target[:, None])[:, 0]
     price = (1 - p**q) / q
@@ -16,7 +40,7 @@ class CustomLoss(nn.Module):
         return custom_loss(logits, target, self.weight, self.q)
 
 
-# %% wrong="the weight is an attribute" says=["these stay behind: ['weight']"]
+# %% wrong="the weight is an attribute" breaks="The weight, if there is one, moves with `.to(...)`" says=["these stay behind: ['weight']"]
 def custom_loss(logits, target, weight=None, q=0.7):
     log_p = logits.log_softmax(1).gather(1, target[:, None])[:, 0]
     price = (1 - (q * log_p).exp()) / q
@@ -34,7 +58,7 @@ class CustomLoss(nn.Module):
         return custom_loss(logits, target, self.weight, self.q)
 
 
-# %% wrong="the weight is a Parameter" says=["1 parameters would be trained"]
+# %% wrong="the weight is a Parameter" breaks="nothing in the module is trained" says=["1 parameters would be trained"]
 def custom_loss(logits, target, weight=None, q=0.7):
     log_p = logits.log_softmax(1).gather(1, target[:, None])[:, 0]
     price = (1 - (q * log_p).exp()) / q
@@ -52,7 +76,7 @@ class CustomLoss(nn.Module):
         return custom_loss(logits, target, self.weight, self.q)
 
 
-# %% wrong="a plain mean of weighted prices" says=["divided by the number of rows, not by the weights"]
+# %% wrong="a plain mean of weighted prices" breaks="divided by the sum of these weights" says=["divided by the number of rows, not by the weights"]
 def custom_loss(logits, target, weight=None, q=0.7):
     log_p = logits.log_softmax(1).gather(1, target[:, None])[:, 0]
     price = (1 - (q * log_p).exp()) / q
@@ -104,7 +128,7 @@ class CustomLoss(nn.Module):
         return custom_loss(logits, target, None, self.q)
 
 
-# %% wrong="works in float32" says=["fails gradcheck"]
+# %% wrong="works in float32" breaks="Return a tensor of shape (), float64 for float64 logits" says=["fails gradcheck"]
 def custom_loss(logits, target, weight=None, q=0.7):
     log_p = logits.float().log_softmax(1).gather(1, target[:, None])[:, 0]
     price = (1 - (q * log_p).exp()) / q
@@ -122,7 +146,7 @@ class CustomLoss(nn.Module):
         return custom_loss(logits, target, self.weight, self.q)
 
 
-# %% wrong="detaches the power" says=["the gradient through the function"]
+# %% wrong="detaches the power" breaks="Both pass `gradcheck`" says=["the gradient through the function"]
 def custom_loss(logits, target, weight=None, q=0.7):
     log_p = logits.log_softmax(1).gather(1, target[:, None])[:, 0]
     price = (1 - log_p.exp() * ((q - 1) * log_p).exp().detach()) / q
@@ -258,7 +282,7 @@ class CustomLoss(nn.Module):
         return custom_loss(logits, target, self.weight, self.q)
 
 
-# %% wrong="the weight inside cross_entropy" says=["the weight belongs before the price"]
+# %% wrong="the weight inside cross_entropy" breaks="prices times the weights of their targets" says=["the weight belongs before the price"]
 def custom_loss(logits, target, weight=None, q=0.7):
     logp = -F.cross_entropy(logits, target, weight, reduction="none")
     return ((1 - torch.exp(q * logp)) / q).mean()
@@ -274,7 +298,7 @@ class CustomLoss(nn.Module):
         return custom_loss(logits, target, self.weight, self.q)
 
 
-# %% wrong="module forgets q" says=["q = 0.7 was taken"]
+# %% wrong="module forgets q" breaks="the same as a module" says=["q = 0.7 was taken"]
 def custom_loss(logits, target, weight=None, q=0.7):
     logp = logits.log_softmax(1).gather(1, target[:, None])[:, 0]
     price = (1 - torch.exp(q * logp)) / q
@@ -447,7 +471,7 @@ class CustomLoss(nn.Module):
         return custom_loss(logits, target, self.weight, self.q)
 
 
-# %% wrong="one_hot guesses the number of classes" says=["three classes, none of the last"]
+# %% wrong="one_hot guesses the number of classes" breaks="p is the softmax probability of the target's class" says=["three classes, none of the last"]
 def custom_loss(logits, target, weight=None, q=0.7):
     log_p = (F.one_hot(target).to(logits.dtype) * logits.log_softmax(1)).sum(1)
     price = -torch.expm1(q * log_p) / q
@@ -574,7 +598,7 @@ class CustomLoss(nn.Module):
         return custom_loss(logits, target, self.weight, self.q)
 
 
-# %% wrong="a small q made larger" says=["a small q: q=0.02, the function's loss: expected 41.442, got 8.3333"]
+# %% wrong="a small q made larger" breaks="0 < q ≤ 1" says=["a small q: q=0.02, the function's loss: expected 41.442, got 8.3333"]
 def custom_loss(logits, target, weight=None, q=0.7):
     q = max(q, 0.1)
     log_p = logits.log_softmax(1).gather(1, target[:, None])[:, 0]
@@ -630,7 +654,7 @@ class CustomLoss(nn.Module):
         return custom_loss(logits, target, self.weight, self.q)
 
 
-# %% wrong="two ones where there is no weight" says=["three classes, q = 0.4: raised IndexError"]
+# %% wrong="two ones where there is no weight" breaks="or is `None`" says=["three classes, q = 0.4: raised IndexError"]
 def custom_loss(logits, target, weight=None, q=0.7):
     log_p = logits.log_softmax(1)[torch.arange(len(target), device=target.device), target]
     price = -torch.expm1(q * log_p) / q
@@ -648,3 +672,64 @@ class CustomLoss(nn.Module):
 
     def forward(self, logits, target):
         return custom_loss(logits, target, self.weight.to(logits), self.q)
+
+
+# %% wrong="scales the weight in place" breaks="Leave the arguments as they are" says=["weights 1 and 4: an argument was changed"]
+def custom_loss(logits, target, weight=None, q=0.7):
+    logp = logits.log_softmax(1).gather(1, target[:, None])[:, 0]
+    price = -torch.expm1(q * logp) / q
+    if weight is None:
+        return price.mean()
+    weight /= weight.sum()
+    w = weight[target].to(logits.dtype)
+    return (price * w).sum() / w.sum()
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        self.register_buffer("weight", None if weight is None else weight.detach().clone())
+        self.q = q
+
+    def forward(self, logits, target):
+        return custom_loss(logits, target, self.weight, self.q)
+
+
+# %% wrong="another q by default" breaks="q: float = 0.7 ) -> torch.Tensor" says=["the function's loss: expected 0.74898, got 0.87517", "q is 0.7"]
+def custom_loss(logits, target, weight=None, q=0.5):
+    logp = logits.log_softmax(1).gather(1, target[:, None])[:, 0]
+    price = -torch.expm1(q * logp) / q
+    if weight is None:
+        return price.mean()
+    w = weight[target].to(logits.dtype)
+    return (price * w).sum() / w.sum()
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        self.register_buffer("weight", None if weight is None else weight.detach().clone())
+        self.q = q
+
+    def forward(self, logits, target):
+        return custom_loss(logits, target, self.weight, self.q)
+
+
+# %% wrong="the module has another q by default" breaks="weight: torch.Tensor | None = None, q: float = 0.7) -> None" says=["the module's loss: expected 0.74898, got 0.87517", "q is 0.7"]
+def custom_loss(logits, target, weight=None, q=0.7):
+    logp = logits.log_softmax(1).gather(1, target[:, None])[:, 0]
+    price = -torch.expm1(q * logp) / q
+    if weight is None:
+        return price.mean()
+    w = weight[target].to(logits.dtype)
+    return (price * w).sum() / w.sum()
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.5):
+        super().__init__()
+        self.register_buffer("weight", None if weight is None else weight.detach().clone())
+        self.q = q
+
+    def forward(self, logits, target):
+        return custom_loss(logits, target, self.weight, self.q)

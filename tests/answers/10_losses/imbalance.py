@@ -1,4 +1,26 @@
-# %% wrong="divides by the weights" says=["the mean is over all elements, not over weights"]
+# %% [markdown]
+# Rules:
+#
+# - "Let p be the probability of the right answer"
+# - "times `pos_weight` where the target is 1"
+# - "Return the mean over *all elements*"
+# - "for float64 in float64"
+# - "`gamma` is 0 or at least 1"
+# - "value and gradient have to be finite"
+# - "Return the probabilities that it would give without the weight"
+# - "in the shape and dtype of `logits`"
+# - "Here, too, a logit may be ±1000"
+# - "`True` where the remedy makes the measured value differ"
+# - "pos_weight: float = 1.0"
+# - "gamma: float = 0.0"
+#
+# Admits:
+#
+# - "any shape": shape ()
+# - "Logits may be as large as ±1000": logits of 1000 and -1000
+# - "for float64 in float64": shape (2, 2), float64
+
+# %% wrong="divides by the weights" breaks="Return the mean over *all elements*" says=["the mean is over all elements, not over weights"]
 def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
     s = 2 * target - 1
     w = torch.where(target > 0, pos_weight, 1.0)
@@ -25,7 +47,7 @@ it_changes = {
 }
 
 
-# %% wrong="sigmoid, then log" says=["logits of 1000 and -1000", "stay with logits"]
+# %% wrong="sigmoid, then log" breaks="value and gradient have to be finite" says=["logits of 1000 and -1000", "stay with logits"]
 def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
     p = torch.sigmoid(logits)
     yes = -pos_weight * target * (1 - p) ** gamma * p.log()
@@ -40,7 +62,7 @@ def recalibrate(logits, pos_weight):
 it_changes = {}
 
 
-# %% wrong="p is the sigmoid for both" says=["p is the right answer's probability"]
+# %% wrong="p is the sigmoid for both" breaks="Let p be the probability of the right answer" says=["p is the right answer's probability"]
 def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
     price = F.binary_cross_entropy_with_logits(
         logits, target, pos_weight=torch.tensor(pos_weight, device=logits.device), reduction="none"
@@ -55,7 +77,7 @@ def recalibrate(logits, pos_weight):
 it_changes = {}
 
 
-# %% wrong="weights everything" says=["the weight belongs only where the target is 1"]
+# %% wrong="weights everything" breaks="times `pos_weight` where the target is 1" says=["the weight belongs only where the target is 1"]
 def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
     price = F.binary_cross_entropy_with_logits(logits, target, reduction="none")
     return (pos_weight * (1 - torch.exp(-price)) ** gamma * price).mean()
@@ -83,7 +105,7 @@ def recalibrate(logits, pos_weight):
 it_changes = {}
 
 
-# %% wrong="divides the probability by the weight" says=["the weight multiplied the odds, not the probability"]
+# %% wrong="divides the probability by the weight" breaks="Return the probabilities that it would give without the weight" says=["the weight multiplied the odds, not the probability"]
 def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
     price = F.binary_cross_entropy_with_logits(logits, target, reduction="none")
     w = torch.where(target == 1, pos_weight, 1.0)
@@ -111,7 +133,7 @@ def recalibrate(logits, pos_weight):
 it_changes = {}
 
 
-# %% wrong="believes that focal loss finds the rare" says=["focal, recall is not True: it treats both classes the same way", "threshold moved, mean probability is not True: the model is the same one"]
+# %% wrong="believes that focal loss finds the rare" breaks="`True` where the remedy makes the measured value differ" says=["focal, recall is not True: it treats both classes the same way", "threshold moved, mean probability is not True: the model is the same one"]
 def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
     price = F.binary_cross_entropy_with_logits(logits, target, reduction="none")
     w = torch.where(target == 1, pos_weight, 1.0)
@@ -342,7 +364,7 @@ it_changes = {
 }
 
 
-# %% wrong="the way back through p / (1 - p)" says=["nan or inf for a large logit", "stay with the logit"]
+# %% wrong="the way back through p / (1 - p)" breaks="Here, too, a logit may be ±1000" says=["nan or inf for a large logit", "stay with the logit"]
 def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
     sign = 2 * target - 1
     wrong = torch.sigmoid(-sign * logits)
@@ -359,7 +381,7 @@ def recalibrate(logits, pos_weight):
 it_changes = {}
 
 
-# %% wrong="gamma made a whole number" says=["gamma=1.5"]
+# %% wrong="gamma made a whole number" breaks="`gamma` is 0 or at least 1" says=["gamma=1.5"]
 def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
     sign = 2 * target - 1
     wrong = torch.sigmoid(-sign * logits)
@@ -374,7 +396,7 @@ def recalibrate(logits, pos_weight):
 it_changes = {}
 
 
-# %% wrong="float32 inside" says=["expected torch.float64"]
+# %% wrong="float32 inside" breaks="for float64 in float64" says=["expected torch.float64"]
 def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
     logits, target = logits.float(), target.float()
     s = 2 * target - 1
@@ -398,7 +420,7 @@ it_changes = {
 }
 
 
-# %% wrong="the way back in float32" says=["has dtype torch.float32"]
+# %% wrong="the way back in float32" breaks="in the shape and dtype of `logits`" says=["has dtype torch.float32"]
 def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
     s = 2 * target - 1
     price = -(gamma * F.logsigmoid(-s * logits)).exp() * F.logsigmoid(s * logits)
@@ -641,6 +663,60 @@ def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
 
 def recalibrate(logits, pos_weight):
     return torch.sigmoid(logits - math.log(pos_weight))
+
+
+it_changes = {
+    "weighted, mean probability": True,
+    "weighted, recall": True,
+    "resampled, mean probability": True,
+    "resampled, recall": True,
+    "focal, mean probability": True,
+    "focal, recall": False,
+    "threshold moved, mean probability": False,
+    "threshold moved, recall": True,
+}
+
+
+# %% wrong="the weight is 19 by default" breaks="pos_weight: float = 1.0" says=["by default pos_weight is 1 and gamma is 0"]
+def imbalance(logits, target, pos_weight=19.0, gamma=0.0):
+    sign = target * 2 - 1
+    logp = F.logsigmoid(logits * sign)
+    miss = torch.sigmoid(-logits * sign)
+    price = -logp * (1 if gamma == 0 else miss**gamma)
+    return (price * torch.where(target == 1, pos_weight, 1.0)).mean()
+
+
+def recalibrate(logits, pos_weight):
+    return torch.sigmoid(
+        logits - torch.tensor(pos_weight, dtype=torch.float64).log().to(logits.dtype)
+    )
+
+
+it_changes = {
+    "weighted, mean probability": True,
+    "weighted, recall": True,
+    "resampled, mean probability": True,
+    "resampled, recall": True,
+    "focal, mean probability": True,
+    "focal, recall": False,
+    "threshold moved, mean probability": False,
+    "threshold moved, recall": True,
+}
+
+
+# %% wrong="gamma is 2 by default" breaks="gamma: float = 0.0" says=["by default pos_weight is 1 and gamma is 0"]
+def imbalance(logits, target, pos_weight=1.0, gamma=2.0):
+    sign = target * 2 - 1
+    logp = F.logsigmoid(logits * sign)
+    miss = torch.sigmoid(-logits * sign)
+    price = -logp * (1 if gamma == 0 else miss**gamma)
+    return (price * torch.where(target == 1, pos_weight, 1.0)).mean()
+
+
+def recalibrate(logits, pos_weight):
+    return torch.sigmoid(
+        logits - torch.tensor(pos_weight, dtype=torch.float64).log().to(logits.dtype)
+    )
 
 
 it_changes = {

@@ -1,16 +1,33 @@
-# %% wrong="the order of kl_div's arguments" says=["that is the other direction"]
+# %% [markdown]
+# Rules:
+#
+# - "Return a tuple of two tensors of shape ()"
+# - "the mean over the rows"
+# - "of KL(p‖q), and that of KL(q‖p)"
+# - "float32 or float64"
+# - "What is impossible by the first distribution costs nothing"
+# - "What is possible by the first and impossible by the second costs `inf`"
+# - "leave the arguments as they are"
+#
+# Admits:
+#
+# - "A probability may be 0": p has a zero
+# - "costs nothing, whatever the second says": both have the same zero
+# - "float32 or float64": float64
+
+# %% wrong="the order of kl_div's arguments" breaks="of KL(p‖q), and that of KL(q‖p)" says=["that is the other direction"]
 def kl_directions(log_p, log_q):
     one = F.kl_div(log_p, log_q.exp(), reduction="batchmean")
     return one, F.kl_div(log_q, log_p.exp(), reduction="batchmean")
 
 
-# %% wrong="kl_div's mean" says=["the mean is over rows, not over all entries"]
+# %% wrong="kl_div's mean" breaks="the mean over the rows" says=["the mean is over rows, not over all entries"]
 def kl_directions(log_p, log_q):
     one = (log_p.exp() * (log_p - log_q)).nan_to_num(0, torch.inf).mean()
     return one, (log_q.exp() * (log_q - log_p)).nan_to_num(0, torch.inf).mean()
 
 
-# %% wrong="the formula as it is" says=["p has a zero", "leave out what is impossible by the first"]
+# %% wrong="the formula as it is" breaks="What is impossible by the first distribution costs nothing" says=["p has a zero", "leave out what is impossible by the first"]
 def kl_directions(log_p, log_q):
     one = (log_p.exp() * (log_p - log_q)).sum(dim=1).mean()
     return one, (log_q.exp() * (log_q - log_p)).sum(dim=1).mean()
@@ -44,7 +61,7 @@ def kl_directions(log_p, log_q):
     return one(log_p, log_q), one(log_q, log_p)
 
 
-# %% wrong="one number" says=["not two tensors"]
+# %% wrong="one number" breaks="Return a tuple of two tensors of shape ()" says=["not two tensors"]
 def kl_directions(log_p, log_q):
     return (log_p.exp() * (log_p - log_q)).sum(dim=1).mean()
 
@@ -69,7 +86,7 @@ def kl_directions(log_p, log_q):
     return [(pq - entropy_p).mean(), (qp - entropy_q).mean()]
 
 
-# %% wrong="nan to zero everywhere, infinity too" says=["an inf was made 0"]
+# %% wrong="nan to zero everywhere, infinity too" breaks="What is possible by the first and impossible by the second costs `inf`" says=["an inf was made 0"]
 def kl_directions(log_p, log_q):
     a = (log_p.exp() * (log_p - log_q)).nan_to_num(0, 0, 0).sum(-1).mean()
     b = (log_q.exp() * (log_q - log_p)).nan_to_num(0, 0, 0).sum(-1).mean()
@@ -92,7 +109,7 @@ def kl_directions(log_p, log_q):
     return kl_divergence(p, q).mean(), kl_divergence(q, p).mean()
 
 
-# %% wrong="in float32" says=["has dtype torch.float32"]
+# %% wrong="in float32" breaks="float32 or float64" says=["has dtype torch.float32"]
 def kl_directions(log_p, log_q):
     log_p, log_q = log_p.float(), log_q.float()
 
@@ -127,3 +144,13 @@ def kl_directions(log_p, log_q):
         return d.sum(1).median()
 
     return kl(log_p, log_q), kl(log_q, log_p)
+
+
+# %% wrong="writes zeros over the infinite" breaks="leave the arguments as they are" says=["p has a zero: an argument was changed"]
+def kl_directions(log_p, log_q):
+    def one(a, b):
+        return torch.where(a == -torch.inf, 0.0, a.exp() * (a - b)).sum(1).mean()
+
+    both = one(log_p, log_q), one(log_q, log_p)
+    log_p[log_p == -torch.inf] = -1e30
+    return both

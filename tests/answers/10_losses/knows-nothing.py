@@ -1,3 +1,15 @@
+# %% [markdown]
+# Rules:
+#
+# - "minus the natural logarithm"
+# - "of the probability that the right class got"
+# - "as a tensor of shape ()"
+# - "`classes` is a whole number from 1 on"
+#
+# Admits:
+#
+# - "from 1 on": for classes in (2, 10, 1, 37, 5000)
+
 # %% wrong="the probability" says=["take its logarithm"]
 def knows_nothing(classes):
     return 1 / classes
@@ -8,7 +20,7 @@ def knows_nothing(classes):
     return math.log(1 / classes)
 
 
-# %% wrong="in bits" says=["that is in bits"]
+# %% wrong="in bits" breaks="minus the natural logarithm" says=["that is in bits"]
 def knows_nothing(classes):
     return math.log2(classes)
 
@@ -39,7 +51,7 @@ def knows_nothing(classes):
     return torch.special.entr(torch.full((classes,), 1 / classes)).sum()
 
 
-# %% wrong="entropy term of one class only" says=["counts in full"]
+# %% wrong="entropy term of one class only" breaks="of the probability that the right class got" says=["counts in full"]
 def knows_nothing(classes):
     p = 1 / classes
     return -p * math.log(p)
@@ -55,7 +67,7 @@ def knows_nothing(classes):
     return round(math.log(classes), 4)
 
 
-# %% wrong="in a tensor of shape (1,)" says=["has shape (1,), expected one number"]
+# %% wrong="in a tensor of shape (1,)" breaks="as a tensor of shape ()" says=["has shape (1,), expected one number"]
 def knows_nothing(classes):
     return torch.tensor([math.log(classes)])
 
@@ -73,3 +85,8 @@ def knows_nothing(classes: int) -> float:
 # %% right="the negative log-likelihood of a log-softmax of zeros"
 def knows_nothing(classes: int) -> float:
     return F.nll_loss(torch.zeros(1, classes).log_softmax(1), torch.tensor([classes - 1]))
+
+
+# %% wrong="two classes at least" breaks="`classes` is a whole number from 1 on" says=["knows_nothing(1): expected 0, got 0.69315"]
+def knows_nothing(classes):
+    return torch.tensor(float(max(classes, 2)), dtype=torch.float64).log()

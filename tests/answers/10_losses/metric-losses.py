@@ -1,4 +1,29 @@
-# %% wrong="squared distances" says=["squared distances; Euclidean ones are asked for"]
+# %% [markdown]
+# Rules:
+#
+# - "the hardest positive and negative for each anchor"
+# - "by Euclidean distance (not squared)"
+# - "An anchor is not its own positive"
+# - "An anchor without a positive or without a negative is left out"
+# - "the mean is over the remaining anchors"
+# - "0 if there are none"
+# - "The gradient flows to anchor, positive and negative"
+# - "is finite, also where two embeddings are equal"
+# - "the mean price over the rows of `first`"
+# - "Not allowed here: a Python loop over the rows"
+# - "The temperature may be as small as 0.01"
+# - "The gradient flows to both arguments"
+# - "leaves its arguments as they are"
+# - "They are float32, or float64; then the result is, too"
+#
+# Admits:
+#
+# - "An anchor without a positive": anchors without a positive
+# - "0 if there are none": one class only, float64
+# - "where two embeddings are equal": two equal embeddings of one class
+# - "as small as 0.01": (2, 0.01)
+
+# %% wrong="squared distances" breaks="by Euclidean distance (not squared)" says=["squared distances; Euclidean ones are asked for"]
 def metric_losses(embeddings, labels, margin):
     d = (embeddings[:, None] - embeddings[None]).square().sum(2)
     same = labels[:, None] == labels[None]
@@ -17,7 +42,7 @@ def info_nce(first, second, temperature):
     )
 
 
-# %% wrong="a square root at zero" says=["the slope of a square root at 0 is infinite"]
+# %% wrong="a square root at zero" breaks="is finite, also where two embeddings are equal" says=["the slope of a square root at 0 is infinite"]
 def metric_losses(embeddings, labels, margin):
     d = (embeddings[:, None] - embeddings[None]).square().sum(2).sqrt()
     same = labels[:, None] == labels[None]
@@ -49,7 +74,7 @@ def info_nce(first, second, temperature):
     return F.cross_entropy(a @ b.T / temperature, torch.arange(len(a), device=a.device))
 
 
-# %% wrong="the easiest triplet" says=["both the wrong way round: that is the easiest triplet"]
+# %% wrong="the easiest triplet" breaks="the hardest positive and negative for each anchor" says=["both the wrong way round: that is the easiest triplet"]
 def metric_losses(embeddings, labels, margin):
     d = torch.cdist(embeddings, embeddings)
     prices = []
@@ -66,7 +91,7 @@ def info_nce(first, second, temperature):
     return F.cross_entropy(b @ a.T / temperature, torch.arange(len(a), device=a.device))
 
 
-# %% wrong="keeps anchors without a positive" says=["anchors without a positive"]
+# %% wrong="keeps anchors without a positive" breaks="An anchor without a positive or without a negative is left out" says=["anchors without a positive"]
 def metric_losses(embeddings, labels, margin):
     d = torch.cdist(embeddings, embeddings)
     same = labels[:, None] == labels[None]
@@ -80,7 +105,7 @@ def info_nce(first, second, temperature):
     return F.cross_entropy(a @ b.T, torch.arange(len(a), device=a.device))
 
 
-# %% wrong="a mean over nothing" says=["one class only", "it should be 0 here"]
+# %% wrong="a mean over nothing" breaks="0 if there are none" says=["one class only", "it should be 0 here"]
 def metric_losses(embeddings, labels, margin):
     d = torch.cdist(embeddings, embeddings)
     same = labels[:, None] == labels[None]
@@ -96,7 +121,7 @@ def info_nce(first, second, temperature):
     return F.cross_entropy(scores, torch.arange(len(first), device=first.device))
 
 
-# %% wrong="InfoNCE by a loop" says=["is there a loop over rows"]
+# %% wrong="InfoNCE by a loop" breaks="Not allowed here: a Python loop over the rows" says=["is there a loop over rows"]
 def metric_losses(embeddings, labels, margin):
     d = torch.cdist(embeddings, embeddings)
     same = labels[:, None] == labels[None]
@@ -189,7 +214,7 @@ def info_nce(first, second, temperature):
     return -scores.log_softmax(dim=1).diag().mean()
 
 
-# %% wrong="the negative is detached" says=["no gradient flows to the negatives"]
+# %% wrong="the negative is detached" breaks="The gradient flows to anchor, positive and negative" says=["no gradient flows to the negatives"]
 def metric_losses(embeddings, labels, margin):
     d = torch.cdist(embeddings, embeddings)
     same = labels[:, None] == labels
@@ -225,7 +250,7 @@ def info_nce(first, second, temperature):
     return F.cross_entropy(scores, torch.arange(len(first), device=first.device))
 
 
-# %% wrong="divides by all anchors, left out or not" says=["left out of the mean"]
+# %% wrong="divides by all anchors, left out or not" breaks="the mean is over the remaining anchors" says=["left out of the mean"]
 def metric_losses(embeddings, labels, margin):
     total = 0.0 * embeddings.sum()
     for i in range(len(labels)):
@@ -267,7 +292,7 @@ def info_nce(first, second, temperature):
     return F.cross_entropy(scores, torch.arange(len(first), device=first.device))
 
 
-# %% wrong="exp over a sum, overflows" says=["exp(1 / temperature) is too large"]
+# %% wrong="exp over a sum, overflows" breaks="The temperature may be as small as 0.01" says=["exp(1 / temperature) is too large"]
 def metric_losses(embeddings, labels, margin):
     d = torch.cdist(embeddings, embeddings)
     same = labels[:, None] == labels
@@ -286,7 +311,7 @@ def info_nce(first, second, temperature):
     return -(e.diagonal() / e.sum(1)).log().mean()
 
 
-# %% wrong="SimCLR: the rows of first are negatives, too" says=["the rows of second alone"]
+# %% wrong="SimCLR: the rows of first are negatives, too" breaks="the mean price over the rows of `first`" says=["the rows of second alone"]
 def metric_losses(embeddings, labels, margin):
     d = torch.cdist(embeddings, embeddings)
     same = labels[:, None] == labels
@@ -371,7 +396,7 @@ def info_nce(first, second, temperature):
     return F.cross_entropy(torch.vmap(one)(first), torch.arange(len(first), device=first.device))
 
 
-# %% wrong="distances in float32" says=["expected torch.float64"]
+# %% wrong="distances in float32" breaks="They are float32, or float64; then the result is, too" says=["expected torch.float64"]
 def metric_losses(embeddings, labels, margin):
     d = torch.cdist(embeddings.float(), embeddings.float())
     same = labels[:, None] == labels
@@ -669,3 +694,88 @@ def metric_losses(embeddings, labels, margin):
 def info_nce(first, second, temperature):
     scores = F.normalize(first[:2]) @ F.normalize(second[:2]).T / temperature
     return F.cross_entropy(scores, torch.arange(len(scores), device=scores.device))
+
+
+# %% wrong="an anchor is its own positive" breaks="An anchor is not its own positive" says=["an anchor is not its own positive"]
+def metric_losses(embeddings, labels, margin):
+    prices = []
+    for i in range(len(labels)):
+        same = labels == labels[i]
+        other = labels != labels[i]
+        if same.any() and other.any():
+
+            def far(z):
+                d = z - embeddings[i]
+                s = d.square().sum(1)
+                ok = s > 0
+                return torch.where(ok, torch.where(ok, s, 1.0).sqrt(), 0.0)
+
+            prices.append(
+                (far(embeddings[same]).max() - far(embeddings[other]).min() + margin).relu()
+            )
+    if not prices:
+        return embeddings.sum() * 0
+    return torch.stack(prices).mean()
+
+
+def info_nce(first, second, temperature):
+    a, b = F.normalize(first, dim=1, eps=0), F.normalize(second, dim=1, eps=0)
+    return F.cross_entropy(a @ b.t() / temperature, torch.arange(len(a)))
+
+
+# %% wrong="the second's rows are constants" breaks="The gradient flows to both arguments" says=["info_nce's gradient by second is 0: is second detached?"]
+def metric_losses(embeddings, labels, margin):
+    prices = []
+    for i in range(len(labels)):
+        rest = torch.arange(len(labels)) != i
+        same = (labels == labels[i]) & rest
+        other = labels != labels[i]
+        if same.any() and other.any():
+
+            def far(z):
+                d = z - embeddings[i]
+                s = d.square().sum(1)
+                ok = s > 0
+                return torch.where(ok, torch.where(ok, s, 1.0).sqrt(), 0.0)
+
+            prices.append(
+                (far(embeddings[same]).max() - far(embeddings[other]).min() + margin).relu()
+            )
+    if not prices:
+        return embeddings.sum() * 0
+    return torch.stack(prices).mean()
+
+
+def info_nce(first, second, temperature):
+    a, b = F.normalize(first, dim=1, eps=0), F.normalize(second.detach(), dim=1, eps=0)
+    return F.cross_entropy(a @ b.t() / temperature, torch.arange(len(a)))
+
+
+# %% wrong="scales its rows in place" breaks="leaves its arguments as they are" says=["info_nce's gradient by second differs"]
+def metric_losses(embeddings, labels, margin):
+    prices = []
+    for i in range(len(labels)):
+        rest = torch.arange(len(labels)) != i
+        same = (labels == labels[i]) & rest
+        other = labels != labels[i]
+        if same.any() and other.any():
+
+            def far(z):
+                d = z - embeddings[i]
+                s = d.square().sum(1)
+                ok = s > 0
+                return torch.where(ok, torch.where(ok, s, 1.0).sqrt(), 0.0)
+
+            prices.append(
+                (far(embeddings[same]).max() - far(embeddings[other]).min() + margin).relu()
+            )
+    if not prices:
+        return embeddings.sum() * 0
+    return torch.stack(prices).mean()
+
+
+def info_nce(first, second, temperature):
+    with torch.no_grad():
+        second /= second.norm(dim=1, keepdim=True)
+    a, b = F.normalize(first, dim=1, eps=0), F.normalize(second, dim=1, eps=0)
+    return F.cross_entropy(a @ b.t() / temperature, torch.arange(len(a)))

@@ -1,4 +1,12 @@
-# %% wrong="divides the weighted mean by four" says=["1 of 8 predictions differ", "weight is not 5.25: each price times its weight"]
+# %% [markdown]
+# Rules:
+#
+# - "write the number that it gives"
+# - "Where it is not a number, write `"nan"`"
+# - "nll(-cost, right_class, class_weight)"
+# - "F.mse_loss(torch.zeros(2, 3), far_off)"
+
+# %% wrong="divides the weighted mean by four" breaks="nll(-cost, right_class, class_weight)" says=["1 of 8 predictions differ", "weight is not 5.25: each price times its weight"]
 predict_reductions = {
     "plain": 3,
     "ignore_index=0": 4.5,
@@ -10,7 +18,7 @@ predict_reductions = {
     "mse": 3,
 }
 
-# %% wrong="thinks that a mean of means is the mean" says=["mean of batches of 3 and 1 is not 3", "mask, then mean is not 4: the zeros of the padding"]
+# %% wrong="thinks that a mean of means is the mean" breaks="write the number that it gives" says=["mean of batches of 3 and 1 is not 3", "mask, then mean is not 4: the zeros of the padding"]
 predict_reductions = {
     "plain": 3,
     "ignore_index=0": 4.5,
@@ -22,7 +30,7 @@ predict_reductions = {
     "mse": 3,
 }
 
-# %% wrong="ignored is zero" says=["all ignored is not 0: a mean over nothing", "ignore_index=0 is not 2.25"]
+# %% wrong="ignored is zero" breaks="Where it is not a number, write `\"nan\"`" says=["all ignored is not 0: a mean over nothing", "ignore_index=0 is not 2.25"]
 predict_reductions = {
     "plain": 3,
     "ignore_index=0": 2.25,
@@ -34,7 +42,7 @@ predict_reductions = {
     "mse": 3,
 }
 
-# %% wrong="mse per example" says=["mse is not 9: the mean is over all six elements"]
+# %% wrong="mse per example" breaks="F.mse_loss(torch.zeros(2, 3), far_off)" says=["mse is not 9: the mean is over all six elements"]
 predict_reductions = {
     "plain": 3,
     "ignore_index=0": 4.5,

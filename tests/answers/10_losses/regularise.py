@@ -1,4 +1,31 @@
-# %% wrong="all parameters" says=["biases and other vectors are counted, too"]
+# %% [markdown]
+# Rules:
+#
+# - "`l1` times the sum of |w|"
+# - "`l2` times the sum of w²"
+# - "over all entries of the model's parameters"
+# - "that have at least two dimensions"
+# - "aren't frozen (`requires_grad` is `True`)"
+# - "A parameter that is used twice counts once"
+# - "Modules may be nested"
+# - "Return a tensor of shape (), float64 if they are"
+# - "through which a gradient flows to them"
+# - "where there are none, a zero"
+# - "Leave the model as it is"
+# - "its `.grad`"
+# - "its mode (train or eval) too"
+# - "soft thresholding"
+# - "in a new tensor of the same shape and dtype"
+# - "`step` is a number, 0 or more"
+#
+# Admits:
+#
+# - "A parameter that is used twice": tied
+# - "Modules may be nested": nested
+# - "where there are none": vectors only
+# - "0 or more": a step of 0
+
+# %% wrong="all parameters" breaks="that have at least two dimensions" says=["biases and other vectors are counted, too"]
 def regularise(model, l1, l2):
     return sum(l1 * p.abs().sum() + l2 * p.pow(2).sum() for p in model.parameters())
 
@@ -20,7 +47,7 @@ def shrink(weight, step):
     return weight * (weight.abs() > step)
 
 
-# %% wrong="frozen ones, too" says=["model 'frozen'", "a frozen parameter is counted"]
+# %% wrong="frozen ones, too" breaks="aren't frozen (`requires_grad` is `True`)" says=["model 'frozen'", "a frozen parameter is counted"]
 def regularise(model, l1, l2):
     total = torch.zeros((), device=device)
     for p in model.parameters():
@@ -34,7 +61,7 @@ def shrink(weight, step):
     return weight
 
 
-# %% wrong="walks the modules, so tied weights count twice" says=["model 'tied'", "a parameter that is used twice counts once"]
+# %% wrong="walks the modules, so tied weights count twice" breaks="A parameter that is used twice counts once" says=["model 'tied'", "a parameter that is used twice counts once"]
 def regularise(model, l1, l2):
     total = torch.zeros((), device=device)
     for name, p in model.named_parameters(remove_duplicate=False):
@@ -60,7 +87,7 @@ def shrink(weight, step):
     return None
 
 
-# %% wrong="the length" says=["a sum of squares, without a root"]
+# %% wrong="the length" breaks="`l2` times the sum of w²" says=["a sum of squares, without a root"]
 def regularise(model, l1, l2):
     total = torch.zeros((), device=device)
     for p in model.parameters():
@@ -73,7 +100,7 @@ def shrink(weight, step):
     return weight - step * weight.sign()
 
 
-# %% wrong="no tensor where there is nothing" says=["model 'vectors only'", "not a tensor"]
+# %% wrong="no tensor where there is nothing" breaks="where there are none, a zero" says=["model 'vectors only'", "not a tensor"]
 def regularise(model, l1, l2):
     chosen = [p for p in model.parameters() if p.dim() > 1 and p.requires_grad]
     return sum(l1 * p.abs().sum() + l2 * p.square().sum() for p in chosen)
@@ -83,7 +110,7 @@ def shrink(weight, step):
     return weight - step * weight.sign()
 
 
-# %% wrong="detached" says=["a gradient flows to []"]
+# %% wrong="detached" breaks="through which a gradient flows to them" says=["a gradient flows to []"]
 def regularise(model, l1, l2):
     total = torch.zeros((), device=device)
     with torch.no_grad():
@@ -110,7 +137,7 @@ def shrink(weight, step):
     return weight - step * weight.sign()
 
 
-# %% wrong="hard thresholding" says=["the large weights have to move, too"]
+# %% wrong="hard thresholding" breaks="soft thresholding" says=["the large weights have to move, too"]
 def regularise(model, l1, l2):
     total = torch.zeros((), device=device)
     for p in model.parameters():
@@ -165,7 +192,7 @@ def shrink(weight, step):
     return weight - weight.clamp(-step, step)
 
 
-# %% wrong="empties .grad first" says=["the call changed the model: .grad"]
+# %% wrong="empties .grad first" breaks="its `.grad`" says=["the call changed the model: .grad"]
 def regularise(model, l1, l2):
     model.zero_grad()
     total = torch.zeros((), device=device)
@@ -195,7 +222,7 @@ def shrink(weight, step):
     return weight.sign() * (weight.abs() - step).clamp(min=0)
 
 
-# %% wrong="switches to eval and back to train" says=["train or eval mode"]
+# %% wrong="switches to eval and back to train" breaks="its mode (train or eval) too" says=["train or eval mode"]
 def regularise(model, l1, l2):
     model.eval()
     total = torch.zeros((), device=device)
@@ -309,7 +336,7 @@ def shrink(weight, step):
     return weight.sign() * (weight.abs() - step).clamp(min=0)
 
 
-# %% wrong="all in float32" says=["expected torch.float64"]
+# %% wrong="all in float32" breaks="Return a tensor of shape (), float64 if they are" says=["expected torch.float64"]
 def regularise(model, l1, l2):
     ps = [p.flatten().float() for p in model.parameters() if p.ndim >= 2 and p.requires_grad]
     w = torch.cat(ps) if ps else torch.zeros(0)
@@ -447,7 +474,7 @@ def shrink(weight, step):
     return weight.sign() * (weight.abs() - step).clamp(min=0)
 
 
-# %% wrong="leaves an attribute on the model" says=["attributes"]
+# %% wrong="leaves an attribute on the model" breaks="Leave the model as it is" says=["attributes"]
 def regularise(model, l1, l2):
     total = torch.zeros(())
     for p in model.parameters():
@@ -487,7 +514,7 @@ def shrink(weight, step):
     return F.softshrink(weight, step)
 
 
-# %% wrong="buffers, too" says=["a buffer is counted; parameters are asked for"]
+# %% wrong="buffers, too" breaks="over all entries of the model's parameters" says=["a buffer is counted; parameters are asked for"]
 def regularise(model, l1, l2):
     total, seen = torch.zeros(()), set()
     for p in model.state_dict(keep_vars=True).values():
@@ -512,3 +539,69 @@ def regularise(model, l1, l2):
 
 def shrink(weight, step):
     return (weight - step).clamp(min=0) + (weight + step).clamp(max=0)
+
+
+# %% wrong="takes the mean of the sizes" breaks="`l1` times the sum of |w|" says=["model 'linear': l1=0.1, l2=0.01: the penalty: expected 0.35, got 0.2"]
+def regularise(model, l1, l2):
+    total = None
+    for p in model.parameters():
+        if p.dim() >= 2 and p.requires_grad:
+            piece = l1 * p.abs().mean() + l2 * p.square().sum()
+            total = piece if total is None else total + piece
+    if total is None:
+        return torch.zeros(())
+    return total
+
+
+def shrink(weight, step):
+    return weight.sign() * (weight.abs() - step).clamp(min=0)
+
+
+# %% wrong="the children's own parameters alone" breaks="Modules may be nested" says=["model 'nested'"]
+def regularise(model, l1, l2):
+    total = None
+    for p in [q for m in (model, *model.children()) for q in m.parameters(recurse=False)]:
+        if p.dim() >= 2 and p.requires_grad:
+            piece = l1 * p.abs().sum() + l2 * p.square().sum()
+            total = piece if total is None else total + piece
+    if total is None:
+        return torch.zeros(())
+    return total
+
+
+def shrink(weight, step):
+    return weight.sign() * (weight.abs() - step).clamp(min=0)
+
+
+# %% wrong="shrinks in place" breaks="in a new tensor of the same shape and dtype" says=["an argument was changed"]
+def regularise(model, l1, l2):
+    total = None
+    for p in model.parameters():
+        if p.dim() >= 2 and p.requires_grad:
+            piece = l1 * p.abs().sum() + l2 * p.square().sum()
+            total = piece if total is None else total + piece
+    if total is None:
+        return torch.zeros(())
+    return total
+
+
+def shrink(weight, step):
+    return weight.copy_(weight.sign() * (weight.abs() - step).clamp(min=0))
+
+
+# %% wrong="hands the weight back for a step of 0" breaks="`step` is a number, 0 or more" says=["a step of 0: return a new tensor"]
+def regularise(model, l1, l2):
+    total = None
+    for p in model.parameters():
+        if p.dim() >= 2 and p.requires_grad:
+            piece = l1 * p.abs().sum() + l2 * p.square().sum()
+            total = piece if total is None else total + piece
+    if total is None:
+        return torch.zeros(())
+    return total
+
+
+def shrink(weight, step):
+    if step == 0:
+        return weight
+    return weight.sign() * (weight.abs() - step).clamp(min=0)

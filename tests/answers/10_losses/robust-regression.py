@@ -1,4 +1,20 @@
-# %% wrong="the sides are swapped" says=["the sides are swapped"]
+# %% [markdown]
+# Rules:
+#
+# - "the constant with the smallest mean price"
+# - "the mean pinball loss over all elements"
+# - "of shape ()"
+# - "in float64 for float64"
+# - "if their shapes differ, raise a `ValueError`"
+# - "whether or not they would broadcast"
+# - "The gradient by the prediction has to flow"
+#
+# Admits:
+#
+# - "any number of dimensions": shape ()
+# - "in float64 for float64": (2, 3), float64
+
+# %% wrong="the sides are swapped" breaks="the mean pinball loss over all elements" says=["the sides are swapped"]
 best_constant = {
     "squared": 10,
     "L1": 4,
@@ -38,7 +54,7 @@ def robust_regression(prediction, target, quantile):
     return torch.minimum(quantile * above, (quantile - 1) * above).mean()
 
 
-# %% wrong="lets it broadcast" says=["a prediction of shape (3, 1), a target of shape (3,)", "expected it to raise ValueError"]
+# %% wrong="lets it broadcast" breaks="whether or not they would broadcast" says=["a prediction of shape (3, 1), a target of shape (3,)", "expected it to raise ValueError"]
 best_constant = {
     "squared": 10,
     "L1": 4,
@@ -75,7 +91,7 @@ def robust_regression(prediction, target, quantile):
     return F.l1_loss(prediction, target)
 
 
-# %% wrong="compares the number of elements only" says=["a prediction of shape (3, 1)"]
+# %% wrong="compares the number of elements only" breaks="if their shapes differ, raise a `ValueError`" says=["a prediction of shape (3, 1)"]
 best_constant = {
     "squared": 10,
     "L1": 4,
@@ -95,7 +111,7 @@ def robust_regression(prediction, target, quantile):
     return torch.maximum(quantile * above, (quantile - 1) * above).mean()
 
 
-# %% wrong="the mean everywhere" says=["L1 is not 10: as many above as below", "worst is not 60", "squared, 600 is not 10"]
+# %% wrong="the mean everywhere" breaks="the constant with the smallest mean price" says=["L1 is not 10: as many above as below", "worst is not 60", "squared, 600 is not 10"]
 best_constant = {
     "squared": 10,
     "L1": 10,
@@ -112,7 +128,7 @@ def robust_regression(prediction, target, quantile):
     return None
 
 
-# %% wrong="by item" says=["returned a value of type float, not a tensor"]
+# %% wrong="by item" breaks="The gradient by the prediction has to flow" says=["returned a value of type float, not a tensor"]
 best_constant = {
     "squared": 10,
     "L1": 4,
@@ -228,7 +244,7 @@ def robust_regression(prediction, target, quantile):
     return torch.maximum(quantile * above, (quantile - 1) * above).mean()
 
 
-# %% wrong="in float32" says=["has dtype torch.float32"]
+# %% wrong="in float32" breaks="in float64 for float64" says=["has dtype torch.float32"]
 best_constant = {
     "squared": 10,
     "L1": 4,
@@ -268,7 +284,7 @@ def robust_regression(prediction, target, quantile):
     return torch.maximum(quantile * e, (quantile - 1) * e).mean()
 
 
-# %% wrong="sums over each row" says=["a sum over each row"]
+# %% wrong="sums over each row" breaks="of shape ()" says=["a sum over each row"]
 best_constant = {
     "squared": 10,
     "L1": 4,

@@ -1,4 +1,30 @@
-# %% wrong="a mean of the batches' means" says=["the same in two batches", "a mean of the batches' means depends on the split"]
+# %% [markdown]
+# Rules:
+#
+# - "The logits are float32 or float64"
+# - "no sequence need fill it"
+# - "The price of a position is its cross-entropy"
+# - "Return one number, a tensor of shape ()"
+# - "the mean over all real positions of all batches"
+# - "with `per="sequence"` the mean of the sequences' own means"
+# - "the result is the same however the sequences are spread over batches"
+# - "neither for the number"
+# - "nor for the gradient, which is 0 there"
+# - "It may hold `nan`, `inf`, `-inf`"
+# - "a sequence of length 0 counts for nothing"
+# - "a batch may hold nothing else"
+# - "Leave the arguments as they are"
+# - "per: str = "token""
+#
+# Admits:
+#
+# - "float32 or float64": float64, the short one first
+# - "no sequence need fill it": no sequence fills the time
+# - "targets such as -1 or 999": the padding holds inf and -inf, and 999 as targets
+# - "a sequence of length 0": an empty sequence, first and last
+# - "a batch may hold nothing else": a batch of empty sequences
+
+# %% wrong="a mean of the batches' means" breaks="the result is the same however the sequences are spread over batches" says=["the same in two batches", "a mean of the batches' means depends on the split"]
 def sequence_loss(batches, per="token"):
     means = []
     for logits, targets, lengths in batches:
@@ -12,7 +38,7 @@ def sequence_loss(batches, per="token"):
     return torch.stack(means).mean()
 
 
-# %% wrong="multiplies by the mask" says=["the padding got in: nan times 0 is nan", "the padding holds inf"]
+# %% wrong="multiplies by the mask" breaks="neither for the number" says=["the padding got in: nan times 0 is nan", "the padding holds inf"]
 def sequence_loss(batches, per="token"):
     sums, counts = [], []
     for logits, targets, lengths in batches:
@@ -27,7 +53,7 @@ def sequence_loss(batches, per="token"):
     return (sums / counts.clamp(min=1)).sum() / (counts > 0).sum()
 
 
-# %% wrong="where after the price: the gradient is nan" says=["the padding holds nan", "the gradient in batch"]
+# %% wrong="where after the price: the gradient is nan" breaks="nor for the gradient, which is 0 there" says=["the padding holds nan", "the gradient in batch"]
 def sequence_loss(batches, per="token"):
     sums, counts = [], []
     for logits, targets, lengths in batches:
@@ -42,7 +68,7 @@ def sequence_loss(batches, per="token"):
     return (sums / counts.clamp(min=1)).sum() / (counts > 0).sum()
 
 
-# %% wrong="counts empty sequences" says=["an empty sequence", "empty sequences are counted"]
+# %% wrong="counts empty sequences" breaks="a sequence of length 0 counts for nothing" says=["an empty sequence", "empty sequences are counted"]
 def sequence_loss(batches, per="token"):
     every, own = [], []
     for logits, targets, lengths in batches:
@@ -64,7 +90,7 @@ def sequence_loss(batches, per="token"):
     return torch.cat(every).mean() if per == "token" else torch.stack(own).mean()
 
 
-# %% wrong="divides by all positions" says=["divided by all positions, padded ones too"]
+# %% wrong="divides by all positions" breaks="the mean over all real positions of all batches" says=["divided by all positions, padded ones too"]
 def sequence_loss(batches, per="token"):
     total, places, own = 0, 0, []
     for logits, targets, lengths in batches:
@@ -76,7 +102,7 @@ def sequence_loss(batches, per="token"):
     return total / places if per == "token" else torch.stack(own).mean()
 
 
-# %% wrong="knows one mean only" says=["that is the other one of the two means"]
+# %% wrong="knows one mean only" breaks="with `per=\"sequence\"` the mean of the sequences' own means" says=["that is the other one of the two means"]
 def sequence_loss(batches, per="token"):
     every = []
     for logits, targets, lengths in batches:
@@ -85,7 +111,7 @@ def sequence_loss(batches, per="token"):
     return torch.cat(every).mean()
 
 
-# %% wrong="a float" says=["float, not a tensor"]
+# %% wrong="a float" breaks="Return one number, a tensor of shape ()" says=["float, not a tensor"]
 def sequence_loss(batches, per="token"):
     total, count = 0.0, 0
     for logits, targets, lengths in batches:
@@ -95,7 +121,7 @@ def sequence_loss(batches, per="token"):
     return total / count
 
 
-# %% wrong="writes into the padding" says=["an argument was changed"]
+# %% wrong="writes into the padding" breaks="Leave the arguments as they are" says=["an argument was changed"]
 def sequence_loss(batches, per="token"):
     sums, counts = [], []
     for logits, targets, lengths in batches:
@@ -198,7 +224,7 @@ def sequence_loss(batches, per="token"):
     return loss
 
 
-# %% wrong="a batch of empty sequences gives nan" says=["a batch of empty sequences"]
+# %% wrong="a batch of empty sequences gives nan" breaks="a batch may hold nothing else" says=["a batch of empty sequences"]
 def sequence_loss(batches, per="token"):
     prices, own, counts = [], [], []
     for logits, targets, lengths in batches:
@@ -258,7 +284,7 @@ def sequence_loss(batches, per="token"):
     return sum(row.mean() for row in rows) / len(rows)
 
 
-# %% wrong="float32 whatever the logits" says=["expected torch.float64"]
+# %% wrong="float32 whatever the logits" breaks="The logits are float32 or float64" says=["expected torch.float64"]
 def sequence_loss(batches, per="token"):
     sums, counts = [], []
     for z, y, n in batches:
@@ -304,7 +330,7 @@ def sequence_loss(batches, per="token"):
     return (sums[counts > 0] / counts[counts > 0]).mean()
 
 
-# %% wrong="a mask as wide as the longest sequence" says=["no sequence fills the time"]
+# %% wrong="a mask as wide as the longest sequence" breaks="no sequence need fill it" says=["no sequence fills the time"]
 def sequence_loss(batches, per="token"):
     sums, counts = [], []
     for logits, targets, lengths in batches:
@@ -332,7 +358,7 @@ def sequence_loss(batches, per="token"):
     return sums.sum() / counts.sum() if per == "token" else (sums / counts).mean()
 
 
-# %% wrong="default is sequence" says=["per left out"]
+# %% wrong="default is sequence" breaks="per: str = \"token\"" says=["per left out"]
 def sequence_loss(batches, per="sequence"):
     sums, counts = [], []
     for logits, targets, lengths in batches:
@@ -348,7 +374,7 @@ def sequence_loss(batches, per="sequence"):
     return (sums / counts).mean()
 
 
-# %% wrong="the log of a softmax" says=["scores down to -900"]
+# %% wrong="the log of a softmax" breaks="The price of a position is its cross-entropy" says=["scores down to -900"]
 def sequence_loss(batches, per="token"):
     sums, counts = [], []
     for logits, targets, lengths in batches:
@@ -382,7 +408,7 @@ def sequence_loss(batches, per="token"):
     return (sums / counts).mean().to(batches[0][0].dtype)
 
 
-# %% wrong="large numbers for inf, then masked" says=["the padding holds inf and -inf", "the padding got in"]
+# %% wrong="large numbers for inf, then masked" breaks="It may hold `nan`, `inf`, `-inf`" says=["the padding holds inf and -inf", "the padding got in"]
 def sequence_loss(batches, per="token"):
     sums, counts = [], []
     for z, y, n in batches:

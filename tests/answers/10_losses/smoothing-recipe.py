@@ -1,3 +1,18 @@
+# %% [markdown]
+# Rules:
+#
+# - "a tuple `(factor, smoothing)` of two numbers"
+# - "for all logits and labels"
+# - "1 - e for the right class, e / (C - 1) for each other"
+# - "whose rows don't sum to 1"
+# - "`one_hot * (1 - e) + e / (C - 1)`"
+# - "small enough that `smoothing` is at most 1"
+#
+# Admits:
+#
+# - "`classes` ≥ 2": (0.1, 2)
+# - "`smoothing` is at most 1": (("others", 0.75), ("everyone", 1.0))
+
 # %% wrong="thinks that they are the same" says=["PyTorch's share goes to all classes", "what do the recipe's rows sum to"]
 def smoothing_recipe(e, classes, recipe):
     return 1.0, e
@@ -8,13 +23,13 @@ def smoothing_recipe(e, classes, recipe):
     return 1.0, e * (classes - 1) / classes
 
 
-# %% wrong="forgets the factor for everyone" says=["what do the recipe's rows sum to"]
+# %% wrong="forgets the factor for everyone" breaks="whose rows don't sum to 1" says=["what do the recipe's rows sum to"]
 def smoothing_recipe(e, classes, recipe):
     spread = e * classes / (classes - 1)
     return (1.0, spread) if recipe == "others" else (1.0, spread / (1 - e + spread))
 
 
-# %% wrong="does not divide by the factor" says=["the factor multiplies the equal shares as well"]
+# %% wrong="does not divide by the factor" breaks="`one_hot * (1 - e) + e / (C - 1)`" says=["the factor multiplies the equal shares as well"]
 def smoothing_recipe(e, classes, recipe):
     spread = e * classes / (classes - 1)
     return (1.0, spread) if recipe == "others" else (1 + e / (classes - 1), spread)
@@ -27,7 +42,7 @@ def smoothing_recipe(e, classes, recipe):
     return (1.0, spread) if recipe == "others" else (1 / rows, spread / rows)
 
 
-# %% wrong="the smoothing alone" says=["not (factor, smoothing)"]
+# %% wrong="the smoothing alone" breaks="a tuple `(factor, smoothing)` of two numbers" says=["not (factor, smoothing)"]
 def smoothing_recipe(e, classes, recipe):
     return e * classes / (classes - 1)
 
@@ -49,7 +64,7 @@ def smoothing_recipe(e, classes, recipe):
     }[recipe]
 
 
-# %% wrong="rounded to two digits" says=["the smoothing"]
+# %% wrong="rounded to two digits" breaks="for all logits and labels" says=["the smoothing"]
 def smoothing_recipe(e, classes, recipe):
     spread, rows = e * classes / (classes - 1), 1 + e / (classes - 1)
     return (
@@ -57,7 +72,7 @@ def smoothing_recipe(e, classes, recipe):
     )
 
 
-# %% wrong="factor from what is left" says=["smoothing_recipe(1.0, 4,"]
+# %% wrong="factor from what is left" breaks="small enough that `smoothing` is at most 1" says=["smoothing_recipe(1.0, 4,"]
 def smoothing_recipe(e, classes, recipe):
     spread, rows = e * classes / (classes - 1), 1 + e / (classes - 1)
     if recipe == "others":
@@ -72,3 +87,11 @@ def smoothing_recipe(e, classes, recipe):
     right = 1 - e if recipe == "others" else 1 - e + other
     factor = right + (classes - 1) * other
     return [factor, other * classes / factor]
+
+
+# %% wrong="the smoothing of others is e" breaks="1 - e for the right class, e / (C - 1) for each other" says=["PyTorch's share goes to all classes, the right one too"]
+def smoothing_recipe(e, classes, recipe):
+    if recipe == "others":
+        return 1, e
+    factor = 1 + e / (classes - 1)
+    return factor, e * classes / (classes - 1) / factor

@@ -106,7 +106,7 @@ def run_packed_sequences(
     sequences: list[torch.Tensor],
     again: bool = False,
 ) -> tuple:
-    """The outputs of two calls, how often the layer ran, what changed, and weights' gradients.
+    """The outputs of two calls, how often the layer ran, what changed, and gradients.
 
     Args:
         packed_sequences: the answer.
@@ -116,11 +116,12 @@ def run_packed_sequences(
         again: the last sequence is the very object that the first is.
     """
     rnn, calls = make_rnn(kind, sequences[0].dtype, **options), []
-    sequences = [*sequences[:-1], sequences[0]] if again else list(sequences)
+    sequences = [sequence.detach().clone().requires_grad_() for sequence in sequences]
+    sequences = [*sequences[:-1], sequences[0]] if again else sequences
     given, copies = list(sequences), [sequence.clone() for sequence in sequences]
     rnn.forward = lambda *args, run=rnn.forward, **more: calls.append(1) or run(*args, **more)
     effects = forbid_side_effects(rnn).__enter__()
-    results, count, changed, gradient = [], 0, [], None
+    results, count, changed, gradients = [], 0, [], [None]
     torch.rand(1)
     for _ in range(2):
         state = torch.get_rng_state()
@@ -132,7 +133,7 @@ def run_packed_sequences(
         if isinstance(outputs, (list, tuple)):
             tensors = [y for y in outputs if isinstance(y, torch.Tensor)]
             if not results:
-                gradient = bias_gradient(rnn, tensors)
+                gradients = gradients_of_all(rnn, tensors, given)
             outputs = [y.detach() if isinstance(y, torch.Tensor) else y for y in outputs]
         results.append(outputs)
         if len(given) != len(sequences):
@@ -144,15 +145,17 @@ def run_packed_sequences(
     other = make_rnn(kind, copies[0].dtype, **options)
     changed = ["the list of sequences was changed"] * moved + changed
     changed += ["the layer's batch_first was changed"] * (rnn.batch_first != other.batch_first)
-    return results[0], results[-1], count, sorted(set(changed)), gradient
+    return results[0], results[-1], count, sorted(set(changed)), gradients
 
 
-def bias_gradient(rnn, outputs: list[torch.Tensor]) -> torch.Tensor | None:
-    """What the sum of the outputs sends back to a bias of the layer, or None."""
+def gradients_of_all(
+    rnn, outputs: list[torch.Tensor], sequences: list[torch.Tensor]
+) -> list[torch.Tensor | None]:
+    """What the sum of the outputs sends back to a bias of the layer and to the sequences."""
     if not outputs or not all(y.requires_grad for y in outputs):
-        return None
+        return [None] * (1 + len(sequences))
     total = torch.stack([y.sum() for y in outputs]).sum()
-    return torch.autograd.grad(total, rnn.bias_hh_l0, allow_unused=True)[0]
+    return list(torch.autograd.grad(total, [rnn.bias_hh_l0, *sequences], allow_unused=True))
 
 
 def check_packed_sequences(
@@ -160,13 +163,14 @@ def check_packed_sequences(
 ):
     normal = seeded(seed)
     sequences = [normal(3, n).to(dtype).t() for n in lengths]  # transposed views
+    sequences = [sequence.requires_grad_() for sequence in sequences]
     sequences = [*sequences[:-1], sequences[0]] if again else sequences
     rnn: Any = make_rnn(kind, dtype, **options)
     right = [rnn(sequence)[0] for sequence in sequences]
-    wanted: Any = bias_gradient(rnn, right)
+    wanted: Any = gradients_of_all(rnn, right, sequences)
     right = [y.detach() for y in right]
-    given = kind, options, list(sequences), again
-    found, second, calls, changed, gradient = try_packed_sequences(*given)
+    given = kind, options, [sequence.detach() for sequence in sequences], again
+    found, second, calls, changed, gradients = try_packed_sequences(*given)
     assert not changed, f"not as it was: {'; '.join(changed)}"
     assert found is not None, "packed_sequences returned None: is there an answer yet?"
     assert isinstance(found, (list, tuple)), f"a {type(found).__name__} came back, expected a list"
@@ -190,8 +194,12 @@ def check_packed_sequences(
         check_digits(y, truth, f"output {i}, of length {len(truth)}", slips)
     check_equal(calls, 1, "how often the layer was called")
     words = "no gradient flows from an output to the layer's weights (detach, or no_grad?)"
-    assert gradient is not None, words
-    check_digits(gradient, wanted, "the gradient of bias_hh_l0 from all outputs", atol=1e-4)
+    assert gradients[0] is not None, words
+    check_digits(gradients[0], wanted[0], "the gradient of bias_hh_l0 from all outputs", atol=1e-4)
+    for i, (gradient, truth) in enumerate(zip(gradients[1:], wanted[1:], strict=True)):
+        words = f"no gradient flows from the outputs back to sequence {i}: is it detached?"
+        assert gradient is not None, words
+        check_digits(gradient, truth, f"the gradient of sequence {i} from all outputs", atol=1e-4)
     for y, truth in zip(second, right, strict=True):
         words = "a second call with the same sequences gives another result: what is kept?"
         assert y.shape == truth.shape, words

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -211,11 +212,14 @@ def check_shrink(shrink: Callable[..., Tensor], weight: Tensor, step: float) -> 
 
 
 def made_loss(
-    kind: Callable[..., nn.Module], weight: Tensor | None, q: float, device: torch.device
+    kind: Callable[..., nn.Module], device: torch.device, *options: Tensor | float | None
 ) -> nn.Module:
-    """A learner's loss module on ``device``, with words where it never became a module."""
+    """A learner's loss module on ``device``, with words where it never became a module.
+
+    ``options`` are its weight and q, or none of them.
+    """
     try:
-        return kind(weight, q).to(device)
+        return kind(*options).to(device)
     except AttributeError as error:
         early = "_modules" in str(error) or "__init__() call" in str(error)
         words = "CustomLoss.__init__ begins with super().__init__(): that makes it a module"
@@ -281,19 +285,25 @@ def generalised_truth(
 
 @ends_in_notebook
 def check_generalised(
-    found: dict, logits: Tensor, target: Tensor, weight: Tensor | None, q: float
+    trial: Callable[..., dict], logits: Tensor, target: Tensor, *options: Any
 ) -> None:
-    """Check what a generalised cross-entropy gave as a function and as a module.
+    """Check what a generalised cross-entropy gives as a function and as a module.
 
-    ``found`` holds for "function" and "module" the value, the gradient and gradcheck's word, and
+    ``trial`` gives for "function" and "module" the value, the gradient and gradcheck's word, and
     the module's tensors that are "left" behind by a move, whether it fails after the move, and how
-    many are "trained".
+    many are "trained". ``options`` are the weight and q, or none, where both were left out.
     """
     __tracebackhide__ = True
+    with forbid_changes(*(t for t in (logits, target, *options) if isinstance(t, Tensor))):
+        found = trial(logits, target, *options)
+    weight, q = options or (None, 0.7)
     right, slope, slips = generalised_truth(logits, target, weight, q)
+    what = f"q={q}" if options else "weight and q left out"
+    guess = "" if options else "by default there is no weight, and q is 0.7"
     for name in ("function", "module"):
         value, gradient, passes = found[name]
-        check_number(value, right, f"q={q}, the {name}'s loss", slips, dtype=logits.dtype)
+        asked = f"{what}, the {name}'s loss"
+        check_number(value, right, asked, slips, dtype=logits.dtype, guess=guess)
         words = f"the {name}'s gradient is nan or inf: p is 0 there, and p ** q has no slope at 0"
         assert gradient.isfinite().all(), words
         check_close(gradient, slope, f"the gradient through the {name}", rtol=1e-3, atol=1e-5)

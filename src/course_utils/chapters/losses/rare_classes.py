@@ -58,19 +58,23 @@ def imbalance_truth(
 
 
 @ends_in_notebook
-def check_imbalance(
-    found: tuple, logits: Tensor, target: Tensor, weight: float, gamma: float
-) -> None:
-    """Compare a weighted focal loss and its gradient by the logits with the right ones."""
+def check_imbalance(found: tuple, logits: Tensor, target: Tensor, *options: float) -> None:
+    """Compare a weighted focal loss and its gradient by the logits with the right ones.
+
+    ``options`` are ``pos_weight`` and ``gamma``, or none, where both were left out.
+    """
     __tracebackhide__ = True
+    weight, gamma = options or (1.0, 0.0)
     loss, gradient = found
     right, slope, slips = imbalance_truth(logits, target, weight, gamma)
     what = f"imbalance(…, pos_weight={weight}, gamma={gamma})"
+    what = what if options else "imbalance(logits, target)"
     # What a clamped probability costs is too little; the logarithm of 0 is infinite.
     likely = bool(torch.as_tensor(loss) < right) or not bool(torch.as_tensor(loss).isfinite())
     large = likely and bool((logits.abs() > 100).any())
     words = "is a probability clamped, or the argument of its log? stay with logits"
-    check_number(loss, right, what, slips, dtype=logits.dtype, guess=words if large else "")
+    guess = words if large else "" if options else "by default pos_weight is 1 and gamma is 0"
+    check_number(loss, right, what, slips, dtype=logits.dtype, guess=guess)
     leaf, sign = logits.detach().clone().requires_grad_(), 2 * target - 1
     factor = (-sign * logits).sigmoid() ** gamma * (1 + (weight - 1) * target)
     (cut,) = torch.autograd.grad(-(factor * F.logsigmoid(sign * leaf)).mean(), leaf)
