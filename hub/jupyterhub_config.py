@@ -25,7 +25,9 @@ INSTRUCTORS, STUDENTS = f"formgrade-{COURSE_ID}", f"nbgrader-{COURSE_ID}"
 c.JupyterHub.bind_url = f"http://{chosen.address}:{chosen.port}"
 c.JupyterHub.hub_port = chosen.port_of("hub")
 c.ConfigurableHTTPProxy.api_url = f"http://127.0.0.1:{chosen.port_of('proxy')}"
-c.ConfigurableHTTPProxy.command = [str(BIN / "configurable-http-proxy"), "--log-level=warning"]
+# What a web server in front says of a request is passed on untouched: else nobody behind it would
+# know that it was encrypted.
+c.ConfigurableHTTPProxy.command = [sys.executable, str(HUB / "proxy.py"), "--no-x-forward"]
 c.ConfigurableHTTPProxy.pid_file = str(chosen.state / "proxy.pid")
 c.JupyterHub.db_url = f"sqlite:///{chosen.state}/hub.sqlite"
 c.JupyterHub.cookie_secret_file = str(chosen.state / "cookie_secret")
@@ -93,6 +95,8 @@ if chosen.uses_systemd:
     c.JupyterHub.spawner_class = "systemd"
     c.SystemdSpawner.isolate_tmp = True
     c.SystemdSpawner.unit_extra_properties = {
+        # What doesn't fit into the memory doesn't go to the disk instead.
+        "MemorySwapMax": "0",
         "TasksMax": str(chosen.processes),
         "LimitCPU": str(SECONDS),
         "InaccessiblePaths": f"{chosen.course} {chosen.state}",
