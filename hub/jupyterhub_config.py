@@ -74,9 +74,10 @@ c.Spawner.environment = {
     "COURSE_FOLDER": lambda spawner: pwd.getpwnam(spawner.user.name).pw_dir,
     "OMP_NUM_THREADS": str(math.ceil(chosen.cores)),
 }
-# Thirty that start at once wait for each other.
-c.Spawner.start_timeout = 180
-c.Spawner.http_timeout = 180
+# Thirty that start at once wait for each other, and what starts with a busy machine waits as well.
+START_SECONDS = 180
+c.Spawner.start_timeout = START_SECONDS
+c.Spawner.http_timeout = START_SECONDS
 
 
 def see_the_home(spawner):
@@ -127,12 +128,14 @@ c.JupyterHub.services = [
             "JUPYTER_CONFIG_PATH": os.pathsep.join([str(SETTINGS / "instructor"), str(SETTINGS)]),
             "JUPYTERHUB_DEFAULT_URL": "/lab",
         },
+        "timeout": START_SECONDS,
         "oauth_no_confirm": True,
     },
     {
         "name": "class",
         "url": f"http://127.0.0.1:{chosen.port_of('class page')}",
         "command": [sys.executable, str(HUB / "class_page.py")],
+        "timeout": START_SECONDS,
         "oauth_no_confirm": True,
     },
     {
