@@ -111,3 +111,11 @@ def test_without_systemd_each_process_is_limited(tmp_path):
     assert "LocalProcessSpawner" in settings.JupyterHub.spawner_class
     limits = settings.Spawner.cmd[:4]
     assert limits == ["prlimit", f"--data={2**29}", "--nproc=99", "--cpu=14400"]
+
+
+def test_a_busy_machine_may_take_long_to_start_what_the_hub_needs(tmp_path):
+    settings = settings_with(tmp_path, "")
+    with_pages = [service for service in settings.JupyterHub.services if "url" in service]
+    assert (
+        {service["timeout"] for service in with_pages} == {settings.Spawner.http_timeout} == {180}
+    )
