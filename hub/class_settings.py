@@ -14,6 +14,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 COURSE = Path(__file__).resolve().parents[1]
+# Commands that mend what is wrong, wherever they are typed.
+MAKE = f"sudo make -C {COURSE}"
 # Its name in nbgrader's exchange, as nbgrader_config.py has it.
 COURSE_ID = "pytorch"
 # May everyone write here, and nobody rename what is another's?
@@ -70,7 +72,7 @@ def load(path: Path = COURSE.parent / "class.toml") -> ClassSettings:
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise SettingsError(f"{path}: {error.strerror}; run: sudo make install-class") from error
+        raise SettingsError(f"{path}: {error.strerror}; run: {MAKE} install-class") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path}: {error}") from error
     known = {field.name: field.default for field in fields(ClassSettings)}
@@ -121,7 +123,7 @@ def home_problem(name: str) -> str:
 def problems(settings: ClassSettings) -> list[str]:
     """Everything that keeps the class server from being safe, or from starting: a line each."""
     if os.geteuid() != 0:
-        return ["it starts as root, to act for each student; run: sudo make class-server"]
+        return [f"it starts as root, to act for each student; run: {MAKE} class-server"]
     return [
         *accounts(settings),
         *folders(settings),
@@ -145,7 +147,7 @@ def accounts(settings: ClassSettings) -> list[str]:
 
 
 def folders(settings: ClassSettings) -> list[str]:
-    again = "run: sudo make install-class"
+    again = f"run: {MAKE} install-class"
     found = []
     try:
         owner = pwd.getpwnam(settings.account).pw_uid

@@ -25,7 +25,9 @@ INSTRUCTORS, STUDENTS = f"formgrade-{COURSE_ID}", f"nbgrader-{COURSE_ID}"
 c.JupyterHub.bind_url = f"http://{chosen.address}:{chosen.port}"
 c.JupyterHub.hub_port = chosen.port_of("hub")
 c.ConfigurableHTTPProxy.api_url = f"http://127.0.0.1:{chosen.port_of('proxy')}"
-c.ConfigurableHTTPProxy.command = [str(BIN / "configurable-http-proxy"), "--log-level=warning"]
+# What a web server in front says of a request is passed on untouched: else nobody behind it would
+# know that it was encrypted.
+c.ConfigurableHTTPProxy.command = [sys.executable, str(HUB / "proxy.py"), "--no-x-forward"]
 c.ConfigurableHTTPProxy.pid_file = str(chosen.state / "proxy.pid")
 c.JupyterHub.db_url = f"sqlite:///{chosen.state}/hub.sqlite"
 c.JupyterHub.cookie_secret_file = str(chosen.state / "cookie_secret")
@@ -72,9 +74,10 @@ c.Spawner.environment = {
     "COURSE_FOLDER": lambda spawner: pwd.getpwnam(spawner.user.name).pw_dir,
     "OMP_NUM_THREADS": str(math.ceil(chosen.cores)),
 }
-# Thirty that start at once wait for each other.
-c.Spawner.start_timeout = 180
-c.Spawner.http_timeout = 180
+# Thirty that start at once wait for each other, and what starts with a busy machine waits as well.
+START_SECONDS = 180
+c.Spawner.start_timeout = START_SECONDS
+c.Spawner.http_timeout = START_SECONDS
 
 
 def see_the_home(spawner):
@@ -93,6 +96,8 @@ if chosen.uses_systemd:
     c.JupyterHub.spawner_class = "systemd"
     c.SystemdSpawner.isolate_tmp = True
     c.SystemdSpawner.unit_extra_properties = {
+        # What doesn't fit into the memory doesn't go to the disk instead.
+        "MemorySwapMax": "0",
         "TasksMax": str(chosen.processes),
         "LimitCPU": str(SECONDS),
         "InaccessiblePaths": f"{chosen.course} {chosen.state}",
@@ -123,12 +128,14 @@ c.JupyterHub.services = [
             "JUPYTER_CONFIG_PATH": os.pathsep.join([str(SETTINGS / "instructor"), str(SETTINGS)]),
             "JUPYTERHUB_DEFAULT_URL": "/lab",
         },
+        "timeout": START_SECONDS,
         "oauth_no_confirm": True,
     },
     {
         "name": "class",
         "url": f"http://127.0.0.1:{chosen.port_of('class page')}",
         "command": [sys.executable, str(HUB / "class_page.py")],
+        "timeout": START_SECONDS,
         "oauth_no_confirm": True,
     },
     {

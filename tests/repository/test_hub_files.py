@@ -6,27 +6,15 @@ import shutil
 import subprocess
 import sys
 from fnmatch import fnmatch
-from pathlib import Path
 
 import pytest
 import yaml
-from traitlets.config import PyFileConfigLoader
 
 from support.answers import ROOT, chapters
+from support.hub_files import HUB, settings_with, tool
 
-HUB = ROOT / "hub"
 DOCKERFILE = (HUB / "Dockerfile").read_text(encoding="utf-8")
 KUBERNETES = yaml.safe_load((HUB / "kubernetes.yaml").read_text(encoding="utf-8"))
-
-
-def tool(name):
-    """A tool that the class server's lock installs."""
-    path = Path(sys.prefix, "bin", name)
-    if not path.exists():
-        if os.environ.get("COURSE_REQUIRE_HUB") == "1":
-            pytest.fail(f"no {name}, and COURSE_REQUIRE_HUB=1 asks for it; run: make install-hub")
-        pytest.skip(f"no {name}; make install-hub brings it")
-    return path
 
 
 def test_hadolint_has_nothing_to_say_of_the_dockerfile(tmp_path):
@@ -86,20 +74,6 @@ def test_the_values_are_the_class_servers():
         assert (value[0] if isinstance(value, list) else str(value)) in shown, name
 
 
-def settings_with(folder, text):
-    """hub/jupyterhub_config.py as the hub reads it in a folder with this class.toml."""
-    shutil.copytree(HUB, folder / "course" / "hub")
-    (folder / "class.toml").write_text(text, encoding="utf-8")
-    modules, path = dict(sys.modules), list(sys.path)
-    try:
-        loader = PyFileConfigLoader("jupyterhub_config.py", path=str(folder / "course" / "hub"))
-        return loader.load_config()
-    finally:
-        sys.path[:] = path
-        sys.modules.pop("class_settings", None)
-        sys.modules.update(modules)
-
-
 def test_systemd_understands_the_limits_of_a_students_server_and_the_unit(tmp_path):
     if shutil.which("systemd-analyze") is None:
         pytest.skip("no systemd-analyze on this machine")
@@ -109,6 +83,7 @@ def test_systemd_understands_the_limits_of_a_students_server_and_the_unit(tmp_pa
     more = settings.SystemdSpawner.unit_extra_properties
     assert more["TasksMax"] == "99"
     assert more["LimitCPU"] == "7200"
+    assert more["MemorySwapMax"] == "0"
     assert str(tmp_path / "course") in more["InaccessiblePaths"]
     # What the spawner makes of its own limits, as it gives it to systemd-run.
     limits = {
@@ -136,3 +111,11 @@ def test_without_systemd_each_process_is_limited(tmp_path):
     assert "LocalProcessSpawner" in settings.JupyterHub.spawner_class
     limits = settings.Spawner.cmd[:4]
     assert limits == ["prlimit", f"--data={2**29}", "--nproc=99", "--cpu=14400"]
+
+
+def test_a_busy_machine_may_take_long_to_start_what_the_hub_needs(tmp_path):
+    settings = settings_with(tmp_path, "")
+    with_pages = [service for service in settings.JupyterHub.services if "url" in service]
+    assert (
+        {service["timeout"] for service in with_pages} == {settings.Spawner.http_timeout} == {180}
+    )
