@@ -31,6 +31,20 @@ def load_test(due, sent, done):
     }
 
 
+# %% wrong="in float32, from the times on" says=["a clock that has run for a month: ", "that was computed in float32"]
+def load_test(due, sent, done):
+    due, done = due.float(), done.float()
+    latency = done - due
+    throughput = len(due) / (done.max() - due.min()).item()
+    rank = -(-95 * len(due) // 100)
+    return {
+        "throughput": throughput,
+        "mean latency": latency.mean().item(),
+        "p95": latency.sort().values[rank - 1].item(),
+        "in flight": throughput * latency.mean().item(),
+    }
+
+
 # %% wrong="interpolated percentile" breaks="by nearest rank" says=["p95: that is between two measured values"]
 def load_test(due, sent, done):
     latency = done - due

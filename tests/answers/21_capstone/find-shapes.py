@@ -660,3 +660,33 @@ def find_shapes(model, image):
         edges = [edge * side for edge, side in zip(box, (w, h, w, h), strict=True)]
         out.append({"shape": SHAPES[int(label)], "confidence": sure, "box": edges})
     return out
+
+
+# %% wrong="every weight requires grad afterwards" says=["whether they require grad"]
+import torch
+import torch.nn as nn
+from PIL import Image
+from shapefinder import SHAPES
+from shapefinder.folder import prepare
+from shapefinder.grid import decode
+
+
+def find_shapes(model: nn.Module, image: Image.Image) -> list[dict]:
+    weight = next(model.parameters())
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval().requires_grad_(False)
+    try:
+        output = model(prepare(image)[None].to(weight.device, weight.dtype))
+    finally:
+        model.requires_grad_(True)
+        for module, training in modes:
+            module.training = training
+    scale = torch.tensor([*image.size, *image.size])
+    return [
+        {
+            "shape": SHAPES[int(row[1])],
+            "confidence": row[0].item(),
+            "box": (row[2:].cpu() * scale).tolist(),
+        }
+        for row in decode(output)[0]
+    ]

@@ -96,6 +96,13 @@ def test_every_dataclass_will_do():
         raise AssertionError(why) from None
     assert found == Small(9), why if found is not None else NOTHING
 
+    @dataclass
+    class Switch:
+        on: bool = True
+        depth: int = 1
+
+    assert read(["--no-on"], Switch) == {"on": False, "depth": 1}, why
+
 
 def test_what_does_not_fit_ends_with_status_2():
     for words in (["--speed", "1"], ["--count", "many"], ["--count", "1.5"], ["stray"]):

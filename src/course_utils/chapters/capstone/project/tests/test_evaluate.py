@@ -19,6 +19,8 @@ def score(*images, **options):
     assert len(found) == len(true) == len(images), "a list of the caller's was changed"
     assert torch.equal(torch.get_rng_state(), state), "torch's default generator was used"
     assert all(map(torch.equal, before, found + true)), "found or true was changed"
+    asks = any(one.requires_grad for one in found + true)
+    assert not asks, "found or true require grad afterwards: leave them as they are"
     assert result is not None, NOTHING
     assert isinstance(result, dict), f"a {type(result).__name__} came back, not a dict"
     assert sorted(result) == sorted(NAMES), f"the keys are {list(result)}"

@@ -22,10 +22,13 @@ TWO = a_target((0, 0, 1, 0, BOX), (1, 1, 1, 2, (0.5, 0.5, 0.5, 0.1)), n=2)
 
 def losses(output, target, dtype=torch.float32):
     before = output.detach().clone(), target.clone()
+    asked = output.requires_grad, target.requires_grad
     result = detection_loss(output, target)
     a_tensor(result, (3,), dtype, "the losses")
     kept = torch.equal(output.detach(), before[0]) and torch.equal(target, before[1])
     assert kept, "output or target was changed"
+    after = output.requires_grad, target.requires_grad
+    assert after == asked, "requires_grad of output or target was changed"
     return result
 
 
@@ -112,6 +115,14 @@ def test_raw_numbers_of_the_class():
         f"the class loss of the raw numbers 2, 0, 0 is {kind:.4f}: it is the cross-entropy of one "
         "softmax, no more"
     )
+    output[0, 1:4, 0, 1] = torch.tensor([2.0, 0.0, -1.0])
+    for label, raw in enumerate((2, 0, -1)):
+        kind = losses(output, a_target((0, 0, 1, label, BOX)))[1].item()
+        right = math.log(math.e**2 + 1 + math.exp(-1)) - raw
+        assert math.isclose(kind, right, rel_tol=1e-4), (
+            f"the class is {label}, the raw numbers are 2, 0, -1: the class loss is {kind:.4f}, "
+            f"not {right:.4f}; numbers 1 to 3 of the target say which class"
+        )
 
 
 def test_large_numbers_of_the_class():
@@ -153,6 +164,12 @@ def test_raw_numbers_of_the_object():
             f"four cells are surely wrong by {size}: the object loss is {there:.4f}, not "
             f"{4 * size}{why}"
         )
+    for label in range(3):
+        there = losses(output, a_target((0, 0, 1, label, BOX)))[0].item()
+        assert abs(there) < 1e-4, (
+            f"an object of class {label}, all cells are surely right, and the object loss is "
+            f"{there:.4f}: number 0 of the target says whether there is an object"
+        )
 
 
 def test_cells_without_an_object_have_neither_class_nor_box():
@@ -182,11 +199,18 @@ def test_the_gradient():
     close(kind[:, 0, 1], torch.tensor([-2.0, 1, 1]) / 3, "the gradient of the class's numbers")
     close(box[:, 0, 1].abs(), torch.tensor([0, 0.25, 0, 0.25]), "the gradient of the box's numbers")
     assert not output.grad[0, 1:, 1].any(), "class and box of an empty cell have a gradient"
+    old = output.grad.clone()
+    losses(output, ONE)
+    kept = output.grad is not None and torch.equal(output.grad, old)
+    assert kept, "the old gradient of output is changed or gone: leave it to the training loop"
 
 
 def test_float64():
     target = a_target((0, 0, 1, 0, BOX), dtype=torch.float64)
-    losses(torch.zeros(1, 8, 2, 2, dtype=torch.float64), target, torch.float64)
+    found = losses(torch.zeros(1, 8, 2, 2, dtype=torch.float64), target, torch.float64)
+    right = torch.tensor([4 * math.log(2), math.log(3), 0.5], dtype=torch.float64)
+    words = "float64 numbers, exact as in float32 alone: compute in their dtype"
+    close(found, right, words, rtol=1e-12, atol=0)
 
 
 def test_bfloat16():

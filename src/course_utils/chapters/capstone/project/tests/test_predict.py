@@ -22,6 +22,7 @@ class Fixed(nn.Module):
     def __init__(self, *objects, dtype=torch.float32):
         super().__init__()
         self.weight = nn.Parameter(torch.zeros(1, dtype=dtype))
+        self.frozen = nn.Parameter(torch.zeros(1, dtype=dtype), requires_grad=False)
         self.part = nn.Dropout(0.5)
         self.objects, self.got, self.modes, self.graphs = objects, [], [], []
 
@@ -40,11 +41,12 @@ class Fixed(nn.Module):
 
 
 def find(model, image):
-    before = model.weight.dtype, model.weight.requires_grad
+    before = [(weight.dtype, weight.requires_grad) for weight in model.parameters()]
     result = find_shapes(model, image)
-    assert (model.weight.dtype, model.weight.requires_grad) == before, (
+    assert [(weight.dtype, weight.requires_grad) for weight in model.parameters()] == before, (
         "the model was changed: its weights keep their dtype and whether they require grad"
     )
+    assert not model._forward_hooks, "a hook is left on the model"
     assert result is not None, NOTHING
     assert isinstance(result, list), f"a {type(result).__name__} came back, not a list"
     for shape in result:

@@ -16,6 +16,7 @@ def targets(boxes, labels, size, cells=8, dtype=torch.int64):
         ) from None
     kept = torch.equal(boxes, before[0]) and torch.equal(labels, before[1])
     assert kept, "boxes or labels were changed"
+    assert not boxes.requires_grad, "boxes require grad afterwards: leave them as they are"
     a_tensor(result, (8, cells, cells), name="the target")
     return result
 
