@@ -528,7 +528,8 @@ doubled = [torch.tensor([1.0, 2.0, 3.0, 4.0]) * 2**rank for rank in range(3)]
 half, bfloat = ([x.to(kind) for x in doubled] for kind in (torch.float16, torch.bfloat16))
 short, none = [torch.tensor([[2.0]])] * 3, [torch.zeros(0, 3)] * 3
 check_ring(try_ring, 3, [example, turned, half, bfloat, short, none, [torch.tensor(1.5)] * 3])
-check_ring(try_ring, 4, [[torch.ones(3)] * 4])  # fewer elements than ranks
+drawn = torch.randn(4, 53, generator=torch.Generator().manual_seed(2))  # sums are rounded
+check_ring(try_ring, 4, [[torch.ones(3)] * 4, list(drawn)])  # fewer elements than ranks, and more
 check_ring(try_ring, 2, [example[:2], turned[:2]])
 check_ring(try_ring, 1, [example[:1]])
 ### BEGIN HIDDEN TESTS
@@ -647,6 +648,7 @@ plain, cut = {"shuffle": False}, {"shuffle": False, "drop_last": True}
 check_sampler(
     try_sampler, [((7, 1, 3), plain), ((6, 1, 2), plain), ((12, 3, 5), plain), ((2, 4, 5), plain)]
 )
+check_sampler(try_sampler, [((1, 1, 2), plain), ((1, 0, 1), {})])
 check_sampler(
     try_sampler,
     [((7, 2, 3), cut), ((2, 1, 3), cut), ((6, 1, 2), cut), ((9, 1, 2), {"drop_last": True})],
@@ -860,6 +862,7 @@ def ddp_by_hand(model: nn.Module, bucket_bytes: int) -> Callable[[], None]:
 check_ddp(try_ddp, 2, 100)  # several buckets, every layer used
 check_ddp(try_ddp, 2, 80)  # buckets that are exactly full
 check_ddp(try_ddp, 2, 160, dtype=torch.float64)
+check_ddp(try_ddp, 2, 50)  # gradients larger than a bucket
 check_ddp(try_ddp, 1, 10_000)  # one bucket, one rank
 check_ddp(try_ddp, 3, 130)
 
@@ -995,6 +998,7 @@ pairs += [(heavy, [3000, 1]), (counted, [257, 1]), (broken, [2, 2]), ([torch.zer
 cancel = [torch.tensor([value], dtype=torch.float16) for value in (300.0, -100.0)]
 endless, many = [torch.tensor([torch.inf, 1.0]), torch.ones(2)], [thirds[0, 1], thirds[1, 2]]
 pairs += [(cancel, [257, 770]), (endless, [2, 2]), (many, [2**24 + 1, 2])]
+pairs += [([-endless[0].double(), torch.ones(2).double()], [1, 3])]
 apart = [torch.tensor([value]) for value in (1.1e6, -1.10168e6)]  # the sums nearly cancel
 check_unequal(try_unequal, 2, [*pairs, (apart, [7919, 7907])])
 check_unequal(try_unequal, 3, [([torch.ones(2), nothing, -torch.ones(2)], [2, 0, 6])])

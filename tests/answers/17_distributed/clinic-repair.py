@@ -1,4 +1,28 @@
-# %% wrong="skips the collective of bad text" says=["was in all_reduce"]
+# %% [markdown]
+# Rules:
+#
+# - "not equally many on all ranks"
+# - "as a `float`"
+# - "with all its digits"
+# - "of all numbers of *all* ranks"
+# - "text that `float` refuses (`"six"`) counts as nothing"
+# - "what it accepts counts"
+# - "`"inf"`"
+# - "`"nan"`"
+# - "some perhaps empty"
+# - "and stays as it is"
+# - "Rank `r` reads `batches[r]` only"
+# - "Rank 0 alone appends the total to `saved`, once"
+# - "no rank returns before that"
+#
+# Admits:
+#
+# - "some perhaps empty": [[], ["five"
+# - "`"1e2"`": "1e2"
+# - "`"inf"`": ["3", "inf"]
+# - "`"nan"`": ["nan", "3"]
+
+# %% wrong="skips the collective of bad text" breaks="not equally many on all ranks" says=["was in all_reduce"]
 def clinic_repair(rank, world_size, batches, saved):
     total = 0.0
     for text in batches[rank]:
@@ -15,7 +39,7 @@ def clinic_repair(rank, world_size, batches, saved):
     return total
 
 
-# %% wrong="reads all batches on every rank" says=["read your own, and add up over the ranks"]
+# %% wrong="reads all batches on every rank" breaks="Rank `r` reads `batches[r]` only" says=["read your own, and add up over the ranks"]
 def clinic_repair(rank, world_size, batches, saved):
     total = 0.0
     for mine in batches:
@@ -45,7 +69,7 @@ def clinic_repair(rank, world_size, batches, saved):
     return total.item()
 
 
-# %% wrong="every rank saves" says=["rank 0 alone saves the total, once"]
+# %% wrong="every rank saves" breaks="Rank 0 alone appends the total to `saved`, once" says=["rank 0 alone saves the total, once"]
 def clinic_repair(rank, world_size, batches, saved):
     own = 0.0
     for text in batches[rank]:
@@ -115,7 +139,7 @@ def clinic_repair(rank, world_size, batches, saved):
     return total
 
 
-# %% wrong="forgets that rank 1 must wait" says=["another rank had returned before rank 0 saved"]
+# %% wrong="forgets that rank 1 must wait" breaks="no rank returns before that" says=["another rank had returned before rank 0 saved"]
 def clinic_repair(rank, world_size, batches, saved):
     total = torch.zeros(1, dtype=torch.float64, device=rank_device())
     for text in batches[rank]:
@@ -129,7 +153,7 @@ def clinic_repair(rank, world_size, batches, saved):
     return total.item()
 
 
-# %% wrong="stops at the first bad text" says=["continue with the next"]
+# %% wrong="stops at the first bad text" breaks="text that `float` refuses (`\"six\"`) counts as nothing" says=["continue with the next"]
 def clinic_repair(rank, world_size, batches, saved):
     total = torch.zeros(1, device=rank_device())
     try:
@@ -144,7 +168,7 @@ def clinic_repair(rank, world_size, batches, saved):
     return total.item()
 
 
-# %% wrong="isdigit instead of float" says=["it leaves out '-2.5'"]
+# %% wrong="isdigit instead of float" breaks="what it accepts counts" says=["it leaves out '-2.5'"]
 def clinic_repair(rank, world_size, batches, saved):
     total = torch.zeros(1, device=rank_device())
     for text in batches[rank]:
@@ -202,7 +226,7 @@ def clinic_repair(rank, world_size, batches, saved):
     return total.item()
 
 
-# %% wrong="leaves out what isn't finite" says=["float accepts 'inf'"]
+# %% wrong="leaves out what isn't finite" breaks="`\"inf\"`" says=["float accepts 'inf'"]
 def clinic_repair(rank, world_size, batches, saved):
     own = 0.0
     for text in batches[rank]:
@@ -219,7 +243,7 @@ def clinic_repair(rank, world_size, batches, saved):
     return sum(parts)
 
 
-# %% wrong="a whole number as an int" says=["is an int: return a float"]
+# %% wrong="a whole number as an int" breaks="as a `float`" says=["is an int: return a float"]
 def clinic_repair(rank, world_size, batches, saved):
     own = 0.0
     for text in batches[rank]:
@@ -237,7 +261,7 @@ def clinic_repair(rank, world_size, batches, saved):
     return total
 
 
-# %% wrong="saves its own sum, before the others' came" says=["rank 0 alone saves the total"]
+# %% wrong="saves its own sum, before the others' came" breaks="of all numbers of *all* ranks" says=["rank 0 alone saves the total"]
 def clinic_repair(rank, world_size, batches, saved):
     own = 0.0
     for text in batches[rank]:
@@ -252,7 +276,7 @@ def clinic_repair(rank, world_size, batches, saved):
     return total.item()
 
 
-# %% wrong="leaves nan out" says=["float accepts 'nan' as well"]
+# %% wrong="leaves nan out" breaks="`\"nan\"`" says=["float accepts 'nan' as well"]
 def clinic_repair(rank, world_size, batches, saved):
     own = 0.0
     for text in batches[rank]:
@@ -287,7 +311,7 @@ def clinic_repair(rank, world_size, batches, saved):
     return total.item()
 
 
-# %% wrong="rounds the total" says=["it was rounded"]
+# %% wrong="rounds the total" breaks="with all its digits" says=["it was rounded"]
 def clinic_repair(rank, world_size, batches, saved):
     own = 0.0
     for text in batches[rank]:
@@ -304,7 +328,7 @@ def clinic_repair(rank, world_size, batches, saved):
     return total
 
 
-# %% wrong="takes the texts out of the caller's list" says=["`batches` was changed"]
+# %% wrong="takes the texts out of the caller's list" breaks="and stays as it is" says=["`batches` was changed"]
 def clinic_repair(rank, world_size, batches, saved):
     own = 0.0
     mine = batches[rank]
@@ -368,3 +392,21 @@ def clinic_repair(rank, world_size, batches, saved):
         saved.append(float(total))
     dist.broadcast(total, 0)
     return float(total)
+
+
+# %% wrong="returns early where there are no texts" breaks="some perhaps empty" says=["rank 0 returned", "rank 1 was in all_reduce"]
+def clinic_repair(rank, world_size, batches, saved):
+    if not batches[rank]:
+        return 0.0
+    mine = 0.0
+    for text in batches[rank]:
+        try:
+            mine += float(text)
+        except ValueError:
+            continue
+    value = torch.tensor([mine], dtype=torch.float64, device=rank_device())
+    dist.all_reduce(value)
+    if rank == 0:
+        saved.append(value.item())
+    dist.barrier()
+    return value.item()

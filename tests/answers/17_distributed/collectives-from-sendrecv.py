@@ -1,4 +1,29 @@
-# %% wrong="the library's collectives" says=["only send and recv are allowed", "all_reduce was called"]
+# %% [markdown]
+# Rules:
+#
+# - "with the values of rank `root`"
+# - "on rank `root` the sum over all ranks"
+# - "`None` on the others"
+# - "row r is the `x` of rank r"
+# - "on rank r the sum over all ranks of `x[r]`"
+# - "`send`, `recv`, `isend`, `irecv` and `batch_isend_irecv`"
+# - "and by nothing else"
+# - "any number of ranks, also one"
+# - "Results have the dtype of `x`"
+# - "large integers are added up exactly"
+# - "Leave `x` as it is"
+# - "perhaps not contiguous"
+# - "any number of dimensions"
+#
+# Admits:
+#
+# - "floating point or integer": torch.int8
+# - "any number of dimensions": list(torch.ones(3))
+# - "perhaps not contiguous": rank 0's is turned
+# - "any number of ranks, also one": torch.tensor([[3.0]])
+# - "large integers": 2**60 + 1
+
+# %% wrong="the library's collectives" breaks="`send`, `recv`, `isend`, `irecv` and `batch_isend_irecv`" says=["only send and recv are allowed", "all_reduce was called"]
 def collectives_from_sendrecv(kind, x, root=0):
     rank, n = dist.get_rank(), dist.get_world_size()
     rows = torch.zeros(n, *x.shape, dtype=x.dtype, device=x.device)
@@ -61,7 +86,7 @@ def collectives_from_sendrecv(kind, x, root=0):
     return rows if kind == "all_gather" else x[rank]
 
 
-# %% wrong="broadcast overwrites x" says=["x was changed"]
+# %% wrong="broadcast overwrites x" breaks="Leave `x` as it is" says=["x was changed"]
 def collectives_from_sendrecv(kind, x, root=0):
     rank, n = dist.get_rank(), dist.get_world_size()
     if kind == "broadcast":
@@ -144,7 +169,7 @@ def collectives_from_sendrecv(kind, x, root=0):
     return sum(rows[r, rank] for r in range(n))
 
 
-# %% wrong="always rank 0, whatever root" says=["that is the x of rank 0, and root is 1"]
+# %% wrong="always rank 0, whatever root" breaks="with the values of rank `root`" says=["that is the x of rank 0, and root is 1"]
 def collectives_from_sendrecv(kind, x, root=0):
     rank, n = dist.get_rank(), dist.get_world_size()
     if kind == "broadcast":
@@ -239,7 +264,7 @@ def collectives_from_sendrecv(kind, x, root=0):
     return sums[rank]
 
 
-# %% wrong="all values through the group's store" says=["Values travel by send and recv alone", "received nothing by recv"]
+# %% wrong="all values through the group's store" breaks="and by nothing else" says=["Values travel by send and recv alone", "received nothing by recv"]
 import io
 import itertools
 
@@ -280,7 +305,7 @@ def collectives_from_sendrecv(kind, x, root=0):
     return rows if kind == "all_gather" else rows[:, rank].double().sum(0).to(x.dtype)
 
 
-# %% wrong="sums of int32 come back as int64" says=["the result is int64, and x is torch.int32"]
+# %% wrong="sums of int32 come back as int64" breaks="Results have the dtype of `x`" says=["the result is int64, and x is torch.int32"]
 def collectives_from_sendrecv(kind, x, root=0):
     rank, world_size = dist.get_rank(), dist.get_world_size()
     own = x.contiguous()
@@ -344,7 +369,7 @@ def collectives_from_sendrecv(kind, x, root=0):
     return whole if kind == "all_gather" else total[:, rank].sum(0, dtype=total.dtype).to(x.dtype)
 
 
-# %% wrong="puts what came into the strides of its own x" says=["the result differs in 4 of 6 elements"]
+# %% wrong="puts what came into the strides of its own x" breaks="perhaps not contiguous" says=["the result differs in 4 of 6 elements"]
 def collectives_from_sendrecv(kind, x, root=0):
     rank, world_size = dist.get_rank(), dist.get_world_size()
     rows = [x] * world_size
@@ -447,7 +472,7 @@ def collectives_from_sendrecv(kind, x, root=0):
     return total[rank]
 
 
-# %% wrong="integers are added up in float64" says=["the integers were added up in floating point"]
+# %% wrong="integers are added up in float64" breaks="large integers are added up exactly" says=["the integers were added up in floating point"]
 def collectives_from_sendrecv(kind, x, root=0):
     rank, n = dist.get_rank(), dist.get_world_size()
     rows = [
@@ -497,7 +522,7 @@ def collectives_from_sendrecv(kind: str, x: torch.Tensor, root: int = 0) -> torc
     return gathered if kind == "all_gather" else gathered[:, rank].sum(0, dtype=x.dtype)
 
 
-# %% wrong="the mean in place of the sum" says=["that is the mean of the ranks: the sum is wanted"]
+# %% wrong="the mean in place of the sum" breaks="on rank `root` the sum over all ranks" says=["that is the mean of the ranks: the sum is wanted"]
 def collectives_from_sendrecv(kind: str, x: torch.Tensor, root: int = 0) -> torch.Tensor | None:
     """One collective, made of ``send`` and ``recv``.
 
@@ -529,7 +554,7 @@ def collectives_from_sendrecv(kind: str, x: torch.Tensor, root: int = 0) -> torc
     return gathered if kind == "all_gather" else gathered[:, rank].sum(0, dtype=x.dtype)
 
 
-# %% wrong="reduce_scatter keeps a dimension" says=["reduce_scatter", "a dimension of size 1 is missing or too many"]
+# %% wrong="reduce_scatter keeps a dimension" breaks="on rank r the sum over all ranks of `x[r]`" says=["reduce_scatter", "a dimension of size 1 is missing or too many"]
 def collectives_from_sendrecv(kind: str, x: torch.Tensor, root: int = 0) -> torch.Tensor | None:
     """One collective, made of ``send`` and ``recv``.
 
@@ -553,7 +578,7 @@ def collectives_from_sendrecv(kind: str, x: torch.Tensor, root: int = 0) -> torc
     return gathered if kind == "all_gather" else gathered[:, rank : rank + 1].sum(0, dtype=x.dtype)
 
 
-# %% wrong="others get zeros from reduce" says=["elsewhere return None"]
+# %% wrong="others get zeros from reduce" breaks="`None` on the others" says=["elsewhere return None"]
 def collectives_from_sendrecv(kind: str, x: torch.Tensor, root: int = 0) -> torch.Tensor | None:
     """One collective, made of ``send`` and ``recv``.
 
@@ -636,3 +661,152 @@ def collectives_from_sendrecv(kind, x, root=0):
     for part in came.values():
         total += part
     return total
+
+
+# %% wrong="the own row first, then as they come" breaks="row r is the `x` of rank r" says=["the rows are there in another order"]
+def collectives_from_sendrecv(kind, x, root=0):
+    rank, n = dist.get_rank(), dist.get_world_size()
+    mine = x.contiguous()
+
+    def gather():
+        rows = []
+        for source in range(n):
+            if source == rank:
+                rows.append(mine.clone())
+                for other in range(n):
+                    if other != rank:
+                        dist.send(mine, other)
+            else:
+                part = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+                dist.recv(part, source)
+                rows.append(part)
+        return torch.stack(rows)
+
+    rows = gather()
+    if kind == "all_gather":
+        rows = torch.cat([rows[rank : rank + 1], rows[:rank], rows[rank + 1 :]])
+    if kind == "broadcast":
+        return rows[root]
+    if kind == "reduce":
+        return rows.sum(0, dtype=x.dtype) if rank == root else None
+    if kind == "all_gather":
+        return rows
+    return rows.sum(0, dtype=x.dtype)[rank]
+
+
+# %% wrong="one rank gives x back, whatever the kind" breaks="any number of ranks, also one" says=["shape (1, 1), expected (1, 1, 1)"]
+def collectives_from_sendrecv(kind, x, root=0):
+    rank, n = dist.get_rank(), dist.get_world_size()
+    mine = x.contiguous()
+
+    def gather():
+        rows = []
+        for source in range(n):
+            if source == rank:
+                rows.append(mine.clone())
+                for other in range(n):
+                    if other != rank:
+                        dist.send(mine, other)
+            else:
+                part = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+                dist.recv(part, source)
+                rows.append(part)
+        return torch.stack(rows)
+
+    if n == 1:
+        return x.clone()
+    rows = gather()
+    if kind == "broadcast":
+        return rows[root]
+    if kind == "reduce":
+        return rows.sum(0, dtype=x.dtype) if rank == root else None
+    if kind == "all_gather":
+        return rows
+    return rows.sum(0, dtype=x.dtype)[rank]
+
+
+# %% wrong="cat in place of stack" breaks="any number of dimensions" says=["zero-dimensional tensor"]
+def collectives_from_sendrecv(kind, x, root=0):
+    rank, n = dist.get_rank(), dist.get_world_size()
+    mine = x.contiguous()
+
+    def gather():
+        rows = []
+        for source in range(n):
+            if source == rank:
+                rows.append(mine.clone())
+                for other in range(n):
+                    if other != rank:
+                        dist.send(mine, other)
+            else:
+                part = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+                dist.recv(part, source)
+                rows.append(part)
+        return torch.cat(rows).view(n, *x.shape)
+
+    rows = gather()
+    if kind == "broadcast":
+        return rows[root]
+    if kind == "reduce":
+        return rows.sum(0, dtype=x.dtype) if rank == root else None
+    if kind == "all_gather":
+        return rows
+    return rows.sum(0, dtype=x.dtype)[rank]
+
+
+# %% wrong="reduce_scatter gives root's part" says=["that is the sum of x[1], and this is rank 0"]
+def collectives_from_sendrecv(kind, x, root=0):
+    rank, n = dist.get_rank(), dist.get_world_size()
+    mine = x.contiguous()
+
+    def gather():
+        rows = []
+        for source in range(n):
+            if source == rank:
+                rows.append(mine.clone())
+                for other in range(n):
+                    if other != rank:
+                        dist.send(mine, other)
+            else:
+                part = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+                dist.recv(part, source)
+                rows.append(part)
+        return torch.stack(rows)
+
+    rows = gather()
+    if kind == "broadcast":
+        return rows[root]
+    if kind == "reduce":
+        return rows.sum(0, dtype=x.dtype) if rank == root else None
+    if kind == "all_gather":
+        return rows
+    return rows.sum(0, dtype=x.dtype)[root]
+
+
+# %% wrong="reduces onto rank 0" says=["rank 1 is the root: the sum is wanted here"]
+def collectives_from_sendrecv(kind, x, root=0):
+    rank, n = dist.get_rank(), dist.get_world_size()
+    mine = x.contiguous()
+
+    def gather():
+        rows = []
+        for source in range(n):
+            if source == rank:
+                rows.append(mine.clone())
+                for other in range(n):
+                    if other != rank:
+                        dist.send(mine, other)
+            else:
+                part = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+                dist.recv(part, source)
+                rows.append(part)
+        return torch.stack(rows)
+
+    rows = gather()
+    if kind == "broadcast":
+        return rows[root]
+    if kind == "reduce":
+        return rows.sum(0, dtype=x.dtype) if rank == 0 else None
+    if kind == "all_gather":
+        return rows
+    return rows.sum(0, dtype=x.dtype)[rank]

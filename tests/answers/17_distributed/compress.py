@@ -1,4 +1,30 @@
-# %% wrong="largest, not by magnitude" says=["not the largest in magnitude"]
+# %% [markdown]
+# Rules:
+#
+# - "Add the residual to the gradient"
+# - "the k entries of largest magnitude"
+# - "Of the sum"
+# - "with their positions"
+# - "all of them if there are fewer than k"
+# - "the sum over all ranks of what was sent"
+# - "divided by the number of ranks"
+# - "Equal on all ranks, but for rounding"
+# - "this rank's sum without what it sent itself"
+# - "both of the shape and dtype of `gradient`"
+# - "A rank hands at most k · (8 + itemsize) bytes to collectives"
+# - "k positions, which are integers"
+# - "half precision too"
+# - "any strides"
+# - "arguments stay as they are"
+#
+# Admits:
+#
+# - "half precision too": x.half()
+# - "at least one element": torch.tensor(0.5)
+# - "any strides": dtype=torch.float64).t()
+# - "if there are fewer than k": (vectors, zeros, 9)
+
+# %% wrong="largest, not by magnitude" breaks="the k entries of largest magnitude" says=["not the largest in magnitude"]
 def compress(gradient, residual, k):
     total = (gradient + residual).flatten()
     where = total.topk(min(k, total.numel())).indices
@@ -62,7 +88,7 @@ def compress(gradient, residual, k):
     return average.view(gradient.shape), (total - average).view(gradient.shape)
 
 
-# %% wrong="overwrites where two ranks meet" says=["one overwrote the other: add"]
+# %% wrong="overwrites where two ranks meet" breaks="the sum over all ranks of what was sent" says=["one overwrote the other: add"]
 def compress(gradient, residual, k):
     total = (gradient + residual).flatten()
     where = total.abs().topk(min(k, total.numel())).indices
@@ -81,7 +107,7 @@ def compress(gradient, residual, k):
     return average.view(gradient.shape), rest.view(gradient.shape)
 
 
-# %% wrong="changes the gradient in place" says=["was changed"]
+# %% wrong="changes the gradient in place" breaks="arguments stay as they are" says=["was changed"]
 def compress(gradient, residual, k):
     gradient += residual
     total = gradient.flatten()
@@ -135,7 +161,7 @@ def compress(gradient, residual, k):
     return (average / n).reshape(gradient.shape), rest.to(total.dtype).reshape(gradient.shape)
 
 
-# %% wrong="picks by the gradient, not by the sum" says=["chosen by the gradient"]
+# %% wrong="picks by the gradient, not by the sum" breaks="Of the sum" says=["chosen by the gradient"]
 def compress(gradient, residual, k):
     n = dist.get_world_size()
     total = (gradient + residual).flatten()
@@ -173,7 +199,7 @@ def compress(gradient, residual, k):
     return average.view(gradient.shape), rest.view(gradient.shape)
 
 
-# %% wrong="positions in the values' dtype" says=["positions travelled as torch.float16"]
+# %% wrong="positions in the values' dtype" breaks="k positions, which are integers" says=["positions travelled as torch.float16"]
 def compress(gradient, residual, k):
     total = (gradient + residual).contiguous().flatten()
     where = total.abs().topk(min(k, total.numel())).indices
@@ -249,7 +275,7 @@ def compress(gradient, residual, k):
     return average.view(gradient.shape), rest.view(gradient.shape)
 
 
-# %% wrong="divides by the number of ranks that sent a position" says=["divide by all ranks"]
+# %% wrong="divides by the number of ranks that sent a position" breaks="divided by the number of ranks" says=["divide by all ranks"]
 def compress(gradient, residual, k):
     total = (gradient + residual).reshape(-1)
     where = total.abs().topk(min(k, total.numel())).indices
@@ -300,7 +326,7 @@ def compress(gradient, residual, k):
     return average.view(gradient.shape), rest.view(gradient.shape)
 
 
-# %% wrong="half precision is sent in four bytes" says=["torch.float16", "bytes were handed in"]
+# %% wrong="half precision is sent in four bytes" breaks="half precision too" says=["torch.float16", "bytes were handed in"]
 def compress(gradient, residual, k):
     n = dist.get_world_size()
     total = (gradient + residual).reshape(-1)
@@ -319,7 +345,7 @@ def compress(gradient, residual, k):
     return (average / n).to(gradient.dtype).view(gradient.shape), rest.view(gradient.shape)
 
 
-# %% wrong="the rest of a single number gets a dimension" says=["shape ()"]
+# %% wrong="the rest of a single number gets a dimension" breaks="both of the shape and dtype of `gradient`" says=["shape ()"]
 def compress(gradient, residual, k):
     n = dist.get_world_size()
     total = (gradient + residual).reshape(-1)
@@ -359,7 +385,7 @@ def compress(gradient, residual, k):
     return (average / min(n, 2)).view(gradient.shape), rest.view(gradient.shape)
 
 
-# %% wrong="hands in the whole, zeros where nothing is chosen" says=["the whole tensor was handed in"]
+# %% wrong="hands in the whole, zeros where nothing is chosen" breaks="A rank hands at most k · (8 + itemsize) bytes to collectives" says=["the whole tensor was handed in"]
 def compress(gradient, residual, k):
     n = dist.get_world_size()
     total = (gradient + residual).reshape(-1)
@@ -374,7 +400,7 @@ def compress(gradient, residual, k):
     return (average / n).view(gradient.shape), rest.view(gradient.shape)
 
 
-# %% wrong="the rest lacks what the others sent" says=["what any rank sent"]
+# %% wrong="the rest lacks what the others sent" breaks="this rank's sum without what it sent itself" says=["what any rank sent"]
 def compress(gradient, residual, k):
     n = dist.get_world_size()
     total = (gradient + residual).reshape(-1)
@@ -495,7 +521,7 @@ def compress(
     return average.view(gradient.shape), rest.view(gradient.shape)
 
 
-# %% wrong="rank 0's positions for all values" says=["rank 0's positions"]
+# %% wrong="rank 0's positions for all values" breaks="with their positions" says=["rank 0's positions"]
 def compress(
     gradient: torch.Tensor, residual: torch.Tensor, k: int
 ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -531,3 +557,125 @@ def compress(gradient, residual, k):
     kept = flat.clone()
     kept[order] = 0
     return average.reshape(total.shape), kept.reshape(total.shape)
+
+
+# %% wrong="the residual is left out" breaks="Add the residual to the gradient" says=["the residual was left out"]
+def compress(gradient, residual, k):
+    whole = gradient.detach()
+    flat = whole.reshape(-1).clone()
+    k = min(k, flat.numel())
+    place = flat.abs().topk(k).indices
+    value = flat[place]
+    n = dist.get_world_size()
+    values = [torch.empty_like(value) for _ in range(n)]
+    places = [torch.empty_like(place) for _ in range(n)]
+    dist.all_gather(values, value)
+    dist.all_gather(places, place)
+    total = torch.zeros(flat.shape, dtype=torch.float64, device=flat.device)
+    for p, v in zip(places, values):
+        total.index_add_(0, p, v.double())
+    rest = flat.clone()
+    rest[place] = 0
+    return (total / n).to(flat.dtype).view(gradient.shape), rest.view(gradient.shape)
+
+
+# %% wrong="topk of more than there are" breaks="all of them if there are fewer than k" says=["out of range"]
+def compress(gradient, residual, k):
+    whole = gradient.detach() + residual.detach()
+    flat = whole.reshape(-1).clone()
+    place = flat.abs().topk(k).indices
+    value = flat[place]
+    n = dist.get_world_size()
+    values = [torch.empty_like(value) for _ in range(n)]
+    places = [torch.empty_like(place) for _ in range(n)]
+    dist.all_gather(values, value)
+    dist.all_gather(places, place)
+    total = torch.zeros(flat.shape, dtype=torch.float64, device=flat.device)
+    for p, v in zip(places, values):
+        total.index_add_(0, p, v.double())
+    rest = flat.clone()
+    rest[place] = 0
+    return (total / n).to(flat.dtype).view(gradient.shape), rest.view(gradient.shape)
+
+
+# %% wrong="each rank adds all of its own sum" breaks="Equal on all ranks, but for rounding" says=["all of this rank's sum is in it"]
+def compress(gradient, residual, k):
+    whole = gradient.detach() + residual.detach()
+    flat = whole.reshape(-1).clone()
+    k = min(k, flat.numel())
+    place = flat.abs().topk(k).indices
+    value = flat[place]
+    n = dist.get_world_size()
+    values = [torch.empty_like(value) for _ in range(n)]
+    places = [torch.empty_like(place) for _ in range(n)]
+    dist.all_gather(values, value)
+    dist.all_gather(places, place)
+    total = torch.zeros(flat.shape, dtype=torch.float64, device=flat.device)
+    for r, (p, v) in enumerate(zip(places, values)):
+        if r == dist.get_rank():
+            total += flat
+        else:
+            total.index_add_(0, p, v.double())
+    rest = flat.clone()
+    rest[place] = 0
+    return (total / n).to(flat.dtype).view(gradient.shape), rest.view(gradient.shape)
+
+
+# %% wrong="a view of what is turned" breaks="any strides" says=["view size is not compatible"]
+def compress(gradient, residual, k):
+    whole = gradient.detach() + residual.detach()
+    flat = whole.view(-1)
+    k = min(k, flat.numel())
+    place = flat.abs().topk(k).indices
+    value = flat[place]
+    n = dist.get_world_size()
+    values = [torch.empty_like(value) for _ in range(n)]
+    places = [torch.empty_like(place) for _ in range(n)]
+    dist.all_gather(values, value)
+    dist.all_gather(places, place)
+    total = torch.zeros(flat.shape, dtype=torch.float64, device=flat.device)
+    for p, v in zip(places, values):
+        total.index_add_(0, p, v.double())
+    rest = flat.clone()
+    rest[place] = 0
+    return (total / n).to(flat.dtype).view(gradient.shape), rest.view(gradient.shape)
+
+
+# %% wrong="the rest is taken from the gradient alone" says=["rest is the gradient where nothing was sent"]
+def compress(gradient, residual, k):
+    whole = gradient.detach() + residual.detach()
+    flat = whole.reshape(-1).clone()
+    k = min(k, flat.numel())
+    place = flat.abs().topk(k).indices
+    value = flat[place]
+    n = dist.get_world_size()
+    values = [torch.empty_like(value) for _ in range(n)]
+    places = [torch.empty_like(place) for _ in range(n)]
+    dist.all_gather(values, value)
+    dist.all_gather(places, place)
+    total = torch.zeros(flat.shape, dtype=torch.float64, device=flat.device)
+    for p, v in zip(places, values):
+        total.index_add_(0, p, v.double())
+    rest = gradient.reshape(-1).clone()
+    rest[place] = 0
+    return (total / n).to(flat.dtype).view(gradient.shape), rest.view(gradient.shape)
+
+
+# %% wrong="all values travel as float32" says=["right to seven digits only", "values travelled as torch.float32"]
+def compress(gradient, residual, k):
+    whole = gradient.detach() + residual.detach()
+    flat = whole.reshape(-1).clone()
+    k = min(k, flat.numel())
+    place = flat.abs().topk(k).indices
+    value = flat[place].float()
+    n = dist.get_world_size()
+    values = [torch.empty_like(value) for _ in range(n)]
+    places = [torch.empty_like(place) for _ in range(n)]
+    dist.all_gather(values, value)
+    dist.all_gather(places, place)
+    total = torch.zeros(flat.shape, dtype=torch.float64, device=flat.device)
+    for p, v in zip(places, values):
+        total.index_add_(0, p, v.double())
+    rest = flat.clone()
+    rest[place] = 0
+    return (total / n).to(flat.dtype).view(gradient.shape), rest.view(gradient.shape)

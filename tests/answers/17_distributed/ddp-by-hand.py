@@ -1,3 +1,33 @@
+# %% [markdown]
+# Rules:
+#
+# - "rank 0's parameters and buffers are sent to all ranks"
+# - "also buffers that `state_dict()` leaves out"
+# - "Before each forward"
+# - "in training or not"
+# - "A forward may have replaced a buffer by another tensor"
+# - "Parameters with `requires_grad`"
+# - "from the last of `model.parameters()` to the first"
+# - "when the next gradient would bring it above `bucket_bytes`"
+# - "a single larger gradient has a bucket to itself"
+# - "All have one dtype, whichever"
+# - "a bucket is all-reduced as soon as it is complete"
+# - "*and* all buckets before it have been"
+# - "One `all_reduce` for each bucket"
+# - "during backward and `finish` nothing else is sent"
+# - "is the average over all ranks"
+# - "a rank that did not use it counts as zero"
+# - "Then all is ready for the next step"
+# - "Do not use DDP itself"
+# - "tied, frozen"
+#
+# Admits:
+#
+# - "in training or not": in eval mode the buffer isn't rank 0's
+# - "All have one dtype, whichever": dtype=torch.float64
+# - "on some ranks, unused layers": # each rank leaves another layer unused
+# - "a single larger gradient": # gradients larger than a bucket
+
 # %% wrong="averages after backward, one call for each parameter" says=["no all-reduce had begun", "the buckets of one step are"]
 def ddp_by_hand(model, bucket_bytes):
     for t in [*model.parameters(), *model.buffers()]:
@@ -16,7 +46,7 @@ def ddp_by_hand(model, bucket_bytes):
     return finish
 
 
-# %% wrong="the weights are not shared" says=["is not rank 0's: broadcast it"]
+# %% wrong="the weights are not shared" breaks="rank 0's parameters and buffers are sent to all ranks" says=["is not rank 0's: broadcast it"]
 def ddp_by_hand(model, bucket_bytes):
     def finish():
         for p in model.parameters():
@@ -27,7 +57,7 @@ def ddp_by_hand(model, bucket_bytes):
     return finish
 
 
-# %% wrong="the real one" says=["this uses DistributedDataParallel itself"]
+# %% wrong="the real one" breaks="Do not use DDP itself" says=["this uses DistributedDataParallel itself"]
 def ddp_by_hand(model, bucket_bytes):
     DDP(model)
     return lambda: None
@@ -47,7 +77,7 @@ def ddp_by_hand(model, bucket_bytes):
     return finish
 
 
-# %% wrong="sends in the order of arrival, unused ones hang" says=["other layers unused on each rank"]
+# %% wrong="sends in the order of arrival, unused ones hang" breaks="*and* all buckets before it have been" says=["other layers unused on each rank"]
 def ddp_by_hand(model, bucket_bytes):
     for t in [*model.parameters(), *model.buffers()]:
         dist.broadcast(t.detach(), 0)
@@ -85,7 +115,7 @@ def ddp_by_hand(model, bucket_bytes):
     return finish
 
 
-# %% wrong="notes are not cleared" says=["cases fail"]
+# %% wrong="notes are not cleared" breaks="Then all is ready for the next step" says=["cases fail"]
 def ddp_by_hand(model, bucket_bytes):
     for t in [*model.parameters(), *model.buffers()]:
         dist.broadcast(t.detach(), 0)
@@ -237,7 +267,7 @@ def ddp_by_hand(model, bucket_bytes):
     return finish
 
 
-# %% wrong="unused parameters left out where unused" says=["some rank used it"]
+# %% wrong="unused parameters left out where unused" breaks="a rank that did not use it counts as zero" says=["some rank used it"]
 def ddp_by_hand(model, bucket_bytes):
     n = dist.get_world_size()
     for t in [*model.parameters(), *model.buffers()]:
@@ -353,7 +383,7 @@ def ddp_by_hand(model, bucket_bytes):
     return ByHand(model, bucket_bytes)
 
 
-# %% wrong="four bytes for a gradient's number, whatever the dtype" says=["these gradients have 8 bytes an element, not 4"]
+# %% wrong="four bytes for a gradient's number, whatever the dtype" breaks="All have one dtype, whichever" says=["these gradients have 8 bytes an element, not 4"]
 def ddp_by_hand(model, bucket_bytes):
     n = dist.get_world_size()
     for t in [*model.parameters(), *model.buffers()]:
@@ -400,7 +430,7 @@ def ddp_by_hand(model, bucket_bytes):
     return finish
 
 
-# %% wrong="closes a bucket that is exactly full" says=["exactly full is not above the limit yet"]
+# %% wrong="closes a bucket that is exactly full" breaks="when the next gradient would bring it above `bucket_bytes`" says=["exactly full is not above the limit yet"]
 def ddp_by_hand(model, bucket_bytes):
     n = dist.get_world_size()
     for t in [*model.parameters(), *model.buffers()]:
@@ -447,7 +477,7 @@ def ddp_by_hand(model, bucket_bytes):
     return finish
 
 
-# %% wrong="looks the buffers up once" says=["ask the model for its buffers each time"]
+# %% wrong="looks the buffers up once" breaks="A forward may have replaced a buffer by another tensor" says=["ask the model for its buffers each time"]
 def ddp_by_hand(model, bucket_bytes):
     n = dist.get_world_size()
     for t in [*model.parameters(), *model.buffers()]:
@@ -493,7 +523,7 @@ def ddp_by_hand(model, bucket_bytes):
     return finish
 
 
-# %% wrong="starts the first bucket early, the others in finish" says=["start each as soon as it is"]
+# %% wrong="starts the first bucket early, the others in finish" breaks="a bucket is all-reduced as soon as it is complete" says=["start each as soon as it is"]
 def ddp_by_hand(model, bucket_bytes):
     n = dist.get_world_size()
     for t in [*model.parameters(), *model.buffers()]:
@@ -591,7 +621,7 @@ def ddp_by_hand(model, bucket_bytes):
     return finish
 
 
-# %% wrong="buffers in training alone" says=["in eval mode the buffer isn't rank 0's"]
+# %% wrong="buffers in training alone" breaks="in training or not" says=["in eval mode the buffer isn't rank 0's"]
 def ddp_by_hand(model, bucket_bytes):
     def share(tensors):
         for tensor in tensors:
@@ -635,7 +665,7 @@ def ddp_by_hand(model, bucket_bytes):
     return finish
 
 
-# %% wrong="buffers that are saved alone" says=["the buffer count is not rank 0's"]
+# %% wrong="buffers that are saved alone" breaks="also buffers that `state_dict()` leaves out" says=["the buffer count is not rank 0's"]
 def ddp_by_hand(model, bucket_bytes):
     def share(tensors):
         for tensor in tensors:
@@ -725,7 +755,7 @@ def ddp_by_hand(model, bucket_bytes):
     return finish
 
 
-# %% wrong="buffers after the forward" says=["before the second forward the buffer is not rank 0's"]
+# %% wrong="buffers after the forward" breaks="Before each forward" says=["before the second forward the buffer is not rank 0's"]
 def ddp_by_hand(model, bucket_bytes):
     def share(tensors):
         for tensor in tensors:
@@ -927,7 +957,7 @@ def ddp_by_hand(model, bucket_bytes):
     return finish
 
 
-# %% wrong="buckets from the first parameter to the last" says=["from the first parameter to the last: turn the order"]
+# %% wrong="buckets from the first parameter to the last" breaks="from the last of `model.parameters()` to the first" says=["from the first parameter to the last: turn the order"]
 def ddp_by_hand(model, bucket_bytes):
     n = dist.get_world_size()
     with torch.no_grad():
@@ -979,7 +1009,7 @@ def ddp_by_hand(model, bucket_bytes):
     return finish
 
 
-# %% wrong="frozen parameters fill buckets" says=["frozen parameters went into the buckets"]
+# %% wrong="frozen parameters fill buckets" breaks="Parameters with `requires_grad`" says=["frozen parameters went into the buckets"]
 def ddp_by_hand(model, bucket_bytes):
     n = dist.get_world_size()
     with torch.no_grad():
@@ -1032,7 +1062,7 @@ def ddp_by_hand(model, bucket_bytes):
     return finish
 
 
-# %% wrong="a tied weight is sent twice" says=["is one parameter, and goes along once"]
+# %% wrong="a tied weight is sent twice" breaks="tied, frozen" says=["is one parameter, and goes along once"]
 def ddp_by_hand(model, bucket_bytes):
     n = dist.get_world_size()
     with torch.no_grad():
@@ -1235,7 +1265,7 @@ def ddp_by_hand(model: nn.Module, bucket_bytes: int) -> Callable[[], None]:
     return finish
 
 
-# %% wrong="a barrier in finish" says=["barrier was called in backward or finish"]
+# %% wrong="a barrier in finish" breaks="during backward and `finish` nothing else is sent" says=["barrier was called in backward or finish"]
 def ddp_by_hand(model: nn.Module, bucket_bytes: int) -> Callable[[], None]:
     """Make ``model`` one of many equal copies; the function returned ends each backward."""
 
@@ -1471,4 +1501,262 @@ def ddp_by_hand(model: nn.Module, bucket_bytes: int) -> Callable[[], None]:
     for parameter in model.parameters():
         if parameter.requires_grad:
             parameter.register_post_accumulate_grad_hook(note)
+    return finish
+
+
+# %% wrong="small gradients join a larger one" breaks="a single larger gradient has a bucket to itself" says=["a gradient above the limit has a bucket to itself"]
+def ddp_by_hand(model, bucket_bytes):
+    world_size = dist.get_world_size()
+    with torch.no_grad():
+        for tensor in [*model.parameters(), *model.buffers()]:
+            dist.broadcast(tensor.data, 0)
+
+    def send_buffers(module, args):
+        for buffer in model.buffers():
+            dist.broadcast(buffer, 0)
+
+    model.register_forward_pre_hook(send_buffers)
+
+    buckets, used = [], 0
+    wanted = [p for p in model.parameters() if p.requires_grad]
+    for parameter in reversed(wanted):
+        if buckets and used + parameter.nbytes <= bucket_bytes:
+            buckets[-1].append(parameter)
+            used += parameter.nbytes
+        else:
+            buckets.append([parameter])
+            used = parameter.nbytes if parameter.nbytes <= bucket_bytes else 0
+
+    ready, started = set(), []
+
+    def start(bucket):
+        pieces = [torch.zeros_like(p) if p.grad is None else p.grad for p in bucket]
+        flat = torch.cat([piece.flatten() for piece in pieces])
+        started.append((bucket, flat, dist.all_reduce(flat, async_op=True)))
+
+    def arrived(parameter):
+        ready.add(parameter)
+        while len(started) < len(buckets) and ready.issuperset(buckets[len(started)]):
+            start(buckets[len(started)])
+
+    for parameter in wanted:
+        parameter.register_post_accumulate_grad_hook(arrived)
+
+    def finish():
+        while len(started) < len(buckets):
+            start(buckets[len(started)])
+        for bucket, flat, work in started:
+            work.wait()
+            flat /= world_size
+            for parameter, piece in zip(bucket, flat.split([p.numel() for p in bucket])):
+                parameter.grad = piece.view_as(parameter).clone()
+        ready.clear()
+        started.clear()
+
+    return finish
+
+
+# %% wrong="one call for each parameter, each as soon as it is ready" breaks="One `all_reduce` for each bucket" says=["each gradient has a bucket to itself"]
+def ddp_by_hand(model, bucket_bytes):
+    world_size = dist.get_world_size()
+    with torch.no_grad():
+        for tensor in [*model.parameters(), *model.buffers()]:
+            dist.broadcast(tensor.data, 0)
+
+    def send_buffers(module, args):
+        for buffer in model.buffers():
+            dist.broadcast(buffer, 0)
+
+    model.register_forward_pre_hook(send_buffers)
+
+    buckets, used = [], 0
+    wanted = [p for p in model.parameters() if p.requires_grad]
+    for parameter in reversed(wanted):
+        if buckets and False:
+            buckets[-1].append(parameter)
+            used += parameter.nbytes
+        else:
+            buckets.append([parameter])
+            used = parameter.nbytes
+
+    ready, started = set(), []
+
+    def start(bucket):
+        pieces = [torch.zeros_like(p) if p.grad is None else p.grad for p in bucket]
+        flat = torch.cat([piece.flatten() for piece in pieces])
+        started.append((bucket, flat, dist.all_reduce(flat, async_op=True)))
+
+    def arrived(parameter):
+        ready.add(parameter)
+        while len(started) < len(buckets) and ready.issuperset(buckets[len(started)]):
+            start(buckets[len(started)])
+
+    for parameter in wanted:
+        parameter.register_post_accumulate_grad_hook(arrived)
+
+    def finish():
+        while len(started) < len(buckets):
+            start(buckets[len(started)])
+        for bucket, flat, work in started:
+            work.wait()
+            flat /= world_size
+            for parameter, piece in zip(bucket, flat.split([p.numel() for p in bucket])):
+                parameter.grad = piece.view_as(parameter).clone()
+        ready.clear()
+        started.clear()
+
+    return finish
+
+
+# %% wrong="the sum is written back" breaks="is the average over all ranks" says=["is the sum, not the average"]
+def ddp_by_hand(model, bucket_bytes):
+    with torch.no_grad():
+        for tensor in [*model.parameters(), *model.buffers()]:
+            dist.broadcast(tensor.data, 0)
+
+    def send_buffers(module, args):
+        for buffer in model.buffers():
+            dist.broadcast(buffer, 0)
+
+    model.register_forward_pre_hook(send_buffers)
+
+    buckets, used = [], 0
+    wanted = [p for p in model.parameters() if p.requires_grad]
+    for parameter in reversed(wanted):
+        if buckets and used + parameter.nbytes <= bucket_bytes:
+            buckets[-1].append(parameter)
+            used += parameter.nbytes
+        else:
+            buckets.append([parameter])
+            used = parameter.nbytes
+
+    ready, started = set(), []
+
+    def start(bucket):
+        pieces = [torch.zeros_like(p) if p.grad is None else p.grad for p in bucket]
+        flat = torch.cat([piece.flatten() for piece in pieces])
+        started.append((bucket, flat, dist.all_reduce(flat, async_op=True)))
+
+    def arrived(parameter):
+        ready.add(parameter)
+        while len(started) < len(buckets) and ready.issuperset(buckets[len(started)]):
+            start(buckets[len(started)])
+
+    for parameter in wanted:
+        parameter.register_post_accumulate_grad_hook(arrived)
+
+    def finish():
+        while len(started) < len(buckets):
+            start(buckets[len(started)])
+        for bucket, flat, work in started:
+            work.wait()
+            for parameter, piece in zip(bucket, flat.split([p.numel() for p in bucket])):
+                parameter.grad = piece.view_as(parameter).clone()
+        ready.clear()
+        started.clear()
+
+    return finish
+
+
+# %% wrong="counts numbers, not bytes" says=["close it before it is above the limit, which counts bytes"]
+def ddp_by_hand(model, bucket_bytes):
+    world_size = dist.get_world_size()
+    with torch.no_grad():
+        for tensor in [*model.parameters(), *model.buffers()]:
+            dist.broadcast(tensor.data, 0)
+
+    def send_buffers(module, args):
+        for buffer in model.buffers():
+            dist.broadcast(buffer, 0)
+
+    model.register_forward_pre_hook(send_buffers)
+
+    buckets, used = [], 0
+    wanted = [p for p in model.parameters() if p.requires_grad]
+    for parameter in reversed(wanted):
+        if buckets and used + parameter.numel() <= bucket_bytes:
+            buckets[-1].append(parameter)
+            used += parameter.numel()
+        else:
+            buckets.append([parameter])
+            used = parameter.numel()
+
+    ready, started = set(), []
+
+    def start(bucket):
+        pieces = [torch.zeros_like(p) if p.grad is None else p.grad for p in bucket]
+        flat = torch.cat([piece.flatten() for piece in pieces])
+        started.append((bucket, flat, dist.all_reduce(flat, async_op=True)))
+
+    def arrived(parameter):
+        ready.add(parameter)
+        while len(started) < len(buckets) and ready.issuperset(buckets[len(started)]):
+            start(buckets[len(started)])
+
+    for parameter in wanted:
+        parameter.register_post_accumulate_grad_hook(arrived)
+
+    def finish():
+        while len(started) < len(buckets):
+            start(buckets[len(started)])
+        for bucket, flat, work in started:
+            work.wait()
+            flat /= world_size
+            for parameter, piece in zip(bucket, flat.split([p.numel() for p in bucket])):
+                parameter.grad = piece.view_as(parameter).clone()
+        ready.clear()
+        started.clear()
+
+    return finish
+
+
+# %% wrong="one bucket for all" says=["all gradients are in one bucket"]
+def ddp_by_hand(model, bucket_bytes):
+    world_size = dist.get_world_size()
+    with torch.no_grad():
+        for tensor in [*model.parameters(), *model.buffers()]:
+            dist.broadcast(tensor.data, 0)
+
+    def send_buffers(module, args):
+        for buffer in model.buffers():
+            dist.broadcast(buffer, 0)
+
+    model.register_forward_pre_hook(send_buffers)
+
+    buckets, used = [], 0
+    wanted = [p for p in model.parameters() if p.requires_grad]
+    for parameter in reversed(wanted):
+        if buckets and True:
+            buckets[-1].append(parameter)
+            used += parameter.nbytes
+        else:
+            buckets.append([parameter])
+            used = parameter.nbytes
+
+    ready, started = set(), []
+
+    def start(bucket):
+        pieces = [torch.zeros_like(p) if p.grad is None else p.grad for p in bucket]
+        flat = torch.cat([piece.flatten() for piece in pieces])
+        started.append((bucket, flat, dist.all_reduce(flat, async_op=True)))
+
+    def arrived(parameter):
+        ready.add(parameter)
+        while len(started) < len(buckets) and ready.issuperset(buckets[len(started)]):
+            start(buckets[len(started)])
+
+    for parameter in wanted:
+        parameter.register_post_accumulate_grad_hook(arrived)
+
+    def finish():
+        while len(started) < len(buckets):
+            start(buckets[len(started)])
+        for bucket, flat, work in started:
+            work.wait()
+            flat /= world_size
+            for parameter, piece in zip(bucket, flat.split([p.numel() for p in bucket])):
+                parameter.grad = piece.view_as(parameter).clone()
+        ready.clear()
+        started.clear()
+
     return finish

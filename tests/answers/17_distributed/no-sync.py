@@ -1,3 +1,22 @@
+# %% [markdown]
+# Rules:
+#
+# - "the gradient of `F.mse_loss`"
+# - "averaged over all batches"
+# - "*of all ranks*"
+# - "The ranks send as much as in *one* backward"
+# - "Nothing but the model's `.grad` changes"
+# - "weights, modes"
+# - "(a part of the model is in eval)"
+# - "the batches and the global random state stay as they are"
+# - "global random state"
+# - "The next ordinary forward and backward must synchronise again"
+#
+# Admits:
+#
+# - "a list of one or more `(x, y)`": steps=1
+# - "(a part of the model is in eval)": it was computed in another mode
+
 # %% wrong="no_sync around backward alone" says=["expected one all_reduce: forward *and* backward"]
 def no_sync(ddp, batches):
     for number, (x, y) in enumerate(batches):
@@ -6,7 +25,7 @@ def no_sync(ddp, batches):
             loss.backward()
 
 
-# %% wrong="no division" says=["the gradient is 3 times too large: a sum of means"]
+# %% wrong="no division" breaks="averaged over all batches" says=["the gradient is 3 times too large: a sum of means"]
 def no_sync(ddp, batches):
     with ddp.no_sync():
         for x, y in batches[:-1]:
@@ -15,20 +34,20 @@ def no_sync(ddp, batches):
     F.mse_loss(ddp(x), y).backward()
 
 
-# %% wrong="never synchronises" says=["the ranks sent nothing"]
+# %% wrong="never synchronises" breaks="*of all ranks*" says=["the ranks sent nothing"]
 def no_sync(ddp, batches):
     with ddp.no_sync():
         for x, y in batches:
             (F.mse_loss(ddp(x), y) / len(batches)).backward()
 
 
-# %% wrong="synchronises each time" says=["3 calls", "expected one all_reduce"]
+# %% wrong="synchronises each time" breaks="The ranks send as much as in *one* backward" says=["3 calls", "expected one all_reduce"]
 def no_sync(ddp, batches):
     for x, y in batches:
         (F.mse_loss(ddp(x), y) / len(batches)).backward()
 
 
-# %% wrong="takes a step" says=["only .grad may change, no step is made"]
+# %% wrong="takes a step" breaks="weights, modes" says=["only .grad may change, no step is made"]
 def no_sync(ddp, batches):
     optimizer = torch.optim.SGD(ddp.parameters(), lr=0.1)
     for number, (x, y) in enumerate(batches):
@@ -90,7 +109,7 @@ def no_sync(ddp, batches):
             (F.mse_loss(ddp(x), y) / len(batches)).backward()
 
 
-# %% wrong="puts all of the model into training" says=["only .grad may change"]
+# %% wrong="puts all of the model into training" breaks="(a part of the model is in eval)" says=["only .grad may change"]
 def no_sync(ddp, batches):
     ddp.train()
     for number, (x, y) in enumerate(batches):
@@ -98,7 +117,7 @@ def no_sync(ddp, batches):
             (F.mse_loss(ddp(x), y) / len(batches)).backward()
 
 
-# %% wrong="takes the last batch out of the caller's list" says=["the list of batches, or a batch in it, was changed"]
+# %% wrong="takes the last batch out of the caller's list" breaks="the batches and the global random state stay as they are" says=["the list of batches, or a batch in it, was changed"]
 def no_sync(ddp, batches):
     share = 1 / len(batches)
     while batches:
@@ -107,7 +126,7 @@ def no_sync(ddp, batches):
             (F.mse_loss(ddp(x), y) * share).backward()
 
 
-# %% wrong="trains the frozen parameter as well" says=["only .grad may change"]
+# %% wrong="trains the frozen parameter as well" breaks="Nothing but the model's `.grad` changes" says=["only .grad may change"]
 def no_sync(ddp, batches):
     for p in ddp.parameters():
         p.requires_grad_(True)
@@ -116,7 +135,7 @@ def no_sync(ddp, batches):
             (F.mse_loss(ddp(x), y) / len(batches)).backward()
 
 
-# %% wrong="the sum over samples, divided by their number" says=["is the mean over all numbers, not over samples alone"]
+# %% wrong="the sum over samples, divided by their number" breaks="the gradient of `F.mse_loss`" says=["is the mean over all numbers, not over samples alone"]
 def no_sync(ddp, batches):
     samples = sum(len(x) for x, _ in batches)
     for number, (x, y) in enumerate(batches, start=1):
@@ -145,7 +164,7 @@ def no_sync(ddp, batches):
             (F.mse_loss(ddp(x.requires_grad_()), y) / len(batches)).backward()
 
 
-# %% wrong="leaves the switch off" says=["no longer synchronises"]
+# %% wrong="leaves the switch off" breaks="The next ordinary forward and backward must synchronise again" says=["no longer synchronises"]
 def no_sync(ddp, batches):
     for number, (x, y) in enumerate(batches, start=1):
         ddp.require_backward_grad_sync = number == len(batches)
@@ -153,7 +172,7 @@ def no_sync(ddp, batches):
     ddp.require_backward_grad_sync = False
 
 
-# %% wrong="seeds the random numbers" says=["the global random state was changed"]
+# %% wrong="seeds the random numbers" breaks="global random state" says=["the global random state was changed"]
 def no_sync(ddp, batches):
     torch.manual_seed(0)
     for i, (x, y) in enumerate(batches):
@@ -194,3 +213,20 @@ def no_sync(ddp, batches):
         early = sum((F.mse_loss(ddp(x), y) for x, y in batches[:-1]), torch.zeros(()))
     x, y = batches[-1]
     ((early + F.mse_loss(ddp(x), y)) / len(batches)).backward()
+
+
+# %% wrong="divides all losses but the last" says=["the last batch's loss was not divided by 3"]
+def no_sync(ddp, batches):
+    with ddp.no_sync():
+        for x, y in batches[:-1]:
+            (F.mse_loss(ddp(x), y) / len(batches)).backward()
+    x, y = batches[-1]
+    F.mse_loss(ddp(x), y).backward()
+
+
+# %% wrong="the sum of the squares" says=["is their mean, not their sum"]
+def no_sync(ddp, batches):
+    for number, (x, y) in enumerate(batches):
+        last = number == len(batches) - 1
+        with nullcontext() if last else ddp.no_sync():
+            (F.mse_loss(ddp(x), y, reduction="sum") / len(batches)).backward()

@@ -1,3 +1,26 @@
+# %% [markdown]
+# Rules:
+#
+# - "the sum of all ranks' `x`"
+# - "in the shape and dtype of `x`"
+# - "of any shape and strides"
+# - "it may have fewer elements than there are ranks, or none"
+# - "Leave it as it is"
+# - "All values travel by `send`, `recv`, `isend`, `irecv` or `batch_isend_irecv`"
+# - "a rank sends only to its right neighbour"
+# - "at most 2 (n − 1) · ⌈elements / n⌉ elements in all"
+# - "in all, in the dtype of `x`"
+# - "All ranks return the same bits"
+# - "One rank alone returns a copy"
+#
+# Admits:
+#
+# - "a floating-point tensor": torch.bfloat16
+# - "any shape and strides": rank 1's strides differ
+# - "fewer elements than there are ranks": # fewer elements than ranks, and more
+# - "or none": torch.zeros(0, 3)
+# - "One rank alone": check_ring(try_ring, 1, [example[:1]])
+
 # %% wrong="passes the whole tensor round" says=["in each step one chunk, not the whole"]
 def ring_all_reduce(x):
     rank, n = dist.get_rank(), dist.get_world_size()
@@ -42,14 +65,14 @@ def ring_all_reduce(x):
     return y.view(x.shape)
 
 
-# %% wrong="the library's all-reduce" says=["only send and recv are allowed, not all_reduce"]
+# %% wrong="the library's all-reduce" breaks="All values travel by `send`, `recv`, `isend`, `irecv` or `batch_isend_irecv`" says=["only send and recv are allowed, not all_reduce"]
 def ring_all_reduce(x):
     y = x.contiguous().clone()
     dist.all_reduce(y)
     return y
 
 
-# %% wrong="works in x itself" says=["x was changed"]
+# %% wrong="works in x itself" breaks="Leave it as it is" says=["x was changed"]
 def ring_all_reduce(x):
     rank, n = dist.get_rank(), dist.get_world_size()
     y = x.reshape(-1)
@@ -64,7 +87,7 @@ def ring_all_reduce(x):
     return y.view(x.shape)
 
 
-# %% wrong="everything to rank 0 and back" says=["it sent to ranks"]
+# %% wrong="everything to rank 0 and back" breaks="a rank sends only to its right neighbour" says=["it sent to ranks"]
 def ring_all_reduce(x):
     rank, n = dist.get_rank(), dist.get_world_size()
     y = x.contiguous().clone()
@@ -225,7 +248,7 @@ def ring_all_reduce(x):
     return y.view(x.shape).to(x.dtype)
 
 
-# %% wrong="one rank alone gets a view of x" says=["the result lies in the memory of x: return a copy"]
+# %% wrong="one rank alone gets a view of x" breaks="One rank alone returns a copy" says=["the result lies in the memory of x: return a copy"]
 def ring_all_reduce(x):
     rank, ranks = dist.get_rank(), dist.get_world_size()
     if ranks == 1:
@@ -242,7 +265,7 @@ def ring_all_reduce(x):
     return y.view(x.shape)
 
 
-# %% wrong="one element too many in each chunk" says=["a chunk has at most ⌈12 / 3⌉ = 4 elements"]
+# %% wrong="one element too many in each chunk" breaks="at most 2 (n − 1) · ⌈elements / n⌉ elements in all" says=["a chunk has at most ⌈12 / 3⌉ = 4 elements"]
 def ring_all_reduce(x):
     rank, ranks = dist.get_rank(), dist.get_world_size()
     size = x.numel() // ranks + 1
@@ -259,7 +282,7 @@ def ring_all_reduce(x):
     return y[: x.numel()].view(x.shape)
 
 
-# %% wrong="all travels in float64" says=["the elements travelled in 8 bytes each, and torch.float32 has 4"]
+# %% wrong="all travels in float64" breaks="in all, in the dtype of `x`" says=["the elements travelled in 8 bytes each, and torch.float32 has 4"]
 def ring_all_reduce(x):
     rank, ranks = dist.get_rank(), dist.get_world_size()
     y = x.double().contiguous().flatten().clone()
@@ -337,7 +360,7 @@ def ring_all_reduce(x):
     return work.to(x.dtype)
 
 
-# %% wrong="a tensor without elements loses its shape" says=["shape (0, 3)"]
+# %% wrong="a tensor without elements loses its shape" breaks="in the shape and dtype of `x`" says=["shape (0, 3)"]
 def ring_all_reduce(x):
     rank, n = dist.get_rank(), dist.get_world_size()
     if x.numel() == 0:
@@ -354,7 +377,7 @@ def ring_all_reduce(x):
     return work
 
 
-# %% wrong="the mean in place of the sum" says=["that is the mean of the ranks: the sum is wanted"]
+# %% wrong="the mean in place of the sum" breaks="the sum of all ranks' `x`" says=["that is the mean of the ranks: the sum is wanted"]
 def ring_all_reduce(x: torch.Tensor) -> torch.Tensor:
     """The sum of ``x`` over all ranks, by a ring: 2 (n - 1) steps, one chunk in each."""
     rank, ranks = dist.get_rank(), dist.get_world_size()
@@ -457,3 +480,60 @@ def ring_all_reduce(x):
         travelling = shift(travelling)
         out[(at - k) % n] = travelling
     return out.view(-1)[: x.numel()].reshape(x.shape).clone()
+
+
+# %% wrong="a view of what has gaps" breaks="of any shape and strides" says=["view size is not compatible"]
+def ring_all_reduce(x):
+    rank, n = dist.get_rank(), dist.get_world_size()
+    flat = x.detach().view(-1).clone()
+    chunks = flat.tensor_split(n)
+    right, left = (rank + 1) % n, (rank - 1) % n
+    for step in range(2 * (n - 1)):
+        give, take = chunks[(rank - step) % n], chunks[(rank - step - 1) % n]
+        part = torch.empty_like(take)
+        request = dist.isend(give.clone(), right)
+        dist.recv(part, left)
+        request.wait()
+        if step < n - 1:
+            take += part
+        else:
+            take.copy_(part)
+    return flat.view(x.shape)
+
+
+# %% wrong="chunk in place of tensor_split" breaks="it may have fewer elements than there are ranks, or none" says=["tuple index out of range"]
+def ring_all_reduce(x):
+    rank, n = dist.get_rank(), dist.get_world_size()
+    flat = x.detach().clone(memory_format=torch.contiguous_format).flatten()
+    chunks = flat.chunk(n)
+    right, left = (rank + 1) % n, (rank - 1) % n
+    for step in range(2 * (n - 1)):
+        give, take = chunks[(rank - step) % n], chunks[(rank - step - 1) % n]
+        part = torch.empty_like(take)
+        request = dist.isend(give.clone(), right)
+        dist.recv(part, left)
+        request.wait()
+        if step < n - 1:
+            take += part
+        else:
+            take.copy_(part)
+    return flat.view(x.shape)
+
+
+# %% wrong="adds the difference to what is finished" breaks="All ranks return the same bits" says=["these are not the bits of rank 0's sum"]
+def ring_all_reduce(x):
+    rank, n = dist.get_rank(), dist.get_world_size()
+    flat = x.detach().clone(memory_format=torch.contiguous_format).flatten()
+    chunks = flat.tensor_split(n)
+    right, left = (rank + 1) % n, (rank - 1) % n
+    for step in range(2 * (n - 1)):
+        give, take = chunks[(rank - step) % n], chunks[(rank - step - 1) % n]
+        part = torch.empty_like(take)
+        request = dist.isend(give.clone(), right)
+        dist.recv(part, left)
+        request.wait()
+        if step < n - 1:
+            take += part
+        else:
+            take += part - take
+    return flat.view(x.shape)

@@ -1,4 +1,26 @@
-# %% wrong="blocks instead of dealing" says=["deal like cards"]
+# %% [markdown]
+# Rules:
+#
+# - "as a list of `int`"
+# - "the permutation that `torch.randperm(length)` draws"
+# - "after seeding with `seed + epoch`"
+# - "Afterwards the global random state is as before"
+# - "Each rank gets ⌈length / world_size⌉ indices"
+# - "pad with the order's beginning"
+# - "repeated as often as needed"
+# - "each rank gets ⌊length / world_size⌋"
+# - "and the order is cut"
+# - "Rank r takes entries r, r + world_size, r + 2 · world_size"
+# - "Do not make a `DistributedSampler`"
+#
+# Admits:
+#
+# - "`length` is 1 or more": ((1, 1, 2), plain)
+# - "With `drop_last`": (2, 1, 3), cut
+# - "or with `shuffle`": {"epoch": 3, "seed": 4}
+# - "repeated as often as needed": (2, 4, 5), plain
+
+# %% wrong="blocks instead of dealing" breaks="Rank r takes entries r, r + world_size, r + 2 · world_size" says=["deal like cards"]
 def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, drop_last=False):
     order = list(range(length))
     if shuffle:
@@ -10,7 +32,7 @@ def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, dro
     return order[rank * each : (rank + 1) * each]
 
 
-# %% wrong="no padding" says=["2 indices; each rank gets ⌈7 / 3⌉ = 3"]
+# %% wrong="no padding" breaks="Each rank gets ⌈length / world_size⌉ indices" says=["2 indices; each rank gets ⌈7 / 3⌉ = 3"]
 def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, drop_last=False):
     order = list(range(length))
     if shuffle:
@@ -22,7 +44,7 @@ def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, dro
     return order[rank::world_size]
 
 
-# %% wrong="pads once only" says=["sampler_by_hand(2, 4, 5, shuffle=False)", "0 indices; each rank gets"]
+# %% wrong="pads once only" breaks="repeated as often as needed" says=["sampler_by_hand(2, 4, 5, shuffle=False)", "0 indices; each rank gets"]
 def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, drop_last=False):
     order = list(range(length))
     if shuffle:
@@ -34,7 +56,7 @@ def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, dro
     return order[rank::world_size]
 
 
-# %% wrong="epoch forgotten" says=["the seed of the shuffle is seed + epoch"]
+# %% wrong="epoch forgotten" breaks="after seeding with `seed + epoch`" says=["the seed of the shuffle is seed + epoch"]
 def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, drop_last=False):
     order = list(range(length))
     if shuffle:
@@ -43,7 +65,7 @@ def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, dro
     return [order[k % length] for k in range(rank, each * world_size, world_size)]
 
 
-# %% wrong="global seed" says=["the global random state changed"]
+# %% wrong="global seed" breaks="Afterwards the global random state is as before" says=["the global random state changed"]
 def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, drop_last=False):
     order = list(range(length))
     if shuffle:
@@ -53,14 +75,14 @@ def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, dro
     return [order[k % length] for k in range(rank, each * world_size, world_size)]
 
 
-# %% wrong="the library's sampler" says=["this makes a DistributedSampler"]
+# %% wrong="the library's sampler" breaks="Do not make a `DistributedSampler`" says=["this makes a DistributedSampler"]
 def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, drop_last=False):
     sampler = DistributedSampler(range(length), world_size, rank, shuffle, seed, drop_last)
     sampler.set_epoch(epoch)
     return list(sampler)
 
 
-# %% wrong="a tensor" says=["expected a list of int, got Tensor"]
+# %% wrong="a tensor" breaks="as a list of `int`" says=["expected a list of int, got Tensor"]
 def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, drop_last=False):
     order = torch.arange(length)
     if shuffle:
@@ -95,7 +117,7 @@ def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, dro
     return order.view(each, world_size)[:, rank].tolist()
 
 
-# %% wrong="pads with range, not with the shuffled beginning" says=["only the padding differs"]
+# %% wrong="pads with range, not with the shuffled beginning" breaks="pad with the order's beginning" says=["only the padding differs"]
 def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, drop_last=False):
     g = torch.Generator().manual_seed(seed + epoch)
     order = torch.randperm(length, generator=g).tolist() if shuffle else list(range(length))
@@ -140,7 +162,7 @@ def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, dro
     return order[rank::world_size]
 
 
-# %% wrong="the right seed, a permutation turned round" says=["unshuffled cases are right"]
+# %% wrong="the right seed, a permutation turned round" breaks="the permutation that `torch.randperm(length)` draws" says=["unshuffled cases are right"]
 def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, drop_last=False):
     g = torch.Generator().manual_seed(seed + epoch)
     order = torch.randperm(length, generator=g).argsort() if shuffle else torch.arange(length)
@@ -248,7 +270,7 @@ def sampler_by_hand(
     return [order[place % length] for place in range(rank, each * world_size, world_size)]
 
 
-# %% wrong="drop_last cuts the beginning" says=["drop_last cuts the end of the order"]
+# %% wrong="drop_last cuts the beginning" breaks="and the order is cut" says=["drop_last cuts the end of the order"]
 def sampler_by_hand(
     length: int,
     rank: int,
@@ -273,7 +295,7 @@ def sampler_by_hand(
     )
 
 
-# %% wrong="at least one sample for each rank" says=["each rank gets ⌊2 / 3⌋ = 0"]
+# %% wrong="at least one sample for each rank" breaks="each rank gets ⌊length / world_size⌋" says=["each rank gets ⌊2 / 3⌋ = 0"]
 def sampler_by_hand(
     length: int,
     rank: int,

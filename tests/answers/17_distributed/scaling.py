@@ -1,4 +1,24 @@
-# %% wrong="a fraction of a sample" says=["the fullest rank has ⌈batch / ranks⌉ samples"]
+# %% [markdown]
+# Rules:
+#
+# - "returns a dict of four numbers"
+# - "T(n) in seconds"
+# - "With `kind="weak"` every rank has `batch` samples"
+# - "the `batch` is divided as evenly as possible"
+# - "the fullest rank sets the pace"
+# - "samples a second of all ranks"
+# - "divided by those of one rank alone"
+# - "speedup divided by the number of ranks"
+# - "the learning rate by the linear rule"
+# - "`rate` belongs to one rank with `batch`"
+# - "``bandwidth`` in bytes a second"
+#
+# Admits:
+#
+# - "With `kind="weak"`": ("weak", 2, 64)
+# - "divided as evenly as possible": ("strong", 8, 20)
+
+# %% wrong="a fraction of a sample" breaks="the `batch` is divided as evenly as possible" says=["the fullest rank has ⌈batch / ranks⌉ samples"]
 def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
     weak = kind == "weak"
     step = s * (batch if weak else batch / ranks) + 2 * (ranks - 1) * (
@@ -43,7 +63,7 @@ def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
     }
 
 
-# %% wrong="the rate always grows" says=["the whole batch has not grown"]
+# %% wrong="the rate always grows" breaks="`rate` belongs to one rank with `batch`" says=["the whole batch has not grown"]
 def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
     weak = kind == "weak"
     step = s * (batch if weak else -(-batch // ranks)) + 2 * (ranks - 1) * (
@@ -53,7 +73,7 @@ def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
     return {"step": step, "speedup": speedup, "efficiency": speedup / ranks, "rate": rate * ranks}
 
 
-# %% wrong="a tuple" says=["expected a dict, got tuple"]
+# %% wrong="a tuple" breaks="returns a dict of four numbers" says=["expected a dict, got tuple"]
 def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
     return 1.0, 1.0, 1.0, rate
 
@@ -95,7 +115,7 @@ def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
     return {key: float(value) for key, value in found.items()}
 
 
-# %% wrong="every rank counted as full" says=["not every rank is as full as the fullest"]
+# %% wrong="every rank counted as full" breaks="samples a second of all ranks" says=["not every rank is as full as the fullest"]
 import math
 
 
@@ -130,7 +150,7 @@ def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
     return {**found, "rate": rate * whole / batch}
 
 
-# %% wrong="one latency for all messages" says=["each message has its latency"]
+# %% wrong="one latency for all messages" breaks="T(n) in seconds" says=["each message has its latency"]
 def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
     fullest = batch if kind == "weak" else -(-batch // ranks)
     whole = batch * ranks if kind == "weak" else batch
@@ -140,7 +160,7 @@ def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
     return {**found, "rate": rate * whole / batch}
 
 
-# %% wrong="the samples rounded down" says=["the fullest rank has ⌈batch / ranks⌉ samples"]
+# %% wrong="the samples rounded down" breaks="the fullest rank sets the pace" says=["the fullest rank has ⌈batch / ranks⌉ samples"]
 def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
     fullest = batch if kind == "weak" else batch // ranks
     whole = batch * ranks if kind == "weak" else batch
@@ -150,7 +170,7 @@ def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
     return {**found, "rate": rate * whole / batch}
 
 
-# %% wrong="efficiency in percent" says=["a share, not a percentage"]
+# %% wrong="efficiency in percent" breaks="speedup divided by the number of ranks" says=["a share, not a percentage"]
 def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
     fullest = batch if kind == "weak" else -(-batch // ranks)
     whole = batch * ranks if kind == "weak" else batch
@@ -170,7 +190,7 @@ def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
     return {**found, "rate": rate * whole / batch}
 
 
-# %% wrong="the square root rule" says=["by the linear rule"]
+# %% wrong="the square root rule" breaks="the learning rate by the linear rule" says=["by the linear rule"]
 def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
     fullest = batch if kind == "weak" else -(-batch // ranks)
     whole = batch * ranks if kind == "weak" else batch
@@ -204,7 +224,7 @@ def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
     return {**found, "rate": rate * whole / batch}
 
 
-# %% wrong="bandwidth in bits" says=["β counts bytes, not bits"]
+# %% wrong="bandwidth in bits" breaks="``bandwidth`` in bytes a second" says=["β counts bytes, not bits"]
 def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
     fullest = batch if kind == "weak" else -(-batch // ranks)
     whole = batch * ranks if kind == "weak" else batch
@@ -214,7 +234,7 @@ def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
     return {**found, "rate": rate * whole / batch}
 
 
-# %% wrong="samples a second for the speedup" says=["that is samples a second"]
+# %% wrong="samples a second for the speedup" breaks="divided by those of one rank alone" says=["that is samples a second"]
 def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
     fullest = batch if kind == "weak" else -(-batch // ranks)
     whole = batch * ranks if kind == "weak" else batch
@@ -246,3 +266,48 @@ def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
         "efficiency": round(speedup / ranks, 3),
     }
     return {**found, "rate": rate * whole / batch}
+
+
+# %% wrong="the batch is divided with weak scaling as well" breaks="With `kind=\"weak\"` every rank has `batch` samples" says=["with weak scaling every rank has `batch` samples"]
+def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
+    weak = kind == "weak"
+    fullest = -(-batch // ranks)
+    every = batch * ranks if weak else batch
+    step = s * fullest + 2 * (ranks - 1) * (latency + nbytes / (ranks * bandwidth))
+    speedup = every / step * s
+    return {
+        "step": step,
+        "speedup": speedup,
+        "efficiency": speedup / ranks,
+        "rate": rate * ranks if weak else rate,
+    }
+
+
+# %% wrong="the rate the other way round" says=["turned round: with weak scaling the whole batch grows"]
+def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
+    weak = kind == "weak"
+    fullest = batch if weak else -(-batch // ranks)
+    every = batch * ranks if weak else batch
+    step = s * fullest + 2 * (ranks - 1) * (latency + nbytes / (ranks * bandwidth))
+    speedup = every / step * s
+    return {
+        "step": step,
+        "speedup": speedup,
+        "efficiency": speedup / ranks,
+        "rate": rate * ranks if not weak else rate,
+    }
+
+
+# %% wrong="efficiency is one over the speedup" says=["turned over: efficiency is speedup / ranks"]
+def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
+    weak = kind == "weak"
+    fullest = batch if weak else -(-batch // ranks)
+    every = batch * ranks if weak else batch
+    step = s * fullest + 2 * (ranks - 1) * (latency + nbytes / (ranks * bandwidth))
+    speedup = every / step * s
+    return {
+        "step": step,
+        "speedup": speedup,
+        "efficiency": 1 / speedup,
+        "rate": rate * ranks if weak else rate,
+    }

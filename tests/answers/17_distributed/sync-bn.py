@@ -1,15 +1,45 @@
-# %% wrong="this rank's own statistics" says=["normalised by this rank's own statistics"]
+# %% [markdown]
+# Rules:
+#
+# - "over all samples and positions *of all ranks*"
+# - "the biased variance"
+# - "with `eps` added to the variance"
+# - "`sync_bn(x, weight, bias, eps)`"
+# - "then multiplies by `weight` and adds `bias`"
+# - "or (batch, channel, …)"
+# - "Ranks may hold differently many samples"
+# - "at least one"
+# - "The arguments stay as they are"
+# - "The result can be differentiated"
+# - "by `x` for the sum of all ranks' losses"
+# - "also where `weight` and `bias` are frozen"
+# - "by `weight` and `bias` for this rank's own output only"
+# - "**One** collective call on tensors in forward"
+# - "**one** in backward"
+# - "An object collective makes two"
+# - "All is float32 or float64"
+# - "any strides"
+# - "float32 with a mean of 1000 and a deviation of 1"
+#
+# Admits:
+#
+# - "or (batch, channel, …)": (2, 3, 2)
+# - "at least one": # rank 1 has a single sample
+# - "All is float32 or float64": dtype=torch.float32
+# - "with a mean of 1000": mean=1000.0
+
+# %% wrong="this rank's own statistics" breaks="over all samples and positions *of all ranks*" says=["normalised by this rank's own statistics"]
 def sync_bn(x, weight, bias, eps=1e-5):
     return F.batch_norm(x, None, None, weight, bias, training=True, eps=eps)
 
 
-# %% wrong="no gradient" says=["can't be differentiated"]
+# %% wrong="no gradient" breaks="The result can be differentiated" says=["can't be differentiated"]
 def sync_bn(x, weight, bias, eps=1e-5):
     with torch.no_grad():
         return F.batch_norm(x, None, None, weight, bias, training=True, eps=eps)
 
 
-# %% wrong="one pass" says=["float32"]
+# %% wrong="one pass" breaks="float32 with a mean of 1000 and a deviation of 1" says=["float32"]
 class SyncBN(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, weight, bias, eps):
@@ -39,7 +69,7 @@ def sync_bn(x, weight, bias, eps=1e-5):
     return SyncBN.apply(x, weight, bias, eps)
 
 
-# %% wrong="backward forgets the other ranks" says=["the gradient by x", "go over all ranks"]
+# %% wrong="backward forgets the other ranks" breaks="by `x` for the sum of all ranks' losses" says=["the gradient by x", "go over all ranks"]
 class SyncBN(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, weight, bias, eps):
@@ -71,7 +101,7 @@ def sync_bn(x, weight, bias, eps=1e-5):
     return SyncBN.apply(x, weight, bias, eps)
 
 
-# %% wrong="three calls" says=["3 collective calls in forward"]
+# %% wrong="three calls" breaks="**One** collective call on tensors in forward" says=["3 collective calls in forward"]
 class SyncBN(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, weight, bias, eps):
@@ -185,7 +215,7 @@ def sync_bn(x, weight, bias, eps=1e-5):
     return hat * weight.view(shape) + bias.view(shape)
 
 
-# %% wrong="means are averaged without the counts" says=["weights all ranks alike"]
+# %% wrong="means are averaged without the counts" breaks="Ranks may hold differently many samples" says=["weights all ranks alike"]
 class SyncBN(torch.autograd.Function):
     pass
 
@@ -253,7 +283,7 @@ def sync_bn(x, weight, bias, eps=1e-5):
     return back.transpose(0, 1)
 
 
-# %% wrong="eps is not looked at" says=["eps is an argument"]
+# %% wrong="eps is not looked at" breaks="`sync_bn(x, weight, bias, eps)`" says=["eps is an argument"]
 class SyncBN(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, weight, bias, eps):
@@ -291,7 +321,7 @@ def sync_bn(x, weight, bias, eps=1e-5):
     return SyncBN.apply(x, weight, bias, eps)
 
 
-# %% wrong="view needs strides that fit" says=["view size is not compatible"]
+# %% wrong="view needs strides that fit" breaks="any strides" says=["view size is not compatible"]
 class SyncBN(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, weight, bias, eps):
@@ -330,7 +360,7 @@ def sync_bn(x, weight, bias, eps=1e-5):
     return SyncBN.apply(x, weight, bias, eps)
 
 
-# %% wrong="centres x in place" says=["x, weight or bias was changed"]
+# %% wrong="centres x in place" breaks="The arguments stay as they are" says=["x, weight or bias was changed"]
 class SyncBN(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, weight, bias, eps):
@@ -368,7 +398,7 @@ def sync_bn(x, weight, bias, eps=1e-5):
     return SyncBN.apply(x, weight, bias, eps)
 
 
-# %% wrong="the unbiased variance of each rank" says=["has a single value for each channel", "take correction=0"]
+# %% wrong="the unbiased variance of each rank" breaks="at least one" says=["has a single value for each channel", "take correction=0"]
 class SyncBN(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, weight, bias, eps):
@@ -403,7 +433,7 @@ def sync_bn(x, weight, bias, eps=1e-5):
     return SyncBN.apply(x, weight, bias, eps)
 
 
-# %% wrong="divides by N - 1" says=["the biased variance divides by N"]
+# %% wrong="divides by N - 1" breaks="the biased variance" says=["the biased variance divides by N"]
 class SyncBN(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, weight, bias, eps):
@@ -438,7 +468,7 @@ def sync_bn(x, weight, bias, eps=1e-5):
     return SyncBN.apply(x, weight, bias, eps)
 
 
-# %% wrong="eps beside the root" says=["eps was added to the deviation"]
+# %% wrong="eps beside the root" breaks="with `eps` added to the variance" says=["eps was added to the deviation"]
 class SyncBN(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, weight, bias, eps):
@@ -473,7 +503,7 @@ def sync_bn(x, weight, bias, eps=1e-5):
     return SyncBN.apply(x, weight, bias, eps)
 
 
-# %% wrong="gradients of weight and bias summed over the ranks" says=["the gradient by weight is the sum over all ranks"]
+# %% wrong="gradients of weight and bias summed over the ranks" breaks="by `weight` and `bias` for this rank's own output only" says=["the gradient by weight is the sum over all ranks"]
 class SyncBN(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, weight, bias, eps):
@@ -509,7 +539,7 @@ def sync_bn(x, weight, bias, eps=1e-5):
     return SyncBN.apply(x, weight, bias, eps)
 
 
-# %% wrong="computes in float32 whatever the dtype" says=["rounded to float32"]
+# %% wrong="computes in float32 whatever the dtype" breaks="All is float32 or float64" says=["rounded to float32"]
 class SyncBN(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, weight, bias, eps):
@@ -544,7 +574,7 @@ def sync_bn(x, weight, bias, eps=1e-5):
     return SyncBN.apply(x.float(), weight.float(), bias.float(), eps).to(x.dtype)
 
 
-# %% wrong="backward's call depends on the weight" says=["the two sums are needed there as well"]
+# %% wrong="backward's call depends on the weight" breaks="also where `weight` and `bias` are frozen" says=["the two sums are needed there as well"]
 class SyncBN(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, weight, bias, eps):
@@ -623,7 +653,7 @@ def sync_bn(x, weight, bias, eps=1e-5):
     return SyncBN.apply(x, weight, bias, eps)
 
 
-# %% wrong="N counts samples, not positions" says=["N counts samples alone"]
+# %% wrong="N counts samples, not positions" breaks="or (batch, channel, …)" says=["N counts samples alone"]
 class SyncBN(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, weight, bias, eps):
@@ -701,7 +731,7 @@ def sync_bn(x, weight, bias, eps=1e-5):
     return SyncBN.apply(x, weight, bias, eps)
 
 
-# %% wrong="bias before weight" says=["multiply by weight first, then add bias"]
+# %% wrong="bias before weight" breaks="then multiplies by `weight` and adds `bias`" says=["multiply by weight first, then add bias"]
 class SyncBN(torch.autograd.Function):
     """A place for your forward and backward, if you like; it may stay empty."""
 
@@ -1087,4 +1117,129 @@ def sync_bn(
     x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, eps: float = 1e-5
 ) -> torch.Tensor:
     """Batch norm of ``x`` with the statistics of all ranks."""
+    return SyncBN.apply(x, weight, bias, eps)
+
+
+# %% wrong="two calls in backward" breaks="**one** in backward" says=["2 collective calls in backward"]
+class SyncBN(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias, eps):
+        rank, n = dist.get_rank(), dist.get_world_size()
+        dims = [0, *range(2, x.dim())]
+        shape = [1, -1] + [1] * (x.dim() - 2)
+        count = x.numel() // x.shape[1]
+        own = x.mean(dims)
+        dev = (x - own.view(shape)).square().sum(dims)
+        table = torch.zeros(n, 3, x.shape[1], dtype=torch.float64, device=x.device)
+        table[rank, 0], table[rank, 1], table[rank, 2] = count, own, dev
+        dist.all_reduce(table)
+        counts, means, devs = table.unbind(1)
+        total = counts.sum(0)
+        mean = (counts * means).sum(0) / total
+        var = (devs + counts * (means - mean).square()).sum(0) / total
+        scale = (var + eps).rsqrt().to(x.dtype)
+        hat = (x - mean.to(x.dtype).view(shape)) * scale.view(shape)
+        ctx.save_for_backward(hat, scale, weight)
+        ctx.total, ctx.dims, ctx.shape = total[0].item(), dims, shape
+        return hat * weight.view(shape) + bias.view(shape)
+
+    @staticmethod
+    def backward(ctx, grad):
+        hat, scale, weight = ctx.saved_tensors
+        dims, shape = ctx.dims, ctx.shape
+        g_bias, g_weight = grad.sum(dims), (grad * hat).sum(dims)
+        sums = torch.stack([g_bias * weight, g_weight * weight]).contiguous()
+        for part in sums:
+            dist.all_reduce(part)
+        a, b = sums / ctx.total
+        g = grad * weight.view(shape)
+        g_x = scale.view(shape) * (g - a.view(shape) - hat * b.view(shape))
+        return g_x, g_weight, g_bias, None
+
+
+def sync_bn(x, weight, bias, eps=1e-5):
+    return SyncBN.apply(x, weight, bias, eps)
+
+
+# %% wrong="the numbers travel as objects" breaks="An object collective makes two" says=["2 collective calls in forward"]
+class SyncBN(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias, eps):
+        rank, n = dist.get_rank(), dist.get_world_size()
+        dims = [0, *range(2, x.dim())]
+        shape = [1, -1] + [1] * (x.dim() - 2)
+        count = x.numel() // x.shape[1]
+        own = x.mean(dims)
+        dev = (x - own.view(shape)).square().sum(dims)
+        table = torch.zeros(n, 3, x.shape[1], dtype=torch.float64, device=x.device)
+        table[rank, 0], table[rank, 1], table[rank, 2] = count, own, dev
+        rows = [None] * n
+        dist.all_gather_object(rows, table[rank])
+        table = torch.stack(rows)
+        counts, means, devs = table.unbind(1)
+        total = counts.sum(0)
+        mean = (counts * means).sum(0) / total
+        var = (devs + counts * (means - mean).square()).sum(0) / total
+        scale = (var + eps).rsqrt().to(x.dtype)
+        hat = (x - mean.to(x.dtype).view(shape)) * scale.view(shape)
+        ctx.save_for_backward(hat, scale, weight)
+        ctx.total, ctx.dims, ctx.shape = total[0].item(), dims, shape
+        return hat * weight.view(shape) + bias.view(shape)
+
+    @staticmethod
+    def backward(ctx, grad):
+        hat, scale, weight = ctx.saved_tensors
+        dims, shape = ctx.dims, ctx.shape
+        g_bias, g_weight = grad.sum(dims), (grad * hat).sum(dims)
+        sums = torch.stack([g_bias * weight, g_weight * weight]).contiguous()
+        dist.all_reduce(sums)
+        a, b = sums / ctx.total
+        g = grad * weight.view(shape)
+        g_x = scale.view(shape) * (g - a.view(shape) - hat * b.view(shape))
+        return g_x, g_weight, g_bias, None
+
+
+def sync_bn(x, weight, bias, eps=1e-5):
+    return SyncBN.apply(x, weight, bias, eps)
+
+
+# %% wrong="no gradient by x where the weight is frozen" says=["no gradient comes back for x where weight and bias don't require grad"]
+class SyncBN(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias, eps):
+        rank, n = dist.get_rank(), dist.get_world_size()
+        dims = [0, *range(2, x.dim())]
+        shape = [1, -1] + [1] * (x.dim() - 2)
+        count = x.numel() // x.shape[1]
+        own = x.mean(dims)
+        dev = (x - own.view(shape)).square().sum(dims)
+        table = torch.zeros(n, 3, x.shape[1], dtype=torch.float64, device=x.device)
+        table[rank, 0], table[rank, 1], table[rank, 2] = count, own, dev
+        dist.all_reduce(table)
+        counts, means, devs = table.unbind(1)
+        total = counts.sum(0)
+        mean = (counts * means).sum(0) / total
+        var = (devs + counts * (means - mean).square()).sum(0) / total
+        scale = (var + eps).rsqrt().to(x.dtype)
+        hat = (x - mean.to(x.dtype).view(shape)) * scale.view(shape)
+        ctx.save_for_backward(hat, scale, weight)
+        ctx.total, ctx.dims, ctx.shape = total[0].item(), dims, shape
+        return hat * weight.view(shape) + bias.view(shape)
+
+    @staticmethod
+    def backward(ctx, grad):
+        hat, scale, weight = ctx.saved_tensors
+        dims, shape = ctx.dims, ctx.shape
+        g_bias, g_weight = grad.sum(dims), (grad * hat).sum(dims)
+        sums = torch.stack([g_bias * weight, g_weight * weight]).contiguous()
+        dist.all_reduce(sums)
+        a, b = sums / ctx.total
+        g = grad * weight.view(shape)
+        g_x = scale.view(shape) * (g - a.view(shape) - hat * b.view(shape))
+        if not ctx.needs_input_grad[1]:
+            return None, None, g_bias, None
+        return g_x, g_weight, g_bias, None
+
+
+def sync_bn(x, weight, bias, eps=1e-5):
     return SyncBN.apply(x, weight, bias, eps)

@@ -1,11 +1,37 @@
-# %% wrong="plain mean" says=["that is the mean of the ranks' means: weight each by its count"]
+# %% [markdown]
+# Rules:
+#
+# - "the gradient of the mean loss over all ranks' samples"
+# - "on every rank"
+# - "strides may differ from rank to rank"
+# - "Keep shape and dtype"
+# - "and leave it as it is"
+# - "`count` may be 0 on some ranks"
+# - "it must not spoil the others"
+# - "NaN or an infinity on a rank *with* samples is a fault that must be seen"
+# - "it is in the result as well"
+# - "Right to the last digits of the dtype"
+# - "also with millions of samples"
+# - "Any collective is allowed"
+#
+# Admits:
+#
+# - "floating point, any shape": torch.zeros(0)
+# - "strides may differ from rank to rank": # rank 1's strides differ from rank 0's
+# - "`count` may be 0 on some ranks": [4, 0]
+# - "NaN or an infinity on a rank *with* samples": torch.inf
+# - "float16 has no 2049": [3000, 1]
+# - "bfloat16 has no 257": [257, 1]
+# - "float32 no 16 777 217": 2**24 + 1
+
+# %% wrong="plain mean" breaks="the gradient of the mean loss over all ranks' samples" says=["that is the mean of the ranks' means: weight each by its count"]
 def unequal_shards(gradient, count):
     total = gradient.contiguous().clone()
     dist.all_reduce(total)
     return total / dist.get_world_size()
 
 
-# %% wrong="zero times NaN" says=["0 * NaN is NaN"]
+# %% wrong="zero times NaN" breaks="it must not spoil the others" says=["0 * NaN is NaN"]
 def unequal_shards(gradient, count):
     total = gradient.contiguous() * count
     samples = torch.tensor(float(count), dtype=gradient.dtype, device=gradient.device)
@@ -14,7 +40,7 @@ def unequal_shards(gradient, count):
     return total / samples
 
 
-# %% wrong="in place" says=["the gradient that was handed in was changed"]
+# %% wrong="in place" breaks="and leave it as it is" says=["the gradient that was handed in was changed"]
 def unequal_shards(gradient, count):
     if count == 0:
         gradient.zero_()
@@ -32,7 +58,7 @@ def unequal_shards(gradient, count):
     return total
 
 
-# %% wrong="a rank without samples stays away" says=["every rank has to make the same calls, also one without samples"]
+# %% wrong="a rank without samples stays away" breaks="`count` may be 0 on some ranks" says=["every rank has to make the same calls, also one without samples"]
 def unequal_shards(gradient, count):
     if count == 0:
         return torch.zeros_like(gradient)
@@ -82,7 +108,7 @@ def unequal_shards(gradient, count):
     return out.to(gradient)
 
 
-# %% wrong="the count in the gradient's dtype" says=["work in a wider dtype"]
+# %% wrong="the count in the gradient's dtype" breaks="also with millions of samples" says=["work in a wider dtype"]
 def unequal_shards(gradient, count):
     total = torch.tensor(float(count), dtype=gradient.dtype, device=gradient.device)
     weighted = gradient.contiguous() * count if count else torch.zeros_like(gradient.contiguous())
@@ -101,7 +127,7 @@ def unequal_shards(gradient, count):
     return (weighted / total).to(gradient.dtype)
 
 
-# %% wrong="keeps its strides" says=["in the order of memory, and the ranks' strides differ"]
+# %% wrong="keeps its strides" breaks="strides may differ from rank to rank" says=["in the order of memory, and the ranks' strides differ"]
 def unequal_shards(gradient, count):
     weighted = gradient.double() * count if count else torch.zeros_like(gradient).double()
     total = torch.tensor(float(count), dtype=torch.float64, device=gradient.device)
@@ -110,7 +136,7 @@ def unequal_shards(gradient, count):
     return (weighted / total).to(gradient.dtype)
 
 
-# %% wrong="every NaN becomes zero" says=["a rank that has samples handed in NaN, and the result hides it"]
+# %% wrong="every NaN becomes zero" breaks="NaN or an infinity on a rank *with* samples is a fault that must be seen" says=["a rank that has samples handed in NaN, and the result hides it"]
 def unequal_shards(gradient, count):
     flat = torch.nan_to_num(gradient.reshape(-1).double()) * count
     both = torch.cat([flat, flat.new_tensor([count])])
@@ -130,7 +156,7 @@ def unequal_shards(gradient, count):
     return (sums[:-1] / sums[-1]).view(gradient.shape).to(gradient.dtype)
 
 
-# %% wrong="computes in float32 whatever the dtype" says=["right to seven digits only"]
+# %% wrong="computes in float32 whatever the dtype" breaks="Right to the last digits of the dtype" says=["right to seven digits only"]
 def unequal_shards(gradient, count):
     sums = torch.zeros(gradient.numel() + 1, device=gradient.device)
     if count:
@@ -140,7 +166,7 @@ def unequal_shards(gradient, count):
     return (sums[:-1] / sums[-1]).view(gradient.shape).to(gradient.dtype)
 
 
-# %% wrong="all values through the group's store" says=["no collective was called"]
+# %% wrong="all values through the group's store" breaks="Any collective is allowed" says=["no collective was called"]
 import io
 import itertools
 
@@ -179,7 +205,7 @@ def unequal_shards(gradient, count):
     return (own / total.item()).to(gradient.dtype)
 
 
-# %% wrong="an infinity becomes zero" says=["handed in an infinity, and the result hides it"]
+# %% wrong="an infinity becomes zero" breaks="it is in the result as well" says=["handed in an infinity, and the result hides it"]
 def unequal_shards(gradient, count):
     total, own = torch.tensor(count), torch.zeros(gradient.shape, dtype=torch.float64)
     if count:
@@ -189,7 +215,7 @@ def unequal_shards(gradient, count):
     return (own / total).to(gradient.dtype)
 
 
-# %% wrong="a rank without samples gets zeros" says=["expected 1, got 0"]
+# %% wrong="a rank without samples gets zeros" says=["another rank has the right result, and this one hasn't"]
 def unequal_shards(gradient, count):
     total, own = torch.tensor(count), torch.zeros(gradient.shape, dtype=torch.float64)
     if count:
@@ -277,7 +303,7 @@ def unequal_shards(gradient: torch.Tensor, count: int) -> torch.Tensor:
     return (sums[:-1] // sums[-1]).view(gradient.shape).to(gradient.dtype)
 
 
-# %% wrong="rank 0 alone knows" says=["that is this rank's own gradient"]
+# %% wrong="rank 0 alone knows" breaks="on every rank" says=["that is this rank's own gradient"]
 def unequal_shards(gradient: torch.Tensor, count: int) -> torch.Tensor:
     """The gradient of the mean loss over the samples of all ranks."""
     # Sums in float64, in one contiguous tensor, with the count as its last element.
@@ -304,3 +330,36 @@ def unequal_shards(gradient, count):
         sum((p * c for p, c in zip(parts, shares) if c > 0), torch.zeros_like(mine)) / shares.sum()
     )
     return total.to(gradient.dtype)
+
+
+# %% wrong="the result stays float64" breaks="Keep shape and dtype" says=["has dtype torch.float64"]
+def unequal_shards(gradient, count):
+    total = torch.zeros(gradient.shape, dtype=torch.float64, device=gradient.device)
+    if count:
+        total += gradient.detach().double() * count
+    counts = torch.tensor([float(count)], dtype=torch.float64, device=gradient.device)
+    dist.all_reduce(total)
+    dist.all_reduce(counts)
+    return (total / counts).view(gradient.shape)
+
+
+# %% wrong="an infinity of float64 becomes its largest number" says=["handed in an infinity, and the result hides it"]
+def unequal_shards(gradient, count):
+    total = torch.zeros(gradient.shape, dtype=torch.float64, device=gradient.device)
+    if count:
+        total += gradient.detach().double().nan_to_num(nan=float("nan")) * count
+    counts = torch.tensor([float(count)], dtype=torch.float64, device=gradient.device)
+    dist.all_reduce(total)
+    dist.all_reduce(counts)
+    return (total / counts).view(gradient.shape).to(gradient.dtype)
+
+
+# %% wrong="divides by the number of ranks with samples" says=["divided by the number of ranks with samples"]
+def unequal_shards(gradient, count):
+    total = torch.zeros(gradient.shape, dtype=torch.float64, device=gradient.device)
+    if count:
+        total += gradient.detach().double() * count
+    counts = torch.tensor([float(count > 0)], dtype=torch.float64, device=gradient.device)
+    dist.all_reduce(total)
+    dist.all_reduce(counts)
+    return (total / counts).view(gradient.shape).to(gradient.dtype)

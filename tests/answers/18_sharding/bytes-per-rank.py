@@ -1,8 +1,17 @@
+# %% [markdown]
+# Rules:
+#
+# - "on **four** ranks"
+# - "parameters, gradients and Adam's two moments take together"
+# - "on *one* rank"
+# - "right before an optimizer's step"
+# - "(Not the first one: Adam makes its moments in it.)"
+
 # %% wrong="DDP divides too" says=["DDP is not", "more ranks save no byte"]
 bytes_per_rank = {"DDP": 1, "stage 1": 1, "stage 2": 1, "stage 3": 1}
 
 
-# %% wrong="one moment" says=["stage 1 is not 2.25", "two moments"]
+# %% wrong="one moment" breaks="parameters, gradients and Adam's two moments take together" says=["stage 1 is not 2.25", "two moments"]
 bytes_per_rank = {"DDP": 3, "stage 1": 2.25, "stage 2": 1.5, "stage 3": 0.75}
 
 
@@ -32,9 +41,27 @@ bytes_per_rank = dict(zip(["DDP", "stage 1", "stage 2", "stage 3"], [4.0, 2.5, 1
 bytes_per_rank = {"DDP": 4, "stage 1": 2.5, "stage 2": 3.25, "stage 3": 3.25}
 
 
-# %% wrong="all four ranks together" says=["DDP is not 16"]
+# %% wrong="all four ranks together" breaks="on *one* rank" says=["DDP is not 16"]
 bytes_per_rank = {"DDP": 16, "stage 1": 10, "stage 2": 7, "stage 3": 4}
 
 
-# %% wrong="the gradients are left out" says=["DDP is not 3"]
+# %% wrong="the gradients are left out" breaks="right before an optimizer's step" says=["DDP is not 3"]
 bytes_per_rank = {"DDP": 3, "stage 1": 1.5, "stage 2": 1.5, "stage 3": 0.75}
+
+
+# %% wrong="two ranks" breaks="on **four** ranks" says=["3 of 4", "stage 3 is not 2"]
+bytes_per_rank = {
+    "DDP": 4,
+    "stage 1": 3,
+    "stage 2": 2.5,
+    "stage 3": 2,
+}
+
+
+# %% wrong="no moments before the first step" breaks="(Not the first one: Adam makes its moments in it.)" says=["4 of 4", "DDP is not 2"]
+bytes_per_rank = {
+    "DDP": 2,
+    "stage 1": 2,
+    "stage 2": 1.25,
+    "stage 3": 0.5,
+}

@@ -1,4 +1,25 @@
-# %% wrong="the model alone" says=["lost its momentum: save the optimizer"]
+# %% [markdown]
+# Rules:
+#
+# - "Run each of the steps 0, …, `steps` - 1"
+# - "After every `every` steps"
+# - "**rank 0 alone** saves"
+# - "saves with `torch.save`"
+# - "and at no other time"
+# - "it is completed when a restart can use all of it"
+# - "A restarted rank resumes after the last completed save"
+# - "rank 0 in any `torch.save`"
+# - "A rank can die in any `run`"
+# - "the same weights as the undisturbed one"
+# - "is empty at first"
+#
+# Admits:
+#
+# - "A rank can die in any `run`": rank 1 dies in step 5
+# - "rank 0 in any `torch.save`": rank 0 dies in the last torch.save of the third save
+# - "One save may be one file or several": rank 0 dies in the middle of the third save
+
+# %% wrong="the model alone" breaks="the same weights as the undisturbed one" says=["lost its momentum: save the optimizer"]
 def elastic(training, folder, rank, steps, every):
     file, first = Path(folder) / "newest.pt", 0
     if file.exists():
@@ -31,7 +52,7 @@ def elastic(training, folder, rank, steps, every):
             os.replace(f"{file}.part", file)
 
 
-# %% wrong="writes over the old file" says=["write beside it, then os.replace"]
+# %% wrong="writes over the old file" breaks="rank 0 in any `torch.save`" says=["write beside it, then os.replace"]
 def elastic(training, folder, rank, steps, every):
     file, first = Path(folder) / "newest.pt", 0
     if file.exists():
@@ -49,13 +70,13 @@ def elastic(training, folder, rank, steps, every):
             torch.save({**both, "next": step + 1}, file)
 
 
-# %% wrong="begins from scratch" says=["it begins from scratch"]
+# %% wrong="begins from scratch" breaks="A restarted rank resumes after the last completed save" says=["it begins from scratch"]
 def elastic(training, folder, rank, steps, every):
     for step in range(steps):
         training.run(step)
 
 
-# %% wrong="every rank saves" says=["rank 0 alone saves"]
+# %% wrong="every rank saves" breaks="**rank 0 alone** saves" says=["rank 0 alone saves"]
 def elastic(training, folder, rank, steps, every):
     file, first = Path(folder) / f"newest{rank}.pt", 0
     if file.exists():
@@ -74,7 +95,7 @@ def elastic(training, folder, rank, steps, every):
             os.replace(f"{file}.part", file)
 
 
-# %% wrong="rank 0 alone loads" says=["8 steps, a save every 3, rank 1 dies in step 5"]
+# %% wrong="rank 0 alone loads" breaks="A rank can die in any `run`" says=["8 steps, a save every 3, rank 1 dies in step 5"]
 def elastic(training, folder, rank, steps, every):
     file, first = Path(folder) / "newest.pt", 0
     if file.exists() and rank == 0:
@@ -281,7 +302,7 @@ def elastic(training, folder, rank, steps, every):
             os.replace(part, Path(folder) / f"step-{step:02d}.pt")
 
 
-# %% wrong="no save after the last step" says=["6 steps, a save every 3", "after step 5"]
+# %% wrong="no save after the last step" breaks="After every `every` steps" says=["6 steps, a save every 3", "after step 5"]
 def elastic(training, folder, rank, steps, every):
     file, first = Path(folder) / "newest.pt", 0
     if file.exists():
@@ -300,7 +321,7 @@ def elastic(training, folder, rank, steps, every):
             os.replace(f"{file}.part", file)
 
 
-# %% wrong="saves after each step" says=["expected after"]
+# %% wrong="saves after each step" breaks="and at no other time" says=["expected after"]
 def elastic(training, folder, rank, steps, every):
     file, first = Path(folder) / "newest.pt", 0
     if file.exists():
@@ -319,7 +340,7 @@ def elastic(training, folder, rank, steps, every):
             os.replace(f"{file}.part", file)
 
 
-# %% wrong="two files, each replaced at once" says=["the model of one save and the optimizer of another"]
+# %% wrong="two files, each replaced at once" breaks="it is completed when a restart can use all of it" says=["the model of one save and the optimizer of another"]
 def elastic(training, folder, rank, steps, every):
     model, optimizer, first = Path(folder) / "model.pt", Path(folder) / "optimizer.pt", 0
     if optimizer.exists():
@@ -337,7 +358,7 @@ def elastic(training, folder, rank, steps, every):
             os.replace(f"{optimizer}.part", optimizer)
 
 
-# %% wrong="reads a file that isn't there" says=["8 steps, a save every 3, undisturbed", "FileNotFoundError"]
+# %% wrong="reads a file that isn't there" breaks="is empty at first" says=["8 steps, a save every 3, undisturbed", "FileNotFoundError"]
 def elastic(training, folder, rank, steps, every):
     saved = torch.load(Path(folder) / "newest.pt")
     training.model.load_state_dict(saved["model"])
@@ -480,3 +501,107 @@ def elastic(training, folder, rank, steps, every):
         )
         Path(folder, "job.new").write_bytes(buffer.getvalue())
         os.replace(Path(folder, "job.new"), path)
+
+
+# %% wrong="one step too many" breaks="Run each of the steps 0, …, `steps` - 1" says=["the steps of the last start"]
+def elastic(training, folder, rank, steps, every):
+    file, part = Path(folder, "last.pt"), Path(folder, "last.part")
+    first = 0
+    if file.exists():
+        saved = torch.load(file)
+        training.model.load_state_dict(saved["model"])
+        training.optimizer.load_state_dict(saved["optimizer"])
+        first = saved["next"]
+    for step in range(first, steps + 1):
+        training.run(step)
+        if (step + 1) % every == 0 and rank == 0:
+            state = {
+                "model": training.model.state_dict(),
+                "optimizer": training.optimizer.state_dict(),
+                "next": step + 1,
+            }
+            torch.save(state, part)
+            os.replace(part, file)
+
+
+# %% wrong="pickle in place of torch.save" breaks="saves with `torch.save`" says=["torch.save was not called"]
+import pickle
+
+
+def elastic(training, folder, rank, steps, every):
+    file, part = Path(folder, "last.pt"), Path(folder, "last.part")
+    first = 0
+    if file.exists():
+        saved = pickle.loads(file.read_bytes())
+        training.model.load_state_dict(saved["model"])
+        training.optimizer.load_state_dict(saved["optimizer"])
+        first = saved["next"]
+    for step in range(first, steps):
+        training.run(step)
+        if (step + 1) % every == 0 and rank == 0:
+            state = {
+                "model": training.model.state_dict(),
+                "optimizer": training.optimizer.state_dict(),
+                "next": step + 1,
+            }
+            part.write_bytes(pickle.dumps(state))
+            os.replace(part, file)
+
+
+# %% wrong="the model's state is not loaded" says=["whose model began anew"]
+def elastic(training, folder, rank, steps, every):
+    file, part = Path(folder, "last.pt"), Path(folder, "last.part")
+    first = 0
+    if file.exists():
+        saved = torch.load(file)
+        training.optimizer.load_state_dict(saved["optimizer"])
+        first = saved["next"]
+    for step in range(first, steps):
+        training.run(step)
+        if (step + 1) % every == 0 and rank == 0:
+            state = {
+                "model": training.model.state_dict(),
+                "optimizer": training.optimizer.state_dict(),
+                "next": step + 1,
+            }
+            torch.save(state, part)
+            os.replace(part, file)
+
+
+# %% wrong="two files, the number of the step in the first" says=["it loads the model of one save and the optimizer of another"]
+def elastic(training, folder, rank, steps, every):
+    model, optimizer = Path(folder, "model.pt"), Path(folder, "optimizer.pt")
+    first = 0
+    if model.exists() and optimizer.exists():
+        saved = torch.load(model)
+        training.model.load_state_dict(saved["model"])
+        first = saved["next"]
+        training.optimizer.load_state_dict(torch.load(optimizer))
+    for step in range(first, steps):
+        training.run(step)
+        if rank == 0 and (step + 1) % every == 0:
+            torch.save({"model": training.model.state_dict(), "next": step + 1}, f"{model}.part")
+            os.replace(f"{model}.part", model)
+            torch.save(training.optimizer.state_dict(), f"{optimizer}.part")
+            os.replace(f"{optimizer}.part", optimizer)
+
+
+# %% wrong="every rank saves to the same name" says=["rank 0 alone saves"]
+def elastic(training, folder, rank, steps, every):
+    file, part = Path(folder, "last.pt"), Path(folder, "last.part")
+    first = 0
+    if file.exists():
+        saved = torch.load(file)
+        training.model.load_state_dict(saved["model"])
+        training.optimizer.load_state_dict(saved["optimizer"])
+        first = saved["next"]
+    for step in range(first, steps):
+        training.run(step)
+        if (step + 1) % every == 0:
+            state = {
+                "model": training.model.state_dict(),
+                "optimizer": training.optimizer.state_dict(),
+                "next": step + 1,
+            }
+            torch.save(state, part)
+            os.replace(part, file)

@@ -1,4 +1,27 @@
-# %% wrong="autograd keeps the whole matrices" says=["whole matrices were alive at once", "5 layers: 5 whole", "copies included"]
+# %% [markdown]
+# Rules:
+#
+# - "`h = tanh(h @ W.T)`"
+# - "one for each entry of `shards`"
+# - "holds this rank's rows of the **mean** over the ranks"
+# - "added, as ever, to what was there"
+# - "`x.grad` is what an ordinary stack would give"
+# - "(`x` may require grad, or not)"
+# - "more than **two** whole matrices alive"
+# - "at no time, forward or backward"
+# - "copies included"
+# - "It may be called again with the same `x` and `shards`"
+# - "a call leaves nothing behind on them"
+# - "only through two functions"
+# - "Neither is differentiable"
+# - "All ranks must call them in the same order"
+#
+# Admits:
+#
+# - "(`x` may require grad, or not)": x does not require grad
+# - "one for each entry of `shards`": 2 ranks, 5 layers
+
+# %% wrong="autograd keeps the whole matrices" breaks="more than **two** whole matrices alive" says=["whole matrices were alive at once", "5 layers: 5 whole", "copies included"]
 def fully_sharded(x, shards):
     class Gather(torch.autograd.Function):
         @staticmethod
@@ -93,7 +116,7 @@ def fully_sharded(x, shards):
     return x
 
 
-# %% wrong="gather_rows as if it were differentiable" says=["the result has no graph", "is None"]
+# %% wrong="gather_rows as if it were differentiable" breaks="Neither is differentiable" says=["the result has no graph", "is None"]
 def fully_sharded(x, shards):
     for shard in shards:
         x = torch.tanh(x @ gather_rows(shard).T)
@@ -166,7 +189,7 @@ def fully_sharded(x, shards):
     return x
 
 
-# %% wrong="all-reduces the whole gradient" says=["collectives beside gather_rows", "only through these two"]
+# %% wrong="all-reduces the whole gradient" breaks="only through two functions" says=["collectives beside gather_rows", "only through these two"]
 def fully_sharded(x, shards):
     class Layer(torch.autograd.Function):
         @staticmethod
@@ -189,7 +212,7 @@ def fully_sharded(x, shards):
     return x
 
 
-# %% wrong="divides by the world size once more" says=["1/2 of the mean", "gives the mean already"]
+# %% wrong="divides by the world size once more" breaks="holds this rank's rows of the **mean** over the ranks" says=["1/2 of the mean", "gives the mean already"]
 class Layer(torch.autograd.Function):
     @staticmethod
     def forward(ctx, h, shard):
@@ -278,7 +301,7 @@ def fully_sharded(x, shards):
     return x
 
 
-# %% wrong="a list of copies outside of the graph" says=["whole matrices were alive at once", "copies included"]
+# %% wrong="a list of copies outside of the graph" breaks="copies included" says=["whole matrices were alive at once", "copies included"]
 copies = {}
 
 
@@ -305,7 +328,7 @@ def fully_sharded(x, shards):
     return x
 
 
-# %% wrong="a hook that stays on each shard" says=["a hook on shards[0] is still there", "a second call"]
+# %% wrong="a hook that stays on each shard" breaks="It may be called again with the same `x` and `shards`" says=["a hook on shards[0] is still there", "a second call"]
 def fully_sharded(x, shards):
     class Layer(torch.autograd.Function):
         @staticmethod
@@ -326,7 +349,7 @@ def fully_sharded(x, shards):
     return x
 
 
-# %% wrong="writes .grad over" says=["is not added to what was there before the backward pass"]
+# %% wrong="writes .grad over" breaks="added, as ever, to what was there" says=["is not added to what was there before the backward pass"]
 class Layer(torch.autograd.Function):
     @staticmethod
     def forward(ctx, h, shard):
@@ -349,7 +372,7 @@ def fully_sharded(x, shards):
     return x
 
 
-# %% wrong="lets x require grad" says=["x requires grad after the call", "leave the caller's x as it is"]
+# %% wrong="lets x require grad" breaks="(`x` may require grad, or not)" says=["x requires grad after the call", "leave the caller's x as it is"]
 class Layer(torch.autograd.Function):
     @staticmethod
     def forward(ctx, h, shard):
@@ -394,7 +417,7 @@ def fully_sharded(x, shards):
     return x
 
 
-# %% wrong="three copies in backward" says=["3 whole matrices were alive at once in the backward pass"]
+# %% wrong="three copies in backward" breaks="at no time, forward or backward" says=["3 whole matrices were alive at once in the backward pass"]
 class Layer(torch.autograd.Function):
     @staticmethod
     def forward(ctx, h, shard):
@@ -419,7 +442,7 @@ def fully_sharded(x, shards):
     return x
 
 
-# %% wrong="an attribute on a shard" says=["shards[0] has a new attribute after the call (calls)"]
+# %% wrong="an attribute on a shard" breaks="a call leaves nothing behind on them" says=["shards[0] has a new attribute after the call (calls)"]
 class Layer(torch.autograd.Function):
     @staticmethod
     def forward(ctx, h, shard):
@@ -464,7 +487,7 @@ def fully_sharded(x, shards):
     return x
 
 
-# %% wrong="the gradient that is handed on is averaged" says=["x.grad on rank 0 is 1/2 of what it should be", "not the gradient that a layer hands on"]
+# %% wrong="the gradient that is handed on is averaged" breaks="`x.grad` is what an ordinary stack would give" says=["x.grad on rank 0 is 1/2 of what it should be", "not the gradient that a layer hands on"]
 class Layer(torch.autograd.Function):
     @staticmethod
     def forward(ctx, h, shard):
@@ -561,7 +584,7 @@ def fully_sharded(x: torch.Tensor, shards: list[torch.Tensor]) -> torch.Tensor:
     return x
 
 
-# %% wrong="last layer without tanh" says=["the last layer has its tanh as well"]
+# %% wrong="last layer without tanh" breaks="`h = tanh(h @ W.T)`" says=["the last layer has its tanh as well"]
 def fully_sharded(x: torch.Tensor, shards: list[torch.Tensor]) -> torch.Tensor:
     """tanh(h @ W.T) for each layer; each rank keeps rows, at most two matrices are whole."""
 
@@ -694,3 +717,75 @@ def fully_sharded(x: torch.Tensor, shards: list[torch.Tensor]) -> torch.Tensor:
     for shard in shards:
         x = Layer.apply(x, shard)
     return x
+
+
+# %% wrong="one layer fewer" breaks="one for each entry of `shards`" says=["there is a layer for each entry of `shards`"]
+class Layer(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, h, shard):
+        out = torch.tanh(h @ gather_rows(shard).T)
+        ctx.save_for_backward(h, shard, out)
+        return out
+
+    @staticmethod
+    def backward(ctx, grad):
+        h, shard, out = ctx.saved_tensors
+        g = grad * (1 - out.square())
+        g_h = g @ gather_rows(shard)
+        return g_h, scatter_mean_rows(g.T @ h)
+
+
+def fully_sharded(x, shards):
+    h = x
+    for shard in shards[:-1]:
+        h = Layer.apply(h, shard)
+    return h
+
+
+# %% wrong="odd ranks scatter first" breaks="All ranks must call them in the same order" says=["rank 0 was in gather_rows", "rank 1 was in scatter_mean_rows"]
+class Layer(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, h, shard):
+        out = torch.tanh(h @ gather_rows(shard).T)
+        ctx.save_for_backward(h, shard, out)
+        return out
+
+    @staticmethod
+    def backward(ctx, grad):
+        h, shard, out = ctx.saved_tensors
+        g = grad * (1 - out.square())
+        if dist.get_rank() % 2:
+            rows = scatter_mean_rows(g.T @ h)
+            return g @ gather_rows(shard), rows
+        g_h = g @ gather_rows(shard)
+        return g_h, scatter_mean_rows(g.T @ h)
+
+
+def fully_sharded(x, shards):
+    h = x
+    for shard in shards:
+        h = Layer.apply(h, shard)
+    return h
+
+
+# %% wrong="the square is missing in the derivative" says=["its square is missing"]
+class Layer(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, h, shard):
+        out = torch.tanh(h @ gather_rows(shard).T)
+        ctx.save_for_backward(h, shard, out)
+        return out
+
+    @staticmethod
+    def backward(ctx, grad):
+        h, shard, out = ctx.saved_tensors
+        g = grad * (1 - out)
+        g_h = g @ gather_rows(shard)
+        return g_h, scatter_mean_rows(g.T @ h)
+
+
+def fully_sharded(x, shards):
+    h = x
+    for shard in shards:
+        h = Layer.apply(h, shard)
+    return h

@@ -1,4 +1,22 @@
-# %% wrong="1F1B without a warm-up" says=["a stage waits where it could compute"]
+# %% [markdown]
+# Rules:
+#
+# - "as texts like `"F0"` and `"B0"`"
+# - "Each stage runs the forward and the backward of every micro-batch once"
+# - "take $3(m + p - 1)$ ticks by `clock`, no more"
+# - "no backward before the last forward"
+# - "never holds more than $p - s$ micro-batches"
+# - "any number of stages and micro-batches from 1"
+# - ""F0" is micro-batch 0's forward"
+# - "the share of the whole time"
+# - "in which a stage is idle"
+# - "between 0 and 1"
+#
+# Admits:
+#
+# - "any number of stages and micro-batches from 1": (4, 1), (1, 3)
+
+# %% wrong="1F1B without a warm-up" breaks="take $3(m + p - 1)$ ticks by `clock`, no more" says=["a stage waits where it could compute"]
 def pipeline(kind, stage, stages, micro_batches):
     if kind == "gpipe":
         return [f"F{n}" for n in range(micro_batches)] + [f"B{n}" for n in range(micro_batches)]
@@ -9,7 +27,7 @@ def bubble(stages, micro_batches):
     return (stages - 1) / (micro_batches + stages - 1)
 
 
-# %% wrong="GPipe for both" says=["holds 4 micro-batches, at most 2: go back sooner"]
+# %% wrong="GPipe for both" breaks="never holds more than $p - s$ micro-batches" says=["holds 4 micro-batches, at most 2: go back sooner"]
 def pipeline(kind, stage, stages, micro_batches):
     return [f"F{n}" for n in range(micro_batches)] + [f"B{n}" for n in range(micro_batches)]
 
@@ -18,7 +36,7 @@ def bubble(stages, micro_batches):
     return (stages - 1) / (micro_batches + stages - 1)
 
 
-# %% wrong="a warm-up longer than the batch" says=["1f1b, stages: 4, micro-batches: 1", "belongs there once"]
+# %% wrong="a warm-up longer than the batch" breaks="any number of stages and micro-batches from 1" says=["1f1b, stages: 4, micro-batches: 1", "belongs there once"]
 def pipeline(kind, stage, stages, micro_batches):
     warm = micro_batches if kind == "gpipe" else stages - stage - 1
     tasks = [f"F{n}" for n in range(warm)]
@@ -48,7 +66,7 @@ def bubble(stages, micro_batches):
     return (stages - 1) / (micro_batches + stages - 1)
 
 
-# %% wrong="the bubble over the busy time" says=["that is idle over busy time"]
+# %% wrong="the bubble over the busy time" breaks="the share of the whole time" says=["that is idle over busy time"]
 def pipeline(kind, stage, stages, micro_batches):
     warm = micro_batches if kind == "gpipe" else min(stages - stage - 1, micro_batches)
     tasks = [f"F{n}" for n in range(warm)]
@@ -63,7 +81,7 @@ def bubble(stages, micro_batches):
     return (stages - 1) / micro_batches
 
 
-# %% wrong="numbers, not texts" says=["each task is a text such as 'F0'"]
+# %% wrong="numbers, not texts" breaks="as texts like `\"F0\"` and `\"B0\"`" says=["each task is a text such as 'F0'"]
 def pipeline(kind, stage, stages, micro_batches):
     return list(range(micro_batches)) * 2
 
@@ -113,7 +131,7 @@ def bubble(stages, micro_batches):
     return float(Fraction(whole - 3 * micro_batches, whole))
 
 
-# %% wrong="bubble in ticks" says=["bubble(2, 4) is 3", "a share lies between 0 and 1"]
+# %% wrong="bubble in ticks" breaks="between 0 and 1" says=["bubble(2, 4) is 3", "a share lies between 0 and 1"]
 def pipeline(kind, stage, stages, micro_batches):
     warm = micro_batches if kind == "gpipe" else min(stages - stage - 1, micro_batches)
     tasks = [f"F{n}" for n in range(warm)]
@@ -128,7 +146,7 @@ def bubble(stages, micro_batches):
     return 3 * (stages - 1)
 
 
-# %% wrong="1F1B forgets the drain" says=["missing: B3"]
+# %% wrong="1F1B forgets the drain" breaks="Each stage runs the forward and the backward of every micro-batch once" says=["missing: B3"]
 def pipeline(kind, stage, stages, micro_batches):
     m = micro_batches
     if kind == "gpipe":
@@ -227,7 +245,7 @@ def bubble(stages: int, micro_batches: int) -> float:
     return (stages - 1) / (micro_batches + stages - 1)
 
 
-# %% wrong="micro-batches count from 1" says=["micro-batches count from 0"]
+# %% wrong="micro-batches count from 1" breaks="\"F0\" is micro-batch 0's forward" says=["micro-batches count from 0"]
 def pipeline(kind: str, stage: int, stages: int, micro_batches: int) -> list[str]:
     """The tasks of one stage in order: "F0" is micro-batch 0's forward, "B0" its backward."""
     warm = micro_batches if kind == "gpipe" else min(stages - stage - 1, micro_batches)
@@ -261,7 +279,7 @@ def bubble(stages: int, micro_batches: int) -> float:
     return (stages - 1) / (3 * (micro_batches + stages - 1))
 
 
-# %% wrong="the busy share" says=["in which a stage is busy"]
+# %% wrong="the busy share" breaks="in which a stage is idle" says=["in which a stage is busy"]
 def pipeline(kind: str, stage: int, stages: int, micro_batches: int) -> list[str]:
     """The tasks of one stage in order: "F0" is micro-batch 0's forward, "B0" its backward."""
     warm = micro_batches if kind == "gpipe" else min(stages - stage - 1, micro_batches)
@@ -381,3 +399,33 @@ def pipeline(kind, stage, stages, micro_batches):
 
 def bubble(stages, micro_batches):
     return 1 - micro_batches / (micro_batches + stages - 1)
+
+
+# %% wrong="1F1B for both" breaks="no backward before the last forward" says=["all forwards come first"]
+def pipeline(kind, stage, stages, micro_batches):
+    warm = min(micro_batches, stages - stage - 1)
+    tasks = [f"F{n}" for n in range(warm)]
+    for n in range(micro_batches):
+        if warm + n < micro_batches:
+            tasks.append(f"F{warm + n}")
+        tasks.append(f"B{n}")
+    return tasks
+
+
+def bubble(stages, micro_batches):
+    return (stages - 1) / (micro_batches + stages - 1)
+
+
+# %% wrong="the bubble is rounded to two digits" says=["that is rounded; leave all digits"]
+def pipeline(kind, stage, stages, micro_batches):
+    warm = micro_batches if kind == "gpipe" else min(micro_batches, stages - stage - 1)
+    tasks = [f"F{n}" for n in range(warm)]
+    for n in range(micro_batches):
+        if warm + n < micro_batches:
+            tasks.append(f"F{warm + n}")
+        tasks.append(f"B{n}")
+    return tasks
+
+
+def bubble(stages, micro_batches):
+    return round((stages - 1) / (micro_batches + stages - 1), 2)

@@ -1,4 +1,23 @@
-# %% wrong="the first that fits" says=["the first layout that fits is not always the fastest"]
+# %% [markdown]
+# Rules:
+#
+# - "`batch` (the most samples that a rank may take at a time)"
+# - "all whole numbers of samples from 1"
+# - "(exactly full fits)"
+# - "those with the fewest seconds a sample"
+# - "the layout that is higher in the table"
+# - "with the most samples"
+# - "If nothing fits, return `None`"
+# - "Return `(layout, samples)`"
+# - "stage 3 takes 4 000 + 2 000"
+#
+# Admits:
+#
+# - "(exactly full fits)": exactly one sample
+# - "If several need the same": two layouts with the same seconds
+# - "If nothing fits": nothing fits
+
+# %% wrong="the first that fits" breaks="those with the fewest seconds a sample" says=["the first layout that fits is not always the fastest"]
 def plan(job):
     P, W, L = job["parameters"], job["world_size"], job["largest"]
     S = -(-P // W)
@@ -14,7 +33,7 @@ def plan(job):
             return layout, samples
 
 
-# %% wrong="forgets the gathered layers" says=["stage 3 gathers two layers"]
+# %% wrong="forgets the gathered layers" breaks="stage 3 takes 4 000 + 2 000" says=["stage 3 gathers two layers"]
 def plan(job):
     P, W = job["parameters"], job["world_size"]
     S = -(-P // W)
@@ -24,7 +43,7 @@ def plan(job):
     return min(fits, key=lambda one: seconds_per_sample(*one, job), default=None)
 
 
-# %% wrong="no limit by the batch" says=["at most `batch` samples"]
+# %% wrong="no limit by the batch" breaks="`batch` (the most samples that a rank may take at a time)" says=["at most `batch` samples"]
 def plan(job):
     P, W, L = job["parameters"], job["world_size"], job["largest"]
     S = -(-P // W)
@@ -69,7 +88,7 @@ def plan(job):
     return min(fits, key=lambda one: seconds_per_sample(*one, job), default=None)
 
 
-# %% wrong="the lower of equals" says=["of equals, take the upper one"]
+# %% wrong="the lower of equals" breaks="the layout that is higher in the table" says=["of equals, take the upper one"]
 def plan(job):
     P, W, L = job["parameters"], job["world_size"], job["largest"]
     S = -(-P // W)
@@ -87,7 +106,7 @@ def plan(job):
     return best
 
 
-# %% wrong="a layout alone" says=["is not 'stage 3'"]
+# %% wrong="a layout alone" breaks="Return `(layout, samples)`" says=["is not 'stage 3'"]
 def plan(job):
     return "stage 3"
 
@@ -129,7 +148,7 @@ def plan(job):
     return sorted(order)[0][2:] if order else None
 
 
-# %% wrong="a budget that is exactly full doesn't count" says=["exactly full fits"]
+# %% wrong="a budget that is exactly full doesn't count" breaks="(exactly full fits)" says=["exactly full fits"]
 def plan(job):
     P, W, L = job["parameters"], job["world_size"], job["largest"]
     S = -(-P // W)
@@ -180,7 +199,7 @@ def plan(job):
     return min(fits, key=lambda one: (seconds_per_sample(*one, job), -one[1]), default=None)
 
 
-# %% wrong="of equals the fewest samples" says=["of equals, take the most samples"]
+# %% wrong="of equals the fewest samples" breaks="with the most samples" says=["of equals, take the most samples"]
 def plan(job):
     P, W, L = job["parameters"], job["world_size"], job["largest"]
     S = -(-P // W)
@@ -279,7 +298,7 @@ def plan(job):
     return None if best is None else best[1:]
 
 
-# %% wrong="empty tuple for nothing" says=["or None if nothing fits"]
+# %% wrong="empty tuple for nothing" breaks="If nothing fits, return `None`" says=["or None if nothing fits"]
 def plan(job: dict) -> tuple[str, int] | None:
     """The fastest layout that fits, and its number of samples; None if nothing fits."""
     whole, largest = job["parameters"], job["largest"]
@@ -326,3 +345,24 @@ def plan(job: dict) -> tuple[str, int] | None:
     fits = [(layout, min(most, job["batch"])) for layout, most in room.items() if most >= 1]
     best = min(fits, key=lambda one: seconds_per_sample(*one, job), default=None)
     return list(best) if best else best
+
+
+# %% wrong="no sample is a plan as well" breaks="all whole numbers of samples from 1" says=["no samples are no plan"]
+def plan(job):
+    P, W, L = job["parameters"], job["world_size"], job["largest"]
+    S = -(-P // W)
+    needs = {
+        "DDP": 16 * P,
+        "stage 1": 8 * P + 8 * S,
+        "stage 2": 4 * P + 12 * S,
+        "stage 3": 16 * S + 8 * L,
+    }
+    best = None
+    for layout, need in needs.items():
+        samples = min(job["batch"], (job["budget"] - need) // job["sample"])
+        if samples < 0:
+            continue
+        seconds = seconds_per_sample(layout, max(samples, 1), job)
+        if best is None or seconds < best[0]:
+            best = seconds, layout, samples
+    return best and best[1:]

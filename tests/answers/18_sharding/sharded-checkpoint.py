@@ -1,4 +1,31 @@
-# %% wrong="one folder for all" says=["that save was killed", "a folder of its own"]
+# %% [markdown]
+# Rules:
+#
+# - "with `dcp.save`"
+# - "a path that may not exist yet"
+# - "fills `state`, in place"
+# - "from the **highest** step"
+# - "whose save was completed"
+# - "and returns this step"
+# - "(an `int` from 0)"
+# - "If there is none, it returns -1"
+# - "and leaves `state` alone"
+# - "The number of ranks may differ from that at the save"
+# - "must not spoil what was saved under other steps"
+# - "A save that is killed at any moment"
+# - "its step may be saved once more"
+# - "`state` keeps its entries: add none to the caller's dict"
+# - "The system lists a folder's entries in any order"
+#
+# Admits:
+#
+# - "a path that may not exist yet": nothing was saved
+# - "A save that is killed at any moment": is killed while the shards are written
+# - "The number of ranks may differ from that at the save": loaded by 3
+# - "(an `int` from 0)": after step 0, step 1 is killed
+# - "its step may be saved once more": and saved once more
+
+# %% wrong="one folder for all" breaks="must not spoil what was saved under other steps" says=["that save was killed", "a folder of its own"]
 def sharded_checkpoint(folder, step, state):
     dcp.save({"state": state, "step": torch.tensor(step)}, checkpoint_id=folder)
 
@@ -24,7 +51,7 @@ def newest_checkpoint(folder, state):
     return int(steps[-1])
 
 
-# %% wrong="takes the killed save for complete" says=["take only a step that has .metadata"]
+# %% wrong="takes the killed save for complete" breaks="whose save was completed" says=["take only a step that has .metadata"]
 def sharded_checkpoint(folder, step, state):
     dcp.save(state, checkpoint_id=f"{folder}/{step}")
 
@@ -38,7 +65,7 @@ def newest_checkpoint(folder, state):
     return step
 
 
-# %% wrong="step 0 is no step" says=["the step on rank", "expected 0"]
+# %% wrong="step 0 is no step" breaks="(an `int` from 0)" says=["the step on rank", "expected 0"]
 def sharded_checkpoint(folder, step, state):
     dcp.save(state, checkpoint_id=f"{folder}/{step}")
 
@@ -75,7 +102,7 @@ def newest_checkpoint(folder, state):
     return max((int(p.parent.name) for p in Path(folder).glob("*/.metadata")), default=-1)
 
 
-# %% wrong="stumbles over a folder that doesn't exist" says=["nothing was saved", "FileNotFoundError"]
+# %% wrong="stumbles over a folder that doesn't exist" breaks="a path that may not exist yet" says=["nothing was saved", "FileNotFoundError"]
 def sharded_checkpoint(folder, step, state):
     dcp.save(state, checkpoint_id=f"{folder}/{step}")
 
@@ -124,7 +151,7 @@ def newest_checkpoint(folder, state):
     return newest
 
 
-# %% wrong="the save that was last, not the highest" says=["the highest step counts"]
+# %% wrong="the save that was last, not the highest" breaks="from the **highest** step" says=["the highest step counts"]
 def sharded_checkpoint(folder, step, state):
     dcp.save(state, checkpoint_id=os.path.join(folder, str(step)))
     if dist.get_rank() == 0:
@@ -142,7 +169,7 @@ def newest_checkpoint(folder, state):
     return step
 
 
-# %% wrong="loads into a state of its own" says=["fills them in place"]
+# %% wrong="loads into a state of its own" breaks="fills `state`, in place" says=["fills them in place"]
 def sharded_checkpoint(folder, step, state):
     dcp.save(state, checkpoint_id=f"{folder}/{step}")
 
@@ -185,7 +212,7 @@ def newest_checkpoint(folder, state):
     return int(done[-1].parent.name)
 
 
-# %% wrong="the last of an unsorted glob" says=["in any order", "expected 22"]
+# %% wrong="the last of an unsorted glob" breaks="The system lists a folder's entries in any order" says=["in any order", "expected 22"]
 def sharded_checkpoint(folder, step, state):
     dcp.save(state, checkpoint_id=f"{folder}/{step}")
 
@@ -212,7 +239,7 @@ def newest_checkpoint(folder, state):
     return int(done[0])
 
 
-# %% wrong="writes the step into the caller's dict" says=["`state` was changed"]
+# %% wrong="writes the step into the caller's dict" breaks="`state` keeps its entries: add none to the caller's dict" says=["`state` was changed"]
 def sharded_checkpoint(folder, step, state):
     state["step"] = torch.tensor(step)
     dcp.save(state, checkpoint_id=f"{folder}/{step}")
@@ -239,7 +266,7 @@ def newest_checkpoint(folder, state):
     return step
 
 
-# %% wrong="returns the folder's name" says=["a text", "return an int"]
+# %% wrong="returns the folder's name" breaks="and returns this step" says=["a text", "return an int"]
 def sharded_checkpoint(folder, step, state):
     dcp.save(state, checkpoint_id=f"{folder}/{step}")
 
@@ -252,7 +279,7 @@ def newest_checkpoint(folder, state):
     return done[-1].parent.name
 
 
-# %% wrong="fails where a killed save left its folder" says=["saved once more"]
+# %% wrong="fails where a killed save left its folder" breaks="its step may be saved once more" says=["saved once more"]
 def sharded_checkpoint(folder, step, state):
     place = Path(folder) / str(step)
     if dist.get_rank() == 0:
@@ -288,7 +315,7 @@ def newest_checkpoint(folder, state):
     return step
 
 
-# %% wrong="0 where nothing was saved" says=["is 0, expected -1: no save is complete"]
+# %% wrong="0 where nothing was saved" breaks="If there is none, it returns -1" says=["is 0, expected -1: no save is complete"]
 def sharded_checkpoint(folder, step, state):
     dcp.save(state, checkpoint_id=Path(folder) / str(step))
 
@@ -301,7 +328,7 @@ def newest_checkpoint(folder, state):
     return max(steps)
 
 
-# %% wrong="removes older steps before it saves" says=["of 1 completed saves none was left"]
+# %% wrong="removes older steps before it saves" breaks="A save that is killed at any moment" says=["of 1 completed saves none was left"]
 import shutil
 
 
@@ -402,3 +429,70 @@ def newest_checkpoint(folder, state):
     if box[0] > -1:
         dcp.load(state, checkpoint_id=os.path.join(folder, f"step_{box[0]}"))
     return box[0]
+
+
+# %% wrong="gathered, and torch.save on rank 0" breaks="with `dcp.save`" says=["does it save with dcp.save?"]
+def sharded_checkpoint(folder, step, state):
+    whole = {k: v.full_tensor() if isinstance(v, DTensor) else v for k, v in state.items()}
+    if dist.get_rank() == 0:
+        os.makedirs(folder, exist_ok=True)
+        torch.save(whole, Path(folder, f"{step}.part"))
+        os.replace(Path(folder, f"{step}.part"), Path(folder, f"{step}.pt"))
+    dist.barrier()
+
+
+def newest_checkpoint(folder, state):
+    steps = [int(p.stem) for p in Path(folder).glob("*.pt")]
+    if not steps:
+        return -1
+    whole = torch.load(Path(folder, f"{max(steps)}.pt"))
+    for k, v in state.items():
+        if isinstance(v, DTensor):
+            v.copy_(distribute_tensor(whole[k], v.device_mesh, v.placements))
+        else:
+            v.copy_(whole[k])
+    return max(steps)
+
+
+# %% wrong="zeros where there is none" breaks="and leaves `state` alone" says=["no save is complete, and `state` was changed"]
+def sharded_checkpoint(folder, step, state):
+    dcp.save(state, checkpoint_id=os.path.join(folder, str(step)))
+
+
+def newest_checkpoint(folder, state):
+    steps = [int(path.parent.name) for path in Path(folder).glob("*/.metadata")]
+    if not steps:
+        for tensor in state.values():
+            tensor.zero_()
+        return -1
+    dcp.load(state, checkpoint_id=os.path.join(folder, str(max(steps))))
+    return max(steps)
+
+
+# %% wrong="a folder for each number of ranks" breaks="The number of ranks may differ from that at the save" says=["2 ranks saved, and 3 load"]
+def sharded_checkpoint(folder, step, state):
+    dcp.save(state, checkpoint_id=os.path.join(folder, f"{dist.get_world_size()}-{step}"))
+
+
+def newest_checkpoint(folder, state):
+    steps = [
+        int(path.parent.name.split("-")[1])
+        for path in Path(folder).glob(f"{dist.get_world_size()}-*/.metadata")
+    ]
+    if not steps:
+        return -1
+    dcp.load(state, checkpoint_id=os.path.join(folder, f"{dist.get_world_size()}-{max(steps)}"))
+    return max(steps)
+
+
+# %% wrong="returns the next step" says=["return the step that was loaded"]
+def sharded_checkpoint(folder, step, state):
+    dcp.save(state, checkpoint_id=os.path.join(folder, str(step)))
+
+
+def newest_checkpoint(folder, state):
+    steps = [int(path.parent.name) for path in Path(folder).glob("*/.metadata")]
+    if not steps:
+        return -1
+    dcp.load(state, checkpoint_id=os.path.join(folder, str(max(steps))))
+    return max(steps) + 1

@@ -1,4 +1,28 @@
-# %% wrong="the sum of the gradients" says=["Adam got the sum of the gradients"]
+# %% [markdown]
+# Rules:
+#
+# - "returns a pair `(step, adam)`"
+# - "of the **mean** of the ranks' gradients"
+# - "the parameters are on all ranks"
+# - "what `torch.optim.Adam(parameters, **options)` would have made"
+# - "They are changed **in place**"
+# - "the same `Parameter` objects hold the new values"
+# - "`.grad` stays as it is"
+# - "`adam` is the `torch.optim.Adam` that does this rank's work"
+# - "the only optimizer on this rank"
+# - "moments for at most ⌈n / world_size⌉ numbers"
+# - "n counts all numbers in all parameters, whatever their shapes"
+# - "of any shapes"
+# - "They have no gradients yet when you are called"
+# - "A second call is independent of the first"
+# - "`options` stays as it is"
+#
+# Admits:
+#
+# - "of any shapes": a parameter without dimensions and one without numbers
+# - "whatever their shapes": one big parameter and one small
+
+# %% wrong="the sum of the gradients" breaks="of the **mean** of the ranks' gradients" says=["Adam got the sum of the gradients"]
 def sharded_optimizer(parameters, rank, world_size, options):
     n = sum(p.numel() for p in parameters)
     pad = -n % world_size
@@ -21,7 +45,7 @@ def sharded_optimizer(parameters, rank, world_size, options):
     return step, adam
 
 
-# %% wrong="whole tensors dealt out" says=["one big parameter", "cut through the tensors"]
+# %% wrong="whole tensors dealt out" breaks="n counts all numbers in all parameters, whatever their shapes" says=["one big parameter", "cut through the tensors"]
 def sharded_optimizer(parameters, rank, world_size, options):
     mine = [p for n, p in enumerate(parameters) if n % world_size == rank]
     adam = torch.optim.Adam(mine or [torch.zeros(1)], **options)
@@ -37,7 +61,7 @@ def sharded_optimizer(parameters, rank, world_size, options):
     return step, adam
 
 
-# %% wrong="each rank the whole state" says=["Adam keeps 10 numbers, at most 6"]
+# %% wrong="each rank the whole state" breaks="moments for at most ⌈n / world_size⌉ numbers" says=["Adam keeps 10 numbers, at most 6"]
 def sharded_optimizer(parameters, rank, world_size, options):
     adam = torch.optim.Adam(parameters, **options)
 
@@ -50,7 +74,7 @@ def sharded_optimizer(parameters, rank, world_size, options):
     return step, adam
 
 
-# %% wrong="nothing comes back from the others" says=["the ranks end with different parameters"]
+# %% wrong="nothing comes back from the others" breaks="the parameters are on all ranks" says=["the ranks end with different parameters"]
 def sharded_optimizer(parameters, rank, world_size, options):
     n = sum(p.numel() for p in parameters)
     pad = -n % world_size
@@ -71,7 +95,7 @@ def sharded_optimizer(parameters, rank, world_size, options):
     return step, adam
 
 
-# %% wrong="new parameters in the list" says=["did not move: change it in place"]
+# %% wrong="new parameters in the list" breaks="They are changed **in place**" says=["did not move: change it in place"]
 def sharded_optimizer(parameters, rank, world_size, options):
     n = sum(p.numel() for p in parameters)
     pad = -n % world_size
@@ -93,7 +117,7 @@ def sharded_optimizer(parameters, rank, world_size, options):
     return step, adam
 
 
-# %% wrong="forgets to pad" says=["2 ranks, shapes (2, 2) and (1,)", "raised"]
+# %% wrong="forgets to pad" breaks="of any shapes" says=["2 ranks, shapes (2, 2) and (1,)", "raised"]
 def sharded_optimizer(parameters, rank, world_size, options):
     n = sum(p.numel() for p in parameters)
     row = lambda ts: torch.cat([t.reshape(-1) for t in ts])
@@ -114,7 +138,7 @@ def sharded_optimizer(parameters, rank, world_size, options):
     return step, adam
 
 
-# %% wrong="returns the step alone" says=["not the pair (step, adam)"]
+# %% wrong="returns the step alone" breaks="returns a pair `(step, adam)`" says=["not the pair (step, adam)"]
 def sharded_optimizer(parameters, rank, world_size, options):
     return torch.optim.Adam(parameters, **options).step
 
@@ -193,7 +217,7 @@ def sharded_optimizer(parameters, rank, world_size, options):
     return step, adam
 
 
-# %% wrong="only the learning rate gets to Adam" says=["the learning rate alone"]
+# %% wrong="only the learning rate gets to Adam" breaks="what `torch.optim.Adam(parameters, **options)` would have made" says=["the learning rate alone"]
 def sharded_optimizer(parameters, rank, world_size, options):
     n = sum(p.numel() for p in parameters)
     size = -(-n // world_size)
@@ -281,7 +305,7 @@ def sharded_optimizer(parameters, rank, world_size, options):
     return it.step, it.adam
 
 
-# %% wrong="an empty Adam for show, a full one at work" says=["keeps no state after a step", "the Adam that does the work"]
+# %% wrong="an empty Adam for show, a full one at work" breaks="`adam` is the `torch.optim.Adam` that does this rank's work" says=["keeps no state after a step", "the Adam that does the work"]
 def sharded_optimizer(parameters, rank, world_size, options):
     show = torch.optim.Adam([nn.Parameter(torch.zeros(1))], **options)
     work = torch.optim.Adam(parameters, **options)
@@ -295,7 +319,7 @@ def sharded_optimizer(parameters, rank, world_size, options):
     return step, show
 
 
-# %% wrong="a sharded Adam for show, a full one at work" says=["other optimizers keep"]
+# %% wrong="a sharded Adam for show, a full one at work" breaks="the only optimizer on this rank" says=["other optimizers keep"]
 def sharded_optimizer(parameters, rank, world_size, options):
     n = sum(p.numel() for p in parameters)
     part = torch.zeros(-(-n // world_size))
@@ -337,7 +361,7 @@ def sharded_optimizer(parameters, rank, world_size, options):
     return step, adam
 
 
-# %% wrong="reads the gradients when it is made" says=["no gradients yet", "read them in step()"]
+# %% wrong="reads the gradients when it is made" breaks="They have no gradients yet when you are called" says=["no gradients yet", "read them in step()"]
 def sharded_optimizer(parameters, rank, world_size, options):
     n = sum(p.numel() for p in parameters)
     size = -(-n // world_size)
@@ -362,7 +386,7 @@ def sharded_optimizer(parameters, rank, world_size, options):
     return step, adam
 
 
-# %% wrong="one optimizer for all calls" says=["a second call"]
+# %% wrong="one optimizer for all calls" breaks="A second call is independent of the first" says=["a second call"]
 made = []
 
 
@@ -392,7 +416,7 @@ def sharded_optimizer(parameters, rank, world_size, options):
     return made[0]
 
 
-# %% wrong="the learning rate is taken out of the options" says=["`options` was changed"]
+# %% wrong="the learning rate is taken out of the options" breaks="`options` stays as it is" says=["`options` was changed"]
 def sharded_optimizer(parameters, rank, world_size, options):
     n = sum(p.numel() for p in parameters)
     size = -(-n // world_size)
@@ -442,7 +466,7 @@ def sharded_optimizer(parameters, rank, world_size, options):
     return step, adam
 
 
-# %% wrong="clears the gradients after the step" says=["changed the .grad of parameter"]
+# %% wrong="clears the gradients after the step" breaks="`.grad` stays as it is" says=["changed the .grad of parameter"]
 def sharded_optimizer(parameters, rank, world_size, options):
     numbers = [p.numel() for p in parameters]
     size = -(-sum(numbers) // world_size)
@@ -555,7 +579,7 @@ def sharded_optimizer(parameters, rank, world_size, options):
     return step, adam
 
 
-# %% wrong="a new Parameter in the place of each" says=["a new Parameter was put into the list"]
+# %% wrong="a new Parameter in the place of each" breaks="the same `Parameter` objects hold the new values" says=["a new Parameter was put into the list"]
 def sharded_optimizer(parameters, rank, world_size, options):
     numbers = [p.numel() for p in parameters]
     count = sum(numbers)
@@ -668,5 +692,86 @@ def sharded_optimizer(parameters, rank, world_size, options):
         dist.all_gather_into_tensor(whole, mine.detach())
         for p, part in zip(parameters, whole[:n].split([p.numel() for p in parameters])):
             p.copy_(part.view_as(p))
+
+    return step, adam
+
+
+# %% wrong="gradients add up from step to step" says=["each step's gradients were added to those before"]
+def sharded_optimizer(parameters, rank, world_size, options):
+    parameters = list(parameters)
+
+    def row(tensors):
+        flat = torch.cat([t.detach().flatten() for t in tensors])
+        return F.pad(flat, (0, -flat.numel() % world_size))
+
+    size = row(parameters).numel() // world_size
+    mine = row(parameters)[rank * size : (rank + 1) * size].clone().requires_grad_()
+    adam = torch.optim.Adam([mine], **options)
+
+    def step():
+        part = torch.empty(size)
+        dist.reduce_scatter_tensor(part, row([p.grad for p in parameters]))
+        mine.grad = part / world_size if mine.grad is None else mine.grad + part / world_size
+        adam.step()
+        whole = torch.empty(size * world_size)
+        dist.all_gather_into_tensor(whole, mine.detach())
+        lengths = [p.numel() for p in parameters]
+        with torch.no_grad():
+            for p, piece in zip(parameters, whole[: sum(lengths)].split(lengths)):
+                p.copy_(piece.view_as(p))
+
+    return step, adam
+
+
+# %% wrong="no options get to Adam" says=["nothing of `options` got to Adam"]
+def sharded_optimizer(parameters, rank, world_size, options):
+    parameters = list(parameters)
+
+    def row(tensors):
+        flat = torch.cat([t.detach().flatten() for t in tensors])
+        return F.pad(flat, (0, -flat.numel() % world_size))
+
+    size = row(parameters).numel() // world_size
+    mine = row(parameters)[rank * size : (rank + 1) * size].clone().requires_grad_()
+    adam = torch.optim.Adam([mine])
+
+    def step():
+        part = torch.empty(size)
+        dist.reduce_scatter_tensor(part, row([p.grad for p in parameters]))
+        mine.grad = part / world_size
+        adam.step()
+        whole = torch.empty(size * world_size)
+        dist.all_gather_into_tensor(whole, mine.detach())
+        lengths = [p.numel() for p in parameters]
+        with torch.no_grad():
+            for p, piece in zip(parameters, whole[: sum(lengths)].split(lengths)):
+                p.copy_(piece.view_as(p))
+
+    return step, adam
+
+
+# %% wrong="chunk, and no padding" says=["the sizes of a collective don't fit"]
+def sharded_optimizer(parameters, rank, world_size, options):
+    parameters = list(parameters)
+
+    def row(tensors):
+        flat = torch.cat([t.detach().flatten() for t in tensors])
+        return flat
+
+    size = -(-row(parameters).numel() // world_size)
+    mine = row(parameters).chunk(world_size)[rank].clone().requires_grad_()
+    adam = torch.optim.Adam([mine], **options)
+
+    def step():
+        part = torch.empty(size)
+        dist.reduce_scatter_tensor(part, row([p.grad for p in parameters]))
+        mine.grad = part / world_size
+        adam.step()
+        whole = torch.empty(size * world_size)
+        dist.all_gather_into_tensor(whole, mine.detach())
+        lengths = [p.numel() for p in parameters]
+        with torch.no_grad():
+            for p, piece in zip(parameters, whole[: sum(lengths)].split(lengths)):
+                p.copy_(piece.view_as(p))
 
     return step, adam

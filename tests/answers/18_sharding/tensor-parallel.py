@@ -1,4 +1,25 @@
-# %% wrong="the bias on every rank" says=["y holds the bias 2 times"]
+# %% [markdown]
+# Rules:
+#
+# - "`bias` (out,) are equal on all ranks"
+# - "on all ranks equal to"
+# - "`gelu(x @ up.T) @ down.T + bias`"
+# - "each of the four has the gradient"
+# - "`x.grad` and `bias.grad` whole and equal on all ranks"
+# - "`up.grad` and `down.grad` for this rank's slices"
+# - "**one** collective in the forward pass"
+# - "and **one** in the backward pass"
+# - "each an all-reduce"
+# - "It may be called again with the same tensors"
+# - "also where no backward pass followed"
+# - "a call leaves nothing behind on them"
+#
+# Admits:
+#
+# - "with one rank it is the formula itself": 1 rank: the formula
+# - "It may be called again with the same tensors": a second call with the same tensors
+
+# %% wrong="the bias on every rank" breaks="`bias` (out,) are equal on all ranks" says=["y holds the bias 2 times"]
 def tensor_parallel(x, up, down, bias):
     class Enter(torch.autograd.Function):
         @staticmethod
@@ -25,7 +46,7 @@ def tensor_parallel(x, up, down, bias):
     return Leave.apply(F.gelu(Enter.apply(x) @ up.T) @ down.T + bias)
 
 
-# %% wrong="nothing at the entry" says=["x.grad holds only what this rank's hidden units contribute"]
+# %% wrong="nothing at the entry" breaks="`x.grad` and `bias.grad` whole and equal on all ranks" says=["x.grad holds only what this rank's hidden units contribute"]
 def tensor_parallel(x, up, down, bias):
     class Leave(torch.autograd.Function):
         @staticmethod
@@ -48,7 +69,7 @@ def tensor_parallel(x, up, down, bias):
     return all_reduce(F.gelu(x @ up.T) @ down.T, "sum", dist.group.WORLD) + bias
 
 
-# %% wrong="no sum at the exit" says=["rank 0's y differs"]
+# %% wrong="no sum at the exit" breaks="on all ranks equal to" says=["y holds this rank's part alone"]
 def tensor_parallel(x, up, down, bias):
     return F.gelu(x @ up.T) @ down.T + bias
 
@@ -160,7 +181,7 @@ def tensor_parallel(x, up, down, bias):
     return Exit.apply(F.gelu(Enter.apply(x) @ up.T) @ down.T + bias / dist.get_world_size())
 
 
-# %% wrong="gathers the contributions and adds them up" says=["allgather was called", "all-reduces"]
+# %% wrong="gathers the contributions and adds them up" breaks="each an all-reduce" says=["allgather was called", "all-reduces"]
 def everyones(t):
     parts = [torch.empty_like(t) for _ in range(dist.get_world_size())]
     dist.all_gather(parts, t.contiguous())
@@ -268,7 +289,7 @@ def tensor_parallel(x, up, down, bias):
     return Leave.apply(F.gelu(x @ up.T) @ down.T) + bias
 
 
-# %% wrong="a hook on x that removes itself after a backward pass" says=["hook on x"]
+# %% wrong="a hook on x that removes itself after a backward pass" breaks="also where no backward pass followed" says=["hook on x"]
 def tensor_parallel(x, up, down, bias):
     class Leave(torch.autograd.Function):
         @staticmethod
@@ -291,7 +312,7 @@ def tensor_parallel(x, up, down, bias):
     return Leave.apply(F.gelu(x @ up.T) @ down.T) + bias
 
 
-# %% wrong="a barrier before the all-reduce" says=["2 collectives forward and 1 backward", "barrier was called"]
+# %% wrong="a barrier before the all-reduce" breaks="**one** collective in the forward pass" says=["2 collectives forward and 1 backward", "barrier was called"]
 class Enter(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -321,7 +342,7 @@ def tensor_parallel(x, up, down, bias):
     return Leave.apply(F.gelu(Enter.apply(x) @ up.T) @ down.T) + bias
 
 
-# %% wrong="an attribute on x" says=["x has a new attribute after the call (ready)"]
+# %% wrong="an attribute on x" breaks="a call leaves nothing behind on them" says=["x has a new attribute after the call (ready)"]
 class Enter(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -383,7 +404,7 @@ def tensor_parallel(x, up, down, bias):
     return Leave.apply(F.gelu(Enter.apply(x) @ up.T) @ down.T) + bias
 
 
-# %% wrong="a buffer for each shape" says=["the y of one call was changed by the next"]
+# %% wrong="a buffer for each shape" breaks="It may be called again with the same tensors" says=["the y of one call was changed by the next"]
 buffers = {}
 
 
@@ -474,7 +495,7 @@ def tensor_parallel(x, up, down, bias):
     return Leave.apply(F.gelu(Enter.apply(x) @ up.T) @ down.T) + bias
 
 
-# %% wrong="gelu by tanh" says=["gelu's approximation by tanh"]
+# %% wrong="gelu by tanh" breaks="`gelu(x @ up.T) @ down.T + bias`" says=["gelu's approximation by tanh"]
 class Enter(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -596,7 +617,7 @@ def tensor_parallel(
     return Leave.apply(F.gelu(Enter.apply(x) @ up.T) @ down.T) + bias
 
 
-# %% wrong="the bias goes through the entry" says=["the bias is whole on each rank"]
+# %% wrong="the bias goes through the entry" breaks="and **one** in the backward pass" says=["the bias is whole on each rank"]
 def tensor_parallel(
     x: torch.Tensor, up: torch.Tensor, down: torch.Tensor, bias: torch.Tensor
 ) -> torch.Tensor:
@@ -627,7 +648,7 @@ def tensor_parallel(
     return Leave.apply(F.gelu(Enter.apply(x) @ up.T) @ down.T) + Enter.apply(bias)
 
 
-# %% wrong="the first matrix goes through the entry" says=["up.grad is the sum of all ranks' slices"]
+# %% wrong="the first matrix goes through the entry" breaks="`up.grad` and `down.grad` for this rank's slices" says=["up.grad is the sum of all ranks' slices"]
 def tensor_parallel(
     x: torch.Tensor, up: torch.Tensor, down: torch.Tensor, bias: torch.Tensor
 ) -> torch.Tensor:
@@ -720,7 +741,7 @@ def tensor_parallel(
     return Leave.apply(F.gelu(Enter.apply(x) @ up.T) @ down.T) + bias
 
 
-# %% wrong="bias detached" says=["bias.grad is None"]
+# %% wrong="bias detached" breaks="each of the four has the gradient" says=["bias.grad is None"]
 def tensor_parallel(
     x: torch.Tensor, up: torch.Tensor, down: torch.Tensor, bias: torch.Tensor
 ) -> torch.Tensor:
@@ -749,3 +770,71 @@ def tensor_parallel(
             return grad
 
     return Leave.apply(F.gelu(Enter.apply(x) @ up.T) @ down.T) + bias.detach()
+
+
+# %% wrong="each rank its own part" says=["y holds this rank's part alone"]
+class Entry(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad):
+        grad = grad.clone()
+        dist.all_reduce(grad)
+        return grad
+
+
+class Exit(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, part):
+        part = part.clone()
+        dist.all_reduce(part)
+        return part
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad
+
+
+def tensor_parallel(x, up, down, bias):
+    h = F.gelu(Entry.apply(x) @ up.T)
+    return h @ down.T + bias
+
+
+# %% wrong="the sum on rank 0 alone" says=["rank 0 has the right y, and rank 1 hasn't"]
+class Entry(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad):
+        grad = grad.clone()
+        dist.all_reduce(grad)
+        return grad
+
+
+class Exit(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, part):
+        part = part.clone()
+        dist.reduce(part, 0)
+        return part
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad
+
+
+def tensor_parallel(x, up, down, bias):
+    h = F.gelu(Entry.apply(x) @ up.T)
+    return Exit.apply(h @ down.T) + bias
+
+
+# %% wrong="the differentiable all-reduce alone" says=["x.grad holds only what this rank's hidden units contribute, 2 times"]
+def tensor_parallel(x, up, down, bias):
+    import torch.distributed.nn.functional as together
+
+    part = F.gelu(x @ up.T) @ down.T
+    return together.all_reduce(part) + bias

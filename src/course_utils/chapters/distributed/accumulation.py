@@ -45,7 +45,7 @@ def check_unequal(try_unequal, world_size, cases):
                 result, kept, calls = found[rank][number]
                 strides = "" if gradients[rank].is_contiguous() else ", not contiguous here"
                 with case(f"counts {counts}, {right.dtype}{strides}, rank {rank}"):
-                    check_company(calls, found[0][number][2], rank)
+                    check_company([each[number][2] for each in found], rank)
                     of_others = [y[number][0] for r, y in enumerate(found) if r != rank]
                     hints = wide, any(near(y, right) for y in of_others)
                     check_weighted(result, right, gradients, counts, rank, hints)
@@ -76,15 +76,17 @@ def weighted_mean(gradients, counts, total=None):
     return (sum(used[1:], used[0]) / (total or sum(counts))).to(gradients[0].dtype)
 
 
-def check_company(calls, of_rank_0, rank):
-    calls, of_rank_0 = (  # who sends and who receives may differ
+def check_company(calls, rank):
+    calls = [  # who sends and who receives may differ
         {name: times for name, times in each.items() if name not in ("send", "recv")}
-        for each in (calls, of_rank_0)
-    )
-    if calls != of_rank_0:
+        for each in calls
+    ]
+    other = next((each for each, of_it in enumerate(calls) if of_it != calls[rank]), rank)
+    if other != rank:
+        first, last = sorted((rank, other))
         raise AssertionError(
-            f"rank 0 called {of_rank_0 or 'nothing'}, rank {rank} called "
-            f"{calls or 'nothing'}: every "
+            f"rank {first} called {calls[first] or 'nothing'}, rank {last} called "
+            f"{calls[last] or 'nothing'}: every "
             "rank has to make the same calls, also one without samples"
         )
 
@@ -131,6 +133,9 @@ def check_weighted_slips(result, right, gradients, counts, rank, hints):
         "the weighted sum was divided by the number of ranks: divide by all samples": (
             right.double() * sum(counts) / ranks
         ),
+        "the weighted sum was divided by the number of ranks with samples: divide by all samples": (
+            right.double() * sum(counts) / sum(count > 0 for count in counts)
+        ),
         "the weighted sum was divided by the largest count: divide by all samples": (
             right.double() * sum(counts) / max(counts)
         ),
@@ -148,6 +153,10 @@ def check_weighted_slips(result, right, gradients, counts, rank, hints):
         fits = torch.allclose(result.double(), slip, 1e-5, 1e-6)
         if fits and not torch.allclose(slip, right.double(), 1e-5, 1e-6):
             raise AssertionError(words)
+    if others_right and not near(result, right):
+        raise AssertionError(
+            "another rank has the right result, and this one hasn't: it is wanted on every rank"
+        )
     if dtype in (torch.float16, torch.bfloat16) and not wide:
         raise AssertionError(
             f"{result.flatten()[0].item():.6g} where {right.flatten()[0].item():.6g} is right: "
@@ -237,13 +246,12 @@ def check_no_sync(try_no_sync, world_size, steps, seed, dtype=torch.float32):
     check_ran(found, world_size, f"no_sync with {steps} batches")
     flat = [pair for rank in batches for pair in rank]
     right = gradient_over(flat)
-    alone = gradient_over([rank[-1] for rank in batches])
-    last = [alone, alone / steps] if steps > 1 else []
+    parts = [gradient_over([rank[step] for rank in batches]) for step in range(steps)]
     grads = [grad for grad, *_ in found]
     with every_case() as case:
         for rank, (grad, calls, later, changes) in enumerate(found):
             with case(f"{steps} batches, rank {rank} of {world_size}, gradient"):
-                check_accumulated(grad, right, steps, last, grads)
+                check_accumulated(grad, right, parts, grads, changes)
             with case(f"{steps} batches, rank {rank} of {world_size}, calls"):
                 check_rounds(calls, later)
             with case(f"{steps} batches, rank {rank} of {world_size}, what else changed"):
@@ -258,11 +266,16 @@ def gradient_over(batches):
     return flat_gradient(model)
 
 
-def check_accumulated(grad, right, steps, last, of_all):
+def check_accumulated(grad, right, parts, of_all, changes):
     def is_(slip):
         return isinstance(grad, torch.Tensor) and torch.allclose(grad, slip, 1e-4, 1e-6)
 
-    ranks = len(of_all)
+    steps, ranks = len(parts), len(of_all)
+    if is_(right * 20):
+        raise AssertionError(
+            "the gradient is 20 times too large, and a batch has 4 times 5 numbers: `F.mse_loss` "
+            "is their mean, not their sum"
+        )
     if is_(right * 5):
         raise AssertionError(
             "the gradient is 5 times too large, and y has 5 numbers for each sample: `F.mse_loss` "
@@ -276,13 +289,20 @@ def check_accumulated(grad, right, steps, last, of_all):
         raise AssertionError(
             f"the gradient is {ranks} times too large: the sum over the ranks, not their mean"
         )
-    if any(map(is_, last)):
-        raise AssertionError("that is the gradient of the last batch alone: the others are lost")
+    for which, words in ((-1, "last"), (0, "first")):
+        if steps > 1 and (is_(parts[which]) or is_(parts[which] / steps)):
+            raise AssertionError(
+                f"that is the gradient of the {words} batch alone: the others are lost"
+            )
+    if steps > 1 and is_(sum(parts[:-1]) / steps + parts[-1]):
+        raise AssertionError(f"the last batch's loss was not divided by {steps}, as the others'")
     if ranks > 1 and is_(right / ranks):
         raise AssertionError(
             f"the gradient is 1/{ranks} of what it should be: DDP averages over the ranks already"
         )
     there = all(isinstance(other, torch.Tensor) for other in of_all)
+    if not is_(right) and any("mode" in words for words in changes):
+        raise AssertionError("it was computed in another mode: leave the model in its modes")
     if there and not is_(right) and any(not is_(other) for other in of_all):
         raise AssertionError(
             "the ranks have different gradients: what was gathered *before* the synchronising "

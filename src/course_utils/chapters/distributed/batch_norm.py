@@ -30,11 +30,12 @@ def run_sync_bn(answer, world_size: int, cases: list) -> list | str:
             with count_traffic() as backward:
                 loss = (y * upstream[rank].to(y)).sum()
                 grads = torch.autograd.grad(loss, inputs, allow_unused=True)
-            grads = [None if g is None else g.cpu() for g in grads]
-            thawed = inputs[0].detach().clone().requires_grad_()
-            y_again = answer(thawed, w, b, eps)
-            (again,) = torch.autograd.grad((y_again * upstream[rank].to(y)).sum(), thawed)
-            grads.append(again.cpu())  # where weight and bias are frozen
+            thawed, again = x.clone().requires_grad_(), None
+            loss = (answer(thawed, w, b, eps) * upstream[rank].to(y)).sum()
+            if loss.requires_grad:
+                (again,) = torch.autograd.grad(loss, thawed, allow_unused=True)
+            each = [*grads, again]  # the last one where weight and bias are frozen
+            grads = [None if g is None else g.cpu() for g in each]
             calls = [[c.name for c in t.calls if "wrap" not in c.name] for t in (forward, backward)]
             kept = all(map(torch.equal, (t.detach() for t in inputs), (x, w, b)))
             found.append((y.detach().cpu(), grads, *calls, kept))
@@ -186,6 +187,9 @@ def check_sync_grads(grads, grad_x, own, loose):
         assert got is not None, f"no gradient comes back for {name}"
         why = "" if name == "x" else ", of this rank's own samples"
         check_close(got, right, f"the gradient by {name}{why}", **loose)
+    assert grads[3] is not None, (
+        "no gradient comes back for x where weight and bias don't require grad: x still does"
+    )
     assert torch.allclose(grads[3], grads[0], **loose), (
         "the gradient by x is another one where weight and bias don't require grad: the two sums "
         "are needed there as well"

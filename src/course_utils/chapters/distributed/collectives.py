@@ -18,7 +18,7 @@ def run_collectives(answer, world_size: int, cases: list) -> list | str:
         found = []
         for kind, tensors, root in cases:
             print(f"{kind}, shape {tuple(tensors[rank].shape)}, root {root}")
-            x = tensors[rank].to(rank_device())
+            x = tensors[rank].to(rank_device()).clone()  # a case doesn't see what another changed
             before = x.clone()
             with count_traffic() as traffic:
                 y = answer(kind, x, root)
@@ -38,9 +38,15 @@ def check_collectives(try_collectives, world_size, cases):
     with every_case() as case:
         for number, (kind, tensors, root) in enumerate(cases):
             whole = torch.stack([x.contiguous() for x in tensors])
+            elsewhere = any(of_rank[number][0] is not None for of_rank in found)
             for rank in range(world_size):
                 shape = tuple(tensors[0].shape)
                 with case(f"{kind}, root {root}, shape {shape}, rank {rank} of {world_size}"):
+                    assert kind != "reduce" or rank != root or found[rank][number][0] is not None, (
+                        f"it returned None, and rank {root} is the root: the sum is wanted here"
+                        if elsewhere
+                        else "it returned None: is there an answer yet?"
+                    )
                     check_one_collective(kind, whole, root, rank, *found[rank][number])
 
 
@@ -63,11 +69,32 @@ def check_one_collective(kind, whole, root, rank, result, untouched, calls, sent
     if isinstance(result, torch.Tensor) and result.shape == right.shape and result.numel():
         if kind.startswith("reduce"):
             check_sum_slips(result, right, whole if kind == "reduce" else whole[:, rank], rank)
+        if kind == "reduce_scatter":
+            check_part_of_another(result, whole, rank)
+        same = result.dtype == right.dtype and torch.equal(result, right)
+        if kind == "all_gather" and not same and same_rows(result, right):
+            raise AssertionError("the rows are there in another order: row r is the x of rank r")
         of_rank_0 = kind == "broadcast" and torch.equal(result, whole[0])
         if of_rank_0 and not torch.equal(whole[0], right):
             raise AssertionError(f"that is the x of rank 0, and root is {root}")
     check_every_digit(result, right, "the result")
     check_travelled(kind, whole, root, rank, sent, came)
+
+
+def same_rows(result, right):
+    """Has it the same rows, in whatever order?"""
+    return sorted(map(torch.Tensor.tolist, result)) == sorted(map(torch.Tensor.tolist, right))
+
+
+def check_part_of_another(result, whole, rank):
+    """Refuse the sum that belongs to another rank."""
+    sums = whole.sum(0, dtype=whole.dtype)
+    for other, part in enumerate(sums):
+        same = result.dtype == part.dtype and torch.equal(result, part)
+        if same and not torch.equal(part, sums[rank]):
+            raise AssertionError(
+                f"that is the sum of x[{other}], and this is rank {rank}: on rank r of x[r]"
+            )
 
 
 def check_sum_slips(result, right, parts, rank):
@@ -134,7 +161,7 @@ def run_ring(answer, world_size: int, cases: list) -> list | str:
         found = []
         for tensors in cases:
             print(f"shape {tuple(tensors[rank].shape)}")
-            x = tensors[rank].to(rank_device())
+            x = tensors[rank].to(rank_device()).clone()
             before = x.clone()
             with count_traffic() as traffic:
                 y = answer(x)
@@ -169,8 +196,11 @@ def check_ring(try_ring, world_size, cases):
                     check_every_digit(result, right, "the sum")
                     assert kept, "x was changed: work on a copy"
                     assert copied, "the result lies in the memory of x: return a copy"
-                    assert torch.equal(result, found[0][number][0]), "not the bits of rank 0's sum"
                     check_bytes(calls, rank, world_size, x)
+                    assert torch.equal(result, found[0][number][0]), (
+                        "these are not the bits of rank 0's sum: a chunk's sum is finished on one "
+                        "rank, and all others take it as it is"
+                    )
                     check_went_round(calls, tensors[rank], world_size)
 
 

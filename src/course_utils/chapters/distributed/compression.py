@@ -77,6 +77,11 @@ def check_compress(try_compress, world_size, cases):
                         assert fits, f"{name}{slips.get(name)}"
                     near = {"rtol": 1e-5, "atol": 1e-6}
                     close = dict.fromkeys(near, 1e-13) if x.dtype == torch.float64 else near
+                    rounded = x.dtype == torch.float64 and like(result[0], average)
+                    assert not rounded or like(result[0], average, 1e-13, 1e-13), (
+                        "average is right to seven digits only: the gradient is float64, and on "
+                        "the way it was rounded to float32"
+                    )
                     check_close(result[0], average, "average", **close)
                     check_close(result[1], totals[rank] - sent[rank], "rest", **close)
                     exact = any(not d.is_floating_point or d.itemsize == 8 for d in dtypes)
@@ -95,8 +100,8 @@ def check_compress(try_compress, world_size, cases):
                         f"{least}: how did the others come by them?"
                     )
                     assert nbytes <= most, (
-                        f"{nbytes} bytes were handed in, at most {most} are allowed: k values and "
-                        "their positions, not the whole"
+                        f"{nbytes} bytes were handed in, at most {most} are allowed: "
+                        + too_many(dtypes, x.dtype)
                     )
                     assert kept, "the gradient or the residual that was handed in was changed"
 
@@ -104,9 +109,17 @@ def check_compress(try_compress, world_size, cases):
 NAMES = ("average", "rest")
 
 
-def like(got, right, far=1e-5):
+def too_many(dtypes, dtype):
+    """Why more bytes travelled than k values and positions have."""
+    wide = [d for d in dtypes if d.is_floating_point and d.itemsize > dtype.itemsize]
+    if wide:
+        return f"values travelled as {wide[0]}, and the gradient is {dtype}: send them in its dtype"
+    return "k values and their positions, not the whole"
+
+
+def like(got, right, far=1e-5, away=1e-6):
     same = isinstance(got, torch.Tensor) and got.shape == right.shape
-    return same and torch.allclose(got.to(right), right, far, 1e-6)
+    return same and torch.allclose(got.to(right), right, far, away)
 
 
 def slips_of(found, cases):
@@ -123,8 +136,13 @@ def slips_of(found, cases):
                 continue
             rests = rest_slips(gradients[rank], totals[rank], sent, rank, average)
             rights = average, totals[rank] - sent[rank]
+            whole = {
+                ": all of this rank's sum is in it: of its own, too, add only what it sent": (
+                    average + rights[1] / len(sent)
+                )
+            }
             for name, got, right, slips in zip(
-                NAMES, result, rights, (averages, rests), strict=True
+                NAMES, result, rights, (averages | whole, rests), strict=True
             ):
                 if not like(got, right):
                     fit = [words for words, slip in slips.items() if like(got, slip)]
@@ -194,6 +212,9 @@ def rest_slips(gradient, total, sent, rank, right):
         " is the whole sum: what was sent must not be kept as well": total,
         " is the sum minus the average: keep what *this* rank did not send": total - right,
         " is the gradient without what was sent: the old residual is lost": gradient - sent[rank],
+        " is the gradient where nothing was sent: the old residual is lost": torch.where(
+            sent[rank] != 0, torch.zeros_like(total), gradient
+        ),
         " is the sum without what any rank sent: keep what *this* rank did not send": torch.where(
             torch.stack([part != 0 for part in sent]).any(0), torch.zeros_like(total), total
         ),

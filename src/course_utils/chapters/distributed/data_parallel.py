@@ -126,14 +126,16 @@ def whole_batch(world_size, batches, mixed):
 
 def buckets_of(bucket_bytes, itemsize, *, full=gt, width=None, kind="", late=False):
     """The bytes of each bucket, by the rule of the statement or by one that is close to it."""
-    sizes, model = [], Branches(0)
+    sizes, held, model = [], 0, Branches(0)
     named = model.named_parameters(remove_duplicate=kind != "tied")
     parameters = [p for _, p in named if p.requires_grad or kind == "frozen"]
     for parameter in parameters if kind == "forward" else reversed(parameters):
         nbytes = parameter.numel() * (width or itemsize)
-        if not sizes or full(sizes[-1] + (0 if late else nbytes), bucket_bytes):
+        if not sizes or full(held + (0 if late else nbytes), bucket_bytes):
             sizes.append(0)
+            held = 0
         sizes[-1] += nbytes
+        held += 0 if kind == "joined" and nbytes > bucket_bytes else nbytes
     return [nbytes * itemsize // (width or itemsize) for nbytes in sizes]
 
 
@@ -149,6 +151,8 @@ def check_ddp(try_ddp, world_size, bucket_bytes, mixed=False, seed=0, dtype=torc
     words = "ddp_by_hand" + (", other layers unused on each rank," if mixed else "")
     check_ran(found, world_size, words)
     right = whole_batch(world_size, batches, mixed)
+    first = dict(all_tensors(Branches(0).to(dtype)))
+    alike = all(torch.equal(of_rank[0][name], first[name]) for of_rank in found for name in first)
     with every_case() as case:
         for rank, (start, grads, seen, calls, early, places) in enumerate(found):
             kind = "" if dtype == torch.float32 else f", {dtype}"
@@ -160,8 +164,9 @@ def check_ddp(try_ddp, world_size, bucket_bytes, mixed=False, seed=0, dtype=torc
                 assert abs(seen[1][0] - now) < 1e-4, (
                     "in eval mode the buffer isn't rank 0's: send it before *each* forward"
                 )
-            with case(f"{name}, gradients"):
-                check_gradients(grads, right, world_size, dtype)
+            if alike:  # the gradients of other weights say nothing
+                with case(f"{name}, gradients"):
+                    check_gradients(grads, right, [of_rank[1] for of_rank in found], dtype)
             with case(f"{name}, calls"):
                 check_calls(calls, early, bucket_bytes, dtype.itemsize, not mixed)
                 check_quiet(calls, places, dtype)
@@ -178,7 +183,10 @@ def check_start(start, seen, batches, rank):
     alone = batches[rank][0][0].mean() + own
     if abs(seen[0] - (first + own).item()) > 1e-4:
         why = " (each rank kept its own)" if abs(seen[0] - alone.item()) < 1e-4 else ""
-        why += ": ask the model for its buffers each time, a forward may put in other tensors"
+        why += (
+            ": send them before each forward; ask the model for its buffers each time, a forward "
+            "may put in other tensors"
+        )
         raise AssertionError(f"before the second forward the buffer is not rank 0's{why}")
     count = sum(whole_number(batches[source][step][0]) for source, step in ((0, 0), (rank, 1)))
     assert seen[1] == count, (
@@ -187,7 +195,8 @@ def check_start(start, seen, batches, rank):
     )
 
 
-def check_gradients(grads, right, world_size, dtype):
+def check_gradients(grads, right, of_all, dtype):
+    world_size = len(of_all)
     close = (
         {"rtol": 1e-9, "atol": 1e-11} if dtype == torch.float64 else {"rtol": 1e-4, "atol": 1e-6}
     )
@@ -209,6 +218,13 @@ def check_gradients(grads, right, world_size, dtype):
                 assert torch.allclose(got, gradient, close["rtol"], close["atol"]), (
                     f"{what} is right to seven digits only: on the way it was rounded to float32"
                 )
+            others = [of_rank[step][name] for of_rank in of_all]
+            if not torch.allclose(got, gradient, 1e-4, 1e-6):
+                same = [o is not None and torch.allclose(got, o, 1e-4, 1e-6) for o in others]
+                assert all(same), (
+                    f"{what} is wrong, and the ranks have different ones: is each all-reduce "
+                    "waited for, and its result written back?"
+                )
             check_close(got, gradient, what, **close)
 
 
@@ -223,7 +239,7 @@ def check_calls(calls, early, bucket_bytes, itemsize, all_used):
             + (f"; and there was {', '.join(sorted(others))}" if others else "")
             + bucket_slip(sums, want, bucket_bytes, itemsize)
         )
-    if all_used:
+    if all_used and (not wrong or not all(early)):
         wrong += was_late(early, want, itemsize, len(sums) // 2)
     assert not wrong, "; ".join(wrong)
 
@@ -262,7 +278,18 @@ def bucket_slip(sums, want, bucket_bytes, itemsize):
         return ": a bucket that is exactly full is not above the limit yet"
     if sums == four * 2 and four != want:
         return f": these gradients have {itemsize} bytes an element, not 4"
+    others = {
+        "each gradient has a bucket to itself: put as many into one as fit": (0, itemsize),
+        "all gradients are in one bucket: close it before it is above the limit, which counts "
+        "bytes": (2**40, itemsize),
+        "the limit counts bytes, not numbers": (bucket_bytes * itemsize, itemsize),
+    }
+    for words, (limit, width) in others.items():
+        slip = buckets_of(limit, width)
+        if sums == slip * 2 and slip != want:
+            return f": {words}"
     near = {
+        "joined": "a gradient above the limit has a bucket to itself, and no other joins it",
         "forward": "these are the buckets from the first parameter to the last: turn the order",
         "frozen": "frozen parameters went into the buckets: they get no gradient",
         "tied": "a weight that two layers share is one parameter, and goes along once",

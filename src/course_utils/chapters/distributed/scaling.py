@@ -87,10 +87,12 @@ def words_of(right, kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
     ring, whole = messages * (latency + chunk), batch * (ranks if weak else 1)
     busy, rounded = ranks if weak else min(ranks, batch), "that is rounded; leave all digits"
     full = "the fullest rank has ⌈batch / ranks⌉ samples"
+    full = "with weak scaling every rank has `batch` samples" if weak else full
     return {
         "step": [
             (s * batch / ranks + ring, full),
             (s * (batch // ranks) + ring, full),
+            (s * -(-batch // ranks) + ring, full),
             (s * max(1, round(batch / ranks)) + ring, full),
             (s * fullest + messages * (latency + nbytes / bandwidth), "a message is one chunk"),
             (s * fullest, "the ring's messages are missing"),
@@ -121,6 +123,10 @@ def words_of(right, kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
         "rate": [
             (rate, "the whole batch has grown"),
             (rate * ranks, "the whole batch has not grown"),
+            (
+                rate if weak else rate * ranks,
+                "turned round: with weak scaling the whole batch grows, with strong it stays",
+            ),
             (rate * ranks**0.5, "by the linear rule, not by the square root"),
             (rate / ranks, "multiply by the factor of the whole batch, don't divide"),
         ],
@@ -128,6 +134,8 @@ def words_of(right, kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
             (100 * right["efficiency"], "a share, not a percentage"),
             (right["speedup"] / busy, "divide by all ranks, also those without a sample"),
             (right["speedup"], "divide by the number of ranks"),
+            (1 / right["speedup"], "turned over: efficiency is speedup / ranks"),
+            (ranks / right["speedup"], "turned over: efficiency is speedup / ranks"),
             (round(right["efficiency"], 3), rounded),
         ],
     }

@@ -120,6 +120,13 @@ def check_checkpoint(found, save_ranks, steps, killed_in, load_ranks):
     full = (100.0 * truth if complete else -1.0) + torch.arange(14.0).view(7, 2)
     for rank, (step, weight, count) in enumerate(found):
         reason = "" if step == truth else _why_that_step(step, complete, steps, truth)
+        if step == -1 and complete and save_ranks != load_ranks:
+            reason = (
+                f": no completed save was found; {save_ranks} ranks saved, and "
+                f"{load_ranks} load{reason.replace(':', ', and', 1)}"
+            )
+        if step != truth and complete and torch.equal(weight, full.chunk(load_ranks)[rank]):
+            reason = f": the numbers are those of step {truth}: return the step that was loaded"
         if kept is not None and kept < len(complete) and step != truth:
             reason = (
                 f": of {len(complete)} completed saves {kept or 'none'} was left before the "
@@ -132,6 +139,8 @@ def check_checkpoint(found, save_ranks, steps, killed_in, load_ranks):
             f"rank {rank}'s weight holds what it held before: dcp.load must be handed the tensors "
             "of `state` itself, and fills them in place" + (", for step 0 too" if not truth else "")
         )
+        alone = complete or torch.equal(weight, mine)
+        assert alone, "no save is complete, and `state` was changed: leave it alone then"
         mixed = complete and not torch.equal(weight, mine) and killed_in
         assert not mixed, (
             f"rank {rank} loads numbers of the killed save: give each step its own folder"

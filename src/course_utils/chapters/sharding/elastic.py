@@ -64,6 +64,8 @@ def run_elastic(rank, world_size, elastic, folder, log, start, steps, every, tro
     whole_save, calls = torch.save, {}  # how often torch.save was called after which step
 
     def save(obj, f, *args, **options):
+        if isinstance(obj, (torch.UntypedStorage, torch.TypedStorage)):
+            return whole_save(obj, f, *args, **options)  # it is pickle that writes a tensor
         with open(log, "a") as notes:
             notes.write(f"{rank} save {start} {training.last}\n")
         calls[training.last] = calls.get(training.last, 0) + 1
@@ -72,7 +74,7 @@ def run_elastic(rank, world_size, elastic, folder, log, start, steps, every, tro
             if calls[training.last] == dies_in:
                 write_half(whole_save, obj, f)
                 os._exit(1)
-        whole_save(obj, f, *args, **options)
+        return whole_save(obj, f, *args, **options)
 
     torch.save = save  # ty: ignore[invalid-assignment]  the answer calls this one
     elastic(training, folder, rank, steps, every)
@@ -120,6 +122,9 @@ def check_elastic(found, steps, every, trouble):
     assert any(ran) or isinstance(weights, str), (
         "training.run was not called: is there an answer yet?"
     )
+    assert found["savers"] in ([], [0]), (
+        f"ranks {found['savers']} called torch.save: rank 0 alone saves, after every {every} steps"
+    )
     if isinstance(weights, str):
         torn = trouble[0] == "save" and found["starts"] == 2 and re.search(TORN, weights)
         reason = "the torn file was read: write beside it, then os.replace. " if torn else ""
@@ -129,9 +134,6 @@ def check_elastic(found, steps, every, trouble):
             reason = f"the ranks' last start begins with the steps {found['begun']}: after a "
             reason += "restart every rank loads what was saved. "
         raise AssertionError(f"the job does not come to its end: {reason}{weights}")
-    assert found["savers"] in ([], [0]), (
-        f"ranks {found['savers']} called torch.save: rank 0 alone saves, after every {every} steps"
-    )
     died = found["starts"] == 2
     if died:
         at = trouble[1] if trouble[0] == "run" else trouble[1] * every
@@ -147,10 +149,7 @@ def check_elastic(found, steps, every, trouble):
             f"{again}: compare steps as numbers; as texts '99' comes behind '100'"
         )
         assert first >= behind, f"{again}: is there a save after every {every} steps?"
-        assert first <= behind, (
-            f"{again}: its weights are those of the last completed save, and the steps since then "
-            "are left out; the number of the next step belongs in the same save"
-        )
+        assert first <= behind, again + _why_too_far(weights[0], first, behind, steps)
     elif trouble[0] == "":
         _check_moments(found["moments"], steps, every)
     wanted = list(range(ran[-1][0] if died and ran[-1] else 0, steps))
@@ -166,6 +165,10 @@ def check_elastic(found, steps, every, trouble):
             assert not same(values, resumed(first, steps, first, 0)), (
                 "the weights are those of a job that lost its momentum: save the optimizer"
             )
+            assert not same(values, resumed(first, steps, 0, first)), (
+                "the weights are those of a job whose model began anew: load its state as well, "
+                "not the optimizer's alone"
+            )
             pairs = ((at, behind), (behind, at)) if trouble[0] == "save" else ()
             assert not any(same(values, resumed(first, steps, *pair)) for pair in pairs), (
                 "the weights are those of a job that loads the model of one save and the optimizer "
@@ -175,6 +178,24 @@ def check_elastic(found, steps, every, trouble):
             check_close(
                 value, right, f"parameter {n} on rank {rank} at the end", rtol=1e-4, atol=1e-5
             )
+
+
+def _why_too_far(values, first: int, behind: int, steps: int) -> str:
+    """What the last weights say of a start that leaves out steps, or nothing."""
+    if same(values, resumed(first, steps, first, first)):
+        return f": something was saved after step {first - 1}, where no completed save is due"
+    if same(values, resumed(first, steps, behind, behind)):
+        return (
+            ": its weights are those of the last completed save, and the steps since then are left "
+            "out; the number of the next step belongs in the same save, and is the first that runs"
+        )
+    pairs = (first, behind), (behind, first)
+    if any(same(values, resumed(first, steps, *pair)) for pair in pairs):
+        return (
+            ": it loads the model of one save and the optimizer of another; a save of several "
+            "files is completed at one moment"
+        )
+    return ": the steps between are left out"
 
 
 def _check_moments(moments: list[int], steps: int, every: int) -> None:

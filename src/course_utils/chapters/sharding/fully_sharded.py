@@ -134,7 +134,11 @@ def _forward_and_backward(rank, fully_sharded, x, shards, sizes):
         shape = (len(x), sizes[-1][0])
         assert tuple(out.shape) == shape, (
             f"the result has shape {tuple(out.shape)}, expected {shape}: "
-            "each layer needs the whole matrix"
+            + (
+                "each layer needs the whole matrix"
+                if out.shape[-1:] == (len(shards[-1]),)
+                else "there is a layer for each entry of `shards`"
+            )
         )
         assert out.requires_grad, "the result has no graph: nothing leads back to the shards"
         (out * random_like(out.shape, 60, rank)).sum().backward()
@@ -142,22 +146,37 @@ def _forward_and_backward(rank, fully_sharded, x, shards, sizes):
     return out.detach(), forward, end
 
 
-def ordinary_stack(rank, world_size, sizes, batch, without_tanh=False):
-    """One process's output and gradients; with a slip: as if tanh had the derivative 1."""
+def ordinary_stack(rank, world_size, sizes, batch, slope=None):
+    """One process's output and gradients; with a slip: as if tanh had this derivative."""
     whole = [w.requires_grad_() for w in whole_matrices(sizes)]
     h = x = random_like((batch, sizes[0][1]), 50, rank).requires_grad_()
     for w in whole:
         z = h @ w.T
-        h = z + (torch.tanh(z) - z).detach() if without_tanh else torch.tanh(z)
+        h = torch.tanh(z)
+        if slope is not None:
+            h = h.detach() + slope(h.detach()) * (z - z.detach())
     (h * random_like(h.shape, 60, rank)).sum().backward()
     return h.detach(), [w.grad for w in whole], x.grad
+
+
+SLOPES = {
+    "is what comes out without the derivative of tanh": torch.ones_like,
+    "is what comes out where tanh has the derivative 1 - tanh: its square is missing": (
+        lambda out: 1 - out
+    ),
+    "is what comes out where tanh is taken once more in its derivative: one minus the output "
+    "squared is enough": lambda out: 1 - torch.tanh(out).square(),
+}
 
 
 @ends_in_notebook
 def check_fully_sharded(found, world_size, sizes, batch, with_input):
     assert not isinstance(found, str), found
     truths = [ordinary_stack(r, world_size, sizes, batch) for r in range(world_size)]
-    straight = [ordinary_stack(r, world_size, sizes, batch, True) for r in range(world_size)]
+    odd = {
+        words: [ordinary_stack(r, world_size, sizes, batch, slope) for r in range(world_size)]
+        for words, slope in SLOPES.items()
+    }
     wrong = []
     for rank, (out, grads, x_grad, forward, end, others) in enumerate(found):
         check_output(out, truths[rank][0], rank, sizes, batch)
@@ -182,11 +201,11 @@ def check_fully_sharded(found, world_size, sizes, batch, with_input):
                     f"{when} {kept['large']} tensors as large as a whole matrix are alive: "
                     "a matrix is freed only if no one keeps a copy of it"
                 )
-        wrong += _wrong_gradients(grads, truths, straight, rank, batch)
+        wrong += _wrong_gradients(grads, truths, odd, rank, batch)
         if with_input and x_grad is None:
             wrong.append("x.grad is None, though x requires grad")
         elif with_input:
-            wrong.append(_wrong_input_gradient(x_grad, truths, straight, rank))
+            wrong.append(_wrong_input_gradient(x_grad, truths, odd, rank))
     wrong = [words for words in wrong if words]
     assert not wrong, some_of(wrong)
 
@@ -210,7 +229,7 @@ def check_output(out, right, rank, sizes, batch):
     check_close(out, right, f"rank {rank}'s output", rtol=1e-4, atol=1e-5)
 
 
-def _wrong_gradients(grads, truths, straight, rank, batch):
+def _wrong_gradients(grads, truths, odd, rank, batch):
     """Words for wrong gradients of the shards; a slip is named where it explains all of them."""
     world_size, numbers = len(truths), range(len(grads))
 
@@ -233,7 +252,7 @@ def _wrong_gradients(grads, truths, straight, rank, batch):
         "comes from this rank's batch alone: average over the ranks": [
             truths[rank][1][n].chunk(world_size)[rank] for n in numbers
         ],
-        "is what comes out without the derivative of tanh": mean_rows(straight),
+        **{words: mean_rows(stacks) for words, stacks in odd.items()},
         f"is 1/{batch} of the mean: it was divided by the rows of x, and the loss sums or averages "
         "over them by itself": [mean / batch for mean in right],
         f"is 1/{world_size} of the mean: scatter_mean_rows gives the mean already": [
@@ -260,14 +279,14 @@ def _wrong_gradients(grads, truths, straight, rank, batch):
     return wrong
 
 
-def _wrong_input_gradient(found, truths, straight, rank):
+def _wrong_input_gradient(found, truths, odd, rank):
     """Words for a wrong x.grad, or None."""
     name, truth, layers = f"x.grad on rank {rank}", truths[rank][2], len(truths[rank][1])
     world_size = len(truths)
     slips = {
         "is the mean over the ranks: each rank has its own x, so its gradient is averaged with "
         "no other": sum(one[2] for one in truths) / world_size,
-        "is what comes out without the derivative of tanh": straight[rank][2],
+        **{words: stacks[rank][2] for words, stacks in odd.items()},
         f"is 1/{world_size} of what it should be: x is this rank's own, and only the shards get "
         "a mean": truth / world_size,
         f"is 1/{world_size**layers} of what it should be: each layer divides it by the number of "
@@ -319,6 +338,11 @@ def known_slip(name, found, truth, world_size, own):
             if name == "up.grad":
                 return f"{name} is the sum of all ranks' slices: this rank's own stays as it is"
             return f"{name} holds only what this rank's hidden units contribute: sum over the ranks"
+        if name == "x.grad" and torch.allclose(found, own * world_size, 1e-4, 1e-4):
+            return (
+                f"{name} holds only what this rank's hidden units contribute, {world_size} times: "
+                "sum over the ranks at the entry, and not once more at the exit"
+            )
     try:
         check_close(found, truth, name, rtol=1e-4, atol=1e-4)
     except AssertionError as error:

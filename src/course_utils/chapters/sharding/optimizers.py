@@ -78,12 +78,15 @@ def _numbers(adam: torch.optim.Optimizer) -> int:
     return sum(v.numel() for v in values if torch.is_tensor(v) and v.dim() > 0)
 
 
-def one_process(world_size, shapes, steps, options, combine, forgets=False, kind="Adam"):
+def one_process(
+    world_size, shapes, steps, options, combine, forgets=False, kind="Adam", adds=False
+):
     parameters = [nn.Parameter(random_like(s, n)) for n, s in enumerate(shapes)]
     adam = getattr(torch.optim, kind)(parameters, **options)
     for number in range(steps):
         for n, p in enumerate(parameters):
-            p.grad = combine([random_like(shapes[n], n, number, r) for r in range(world_size)])
+            now = combine([random_like(shapes[n], n, number, r) for r in range(world_size)])
+            p.grad = now + p.grad if adds and p.grad is not None else now
         if forgets:
             adam.state.clear()
         adam.step()
@@ -111,6 +114,11 @@ def _close(found: list[torch.Tensor], truth: list[torch.Tensor]) -> bool:
 
 @ends_in_notebook
 def check_sharded_optimizer(found, world_size, shapes, steps, options):
+    if isinstance(found, str) and "outputShape[0] * worldSize" in found:
+        found = (
+            "the sizes of a collective don't fit: the whole row is as long as all slices together, "
+            f"and they are equally long; is it padded?\n{found}"
+        )
     assert not isinstance(found, str), found
     job = (world_size, shapes, steps, options)
 
@@ -125,6 +133,11 @@ def check_sharded_optimizer(found, world_size, shapes, steps, options):
         ),
         "Adam's moments begin anew in each step; make one Adam, and keep its tensor": one_process(
             *job, mean, forgets=True
+        ),
+        "each step's gradients were added to those before: the slice's .grad is made anew in each "
+        "step": one_process(*job, mean, adds=True),
+        "nothing of `options` got to Adam; hand on all of them": one_process(
+            world_size, shapes, steps, {}, mean
         ),
         "of `options` the learning rate alone got to Adam; hand on all of them": one_process(
             world_size, shapes, steps, {"lr": options["lr"]}, mean
@@ -158,7 +171,7 @@ def check_sharded_optimizer(found, world_size, shapes, steps, options):
     for n, (values, right) in enumerate(zip(found[0][0], truth, strict=True)):
         name = f"parameter {n} of shape {tuple(shapes[n])} after {steps} steps"
         check_close(values, right, name, rtol=1e-4, atol=1e-5)
-    _check_state([one[1:3] for one in found], world_size, [torch.Size(s).numel() for s in shapes])
+    _check_state([one[1:3] for one in found], world_size, shapes)
     for *_, touched in found:
         assert not touched, (
             f"step() changed the .grad of parameter {touched[0]}, which is the rank's own: add up "
@@ -166,10 +179,14 @@ def check_sharded_optimizer(found, world_size, shapes, steps, options):
         )
 
 
-def _check_state(kept: list[tuple[int, int]], world_size: int, sizes: list[int]) -> None:
+def _check_state(kept: list[tuple[int, int]], world_size: int, shapes: list[tuple]) -> None:
     """Adam's numbers on each rank and those of other optimizers there: few enough, and all."""
+    sizes = [torch.Size(shape).numel() for shape in shapes]
+    dimensionless = shapes.count(())  # their numbers of state are not counted
+    whole = 2 * sum(sizes), 2 * (sum(sizes) - dimensionless)
     most, all_ranks = 2 * -(-sum(sizes) // world_size), sum(numbers for numbers, _ in kept)
     cut_alone = 2 * sum(-(-size // world_size) for size in sizes)
+    one_more = all(numbers == most + 2 for numbers, _ in kept)
     each_cut = all(numbers == cut_alone for numbers, _ in kept)
     rest = 2 * (sum(sizes) - (world_size - 1) * (sum(sizes) // world_size))
     for rank, (numbers, others) in enumerate(kept):
@@ -182,9 +199,9 @@ def _check_state(kept: list[tuple[int, int]], world_size: int, sizes: list[int])
         )
         words = f"rank {rank}'s Adam keeps {numbers} numbers, at most {most}: "
         why = "lay all of them end to end in one row, and cut the row"
-        if world_size > 1 and numbers == 2 * sum(sizes):
+        if world_size > 1 and numbers in whole:
             why = "that is the state of all parameters"
-        elif sum(sizes) % world_size == 0 and numbers == most + 2:
+        elif sum(sizes) % world_size == 0 and one_more:
             why = f"{world_size} divides {sum(sizes)}, so there is nothing to pad"
         elif rank == world_size - 1 and numbers == rest:
             why = "the last rank takes the rest; round the length of a slice up, not down"

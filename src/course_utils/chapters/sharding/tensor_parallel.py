@@ -68,17 +68,10 @@ def check_tensor_parallel(found, world_size, sizes):
     x, up, down, bias = (t.requires_grad_() for t in mlp_parts(sizes))
     truth, coefficients = F.gelu(x @ up.T) @ down.T + bias, random_like((sizes[0], sizes[3]), 90)
     expected = torch.autograd.grad((truth * coefficients).sum(), (x, up, down, bias))
-    wrong = []
+    wrong, slip_of_y = [], _slip_of_y([each[0] for each in found], truth, (x, up, down, bias))
     for rank, (y, grads, forward, backward, others, left, again, kept, longer) in enumerate(found):
         wrong += left[:2]
-        if world_size > 1 and torch.allclose(y, _mean_of_parts(truth, bias, world_size), 1e-4):
-            wrong.append("y holds the mean of the ranks' parts: it is their sum")
-        elif world_size > 1 and torch.allclose(y, truth + (world_size - 1) * bias, 1e-4, 1e-4):
-            wrong.append(f"y holds the bias {world_size} times: add it after the sum")
-        elif words := _other_layers(y, truth, x, (up, down, bias), world_size):
-            wrong.append(words)
-        else:
-            check_close(y, truth.detach(), f"rank {rank}'s y", rtol=1e-4, atol=1e-4)
+        wrong.append(slip_of_y or _differs(y, truth.detach(), f"rank {rank}'s y"))
         mine = (up.chunk(world_size)[rank], down.chunk(world_size, 1)[rank])
         part = (F.gelu(x @ mine[0].T) @ mine[1].T * coefficients).sum()
         own = torch.autograd.grad(part, x)[0]
@@ -115,15 +108,44 @@ def check_tensor_parallel(found, world_size, sizes):
     assert not wrong, some_of(wrong)
 
 
-def _other_layers(y, truth, x, weights, world_size):
-    """Words where y comes from other layers than those of the statement; else nothing."""
-    up, down, bias = weights
+def _differs(found, truth, name):
+    """What `check_close` says of it, or None."""
+    try:
+        check_close(found, truth, name, rtol=1e-4, atol=1e-4)
+    except AssertionError as error:
+        return str(error)
+
+
+def _slip_of_y(ys, truth, leaves):
+    """Words for the slip that explains every rank's y that is wrong; else None."""
+    same = all(y.shape == truth.shape and y.dtype == truth.dtype for y in ys)
+    right = [same and torch.allclose(y, truth, 1e-4, 1e-4) for y in ys]
+    if not same or all(right):
+        return None
+    for words, slips in _slips_of_y(truth, leaves, len(ys)).items():
+        pairs = zip(ys, right, slips, strict=True)
+        if all(fine or torch.allclose(y, slip, 1e-5, 1e-6) for y, fine, slip in pairs):
+            return words
+    if all(torch.allclose(y, truth, 2e-2, 2e-2) for y in ys):
+        return "y is right to two or three digits: it was rounded to half precision"
+    if any(right):
+        good, bad = right.index(True), right.index(False)
+        return f"rank {good} has the right y, and rank {bad} hasn't: every rank needs the whole sum"
+
+
+def _slips_of_y(truth, leaves, world_size):
+    """By the words of a slip, what it makes of each rank's y."""
+    x, up, down, bias = leaves
     h = x @ up.T
     parts = [
         F.gelu(a) @ b.T
         for a, b in zip(h.chunk(world_size, 1), down.chunk(world_size, 1), strict=True)
     ]
-    slips = {
+    alike = {
+        "y holds the mean of the ranks' parts: it is their sum": (truth - bias) / world_size + bias,
+        f"y holds the bias {world_size} times: add it after the sum": (
+            truth + (world_size - 1) * bias
+        ),
         "y comes from gelu's approximation by tanh: call F.gelu as it is": (
             F.gelu(h, approximate="tanh") @ down.T + bias
         ),
@@ -132,25 +154,20 @@ def _other_layers(y, truth, x, weights, world_size):
         "gelu comes between the two matrices, before the ranks' parts are added up": (
             F.gelu(h @ down.T) + bias
         ),
-        "y holds the largest of the ranks' parts: it is their sum": (
-            torch.stack(parts).amax(0) + bias
+        "gelu comes between the two matrices, and not after the second": (
+            sum(
+                F.gelu(a @ b.T)
+                for a, b in zip(h.chunk(world_size, 1), down.chunk(world_size, 1), strict=True)
+            )
+            + bias
         ),
     }
-    for a, b in zip(h.chunk(world_size, 1), down.chunk(world_size, 1), strict=True):
-        parts.append(F.gelu(a @ b.T))
-    words = "gelu comes between the two matrices, and not after the second"
-    slips[words] = sum(parts[world_size:]) + bias
-    for words, slip in slips.items():
-        if _near(y, slip, truth):
-            return words
-    rounded = torch.allclose(y, truth, 2e-2, 2e-2) and not torch.allclose(y, truth, 1e-4, 1e-4)
-    return "y is right to two or three digits: it was rounded to half precision" if rounded else ""
-
-
-def _near(y, slip, truth):
-    """Is this the slip's value, and not as well the truth?"""
-    return torch.allclose(y, slip, 1e-5, 1e-6) and not torch.allclose(y, truth, 1e-5, 1e-6)
-
-
-def _mean_of_parts(truth, bias, world_size):
-    return (truth - bias) / world_size + bias
+    found = {words: [slip] * world_size for words, slip in alike.items()}
+    found["y holds this rank's part alone: all ranks' parts are added up"] = [
+        part + bias for part in parts
+    ]
+    largest = torch.stack(parts).amax(0) + bias
+    return {
+        **found,
+        "y holds the largest of the ranks' parts: it is their sum": [largest] * len(parts),
+    }
