@@ -901,6 +901,10 @@ with every_case() as case:
     with case("two tensors in turn, each with its own state"):
         words = "p (what is remembered outside of state is another tensor's, too)"
         check_close(try_adam("adam", start, gradients, beside=True), runs[0], words)
+    with case("betas, eps and weight_decay left out"):
+        words = "p (by default the betas are 0.9 and 0.999, eps is 1e-8 and weight_decay 0)"
+        right = torch_adam("adam", start, gradients, 0.1, (0.9, 0.999))
+        check_close(try_adam("adam", start, gradients, betas=None), right, words, rtol=1e-6)
     for kind in ("rmsprop", "adam", "amsgrad", "adamw"):
         with case(f"{kind}, lr halved after each step, as by a scheduler"):
             check_halved(try_adam(kind, start, gradients, halved=True), kind, start, gradients)

@@ -1,4 +1,28 @@
-# %% wrong="no bias correction" says=["no bias correction"]
+# %% [markdown]
+# Rules:
+#
+# - "as sections 4 and 5 describe it"
+# - "the pair of the new `p` and the new state"
+# - "float32 or float64"
+# - "stay as they are"
+# - "`state` is a dict that is yours"
+# - "what you returned the time before"
+# - "`lr` may differ from step to step"
+# - "`"rmsprop"` uses `betas[1]` for its mean of squares"
+# - "has no m"
+# - "`RMSprop(alpha=betas[1])`"
+# - "`Adam(amsgrad=True)`"
+# - "`AdamW`"
+# - "betas: tuple[float, float] = (0.9, 0.999)"
+# - "eps: float = 1e-8"
+# - "weight_decay: float = 0.0"
+#
+# Admits:
+#
+# - "`lr` may differ from step to step": lr halved after each step, as by a scheduler
+# - "`state` is a dict that is yours": two tensors in turn, each with its own state
+
+# %% wrong="no bias correction" breaks="as sections 4 and 5 describe it" says=["no bias correction"]
 def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
     if kind == "adamw":
         p = p - lr * weight_decay * p
@@ -67,7 +91,7 @@ def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_d
     return p - lr * m_hat / (v_hat.sqrt() + eps), state
 
 
-# %% wrong="AMSGrad takes the largest corrected v" says=["of v itself, and correct it afterwards"]
+# %% wrong="AMSGrad takes the largest corrected v" breaks="`Adam(amsgrad=True)`" says=["of v itself, and correct it afterwards"]
 def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
     if kind == "adamw":
         p = p - lr * weight_decay * p
@@ -100,7 +124,7 @@ def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_d
     return p - lr * (m / (1 - betas[0] ** t)) / ((v / (1 - betas[1] ** t)).sqrt() + eps), state
 
 
-# %% wrong="AdamW with L2" says=["that is Adam: in AdamW the decay goes past m and v"]
+# %% wrong="AdamW with L2" breaks="`AdamW`" says=["that is Adam: in AdamW the decay goes past m and v"]
 def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
     grad = grad + weight_decay * p
     t = state.get("t", 0) + 1
@@ -145,7 +169,7 @@ def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_d
     return p - lr * (m / (1 - betas[0] ** t)) / (v_hat.sqrt() + eps), state
 
 
-# %% wrong="the betas change places" says=["the betas have changed places"]
+# %% wrong="the betas change places" breaks="`\"rmsprop\"` uses `betas[1]` for its mean of squares" says=["the betas have changed places"]
 def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
     b2, b1 = betas
     if kind == "adamw":
@@ -163,7 +187,7 @@ def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_d
     return p - lr * (m / (1 - b1**t)) / (v_hat.sqrt() + eps), state
 
 
-# %% wrong="RMSprop with bias correction" says=["RMSprop corrects nothing"]
+# %% wrong="RMSprop with bias correction" breaks="`RMSprop(alpha=betas[1])`" says=["RMSprop corrects nothing"]
 def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
     if kind == "adamw":
         p = p - lr * weight_decay * p
@@ -179,7 +203,7 @@ def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_d
     return p - lr * m_hat / (v_hat.sqrt() + eps), state
 
 
-# %% wrong="RMSprop with a momentum" says=["RMSprop has no m"]
+# %% wrong="RMSprop with a momentum" breaks="has no m" says=["RMSprop has no m"]
 def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
     if kind == "adamw":
         p = p - lr * weight_decay * p
@@ -196,7 +220,7 @@ def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_d
     return p - lr * (m / (1 - betas[0] ** t)) / (v_hat.sqrt() + eps), state
 
 
-# %% wrong="forgets its state" says=["the state is forgotten from step to step"]
+# %% wrong="forgets its state" breaks="what you returned the time before" says=["the state is forgotten from step to step"]
 def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
     if kind == "adamw":
         p = p - lr * weight_decay * p
@@ -207,7 +231,7 @@ def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_d
     return p - lr * grad / (grad.abs() + eps), {}
 
 
-# %% wrong="changes the parameter in place" says=["an argument was changed"]
+# %% wrong="changes the parameter in place" breaks="stay as they are" says=["an argument was changed"]
 def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
     if kind == "adamw":
         p -= lr * weight_decay * p
@@ -226,7 +250,7 @@ def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_d
     return p, state
 
 
-# %% wrong="returns the parameter alone" says=["expected a pair"]
+# %% wrong="returns the parameter alone" breaks="the pair of the new `p` and the new state" says=["expected a pair"]
 def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
     return p - lr * grad.sign()
 
@@ -579,7 +603,7 @@ def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_d
     return p - lr * (m / (1 - b1**t)) / ((below / (1 - b2**t)).sqrt() + eps), new
 
 
-# %% wrong="counter outside" says=["two tensors in turn"]
+# %% wrong="counter outside" breaks="`state` is a dict that is yours" says=["two tensors in turn"]
 COUNT = [0]
 
 
@@ -626,7 +650,7 @@ def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_d
     return p - lr * m / (v.sqrt() + eps), new
 
 
-# %% wrong="lr kept in the state" says=["use the argument"]
+# %% wrong="lr kept in the state" breaks="`lr` may differ from step to step" says=["use the argument"]
 def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
     lr = state.get("lr", lr)
     t = state.get("t", 0) + 1
@@ -644,7 +668,7 @@ def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_d
     return p - lr * m / (v.sqrt() + eps), new
 
 
-# %% wrong="means in float32" says=["a hundred steps with decay: p is near, but rounded on the way: is the state, or a part of the step, float32?"]
+# %% wrong="means in float32" breaks="float32 or float64" says=["a hundred steps with decay: p is near, but rounded on the way: is the state, or a part of the step, float32?"]
 def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
     pull = weight_decay * p
     p, grad = (p - lr * pull, grad) if kind == "adamw" else (p, grad + pull)
@@ -727,3 +751,69 @@ def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_d
     above = grad if raw else m / (1 - betas[0] ** t)
     below = (top if kind == "amsgrad" else v) / (1 if raw else 1 - betas[1] ** t)
     return torch.addcdiv(p, above, below.sqrt().add(eps), value=-lr), {"all": (t, m, v, top)}
+
+
+# %% wrong="other betas by default" breaks="betas: tuple[float, float] = (0.9, 0.999)" says=["by default the betas are 0.9 and 0.999"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.99), eps=1e-8, weight_decay=0.0):
+    t = state.get("t", 0) + 1
+    g = grad
+    if kind == "adamw":
+        p = p * (1 - lr * weight_decay)
+    else:
+        g = grad + weight_decay * p
+    b1, b2 = betas
+    v = b2 * state.get("v", torch.zeros_like(p)) + (1 - b2) * g * g
+    if kind == "rmsprop":
+        return p - lr * g / (v.sqrt() + eps), {"t": t, "v": v}
+    m = b1 * state.get("m", torch.zeros_like(p)) + (1 - b1) * g
+    new = {"t": t, "v": v, "m": m}
+    top = v
+    if kind == "amsgrad":
+        top = torch.maximum(state.get("top", torch.zeros_like(v)), v)
+        new["top"] = top
+    denominator = top.sqrt() / (1 - b2**t) ** 0.5 + eps
+    return p - lr * m / (1 - b1**t) / denominator, new
+
+
+# %% wrong="another eps by default" breaks="eps: float = 1e-8" says=["by default the betas are 0.9 and 0.999, eps is 1e-8"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-4, weight_decay=0.0):
+    t = state.get("t", 0) + 1
+    g = grad
+    if kind == "adamw":
+        p = p * (1 - lr * weight_decay)
+    else:
+        g = grad + weight_decay * p
+    b1, b2 = betas
+    v = b2 * state.get("v", torch.zeros_like(p)) + (1 - b2) * g * g
+    if kind == "rmsprop":
+        return p - lr * g / (v.sqrt() + eps), {"t": t, "v": v}
+    m = b1 * state.get("m", torch.zeros_like(p)) + (1 - b1) * g
+    new = {"t": t, "v": v, "m": m}
+    top = v
+    if kind == "amsgrad":
+        top = torch.maximum(state.get("top", torch.zeros_like(v)), v)
+        new["top"] = top
+    denominator = top.sqrt() / (1 - b2**t) ** 0.5 + eps
+    return p - lr * m / (1 - b1**t) / denominator, new
+
+
+# %% wrong="decays by default" breaks="weight_decay: float = 0.0" says=["by default the betas are 0.9 and 0.999, eps is 1e-8 and weight_decay 0"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
+    t = state.get("t", 0) + 1
+    g = grad
+    if kind == "adamw":
+        p = p * (1 - lr * weight_decay)
+    else:
+        g = grad + weight_decay * p
+    b1, b2 = betas
+    v = b2 * state.get("v", torch.zeros_like(p)) + (1 - b2) * g * g
+    if kind == "rmsprop":
+        return p - lr * g / (v.sqrt() + eps), {"t": t, "v": v}
+    m = b1 * state.get("m", torch.zeros_like(p)) + (1 - b1) * g
+    new = {"t": t, "v": v, "m": m}
+    top = v
+    if kind == "amsgrad":
+        top = torch.maximum(state.get("top", torch.zeros_like(v)), v)
+        new["top"] = top
+    denominator = top.sqrt() / (1 - b2**t) ** 0.5 + eps
+    return p - lr * m / (1 - b1**t) / denominator, new

@@ -1,4 +1,17 @@
-# %% wrong="noise taken for a variance" says=["square it"]
+# %% [markdown]
+# Rules:
+#
+# - "*standard deviation* `noise`"
+# - "independent from example to example; a batch takes the mean"
+# - "A step is w ← w - rate · (c · w + the batch's noise)"
+# - "the mean of w²"
+# - "after very many steps"
+# - "All four are positive"
+# - "Where it grows without bound, return `float("inf")`"
+# - "No simulation"
+# - "it should be exact"
+
+# %% wrong="noise taken for a variance" breaks="*standard deviation* `noise`" says=["square it"]
 def batch_and_rate(rate, batch, curvature, noise):
     factor = (1 - rate * curvature) ** 2
     return float("inf") if factor >= 1 else rate**2 * noise / batch / (1 - factor)
@@ -9,7 +22,7 @@ def batch_and_rate(rate, batch, curvature, noise):
     return float("inf") if rate * curvature >= 2 else rate * noise**2 / (2 * batch * curvature)
 
 
-# %% wrong="the batch is left out" says=["has the variance noise² / B"]
+# %% wrong="the batch is left out" breaks="independent from example to example; a batch takes the mean" says=["has the variance noise² / B"]
 def batch_and_rate(rate, batch, curvature, noise):
     factor = (1 - rate * curvature) ** 2
     return float("inf") if factor >= 1 else rate**2 * noise**2 / (1 - factor)
@@ -21,7 +34,7 @@ def batch_and_rate(rate, batch, curvature, noise):
     return float("inf") if factor >= 1 else rate**2 * noise**2 / batch**2 / (1 - factor)
 
 
-# %% wrong="negative above the limit" says=["it grows without bound"]
+# %% wrong="negative above the limit" breaks="Where it grows without bound, return `float(\"inf\")`" says=["it grows without bound"]
 def batch_and_rate(rate, batch, curvature, noise):
     factor = (1 - rate * curvature) ** 2
     return rate**2 * noise**2 / batch / (1 - factor) if factor != 1 else float("inf")
@@ -54,7 +67,7 @@ def batch_and_rate(rate, batch, curvature, noise):
     return v
 
 
-# %% wrong="a thousand rounds" says=["not settled after so few steps"]
+# %% wrong="a thousand rounds" breaks="after very many steps" says=["not settled after so few steps"]
 def batch_and_rate(rate, batch, curvature, noise):
     if abs(1 - rate * curvature) >= 1:
         return float("inf")
@@ -74,7 +87,7 @@ def batch_and_rate(rate, batch, curvature, noise):
     return v
 
 
-# %% wrong="simulated by draws" says=["not settled after so few steps"]
+# %% wrong="simulated by draws" breaks="No simulation" says=["not settled after so few steps"]
 def batch_and_rate(rate, batch, curvature, noise):
     if rate * curvature >= 2:
         return float("inf")
@@ -93,7 +106,7 @@ def batch_and_rate(rate, batch, curvature, noise):
     return rate**2 * noise**2 / batch / (1 - f * f) if abs(f) <= 1 else float("inf")
 
 
-# %% wrong="three digits only" says=["expected 0.666667, got 0.667"]
+# %% wrong="three digits only" breaks="it should be exact" says=["expected 0.666667, got 0.667"]
 def batch_and_rate(rate, batch, curvature, noise):
     if rate * curvature >= 2:
         return float("inf")
@@ -107,7 +120,7 @@ def batch_and_rate(rate, batch, curvature, noise):
     return rate**2 * noise**2 / batch / (1 - (1 - rate * curvature) ** 2)
 
 
-# %% wrong="the root" says=["that is the root: the mean of w² is asked for"]
+# %% wrong="the root" breaks="the mean of w²" says=["that is the root: the mean of w² is asked for"]
 def batch_and_rate(rate, batch, curvature, noise):
     factor = (1 - rate * curvature) ** 2
     if factor >= 1:
@@ -115,7 +128,7 @@ def batch_and_rate(rate, batch, curvature, noise):
     return (rate**2 * noise**2 / batch / (1 - factor)) ** 0.5
 
 
-# %% wrong="noise without the rate" says=["a step adds rate times the noise"]
+# %% wrong="noise without the rate" breaks="A step is w ← w - rate · (c · w + the batch's noise)" says=["a step adds rate times the noise"]
 def batch_and_rate(rate, batch, curvature, noise):
     factor = (1 - rate * curvature) ** 2
     return noise**2 / batch / (1 - factor) if factor < 1 else float("inf")
@@ -126,3 +139,17 @@ def batch_and_rate(rate, batch, curvature, noise):
     rate, batch, c, noise = torch.tensor([rate, batch, curvature, noise], dtype=torch.float64)
     settled = rate * noise**2 / (batch * c * (2 - rate * c))
     return torch.where(rate * c < 2, settled, torch.inf)
+
+
+# %% wrong="whole standard deviations" breaks="All four are positive" says=["is it int() or //?"]
+def batch_and_rate(rate, batch, curvature, noise):
+    if rate * curvature >= 2:
+        return float("inf")
+    return rate * int(noise) ** 2 / batch / (curvature * (2 - rate * curvature))
+
+
+# %% wrong="a whole-number division" says=["is it int() or //?"]
+def batch_and_rate(rate, batch, curvature, noise):
+    if rate * curvature >= 2:
+        return float("inf")
+    return rate * (noise**2 // 1) / batch / (curvature * (2 - rate * curvature))

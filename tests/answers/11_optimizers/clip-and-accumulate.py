@@ -1,4 +1,31 @@
-# %% wrong="the mean of the means" says=["the mean of the means"]
+# %% [markdown]
+# Rules:
+#
+# - "*unequal* sizes"
+# - "some perhaps empty"
+# - "Fill `.grad` as one large batch would"
+# - "the gradient of the mean `F.cross_entropy` over all examples"
+# - "clipped once"
+# - "to the global norm `max_norm`"
+# - "Return the norm before clipping"
+# - "Old gradients are forgotten"
+# - "Frozen parameters arrive with `.grad` None, and keep it"
+# - "Each piece passes through the model once"
+# - "its `backward` runs before the next piece's forward"
+# - "Nothing else of the model changes"
+# - "nor do the pieces"
+# - "Where the norm is at most `max_norm`"
+# - "which may be infinite"
+# - "it may also be zero"
+#
+# Admits:
+#
+# - "some perhaps empty": one piece is empty
+# - "which may be infinite": float("inf")
+# - "Frozen parameters": the first layer is frozen
+# - "it may also be zero": a gradient of zero
+
+# %% wrong="the mean of the means" breaks="*unequal* sizes" says=["the mean of the means"]
 def clip_and_accumulate(model, pieces, max_norm):
     model.zero_grad()
     for inputs, labels in pieces:
@@ -15,7 +42,7 @@ def clip_and_accumulate(model, pieces, max_norm):
     return nn.utils.clip_grad_norm_(model.parameters(), max_norm).item()
 
 
-# %% wrong="sums" says=["sums that were never divided"]
+# %% wrong="sums" breaks="the gradient of the mean `F.cross_entropy` over all examples" says=["sums that were never divided"]
 def clip_and_accumulate(model, pieces, max_norm):
     model.zero_grad()
     for inputs, labels in pieces:
@@ -32,7 +59,7 @@ def clip_and_accumulate(model, pieces, max_norm):
     return nn.utils.clip_grad_norm_(model.parameters(), max_norm).item()
 
 
-# %% wrong="old gradients stay" says=["the old gradients are still in it"]
+# %% wrong="old gradients stay" breaks="Old gradients are forgotten" says=["the old gradients are still in it"]
 def clip_and_accumulate(model, pieces, max_norm):
     count = sum(len(labels) for _, labels in pieces)
     for inputs, labels in pieces:
@@ -40,7 +67,7 @@ def clip_and_accumulate(model, pieces, max_norm):
     return nn.utils.clip_grad_norm_(model.parameters(), max_norm).item()
 
 
-# %% wrong="clips each piece" says=["clipped to 0.1", "the norm"]
+# %% wrong="clips each piece" breaks="clipped once" says=["clipped to 0.1", "the norm"]
 def clip_and_accumulate(model, pieces, max_norm):
     model.zero_grad()
     count = sum(len(labels) for _, labels in pieces)
@@ -62,7 +89,7 @@ def clip_and_accumulate(model, pieces, max_norm):
     return norm.item()
 
 
-# %% wrong="each parameter by itself" says=["each parameter was clipped alone"]
+# %% wrong="each parameter by itself" breaks="to the global norm `max_norm`" says=["each parameter was clipped alone"]
 def clip_and_accumulate(model, pieces, max_norm):
     model.zero_grad()
     count = sum(len(labels) for _, labels in pieces)
@@ -75,7 +102,7 @@ def clip_and_accumulate(model, pieces, max_norm):
     return norm.item()
 
 
-# %% wrong="the norm after clipping" says=["the norm after clipping"]
+# %% wrong="the norm after clipping" breaks="Return the norm before clipping" says=["the norm after clipping"]
 def clip_and_accumulate(model, pieces, max_norm):
     model.zero_grad()
     count = sum(len(labels) for _, labels in pieces)
@@ -87,7 +114,7 @@ def clip_and_accumulate(model, pieces, max_norm):
     )
 
 
-# %% wrong="always scales to the limit" says=["a limit that is not reached"]
+# %% wrong="always scales to the limit" breaks="Where the norm is at most `max_norm`" says=["a limit that is not reached"]
 def clip_and_accumulate(model, pieces, max_norm):
     model.zero_grad()
     count = sum(len(labels) for _, labels in pieces)
@@ -100,7 +127,7 @@ def clip_and_accumulate(model, pieces, max_norm):
     return norm
 
 
-# %% wrong="one large batch" says=["how often the model was called"]
+# %% wrong="one large batch" breaks="Each piece passes through the model once" says=["how often the model was called"]
 def clip_and_accumulate(model, pieces, max_norm):
     model.zero_grad()
     x, y = (torch.cat(parts) for parts in zip(*pieces, strict=True))
@@ -108,7 +135,7 @@ def clip_and_accumulate(model, pieces, max_norm):
     return nn.utils.clip_grad_norm_(model.parameters(), max_norm).item()
 
 
-# %% wrong="one backward for all losses" says=["all graphs were alive at once"]
+# %% wrong="one backward for all losses" breaks="its `backward` runs before the next piece's forward" says=["all graphs were alive at once"]
 def clip_and_accumulate(model, pieces, max_norm):
     model.zero_grad()
     count = sum(len(labels) for _, labels in pieces)
@@ -117,7 +144,7 @@ def clip_and_accumulate(model, pieces, max_norm):
     return nn.utils.clip_grad_norm_(model.parameters(), max_norm).item()
 
 
-# %% wrong="0 / 0" says=["a gradient of zero"]
+# %% wrong="0 / 0" breaks="it may also be zero" says=["a gradient of zero"]
 def clip_and_accumulate(model, pieces, max_norm):
     model.zero_grad()
     count = sum(len(labels) for _, labels in pieces)
@@ -134,7 +161,7 @@ def clip_and_accumulate(model, pieces, max_norm):
     return norm.item()
 
 
-# %% wrong="takes a step as well" says=["the weights were changed"]
+# %% wrong="takes a step as well" breaks="Nothing else of the model changes" says=["the weights were changed"]
 def clip_and_accumulate(model, pieces, max_norm):
     model.zero_grad()
     count = sum(len(labels) for _, labels in pieces)
@@ -360,7 +387,7 @@ def clip_and_accumulate(model, pieces, max_norm):
     return nn.utils.clip_grad_norm_(model.parameters(), max_norm)
 
 
-# %% wrong="gradients with a graph" says=[".grad carries a graph"]
+# %% wrong="gradients with a graph" breaks="Fill `.grad` as one large batch would" says=[".grad carries a graph"]
 def clip_and_accumulate(model, pieces, max_norm):
     model.zero_grad()
     total = sum(len(y) for _, y in pieces)
@@ -419,7 +446,7 @@ def clip_and_accumulate(model, pieces, max_norm):
     return nn.utils.clip_grad_norm_(model.parameters(), max_norm)
 
 
-# %% wrong="empties each piece when it is done" says=["a piece's inputs or labels were changed"]
+# %% wrong="empties each piece when it is done" breaks="nor do the pieces" says=["a piece's inputs or labels were changed"]
 def clip_and_accumulate(model, pieces, max_norm):
     model.zero_grad()
     total = sum(len(y) for _, y in pieces)
@@ -427,3 +454,35 @@ def clip_and_accumulate(model, pieces, max_norm):
         (F.cross_entropy(model(x), y, reduction="sum") / total).backward()
         x.zero_()
     return nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+
+
+# %% wrong="an empty piece is the end" breaks="some perhaps empty" says=["one piece is empty"]
+def clip_and_accumulate(model, pieces, max_norm):
+    total = sum(len(y) for _, y in pieces)
+    model.zero_grad()
+    for x, y in pieces:
+        if len(y) == 0:
+            break
+        (F.cross_entropy(model(x), y, reduction="sum") / total).backward()
+    return torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+
+
+# %% wrong="frozen parameters get zeros" breaks="Frozen parameters arrive with `.grad` None, and keep it" says=["0.weight is frozen: its .grad should stay None"]
+def clip_and_accumulate(model, pieces, max_norm):
+    total = sum(len(y) for _, y in pieces)
+    model.zero_grad()
+    for x, y in pieces:
+        (F.cross_entropy(model(x), y, reduction="sum") / total).backward()
+    for p in model.parameters():
+        if p.grad is None:
+            p.grad = torch.zeros_like(p)
+    return torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+
+
+# %% wrong="an infinite limit is taken for a half" breaks="which may be infinite" says=["sizes 4 and 1, not clipped: 0.weight.grad"]
+def clip_and_accumulate(model, pieces, max_norm):
+    total = sum(len(y) for _, y in pieces)
+    model.zero_grad()
+    for x, y in pieces:
+        (F.cross_entropy(model(x), y, reduction="sum") / total).backward()
+    return torch.nn.utils.clip_grad_norm_(model.parameters(), min(max_norm, 0.5))

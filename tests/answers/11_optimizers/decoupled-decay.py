@@ -1,4 +1,13 @@
-# %% wrong="weight decay is L2, everywhere" says=["same: AdamW is not True", "goes past m and v"]
+# %% [markdown]
+# Rules:
+#
+# - "for any loss and any number of steps"
+# - "`True` or `False`"
+# - "**one** step with lr = 0.1"
+# - "with `.grad` as given"
+# - "Write where `w` is afterwards, to three decimals"
+
+# %% wrong="weight decay is L2, everywhere" breaks="`True` or `False`" says=["same: AdamW is not True", "goes past m and v"]
 decayed = dict.fromkeys(
     (
         "same: SGD",
@@ -16,7 +25,7 @@ decayed = dict.fromkeys(
 )
 decayed = dict(zip(decayed, (True,) * 5 + (0.95, 0.9, 0.9, 0.95, 1.0, 0.85), strict=True))
 
-# %% wrong="momentum spoils the equality" says=["nesterov=True is not False", "just as the loss would do it"]
+# %% wrong="momentum spoils the equality" breaks="for any loss and any number of steps" says=["nesterov=True is not False", "just as the loss would do it"]
 decayed = dict.fromkeys(
     (
         "same: SGD",
@@ -36,7 +45,7 @@ decayed = dict(
     zip(decayed, (True, False, True, True, False, 0.95, 0.9, 0.9, 0.95, 1, 0.85), strict=True)
 )
 
-# %% wrong="Adam decays in proportion" says=["weight_decay=0.05, gradient 0 is not 0.995", "a tenth of the decay"]
+# %% wrong="Adam decays in proportion" breaks="**one** step with lr = 0.1" says=["weight_decay=0.05, gradient 0 is not 0.995", "a tenth of the decay"]
 decayed = dict.fromkeys(
     (
         "same: SGD",
@@ -54,7 +63,7 @@ decayed = dict.fromkeys(
 )
 decayed = dict(zip(decayed, (True,) * 4 + (False, 0.95, 0.95, 0.995, 0.95, 1, 0.85), strict=True))
 
-# %% wrong="AdamW decays what has no gradient" says=["gradient None is not 0.95", "skipped, decay and all"]
+# %% wrong="AdamW decays what has no gradient" breaks="with `.grad` as given" says=["gradient None is not 0.95", "skipped, decay and all"]
 decayed = dict.fromkeys(
     (
         "same: SGD",
@@ -72,7 +81,7 @@ decayed = dict.fromkeys(
 )
 decayed = dict(zip(decayed, (True,) * 4 + (False, 0.95, 0.9, 0.9, 0.95, 0.95, 0.85), strict=True))
 
-# %% wrong="a step in proportion to the gradient" says=["gradient 3 is not 0.65"]
+# %% wrong="a step in proportion to the gradient" breaks="Write where `w` is afterwards, to three decimals" says=["gradient 3 is not 0.65"]
 decayed = dict.fromkeys(
     (
         "same: SGD",

@@ -1,3 +1,17 @@
+# %% [markdown]
+# Rules:
+#
+# - "`loss_of` takes a float64 tensor"
+# - "of the shape of `start`"
+# - "**at most 100 times**"
+# - "no entry of the gradient may exceed 0.001"
+# - "without a graph and requiring no gradient"
+# - "`start` stays as it is"
+#
+# Admits:
+#
+# - "of the shape of `start`": one number, 0-D
+
 # %% wrong="the default number of iterations" says=["by default LBFGS stops after max_iter=20"]
 def lbfgs_closure(loss_of, start):
     w = start.clone().requires_grad_()
@@ -40,7 +54,7 @@ def lbfgs_closure(loss_of, start):
     return w.detach()
 
 
-# %% wrong="Adam, thousands of times" says=["at most 100 are allowed"]
+# %% wrong="Adam, thousands of times" breaks="**at most 100 times**" says=["at most 100 are allowed"]
 def lbfgs_closure(loss_of, start):
     w = start.clone().requires_grad_()
     optimizer = torch.optim.Adam([w], lr=0.05)
@@ -51,7 +65,7 @@ def lbfgs_closure(loss_of, start):
     return w.detach()
 
 
-# %% wrong="gradient descent within the budget" says=["not there yet"]
+# %% wrong="gradient descent within the budget" breaks="no entry of the gradient may exceed 0.001" says=["not there yet"]
 def lbfgs_closure(loss_of, start):
     w = start.clone().requires_grad_()
     for _ in range(100):
@@ -60,7 +74,7 @@ def lbfgs_closure(loss_of, start):
     return w.detach()
 
 
-# %% wrong="with its gradient" says=["the result requires a gradient"]
+# %% wrong="with its gradient" breaks="without a graph and requiring no gradient" says=["the result requires a gradient"]
 def lbfgs_closure(loss_of, start):
     w = start.clone().requires_grad_()
     optimizer = torch.optim.LBFGS([w], max_iter=90, max_eval=95, line_search_fn="strong_wolfe")
@@ -75,7 +89,7 @@ def lbfgs_closure(loss_of, start):
     return w
 
 
-# %% wrong="trains start itself" says=["an argument was changed"]
+# %% wrong="trains start itself" breaks="`start` stays as it is" says=["an argument was changed"]
 def lbfgs_closure(loss_of, start):
     w = start.requires_grad_()
     optimizer = torch.optim.LBFGS([w], max_iter=90, max_eval=95, line_search_fn="strong_wolfe")
@@ -242,7 +256,7 @@ def lbfgs_closure(loss_of, start):
     return w.detach()
 
 
-# %% wrong="in float32" says=["loss_of was given a tensor of torch.float32: it takes torch.float64, as start is"]
+# %% wrong="in float32" breaks="`loss_of` takes a float64 tensor" says=["loss_of was given a tensor of torch.float32: it takes torch.float64, as start is"]
 def lbfgs_closure(loss_of, start):
     w = start.float().clone().requires_grad_()
     optimizer = torch.optim.LBFGS([w], max_iter=80, max_eval=95, line_search_fn="strong_wolfe")
@@ -257,7 +271,7 @@ def lbfgs_closure(loss_of, start):
     return w.detach().double()
 
 
-# %% wrong="a vector for a number" says=["the result has shape (1,), expected ()"]
+# %% wrong="a vector for a number" breaks="of the shape of `start`" says=["the result has shape (1,), expected ()"]
 def lbfgs_closure(loss_of, start):
     w = start.clone().reshape(-1).requires_grad_()
     optimizer = torch.optim.LBFGS([w], max_iter=60, max_eval=95, line_search_fn="strong_wolfe")

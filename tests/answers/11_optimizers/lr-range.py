@@ -1,4 +1,29 @@
-# %% wrong="equal differences" says=["equal differences"]
+# %% [markdown]
+# Rules:
+#
+# - "from `lowest` to `highest`, both included"
+# - "each the rate before it times the same factor"
+# - "In one run"
+# - "note the rate and the loss, `F.mse_loss(model(x), y)`, before the step"
+# - "stop if this loss is not finite"
+# - "exceeds four times the smallest so far"
+# - "take a plain SGD step with this rate"
+# - "the pair of lists of plain numbers"
+# - "of equal length"
+# - "perhaps with frozen parameters"
+# - "the same weights"
+# - "the same buffers"
+# - "modes (train or eval)"
+# - "and `.grad`"
+# - "`x` and `y` stay as they are"
+# - "say what is wrong in each of the five runs"
+#
+# Admits:
+#
+# - "not finite": a loss that is nan at once
+# - "exceeds four times the smallest so far": a loss of 4.41 times the smallest
+
+# %% wrong="equal differences" breaks="each the rate before it times the same factor" says=["equal differences"]
 diagnosis = dict.fromkeys(("run 1", "run 2", "run 3", "run 4", "run 5"))
 
 
@@ -17,7 +42,7 @@ def lr_range(model, x, y, lowest, highest, steps):
     return rates, losses
 
 
-# %% wrong="the loss after the step" says=["noted after the step"]
+# %% wrong="the loss after the step" breaks="note the rate and the loss, `F.mse_loss(model(x), y)`, before the step" says=["noted after the step"]
 diagnosis = dict.fromkeys(("run 1", "run 2", "run 3", "run 4", "run 5"))
 
 
@@ -35,7 +60,7 @@ def lr_range(model, x, y, lowest, highest, steps):
     return rates, losses
 
 
-# %% wrong="the model stays trained" says=["the test has trained it"]
+# %% wrong="the model stays trained" breaks="the same weights" says=["the test has trained it"]
 diagnosis = dict.fromkeys(("run 1", "run 2", "run 3", "run 4", "run 5"))
 
 
@@ -127,7 +152,7 @@ def lr_range(model, x, y, lowest, highest, steps):
     return rates, losses
 
 
-# %% wrong="each rate from the first weights" says=["it is one run"]
+# %% wrong="each rate from the first weights" breaks="In one run" says=["it is one run"]
 diagnosis = dict.fromkeys(("run 1", "run 2", "run 3", "run 4", "run 5"))
 
 
@@ -162,7 +187,7 @@ def lr_range(model, x, y, lowest, highest, steps):
     return rates, losses
 
 
-# %% wrong="leaves gradients" says=["goes with gradients"]
+# %% wrong="leaves gradients" breaks="and `.grad`" says=["goes with gradients"]
 diagnosis = dict.fromkeys(("run 1", "run 2", "run 3", "run 4", "run 5"))
 
 
@@ -181,7 +206,7 @@ def lr_range(model, x, y, lowest, highest, steps):
     return rates, losses
 
 
-# %% wrong="tensors in the lists" says=["no list of plain numbers"]
+# %% wrong="tensors in the lists" breaks="the pair of lists of plain numbers" says=["no list of plain numbers"]
 diagnosis = dict.fromkeys(("run 1", "run 2", "run 3", "run 4", "run 5"))
 
 
@@ -190,7 +215,7 @@ def lr_range(model, x, y, lowest, highest, steps):
     return list(rates), list(rates)
 
 
-# %% wrong="floor and milestone mixed up" says=["something happened at step 150", "it wobbles at one level"]
+# %% wrong="floor and milestone mixed up" breaks="say what is wrong in each of the five runs" says=["something happened at step 150", "it wobbles at one level"]
 diagnosis = {
     "run 1": "noise floor: the rate should fall now",
     "run 2": "zero_grad forgotten",
@@ -275,7 +300,7 @@ diagnosis = dict(
 )
 
 
-# %% wrong="compares with the first loss" says=["four times the *smallest*"]
+# %% wrong="compares with the first loss" breaks="exceeds four times the smallest so far" says=["four times the *smallest*"]
 def lr_range(model, x, y, lowest, highest, steps):
     import math
 
@@ -307,7 +332,7 @@ diagnosis = {
 }
 
 
-# %% wrong="one factor too many: highest is never reached" says=["highest is one of the rates"]
+# %% wrong="one factor too many: highest is never reached" breaks="from `lowest` to `highest`, both included" says=["highest is one of the rates"]
 def lr_range(model, x, y, lowest, highest, steps):
 
     import copy
@@ -337,7 +362,7 @@ diagnosis = {
 }
 
 
-# %% wrong="SGD with momentum" says=["a plain step was asked for"]
+# %% wrong="SGD with momentum" breaks="take a plain SGD step with this rate" says=["a plain step was asked for"]
 def lr_range(model, x, y, lowest, highest, steps):
 
     import copy
@@ -452,7 +477,7 @@ def lr_range(model, x, y, lowest, highest, steps):
     return rates, losses
 
 
-# %% wrong="the buffers have moved" says=["does not have the buffers"]
+# %% wrong="the buffers have moved" breaks="the same buffers" says=["does not have the buffers"]
 diagnosis = dict.fromkeys(("run 1", "run 2", "run 3", "run 4", "run 5"))
 
 
@@ -509,7 +534,7 @@ diagnosis = {
 }
 
 
-# %% wrong="eval on the way" says=["a network of two layers"]
+# %% wrong="eval on the way" breaks="modes (train or eval)" says=["a network of two layers"]
 import math
 
 
@@ -542,7 +567,7 @@ diagnosis = {
 }
 
 
-# %% wrong="infinite, but not nan" says=["nan isn't finite"]
+# %% wrong="infinite, but not nan" breaks="stop if this loss is not finite" says=["nan isn't finite"]
 import math
 
 
@@ -601,7 +626,7 @@ diagnosis = {
 }
 
 
-# %% wrong="steps on what is frozen" says=["a frozen parameter has .grad None"]
+# %% wrong="steps on what is frozen" breaks="perhaps with frozen parameters" says=["a frozen parameter has .grad None"]
 import math
 
 
@@ -802,7 +827,7 @@ diagnosis = {
 }
 
 
-# %% wrong="empties the targets" says=["x or y was changed"]
+# %% wrong="empties the targets" breaks="`x` and `y` stay as they are" says=["x or y was changed"]
 import copy
 
 
@@ -821,6 +846,39 @@ def lr_range(model, x, y, lowest, highest, steps):
                 if p.grad is not None:
                     p -= rates[-1] * p.grad
     y.sub_(1)
+    return rates, losses
+
+
+diagnosis = {
+    "run 1": "a milestone cut the rate",
+    "run 2": "zero_grad forgotten",
+    "run 3": "rate above the limit",
+    "run 4": "rate too low",
+    "run 5": "noise floor: the rate should fall now",
+}
+
+
+# %% wrong="the rate of the jump is missing" breaks="of equal length" says=["4 rates and 5 losses"]
+def lr_range(model, x, y, lowest, highest, steps):
+    import copy
+
+    work = copy.deepcopy(model)
+    rates, losses = [], []
+    params = [p for p in work.parameters() if p.requires_grad]
+    for i in range(steps):
+        rate = lowest * (highest / lowest) ** (i / (steps - 1))
+        with torch.enable_grad():
+            loss = F.mse_loss(work(x), y)
+            losses.append(loss.item())
+            if len(losses) < 2 or losses[-1] <= 4 * min(losses):
+                rates.append(rate)
+            if not loss.isfinite() or losses[-1] > 4 * min(losses):
+                break
+            grads = torch.autograd.grad(loss, params, allow_unused=True)
+        with torch.no_grad():
+            for p, g in zip(params, grads):
+                if g is not None:
+                    p.sub_(rate * g)
     return rates, losses
 
 

@@ -1,3 +1,26 @@
+# %% [markdown]
+# Rules:
+#
+# - "as a pair of the new `p` and the new buffer"
+# - "`buffer` is all zeros before the first step"
+# - "Arguments stay as they are"
+# - "momentum · buffer + (1 - momentum) · grad"
+# - "(1 - momentum) · grad + momentum · *new* buffer with Nesterov"
+# - "else the new buffer"
+# - "It is orthogonalised by five rounds"
+# - "A direction of zeros stays zero"
+# - "p is multiplied by 1 - lr · weight_decay"
+# - "Then lr · √max(1, rows / columns)"
+# - "The new p and the new buffer have p's dtype"
+# - "weight_decay: float = 0.1"
+# - "momentum: float = 0.95"
+# - "nesterov: bool = True"
+#
+# Admits:
+#
+# - "A direction of zeros stays zero": a gradient of zeros
+# - "have p's dtype": a row in float32, lr 0.05
+
 # %% wrong="an exact orthogonal matrix" says=["take five rounds with these coefficients, nothing more exact"]
 def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
     buffer = momentum * buffer + (1 - momentum) * grad
@@ -7,7 +30,7 @@ def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, neste
     return (1 - lr * weight_decay) * p - lr * factor * U @ Vh, buffer
 
 
-# %% wrong="four rounds" says=["four rounds"]
+# %% wrong="four rounds" breaks="It is orthogonalised by five rounds" says=["four rounds"]
 def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
     buffer = momentum * buffer + (1 - momentum) * grad
     X = (1 - momentum) * grad + momentum * buffer if nesterov else buffer
@@ -19,7 +42,7 @@ def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, neste
     return (1 - lr * weight_decay) * p - lr * factor * X, buffer
 
 
-# %% wrong="no look ahead" says=["without the look ahead"]
+# %% wrong="no look ahead" breaks="(1 - momentum) · grad + momentum · *new* buffer with Nesterov" says=["without the look ahead"]
 def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
     buffer = momentum * buffer + (1 - momentum) * grad
     X = buffer / buffer.norm().clamp(min=1e-7)
@@ -30,7 +53,7 @@ def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, neste
     return (1 - lr * weight_decay) * p - lr * factor * X, buffer
 
 
-# %% wrong="always Nesterov" says=["nesterov=False was not heeded"]
+# %% wrong="always Nesterov" breaks="else the new buffer" says=["nesterov=False was not heeded"]
 def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
     buffer = momentum * buffer + (1 - momentum) * grad
     X = (1 - momentum) * grad + momentum * buffer
@@ -76,7 +99,7 @@ def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, neste
     return p - lr * factor * X, buffer
 
 
-# %% wrong="the decay as L2" says=["weight decay 0.5", "1 - lr * weight_decay"]
+# %% wrong="the decay as L2" breaks="p is multiplied by 1 - lr · weight_decay" says=["weight decay 0.5", "1 - lr * weight_decay"]
 def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
     grad = grad + weight_decay * p
     buffer = momentum * buffer + (1 - momentum) * grad
@@ -89,7 +112,7 @@ def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, neste
     return p - lr * factor * X, buffer
 
 
-# %% wrong="zeros over zero" says=["Is it 0 / 0?"]
+# %% wrong="zeros over zero" breaks="A direction of zeros stays zero" says=["Is it 0 / 0?"]
 def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
     buffer = momentum * buffer + (1 - momentum) * grad
     X = (1 - momentum) * grad + momentum * buffer if nesterov else buffer
@@ -101,7 +124,7 @@ def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, neste
     return (1 - lr * weight_decay) * p - lr * factor * X, buffer
 
 
-# %% wrong="a sum instead of a mean" says=["the new buffer, a running mean,"]
+# %% wrong="a sum instead of a mean" breaks="momentum · buffer + (1 - momentum) · grad" says=["the new buffer, a running mean,"]
 def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
     buffer = momentum * buffer + grad
     X = grad + momentum * buffer if nesterov else buffer
@@ -113,7 +136,7 @@ def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, neste
     return (1 - lr * weight_decay) * p - lr * factor * X, buffer
 
 
-# %% wrong="the buffer in place" says=["an argument was changed"]
+# %% wrong="the buffer in place" breaks="Arguments stay as they are" says=["an argument was changed"]
 def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
     buffer.lerp_(grad, 1 - momentum)
     X = grad.lerp(buffer, momentum) if nesterov else buffer
@@ -190,7 +213,7 @@ def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, neste
     ), buffer
 
 
-# %% wrong="rows / columns without the root" says=["*root* of rows / columns"]
+# %% wrong="rows / columns without the root" breaks="Then lr · √max(1, rows / columns)" says=["*root* of rows / columns"]
 def _ortho(G, n=5):
     X = G / G.norm().clamp(min=1e-7)
     for _ in range(n):
@@ -320,7 +343,7 @@ def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, neste
     return (1 - lr * weight_decay) * p - lr * factor * X, buffer
 
 
-# %% wrong="decay 0 by default" says=["0.1 by default"]
+# %% wrong="decay 0 by default" breaks="weight_decay: float = 0.1" says=["0.1 by default"]
 def muon_and_friends(p, grad, buffer, lr, weight_decay=0.0, momentum=0.95, nesterov=True):
     buffer = momentum * buffer + (1 - momentum) * grad
     d = (1 - momentum) * grad + momentum * buffer if nesterov else buffer
@@ -394,7 +417,7 @@ def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, neste
     return p * (1 - lr * weight_decay) - lr * factor * X, b
 
 
-# %% wrong="always float64" says=["a row in float32, lr 0.05: the new p is torch.float64, expected torch.float32"]
+# %% wrong="always float64" breaks="The new p and the new buffer have p's dtype" says=["a row in float32, lr 0.05: the new p is torch.float64, expected torch.float32"]
 def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
     p, grad, buffer = p.double(), grad.double(), buffer.double()
     b = momentum * buffer + (1 - momentum) * grad
@@ -405,3 +428,71 @@ def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, neste
         X = 3.4445 * X - 4.7750 * A @ X + 2.0315 * A @ A @ X
     factor = max(1, p.shape[0] / p.shape[1]) ** 0.5
     return p * (1 - lr * weight_decay) - lr * factor * X, b
+
+
+# %% wrong="the new p alone" breaks="as a pair of the new `p` and the new buffer" says=["muon_and_friends returned Tensor, expected a pair"]
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
+    buffer = momentum * buffer + (1 - momentum) * grad
+    d = (1 - momentum) * grad + momentum * buffer if nesterov else buffer
+    x = d / (d.norm() + 1e-30)
+    a, b, c = 3.4445, -4.775, 2.0315
+    if x.shape[0] > x.shape[1]:
+        x = x.t()
+    for _ in range(5):
+        g = x @ x.t()
+        x = a * x + (b * g + c * g @ g) @ x
+    if d.shape[0] > d.shape[1]:
+        x = x.t()
+    p = p * (1 - lr * weight_decay) - lr * max(1, d.shape[0] / d.shape[1]) ** 0.5 * x
+    return p
+
+
+# %% wrong="a buffer of zeros begins at the gradient" breaks="`buffer` is all zeros before the first step" says=["the new buffer, a running mean"]
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
+    buffer = momentum * buffer + (1 - momentum) * grad if buffer.any() else grad.clone()
+    d = (1 - momentum) * grad + momentum * buffer if nesterov else buffer
+    x = d / (d.norm() + 1e-30)
+    a, b, c = 3.4445, -4.775, 2.0315
+    if x.shape[0] > x.shape[1]:
+        x = x.t()
+    for _ in range(5):
+        g = x @ x.t()
+        x = a * x + (b * g + c * g @ g) @ x
+    if d.shape[0] > d.shape[1]:
+        x = x.t()
+    p = p * (1 - lr * weight_decay) - lr * max(1, d.shape[0] / d.shape[1]) ** 0.5 * x
+    return p, buffer
+
+
+# %% wrong="another momentum by default" breaks="momentum: float = 0.95" says=["the new buffer, a running mean"]
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.9, nesterov=True):
+    buffer = momentum * buffer + (1 - momentum) * grad
+    d = (1 - momentum) * grad + momentum * buffer if nesterov else buffer
+    x = d / (d.norm() + 1e-30)
+    a, b, c = 3.4445, -4.775, 2.0315
+    if x.shape[0] > x.shape[1]:
+        x = x.t()
+    for _ in range(5):
+        g = x @ x.t()
+        x = a * x + (b * g + c * g @ g) @ x
+    if d.shape[0] > d.shape[1]:
+        x = x.t()
+    p = p * (1 - lr * weight_decay) - lr * max(1, d.shape[0] / d.shape[1]) ** 0.5 * x
+    return p, buffer
+
+
+# %% wrong="no Nesterov by default" breaks="nesterov: bool = True" says=["without the look ahead"]
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=False):
+    buffer = momentum * buffer + (1 - momentum) * grad
+    d = (1 - momentum) * grad + momentum * buffer if nesterov else buffer
+    x = d / (d.norm() + 1e-30)
+    a, b, c = 3.4445, -4.775, 2.0315
+    if x.shape[0] > x.shape[1]:
+        x = x.t()
+    for _ in range(5):
+        g = x @ x.t()
+        x = a * x + (b * g + c * g @ g) @ x
+    if d.shape[0] > d.shape[1]:
+        x = x.t()
+    p = p * (1 - lr * weight_decay) - lr * max(1, d.shape[0] / d.shape[1]) ** 0.5 * x
+    return p, buffer

@@ -1,4 +1,25 @@
-# %% wrong="biases by name" says=["body.1.weight has fewer than two dimensions"]
+# %% [markdown]
+# Rules:
+#
+# - "a list of groups for `AdamW(groups)`"
+# - "each names its `lr` and `weight_decay`"
+# - "the name of a submodule"
+# - "as `named_modules()` gives it"
+# - "Parameters of the backbone get the rate `lr / 10`, all others `lr`"
+# - "Parameters with fewer than two dimensions get a decay of 0"
+# - "all others `weight_decay`"
+# - "A parameter that the backbone shares with the rest belongs to the backbone"
+# - "are in no group"
+# - "each other parameter in exactly one, once"
+# - "The model stays as it is"
+#
+# Admits:
+#
+# - "as `named_modules()` gives it": nested
+# - "Frozen parameters": frozen
+# - "the name of a submodule": a name that begins alike
+
+# %% wrong="biases by name" breaks="Parameters with fewer than two dimensions get a decay of 0" says=["body.1.weight has fewer than two dimensions"]
 def param_groups(model, backbone, lr, weight_decay):
     inside = {id(p) for p in model.get_submodule(backbone).parameters()}
     return [
@@ -12,7 +33,7 @@ def param_groups(model, backbone, lr, weight_decay):
     ]
 
 
-# %% wrong="the backbone by the beginning of its name" says=["body2.weight belongs to the rest"]
+# %% wrong="the backbone by the beginning of its name" breaks="the name of a submodule" says=["body2.weight belongs to the rest"]
 def param_groups(model, backbone, lr, weight_decay):
     return [
         {
@@ -25,7 +46,7 @@ def param_groups(model, backbone, lr, weight_decay):
     ]
 
 
-# %% wrong="by the first name alone, dot and all" says=["head.weight belongs to the backbone and is shared"]
+# %% wrong="by the first name alone, dot and all" breaks="A parameter that the backbone shares with the rest belongs to the backbone" says=["head.weight belongs to the backbone and is shared"]
 def param_groups(model, backbone, lr, weight_decay):
     return [
         {
@@ -38,7 +59,7 @@ def param_groups(model, backbone, lr, weight_decay):
     ]
 
 
-# %% wrong="tied twice" says=["is in 2 groups"]
+# %% wrong="tied twice" breaks="each other parameter in exactly one, once" says=["is in 2 groups"]
 def param_groups(model, backbone, lr, weight_decay):
     groups = []
     for name, module in model.named_modules():
@@ -65,7 +86,7 @@ def param_groups(model, backbone, lr, weight_decay):
     return groups
 
 
-# %% wrong="frozen ones too" says=["is frozen and is in a group"]
+# %% wrong="frozen ones too" breaks="are in no group" says=["is frozen and is in a group"]
 def param_groups(model, backbone, lr, weight_decay):
     inside = {id(p) for p in model.get_submodule(backbone).parameters()}
     return [
@@ -83,14 +104,14 @@ def param_groups(model, backbone, lr, weight_decay):
     return [{"parameters": list(model.parameters()), "lr": lr, "weight_decay": weight_decay}]
 
 
-# %% wrong="no weight_decay named" says=["does not name its weight_decay"]
+# %% wrong="no weight_decay named" breaks="each names its `lr` and `weight_decay`" says=["does not name its weight_decay"]
 def param_groups(model, backbone, lr, weight_decay):
     flat = [p for p in model.parameters() if p.ndim < 2]
     rest = [p for p in model.parameters() if p.ndim >= 2]
     return [{"params": flat, "lr": lr, "weight_decay": 0.0}, {"params": rest, "lr": lr}]
 
 
-# %% wrong="only linear layers decay" says=["conv.weight has two dimensions or more"]
+# %% wrong="only linear layers decay" breaks="all others `weight_decay`" says=["conv.weight has two dimensions or more"]
 def param_groups(model, backbone, lr, weight_decay):
     inside = {id(p) for p in model.get_submodule(backbone).parameters()}
     return [
@@ -104,7 +125,7 @@ def param_groups(model, backbone, lr, weight_decay):
     ]
 
 
-# %% wrong="the rates changed over" says=["body.0.weight belongs to the backbone: lr is 0.01, expected 0.001"]
+# %% wrong="the rates changed over" breaks="Parameters of the backbone get the rate `lr / 10`, all others `lr`" says=["body.0.weight belongs to the backbone: lr is 0.01, expected 0.001"]
 def param_groups(model, backbone, lr, weight_decay):
     inside = {id(p) for p in model.get_submodule(backbone).parameters()}
     return [
@@ -190,7 +211,7 @@ def param_groups(model, backbone, lr, weight_decay):
     ]
 
 
-# %% wrong="puts the backbone into eval" says=["train or eval was changed"]
+# %% wrong="puts the backbone into eval" breaks="The model stays as it is" says=["train or eval was changed"]
 def param_groups(model, backbone, lr, weight_decay):
     body = {id(p) for p in model.get_submodule(backbone).parameters()}
     model.get_submodule(backbone).eval()
@@ -204,7 +225,7 @@ def param_groups(model, backbone, lr, weight_decay):
     ]
 
 
-# %% wrong="getattr for the backbone" says=["nested", "the name may have dots"]
+# %% wrong="getattr for the backbone" breaks="as `named_modules()` gives it" says=["nested", "the name may have dots"]
 def param_groups(model, backbone, lr, weight_decay):
     body = {id(p) for p in getattr(model, backbone).parameters()}
     groups = {}
@@ -302,7 +323,7 @@ def param_groups(model, backbone, lr, weight_decay):
     return [{"params": ps, "lr": r, "weight_decay": d} for (r, d), ps in groups.items()]
 
 
-# %% wrong="a generator in place of a list" says=["a list of groups is asked for, this is a generator"]
+# %% wrong="a generator in place of a list" breaks="a list of groups for `AdamW(groups)`" says=["a list of groups is asked for, this is a generator"]
 def param_groups(model, backbone, lr, weight_decay):
     body = set(model.get_submodule(backbone).parameters())
     return (

@@ -1,4 +1,12 @@
-# %% wrong="plain SGD" says=["it is still on its way down"]
+# %% [markdown]
+# Rules:
+#
+# - "the new value of one parameter tensor and the new state, a pair"
+# - "`step` counts from 1"
+# - "must be **below 0.01**"
+# - "`p` and `grad` stay as they are"
+
+# %% wrong="plain SGD" breaks="must be **below 0.01**" says=["it is still on its way down"]
 def race(step, p, grad, state):
     return p - 1.0 * grad, state
 
@@ -27,7 +35,7 @@ def race(step, p, grad, state):
     return p - 3.0 * grad.sign() * 0.1, state
 
 
-# %% wrong="counts from zero" says=["NaN"]
+# %% wrong="counts from zero" breaks="`step` counts from 1" says=["NaN"]
 def race(step, p, grad, state):
     t = step - 1
     m = 0.9 * state.get("m", 0) + 0.1 * grad
@@ -36,13 +44,13 @@ def race(step, p, grad, state):
     return p - 0.03 * m_hat / (v_hat.sqrt() + 1e-8), {"m": m, "v": v}
 
 
-# %% wrong="in place" says=["an argument was changed"]
+# %% wrong="in place" breaks="`p` and `grad` stay as they are" says=["an argument was changed"]
 def race(step, p, grad, state):
     p -= 0.5 * grad
     return p, state
 
 
-# %% wrong="the parameter alone" says=["expected a pair"]
+# %% wrong="the parameter alone" breaks="the new value of one parameter tensor and the new state, a pair" says=["expected a pair"]
 def race(step, p, grad, state):
     return p - 0.5 * grad
 

@@ -1,3 +1,16 @@
+# %% [markdown]
+# Rules:
+#
+# - "in the usual order unless it says otherwise"
+# - "the list of the `total` rates of a run"
+# - "they rise linearly: base / warmup, 2 · base / warmup, … up to base"
+# - "the k-th of them, from k = 0"
+# - "The other n = total - warmup follow half a cosine"
+# - "floor ≤ base"
+# - "0 ≤ warmup ≤ total"
+# - "The entries are plain numbers"
+# - "floor: float = 0.0"
+
 # %% wrong="the milestone's own step is late" says=["multistep is not", "milestones count calls"]
 rates = dict.fromkeys(
     ("multistep", "multistep, old order", "warm-up", "cosine", "plateau", "chained", "sequential")
@@ -14,7 +27,7 @@ for name, guess in (
     rates[name] = guess
 
 
-# %% wrong="the old order changes nothing" says=["old order is not", "one step too early"]
+# %% wrong="the old order changes nothing" breaks="in the usual order unless it says otherwise" says=["old order is not", "one step too early"]
 rates = {
     "multistep": [1, 1, 0.5, 0.25, 0.25],
     "multistep, old order": [1, 1, 0.5, 0.25, 0.25],
@@ -50,7 +63,7 @@ rates = {
 }
 
 
-# %% wrong="the warm-up starts at zero" says=["the first step is wasted at rate 0"]
+# %% wrong="the warm-up starts at zero" breaks="they rise linearly: base / warmup, 2 · base / warmup, … up to base" says=["the first step is wasted at rate 0"]
 rates = dict.fromkeys(
     ("multistep", "multistep, old order", "warm-up", "cosine", "plateau", "chained", "sequential")
 )
@@ -110,7 +123,7 @@ def schedules(base, warmup, total, floor=0.0):
     ]
 
 
-# %% wrong="the floor is forgotten" says=["floor is where the cosine ends"]
+# %% wrong="the floor is forgotten" breaks="floor ≤ base" says=["floor is where the cosine ends"]
 rates = dict.fromkeys(
     ("multistep", "multistep, old order", "warm-up", "cosine", "plateau", "chained", "sequential")
 )
@@ -125,7 +138,7 @@ def schedules(base, warmup, total, floor=0.0):
     ]
 
 
-# %% wrong="one rate too many" says=["7 rates, expected 6"]
+# %% wrong="one rate too many" breaks="the list of the `total` rates of a run" says=["7 rates, expected 6"]
 rates = dict.fromkeys(
     ("multistep", "multistep, old order", "warm-up", "cosine", "plateau", "chained", "sequential")
 )
@@ -150,7 +163,7 @@ def schedules(base, warmup, total, floor=0.0):
     return torch.linspace(base, floor, total)
 
 
-# %% wrong="divides by a warm-up of nothing" says=["ZeroDivisionError"]
+# %% wrong="divides by a warm-up of nothing" breaks="0 ≤ warmup ≤ total" says=["ZeroDivisionError"]
 rates = dict.fromkeys(
     ("multistep", "multistep, old order", "warm-up", "cosine", "plateau", "chained", "sequential")
 )
@@ -254,7 +267,7 @@ def schedules(base, warmup, total, floor=0.0):
     ]
 
 
-# %% wrong="divides by n - 1" says=["not part of the run"]
+# %% wrong="divides by n - 1" breaks="The other n = total - warmup follow half a cosine" says=["not part of the run"]
 rates = {
     "multistep": [1, 1, 0.5, 0.25, 0.25],
     "multistep, old order": [1, 0.5, 0.25, 0.25, 0.25],
@@ -346,7 +359,7 @@ def schedules(base, warmup, total, floor=0.0):
     ]
 
 
-# %% wrong="the cosine starts at k = 1" says=["warmup 2 of 6"]
+# %% wrong="the cosine starts at k = 1" breaks="the k-th of them, from k = 0" says=["warmup 2 of 6"]
 import math
 
 rates = {
@@ -426,7 +439,7 @@ def schedules(base, warmup, total, floor=0.0):
     return [min(1, (t + 1) / max(warmup, 1)) * rate for t, rate in enumerate(shape)]
 
 
-# %% wrong="a floor of 0.1 by default" says=["floor is 0 by default"]
+# %% wrong="a floor of 0.1 by default" breaks="floor: float = 0.0" says=["floor is 0 by default"]
 import math
 
 rates = {
@@ -445,3 +458,30 @@ def schedules(base, warmup, total, floor=0.1):
     rise = [base * (k + 1) / warmup for k in range(warmup)]
     turns = [math.pi * k / n for k in range(n)]
     return rise + [floor + (base - floor) * (1 + math.cos(turn)) / 2 for turn in turns]
+
+
+# %% wrong="numbers in tensors" breaks="The entries are plain numbers" says=["holds no plain numbers"]
+rates = {
+    "multistep": [1, 1, 0.5, 0.25, 0.25],
+    "multistep, old order": [1, 0.5, 0.25, 0.25, 0.25],
+    "warm-up": [0.25, 0.5, 0.75, 1, 1],
+    "cosine": [1, 0.5, 0, 0.5, 1, 0.5],
+    "plateau": [1, 1, 1, 1, 0.5, 0.5],
+    "chained": [0.5, 0.25, 0.25, 0.125, 0.0625],
+    "sequential": [0.5, 0.5, 1, 0.5, 0.25],
+}
+
+
+def schedules(base, warmup, total, floor=0.0):
+    import math
+
+    out = []
+    for i in range(total):
+        if i < warmup:
+            out.append(base * (i + 1) / warmup)
+        else:
+            out.append(
+                floor
+                + (base - floor) / 2 * (1 + math.cos(math.pi * (i - warmup) / (total - warmup)))
+            )
+    return [torch.tensor(rate) for rate in out]

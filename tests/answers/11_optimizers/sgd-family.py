@@ -1,3 +1,30 @@
+# %% [markdown]
+# Rules:
+#
+# - "the pair of the new `p` and the new buffer"
+# - "`buffer` is `None` before the first step"
+# - "With momentum 0 there is no buffer: return `None` for it"
+# - "The arguments stay as they are"
+# - "the new buffer shares no memory with `grad`"
+# - "in place"
+# - "to every parameter of every group"
+# - "whose `.grad` isn't None"
+# - "A group has its own options"
+# - "Keep the buffers in `self.state`"
+# - "so that `state_dict()` carries them"
+# - "`step(closure)` calls the closure once"
+# - "with gradients enabled"
+# - "returns its loss"
+# - "without one it returns `None`"
+# - "`.grad` stays as it is"
+# - "Between two steps a group's options may change"
+#
+# Admits:
+#
+# - "`buffer` is `None` before the first step": a first step with momentum and decay 0.25
+# - "`step(closure)`": steps by a closure
+# - "`state_dict()` carries them": from the old one's state_dict
+
 # %% wrong="the first buffer is dampened too" says=["the first buffer is the gradient itself"]
 def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
     d = grad + weight_decay * p
@@ -103,7 +130,7 @@ def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.
     return p - d, buffer
 
 
-# %% wrong="changes the gradient in place" says=["an argument was changed"]
+# %% wrong="changes the gradient in place" breaks="The arguments stay as they are" says=["an argument was changed"]
 def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
     d = grad
     d += weight_decay * p
@@ -113,7 +140,7 @@ def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.
     return p - lr * d, buffer
 
 
-# %% wrong="the first buffer is the gradient's own memory" says=["shares the storage"]
+# %% wrong="the first buffer is the gradient's own memory" breaks="the new buffer shares no memory with `grad`" says=["shares the storage"]
 def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
     d = grad + weight_decay * p if weight_decay else grad
     if momentum:
@@ -131,12 +158,12 @@ def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.
     return p + lr * d, buffer
 
 
-# %% wrong="returns the parameter alone" says=["expected a pair"]
+# %% wrong="returns the parameter alone" breaks="the pair of the new `p` and the new buffer" says=["expected a pair"]
 def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
     return p - lr * (grad + weight_decay * p)
 
 
-# %% wrong="buffers in an attribute of its own" says=["the buffers are not in self.state"]
+# %% wrong="buffers in an attribute of its own" breaks="Keep the buffers in `self.state`" says=["the buffers are not in self.state"]
 def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
     d = grad + weight_decay * p
     if momentum:
@@ -166,7 +193,7 @@ class Sgd(torch.optim.Optimizer):
         return loss
 
 
-# %% wrong="the closure without gradients" says=["the closure"]
+# %% wrong="the closure without gradients" breaks="with gradients enabled" says=["the closure"]
 class Sgd(torch.optim.Optimizer):
     def __init__(self, params, lr, **options):
         defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
@@ -186,7 +213,7 @@ class Sgd(torch.optim.Optimizer):
         return loss
 
 
-# %% wrong="one rate for all groups" says=["each group has its own lr"]
+# %% wrong="one rate for all groups" breaks="A group has its own options" says=["each group has its own lr"]
 def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
     d = grad + weight_decay * p
     if momentum:
@@ -244,7 +271,7 @@ class Sgd(torch.optim.Optimizer):
         return loss
 
 
-# %% wrong="does not skip parameters without a gradient" says=["a parameter without a gradient"]
+# %% wrong="does not skip parameters without a gradient" breaks="whose `.grad` isn't None" says=["a parameter without a gradient"]
 def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
     d = grad + weight_decay * p
     if momentum:
@@ -566,7 +593,7 @@ class Sgd(torch.optim.Optimizer):
         return loss
 
 
-# %% wrong="the rates of its first day" says=["anew in each step"]
+# %% wrong="the rates of its first day" breaks="Between two steps a group's options may change" says=["anew in each step"]
 def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
     g = grad + weight_decay * p
     if momentum == 0:
@@ -635,7 +662,7 @@ class Sgd(torch.optim.Optimizer):
         return loss
 
 
-# %% wrong="other memory under the parameter" says=["has other memory now"]
+# %% wrong="other memory under the parameter" breaks="in place" says=["has other memory now"]
 def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
     g = grad + weight_decay * p
     if momentum == 0:
@@ -666,7 +693,7 @@ class Sgd(torch.optim.Optimizer):
         return loss
 
 
-# %% wrong="the loss as a number" says=["returned a float"]
+# %% wrong="the loss as a number" breaks="returns its loss" says=["returned a float"]
 def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
     g = grad + weight_decay * p
     if momentum == 0:
@@ -763,7 +790,7 @@ class Sgd(torch.optim.Optimizer):
         return loss
 
 
-# %% wrong="the closure twice" says=["called the closure 2 times"]
+# %% wrong="the closure twice" breaks="`step(closure)` calls the closure once" says=["called the closure 2 times"]
 def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
     d = grad + weight_decay * p
     if momentum == 0:
@@ -827,7 +854,7 @@ class Sgd(torch.optim.Optimizer):
         return None
 
 
-# %% wrong="the first parameter of a group alone" says=["a parameter of group 1 has moved nothing"]
+# %% wrong="the first parameter of a group alone" breaks="to every parameter of every group" says=["a parameter of group 1 has moved nothing"]
 def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
     d = grad + weight_decay * p
     if momentum == 0:
@@ -859,7 +886,7 @@ class Sgd(torch.optim.Optimizer):
         return loss
 
 
-# %% wrong="clears the gradient after the step" says=["step() changed .grad"]
+# %% wrong="clears the gradient after the step" breaks="`.grad` stays as it is" says=["step() changed .grad"]
 def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
     d = grad + weight_decay * p
     if momentum == 0:
@@ -892,7 +919,7 @@ class Sgd(torch.optim.Optimizer):
         return loss
 
 
-# %% wrong="a buffer of zeros taken for the first step" says=["a buffer of zeros isn't None"]
+# %% wrong="a buffer of zeros taken for the first step" breaks="`buffer` is `None` before the first step" says=["a buffer of zeros isn't None"]
 def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
     direction = grad + weight_decay * p
     if momentum == 0:
@@ -970,7 +997,7 @@ class Sgd(torch.optim.Optimizer):
         return loss
 
 
-# %% wrong="the state by id" says=["the keys of self.state are the parameters themselves"]
+# %% wrong="the state by id" breaks="so that `state_dict()` carries them" says=["the keys of self.state are the parameters themselves"]
 def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
     direction = grad + weight_decay * p
     if momentum == 0:
@@ -1232,3 +1259,71 @@ def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.
 
 class Sgd(torch.optim.SGD):
     pass
+
+
+# %% wrong="a buffer whatever the momentum" breaks="With momentum 0 there is no buffer: return `None` for it" says=["without momentum there is no buffer: expected None for it"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    g = grad + weight_decay * p
+    if momentum == 0:
+        return p - lr * g, g.clone()
+    new = g.clone() if buffer is None else momentum * buffer + (1 - dampening) * g
+    d = g + momentum * new if nesterov else new
+    return p - lr * d, new
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr, **options):
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            options = {
+                k: group[k] for k in ("lr", "momentum", "dampening", "weight_decay", "nesterov")
+            }
+            for p in group["params"]:
+                if p.grad is not None:
+                    new, b = sgd_family(p, p.grad, self.state[p].get("momentum_buffer"), **options)
+                    p.copy_(new)
+                    if b is not None:
+                        self.state[p]["momentum_buffer"] = b
+        return loss
+
+
+# %% wrong="returns itself" breaks="without one it returns `None`" says=["step() without a closure returned"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    g = grad + weight_decay * p
+    if momentum == 0:
+        return p - lr * g, None
+    new = g.clone() if buffer is None else momentum * buffer + (1 - dampening) * g
+    d = g + momentum * new if nesterov else new
+    return p - lr * d, new
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr, **options):
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            options = {
+                k: group[k] for k in ("lr", "momentum", "dampening", "weight_decay", "nesterov")
+            }
+            for p in group["params"]:
+                if p.grad is not None:
+                    new, b = sgd_family(p, p.grad, self.state[p].get("momentum_buffer"), **options)
+                    p.copy_(new)
+                    if b is not None:
+                        self.state[p]["momentum_buffer"] = b
+        return self if closure is None else loss

@@ -1,4 +1,11 @@
-# %% wrong="backward overwrites" says=["gradients add up"]
+# %% [markdown]
+# Rules:
+#
+# - "`True` or `False` where a line is a statement"
+# - "else a number"
+# - "`model.w` is replaced by a new `nn.Parameter`"
+
+# %% wrong="backward overwrites" breaks="else a number" says=["gradients add up"]
 after = {
     "grad after two backwards": 2.0,
     "zero_grad() leaves a tensor of zeros": False,
@@ -8,7 +15,7 @@ after = {
     "a Parameter made after the optimizer moves": False,
 }
 
-# %% wrong="zero_grad leaves zeros" says=["set_to_none"]
+# %% wrong="zero_grad leaves zeros" breaks="`True` or `False` where a line is a statement" says=["set_to_none"]
 after = {
     "grad after two backwards": 4.0,
     "zero_grad() leaves a tensor of zeros": True,
@@ -18,7 +25,7 @@ after = {
     "a Parameter made after the optimizer moves": False,
 }
 
-# %% wrong="the optimizer asks the model" says=["the tensors that it was given"]
+# %% wrong="the optimizer asks the model" breaks="`model.w` is replaced by a new `nn.Parameter`" says=["the tensors that it was given"]
 after = {
     "grad after two backwards": 4.0,
     "zero_grad() leaves a tensor of zeros": False,

@@ -150,17 +150,19 @@ def run_adam(
 ):
     """p after these steps of the learner's function; with ``halved``, lr is halved after each.
 
-    With ``beside`` another tensor is stepped in turn, with a state that is its own.
+    With ``beside`` another tensor is stepped in turn, with a state that is its own. ``betas`` may
+    be None: then they are left out.
     """
+    options |= {} if betas is None else {"betas": betas}
     p, state = start.clone(), {}
     other, others = torch.ones_like(start), {}
     for step, gradient in enumerate(gradients):
         rate = lr / 2**step if halved else lr
         if beside:
-            answer = adam_family(other, -gradient, others, kind, lr=rate, betas=betas, **options)
+            answer = adam_family(other, -gradient, others, kind, lr=rate, **options)
             other, others = pair_of(answer, "adam_family")
         with forbid_changes(p, gradient):
-            answer = adam_family(p, gradient, state, kind, lr=rate, betas=betas, **options)
+            answer = adam_family(p, gradient, state, kind, lr=rate, **options)
         p, state = pair_of(answer, "adam_family")
         assert isinstance(state, dict) or hasattr(state, "items"), (
             f"the state is {state!r}, no dict"

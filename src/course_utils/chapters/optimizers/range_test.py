@@ -264,6 +264,9 @@ MEAN_OF_B = "the noise of a mean of B examples has the variance noise² / B."
 UNSETTLED = "It has not settled after so few steps: solve for what a step leaves unchanged."
 
 
+CUT = "What is behind a decimal point was cut off: is it int() or //?"
+
+
 SETTLE_CASES = {
     (0.5, 2, 1.0, 2.0): (
         2 / 3,
@@ -278,6 +281,18 @@ SETTLE_CASES = {
         {1 / 600: SMALL, 1 / 51: MEAN_OF_B, 1 / 5100: MEAN_OF_B},
     ),
     (1.5, 1, 1.0, 1.0): (3.0, {0.75: SMALL}),
+    (0.25, 3, 2.0, 1.5): (
+        0.0625,
+        {
+            3 / 64: SMALL,
+            1 / 24: "noise is a standard deviation: square it.",
+            3 / 16: MEAN_OF_B,
+            1 / 48: MEAN_OF_B,
+            1 / 36: CUT,
+            1 / 18: CUT,
+            0.0: CUT,
+        },
+    ),
     # So slow that a simulation doesn't get there.
     (1e-6, 2, 0.5, 1.0): (
         5.00000125e-07,
