@@ -2298,6 +2298,7 @@ cases = [
     ("the other goes on", False, ("", "sigmoid"), "the run of the other is longer"),
     ("in place", False, ("0.1", "mul_"), "keep copies: before it, both were equal"),
     ("its own forward", False, ("", "mul"), "the product is in the model's own forward"),
+    ("a part's own forward", False, ("0", "mul"), "the part was running, no child of it"),
     ("other names", False, ("", "mul"), "the module is named as in one, not as in other"),
     ("NaN on both sides", False, None, "two NaN are equal here"),
     ("only the dtype", False, ("3", "_to_copy"), "the same values in two dtypes"),

@@ -193,8 +193,8 @@ def make_pair(kind: str) -> tuple[nn.Module, nn.Module]:
         "a bias": ({}, {"shift": 1e-6}),
         "another activation": ({}, {"last": nn.Sigmoid}),
         "another dropout": ({}, {"p": 0.4}),
-        "one goes on": ({"tail": nn.ReLU()}, {}),
-        "the other goes on": ({}, {"tail": nn.Sigmoid()}),
+        "one goes on": ({"tail": lambda x: x.relu().neg()}, {}),
+        "the other goes on": ({}, {"tail": lambda x: x.sigmoid().neg()}),
         "only the dtype": (
             {"tail": lambda x: x.round().double()},
             {"tail": lambda x: x.round().half()},
@@ -225,6 +225,8 @@ def make_pair(kind: str) -> tuple[nn.Module, nn.Module]:
         return begin(1), begin(3 if "differs" in kind else 1)
     if kind == "its own forward":
         return own(2), own(3)
+    if kind == "a part's own forward":
+        return nn.Sequential(own(2)), nn.Sequential(own(3))
     if kind == "other names":
         return own(2), nn.Sequential(nn.ReLU(), Lambda(lambda m, x: x * 3)).to(device)
     first, second = pairs[kind]
