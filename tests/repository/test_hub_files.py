@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from fnmatch import fnmatch
 
 import pytest
@@ -45,6 +46,28 @@ def test_what_the_image_copies_is_there_and_holds_no_solution():
     sources = {chapter.source.name for chapter in chapters()}
     assert len(files) > len(sources) > 20
     assert not sources & {path.name for path in files}
+
+
+def test_the_wheels_stage_has_all_that_the_wheel_holds():
+    stage = DOCKERFILE.split("RUN pip wheel")[0]
+    copied = [
+        source
+        for line in re.findall("^COPY (.+)$", stage, re.MULTILINE)
+        for source in line.split()[:-1]
+    ]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]
+    needed = [*wheel["packages"], *wheel["force-include"], project["project"]["readme"]]
+    for path in [*needed, *project["project"]["license-files"], "pyproject.toml"]:
+        assert any(path == source or path.startswith(f"{source}/") for source in copied), path
+
+
+def test_uv_sees_in_the_image_what_packages_are_built_with():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert project["tool"]["uv"]["build-constraint-dependencies"]
+    stage = DOCKERFILE.split("uv pip install")[0].rpartition("WORKDIR")[2]
+    (locks,) = [line for line in stage.splitlines() if "requirements.lock" in line]
+    assert "pyproject.toml" in locks.split()
 
 
 def test_a_pod_fills_its_students_folder(tmp_path):
