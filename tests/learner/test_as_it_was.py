@@ -44,6 +44,7 @@ LEAVES = {
     "os.environ['EXAMPLE'] = '1'": "EXAMPLE",
     "os.chdir('/')": "the working folder",
     "F.relu = torch.tanh": "F.relu is replaced",
+    "F.gelu = type('Equal', (), {'__eq__': lambda *_: True})()": "F.gelu is replaced",
     "torch.helper = 3": "torch.helper is added",
     "nn.Linear.forward = lambda self, x: x": "nn.Linear.forward is replaced",
     "del nn.Linear.extra_repr": "nn.Linear.extra_repr is gone",
@@ -69,6 +70,18 @@ def test_what_is_left_is_told_and_put_back(line):
     (words,) = end()
     assert LEAVES[line] in words
     assert start.put_back() == []
+
+
+def test_an_attribute_that_has_another_name_now_is_told():
+    names = {}
+    exec(SETUP, names)
+    last = [*vars(names["nn"].Linear)][-1]
+    line = f"nn.Linear.other = nn.Linear.{last}; del nn.Linear.{last}"
+    begin("a check", "<the answer>")
+    exec(compile(line, "<the answer>", "exec"), names)
+    told = end()
+    del names["nn"].Linear.other  # torch's own function: no one minds where it is
+    assert told == [f"nn.Linear.{last} is gone"]
 
 
 @pytest.mark.parametrize(

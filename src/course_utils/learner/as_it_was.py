@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Callable
 from functools import wraps
+from operator import is_
 from types import ModuleType
 from typing import Any
 
@@ -51,11 +52,15 @@ OWNERS = _owners()
 
 def same(before: Any, now: Any) -> bool:
     """Whether two states of a setting are equal; tensors and arrays by their values."""
+    if before is now:
+        return True
     if isinstance(before, torch.Tensor):
         return isinstance(now, torch.Tensor) and torch.equal(before, now)
     if isinstance(before, np.ndarray):
         return isinstance(now, np.ndarray) and np.array_equal(before, now)
     if isinstance(before, tuple) and isinstance(now, tuple) and len(before) == len(now):
+        if set(map(type, before)) == {int}:  # the hundreds of numbers of a generator
+            return before == now
         return all(map(same, before, now))
     if isinstance(before, dict) and isinstance(now, dict):
         return before.keys() == now.keys() and all(same(before[k], now[k]) for k in before)
@@ -92,7 +97,8 @@ class State:
         told = []
         for (where, owner), before in zip(OWNERS, self.attributes, strict=True):
             now = vars(owner)
-            if len(now) == len(before) and all(now.get(n) is v for n, v in before.items()):
+            # Thousands of attributes, at each call of an answer: no loop of Python's.
+            if [*now] == [*before] and all(map(is_, now.values(), before.values())):
                 continue
             for name in sorted(now.keys() | before.keys()):
                 old, new = before.get(name, NOT_HERE), now.get(name, NOT_HERE)

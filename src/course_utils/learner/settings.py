@@ -199,8 +199,12 @@ def _parameters() -> dict[str, Any]:
     The backend is not even read: that would load it.
     """
     parameters = sys.modules["matplotlib"].rcParams
-    names = [name for name in parameters if "backend" not in name and name != "interactive"]
-    return {name: parameters[name] for name in names}
+    return {
+        name: value
+        # As a plain dict: its own way of reading asks for each name whether it has become another.
+        for name, value in dict.items(parameters)
+        if "backend" not in name and name != "interactive"
+    }
 
 
 def _parameters_words(before: dict[str, Any], now: dict[str, Any]) -> str:
