@@ -300,6 +300,16 @@ def test_ranks_in_a_fresh_python_answer_as_well(tmp_path):
     assert output.splitlines() == ["rank 0: sum 3.0", "rank 1: sum 3.0", "went on"]
 
 
+def test_ranks_in_a_fresh_python_find_the_modules_of_a_folder_that_was_added(tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "ours.py").write_text("class Thing:\n    size = 3\n")
+    added = f"sys.path.insert(0, {str(tmp_path / 'mine')!r}); import ours; kept = ours.Thing()"
+    process = start(tmp_path, 'print("size", kept.size)', before=f"{FRESH}; {added}")
+    output, errors = process.communicate(timeout=90)
+    assert (process.returncode, errors) == (0, "")
+    assert output.splitlines() == ["rank 0: size 3", "rank 1: size 3", "went on"]
+
+
 def test_ranks_in_a_fresh_python_end_with_the_kernel(tmp_path):
     process = start(tmp_path, "time.sleep(60)", before=FRESH)
     ranks = pids(tmp_path)

@@ -180,6 +180,7 @@ def main() -> None:
     from course_utils.learner import launched_rank
 
     with open(sys.argv[1], "rb") as file:
+        sys.path[:] = pickle.load(file)
         order, rank = pickle.load(file)
     launched_rank.run_rank(order, rank, sys.stdin.fileno(), None)
 

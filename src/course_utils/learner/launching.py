@@ -186,7 +186,8 @@ def _spawn(order: Order, rank: int, listener: socket.socket, before: list[_Rank]
     import cloudpickle
 
     wanted = order.file(rank, "order")
-    wanted.write_bytes(cloudpickle.dumps((order, rank)))
+    # First where modules are found: what travels may be defined in a folder that a cell added.
+    wanted.write_bytes(pickle.dumps(sys.path) + cloudpickle.dumps((order, rank)))
     # The group's store listens anew in rank 0, at the port that is free from here on.
     listener.close()
     with open(order.file(rank, "output"), "wb") as output:
