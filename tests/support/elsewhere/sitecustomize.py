@@ -12,6 +12,7 @@ import signal
 import sys
 import sysconfig
 
+BY_FILES = "file_system"
 MODULES = {"fcntl", "resource", "pwd", "grp", "termios", "tty", "pty", "syslog"}
 MISSING = {
     os: "fork forkpty killpg setsid getsid getpgid getpgrp setpgid getuid geteuid getgid getegid "
@@ -51,7 +52,19 @@ def hide(module, names, others=()) -> None:
 def imported(name, variables=None, *rest, **more):
     if name.partition(".")[0] in MODULES and not of_a_library(variables or {}):
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-    return real_import(name, variables, *rest, **more)
+    module = real_import(name, variables, *rest, **more)
+    share_by_files()
+    return module
+
+
+def share_by_files() -> None:
+    """Have PyTorch send tensors by files, as on Windows and macOS: Linux sends descriptors.
+
+    A descriptor goes with its tensor, before a process that is started afresh could open it.
+    """
+    sharing = sys.modules.get("torch.multiprocessing")
+    if hasattr(sharing, "set_sharing_strategy") and sharing.get_sharing_strategy() != BY_FILES:
+        sharing.set_sharing_strategy(BY_FILES)
 
 
 def opened(path, flags, *rest, **more):
