@@ -7,6 +7,7 @@ import os
 import sys
 import tempfile
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,14 @@ def _end(how: str) -> None:
     raise RuntimeError("from the items")
 
 
+def _beside(work: Callable[[], None]) -> Any:
+    """A process that has done some work and ended. What can't travel is made in it: a generator."""
+    child = process_context().Process(target=work)
+    child.start()
+    child.join()
+    return child
+
+
 def run_killed(PackedDataset, pack_it, how: str, before: bool) -> tuple:
     """Whether the writer's end came out, and what a reader finds afterwards: a list, or no file."""
     path = Path(tempfile.mkdtemp()) / "pack.lmdb"
@@ -53,10 +62,7 @@ def run_killed(PackedDataset, pack_it, how: str, before: bool) -> tuple:
 
     raised = ""
     if how == "killed":
-        child = process_context().Process(target=pack_it, args=(items(), path))
-        child.start()
-        child.join()
-        raised = str(exit_status(child))
+        raised = str(exit_status(_beside(lambda: pack_it(items(), path))))
     else:
         try:
             pack_it(items(), path)
@@ -103,9 +109,7 @@ def run_repacked(PackedDataset, pack_it) -> int:
         yield from make_items([5] * 40)
         _end("killed")
 
-    child = process_context().Process(target=pack_it, args=(items(), path))
-    child.start()
-    child.join()
+    _beside(lambda: pack_it(items(), path))
     pack_it(make_items(OLD), path)
     return len(PackedDataset(path))
 
@@ -164,9 +168,7 @@ def run_steps(PackedDataset, pack_it, before: bool) -> list:
             _die_at(step, path, tell)
             pack_it(iter(make_items(NEW)), path)
 
-        child: Any = process_context().Process(target=write)
-        child.start()
-        child.join()
+        _beside(write)
         name = tell.read_text(encoding="utf-8")
         if not name:
             return found

@@ -113,6 +113,20 @@ def _pack_and_read(PackedDataset, pack_it, sizes: list[int], workers: int, used:
     return said
 
 
+def _read_in_a_child(dataset: Any, tell: Any) -> None:
+    _count_from_here(0)
+    _close_inherited()
+    try:
+        length = len(dataset)
+    except Exception as error:
+        length = words_of(error)
+    try:
+        sums = [zlib.crc32(dataset[n]) for n in range(3)]
+    except Exception as error:
+        sums = words_of(error)
+    tell.send((OPENS.count(os.getpid()), sums, length))
+
+
 def run_forked(PackedDataset, pack_it) -> tuple:
     """How often another process opened a file that its parent had read, what it then read, and
     the length that it told before.
@@ -126,21 +140,9 @@ def run_forked(PackedDataset, pack_it) -> tuple:
         dataset = PackedDataset(path)
         assert len(dataset) == 3, f"len is {len(dataset)}, expected 3"
         dataset[0]
-
-        def read():
-            _count_from_here(0)
-            _close_inherited()
-            try:
-                length = len(dataset)
-            except Exception as error:
-                length = words_of(error)
-            try:
-                sums = [zlib.crc32(dataset[n]) for n in range(3)]
-            except Exception as error:
-                sums = words_of(error)
-            tell.send((OPENS.count(os.getpid()), sums, length))
-
-        child: Any = process_context().Process(target=read, name="MainProcess")
+        child: Any = process_context().Process(
+            target=_read_in_a_child, args=(dataset, tell), name="MainProcess"
+        )
         child.start()
         child.join()
     return hear.recv() if hear.poll() else (0, f"it ended with exit code {child.exitcode}", "")
