@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -20,6 +19,7 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import click
@@ -28,6 +28,7 @@ import psutil
 from rich.console import Console
 from rich.table import Table
 
+from course_utils.learner.servers.server import free_port
 from course_utils.project import Chapter, pick_chapters
 from support.answers import ROOT, exercises, model_answer, read_answers
 from support.classroom import fill_in, make_course
@@ -191,9 +192,7 @@ def ours(chapter: Chapter, folder: Path, count: int, name: str, options: list[st
 @contextmanager
 def cluster(workers: int) -> Generator[str]:
     """The address of a Dask scheduler on this machine with so many workers."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
+    address = f"tcp://127.0.0.1:{free_port()}"
     dask = str(TOOLS / "dask")
     scheduler = [dask, "scheduler", "--host", address, "--no-dashboard"]
     worker = [dask, "worker", address, "--nworkers", str(workers), "--nthreads", "1"]
@@ -252,16 +251,16 @@ def main(
     """Measure ways of grading a class, and two of re-executing the course."""
     (source,) = pick_chapters(ROOT, [chapter])
     console = Console()
-    local = ["--workers", str(workers), "--isolation"]
 
-    def sandboxed(folder: Path, count: int = submissions) -> Run:
-        return ours(source, folder, count, "course grade --isolation bwrap", [*local, "bwrap"])
+    def here(isolation: str, folder: Path, count: int = submissions) -> Run:
+        options = ["--workers", str(workers), "--isolation", isolation]
+        return ours(source, folder, count, f"course grade --isolation {isolation}", options)
 
     with tempfile.TemporaryDirectory(prefix="course-bench-") as temporary:
         place = Path(temporary)
         if growth:
             counts = (submissions, 6 * submissions, 10 * submissions)
-            runs = [sandboxed(place / str(count), count) for count in counts]
+            runs = [here("bwrap", place / str(count), count) for count in counts]
             show(console, runs, workers)
             few = runs[0]
             for many in runs[1:]:
@@ -273,9 +272,7 @@ def main(
                 )
             return
         ways: list[Way] = [] if without_stock else [lambda place: stock(source, place, submissions)]
-        for isolation in ("none", "bwrap"):
-            name, options = f"course grade --isolation {isolation}", [*local, isolation]
-            ways.append(lambda place, n=name, o=options: ours(source, place, submissions, n, o))
+        ways += [partial(here, isolation) for isolation in ("none", "bwrap")]
         if scheduler:
             ways.append(lambda place: by_scheduler(source, place, submissions, workers))
         runs = take_turns(ways, rounds, place)

@@ -12,6 +12,7 @@ import multiprocessing
 import os
 import signal
 import sys
+from collections.abc import Callable
 from multiprocessing import reduction
 from multiprocessing.reduction import ForkingPickler
 from types import FunctionType
@@ -34,6 +35,23 @@ def process_context() -> Any:
         return multiprocessing.get_context("fork")
     send_cells_to_workers()
     return multiprocessing.get_context("spawn")
+
+
+def run_in_process(work: Callable[..., None], *args: Any, **options: Any) -> Any:
+    """Do ``work(*args)`` in another process, and wait for its end.
+
+    Args:
+        work: a function; where Python doesn't fork, it may be a cell's, or a local one.
+        args: what it is given; a generator can't travel and has to be made in ``work``.
+        options: those of ``multiprocessing.Process``.
+
+    Returns:
+        The process, which has ended; ``exit_status`` says how.
+    """
+    process = process_context().Process(target=work, args=args, **options)
+    process.start()
+    process.join()
+    return process
 
 
 def end_at_once() -> NoReturn:

@@ -7,7 +7,6 @@ import os
 import sys
 import tempfile
 import zlib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ import lmdb
 
 from course_utils.chapters.data_pipelines.folders import words_of
 from course_utils.chapters.data_pipelines.packs import make_items
-from course_utils.learner.processes import end_at_once, exit_status, process_context
+from course_utils.learner.processes import end_at_once, exit_status, run_in_process
 
 OLD, NEW = [3, 4], [5] * 9  # the sizes of the items of an old file and of the killed writer's
 MOST = 40  # steps of a writer that are tried
@@ -42,14 +41,6 @@ def _end(how: str) -> None:
     raise RuntimeError("from the items")
 
 
-def _beside(work: Callable[[], None]) -> Any:
-    """A process that has done some work and ended. What can't travel is made in it: a generator."""
-    child = process_context().Process(target=work)
-    child.start()
-    child.join()
-    return child
-
-
 def run_killed(PackedDataset, pack_it, how: str, before: bool) -> tuple:
     """Whether the writer's end came out, and what a reader finds afterwards: a list, or no file."""
     path = Path(tempfile.mkdtemp()) / "pack.lmdb"
@@ -62,7 +53,7 @@ def run_killed(PackedDataset, pack_it, how: str, before: bool) -> tuple:
 
     raised = ""
     if how == "killed":
-        raised = str(exit_status(_beside(lambda: pack_it(items(), path))))
+        raised = str(exit_status(run_in_process(lambda: pack_it(items(), path))))
     else:
         try:
             pack_it(items(), path)
@@ -109,7 +100,7 @@ def run_repacked(PackedDataset, pack_it) -> int:
         yield from make_items([5] * 40)
         _end("killed")
 
-    _beside(lambda: pack_it(items(), path))
+    run_in_process(lambda: pack_it(items(), path))
     pack_it(make_items(OLD), path)
     return len(PackedDataset(path))
 
@@ -168,7 +159,7 @@ def run_steps(PackedDataset, pack_it, before: bool) -> list:
             _die_at(step, path, tell)
             pack_it(iter(make_items(NEW)), path)
 
-        _beside(write)
+        run_in_process(write)
         name = tell.read_text(encoding="utf-8")
         if not name:
             return found

@@ -17,7 +17,7 @@ from course_utils.chapters.data_pipelines.folders import words_of
 from course_utils.chapters.data_pipelines.pickles import through_pickle
 from course_utils.learner.awkward import elsewhere_is_another_disk
 from course_utils.learner.checks import check_equal
-from course_utils.learner.processes import forks, process_context
+from course_utils.learner.processes import forks, run_in_process
 
 
 def make_items(sizes: list[int]) -> list[bytes]:
@@ -140,11 +140,7 @@ def run_forked(PackedDataset, pack_it) -> tuple:
         dataset = PackedDataset(path)
         assert len(dataset) == 3, f"len is {len(dataset)}, expected 3"
         dataset[0]
-        child: Any = process_context().Process(
-            target=_read_in_a_child, args=(dataset, tell), name="MainProcess"
-        )
-        child.start()
-        child.join()
+        child = run_in_process(_read_in_a_child, dataset, tell, name="MainProcess")
     return hear.recv() if hear.poll() else (0, f"it ended with exit code {child.exitcode}", "")
 
 

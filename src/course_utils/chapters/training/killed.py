@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import cloudpickle
 import torch
 
-from course_utils.learner.processes import forks, process_context
+from course_utils.learner.processes import forks, run_in_process
 
 
 class Killed(BaseException):
@@ -81,10 +81,7 @@ def in_a_child(work) -> bool:
     The copy is a fork; where there is none, a fresh Python that is sent what ``work`` uses.
     """
     if not forks():
-        child = process_context().Process(target=_do, args=(work,))
-        child.start()
-        child.join()
-        return child.exitcode == 0
+        return run_in_process(_do, work).exitcode == 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # newer Pythons warn of a fork beside threads
         pid = os.fork()
