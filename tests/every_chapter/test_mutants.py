@@ -18,18 +18,6 @@ CHAPTERS = chapters()
 FEW = 3
 # Chapters whose lists were measured and have survivors that nobody has looked at yet.
 STILL_OPEN = {"08_modules"}
-# Exercises whose mutants take several seconds each, since they export, serve or train: a seeded
-# sample of these is measured, in every run.
-SAMPLED = {
-    ("19_deployment", "onnx-parity"),
-    ("19_deployment", "export-it"),
-    ("19_deployment", "serve-it"),
-    ("21_capstone", "build-model"),
-    ("21_capstone", "fit"),
-    ("21_capstone", "evaluate"),
-    ("21_capstone", "find-shapes"),
-}
-SAMPLE = 6
 # Answers may warn, as in test_answers.
 pytestmark = pytest.mark.filterwarnings("default")
 
@@ -48,17 +36,16 @@ def imported():
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.name)
 def test_no_new_mutant_survives(chapter, mutants_of_each):
-    def choose(exercise):
-        found = running.mutants_of_the_model(chapter, exercise)
-        size = mutants_of_each
-        if (chapter.name, exercise) in SAMPLED:
-            size = min(size or SAMPLE, SAMPLE)
-        return running.sampled(found, size, f"0 {exercise}")
-
     path = running.list_of(chapter)
     if not path.exists():
         pytest.skip(f"not measured yet; run: course mutants {chapter.name} --model --note")
-    listed = known.read(path)
+    listed, sampled = known.read(path), known.sampled(path)
+
+    def choose(exercise):
+        found = running.mutants_of_the_model(chapter, exercise)
+        sizes = {mutants_of_each, sampled.get(exercise)} - {None}
+        return running.sampled(found, min(sizes, default=None), f"0 {exercise}")
+
     exercises = running.exercises_in(chapter)
     if mutants_of_each == FEW:
         # A few exercises of each chapter: two minutes in all.
@@ -181,6 +168,14 @@ def test_what_is_given_is_not_changed():
     assert found[-1].source.endswith("f = _habit(f)\n")
 
 
+def test_a_larger_sample_has_what_a_smaller_has():
+    numbers = list(range(300))
+    small, large = (running.sampled(numbers, size, "0 double") for size in (3, 20))
+    assert len(small) == 3
+    assert set(small) < set(large) < set(numbers)
+    assert large == sorted(large)
+
+
 def test_a_mutant_says_what_was_there_and_what_is():
     (mutant,) = [one for one in making.mutants("a = 1\nb = a + c") if one.operator == "arithmetic"]
     assert (mutant.was, mutant.now) == ("b = a + c", "b = a - c")
@@ -248,8 +243,9 @@ def test_the_list_is_written_and_read(tmp_path):
         known.Known("double", "constant", 'a = "1"\nb', "c = \\n", "no one asks"),
         known.Known("halve", "constant", "", "é"),
     ]
-    known.write(path, entries)
+    known.write(path, entries, {"halve": 6})
     assert list(known.read(path).values()) == entries
+    assert known.sampled(path) == {"halve": 6}
     path.write_text("[[survivor]]\nexercise = 1\nother = 2")
     with pytest.raises(CourseError, match=r"01_tiny\.toml"):
         known.read(path)
@@ -264,12 +260,14 @@ def test_the_command_tells_and_notes_who_survived(tiny_chapter):
     text = console.export_text()
     assert "halve, the model solution: branch always taken" in text
     assert "double, the model solution" not in text
-    path = measuring.note(tiny_chapter, results, {"double", "halve"})
+    path = measuring.note(tiny_chapter, results)
     listed = known.read(path)
     assert {result.mutant.now for result in survivors} == {entry.now for entry in listed.values()}
     explained = [known.Known(**{**vars(entry), "why": "as right"}) for entry in listed.values()]
     known.write(path, explained)
     assert measuring.show(tiny_chapter, results, Console(quiet=True)) == []
+    assert known.sampled(measuring.note(tiny_chapter, results, 2)) == {"double": 2, "halve": 2}
+    assert known.sampled(measuring.note(tiny_chapter, results)) == {}
     (last,) = [row for row in table.rows(results, known.read(path)) if row[0] == "all"]
     assert last[4:6] == (0, len(survivors))
     with pytest.raises(CourseError, match="no exercise 'none' in 01_tiny: double, halve"):

@@ -254,8 +254,7 @@ def mutants(chapter: str, exercise: str | None, note: bool, **options) -> None:
     results = measuring.measure(picked, exercise, console, **options)
     survivors = measuring.show(picked, results, console)
     if note:
-        whole = {result.exercise for result in results} if options["sample"] is None else set()
-        click.echo(f"written: {measuring.note(picked, results, whole)}")
+        click.echo(f"written: {measuring.note(picked, results, options['sample'])}")
     if survivors:
         raise CourseError(f"{len(survivors)} mutants survive that nothing explains")
 

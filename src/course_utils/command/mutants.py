@@ -97,13 +97,14 @@ def show(chapter: Chapter, results: list[Result], console: Console) -> list[Resu
     return open_ones
 
 
-def note(chapter: Chapter, results: list[Result], whole: set[str]) -> Path:
+def note(chapter: Chapter, results: list[Result], sample: int | None = None) -> Path:
     """Write the survivors into the chapter's list: new ones open, those that are gone taken out.
 
     Args:
         chapter: which one.
         results: what ran.
-        whole: the exercises of which all mutants ran: what is listed and didn't run is gone.
+        sample: so many mutants of each exercise ran, which the list tells. All of them where it is
+            None: what is listed and didn't run is gone.
     """
     path = running.list_of(chapter)
     before = known.read(path)
@@ -113,6 +114,9 @@ def note(chapter: Chapter, results: list[Result], whole: set[str]) -> Path:
         if result.verdict == SURVIVED
     }
     ran = {known.key_of(result.exercise, result.mutant) for result in results}
+    measured = {result.exercise for result in results}
+    whole = measured if sample is None else set()
+    sizes = known.sampled(path) | dict.fromkeys(measured, sample)
     kept = [
         entry
         for key, entry in before.items()
@@ -125,5 +129,6 @@ def note(chapter: Chapter, results: list[Result], whole: set[str]) -> Path:
     ]
     order = {name: place for place, name in enumerate(running.exercises_in(chapter))}
     entries = sorted([*kept, *new], key=lambda entry: order.get(entry.exercise, len(order)))
-    known.write(path, entries)
+    sampled = {name: sizes[name] for name in order if sizes.get(name)}
+    known.write(path, entries, sampled)
     return path

@@ -3,6 +3,8 @@
 ``tests/mutants/CHAPTER.toml`` has a table for each: the exercise, the operator, the lines that were
 there and those that are now. An entry holds for every right answer of the exercise that has those
 lines. Without ``why`` it is open: a check has to refuse it, or a line has to say why not.
+``[sampled]`` says of how many mutants of the model solution an exercise was measured, where running
+all would take too long.
 """
 
 from __future__ import annotations
@@ -51,16 +53,33 @@ def read(path: Path) -> dict[Key, Known]:
     if not path.exists():
         return {}
     try:
-        entries = tomllib.loads(path.read_text(encoding="utf-8")).get("survivor", [])
-        found = [Known(**entry) for entry in entries]
-    except (tomllib.TOMLDecodeError, TypeError) as error:
+        found = [Known(**entry) for entry in _parsed(path).get("survivor", [])]
+    except TypeError as error:
         raise CourseError(f"{path}: {error}") from error
     return {entry.key: entry for entry in found}
 
 
-def write(path: Path, entries: list[Known]) -> None:
+def sampled(path: Path) -> dict[str, int]:
+    """Of how many mutants those exercises were measured of which not all were run.
+
+    Raises:
+        CourseError: the file is not as it should be.
+    """
+    return _parsed(path).get("sampled", {}) if path.exists() else {}
+
+
+def _parsed(path: Path) -> dict:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise CourseError(f"{path}: {error}") from error
+
+
+def write(path: Path, entries: list[Known], sampled: dict[str, int] | None = None) -> None:
     """Write a chapter's list, in the order given."""
     blocks = []
+    if sampled:
+        blocks.append("\n".join(["[sampled]", *(f"{name} = {n}" for name, n in sampled.items())]))
     for entry in entries:
         fields = ["exercise", "operator", "was", "now"] + (["why"] if entry.why else [])
         lines = [f"{name} = {_text(getattr(entry, name))}" for name in fields]

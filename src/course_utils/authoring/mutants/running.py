@@ -110,10 +110,10 @@ def mutants_of_the_model(chapter: Chapter, exercise: str) -> list[tuple[Answer, 
 
 
 def sampled(found: list, size: int | None, seed: str) -> list:
-    """A seeded sample in the old order; all of it where ``size`` is None."""
+    """A seeded sample in the old order; a larger one has a smaller one. All if ``size`` is None."""
     if size is None or size >= len(found):
         return found
-    chosen = set(random.Random(seed).sample(range(len(found)), size))
+    chosen = set(random.Random(seed).sample(range(len(found)), len(found))[:size])
     return [entry for number, entry in enumerate(found) if number in chosen]
 
 
