@@ -32,6 +32,8 @@ LIMITS = (
     "cell_seconds",
     "notebook_seconds",
     "checks_seconds",
+    "first_seconds",
+    "slow_seconds",
     "memory_bytes",
     "processes",
     "file_bytes",

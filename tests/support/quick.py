@@ -113,7 +113,7 @@ class Here:
     def __exit__(self, *exception: object) -> None:
         pass
 
-    def run(self, submissions, settings) -> Iterator[tuple[str, Outcome | str]]:
+    def run(self, submissions, settings, ahead=1) -> Iterator[tuple[str, Outcome | str]]:
         for key, submission in submissions:
             self.started(key)
             result = self.ends.get(submission.student)

@@ -116,7 +116,7 @@ def note(chapter: Chapter, results: list[Result], sample: int | None = None) -> 
     ran = {known.key_of(result.exercise, result.mutant) for result in results}
     measured = {result.exercise for result in results}
     whole = measured if sample is None else set()
-    sizes = known.sampled(path) | dict.fromkeys(measured, sample)
+    sizes: dict[str, int | None] = {**known.sampled(path), **dict.fromkeys(measured, sample)}
     kept = [
         entry
         for key, entry in before.items()
@@ -129,6 +129,6 @@ def note(chapter: Chapter, results: list[Result], sample: int | None = None) -> 
     ]
     order = {name: place for place, name in enumerate(running.exercises_in(chapter))}
     entries = sorted([*kept, *new], key=lambda entry: order.get(entry.exercise, len(order)))
-    sampled = {name: sizes[name] for name in order if sizes.get(name)}
+    sampled = {name: size for name in order if (size := sizes.get(name))}
     known.write(path, entries, sampled)
     return path

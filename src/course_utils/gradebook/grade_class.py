@@ -119,7 +119,11 @@ class Grading:
             for name in self.grader.config.ExecuteSandboxed:
                 if name not in known:
                     raise CourseError(f"c.ExecuteSandboxed.{name}: there is no such setting")
-            self.settings = ExecuteSandboxed(config=self.grader.config).settings()
+            configured = ExecuteSandboxed(config=self.grader.config)
+            self.settings = configured.settings()
+            # Most have far less to do than they may: who doesn't is run again after all others.
+            self.first_settings = self.settings.at_first(configured.first_seconds)
+            self.slow_seconds = configured.slow_seconds
         self.outcomes = Outcomes(chapter.root, only_of)
         self.journal = Journal(chapter.root, chapter.name)
         self.run = replace(run, students=pick_students(self.grader, chapter, run.students))
@@ -163,16 +167,49 @@ class Grading:
         # Students whose submissions have the same content, waiting for its outcome.
         self.waiting: dict[str, list[str]] = {}
         self.notes: dict[str, Entry] = {}
+        # Whose time of the first go may not do, by the same keys.
+        self.slow: dict[str, Submission] = {}
+        self.limits = self.first_settings
         with (
-            Pool(
-                self.workers, self.scheduler, self.execute, self.tell_started, self.outcomes.put
-            ) as pool,
+            Pool(self.workers, self.scheduler, self.execute, self.tell_started, self.keep) as pool,
             self.watch(len(self.run.students)) as self.onlooker,
         ):
-            for key, result in pool.run(self.to_execute(), self.settings):
-                outcome, problem = (None, result) if isinstance(result, str) else (result, "")
-                for student in self.waiting.pop(key):
-                    self.record(student, key, outcome, problem)
+            for key, result in pool.run(self.to_execute(), self.limits):
+                if not self.is_cut_short(result):
+                    del self.slow[key]
+                    self.record_all(key, result)
+            self.limits = self.settings
+            # None waits in the pool: the time may be over when its turn would come.
+            for key, result in pool.run(self.slow_ones(), self.limits, ahead=1):
+                self.record_all(key, result)
+
+    def is_cut_short(self, result: Outcome | str) -> bool:
+        """Whether all that an outcome says is that the time of the first go did not do."""
+        first = self.limits != self.settings
+        return first and isinstance(result, Outcome) and result.used_up(self.limits)
+
+    def keep(self, key: str, outcome: Outcome) -> None:
+        if not self.is_cut_short(outcome):
+            self.outcomes.put(key, outcome)
+
+    def slow_ones(self) -> Iterator[tuple[str, Submission]]:
+        """The submissions for which the first go did not do, while there is time for such."""
+        began = time.monotonic()
+        for key, submission in self.slow.items():
+            if time.monotonic() - began < self.slow_seconds:
+                yield key, submission
+            else:
+                self.record_all(
+                    key,
+                    f"{NOT_GRADED}: slower than most, and the {self.slow_seconds:g} s for such "
+                    f"are over; go on with: course grade {self.chapter.name} --resume",
+                )
+
+    def record_all(self, key: str, result: Outcome | str) -> None:
+        """Record what came of a submission for every student who handed in the same."""
+        outcome, problem = (None, result) if isinstance(result, str) else (result, "")
+        for student in self.waiting.pop(key):
+            self.record(student, key, outcome, problem)
 
     def tell_started(self, key: str) -> None:
         for student in list(self.waiting[key]):
@@ -206,6 +243,7 @@ class Grading:
             outcome = self.outcomes.get(key)
             if outcome is None:
                 self.waiting[key] = [student]
+                self.slow[key] = submission
                 yield key, submission
             else:
                 self.notes[student] = replace(self.notes[student], cached=True)

@@ -73,6 +73,15 @@ class ExecuteSandboxed(NbGraderPreprocessor):
     grace_seconds = Float(
         Settings.grace_seconds, help="How long an interrupted cell may go on."
     ).tag(config=True)
+    first_seconds = Float(
+        120,
+        min=1,
+        help="as those two, at the first go of `course grade`; who needs longer is run again after "
+        "all others",
+    ).tag(config=True)
+    slow_seconds = Float(
+        3600, min=0, help="all that are run again, in a run of `course grade`; `--resume` goes on"
+    ).tag(config=True)
     threads = Integer(Settings.threads, help="The threads that a notebook computes with.").tag(
         config=True
     )

@@ -38,6 +38,8 @@ LOG = logging.getLogger(__name__)
 LOGGED = "course_utils"
 # So many submissions in a row without a kernel, and it is the machine that starts none.
 WITHOUT_KERNEL = 3
+# Of submissions for each that runs: a worker never waits for the one process that records.
+AHEAD = 4
 
 
 class Lost(RuntimeError):
@@ -172,13 +174,15 @@ class Pool:
         return dict(os.environ) | warm
 
     def run(
-        self, submissions: Iterable[tuple[str, Submission]], settings: Settings
+        self, submissions: Iterable[tuple[str, Submission]], settings: Settings, ahead: int = AHEAD
     ) -> Iterator[tuple[str, Outcome | str]]:
         """Execute submissions and give the outcomes as they come, in any order.
 
         Args:
             submissions: keys and submissions; the next one is asked for when there is room.
             settings: how they are executed.
+            ahead: how many may be here for each that runs: itself, those that wait for their turn
+                or to be recorded.
 
         Yields:
             A key, and the outcome or the words that say why there is none.
@@ -190,7 +194,7 @@ class Pool:
         upcoming = iter(submissions)
         under_way, more, in_a_row = 0, True, 0
         while True:
-            while more and under_way < self.room():
+            while more and under_way < self.room(ahead):
                 item = next(upcoming, None)
                 more = item is not None
                 if item is not None:
@@ -215,9 +219,9 @@ class Pool:
                 result = f"{NOT_GRADED}: {one_line(result)}"
             yield key, result
 
-    def room(self) -> int:
+    def room(self, ahead: int) -> int:
         """How many submissions may be here at once: running, waiting or finished."""
-        return 4 * (self.capacity() if self.client is not None else self.workers)
+        return ahead * (self.capacity() if self.client is not None else self.workers)
 
     def capacity(self) -> int:
         """How many submissions run at once.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from course_utils.kernels.forked_kernel import INLINE_BACKEND
 from course_utils.kernels.workplace import Limits
@@ -85,6 +85,14 @@ class Settings:
         if not 0 <= self.seed < 2**32:
             raise ValueError(f"seed is {self.seed}: it has to be from 0 to 2**32 - 1")
 
+    def at_first(self, seconds: float) -> Settings:
+        """The same, with at most so long for all cells, and for all checks."""
+        return replace(
+            self,
+            notebook_seconds=min(seconds, self.notebook_seconds),
+            checks_seconds=min(seconds, self.checks_seconds),
+        )
+
     def cpu_seconds(self) -> int:
         """The processor time of a process that is busy as long as it may be, and some room."""
         # The kernel works while the notebook runs, its snapshots while the checks do.
@@ -141,3 +149,10 @@ class Outcome:
     died: str
     flags: list[str]
     memory_bytes: int
+
+    def used_up(self, settings: Settings) -> bool:
+        """Whether it had all the time for its cells, or for its checks, that there was."""
+        return (
+            self.phases.get("cells", 0) >= settings.notebook_seconds
+            or self.phases.get("judge", 0) >= settings.checks_seconds
+        )
