@@ -46,7 +46,7 @@ def pytest_addoption(parser):
     parser.addoption(
         "--every-answer",
         action="store_true",
-        help="The judge runs every named answer; otherwise three right ones and a wrong one of "
+        help="The judge runs every named answer; otherwise two right ones and a wrong one of "
         "each exercise. Every mutant, every call of a given function and every wrong answer "
         "is tried as well.",
     )
@@ -108,7 +108,7 @@ def another_answer() -> Callable[[pytest.Item], bool]:
 
     The checks are the same for a judge as in a notebook: that a wrong answer is refused is tested
     there, and one of each exercise shows that its words come through. Of right ones the model
-    solution and two others are run; of a slow exercise the model solution and another.
+    solution and another are run; of a slow exercise the model solution alone.
     """
     judged: Counter[tuple] = Counter()
 
@@ -120,7 +120,7 @@ def another_answer() -> Callable[[pytest.Item], bool]:
         most = 1
         if answer.right:
             chapter = item.callspec.params["chapter"]
-            most = 2 if answers.is_sampled(chapter, answer.exercise) else 3
+            most = 1 if answers.is_sampled(chapter, answer.exercise) else 2
         return judged[answer.chapter, answer.exercise, answer.right] > most
 
     return is_another

@@ -7,10 +7,10 @@ import pytest
 from support import answers as named
 from support.answers import (
     ANSWERS,
+    OF_SLOW,
     ROOT,
     SLOW,
     WRONG_OF_OTHERS,
-    WRONG_OF_SLOW,
     Answer,
     chapters,
     exercises,
@@ -88,10 +88,11 @@ def test_of_wrong_answers_a_sample_is_run_or_all(monkeypatch):
             monkeypatch.setattr(named, "every", False)
             few = tried(chapter, exercise)
             assert few == tried(chapter, exercise)
-            wrong = sum(not answer.right for answer in found)
-            most = WRONG_OF_SLOW if exercise in slow else WRONG_OF_OTHERS
-            assert sum(not answer.right for answer in few) == min(wrong, most)
-            assert [one for one in few if one.right] == [one for one in found if one.right]
+            for right in (True, False):
+                there = sum(answer.right == right for answer in found)
+                others = there if right else WRONG_OF_OTHERS
+                most = min(there, OF_SLOW if exercise in slow else others)
+                assert sum(answer.right == right for answer in few) == most
 
 
 def test_every_file_of_answers_belongs_to_an_exercise():

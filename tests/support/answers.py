@@ -47,23 +47,29 @@ every = False
 SLOW = {
     "09_layers": {"tiny-transformer"},
     "11_optimizers": {"sgd-family"},
-    "12_data_pipelines": {"shard-iterable", "pack-it", "resumable", "find-the-bottleneck"},
+    "12_data_pipelines": {
+        *("worker-rng", "shard-iterable", "pack-it", "resumable", "find-the-bottleneck"),
+    },
     "13_training": {"best-checkpoint"},
     "14_visualization": {"loss-landscape"},
     "15_debugging": {"loader-autopsy"},
     "16_performance": {"graph-breaks"},
     "17_distributed": {
         *("ddp-by-hand", "collectives-from-sendrecv", "ring-all-reduce", "no-sync"),
-        "clinic-repair",
+        *("clinic-repair", "sync-bn", "unequal-shards"),
     },
-    "18_sharding": {"sharded-optimizer", "fully-sharded", "sharded-checkpoint", "elastic"},
+    "18_sharding": {
+        *("sharded-optimizer", "fully-sharded", "tensor-parallel", "pipeline"),
+        *("sharded-checkpoint", "elastic"),
+    },
     "19_deployment": {
         *("serve-it", "onnx-parity", "dynamic-batching", "export-it", "preprocess-parity"),
     },
     "20_internals": {"custom-operator"},
     "21_capstone": {"fit"},
 }
-WRONG_OF_SLOW = 4
+# Of a slow exercise so many of each kind are tried, of another all right ones and some wrong ones.
+OF_SLOW = 2
 WRONG_OF_OTHERS = 6
 
 
@@ -152,14 +158,17 @@ def is_sampled(chapter: Chapter, exercise: str) -> bool:
 
 
 def tried(chapter: Chapter, exercise: str) -> list[Answer]:
-    """The named answers of an exercise that are run: all right ones and a sample of the others."""
+    """The named answers of an exercise that are run: all, or a seeded sample."""
     found = [answer for answer in read_answers(chapter) if answer.exercise == exercise]
-    wrong = [answer for answer in found if not answer.right]
-    most = WRONG_OF_SLOW if is_sampled(chapter, exercise) else WRONG_OF_OTHERS
-    if every or len(wrong) <= most:
+    if every:
         return found
-    kept = random.Random(exercise).sample(wrong, most)
-    return [answer for answer in found if answer.right or answer in kept]
+    slow = is_sampled(chapter, exercise)
+    limits = {True: OF_SLOW if slow else len(found), False: OF_SLOW if slow else WRONG_OF_OTHERS}
+    kept = []
+    for right, most in limits.items():
+        kind = [answer for answer in found if answer.right == right]
+        kept += random.Random(exercise).sample(kind, min(most, len(kind)))
+    return [answer for answer in found if answer in kept]
 
 
 # Pictures are words, as in grading. Once for all cells: to bring the whole environment back takes

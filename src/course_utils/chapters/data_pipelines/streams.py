@@ -121,9 +121,9 @@ def run_read(resumable, workers: int) -> tuple:
 def check_read(run, workers: int):
     given, read = run(workers)
     assert read, "after two of five batches the second loader read nothing: three are left"
-    again = sorted(set(given) & set(read))
-    words = f"items {again} were handed out before, and read again: leave them to the sampler"
-    assert not again, words
+    # Which ones, besides, depends on how far workers have got.
+    words = "items that were handed out before were read again: leave them to the sampler"
+    assert not set(given) & set(read), words
 
 
 def _running(before: list) -> int:
