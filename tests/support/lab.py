@@ -17,7 +17,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -139,12 +139,16 @@ def stop(process: subprocess.Popen) -> int:
 
 @contextmanager
 def learner_lab(
-    marked: MarkedProcesses, chapters: Path = ROOT / "notebooks", program: str = "lab"
+    marked: MarkedProcesses,
+    chapters: Path = ROOT / "notebooks",
+    program: str = "lab",
+    options: Sequence[str] = (),
 ) -> Iterator[tuple[str, str, Path]]:
     """JupyterLab with a learner's settings on a copy of the folder ``chapters``.
 
     Args:
         program: ``"notebook"`` for plain Jupyter Notebook, without any settings of the course's.
+        options: further ones of the command line.
 
     Yields:
         The server's address, its token, and the folder with the copied chapters.
@@ -154,7 +158,7 @@ def learner_lab(
         notebooks = folder / "notebooks"
         shutil.copytree(chapters, notebooks, ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
         port, token = free_port(), secrets.token_hex(16)
-        options, search = ["--allow-root"], {}
+        options, search = [*options, "--allow-root"], {}
         if program == "lab":
             settings = ROOT / "etc" / "jupyter"
             options.append(f"--LabApp.workspaces_dir={folder / 'workspaces'}")
@@ -192,13 +196,15 @@ def learner_lab(
 
 
 @contextmanager
-def browser_page(executable: str, marked: MarkedProcesses) -> Iterator[Page]:
+def browser_page(
+    executable: str, marked: MarkedProcesses, options: Sequence[str] = ()
+) -> Iterator[Page]:
     """A fresh page of a browser without a window, 1400 by 900 pixels."""
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
         browser = playwright.chromium.launch(
             executable_path=executable,
             # Chromium's own sandbox refuses to run as root, which CI often is.
-            args=["--no-sandbox"],
+            args=["--no-sandbox", *options],
             env=marked.environment(Path(folder)),
         )
         try:

@@ -1,8 +1,11 @@
 """A learner in a real browser: run, answer wrongly, read, answer rightly, validate."""
 
+import shutil
+
 import pytest
 from playwright.sync_api import expect
 
+from course_utils.authoring.build import build_into_place
 from course_utils.cells import exercise_of
 from course_utils.notebooks import read_notebook
 from course_utils.project import Chapter
@@ -15,11 +18,14 @@ from support.lab import (
     learner_lab,
     needed_browser,
 )
+from support.tiny import make_tiny_course
 
 pytestmark = pytest.mark.timeout(600)
 
 # Where a learner begins; a longer chapter takes longer to run and shows no more.
 CHAPTER, EXERCISE = "00_start_here", "root-mean-square-error"
+# A name of this machine that is no local one to a browser.
+ELSEWHERE = "lab.example"
 
 
 @pytest.fixture(scope="module")
@@ -34,11 +40,16 @@ def marked():
 def opened(marked):
     """The chapter, open in JupyterLab."""
     executable = needed_browser()
-    with learner_lab(marked) as lab, browser_page(executable, marked) as page:
+    known = [f"--ServerApp.local_hostnames={name}" for name in ("localhost", ELSEWHERE)]
+    found = [f"--host-resolver-rules=MAP {ELSEWHERE} 127.0.0.1"]
+    with (
+        learner_lab(marked, options=known) as lab,
+        browser_page(executable, marked, found) as page,
+    ):
         console = []
         page.on("console", lambda message: console.append(message.text))
         opened = OpenNotebook(page, *lab, CHAPTER)
-        opened.console = console
+        opened.console, opened.lab = console, lab
         yield opened
 
 
@@ -193,6 +204,36 @@ def test_a_curve_is_drawn_inside_of_the_notebook(opened):
     assert line.bounding_box()["width"] > 100
     opened.type_into(place, "server.stop()")
     opened.run(place)
+
+
+class OpenElsewhere(OpenNotebook):
+    """A notebook in a workspace of its own, without what another page has open."""
+
+    place = "lab/workspaces/elsewhere/tree/{path}?token={token}"
+
+
+def test_a_browser_elsewhere_sees_the_curve_through_jupyterlab(opened, tmp_path):
+    """As on a remote machine or behind a hub: by a name that is not this machine's own."""
+    tiny = make_tiny_course(tmp_path)
+    build_into_place(tiny)
+    address, token, notebooks = opened.lab
+    shutil.copytree(tiny.release.parent, notebooks / tiny.name)
+    page = opened.page.context.browser.new_page()
+    lab = address.replace("127.0.0.1", ELSEWHERE), token, notebooks
+    elsewhere = OpenElsewhere(page, *lab, tiny.name)
+    place = elsewhere.position("double")
+    elsewhere.type_into(place, LIVE)
+    said = elsewhere.run(place)
+    if "stay white" in said:
+        pytest.skip(said)
+    frame = elsewhere.outputs(place).locator("iframe")
+    assert "/proxy/" in frame.get_attribute("src")
+    line = frame.content_frame.locator("path.js-line")
+    line.wait_for()
+    assert line.get_attribute("d").count(",") == 3, "a line through three points"
+    elsewhere.type_into(place, "server.stop()")
+    elsewhere.run(place)
+    page.close()
 
 
 def words_of(text):

@@ -38,6 +38,7 @@ def _serve_visdom(folder: str, port: int, *options: str) -> None:
     # Its clients may use PyTorch, and import it if they can; a server would only wait for it.
     sys.modules["torch"] = None  # ty: ignore[invalid-assignment]  as Python's import documents it
     from tornado.ioloop import IOLoop
+    from tornado.web import RequestHandler
     from visdom.server import app
 
     # visdom asks for debug mode, which would watch its sources.
@@ -46,10 +47,17 @@ def _serve_visdom(folder: str, port: int, *options: str) -> None:
         static = option.removeprefix("--static=")
         settings |= {"static_path": static, "template_path": static}
     app.tornado_settings.update(settings)
+    # Behind JupyterLab the page is not at the root of its address, from where visdom names scripts.
+    RequestHandler.static_url = _relative_static_url  # ty: ignore[invalid-assignment]
     # visdom puts its paths together from strings, so the folder ends in a separator.
     application = app.Application(port=port, base_url="", env_path=folder + os.sep)
     application.listen(port, address=LOOPBACK, max_buffer_size=2**30)
     IOLoop.instance().start()
+
+
+def _relative_static_url(page: Any, path: str, *_: Any, **__: Any) -> str:
+    """tornado's ``static_url``, as seen from the page that is asked for."""
+    return "../" * max(0, page.request.path.count("/") - 1) + f"static/{path}"
 
 
 def _serve_tensorboard(folder: str, port: int, *options: str) -> None:
