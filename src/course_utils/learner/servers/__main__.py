@@ -48,7 +48,7 @@ def _serve_visdom(folder: str, port: int, *options: str) -> None:
         settings |= {"static_path": static, "template_path": static}
     app.tornado_settings.update(settings)
     # Behind JupyterLab the page is not at the root of its address, from where visdom names scripts.
-    RequestHandler.static_url = _relative_static_url  # ty: ignore[invalid-assignment]
+    RequestHandler.static_url = _relative_static_url
     # visdom puts its paths together from strings, so the folder ends in a separator.
     application = app.Application(port=port, base_url="", env_path=folder + os.sep)
     application.listen(port, address=LOOPBACK, max_buffer_size=2**30)

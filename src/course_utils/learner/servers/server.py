@@ -131,7 +131,7 @@ class Server:
         """Show its page below a notebook's cell; where no JupyterLab is, only say its address.
 
         A browser that reaches JupyterLab by another name than this machine's own is led through
-        JupyterLab, by jupyter-server-proxy, which has to be installed there.
+        JupyterLab, by jupyter-server-proxy, which comes with the course.
 
         Args:
             path: which of its pages, such as ``"env/main"`` of visdom.
