@@ -1636,15 +1636,13 @@ print(
 # and the page posts it to `/detect` as a PNG file and paints the box that comes back.
 
 # %% topics=["flask-serving"] tags=["nbval-ignore-output"]
-from IPython.display import IFrame
-
 my_server = WebServer(*make, page=page.PAGE)  # ends with the kernel, or by my_server.stop()
 print("yours" if solved else "the naive one, until you have solved 19.7", "at", my_server.url)
-IFrame(my_server.url, 520, 330)
+my_server.show()
 
 # %% [markdown]
-# (The address is of the machine that runs the notebook. If your browser is on another, the frame stays empty.)
-# Here the same page's request without a browser: a red circle on grey, drawn by hand.
+# (The address is of the machine that runs the notebook. If your browser is on another, JupyterLab passes the
+# page on.) Here the same page's request without a browser: a red circle on grey, drawn by hand.
 
 # %% tags=["nbval-ignore-output"]
 from PIL import ImageDraw

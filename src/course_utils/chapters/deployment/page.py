@@ -33,7 +33,7 @@ function draw() {
 }
 function ask() {
   paper.toBlob(async file => {
-    const answer = await fetch("/detect", {method: "POST", body: file});
+    const answer = await fetch("detect", {method: "POST", body: file});
     const found = await answer.json();
     if (!answer.ok) { says.textContent = found.detail; return; }
     says.textContent = "your server says: " + found.shape;

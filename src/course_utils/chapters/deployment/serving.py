@@ -18,7 +18,7 @@ from typing import Any
 
 import cloudpickle
 
-from course_utils.learner.servers import ServerError, end, free_port, last_line
+from course_utils.learner.servers import ServerError, end, free_port, last_line, show_page
 
 READY_SECONDS = 40
 
@@ -95,6 +95,10 @@ class WebServer:
         with contextlib.suppress(ValueError):
             return got.status_code, got.json()
         return got.status_code, got.text
+
+    def show(self, height: int = 330) -> None:
+        """Show its page below a notebook's cell, so high in pixels."""
+        show_page("the server", f"{self.url}/", "in JupyterLab its page stands here", height=height)
 
     def stop(self) -> None:
         """End it; does nothing when it has ended."""

@@ -26,6 +26,7 @@ from course_utils.learner.servers.server import (
     free_port,
     last_line,
     server_command,
+    show_page,
     wait_until_ready,
 )
 

@@ -140,12 +140,7 @@ class Server:
         Raises:
             ServerError: it does not run.
         """
-        from IPython.display import display
-
-        page = frame_of(self.kind, self.url, path, height)
-        # Jupyter's server sets this for the kernels of its notebooks.
-        shown = {"text/html": page} if os.environ.get("JPY_SESSION_NAME") else {}
-        display({"text/plain": repr(self), **shown}, raw=True)
+        show_page(self.kind, self.url, repr(self), path, height)
 
     def read(self, path: str = "") -> str:
         """The text of a page of the server, such as ``"data/runs"`` of TensorBoard."""
@@ -210,6 +205,24 @@ if (settings) {{
   frame.hidden = false;
 }}
 }}</script>"""
+
+
+def show_page(kind: str, url: str, words: str, path: str = "", height: int = 480) -> None:
+    """Show a server's page below a notebook's cell; where no JupyterLab is, only ``words``.
+
+    Args:
+        kind: what serves it.
+        url: its address on this machine, with the last slash.
+        words: text in place of the page.
+        path: which of its pages.
+        height: in pixels.
+    """
+    from IPython.display import display
+
+    # Jupyter's server sets this for the kernels of its notebooks.
+    inside = os.environ.get("JPY_SESSION_NAME")
+    shown = {"text/html": frame_of(kind, url, path, height)} if inside else {}
+    display({"text/plain": words, **shown}, raw=True)
 
 
 def frame_of(kind: str, url: str, path: str, height: int) -> str:
