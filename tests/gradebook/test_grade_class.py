@@ -219,8 +219,8 @@ def test_a_full_disk_ends_the_run_which_goes_on_later(chapter, monkeypatch, plac
 
 def test_the_recorder_has_the_outcome_and_executes_nothing(chapter, monkeypatch):
     class Forgets(Here):
-        def run(self, submissions, settings):
-            for result in super().run(submissions, settings):
+        def run(self, submissions, settings, ahead=1):
+            for result in super().run(submissions, settings, ahead):
                 shutil.rmtree(chapter.root / FOLDER / "outcomes")
                 yield result
 
@@ -401,7 +401,7 @@ def test_a_gradebook_that_is_locked_in_the_middle(chapter):
     opened = []
 
     class Locks(Here):
-        def run(self, submissions, settings):
+        def run(self, submissions, settings, ahead=1):
             for result in super().run(submissions, settings):
                 opened.append(sqlite3.connect("gradebook.db", isolation_level=None))
                 opened[-1].execute("BEGIN IMMEDIATE")
