@@ -12,6 +12,7 @@ from course_utils.authoring.build import build_into_place
 from course_utils.kernels.provisioner import WarmManager
 from course_utils.notebooks import read_notebook
 from course_utils.project import Chapter
+from support import answers
 from support.answers import chapters, grader_of
 from support.structure import shown_text, tags_of
 
@@ -24,6 +25,13 @@ ASKS_OTHERWISE = {
     "topk-accuracy-check",
     "view-strides-check",
     "capture-check",
+}
+# Their cells train, serve and start ranks for half a minute, once already for nbval. `make test`
+# leaves these releases to the weekly run and `course test`; that an untouched exercise is refused
+# in words is tested without them as well (test_answers, test_verdict).
+LONG = {
+    *("12_data_pipelines", "13_training", "17_distributed", "18_sharding"),
+    *("19_deployment", "21_capstone"),
 }
 
 
@@ -84,6 +92,8 @@ def odd_words(notebook: NotebookNode) -> list[str]:
 
 @pytest.mark.parametrize("chapter", chapters(), ids=lambda chapter: chapter.name)
 def test_exactly_the_unsolved_exercises_fail(chapter):
+    if chapter.name in LONG and not answers.every:
+        pytest.skip("long: the weekly run and course test run it")
     notebook = run(chapter, read_notebook(chapter.release))
     assert any(grader_of(cell).get("grade") for cell in notebook.cells)
     assert complaints(notebook) == []

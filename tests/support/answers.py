@@ -70,7 +70,7 @@ SLOW = {
 }
 # Of a slow exercise so many of each kind are tried, of another all right ones and some wrong ones.
 OF_SLOW = 2
-WRONG_OF_OTHERS = 6
+WRONG_OF_OTHERS = 5
 
 
 @dataclass(frozen=True)
