@@ -290,7 +290,8 @@ print("over 4 samples: ", ((means * sizes).sum() / sizes.sum()).item())
 #   parameter may have an old `.grad` when `fit` is called, a frozen one too;
 # - training in training mode, evaluation in evaluation mode and without a graph, in every epoch;
 # - in each epoch the model sees each batch of `train` once and then each of `val` once, no more;
-# - batches may be on another device than the model: move them there. `train` and `val` stay as they are;
+# - batches may be on another device than the model: move them there. `train` and `val` stay as they are,
+#   and so do the model's hooks, and what is frozen;
 # - the values are plain Python floats, not rounded. When the model is called, at most the last batch's graph is
 #   still alive.
 #
@@ -368,8 +369,8 @@ def check_fit(sizes, epochs, elsewhere=False, steep=1.0):
             check_weights(weights, right, sizes, epochs, steep)
         with part("the averages"):
             check_numbers(history, seen, sizes)
-        with part("train and val"):
-            assert not kept, f"{kept}: they are the caller's"
+        with part("what is the caller's"):
+            assert not kept, f"{kept}: that is the caller's"
 
 
 for epochs, steep in [(1, 1.0), (3, 1.0), (1, 4.0)]:  # at 4.0 gradients are longer than 10
@@ -1463,7 +1464,7 @@ def deterministic(names: set[str], seed: int, epoch: int) -> list[tuple[str, flo
 # %% nbgrader={"grade_id": "deterministic-check", "grade": true, "points": 2} jupyter={"source_hidden": true}
 animals = [f"animal {n:02d}" for n in range(20)]
 first = pairs_of(try_deterministic, animals, 0, 0)
-changed = try_deterministic(animals, 0, 0, 0, 0)[1]
+changed = try_deterministic(animals, 0, 0, 0, 5)[1]
 with every_case() as case:
     with case("the arguments alone decide"):
         check_alone(try_deterministic, animals, first, changed)
@@ -1876,10 +1877,10 @@ with every_case() as case:
             check_stop(*given, slip=slip)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
-    for seed in range(5):
-        with case(f"a hidden one, {seed}"):
-            values = torch.rand(30, generator=torch.Generator().manual_seed(seed)).tolist()
-            check_stop(values, 1 + seed, 0.05 * seed, most=20)
+    for number in range(5):
+        with case(f"a hidden one, {number}"):
+            values = torch.rand(30, generator=torch.Generator().manual_seed(number)).tolist()
+            check_stop(values, 1 + number, 0.05 * number, most=20)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1986,7 +1987,7 @@ def try_swapped_in(*given, **options):
 from course_utils.chapters.training import make_states
 
 # %% nbgrader={"grade_id": "check-average", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.training import check_average, check_swapped
+from course_utils.chapters.training import check_average, check_swapped, check_weight
 
 
 # %% nbgrader={"grade_id": "ema", "solution": true}
@@ -2032,7 +2033,7 @@ with every_case() as case:
     with case("the example"):
         found = ema({"w": torch.ones(1)}, {"w": torch.full((1,), 2.0)}, 0, 0.99)
         assert isinstance(found, dict), "ema returned no dict: is there an answer yet?"
-        check_close(found.get("w"), torch.tensor([1.9]), "w", rtol=1e-5)
+        check_weight("w", found.get("w"), torch.ones(1), torch.full((1,), 2.0), 0, 0.99)
     kinds = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.float64]
     decays = (0.99, 0.9, 0.5, 0.0, 0.999)
     for step, decay, dtype in zip((0, 1000, 3, 5, 17), decays, kinds, strict=True):
@@ -2186,8 +2187,8 @@ def mixup_cutmix(
 
 
 # %% nbgrader={"grade_id": "mixup-cutmix-check", "grade": true, "points": 2} jupyter={"source_hidden": true}
-def mix(n, size, classes, seed=0, dtype=torch.float32, gaps=False, flat=False, **how):
-    given = x, y, _, order = make_mix(n, size, classes, seed, dtype, gaps, flat)
+def mix(n, size, classes, number=0, dtype=torch.float32, gaps=False, flat=False, **how):
+    given = x, y, _, order = make_mix(n, size, classes, number, dtype, gaps, flat)
     right = dict(zip(("mixed", "soft", "share"), right_mix(*given, **how), strict=True))
     box = how.get("box")
     right["planned"] = 1 - box[2] * box[3] / (size[1] * size[2]) if box else right["share"]
@@ -2213,7 +2214,7 @@ tries["float16, not contiguous"] = lambda: mix(
 tries["one image, weight=0.25"] = lambda: mix(1, (1, 3, 2), 4, weight=0.25)
 tries["one image of one channel, a box"] = lambda: mix(1, (1, 5, 4), 3, box=(1, 1, 2, 2))
 tries["images of one grey, a box"] = lambda: mix(
-    4, (3, 4, 5), 3, seed=1, flat=True, box=(0, 1, 2, 3)
+    4, (3, 4, 5), 3, number=1, flat=True, box=(0, 1, 2, 3)
 )
 tries["float64"] = lambda: mix(3, (1, 2, 3), 4, dtype=torch.float64, weight=0.3)
 tried = Tried(tries)
@@ -2224,12 +2225,12 @@ with every_case() as case:
             check_mix(tried.result(name), one_slip_of(wrong))
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
-    for seed in range(6):
-        with case(f"a hidden one, {seed}"):
-            box = (seed - 3, 7 - 2 * seed, 2 + seed, 5)
-            check_mix(mix(3 + seed, (3, 7, 9), 10, seed=seed, box=box))
-            size, weight = (1, 2, 3), 0.1 * seed
-            check_mix(mix(3 + seed, size, 10, seed=seed, dtype=torch.float64, weight=weight))
+    for number in range(6):
+        with case(f"a hidden one, {number}"):
+            box = (number - 3, 7 - 2 * number, 2 + number, 5)
+            check_mix(mix(3 + number, (3, 7, 9), 10, number=number, box=box))
+            size, weight = (1, 2, 3), 0.1 * number
+            check_mix(mix(3 + number, size, 10, number=number, dtype=torch.float64, weight=weight))
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade_id": "mixup-cutmix-check-2", "grade": true, "points": 1} jupyter={"source_hidden": true}
@@ -2458,7 +2459,7 @@ def train_mode(model: nn.Module) -> None:
 def check_transfer(mode, frozen_before=False):
     seen, right = try_transfer(mode, frozen_before), make_two(frozen_before)
     body = {"probe": [], "full": [0.5], "discriminative": [0.05]}[mode]
-    check_equal(seen["error"], "", f"what mode {mode!r} raised")
+    check_equal(seen["error"], "", f"what mode {mode!r} raised", "a mode of the three")
     with every_case() as part:
         with part("the head"):
             check_equal(seen["head"], ("Linear", 5, 6), "type and weight's shape of model[1]")
@@ -2477,6 +2478,7 @@ def check_transfer(mode, frozen_before=False):
             check_modes(seen, mode, norms)
 
 
+NORMS = "frozen batch norms alone are in evaluation mode, also where one is the model itself"
 with every_case() as case:
     for mode in ("probe", "full", "discriminative"):
         with case(mode):
@@ -2490,7 +2492,7 @@ with every_case() as case:
         check_equal(try_elsewhere("full"), "meta", "the new head's device", "the old head's")
     with case("train_mode, and every kind of batch norm"):
         for name, training in try_norms().items():
-            check_equal(training, not name.startswith("frozen Batch"), f"{name}: training")
+            check_equal(training, not name.startswith("frozen Batch"), f"{name}: training", NORMS)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("a hidden one, discriminative after a probe"):
@@ -2502,7 +2504,7 @@ with every_case() as case:
 # %% nbgrader={"grade_id": "transfer-check-2", "grade": true, "points": 1} jupyter={"source_hidden": true}
 for mode, frozen_before in (("frozen", False), ("Full", False), ("full ", False), ("", True)):
     seen = try_transfer(mode, frozen_before)
-    check_equal(seen["error"], "ValueError", f"what mode {mode!r} raised")
+    check_equal(seen["error"], "ValueError", f"what mode {mode!r} raised", "none of the three")
     assert seen["untouched"], "the model was changed before the error: look at the mode first"
 
 # %% [markdown]
@@ -2605,8 +2607,8 @@ def distill(
 
 
 # %% nbgrader={"grade_id": "distill-check", "grade": true, "points": 3} jupyter={"source_hidden": true}
-def distill_once(n, classes, temperature, alpha, seed=0, size=2.0, dtype=torch.float32):
-    generator = torch.Generator().manual_seed(seed)
+def distill_once(n, classes, temperature, alpha, number=0, size=2.0, dtype=torch.float32):
+    generator = torch.Generator().manual_seed(number)
     z, t = (size * torch.randn(n, classes, generator=generator, dtype=torch.float64) for _ in "zt")
     labels = torch.randint(classes, (n,), generator=generator).to(device)
     wide, mine = (
@@ -2646,11 +2648,11 @@ with every_case() as case:
         check_close(distill(z, z.clone(), label, 3.0, 1.0), zero, "the loss", atol=1e-6)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
-    for seed, (n, classes, temperature, alpha) in enumerate(
+    for number, (n, classes, temperature, alpha) in enumerate(
         [(1, 2, 0.5, 0.3), (9, 10, 20.0, 0.8), (6, 5, 3.0, 0.25)]
     ):
-        with case(f"a hidden one, {seed}"):
-            one = distill_once(n, classes, temperature, alpha, seed=seed, dtype=torch.float64)
+        with case(f"a hidden one, {number}"):
+            one = distill_once(n, classes, temperature, alpha, number=number, dtype=torch.float64)
             check_distill(*one)
 ### END HIDDEN TESTS
 

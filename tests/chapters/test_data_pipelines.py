@@ -6,6 +6,7 @@ import lmdb
 import pytest
 from PIL import Image
 
+from course_utils.authoring.mutants import making
 from course_utils.chapters.data_pipelines import damaged_folder, measure_pipeline, through_pickle
 from course_utils.chapters.data_pipelines.packs import smaller_maps
 
@@ -77,3 +78,24 @@ def test_the_map_of_a_file_is_noted_and_divided(tmp_path):
             transaction.put(b"1", bytes(10**6))
         pack.close()
     assert maps.sizes == [2**28]
+
+
+@pytest.mark.parametrize(
+    ("source", "operator", "now"),
+    [
+        ("f.default_rng([seed, epoch])", "a fixed seed", "f.default_rng(0)"),
+        ("f.default_rng([seed, epoch])", "seeds added", "f.default_rng(seed + epoch)"),
+        ("f.default_rng([seed, epoch])", "the seed forgotten", "f.default_rng(epoch)"),
+        ("f.default_rng([seed, epoch])", "the epoch forgotten", "f.default_rng(seed)"),
+        ("info.id", "the worker's id is 0", "0"),
+        ("info.num_workers", "num_workers is 1", "1"),
+        ("info.seed", "the worker's id as its seed", "info.id"),
+        ("rng.permutation(n)", "not shuffled", "np.arange(n)"),
+        ("os.getpid()", "the process isn't asked for", "0"),
+        ("path.with_name(name)", "written in place", "path"),
+    ],
+)
+def test_an_answer_has_a_slip_of_this_chapter(source, operator, now):
+    domain = making.domain_of("12_data_pipelines")
+    found = [(one.operator, one.now) for one in making.mutants(f"z = {source}", domain)]
+    assert (operator, f"z = {now}") in found

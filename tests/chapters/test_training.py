@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from course_utils.authoring.mutants import making
 from course_utils.chapters.training import (
     KINDS,
     STOPS,
@@ -133,3 +134,27 @@ def test_the_patients_differ_as_their_words_say():
     assert slow[-1] > 1.8
     assert max(losses["rate too high"]) > 10
     assert min(losses["wrong labels"]) > 1.8
+
+
+@pytest.mark.parametrize(
+    ("source", "operator", "now"),
+    [
+        ("{'model': m, 'scaler': s}", "a part forgotten", "{'model': m}"),
+        ("f('a', ('a', 'b', 'c'))", "a part forgotten", "f('a', ('a', 'c'))"),
+        ("f(step)", "step is 1 more", "f(step + 1)"),
+        ("run.position", "position is 1 more", "run.position + 1"),
+        ("loss * len(y)", "a batch counted as 1", "loss * 1"),
+        ("atomic_save(x, path)", "written in place", "torch.save(x, path)"),
+        ("f.default_rng([seed, epoch])", "seed and epoch added", "f.default_rng(seed + epoch)"),
+    ],
+)
+def test_an_answer_has_a_slip_of_this_chapter(source, operator, now):
+    domain = making.domain_of("13_training")
+    found = [(one.operator, one.now) for one in making.mutants(f"z = {source}", domain)]
+    assert (operator, f"z = {now}") in found
+
+
+def test_a_dict_of_blanks_loses_no_part():
+    domain = making.domain_of("13_training")
+    found = [one.operator for one in making.mutants("z = {'A': None, 'B': None}", domain)]
+    assert "a part forgotten" not in found

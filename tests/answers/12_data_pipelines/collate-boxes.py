@@ -519,3 +519,59 @@ def collate_boxes(items):
     counts = torch.tensor([len(b) for b in boxes])
     mask = torch.arange(most) < counts[:, None]
     return {"images": out, "sizes": sizes, "boxes": padded, "mask": mask}
+
+
+# %% wrong="repeats an item's last box where zeros belong" says=["behind the boxes of an item come zeros"]
+def collate_boxes(items):
+    items = [item for item in items if item is not None]
+    if not items:
+        return None
+    images, boxes = zip(*items, strict=True)
+    sizes = torch.tensor([image.shape[-2:] for image in images])
+    counts = torch.tensor([len(box) for box in boxes])
+    height, width = sizes.amax(0).tolist()
+    batch = images[0].new_zeros(len(items), images[0].shape[0], height, width)
+    padded = boxes[0].new_zeros(len(items), int(counts.max()), 4)
+    for n, (image, box) in enumerate(items):
+        batch[n, :, : image.shape[1], : image.shape[2]] = image
+        padded[n] = box[-1] if len(box) else 0
+        padded[n, : len(box)] = box
+    mask = torch.arange(padded.shape[1]) < counts[:, None]
+    return {"images": batch, "sizes": sizes, "boxes": padded, "mask": mask}
+
+
+# %% wrong="a mask as wide as the batch is long" says=["a row for each item, as wide as boxes"]
+def collate_boxes(items):
+    items = [item for item in items if item is not None]
+    if not items:
+        return None
+    images, boxes = zip(*items, strict=True)
+    sizes = torch.tensor([image.shape[-2:] for image in images])
+    counts = torch.tensor([len(box) for box in boxes])
+    height, width = sizes.amax(0).tolist()
+    batch = images[0].new_zeros(len(items), images[0].shape[0], height, width)
+    padded = boxes[0].new_zeros(len(items), int(counts.max()), 4)
+    for n, (image, box) in enumerate(items):
+        batch[n, :, : image.shape[1], : image.shape[2]] = image
+        padded[n, : len(box)] = box
+    mask = torch.arange(len(items)) < counts[:, None]
+    return {"images": batch, "sizes": sizes, "boxes": padded, "mask": mask}
+
+
+# %% wrong="float64 images by way of float32" says=["float64 images, half boxes", "images"]
+def collate_boxes(items):
+    items = [item for item in items if item is not None]
+    if not items:
+        return None
+    images, boxes = zip(*items, strict=True)
+    sizes = torch.tensor([image.shape[-2:] for image in images])
+    counts = torch.tensor([len(box) for box in boxes])
+    height, width = sizes.amax(0).tolist()
+    batch = images[0].new_zeros(len(items), images[0].shape[0], height, width)
+    padded = boxes[0].new_zeros(len(items), int(counts.max()), 4)
+    for n, (image, box) in enumerate(items):
+        through = image.float() if image.is_floating_point() else image
+        batch[n, :, : image.shape[1], : image.shape[2]] = through
+        padded[n, : len(box)] = box
+    mask = torch.arange(padded.shape[1]) < counts[:, None]
+    return {"images": batch, "sizes": sizes, "boxes": padded, "mask": mask}

@@ -611,3 +611,43 @@ def custom_transform(p=1.0):
         return new
 
     return turn
+
+
+# %% wrong="seeds when the transform is made" says=["making the transform seeded PyTorch's global generator"]
+def custom_transform(p=1.0):
+    torch.manual_seed(0)
+
+    class Turn(v2.Transform):
+        def make_params(self, flat_inputs):
+            return {"turn": torch.rand(()).item() < p}
+
+        def transform(self, x, params):
+            if not params["turn"]:
+                return x
+            if isinstance(x, tv_tensors.BoundingBoxes):
+                h, w = x.canvas_size
+                left, t, r, b = x.unbind(-1)
+                new = torch.stack([t, w - r, b, w - left], -1)
+                return tv_tensors.BoundingBoxes(new, format="XYXY", canvas_size=(w, h))
+            return tv_tensors.wrap(torch.rot90(x, 1, (-2, -1)), like=x)
+
+    return Turn()
+
+
+# %% wrong="takes the width from the edge" says=["an edge is outside of the turned image"]
+def custom_transform(p=1.0):
+    class Turn(v2.Transform):
+        def make_params(self, flat_inputs):
+            return {"turn": torch.rand(()).item() < p}
+
+        def transform(self, x, params):
+            if not params["turn"]:
+                return x
+            if isinstance(x, tv_tensors.BoundingBoxes):
+                h, w = x.canvas_size
+                left, t, r, b = x.unbind(-1)
+                new = torch.stack([t, r - w, b, left - w], -1)
+                return tv_tensors.BoundingBoxes(new, format="XYXY", canvas_size=(w, h))
+            return tv_tensors.wrap(torch.rot90(x, 1, (-2, -1)), like=x)
+
+    return Turn()

@@ -19,6 +19,7 @@
 # - "not for every item"
 # - "asking for the length is reading, too"
 # - "any other process that was forked"
+# - "Open for reading with `readonly=True, lock=False`"
 #
 # Admits:
 #
@@ -1666,6 +1667,88 @@ class PackedDataset(Dataset):
         if value is None:
             raise KeyError(index)
         return value
+
+    def __getstate__(self):
+        return {"path": self.path, "env": None, "owner": None}
+
+
+# %% wrong="a reader with a lock" breaks="Open for reading with `readonly=True, lock=False`" says=["with a lock, which is a file beside it"]
+def pack_it(items, path):
+    partial = Path(path).with_name(Path(path).name + ".partial")
+    partial.unlink(missing_ok=True)
+    env = lmdb.open(str(partial), subdir=False, map_size=2**36, lock=False)
+    try:
+        with env.begin(write=True) as t:
+            for n, item in enumerate(items):
+                t.put(str(n).encode(), item)
+    finally:
+        env.close()
+    os.replace(partial, path)
+
+
+class PackedDataset(Dataset):
+    def __init__(self, path):
+        self.path, self.env, self.owner = str(path), None, None
+
+    def open(self):
+        if self.owner != os.getpid():
+            if self.env is not None:
+                self.env.close()
+            self.env = lmdb.open(self.path, subdir=False, readonly=True)
+            self.owner = os.getpid()
+        return self.env
+
+    def __len__(self):
+        return self.open().stat()["entries"]
+
+    def __getitem__(self, index):
+        with self.open().begin() as t:
+            item = t.get(str(index).encode())
+        if item is None:
+            raise IndexError(index)
+        return item
+
+    def __getstate__(self):
+        return {"path": self.path, "env": None, "owner": None}
+
+
+# %% wrong="takes the items out of the caller's list" says=["the list of items that came in was changed"]
+def pack_it(items, path):
+    partial = Path(path).with_name(Path(path).name + ".partial")
+    partial.unlink(missing_ok=True)
+    env = lmdb.open(str(partial), subdir=False, map_size=2**36, lock=False)
+    try:
+        with env.begin(write=True) as t:
+            for n, item in enumerate(items):
+                t.put(str(n).encode(), item)
+        if isinstance(items, list):
+            items.clear()
+    finally:
+        env.close()
+    os.replace(partial, path)
+
+
+class PackedDataset(Dataset):
+    def __init__(self, path):
+        self.path, self.env, self.owner = str(path), None, None
+
+    def open(self):
+        if self.owner != os.getpid():
+            if self.env is not None:
+                self.env.close()
+            self.env = lmdb.open(self.path, subdir=False, readonly=True, lock=False)
+            self.owner = os.getpid()
+        return self.env
+
+    def __len__(self):
+        return self.open().stat()["entries"]
+
+    def __getitem__(self, index):
+        with self.open().begin() as t:
+            item = t.get(str(index).encode())
+        if item is None:
+            raise IndexError(index)
+        return item
 
     def __getstate__(self):
         return {"path": self.path, "env": None, "owner": None}

@@ -39,7 +39,7 @@ def merge_statistics(a, b):
     return count, mean, a[2] + b[2]
 
 
-# %% wrong="E[x²] − E[x]²" breaks="The result is right where $E[x^2] - E[x]^2$ is not" says=["values near 1e8", "S (stable, in float64?)"]
+# %% wrong="E[x²] − E[x]²" breaks="The result is right where $E[x^2] - E[x]^2$ is not" says=["values near 1e8", "(stable, in float64?)"]
 def running_statistics(images):
     count, total, squares = 0, 0, 0
     for x in images:
@@ -208,7 +208,7 @@ def merge_statistics(a, b):
     return n, a[1] + d * share, a[2] + b[2] + d * d * (a[0] * share)
 
 
-# %% wrong="squares in the image's dtype" breaks="Work in float64" says=["half", "S (stable, in float64?)"]
+# %% wrong="squares in the image's dtype" breaks="Work in float64" says=["half", "(stable, in float64?)"]
 def running_statistics(images):
     total = None
     for image in images:
@@ -399,3 +399,58 @@ def merge_statistics(a, b):
     n = a[0] + b[0]
     d, share = b[1] - a[1], torch.tensor(b[0], dtype=torch.float64) / n
     return n, a[1] + d * share, a[2] + b[2] + d**2 * (a[0] * share)
+
+
+# %% wrong="S of both, and nothing for what lies between" says=["how far their means are apart is left out"]
+def running_statistics(images):
+    total = None
+    for image in images:
+        x = image.double().flatten(1)
+        mean = x.mean(1)
+        part = x.shape[1], mean, ((x - mean[:, None]) ** 2).sum(1)
+        total = part if total is None else merge_statistics(total, part)
+    return total
+
+
+def merge_statistics(a, b):
+    count = a[0] + b[0]
+    if count == 0:
+        return a
+    mean = (a[0] * a[1] + b[0] * b[1]) / count
+    return count, mean, a[2] + b[2]
+
+
+# %% wrong="the difference the other way round" says=["it is outside of what their means span"]
+def running_statistics(images):
+    total = None
+    for image in images:
+        x = image.double().flatten(1)
+        mean = x.mean(1)
+        part = x.shape[1], mean, ((x - mean[:, None]) ** 2).sum(1)
+        total = part if total is None else merge_statistics(total, part)
+    return total
+
+
+def merge_statistics(a, b):
+    count, d = a[0] + b[0], a[1] - b[1]
+    if count == 0:
+        return a
+    return count, a[1] + d * b[0] / count, a[2] + b[2] + d**2 * (a[0] * b[0] / count)
+
+
+# %% wrong="images are counted" says=["the images are counted; count their pixels"]
+def running_statistics(images):
+    total = None
+    for image in images:
+        x = image.double().flatten(1)
+        mean = x.mean(1)
+        part = 1, mean, ((x - mean[:, None]) ** 2).sum(1)
+        total = part if total is None else merge_statistics(total, part)
+    return total
+
+
+def merge_statistics(a, b):
+    count, d = a[0] + b[0], b[1] - a[1]
+    if count == 0:
+        return a
+    return count, a[1] + d * b[0] / count, a[2] + b[2] + d**2 * (a[0] * b[0] / count)

@@ -170,7 +170,7 @@ def distill(student, teacher, labels, temperature, alpha):
     return alpha * temperature**2 * kl + (1 - alpha) * F.cross_entropy(student, labels)
 
 
-# %% wrong="two slips at once" says=["4 samples, 3 classes, T = 1.0, alpha = 0.5: the loss: expected 2.5358, got 1.81411"]
+# %% wrong="two slips at once" says=["4 samples, 3 classes, T = 1.0, alpha = 0.5: with alpha = 0 it is right"]
 def distill(student, teacher, labels, temperature, alpha):
     own = (student / temperature).log_softmax(1)
     soft = (teacher.detach() / temperature).log_softmax(1)
@@ -275,3 +275,76 @@ def distill(student, teacher, labels, temperature, alpha):
     )
     hard = F.nll_loss(F.log_softmax(student, dim=-1), labels)
     return (1 - alpha) * hard + alpha * kl * temperature * temperature
+
+
+# %% wrong="multiplies by the temperature" says=["multiplied by T, where they are divided"]
+def distill(student, teacher, labels, temperature, alpha):
+    own = (student * temperature).log_softmax(1)
+    soft = (teacher.detach() / temperature).log_softmax(1)
+    divergence = F.kl_div(own, soft, reduction="batchmean", log_target=True)
+    return alpha * temperature**2 * divergence + (1 - alpha) * F.cross_entropy(student, labels)
+
+
+# %% wrong="two to the power of T" says=["the factor is 2 to the power of T"]
+def distill(student, teacher, labels, temperature, alpha):
+    own = (student / temperature).log_softmax(1)
+    soft = (teacher.detach() / temperature).log_softmax(1)
+    divergence = F.kl_div(own, soft, reduction="batchmean", log_target=True)
+    return alpha * 2**temperature * divergence + (1 - alpha) * F.cross_entropy(student, labels)
+
+
+# %% wrong="takes the labels' part off" says=["the labels' part is taken off"]
+def distill(student, teacher, labels, temperature, alpha):
+    own = (student / temperature).log_softmax(1)
+    soft = (teacher.detach() / temperature).log_softmax(1)
+    divergence = F.kl_div(own, soft, reduction="batchmean", log_target=True)
+    return alpha * temperature**2 * divergence - (1 - alpha) * F.cross_entropy(student, labels)
+
+
+# %% wrong="forgets old gradients" says=["an old .grad of the student was changed"]
+def distill(student, teacher, labels, temperature, alpha):
+    student.grad = None
+    own = (student / temperature).log_softmax(1)
+    soft = (teacher.detach() / temperature).log_softmax(1)
+    divergence = F.kl_div(own, soft, reduction="batchmean", log_target=True)
+    return alpha * temperature**2 * divergence + (1 - alpha) * F.cross_entropy(student, labels)
+
+
+# %% wrong="the teacher keeps its logits" says=["the teacher's logits are not divided by T"]
+def distill(student, teacher, labels, temperature, alpha):
+    own = (student / temperature).log_softmax(1)
+    soft = teacher.detach().log_softmax(1)
+    divergence = F.kl_div(own, soft, reduction="batchmean", log_target=True)
+    return alpha * temperature**2 * divergence + (1 - alpha) * F.cross_entropy(student, labels)
+
+
+# %% wrong="the teacher gets hotter" says=["the teacher's logits are multiplied by T"]
+def distill(student, teacher, labels, temperature, alpha):
+    own = (student / temperature).log_softmax(1)
+    soft = (teacher.detach() * temperature).log_softmax(1)
+    divergence = F.kl_div(own, soft, reduction="batchmean", log_target=True)
+    return alpha * temperature**2 * divergence + (1 - alpha) * F.cross_entropy(student, labels)
+
+
+# %% wrong="divides by T squared" says=["the divergence is divided by T squared"]
+def distill(student, teacher, labels, temperature, alpha):
+    own = (student / temperature).log_softmax(1)
+    soft = (teacher.detach() / temperature).log_softmax(1)
+    divergence = F.kl_div(own, soft, reduction="batchmean", log_target=True)
+    return alpha / temperature**2 * divergence + (1 - alpha) * F.cross_entropy(student, labels)
+
+
+# %% wrong="leaves the labels out" says=["with alpha = 1 it is right, and so is the teacher's part"]
+def distill(student, teacher, labels, temperature, alpha):
+    own = (student / temperature).log_softmax(1)
+    soft = (teacher.detach() / temperature).log_softmax(1)
+    divergence = F.kl_div(own, soft, reduction="batchmean", log_target=True)
+    return alpha * temperature**2 * divergence
+
+
+# %% wrong="T to the power of three" says=["with alpha = 0 it is right, and so is the labels' part"]
+def distill(student, teacher, labels, temperature, alpha):
+    own = (student / temperature).log_softmax(1)
+    soft = (teacher.detach() / temperature).log_softmax(1)
+    divergence = F.kl_div(own, soft, reduction="batchmean", log_target=True)
+    return alpha * temperature**3 * divergence + (1 - alpha) * F.cross_entropy(student, labels)

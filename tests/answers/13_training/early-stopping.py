@@ -628,3 +628,43 @@ def early_stopping(model, epoch, patience, min_delta, most):
     if kept is not None:
         model.load_state_dict(kept)
     return best_epoch, number
+
+
+# %% wrong="ends an epoch before most" says=["one epoch too few where patience doesn't end it"]
+def early_stopping(model, epoch, patience, min_delta, most):
+    best, best_epoch, number, bad, kept = float("inf"), 0, 0, 0, None
+    while number < most - 1 and bad < patience:
+        loss, number, bad = epoch(), number + 1, bad + 1
+        if loss < best - min_delta:
+            best, best_epoch, bad = loss, number, 0
+            kept = copy.deepcopy(model.state_dict())
+    if kept is not None:
+        model.load_state_dict(kept)
+    return best_epoch, number
+
+
+# %% wrong="the first epoch is the best where none was" says=["without any improvement the best epoch is 0, not 1"]
+def early_stopping(model, epoch, patience, min_delta, most):
+    best, best_epoch, number, bad, kept = float("inf"), 1, 0, 0, None
+    while number < most and bad < patience:
+        loss, number, bad = epoch(), number + 1, bad + 1
+        if loss < best - min_delta:
+            best, best_epoch, bad = loss, number, 0
+            kept = copy.deepcopy(model.state_dict())
+    if kept is not None:
+        model.load_state_dict(kept)
+    return best_epoch, number
+
+
+# %% wrong="clears hooks at the end" says=["a hook was changed"]
+def early_stopping(model, epoch, patience, min_delta, most):
+    best, best_epoch, number, bad, kept = float("inf"), 0, 0, 0, None
+    while number < most and bad < patience:
+        loss, number, bad = epoch(), number + 1, bad + 1
+        if loss < best - min_delta:
+            best, best_epoch, bad = loss, number, 0
+            kept = copy.deepcopy(model.state_dict())
+    if kept is not None:
+        model.load_state_dict(kept)
+    model._forward_hooks.clear()
+    return best_epoch, number

@@ -772,3 +772,124 @@ def swapped_in(model, average):
         yield
     finally:
         model.load_state_dict(kept)
+
+
+# %% wrong="the average's part alone" says=["this is the average's part alone"]
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    return {
+        name: d * average[name] if value.is_floating_point() else value.clone()
+        for name, value in state.items()
+    }
+
+
+@contextlib.contextmanager
+def swapped_in(model, average):
+    own = copy.deepcopy(model.state_dict())
+    model.load_state_dict(average)
+    try:
+        yield
+    finally:
+        model.load_state_dict(own)
+
+
+# %% wrong="takes the state's part off" says=["outside of what lies between average and state"]
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    return {
+        name: d * average[name] - (1 - d) * value if value.is_floating_point() else value.clone()
+        for name, value in state.items()
+    }
+
+
+@contextlib.contextmanager
+def swapped_in(model, average):
+    own = copy.deepcopy(model.state_dict())
+    model.load_state_dict(average)
+    try:
+        yield
+    finally:
+        model.load_state_dict(own)
+
+
+# %% wrong="counts from 9" says=["at step 0 d is 0.1000, the lesser of decay and"]
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (9 + step))
+    return {
+        name: d * average[name] + (1 - d) * value if value.is_floating_point() else value.clone()
+        for name, value in state.items()
+    }
+
+
+@contextlib.contextmanager
+def swapped_in(model, average):
+    own = copy.deepcopy(model.state_dict())
+    model.load_state_dict(average)
+    try:
+        yield
+    finally:
+        model.load_state_dict(own)
+
+
+# %% wrong="forgets the gradients when it is called" says=["when swapped_in was called, before the block"]
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    return {
+        name: d * average[name] + (1 - d) * value if value.is_floating_point() else value.clone()
+        for name, value in state.items()
+    }
+
+
+def swapped_in(model, average):
+    model.zero_grad()
+
+    @contextlib.contextmanager
+    def swapping():
+        own = copy.deepcopy(model.state_dict())
+        model.load_state_dict(average)
+        try:
+            yield
+        finally:
+            model.load_state_dict(own)
+
+    return swapping()
+
+
+# %% wrong="the average in float32" says=["a second block, after a step: inside the block not all values"]
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    return {
+        name: d * average[name] + (1 - d) * value if value.is_floating_point() else value.clone()
+        for name, value in state.items()
+    }
+
+
+@contextlib.contextmanager
+def swapped_in(model, average):
+    own = copy.deepcopy(model.state_dict())
+    model.load_state_dict({name: value.float() for name, value in average.items()})
+    try:
+        yield
+    finally:
+        model.load_state_dict(own)
+
+
+# %% wrong="asks for the average's gradients" says=["in average requires a gradient now"]
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    return {
+        name: d * average[name] + (1 - d) * value if value.is_floating_point() else value.clone()
+        for name, value in state.items()
+    }
+
+
+@contextlib.contextmanager
+def swapped_in(model, average):
+    own = copy.deepcopy(model.state_dict())
+    model.load_state_dict(average)
+    for value in average.values():
+        value.requires_grad_(value.is_floating_point())
+    try:
+        yield
+    finally:
+        model.load_state_dict(own)

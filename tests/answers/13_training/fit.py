@@ -19,6 +19,8 @@
 # - "each batch of `train` once and then each of `val` once, no more"
 # - "batches may be on another device than the model: move them there"
 # - "`train` and `val` stay as they are"
+# - "and so do the model's hooks"
+# - "and what is frozen"
 # - "plain Python floats"
 # - "not rounded"
 # - "at most the last batch's graph is still alive"
@@ -1215,4 +1217,79 @@ def fit(model, train, val, optimizer, epochs):
                 "val_accuracy": right / val_seen,
             }
         )
+    return history
+
+
+# %% wrong="thaws everything when it is done" breaks="and what is frozen" says=["what is the caller's: requires_grad of"]
+def fit(model, train, val, optimizer, epochs):
+    where, history = next(model.parameters()).device, []
+    for _ in range(epochs):
+        entry, total, count = {}, 0.0, 0
+        model.train()
+        for x, y in train:
+            loss = F.cross_entropy(model(x.to(where)), y.to(where))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            total, count = total + loss.item() * len(y), count + len(y)
+        entry["train_loss"], total, count, right = total / count, 0.0, 0, 0
+        model.eval()
+        with torch.no_grad():
+            for x, y in val:
+                logits = model(x.to(where))
+                total += F.cross_entropy(logits, y.to(where)).item() * len(y)
+                right += (logits.argmax(1) == y.to(where)).sum().item()
+                count += len(y)
+        history.append(entry | {"val_loss": total / count, "val_accuracy": right / count})
+    model.requires_grad_(True)
+    return history
+
+
+# %% wrong="leaves its hook" breaks="and so do the model's hooks" says=["what is the caller's: the hooks of"]
+def fit(model, train, val, optimizer, epochs):
+    where, history = next(model.parameters()).device, []
+    model.register_forward_hook(lambda module, given, output: None)
+    for _ in range(epochs):
+        entry, total, count = {}, 0.0, 0
+        model.train()
+        for x, y in train:
+            loss = F.cross_entropy(model(x.to(where)), y.to(where))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            total, count = total + loss.item() * len(y), count + len(y)
+        entry["train_loss"], total, count, right = total / count, 0.0, 0, 0
+        model.eval()
+        with torch.no_grad():
+            for x, y in val:
+                logits = model(x.to(where))
+                total += F.cross_entropy(logits, y.to(where)).item() * len(y)
+                right += (logits.argmax(1) == y.to(where)).sum().item()
+                count += len(y)
+        history.append(entry | {"val_loss": total / count, "val_accuracy": right / count})
+    return history
+
+
+# %% wrong="asks for the gradient of its batches" says=["a batch requires a gradient now"]
+def fit(model, train, val, optimizer, epochs):
+    where, history = next(model.parameters()).device, []
+    for _ in range(epochs):
+        entry, total, count = {}, 0.0, 0
+        model.train()
+        for x, y in train:
+            x = x.to(where).requires_grad_()
+            loss = F.cross_entropy(model(x.to(where)), y.to(where))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            total, count = total + loss.item() * len(y), count + len(y)
+        entry["train_loss"], total, count, right = total / count, 0.0, 0, 0
+        model.eval()
+        with torch.no_grad():
+            for x, y in val:
+                logits = model(x.to(where))
+                total += F.cross_entropy(logits, y.to(where)).item() * len(y)
+                right += (logits.argmax(1) == y.to(where)).sum().item()
+                count += len(y)
+        history.append(entry | {"val_loss": total / count, "val_accuracy": right / count})
     return history

@@ -757,3 +757,25 @@ def train_mode(model):
         if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
             if not module.weight.requires_grad:
                 module.eval()
+
+
+# %% wrong="forgets the gradients on the way" breaks="Modes are all that it changes" says=["its mode alone is train_mode's to change"]
+def transfer(model, classes, mode, lr):
+    if mode not in ("probe", "full", "discriminative"):
+        raise ValueError(mode)
+    model[1] = nn.Linear(model[1].in_features, classes, device=model[1].weight.device)
+    for parameter in model[0].parameters():
+        parameter.requires_grad_(mode != "probe")
+    groups = [{"params": list(model[1].parameters()), "lr": lr}]
+    if mode != "probe":
+        rate = lr if mode == "full" else lr / 10
+        groups.append({"params": list(model[0].parameters()), "lr": rate})
+    return groups
+
+
+def train_mode(model):
+    model.train()
+    model.zero_grad()
+    for module in model.modules():
+        if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            module.train(module.weight.requires_grad)

@@ -37,7 +37,7 @@ def batches_to_try() -> dict[str, list]:
     half = [item(2, 3, 1, torch.half), item(4, 1, 2, torch.half)]
     cases["half images, int64 boxes"] = [(image, boxes.long()) for image, boxes in half]
     wide = [item(2, 3, 1, torch.float64), item(3, 2, 2, torch.float64)]
-    cases["float64 images, half boxes"] = [(image, boxes.half()) for image, boxes in wide]
+    cases["float64 images, half boxes"] = [(image / 3, boxes.half()) for image, boxes in wide]
     cases["a small, a large and a middling image"] = [item(1, 2, 1), item(4, 5, 3), item(3, 2, 2)]
     return cases
 
@@ -75,9 +75,18 @@ def check_batch(collate_boxes, items, what):
     images = torch.stack(
         [v2.functional.pad(x, [0, 0, width - x.shape[2], height - x.shape[1]]) for x, _ in kept]
     )
-    check_close(batch["images"], images, f"{what}: images, padded on the right and below")
+    exact = {"rtol": 0.0, "atol": 0.0}
+    where = f"{what}: images, padded on the right and below"
+    check_close(batch["images"], images, where, **exact)
     rows = [torch.cat([b, b.new_zeros(most - len(b), 4)]) for _, b in kept]
-    check_close(batch["boxes"], torch.stack(rows), f"{what}: boxes")
+    boxes, shape = batch["boxes"], (len(kept), most, 4)
+    if getattr(boxes, "shape", None) == shape:
+        behind = any(bool(row[len(b) :].any()) for row, (_, b) in zip(boxes, kept, strict=True))
+        assert not behind, f"{what}: boxes: behind the boxes of an item come zeros"
+    check_close(boxes, torch.stack(rows), f"{what}: boxes", **exact)
     counts = torch.tensor([len(b) for _, b in kept])
     mask = torch.arange(most) < counts[:, None]
+    if getattr(batch["mask"], "shape", mask.shape) != mask.shape:
+        words = f"has shape {tuple(batch['mask'].shape)}, expected {tuple(mask.shape)}"
+        raise AssertionError(f"{what}: the mask {words}: a row for each item, as wide as boxes")
     check_close(batch["mask"], mask, f"{what}: the mask (from the counts, not from the values)")

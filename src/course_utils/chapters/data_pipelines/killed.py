@@ -101,7 +101,9 @@ def run_repacked(PackedDataset, pack_it) -> int:
         _end("killed")
 
     run_in_process(lambda: pack_it(items(), path))
-    pack_it(make_items(OLD), path)
+    given = make_items(OLD)
+    pack_it(given, path)
+    assert given == make_items(OLD), "the list of items that came in was changed"
     return len(PackedDataset(path))
 
 

@@ -28,6 +28,8 @@ def make_items(sizes: list[int]) -> list[bytes]:
 # has lists of its own.
 OPENS: list[int] = []
 OPENED: list[Any] = []
+# How each was opened: whether for reading alone, and whether with a lock.
+HOW: list[tuple[bool, bool]] = []
 
 
 class counted_opens:
@@ -36,10 +38,12 @@ class counted_opens:
     def __enter__(self) -> None:
         self.kept = lmdb.open, lmdb.Environment
         OPENS.clear()
+        HOW.clear()
 
         def opens(*args, **options):
             OPENS.append(os.getpid())
             OPENED.append(self.kept[1](*args, **options))
+            HOW.append((OPENED[-1].flags()["readonly"], OPENED[-1].flags()["lock"]))
             return OPENED[-1]
 
         vars(lmdb).update(open=opens, Environment=opens)
@@ -106,6 +110,10 @@ def _pack_and_read(PackedDataset, pack_it, sizes: list[int], workers: int, used:
             dataset[len(sizes)]
         except Exception as error:
             said["past"] = type(error).__name__
+    for readonly, lock in HOW:
+        assert readonly, "the reader opened the file for writing, too: readonly=True"
+        words = "the reader opened the file with a lock, which is a file beside it: lock=False"
+        assert not lock, words
     said["kinds"] = sorted({kind for kind, *_ in rows})
     said["sums"] = [total for _, total, *_ in rows]
     shutil.rmtree(path.parent)

@@ -95,7 +95,7 @@ def check_merge(merge_statistics, a, b, what):
     ]
     with forbid_changes(*triples[0][1:], *triples[1][1:]):
         found = merge_statistics(*triples)
-    check_triple(found, triple_of(a + b) if a + b else triples[0], what)
+    check_triple(found, triple_of(a + b) if a + b else triples[0], what, a + b)
 
 
 def triple_of(images: list) -> tuple:
@@ -111,13 +111,18 @@ def check_triple(found, right, what, images=()):
     assert len(found) == 3, f"{what}: it returned {len(found)} values, expected (count, mean, S)"
     words = f"{what}: the count is a {type(found[0]).__name__}, expected an int"
     assert isinstance(found[0], (Integral, torch.Tensor)), words
-    check_equal(found[0], right[0], f"{what}: the count of pixels for each channel")
+    why = "H times W of each image, added up"
+    why = "the images are counted; count their pixels" if found[0] == len(images) > 1 else why
+    last = len(images) > 1 and found[0] == images[-1][0].numel()
+    why = "the last image's alone" if last else why
+    check_equal(found[0], right[0], f"{what}: the count of pixels for each channel", why)
     means = torch.stack([image.double().mean((1, 2)) for image in images]) if images else None
     slip = means is not None and isinstance(found[1], torch.Tensor)
     if slip and found[1].shape == right[1].shape and not torch.allclose(means.mean(0), right[1]):
         each = torch.allclose(found[1].double(), means.mean(0))
         assert not each, f"{what}: this is the mean of the images' means; count pixels"
-    check_close(found[1], right[1], f"{what}: the mean", rtol=1e-10, atol=1e-12)
+    why = _why_mean(found[1], right[0], right[1], means)
+    _check_explained(found[1], right[1], f"{what}: the mean", why, rtol=1e-10, atol=1e-12)
     spread = found[2]
     if isinstance(spread, torch.Tensor) and spread.shape == right[2].shape and right[0] > 1:
         for power, name in ((1, "the variance"), (0.5, "the standard deviation")):
@@ -125,4 +130,57 @@ def check_triple(found, right, what, images=()):
                 slip = torch.allclose(spread.double(), (right[2] / count) ** power, rtol=1e-6)
                 same = torch.allclose(right[2], (right[2] / count) ** power)
                 assert same or not slip, f"{what}: this is {name}; S is a sum"
-    check_close(spread, right[2], f"{what}: S (stable, in float64?)", rtol=1e-6, atol=1e-9)
+    why = _why_spread(spread, right, images)
+    _check_explained(spread, right[2], f"{what}: S", why, rtol=1e-6, atol=1e-9)
+
+
+def _check_explained(found, right, what, why, **tolerances):
+    """As check_close, with words that explain a wrong value, where there are any."""
+    try:
+        check_close(found, right, what, **tolerances)
+    except AssertionError as error:
+        raise AssertionError(f"{error} ({why})" if why else str(error)) from None
+
+
+def _fits(found, right) -> bool:
+    same = isinstance(found, torch.Tensor) and found.shape == right.shape
+    return same and found.dtype == right.dtype
+
+
+def _why_mean(found, count, right, means) -> str:
+    """What a wrong mean looks like; ``means`` are those of the images."""
+    if means is None or not _fits(found, right):
+        return ""
+    if torch.allclose(found, right * count):
+        return "this is the sum; divide it by the count"
+    if torch.allclose(found, right, rtol=1e-3):
+        return "right to some digits: is all of it float64?"
+    if len(means) == 1:
+        return "one image: the sum of its pixels over their count"
+    for number, name in ((0, "first"), (-1, "last")):
+        if torch.allclose(found, means[number]):
+            return f"this is the {name} one's mean: each moves it by its share of the pixels"
+    low, high = means.amin(0) - 1e-6, means.amax(0) + 1e-6
+    if not bool(((low <= found) & (found <= high)).all()):
+        return (
+            "no mean of theirs: it is outside of what their means span; d = m_b − m_a, and n_b / n"
+        )
+    return "each pixel counts the same: the share of b is n_b / n"
+
+
+def _why_spread(found, right, images) -> str:
+    """What a wrong S looks like, or whether it is a matter of rounding."""
+    if not _fits(found, right[2]) or not images:
+        return ""
+    far = bool((right[1] ** 2 * right[0] > 1e10 * right[2]).any())
+    close = torch.allclose(found, right[2], rtol=1e-2)
+    if far or close or not bool(found.isfinite().all()):
+        return "stable, in float64?"
+    if bool((found < 0).any()):
+        return "a sum of squared distances is never below 0"
+    if len(images) == 1:
+        return "one image: its distances from the mean, squared, then added up"
+    own = sum(triple_of([image])[2] for image in images)
+    if torch.allclose(found, own):
+        return "the images' own S, added up: how far their means are apart is left out"
+    return "S of both, and of what their means are apart: d² · n_a · n_b / n"

@@ -27,7 +27,10 @@ def run_custom(custom_transform, p, image, mask, boxes, seed=0, composed=False) 
     )
     sample["label"] = 7.5
     before = dict(sample)
+    torch.manual_seed(seed + 1)
     turn = custom_transform(p)
+    words = "making the transform seeded PyTorch's global generator, from which others draw, too"
+    assert torch.initial_seed() == seed + 1, words
     assert turn is not None, f"custom_transform({p}) is None: is there an answer yet?"
     assert callable(turn), f"custom_transform({p}) is {turn!r}, nothing that can be called"
     torch.manual_seed(seed)
@@ -123,7 +126,11 @@ def check_turn(found, image, mask, boxes, turned, what):
         mirrored = found_image.shape == flat.shape and bool((found_image == flat).all())
         words = "this is the transpose, which mirrors, too: it is to be like torch.rot90"
         assert not mirrored, f"{what}: image: {words}"
+        back = torch.rot90(image, -1, (-2, -1))
+        clockwise = found_image.shape == back.shape and bool((found_image == back).all())
         image, mask = torch.rot90(image, 1, (-2, -1)), torch.rot90(mask, 1, (-2, -1))
+        words = "this is a turn clockwise"
+        assert torch.equal(image, back) or not clockwise, f"{what}: image: {words}"
         size, (left, top, right, bottom) = (width, height), boxes.unbind(-1)
         slips = {
             "left and right are swapped: order them": [top, width - left, bottom, width - right],
@@ -141,6 +148,11 @@ def check_turn(found, image, mask, boxes, turned, what):
         for words, slip in slips.items():
             wrong = torch.equal(out["boxes"].float(), torch.stack(slip, -1).float())
             assert torch.equal(boxes, torch.stack(slip, -1)) or not wrong, f"{where}: {words}"
+        if out["boxes"].shape == boxes.shape:
+            edges = out["boxes"].float().reshape(-1, 2)
+            inside = (edges >= 0) & (edges <= torch.tensor([height, width]))
+            words = "an edge is outside of the turned image: column x becomes row W − x"
+            assert bool(inside.all()), f"{where}: {words}"
     for key, right in {"image": image, "mask": mask, "boxes": boxes}.items():
         check_close(out[key], right, f"{what}: {key}")
     words = "left, top, right, bottom, as they came"

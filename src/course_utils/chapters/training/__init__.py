@@ -3,6 +3,7 @@
 from course_utils.chapters.training.averages import (
     check_average,
     check_swapped,
+    check_weight,
     make_states,
     run_swapped_in,
 )

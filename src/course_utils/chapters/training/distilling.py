@@ -28,7 +28,9 @@ DISTILLED["logits in the thousands"] = (3, 4, 2.0, 0.7, 0, 1000.0)
 def right_loss(student, teacher, labels, temperature, alpha, power=2, slip=""):
     p, q = (student, teacher) if slip == "swap" else (teacher, student)
     own, dim = (1 if slip == "hot" else temperature), (0 if slip == "samples" else 1)
-    p, q = (p / temperature).log_softmax(dim), (q / own).log_softmax(dim)
+    own = 1 / temperature if slip == "times" else own
+    his = {"cold": 1, "warmer": 1 / temperature}.get(slip, temperature)
+    p, q = (p / his).log_softmax(dim), (q / own).log_softmax(dim)
     divergence = (p.exp() * (p - q)).sum(1).mean() / (student.shape[1] if slip == "each" else 1)
     divergence = divergence * (len(labels) if slip == "sum" else 1)
     rows = torch.arange(len(labels), device=labels.device)
@@ -38,7 +40,9 @@ def right_loss(student, teacher, labels, temperature, alpha, power=2, slip=""):
     if slip == "entropy":
         divergence = divergence - (p.exp() * p).sum(1).mean()
     weight = {"unweighted": 1.0, "both": (1 - alpha) * temperature**2}.get(slip, 1 - alpha)
-    return alpha * temperature**power * divergence + weight * hard
+    weight = -weight if slip == "minus" else weight
+    factor = 2**temperature if slip == "power" else temperature**power
+    return alpha * factor * divergence + weight * hard
 
 
 SLIPS: dict[str, dict] = {
@@ -49,6 +53,12 @@ SLIPS: dict[str, dict] = {
     "the divergence is summed over the samples: reduction='batchmean'": {"slip": "sum"},
     "the softmax runs over the samples, not the classes: dim=1": {"slip": "samples"},
     "the student's logits are not divided by T": {"slip": "hot"},
+    "the student's logits are multiplied by T, where they are divided": {"slip": "times"},
+    "the teacher's logits are not divided by T": {"slip": "cold"},
+    "the teacher's logits are multiplied by T, where they are divided": {"slip": "warmer"},
+    "the divergence is divided by T squared, where it is multiplied": {"power": -2},
+    "the factor is 2 to the power of T, where it is T squared": {"slip": "power"},
+    "the labels' part is taken off, where it is added": {"slip": "minus"},
     "the cross-entropy with the labels uses no temperature": {"slip": "cool"},
     "alpha weighs the teacher's part, 1 - alpha the labels'": {"slip": "turned"},
     "the labels' part has the weight 1 - alpha": {"slip": "unweighted"},
@@ -89,7 +99,18 @@ def one_slip_in(tried: list[tuple]) -> str:
     for words, slip in SLIPS.items():
         if all(near(value, right_loss(*wide, **slip).item()) for value, _, wide in wrong):
             return words
-    return ""
+    return _part_in(wrong, losses)
+
+
+def _part_in(wrong: list[tuple], losses: list[tuple]) -> str:
+    """Words for the part that is wrong, where cases of that part alone tell it."""
+    parts = {0.0: "the labels' part", 1.0: "the teacher's part"}
+    alone = {wide[4] for _, _, wide in losses} & parts.keys()
+    bad = {wide[4] for _, _, wide in wrong} & parts.keys()
+    if alone != parts.keys() or len(bad) != 1:
+        return ""
+    good = next(iter(parts.keys() - bad))
+    return f"with alpha = {good:g} it is right, and so is {parts[good]}; look at the other part"
 
 
 def check_loss(found, wide, slip=""):
@@ -110,8 +131,13 @@ def check_loss(found, wide, slip=""):
 def run_distill(distill, student, teacher, labels, temperature, alpha) -> list:
     """The gradients for the student and for the teacher."""
     mine = [z.detach().clone().requires_grad_() for z in (student, teacher)]
+    for z in mine:
+        z.grad = torch.full_like(z, 0.5)
     distill(*mine, labels, temperature, alpha)
     words = "requires_grad of the {} was changed: it is the caller's; detach() gives another tensor"
+    old = "an old .grad of the {} was changed: it is the caller's, as the logits are"
     for name, z in zip(("student", "teacher"), mine, strict=True):
         assert z.requires_grad, words.format(name)
+        kept = z.grad is not None and bool((z.grad == 0.5).all())
+        assert kept, old.format(name)
     return gradient_of(distill, student, teacher, labels, temperature, alpha)

@@ -12,6 +12,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
+from course_utils.learner.awkward import forbid_side_effects
 from course_utils.learner.checks import check_close
 from course_utils.learner.devices import device
 from course_utils.learner.tracebacks import ends_in_notebook
@@ -102,7 +103,7 @@ GRAD_OFF = (
 @ends_in_notebook
 def run_fit(fit, sizes: tuple, epochs: int, elsewhere: bool = False, steep: float = 1.0) -> tuple:
     """The history, the types in it, the spy's notes, graphs kept alive, the weights, and words
-    for what was changed of ``train`` and ``val``."""
+    for what was changed of ``train`` and ``val``, and of the model's hooks and what is frozen."""
     spy, parts = (
         Spy(steep).to(device),
         [spy_batches(part, n) for n, part in enumerate(sizes, start=1)],
@@ -112,6 +113,9 @@ def run_fit(fit, sizes: tuple, epochs: int, elsewhere: bool = False, steep: floa
     before: list[Any] = [list(train), list(val)]
     values = [[x.clone() for batch in part for x in batch] for part in before if not elsewhere]
     optimizer = _optimizer(spy)
+    spy.register_forward_hook(lambda *_: None)
+    watch = forbid_side_effects(spy, but=("mode", "grad", "values"))
+    watch.__enter__()
     try:
         history = fit(spy, train, val, optimizer, epochs)
     except (RuntimeError, IndexError, ValueError) as error:
@@ -139,6 +143,9 @@ def run_fit(fit, sizes: tuple, epochs: int, elsewhere: bool = False, steep: floa
         for a, b in zip(old, new, strict=True)
     ):
         kept = "values in the batches were changed"
+    elif any(x.requires_grad for part in now for x in part if not elsewhere):
+        kept = "a batch requires a gradient now"
+    kept = kept or "; ".join(watch.changes())
     return plain, kinds, spy.calls, spy.alive, weights, kept
 
 

@@ -25,6 +25,7 @@ def run_early_stopping(
     model[1].eval()
     weight, calls, notes = norm.weight, [], []
     weight.grad = torch.full_like(weight, 0.5)
+    model.register_forward_hook(lambda *_: None)
 
     def values() -> list[float]:
         return [norm.weight[0].item(), norm.running_mean[0].item(), norm.bias[0].item()]
@@ -37,6 +38,7 @@ def run_early_stopping(
             "a mode (train or eval)": modes,
             "requires_grad": weight.requires_grad and not norm.bias.requires_grad,
             "the gradient": grad,
+            "a hook": len(model._forward_hooks) == 1,
         }
         changed = [name for name, same in kept.items() if not same]
         if changed and norm.weight is weight:
@@ -101,6 +103,7 @@ def right_stop(losses, patience, min_delta, most=99, slip=""):
     """(best epoch, epochs run), or what a slip gives: None if it runs past the losses."""
     best, best_epoch, bad = float("inf"), 0, 0
     delta = {"no delta": 0.0, "plus": -min_delta}.get(slip, min_delta)
+    most -= slip == "few"
     for number, loss in enumerate(losses[:most], start=1):
         delta = best * min_delta if slip == "share" and best < float("inf") else delta
         better = loss <= best - delta if slip == "tie" else loss < best - delta
@@ -114,6 +117,7 @@ def right_stop(losses, patience, min_delta, most=99, slip=""):
             break
     else:
         number += len(losses) < most
+    best_epoch = 1 if slip == "first" and not best_epoch else best_epoch
     result = (best_epoch - (slip == "zero" and best_epoch > 0), number)
     return None if number > len(losses) else result
 
@@ -129,6 +133,8 @@ SLIPS = {
     "total": "the epochs without improvement are counted in total, not in a row",
     "turned": "NaN counts as an improvement",
     "zero": "the best epoch is counted from 0",
+    "few": "one epoch too few where patience doesn't end it: most epochs may be run",
+    "first": "without any improvement the best epoch is 0, not 1",
 }
 
 
