@@ -1296,12 +1296,7 @@ cases = [
     ("power", [0.0, 1], ("backward", "pow"), "a negative power of 0"),
     ("the second of its results", [0, 1.0], ("forward", "_linalg_slogdet"), "log 0"),
     ("a list of results", [-1.0, -4], ("forward", "_foreach_log"), "the second has the NaN"),
-    (
-        "a NaN in the second alone",
-        [3e38, 0],
-        ("backward", "grid_sampler_2d_backward"),
-        "the gradient by the image is finite, and the one by the place, the second, a NaN",
-    ),
+    ("two gradients", [3e38, 0], ("backward", "grid_sampler_2d_backward"), "NaN in the second"),
     ("a number of no dimension", [1.0, -1], ("forward", "log"), "log 0"),
     ("a gradient in the loss", [0.0, 4], ("forward", "div"), "forward() goes back itself"),
     ("a steep gradient in the loss", [1.4, 0], ("forward", "gelu_backward"), "it has no graph"),
@@ -1312,13 +1307,12 @@ with every_case() as case:
         with case(program):
             check_finding(try_nan_hunt(program, values)[0], right, "the answer", why)
 ### BEGIN HIDDEN TESTS
+cases = [("division by the number 0", [1.0], ("forward", "div"), "1 and 0 are finite")]
+cases += [("integers", [1.0, 2], None, "integers are finite")]
+cases += [("inf minus inf", [1.0], ("forward", "sub"), "a NaN of infinities")]
+cases += [("twice", [6.0, 0], ("forward", "sqrt"), "the first counts")]
 with every_case() as case:
-    for program, values, right, why in (
-        ("division by the number 0", [1.0], ("forward", "div"), "1 and 0 are finite"),
-        ("integers", [1.0, 2], None, "integers are finite"),
-        ("inf minus inf", [1.0], ("forward", "sub"), "a NaN of infinities"),
-        ("twice", [6.0, 0], ("forward", "sqrt"), "the first counts"),
-    ):
+    for program, values, right, why in cases:
         with case(program):
             check_finding(try_nan_hunt(program, values)[0], right, "the answer", why)
 ### END HIDDEN TESTS
@@ -1741,21 +1735,14 @@ cases = [
     ("an item with an IndexError", 4, 60, ("item", 7), "there are len(dataset) items"),
     ("unpicklable", 4, 60, ("pickle", None), "it has a lambda; under fork it runs all the same"),
     ("holds a lock", 4, 60, ("pickle", None), "pickle raises a TypeError here: any class counts"),
-    ("a long item, and later a bad item", 4, 60, ("item", 7), "all items come before any batch"),
-    ("unpicklable, with a bad item", 4, 60, ("item", 7), "items come before pickle"),
+    ("all three", 4, 60, ("item", 7), "all items come before any batch, and before pickle"),
     ("unpicklable, with a long item", 4, 60, ("collate", 1), "batches come before pickle"),
     ("hangs", 4, 1, ("hang", None), "in the worker alone, at item 5"),
     ("dies", 4, 60, ("dies", None), "in the worker alone, at the first item"),
     ("raises in the worker", 4, 60, ("raises", None), "a RuntimeError, but the worker lives"),
     ("raises in the worker, at the last item", 4, 60, ("raises", None), "go through all batches"),
     ("a KeyError in the worker", 4, 60, ("raises", None), "exceptions come in any class"),
-    (
-        "a server's time-out",
-        4,
-        60,
-        ("raises", None),
-        "its text begins with 'Caught', whatever follows",
-    ),
+    ("a server's time-out", 4, 60, ("raises", None), "its text begins with 'Caught'"),
 ]
 with every_case(at_most=12) as case:
     for trouble, batch_size, seconds, right, why in cases:
@@ -1955,22 +1942,19 @@ with every_case() as case:
 
 # %% nbgrader={"grade_id": "checkpoint-errors-check-2", "grade": true, "points": 2}
 names = sorted(small_model().state_dict())
-cases = [
+cases = [("empty", "unreadable", [], "EOFError"), ("a list", "no state dict", [], "no names")]
+cases += [
     ("cut short", "unreadable", [], "it is no zip archive any more"),
     ("a web page", "unreadable", [], "UnpicklingError, but no zip archive"),
-    ("empty", "unreadable", [], "EOFError"),
     ("no file", "unreadable", [], "FileNotFoundError: there is no zip archive either"),
     ("arguments", "refused", [], "a zip archive that holds more than tensors"),
     ("a payload", "refused", [], "it would run a program"),
     ("an archive of NumPy's", "refused", [], "a RuntimeError, and it is a zip archive"),
     ("epoch and weights", "no state dict", [], "3 is no tensor"),
     ("weights and an epoch", "no state dict", [], "the last of its values, 3, is no tensor"),
-    ("a number for the last name", "no state dict", [], "the last of its keys is 7"),
-    ("a list", "no state dict", [], "a list has no names"),
     ("numbers for names", "no state dict", [], "the names are 0, 1, 2, …"),
     ("one name missing, one too many", "keys", ["2.bias", "2.offset"], ""),
-    ("three other shapes", "shapes", ["0.bias", "0.weight", "2.weight"], "sorted by name"),
-    ("one other shape, the last", "shapes", ["2.bias"], "look at each tensor, the last as well"),
+    ("other shapes", "shapes", ["0.bias", "0.weight", "2.bias", "2.weight"], "sorted by name"),
     ("keys and shapes", "keys", ["extra"], "keys come first"),
     ("an empty dict", "keys", names, "it is a dict, and all of its names are strings"),
     ("a prefix", "keys", sorted([*names, *(f"module.{name}" for name in names)]), ""),

@@ -16,7 +16,7 @@
 #
 # - "at least three samples": three on a line
 # - "Two equal samples": two equal samples
-# - "floats, and a list of strings": float64, very far from 0
+# - "floats, and a list of strings": float64, far from 0
 
 # %% wrong="the stub" says=["None is no pair: is there an answer yet?"]
 def embedding_map(writer, features, labels):
@@ -240,7 +240,7 @@ def embedding_map(writer, features, labels):
     return coordinates, distances.argmin(1)
 
 
-# %% wrong="computes in float32" says=["float64, very far from 0: coordinates", "float64 features keep their precision"]
+# %% wrong="computes in float32" says=["float64, far from 0: coordinates", "float64 features keep their precision"]
 def embedding_map(writer, features, labels):
     writer.add_embedding(features, metadata=labels)
     centred = features.float() - features.float().mean(0)

@@ -685,7 +685,7 @@ def checkpoint_errors(path, model):
     return "fine", []
 
 
-# %% wrong="compares shapes in all layers but the last" says=["one other shape, the last", "left the function"]
+# %% wrong="compares shapes in all layers but the last" says=["other shapes: the answer", "every such name"]
 def checkpoint_errors(path, model):
     try:
         state = torch.load(path, map_location="cpu")

@@ -374,7 +374,7 @@ def loader_autopsy(dataset, batch_size, seconds):
     return "fine", None
 
 
-# %% wrong="pickle first" breaks="Try things in this order" says=["unpicklable, with a bad item", "items come before pickle"]
+# %% wrong="pickle first" breaks="Try things in this order" says=["all three", "and before pickle"]
 import pickle
 
 from torch.utils.data import DataLoader, default_collate
@@ -859,7 +859,7 @@ def loader_autopsy(dataset, batch_size, seconds):
     return ("item", bad) if bad is not None else ("fine", None)
 
 
-# %% wrong="items and batches by turns" says=["a long item, and later a bad item", "all items come before any batch"]
+# %% wrong="items and batches by turns" says=["all three", "all items come before any batch"]
 import pickle
 
 from torch.utils.data import DataLoader, default_collate

@@ -18,7 +18,7 @@
 # Admits:
 #
 # - "tuples and lists of them": a list of results
-# - "Results may be tensors or tuples": a NaN in the second alone
+# - "Results may be tensors or tuples": two gradients
 # - "a scalar loss": no gradient
 
 # %% wrong="looks at the inputs afterwards" breaks="as they were **before** it ran" says=["in place", "look at the inputs before it runs"]
@@ -1003,7 +1003,7 @@ def nan_hunt(forward):
     return watch.found
 
 
-# %% wrong="a NaN in the first result alone" says=["a NaN in the second alone", "the one by the place, the second, a NaN"]
+# %% wrong="a NaN in the first result alone" says=["two gradients: the answer", "NaN in the second"]
 from torch.utils._pytree import tree_leaves
 
 

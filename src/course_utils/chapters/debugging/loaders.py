@@ -25,7 +25,8 @@ class Patchy(Dataset):
 
     def __init__(self, trouble: str) -> None:
         self.trouble = trouble
-        self.opened = (lambda: 0) if "unpicklable" in trouble else None
+        lambdas = "unpicklable" in trouble or trouble == "all three"
+        self.opened = (lambda: 0) if lambdas else None
         if trouble == "holds a lock":
             self.opened = threading.Lock()
 
@@ -35,7 +36,7 @@ class Patchy(Dataset):
     def __getitem__(self, index: int) -> Any:
         index, trouble = range(10)[index], self.trouble  # 10 is an IndexError
         away = get_worker_info() is not None
-        if "a bad item" in trouble and index in (7, 8):
+        if trouble in ("a bad item", "all three") and index in (7, 8):
             raise ValueError(f"no label for item {index}")
         if trouble == "an item with an IndexError" and index == 7:
             raise IndexError("no row 7 in the table")
@@ -55,9 +56,8 @@ class Patchy(Dataset):
             return None
         if trouble == "an item without its label":
             return {"image": 0} | ({"label": 1} if index != 6 else {})
-        early = trouble == "a long item, and later a bad item"
         odd = 9 if trouble == "a long item at the end" else 6 if "a long item" in trouble else None
-        odd = 2 if early else odd
+        odd = 2 if trouble == "all three" else odd
         return torch.zeros(3 if index == odd else 2)
 
 
