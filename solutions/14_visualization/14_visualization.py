@@ -148,14 +148,14 @@ with every_case() as case:
     with case("three images, mean 0.5, std 0.25"):
         visualization.check_example(try_show_batch, 3, even=True)
     with case("another mean and std for each channel"):
-        visualization.check_example(try_show_batch, 2, seed=1)
+        visualization.check_example(try_show_batch, 2, which=1)
     with case("images that need a gradient"):
         visualization.check_example(try_show_batch, 1, needs_gradient=True)
     with case("images on a GPU, or on what the course takes for one"):
-        visualization.check_example(try_show_batch, 2, seed=3, on_gpu=True)
+        visualization.check_example(try_show_batch, 2, which=3, on_gpu=True)
     ### BEGIN HIDDEN TESTS
     with case("five images"):
-        visualization.check_example(try_show_batch, 5, seed=2)
+        visualization.check_example(try_show_batch, 5, which=2)
     ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -764,6 +764,7 @@ with every_case() as case:
     visualization.check_map(case, try_embedding_map, "far from each other", scattered)
     thirty = 1000 + torch.randn(30, 3, generator=generator)
     visualization.check_map(case, try_embedding_map, "thirty, near each other, far from 0", thirty)
+    visualization.check_map(case, try_embedding_map, "float64, far from 0", 1e7 + thirty.double())
     ### BEGIN HIDDEN TESTS
     wide = torch.linspace(5, 1, 9) * torch.randn(5, 9, generator=generator)
     visualization.check_map(case, try_embedding_map, "more features than samples", wide)
@@ -1658,8 +1659,8 @@ print(direction * scale)
 # the filter-normalised direction. `direction` is a list of tensors, one for each parameter, in the
 # order and of the shapes of `model.parameters()`:
 #
-# - parameters of two dimensions and more: filter $i$ is `p[i]`, all of it. `d[i]` is scaled to the
-#   norm of `p[i]`, however small it is; a `d[i]` that is all 0 stays 0;
+# - parameters of two dimensions and more, whatever they are called: filter $i$ is `p[i]`, all of it.
+#   `d[i]` is scaled to the norm of `p[i]`, however small it is; a `d[i]` that is all 0 stays 0;
 # - parameters of one dimension, whatever they are called: not moved.
 #
 # Frozen parameters move, too. The weights that you measure by are those that the model came with.
@@ -1714,6 +1715,7 @@ with every_case() as case:
     visualization.check_slice(case, try_landscape, "dense, a filter of zeros", [0.2, -0.6])
     visualization.check_slice(case, try_landscape, "a BatchNorm, a frozen layer", [0.6, -0.3])
     visualization.check_slice(case, try_landscape, "a Conv1d, a faint filter", [0.6, -0.4])
+    visualization.check_slice(case, try_landscape, "a bias of two dimensions", [0.5, -0.8])
     ### BEGIN HIDDEN TESTS
     visualization.check_slice(case, try_landscape, "conv, rescaled, zeros", [0.8, 0.1, 0.1])
     visualization.check_slice(case, try_landscape, "dense", [])

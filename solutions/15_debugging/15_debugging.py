@@ -639,6 +639,9 @@ with every_case() as case:
     with case("photo"):
         raw, by_255, by_256 = (photo / scale @ weight + 0.5 for scale in (1, 255, 256))
         slips = {"the photo is not scaled to 0…1": raw, "255 is the largest value": by_256}
+        slips["multiplied by 255: the other way, to 0…1, it is divided"] = (
+            photo * 255.0 @ weight + 0.5
+        )
         slips["it was divided by 255 twice"] = photo / 255**2 @ weight + 0.5
         slips["// leaves whole numbers: a photo has fractions"] = (
             photo // 255
@@ -691,6 +694,7 @@ with every_case() as case:
         hits, scores, cut = make([1, 2, 3000]), make([0.5, 0.25, 0.4]), make([1.0, 2, 3000])
         slips = {"the fractions were cut off": cut, "they were rounded": make([2.0, 2, 3000])}
         slips["it was rounded to half"] = make([1.5, 2.25, 3000])
+        slips["their difference; the sum is asked for"] = hits - scores
         check_case("hits", make([1.5, 2.25, 3000.4]), hits, scores, slips=slips)
     for name in ("hits", "frames"):
         with case(f"{name}, on another device"):
@@ -699,6 +703,7 @@ with every_case() as case:
         x, right = make([[0.0, 0, 0], [1, 1, 1]]), make([[0.0, 1, 2], [1, 2, 3]])
         rows = make([[0.0, 0, 0], [2, 2, 2]])
         slips = {"it counts from 1": right + 1, "it counts along the first dimension": rows}
+        slips["it was subtracted: 0, 1, … are added"] = 2 * x - right
         check_case("number", right, x, slips=slips)
     with case("number, one dimension"):
         from_1 = {"it counts from 1": make([6.0, 7, 8])}
@@ -732,6 +737,8 @@ with every_case() as case:
             "it was rounded to half": right.half(),
             "the mean of the sizes, not the root of the mean square": gaps.square().mean().sqrt(),
             "the mean of the sizes, not of their squares": gaps.square().mean(),
+            "the mean of the sizes, not their sum": gaps.abs().sum(),
+            "added; the difference of the two images is asked for": (a.float() + b.float()).mean(),
         }
         check_case("frames", right, a, b, slips=slips)
     ### BEGIN HIDDEN TESTS
@@ -1076,6 +1083,7 @@ steps = [f"{name}({turned}, {n}) -> {turned}" for name, n in (("mul_", 2), ("squ
 anew = {f"mul_({t}": "t_ has turned its argument: describe it anew"}
 cases += [("turned in place", anew, kept, f"t_({t}) -> {turned}", *steps)]
 order = {f"new_zeros({t}, [3], device=": "keyword arguments as they come, not sorted"}
+order[f"new_zeros({t}, [3], dtype=torch.float64) "] = "each keyword argument, not the first alone"
 place = torch.empty(0, device=device).device
 given = f"dtype=torch.float64, device={place!r}, pin_memory=False"
 cases += [("three keywords", order, f"new_zeros({t}, [3], {given}) -> float64(3,)")]
@@ -1288,6 +1296,7 @@ cases = [
     ("power", [0.0, 1], ("backward", "pow"), "a negative power of 0"),
     ("the second of its results", [0, 1.0], ("forward", "_linalg_slogdet"), "log 0"),
     ("a list of results", [-1.0, -4], ("forward", "_foreach_log"), "the second has the NaN"),
+    ("two gradients", [3e38, 0], ("backward", "grid_sampler_2d_backward"), "NaN in the second"),
     ("a number of no dimension", [1.0, -1], ("forward", "log"), "log 0"),
     ("a gradient in the loss", [0.0, 4], ("forward", "div"), "forward() goes back itself"),
     ("a steep gradient in the loss", [1.4, 0], ("forward", "gelu_backward"), "it has no graph"),
@@ -1298,13 +1307,12 @@ with every_case() as case:
         with case(program):
             check_finding(try_nan_hunt(program, values)[0], right, "the answer", why)
 ### BEGIN HIDDEN TESTS
+cases = [("division by the number 0", [1.0], ("forward", "div"), "1 and 0 are finite")]
+cases += [("integers", [1.0, 2], None, "integers are finite")]
+cases += [("inf minus inf", [1.0], ("forward", "sub"), "a NaN of infinities")]
+cases += [("twice", [6.0, 0], ("forward", "sqrt"), "the first counts")]
 with every_case() as case:
-    for program, values, right, why in (
-        ("division by the number 0", [1.0], ("forward", "div"), "1 and 0 are finite"),
-        ("integers", [1.0, 2], None, "integers are finite"),
-        ("inf minus inf", [1.0], ("forward", "sub"), "a NaN of infinities"),
-        ("twice", [6.0, 0], ("forward", "sqrt"), "the first counts"),
-    ):
+    for program, values, right, why in cases:
         with case(program):
             check_finding(try_nan_hunt(program, values)[0], right, "the answer", why)
 ### END HIDDEN TESTS
@@ -1663,12 +1671,13 @@ print("uint8, two workers:", 2 * prefetched * batch // 4 // 2**20, "MiB")
 # | `("raises", None)` | its worker raises an exception, though this process did not |
 # | `("fine", None)` | none of these |
 #
-# Use `DataLoader(..., num_workers=1, timeout=seconds)`, and go through all batches. When you return,
-# no process that you started may be left, not even a hanging one: `multiprocessing.active_children()`
-# lists yours, each has `terminate()` and `join()`. (Don't leave that to the loader: a debugger that
-# keeps the exception keeps the loader's frames as well, and with them the worker.) Only `Exception`s
-# need be caught. "timed out after" and "exited unexpectedly" are the loader's own words; the text of
-# a worker's exception, of whatever class, begins with "Caught".
+# Use `DataLoader(dataset, batch_size, num_workers=1, timeout=seconds)`, and go through all batches.
+# When you return, no process that you started may be left, not even a hanging one:
+# `multiprocessing.active_children()` lists yours, each has `terminate()` and `join()`. (Don't leave
+# that to the loader: a debugger that keeps the exception keeps the loader's frames as well, and with
+# them the worker.) Only `Exception`s need be caught. "timed out after" and "exited unexpectedly" are
+# the loader's own words; the text of a worker's exception, of whatever class, begins with "Caught",
+# and may have any words after that.
 
 # %% nbgrader={"grade_id": "try-loader-autopsy", "locked": true} jupyter={"source_hidden": true}
 import multiprocessing
@@ -1726,7 +1735,7 @@ cases = [
     ("an item with an IndexError", 4, 60, ("item", 7), "there are len(dataset) items"),
     ("unpicklable", 4, 60, ("pickle", None), "it has a lambda; under fork it runs all the same"),
     ("holds a lock", 4, 60, ("pickle", None), "pickle raises a TypeError here: any class counts"),
-    ("unpicklable, with a bad item", 4, 60, ("item", 7), "items come before pickle"),
+    ("all three", 4, 60, ("item", 7), "all items come before any batch, and before pickle"),
     ("unpicklable, with a long item", 4, 60, ("collate", 1), "batches come before pickle"),
     ("hangs", 4, 1, ("hang", None), "in the worker alone, at item 5"),
     ("dies", 4, 60, ("dies", None), "in the worker alone, at the first item"),
@@ -1933,19 +1942,19 @@ with every_case() as case:
 
 # %% nbgrader={"grade_id": "checkpoint-errors-check-2", "grade": true, "points": 2}
 names = sorted(small_model().state_dict())
-cases = [
+cases = [("empty", "unreadable", [], "EOFError"), ("a list", "no state dict", [], "no names")]
+cases += [
     ("cut short", "unreadable", [], "it is no zip archive any more"),
     ("a web page", "unreadable", [], "UnpicklingError, but no zip archive"),
-    ("empty", "unreadable", [], "EOFError"),
     ("no file", "unreadable", [], "FileNotFoundError: there is no zip archive either"),
     ("arguments", "refused", [], "a zip archive that holds more than tensors"),
     ("a payload", "refused", [], "it would run a program"),
     ("an archive of NumPy's", "refused", [], "a RuntimeError, and it is a zip archive"),
     ("epoch and weights", "no state dict", [], "3 is no tensor"),
-    ("a list", "no state dict", [], "a list has no names"),
+    ("weights and an epoch", "no state dict", [], "the last of its values, 3, is no tensor"),
     ("numbers for names", "no state dict", [], "the names are 0, 1, 2, …"),
     ("one name missing, one too many", "keys", ["2.bias", "2.offset"], ""),
-    ("three other shapes", "shapes", ["0.bias", "0.weight", "2.weight"], "sorted by name"),
+    ("other shapes", "shapes", ["0.bias", "0.weight", "2.bias", "2.weight"], "sorted by name"),
     ("keys and shapes", "keys", ["extra"], "keys come first"),
     ("an empty dict", "keys", names, "it is a dict, and all of its names are strings"),
     ("a prefix", "keys", sorted([*names, *(f"module.{name}" for name in names)]), ""),
@@ -2116,12 +2125,12 @@ def not_learning(patient: Patient) -> str:
 # %% nbgrader={"grade_id": "not-learning-check", "grade": true, "points": 4}
 cases = [(illness, 0) for illness in SIGNS]
 ### BEGIN HIDDEN TESTS
-cases += [(illness, seed) for illness in SIGNS for seed in (1, 2)]
+cases += [(illness, number) for illness in SIGNS for number in (1, 2)]
 ### END HIDDEN TESTS
 with every_case(at_most=19) as case:
-    for illness, seed in cases:
-        with case(f"{illness}, seed {seed}" if seed else illness):
-            check_verdict(try_not_learning(illness, seed), illness)
+    for illness, number in cases:
+        with case(f"{illness}, patient {number}" if number else illness):
+            check_verdict(try_not_learning(illness, number), illness)
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>

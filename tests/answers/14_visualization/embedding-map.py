@@ -16,6 +16,7 @@
 #
 # - "at least three samples": three on a line
 # - "Two equal samples": two equal samples
+# - "floats, and a list of strings": float64, far from 0
 
 # %% wrong="the stub" says=["None is no pair: is there an answer yet?"]
 def embedding_map(writer, features, labels):
@@ -237,3 +238,13 @@ def embedding_map(writer, features, labels):
     distances = torch.cdist(centred, centred, compute_mode="donot_use_mm_for_euclid_dist")
     distances.fill_diagonal_(float("inf"))
     return coordinates, distances.argmin(1)
+
+
+# %% wrong="computes in float32" says=["float64, far from 0: coordinates", "float64 features keep their precision"]
+def embedding_map(writer, features, labels):
+    writer.add_embedding(features, metadata=labels)
+    centred = features.float() - features.float().mean(0)
+    directions = torch.linalg.svd(centred, full_matrices=False).Vh[:2]
+    distances = torch.cdist(centred, centred, compute_mode="donot_use_mm_for_euclid_dist")
+    distances.fill_diagonal_(float("inf"))
+    return centred @ directions.T, distances.argmin(1)

@@ -469,3 +469,38 @@ def filters_and_features(model, image, channel, steps, rate):
         if norm > 0:
             dream = (dream + rate * g / norm).clamp(0, 1)
     return filters, maps, dream
+
+
+# %% wrong="a range of 1e-6 at least" says=["a filter of small numbers is stretched, too", "which has no least value"]
+def filters_and_features(model, image, channel, steps, rate):
+    weight = model[0].weight.detach()
+    low, high = weight.amin((1, 2, 3), keepdim=True), weight.amax((1, 2, 3), keepdim=True)
+    filters = (weight - low) / (high - low).clamp(min=1e-6)
+    dream = image.detach().clone()
+    for _ in range(steps):
+        dream.requires_grad_()
+        (gradient,) = torch.autograd.grad(model(dream[None])[0, channel].mean(), dream)
+        length = gradient.norm()
+        dream = dream.detach()
+        if length > 0:
+            dream = (dream + rate * gradient / length).clamp(0, 1)
+    with torch.no_grad():
+        return filters, model(image[None])[0], dream
+
+
+# %% wrong="climbs the square of the map" says=["not of the mean of its squares"]
+def filters_and_features(model, image, channel, steps, rate):
+    weight = model[0].weight.detach()
+    low, high = weight.amin((1, 2, 3), keepdim=True), weight.amax((1, 2, 3), keepdim=True)
+    filters = (weight - low) / torch.where(high > low, high - low, 1)
+    dream = image.detach().clone()
+    for _ in range(steps):
+        dream.requires_grad_()
+        liked = model(dream[None])[0, channel].square().mean()
+        (gradient,) = torch.autograd.grad(liked, dream)
+        length = gradient.norm()
+        dream = dream.detach()
+        if length > 0:
+            dream = (dream + rate * gradient / length).clamp(0, 1)
+    with torch.no_grad():
+        return filters, model(image[None])[0], dream

@@ -7,6 +7,7 @@
 # - "filter $i$ is `p[i]`, all of it"
 # - "parameters of two dimensions and more"
 # - "parameters of one dimension, whatever they are called: not moved"
+# - "as a list of floats"
 # - "Frozen parameters move, too"
 # - "The weights that you measure by are those that the model came with"
 # - "Afterwards it has **exactly** these again"
@@ -16,6 +17,7 @@
 # Admits:
 #
 # - "of two dimensions and more": a Conv1d, a faint filter
+# - "of two dimensions and more, whatever they are called": a bias of two dimensions
 # - "Frozen parameters move, too": a BatchNorm, a frozen layer
 
 # %% wrong="the stub" says=["it returned None: is there an answer yet?"]
@@ -581,4 +583,68 @@ def loss_landscape(model, direction, alphas, x, y):
             losses.append(F.cross_entropy(model(x), y).item())
         for p, w in zip(ps, start):
             p.copy_(w)
+    return losses
+
+
+# %% wrong="every bias stays, by its name" says=["a bias of two dimensions: losses", "its name doesn't count"]
+def loss_landscape(model, direction, alphas, x, y):
+    names, start = zip(*((n, p.detach()) for n, p in model.named_parameters()), strict=True)
+    moves = []
+    for name, p, d in zip(names, start, direction, strict=True):
+        if p.dim() < 2 or name.endswith("bias"):
+            moves.append(torch.zeros_like(p))
+            continue
+        shape = (-1, *[1] * (p.dim() - 1))
+        lengths = d.flatten(1).norm(dim=1)
+        scale = p.flatten(1).norm(dim=1) / lengths.where(lengths > 0, 1)
+        moves.append(d * scale.view(shape))
+    losses = []
+    with torch.no_grad():
+        for alpha in alphas:
+            moved = [p + alpha * move for p, move in zip(start, moves, strict=True)]
+            output = torch.func.functional_call(model, dict(zip(names, moved, strict=True)), (x,))
+            losses.append(F.cross_entropy(output, y).item())
+    return losses
+
+
+# %% wrong="a list of tensors" breaks="as a list of floats" says=["tensors came back, a list of floats is asked for"]
+def loss_landscape(model, direction, alphas, x, y):
+    names, start = zip(*((n, p.detach()) for n, p in model.named_parameters()), strict=True)
+    moves = []
+    for p, d in zip(start, direction, strict=True):
+        if p.dim() < 2:
+            moves.append(torch.zeros_like(p))
+            continue
+        shape = (-1, *[1] * (p.dim() - 1))
+        lengths = d.flatten(1).norm(dim=1)
+        scale = p.flatten(1).norm(dim=1) / lengths.where(lengths > 0, 1)
+        moves.append(d * scale.view(shape))
+    losses = []
+    with torch.no_grad():
+        for alpha in alphas:
+            moved = [p + alpha * move for p, move in zip(start, moves, strict=True)]
+            output = torch.func.functional_call(model, dict(zip(names, moved, strict=True)), (x,))
+            losses.append(F.cross_entropy(output, y))
+    return losses
+
+
+# %% wrong="forgets to move the last parameter" says=["a bias of two dimensions: losses", "the last parameter was left where it was"]
+def loss_landscape(model, direction, alphas, x, y):
+    names, start = zip(*((n, p.detach()) for n, p in model.named_parameters()), strict=True)
+    moves = []
+    for p, d in zip(start[:-1], direction[:-1], strict=True):
+        if p.dim() < 2:
+            moves.append(torch.zeros_like(p))
+            continue
+        shape = (-1, *[1] * (p.dim() - 1))
+        lengths = d.flatten(1).norm(dim=1)
+        scale = p.flatten(1).norm(dim=1) / lengths.where(lengths > 0, 1)
+        moves.append(d * scale.view(shape))
+    moves.append(torch.zeros_like(start[-1]))
+    losses = []
+    with torch.no_grad():
+        for alpha in alphas:
+            moved = [p + alpha * move for p, move in zip(start, moves, strict=True)]
+            output = torch.func.functional_call(model, dict(zip(names, moved, strict=True)), (x,))
+            losses.append(F.cross_entropy(output, y).item())
     return losses

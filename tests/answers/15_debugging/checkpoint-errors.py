@@ -662,3 +662,45 @@ def checkpoint_errors(path, model):
         return "shapes", sorted(wrong)
     model.load_state_dict(state)
     return "fine", []
+
+
+# %% wrong="looks at the first entry alone" says=["weights and an epoch", "the last of its values, 3, is no tensor"]
+def checkpoint_errors(path, model):
+    try:
+        state = torch.load(path, map_location="cpu")
+    except Exception:
+        return ("refused" if zipfile.is_zipfile(path) else "unreadable"), []
+    if not isinstance(state, dict):
+        return "no state dict", []
+    for name, value in list(state.items())[:1]:
+        if not isinstance(name, str) or not isinstance(value, torch.Tensor):
+            return "no state dict", []
+    own = model.state_dict()
+    if set(own) != set(state):
+        return "keys", sorted(map(str, set(own) ^ set(state)))
+    wrong = sorted(name for name in own if own[name].shape != state[name].shape)
+    if wrong:
+        return "shapes", wrong
+    model.load_state_dict(state)
+    return "fine", []
+
+
+# %% wrong="compares shapes in all layers but the last" says=["other shapes: the answer", "every such name"]
+def checkpoint_errors(path, model):
+    try:
+        state = torch.load(path, map_location="cpu")
+    except Exception:
+        return ("refused" if zipfile.is_zipfile(path) else "unreadable"), []
+    if not isinstance(state, dict):
+        return "no state dict", []
+    for name, value in state.items():
+        if not isinstance(name, str) or not isinstance(value, torch.Tensor):
+            return "no state dict", []
+    own = model.state_dict()
+    if set(own) != set(state):
+        return "keys", sorted(map(str, set(own) ^ set(state)))
+    wrong = sorted(name for name in list(own)[:-1] if own[name].shape != state[name].shape)
+    if wrong:
+        return "shapes", wrong
+    model.load_state_dict(state)
+    return "fine", []

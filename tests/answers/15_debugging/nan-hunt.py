@@ -18,6 +18,7 @@
 # Admits:
 #
 # - "tuples and lists of them": a list of results
+# - "Results may be tensors or tuples": two gradients
 # - "a scalar loss": no gradient
 
 # %% wrong="looks at the inputs afterwards" breaks="as they were **before** it ran" says=["in place", "look at the inputs before it runs"]
@@ -1000,3 +1001,34 @@ def nan_hunt(forward):
             watch.phase = "backward"
             loss.backward()
     return watch.found
+
+
+# %% wrong="a NaN in the first result alone" says=["two gradients: the answer", "NaN in the second"]
+from torch.utils._pytree import tree_leaves
+
+
+def nan_hunt(forward):
+    def has(values, test):
+        numbers = [v for v in tree_leaves(values) if isinstance(v, (torch.Tensor, float))]
+        return any(bool(test(torch.as_tensor(v)).any()) for v in numbers)
+
+    class Hunt(TorchDispatchMode):
+        phase, found = "forward", None
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            nan, inf = (has((args, kwargs), test) for test in (torch.isnan, torch.isinf))
+            result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+            first = result[0] if isinstance(result, tuple) else result
+            if self.found is None and "empty" not in name:
+                fresh_nan = has(first, torch.isnan) and not nan
+                fresh_inf = has(result, torch.isinf) and not (nan or inf)
+                if fresh_nan or fresh_inf:
+                    self.found = (self.phase, name)
+            return result
+
+    with Hunt() as hunt:
+        loss = forward()
+        if hunt.found is None and loss.requires_grad:
+            hunt.phase = "backward"
+            loss.backward()
+    return hunt.found

@@ -630,3 +630,57 @@ def not_learning(patient):
         for p, b in zip(model.parameters(), before)
     )
     return "rate" if moved < 1e-5 else "healthy"
+
+
+# %% wrong="probabilities are always wrong" says=["healthy with shares for targets", "its loss is no cross-entropy"]
+def not_learning(patient):
+    model, x, y = patient.model, patient.x, patient.y
+    if (x == x[:1]).all():
+        return "same inputs"
+    scores = model(x)
+    if y.is_floating_point() and scores.shape != y.shape:
+        return "broadcast"
+    if not scores.any():
+        return "dead head"
+    rows = scores.sum(-1)
+    if (scores >= 0).all() and torch.allclose(rows, torch.ones_like(rows)):
+        return "softmax twice"
+    patient.loss(scores, y).backward()
+    if any(p.grad is None for p in model.parameters()):
+        return "cut"
+    held = {id(p) for group in patient.optimizer.param_groups for p in group["params"]}
+    if any(id(p) not in held for p in model.parameters()):
+        return "not in the optimizer"
+    patient.step()
+    if all(p.grad is None or not p.grad.any() for p in model.parameters()):
+        return "wiped"
+    return "rate" if patient.optimizer.param_groups[0]["lr"] < 1e-4 else "healthy"
+
+
+# %% wrong="a single gradient of 0 is wiped" says=["healthy with units that are off", "some gradients are 0, and others aren't"]
+def not_learning(patient):
+    model, x, y = patient.model, patient.x, patient.y
+    if (x == x[:1]).all():
+        return "same inputs"
+    scores = model(x)
+    if y.is_floating_point() and scores.shape != y.shape:
+        return "broadcast"
+    if not scores.any():
+        return "dead head"
+    rows = scores.sum(-1)
+    if (
+        not y.is_floating_point()
+        and (scores >= 0).all()
+        and torch.allclose(rows, torch.ones_like(rows))
+    ):
+        return "softmax twice"
+    patient.loss(scores, y).backward()
+    if any(p.grad is None for p in model.parameters()):
+        return "cut"
+    held = {id(p) for group in patient.optimizer.param_groups for p in group["params"]}
+    if any(id(p) not in held for p in model.parameters()):
+        return "not in the optimizer"
+    patient.step()
+    if all(p.grad is None or (p.grad == 0).any() for p in model.parameters()):
+        return "wiped"
+    return "rate" if patient.optimizer.param_groups[0]["lr"] < 1e-4 else "healthy"

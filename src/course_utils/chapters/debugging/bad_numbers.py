@@ -73,6 +73,14 @@ def _a_steep_gradient(x: torch.Tensor) -> torch.Tensor:
     return (gradient * x).sum()
 
 
+def _sampled(x: torch.Tensor) -> torch.Tensor:
+    """Four pixels, large and of both signs, sampled between them: the gradient by the place is
+    infinity minus infinity, the one by the image finite."""
+    image = (x[0] * torch.tensor([1.0, -1, -1, 1], device=x.device)).view(1, 1, 2, 2)
+    place = x[1].expand(1, 1, 1, 2)
+    return (F.grid_sample(image, place, align_corners=False) * 10).sum()
+
+
 def _masked(x: torch.Tensor, rows: int) -> torch.Tensor:
     """Softmax of two rows of three; the first column is masked, and so are whole rows."""
     mask = torch.zeros(2, 3, dtype=torch.bool, device=x.device)
@@ -98,6 +106,7 @@ HUNTED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "large and finite": lambda x: (x * 3e38 * 1e-38).sum(),
     "in a list": lambda x: torch.stack([x, x * math.inf]).sum(),
     "the second of its results": lambda x: torch.linalg.slogdet(x.diag())[1],
+    "two gradients": _sampled,
     "a list of results": lambda x: torch._foreach_log([x + 5, x])[0].sum(),
     "an infinite tensor of no dimension": lambda x: (x * torch.full_like(x[0], math.inf)).sum(),
     "a number of no dimension": lambda x: x.sum().log(),
@@ -163,7 +172,8 @@ def check_logged(
     lines, result, raised, late, after, elsewhere = outcome
     ends = expected[-1].rpartition(" ")[2]
     fails = ends if ends.endswith("Error") else ""
-    check_equal(raised, fails, "what came out of the block")
+    why = "what the operator raised, raised again" if fails else "no operator raises anything here"
+    check_equal(raised, fails, "what came out of the block", why)
     lent = "another logger was made meanwhile, and the lines went to its write"
     assert not elsewhere, lent
     check_equal(late, 0, "lines at the block's end", "when it has run, not when the block ends")

@@ -49,13 +49,14 @@ def write_checkpoint(kind: str, path: Path) -> None:
         state["2.offset"] = state.pop("2.bias")
     if kind == "a prefix":
         state = {f"module.{name}": value for name, value in state.items()}
-    if kind in ("three other shapes", "keys and shapes"):
+    if kind in ("other shapes", "keys and shapes"):
         state["2.weight"], state["0.bias"] = torch.zeros(7, 4), torch.zeros(4, 1)
-        state["0.weight"] = torch.zeros(3, 4)
+        state["0.weight"], state["2.bias"] = torch.zeros(3, 4), torch.zeros(1)
     if kind == "keys and shapes":
         state["extra"] = torch.zeros(1)
     content = {
         "epoch and weights": {"epoch": 3, "state_dict": state},
+        "weights and an epoch": {**state, "epoch": 3},
         "a plain dict": dict(state),
         "weights in float64": {
             name: value.double() if value.is_floating_point() else value

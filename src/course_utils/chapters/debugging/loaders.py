@@ -25,7 +25,8 @@ class Patchy(Dataset):
 
     def __init__(self, trouble: str) -> None:
         self.trouble = trouble
-        self.opened = (lambda: 0) if "unpicklable" in trouble else None
+        lambdas = "unpicklable" in trouble or trouble == "all three"
+        self.opened = (lambda: 0) if lambdas else None
         if trouble == "holds a lock":
             self.opened = threading.Lock()
 
@@ -35,7 +36,7 @@ class Patchy(Dataset):
     def __getitem__(self, index: int) -> Any:
         index, trouble = range(10)[index], self.trouble  # 10 is an IndexError
         away = get_worker_info() is not None
-        if "a bad item" in trouble and index in (7, 8):
+        if trouble in ("a bad item", "all three") and index in (7, 8):
             raise ValueError(f"no label for item {index}")
         if trouble == "an item with an IndexError" and index == 7:
             raise IndexError("no row 7 in the table")
@@ -48,7 +49,7 @@ class Patchy(Dataset):
         if away and trouble == "a KeyError in the worker":
             raise KeyError("label")
         if away and trouble == "a server's time-out":
-            raise RuntimeError("the server timed out, after 3 attempts")
+            raise RuntimeError("the server timed out after 3 attempts: it exited unexpectedly")
         if away and index == 9 and trouble == "raises in the worker, at the last item":
             raise RuntimeError("the file has one row less here")
         if trouble == "an item that is None" and index == 6:
@@ -56,6 +57,7 @@ class Patchy(Dataset):
         if trouble == "an item without its label":
             return {"image": 0} | ({"label": 1} if index != 6 else {})
         odd = 9 if trouble == "a long item at the end" else 6 if "a long item" in trouble else None
+        odd = 2 if trouble == "all three" else odd
         return torch.zeros(3 if index == odd else 2)
 
 
@@ -74,7 +76,9 @@ def autopsy_with(autopsy: Callable, trouble: str, batch_size: int, seconds: floa
             raise AssertionError(words) from error
         finally:
             workers = [getattr(iterator, "_num_workers", 0) for iterator in kept]
-            waits = [one._timeout for one in kept if getattr(one, "_num_workers", 0)]
+            asked = [one for one in kept if getattr(one, "_num_workers", 0)]
+            waits = [one._timeout for one in asked]
+            sizes = [getattr(one._index_sampler, "batch_size", batch_size) for one in asked]
             left += [child for child in multiprocessing.active_children() if child not in known]
             _let_go(kept)
             for child in left:
@@ -84,6 +88,8 @@ def autopsy_with(autopsy: Callable, trouble: str, batch_size: int, seconds: floa
     assert not odd, f"a DataLoader with {odd[0]} workers ran, expected num_workers=1"
     late = [wait for wait in waits if wait != seconds]
     assert not late, f"a DataLoader waited for {late[0]} seconds, expected timeout={seconds}"
+    odd = [size for size in sizes if size != batch_size]
+    assert not odd, f"a DataLoader with batch_size={odd[0]} ran, expected {batch_size}"
     gc.collect()  # what failed is let go here, not in the next worker
     return verdict, len(left)
 

@@ -44,6 +44,9 @@ def _squared_error(scores: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     return (scores - y).square().mean()
 
 
+SHARES = "healthy with shares for targets"
+
+
 def make_patient(illness: str, seed: int = 0) -> Patient:
     """A training on 96 points with six features, with one fault or none ("healthy…").
 
@@ -53,9 +56,11 @@ def make_patient(illness: str, seed: int = 0) -> Patient:
     x = torch.randn(96, 6, generator=generator)
     x[1] = x[0]
     y = (x @ torch.randn(6, 3, generator=generator)).argmax(1)
-    regression = illness.startswith("broadcast") or illness == "healthy regression"
+    shares, off = illness == SHARES, illness == "healthy with units that are off"
+    regression = illness.startswith("broadcast") or illness == "healthy regression" or shares
     torch.manual_seed(seed)
-    head_size = 1 if regression and illness != "broadcast regression" else 3
+    wide = not regression or shares or illness == "broadcast regression"
+    head_size = 3 if wide else 1
     layers: list[nn.Module] = [nn.Linear(6, 24), nn.ReLU(), nn.Linear(24, head_size)]
     if illness == "dead head":
         nn.init.constant_(layers[2].get_parameter("bias"), -30.0)
@@ -80,7 +85,13 @@ def make_patient(illness: str, seed: int = 0) -> Patient:
                 head += (total - head.sum(0)) / 3
     if illness == "healthy with one constant feature":
         x[:, 2] = 0.5
-    if illness == "softmax twice":
+    if off:  # a class that no point has, and a unit that no point wakes
+        y = y.clamp(min=1)
+        with torch.no_grad():
+            layers[0].get_parameter("bias")[0] = -30
+            layers[2].get_parameter("bias")[:] = torch.tensor([-30.0, 2, 2])
+        layers.append(nn.ReLU())
+    if illness == "softmax twice" or shares:
         layers.append(nn.Softmax(-1))
     if illness == "softmax twice with no layer of its own":
         layers.append(Lambda(lambda m, x: x.softmax(-1)))
@@ -90,6 +101,7 @@ def make_patient(illness: str, seed: int = 0) -> Patient:
         x = (x.mean(0) / x.std()).expand(96, 6).contiguous()
     if regression:
         y = x[:, 0].tanh() if illness == "broadcast" else x[:, :1].tanh()
+        y = x[:, :3].softmax(1) if shares else y
     rate = 1e-6 if illness == "rate" else 0.1 if regression else 0.3
     if illness == "rate with nothing that moves":
         rate = 1e-20
@@ -136,6 +148,8 @@ SIGNS = {
     "healthy with a ReLU at its end": "it learns: look at the scores, not at the names of layers",
     "healthy with a head that starts at 0": "the body's .grad is 0 at first, but it is there",
     "healthy with one constant feature": "it learns; compare whole rows",
+    SHARES: "it learns: probabilities are right here, as its loss is no cross-entropy",
+    "healthy with units that are off": "it learns: some gradients are 0, and others aren't",
 }
 
 

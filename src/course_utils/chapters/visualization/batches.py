@@ -63,7 +63,11 @@ def check_batch(attempt, on_gpu, images, labels, names, mean, std) -> None:
     hint = hint if "Invalid shape" in str(found) else ""
     assert "error" not in found, found["error"] + hint
     wanted = [names[label] for label in labels]
-    check_equal(found["titles"], wanted, "the titles, one axes for each image, in order")
+    titles, shown = found["titles"], len(found["titles"])
+    why = f"axes with a picture: {shown}, images: {len(images)}" if shown != len(images) else ""
+    why = "in the order of the images" if sorted(titles) == sorted(wanted) else why
+    why = "a title is the label's name, names[label]" if set(titles) - set(names) else why
+    check_equal(titles, wanted, "the titles, one axes for each image, in order", why)
     images, m, s = images.detach().cpu(), mean.cpu()[:, None, None], std.cpu()[:, None, None]
     first = (images[0] * s + m).clamp(0, 1).permute(1, 2, 0)
     for n, (x, picture) in enumerate(zip(images, found["pictures"], strict=True)):
@@ -111,8 +115,8 @@ def check_batch(attempt, on_gpu, images, labels, names, mean, std) -> None:
 
 
 @ends_in_notebook
-def check_example(attempt, batch, needs_gradient=False, seed=0, even=False, on_gpu=False):
-    generator = torch.Generator().manual_seed(seed)
+def check_example(attempt, batch, needs_gradient=False, which=0, even=False, on_gpu=False):
+    generator = torch.Generator().manual_seed(which)
     images = 2 * torch.randn(batch, 3, 4, 6, generator=generator).to(device)
     mean = torch.full((3,), 0.5) if even else torch.tensor([0.5, 0.3, 0.6])
     std = torch.full((3,), 0.25) if even else torch.tensor([0.25, 0.3, 0.2])

@@ -65,6 +65,7 @@ def check_pca(mine: torch.Tensor, features: torch.Tensor) -> None:
         "each coordinate was divided by its standard deviation; unscaled is asked for": truth
         / truth.std(0).clamp(min=1e-12),
         "the first two features are no principal directions": centred[:, :2],
+        "rounded to float32: float64 features keep their precision": _map_of(x.float().double()),
         "columns of V were taken; what torch calls Vh has the directions in its rows": centred
         @ v[:, :2]
         if v.shape[0] == v.shape[1]
@@ -84,7 +85,8 @@ def check_pca(mine: torch.Tensor, features: torch.Tensor) -> None:
 def check_neighbours(mine: torch.Tensor, features: torch.Tensor) -> None:
     far = torch.cdist(features.detach().double().cpu(), features.detach().double().cpu())
     mine = torch.as_tensor(mine)
-    check_equal(tuple(mine.shape), (len(far),), "the shape of the neighbours")
+    each = "an index for each sample"
+    check_equal(tuple(mine.shape), (len(far),), "the shape of the neighbours", each)
     rows = torch.arange(len(far))
     assert mine.dtype not in (torch.float32, torch.float64), (
         "the neighbours are floats, not indices"
@@ -107,6 +109,9 @@ def check_neighbours(mine: torch.Tensor, features: torch.Tensor) -> None:
         "nearest by angle (the cosine), not by distance": -(unit @ unit.T),
         "nearest by the sum of differences, not by Euclid's distance": torch.cdist(x, x, p=1),
         "the farthest, not the nearest": -far,
+        "rounded to float32: float64 features keep their precision": torch.cdist(
+            x.float().double(), x.float().double()
+        ),
     }
     for words, table in other.items():
         slip = table.masked_fill(alone, float("inf")).argmin(1)

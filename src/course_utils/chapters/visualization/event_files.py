@@ -151,6 +151,15 @@ def true_dashboard(kind: str, sizes: list[int]) -> tuple:
     return right, slips, on_cpu([p for p in model.state_dict().values()])
 
 
+def why_steps(steps: tuple[int, ...]) -> str:
+    """Words for the steps of a curve that are not 0, 1, 2, …"""
+    if len(steps) > 1 and not any(steps):
+        return "each entry is at step 0: hand the step over, add_scalar(tag, value, step)"
+    if steps == tuple(range(1, len(steps) + 1)):
+        return "counted from 0"
+    return "one entry for each step, in order, counted from 0"
+
+
 @ends_in_notebook
 def check_dashboard(case, attempt, name, kind, sizes):
     found = None
@@ -171,7 +180,7 @@ def check_dashboard(case, attempt, name, kind, sizes):
         with case(f"{name}, train/{tag}"):
             assert f"train/{tag}" in found, f"no such tag; the file holds {sorted(found)}"
             steps, logged = zip(*found[f"train/{tag}"], strict=True)
-            check_equal(list(steps), list(range(len(sizes))), "the steps")
+            check_equal(list(steps), list(range(len(sizes))), "the steps", why_steps(steps))
             mine = {
                 w.split(": ", 1)[1]: torch.tensor(v) for w, v in slips.items() if w.startswith(tag)
             }

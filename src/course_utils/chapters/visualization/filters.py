@@ -40,7 +40,7 @@ def make_filters(kind: str) -> nn.Sequential:
         model.get_parameter("0.weight")[1] = 0.25  # equal numbers
         model.get_parameter("2.weight")[2] = 0  # this map has no gradient
         if kind == FAINT:
-            model.get_parameter("0.weight")[2] *= 1e-6
+            model.get_parameter("0.weight")[2] *= 1e-12
             model.get_parameter("2.weight")[0] *= 1e-8
     if kind == "a frozen model":
         del model[3]  # its maps have numbers below 0
@@ -62,7 +62,7 @@ def seen_filters(answer: Callable, kind: str, image: torch.Tensor, *arguments) -
 
 def climb(
     model, image, channel, steps, rate, sign=1, unit=True, low=0, whole=False, once=False,
-    most=False, signs=False, apart=False,
+    most=False, signs=False, apart=False, squared=False,
 ):  # fmt: skip
     """The dream; the last arguments are for known slips."""
     x = image.detach()
@@ -70,6 +70,7 @@ def climb(
         x = x.clone().requires_grad_()
         if n == 0 or not once:
             y = model(x[None])[0]
+            y = y.square() if squared else y
             goal = y.mean() if whole else y[channel].max() if most else y[channel].mean()
             (g,) = torch.autograd.grad(goal, x)
         g = g.sign() if signs else F.normalize(g.flatten(1), dim=1).view_as(g) if apart else g
@@ -117,10 +118,8 @@ def check_filters(case, attempt, kind, image, channel, steps, rate):
                 w / torch.where(high > low, high, 1) * (high > low)
             ),
             "its smallest number was subtracted; divide by its range, too": w - low,
-            "nothing is added to the range: a filter of small numbers is stretched, too": (
-                (w - low) / (high - low + 1e-8)
-            ),
-            "nothing as large as 1e-5 is added to the range": (w - low) / (high - low + 1e-5),
+            "a filter of small numbers is stretched, too: by its range as it is, to which nothing "
+            "is added, and which has no least value": (w - low) / (high - low + 1e-8),
             "a filter of equal numbers becomes 0": ((w - low) / (high - low)).nan_to_num(1),
             "a filter of equal numbers becomes 0, whatever they are": (
                 (w - low) / (high - low).where(high > low, 1)
@@ -158,6 +157,9 @@ def check_filters(case, attempt, kind, image, channel, steps, rate):
             ),
             "the signs of the gradient, without its sizes": run_it(rate, signs=True),
             "the gradient of the map's mean, not of its largest number": run_it(rate, most=True),
+            "the gradient of the map's mean, not of the mean of its squares": run_it(
+                rate, squared=True
+            ),
             "one norm for the whole gradient, not one for each channel of the image": run_it(
                 rate, apart=True
             ),

@@ -35,6 +35,18 @@ def loss_at(
 
 NORMED = "a BatchNorm, a frozen layer"
 LINES = "a Conv1d, a faint filter"
+PLACES = "a bias of two dimensions"
+
+
+class Placed(nn.Module):
+    """Adds a number for each place, (row, column), learned like any other."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bias = nn.Parameter(torch.full((8, 8), 0.1))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + self.bias
 
 
 def make_valley(factor: float = 1.0, kind: str = "dense") -> nn.Module:
@@ -48,6 +60,9 @@ def make_valley(factor: float = 1.0, kind: str = "dense") -> nn.Module:
     elif kind == LINES:
         lines = nn.Flatten(1, 2), nn.Conv1d(8, 4, 3), nn.ReLU(), nn.Flatten()
         model = nn.Sequential(*lines, nn.Linear(24, 10))
+    elif kind == PLACES:
+        model = nn.Sequential(Placed(), nn.Flatten(), nn.Linear(64, 12), nn.ReLU())
+        model.append(nn.Linear(12, 10, bias=False))  # its last parameter moves as well
     else:
         convs = nn.Conv2d(1, 3, 3), nn.ReLU(), nn.Conv2d(3, 4, 3), nn.ReLU()
         model = nn.Sequential(*convs, nn.Flatten(), nn.Linear(64, 10))
@@ -90,7 +105,7 @@ def make_slice(kind: str) -> tuple:
             torch.tensor([[1.0, 2], [0, -1]]).to(device),
             torch.tensor([0, 1]).to(device),
         )
-    form = next((form for form in (NORMED, LINES, "conv") if form in kind), "dense")
+    form = next((form for form in (NORMED, LINES, PLACES, "conv") if form in kind), "dense")
     model = make_valley(10 if "rescaled" in kind else 1, form)
     if kind == NORMED:
         next(iter(model.parameters())).requires_grad_(False)
@@ -117,7 +132,7 @@ def seen_landscape(answer: Callable, kind: str, alphas: list[float]) -> tuple:
     if not all(map(torch.equal, plan, direction)):
         left.append("the direction has changed")
     if isinstance(losses, (list, tuple)):
-        losses = [float(v) for v in losses]
+        losses = [v if isinstance(v, torch.Tensor) else float(v) for v in losses]
     return on_cpu(losses), left
 
 
@@ -197,11 +212,15 @@ def true_landscape(kind: str, alphas: list[float]) -> tuple[torch.Tensor, dict]:
                 moves.append(right(w, d) if w.dim() > 1 else 0 * d)
         return after(moves)
 
+    pairs = list(zip(weights, direction, strict=True))
     thawed = [
         0 * d if still or w.dim() < 2 else right(w, d)
         for still, w, d in zip(frozen, weights, direction, strict=True)
     ]
     slips = {
+        "the weights were not moved: that is the loss of the model as it came": along(
+            lambda w, d: 0 * d
+        ),
         "a BatchNorm's weight has one dimension: it isn't moved": by_name(True),
         "a BatchNorm's weight, of one dimension, isn't moved": by_name(False),
         "the frozen parameters stayed where they were; all are moved, frozen or not": after(thawed),
@@ -255,6 +274,15 @@ def true_landscape(kind: str, alphas: list[float]) -> tuple[torch.Tensor, dict]:
         "nothing as large as 1e-8 is added to the norm: a faint filter is scaled, too": along(
             lambda w, d: d * norm(w, 1) / (norm(d, 1) + 1e-8)
         ),
+        "a bias of two dimensions was left where it was: its name doesn't count": after(
+            [
+                0 * d if w.dim() < 2 or name == "bias" else right(w, d)
+                for name, w, d in zip(names, weights, direction, strict=True)
+            ]
+        ),
+        "the last parameter was left where it was": after(
+            [right(w, d) if w.dim() > 1 else 0 * d for w, d in pairs[:-1]] + [0 * direction[-1]]
+        ),
         "a parameter of three dimensions was left where it was": along(
             lambda w, d: 0 * d if w.dim() == 3 else right(w, d)
         ),
@@ -291,6 +319,9 @@ def check_slice(case, attempt, kind, alphas):
     assert losses is not None, "it returned None: is there an answer yet?"
     truth, slips = true_landscape(kind, alphas)
     with case(f"{kind}: losses"):
+        several = losses if isinstance(losses, (list, tuple)) else [losses]
+        tensors = any(isinstance(value, torch.Tensor) for value in several)
+        assert not tensors, "tensors came back, a list of floats is asked for: .item() gives one"
         values = torch.as_tensor(losses)
         assert not values.isnan().any(), (
             "NaN: where a filter of the direction is 0, its norm is, too; it stays 0"

@@ -38,19 +38,20 @@ class Projection(nn.Linear):
 
 def make_drawn(kind: str) -> tuple[nn.Module, torch.Tensor]:
     torch.manual_seed(0)
+    layers: list[nn.Module] = []
     if kind == "the example":
         return nn.Sequential(nn.Conv2d(4, 8, 3, padding=1)).to(device), torch.ones(1, 4, 10, 10).to(
             device
         )
     if kind == "strides and groups, batch 7":
-        layers: list[nn.Module] = []
         layers += [nn.Conv2d(4, 8, 3, stride=2, bias=False), nn.BatchNorm2d(8), nn.ReLU()]
         layers += [nn.Conv2d(8, 6, (2, 3), groups=2), nn.Flatten(), nn.Linear(54, 5)]
         return nn.Sequential(*layers).to(device), torch.rand(7, 4, 9, 11).to(device)
     if kind == "one linear layer alone, one dimension":
         return nn.Linear(3, 4).to(device), torch.rand(3).to(device)
     if kind == "other layers, a derived class":
-        layers = [nn.ConvTranspose2d(4, 3, 2, stride=2), nn.Flatten(), Projection(108, 2)]
+        layers += [nn.ConvTranspose2d(4, 3, 2, stride=2), nn.Conv2d(3, 1, 1)]
+        layers += [nn.Flatten(), Projection(36, 2)]
         return nn.Sequential(*layers).to(device), torch.rand(2, 4, 3, 3).to(device)
     if kind == "a dilated kernel, grouped":
         return nn.Conv2d(6, 6, 5, groups=6, dilation=2).to(device), torch.rand(2, 6, 12, 12).to(
@@ -79,8 +80,9 @@ TABLES = {
     "one linear layer alone, one dimension": [("", (4,), 16, 12)],
     "other layers, a derived class": [
         ("0", (2, 3, 6, 6), 51, 0),
-        ("1", (2, 108), 0, 0),
-        ("2", (2, 2), 218, 2 * 2 * 108),
+        ("1", (2, 1, 6, 6), 4, 2 * 36 * 3),
+        ("2", (2, 36), 0, 0),
+        ("3", (2, 2), 74, 2 * 2 * 36),
     ],
     "a dilated kernel, grouped": [("", (2, 6, 4, 4), 6 * 25 + 6, 2 * 6 * 16 * 25)],
 }
@@ -94,7 +96,8 @@ def seen_network_drawn(answer: Callable, kind: str) -> tuple:
     model, x = make_drawn(kind)
     ran = []
     as_somebody_left_it(model.train()).register_forward_hook(lambda *_: ran.append(1))
-    list(model.modules())[-1].eval()
+    parts = list(model.modules())
+    parts[len(parts) // 2].eval()
     next(iter(model.parameters())).requires_grad_(False)
     before = Before(model)
     table = answer(model, x)
@@ -128,7 +131,7 @@ def why_work(mine: int, row: tuple, kind: str) -> str:
     name, shape, _, macs = row
     if not macs:
         return "only nn.Linear and nn.Conv2d have MACs here, whatever else has a weight"
-    if not mine and kind.endswith("a derived class"):
+    if not mine and name == "3" and kind.endswith("a derived class"):
         return "a class derived from nn.Linear is an nn.Linear"
     batch, pixels = shape[0], int(np.prod(shape[2:])) if len(shape) == 4 else 1
     reasons = {

@@ -79,6 +79,12 @@ def check_pr(case, attempt, name, scores, labels, threshold) -> None:
             share = hit / (torch.arange(len(hit)) + 1 if n == 0 else labels.cpu().sum())
             slips["equal scores come in together, all of them"] = share[first].flip(0)
             slips["precision and recall have changed places"] = truth[1 - n]
+            below = scores.cpu() <= truth[2][:, None]
+            few = (below & labels.cpu().bool()).sum(1)
+            slips["what is below the threshold was called a 1: score >= threshold is"] = (
+                few / below.sum(1) if n == 0 else few / labels.cpu().sum()
+            )
+            slips["turned over: the hits come first, and are divided"] = 1 / truth[n]
         said, one = scores.cpu() >= truth[2][:, None], labels.cpu().bool()
         if n == 0:
             slips["that is the accuracy at each threshold"] = (said == one).double().mean(1)
@@ -156,6 +162,12 @@ def check_pr(case, attempt, name, scores, labels, threshold) -> None:
             ]
         ),
         "counts in uint8 begin anew at 256": table % 256,
+        "all of it in one row: rows are the truth, so the labels count": (
+            torch.stack([table.sum(0), 0 * table[0]])
+        ),
+        "all of it in the row of the ones: rows are the truth, so the labels count": (
+            torch.stack([0 * table[0], table.sum(0)])
+        ),
         "counts were asked for, not shares": table / table.sum(),
         "counts were asked for, not shares of the rows": table / table.sum(1, keepdim=True),
     }
