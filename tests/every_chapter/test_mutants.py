@@ -201,6 +201,51 @@ def test_a_chapter_needs_no_operators_of_its_subject(chapter):
     assert making.domain_of(chapter) == {}
 
 
+@pytest.mark.parametrize(
+    ("chapter", "source", "operator", "now"),
+    [
+        ("17_distributed", "x = world_size", "world size is 1", "x = 1"),
+        ("17_distributed", "x = y[world_size]", "world size one less", "x = y[world_size - 1]"),
+        ("18_sharding", "x = job['ranks']", "world size is 1", "x = 1"),
+        (
+            "17_distributed",
+            "dist.all_reduce(x)",
+            "AVG in place of the sum",
+            "dist.all_reduce(x, op=dist.ReduceOp.AVG)",
+        ),
+        ("17_distributed", "dist.all_reduce(x)", "the sum on rank 0 alone", "dist.reduce(x, 0)"),
+        (
+            "17_distributed",
+            "dist.all_reduce(x)",
+            "rank 0 alone calls it",
+            "if dist.get_rank() == 0:\n    dist.all_reduce(x)",
+        ),
+        ("17_distributed", "dist.send(x, to)", "the other rank is rank 0", "dist.send(x, 0)"),
+        (
+            "17_distributed",
+            "dist.P2POp(f, x, to)",
+            "the other rank is each rank itself",
+            "dist.P2POp(f, x, dist.get_rank())",
+        ),
+        ("18_sharding", "x.chunk(4)", "another dimension cut or joined", "x.chunk(4, dim=1)"),
+        (
+            "18_sharding",
+            "torch.cat(parts)",
+            "another dimension cut or joined",
+            "torch.cat(parts, dim=1)",
+        ),
+        ("18_sharding", "x = parts[rank]", "another rank's shard", "x = parts[rank - 1]"),
+        ("18_sharding", "x = -(-a // b)", "rounded down", "x = a // b"),
+        ("18_sharding", "x = gather_rows(y)", "gather_rows taken away", "x = y"),
+        ("18_sharding", "x = file.with_suffix('.part')", "written in place", "x = file"),
+        ("18_sharding", "x = stage", "stages from 1", "x = stage + 1"),
+    ],
+)
+def test_what_several_ranks_run_is_changed(chapter, source, operator, now):
+    found = making.mutants(source, making.domain_of(chapter))
+    assert (operator, now) in [(mutant.operator, mutant.source) for mutant in found]
+
+
 DOUBLE = "def double(x):\n    return 2 * x"
 
 

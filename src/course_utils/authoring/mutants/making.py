@@ -90,10 +90,16 @@ def domain_of(chapter: str) -> dict:
     """A chapter's own operators: ``CHANGES`` of ``course_utils.chapters.TOPIC.mutants``, if any.
 
     ``CHANGES`` is a tuple of functions: from a node of the syntax tree to pairs of the change's
-    name and what stands there instead.
+    name and what stands there instead. ``FAMILIES`` there names operators that several chapters
+    share: modules of this package.
     """
     topic = chapter.partition("_")[2]
     # find_spec would do, but for a name that is missing this package raises what a learner reads.
     if not files("course_utils").joinpath("chapters", topic, "mutants.py").is_file():
         return {}
-    return vars(importlib.import_module(f"course_utils.chapters.{topic}.mutants"))
+    own = vars(importlib.import_module(f"course_utils.chapters.{topic}.mutants"))
+    shared = [
+        importlib.import_module(f"{__package__}.{family}").CHANGES
+        for family in own.get("FAMILIES", ())
+    ]
+    return {"CHANGES": sum(shared, own["CHANGES"])}
