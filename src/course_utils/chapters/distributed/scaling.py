@@ -88,6 +88,11 @@ def words_of(right, kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
     busy, rounded = ranks if weak else min(ranks, batch), "that is rounded; leave all digits"
     full = "the fullest rank has ⌈batch / ranks⌉ samples"
     full = "with weak scaling every rank has `batch` samples" if weak else full
+    other = (batch + ranks - 1) // ranks if weak else batch
+    turned = "turned round: with weak scaling each rank has `batch` samples, with strong a share"
+    divided = "a chunk takes its bytes divided by the bandwidth"
+    factor = "the factor is the whole batch divided by `batch`"
+    samples = "its samples are those of all ranks: `batch` in strong scaling, more in weak"
     return {
         "step": [
             (s * batch / ranks + ring, full),
@@ -99,7 +104,17 @@ def words_of(right, kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
             (s * batch + ring, "in strong scaling the ranks share the batch"),
             (s * fullest + latency + messages * chunk, "each message has its latency"),
             (s * fullest + messages / 2 * (latency + chunk), "the ring goes round twice"),
-            (s * fullest + 2 * ranks * (latency + chunk), "a ring of n ranks has 2 (n - 1) steps"),
+            *[
+                (s * fullest + steps * (latency + chunk), "a ring of n ranks has 2 (n - 1) steps")
+                for steps in range(1, 3 * ranks + 3)
+                if steps != messages / 2
+            ],
+            (s * other + ring, turned),
+            (s * fullest + messages * chunk, "each message has its latency"),
+            (s * fullest + messages * latency, "each message has bytes, which take time as well"),
+            (s * fullest + messages * (latency + chunk * bandwidth), divided),
+            (s * fullest + messages * (latency + chunk * bandwidth**2), divided),
+            (s * fullest + messages * (latency + 1 / chunk), divided),
             (
                 s * fullest + messages * (latency + nbytes // ranks / bandwidth),
                 "the bytes of a chunk were rounded down: B / n is a fraction here",
@@ -116,7 +131,9 @@ def words_of(right, kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
             (batch * s / step, "all ranks' samples count"),
             (s * batch * ranks / step, "in strong scaling there are `batch` samples in all"),
             (s * fullest * ranks / step, "not every rank is as full as the fullest"),
+            *[(batch * n * s / step, samples) for n in (1, ranks, 1 / ranks)],
             (whole / step, "that is samples a second; divide by those of one rank, 1 / s"),
+            (whole / step / s, "one rank makes 1 / s samples a second: divide by that"),
             (step / (whole * s), "that is turned over: one rank's speed is the divisor"),
             (round(right["speedup"], 3), rounded),
         ],
@@ -129,11 +146,13 @@ def words_of(right, kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
             ),
             (rate * ranks**0.5, "by the linear rule, not by the square root"),
             (rate / ranks, "multiply by the factor of the whole batch, don't divide"),
+            *[(rate * n, factor) for n in (whole, whole * batch, 1 / whole)],
         ],
         "efficiency": [
             (100 * right["efficiency"], "a share, not a percentage"),
             (right["speedup"] / busy, "divide by all ranks, also those without a sample"),
             (right["speedup"], "divide by the number of ranks"),
+            (right["speedup"] * ranks, "divide by the number of ranks"),
             (1 / right["speedup"], "turned over: efficiency is speedup / ranks"),
             (ranks / right["speedup"], "turned over: efficiency is speedup / ranks"),
             (round(right["efficiency"], 3), rounded),
