@@ -505,7 +505,8 @@ print("the graph still holds the matrix:", h.grad_fn._saved_mat2.data_ptr() == p
 # - `x.grad` is what an ordinary stack would give (`x` may require grad, or not);
 # - at no time, forward or backward, are more than **two** whole matrices alive, copies included.
 #
-# It may be called again with the same `x` and `shards`: a call leaves nothing behind on them.
+# It may be called again with the same `x` and `shards`: a call leaves nothing behind on them. A
+# backward pass doesn't change the gradient that it is handed.
 #
 # Send to the other ranks, and receive from them, only through two functions:
 #
@@ -1819,7 +1820,10 @@ with every_case() as case:
         check_case(None, known, world_size=7, budget=4_787)
     with case("two layouts with the same seconds"):
         known = {("stage 2", 2): "of equals, take the upper one"}
-        check_case(("stage 1", 2), known, budget=17_300, sample=3_500, largest=1_000)
+        check_case(("stage 1", 2), known, budget=17_000, sample=3_500, largest=1_000)
+    with case("a byte less: stage 1 has room for one sample"):
+        known = {("stage 1", 2): fits}
+        check_case(("stage 2", 2), known, budget=16_999, sample=3_500, largest=1_000)
     with case("stage 2 with 2 samples and stage 3 with 3 take the same time"):
         known = {("stage 3", 3): "of equals, take the upper one"}
         check_case(("stage 2", 2), known, budget=8_000, largest=312, bandwidth=3_000)

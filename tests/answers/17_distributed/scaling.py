@@ -78,6 +78,66 @@ def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
     return 1.0, 1.0, 1.0, rate
 
 
+# %% wrong="the two kinds have changed places" says=["turned round: with weak scaling each rank has `batch` samples"]
+def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
+    weak = kind == "weak"
+    fullest = batch if kind == "strong" else -(-batch // ranks)
+    every = batch * ranks if weak else batch
+    step = s * fullest + 2 * (ranks - 1) * (latency + nbytes / (ranks * bandwidth))
+    speedup = every / step * s
+    return {
+        "step": step,
+        "speedup": speedup,
+        "efficiency": speedup / ranks,
+        "rate": rate * every / batch,
+    }
+
+
+# %% wrong="rounded up with a minus sign that is lost" says=["the number of samples is negative here"]
+def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
+    weak = kind == "weak"
+    fullest = batch if weak else -batch // ranks
+    every = batch * ranks if weak else batch
+    step = s * fullest + 2 * (ranks - 1) * (latency + nbytes / (ranks * bandwidth))
+    speedup = every / step * s
+    return {
+        "step": step,
+        "speedup": speedup,
+        "efficiency": speedup / ranks,
+        "rate": rate * every / batch,
+    }
+
+
+# %% wrong="a step for each rank of the ring, there and back" says=["a ring of n ranks has 2 (n - 1) steps"]
+def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
+    weak = kind == "weak"
+    fullest = batch if weak else -(-batch // ranks)
+    every = batch * ranks if weak else batch
+    step = s * fullest + (2 * ranks - 1) * (latency + nbytes / (ranks * bandwidth))
+    speedup = every / step * s
+    return {
+        "step": step,
+        "speedup": speedup,
+        "efficiency": speedup / ranks,
+        "rate": rate * every / batch,
+    }
+
+
+# %% wrong="the samples of all ranks, and not their speed" says=["divide by the step's time"]
+def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
+    weak = kind == "weak"
+    fullest = batch if weak else -(-batch // ranks)
+    every = batch * ranks if weak else batch
+    step = s * fullest + 2 * (ranks - 1) * (latency + nbytes / (ranks * bandwidth))
+    speedup = every * s
+    return {
+        "step": step,
+        "speedup": speedup,
+        "efficiency": speedup / ranks,
+        "rate": rate * every / batch,
+    }
+
+
 # %% right="weak and strong apart"
 import math
 

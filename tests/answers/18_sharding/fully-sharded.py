@@ -12,6 +12,7 @@
 # - "copies included"
 # - "It may be called again with the same `x` and `shards`"
 # - "a call leaves nothing behind on them"
+# - "doesn't change the gradient that it is handed"
 # - "only through two functions"
 # - "Neither is differentiable"
 # - "All ranks must call them in the same order"
@@ -766,6 +767,66 @@ def fully_sharded(x, shards):
     for shard in shards:
         h = Layer.apply(h, shard)
     return h
+
+
+# %% wrong="multiplies the incoming gradient in place" breaks="doesn't change the gradient that it is handed" says=["changed the gradient that it was handed"]
+def fully_sharded(x, shards):
+    class Layer(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, h, shard):
+            out = torch.tanh(h @ gather_rows(shard).T)
+            ctx.save_for_backward(h, shard, out)
+            return out
+
+        @staticmethod
+        def backward(ctx, grad):
+            h, shard, out = ctx.saved_tensors
+            grad *= 1 - out**2
+            return grad @ gather_rows(shard), scatter_mean_rows(grad.T @ h)
+
+    for shard in shards:
+        x = Layer.apply(x, shard)
+    return x
+
+
+# %% wrong="twice the output in the derivative, not its square" says=["it is the square that is subtracted, not the double"]
+def fully_sharded(x, shards):
+    class Layer(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, h, shard):
+            out = torch.tanh(h @ gather_rows(shard).T)
+            ctx.save_for_backward(h, shard, out)
+            return out
+
+        @staticmethod
+        def backward(ctx, grad):
+            h, shard, out = ctx.saved_tensors
+            grad = grad * (1 - out * 2)
+            return grad @ gather_rows(shard), scatter_mean_rows(grad.T @ h)
+
+    for shard in shards:
+        x = Layer.apply(x, shard)
+    return x
+
+
+# %% wrong="the whole gradient for a shard" says=["for a shard that of its own rows"]
+def fully_sharded(x, shards):
+    class Layer(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, h, shard):
+            out = torch.tanh(h @ gather_rows(shard).T)
+            ctx.save_for_backward(h, shard, out)
+            return out
+
+        @staticmethod
+        def backward(ctx, grad):
+            h, shard, out = ctx.saved_tensors
+            grad = grad * (1 - out**2)
+            return grad @ gather_rows(shard), grad.T @ h
+
+    for shard in shards:
+        x = Layer.apply(x, shard)
+    return x
 
 
 # %% wrong="the square is missing in the derivative" says=["its square is missing"]

@@ -59,7 +59,8 @@ def told(error: LaunchError) -> str:
             followed = replace(report, error="a lost connection: another rank had ended")
             behind.append(followed.tell())
         else:
-            lines.append(report.tell())
+            # What is asserted there are words of a check.
+            lines.append(report.tell().replace(" raised AssertionError: ", ": ", 1))
     return "\n".join(lines + behind)
 
 

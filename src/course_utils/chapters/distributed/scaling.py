@@ -74,9 +74,9 @@ def slips_of(results, cases):
         for key, slips in words_of(right, *values).items():
             got = number_of(result.get(key))
             if got is not None and not near(got, right[key]):
-                fit = {why for slip, why in slips if near(got, slip)}
-                known[key] = known.get(key, fit) & fit
-    return {key: f" ({min(fit)})" for key, fit in known.items() if fit}
+                fit = [why for slip, why in slips if near(got, slip)]
+                known[key] = [why for why in known.get(key, fit) if why in fit]
+    return {key: f" ({fit[0]})" for key, fit in known.items() if fit}
 
 
 def words_of(right, kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
@@ -90,8 +90,10 @@ def words_of(right, kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
     full = "with weak scaling every rank has `batch` samples" if weak else full
     other = (batch + ranks - 1) // ranks if weak else batch
     turned = "turned round: with weak scaling each rank has `batch` samples, with strong a share"
+    negative = "the number of samples is negative here: -(-a // b) is a / b, rounded up"
     divided = "a chunk takes its bytes divided by the bandwidth"
     factor = "the factor is the whole batch divided by `batch`"
+    factors = (whole, whole * batch, 1 / whole, 1 / batch, 1 / (whole * batch), ranks - 1)
     samples = "its samples are those of all ranks: `batch` in strong scaling, more in weak"
     return {
         "step": [
@@ -106,10 +108,14 @@ def words_of(right, kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
             (s * fullest + messages / 2 * (latency + chunk), "the ring goes round twice"),
             *[
                 (s * fullest + steps * (latency + chunk), "a ring of n ranks has 2 (n - 1) steps")
-                for steps in range(1, 3 * ranks + 3)
-                if steps != messages / 2
+                for steps in range(-2, 3 * ranks + 3)
             ],
             (s * other + ring, turned),
+            (s + ring, "`s` is the time of one sample: the fullest rank has more"),
+            (s * (-batch // ranks) + ring, negative),
+            (s * -(batch // ranks) + ring, negative),
+            (s * fullest - ring, "the ring's time comes on top: add it"),
+            (s * fullest + messages * (latency + chunk * ranks**2), "a message is one chunk"),
             (s * fullest + messages * chunk, "each message has its latency"),
             (s * fullest + messages * latency, "each message has bytes, which take time as well"),
             (s * fullest + messages * (latency + chunk * bandwidth), divided),
@@ -131,7 +137,9 @@ def words_of(right, kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
             (batch * s / step, "all ranks' samples count"),
             (s * batch * ranks / step, "in strong scaling there are `batch` samples in all"),
             (s * fullest * ranks / step, "not every rank is as full as the fullest"),
-            *[(batch * n * s / step, samples) for n in (1, ranks, 1 / ranks)],
+            *[(batch * n * s / step, samples) for n in (1, ranks, ranks - 1, 1 / ranks)],
+            (whole * s, "divide by the step's time"),
+            (whole * s * step, "divide by the step's time"),
             (whole / step, "that is samples a second; divide by those of one rank, 1 / s"),
             (whole / step / s, "one rank makes 1 / s samples a second: divide by that"),
             (step / (whole * s), "that is turned over: one rank's speed is the divisor"),
@@ -146,7 +154,7 @@ def words_of(right, kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
             ),
             (rate * ranks**0.5, "by the linear rule, not by the square root"),
             (rate / ranks, "multiply by the factor of the whole batch, don't divide"),
-            *[(rate * n, factor) for n in (whole, whole * batch, 1 / whole)],
+            *[(rate * n, factor) for n in factors],
         ],
         "efficiency": [
             (100 * right["efficiency"], "a share, not a percentage"),

@@ -141,7 +141,13 @@ def _forward_and_backward(rank, fully_sharded, x, shards, sizes):
             )
         )
         assert out.requires_grad, "the result has no graph: nothing leads back to the shards"
-        (out * random_like(out.shape, 60, rank)).sum().backward()
+        upstream = random_like(out.shape, 60, rank)
+        handed = upstream.clone()
+        out.backward(handed)
+        assert torch.equal(handed, upstream), (
+            "the backward pass changed the gradient that it was handed, which isn't its own: "
+            "multiply into a new tensor, not in place"
+        )
     end = {**ledger, "most": large.most, "large": large.alive() if apart else 0}
     return out.detach(), forward, end
 
@@ -166,11 +172,27 @@ SLOPES = {
     ),
     "is what comes out where tanh is taken once more in its derivative: one minus the output "
     "squared is enough": lambda out: 1 - torch.tanh(out).square(),
+    "is what comes out where tanh has the derivative 1 - 2 tanh: it is the square that is "
+    "subtracted, not the double": lambda out: 1 - 2 * out,
+    "is what comes out where tanh has the derivative 1 + tanh²: the square is subtracted": (
+        lambda out: 1 + out.square()
+    ),
+    "is what comes out where tanh has the derivative tanh² - 1: that is turned round": (
+        lambda out: out.square() - 1
+    ),
+    "is what comes out where a gradient is divided by the derivative of tanh: multiply by it": (
+        lambda out: 1 / (1 - out.square())
+    ),
 }
 
 
 @ends_in_notebook
 def check_fully_sharded(found, world_size, sizes, batch, with_input):
+    if isinstance(found, str) and "returned an invalid gradient" in found:
+        found = (
+            "a backward returns for each tensor a gradient of its shape, for a shard that of its "
+            f"own rows\n{found}"
+        )
     assert not isinstance(found, str), found
     truths = [ordinary_stack(r, world_size, sizes, batch) for r in range(world_size)]
     odd = {
