@@ -1838,8 +1838,8 @@ with every_case() as case:
 import random
 
 with every_case() as case:
-    for seed in range(30):
-        draw = random.Random(seed)
+    for number in range(30):
+        draw = random.Random(number)
         job = {
             "parameters": draw.randint(500, 2000),
             "largest": draw.randint(50, 900),
@@ -1855,7 +1855,7 @@ with every_case() as case:
         names = ("DDP", "stage 1", "stage 2", "stage 3")
         room = [min((job["budget"] - n) // job["sample"], job["batch"]) for n in need]
         plans = [one for one in zip(names, room, strict=True) if one[1] >= 1]
-        with case(f"seeded job {seed}"):
+        with case(f"drawn job {number}"):
             costs = [seconds_per_sample(*one, {**job, "seconds": 0.01}) for one in plans]
             check_case(plans[costs.index(min(costs))] if plans else None, **job)
 ### END HIDDEN TESTS
