@@ -336,3 +336,14 @@ def pr_and_confusion(scores, labels, threshold):
     now = scores >= threshold
     matrix = torch.bincount(2 * truth.long() + now.long(), minlength=4).to(torch.uint8).view(2, 2)
     return precision, recall, thresholds, matrix
+
+
+# %% wrong="rounds the scores to float32" says=["scores that are close: thresholds", "of shape (2,), and there are 3 distinct scores"]
+def pr_and_confusion(scores, labels, threshold):
+    scores, labels = scores.float(), labels.bool()
+    thresholds = scores.unique()
+    said = scores >= thresholds[:, None]
+    hits = (said & labels).sum(1)
+    calls = (scores >= threshold).long()
+    matrix = (2 * labels.long() + calls).bincount(minlength=4).view(2, 2)
+    return hits / said.sum(1), hits / labels.sum(), thresholds, matrix

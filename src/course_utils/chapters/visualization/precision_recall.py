@@ -85,6 +85,15 @@ def check_pr(case, attempt, name, scores, labels, threshold) -> None:
                 few / below.sum(1) if n == 0 else few / labels.cpu().sum()
             )
             slips["turned over: the hits come first, and are divided"] = 1 / truth[n]
+            called = scores.cpu() >= truth[2][:, None]
+            right = (called & labels.cpu().bool()).sum(1)
+            slips["that is the number of hits; it is divided"] = right
+            slips["whatever was called counts as a hit; a hit is a 1 that was called"] = called.sum(
+                1
+            ) / (called.sum(1) if n == 0 else labels.cpu().sum())
+            slips["divided by the calls at all thresholds together; each has its own"] = (
+                right / called.sum() if n == 0 else truth[n]
+            )
         said, one = scores.cpu() >= truth[2][:, None], labels.cpu().bool()
         if n == 0:
             slips["that is the accuracy at each threshold"] = (said == one).double().mean(1)
@@ -164,6 +173,9 @@ def check_pr(case, attempt, name, scores, labels, threshold) -> None:
         "counts in uint8 begin anew at 256": table % 256,
         "all of it in one row: rows are the truth, so the labels count": (
             torch.stack([table.sum(0), 0 * table[0]])
+        ),
+        "all of it in one column: columns are what was said, so the scores count": (
+            torch.stack([table.sum(1), 0 * table[0]], 1)
         ),
         "all of it in the row of the ones: rows are the truth, so the labels count": (
             torch.stack([0 * table[0], table.sum(0)])
