@@ -115,7 +115,8 @@ def check_backward_far(try_batch_norm_backward, normal):
 
 def check_norm_family(try_norm_family, x, kind, *options):
     """``options``: groups and eps, as far as they were given."""
-    groups, eps = (*options, *(1, 1e-5)[len(options) :])
+    groups = options[0] if options else 1
+    eps = options[1] if len(options) > 1 else 1e-5
     whole = x.shape[1:]
     norms = {
         "batch": F.batch_norm(x, None, None, training=True, eps=eps),
