@@ -345,8 +345,10 @@ def run_sgd_with(Sgd, steps, cut=None, by_closure=False, **options):
         if any(frame.name == "state_dict" for frame in traceback.extract_tb(error.__traceback__)):
             words = "does self.state have keys that are no parameters of a group?"
             raise AssertionError(f"state_dict() failed: {words}") from None
+        # A number is an id, which is another one in each run.
+        told = "" if str(error).isdigit() else f": {error}"
         words = (
-            f"step() raised {type(error).__name__}: {error}. A group may join later, by "
+            f"step() raised {type(error).__name__}{told}. A group may join later, by "
             "add_param_group, and options may change: read them from the group anew in each step"
         )
         raise AssertionError(words) from None
