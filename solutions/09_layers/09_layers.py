@@ -36,7 +36,8 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 from course_utils import check_equal, check_parts, check_predictions, check_rules, check_value, show
-from course_utils import device, every_case, runs_with_the_answer, seeded, watched
+from course_utils import device, every_case, runs_with_the_answer, seeded
+from course_utils.chapters.layers import watched_in_use as watched
 
 # %% [markdown]
 # ## 1. Linear: one line · core
@@ -128,8 +129,9 @@ normal = seeded(0)
 with every_case() as case:
     with case("the example"):
         check_linear_by_hand(*example)
-    with case("a batch (4, 3), to 2 features"):
-        check_linear_by_hand(normal(4, 3), normal(2, 3), normal(2))
+    for numbers in ("", ", other numbers"):
+        with case(f"a batch (4, 3), to 2 features{numbers}"):
+            check_linear_by_hand(normal(4, 3), normal(2, 3), normal(2))
     with case("leading dimensions (2, 5, 3), no bias"):
         check_linear_by_hand(normal(2, 5, 3), normal(4, 3), None)
     with case("a batch of one, (1, 3)"):
@@ -138,16 +140,14 @@ with every_case() as case:
         with case(f"an empty batch, {shape}"):
             check_linear_by_hand(normal(*shape), normal(2, 3), normal(2))
     with case("a transposed input, float64"):
-        check_linear_by_hand(
-            normal(3, 4, 2).double().transpose(0, 2), normal(1, 3).double(), normal(1).double()
-        )
+        x, weight, bias = (normal(*shape).double() for shape in ((3, 4, 2), (1, 3), (1,)))
+        check_linear_by_hand(x.transpose(0, 2), weight, bias)
     for half, bias in (("float16", example[2].half()), ("float16, no bias", None)):
         with case(half):
             check_linear_by_hand(example[1].half(), example[1].half(), bias)
 ### BEGIN HIDDEN TESTS
-with every_case() as case, case("two transposed views, one output"):
-    check_linear_by_hand(normal(3, 4).t(), normal(3, 5).t(), normal(5))
-    check_linear_by_hand(normal(1, 1, 3), normal(1, 3), None)
+check_linear_by_hand(normal(3, 4).t(), normal(3, 5).t(), normal(5))
+check_linear_by_hand(normal(1, 1, 3), normal(1, 3), None)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -633,8 +633,8 @@ show(figure, "Stacked bars: outputs 2 and 4 are sums of two stamps, the others c
 
 # %% nbgrader={"grade_id": "try-transposed-conv", "locked": true} jupyter={"source_hidden": true}
 @runs_with_the_answer
-def try_transposed_conv(x: torch.Tensor, weight: torch.Tensor, stride: int, padding: int) -> tuple:
-    y, names, changed = watched(transposed_conv, x, weight, stride, padding)
+def try_transposed_conv(x: torch.Tensor, weight: torch.Tensor, *how: int) -> tuple:
+    y, names, changed = watched(transposed_conv, x, weight, *how)
     return y.detach() if isinstance(y, torch.Tensor) else y, names, changed
 
 
@@ -671,8 +671,9 @@ with every_case() as case:
         check_transposed_conv(pixel, normal(1, 1, 2, 3), 1, 0)
     with case("one channel, stride 2"):
         check_transposed_conv(normal(1, 1, 3, 4), normal(1, 1, 3, 3), 2, 0)
-    with case("2 channels to 3, padding 1"):
-        check_transposed_conv(normal(2, 2, 4, 3), normal(2, 3, 3, 3), 1, 1)
+    for numbers in ("", ", other numbers"):
+        with case(f"2 channels to 3, padding 1{numbers}"):
+            check_transposed_conv(normal(2, 2, 4, 3), normal(2, 3, 3, 3), 1, 1)
     with case("a stride larger than the kernel leaves zeros"):
         check_transposed_conv(normal(1, 2, 3, 3), normal(2, 2, 2, 2), 3, 0)
     with case("an input and weights with gaps in memory, float64"):
@@ -680,6 +681,8 @@ with every_case() as case:
         check_transposed_conv(x.double(), weight.double(), 2, 1)
     with case("padding 3 around a kernel of 2 x 3"):
         check_transposed_conv(normal(1, 2, 5, 6), normal(2, 1, 2, 3), 2, 3)
+    with case("stride and padding left out"):
+        check_transposed_conv(normal(1, 2, 3, 4), normal(2, 2, 3, 4))
     with case("no image"):
         check_transposed_conv(normal(0, 2, 3, 3), normal(2, 3, 2, 2), 1, 0)
 ### BEGIN HIDDEN TESTS
@@ -880,6 +883,8 @@ with every_case() as case, case("3 images, 2 channels, 5 x 7"):
 with every_case() as case:
     with case("windows that overlap"):
         check_pooling_and_back_3(torch.arange(7.0, device=device), 3)
+    with case("the same numbers backwards (is anything kept between calls?)"):
+        check_pooling_and_back_3(torch.arange(7.0, device=device).flip(0), 3)
     with case("more outputs than inputs"):
         check_pooling_and_back_3(seeded(1)(2, 3), 5)
     with case("windows side by side, three dimensions, float64"):
@@ -1232,6 +1237,8 @@ with every_case() as case:
         check_batch_norm_1(normal(4, 2, 1, 3), True, normal, 0.4, 0.5)
     with case("eval, a large eps"):
         check_batch_norm_1(normal(2, 2, 1, 3), False, normal, 0.1, 0.5)
+    with case("training, numbers near each other, momentum and eps left out"):
+        check_batch_norm_1(normal(4, 2, 3, 1) / 100, True, normal)
     with case("training on one image of 2 x 3 pixels: six values of one channel"):
         check_batch_norm_1(normal(1, 1, 2, 3), True, normal)
     with case("training on four images of 1 x 1"):
@@ -1372,8 +1379,8 @@ print("an image alone gives the same:", torch.allclose(alone, F.group_norm(x, 2)
 
 # %% nbgrader={"grade_id": "try-norm-family", "locked": true} jupyter={"source_hidden": true}
 @runs_with_the_answer
-def try_norm_family(x: torch.Tensor, kind: str, groups: int, eps: float) -> tuple:
-    return watched(norm_family, x, kind, groups, eps)
+def try_norm_family(x: torch.Tensor, kind: str, *options) -> tuple:
+    return watched(norm_family, x, kind, *options)
 
 
 # %% nbgrader={"grade_id": "norm-family-truth", "locked": true} jupyter={"source_hidden": true}
@@ -1410,10 +1417,13 @@ x = 2 + 3 * normal(3, 4, 2, 3) * (1 + normal(1, 4, 1, 1).abs())
 with every_case() as case:
     for kind in ("batch", "layer", "instance", "rms"):
         with case(f"{kind}; groups, which doesn't count here, is 3"):
-            check_norm_family(x, kind, 3, eps=0.1)
+            check_norm_family(x, kind, 3, 0.1)
     for kind in ("batch", "layer", "instance", "rms"):
         with case(f"{kind}, float64"):
             check_norm_family(x.double() / 3, kind, 3)
+    for kind in ("rms", "group"):
+        with case(f"{kind}, numbers near 0, groups and eps left out"):
+            check_norm_family(normal(2, 3, 1, 5) / 100, kind)
     with case("instance, images of one channel"):
         check_norm_family(normal(3, 1, 2, 3), "instance")
     with case("group, 2 groups of 3 neighbours"):
@@ -1742,7 +1752,7 @@ with every_case() as case:
         with case(f"{kind}, batch of 2, 3 features, a state of 4"):
             check_rnn_by_hand_1(kind, 2, 3, 4, normal)
         with case(f"{kind}, batch of 1, float64, weights that require a gradient"):
-            check_rnn_by_hand_1(kind, 1, 5, 3, normal, torch.float64, True)
+            check_rnn_by_hand_1(kind, 1, 5, 6, normal, torch.float64, True)
     with case("gru with w_hh all zeros"):
         check_reset(normal)
 ### BEGIN HIDDEN TESTS
@@ -1761,6 +1771,8 @@ with every_case() as case:
     for time, k in ((6, 3), (7, 3), (5, 1), (4, 9)):
         with case(f"truncated_gradient, time {time}, k = {k}"):
             check_rnn_by_hand_2(time, k, normal)
+    with case("truncated_gradient, time 6, k = 3, other numbers (is anything kept?)"):
+        check_rnn_by_hand_2(6, 3, normal)
     with case("truncated_gradient, float64, weights that require a gradient"):
         check_rnn_by_hand_2(5, 2, normal, torch.float64, True)
 ### BEGIN HIDDEN TESTS
@@ -1852,6 +1864,8 @@ def packed_sequences(rnn: nn.Module, sequences: list[torch.Tensor]) -> list[torc
 with every_case() as case:
     with case("a GRU, lengths 2, 4, 3"):
         check_packed_sequences("GRU", [2, 4, 3])
+    with case("other numbers, lengths 2, 4, 3 (is anything kept between calls?)"):
+        check_packed_sequences("GRU", [2, 4, 3], seed=3)
     with case("a bidirectional GRU, lengths 1, 3, 2"):
         check_packed_sequences("GRU", [1, 3, 2], bidirectional=True)
     with case("an LSTM, batch_first, lengths 2, 5"):
@@ -2190,6 +2204,8 @@ with every_case() as case:
         check_attention_2(1, 3, 4, 1)
     with case("2 heads"):
         check_attention_2(2, 5, 8, 2)
+    with case("2 heads, other numbers (is anything kept between calls?)"):
+        check_attention_2(2, 5, 8, 2, again=1)
     with case("2 heads, 3 sentences of 4, 2 and 1 words"):
         check_attention_2(3, 4, 6, 2, [4, 2, 1])
     with case("3 heads, one word, float64"):

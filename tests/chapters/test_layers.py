@@ -6,6 +6,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from course_utils import seeded
+from course_utils.authoring.mutants import making
 from course_utils.chapters.layers import choose_parts, dry_run, norm_slips, parts, refused
 from course_utils.chapters.layers import slips as known
 
@@ -116,3 +117,23 @@ def test_the_librarys_heads_are_the_modules():
     normal, module = seeded(0), nn.MultiheadAttention(6, 2, batch_first=True)
     x = normal(2, 4, 6)
     torch.testing.assert_close(parts.library_heads(x, module.state_dict(), 2), module(x, x, x)[0])
+
+
+@pytest.mark.parametrize(
+    ("source", "operator", "now"),
+    [
+        ("y = x @ w.t()", "t taken away", "y = x @ w"),
+        (
+            "y = x.transpose(1, 2)",
+            "reshape for transpose",
+            "y = x.reshape(x.transpose(1, 2).shape)",
+        ),
+        ("y = x / (v + e).sqrt()", "eps outside the root", "y = x / (v.sqrt() + e)"),
+        ("y = x.tanh()", "another activation", "y = x.sigmoid()"),
+        ("i, f = x.chunk(2)", "neighbours in another order", "f, i = x.chunk(2)"),
+        ("def f(x):\n    return h, c", "neighbours in another order", "return (c, h)"),
+    ],
+)
+def test_a_layer_is_changed_as_its_subject_invites(source, operator, now):
+    found = making.mutants(source, making.domain_of("09_layers"))
+    assert (operator, now) in [(mutant.operator, mutant.now) for mutant in found]

@@ -7,6 +7,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
+from course_utils.authoring.mutants import making
 from course_utils.chapters.optimizers import (
     check_adam_run,
     library_clip,
@@ -62,3 +63,33 @@ def test_the_librarys_clipping_is_that_of_one_batch():
     norm = library_clip(model, [(x[:4], y[:4]), (x[4:], y[4:])], 0.01)
     (slope,) = torch.autograd.grad(F.cross_entropy(model(x), y), [model.weight])
     assert torch.allclose(model.weight.grad, slope * 0.01 / norm, rtol=1e-3)
+
+
+DECAYED = "def f(p, grad, lr, weight_decay):\n    return (1 - lr * weight_decay) * p - lr * grad"
+
+
+@pytest.mark.parametrize(
+    ("source", "operator", "now"),
+    [
+        ("m = state.get('m', 0)", "state made anew at each step", "m = 0"),
+        ("b = self.state[p].get('b')", "state made anew at each step", "b = None"),
+        ("m = m / (1 - b ** t)", "the steps not counted", "m = m / (1 - b ** 1)"),
+        ("m = a * m + (1 - a) * g", "a sum for a running mean", "m = a * m + g"),
+        ("m = a * m + (1 - a) * g", "the past forgotten", "m = (1 - a) * g"),
+        (
+            "def step(self):\n    self.state[p]['m'] = g",
+            "state under the id of its parameter",
+            "self.state[id(p)]['m'] = g",
+        ),
+        (
+            "def f(state):\n    return (1, {'m': 2})",
+            "state shared by all parameters",
+            "state = dict(vars(f))\nreturn (1, vars(f).update({'m': 2}) or dict(vars(f)))",
+        ),
+        (DECAYED, "decay coupled", "grad = grad + weight_decay * p\nweight_decay = 0"),
+        ("x -= group['lr']", "the defaults for the group's options", "x -= self.defaults['lr']"),
+    ],
+)
+def test_an_optimizer_is_changed_as_its_subject_invites(source, operator, now):
+    found = making.mutants(source, making.domain_of("11_optimizers"))
+    assert (operator, now) in [(mutant.operator, mutant.now) for mutant in found]

@@ -122,6 +122,13 @@ def test_who_else_seeds_is_let():
     assert end() == []
 
 
+def test_a_check_that_draws_its_own_numbers_lets_no_answer_seed():
+    torch.manual_seed(3)
+    begin("x = seeded(0)(2, 3)", "<the answer>")
+    exec(compile("torch.manual_seed(4)", "<the answer>", "exec"), {"torch": torch})
+    assert "torch's global generator is seeded" in end()[0]
+
+
 def test_the_generators_of_others_are_put_back():
     np.random.seed(1)
     random.seed(1)

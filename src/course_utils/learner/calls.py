@@ -41,21 +41,32 @@ def watched(function: Callable, *args: Any) -> tuple[Any, list[str], bool]:
 
     Returns:
         What ``function(*args)`` returned; the names of the PyTorch functions that it called;
-        whether a tensor among its arguments has other values, another ``requires_grad`` or a
-        ``grad`` afterwards.
+        whether a tensor among its arguments has other values, another ``requires_grad`` or
+        another ``grad`` afterwards.
     """
     tensors = [leaf for leaf in tree_leaves(args) if isinstance(leaf, torch.Tensor)]
-    before = [(tensor.detach().clone(), tensor.requires_grad) for tensor in tensors]
+    before = [(t.detach().clone(), t.requires_grad, _grad_of(t)) for t in tensors]
     with Calls() as calls:
         result = function(*args)
     changed = any(
         tensor.shape != values.shape
         or not torch.equal(tensor.detach(), values)
         or tensor.requires_grad != flag
-        or (tensor.is_leaf and tensor.grad is not None)
-        for tensor, (values, flag) in zip(tensors, before, strict=True)
+        or not _same(_grad_of(tensor), grad)
+        for tensor, (values, flag, grad) in zip(tensors, before, strict=True)
     )
     return result, sorted(calls.names), changed
+
+
+def _grad_of(tensor: torch.Tensor) -> torch.Tensor | None:
+    """A copy of a leaf's gradient, if it has one."""
+    return tensor.grad.clone() if tensor.is_leaf and tensor.grad is not None else None
+
+
+def _same(one: torch.Tensor | None, other: torch.Tensor | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return torch.equal(one, other)
 
 
 @ends_in_notebook

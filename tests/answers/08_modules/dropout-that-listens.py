@@ -885,3 +885,24 @@ class ListeningDropout(nn.Module):
         y = dropout_that_listens(x, self.p, self.training)
         self.train()
         return y
+
+
+# %% wrong="asks x for its gradient" says=["x requires a gradient now: only read it"]
+def dropout_that_listens(x, p, training):
+    if not 0 <= p <= 1:
+        raise ValueError(p)
+    if not training:
+        return x * 1
+    if x.is_leaf:
+        x.requires_grad_()
+    kept = torch.rand_like(x) >= p
+    return x * kept / (1 - p) if p < 1 else x * 0
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        return dropout_that_listens(x, self.p, self.training)

@@ -11,6 +11,7 @@
 # - "returns them with unchanged values"
 # - "The arguments stay as they are"
 # - "momentum=0.1"
+# - "momentum=0.1, eps=1e-5"
 # - "`grad` is the gradient of `y`"
 # - "`(grad_x, grad_weight, grad_bias)`"
 # - "by formulas"
@@ -1521,3 +1522,29 @@ def batch_norm_backward(grad, x, weight, eps=1e-3):
     g = grad * weight.reshape(-1, 1, 1)
     gx = (g - g.mean(dims, keepdim=True) - hat * (g * hat).mean(dims, keepdim=True)) / root
     return gx, gw, gb
+
+
+# %% wrong="another eps by default" breaks="momentum=0.1, eps=1e-5" says=["numbers near each other, momentum and eps left out"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-3):
+    def column(t):
+        return t.view(1, -1, 1, 1)
+
+    mean, var = running_mean, running_var
+    if training:
+        n = x.numel() // x.shape[1]
+        if n == 1:
+            raise ValueError("one value per channel")
+        mean, var = x.mean((0, 2, 3)), x.var((0, 2, 3), correction=0)
+        running_mean = (1 - momentum) * running_mean + momentum * mean
+        running_var = (1 - momentum) * running_var + momentum * var * n / (n - 1)
+    hat = (x - column(mean)) / (column(var) + eps).sqrt()
+    return hat * column(weight) + column(bias), running_mean, running_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    dims = (0, 2, 3)
+    mean, var = x.mean(dims, keepdim=True), x.var(dims, correction=0, keepdim=True)
+    std = (var + eps).sqrt()
+    hat, g = (x - mean) / std, grad * weight.view(1, -1, 1, 1)
+    both = g.mean(dims, keepdim=True) + hat * (g * hat).mean(dims, keepdim=True)
+    return (g - both) / std, (grad * hat).sum(dims), grad.sum(dims)

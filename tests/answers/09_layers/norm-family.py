@@ -10,6 +10,7 @@
 # - "`groups` counts for `"group"` only"
 # - "a group is a run of neighbouring channels"
 # - "a number that does not divide C is a `ValueError`"
+# - "groups: int = 1, eps: float = 1e-5"
 # - "Not allowed: PyTorch's own norms, as above"
 #
 # Admits:
@@ -526,3 +527,16 @@ def norm_family(x, kind, groups=1, eps=1e-5):
         flat = flat - (total(flat) / count)[label]
     power = total(flat.square()) / count
     return (flat / (power + eps).sqrt()[label]).reshape(x.shape)
+
+
+# %% wrong="a larger eps by default" breaks="groups: int = 1, eps: float = 1e-5" says=["groups and eps left out"]
+def norm_family(x, kind, groups=1, eps=1e-3):
+    if kind == "group":
+        if x.shape[1] % groups:
+            raise ValueError("groups")
+        y = x.reshape(len(x), groups, -1)
+        y = y - y.mean(2, keepdim=True)
+        return (y / (y.square().mean(2, keepdim=True) + eps).sqrt()).reshape(x.shape)
+    dims = {"batch": (0, 2, 3), "layer": (1, 2, 3), "instance": (2, 3), "rms": (1, 2, 3)}[kind]
+    y = x if kind == "rms" else x - x.mean(dims, keepdim=True)
+    return y / (y.square().mean(dims, keepdim=True) + eps).sqrt()

@@ -10,6 +10,7 @@
 # - "the result has their dtype"
 # - "Not allowed: `F.conv_transpose1d`, `2d`, `3d`, `torch.convolution`"
 # - "modules that call them"
+# - "stride: int = 1, padding: int = 0"
 #
 # Admits:
 #
@@ -265,3 +266,14 @@ def transposed_conv(x, weight, stride=1, padding=0):
                 x.view(n, c, -1)[:, :, i * w + j] @ weight.view(c, -1)
             ).view(n, d, kh, kw)
     return full[:, :, padding : full.shape[2] - padding, padding : full.shape[3] - padding].detach()
+
+
+# %% wrong="stride 2 by default" breaks="stride: int = 1, padding: int = 0" says=["stride and padding left out", "by default stride is 1"]
+def transposed_conv(x, weight, stride=2, padding=0):
+    (n, _, height, width), (_, d, kh, kw) = x.shape, weight.shape
+    y = x.new_zeros(n, d, (height - 1) * stride + kh, (width - 1) * stride + kw)
+    for i in range(height):
+        for j in range(width):
+            stamp = torch.einsum("nc,cdhw->ndhw", x[:, :, i, j], weight)
+            y[:, :, i * stride : i * stride + kh, j * stride : j * stride + kw] += stamp
+    return y[:, :, padding : y.shape[2] - padding, padding : y.shape[3] - padding].detach()

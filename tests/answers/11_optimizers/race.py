@@ -83,3 +83,14 @@ def race(step, p, grad, state):
     lr = 0.05 * min(1, (165 - step) / 60)
     size = (v / (1 - 0.99**step)).sqrt() + 1e-8
     return p - lr * m / (1 - 0.9**step) / size, {"m": m, "v": v}
+
+
+# %% wrong="one state for all parameters" says=["keep it in the state that is handed over"]
+KEPT = {}
+
+
+def race(step, p, grad, state):
+    KEPT["m"] = 0.9 * KEPT.get("m", 0) + 0.1 * grad
+    KEPT["v"] = 0.99 * KEPT.get("v", 0) + 0.01 * grad**2
+    direction = KEPT["m"] / (1 - 0.9**step) / ((KEPT["v"] / (1 - 0.99**step)).sqrt() + 1e-8)
+    return p - 0.06 * direction, KEPT

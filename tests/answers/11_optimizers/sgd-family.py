@@ -1327,3 +1327,63 @@ class Sgd(torch.optim.Optimizer):
                     if b is not None:
                         self.state[p]["momentum_buffer"] = b
         return self if closure is None else loss
+
+
+# %% wrong="a buffer that is kept and never read" says=["each step begins without a buffer"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    g = grad + weight_decay * p
+    if momentum == 0:
+        return p - lr * g, None
+    b = g.clone() if buffer is None else momentum * buffer + (1 - dampening) * g
+    return p - lr * (g + momentum * b if nesterov else b), b
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr, **options):
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            options = {name: value for name, value in group.items() if name != "params"}
+            for p in group["params"]:
+                if p.grad is not None:
+                    new, buffer = sgd_family(p, p.grad, None, **options)
+                    self.state[p]["buffer"] = buffer
+                    p.copy_(new)
+        return loss
+
+
+# %% wrong="one buffer for all parameters" says=["keep it in self.state[p], under p itself"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    g = grad + weight_decay * p
+    if momentum == 0:
+        return p - lr * g, None
+    b = g.clone() if buffer is None else momentum * buffer + (1 - dampening) * g
+    return p - lr * (g + momentum * b if nesterov else b), b
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr, **options):
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        kept = self.state[self.param_groups[0]["params"][0]]
+        for group in self.param_groups:
+            options = {name: value for name, value in group.items() if name != "params"}
+            for p in group["params"]:
+                if p.grad is not None:
+                    new, kept["buffer"] = sgd_family(p, p.grad, kept.get("buffer"), **options)
+                    p.copy_(new)
+        return loss

@@ -13,7 +13,7 @@ CASES = re.compile(r"^\d+ of \d+ cases fail:$")
 # What is left of a line when a checker compared two values, and had nothing to add.
 COMPARED = (
     re.compile(r"differs in \d+ of \d+ elements, first at index .*: expected .*, got [^,;()]*$"),
-    re.compile(r"expected .*, got (?!.* \().*$"),
+    re.compile(r"expected .*, got (?!.* \(|\S*[.;] \w).*$"),
     re.compile(r"has (shape|dtype|size|stride) .*, expected [^:]*$"),
     re.compile(r"^\s*[^:]* is not [^:]*$"),
 )

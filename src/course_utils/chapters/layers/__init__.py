@@ -41,4 +41,4 @@ from course_utils.chapters.layers.transformer import (
     check_tiny_transformer_1,
     run_tiny_transformer,
 )
-from course_utils.chapters.layers.trials import dry_run, refused
+from course_utils.chapters.layers.trials import dry_run, refused, watched_in_use

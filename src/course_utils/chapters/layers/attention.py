@@ -47,10 +47,11 @@ def check_dict(spoilt: list[str]) -> None:
     assert not spoilt, f"the dict weights is the caller's: {'; '.join(spoilt)}"
 
 
-def check_attention_2(try_multi_head, batch, time, width, heads, lengths=None, dtype=None):
+def check_attention_2(try_multi_head, batch, time, width, heads, lengths=None, dtype=None, again=0):
+    """``again``: other numbers of the same sizes."""
     module, normal = (
         nn.MultiheadAttention(width, heads, batch_first=True, device=device, dtype=dtype),
-        seeded(time),
+        seeded(time + 100 * again),
     )
     weights = {name: (normal(*p.shape) / 2).to(p) for name, p in module.named_parameters()}
     _ = module.load_state_dict(weights)

@@ -161,6 +161,7 @@ def make_stack(
     stack = stack.to(device)
     stack[0].requires_grad_(False).eval()
     stack[-1].weight.grad = torch.full_like(stack[-1].weight, 0.25)
+    stack[-1].register_forward_hook(lambda module, args, output: None)
     return stack
 
 
@@ -246,12 +247,18 @@ def check_tiny_weights(try_footprint, layers, size, right):
     assert found == right, f"{words} ones: only a gradient of exactly 0 tells of an unseen pixel"
 
 
-def check_transposed_conv(try_transposed_conv, x, weight, stride, padding):
-    y, names, spoilt = try_transposed_conv(x, weight, stride, padding)
+def check_transposed_conv(try_transposed_conv, x, weight, *how):
+    """``how``: stride and padding, or nothing, where they were left out."""
+    stride, padding = how or (1, 0)
+    y, names, spoilt = try_transposed_conv(x, weight, *how)
     check_rules(names, spoilt, "*conv_transpose*", "convolution")
     right = F.conv_transpose2d(x, weight, stride=stride, padding=padding)
     bare = F.conv_transpose2d(x, weight, stride=stride)
     slips = {"padding is cut from the result here": bare}
+    if not how:
+        words = "by default stride is 1 and padding is 0"
+        slips[words] = F.conv_transpose2d(x, weight, stride=2)
+        slips[words + " "] = F.conv_transpose2d(x, weight, padding=1)
     words = "padding is cut from each side, not twice from the first"
     slips[words] = bare[:, :, 2 * padding :, 2 * padding :]
     turned = F.conv_transpose2d(x, weight.flip(2, 3), stride=stride, padding=padding)

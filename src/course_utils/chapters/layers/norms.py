@@ -23,13 +23,15 @@ FAR = (
 )
 
 
-def check_batch_norm_1(try_batch_norm, x, training, normal, momentum=0.1, eps=1e-5):
+def check_batch_norm_1(try_batch_norm, x, training, normal, *options):
+    """``options``: momentum and eps, or nothing, where they were left out."""
+    momentum, eps = options or (0.1, 1e-5)
     weight, bias, mean, var = normal(4, x.shape[1]).to(x.dtype).unbind()
     learned = [t.clone().requires_grad_() for t in (weight, bias)]
     var = var.square() + 0.5
     new_mean, new_var = mean.clone(), var.clone()
     right = F.batch_norm(x, new_mean, new_var, weight, bias, training, momentum, eps)
-    result, names, changed = try_batch_norm(x, *learned, mean, var, training, momentum, eps)
+    result, names, changed = try_batch_norm(x, *learned, mean, var, training, *options)
     check_rules(names, changed, *NORMS)
     y, found_mean, found_var = check_parts(result, "y", "new_mean", "new_var")
     slips = batch_norm_slips(x, weight, bias, mean, var, training, momentum, eps, right)
@@ -111,7 +113,10 @@ def check_backward_far(try_batch_norm_backward, normal):
             check_digits(part, truth, name, rtol=1e-2, atol=3e-2)
 
 
-def check_norm_family(try_norm_family, x, kind, groups=1, eps=1e-5):
+def check_norm_family(try_norm_family, x, kind, *options):
+    """``options``: groups and eps, as far as they were given."""
+    groups = options[0] if options else 1
+    eps = options[1] if len(options) > 1 else 1e-5
     whole = x.shape[1:]
     norms = {
         "batch": F.batch_norm(x, None, None, training=True, eps=eps),
@@ -123,7 +128,7 @@ def check_norm_family(try_norm_family, x, kind, groups=1, eps=1e-5):
     right = norms.pop(kind)
     slips = norm_slips(x, kind, groups, eps)
     slips |= {f"this is {name} norm": wrong for name, wrong in norms.items()}
-    y, names, changed = try_norm_family(x, kind, groups, eps)
+    y, names, changed = try_norm_family(x, kind, *options)
     check_rules(names, changed, *NORMS)
     check_digits(y, right, f"{kind} norm", slips, atol=1e-4)
 

@@ -8,6 +8,9 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.utils._pytree import tree_leaves
+
+from course_utils.learner.calls import watched
 
 
 def refused(call: Callable[[], Any]) -> str:
@@ -17,6 +20,14 @@ def refused(call: Callable[[], Any]) -> str:
     except Exception as error:
         return type(error).__name__
     return "nothing"
+
+
+def watched_in_use(function: Callable, *args: Any) -> tuple[Any, list[str], bool]:
+    """As ``watched``; each argument that requires a gradient has one, which stays as it is."""
+    for leaf in tree_leaves(args):
+        if isinstance(leaf, torch.Tensor) and leaf.requires_grad and leaf.is_leaf:
+            leaf.grad = torch.full_like(leaf, 0.25)
+    return watched(function, *args)
 
 
 def dry_run(layers: Sequence[Mapping[str, Any]], size: int) -> list[int] | str:

@@ -70,7 +70,9 @@ def run_unrecorded(
     """What a call gives while autograd doesn't record."""
     torch.manual_seed(0)
     with torch.no_grad(), untouched(), _NoDropout():
-        return dropout_that_listens(x, p, training)
+        y = dropout_that_listens(x, p, training)
+    assert not x.requires_grad, "x requires a gradient now: only read it"
+    return y
 
 
 def run_module(module_class: type[nn.Module], p: float, x: torch.Tensor) -> tuple:

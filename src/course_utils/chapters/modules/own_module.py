@@ -188,6 +188,9 @@ def run_state(
             root.load_state_dict(given)
     except RuntimeError as caught:
         error = str(caught) or "a RuntimeError without a message"
+    except KeyError as caught:
+        words = "first collect all that is wrong, then raise a RuntimeError, and only then copy"
+        raise AssertionError(f"load_state_dict raised KeyError: {caught}: {words}") from None
     same = all(a is b for a, b in zip(old, own(), strict=True)) and root.scale.is_leaf
     flags = [tensor.requires_grad for tensor in own()], list(given) == list(state or {})
     after = {name: t.detach().clone() for name, t in root.state_dict().items()}

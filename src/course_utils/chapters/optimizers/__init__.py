@@ -5,6 +5,7 @@ from course_utils.chapters.optimizers.adam import (
     ADAM_OPTIONS,
     NAN,
     check_adam_run,
+    check_defaults,
     check_halved,
     run_adam,
     torch_adam,

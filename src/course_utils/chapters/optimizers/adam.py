@@ -128,6 +128,16 @@ def check_adam_run(found, right, kind, gradients, **options):
     assert torch.allclose(found, right, rtol=1e-9, atol=1e-11), words
 
 
+def check_defaults(trial, start, gradients):
+    """Three of Adam's steps with betas, eps and weight_decay left out, beside them given."""
+    right = torch_adam("adam", start, gradients, 0.1, (0.9, 0.999))
+    given = trial("adam", start, gradients, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0)
+    words = "p"
+    if given.shape == right.shape and torch.allclose(given, right, rtol=1e-6):
+        words = "p (by default the betas are 0.9 and 0.999, eps is 1e-8 and weight_decay 0)"
+    check_close(trial("adam", start, gradients, betas=None), right, words, rtol=1e-6)
+
+
 def check_halved(found, kind, start, gradients, lr=0.1, betas=(0.8, 0.9)):
     """Compare p after steps whose rate is halved after each with torch's."""
     right = torch_adam(kind, start, gradients, lr, betas, halved=True)

@@ -154,8 +154,8 @@ def run_sgd(kind, steps, cut=None, by_closure=False, keep=True, slip="", **optio
     a, b, idle, c = cast(Any, map(nn.Parameter, tensors))
     late = nn.Parameter(torch.ones_like(tensors[0]), requires_grad=False)  # it has a .grad, though
 
-    second = {"params": [idle, b], "lr": 0.02}
-    if options.get("momentum") and slip != "the defaults' momentum":
+    second = {"params": [idle, b]} | ({} if slip == "the defaults" else {"lr": 0.02})
+    if options.get("momentum") and not slip.startswith("the defaults"):
         second["momentum"] = options["momentum"] / 2
 
     def make():
@@ -174,12 +174,14 @@ def run_sgd(kind, steps, cut=None, by_closure=False, keep=True, slip="", **optio
         late.grad = torch.ones_like(late)
         if slip == "zeros skipped" and step % 3 == 1:
             optimizer.zero_grad()
+        if slip == "no past":
+            optimizer.state.clear()
         return value
 
     optimizer, calls = make(), 0
     places = [tensor.data_ptr() for tensor in (a, b)]
     for step in range(steps):
-        if step == 5 and slip != "the first rate":
+        if step == 5 and slip not in ("the first rate", "the defaults"):
             for group in optimizer.param_groups:
                 group["lr"] /= 2
                 if group["momentum"] and slip != "the defaults' momentum":
@@ -274,6 +276,14 @@ SGD_SLIPS = {
         "the groups' lr and momentum were halved after five steps, as a scheduler does, and the "
         "steps stayed as they were: read the group's options anew in each step"
     ),
+    "no past": (
+        "each step begins without a buffer: read the old one from self.state[p], where the last "
+        "step left it"
+    ),
+    "the defaults": (
+        "lr and momentum were read from self.defaults: each group has its own lr and momentum, "
+        "which may change between two steps"
+    ),
     "the defaults' momentum": (
         "momentum was read from self.defaults or from the call: each group has its own"
     ),
@@ -335,8 +345,10 @@ def run_sgd_with(Sgd, steps, cut=None, by_closure=False, **options):
         if any(frame.name == "state_dict" for frame in traceback.extract_tb(error.__traceback__)):
             words = "does self.state have keys that are no parameters of a group?"
             raise AssertionError(f"state_dict() failed: {words}") from None
+        # A number is an id, which is another one in each run.
+        told = "" if str(error).isdigit() else f": {error}"
         words = (
-            f"step() raised {type(error).__name__}: {error}. A group may join later, by "
+            f"step() raised {type(error).__name__}{told}. A group may join later, by "
             "add_param_group, and options may change: read them from the group anew in each step"
         )
         raise AssertionError(words) from None
@@ -350,7 +362,7 @@ def run_sgd_with(Sgd, steps, cut=None, by_closure=False, **options):
                 "self.state are the parameters themselves, not their id"
             )
             raise AssertionError(words) from None
-        if "must match the size" in str(error):
+        if "must match the size" in str(error) or "the broadcast shape" in str(error):
             words = (
                 "a buffer met another parameter's size: keep it in self.state[p], under p itself"
             )
