@@ -103,6 +103,8 @@ def check_seeds_and_epochs(run, lengths):
     orders = len({str(batches) for batches in runs.values()})
     assert orders > 1, "the batches come in one order, whatever seed and epoch: shuffle them"
     assert runs[0, 1] != runs[1, 0], "seed 0, epoch 1 gave the order of seed 1, epoch 0"
+    assert runs[0, 0] != runs[1, 0], "seed 1 gave the order of seed 0: is the seed used?"
+    assert runs[0, 0] != runs[0, 1], "epoch 1 gave the order of epoch 0: is the epoch used?"
     assert orders == 5, f"five seeds and epochs gave {orders} different orders of batches"
     check_apart(run, lengths, 32)
     for epoch in (100, 1000, 10_000):
