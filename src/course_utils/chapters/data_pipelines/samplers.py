@@ -35,7 +35,11 @@ def check_buckets(run, lengths, batch_size, seed, epoch, what):
     assert isinstance(batches, list), f"{what}: it returned a {batches}, expected a list of lists"
     assert all(isinstance(b, list) and b for b in batches), f"{what}: an empty batch, or not a list"
     flat = sorted(i for batch in batches for i in batch)
-    check_equal(flat, [*range(len(lengths))], f"{what}: the indices in all batches, sorted")
+    lost = [i for i in range(len(lengths)) if i not in flat]
+    twice = sorted({i for i in flat if flat.count(i) > 1})
+    words = {"lost": lost[:5], "more than once": twice[:5]}
+    why = ", ".join(f"{name}: {some}" for name, some in words.items() if some)
+    check_equal(flat, [*range(len(lengths))], f"{what}: the indices in all batches, sorted", why)
     sizes = [len(batch) for batch in batches]
     short = sum(size < batch_size for size in sizes)
     assert max(sizes, default=0) <= batch_size, f"{what}: a batch holds more than {batch_size}"
