@@ -35,7 +35,11 @@ def check_buckets(run, lengths, batch_size, seed, epoch, what):
     assert isinstance(batches, list), f"{what}: it returned a {batches}, expected a list of lists"
     assert all(isinstance(b, list) and b for b in batches), f"{what}: an empty batch, or not a list"
     flat = sorted(i for batch in batches for i in batch)
-    check_equal(flat, [*range(len(lengths))], f"{what}: the indices in all batches, sorted")
+    lost = [i for i in range(len(lengths)) if i not in flat]
+    twice = sorted({i for i in flat if flat.count(i) > 1})
+    words = {"lost": lost[:5], "more than once": twice[:5]}
+    why = ", ".join(f"{name}: {some}" for name, some in words.items() if some)
+    check_equal(flat, [*range(len(lengths))], f"{what}: the indices in all batches, sorted", why)
     sizes = [len(batch) for batch in batches]
     short = sum(size < batch_size for size in sizes)
     assert max(sizes, default=0) <= batch_size, f"{what}: a batch holds more than {batch_size}"
@@ -103,6 +107,8 @@ def check_seeds_and_epochs(run, lengths):
     orders = len({str(batches) for batches in runs.values()})
     assert orders > 1, "the batches come in one order, whatever seed and epoch: shuffle them"
     assert runs[0, 1] != runs[1, 0], "seed 0, epoch 1 gave the order of seed 1, epoch 0"
+    assert runs[0, 0] != runs[1, 0], "seed 1 gave the order of seed 0: is the seed used?"
+    assert runs[0, 0] != runs[0, 1], "epoch 1 gave the order of epoch 0: is the epoch used?"
     assert orders == 5, f"five seeds and epochs gave {orders} different orders of batches"
     check_apart(run, lengths, 32)
     for epoch in (100, 1000, 10_000):

@@ -34,17 +34,20 @@ class Spy(nn.Module):
     """A small network that notes how it was called.
 
     It begins in evaluation mode, one bias is frozen, and all parameters have an old gradient.
-    Where it is ``steep``, by 4 say, gradients get longer than 10.
+    Where it is ``steep``, by 4 say, gradients get longer than 10; by 0, there is no norm, and no
+    buffer.
     """
 
     def __init__(self, steep: float = 1.0) -> None:
         super().__init__()
         with torch.random.fork_rng():
             torch.manual_seed(0)
-            first, norm = nn.Linear(4, 16), nn.BatchNorm1d(8)  # norms a batch of one sample, too
+            first, norm = nn.Linear(4, 16), nn.Identity()
+            if steep:
+                norm = nn.BatchNorm1d(8)  # norms a batch of one sample, too
+                nn.init.constant_(norm.weight, steep)
             parts = first, nn.Unflatten(1, (8, 2)), norm, nn.ReLU(), nn.Flatten()
             self.body = nn.Sequential(*parts, nn.Linear(16, 3))
-        nn.init.constant_(norm.weight, steep)
         self.body[-1].bias.requires_grad_(False)
         for parameter in self.parameters():
             parameter.grad = torch.full_like(parameter, 0.5)
