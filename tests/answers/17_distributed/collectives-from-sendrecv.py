@@ -36,6 +36,25 @@ def collectives_from_sendrecv(kind, x, root=0):
     return rows if kind == "all_gather" else rows[:, rank].sum(0, dtype=x.dtype)
 
 
+# %% wrong="rank 0 alone exchanges with the others" says=["the x of rank 2 did not come here", "the x of rank 1 did not come here"]
+def collectives_from_sendrecv(kind, x, root=0):
+    rank, n = dist.get_rank(), dist.get_world_size()
+    x = x.contiguous()
+    rows = torch.stack([x] * n)
+    for other in range(1, n):
+        if rank == 0:
+            dist.send(x, other)
+            dist.recv(rows[other], other)
+        elif rank == other:
+            dist.recv(rows[0], 0)
+            dist.send(x, 0)
+    if kind == "broadcast":
+        return rows[root]
+    if kind == "reduce":
+        return rows.sum(0, dtype=x.dtype) if rank == root else None
+    return rows if kind == "all_gather" else rows[:, rank].sum(0, dtype=x.dtype)
+
+
 # %% wrong="everyone sends first" says=["after 7 seconds", "was in send"]
 def collectives_from_sendrecv(kind, x, root=0):
     rank, n = dist.get_rank(), dist.get_world_size()

@@ -77,8 +77,27 @@ def check_one_collective(kind, whole, root, rank, result, untouched, calls, sent
         of_rank_0 = kind == "broadcast" and torch.equal(result, whole[0])
         if of_rank_0 and not torch.equal(whole[0], right):
             raise AssertionError(f"that is the x of rank 0, and root is {root}")
+        if not same:
+            check_came(kind, whole, root, rank, result, right)
     check_every_digit(result, right, "the result")
     check_travelled(kind, whole, root, rank, sent, came)
+
+
+def check_came(kind, whole, root, rank, result, right):
+    """Refuse a result in which this rank's own x stands where another's should have come."""
+    for other in set(range(len(whole))) - {rank}:
+        held = whole.double().clone()
+        held[other] = held[rank]
+        slip = {
+            "broadcast": lambda held=held: held[root],
+            "reduce": lambda held=held: held.sum(0),
+            "all_gather": lambda held=held: held,
+            "reduce_scatter": lambda held=held: held[:, rank].sum(0),
+        }[kind]()
+        if torch.allclose(result.double(), slip) and not torch.allclose(right.double(), slip):
+            raise AssertionError(
+                f"the x of rank {other} did not come here: this rank's own is in its place"
+            )
 
 
 def same_rows(result, right):
