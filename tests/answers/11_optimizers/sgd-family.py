@@ -751,9 +751,8 @@ class Sgd(torch.optim.Optimizer):
             options = {k: group[k] for k in names}
             for p in group["params"]:
                 if p.grad is not None:
-                    new, self.buffers[id(p)] = sgd_family(
-                        p, p.grad, self.buffers.get(id(p)), **options
-                    )
+                    # By the tensor itself: an id is given again when its tensor goes.
+                    new, self.buffers[p] = sgd_family(p, p.grad, self.buffers.get(p), **options)
                     p.copy_(new)
         return loss
 

@@ -791,7 +791,7 @@ def resumable(dataset, batch_size, seed, num_workers=0):
     return Resumable(dataset, batch_size, seed, num_workers)
 
 
-# %% wrong="with workers, reads what is skipped" says=["were handed out before, and read again"]
+# %% wrong="with workers, reads what is skipped" says=["items that were handed out before were read again"]
 def resumable(dataset, batch_size, seed, num_workers=0):
     class L:
         def __init__(self):

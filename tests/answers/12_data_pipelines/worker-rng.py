@@ -74,7 +74,7 @@ def worker_rng(worker_id):
     pass
 
 
-def try_worker_rng(workers, epochs, seed):
+def try_worker_rng(workers, epochs, seed, *_):
     numbers = random.Random(seed)
     draw = lambda: [numbers.randrange(10**9) for _ in range(3)]
     return [[(draw(), draw(), draw()) for _ in range(workers)] for _ in range(epochs)]

@@ -99,4 +99,3 @@ from course_utils.chapters.data_pipelines.workers import (
     run_shard,
     run_worker_rng,
 )
-from course_utils.learner.awkward import other_hashes

@@ -5,11 +5,14 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 import torch
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info
+
+from course_utils.learner.awkward import other_hashes
 
 
 def check_draws(NoiseSet, drawn, which, what):
@@ -37,11 +40,17 @@ def check_draws(NoiseSet, drawn, which, what):
 KINDS = {"rng": np.random.Generator, "generator": torch.Generator}
 
 
-def run_worker_rng(worker_rng, NoiseSet, workers: int, epochs: int, seed: int) -> list:
-    """For each epoch, what each worker drew from rng and from generator, and its seed."""
+def run_worker_rng(
+    worker_rng, NoiseSet, workers: int, epochs: int, seed: int, salted: bool = False
+) -> list:
+    """For each epoch, what each worker drew from rng and from generator, and its seed.
+
+    With ``salted``, strings hash as they may in another process.
+    """
 
     def start(worker_id: int) -> None:
-        worker_rng(worker_id)
+        with other_hashes() if salted else nullcontext():
+            worker_rng(worker_id)
         dataset: Any = getattr(get_worker_info(), "dataset", None)
         for name, kind in KINDS.items():
             mine = type(getattr(dataset, name))
