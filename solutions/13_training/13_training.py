@@ -562,6 +562,8 @@ with every_case() as case:
     with case("float16, more samples than it can count"):
         many = make_batches([12_000, 3], 2, 2, torch.float16), 2, 1
         check_counts(call_metrics(metrics, *many), *many, few_were_right=len(well) == len(few))
+    with case("the list of batches"):
+        assert try_reads([3, 2])[1], "it isn't what it was: it is the caller's"
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     for name, given in {

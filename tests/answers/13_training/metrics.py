@@ -540,7 +540,7 @@ def metrics(batches, classes, k):
     }
 
 
-# %% wrong="batches taken out of the list" says=["the list of batches isn't what it was"]
+# %% wrong="batches taken out of the list" says=["the list of batches: it isn't what it was"]
 def metrics(batches, classes, k):
     confusion, hits = None, None
     while batches:
