@@ -52,11 +52,11 @@ def executed(monkeypatch):
     order: list[tuple[str, float]] = []
 
     def execute(submission, settings):
-        order.append((submission.student, settings.notebook_seconds))
+        order.append((submission.student, settings.for_cells()))
         outcome = quick.execute(submission, settings)
         if not submission.student.startswith("slow"):
             return outcome
-        cells = min(SECONDS, settings.notebook_seconds)
+        cells = min(SECONDS, settings.for_cells())
         return replace(outcome, phases={"cells": cells, "judge": 0.1})
 
     monkeypatch.setattr(Grading, "execute", staticmethod(execute))
@@ -128,4 +128,11 @@ def test_a_first_go_of_no_time_is_refused(chapter):
     ],
 )
 def test_an_outcome_says_whether_it_had_all_the_time_there_was(phases, answer):
-    assert Outcome("", [], phases, {}, "", [], 0).used_up(Settings().at_first(120)) is answer
+    outcome = Outcome("", [], phases, {}, "", [], 0)
+    assert outcome.cut_short(Settings(patience_seconds=120)) is answer
+    # Its own limit, and no patience, ended it.
+    assert not outcome.cut_short(Settings(notebook_seconds=100, checks_seconds=100))
+
+
+def test_patience_changes_no_other_limit():
+    assert Settings(patience_seconds=1).limits() == Settings().limits()

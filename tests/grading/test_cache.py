@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import logging
+import math
 import os
 
 import pytest
@@ -51,12 +52,12 @@ def test_who_and_which_cell_ids_do_not_count():
     assert key(notebook=notebook(cell_id="another")) == key()
 
 
-def test_every_setting_but_the_threads_counts():
+def test_every_setting_but_the_threads_and_the_patience_counts():
     for field in dataclasses.fields(Settings):
         value = getattr(Settings(), field.name)
-        other = "none" if isinstance(value, str) else value + 1
+        other = "none" if isinstance(value, str) else 1 if value == math.inf else value + 1
         changed = key(settings=dataclasses.replace(Settings(), **{field.name: other}))
-        assert (changed == key()) == (field.name == "threads"), field.name
+        assert (changed == key()) == (field.name in ("threads", "patience_seconds")), field.name
 
 
 def test_the_course_s_own_code_counts(monkeypatch, tmp_path):

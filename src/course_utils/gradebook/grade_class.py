@@ -122,7 +122,7 @@ class Grading:
             configured = ExecuteSandboxed(config=self.grader.config)
             self.settings = configured.settings()
             # Most have far less to do than they may: who doesn't is run again after all others.
-            self.first_settings = self.settings.at_first(configured.first_seconds)
+            self.first_settings = replace(self.settings, patience_seconds=configured.first_seconds)
             self.slow_seconds = configured.slow_seconds
         self.outcomes = Outcomes(chapter.root, only_of)
         self.journal = Journal(chapter.root, chapter.name)
@@ -167,8 +167,8 @@ class Grading:
         # Students whose submissions have the same content, waiting for its outcome.
         self.waiting: dict[str, list[str]] = {}
         self.notes: dict[str, Entry] = {}
-        # Whose time of the first go may not do, by the same keys.
-        self.slow: dict[str, Submission] = {}
+        # What has no outcome of its own yet, by the same keys.
+        self.unfinished: dict[str, Submission] = {}
         self.limits = self.first_settings
         with (
             Pool(self.workers, self.scheduler, self.execute, self.tell_started, self.keep) as pool,
@@ -176,7 +176,7 @@ class Grading:
         ):
             for key, result in pool.run(self.to_execute(), self.limits):
                 if not self.is_cut_short(result):
-                    del self.slow[key]
+                    del self.unfinished[key]
                     self.record_all(key, result)
             self.limits = self.settings
             # None waits in the pool: the time may be over when its turn would come.
@@ -185,8 +185,7 @@ class Grading:
 
     def is_cut_short(self, result: Outcome | str) -> bool:
         """Whether all that an outcome says is that the time of the first go did not do."""
-        first = self.limits != self.settings
-        return first and isinstance(result, Outcome) and result.used_up(self.limits)
+        return isinstance(result, Outcome) and result.cut_short(self.limits)
 
     def keep(self, key: str, outcome: Outcome) -> None:
         if not self.is_cut_short(outcome):
@@ -195,7 +194,7 @@ class Grading:
     def slow_ones(self) -> Iterator[tuple[str, Submission]]:
         """The submissions for which the first go did not do, while there is time for such."""
         began = time.monotonic()
-        for key, submission in self.slow.items():
+        for key, submission in self.unfinished.items():
             if time.monotonic() - began < self.slow_seconds:
                 yield key, submission
             else:
@@ -243,7 +242,7 @@ class Grading:
             outcome = self.outcomes.get(key)
             if outcome is None:
                 self.waiting[key] = [student]
-                self.slow[key] = submission
+                self.unfinished[key] = submission
                 yield key, submission
             else:
                 self.notes[student] = replace(self.notes[student], cached=True)

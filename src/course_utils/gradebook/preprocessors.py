@@ -98,7 +98,9 @@ class ExecuteSandboxed(NbGraderPreprocessor):
             CourseError: a setting makes no sense, or the isolation is to be found out, and none
                 works here.
         """
-        chosen: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(Settings)}
+        # An instructor sets no patience: what is executed on demand is executed to its end.
+        names = [f.name for f in fields(Settings) if f.name != "patience_seconds"]
+        chosen: dict[str, Any] = {name: getattr(self, name) for name in names}
         try:
             chosen["isolation"] = working_isolation(self.isolation)
             return Settings(**chosen)

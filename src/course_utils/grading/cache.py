@@ -84,10 +84,11 @@ def source_digest(source: str) -> str:
 def key_of(submission: Submission, settings: Settings) -> str:
     """The name of the outcome that this submission has under these settings.
 
-    Whose submission it is does not count, and neither does the number of threads.
+    Whose submission it is does not count, and neither does the number of threads, or how much
+    patience there was: an outcome that this cut short is never kept.
     """
     limits = asdict(settings)
-    del limits["threads"]
+    del limits["threads"], limits["patience_seconds"]
     return digest(
         {
             "chapter": submission.chapter,

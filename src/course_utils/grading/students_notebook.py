@@ -43,7 +43,7 @@ class StudentsNotebook(Runner):
         self.start_seconds = 0.0
 
     async def run(self, sandbox: Workplace, descriptors: dict[int, int]) -> None:
-        left = self.settings.notebook_seconds
+        left = self.settings.for_cells()
         async with self.kernel(sandbox, descriptors):
             seed = f"import course_utils; course_utils.seed_everything({self.settings.seed})"
             await self.set_up(f"{seed}; del course_utils")

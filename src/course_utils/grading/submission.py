@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from course_utils.kernels.forked_kernel import INLINE_BACKEND
 from course_utils.kernels.workplace import Limits
@@ -49,6 +49,8 @@ class Settings:
         cell_seconds: how long a cell may run before it is interrupted.
         notebook_seconds: how long all cells together may run.
         checks_seconds: how long all checks together may run.
+        patience_seconds: after how much of either the execution ends although there may be more: an
+            outcome that took so long isn't the submission's own. No other limit goes by it.
         memory_bytes: of one process, and of all of a submission's processes together.
         processes: how many processes and threads there may be at once.
         file_bytes: of one file, and of all files together.
@@ -65,6 +67,7 @@ class Settings:
     cell_seconds: float = 60
     notebook_seconds: float = 600
     checks_seconds: float = 600
+    patience_seconds: float = math.inf
     memory_bytes: int = Limits.memory_bytes
     processes: int = Limits.processes
     file_bytes: int = Limits.file_bytes
@@ -76,7 +79,8 @@ class Settings:
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}: it has to be at least 1")
         for name in (
-            *("cell_seconds", "notebook_seconds", "checks_seconds", "grace_seconds"),
+            *("cell_seconds", "notebook_seconds", "checks_seconds", "patience_seconds"),
+            "grace_seconds",
             *("memory_bytes", "file_bytes", "output_bytes"),
         ):
             # Also refuses what is no number.
@@ -85,13 +89,13 @@ class Settings:
         if not 0 <= self.seed < 2**32:
             raise ValueError(f"seed is {self.seed}: it has to be from 0 to 2**32 - 1")
 
-    def at_first(self, seconds: float) -> Settings:
-        """The same, with at most so long for all cells, and for all checks."""
-        return replace(
-            self,
-            notebook_seconds=min(seconds, self.notebook_seconds),
-            checks_seconds=min(seconds, self.checks_seconds),
-        )
+    def for_cells(self) -> float:
+        """How long all cells run at most, with this much patience."""
+        return min(self.notebook_seconds, self.patience_seconds)
+
+    def for_checks(self) -> float:
+        """How long all checks run at most, with this much patience."""
+        return min(self.checks_seconds, self.patience_seconds)
 
     def cpu_seconds(self) -> int:
         """The processor time of a process that is busy as long as it may be, and some room."""
@@ -150,9 +154,10 @@ class Outcome:
     flags: list[str]
     memory_bytes: int
 
-    def used_up(self, settings: Settings) -> bool:
-        """Whether it had all the time for its cells, or for its checks, that there was."""
+    def cut_short(self, settings: Settings) -> bool:
+        """Whether the settings' patience ended its cells or its checks, and not their own limit."""
+        patience = settings.patience_seconds
         return (
-            self.phases.get("cells", 0) >= settings.notebook_seconds
-            or self.phases.get("judge", 0) >= settings.checks_seconds
+            self.phases.get("cells", 0) >= patience < settings.notebook_seconds
+            or self.phases.get("judge", 0) >= patience < settings.checks_seconds
         )

@@ -127,7 +127,7 @@ class Judgement:
                 self.start_seconds = ready - began
                 for cell in self.cells:
                     where = f"in {grade_id(cell)}"
-                    left = self.settings.checks_seconds - self.seconds
+                    left = self.settings.for_checks() - self.seconds
                     if left <= 0:
                         words = NO_TIME_LEFT.format(self.settings.checks_seconds)
                         outputs = [error_output(words)]
