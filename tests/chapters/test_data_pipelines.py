@@ -6,9 +6,9 @@ import lmdb
 import pytest
 from PIL import Image
 
-from course_utils.authoring.mutants import making
 from course_utils.chapters.data_pipelines import damaged_folder, measure_pipeline, through_pickle
 from course_utils.chapters.data_pipelines.packs import smaller_maps
+from support.mutants import changes_of
 
 SETTINGS = {
     "size": 64, "items": 6, "batch_size": 4, "epochs": 2, "reader": "per item",
@@ -96,6 +96,4 @@ def test_the_map_of_a_file_is_noted_and_divided(tmp_path):
     ],
 )
 def test_an_answer_has_a_slip_of_this_chapter(source, operator, now):
-    domain = making.domain_of("12_data_pipelines")
-    found = [(one.operator, one.now) for one in making.mutants(f"z = {source}", domain)]
-    assert (operator, f"z = {now}") in found
+    assert (operator, f"z = {now}") in changes_of("12_data_pipelines", f"z = {source}")

@@ -6,9 +6,9 @@ import torch.nn.functional as F
 from torch import nn
 
 from course_utils import seeded
-from course_utils.authoring.mutants import making
 from course_utils.chapters.layers import choose_parts, dry_run, norm_slips, parts, refused
 from course_utils.chapters.layers import slips as known
+from support.mutants import changes_of
 
 
 def differ(slips, right):
@@ -135,5 +135,4 @@ def test_the_librarys_heads_are_the_modules():
     ],
 )
 def test_a_layer_is_changed_as_its_subject_invites(source, operator, now):
-    found = making.mutants(source, making.domain_of("09_layers"))
-    assert (operator, now) in [(mutant.operator, mutant.now) for mutant in found]
+    assert (operator, now) in changes_of("09_layers", source)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import torch
 
-from course_utils.authoring.mutants import making
 from course_utils.chapters.training import (
     KINDS,
     STOPS,
@@ -23,6 +22,7 @@ from course_utils.chapters.training import (
 from course_utils.chapters.training.counts import Reads
 from course_utils.chapters.training.killed import told_by_a_child
 from course_utils.chapters.training.stopping import SLIPS
+from support.mutants import changes_of
 
 
 def test_each_slip_of_stopping_differs_from_the_right_one_and_from_the_others():
@@ -149,12 +149,10 @@ def test_the_patients_differ_as_their_words_say():
     ],
 )
 def test_an_answer_has_a_slip_of_this_chapter(source, operator, now):
-    domain = making.domain_of("13_training")
-    found = [(one.operator, one.now) for one in making.mutants(f"z = {source}", domain)]
-    assert (operator, f"z = {now}") in found
+    assert (operator, f"z = {now}") in changes_of("13_training", f"z = {source}")
 
 
 def test_a_dict_of_blanks_loses_no_part():
-    domain = making.domain_of("13_training")
-    found = [one.operator for one in making.mutants("z = {'A': None, 'B': None}", domain)]
-    assert "a part forgotten" not in found
+    found = changes_of("13_training", "z = {'A': None, 'B': None}")
+    assert found
+    assert "a part forgotten" not in [operator for operator, _ in found]

@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 
 Change = tuple[str, ast.AST]
+# Also the operators on files that several chapters share.
+FAMILIES = ("files",)
 
 
 def call_of(node: ast.AST, *names: str) -> ast.Call | None:
@@ -59,11 +61,4 @@ def one_for_all_processes(node: ast.AST) -> Iterator[Change]:
         yield "the process isn't asked for", ast.Constant(0)
 
 
-def written_in_place(node: ast.AST) -> Iterator[Change]:
-    """The file is written under its final name."""
-    call = call_of(node, "with_name", "with_suffix")
-    if call is not None and isinstance(call.func, ast.Attribute):
-        yield "written in place", call.func.value
-
-
-CHANGES = (other_seeds, one_process, kept_in_order, one_for_all_processes, written_in_place)
+CHANGES = (other_seeds, one_process, kept_in_order, one_for_all_processes)

@@ -6,20 +6,16 @@ import ast
 import copy
 from collections.abc import Iterator
 
-# Also the operators on ranks that several chapters share.
-FAMILIES = ("ranks",)
+# Also the operators on ranks and on files that several chapters share.
+FAMILIES = ("ranks", "files")
 # name(x) becomes x.
 HANDED_ON = {"gather_rows", "scatter_mean_rows"}
 
 
-def calls(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
-    """A rank's shard in place of the whole, or a file that is written where it belongs."""
-    if not isinstance(node, ast.Call):
-        return
-    if isinstance(node.func, ast.Name) and node.func.id in HANDED_ON:
+def handed_on(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+    """A rank's shard in place of the whole."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in HANDED_ON:
         yield f"{node.func.id} taken away", copy.deepcopy(node.args[0])
-    if isinstance(node.func, ast.Attribute) and node.func.attr == "with_suffix":
-        yield "written in place", copy.deepcopy(node.func.value)
 
 
 def stages(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
@@ -29,4 +25,4 @@ def stages(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
         yield "stages from 1", ast.BinOp(copy.deepcopy(node), ast.Add(), ast.Constant(1))
 
 
-CHANGES = (calls, stages)
+CHANGES = (handed_on, stages)
