@@ -68,6 +68,11 @@ def marks_of_the_class(chapter, **options):
     return {row.student: row for row in marks}
 
 
+def configure(chapter, **settings):
+    with (chapter.root / "nbgrader_config.py").open("a") as file:
+        file.writelines(f"\nc.ExecuteSandboxed.{name} = {n}\n" for name, n in settings.items())
+
+
 def test_who_needs_longer_is_run_again_after_all_others(chapter, executed):
     marks = marks_of_the_class(chapter)
     assert executed == [
@@ -85,8 +90,7 @@ def test_who_needs_longer_is_run_again_after_all_others(chapter, executed):
 
 
 def test_when_the_time_for_them_is_over_the_rest_waits_for_a_resume(chapter, executed):
-    with (chapter.root / "nbgrader_config.py").open("a") as file:
-        file.write("\nc.ExecuteSandboxed.slow_seconds = 0\n")
+    configure(chapter, slow_seconds=0)
     marks = marks_of_the_class(chapter)
     assert ("slow-bob", 600) not in executed
     assert marks["slow-bob"].problem == (
@@ -94,8 +98,7 @@ def test_when_the_time_for_them_is_over_the_rest_waits_for_a_resume(chapter, exe
         "course grade 01_tiny --resume"
     )
     assert marks["ada"].score == 3
-    with (chapter.root / "nbgrader_config.py").open("a") as file:
-        file.write("\nc.ExecuteSandboxed.slow_seconds = 60\n")
+    configure(chapter, slow_seconds=60)
     marks = marks_of_the_class(chapter, isolation=None, resume=True)
     assert {row.score for row in marks.values()} == {3}
     assert not any(row.problem for row in marks.values())
@@ -103,17 +106,14 @@ def test_when_the_time_for_them_is_over_the_rest_waits_for_a_resume(chapter, exe
 
 
 def test_a_shorter_limit_than_that_of_the_first_go_is_the_only_one(chapter, executed):
-    with (chapter.root / "nbgrader_config.py").open("a") as file:
-        file.write("\nc.ExecuteSandboxed.notebook_seconds = 100\n")
-        file.write("c.ExecuteSandboxed.checks_seconds = 100\n")
+    configure(chapter, notebook_seconds=100, checks_seconds=100)
     marks = marks_of_the_class(chapter)
     assert [seconds for _, seconds in executed] == [100] * 4
     assert {row.score for row in marks.values()} == {3}
 
 
 def test_a_first_go_of_no_time_is_refused(chapter):
-    with (chapter.root / "nbgrader_config.py").open("a") as file:
-        file.write("\nc.ExecuteSandboxed.first_seconds = 0\n")
+    configure(chapter, first_seconds=0)
     with pytest.raises(CourseError, match="first_seconds"):
         marks_of_the_class(chapter)
 

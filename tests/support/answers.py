@@ -163,9 +163,9 @@ def tried(chapter: Chapter, exercise: str) -> list[Answer]:
     if every:
         return found
     slow = is_sampled(chapter, exercise)
-    limits = {True: OF_SLOW if slow else len(found), False: OF_SLOW if slow else WRONG_OF_OTHERS}
+    limits = (OF_SLOW, OF_SLOW) if slow else (len(found), WRONG_OF_OTHERS)
     kept = []
-    for right, most in limits.items():
+    for right, most in zip((True, False), limits, strict=True):
         kind = [answer for answer in found if answer.right == right]
         kept += random.Random(exercise).sample(kind, min(most, len(kind)))
     return [answer for answer in found if answer in kept]

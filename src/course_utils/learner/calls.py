@@ -12,6 +12,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves
 
+from course_utils.learner.as_it_was import same
 from course_utils.learner.tracebacks import ends_in_notebook
 
 # What a name alone doesn't say: torch.func.vjp ends in a call that the learner never typed.
@@ -52,7 +53,7 @@ def watched(function: Callable, *args: Any) -> tuple[Any, list[str], bool]:
         tensor.shape != values.shape
         or not torch.equal(tensor.detach(), values)
         or tensor.requires_grad != flag
-        or not _same(_grad_of(tensor), grad)
+        or not same(_grad_of(tensor), grad)
         for tensor, (values, flag, grad) in zip(tensors, before, strict=True)
     )
     return result, sorted(calls.names), changed
@@ -61,12 +62,6 @@ def watched(function: Callable, *args: Any) -> tuple[Any, list[str], bool]:
 def _grad_of(tensor: torch.Tensor) -> torch.Tensor | None:
     """A copy of a leaf's gradient, if it has one."""
     return tensor.grad.clone() if tensor.is_leaf and tensor.grad is not None else None
-
-
-def _same(one: torch.Tensor | None, other: torch.Tensor | None) -> bool:
-    if one is None or other is None:
-        return one is other
-    return torch.equal(one, other)
 
 
 @ends_in_notebook

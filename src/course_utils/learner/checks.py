@@ -109,6 +109,7 @@ def check_close(
     rtol: float | None = None,
     atol: float | None = None,
     drawn: bool = False,
+    because: str = "",
 ) -> None:
     """Compare a tensor with the expected one: shape, dtype, device, then values.
 
@@ -121,6 +122,7 @@ def check_close(
         atol: absolute tolerance, likewise.
         drawn: where a small matrix is wrong, a notebook shows it beside the expected one. Not for
             hidden tests. A grader's feedback has the words alone.
+        because: words that explain the right value to who got it wrong.
 
     Raises:
         AssertionError: they differ; the message says in what and, for values, where first.
@@ -133,7 +135,7 @@ def check_close(
             from course_utils.learner.difference_drawings import show_difference
 
             show_difference(actual, expected, what)
-        raise AssertionError(what + wrong)
+        raise AssertionError(what + wrong + (f" ({because})" if because else ""))
 
 
 def _tensor_difference(actual: torch.Tensor, expected: torch.Tensor, rtol, atol) -> str:

@@ -46,6 +46,10 @@ class RankReport:
             lines += [f"    {line}" for line in self.output.rstrip().splitlines()]
         return "\n".join(lines)
 
+    def tell_for_a_check(self) -> str:
+        """As :meth:`tell`, where what a rank asserts are the words of a check."""
+        return self.tell().replace(" raised AssertionError: ", ": ", 1)
+
 
 class LaunchError(RuntimeError):
     """A rank failed, or time was up. ``reports`` holds a :class:`RankReport` for each rank."""

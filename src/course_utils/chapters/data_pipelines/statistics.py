@@ -122,7 +122,7 @@ def check_triple(found, right, what, images=()):
         each = torch.allclose(found[1].double(), means.mean(0))
         assert not each, f"{what}: this is the mean of the images' means; count pixels"
     why = _why_mean(found[1], right[0], right[1], means)
-    _check_explained(found[1], right[1], f"{what}: the mean", why, rtol=1e-10, atol=1e-12)
+    check_close(found[1], right[1], f"{what}: the mean", rtol=1e-10, atol=1e-12, because=why)
     spread = found[2]
     if isinstance(spread, torch.Tensor) and spread.shape == right[2].shape and right[0] > 1:
         for power, name in ((1, "the variance"), (0.5, "the standard deviation")):
@@ -131,15 +131,7 @@ def check_triple(found, right, what, images=()):
                 same = torch.allclose(right[2], (right[2] / count) ** power)
                 assert same or not slip, f"{what}: this is {name}; S is a sum"
     why = _why_spread(spread, right, images)
-    _check_explained(spread, right[2], f"{what}: S", why, rtol=1e-6, atol=1e-9)
-
-
-def _check_explained(found, right, what, why, **tolerances):
-    """As check_close, with words that explain a wrong value, where there are any."""
-    try:
-        check_close(found, right, what, **tolerances)
-    except AssertionError as error:
-        raise AssertionError(f"{error} ({why})" if why else str(error)) from None
+    check_close(spread, right[2], f"{what}: S", rtol=1e-6, atol=1e-9, because=why)
 
 
 def _fits(found, right) -> bool:

@@ -59,8 +59,7 @@ def told(error: LaunchError) -> str:
             followed = replace(report, error="a lost connection: another rank had ended")
             behind.append(followed.tell())
         else:
-            # What is asserted there are words of a check.
-            lines.append(report.tell().replace(" raised AssertionError: ", ": ", 1))
+            lines.append(report.tell_for_a_check())
     return "\n".join(lines + behind)
 
 

@@ -62,8 +62,7 @@ def _words_of(error: LaunchError) -> str:
     failed = [r for kind in ("ended", "raised") for r in error.reports if r.status == kind]
     if failed and not isinstance(error, LaunchTimeout):
         failed[0].output = ""
-        words = failed[0].tell().split("Traceback (most")[0].rstrip()
-        words = words.replace(" raised AssertionError: ", ": ", 1)  # these are words of a check
+        words = failed[0].tell_for_a_check().split("Traceback (most")[0].rstrip()
     words = words.replace("\n    in __torch_dispatch__", "")  # of the mode that counts collectives
     return re.sub(re.escape(tempfile.gettempdir()) + r"/\w+/?", "", words)
 

@@ -33,8 +33,7 @@ def run_swapped_in(swapped_in, ends: str) -> dict:
     average = {name: filled(value) for name, value in model.state_dict().items()}
     recording = ends != "without gradients"
     objects, before = model.state_dict(keep_vars=True), frozen(dict(model.state_dict()))
-    watch = forbid_side_effects(model, but=("values",))
-    watch.__enter__()
+    watch = forbid_side_effects(model, but=("values",)).__enter__()
     swap, error, grad = swapped_in(model, average), "", None
     changes = watch.changes()
     assert not changes, f"when swapped_in was called, before the block: {changes[0]}"

@@ -117,8 +117,7 @@ def run_fit(fit, sizes: tuple, epochs: int, elsewhere: bool = False, steep: floa
     values = [[x.clone() for batch in part for x in batch] for part in before if not elsewhere]
     optimizer = _optimizer(spy)
     spy.register_forward_hook(lambda *_: None)
-    watch = forbid_side_effects(spy, but=("mode", "grad", "values"))
-    watch.__enter__()
+    watch = forbid_side_effects(spy, but=("mode", "grad", "values")).__enter__()
     try:
         history = fit(spy, train, val, optimizer, epochs)
     except (RuntimeError, IndexError, ValueError) as error:

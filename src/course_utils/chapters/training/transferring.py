@@ -116,8 +116,7 @@ def run_norms(train_mode) -> dict:
     whole.register_forward_hook(lambda *_: None)
     for parameter in whole.parameters():
         parameter.grad = torch.full_like(parameter, 0.5)
-    watch = forbid_side_effects(whole, but=("mode", "requires_grad"))
-    watch.__enter__()
+    watch = forbid_side_effects(whole, but=("mode", "requires_grad")).__enter__()
     train_mode(whole)
     changes = watch.changes()
     assert not changes, f"its mode alone is train_mode's to change: {changes[0]}"
