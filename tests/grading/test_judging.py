@@ -743,7 +743,7 @@ os.setpgid(0, 0)
 InteractiveShell.instance().user_ns["f"] = print
 ours, theirs = socket.socketpair()
 answering._go_quiet = lambda descriptor: time.sleep(60)  # a snapshot that does not get to run
-answering.wait_for_the_judge(theirs.detach(), ["f"])
+answering.wait_for_the_judge(theirs.detach(), ["f"], "")
 (child,) = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
 print(os.getpgid(int(child)) != os.getpgrp())
 os.kill(int(child), signal.SIGKILL)

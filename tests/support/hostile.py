@@ -238,7 +238,7 @@ nothing = {name: [] for name in Called.__dataclass_fields__} | {"result": None, 
 def send(connection, message, blobs=()):
     fields = message.fields() if isinstance(message, Message) else message
     wire.send(connection, fields, list(blobs))
-def speak(descriptor, names):
+def speak(descriptor, names, _):
     child = os.fork()
     if child:
         os.setpgid(child, child)  # at once, out of the group that ends with the kernel

@@ -75,7 +75,7 @@ def names_answered(
     names = source.names[grader_of(check)["grade_id"]]
     pid, connection = fork_answer(answer, cells_before(chapter, check), names)
     try:
-        snapshot = Snapshot(connection)
+        snapshot = Snapshot(connection, as_it_was.may_seed(check.source))
         own = {name: namespace[name] for name in source.trials if name in namespace}
         trials = Trials(namespace, frozenset(source.skipped), own)
         namespace.update(snapshot.names(names, trials))
@@ -120,7 +120,7 @@ def fork_answer(
                 run_cell(answer.source, "answer", namespace)
             elif not grader_of(cell)["solution"]:
                 run_cell(cell.source, "locked", namespace)
-        Answering(theirs, namespace).serve(names)
+        Answering(theirs, namespace, "<answer>").serve(names)
     finally:
         os._exit(0)
 
@@ -152,7 +152,7 @@ def answered_by(notebook, chapter, trials, skipped=()):
             ours.close()
             torch.set_num_threads(1)
             namespace = notebook()
-            Answering(theirs, namespace).serve(list(namespace))
+            Answering(theirs, namespace, __file__).serve(list(namespace))
         os._exit(0)
     theirs.close()
     answers = Snapshot(ours)

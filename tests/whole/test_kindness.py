@@ -224,6 +224,15 @@ def test_an_answer_is_judged_as_it_was_at_its_check():
     assert points(run(notebook)) == ALL
 
 
+def test_an_answer_that_seeds_for_everybody_is_refused_in_words():
+    notebook = solved()
+    seeds = "import torch\n    torch.manual_seed(3)"
+    answer(notebook, ERROR, RIGHT_ERROR.replace(":\n", f":\n    {seeds}\n", 1))
+    outcome = run(notebook)
+    assert points(outcome) == NOTHING_OF_THE_ERROR
+    assert "torch's global generator is seeded" in outcome.messages[ERROR_CHECK]
+
+
 def test_a_crash_keeps_the_points_before_it_and_says_where():
     notebook = solved()
     answer(notebook, ERROR, "import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
-from course_utils.cells import grade_id, is_check
+from course_utils.cells import exercise_of, grade_id, is_check
 from course_utils.grading.runner import KernelEnded, Runner
 from course_utils.grading.submission import Settings
 from course_utils.grading.verdict.messages import LONGEST_FAULT
@@ -36,6 +36,7 @@ class StudentsNotebook(Runner):
         super().__init__(notebook, settings)
         self.student = student
         self.descriptors, self.names = descriptors, names
+        self.answers = {grade_id(cell): cell.source for cell in notebook.cells}
         self.cells: list[dict] = []
         self.snapshots: set[int] = set()
         self.died = ""
@@ -102,7 +103,9 @@ class StudentsNotebook(Runner):
                 await self.run_cell(cell, self.nb.cells.index(cell), seconds)
             return
         names, before = self.names[grade_id(cell)], sandbox.leaders()
-        await self.set_up(f"{ANSWERING}.wait_for_the_judge({descriptor}, {names!r})")
+        answer = self.answers.get(exercise_of(grade_id(cell)), "")
+        arguments = f"{descriptor}, {names!r}, {answer!r}"
+        await self.set_up(f"{ANSWERING}.wait_for_the_judge({arguments})")
         # One at most, whatever else the notebook started meanwhile.
         self.snapshots.update(sorted(sandbox.leaders() - before)[:1])
 

@@ -221,7 +221,7 @@ def begin(source: str, file: str = "") -> list[str]:
     """Before a check runs: put back what was left behind, and look.
 
     Args:
-        source: the check's text. Where it speaks of seeds, the answer may seed.
+        source: the check's text, for :func:`may_seed`.
         file: what the answer's code has for a file name.
 
     Returns:
@@ -229,10 +229,14 @@ def begin(source: str, file: str = "") -> list[str]:
     """
     told = [] if WATCH.home is None else WATCH.home.put_back()
     WATCH.before = State()
-    # Not where the check only draws numbers of its own.
-    speaks = "seed" in source.replace("manual_seed(", "").replace("seeded(", "")
-    WATCH.seeds = Seeds("" if speaks else file)
+    WATCH.seeds = Seeds("" if may_seed(source) else file)
     return told
+
+
+def may_seed(check: str) -> bool:
+    """Whether an answer may seed global generators: where the text of its check speaks of seeds."""
+    # Not where the check only draws numbers of its own.
+    return "seed" in check.replace("manual_seed(", "").replace("seeded(", "")
 
 
 def end() -> list[str]:

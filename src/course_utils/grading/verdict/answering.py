@@ -49,7 +49,7 @@ LASTING = ("__enter__", "__exit__", "__next__")
 SMALL_BYTES = 2**16
 
 
-def wait_for_the_judge(descriptor: int, names: list[str]) -> None:
+def wait_for_the_judge(descriptor: int, names: list[str], answer: str) -> None:
     """Tell the judge the values of the notebook's names, and answer what it asks about them.
 
     Small values that travel whole are sent at once, and that is all. If there is more to them, a
@@ -58,6 +58,7 @@ def wait_for_the_judge(descriptor: int, names: list[str]) -> None:
     Args:
         descriptor: an open socket, the judge's at its other end; closed in this process.
         names: what the check uses of the learner's.
+        answer: the text of the answer's cell.
     """
     namespace = get_ipython().user_ns
     message = small_message(namespace, names)
@@ -65,6 +66,8 @@ def wait_for_the_judge(descriptor: int, names: list[str]) -> None:
         with socket.socket(fileno=descriptor) as connection:
             connection.sendall(message)
         return
+    # Before the fork: the kernel's process id is part of it.
+    file = get_ipython().compile.get_code_name(answer, answer, 0)
     child = os.fork()
     if child:
         # Out of the kernel's process group, which ends with the kernel; still in its session. Here,
@@ -75,7 +78,7 @@ def wait_for_the_judge(descriptor: int, names: list[str]) -> None:
     connection = socket.socket(fileno=descriptor)
     try:
         _go_quiet(descriptor)
-        Answering(connection, namespace).serve(names)
+        Answering(connection, namespace, file).serve(names)
     except wire.Gone:
         os._exit(0)  # the judge needs no more
     except BaseException:
@@ -169,10 +172,16 @@ class Recorder(operators.OperatorMode):
 
 
 class Answering:
-    """Answers the judge's requests about one namespace."""
+    """Answers the judge's requests about one namespace.
 
-    def __init__(self, connection: socket.socket, namespace: dict[str, Any]) -> None:
-        self.connection, self.namespace = connection, namespace
+    Args:
+        connection: to the judge.
+        namespace: with the answer's names.
+        file: what the answer's code has for a file name.
+    """
+
+    def __init__(self, connection: socket.socket, namespace: dict[str, Any], file: str) -> None:
+        self.connection, self.namespace, self.file = connection, namespace, file
         self.stream = connection.makefile("rb")
         self.objects: list[Any] = []
         # Of PyTorch's global generator, as the judge has it.
@@ -219,6 +228,7 @@ class Answering:
             _forbid_threads()
         torch.set_grad_enabled(request.grad)
         before = as_it_was.State()
+        seeds = as_it_was.Seeds("" if request.may_seed else self.file)
         try:
             target = self.objects[request.number]
             if request.attribute is not None:
@@ -231,8 +241,9 @@ class Answering:
             result = encoder.encode(result)
         except BaseException as error:
             result, failure = None, describe(error)
+        seeded = seeds.finish()
         if request.attribute not in LASTING:
-            left = before.put_back()
+            left = [*seeded, *before.put_back()]
             wrong = [as_it_was.LEFT.format("; ".join(left))] if left else []
             if not request.trial and asked != [tensor.requires_grad for tensor in tensors]:
                 wrong.append(ASKED)

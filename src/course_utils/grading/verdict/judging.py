@@ -11,6 +11,7 @@ from typing import Any
 from course_utils.grading.verdict.genuine import Trials
 from course_utils.grading.verdict.snapshot import NoAnswer, Snapshot, StandIn
 from course_utils.grading.verdict.wording import explain, fit_to_print
+from course_utils.learner.as_it_was import may_seed
 
 NO_ANSWER = "The notebook's kernel had ended before this check."
 
@@ -64,7 +65,7 @@ class Judge:
             value = self.namespace.pop(name, None)
             if name in self.trial_names and not isinstance(value, StandIn | None):
                 self.trials.own[name] = value
-        self.snapshot = Snapshot(socket.socket(fileno=descriptor))
+        self.snapshot = Snapshot(socket.socket(fileno=descriptor), may_seed(source))
         try:
             self.namespace.update(self.snapshot.names(names, self.trials))
         except NoAnswer:

@@ -57,6 +57,7 @@ class Call(Message):
         refused: the operators at which the check fails, so that the call need not go on.
         largest: likewise, the most bytes that a new storage may have; None for any.
         trial: whether it is a locked function, which may ask for gradients of its arguments.
+        may_seed: whether it may leave a global generator seeded.
     """
 
     number: int
@@ -68,6 +69,7 @@ class Call(Message):
     refused: list[str]
     largest: int | None
     trial: bool
+    may_seed: bool
 
 
 @dataclass(frozen=True)

@@ -93,10 +93,15 @@ def heard() -> Generator[None]:
 
 
 class Snapshot:
-    """A snapshot of the student's kernel, as one check sees it."""
+    """A snapshot of the student's kernel, as one check sees it.
 
-    def __init__(self, connection: socket.socket) -> None:
-        self.connection = connection
+    Args:
+        connection: to the snapshot.
+        may_seed: whether the check lets an answer seed global generators.
+    """
+
+    def __init__(self, connection: socket.socket, may_seed: bool = False) -> None:
+        self.connection, self.may_seed = connection, may_seed
         self.stream = connection.makefile("rb")
         self.watched = False
         self.trials = Trials()
@@ -184,6 +189,7 @@ class Snapshot:
                 refused=sorted(name for mode in modes for name in mode.refused),
                 largest=min((m.largest for m in modes if m.largest is not None), default=None),
                 trial=number in self.trial_names,
+                may_seed=self.may_seed,
             )
             self.state = state
             message, blobs = self.ask(request, encoder.blobs)
