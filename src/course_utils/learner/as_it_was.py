@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Callable
 from functools import wraps
+from itertools import chain
 from operator import is_
 from types import ModuleType
 from typing import Any
@@ -67,15 +68,32 @@ def same(before: Any, now: Any) -> bool:
     return bool(before is now or before == now)
 
 
+def _plainly_equal(before: Any, now: Any) -> bool:
+    """Whether Python finds two values equal at once, where :func:`same` goes through each part."""
+    try:
+        return bool(before == now)
+    except Exception:  # arrays of many numbers are neither
+        return False
+
+
 class State:
-    """What the process shares, as it is when this is made."""
+    """What the process shares, as it is when this is made, and again after each :meth:`put_back`."""
 
     def __init__(self) -> None:
         self.values = {name: one.read() for name, one in SETTINGS.items() if one.there()}
-        self.attributes = [dict(vars(owner)) for _, owner in OWNERS]
+        self.tables = [vars(owner) for _, owner in OWNERS]
+        self.attributes = list(map(dict, self.tables))
+        self.keep_all()
+
+    def keep_all(self) -> None:
+        """Lay all attributes in a row: thousands, compared at each call of an answer."""
+        self.names = [*chain.from_iterable(self.attributes)]
+        self.objects = [*chain.from_iterable(table.values() for table in self.attributes)]
 
     def put_back(self) -> list[str]:
         """Make everything what it was when this was made.
+
+        What may be another is kept as it is now.
 
         Returns:
             Words for each thing that was changed, and is of interest.
@@ -84,20 +102,29 @@ class State:
         for name, before in self.values.items():
             setting = SETTINGS[name]
             now = setting.read()
-            if same(before, now):
+            if _plainly_equal(before, now) or same(before, now):
                 continue
             words = setting.words(before, now)
             if words:
                 setting.put(before)
                 told += [] if setting.silent else [words]
+            else:
+                self.values[name] = now
+        for name in SETTINGS.keys() - self.values.keys():
+            if SETTINGS[name].there():
+                self.values[name] = SETTINGS[name].read()
         # Last: another default dtype brings another torch.Storage.
         return told + self._put_attributes()
 
     def _put_attributes(self) -> list[str]:
+        objects = chain.from_iterable(table.values() for table in self.tables)
+        if [*chain.from_iterable(self.tables)] == self.names and all(
+            map(is_, objects, self.objects)
+        ):
+            return []
         told = []
-        for (where, owner), before in zip(OWNERS, self.attributes, strict=True):
-            now = vars(owner)
-            # Thousands of attributes, at each call of an answer: no loop of Python's.
+        for number, (where, owner) in enumerate(OWNERS):
+            now, before = self.tables[number], self.attributes[number]
             if [*now] == [*before] and all(map(is_, now.values(), before.values())):
                 continue
             for name in sorted(now.keys() | before.keys()):
@@ -110,6 +137,8 @@ class State:
                 else:
                     told.append(f"{where}.{name} is {'gone' if new is NOT_HERE else 'replaced'}")
                     setattr(owner, name, old)
+            self.attributes[number] = dict(now)
+        self.keep_all()
         return told
 
 

@@ -186,6 +186,8 @@ class Answering:
         self.objects: list[Any] = []
         # Of PyTorch's global generator, as the judge has it.
         self.state = b""
+        # The process before each call, but for whether gradients are asked for.
+        self.before = as_it_was.State()
 
     def serve(self, names: list[str]) -> None:
         """Tell the values of names, then answer until the judge hangs up."""
@@ -227,7 +229,7 @@ class Answering:
         if request.watched:
             _forbid_threads()
         torch.set_grad_enabled(request.grad)
-        before = as_it_was.State()
+        self.before.values["gradients"] = request.grad
         seeds = as_it_was.Seeds("" if request.may_seed else self.file)
         try:
             target = self.objects[request.number]
@@ -243,7 +245,7 @@ class Answering:
             result, failure = None, describe(error)
         seeded = seeds.finish()
         if request.attribute not in LASTING:
-            left = [*seeded, *before.put_back()]
+            left = [*seeded, *self.before.put_back()]
             wrong = [as_it_was.LEFT.format("; ".join(left))] if left else []
             if not request.trial and asked != [tensor.requires_grad for tensor in tensors]:
                 wrong.append(ASKED)
