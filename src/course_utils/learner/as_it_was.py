@@ -77,7 +77,7 @@ def _plainly_equal(before: Any, now: Any) -> bool:
 
 
 class State:
-    """What the process shares, as it is when this is made, and again after each :meth:`put_back`."""
+    """What the process shares, as it is when this is made and after each :meth:`put_back`."""
 
     def __init__(self) -> None:
         self.values = {name: one.read() for name, one in SETTINGS.items() if one.there()}
