@@ -92,6 +92,9 @@ NAMES = {
     "copy_row": lambda x: x[0].clone(),
     "same": lambda x: x,
     "add_one": lambda x: x.add_(1),
+    "take_one": lambda known: known.pop("a"),
+    "sort_inside": lambda pair: pair[0].sort(),
+    "sorted": lambda pair: sorted(pair[0]),
     "ask_for_gradients": lambda x: len(x.requires_grad_()),
     "leave_a_dtype": lambda x: torch.set_default_dtype(torch.float64),
     "leave_a_variable_and_refuse": leave_and_refuse,
@@ -185,6 +188,22 @@ def test_an_argument_that_is_asked_for_gradients_is_refused_unless_by_a_trial(na
     assert not x.requires_grad
     with answered(NAMES, trials=["ask_for_gradients"]) as others:
         assert others["ask_for_gradients"](x) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "argument"),
+    [
+        ("take_one", {"a": 1, "b": 2}),
+        ("take_one", {"a": torch.ones(2)}),
+        ("sort_inside", ([2, 1],)),
+    ],
+)
+def test_an_argument_whose_items_change_is_refused_unless_by_a_trial(names, name, argument):
+    with pytest.raises(AssertionError, match="its items"):
+        names[name](argument)
+    assert names["sorted"](([2, 1], {"a": 1})) == [1, 2]
+    with answered(NAMES, trials=[name]) as others:
+        others[name](argument)
 
 
 def test_what_an_answer_leaves_behind_is_told_at_the_call_and_put_back(names):

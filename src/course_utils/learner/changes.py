@@ -12,6 +12,10 @@ CHANGED = (
     "an argument was changed (its {}): operators such as += and methods ending in _ work in "
     "place; leave the argument alone and return a new tensor"
 )
+ITEMS = (
+    "an argument was changed (its items): append, pop, sort, del and an item set anew change the "
+    "caller's list or dict; work on a copy"
+)
 ASKED = "an argument was changed (its requires_grad): let a copy need it"
 
 

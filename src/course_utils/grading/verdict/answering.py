@@ -27,6 +27,7 @@ from IPython.core.displaypub import CapturingDisplayPublisher
 from torch.utils import _python_dispatch
 
 from course_utils.grading.verdict import encoding, genuine, memory, messages, wire, witness
+from course_utils.grading.verdict.changes import all_there, items_of
 from course_utils.grading.verdict.messages import (
     Attribute,
     Call,
@@ -40,7 +41,7 @@ from course_utils.grading.verdict.messages import (
     Value,
 )
 from course_utils.learner import as_it_was, operators
-from course_utils.learner.changes import ASKED
+from course_utils.learner.changes import ASKED, ITEMS
 
 LONGEST_TEXT = 2000
 # What these change may last until another of them is called.
@@ -220,6 +221,7 @@ class Answering:
         tensors, given = list(decoder.received), len(storages.known)
         layouts = [memory.layout_of(tensor) for tensor in tensors]
         asked = [tensor.requires_grad for tensor in tensors]
+        items = items_of((args, kwargs))
         generators = [torch.default_generator, *decoder.generators]
         states = [self.state, *map(memory.state_bytes, decoder.generators)]
         encoder = encoding.Encoder(storages, tensors, self._handle)
@@ -249,6 +251,9 @@ class Answering:
             wrong = [as_it_was.LEFT.format("; ".join(left))] if left else []
             if not request.trial and asked != [tensor.requires_grad for tensor in tensors]:
                 wrong.append(ASKED)
+            # The list is not sent back: nobody could see it there.
+            if not request.trial and not all_there(items, items_of((args, kwargs))):
+                wrong.append(ITEMS)
             if wrong:
                 also = [f"it also raised {failure['message']}"] if failure else []
                 result, failure = None, describe(AssertionError("; ".join(wrong + also)))

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import chain
+from operator import is_
+from typing import Any
+
 import torch
 
 from course_utils.grading.verdict import encoding, memory
+from course_utils.grading.verdict.choices import containers
 from course_utils.grading.verdict.messages import (
     Called,
 )
@@ -74,3 +79,17 @@ def unasked_change(
     if trial and not changed & {place(tensor) for tensor in forbid_changes.forbidden}:
         return ""
     return CHANGED.format("shape, stride or storage" if lengths | layouts else "values")
+
+
+def items_of(value: Any) -> list[list]:
+    """What each list and dict in a value holds, at any depth; of a dict its keys and values."""
+    return [
+        [*part, *(part.values() if isinstance(part, dict) else ())] for part in containers(value)
+    ]
+
+
+def all_there(before: list[list], now: list[list]) -> bool:
+    """Whether lists hold the same objects."""
+    if list(map(len, before)) != list(map(len, now)):
+        return False
+    return all(map(is_, chain.from_iterable(before), chain.from_iterable(now)))
