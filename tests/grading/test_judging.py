@@ -95,6 +95,7 @@ NAMES = {
     "take_one": lambda known: known.pop("a"),
     "sort_inside": lambda pair: pair[0].sort(),
     "sorted": lambda pair: sorted(pair[0]),
+    "give_up_gradients": lambda x: len(x.requires_grad_(False)),
     "ask_for_gradients": lambda x: len(x.requires_grad_()),
     "leave_a_dtype": lambda x: torch.set_default_dtype(torch.float64),
     "leave_a_variable_and_refuse": leave_and_refuse,
@@ -188,6 +189,13 @@ def test_an_argument_that_is_asked_for_gradients_is_refused_unless_by_a_trial(na
     assert not x.requires_grad
     with answered(NAMES, trials=["ask_for_gradients"]) as others:
         assert others["ask_for_gradients"](x) == 2
+
+
+@pytest.mark.parametrize("trials", [[], ["give_up_gradients"]])
+def test_an_argument_that_gives_up_its_gradient_is_refused_by_a_trial_too(trials):
+    x = torch.zeros(2, requires_grad=True)
+    with answered(NAMES, trials) as names, pytest.raises(AssertionError, match="its requires_grad"):
+        names["give_up_gradients"](x)
 
 
 @pytest.mark.parametrize(

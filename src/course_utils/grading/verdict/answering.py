@@ -18,6 +18,7 @@ import socket
 import sys
 import traceback
 from collections.abc import Callable, Iterable
+from operator import gt
 from types import FunctionType
 from typing import Any
 
@@ -27,7 +28,7 @@ from IPython.core.displaypub import CapturingDisplayPublisher
 from torch.utils import _python_dispatch
 
 from course_utils.grading.verdict import encoding, genuine, memory, messages, wire, witness
-from course_utils.grading.verdict.changes import all_there, items_of
+from course_utils.grading.verdict.changes import all_there, differing, items_of
 from course_utils.grading.verdict.messages import (
     Attribute,
     Call,
@@ -249,7 +250,9 @@ class Answering:
         if request.attribute not in LASTING:
             left = [*seeded, *self.before.put_back()]
             wrong = [as_it_was.LEFT.format("; ".join(left))] if left else []
-            if not request.trial and asked != [tensor.requires_grad for tensor in tensors]:
+            asks = [tensor.requires_grad for tensor in tensors]
+            # A trial may ask for gradients, and has no reason to give one up.
+            if asked != asks and (not request.trial or any(map(gt, asked, asks))):
                 wrong.append(ASKED)
             # The list is not sent back: nobody could see it there.
             if not request.trial and not all_there(items, items_of((args, kwargs))):
@@ -260,18 +263,18 @@ class Answering:
         contents_now = [memory.storage_bytes(storage) for storage in storages.known[:given]]
         contents = [
             [number, encoder.add_blob(content)]
-            for number, content in changed(storages.contents[:given], contents_now)
+            for number, content in differing(storages.contents[:given], contents_now)
         ]
         states_now = [memory.state_bytes(generator) for generator in generators]
         self.state = states_now[0]
-        moved = [[number, encoder.add_blob(state)] for number, state in changed(states, states_now)]
+        moved = [[number, encoder.add_blob(state)] for number, state in differing(states, states_now)]
         reply = Called(
             result=result,
             error=failure,
             operators=recorder.operators,
             events=profile.events,
             contents=contents,
-            layouts=changed(layouts, [memory.layout_of(tensor) for tensor in tensors]),
+            layouts=differing(layouts, [memory.layout_of(tensor) for tensor in tensors]),
             states=moved,
         )
         return reply, encoder.blobs
@@ -318,12 +321,6 @@ class Answering:
         if kind == "import":
             return encoding.import_name(*rest)
         raise wire.WireError(f"unknown: {kind!r}")
-
-
-def changed(before: list, now: list) -> list[list]:
-    """Number and new value of each entry that is not what it was."""
-    pairs = enumerate(zip(before, now, strict=True))
-    return [[number, new] for number, (old, new) in pairs if old != new]
 
 
 def describe(error: BaseException) -> dict[str, Any]:

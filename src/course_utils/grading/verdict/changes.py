@@ -93,3 +93,9 @@ def all_there(before: list[list], now: list[list]) -> bool:
     if list(map(len, before)) != list(map(len, now)):
         return False
     return all(map(is_, chain.from_iterable(before), chain.from_iterable(now)))
+
+
+def differing(before: list, now: list) -> list[list]:
+    """Number and new value of each entry that is not what it was."""
+    pairs = enumerate(zip(before, now, strict=True))
+    return [[number, new] for number, (old, new) in pairs if old != new]
