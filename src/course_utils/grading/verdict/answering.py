@@ -267,7 +267,9 @@ class Answering:
         ]
         states_now = [memory.state_bytes(generator) for generator in generators]
         self.state = states_now[0]
-        moved = [[number, encoder.add_blob(state)] for number, state in differing(states, states_now)]
+        moved = [
+            [number, encoder.add_blob(state)] for number, state in differing(states, states_now)
+        ]
         reply = Called(
             result=result,
             error=failure,
