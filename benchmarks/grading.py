@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from statistics import fmean
 
 import click
 import nbformat
@@ -51,7 +52,7 @@ class Run:
         submissions: how many were graded.
         seconds: wall time of the whole command.
         phases: median seconds per submission, by phase, where the command tells.
-        memory: bytes at the highest moment: of the whole process tree, shared pages once.
+        memory: bytes of the whole process tree, shared pages once, each few seconds.
         points: every student's score, to see that all ways agree.
     """
 
@@ -59,7 +60,7 @@ class Run:
     submissions: int
     seconds: float
     phases: dict[str, float] = field(default_factory=dict)
-    memory: int = 0
+    memory: list[int] = field(default_factory=list)
     points: dict[str, float] = field(default_factory=dict)
 
     @property
@@ -72,6 +73,11 @@ class Run:
         """What part of the work on a submission is the student's own cells, from 0 to 1."""
         work = sum(self.phases.get(name, 0) for name in ("sanitise", "all", "record"))
         return self.phases.get("cells", 0) / work if work else 0
+
+    def mean_memory_of_halves(self) -> tuple[float, float]:
+        """Bytes, on average, in the first and in the second half of the run."""
+        middle = len(self.memory) // 2
+        return fmean(self.memory[:middle] or [0]), fmean(self.memory[middle:] or [0])
 
     def limit(self, workers: int) -> float:
         """Seconds for each submission, if there were nothing to do but the student's own cells."""
@@ -115,13 +121,13 @@ def measure(name: str, command: list[str], folder: Path, count: int = 1) -> Run:
     process = subprocess.Popen(
         command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
-    most = [0]
+    memory: list[int] = []
     done = threading.Event()
 
     def watch() -> None:
         # Adding up the memory of large processes takes time of its own.
         while not done.wait(5):
-            most[0] = max(most[0], tree_memory(process.pid))
+            memory.append(tree_memory(process.pid))
 
     watcher = threading.Thread(target=watch)
     watcher.start()
@@ -133,7 +139,7 @@ def measure(name: str, command: list[str], folder: Path, count: int = 1) -> Run:
         raise click.ClickException(
             f"{' '.join(command)} ended with {process.returncode}:\n{output}"
         )
-    return Run(name, count, seconds, memory=most[0])
+    return Run(name, count, seconds, memory=memory)
 
 
 def tree_memory(pid: int) -> int:
@@ -270,6 +276,12 @@ def main(
                     f"each submission from {few.submissions} to {many.submissions}: "
                     f"{marginal:.2f} s, {marginal / many.limit(workers):.2f} of the limit"
                 )
+                # A peak is higher the longer a run is looked at, though nothing grows.
+                first, second = many.mean_memory_of_halves()
+                console.print(
+                    f"{many.submissions} submissions: {first / 2**20:.0f} MiB on average in the "
+                    f"first half of the run, {second / 2**20:.0f} MiB in the second"
+                )
             return
         ways: list[Way] = [] if without_stock else [lambda place: stock(source, place, submissions)]
         ways += [partial(here, isolation) for isolation in ("none", "bwrap")]
@@ -317,7 +329,7 @@ def show(console: Console, runs: list[Run], workers: int) -> None:
             f"{run.a_submission:.2f}",
             f"{runs[0].a_submission / run.a_submission:.1f}",
             f"{run.a_submission / limit:.2f}" if limit else "",
-            f"{run.memory / 2**20:.0f}",
+            f"{max(run.memory, default=0) / 2**20:.0f}",
         )
     console.print(table)
     for run in runs:
