@@ -2369,6 +2369,8 @@ with every_case() as case:
         check_swap("nested", "ReLU")
     with case("the same, replaced by containers of the old one"):
         check_swap("nested", "ReLU", True)
+    with case("ReLU and Tanh, replaced by containers that hold a new Tanh"):
+        check_swap("nested", "ReLU or Tanh", True)
     with case("SmallNet, (Block, Conv2d, Linear): the convolutions are inside blocks"):
         check_swap("small", "Block, Conv2d or Linear")
     with case("a Sequential that holds others"):

@@ -2485,7 +2485,7 @@ with every_case() as case:
     for mode in ("probe", "full", "discriminative"):
         with case(mode):
             check_transfer(mode)
-    with case("full, after a probe"):
+    with case("full, after a probe, the old head frozen too"):
         check_transfer("full", frozen_before=True)
     with case("a backbone without parameters"):
         for mode in ("probe", "full", "discriminative"):

@@ -899,7 +899,7 @@ def predict_squares(sizes, stds):
     return out
 
 
-# %% wrong="clears the gradients" breaks="`requires_grad`, `.grad`, dtypes" says=["the .grad of a weight is no longer as it was"]
+# %% wrong="clears the gradients" breaks="`requires_grad`, `.grad`, dtypes" says=["all layers: the .grad of conv.weight, conv.bias"]
 def init_by_type(model):
     def start(m):
         if isinstance(m, nn.Conv2d):
@@ -1168,3 +1168,32 @@ def predict_squares(sizes, stds):
         out.append(now * sizes[i + 1] * std**2)
         now = out[-1] / 2
     return out
+
+
+# %% wrong="clears the .grad of each bias" breaks="`requires_grad`, `.grad`, dtypes" says=["all layers: the .grad of conv.bias"]
+def init_by_type(model):
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d):
+            fan = module.weight[0].numel()
+            with torch.no_grad():
+                module.weight.normal_(0, (2 / fan) ** 0.5)
+        elif isinstance(module, nn.Linear):
+            bound = (6 / (module.in_features + module.out_features)) ** 0.5
+            with torch.no_grad():
+                module.weight.uniform_(-bound, bound)
+        elif isinstance(module, nn.BatchNorm2d):
+            if module.weight is not None:
+                nn.init.ones_(module.weight)
+        else:
+            continue
+        if module.bias is not None:
+            nn.init.zeros_(module.bias)
+            module.bias.grad = None
+
+
+def predict_squares(sizes, stds):
+    found, q = [], 1.0
+    for n, std in zip(sizes, stds):
+        found.append(n * std**2 * q)
+        q = found[-1] / 2
+    return found

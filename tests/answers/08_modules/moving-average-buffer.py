@@ -621,3 +621,22 @@ def moving_average_buffer(size, momentum=0.1):
             return x - self.mean
 
     return Average()
+
+
+# %% wrong="a tensor that comes a second time in a row is left out" breaks="`(1 - momentum) · mean + momentum · (mean of x over the batch)`" says=["after the very same tensor came a second time"]
+class Moving(nn.Module):
+    def __init__(self, size, momentum):
+        super().__init__()
+        self.momentum = momentum
+        self.register_buffer("mean", torch.zeros(size))
+
+    def forward(self, x):
+        if self.training and len(x) and x.data_ptr() != getattr(self, "last", 0):
+            with torch.no_grad():
+                self.mean.mul_(1 - self.momentum).add_(self.momentum * x.mean(0))
+        self.last = x.data_ptr()
+        return x - self.mean.clone()
+
+
+def moving_average_buffer(size, momentum=0.1):
+    return Moving(size, momentum)

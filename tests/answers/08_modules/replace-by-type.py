@@ -552,3 +552,27 @@ def replace_by_type(model, kind, make):
         return swap(model)
     visit(model)
     return model
+
+
+# %% wrong="searches the replacement, but not the old module in it" breaks="neither is its replacement" says=["make was called with a part of a replacement"]
+def replace_by_type(model, kind, make):
+    done = {}
+
+    def visit(module):
+        if module in done:
+            return done[module]
+        if isinstance(module, kind):
+            new = make(module)
+            new.train(module.training)
+            done[module] = new
+            for n, c in list(new._modules.items()):
+                if c is not None and c is not module:
+                    new._modules[n] = visit(c)
+            return new
+        done[module] = module
+        for name, child in list(module._modules.items()):
+            if child is not None:
+                module._modules[name] = visit(child)
+        return module
+
+    return visit(model)

@@ -1317,3 +1317,35 @@ def fit(model, train, val, optimizer, epochs):
                 count += len(y)
         history.append(entry | {"val_loss": total / count, "val_accuracy": right / count})
     return history
+
+
+# %% wrong="the training losses are summed in half precision" breaks="not rounded" says=["rounded, or in half precision?"]
+def fit(model, train, val, optimizer, epochs):
+    device = next(model.parameters()).device
+    history = []
+    for _ in range(epochs):
+        model.train()
+        total, count = 0.0, 0
+        for x, y in train:
+            x, y = x.to(device), y.to(device)
+            model.zero_grad()
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(x), y)
+            loss.backward()
+            optimizer.step()
+            total += (loss.detach().half() * len(y)).item()
+            count += len(y)
+            del loss
+        model.eval()
+        vloss, right, seen = 0.0, 0, 0
+        with torch.no_grad():
+            for x, y in val:
+                x, y = x.to(device), y.to(device)
+                out = model(x)
+                vloss += F.cross_entropy(out, y, reduction="sum").item()
+                right += (out.argmax(1) == y).sum().item()
+                seen += len(y)
+        history.append(
+            {"train_loss": total / count, "val_loss": vloss / seen, "val_accuracy": right / seen}
+        )
+    return history

@@ -502,3 +502,22 @@ def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     mixed[:, :, t:b, start:end] = x[order, :, t:b, start:end]
     share = (b - t) * (end - start) / (h * w)
     return mixed, (1 - share) * labels + share * labels[order]
+
+
+# %% wrong="a box to the right of the image has a negative width" breaks="or be outside altogether" says=["box=(1, 10, 3, 3) of an 8 × 8 image"]
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if (weight is None) == (box is None):
+        raise ValueError("exactly one")
+    mixed = x.clone()
+    if box is None:
+        w = weight
+        mixed = w * x + (1 - w) * x[order]
+    else:
+        top, left, height, width = box
+        H, W = x.shape[2:]
+        a, b = min(max(top, 0), H), min(max(top + height, 0), H)
+        c, d = max(left, 0), min(max(left + width, 0), W)
+        mixed[:, :, a:b, c:d] = x[order][:, :, a:b, c:d]
+        w = 1 - (b - a) * (d - c) / (H * W)
+    one = F.one_hot(y, classes).to(x.dtype)
+    return mixed, w * one + (1 - w) * one[order]

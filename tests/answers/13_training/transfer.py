@@ -779,3 +779,32 @@ def train_mode(model):
     for module in model.modules():
         if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
             module.train(module.weight.requires_grad)
+
+
+# %% wrong="the new head is frozen where the old one was" breaks="puts a new, trainable `nn.Linear`" says=["the new head has to learn, in every mode"]
+def transfer(model, classes, mode, lr):
+    if mode not in ("probe", "full", "discriminative"):
+        raise ValueError(mode)
+    old = model[1]
+    model[1] = nn.Linear(old.in_features, classes, device=old.weight.device)
+    model[0].requires_grad_(mode != "probe")
+    model[1].requires_grad_(old.weight.requires_grad)
+    groups = [{"params": list(model[1].parameters()), "lr": lr}]
+    if mode != "probe":
+        groups.append(
+            {
+                "params": list(model[0].parameters()),
+                "lr": lr / 10 if mode == "discriminative" else lr,
+            }
+        )
+    return [g for g in groups if g["params"]]
+
+
+def train_mode(model):
+    model.train()
+    for m in model.modules():
+        if (
+            isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d))
+            and not m.weight.requires_grad
+        ):
+            m.eval()

@@ -22,7 +22,7 @@ def run_average(
     """The results and the means, batch by batch, and what kind of thing ``mean`` is.
 
     A second module is made first; at the end it loads the state of the first, and is called once
-    in training. ``grad``: whether autograd records.
+    in training, and then again with the same tensor. ``grad``: whether autograd records.
     """
     size, dtype = batches[0].shape[1], batches[0].dtype
     options = () if momentum is None else (momentum,)
@@ -56,8 +56,10 @@ def run_average(
     loaded = other.to(module.mean)
     found["apart"] = not other.mean.any().item()
     loaded.load_state_dict(module.state_dict())
-    loaded.train()(batches[-1].clone())
-    found["loaded"] = loaded.mean.detach().clone()
+    same = batches[-1].clone()
+    for key in ("loaded", "again"):
+        loaded.train()(same)
+        found[key] = loaded.mean.detach().clone()
     return found | {"held": held.detach().clone()}
 
 
@@ -117,3 +119,6 @@ def check_average(trial, batches, modes, momentum=None, grad=True):
     mean = (1 - share) * mean + share * x.mean(0) if len(x) else mean
     words = "mean, after a new module loaded this state and was called (what else holds it?)"
     check_close(found["loaded"], mean, words, **near)
+    mean = (1 - share) * mean + share * x.mean(0) if len(x) else mean
+    words = "mean, after the very same tensor came a second time (each call in training updates it)"
+    check_close(found["again"], mean, words, **near)

@@ -142,6 +142,7 @@ def run_modes(
     Mini, leaf, root = _tree(mini_module, parameter)
     root.inner.leaf.more = Mini()
     root.inner.leaf.more.end = leaf(1.0)
+    root.inner.leaf.more.empty = Mini()
     part = root if deep else root.left
     root.train() if not mode else root.eval()
     if mixed:
@@ -151,8 +152,8 @@ def run_modes(
     returned = (part.train() if mode else part.eval()) if deep else part.train(mode)
     words = "train() and eval() set modes; a parameter's requires_grad was changed"
     assert told == [parameter.requires_grad for parameter in (root.tied, root.left.weight)], words
-    inner = root.inner
-    modules = (root, root.left, root.right, inner, inner.leaf, inner.leaf.more.end)
+    inner, more = root.inner, root.inner.leaf.more
+    modules = (root, root.left, root.right, inner, inner.leaf, more.end, more.empty)
     return [module.training for module in modules], returned is part
 
 

@@ -173,7 +173,10 @@ def check_state(trial, case, right):
         check_equal(memory, ([9.0, 9.0], [8.0, 8.0]), "the dict after the model changed in place")
 
 
-IN_TREE = "training of root, left, right, inner, inner.leaf, inner.leaf.more.end"
+IN_TREE = (
+    "training of root, left, right, inner, inner.leaf, inner.leaf.more.end, and"
+    " inner.leaf.more.empty (which holds nothing)"
+)
 
 
 def check_modes(trial, case):
@@ -182,10 +185,10 @@ def check_modes(trial, case):
         call = f"{'root' if deep else 'left'}.{'train' if mode or not deep else 'eval'}"
         with case(f"{call}({'' if deep else mode})"):
             modes, itself = trial(deep, mode)
-            other = [mode] * 6 if deep else [not mode, mode, *[not mode] * 4]
+            other = [mode] * 7 if deep else [not mode, mode, *[not mode] * 5]
             check_equal(modes, other, IN_TREE)
             assert itself, "it does not return the module"
     for mode in (True, False):
         with case(f"root.{'train' if mode else 'eval'}(), the root is in that mode, a leaf isn't"):
             modes, _ = trial(True, mode, True)
-            check_equal(modes, [mode] * 6, IN_TREE)
+            check_equal(modes, [mode] * 7, IN_TREE)

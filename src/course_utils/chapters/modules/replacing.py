@@ -42,6 +42,7 @@ def _kinds(small_net: type[nn.Module]) -> dict:
         "Linear": nn.Linear,
         "Hardtanh": nn.Hardtanh,
         "Sequential": nn.Sequential,
+        "ReLU or Tanh": (nn.ReLU, nn.Tanh),
     }
 
 
@@ -70,8 +71,10 @@ def run_replace(
 
     def make(old):
         assert isinstance(old, wanted_kind), f"make was called with a {type(old).__name__}"
-        words = "make was called with a module that isn't the model's own: a copy of it?"
-        assert any(old is module for module in places.values()), words
+        own = any(old is module for module in places.values())
+        inside = any(old is part for _, new in made for part in new.modules())
+        assert own or not inside, "make was called with a part of a replacement: don't search it"
+        assert own, "make was called with a module that isn't the model's own: a copy of it?"
         assert len(made) < 50, "make is called again and again: is a replacement searched?"
         made.append((id(old), nn.Sequential(old, nn.Tanh()) if container else Wrapped(old)))
         return made[-1][1]

@@ -76,8 +76,8 @@ def run_init(init_by_type: Callable, dtype: torch.dtype = torch.float32) -> dict
     """The values afterwards, and what else may have changed."""
     torch.manual_seed(0)
     zoo = _zoo().to(device, dtype)
-    weight = zoo.get_parameter("conv.weight")
-    weight.grad = torch.ones_like(weight)
+    for parameter in zoo.parameters():
+        parameter.grad = torch.ones_like(parameter)
     objects = {name: id(p) for name, p in zoo.named_parameters()}
     try:
         with untouched():
@@ -91,8 +91,8 @@ def run_init(init_by_type: Callable, dtype: torch.dtype = torch.float32) -> dict
     same = objects == {name: id(p) for name, p in zoo.named_parameters()}
     state = {name: tensor.detach().clone() for name, tensor in zoo.state_dict().items()}
     modes = [module.training for module in zoo.modules()]
-    kept = weight.grad is not None and bool(weight.grad.eq(1).all())
-    return {"state": state, "same": same, "frozen": frozen, "modes": modes, "grad": kept}
+    lost = [n for n, p in zoo.named_parameters() if p.grad is None or not p.grad.eq(1).all()]
+    return {"state": state, "same": same, "frozen": frozen, "modes": modes, "lost": lost}
 
 
 def run_init_alone(init_by_type: Callable, seed: int = 0, before: int = 0) -> tuple:
@@ -227,4 +227,5 @@ def check_zoo(try_init, try_init_alone, case):
         check_equal(found["frozen"], ["linear.weight"], "frozen afterwards", words)
         modes = [module.training for module in zoo.modules()]
         check_equal(found["modes"], modes, "training of each module", "it stays as it was")
-        assert found["grad"], "the .grad of a weight is no longer as it was"
+        lost = ", ".join(found["lost"][:3])
+        assert not lost, f"the .grad of {lost} is no longer as it was: it is the caller's"

@@ -226,6 +226,9 @@ def check_numbers(history, seen, sizes):
                 words = ": this is over all epochs so far: begin each epoch's sums at 0"
             text = f"epoch {number}: {name} is {entry[name]:.4f}, expected {right:.4f}{words}"
             assert abs(entry[name] - right) < 2e-3 * (1 + abs(right)), text
+            exact = device.type != "cpu" or abs(entry[name] - right) < 1e-4 * (1 + abs(right))
+            text = f"epoch {number}: {name} is {entry[name]:.6f}, expected {right:.6f}"
+            assert exact, f"{text}: rounded, or in half precision?"
             rounded = entry[name] == round(entry[name], 4) and abs(entry[name] - right) > 1e-6
             rounded |= name != "val_accuracy" and entry[name] == round(entry[name], 6) != right
             assert not rounded, f"epoch {number}: {name} is {entry[name]}: give it with all digits"

@@ -21,6 +21,7 @@ def make_two(frozen_before: bool) -> nn.Sequential:
         parts = nn.Linear(4, 6), nn.BatchNorm1d(6), inner, twice, twice, nn.Dropout(0.5), tied
         model = nn.Sequential(nn.Sequential(*parts), nn.Linear(6, 3))
     model[0].requires_grad_(not frozen_before)
+    model[1].requires_grad_(not frozen_before)
     inner[0].requires_grad_(True)  # a part of it may have been thawed since
     for name, buffer in model.named_buffers():  # the norms have seen batches before
         if name.endswith("running_mean"):
