@@ -293,6 +293,8 @@ def loader_autopsy(dataset: Dataset, batch_size: int, seconds: float) -> tuple[s
             if "timed out after" in text
             else "dies"
         )
+    if verdict != "hang":
+        iterator = None  # its worker ends; killed while it is in use, the loader raises for it
     for p in multiprocessing.active_children():
         if p.pid not in old:
             p.kill()
