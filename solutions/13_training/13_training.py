@@ -1173,6 +1173,7 @@ def stopped(steps: int) -> Run:
     run = after(steps, seed=steps + 20)
     with torch.no_grad():
         run.model[0].bias.add_(0.125)
+    random.gauss(0, 1)  # Python now has a second normal number in reserve
     return run
 
 
@@ -1328,7 +1329,7 @@ check_predictions(saboteur, lost, because={letter: CLUES[part] for letter, part 
 # </details>
 # <details><summary>Hint 3</summary>
 #
-# NumPy keeps a second normal number in reserve. It is in the last two entries of its state.
+# NumPy and Python keep a second normal number in reserve. It is at the end of their states.
 # </details>
 
 # %% [markdown]
