@@ -8,6 +8,7 @@ import re
 import time
 from pathlib import Path
 
+from ipykernel.compiler import get_file_name
 from nbformat import NotebookNode
 
 from course_utils.cells import exercise_of, grade_id, is_check
@@ -104,7 +105,7 @@ class StudentsNotebook(Runner):
             return
         names, before = self.names[grade_id(cell)], sandbox.leaders()
         answer = self.answers.get(exercise_of(grade_id(cell)), "")
-        arguments = f"{descriptor}, {names!r}, {answer!r}"
+        arguments = f"{descriptor}, {names!r}, {Path(get_file_name(answer)).name!r}"
         await self.set_up(f"{ANSWERING}.wait_for_the_judge({arguments})")
         # One at most, whatever else the notebook started meanwhile.
         self.snapshots.update(sorted(sandbox.leaders() - before)[:1])

@@ -23,6 +23,7 @@ from types import FunctionType
 from typing import Any
 
 import torch
+from ipykernel.compiler import get_tmp_directory
 from IPython import get_ipython
 from IPython.core.displaypub import CapturingDisplayPublisher
 from torch.utils import _python_dispatch
@@ -51,7 +52,7 @@ LASTING = ("__enter__", "__exit__", "__next__")
 SMALL_BYTES = 2**16
 
 
-def wait_for_the_judge(descriptor: int, names: list[str], answer: str) -> None:
+def wait_for_the_judge(descriptor: int, names: list[str], answers_file: str) -> None:
     """Tell the judge the values of the notebook's names, and answer what it asks about them.
 
     Small values that travel whole are sent at once, and that is all. If there is more to them, a
@@ -60,7 +61,7 @@ def wait_for_the_judge(descriptor: int, names: list[str], answer: str) -> None:
     Args:
         descriptor: an open socket, the judge's at its other end; closed in this process.
         names: what the check uses of the learner's.
-        answer: the text of the answer's cell.
+        answers_file: the last part of what the answer's code has for a file name.
     """
     namespace = get_ipython().user_ns
     message = small_message(namespace, names)
@@ -69,7 +70,7 @@ def wait_for_the_judge(descriptor: int, names: list[str], answer: str) -> None:
             connection.sendall(message)
         return
     # Before the fork: the kernel's process id is part of it.
-    file = get_ipython().compile.get_code_name(answer, answer, 0)
+    file = os.path.join(get_tmp_directory(), answers_file)
     child = os.fork()
     if child:
         # Out of the kernel's process group, which ends with the kernel; still in its session. Here,
