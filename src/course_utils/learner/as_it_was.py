@@ -11,7 +11,6 @@ import re
 import sys
 from collections.abc import Callable
 from functools import wraps
-from itertools import chain
 from operator import is_
 from types import ModuleType
 from typing import Any
@@ -81,14 +80,7 @@ class State:
 
     def __init__(self) -> None:
         self.values = {name: one.read() for name, one in SETTINGS.items() if one.there()}
-        self.tables = [vars(owner) for _, owner in OWNERS]
-        self.attributes = list(map(dict, self.tables))
-        self.keep_all()
-
-    def keep_all(self) -> None:
-        """Lay all attributes in a row: thousands, compared at each call of an answer."""
-        self.names = [*chain.from_iterable(self.attributes)]
-        self.objects = [*chain.from_iterable(table.values() for table in self.attributes)]
+        self.attributes = [dict(vars(owner)) for _, owner in OWNERS]
 
     def put_back(self) -> list[str]:
         """Make everything what it was when this was made.
@@ -117,14 +109,10 @@ class State:
         return told + self._put_attributes()
 
     def _put_attributes(self) -> list[str]:
-        objects = chain.from_iterable(table.values() for table in self.tables)
-        if [*chain.from_iterable(self.tables)] == self.names and all(
-            map(is_, objects, self.objects)
-        ):
-            return []
         told = []
         for number, (where, owner) in enumerate(OWNERS):
-            now, before = self.tables[number], self.attributes[number]
+            now, before = vars(owner), self.attributes[number]
+            # Thousands of attributes, at each call of an answer: no loop of Python's.
             if [*now] == [*before] and all(map(is_, now.values(), before.values())):
                 continue
             for name in sorted(now.keys() | before.keys()):
@@ -138,7 +126,6 @@ class State:
                     told.append(f"{where}.{name} is {'gone' if new is NOT_HERE else 'replaced'}")
                     setattr(owner, name, old)
             self.attributes[number] = dict(now)
-        self.keep_all()
         return told
 
 
@@ -184,7 +171,7 @@ class Seeds:
         self.file = file
         self.noted: dict[str, int] = {}
         self.places = [(torch, "torch"), (np.random, "NumPy"), (random, "random")] if file else []
-        self.states = {whose: read() for whose, (read, _) in GENERATORS.items()}
+        self.states = {whose: GENERATORS[whose][0]() for _, whose in self.places}
         self.before = [getattr(place, _seeder(whose)) for place, whose in self.places]
         for (place, whose), seed in zip(self.places, self.before, strict=True):
             setattr(place, _seeder(whose), self._noting(whose, seed))
