@@ -157,7 +157,7 @@ def mutants_of_each(request) -> int | None:
     """How many mutants of an exercise are run: few, or more where one chapter is asked for."""
     if request.config.getoption("--every-answer"):
         return None
-    return 6 if request.config.getoption("--chapter") else 3
+    return 6 if request.config.getoption("--chapter") else 2
 
 
 @pytest.fixture

@@ -69,8 +69,8 @@ SLOW = {
     "20_internals": {"custom-operator"},
     "21_capstone": {"fit"},
 }
-# Of a slow exercise so many of each kind are tried, of another all right ones and some wrong ones.
-OF_SLOW = 2
+# Of a slow exercise so many are tried (nbval runs its model solution), of another all right ones.
+RIGHT_OF_SLOW, WRONG_OF_SLOW = 1, 2
 WRONG_OF_OTHERS = 4
 
 
@@ -163,8 +163,10 @@ def tried(chapter: Chapter, exercise: str) -> list[Answer]:
     found = [answer for answer in read_answers(chapter) if answer.exercise == exercise]
     if every:
         return found
-    slow = is_sampled(chapter, exercise)
-    limits = (OF_SLOW, OF_SLOW) if slow else (len(found), WRONG_OF_OTHERS)
+    if is_sampled(chapter, exercise):
+        limits = RIGHT_OF_SLOW, WRONG_OF_SLOW
+    else:
+        limits = len(found), WRONG_OF_OTHERS
     kept = []
     for right, most in zip((True, False), limits, strict=True):
         kind = [answer for answer in found if answer.right == right]
