@@ -134,8 +134,8 @@ with every_case() as case:
             check_linear_by_hand(normal(4, 3), normal(2, 3), normal(2))
     with case("leading dimensions (2, 5, 3), no bias"):
         check_linear_by_hand(normal(2, 5, 3), normal(4, 3), None)
-    with case("a batch of one, (1, 3)"):
-        check_linear_by_hand(normal(1, 3), normal(2, 3), normal(2).requires_grad_())
+    with case("a batch of one, (1, 3); all three require a gradient"):
+        check_linear_by_hand(*(normal(*n).requires_grad_() for n in ((1, 3), (2, 3), (2,))))
     for shape in ((0, 3), (2, 0, 3), (0, 2, 3)):
         with case(f"an empty batch, {shape}"):
             check_linear_by_hand(normal(*shape), normal(2, 3), normal(2))
@@ -495,6 +495,7 @@ def try_footprint(*given, **options):
 from course_utils.chapters.layers import check_receptive_field_1
 
 # %% nbgrader={"grade_id": "receptive-field-truth-2", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.layers import check_faint_edges as judged_faint_edges
 from course_utils.chapters.layers import check_receptive_field_2 as judged_receptive_field_2
 from course_utils.chapters.layers import check_tiny_weights as judged_tiny_weights
 
@@ -505,6 +506,10 @@ def check_receptive_field_2(*case, **more):
 
 def check_tiny_weights(*case):
     judged_tiny_weights(try_footprint, *case)
+
+
+def check_faint_edges(*case):
+    judged_faint_edges(try_footprint, *case)
 
 
 # %% nbgrader={"grade_id": "receptive-field", "solution": true}
@@ -557,9 +562,7 @@ with every_case() as case:
     with case("the example's stack"):
         check_receptive_field_2([(3, 2, 1), (3, 1, 1)], 20, 7, "of one output, in the middle")
     with case("dilation"):
-        check_receptive_field_2(
-            [(3, 1, 2)], 11, 5, "from the first pixel to the last, gaps included"
-        )
+        check_receptive_field_2([(3, 1, 2)], 11, 5, "the first pixel to the last, gaps included")
     with case("one output in all"):
         check_receptive_field_2([(3, 2, 1), (3, 1, 1)], 7, 7)
     with case("a gap in the middle: an even kernel, dilated"):
@@ -568,6 +571,8 @@ with every_case() as case:
         check_receptive_field_2([(3, 2, 1), (3, 1, 1)], 20, 7, told=True)
     with case("eight layers, then with tiny weights"):
         check_tiny_weights([(3, 1, 1)] * 8, 25, 17)
+    with case("three kernels (1e-9, 1, 1e-9) and a bias of 5"):
+        check_faint_edges([(3, 1, 1)] * 3, 15, 7)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     for layers, size, right in (
@@ -623,7 +628,8 @@ show(figure, "Stacked bars: outputs 2 and 4 are sums of two stamps, the others c
 # (C, D, kh, kw), `stride` (1 or more) and `padding` are numbers. Return what `F.conv_transpose2d`
 # returns: (N, D, (H - 1)·stride - 2·padding + kh, the same for W), `padding` pixels cut from each
 # side; `padding` may exceed the kernel. The values are wanted, no graph. The arguments may be views
-# with gaps, and are both float32 or both float64; the result has their dtype.
+# with gaps, may require a gradient, and are both float32 or both float64; the result has their
+# dtype.
 #
 # Not allowed: `F.conv_transpose1d`, `2d`, `3d`, `torch.convolution`, and modules that call them. Everything
 # else is: `F.conv2d` and its gradient, stamps in a loop, `F.fold`.
@@ -683,6 +689,9 @@ with every_case() as case:
         check_transposed_conv(normal(1, 2, 5, 6), normal(2, 1, 2, 3), 2, 3)
     with case("stride and padding left out"):
         check_transposed_conv(normal(1, 2, 3, 4), normal(2, 2, 3, 4))
+    with case("an image and weights that require a gradient"):
+        x, weight = normal(1, 2, 3, 4).requires_grad_(), normal(2, 1, 2, 2).requires_grad_()
+        check_transposed_conv(x, weight, 2, 1)
     with case("no image"):
         check_transposed_conv(normal(0, 2, 3, 3), normal(2, 3, 2, 2), 1, 0)
 ### BEGIN HIDDEN TESTS
@@ -840,8 +849,9 @@ with every_case() as case:
     with case("the image above"):
         rows = [[1.0, 5, 2, 0], [3, 4, 8, 1], [0, 0, 1, 1], [0, 9, 1, 1]]
         check_pooling_and_back_1(torch.tensor(rows, device=device).view(1, 1, 4, 4), 2)
-    with case("2 images, 3 channels, negative numbers"):
-        check_pooling_and_back_1(-normal(2, 3, 6, 4).abs(), 2)
+    for size in ("1", "1e30"):
+        with case(f"2 images, 3 channels, numbers about -{size}"):
+            check_pooling_and_back_1(-float(size) * (1 + normal(2, 3, 6, 4).abs()), 2)
     with case("7 x 8 pixels, k = 3: rows and columns are left over"):
         check_pooling_and_back_1(normal(1, 2, 7, 8), 3)
     with case("a transposed image, float64"):
@@ -1437,9 +1447,10 @@ with every_case() as case:
     for kind in ("batch", "layer", "instance", "group"):
         with case(f"{kind}, numbers about 10000"):
             check_norm_far(kind, normal)
-    with case("3 groups of 4 channels"):
-        what = refused(lambda: try_norm_family(x, "group", 3, 1e-5))
-        check_equal(what, "ValueError", "what is raised", "3 does not divide 4")
+    for groups in (3, 8):
+        with case(f"{groups} groups of 4 channels"):
+            what = refused(lambda: try_norm_family(x, "group", groups, 1e-5))
+            check_equal(what, "ValueError", "what is raised", f"{groups} does not divide 4")
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     for kind in ("batch", "layer", "instance", "rms", "group"):
@@ -2512,7 +2523,8 @@ def try_training(steps: int) -> tuple:
     def forward(ids, weights):
         scores = tiny_transformer(ids, weights, 4)
         assert isinstance(scores, torch.Tensor), f"it returned {scores!r}: is there an answer yet?"
-        assert scores.requires_grad, "no gradient flows from the scores to the weights"
+        words = "no gradient flows from the scores to these weights: detach, no_grad, or kept ones?"
+        assert scores.requires_grad, words
         return scores
 
     losses = train(forward, weights, steps)

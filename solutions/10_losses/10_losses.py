@@ -184,7 +184,7 @@ def check_case(n):
         "that is the logarithm to base 10: take the natural one": math.log10(n),
         "that is how often a guess is wrong, not what it costs": 1 - 1 / n,
         "that is for a class less: the right one counts, too": math.log(max(n - 1, 1)),
-        "that is for a class more": math.log(n + 1),
+        "that is for a class more: the right one is among them": math.log(n + 1),
         "the right class's logarithm counts in full, not times 1 / classes": math.log(n) / n,
     }
     what = f"knows_nothing({n})"
@@ -484,6 +484,8 @@ def check_case(groups, fill=0.0, wrong=0, more=0):
         check_number(loss, right, what, slips, dtype=right.dtype, exact=exact)
         for number, (mine, truth) in enumerate(zip(found, gradients, strict=True)):
             what = f'per="{per}": the gradient in batch {number}, 0 in the padding,'
+            words = "is nan somewhere: a price masked afterwards leaves nan times 0 behind"
+            assert not mine.isnan().any(), f"{what} {words}"
             check_close(mine, truth, what, rtol=1e-4, atol=1e-6)
 
 
@@ -511,7 +513,8 @@ with every_case() as case:
         with case(name):
             check_case(groups, *padding)
     with case("per left out"):
-        slips = {"that is the mean per sequence, and 'token' is the default": 4.0}
+        (_, _, _, slips), _ = sequence_truths([[long, short]])
+        slips = {"that is the mean per sequence, and 'token' is the default": 4.0, **slips}
         check_number(sequence_loss([padded_batch([long, short])]), 3.0, "the loss", slips)
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(0)
@@ -898,7 +901,7 @@ print("e / C for every class:      ", round((one_hot * 0.9 + 0.1 / 5).sum().item
 # ### Exercise 10.5 — Convert the recipe ★★ · 10 min · 3 points
 #
 # Papers and old code use all three. You want the same loss from `F.cross_entropy`. For a recipe
-# with share `e` and `classes` ≥ 2, return a tuple `(factor, smoothing)` of two numbers so that for
+# with share `e` and `classes` ≥ 2, return a pair `(factor, smoothing)` of two numbers so that for
 # all logits and labels
 #
 #     recipe's loss == factor * F.cross_entropy(logits, label, label_smoothing=smoothing)
@@ -924,21 +927,11 @@ def smoothing_recipe(e: float, classes: int, recipe: str) -> tuple[float, float]
 
 
 # %% nbgrader={"grade_id": "smoothing-recipe-check", "grade": true, "points": 3}
-def check_case(e, classes, recipe):
-    pair = smoothing_recipe(e, classes, recipe)
-    two = isinstance(pair, (tuple, list)) and len(pair) == 2
-    assert two, f"it returned {pair!r}, not (factor, smoothing): is there an answer yet?"
-    spread, rows = e * classes / (classes - 1), 1 + e / (classes - 1)
-    factor, smoothing = (1, spread) if recipe == "others" else (rows, spread / rows)
-    known = {"what do the recipe's rows sum to?": 1, "that is one over the factor": 1 / rows}
-    check_number(pair[0], factor, "the factor", known, tensor=False)
-    known = {
-        "PyTorch's share goes to all classes, the right one too": e,
-        "that leads from PyTorch to the recipe, not back": e * (classes - 1) / classes,
-        "the factor multiplies the equal shares as well: divide by it": spread,
-        "that is what one class gets; the smoothing is what all get": e / (classes - 1),
-    }
-    check_number(pair[1], smoothing, "the smoothing", known, tensor=False)
+from course_utils.chapters.losses import check_recipe as judged_recipe
+
+
+def check_case(*recipe):
+    judged_recipe(smoothing_recipe, *recipe)
 
 
 with every_case() as case:
@@ -1096,7 +1089,7 @@ def fit_remedies() -> dict[str, torch.Tensor]:
 def try_imbalance(logits: torch.Tensor, target: torch.Tensor, *options: float) -> tuple:
     """The loss and its gradient by the logits."""
     leaf = logits.detach().clone().requires_grad_()
-    return value_and_gradient(imbalance(leaf, target, *options), [leaf])
+    return value_and_gradient(imbalance(leaf, target, *options), [leaf], copies_of=[logits])
 
 
 # %% nbgrader={"grade_id": "imbalance", "solution": true}
@@ -1171,6 +1164,8 @@ for weight in (9.0, 1.0, 0.5):
     check_way_back(recalibrate, torch.tensor([[0.8, 2.0], [-2.4, 4.4]], device=device), weight)
     check_way_back(recalibrate, torch.tensor([18.0, -18.0, 1000.0, -1000.0], device=device), weight)
     check_way_back(recalibrate, torch.tensor(0.7, dtype=torch.float64, device=device), weight)
+check_way_back(recalibrate, torch.tensor(0.7, device=device), 9.0)
+check_way_back(recalibrate, torch.tensor([[1.5, -0.3, 0.0]], device=device), 9.0)
 ### BEGIN HIDDEN TESTS
 check_way_back(recalibrate, torch.tensor(2.1, dtype=torch.float64, device=device), 19.0)
 ### END HIDDEN TESTS
@@ -1557,7 +1552,8 @@ print(str(caught[0].message)[:104])
 def try_robust(prediction: torch.Tensor, target: torch.Tensor, quantile: float) -> tuple:
     """The loss and its gradient by the prediction."""
     leaf = prediction.detach().clone().requires_grad_()
-    return value_and_gradient(robust_regression(leaf, target, quantile), [leaf])
+    loss = robust_regression(leaf, target, quantile)
+    return value_and_gradient(loss, [leaf], copies_of=[prediction])
 
 
 # %% nbgrader={"grade_id": "robust-regression", "solution": true}
@@ -1769,14 +1765,15 @@ def try_metric(embeddings: torch.Tensor, labels: torch.Tensor, margin: float) ->
     loss = metric_losses(leaf, labels, margin)
     if isinstance(loss, torch.Tensor) and not loss.requires_grad:
         return loss, None
-    return value_and_gradient(loss, [leaf])
+    return value_and_gradient(loss, [leaf], copies_of=[embeddings])
 
 
 @runs_with_the_answer
 def try_info_nce(first: torch.Tensor, second: torch.Tensor, temperature: float) -> tuple:
     """The loss, and its gradients by both arguments."""
     leaves = [part.detach().clone().requires_grad_() for part in (first, second)]
-    return value_and_gradient(info_nce(*leaves, temperature), leaves, "info_nce")
+    loss = info_nce(*leaves, temperature)
+    return value_and_gradient(loss, leaves, "info_nce", copies_of=(first, second))
 
 
 # %% nbgrader={"grade_id": "metric-losses", "solution": true}
@@ -2246,13 +2243,16 @@ def tensors_left(module: nn.Module) -> list[str]:
 # %% nbgrader={"grade_id": "try-custom-loss", "locked": true} jupyter={"source_hidden": true}
 import copy
 
-from course_utils.chapters.losses import check_generalised, left_on_the_cpu, made_loss
+from course_utils.chapters.losses import after_an_earlier_batch, check_generalised
+from course_utils.chapters.losses import left_on_the_cpu, made_loss
 
 
 @runs_with_the_answer
 def try_custom_loss(logits: torch.Tensor, target: torch.Tensor, *options) -> dict:
     """Values, gradients and gradcheck's word on function and module, and what the module holds."""
-    module = made_loss(CustomLoss, device, *options).eval()
+    module, fresh = (made_loss(CustomLoss, device, *options).eval() for _ in range(2))
+    made = tensors_left(copy.deepcopy(fresh))
+    kept = after_an_earlier_batch(module, fresh, logits, target)
     CustomLoss(None, 0.9)  # another, which must not matter
     calls = {"function": lambda z, y: custom_loss(z, y, *options), "module": module}
     found = {}
@@ -2266,7 +2266,9 @@ def try_custom_loss(logits: torch.Tensor, target: torch.Tensor, *options) -> dic
         found[name].append(torch.autograd.gradcheck(call, fine, raise_exception=False))
     found["trained"] = sum(parameter.requires_grad for parameter in module.parameters())
     found["behind"] = left_on_the_cpu(copy.deepcopy(module), fine[0].detach(), target)
-    return {**found, "left": tensors_left(module)}
+    left = tensors_left(module)
+    come = ", ".join(name for name in left if name not in made)
+    return {**found, "left": left, "kept": f" ({come})" if come else kept}
 
 
 # %% nbgrader={"grade_id": "custom-loss", "solution": true}

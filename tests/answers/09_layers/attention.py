@@ -1137,7 +1137,7 @@ def multi_head(x, weights, heads, padding=None):
     return y @ weights["out_proj.weight"].T + weights["out_proj.bias"]
 
 
-# %% wrong="weights by their place in the dict" breaks="in any order" says=["one head: raised RuntimeError"]
+# %% wrong="weights by their place in the dict" breaks="in any order" says=["one head: raised RuntimeError", "the dict's entries come in any order: look each up by its name"]
 def attention(q, k, v, mask=None, causal=False):
     s = q @ k.mT / q.shape[-1] ** 0.5
     T, S = s.shape[-2:]
@@ -1217,7 +1217,7 @@ def multi_head(x, weights, heads, padding=None):
     return torch.einsum("nhtd,ehd->nte", y, o) + weights["out_proj.bias"]
 
 
-# %% wrong="a causal mask kept for its T" says=["3 queries, 4 keys"]
+# %% wrong="a causal mask kept for its T" says=["3 queries, 4 keys", "no dimension here is 6: is a causal mask kept from an earlier call?"]
 _causal = {}
 
 
@@ -1294,7 +1294,7 @@ def multi_head(x, weights, heads, padding=None):
     return y @ weights["out_proj.weight"].mT + weights["out_proj.bias"]
 
 
-# %% wrong="a mask for each batch alone" breaks="any that broadcasts to (…, T, S)" says=["a boolean mask (batch, 1, S): raised RuntimeError"]
+# %% wrong="a mask for each batch alone" breaks="any that broadcasts to (…, T, S)" says=["a boolean mask (batch, 1, S): raised RuntimeError", "a mask may have any shape that broadcasts to (…, T, S): here (2, 1, 5)"]
 def attention(q, k, v, mask=None, causal=False):
     scores = (
         (q @ k.mT).float() if False else (q / q.shape[-1] ** 0.25) @ (k / k.shape[-1] ** 0.25).mT
@@ -1321,3 +1321,29 @@ def multi_head(x, weights, heads, padding=None):
     mask = None if padding is None else ~padding[:, None, None, :]
     y = attention(split(q), split(k), split(v), mask).transpose(1, 2).reshape(n, t, e)
     return y @ weights["out_proj.weight"].mT + weights["out_proj.bias"]
+
+
+# %% wrong="pads set to zero" says=["a pad whose features are zeros is still seen: in_proj_bias gives it a key"]
+def attention(q, k, v, mask=None, causal=False):
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    if mask is not None:
+        if mask.dtype == torch.bool:
+            scores = scores.masked_fill(~mask, -torch.inf)
+        else:
+            scores = scores + mask
+    if causal:
+        t, s = scores.shape[-2:]
+        future = torch.ones(t, s, dtype=torch.bool, device=q.device).triu(1)
+        scores = scores.masked_fill(future, -torch.inf)
+    blind = (scores == -torch.inf).all(-1, keepdim=True)
+    weights = scores.masked_fill(blind, 0).softmax(-1).masked_fill(blind, 0)
+    return weights @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    x = x if padding is None else x.masked_fill(padding.unsqueeze(-1), 0)
+    qkv = x @ weights["in_proj_weight"].t() + weights["in_proj_bias"]
+    q, k, v = (p.unflatten(-1, (heads, -1)).transpose(1, 2) for p in qkv.chunk(3, -1))
+    mask = None
+    y = attention(q, k, v, mask).transpose(1, 2).flatten(2)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]

@@ -1548,3 +1548,28 @@ def batch_norm_backward(grad, x, weight, eps=1e-5):
     hat, g = (x - mean) / std, grad * weight.view(1, -1, 1, 1)
     both = g.mean(dims, keepdim=True) + hat * (g * hat).mean(dims, keepdim=True)
     return (g - both) / std, (grad * hat).sum(dims), grad.sum(dims)
+
+
+# %% wrong="backward by the size of the weight" says=["a negative weight turns the gradient round: here its sign is lost"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    new_mean, new_var = running_mean.clone(), running_var.clone()
+    if training:
+        n = x.numel() // x.shape[1]
+        if n <= 1:
+            raise ValueError("one value for each channel")
+        var, mean = torch.var_mean(x, dim=(0, 2, 3), correction=0)
+        new_mean = (1 - momentum) * running_mean + momentum * mean
+        new_var = (1 - momentum) * running_var + momentum * var * n / (n - 1)
+    else:
+        mean, var = running_mean, running_var
+    mean, var, weight, bias = (t.view(-1, 1, 1) for t in (mean, var, weight, bias))
+    return (x - mean) / (var + eps).sqrt() * weight + bias, new_mean, new_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    var, mean = torch.var_mean(x, dim=(0, 2, 3), correction=0, keepdim=True)
+    std = (var + eps).sqrt()
+    hat = (x - mean) / std
+    g = grad * weight.abs().view(-1, 1, 1)
+    g = g - g.mean((0, 2, 3), keepdim=True) - hat * (g * hat).mean((0, 2, 3), keepdim=True)
+    return g / std, (grad * hat).sum((0, 2, 3)), grad.sum((0, 2, 3))

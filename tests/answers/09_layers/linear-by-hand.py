@@ -194,3 +194,17 @@ def linear_by_hand(x, weight, bias):
     w = _kept.setdefault(tuple(weight.shape), weight.t())
     y = x @ w
     return y if bias is None else y + bias
+
+
+# %% wrong="freezes the weight" says=["all three require a gradient: an argument was changed"]
+def linear_by_hand(x, weight, bias):
+    weight.requires_grad_(False)
+    y = x @ weight.t()
+    return y if bias is None else y + bias
+
+
+# %% wrong="stops the gradient at x" says=["all three require a gradient: an argument was changed"]
+def linear_by_hand(x, weight, bias):
+    x.detach_()
+    y = x @ weight.t()
+    return y if bias is None else y + bias

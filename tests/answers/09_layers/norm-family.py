@@ -17,7 +17,7 @@
 #
 # - "in any memory layout": a channels-last view, 2 groups, a large eps
 # - "may be far from zero": {kind}, numbers about 10000
-# - "that does not divide C": 3 groups of 4 channels
+# - "that does not divide C": {groups} groups of 4 channels
 # - "`groups` counts for `"group"` only": which doesn't count here
 
 # %% wrong="divides by n - 1" breaks="without weight and bias" says=["divide the variance by n, not n - 1"]
@@ -540,3 +540,21 @@ def norm_family(x, kind, groups=1, eps=1e-3):
     dims = {"batch": (0, 2, 3), "layer": (1, 2, 3), "instance": (2, 3), "rms": (1, 2, 3)}[kind]
     y = x if kind == "rms" else x - x.mean(dims, keepdim=True)
     return y / (y.square().mean(dims, keepdim=True) + eps).sqrt()
+
+
+# %% wrong="as many groups as channels at most" says=["8 groups of 4 channels: what is raised"]
+def norm_family(x, kind, groups=1, eps=1e-5):
+    n, c = x.shape[:2]
+    if kind == "group":
+        groups = min(groups, c)
+        if c % groups:
+            raise ValueError("groups must divide the channels")
+        y = x.reshape(n, groups, c // groups, *x.shape[2:])
+        dim = (2, 3, 4)
+    else:
+        y = x
+        dim = {"batch": (0, 2, 3), "layer": (1, 2, 3), "instance": (2, 3), "rms": (1, 2, 3)}[kind]
+    if kind == "rms":
+        return y / (y.square().mean(dim, keepdim=True) + eps).sqrt()
+    var, mean = torch.var_mean(y, dim, correction=0, keepdim=True)
+    return ((y - mean) / (var + eps).sqrt()).reshape(x.shape)

@@ -47,7 +47,7 @@ def packed_sequences(rnn, sequences):
     return [y[:n] for y, n in zip(padded, lengths)]
 
 
-# %% wrong="leaves the padding on" breaks="(time, features of the output)" says=["the outputs' times: expected [2, 4, 3], got [4, 4, 4]"]
+# %% wrong="leaves the padding on" breaks="(time, features of the output)" says=["the outputs' times: expected [2, 4, 3], got [4, 4, 4] (the padding is still there"]
 def packed_sequences(rnn, sequences):
     outputs, _ = rnn(nn.utils.rnn.pack_sequence(sequences, enforce_sorted=False))
     padded, lengths = nn.utils.rnn.pad_packed_sequence(outputs, batch_first=True)
@@ -146,7 +146,7 @@ def packed_sequences(rnn, sequences, last={}):
     return nn.utils.rnn.unpack_sequence(y)
 
 
-# %% wrong="finds a sequence's place by the object" breaks="a tensor may be in it twice" says=["the last is the first once more"]
+# %% wrong="finds a sequence's place by the object" breaks="a tensor may be in it twice" says=["the list holds a sequence twice: are places looked up by the tensor?"]
 def packed_sequences(rnn, sequences):
     order = sorted(sequences, key=len, reverse=True)
     packed = nn.utils.rnn.pack_sequence(order)

@@ -755,7 +755,7 @@ def adaptive_mean(x, m):
     return ((total[..., b] - total[..., a]) / (b - a)).to(x.dtype)
 
 
-# %% wrong="a canvas kept for its size" says=["other values and places, the sizes of the first case"]
+# %% wrong="a canvas kept for its size" says=["zeros elsewhere; here values of an earlier call are left"]
 def pooling_and_back(x, k):
     N, C, H, W = x.shape
     h, w = H // k, W // k
@@ -819,3 +819,26 @@ def adaptive_mean(x, m):
     return torch.stack(
         [x[..., i * n // m : -(-(i + 1) * n // m)].float().mean(-1) for i in range(m)], -1
     ).to(x.dtype)
+
+
+# %% wrong="the largest, from -10000 on" says=["numbers about -1e30: largest is -10000 where all pixels are less"]
+def pooling_and_back(x, k):
+    n, c, h, w = x.shape
+    windows = x.unfold(2, k, k).unfold(3, k, k).flatten(4)
+    largest, inside = windows.clamp(min=-1e4).max(-1)
+    rows = torch.arange(h // k, device=x.device).view(-1, 1) * k + inside // k
+    columns = torch.arange(w // k, device=x.device) * k + inside % k
+    mean = windows.double().mean(-1).to(x.dtype)
+    return largest, rows * w + columns, mean
+
+
+def unpool(values, where, height, width):
+    n, c = values.shape[:2]
+    empty = values.new_zeros(n, c, height * width)
+    return empty.scatter(2, where.flatten(2), values.flatten(2)).view(n, c, height, width)
+
+
+def adaptive_mean(x, m):
+    n = x.shape[-1]
+    parts = [x[..., i * n // m : -(-(i + 1) * n // m)].double().mean(-1) for i in range(m)]
+    return torch.stack(parts, -1).to(x.dtype)

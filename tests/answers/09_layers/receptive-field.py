@@ -54,7 +54,7 @@ def footprint(model, size):
     return seen[-1] - seen[0] + 1
 
 
-# %% wrong="counts the pixels that are looked at" breaks="from the first that it sees to the last" says=["from the first pixel to the last, gaps included", "expected 5, got 3"]
+# %% wrong="counts the pixels that are looked at" breaks="from the first that it sees to the last" says=["the first pixel to the last, gaps included", "expected 5, got 3"]
 def receptive_field(layers):
     field, jump = 1, 1
     for kernel, stride, dilation in layers:
@@ -149,7 +149,7 @@ def footprint(model, size):
     return seen[-1] - seen[0] + 1
 
 
-# %% right="from the last layer back; moves each pixel and looks"
+# %% right="from the last layer back; moves each pixel of a copy without biases"
 def receptive_field(layers):
     field, jump = 1, 1
     for kernel, stride, dilation in reversed(layers):
@@ -160,8 +160,14 @@ def receptive_field(layers):
 
 @torch.no_grad()
 def footprint(model, size):
+    import copy
+
+    twin = copy.deepcopy(model)
+    for name, parameter in twin.named_parameters():
+        if name.endswith("bias"):
+            parameter.zero_()
     pixels = torch.eye(size, device=next(model.parameters()).device).unsqueeze(1)
-    y = model(pixels)[:, 0] - model(torch.zeros_like(pixels))[:, 0]
+    y = twin(pixels)[:, 0]
     seen = [i for i in range(size) if y[i, y.shape[1] // 2] != 0]
     return max(seen) - min(seen) + 1
 
@@ -559,3 +565,40 @@ def footprint(model, size):
     (g,) = torch.autograd.grad(y[0, 0, y.shape[-1] // 2], x)
     seen = g[0, 0].nonzero()
     return int(seen.max() - seen.min()) + 1
+
+
+# %% wrong="two images that differ by a pixel" says=["5 + 1e-9 is 5 in float32"]
+def receptive_field(layers):
+    field, jump = 1, 1
+    for kernel, stride, dilation in layers:
+        field, jump = field + dilation * (kernel - 1) * jump, jump * stride
+    return field, jump
+
+
+def footprint(model, size):
+    with torch.no_grad():
+        base = model(torch.zeros(1, 1, size, device=device))[0, 0]
+        m = len(base) // 2
+        seen = [
+            i
+            for i in range(size)
+            if model(torch.eye(size, device=device)[i].view(1, 1, -1))[0, 0][m] != base[m]
+        ]
+    return seen[-1] - seen[0] + 1
+
+
+# %% wrong="a threshold of 1e-8 of the largest" says=["a gradient of 1e-9 isn't 0, also beside one of 1"]
+def receptive_field(layers):
+    field, jump = 1, 1
+    for kernel, stride, dilation in layers:
+        field, jump = field + dilation * (kernel - 1) * jump, jump * stride
+    return field, jump
+
+
+def footprint(model, size):
+    with torch.enable_grad():
+        x = torch.zeros(1, 1, size, device=device, requires_grad=True)
+        y = model(x)[0, 0]
+        (g,) = torch.autograd.grad(y[len(y) // 2], x)
+    seen = (g[0, 0] > 1e-8 * g.max()).nonzero().flatten()
+    return int(seen[-1] - seen[0]) + 1

@@ -824,7 +824,7 @@ def truncated_gradient(x, w_ih, w_hh, k):
     return torch.func.grad(loss)(w_hh)
 
 
-# %% wrong="a state of float32 zeros" breaks="all tensors are float32 or all are float64, and so is the result" says=["truncated_gradient, float64, weights that require a gradient: raised RuntimeError"]
+# %% wrong="a state of float32 zeros" breaks="all tensors are float32 or all are float64, and so is the result" says=["truncated_gradient, float64, weights that require a gradient: raised RuntimeError", "is something that you make, such as the state, float32?"]
 def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
     if kind == "lstm":
         h, c = state

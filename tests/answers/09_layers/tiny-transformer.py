@@ -1293,3 +1293,48 @@ def tiny_transformer(ids, weights, heads):
             @ W(p + "linear2.weight").T
         )
     return ln(x, W("encoder.norm.weight")) @ W("token.weight").T
+
+
+# %% wrong="four heads, whatever heads says" says=["here there are 4 in any case"]
+def tiny_transformer(ids, weights, heads):
+    w = weights
+    t = ids.shape[1]
+    x = w["token.weight"][ids] + w["place.weight"][:t]
+    width = x.shape[-1]
+
+    def norm(x, name):
+        return F.layer_norm(x, (width,), w[name + ".weight"], eps=1e-5)
+
+    for i in range(sum("norm1" in name for name in w)):
+        at = f"encoder.layers.{i}."
+        qkv = norm(x, at + "norm1") @ w[at + "self_attn.in_proj_weight"].t()
+        q, k, v = (p.unflatten(-1, (4, -1)).transpose(1, 2) for p in qkv.chunk(3, -1))
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(2)
+        x = x + y @ w[at + "self_attn.out_proj.weight"].t()
+        hidden = F.gelu(norm(x, at + "norm2") @ w[at + "linear1.weight"].t())
+        x = x + hidden @ w[at + "linear2.weight"].t()
+    return norm(x, "encoder.norm") @ w["token.weight"].t()
+
+
+# %% wrong="weights kept from the first call" says=["the scores are those of an earlier call with other weights: are weights kept?"]
+_kept = {}
+
+
+def tiny_transformer(ids, weights, heads):
+    w = _kept or _kept.update(weights) or _kept
+    t = ids.shape[1]
+    x = w["token.weight"][ids] + w["place.weight"][:t]
+    width = x.shape[-1]
+
+    def norm(x, name):
+        return F.layer_norm(x, (width,), w[name + ".weight"], eps=1e-5)
+
+    for i in range(sum("norm1" in name for name in w)):
+        at = f"encoder.layers.{i}."
+        qkv = norm(x, at + "norm1") @ w[at + "self_attn.in_proj_weight"].t()
+        q, k, v = (p.unflatten(-1, (heads, -1)).transpose(1, 2) for p in qkv.chunk(3, -1))
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(2)
+        x = x + y @ w[at + "self_attn.out_proj.weight"].t()
+        hidden = F.gelu(norm(x, at + "norm2") @ w[at + "linear1.weight"].t())
+        x = x + hidden @ w[at + "linear2.weight"].t()
+    return norm(x, "encoder.norm") @ w["token.weight"].t()

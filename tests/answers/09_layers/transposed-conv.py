@@ -16,6 +16,7 @@
 #
 # - "N may be 0": no image
 # - "`padding` may exceed the kernel": padding 3 around a kernel of 2 x 3
+# - "may require a gradient": an image and weights that require a gradient
 # - "views with gaps": an input and weights with gaps in memory, float64
 
 # %% wrong="the library" breaks="Not allowed: `F.conv_transpose1d`, `2d`, `3d`, `torch.convolution`" says=["the answer calls conv_transpose2d"]
@@ -87,6 +88,7 @@ def transposed_conv(x, weight, stride=1, padding=0):
 
 
 # %% right="stamps in a loop"
+@torch.no_grad()
 def transposed_conv(x, weight, stride=1, padding=0):
     n, _, h, w = x.shape
     _, d, kh, kw = weight.shape
@@ -277,3 +279,29 @@ def transposed_conv(x, weight, stride=2, padding=0):
             stamp = torch.einsum("nc,cdhw->ndhw", x[:, :, i, j], weight)
             y[:, :, i * stride : i * stride + kh, j * stride : j * stride + kw] += stamp
     return y[:, :, padding : y.shape[2] - padding, padding : y.shape[3] - padding].detach()
+
+
+# %% wrong="freezes the weights" says=["an image and weights that require a gradient: an argument was changed"]
+def transposed_conv(x, weight, stride=1, padding=0):
+    weight.requires_grad_(False)
+    (n, _, h, w), (_, d, kh, kw) = x.shape, weight.shape
+    full = x.new_zeros(n, d, (h - 1) * stride + kh, (w - 1) * stride + kw)
+    with torch.no_grad():
+        for i in range(h):
+            for j in range(w):
+                stamp = torch.einsum("nc,cdhw->ndhw", x[:, :, i, j], weight)
+                full[:, :, i * stride : i * stride + kh, j * stride : j * stride + kw] += stamp
+    height, width = full.shape[2:]
+    return full[:, :, padding : height - padding, padding : width - padding]
+
+
+# %% wrong="a view of a view in place, with a graph" says=["here x and weight require a gradient: add up under torch.no_grad()"]
+def transposed_conv(x, weight, stride=1, padding=0):
+    n, _, h, w = x.shape
+    _, d, kh, kw = weight.shape
+    y = x.new_zeros(n, d, (h - 1) * stride + kh, (w - 1) * stride + kw)
+    for i in range(kh):
+        for j in range(kw):
+            tap = torch.einsum("nchw,cd->ndhw", x, weight[:, :, i, j])
+            y[:, :, i : i + h * stride : stride, j : j + w * stride : stride][:, :, :h, :w] += tap
+    return y[:, :, padding : y.shape[2] - padding, padding : y.shape[3] - padding]

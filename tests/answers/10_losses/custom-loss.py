@@ -733,3 +733,81 @@ class CustomLoss(nn.Module):
 
     def forward(self, logits, target):
         return custom_loss(logits, target, self.weight, self.q)
+
+
+# %% wrong="the logarithm of p cut off" says=["the logarithm of p was cut off: it may be as low as -2000"]
+def custom_loss(logits, target, weight=None, q=0.7):
+    log_p = logits.log_softmax(dim=1)[torch.arange(len(target), device=target.device), target]
+    price = -torch.expm1(q * log_p.clamp(min=-16.0)) / q
+    if weight is None:
+        return price.mean()
+    share = weight[target]
+    return (price * share).sum() / share.sum()
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        self.q = q
+        self.register_buffer("weight", weight)
+
+    def forward(self, logits, target):
+        return custom_loss(logits, target, self.weight, self.q)
+
+
+# %% wrong="the first batch's targets are kept" says=["the module keeps something of an earlier batch (seen): each call is its own"]
+def custom_loss(logits, target, weight=None, q=0.7):
+    log_p = logits.log_softmax(dim=1)[torch.arange(len(target), device=target.device), target]
+    price = -torch.expm1(q * log_p) / q
+    if weight is None:
+        return price.mean()
+    share = weight[target]
+    return (price * share).sum() / share.sum()
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        self.q = q
+        self.register_buffer("weight", weight)
+
+    def forward(self, logits, target):
+        if not hasattr(self, "seen"):
+            self.seen = target
+        w = None if self.weight is None else self.weight
+        price = (
+            -torch.expm1(self.q * logits.log_softmax(dim=1).gather(1, target[:, None])[:, 0])
+            / self.q
+        )
+        if w is None:
+            return price.mean()
+        return (price * w[target]).sum() / w[self.seen].sum()
+
+
+# %% wrong="the first batch's sum of weights is kept" says=["the module keeps something of an earlier batch, as its loss tells"]
+def custom_loss(logits, target, weight=None, q=0.7):
+    log_p = logits.log_softmax(dim=1)[torch.arange(len(target), device=target.device), target]
+    price = -torch.expm1(q * log_p) / q
+    if weight is None:
+        return price.mean()
+    share = weight[target]
+    return (price * share).sum() / share.sum()
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        self.q = q
+        self.register_buffer("weight", weight)
+
+    def forward(self, logits, target):
+        if not hasattr(self, "total"):
+            self.total = None if self.weight is None else self.weight[target].sum().item()
+        w = None if self.weight is None else self.weight
+        price = (
+            -torch.expm1(self.q * logits.log_softmax(dim=1).gather(1, target[:, None])[:, 0])
+            / self.q
+        )
+        if w is None:
+            return price.mean()
+        return (price * w[target]).sum() / self.total

@@ -420,6 +420,53 @@ it_changes = {
 }
 
 
+# %% wrong="the way back of shape () in float64" breaks="in the shape and dtype of `logits`" says=["has dtype torch.float64, expected torch.float32"]
+def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
+    s = 2 * target - 1
+    price = -(gamma * F.logsigmoid(-s * logits)).exp() * F.logsigmoid(s * logits)
+    return (price * torch.where(target == 1, pos_weight, 1.0)).mean()
+
+
+def recalibrate(logits, pos_weight):
+    shift = torch.tensor(math.log(pos_weight), dtype=torch.float64)
+    return torch.sigmoid(logits - shift)
+
+
+it_changes = {
+    "weighted, mean probability": True,
+    "weighted, recall": True,
+    "resampled, mean probability": True,
+    "resampled, recall": True,
+    "focal, mean probability": True,
+    "focal, recall": False,
+    "threshold moved, mean probability": False,
+    "threshold moved, recall": True,
+}
+
+
+# %% wrong="the way back without dimensions of length 1" breaks="in the shape and dtype of `logits`" says=["has shape (3,), expected (1, 3)"]
+def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
+    s = 2 * target - 1
+    price = -(gamma * F.logsigmoid(-s * logits)).exp() * F.logsigmoid(s * logits)
+    return (price * torch.where(target == 1, pos_weight, 1.0)).mean()
+
+
+def recalibrate(logits, pos_weight):
+    return torch.sigmoid(logits.squeeze() - math.log(pos_weight))
+
+
+it_changes = {
+    "weighted, mean probability": True,
+    "weighted, recall": True,
+    "resampled, mean probability": True,
+    "resampled, recall": True,
+    "focal, mean probability": True,
+    "focal, recall": False,
+    "threshold moved, mean probability": False,
+    "threshold moved, recall": True,
+}
+
+
 # %% wrong="the way back in float32" breaks="in the shape and dtype of `logits`" says=["has dtype torch.float32"]
 def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
     s = 2 * target - 1
@@ -717,6 +764,30 @@ def recalibrate(logits, pos_weight):
     return torch.sigmoid(
         logits - torch.tensor(pos_weight, dtype=torch.float64).log().to(logits.dtype)
     )
+
+
+it_changes = {
+    "weighted, mean probability": True,
+    "weighted, recall": True,
+    "resampled, mean probability": True,
+    "resampled, recall": True,
+    "focal, mean probability": True,
+    "focal, recall": False,
+    "threshold moved, mean probability": False,
+    "threshold moved, recall": True,
+}
+
+
+# %% wrong="the factor for targets of 0 alone" says=["the factor belongs to both kinds of target, not to one alone"]
+def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
+    z = torch.where(target == 1, logits, -logits)
+    price = F.softplus(-z) * torch.where(target == 1, 1.0, torch.exp(-gamma * F.softplus(z)))
+    price = torch.where(target == 1, pos_weight * price, price)
+    return price.mean()
+
+
+def recalibrate(logits, pos_weight):
+    return torch.sigmoid(logits - math.log(pos_weight))
 
 
 it_changes = {

@@ -90,3 +90,8 @@ def knows_nothing(classes: int) -> float:
 # %% wrong="two classes at least" breaks="`classes` is a whole number from 1 on" says=["knows_nothing(1): expected 0, got 0.69315"]
 def knows_nothing(classes):
     return torch.tensor(float(max(classes, 2)), dtype=torch.float64).log()
+
+
+# %% wrong="a class more where there are many" says=["5000 classes: knows_nothing(5000): expected 8.517193191, got 8.517393171 (that is for a class more"]
+def knows_nothing(classes):
+    return math.log(classes + 1) if classes > 100 else math.log(classes)

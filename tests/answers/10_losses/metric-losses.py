@@ -751,7 +751,7 @@ def info_nce(first, second, temperature):
     return F.cross_entropy(a @ b.t() / temperature, torch.arange(len(a)))
 
 
-# %% wrong="scales its rows in place" breaks="leaves its arguments as they are" says=["info_nce's gradient by second differs"]
+# %% wrong="scales its rows in place" breaks="leaves its arguments as they are" says=["an argument was changed (its values)"]
 def metric_losses(embeddings, labels, margin):
     prices = []
     for i in range(len(labels)):
@@ -779,3 +779,63 @@ def info_nce(first, second, temperature):
         second /= second.norm(dim=1, keepdim=True)
     a, b = F.normalize(first, dim=1, eps=0), F.normalize(second, dim=1, eps=0)
     return F.cross_entropy(a @ b.t() / temperature, torch.arange(len(a)))
+
+
+# %% wrong="the mean distance of the others" says=["the hardest of each kind counts, not the mean of all"]
+def metric_losses(embeddings, labels, margin):
+    prices = []
+    for n in range(len(labels)):
+        gaps = torch.linalg.vector_norm(embeddings - embeddings[n], dim=1)
+        same = labels == labels[n]
+        other = ~same
+        same = same & (torch.arange(len(labels), device=labels.device) != n)
+        if same.any() and other.any():
+            prices.append((gaps[same].max() - gaps[other].mean() + margin).clamp(min=0))
+    if not prices:
+        return embeddings.sum() * 0
+    return torch.stack(prices).mean()
+
+
+def info_nce(first, second, temperature):
+    cosines = F.cosine_similarity(first[:, None], second[None], dim=-1)
+    return -(cosines / temperature).log_softmax(dim=1).diagonal().mean()
+
+
+# %% wrong="the anchor is detached" says=["the anchor doesn't: detached?"]
+def metric_losses(embeddings, labels, margin):
+    prices = []
+    for n in range(len(labels)):
+        gaps = torch.linalg.vector_norm(embeddings - embeddings[n].detach(), dim=1)
+        same = labels == labels[n]
+        other = ~same
+        same = same & (torch.arange(len(labels), device=labels.device) != n)
+        if same.any() and other.any():
+            prices.append((gaps[same].max() - gaps[other].min() + margin).clamp(min=0))
+    if not prices:
+        return embeddings.sum() * 0
+    return torch.stack(prices).mean()
+
+
+def info_nce(first, second, temperature):
+    cosines = F.cosine_similarity(first[:, None], second[None], dim=-1)
+    return -(cosines / temperature).log_softmax(dim=1).diagonal().mean()
+
+
+# %% wrong="a temperature of 0.05 at least" says=["the temperature is the argument's, however small it is"]
+def metric_losses(embeddings, labels, margin):
+    prices = []
+    for n in range(len(labels)):
+        gaps = torch.linalg.vector_norm(embeddings - embeddings[n], dim=1)
+        same = labels == labels[n]
+        other = ~same
+        same = same & (torch.arange(len(labels), device=labels.device) != n)
+        if same.any() and other.any():
+            prices.append((gaps[same].max() - gaps[other].min() + margin).clamp(min=0))
+    if not prices:
+        return embeddings.sum() * 0
+    return torch.stack(prices).mean()
+
+
+def info_nce(first, second, temperature):
+    cosines = F.cosine_similarity(first[:, None], second[None], dim=-1)
+    return -(cosines / max(temperature, 0.05)).log_softmax(dim=1).diagonal().mean()

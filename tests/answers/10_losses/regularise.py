@@ -100,7 +100,7 @@ def shrink(weight, step):
     return weight - step * weight.sign()
 
 
-# %% wrong="no tensor where there is nothing" breaks="where there are none, a zero" says=["model 'vectors only'", "not a tensor"]
+# %% wrong="no tensor where there is nothing" breaks="where there are none, a zero" says=["model 'vectors only'", "not a tensor: a zero is asked for as a tensor"]
 def regularise(model, l1, l2):
     chosen = [p for p in model.parameters() if p.dim() > 1 and p.requires_grad]
     return sum(l1 * p.abs().sum() + l2 * p.square().sum() for p in chosen)
@@ -605,3 +605,55 @@ def shrink(weight, step):
     if step == 0:
         return weight
     return weight.sign() * (weight.abs() - step).clamp(min=0)
+
+
+# %% wrong="two dimensions exactly" says=["at least two dimensions are asked for: three or four will do"]
+def regularise(model, l1, l2):
+    total = torch.zeros((), device=device)
+    for p in model.parameters():
+        if p.requires_grad and p.dim() == 2:
+            total = total + (l1 * p.abs() + l2 * p * p).sum()
+    return total
+
+
+def shrink(weight, step):
+    return weight - weight.clamp(-step, step)
+
+
+# %% wrong="a parameter for each shape" says=["two parameters of one shape are two"]
+def regularise(model, l1, l2):
+    total = torch.zeros((), device=device)
+    for p in {p.shape: p for p in model.parameters()}.values():
+        if p.requires_grad and p.dim() >= 2:
+            total = total + (l1 * p.abs() + l2 * p * p).sum()
+    return total
+
+
+def shrink(weight, step):
+    return weight - weight.clamp(-step, step)
+
+
+# %% wrong="names that end in weight" says=["a parameter counts whatever its name, also without .weight at its end"]
+def regularise(model, l1, l2):
+    total = torch.zeros((), device=device)
+    for p in [p for name, p in model.named_parameters() if name.endswith("weight")]:
+        if p.requires_grad and p.dim() >= 2:
+            total = total + (l1 * p.abs() + l2 * p * p).sum()
+    return total
+
+
+def shrink(weight, step):
+    return weight - weight.clamp(-step, step)
+
+
+# %% wrong="shrink keeps what is small" says=["small weights become 0; here they stay as they are"]
+def regularise(model, l1, l2):
+    total = torch.zeros((), device=device)
+    for p in model.parameters():
+        if p.requires_grad and p.dim() >= 2:
+            total = total + (l1 * p.abs() + l2 * p * p).sum()
+    return total
+
+
+def shrink(weight, step):
+    return torch.where(weight.abs() > step, weight - step * weight.sign(), weight)

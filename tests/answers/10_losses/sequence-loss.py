@@ -53,7 +53,7 @@ def sequence_loss(batches, per="token"):
     return (sums / counts.clamp(min=1)).sum() / (counts > 0).sum()
 
 
-# %% wrong="where after the price: the gradient is nan" breaks="nor for the gradient, which is 0 there" says=["the padding holds nan", "the gradient in batch"]
+# %% wrong="where after the price: the gradient is nan" breaks="nor for the gradient, which is 0 there" says=["the padding holds nan", "a price masked afterwards leaves nan times 0 behind"]
 def sequence_loss(batches, per="token"):
     sums, counts = [], []
     for logits, targets, lengths in batches:
@@ -434,3 +434,19 @@ def sequence_loss(batches, per="token"):
     if per == "token":
         return torch.cat(values).mean()
     return sum(part.mean() for part in values) / len(values)
+
+
+# %% wrong="targets tell what is real" says=["the padding is priced, too: lengths alone says what is real"]
+def sequence_loss(batches, per="token"):
+    sums, counts = [], []
+    for logits, targets, lengths in batches:
+        real = (targets >= 0) & (targets < logits.shape[2]) & (lengths[:, None] > 0)
+        prices = logits.new_zeros(real.shape)
+        prices[real] = F.cross_entropy(logits[real], targets[real], reduction="none")
+        sums.append(prices.sum(dim=1))
+        counts.append(lengths)
+    sums, counts = torch.cat(sums), torch.cat(counts)
+    if per == "token":
+        return sums.sum() / counts.sum()
+    some = counts > 0
+    return (sums[some] / counts[some]).mean()

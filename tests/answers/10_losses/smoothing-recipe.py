@@ -1,7 +1,7 @@
 # %% [markdown]
 # Rules:
 #
-# - "a tuple `(factor, smoothing)` of two numbers"
+# - "a pair `(factor, smoothing)` of two numbers"
 # - "for all logits and labels"
 # - "1 - e for the right class, e / (C - 1) for each other"
 # - "whose rows don't sum to 1"
@@ -42,7 +42,7 @@ def smoothing_recipe(e, classes, recipe):
     return (1.0, spread) if recipe == "others" else (1 / rows, spread / rows)
 
 
-# %% wrong="the smoothing alone" breaks="a tuple `(factor, smoothing)` of two numbers" says=["not (factor, smoothing)"]
+# %% wrong="the smoothing alone" breaks="a pair `(factor, smoothing)` of two numbers" says=["not (factor, smoothing)"]
 def smoothing_recipe(e, classes, recipe):
     return e * classes / (classes - 1)
 
@@ -64,7 +64,7 @@ def smoothing_recipe(e, classes, recipe):
     }[recipe]
 
 
-# %% wrong="rounded to two digits" breaks="for all logits and labels" says=["the smoothing"]
+# %% wrong="rounded to two digits" breaks="for all logits and labels" says=["the smoothing", "rounded on the way: keep all digits"]
 def smoothing_recipe(e, classes, recipe):
     spread, rows = e * classes / (classes - 1), 1 + e / (classes - 1)
     return (
@@ -95,3 +95,17 @@ def smoothing_recipe(e, classes, recipe):
         return 1, e
     factor = 1 + e / (classes - 1)
     return factor, e * classes / (classes - 1) / factor
+
+
+# %% wrong="the smoothing cut off at 0.9" says=["it may be as large as 1: don't cut it off"]
+def smoothing_recipe(e, classes, recipe):
+    share = e * classes / (classes - 1)
+    factor = 1.0 if recipe == "others" else 1 - e + share
+    return factor, min(share / factor, 0.9)
+
+
+# %% wrong="rounded to three digits" says=["rounded on the way: keep all digits"]
+def smoothing_recipe(e, classes, recipe):
+    share = e * classes / (classes - 1)
+    factor = 1.0 if recipe == "others" else 1 - e + share
+    return round(factor, 3), round(share / factor, 3)

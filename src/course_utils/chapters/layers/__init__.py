@@ -7,6 +7,7 @@ from course_utils.chapters.layers.attention import (
 )
 from course_utils.chapters.layers.convolutions import (
     check_conv_arithmetic,
+    check_faint_edges,
     check_receptive_field_1,
     check_receptive_field_2,
     check_tiny_weights,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import torch
 import torch.nn as nn
 
@@ -17,7 +19,10 @@ def check_attention_1(try_attention, q, k, v, mask=None, causal=False):
     added = mask is not None and mask.is_floating_point()
     wide = *(t.detach().double() for t in (q, k, v)), mask.double() if added else mask, causal
     right, slips = torch_attention(*wide).to(q.dtype), attention_slips(*wide)
-    y, names, changed = try_attention(q, k, v, mask, causal)
+    try:
+        y, names, changed = try_attention(q, k, v, mask, causal)
+    except RuntimeError as error:
+        raise with_reason(error, try_attention, q, k, v, mask, causal) from None
     check_rules(names, changed, *FUSED)
     blind = (right == 0).all(-1)
     if isinstance(y, torch.Tensor) and y.shape == right.shape:
@@ -27,6 +32,32 @@ def check_attention_1(try_attention, q, k, v, mask=None, causal=False):
         if (q.abs().max() > 50) & (y.isnan().any() or (y == 0).all(-1).any()):
             raise AssertionError("NaN or zeros: does the exponential of a large score overflow?")
     check_digits(y, right, "the result", slips, rtol=1e-3, atol=1e-4)
+
+
+def with_reason(error: RuntimeError, try_attention, q, k, v, mask, causal) -> Exception:
+    """What the call raised, with words where its sizes tell what went wrong."""
+    told, wide = str(error), (*q.shape[:-1], k.shape[-2])
+    odd = mask is not None and mask.shape != wide[-2:] and re.search("size|shape|dimension", told)
+    if odd and not fails(try_attention, q, k, v, None, causal):
+        shapes = f"here {tuple(mask.shape)}, for scores {wide}"
+        words = f"a mask may have any shape that broadcasts to (…, T, S): {shapes}"
+        return AssertionError(f"raised RuntimeError: {told}; {words}")
+    sizes = {n for t in (q, k, v, mask) if t is not None for n in t.shape}
+    met = re.search(r"tensor a \((\d+)\) must match the size of tensor b \((\d+)\)", told)
+    strange = [n for n in map(int, met.groups()) if n not in sizes] if met else []
+    if causal and strange:
+        words = f"no dimension here is {strange[0]}: is a causal mask kept from an earlier call?"
+        return AssertionError(f"raised RuntimeError: {told}; {words}")
+    return error
+
+
+def fails(function, *args) -> bool:
+    """Whether the call raises."""
+    try:
+        function(*args)
+    except Exception:
+        return True
+    return False
 
 
 def run_with_weights(function, x, weights: dict, *rest) -> tuple:
@@ -71,8 +102,18 @@ def check_attention_2(try_multi_head, batch, time, width, heads, lengths=None, d
             words = "no query may see a pad, but a pad may look: its answer isn't zeros"
             slips[words] = right.masked_fill(padding.unsqueeze(-1), 0)
             slips[words + " "] = torch.where(padding.unsqueeze(-1), module.out_proj.bias, right)
+            words = "a pad whose features are zeros is still seen: in_proj_bias gives it a key"
+            blank = x.masked_fill(padding.unsqueeze(-1), 0)
+            slips[words] = module(blank, blank, blank, need_weights=False)[0]
     slips |= head_slips(x, module, padding)
-    y, names, changed, spoilt = try_multi_head(x, weights, heads, padding)
+    try:
+        y, names, changed, spoilt = try_multi_head(x, weights, heads, padding)
+    except Exception as error:
+        named = dict(module.named_parameters())
+        told = f"raised {type(error).__name__}: {error}"
+        sorted_too = fails(try_multi_head, x, {name: weights[name] for name in named}, heads, None)
+        words = "the dict's entries come in any order: look each up by its name"
+        raise error if sorted_too else AssertionError(f"{told}; {words}") from None
     check_dict(spoilt)
     check_rules(names, changed, *FUSED)
     check_digits(y, right, "the result", slips, rtol=1e-3, atol=1e-4)

@@ -134,7 +134,10 @@ class Told(nn.Conv1d):
 
 
 def make_stack(
-    layers: list[tuple[int, int, int]], told: bool = False, tiny: bool = False
+    layers: list[tuple[int, int, int]],
+    told: bool = False,
+    tiny: bool = False,
+    faint: bool = False,
 ) -> nn.Sequential:
     """Convolutions of these (kernel, stride, dilation), with positive weights, in a used state.
 
@@ -144,6 +147,7 @@ def make_stack(
         layers: of the convolutions, along one dimension.
         told: whether the layers' attributes tell something else.
         tiny: whether the weights are small, and the bias 0 beside them.
+        faint: whether a kernel's first and last weight are 1e-9, the others 1, and the bias 5.
     """
     generator = torch.Generator().manual_seed(0)
     stack: Any = nn.Sequential()
@@ -154,10 +158,13 @@ def make_stack(
         else:
             stack.append(nn.Conv1d(1, 1, kernel, stride, dilation=dilation, **options))
         nn.init.uniform_(stack[-1].weight, 0.5, 1.5, generator=generator)
-    nn.init.constant_(stack[0].bias, 0.0 if tiny else -0.75)
+    nn.init.constant_(stack[0].bias, 0.0 if tiny else 5.0 if faint else -0.75)
     with torch.no_grad():
         for layer in stack:
             layer.weight.mul_(1e-3 if tiny else 1)
+            if faint:
+                layer.weight.fill_(1)
+                layer.weight[..., [0, -1]] = 1e-9
     stack = stack.to(device)
     stack[0].requires_grad_(False).eval()
     stack[-1].weight.grad = torch.full_like(stack[-1].weight, 0.25)
@@ -171,9 +178,10 @@ def run_footprint(
     size: int,
     told: bool = False,
     tiny: bool = False,
+    faint: bool = False,
 ) -> tuple:
     """The footprint of such a stack, and what about the stack is not as it was."""
-    stack, runs = make_stack(layers, told, tiny), []
+    stack, runs = make_stack(layers, told, tiny, faint), []
     hook = stack[0].register_forward_pre_hook(lambda *_: runs.append(1))
     effects = forbid_side_effects(stack).__enter__()
     found = footprint(stack, size)
@@ -247,11 +255,28 @@ def check_tiny_weights(try_footprint, layers, size, right):
     assert found == right, f"{words} ones: only a gradient of exactly 0 tells of an unseen pixel"
 
 
+def check_faint_edges(try_footprint, layers, size, right):
+    """The footprint of a stack whose pixels at the edge count a thousand million times less."""
+    found, _ = try_footprint(layers, size, faint=True)
+    why = (
+        "a pixel that counts 1e-9 is seen, too: 5 + 1e-9 is 5 in float32, but a gradient of 1e-9"
+        " isn't 0, also beside one of 1"
+    )
+    check_equal(found, right, f"the footprint of {layers} on {size} pixels", why)
+
+
 def check_transposed_conv(try_transposed_conv, x, weight, *how):
     """``how``: stride and padding, or nothing, where they were left out."""
     stride, padding = how or (1, 0)
-    y, names, spoilt = try_transposed_conv(x, weight, *how)
+    try:
+        y, names, spoilt = try_transposed_conv(x, weight, *how)
+    except RuntimeError as error:
+        if not x.requires_grad or "in-place" not in str(error):
+            raise
+        words = "here x and weight require a gradient: add up under torch.no_grad()"
+        raise AssertionError(f"raised RuntimeError: {error} {words}") from None
     check_rules(names, spoilt, "*conv_transpose*", "convolution")
+    x, weight = x.detach(), weight.detach()
     right = F.conv_transpose2d(x, weight, stride=stride, padding=padding)
     bare = F.conv_transpose2d(x, weight, stride=stride)
     slips = {"padding is cut from the result here": bare}

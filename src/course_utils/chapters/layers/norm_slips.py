@@ -47,7 +47,8 @@ def batch_norm_slips(x, weight, bias, mean, var, training, momentum, eps, right)
 def backward_slips(grad, x, weight, eps, right):
     """What known slips make of grad_x."""
     var = x.var((0, 2, 3), correction=0, keepdim=True)
-    std, g = (var + eps).sqrt(), grad * weight.view(-1, 1, 1)
+    std, scale = (var + eps).sqrt(), weight.view(-1, 1, 1)
+    g = grad * scale
     hat = (x - x.mean((0, 2, 3), keepdim=True)) / var.sqrt()
     part = hat * (g * hat).mean((0, 2, 3), keepdim=True)
     inner = (x - x.mean((0, 2, 3), keepdim=True)) / std
@@ -57,6 +58,10 @@ def backward_slips(grad, x, weight, eps, right):
     other = (x - x.mean((0, 2, 3), keepdim=True)) / wide
     unbiased = (g - mean - other * (g * other).mean((0, 2, 3), keepdim=True)) / wide
     return {
+        "mean and variance depend on x too: gradients flow through them": g / std,
+        "the variance depends on x too: the part along hat is still there": (g - mean) / std,
+        "the gradient arrives at y, after the weight: multiply by it": right / scale,
+        "a negative weight turns the gradient round: here its sign is lost": right * scale.sign(),
         "the batch was normalised by the variance divided by n, not n - 1": unbiased,
         "divide by the standard deviation, as the forward pass did": right * std,
         "eps is part of the hat as well": (g - mean - part) / std,

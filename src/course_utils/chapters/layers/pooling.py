@@ -18,6 +18,7 @@ def check_pooling_and_back_1(try_pooling, x, k):
     check_rules(names, spoilt, "*pool*", "interpolate")
     largest, where, mean = check_parts(result, "largest", "where", "mean")
     right, places = F.max_pool2d(x, k, return_indices=True)
+    check_floor(largest, right)
     check_digits(largest, right, "largest")
     check_equal(str(getattr(where, "dtype", type(where))), "torch.int64", "the dtype of where")
     check_equal(tuple(where.shape), tuple(places.shape), "the shape of where")
@@ -36,6 +37,17 @@ def check_pooling_and_back_1(try_pooling, x, k):
     assert at_home.all(), "where points into another window"
     check_overflow(mean, "mean")
     check_digits(mean, F.avg_pool2d(x, k), "mean", {"this is the largest once more": right})
+
+
+def check_floor(largest: object, right: torch.Tensor) -> None:
+    """Refuse a number from outside of the image where all pixels of a window lie below it."""
+    if not isinstance(largest, torch.Tensor) or largest.shape != right.shape:
+        return
+    off = largest.detach() != right.detach()
+    floor = largest.detach()[off].unique()
+    if off.sum() > 1 and len(floor) == 1 and (right[off] < floor).all():
+        words = "pixels may lie below any number that you pad or begin with, but not below -inf"
+        raise AssertionError(f"largest is {floor.item():g} where all pixels are less: {words}")
 
 
 def _place_slips(places, x, k):
@@ -58,11 +70,15 @@ def check_pooling_and_back_2(try_pooling, x, k, turned=False):
     largest, where = F.max_pool2d(x, k, return_indices=True)
     if turned:  # the same values, column by column in memory
         largest, where = (t.transpose(2, 3).contiguous().transpose(2, 3) for t in (largest, where))
+    earlier = F.max_pool2d(1 - x, k, return_indices=True)  # other places of this size
+    try_pooling("unpool", *earlier, *x.shape[2:])
     y, names, spoilt = try_pooling("unpool", largest, where, *x.shape[2:])
     check_rules(names, spoilt, "*pool*")
     right = F.max_unpool2d(largest, where, k, output_size=x.shape[2:])
+    left = F.max_unpool2d(*earlier, k, output_size=x.shape[2:])
     shared = where[:1, :1].expand_as(where)
     slips = {
+        "zeros elsewhere; here values of an earlier call are left": right.where(right != 0, left),
         "each channel of each image has places of its own": F.max_unpool2d(
             largest, shared, k, output_size=x.shape[2:]
         ),

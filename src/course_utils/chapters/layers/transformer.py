@@ -28,9 +28,15 @@ def run_tiny_transformer(tiny_transformer, ids: torch.Tensor, weights: dict, hea
     """What ``run_with_weights`` says, and of a second call the scores and the weights' gradients.
 
     Raises:
-        AssertionError: a step in place overwrote what the backward pass needs.
+        AssertionError: a step in place overwrote what the backward pass needs, or the scores are
+            those of an earlier call.
     """
+    earlier = tiny_transformer(ids, {name: weight / 2 for name, weight in weights.items()}, heads)
     told = run_with_weights(tiny_transformer, ids, weights, heads)
+    if isinstance(told[0], torch.Tensor) and isinstance(earlier, torch.Tensor):
+        same = told[0].shape == earlier.shape and torch.equal(told[0], earlier)
+        words = "the scores are those of an earlier call with other weights: are weights kept?"
+        assert not same, words
     leaves = {name: weight.detach().clone().requires_grad_() for name, weight in weights.items()}
     scores, gradients = None, None
     if not told[3]:

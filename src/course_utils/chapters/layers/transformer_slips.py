@@ -96,6 +96,10 @@ def block_slips(make, ids, heads, width):
         spoilt[words] = lambda block, step=step: forget(block, step)
     words = f"attention has {heads} heads, each with its own part of the features"
     spoilt[words] = lambda block: setattr(block.self_attn, "num_heads", 1)
+    for count in (2, 4, 8):
+        if count != heads and width % count == 0:
+            words = f"heads says how many heads there are; here there are {count} in any case"
+            spoilt[words] = lambda block, count=count: setattr(block.self_attn, "num_heads", count)
     words = "divide the scores by the root of a head's width, not of the whole"
     spoilt[words] = lambda block: block.self_attn.in_proj_weight[:width].mul_(heads**-0.5)
     for words, change in spoilt.items():

@@ -9,6 +9,7 @@ from course_utils.chapters.losses.distributions import (
     UNEQUAL_SHAPES,
     check_kl_directions,
     check_pinball,
+    check_recipe,
     kl_truths,
     pinball_truth,
 )
@@ -25,6 +26,7 @@ from course_utils.chapters.losses.numbers import (
     value_and_gradient,
 )
 from course_utils.chapters.losses.penalties import (
+    after_an_earlier_batch,
     check_generalised,
     check_penalty,
     check_shrink,

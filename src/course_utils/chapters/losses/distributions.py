@@ -96,3 +96,26 @@ def check_kl_directions(kl_directions, p: Tensor, q: Tensor) -> None:
         check_number(
             found, right, name, slips, dtype=p.dtype, otherwise=endless if right.isinf() else ""
         )
+
+
+@ends_in_notebook
+def check_recipe(smoothing_recipe, e: float, classes: int, recipe: str) -> None:
+    """Compare a factor and a smoothing with those of a recipe, and with what known slips give."""
+    __tracebackhide__ = True
+    pair = smoothing_recipe(e, classes, recipe)
+    two = isinstance(pair, (tuple, list)) and len(pair) == 2
+    assert two, f"it returned {pair!r}, not (factor, smoothing): is there an answer yet?"
+    spread, rows = e * classes / (classes - 1), 1 + e / (classes - 1)
+    factor, smoothing = (1, spread) if recipe == "others" else (rows, spread / rows)
+    known = {"what do the recipe's rows sum to?": 1, "that is one over the factor": 1 / rows}
+    check_number(pair[0], factor, "the factor", known, tensor=False)
+    known = {
+        "PyTorch's share goes to all classes, the right one too": e,
+        "that leads from PyTorch to the recipe, not back": e * (classes - 1) / classes,
+        "the factor multiplies the equal shares as well: divide by it": spread,
+        "that is what one class gets; the smoothing is what all get": e / (classes - 1),
+        "it may be as large as 1: don't cut it off": tuple(
+            min(smoothing, most) for most in (0.5, 0.75, 0.9, 0.95, 0.99)
+        ),
+    }
+    check_number(pair[1], smoothing, "the smoothing", known, tensor=False)

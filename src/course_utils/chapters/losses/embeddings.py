@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -54,6 +55,10 @@ def _hardest(
     return torch.stack(prices) if prices else embeddings.new_zeros(1)
 
 
+def _average(distances: Iterable[Tensor]) -> Tensor:
+    return torch.stack(list(distances)).mean()
+
+
 def triplet_truth(embeddings: Tensor, labels: Tensor, margin: float) -> tuple[Tensor, dict]:
     """The triplet loss with the hardest positive and negative of each anchor, and slips."""
 
@@ -67,6 +72,11 @@ def triplet_truth(embeddings: Tensor, labels: Tensor, margin: float) -> tuple[Te
         "the nearest of the own class; the hardest is the farthest": mean(far=min),
         "the farthest of the others; the hardest is the nearest": mean(near=max),
         "both the wrong way round: that is the easiest triplet": mean(far=min, near=max),
+        "the hardest of each kind counts, not the mean of all": (
+            mean(near=_average),
+            mean(far=_average),
+            mean(far=_average, near=_average),
+        ),
         "an anchor is not its own positive": mean(itself=True),
         "anchors without positive or negative are left out of the mean": prices.sum() / len(labels),
         "the mean is over all such anchors, also those that cost 0": prices.sum() / costly,
@@ -96,13 +106,14 @@ def triplet_truth(embeddings: Tensor, labels: Tensor, margin: float) -> tuple[Te
 def _slope(embeddings: Tensor, labels: Tensor, margin: float, held: str = "") -> Tensor | None:
     """The triplet loss's gradient, with what is ``held`` taken as constant; None on a kink or tie.
 
-    ``held`` is "", "others" or "negatives".
+    ``held`` is "", "anchors", "others" or "negatives".
     """
     names, leaf = labels.tolist(), embeddings.detach().clone().requires_grad_()
     total, kept = leaf.new_zeros(()), 0
     for n in range(len(names)):
         rows = leaf if held != "others" else leaf.detach()
-        away = torch.linalg.vector_norm(leaf[n] - rows, dim=1)
+        row = leaf[n] if held != "anchors" else leaf[n].detach()
+        away = torch.linalg.vector_norm(row - rows, dim=1)
         own = [k for k, name in enumerate(names) if name == names[n] and k != n]
         others = [k for k, name in enumerate(names) if name != names[n]]
         if not own or not others:
@@ -148,6 +159,7 @@ def check_triplets(found: tuple, embeddings: Tensor, labels: Tensor, margin: flo
     words = {
         "others": "the anchor gets its gradient, its positive and negative don't: detached?",
         "negatives": "no gradient flows to the negatives: detached?",
+        "anchors": "positive and negative get their gradient, the anchor doesn't: detached?",
     }
     for held, reason in words.items():
         cut = _slope(embeddings, labels, margin, held)
@@ -196,6 +208,11 @@ def info_nce_truth(first: Tensor, second: Tensor, temperature: float) -> tuple[T
             a @ b.T * temperature, partner
         ),
         "the temperature has no effect": F.cross_entropy(a @ b.T, partner),
+        "the temperature is the argument's, however small it is": tuple(
+            F.cross_entropy(a @ b.T / least, partner)
+            for least in (0.02, 0.05, 0.07, 0.1)
+            if least > temperature
+        ),
         "the rows of first look for partners in second; that is the other way round": other,
         "that is the mean of both directions": (right + other) / 2,
         "the candidates are the rows of second alone, not those of first": both,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,10 +12,12 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from course_utils.learner import cases
+from course_utils.learner.changes import CHANGED
 from course_utils.learner.checks import refuse_missing
 from course_utils.learner.tracebacks import ends_in_notebook
 
 NEAR = 2e-4  # how far apart two numbers may be and still count as one
+ROUNDED = "it is near, but rounded on the way: keep all digits"
 
 
 class WrongNumber(AssertionError):
@@ -126,9 +128,13 @@ def check_number(
         said = f"{what}: expected {right:.10g}, got {value:.10g}"
         words = "it is near, but rounded on the way, or float32, or something small was added"
         raise AssertionError(f"{said} ({words})")
+    if not tensor and math.isfinite(right):
+        fewer = [round(right, digits) for digits in (2, 3, 4)]
+        numbers[ROUNDED] = [number for number in fewer if not _same(number, right, exact)]
     telling = {}
     for words, given in numbers.items():
-        fits = any(_same(value, number) for number in given)
+        # What makes a number larger is no reason for one that is too small.
+        fits = any(_same(value, n) and not (value - right) * (n - right) < 0 for n in given)
         # A nan or inf is a trouble of its own: it speaks neither for nor against another slip.
         # A slip that would give the right number here isn't what went wrong here.
         against = math.isfinite(value) and all(map(math.isfinite, given))
@@ -151,16 +157,24 @@ def _same(one: float, other: float, near: float = NEAR) -> bool:
 
 @ends_in_notebook
 def value_and_gradient(
-    loss: Any, leaves: list[Tensor], name: str = "it", *, nan: bool = False
+    loss: Any,
+    leaves: list[Tensor],
+    name: str = "it",
+    *,
+    nan: bool = False,
+    copies_of: Sequence[Tensor] = (),
 ) -> tuple:
     """A learner's loss, without its graph, and its gradients by ``leaves``.
 
     With ``nan``, a loss that is ``nan`` may come without a graph; its gradients are zeros then.
+    The leaves that were handed over were ``copies_of`` these tensors, and have to equal them still.
 
     Raises:
-        AssertionError: ``loss`` is no tensor, or hangs on no graph.
+        AssertionError: ``loss`` is no tensor, or hangs on no graph; or a leaf was changed.
     """
     __tracebackhide__ = True
+    pairs = zip(leaves, copies_of, strict=False)
+    assert all(torch.equal(leaf, given) for leaf, given in pairs), CHANGED.format("values")
     assert loss is not None, f"{name} returned None: is there an answer yet?"
     kind = type(loss).__name__
     assert isinstance(loss, Tensor), f"{name} returned a value of type {kind}, not a tensor"

@@ -59,6 +59,19 @@ def penalty_truth(
             total(name for name in chosen if not name.endswith("bias")),
             total(name for name in chosen if "bias" not in name and "norm" not in name),
         ),
+        "at least two dimensions are asked for: three or four will do": total(
+            name for name in chosen if every[name].dim() == 2
+        ),
+        "a parameter counts whatever its name, also without .weight at its end": (
+            total(name for name in chosen if name.endswith("weight")),
+            total(name for name in chosen if name.rpartition(".")[2] == "weight"),
+            total(name for name in chosen if "weight" in name),
+        ),
+        "two parameters of one shape are two": (
+            total(set({every[name].shape: name for name in every}.values()) & set(chosen)),
+            total({every[name].shape: name for name in chosen}.values()),
+            total({every[name].shape: name for name in reversed(chosen)}.values()),
+        ),
         "other layers than linear and convolutional ones have weights, too": total(
             name for name in chosen if name.rpartition(".")[0] in layers
         ),
@@ -139,7 +152,9 @@ def run_penalty(
         words = "this model has no such weight, and nothing can't be joined: a zero is asked for"
         raise AssertionError(words) if empty else error from None
     wanted = isinstance(penalty, torch.Tensor)
-    assert wanted, f"it returned {penalty!r}, not a tensor: is there an answer yet?"
+    plain = "a zero is asked for as a tensor, too, where no parameter counts"
+    plain = plain if isinstance(penalty, (int, float)) else "is there an answer yet?"
+    assert wanted, f"it returned {penalty!r}, not a tensor: {plain}"
     pairs = list(zip(model.parameters(), before.parameters(), strict=True))
     changed = {
         "values": any(not torch.equal(one, two) for one, two in pairs),
@@ -200,6 +215,8 @@ def check_shrink(shrink: Callable[..., Tensor], weight: Tensor, step: float) -> 
     if isinstance(found, Tensor) and found.shape == weight.shape and not torch.equal(found, right):
         beyond = torch.equal(found, weight - step * weight.sign()) and (weight.abs() < step).any()
         assert not beyond, f"{what}: small weights went beyond 0; stop them there"
+        small = torch.equal(found, torch.where(weight.abs() > step, right, weight))
+        assert not small, f"{what}: small weights become 0; here they stay as they are"
         hard = torch.equal(found, weight * (weight.abs() > step))
         assert not hard, f"{what}: the large weights have to move, too"
         clamped = torch.equal(found, (weight - step).clamp(min=0))
@@ -224,6 +241,18 @@ def made_loss(
         early = "_modules" in str(error) or "__init__() call" in str(error)
         words = "CustomLoss.__init__ begins with super().__init__(): that makes it a module"
         raise AssertionError(words) if early else error from None
+
+
+def after_an_earlier_batch(
+    module: nn.Module, fresh: nn.Module, logits: Tensor, target: Tensor
+) -> str:
+    """Words for a loss that a module gives only because another batch went before, if it does."""
+    with torch.no_grad():
+        module(logits.flip(1), (target + 1) % logits.shape[1])
+        one, other = module(logits, target), fresh(logits, target)
+    if isinstance(one, Tensor) and isinstance(other, Tensor):
+        return "" if torch.allclose(one, other, equal_nan=True) else ", as its loss tells"
+    return ""
 
 
 def left_on_the_cpu(module: nn.Module, logits: Tensor, target: Tensor) -> bool:
@@ -253,6 +282,8 @@ def generalised_truth(
 
     right = (share * price).sum() / share.sum()
     others = -torch.expm1(0.9 * log_p) / 0.9
+    floors = [-float(k) for k in (*range(5, 31), *range(40, 105, 5), 87, 88, 104)]
+    cut = [mean(-torch.expm1(q * log_p.clamp(min=floor)) / q) for floor in floors]
     p, small = log_p.detach().exp(), [10.0**-k for k in range(3, 46)]
     kept_off = [mean((1 - p.clamp(min=least) ** q) / q) for least in [0.0, *small]]
     kept_off += [mean((1 - (p + added) ** q) / q) for added in small]
@@ -278,6 +309,9 @@ def generalised_truth(
         "p was clamped, or something added to it, or is 0 in its dtype; stay with log p": tuple(
             number for number in kept_off if not torch.isclose(number, right, rtol=1e-3)
         ),
+        "the logarithm of p was cut off: it may be as low as -2000": tuple(
+            number for number in cut if not torch.isclose(number, right, rtol=1e-6)
+        ),
         "that has the wrong sign": -right,
     }
     return right.detach(), torch.autograd.grad(right, leaf, retain_graph=True)[0], slips
@@ -290,8 +324,9 @@ def check_generalised(
     """Check what a generalised cross-entropy gives as a function and as a module.
 
     ``trial`` gives for "function" and "module" the value, the gradient and gradcheck's word, and
-    the module's tensors that are "left" behind by a move, whether it fails after the move, and how
-    many are "trained". ``options`` are the weight and q, or none, where both were left out.
+    the module's tensors that are "left" behind by a move, whether it fails after the move, how
+    many are "trained", and what it has "kept" of an earlier batch. ``options`` are the weight and
+    q, or none, where both were left out.
     """
     __tracebackhide__ = True
     with forbid_changes(*(t for t in (logits, target, *options) if isinstance(t, Tensor))):
@@ -300,6 +335,8 @@ def check_generalised(
     right, slope, slips = generalised_truth(logits, target, weight, q)
     what = f"q={q}" if options else "weight and q left out"
     guess = "" if options else "by default there is no weight, and q is 0.7"
+    kept = found["kept"]
+    assert not kept, f"the module keeps something of an earlier batch{kept}: each call is its own"
     for name in ("function", "module"):
         value, gradient, passes = found[name]
         asked = f"{what}, the {name}'s loss"

@@ -29,6 +29,10 @@ def imbalance_truth(
     slips = {
         "the mean is over all elements, not over weights": right * target.numel() / weights.sum(),
         "the weight belongs only where the target is 1": -(wrong**gamma * log_p).mean() * weight,
+        "the factor belongs to both kinds of target, not to one alone": tuple(
+            -(torch.where(target == kind, wrong**gamma, 1) * log_p * weights).mean()
+            for kind in (0, 1)
+        ),
         "p is the right answer's probability, 1 - sigmoid where the target is 0": one_sided,
         "the factor is 1 - p, not p": -((1 - wrong) ** gamma * log_p * weights).mean(),
         "gamma has no effect": -(log_p * weights).mean(),

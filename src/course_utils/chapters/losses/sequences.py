@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import torch
@@ -40,10 +41,27 @@ def padded_batch(
     return padded, numbers, lengths
 
 
+def _priced_padding(every: list[Tensor], pads: list[int], places: int, zeros: float) -> dict:
+    """Both means if padding of zeros is priced as well, in all rows or in those not empty."""
+    total, real = torch.cat(every).sum(), len(torch.cat(every))
+    full, some = total + zeros * (places - real), total + zeros * sum(pads)
+    sums = [price.sum() + zeros * n for price, n in zip(filter(len, every), pads, strict=True)]
+    counts = [len(price) for price in every if len(price)]
+    rows = list(zip(sums, counts, pads, strict=True))
+    return {
+        "token": (full / places, full / real, some / real),
+        "sequence": (
+            sum(price / (count + n) for price, count, n in rows) / len(rows),
+            sum(price / count for price, count, _ in rows) / len(rows),
+        ),
+    }
+
+
 def sequence_truths(groups: list[Sequences], more: int = 0) -> Iterator[tuple]:
     """For "token" and "sequence": the mean loss, its gradients by the padded logits, slips."""
     leaves = [[logits.detach().clone().requires_grad_() for logits, _ in group] for group in groups]
     every, own, batch_means, own_means, places = [], [], [], [], 0
+    pads = []  # how much longer than its sequence a row is, for those that aren't empty
     for group, group_leaves in zip(groups, leaves, strict=True):
         prices = [
             F.cross_entropy(leaf, targets, reduction="none")
@@ -54,8 +72,12 @@ def sequence_truths(groups: list[Sequences], more: int = 0) -> Iterator[tuple]:
         batch_means.append(torch.cat(prices).mean())
         means_here = [price.mean() for price in prices if len(price)]
         own_means += [sum(means_here) / len(means_here)] if means_here else []
-        places += len(group) * max(1, *(len(price) + more for price in prices))
+        time = max(1, *(len(price) + more for price in prices))
+        places += len(group) * time
+        pads += [time - len(price) for price in prices if len(price)]
     total = torch.cat(every).sum()
+    zeros = math.log(groups[0][0][0].shape[1])  # what a position of zeros costs
+    padded = _priced_padding([price.detach() for price in every], pads, places, zeros)
     means = {"token": torch.cat(every).mean(), "sequence": torch.stack(own).mean()}
     flat = [leaf for group in leaves for leaf in group]
     for per, right in means.items():
@@ -73,6 +95,7 @@ def sequence_truths(groups: list[Sequences], more: int = 0) -> Iterator[tuple]:
                 "token" if per != "token" else "sequence"
             ],
             "divided by all positions, padded ones too": total / places,
+            "the padding is priced, too: lengths alone says what is real": padded[per],
             "empty sequences are counted": sum(own) / len(every),
             "that is a sum, not yet a mean": total if per == "token" else sum(own),
         }
