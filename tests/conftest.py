@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable
 
 import pytest
+import torch
 
 from course_utils.project import Chapter, pick_chapters
 from support import answers
@@ -142,6 +143,13 @@ def pytest_collection_modifyitems(config, items):
 def pytest_unconfigure():
     """Python's end looks through everything: what answers froze counts as leaked there."""
     gc.unfreeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_thread():
+    """As in a kernel that grades. A pool of threads that is first made larger is made in forks too,
+    and a judged answer is refused where a thread could run operators unseen."""
+    torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="session", autouse=True)

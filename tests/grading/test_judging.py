@@ -25,9 +25,11 @@ from course_utils import (
     forbid_copies,
     forbid_operators,
 )
+from course_utils.exercises import passed
 from course_utils.grading.solution import bound_names, names_of_the_answer, read_solution
 from course_utils.grading.verdict import wire
-from course_utils.grading.verdict.answering import Answering, integrity, small_message
+from course_utils.grading.verdict.answering import Answering, integrity
+from course_utils.grading.verdict.at_once import small_message
 from course_utils.grading.verdict.snapshot import NoAnswer, Snapshot, StandIn, raised
 from course_utils.grading.verdict.witness import hidden_operators
 from course_utils.grading.verdict.wording import explain, hidden_lines
@@ -99,6 +101,7 @@ NAMES = {
     "ask_for_gradients": lambda x: len(x.requires_grad_()),
     "leave_a_dtype": lambda x: torch.set_default_dtype(torch.float64),
     "leave_a_variable_and_refuse": leave_and_refuse,
+    "turn_gradients_off": lambda: len([torch.set_grad_enabled(False)]),
     "resize": resize,
     "shrink": lambda x: resize_storage(x, 4),
     "grow": lambda x: resize_storage(x, 400),
@@ -214,12 +217,19 @@ def test_an_argument_whose_items_change_is_refused_unless_by_a_trial(names, name
         others[name](argument)
 
 
-def test_what_an_answer_leaves_behind_is_told_at_the_call_and_put_back(names):
-    for _ in range(2):
-        with pytest.raises(AssertionError, match=r"the default dtype is torch\.float64"):
-            names["leave_a_dtype"](torch.zeros(2))
-    with pytest.raises(AssertionError, match=r"LEFT.*; it also raised no"):
-        names["leave_a_variable_and_refuse"](torch.zeros(2))
+def test_what_calls_leave_behind_is_told_before_the_check_passes():
+    with answered(NAMES) as names:
+        names["leave_a_dtype"](torch.zeros(2))
+        names["turn_gradients_off"]()
+        assert names["grad"](), "each call begins with gradients as the check has them"
+        with pytest.raises(ValueError, match="no"):
+            names["leave_a_variable_and_refuse"](torch.zeros(2))
+        words = r"gradients are off.*dtype is torch\.float64.*LEFT"
+        with pytest.raises(AssertionError, match=words):
+            passed("a check", 1)
+        passed("a check", 1)  # it is put back
+        names["leave_a_dtype"](torch.zeros(2))
+    passed("a check", 1)  # of others
 
 
 def test_operators_are_told_and_refused(names):

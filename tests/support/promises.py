@@ -16,7 +16,7 @@ from support.answers import (
 from support.judged import judge_answer
 
 CHANGED = "an argument was changed"
-# The judge says so at the call, a notebook at the end of the check.
+# A notebook says so below what a check says, the judge where nothing else is wrong.
 LEFT = "leaves something behind"
 DECIMALS = re.compile(r"-?\d+\.\d+(e[-+]?\d+)?")
 MESSAGE_STARTS_WITH_KIND = re.compile(r"^\w+(Error|Exception): ")

@@ -160,6 +160,13 @@ GENERATORS: dict[str, tuple[Callable, Callable]] = {
 }
 
 
+# What may be told of an answer that knows hidden tests: nothing in it was chosen.
+FIXED = {
+    *(SEEDED.format(whose) for whose in GENERATORS),
+    *(SETTINGS["gradients"].words(not now, now) for now in (True, False)),
+}
+
+
 class Seeds:
     """Notes which global generators a certain file's code seeds, and by what.
 

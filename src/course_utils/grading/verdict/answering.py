@@ -28,7 +28,16 @@ from IPython import get_ipython
 from IPython.core.displaypub import CapturingDisplayPublisher
 from torch.utils import _python_dispatch
 
-from course_utils.grading.verdict import encoding, genuine, memory, messages, wire, witness
+from course_utils.grading.verdict import (
+    at_once,
+    encoding,
+    genuine,
+    memory,
+    messages,
+    wire,
+    witness,
+)
+from course_utils.grading.verdict.at_once import named_values, small_message
 from course_utils.grading.verdict.changes import all_there, differing, items_of
 from course_utils.grading.verdict.messages import (
     Attribute,
@@ -38,9 +47,10 @@ from course_utils.grading.verdict.messages import (
     Fingerprints,
     Genuine,
     Integrity,
+    Left,
     Message,
-    Names,
     Value,
+    Words,
 )
 from course_utils.learner import as_it_was, operators
 from course_utils.learner.changes import ASKED, ITEMS
@@ -48,8 +58,6 @@ from course_utils.learner.changes import ASKED, ITEMS
 LONGEST_TEXT = 2000
 # What these change may last until another of them is called.
 LASTING = ("__enter__", "__exit__", "__next__")
-# A message that a socket takes whole, though nobody reads it yet.
-SMALL_BYTES = 2**16
 
 
 def wait_for_the_judge(descriptor: int, names: list[str], answers_file: str) -> None:
@@ -91,39 +99,6 @@ def wait_for_the_judge(descriptor: int, names: list[str], answers_file: str) -> 
             wire.send(connection, failed.fields(), [])
         os._exit(1)
     os._exit(0)
-
-
-def small_message(namespace: dict[str, Any], names: list[str]) -> bytes | None:
-    """The message with the values of names; None where a fork has to send it.
-
-    None of the answer's own code is run for it.
-    """
-    encoder = SmallEncoder(memory.Storages(), [], SmallEncoder.refuse)
-    try:
-        message = wire.pack(named_values(namespace, names, encoder).fields(), [])
-    except Exception:  # whatever it is, the fork will see to it
-        return None
-    return message if len(message) <= SMALL_BYTES else None
-
-
-def named_values(namespace: dict[str, Any], names: list[str], encoder: encoding.Encoder) -> Names:
-    """The values of those names that there are."""
-    here = [name for name in names if name in namespace]
-    return Names([[name, encoder.encode(namespace[name])] for name in here])
-
-
-class SmallEncoder(encoding.Encoder):
-    """Encodes numbers, texts and their containers, and refuses all else."""
-
-    @staticmethod
-    def refuse(value: Any) -> list:
-        raise TypeError(f"a {type(value).__name__} is not sent at once")
-
-    def _tensor(self, tensor: torch.Tensor) -> Any:
-        return self.refuse(tensor)
-
-    def add_blob(self, content: bytes) -> int:
-        raise TypeError("an array is not sent at once")
 
 
 def _go_quiet(descriptor: int) -> None:
@@ -189,8 +164,10 @@ class Answering:
         self.objects: list[Any] = []
         # Of PyTorch's global generator, as the judge has it.
         self.state = b""
-        # The process before each call, but for whether gradients are asked for.
-        self.before = as_it_was.State()
+        # Before any call: the process, and from here on who seeds.
+        self.before, self.seeds = as_it_was.State(), as_it_was.Seeds(file)
+        # Each call begins with gradients as the check has them; words for one that ended otherwise.
+        self.gradients: list[str] = []
 
     def serve(self, names: list[str]) -> None:
         """Tell the values of names, then answer until the judge hangs up."""
@@ -202,6 +179,7 @@ class Answering:
             Attribute: self.attribute,
             Integrity: self.integrity,
             Genuine: self.genuine,
+            Left: self.left,
         }
         while True:
             try:
@@ -233,8 +211,6 @@ class Answering:
         if request.watched:
             _forbid_threads()
         torch.set_grad_enabled(request.grad)
-        self.before.values["gradients"] = request.grad
-        seeds = as_it_was.Seeds("" if request.may_seed else self.file)
         try:
             target = self.objects[request.number]
             if request.attribute is not None:
@@ -247,10 +223,11 @@ class Answering:
             result = encoder.encode(result)
         except BaseException as error:
             result, failure = None, describe(error)
-        seeded = seeds.finish()
         if request.attribute not in LASTING:
-            left = [*seeded, *self.before.put_back()]
-            wrong = [as_it_was.LEFT.format("; ".join(left))] if left else []
+            if torch.is_grad_enabled() != request.grad:
+                words = as_it_was.SETTINGS["gradients"].words(request.grad, not request.grad)
+                self.gradients = [words]
+            wrong: list[str] = []
             asks = [tensor.requires_grad for tensor in tensors]
             # A trial may ask for gradients, and has no reason to give one up.
             if asked != asks and (not request.trial or any(map(gt, asked, asks))):
@@ -281,6 +258,14 @@ class Answering:
             states=moved,
         )
         return reply, encoder.blobs
+
+    def left(self, request: Left, _: list[bytes]) -> tuple[Words, list[bytes]]:
+        """Words for what the calls left behind."""
+        seeded = self.seeds.finish()
+        torch.set_grad_enabled(self.before.values["gradients"])
+        left = [*self.gradients, *self.before.put_back()]
+        self.gradients = []
+        return Words(left if request.may_seed else seeded + left), []
 
     def integrity(self, request: Integrity, _: list[bytes]) -> tuple[Digest, list[bytes]]:
         """The digest of the code that watches operators in this process.
@@ -363,6 +348,7 @@ def integrity(salt: str) -> str:
     watching = (
         _python_dispatch,
         operators,
+        at_once,
         encoding,
         genuine,
         memory,

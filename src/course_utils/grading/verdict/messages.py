@@ -1,9 +1,9 @@
 """What the judge and a snapshot of a student's kernel say to each other: a class for each message.
 
 The snapshot begins with ``Names``. Then the judge asks, with ``Call``, ``Attribute``,
-``Integrity`` or ``Genuine``, and the snapshot answers, with ``Called``, ``Value``, ``Digest`` or
-``Fingerprints``. A snapshot that fails says ``Failed`` in place of what it was to say. ``wire``
-carries their fields, and makes the encoded values in them.
+``Integrity``, ``Genuine`` or ``Left``, and the snapshot answers, with ``Called``, ``Value``,
+``Digest``, ``Fingerprints`` or ``Words``. A snapshot that fails says ``Failed`` in place of what it
+was to say. ``wire`` carries their fields, and makes the encoded values in them.
 """
 
 from __future__ import annotations
@@ -57,7 +57,6 @@ class Call(Message):
         refused: the operators at which the check fails, so that the call need not go on.
         largest: likewise, the most bytes that a new storage may have; None for any.
         trial: whether it is a locked function, which may ask for gradients of its arguments.
-        may_seed: whether it may leave a global generator seeded.
     """
 
     number: int
@@ -69,7 +68,6 @@ class Call(Message):
     refused: list[str]
     largest: int | None
     trial: bool
-    may_seed: bool
 
 
 @dataclass(frozen=True)
@@ -100,6 +98,17 @@ class Genuine(Message):
     name: str
     skipped: list[str]
     salt: str
+
+
+@dataclass(frozen=True)
+class Left(Message):
+    """Tell what all calls together left behind in the process.
+
+    Attributes:
+        may_seed: whether they may leave a global generator seeded.
+    """
+
+    may_seed: bool
 
 
 @dataclass(frozen=True)
@@ -149,13 +158,20 @@ class Fingerprints(Message):
 
 
 @dataclass(frozen=True)
+class Words(Message):
+    """Words for each thing that was left behind."""
+
+    words: list[str]
+
+
+@dataclass(frozen=True)
 class Failed(Message):
     """Told last, by a snapshot that can't go on: the traceback."""
 
     fault: str
 
 
-REQUESTS = {kind.__name__: kind for kind in (Call, Attribute, Integrity, Genuine)}
+REQUESTS = {kind.__name__: kind for kind in (Call, Attribute, Integrity, Genuine, Left)}
 
 
 def request(message: Message) -> list:

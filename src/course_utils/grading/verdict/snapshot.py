@@ -23,6 +23,7 @@ from torch.utils._python_dispatch import (
     _get_current_dispatch_mode_stack,
 )
 
+from course_utils import exercises
 from course_utils.grading.verdict import encoding, memory, messages, wire, witness
 from course_utils.grading.verdict.answering import integrity
 from course_utils.grading.verdict.changes import copied, unasked_change
@@ -36,10 +37,13 @@ from course_utils.grading.verdict.messages import (
     Fingerprints,
     Genuine,
     Integrity,
+    Left,
     Names,
     Value,
+    Words,
 )
 from course_utils.grading.verdict.wording import fit_to_print
+from course_utils.learner.as_it_was import FIXED, LEFT
 from course_utils.learner.operators import OperatorMode
 
 TAMPERED = (
@@ -103,6 +107,8 @@ class Snapshot:
     def __init__(self, connection: socket.socket, may_seed: bool = False) -> None:
         self.connection, self.may_seed = connection, may_seed
         self.stream = connection.makefile("rb")
+        # Whether any code of the learner's ran there since.
+        self.asked = False
         self.watched = False
         self.trials = Trials()
         # The names of the locked functions that try an answer, by their numbers there.
@@ -118,6 +124,8 @@ class Snapshot:
 
     def hang_up(self) -> None:
         """Tell the snapshot that it is no longer needed."""
+        with contextlib.suppress(ValueError):
+            exercises.before_passing.remove(self.refuse_what_is_left)
         self.stream.close()
         self.connection.close()
 
@@ -160,13 +168,32 @@ class Snapshot:
         with readable():
             told = Names.read(reply).values
             found = {name: decoder.decode(value) for name, value in told if name in names}
+        exercises.before_passing.append(self.refuse_what_is_left)
         for name, value in found.items():
             if name in self.trials.own and isinstance(value, StandIn):
                 self.trial_names[object.__getattribute__(value, "_number")] = name
         return found
 
+    def refuse_what_is_left(self) -> None:
+        """Refuse an answer whose calls changed what their whole process shares; before it passes.
+
+        Raises:
+            AssertionError: they left something behind.
+        """
+        if not self.asked:
+            return
+        message, _ = self.ask(Left(self.may_seed), [])
+        with readable():
+            left = [str(words) for words in Words.read(message).words]
+        fixed = [words for words in left if words in FIXED]
+        own = "; ".join(words for words in left if words not in FIXED)
+        self.chosen.add(own)
+        if left:
+            raise AssertionError(LEFT.format("; ".join([*fixed, *filter(None, [own])])))
+
     def call(self, number: int, attribute: str | None, args: tuple, kwargs: dict) -> Any:
         """Call a function of the learner's, and do here what it did to its arguments."""
+        self.asked = True
         modes = [m for m in _get_current_dispatch_mode_stack() if isinstance(m, OperatorMode)]
         # What the judge itself computes here is not the answer's doing.
         with _disable_current_modes() if modes else contextlib.nullcontext():
@@ -189,7 +216,6 @@ class Snapshot:
                 refused=sorted(name for mode in modes for name in mode.refused),
                 largest=min((m.largest for m in modes if m.largest is not None), default=None),
                 trial=number in self.trial_names,
-                may_seed=self.may_seed,
             )
             self.state = state
             message, blobs = self.ask(request, encoder.blobs)
@@ -244,6 +270,7 @@ class Snapshot:
 
     def attribute(self, number: int, name: str) -> Any:
         """An attribute of an object of the learner's."""
+        self.asked = True
         with _disable_current_modes():
             message, blobs = self.ask(Attribute(number, name), [])
             decoder = encoding.Decoder(blobs, memory.Storages(), [], self._stand_in)
