@@ -30,12 +30,17 @@ LAST_TWO = "the largest v of all steps so far is kept, not that of the last two.
 LOOKS_AHEAD = "that is NAdam: above the fraction bar is m alone, without a look ahead."
 SIZES = "v is the mean of squared gradients, not of their sizes."
 SWAPPED = "the betas have changed places."
+BEHIND = "t is one behind: count first, the first step's t is 1."
 SLIPS = (
     *(V_RAW, M_RAW, NO_CORRECTION, FIRST, "first, corrected", NO_DECAY, CORRECTED, NO_EPS, INSIDE),
     *(LATE, RATE_TWICE, NO_RATE, AFTERWARDS, L2_HERE, DECOUPLED, SQUARED, MAX_KEPT, OF_V, IS_ADAM),
     *(STORED, "stored m", "stored v", DEFAULTS, SWAPPED, LAST_TWO, LOOKS_AHEAD, SIZES),
+    *("m behind", "v behind", BEHIND),
 )
-SPOKEN = {"first, corrected": FIRST, "stored m": STORED, "stored v": STORED}
+SPOKEN = {
+    **{"first, corrected": FIRST, "stored m": STORED, "stored v": STORED},
+    **{"m behind": BEHIND, "v behind": BEHIND},
+}
 
 
 def adam_with(
@@ -66,7 +71,9 @@ def adam_with(
         m = b1 * m + (1 - b1) * grad
         size = grad - m if slip == SQUARED and kind != "rmsprop" else grad
         last, v = v, b2 * v + (1 - b2) * (abs(size) if slip == SIZES else size**2)
-        scale_m, scale_v = 1 - b1**t, 1 - b2**t
+        behind = max(1, t - 1)
+        scale_m = 1 - b1 ** (behind if slip in ("m behind", BEHIND) else t)
+        scale_v = 1 - b2 ** (behind if slip in ("v behind", BEHIND) else t)
         top = max(last if slip == LAST_TWO else top, v / scale_v if slip == OF_V else v)
         v = top if slip == MAX_KEPT and kind == "amsgrad" else v
         below = top if kind == "amsgrad" and slip != IS_ADAM else v

@@ -63,7 +63,7 @@ def run_range(lr_range, weights, x, y, lowest, highest, steps):
     return rates, losses
 
 
-def _range_of_network(x, y, lowest, highest, steps, frozen=True, reduction="mean"):
+def _range_of_network(x, y, lowest, highest, steps, frozen=True, reduction="mean", momentum=0.0):
     """The rates and the losses that the small network should give; or with nothing frozen."""
     torch.manual_seed(0)
     model = _network(x.shape[1])
@@ -71,14 +71,16 @@ def _range_of_network(x, y, lowest, highest, steps, frozen=True, reduction="mean
     if not frozen:
         model.requires_grad_(True)
     params = [p for p in model.parameters() if p.requires_grad]
+    buffers = [torch.zeros_like(p) for p in params]
     for k in range(steps):
         loss = F.mse_loss(model(x), y, reduction=reduction)
         rates.append(lowest * (highest / lowest) ** (k / (steps - 1)))
         losses.append(loss.item())
         if losses[-1] > 4 * min(losses):
             break
-        for p, g in zip(params, torch.autograd.grad(loss, params), strict=True):
-            p.detach().sub_(rates[-1] * g)
+        gradients = torch.autograd.grad(loss, params)
+        for p, g, buffer in zip(params, gradients, buffers, strict=True):
+            p.detach().sub_(rates[-1] * buffer.mul_(momentum).add_(g))
     return rates, losses
 
 
@@ -95,14 +97,22 @@ def numbers_of(answer):
     return rates, losses
 
 
+def _agree(numbers, others):
+    """Whether two lists have the same numbers, as far as both go."""
+    return all(
+        abs(a - b) <= 1e-3 * abs(b) + 1e-6 or a == b or (a != a and b != b)
+        for a, b in zip(numbers, others, strict=False)
+    )
+
+
 def check_range(found, rates, losses, slips=()):
     """Compare with the right rates and losses; slips: (losses or rates, words)."""
-    for name, right, got in (("rates", rates, found[0]), ("losses", losses, found[1])):
+    parts = [("rates", rates, found[0]), ("losses", losses, found[1])]
+    if _agree(found[0], rates) and not _agree(found[1], losses):
+        parts.reverse()  # it stopped elsewhere because the losses are others
+    for name, right, got in parts:
         shown = [round(n, 4) for n in got]
-        close = len(got) == len(right) and all(
-            abs(a - b) <= 1e-3 * abs(b) + 1e-6 or a == b or (a != a and b != b)
-            for a, b in zip(got, right, strict=True)
-        )
+        close = len(got) == len(right) and _agree(got, right)
         words = "".join(f": {said}" for slip, said in slips if shown == slip)
         if not close and not words:
             words = _rate_slip(got, right) if name == "rates" else _late(got, right)
@@ -129,7 +139,7 @@ def _rate_slip(got, right):
 def _late(got, right):
     """Words for losses that were noted after the step, each one step later."""
     early = list(zip(got, right[1:], strict=False))
-    late = len(early) > 1 and all(abs(a - b) <= 1e-3 * abs(b) for a, b in early)
+    late = bool(early) and all(abs(a - b) <= 1e-3 * abs(b) for a, b in early)
     return ": the loss is noted after the step" if late and got[0] != right[0] else ""
 
 
@@ -299,7 +309,12 @@ def check_range_of_network(found, x, y, lowest, highest, steps):
     arguments = x, y, lowest, highest, steps
     _, losses = _range_of_network(*arguments, frozen=False)
     _, sums = _range_of_network(*arguments, reduction="sum")
-    slips = ((losses, "a frozen parameter was trained"), (sums, "F.mse_loss takes the mean"))
+    _, swings = _range_of_network(*arguments, momentum=0.9)
+    slips = (
+        (losses, "a frozen parameter was trained"),
+        (sums, "F.mse_loss takes the mean"),
+        (swings, "that is SGD with momentum; a plain step was asked for"),
+    )
     known = [([round(loss, 4) for loss in wrong], words) for wrong, words in slips]
     check_range(found, *_range_of_network(*arguments), known)
 
