@@ -1390,7 +1390,7 @@ check_predictions(rates, {name: machine_rates(name) for name in reasons}, reason
 with every_case() as case:
     for arguments, right, slips in RATE_CASES:
         with case(f"warmup {arguments[1]} of {arguments[2]}"):
-            check_rates(schedules(*arguments), arguments, right, slips)
+            check_rates(schedules, arguments, right, slips)
 ### BEGIN HIDDEN TESTS
 import math
 
@@ -1398,7 +1398,7 @@ for base, warmup, total, floor in ((0.3, 5, 40, 0.01), (3.0, 0, 9, 0.0), (0.1, 7
     n = total - warmup
     truth = [base * (step + 1) / warmup for step in range(warmup)]
     truth += [floor + (base - floor) * (1 + math.cos(math.pi * k / n)) / 2 for k in range(n)]
-    check_rates(schedules(base, warmup, total, floor), (base, warmup, total, floor), truth)
+    check_rates(schedules, (base, warmup, total, floor), truth)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -2524,6 +2524,7 @@ with every_case() as case:
     for name in (
         *("the banana", "a bowl a thousand times as steep one way", "one number, 0-D"),
         "another loss from the banana's start",
+        "a floor as flat as w ** 4",
     ):
         with case(name):
             check_minimum(try_lbfgs(name), name)
@@ -2597,7 +2598,7 @@ if last >= losses[0]:
 elif lowest < TARGET:
     words += f": it was as low as {lowest:.4g} on the way, so let the rate fall towards the end"
 elif sum(losses[k + 1] > losses[k] for k in range(BUDGET)) > 40:
-    words += ": it goes up and down, so the rate is too large"
+    words += ": it goes up and down: is the rate too large, or does nothing stay in state?"
 elif last > 0.3:
     words += ": it has hardly come down; a rate for each weight, and a larger one?"
 else:

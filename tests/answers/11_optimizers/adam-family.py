@@ -817,3 +817,63 @@ def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_d
         new["top"] = top
     denominator = top.sqrt() / (1 - b2**t) ** 0.5 + eps
     return p - lr * m / (1 - b1**t) / denominator, new
+
+
+# %% wrong="the decay goes into the caller's gradient" says=["adam, weight_decay 0.5, three steps: an argument was changed"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    b1, b2 = betas
+    t = state.get("t", 0) + 1
+    if kind == "adamw":
+        p = p * (1 - lr * weight_decay)
+    else:
+        grad += weight_decay * p
+    v = b2 * state.get("v", 0) + (1 - b2) * grad * grad
+    if kind == "rmsprop":
+        return p - lr * grad / (v.sqrt() + eps), {"t": t, "v": v}
+    m = b1 * state.get("m", 0) + (1 - b1) * grad
+    new = {"t": t, "m": m, "v": v}
+    below = v
+    if kind == "amsgrad":
+        below = new["top"] = torch.maximum(v, state.get("top", v))
+    below = (below / (1 - b2**t)).sqrt() + eps
+    return p - lr * m / (1 - b1**t) / below, new
+
+
+# %% wrong="stores the corrected m" says=["keep the uncorrected m and v"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    b1, b2 = betas
+    t = state.get("t", 0) + 1
+    if kind == "adamw":
+        p = p * (1 - lr * weight_decay)
+    else:
+        grad = grad + weight_decay * p
+    v = b2 * state.get("v", 0) + (1 - b2) * grad * grad
+    if kind == "rmsprop":
+        return p - lr * grad / (v.sqrt() + eps), {"t": t, "v": v}
+    m = b1 * state.get("m", 0) + (1 - b1) * grad
+    new = {"t": t, "m": m / (1 - b1**t), "v": v}
+    below = v
+    if kind == "amsgrad":
+        below = new["top"] = torch.maximum(v, state.get("top", v))
+    below = (below / (1 - b2**t)).sqrt() + eps
+    return p - lr * m / (1 - b1**t) / below, new
+
+
+# %% wrong="m is corrected by the step before" says=["t is one behind: count first, the first step's t is 1"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    b1, b2 = betas
+    t = state.get("t", 0) + 1
+    if kind == "adamw":
+        p = p * (1 - lr * weight_decay)
+    else:
+        grad = grad + weight_decay * p
+    v = b2 * state.get("v", 0) + (1 - b2) * grad * grad
+    if kind == "rmsprop":
+        return p - lr * grad / (v.sqrt() + eps), {"t": t, "v": v}
+    m = b1 * state.get("m", 0) + (1 - b1) * grad
+    new = {"t": t, "m": m, "v": v}
+    below = v
+    if kind == "amsgrad":
+        below = new["top"] = torch.maximum(v, state.get("top", v))
+    below = (below / (1 - b2**t)).sqrt() + eps
+    return p - lr * m / (1 - b1 ** max(1, t - 1)) / below, new

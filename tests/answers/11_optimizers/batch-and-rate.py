@@ -153,3 +153,27 @@ def batch_and_rate(rate, batch, curvature, noise):
     if rate * curvature >= 2:
         return float("inf")
     return rate * (noise**2 // 1) / batch / (curvature * (2 - rate * curvature))
+
+
+# %% wrong="the rate once" says=["a step adds rate times the noise, whose variance has rate²"]
+def batch_and_rate(rate, batch, curvature, noise):
+    factor = (1 - rate * curvature) ** 2
+    if factor >= 1:
+        return float("inf")
+    return rate * noise**2 / batch / (1 - factor)
+
+
+# %% wrong="the root of the batch" says=["the noise of a mean of B examples has the variance noise² / B"]
+def batch_and_rate(rate, batch, curvature, noise):
+    factor = (1 - rate * curvature) ** 2
+    if factor >= 1:
+        return float("inf")
+    return rate**2 * noise**2 / batch**0.5 / (1 - factor)
+
+
+# %% wrong="w² by the factor of w" says=["w is multiplied by 1 - rate * c, and so w² by its square"]
+def batch_and_rate(rate, batch, curvature, noise):
+    factor = 1 - rate * curvature
+    if factor >= 1:
+        return float("inf")
+    return rate**2 * noise**2 / batch / (1 - factor)

@@ -486,3 +486,51 @@ def clip_and_accumulate(model, pieces, max_norm):
     for x, y in pieces:
         (F.cross_entropy(model(x), y, reduction="sum") / total).backward()
     return torch.nn.utils.clip_grad_norm_(model.parameters(), min(max_norm, 0.5))
+
+
+# %% wrong="a norm of matrices alone" says=["all gradients are one long vector, and that is the norm without the biases"]
+def clip_and_accumulate(model, pieces, max_norm):
+    for p in model.parameters():
+        p.grad = None
+    count = sum(len(labels) for _, labels in pieces)
+    for inputs, labels in pieces:
+        loss = F.cross_entropy(model(inputs), labels, reduction="sum") / count
+        loss.backward()
+    trained = [p for p in model.parameters() if p.grad is not None]
+    norm = torch.stack([p.grad.norm() for p in trained if p.ndim > 1]).norm().item()
+    if norm > max_norm:
+        for p in trained:
+            p.grad.mul_(max_norm / norm)
+    return norm
+
+
+# %% wrong="the largest norm of a parameter" says=["all gradients are one long vector, and that is the largest norm of a single parameter"]
+def clip_and_accumulate(model, pieces, max_norm):
+    for p in model.parameters():
+        p.grad = None
+    count = sum(len(labels) for _, labels in pieces)
+    for inputs, labels in pieces:
+        loss = F.cross_entropy(model(inputs), labels, reduction="sum") / count
+        loss.backward()
+    trained = [p for p in model.parameters() if p.grad is not None]
+    norm = torch.stack([p.grad.norm() for p in trained]).max().item()
+    if norm > max_norm:
+        for p in trained:
+            p.grad.mul_(max_norm / norm)
+    return norm
+
+
+# %% wrong="divides by a norm of 0" says=["a gradient of zero: raised ZeroDivisionError: the norm may be 0"]
+def clip_and_accumulate(model, pieces, max_norm):
+    for p in model.parameters():
+        p.grad = None
+    count = sum(len(labels) for _, labels in pieces)
+    for inputs, labels in pieces:
+        loss = F.cross_entropy(model(inputs), labels, reduction="sum") / count
+        loss.backward()
+    trained = [p for p in model.parameters() if p.grad is not None]
+    norm = torch.stack([p.grad.norm() for p in trained]).norm().item()
+    factor = min(1.0, max_norm / norm)
+    for p in trained:
+        p.grad.mul_(factor)
+    return norm

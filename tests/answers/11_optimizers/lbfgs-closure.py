@@ -284,3 +284,37 @@ def lbfgs_closure(loss_of, start):
 
     optimizer.step(closure)
     return w.detach()
+
+
+# %% wrong="as many calls as it takes" says=["at most 100 are allowed: max_eval stops LBFGS"]
+def lbfgs_closure(loss_of, start):
+    w = start.detach().clone().requires_grad_()
+    optimizer = torch.optim.LBFGS(
+        [w], max_iter=500, tolerance_grad=1e-12, tolerance_change=0.0, line_search_fn="strong_wolfe"
+    )
+
+    def closure():
+        optimizer.zero_grad()
+        loss = loss_of(w)
+        loss.backward()
+        return loss
+
+    optimizer.step(closure)
+    return w.detach()
+
+
+# %% wrong="content with a hundredth" says=["near, though: what ended it, max_iter, tolerance_grad or tolerance_change?"]
+def lbfgs_closure(loss_of, start):
+    w = start.detach().clone().requires_grad_()
+    optimizer = torch.optim.LBFGS(
+        [w], max_iter=90, max_eval=75, tolerance_grad=1e-2, line_search_fn="strong_wolfe"
+    )
+
+    def closure():
+        optimizer.zero_grad()
+        loss = loss_of(w)
+        loss.backward()
+        return loss
+
+    optimizer.step(closure)
+    return w.detach()

@@ -889,3 +889,36 @@ diagnosis = {
     "run 4": "rate too low",
     "run 5": "noise floor: the rate should fall now",
 }
+
+
+# %% wrong="with momentum, in a list of sums" says=["that is SGD with momentum"]
+def lr_range(model, x, y, lowest, highest, steps):
+    import copy
+    import math
+
+    kept = copy.deepcopy(model.state_dict())
+    factor = (highest / lowest) ** (1 / (steps - 1))
+    trained = [p for p in model.parameters() if p.requires_grad]
+    rates, losses, sums = [], [], [torch.zeros_like(p) for p in trained]
+    for step in range(steps):
+        loss = F.mse_loss(model(x), y)
+        rates.append(lowest * factor**step)
+        losses.append(loss.item())
+        if not math.isfinite(losses[-1]) or losses[-1] > 4 * min(losses):
+            break
+        gradients = torch.autograd.grad(loss, trained)
+        with torch.no_grad():
+            for p, g, s in zip(trained, gradients, sums):
+                g = s.mul_(0.9).add_(g)
+                p -= rates[-1] * g
+    model.load_state_dict(kept)
+    return rates, losses
+
+
+diagnosis = {
+    "run 1": "a milestone cut the rate",
+    "run 2": "zero_grad forgotten",
+    "run 3": "rate above the limit",
+    "run 4": "rate too low",
+    "run 5": "noise floor: the rate should fall now",
+}

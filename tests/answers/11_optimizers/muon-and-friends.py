@@ -496,3 +496,77 @@ def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, neste
         x = x.t()
     p = p * (1 - lr * weight_decay) - lr * max(1, d.shape[0] / d.shape[1]) ** 0.5 * x
     return p, buffer
+
+
+# %% wrong="a floor of a thousandth for the norm" says=["a row with a very small gradient: p[0, 0]", "the floor of the norm is 1e-7"]
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
+    buffer = momentum * buffer + (1 - momentum) * grad
+    d = (1 - momentum) * grad + momentum * buffer if nesterov else buffer
+    X = d / d.norm().clamp(min=1e-3)
+    for _ in range(5):
+        Q = X @ X.T
+        X = 3.4445 * X - 4.7750 * Q @ X + 2.0315 * Q @ Q @ X
+    rows, columns = p.shape
+    return p * (1 - lr * weight_decay) - lr * max(1, rows / columns) ** 0.5 * X, buffer
+
+
+# %% wrong="three rounds" says=["3 rounds were taken, five are asked for"]
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
+    buffer = momentum * buffer + (1 - momentum) * grad
+    d = (1 - momentum) * grad + momentum * buffer if nesterov else buffer
+    X = d / d.norm().clamp(min=1e-7)
+    for _ in range(3):
+        Q = X @ X.T
+        X = 3.4445 * X - 4.7750 * Q @ X + 2.0315 * Q @ Q @ X
+    rows, columns = p.shape
+    return p * (1 - lr * weight_decay) - lr * max(1, rows / columns) ** 0.5 * X, buffer
+
+
+# %% wrong="the whole gradient looks ahead" says=["the gradient enters the direction times 1 - momentum, not whole"]
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
+    buffer = momentum * buffer + (1 - momentum) * grad
+    d = grad + momentum * buffer if nesterov else buffer
+    X = d / d.norm().clamp(min=1e-7)
+    for _ in range(5):
+        Q = X @ X.T
+        X = 3.4445 * X - 4.7750 * Q @ X + 2.0315 * Q @ Q @ X
+    rows, columns = p.shape
+    return p * (1 - lr * weight_decay) - lr * max(1, rows / columns) ** 0.5 * X, buffer
+
+
+# %% wrong="divided by the largest singular value" says=["not by the largest singular value"]
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
+    buffer = momentum * buffer + (1 - momentum) * grad
+    d = (1 - momentum) * grad + momentum * buffer if nesterov else buffer
+    X = d / torch.linalg.matrix_norm(d, 2).clamp(min=1e-7)
+    for _ in range(5):
+        Q = X @ X.T
+        X = 3.4445 * X - 4.7750 * Q @ X + 2.0315 * Q @ Q @ X
+    rows, columns = p.shape
+    return p * (1 - lr * weight_decay) - lr * max(1, rows / columns) ** 0.5 * X, buffer
+
+
+# %% wrong="a tall matrix is turned and reshaped" says=["turned back after them, not reshaped"]
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
+    buffer = momentum * buffer + (1 - momentum) * grad
+    d = (1 - momentum) * grad + momentum * buffer if nesterov else buffer
+    d = d.T if d.shape[0] > d.shape[1] else d
+    X = d / d.norm().clamp(min=1e-7)
+    for _ in range(5):
+        Q = X @ X.T
+        X = 3.4445 * X - 4.7750 * Q @ X + 2.0315 * Q @ Q @ X
+    X = X.reshape(p.shape)
+    rows, columns = p.shape
+    return p * (1 - lr * weight_decay) - lr * max(1, rows / columns) ** 0.5 * X, buffer
+
+
+# %% wrong="the direction is kept for a buffer" says=["that is the direction; the running mean is kept"]
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
+    buffer = momentum * buffer + (1 - momentum) * grad
+    d = (1 - momentum) * grad + momentum * buffer if nesterov else buffer
+    X = d / d.norm().clamp(min=1e-7)
+    for _ in range(5):
+        Q = X @ X.T
+        X = 3.4445 * X - 4.7750 * Q @ X + 2.0315 * Q @ Q @ X
+    rows, columns = p.shape
+    return p * (1 - lr * weight_decay) - lr * max(1, rows / columns) ** 0.5 * X, d

@@ -30,7 +30,7 @@ def race(step, p, grad, state):
     return p + 0.5 * grad, state
 
 
-# %% wrong="an absurd rate" says=["it goes up and down, so the rate is too large"]
+# %% wrong="an absurd rate" says=["it goes up and down: is the rate too large"]
 def race(step, p, grad, state):
     return p - 3.0 * grad.sign() * 0.1, state
 
@@ -94,3 +94,11 @@ def race(step, p, grad, state):
     KEPT["v"] = 0.99 * KEPT.get("v", 0) + 0.01 * grad**2
     direction = KEPT["m"] / (1 - 0.9**step) / ((KEPT["v"] / (1 - 0.99**step)).sqrt() + 1e-8)
     return p - 0.06 * direction, KEPT
+
+
+# %% wrong="the state is forgotten" says=["does nothing stay in state?"]
+def race(step, p, grad, state):
+    m = 0.9 * state.get("m", 0) + 0.1 * grad
+    v = 0.999 * state.get("v", 0) + 0.001 * grad**2
+    move = m / (1 - 0.9**step) / ((v / (1 - 0.999**step)).sqrt() + 1e-8)
+    return p - 0.03 * move, {}

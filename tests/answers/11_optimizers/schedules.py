@@ -485,3 +485,46 @@ def schedules(base, warmup, total, floor=0.0):
                 + (base - floor) / 2 * (1 + math.cos(math.pi * (i - warmup) / (total - warmup)))
             )
     return [torch.tensor(rate) for rate in out]
+
+
+# %% wrong="a run of warm-up alone divides by 0" says=["either part may be empty: divide by its length only inside of it"]
+rates = {
+    "multistep": [1, 1, 0.5, 0.25, 0.25],
+    "multistep, old order": [1, 0.5, 0.25, 0.25, 0.25],
+    "warm-up": [0.25, 0.5, 0.75, 1, 1],
+    "cosine": [1, 0.5, 0, 0.5, 1, 0.5],
+    "plateau": [1, 1, 1, 1, 0.5, 0.5],
+    "chained": [0.5, 0.25, 0.25, 0.125, 0.0625],
+    "sequential": [0.5, 0.5, 1, 0.5, 0.25],
+}
+
+
+def schedules(base, warmup, total, floor=0.0):
+    import math
+
+    n = total - warmup
+    up = [base * (t + 1) / warmup for t in range(warmup)]
+    share = math.pi / n
+    down = [floor + 0.5 * (base - floor) * (1 + math.cos(share * k)) for k in range(n)]
+    return up + down
+
+
+# %% wrong="the cosine from k = 1" says=["k counts from 0: the first rate of the cosine is base itself"]
+rates = {
+    "multistep": [1, 1, 0.5, 0.25, 0.25],
+    "multistep, old order": [1, 0.5, 0.25, 0.25, 0.25],
+    "warm-up": [0.25, 0.5, 0.75, 1, 1],
+    "cosine": [1, 0.5, 0, 0.5, 1, 0.5],
+    "plateau": [1, 1, 1, 1, 0.5, 0.5],
+    "chained": [0.5, 0.25, 0.25, 0.125, 0.0625],
+    "sequential": [0.5, 0.5, 1, 0.5, 0.25],
+}
+
+
+def schedules(base, warmup, total, floor=0.0):
+    import math
+
+    n = total - warmup
+    up = [base * (t + 1) / warmup for t in range(warmup)]
+    down = [floor + 0.5 * (base - floor) * (1 + math.cos(math.pi * (k + 1) / n)) for k in range(n)]
+    return up + down

@@ -1386,3 +1386,77 @@ class Sgd(torch.optim.Optimizer):
                     new, kept["buffer"] = sgd_family(p, p.grad, kept.get("buffer"), **options)
                     p.copy_(new)
         return loss
+
+
+# %% wrong="the first group's options for all" says=["or from the first group: each group has its own"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    g = grad + weight_decay * p
+    if momentum == 0:
+        return p - lr * g, None
+    if buffer is None:
+        buffer = g.clone()
+    else:
+        buffer = momentum * buffer + (1 - dampening) * g
+    d = g + momentum * buffer if nesterov else buffer
+    return p - lr * d, buffer
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr, **options):
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            options = {k: v for k, v in self.param_groups[0].items() if k in self.defaults}
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                new, buffer = sgd_family(p, p.grad, self.state[p].get("buffer"), **options)
+                p.copy_(new)
+                if buffer is not None:
+                    self.state[p]["buffer"] = buffer
+        return loss
+
+
+# %% wrong="the rate of the beginning" says=["lr was read from self.defaults: each group has its own"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    g = grad + weight_decay * p
+    if momentum == 0:
+        return p - lr * g, None
+    if buffer is None:
+        buffer = g.clone()
+    else:
+        buffer = momentum * buffer + (1 - dampening) * g
+    d = g + momentum * buffer if nesterov else buffer
+    return p - lr * d, buffer
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr, **options):
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            options = {k: v for k, v in group.items() if k in self.defaults} | {
+                "lr": self.defaults["lr"]
+            }
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                new, buffer = sgd_family(p, p.grad, self.state[p].get("buffer"), **options)
+                p.copy_(new)
+                if buffer is not None:
+                    self.state[p]["buffer"] = buffer
+        return loss

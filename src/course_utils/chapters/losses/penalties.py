@@ -335,7 +335,7 @@ def check_generalised(
     right, slope, slips = generalised_truth(logits, target, weight, q)
     what = f"q={q}" if options else "weight and q left out"
     guess = "" if options else "by default there is no weight, and q is 0.7"
-    kept = found["kept"]
+    kept = found.get("kept", "")
     assert not kept, f"the module keeps something of an earlier batch{kept}: each call is its own"
     for name in ("function", "module"):
         value, gradient, passes = found[name]

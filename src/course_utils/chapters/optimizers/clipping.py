@@ -56,6 +56,9 @@ def run_clip(clip_and_accumulate, kind, sizes, max_norm):
         except (TypeError, AttributeError) as error:
             words = "a frozen parameter has .grad None: leave it out of the norm and the clipping"
             raise AssertionError(words) if "NoneType" in str(error) else error from None
+        except ZeroDivisionError:
+            words = "the norm may be 0: divide by it only where it exceeds max_norm"
+            raise AssertionError(f"raised ZeroDivisionError: {words}") from None
     assert handle.id in model._forward_hooks, "a hook that was on the model before is gone"
     handle.remove()
     assert list(map(id, given)) == list(map(id, kept)), "the list of pieces was changed"
@@ -103,12 +106,12 @@ CLIP_ONCE = "each piece was clipped: clip once, after the last"
 
 
 def clipped_piecewise(kind, sizes, max_norm):
-    """The norm that the last piece's clipping returns, where clipping stands inside the loop."""
+    """What the last piece's clipping returns, and the gradients, where each piece is clipped."""
     model, norm = make_classifier(kind), 0.0
     for x, y in make_pieces(sizes, model[-1].out_features):
         (F.cross_entropy(model(x), y, reduction="sum") / sum(sizes)).backward()
         norm = nn.utils.clip_grad_norm_(model.parameters(), max_norm).item()
-    return norm
+    return norm, {name: p.grad for name, p in model.named_parameters()}
 
 
 def _counted(kind, sizes):
@@ -119,6 +122,18 @@ def _counted(kind, sizes):
     if kind == "tied":
         twice = {**right, "again": right["0.weight"]}
         yield "a parameter that two layers share counts once", norm_of(twice)
+
+
+def _parts(gradients):
+    """Words for a norm that isn't that of all entries together, each with that norm."""
+    all_of = [g for g in gradients.values() if g is not None]
+    norms = [g.norm().item() for g in all_of]
+    yield "the largest norm of a single parameter", max(norms)
+    yield "the sum of the parameters' norms", sum(norms)
+    yield "the mean of the parameters' norms", sum(norms) / len(norms)
+    flat, wide = ([g for g in all_of if (g.ndim < 2) == small] for small in (True, False))
+    yield "the norm without the biases", norm_of(dict(enumerate(wide)))
+    yield "the norm of the biases alone", norm_of(dict(enumerate(flat)))
 
 
 def check_clip(found, kind, sizes, max_norm):
@@ -139,14 +154,25 @@ def check_clip(found, kind, sizes, max_norm):
             for said, w in slips.items()
             if abs(norm - norm_of(large_batch(kind, sizes, w))) < 1e-6
         ]
-        words += ["the norm after clipping"] if abs(norm - min(expected, max_norm)) < 1e-4 else []
-        words += [CLIP_ONCE] if abs(norm - clipped_piecewise(kind, sizes, max_norm)) < 1e-4 else []
+        last, each = clipped_piecewise(kind, sizes, max_norm)
+        each = {name: g for name, g in each.items() if g is not None}
+        near = [
+            gradients[name] is not None and torch.allclose(gradients[name], g, 1e-3)
+            for name, g in each.items()
+        ]
+        apart = [not torch.allclose(g, right[name], 1e-3) for name, g in each.items()]
+        piecewise = all(near) and any(apart)
+        after = "the norm after clipping" + (f"; and {CLIP_ONCE}" if piecewise else "")
+        words += [after] if abs(norm - min(expected, max_norm)) < 1e-4 else []
+        words += [CLIP_ONCE] if abs(norm - last) < 1e-4 else []
         words += (
             ["that is its square: the root is missing"] if abs(norm - expected**2) < 1e-6 else []
         )
         largest = max(g.abs().max().item() for g in right.values() if g is not None)
         words += ["that is the largest entry"] if abs(norm - largest) < 1e-6 else []
         words += ["the old gradients are still in it"] if norm > 20 else []
+        parts = " or ".join(said for said, other in _parts(right) if abs(norm - other) < 1e-6)
+        words += [f"all gradients are one long vector, and that is {parts}"] if parts else []
         words += [said for said, other in _counted(kind, sizes) if abs(norm - other) < 1e-6]
         words += ["is there a 0 / 0?"] if norm != norm else []
         raise AssertionError(

@@ -9,6 +9,7 @@ from typing import Any, cast
 import torch
 import torch.nn as nn
 
+from course_utils.chapters.optimizers.sgd_slips import KINDS
 from course_utils.learner.changes import forbid_changes
 from course_utils.learner.checks import check_close, check_copied
 from course_utils.learner.devices import device
@@ -26,6 +27,7 @@ def told(actual, right, what, slips, atol=1e-4, near=None):
     if abs(got - right) > atol or got != got:
         known = {number: said for number, said in slips.items() if number != "nan"}
         words = [said for number, said in known.items() if abs(number - got) <= near]
+        words = list(dict.fromkeys(words))
         words += [slips["nan"]] if got != got and "nan" in slips else []
         raise AssertionError(
             f"{what}: expected {right:g}, got {got:.5g}. {' '.join(words)}".strip()
@@ -154,8 +156,10 @@ def run_sgd(kind, steps, cut=None, by_closure=False, keep=True, slip="", **optio
     a, b, idle, c = cast(Any, map(nn.Parameter, tensors))
     late = nn.Parameter(torch.ones_like(tensors[0]), requires_grad=False)  # it has a .grad, though
 
-    second = {"params": [idle, b]} | ({} if slip == "the defaults" else {"lr": 0.02})
-    if options.get("momentum") and not slip.startswith("the defaults"):
+    first = slip in ("the defaults", "the first group", "the defaults' rate")
+    second = {"params": [idle, b]} | ({} if first else {"lr": 0.02})
+    rate = slip == "the defaults' rate"
+    if options.get("momentum") and (rate or not slip.startswith(("the defaults", "the first gr"))):
         second["momentum"] = options["momentum"] / 2
 
     def make():
@@ -183,7 +187,7 @@ def run_sgd(kind, steps, cut=None, by_closure=False, keep=True, slip="", **optio
     for step in range(steps):
         if step == 5 and slip not in ("the first rate", "the defaults"):
             for group in optimizer.param_groups:
-                group["lr"] /= 2
+                group["lr"] /= 1 if rate else 2
                 if group["momentum"] and slip != "the defaults' momentum":
                     group["momentum"] /= 2
         if step == cut:
@@ -224,47 +228,10 @@ def run_sgd(kind, steps, cut=None, by_closure=False, keep=True, slip="", **optio
     return [tensor.detach().clone() for tensor in (a, c, b, late, idle)]
 
 
-def decoupled(params, lr, **options):
-    """A kind of SGD whose decay goes past the buffer."""
-    decay = options.pop("weight_decay", 0.0)
-    made = torch.optim.SGD(params, lr, **options)
-
-    def pull(optimizer, *_):
-        for group in optimizer.param_groups:
-            for p in (p for p in group["params"] if p.grad is not None):
-                p.detach().mul_(1 - group["lr"] * decay)
-
-    made.register_step_pre_hook(pull)
-    return made
-
-
-def no_first_look(params, lr, **options):
-    """A kind of SGD whose first step with Nesterov does not look ahead."""
-    made, ahead = torch.optim.SGD(params, lr, **options), []
-
-    def note(optimizer, *_):
-        ahead.clear()
-        for group in optimizer.param_groups:
-            for p in (p for p in group["params"] if p.grad is not None and group["nesterov"]):
-                if not optimizer.state.get(p):
-                    first = p.grad + group["weight_decay"] * p.detach()
-                    ahead.append((p, group["lr"] * group["momentum"] * first))
-
-    def take_back(*_):
-        for p, look in ahead:
-            p.detach().add_(look)
-
-    made.register_step_pre_hook(note)
-    made.register_step_post_hook(take_back)
-    return made
-
-
-KINDS = {
-    "the decay goes past the buffer: it is added to the gradient, before the buffer": decoupled,
-    "a first step with Nesterov looks ahead, too: it is g + momentum * the new buffer, g": (
-        no_first_look
-    ),
-}
+OWN = (
+    "lr and momentum were read from self.defaults, or from the first group: each group has its own "
+    "lr and momentum, which may change between two steps"
+)
 
 
 SGD_SLIPS = {
@@ -280,9 +247,10 @@ SGD_SLIPS = {
         "each step begins without a buffer: read the old one from self.state[p], where the last "
         "step left it"
     ),
-    "the defaults": (
-        "lr and momentum were read from self.defaults: each group has its own lr and momentum, "
-        "which may change between two steps"
+    "the defaults": OWN,
+    "the first group": OWN,
+    "the defaults' rate": (
+        "lr was read from self.defaults: each group has its own, which may change between two steps"
     ),
     "the defaults' momentum": (
         "momentum was read from self.defaults or from the call: each group has its own"
