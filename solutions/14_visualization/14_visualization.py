@@ -420,9 +420,10 @@ show(figure, "Left: the 48 units' largest outputs spread. Right: 40 of them stan
 # - the output of every `nn.ReLU` (classes derived from it, too) for the batch `x`, under
 #   `activations/` and the module's name (as in `named_modules()`; at any depth).
 #
-# It returns a dict from each ReLU's name to the share of its units that are dead on `x`. Units are
-# what dimension 1 counts: (batch, unit), or (batch, channel, height, width), where a channel is
-# dead if it is 0 for each sample at each place. 0 means 0: a unit that puts out 1e-12 once lives.
+# It returns a dict from each ReLU's name to the share of its units that are dead on `x`, a float.
+# Units are what dimension 1 counts: (batch, unit), or (batch, channel, height, width), where a
+# channel is dead if it is 0 for each sample at each place. 0 means 0: a unit that puts out 1e-12
+# once lives.
 #
 # The model is looked at in **eval mode**, and left as it was: the mode of each module, hooks,
 # gradients and buffers. Each ReLU is called once. Example: a ReLU that puts out the `a` from above
@@ -882,12 +883,13 @@ with every_case(at_most=12) as case:
     labels = torch.tensor([1, 0, 1, 0, 1], device=device)
     visualization.check_pr(case, try_pr, "the example", scores, labels, 0.6)
     visualization.check_pr(
-        case, try_pr, "bools, and logits below 0", 4 * scores - 3, labels.bool(), 0.0
+        case, try_pr, "bools, and logits below 0", 4 * scores - 3, labels.bool(), -1.0
     )
     visualization.check_pr(case, try_pr, "all of them 1", scores, torch.ones_like(labels), 0.85)
     visualization.check_pr(case, try_pr, "none called", scores, labels, 2.0)
-    scores = 0.25 + torch.tensor([0.0, 2**-40, 2**-40, 0.25], dtype=torch.float64, device=device)
-    labels = torch.tensor([0, 1, 0, 1], device=device)
+    near = [0.0, 2**-40, 2**-40, 0.125, 0.5]
+    scores = 0.25 + torch.tensor(near, dtype=torch.float64, device=device)
+    labels = torch.tensor([1, 1, 0, 1, 0], device=device)
     visualization.check_pr(case, try_pr, "scores that are close", scores, labels, 0.25 + 2**-40)
     many = torch.arange(2499, device=device)
     scores, labels = many % 4 / 4, (many % 10 != 0).to(torch.uint8)
@@ -1221,7 +1223,8 @@ with every_case(at_most=12) as case:
         visualization.check_table(case, try_network_drawn, kind)
     for kind in ("one linear layer alone, one dimension", "other layers, a derived class"):
         visualization.check_table(case, try_network_drawn, kind)
-    visualization.check_table(case, try_network_drawn, "a dilated kernel, grouped")
+    for kind in ("a dilated kernel, grouped", "one layer under two names"):
+        visualization.check_table(case, try_network_drawn, kind)
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>
@@ -1300,7 +1303,7 @@ print((weights[:, None, None] * maps).sum(0).relu().detach())
 # without a graph and not rescaled:
 #
 # - `cam` by the weights of the head, negative values and all; where `head` is not a single
-#   `nn.Linear`, there is no such map: `None`;
+#   `nn.Linear`, there is no such map: `None` (a class derived from `nn.Linear` is one, too);
 # - `grad_cam` by gradients, for any head, cut off at 0.
 #
 # The model may be frozen or not; it is in eval mode. Leave it as it was: hooks, `requires_grad`,
@@ -1340,7 +1343,8 @@ with every_case(at_most=12) as case:
     for kind in ("the example", "a frozen model", "a head of two layers"):
         visualization.check_cams(case, try_cam, kind, 0)
     visualization.check_cams(case, try_cam, "the example", 1)
-    visualization.check_cams(case, try_cam, "one map, one row of places", 1)
+    for kind in ("one map, one row of places", "a head of a class derived from nn.Linear"):
+        visualization.check_cams(case, try_cam, kind, 1)
     ### BEGIN HIDDEN TESTS
     for target in (1, 2):
         visualization.check_cams(case, try_cam, "a linear head", target)
@@ -1517,6 +1521,7 @@ with every_case() as case:
     visualization.check_filters(
         case, try_filters, "two layers", image, 2, 2, 0.5
     )  # a map without a gradient
+    visualization.check_filters(case, try_filters, "a gradient below 1e-12", image, 0, 3, 0.5)
     ### BEGIN HIDDEN TESTS
     visualization.check_filters(case, try_filters, "two layers", image.transpose(1, 2), 1, 12, 1.5)
     visualization.check_filters(case, try_filters, "two layers", image, 1, 0, 1.5)

@@ -7,6 +7,7 @@
 # - "by the weights of the head"
 # - "negative values and all"
 # - "where `head` is not a single `nn.Linear`, there is no such map"
+# - "(a class derived from `nn.Linear` is one, too)"
 # - "`grad_cam` by gradients"
 # - "cut off at 0"
 # - "an image (channel, height, width) and a class"
@@ -19,6 +20,7 @@
 #
 # - "The model may be frozen or not": a frozen model
 # - "for any head": a head of two layers
+# - "a class derived from `nn.Linear`": a head of a class derived from nn.Linear
 
 # %% wrong="the stub" says=["None is not (cam, grad_cam): is there an answer yet?"]
 def cam_two_ways(model, image, target):
@@ -108,7 +110,7 @@ def cam_two_ways(model, image, target):
         a = maps.squeeze(0)
         grad_cam = F.relu((g.mean(dim=(-2, -1)).squeeze(0) @ a.flatten(1)).view(a.shape[1:]))
         cam = None
-        if type(model.head) is nn.Linear:
+        if isinstance(model.head, nn.Linear):
             cam = F.linear(a.permute(1, 2, 0), model.head.weight)[..., target]
     return cam, grad_cam
 
@@ -437,4 +439,19 @@ def cam_two_ways(model, image, target):
     cam = None
     if isinstance(model.head, nn.Linear):
         cam = (model.head.weight.detach()[target][:, None, None] * maps[0]).sum(0).detach()
+    return cam, grad_cam
+
+
+# %% wrong="exactly nn.Linear" breaks="(a class derived from `nn.Linear` is one, too)" says=["a class derived from nn.Linear is an nn.Linear: there is such a map"]
+def cam_two_ways(model, image, target):
+    with torch.no_grad():
+        maps = model.features(image[None])
+    cam = None
+    if type(model.head) is nn.Linear:
+        cam = torch.einsum("k,khw->hw", model.head.weight[target].detach(), maps[0])
+    leaf = maps.detach().clone().requires_grad_()
+    score = model.head(model.pool(leaf))[0, target]
+    (gradient,) = torch.autograd.grad(score, leaf)
+    weights = gradient[0].mean((1, 2))
+    grad_cam = (weights[:, None, None] * maps[0]).sum(0).relu()
     return cam, grad_cam

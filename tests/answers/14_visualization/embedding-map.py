@@ -207,7 +207,7 @@ def embedding_map(writer, features, labels):
     return (v[:, order] * w[order].clamp(min=0).sqrt()).float(), far.min(dim=1).indices
 
 
-# %% wrong="neighbours in the map" breaks="between all the features" says=["a nearer sample exists"]
+# %% wrong="neighbours in the map" breaks="between all the features" says=["nearest in the map of two coordinates"]
 def embedding_map(writer, features, labels):
     writer.add_embedding(features, metadata=labels)
     centred = features - features.mean(0)
@@ -248,3 +248,14 @@ def embedding_map(writer, features, labels):
     distances = torch.cdist(centred, centred, compute_mode="donot_use_mm_for_euclid_dist")
     distances.fill_diagonal_(float("inf"))
     return centred @ directions.T, distances.argmin(1)
+
+
+# %% wrong="centred over each sample's features" says=["each sample's own mean was subtracted"]
+def embedding_map(writer, features, labels):
+    writer.add_embedding(features, metadata=labels)
+    centred = features - features.mean(1, keepdim=True)
+    _, _, directions = torch.linalg.svd(centred, full_matrices=False)
+    coordinates = centred @ directions[:2].T
+    distances = torch.cdist(centred, centred, compute_mode="donot_use_mm_for_euclid_dist")
+    distances.fill_diagonal_(float("inf"))
+    return coordinates, distances.argmin(1)

@@ -95,8 +95,9 @@ def filters_and_features(model, image, channel, steps, rate):
     climb_by = torch.func.grad(lambda x: model(x.unsqueeze(0))[0][channel].mean())
     dream = image.clone()
     for _ in range(steps):
-        dream = dream + rate * F.normalize(climb_by(dream).flatten(), dim=0).view_as(dream)
-        dream = torch.clamp(dream, 0.0, 1.0).detach()
+        slope = climb_by(dream).detach()
+        dream = dream + rate * torch.nan_to_num(slope / torch.linalg.vector_norm(slope))
+        dream = torch.clamp(dream, 0.0, 1.0)
     with torch.no_grad():
         maps = model(image.unsqueeze(0)).squeeze(0)
     return torch.stack(filters), maps, dream
@@ -504,3 +505,63 @@ def filters_and_features(model, image, channel, steps, rate):
             dream = (dream + rate * gradient / length).clamp(0, 1)
     with torch.no_grad():
         return filters, model(image[None])[0], dream
+
+
+# %% wrong="F.normalize" says=["divided by 1e-12 at least, as F.normalize does"]
+def filters_and_features(model, image, channel, steps, rate):
+    weight = model[0].weight.detach()
+    low, high = weight.amin((1, 2, 3), keepdim=True), weight.amax((1, 2, 3), keepdim=True)
+    span = high - low
+    filters = (weight - low) / torch.where(span == 0, 1, span)
+    with torch.no_grad():
+        maps = model(image[None])[0]
+    x = image.detach().clone()
+    for _ in range(steps):
+        x.requires_grad_()
+        (g,) = torch.autograd.grad(model(x[None])[0, channel].mean(), x)
+        x = x.detach()
+        norm = g.norm()
+        if norm > 0:
+            x = x + rate * F.normalize(g.flatten(), dim=0).view_as(g)
+        x = x.clamp(0, 1)
+    return filters, maps, x
+
+
+# %% wrong="wraps around at the edges" says=["it was wrapped round"]
+def filters_and_features(model, image, channel, steps, rate):
+    weight = model[0].weight.detach()
+    low, high = weight.amin((1, 2, 3), keepdim=True), weight.amax((1, 2, 3), keepdim=True)
+    span = high - low
+    filters = (weight - low) / torch.where(span == 0, 1, span)
+    with torch.no_grad():
+        maps = model(image[None])[0]
+    x = image.detach().clone()
+    for _ in range(steps):
+        x.requires_grad_()
+        (g,) = torch.autograd.grad(model(x[None])[0, channel].mean(), x)
+        x = x.detach()
+        norm = g.norm()
+        if norm > 0:
+            x = x + rate * g / norm
+        x = x.remainder(1)
+    return filters, maps, x
+
+
+# %% wrong="stretches the dream" says=["it was stretched from 0 to 1"]
+def filters_and_features(model, image, channel, steps, rate):
+    weight = model[0].weight.detach()
+    low, high = weight.amin((1, 2, 3), keepdim=True), weight.amax((1, 2, 3), keepdim=True)
+    span = high - low
+    filters = (weight - low) / torch.where(span == 0, 1, span)
+    with torch.no_grad():
+        maps = model(image[None])[0]
+    x = image.detach().clone()
+    for _ in range(steps):
+        x.requires_grad_()
+        (g,) = torch.autograd.grad(model(x[None])[0, channel].mean(), x)
+        x = x.detach()
+        norm = g.norm()
+        if norm > 0:
+            x = x + rate * g / norm
+        x = (x - x.min()) / (x.max() - x.min())
+    return filters, maps, x

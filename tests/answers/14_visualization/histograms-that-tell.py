@@ -6,6 +6,7 @@
 # - "(classes derived from it, too)"
 # - "as in `named_modules()`; at any depth"
 # - "the share of its units that are dead on `x`"
+# - "a float"
 # - "where a channel is dead if it is 0 for each sample at each place"
 # - "0 means 0: a unit that puts out 1e-12 once lives"
 # - "The model is looked at in **eval mode**"
@@ -136,7 +137,7 @@ def histograms_that_tell(writer, model, x, step):
         def hook(module, args, output):
             writer.add_histogram(f"activations/{name}", output.detach().cpu().numpy(), step)
             units = output.detach().movedim(1, 0).reshape(output.shape[1], -1)
-            shares[name] = (units.max(1).values <= 0).float().mean()
+            shares[name] = (units.max(1).values <= 0).float().mean().item()
 
         return hook
 
@@ -556,4 +557,32 @@ def histograms_that_tell(writer, model, x, step):
             m.training = mode
     for name, p in model.named_parameters():
         writer.add_histogram(f"parameters/{name}", p.detach().cpu(), step)
+    return dead
+
+
+# %% wrong="a tensor, not a number" breaks="a float" says=["a share is a float, and a tensor came back"]
+def histograms_that_tell(writer, model, x, step):
+    modes = {module: module.training for module in model.modules()}
+    dead, handles = {}, []
+
+    def watch(name):
+        def hook(module, inputs, output):
+            out = output.detach()
+            writer.add_histogram(f"activations/{name}", out, step)
+            dead[name] = (out == 0).transpose(0, 1).flatten(1).all(1).float().mean()
+
+        return hook
+
+    for name, module in model.named_modules():
+        if isinstance(module, nn.ReLU):
+            handles.append(module.register_forward_hook(watch(name)))
+    model.eval()
+    with torch.no_grad():
+        model(x)
+    for handle in handles:
+        handle.remove()
+    for module, mode in modes.items():
+        module.training = mode
+    for name, parameter in model.named_parameters():
+        writer.add_histogram(f"parameters/{name}", parameter, step)
     return dead

@@ -178,10 +178,8 @@ def loss_landscape(model, direction, alphas, x, y):
             for p, d in zip(twin.parameters(), direction):
                 if p.ndim > 1:
                     dims = tuple(range(1, p.ndim))
-                    scale = p.pow(2).sum(dims, keepdim=True).sqrt() / (
-                        d.pow(2).sum(dims, keepdim=True).sqrt() + 1e-10
-                    )
-                    p += alpha * scale * d
+                    own, other = (t.pow(2).sum(dims, keepdim=True).sqrt() for t in (p, d))
+                    p += alpha * d * own / other.where(other > 0, 1)
             losses.append(F.cross_entropy(twin(x), y).item())
     return losses
 
@@ -648,3 +646,70 @@ def loss_landscape(model, direction, alphas, x, y):
             output = torch.func.functional_call(model, dict(zip(names, moved, strict=True)), (x,))
             losses.append(F.cross_entropy(output, y).item())
     return losses
+
+
+# %% wrong="1e-10 below the line" says=["and be it 1e-10: a faint filter is scaled, too"]
+def loss_landscape(model, direction, alphas, x, y):
+    names = [name for name, _ in model.named_parameters()]
+    start = [p.detach().clone() for p in model.parameters()]
+    moves = []
+    for p, d in zip(start, direction, strict=True):
+        if p.dim() < 2:
+            moves.append(torch.zeros_like(p))
+            continue
+        shape = (-1,) + (1,) * (p.dim() - 1)
+        own, other = p.flatten(1).norm(dim=1), d.flatten(1).norm(dim=1)
+        scale = own / (other + 1e-10)
+        moves.append(d * scale.reshape(shape))
+    losses = []
+    with torch.no_grad():
+        for alpha in alphas:
+            weights = {n: p + alpha * m for n, p, m in zip(names, start, moves, strict=True)}
+            losses.append(
+                F.cross_entropy(torch.func.functional_call(model, weights, (x,)), y).item()
+            )
+    return losses
+
+
+# %% wrong="rows of a convolution by input channel" says=["over all its other dimensions, not the second alone"]
+def loss_landscape(model, direction, alphas, x, y):
+    names = [name for name, _ in model.named_parameters()]
+    start = [p.detach().clone() for p in model.parameters()]
+    moves = []
+    for p, d in zip(start, direction, strict=True):
+        if p.dim() < 2:
+            moves.append(torch.zeros_like(p))
+            continue
+        own, other = p.norm(dim=1, keepdim=True), d.norm(dim=1, keepdim=True)
+        moves.append(d * own / torch.where(other == 0, 1, other))
+    losses = []
+    with torch.no_grad():
+        for alpha in alphas:
+            weights = {n: p + alpha * m for n, p, m in zip(names, start, moves, strict=True)}
+            losses.append(
+                F.cross_entropy(torch.func.functional_call(model, weights, (x,)), y).item()
+            )
+    return losses
+
+
+# %% wrong="the differences to the start" says=["the losses themselves are asked for"]
+def loss_landscape(model, direction, alphas, x, y):
+    names = [name for name, _ in model.named_parameters()]
+    start = [p.detach().clone() for p in model.parameters()]
+    moves = []
+    for p, d in zip(start, direction, strict=True):
+        if p.dim() < 2:
+            moves.append(torch.zeros_like(p))
+            continue
+        shape = (-1,) + (1,) * (p.dim() - 1)
+        own, other = p.flatten(1).norm(dim=1), d.flatten(1).norm(dim=1)
+        scale = own / torch.where(other == 0, 1, other)
+        moves.append(d * scale.reshape(shape))
+    losses = []
+    with torch.no_grad():
+        for alpha in alphas:
+            weights = {n: p + alpha * m for n, p, m in zip(names, start, moves, strict=True)}
+            losses.append(
+                F.cross_entropy(torch.func.functional_call(model, weights, (x,)), y).item()
+            )
+    return [loss - losses[0] for loss in losses]

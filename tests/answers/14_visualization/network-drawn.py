@@ -838,3 +838,33 @@ def network_drawn(model, x):
             h.remove()
         model.train()
     return rows
+
+
+# %% wrong="the last of two names" says=["a module with two names is in named_modules() once, under the first"]
+def network_drawn(model, x):
+    modes = [(module, module.training) for module in model.modules()]
+    rows, handles = [], []
+
+    def watch(name):
+        def hook(module, inputs, output):
+            macs = 0
+            if isinstance(module, (nn.Linear, nn.Conv2d)):
+                macs = output.numel() * module.weight[0].numel()
+            count = sum(p.numel() for p in module.parameters())
+            rows.append((name, tuple(output.shape), count, macs))
+
+        return hook
+
+    for module, name in {
+        module: name for name, module in model.named_modules(remove_duplicate=False)
+    }.items():
+        if not list(module.children()):
+            handles.append(module.register_forward_hook(watch(name)))
+    model.eval()
+    with torch.no_grad():
+        model(x)
+    for handle in handles:
+        handle.remove()
+    for module, mode in modes:
+        module.training = mode
+    return rows

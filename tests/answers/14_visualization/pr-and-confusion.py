@@ -338,7 +338,7 @@ def pr_and_confusion(scores, labels, threshold):
     return precision, recall, thresholds, matrix
 
 
-# %% wrong="rounds the scores to float32" says=["scores that are close: thresholds", "of shape (2,), and there are 3 distinct scores"]
+# %% wrong="rounds the scores to float32" says=["scores that are close: thresholds", "of shape (3,), and there are 4 distinct scores"]
 def pr_and_confusion(scores, labels, threshold):
     scores, labels = scores.float(), labels.bool()
     thresholds = scores.unique()
@@ -347,3 +347,29 @@ def pr_and_confusion(scores, labels, threshold):
     calls = (scores >= threshold).long()
     matrix = (2 * labels.long() + calls).bincount(minlength=4).view(2, 2)
     return hits / said.sum(1), hits / labels.sum(), thresholds, matrix
+
+
+# %% wrong="thresholds that are lists" says=["thresholds: a float tensor is asked for; that is of the kind list"]
+def pr_and_confusion(scores, labels, threshold):
+    truth = labels.bool()
+    thresholds = scores.unique()
+    said = scores >= thresholds[:, None]
+    hits = (said & truth).sum(1)
+    precision = hits / said.sum(1)
+    recall = hits / truth.sum()
+    called = scores >= threshold
+    matrix = torch.bincount(2 * truth.long() + called.long(), minlength=4).reshape(2, 2)
+    return precision, recall, thresholds.tolist(), matrix
+
+
+# %% wrong="a small number below the line" says=["nothing is added below the line"]
+def pr_and_confusion(scores, labels, threshold):
+    truth = labels.bool()
+    thresholds = scores.unique()
+    said = scores >= thresholds[:, None]
+    hits = (said & truth).sum(1)
+    precision = hits / (said.sum(1) + 1e-6)
+    recall = hits / truth.sum()
+    called = scores >= threshold
+    matrix = torch.bincount(2 * truth.long() + called.long(), minlength=4).reshape(2, 2)
+    return precision, recall, thresholds, matrix

@@ -244,3 +244,21 @@ def show_batch(images, labels, names, mean, std):
         axes.imshow(picture)
         axes.set_title(names[label])
     return figure
+
+
+# %% wrong="cuts off before the mean is added" says=["clamp comes last, after plus mean"]
+def show_batch(images, labels, names, mean, std):
+    figure, grid = plt.subplots(1, len(images), squeeze=False, figsize=(1.2 * len(images), 1.5))
+    for axes, image, label in zip(grid[0], images, labels, strict=True):
+        picture = image
+        picture = (
+            (image.detach() * std[:, None, None])
+            .clamp(0, 1)
+            .add(mean[:, None, None])
+            .permute(1, 2, 0)
+            .cpu()
+        )
+        axes.imshow(picture)
+        axes.set_title(names[label])
+        axes.axis("off")
+    return figure

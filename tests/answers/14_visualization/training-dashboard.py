@@ -387,3 +387,38 @@ def training_dashboard(writer, model, optimizer, scheduler, batches):
         writer.add_scalar("train/gradient_norm", norm.item(), step)
         optimizer.step()
         scheduler.step()
+
+
+# %% wrong="clips at 1 to have the norm" says=["other weights came out: does a line change gradients or rate?"]
+def training_dashboard(writer, model, optimizer, scheduler, batches):
+    for step, (x, y) in enumerate(batches):
+        logits = model(x)  # (batch, class)
+        loss = F.cross_entropy(logits, y)
+        optimizer.zero_grad()
+        loss.backward()
+        norm = nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        accuracy = (logits.argmax(1) == y).float().mean()
+        writer.add_scalar("train/loss", loss.item(), step)
+        writer.add_scalar("train/accuracy", accuracy.item(), step)
+        writer.add_scalar("train/rate", optimizer.param_groups[0]["lr"], step)
+        writer.add_scalar("train/gradient_norm", norm.item(), step)
+        optimizer.step()
+        scheduler.step()
+
+
+# %% wrong="the norm of the gradients before they are zeroed" says=["of the gradients that zero_grad takes away"]
+def training_dashboard(writer, model, optimizer, scheduler, batches):
+    for step, (x, y) in enumerate(batches):
+        logits = model(x)  # (batch, class)
+        loss = F.cross_entropy(logits, y)
+        grads = [p.grad for p in model.parameters() if p.grad is not None]
+        norm = nn.utils.get_total_norm([g.clone() for g in grads]) if grads else torch.zeros(())
+        optimizer.zero_grad()
+        loss.backward()
+        accuracy = (logits.argmax(1) == y).float().mean()
+        writer.add_scalar("train/loss", loss.item(), step)
+        writer.add_scalar("train/accuracy", accuracy.item(), step)
+        writer.add_scalar("train/rate", optimizer.param_groups[0]["lr"], step)
+        writer.add_scalar("train/gradient_norm", norm.item(), step)
+        optimizer.step()
+        scheduler.step()

@@ -357,3 +357,40 @@ def visdom_live(client, curve, about):
     client.images(about["samples"], win="samples", env="evaluation")
     client.text(about["note"], win="note", env="evaluation")
     client.save(["run"])
+
+
+# %% wrong="numbers switched" says=["train and validation have changed places"]
+def visdom_live(client, curve, about):
+    for step, validation, train in curve:
+        client.line(X=[step], Y=[train], win="loss", env="run", name="train", update="append")
+        client.line(
+            X=[step], Y=[validation], win="loss", env="run", name="validation", update="append"
+        )
+    client.scatter(X=about["points"], Y=about["classes"] + 1, win="map", env="run")
+    client.scatter(X=about["cloud"], win="cloud", env="run")
+    client.stem(X=about["spikes"], win="spikes", env="run")
+    client.heatmap(X=about["confusion"], win="confusion", env="evaluation")
+    client.images(about["samples"], win="samples", env="evaluation")
+    client.text(about["note"], win="note", env="evaluation")
+    client.save(["run", "evaluation"])
+
+
+# %% wrong="a window for each line" says=["both lines belong into this window, each with its name"]
+def visdom_live(client, curve, about):
+    for step, train, validation in curve:
+        client.line(X=[step], Y=[train], win="loss", env="run", name="train", update="append")
+        client.line(
+            X=[step],
+            Y=[validation],
+            win="loss validation",
+            env="run",
+            name="validation",
+            update="append",
+        )
+    client.scatter(X=about["points"], Y=about["classes"] + 1, win="map", env="run")
+    client.scatter(X=about["cloud"], win="cloud", env="run")
+    client.stem(X=about["spikes"], win="spikes", env="run")
+    client.heatmap(X=about["confusion"], win="confusion", env="evaluation")
+    client.images(about["samples"], win="samples", env="evaluation")
+    client.text(about["note"], win="note", env="evaluation")
+    client.save(["run", "evaluation"])

@@ -88,6 +88,9 @@ def check_batch(attempt, on_gpu, images, labels, names, mean, std) -> None:
             "clamp comes last, after times std, plus mean": (x.clamp(0, 1) * s + m).permute(
                 1, 2, 0
             ),
+            "clamp comes last, after plus mean": ((x * s).clamp(0, 1) + m)
+            .clamp(max=1)
+            .permute(1, 2, 0),
             "mean and std of each channel, not one for all": (x * s.mean() + m.mean())
             .clamp(0, 1)
             .permute(1, 2, 0),

@@ -102,6 +102,13 @@ class Example(nn.Module):
         return self.head(self.pool(self.features(x)))
 
 
+class Scores(nn.Linear):
+    """A linear layer by another name."""
+
+
+DERIVED = "a head of a class derived from nn.Linear"
+
+
 class MaxNet(ShapeNet):
     """The largest place instead of the mean, behind a smaller map."""
 
@@ -125,7 +132,10 @@ def make_looker(kind: str) -> tuple[Example | ShapeNet, torch.Tensor]:
         "a frozen model": lambda: ShapeNet(width=6).requires_grad_(False),
         "a head of two layers": lambda: ShapeNet(width=6, hidden=6),
         "another pool": MaxNet,
+        DERIVED: lambda: ShapeNet(width=6),
     }[kind]()
+    if kind == DERIVED:
+        model.head = Scores(6, 3)
     if kind != "the example":
         with torch.no_grad():
             for conv in model.features.modules():
@@ -234,7 +244,16 @@ def check_size(mine, kind: str) -> None:
 
 @ends_in_notebook
 def check_cams(case, attempt, kind, target):
-    found = tried(case, f"{kind}, class {target}", attempt, kind, target)
+
+    def explained(*arguments):
+        try:
+            return attempt(*arguments)
+        except RuntimeError as error:
+            why = "; the maps of a frozen model need no gradient until you ask for one"
+            why *= kind == "a frozen model" and "does not require grad" in str(error)
+            raise RuntimeError(f"{error}{why}") from None
+
+    found = tried(case, f"{kind}, class {target}", explained, kind, target)
     if found is FAILED:
         return
     result, left = found
@@ -247,6 +266,8 @@ def check_cams(case, attempt, kind, target):
                 "the head is not a single nn.Linear: there is no such map, None"
             )
         else:
+            derived = "a class derived from nn.Linear is an nn.Linear: there is such a map"
+            assert result[0] is not None or kind != DERIVED, derived
             check_size(result[0], kind)
             check_seen(
                 result[0],

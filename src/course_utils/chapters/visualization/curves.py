@@ -251,12 +251,12 @@ def check_lies(case, attempt) -> None:
         check_axes(found["cut axis"])
         bars, (low, high) = found["cut axis"][0]["bars"], found["cut axis"][0]["ylim"]
         assert np.allclose(sorted(bars), sorted(data["accuracy"].values())), "the bars have changed"
-        assert low <= 0, (
-            f"the axis begins at {low:.3f}: a bar's length means nothing unless it begins at 0"
-        )
         scale = found["cut axis"][0]["scale"]
         assert scale == "linear", (
             f"the scale is {scale!r}: a bar begins at 0, and only a linear one has it"
+        )
+        assert low <= 0, (
+            f"the axis begins at {low:.3f}: a bar's length means nothing unless it begins at 0"
         )
         assert high >= max(bars), "the bars reach beyond the axis"
     with case("smoothed away"):

@@ -65,6 +65,10 @@ def check_pca(mine: torch.Tensor, features: torch.Tensor) -> None:
         "each coordinate was divided by its standard deviation; unscaled is asked for": truth
         / truth.std(0).clamp(min=1e-12),
         "the first two features are no principal directions": centred[:, :2],
+        "each sample's own mean was subtracted; each feature has its mean": (
+            (x - x.mean(1, keepdim=True))
+            @ torch.linalg.svd(x - x.mean(1, keepdim=True), full_matrices=False).Vh[:2].T
+        ),
         "rounded to float32: float64 features keep their precision": _map_of(x.float().double()),
         "columns of V were taken; what torch calls Vh has the directions in its rows": centred
         @ v[:, :2]
@@ -109,6 +113,9 @@ def check_neighbours(mine: torch.Tensor, features: torch.Tensor) -> None:
         "nearest by angle (the cosine), not by distance": -(unit @ unit.T),
         "nearest by the sum of differences, not by Euclid's distance": torch.cdist(x, x, p=1),
         "the farthest, not the nearest": -far,
+        "nearest in the map of two coordinates; by all the features is asked for": torch.cdist(
+            _map_of(x), _map_of(x)
+        ),
         "rounded to float32: float64 features keep their precision": torch.cdist(
             x.float().double(), x.float().double()
         ),

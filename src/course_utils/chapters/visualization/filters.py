@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 import torch
 import torch.nn as nn
-import torch.nn.functional as F
 
 from course_utils.chapters.visualization.comparing import (
     FAILED,
@@ -23,6 +22,7 @@ from course_utils.learner.devices import device
 from course_utils.learner.tracebacks import ends_in_notebook
 
 FAINT = "a faint filter, a faint gradient"
+FAINTER = "a gradient below 1e-12"
 
 
 def make_filters(kind: str) -> nn.Sequential:
@@ -42,6 +42,8 @@ def make_filters(kind: str) -> nn.Sequential:
         if kind == FAINT:
             model.get_parameter("0.weight")[2] *= 1e-12
             model.get_parameter("2.weight")[0] *= 1e-8
+        if kind == FAINTER:
+            model.get_parameter("2.weight")[0] *= 1e-13
     if kind == "a frozen model":
         del model[3]  # its maps have numbers below 0
     model.requires_grad_(kind != "a frozen model")[0].requires_grad_(False)
@@ -60,6 +62,12 @@ def seen_filters(answer: Callable, kind: str, image: torch.Tensor, *arguments) -
     return on_cpu(result), left + ["a result hangs on a graph"] * graph
 
 
+def _each_by_its_norm(g: torch.Tensor) -> torch.Tensor:
+    """Each channel of a gradient (channel, height, width) divided by its own norm."""
+    norms = g.flatten(1).norm(dim=1)[:, None, None]
+    return g / norms.where(norms > 0, 1)
+
+
 def climb(
     model, image, channel, steps, rate, sign=1, unit=True, low=0, whole=False, once=False,
     most=False, signs=False, apart=False, squared=False,
@@ -73,11 +81,11 @@ def climb(
             y = y.square() if squared else y
             goal = y.mean() if whole else y[channel].max() if most else y[channel].mean()
             (g,) = torch.autograd.grad(goal, x)
-        g = g.sign() if signs else F.normalize(g.flatten(1), dim=1).view_as(g) if apart else g
+        g = g.sign() if signs else _each_by_its_norm(g) if apart else g
         length = unit(g) if callable(unit) else g.norm() if unit else torch.ones(())
         length = torch.ones(()) if signs or apart else length
         x = x.detach() + sign * rate * (g / length if length > 0 else 0)
-        x = x.clamp(0, 1) if low is not None else x
+        x = low(x) if callable(low) else x.clamp(0, 1) if low is not None else x
     return x.detach()
 
 
@@ -160,6 +168,9 @@ def check_filters(case, attempt, kind, image, channel, steps, rate):
             "the gradient of the map's mean, not of the mean of its squares": run_it(
                 rate, squared=True
             ),
+            "divided by 1e-12 at least, as F.normalize does: divide by the norm itself": run_it(
+                rate, unit=lambda g: g.norm().clamp(min=1e-12)
+            ),
             "one norm for the whole gradient, not one for each channel of the image": run_it(
                 rate, apart=True
             ),
@@ -169,13 +180,17 @@ def check_filters(case, attempt, kind, image, channel, steps, rate):
             "nothing is added to the norm: a faint gradient has a direction, too": run_it(
                 rate, unit=lambda g: g.norm() + 1e-8
             ),
+            "cut off at 0 and 1: it was stretched from 0 to 1": run_it(
+                rate, low=lambda x: (x - x.min()) / (x.max() - x.min())
+            ),
+            "cut off at 0 and 1: it was wrapped round": run_it(rate, low=lambda x: x.remainder(1)),
             "one step too many": climb(model, image, channel, steps + 1, rate),
             "a new gradient for each step, where the image is by then": run_it(rate, once=True),
             "one step only": climb(model, image, channel, 1, rate),
             "the image as it was": image,
         },
     ]
-    if kind == FAINT:  # an undivided step is no step here
+    if kind in (FAINT, FAINTER):  # an undivided step is no step here
         del slips[2]["the gradient was not divided by its norm"]
         still = slips[2].pop("the image as it was")
         slips[2]["it did not move: a step has the length rate, however faint the gradient"] = still

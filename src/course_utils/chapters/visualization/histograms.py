@@ -84,6 +84,9 @@ def seen_histograms(answer: Callable, kind: str, size: int, step: int) -> dict:
         events = EventAccumulator(folder, size_guidance={"histograms": 0}).Reload()
         for tag in events.Tags()["histograms"]:
             found[tag] = [_numbers(e) for e in events.Histograms(tag)]
+    found["tensors"] = isinstance(found["shares"], dict) and any(
+        isinstance(share, torch.Tensor) for share in found["shares"].values()
+    )
     if isinstance(found["shares"], dict):
         found["shares"] = {str(name): float(share) for name, share in found["shares"].items()}
     return found | {"left": before.changes()}
@@ -179,11 +182,12 @@ def check_histograms(case, attempt, kind, size, step):
     if found is FAILED:
         return
     tags, outputs = true_histograms(kind, size)
-    shares, left = found.pop("shares"), found.pop("left")
+    shares, left, tensors = found.pop("shares"), found.pop("left"), found.pop("tensors")
     with case(f"{kind}, what is returned"):
         check_shares(
             shares, outputs, list(dict(make_suspect(kind).named_modules()))[-1], kind != "dense"
         )
+        assert not tensors, "a share is a float, and a tensor came back: .item() gives one"
     first = next(iter(tags))
     for tag in sorted(set(tags) | set(found)) if shares else ():
         with case(f"{kind}, {tag}"):

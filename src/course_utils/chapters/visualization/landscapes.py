@@ -114,6 +114,7 @@ def make_slice(kind: str) -> tuple:
         direction[0][1] = 0
     if kind == LINES:
         direction[0][1] *= 1e-8
+        direction[0][2] *= 1e-14
     return model, direction, x, y
 
 
@@ -273,6 +274,18 @@ def true_landscape(kind: str, alphas: list[float]) -> tuple[torch.Tensor, dict]:
         ),
         "nothing as large as 1e-8 is added to the norm: a faint filter is scaled, too": along(
             lambda w, d: d * norm(w, 1) / (norm(d, 1) + 1e-8)
+        ),
+        "nothing is added to the norm, and be it 1e-10: a faint filter is scaled, too": along(
+            lambda w, d: d * norm(w, 1) / (norm(d, 1) + 1e-10)
+        ),
+        "divided by 1e-12 at least, as F.normalize does: divide by the norm itself": along(
+            lambda w, d: d * norm(w, 1) / norm(d, 1).clamp(min=1e-12)
+        ),
+        "the norm of a filter is taken over all its other dimensions, not the second alone": along(
+            lambda w, d: d * w.norm(dim=1, keepdim=True) / d.norm(dim=1, keepdim=True)
+        ),
+        "differences to the first loss; the losses themselves are asked for": (
+            along(right) - along(right)[:1]
         ),
         "a bias of two dimensions was left where it was: its name doesn't count": after(
             [

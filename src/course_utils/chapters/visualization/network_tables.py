@@ -32,6 +32,21 @@ class Twice(nn.Module):
         return self.head(self.act(self.act(self.body(x))))
 
 
+class Renamed(nn.Module):
+    """One layer under two names, called by both."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lift = nn.Linear(4, 4)
+        self.again = self.lift
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.again(self.lift(x).tanh())
+
+
+TWO_NAMES = "one layer under two names"
+
+
 class Projection(nn.Linear):
     """A linear layer by another name."""
 
@@ -57,6 +72,8 @@ def make_drawn(kind: str) -> tuple[nn.Module, torch.Tensor]:
         return nn.Conv2d(6, 6, 5, groups=6, dilation=2).to(device), torch.rand(2, 6, 12, 12).to(
             device
         )
+    if kind == TWO_NAMES:
+        return Renamed().to(device), torch.rand(3, 4).to(device)
     return Twice().to(device), torch.rand(2, 7, 5).to(device)
 
 
@@ -84,6 +101,7 @@ TABLES = {
         ("2", (2, 36), 0, 0),
         ("3", (2, 2), 74, 2 * 2 * 36),
     ],
+    TWO_NAMES: [("lift", (3, 4), 20, 3 * 4 * 4)] * 2,
     "a dilated kernel, grouped": [("", (2, 6, 4, 4), 6 * 25 + 6, 2 * 6 * 16 * 25)],
 }
 
@@ -181,18 +199,22 @@ def check_table(case, attempt, kind: str) -> None:
             if len(names) > len(truth)
             else "the names of named_modules(), not those of classes"
             if any(str(name)[:1].isupper() for name in names)
+            else "a module with two names is in named_modules() once, under the first"
+            if "again" in names
             else "in the order of the calls, one for each call"
         )
         check_equal(names, [row[0] for row in truth], "the names", why)
     names_fit = isinstance(table, list) and [row[0] for row in table if isinstance(row, list)] == [
         row[0] for row in truth
     ]
-    for mine, row in zip(table if names_fit else (), truth, strict=names_fit):
+    came = [tuple(make_drawn(kind)[1].shape), *(row[1] for row in truth)]  # into each module
+    for mine, row, into in zip(table if names_fit else (), truth, came, strict=False):
         name, _, parameters, macs = row
         with case(f"{kind}: {name or 'the module itself'}, shape"):
             listed = "a list, or another kind of sequence; a tuple is asked for"
             assert isinstance(mine[1], tuple), f"the output's shape, {mine[1]!r}, is {listed}"
-            check_equal(mine[1], row[1], "the output's shape")
+            why = "that is the input's" if mine[1] == into else ""
+            check_equal(mine[1], row[1], "the output's shape", why)
         with case(f"{kind}: {name or 'the module itself'}, parameters"):
             check_equal(mine[2], parameters, "the number of parameters", why_count(mine[2], row))
         with case(f"{kind}: {name or 'the module itself'}, MACs"):

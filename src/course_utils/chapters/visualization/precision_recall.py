@@ -106,6 +106,8 @@ def check_pr(case, attempt, name, scores, labels, threshold) -> None:
             )
             each = (scores.cpu() >= scores.cpu().sort().values[:, None]).sum(1)
             slips["one entry for each sample; equal scores are one threshold"] = every / each
+            few = "nothing is added below the line: at each threshold something was called a 1"
+            slips[few] = truth[0] * said.sum(1) / (said.sum(1) + 1e-6)
         if n == 1:
             slips["that is the share of the zeros that were called a 1"] = (said & ~one).sum(1) / (
                 ~one
@@ -121,7 +123,11 @@ def check_pr(case, attempt, name, scores, labels, threshold) -> None:
             slips["the scores as they are, not their sigmoid"] = truth[2].sigmoid()
             slips["equal scores are one threshold"] = scores.cpu().double().sort().values
         with case(f"{name}: {part}"):
-            mine = result[n].double() if isinstance(result[n], torch.Tensor) else result[n]
+            mine = result[n]
+            floats = isinstance(mine, torch.Tensor) and mine.is_floating_point()
+            kind = mine.dtype if isinstance(mine, torch.Tensor) else type(mine).__name__
+            assert floats, f"{part}: a float tensor is asked for; that is of the kind {kind}"
+            mine = mine.double()
             size, steps = getattr(mine, "shape", None), len(truth[2])
             if n == 2 and size is not None and size not in ((steps,), (steps + 1,), (len(scores),)):
                 raise AssertionError(
@@ -138,7 +144,8 @@ def check_pr(case, attempt, name, scores, labels, threshold) -> None:
             fits = n == 2 or size in (None, (steps,), (len(scores),))
             words = f"{what}: of shape {tuple(size or ())}, and there are {steps} thresholds"
             assert fits, words
-            check_seen(mine, truth[n].double(), what, slips)
+            close = 5e-7 if n == 0 else 1e-4  # 1e-6 beside a count shows
+            check_seen(mine, truth[n].double(), what, slips, rtol=close, atol=close / 10)
     said, is_one = scores.cpu() >= threshold, labels.cpu().bool()
     table = torch.tensor(
         [[((is_one == i) & (said == j)).sum() for j in (False, True)] for i in (False, True)]

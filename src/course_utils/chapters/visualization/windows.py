@@ -74,7 +74,9 @@ def check_windows(case, attempt, steps: list, about: dict) -> None:
     with case("live"):
         words = "step {} was over, and the curves of window 'loss' held {} points: "
         words += "send both numbers, by update='append', before you take the next entry"
-        assert not found["late"], words.format(*found["late"][0]) if found["late"] else ""
+        alone = "; both lines belong into this window, each with its name"
+        alone *= bool(found["late"]) and len(found["late"][0][1]) == 1
+        assert not found["late"], words.format(*found["late"][0]) + alone if found["late"] else ""
     with case("about"):
         changed = "; ".join(found["changed"])
         assert not changed, f"{changed}: the dict and its tensors are the caller's"
@@ -110,9 +112,10 @@ def check_loss(window, steps, about) -> None:
             [float(s[0]) for s in steps],
             f"the steps of {name}",
         )
-        check_seen(
-            torch.tensor(curves[name]["y"]), torch.tensor([s[column] for s in steps]), name, {}
-        )
+        other = torch.tensor([s[3 - column] for s in steps])
+        slips = {"train and validation have changed places": other}
+        truth = torch.tensor([s[column] for s in steps])
+        check_seen(torch.tensor(curves[name]["y"]), truth, name, slips)
 
 
 @ends_in_notebook
