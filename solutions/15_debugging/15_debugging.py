@@ -355,8 +355,7 @@ print("parameters:", sum(p.numel() for p in huge.parameters()) // 10**9, "billio
 #
 # Cheaper than finding an error is an error in the right place. Write down what you believe about
 # shapes. `assert` will do. `torch._check` is what PyTorch's own Python code uses: the words are a
-# function, called only on failure, and `torch.compile` understands it. (It is documented, for all its
-# underscore.)
+# function, called only on failure, and `torch.compile` understands it.
 
 
 # %% topics=["shape-asserts"]
@@ -403,11 +402,15 @@ from course_utils.chapters.debugging import make_suspect, state_of
 @runs_with_the_answer
 def try_shape_detective(name: str, shape: tuple, training: bool) -> tuple:
     """What the detective says of a model, what it changed, and the runs of a model that counts."""
-    model = make_suspect(name).train(training)
+    model = make_suspect(name, training)
     model.register_forward_hook(lambda *_: None)
     RUNS.clear()
     before = state_of(model)
-    answer = shape_detective(model, shape)
+    try:
+        answer = shape_detective(model, shape)
+    except Exception as error:
+        words = f"{type(error).__name__} left the function, expected an answer: {error}"
+        raise AssertionError(words) from error
     return answer, changes(before, state_of(model)), len(RUNS)
 
 
@@ -437,7 +440,8 @@ def shape_detective(model: nn.Module, shape: tuple[int, ...]) -> tuple[str, tupl
 
 
 # %% nbgrader={"grade_id": "shape-detective-check", "grade": true, "points": 4}
-cases = [
+cases = [("nested", (5, 4), ("1.1.1", (5, 4)), True, ""), ("it fits", (3, 4), None, True, "")]
+cases += [
     ("classifier", (2, 1, 28, 28), ("4", (2, 676)), True, ""),
     ("branches", (1, 4), ("1", (1, 4)), True, "both children finished; their parent did not"),
     ("its own forward", (2, 4), ("", (2, 4)), True, "the model's own forward: the empty name"),
@@ -446,15 +450,14 @@ cases = [
     ("batchnorm", (3, 4), ("4", (3, 4)), True, "and BatchNorm counts, dropout draws"),
     ("one sample", (1, 4), ("1", (1, 4)), True, "in training, one sample has no variance"),
     ("one sample", (1, 4), None, False, "in eval mode it works"),
-    ("nested", (5, 4), ("1.1.1", (5, 4)), True, ""),
-    ("a KeyError", (2, 4), ("1", (2, 4)), True, "an exception of any class"),
-    ("an IndexError", (2, 4), ("1", (2, 4)), True, "an exception of any class"),
     ("another x", (2, 4), ("", (2, 4)), True, "the argument as it came, before forward renames it"),
     ("turned in place", (2, 4), ("1", (2, 6)), True, "as it came, before forward turns it"),
-    ("it fits", (3, 4), None, True, "it works"),
     ("two arguments", (2, 4), ("1.join", (2, 4)), True, "the shape of the first argument"),
     ("one layer, two names", (2, 4), ("0", (2, 6)), True, "named_modules() names it once, as 0"),
+    ("float64 weights", (2, 4), None, True, "the input is float32, whatever the weights"),
+    ("a norm in eval mode", (1, 4), None, True, "each part in the mode that it is in"),
 ]
+cases += [(name, (2, 4), ("1", (2, 4)), True, "") for name in ("a KeyError", "an IndexError")]
 ### BEGIN HIDDEN TESTS
 cases += [("classifier", (2, 1, 26, 26), None, True, ""), ("nested", (7,), ("0", (7,)), True, "")]
 ### END HIDDEN TESTS
@@ -642,6 +645,7 @@ with every_case() as case:
         slips["multiplied by 255: the other way, to 0…1, it is divided"] = (
             photo * 255.0 @ weight + 0.5
         )
+        slips["it was rounded to half"] = (photo.half() / 255).float() @ weight + 0.5
         slips["it was divided by 255 twice"] = photo / 255**2 @ weight + 0.5
         slips["// leaves whole numbers: a photo has fractions"] = (
             photo // 255
@@ -657,8 +661,11 @@ with every_case() as case:
         }
         check_case("photo", dark / 255 @ weight + 0.5, dark, slips=slips)
     with case("rows"):
-        right, rough = (make(a.tolist()) @ weight + 0.5 for a in (array, array.astype("float16")))
-        check_case("rows", right, array, slips={"it was rounded to half": rough})
+        values = make(array.tolist())
+        slips = {"the fractions were cut off": values.trunc() @ weight + 0.5}
+        slips["it was rounded to half"] = values.half().float() @ weight + 0.5
+        slips["it was rounded to bfloat16"] = values.bfloat16().float() @ weight + 0.5
+        check_case("rows", values @ weight + 0.5, array, slips=slips)
     with case("rows, another device"):
         check_device(try_on_meta("rows"), "the data goes where layer.weight is")
     for name in ("photo", "labels"):
@@ -668,17 +675,16 @@ with every_case() as case:
         scores = make([[0.0, 1, 2], [2, 0, 3]])
         cut = F.cross_entropy(scores[:, :2], labels.long() // 2)
         few = "there are as many classes as scores, whether or not the last is among the labels"
-        check_case(
-            "labels",
-            F.cross_entropy(scores, labels.long() // 2),
-            scores,
-            labels // 2,
-            slips={few: cut},
-        )
+        right = F.cross_entropy(scores, labels.long() // 2)
+        slips = {few: cut, "the sum of the losses; the mean is asked for": 2 * right}
+        check_case("labels", right, scores, labels // 2, slips=slips)
     with case("labels of 257 classes"):
         scores, labels = torch.linspace(0, 1, 257, device=device).expand(2, 257), labels + 254
+        right = F.cross_entropy(scores, labels.long())
         slips = {"label 256 became 0: uint8 holds 0 to 255": F.cross_entropy(scores, labels.byte())}
-        check_case("labels", F.cross_entropy(scores, labels.long()), scores, labels, slips=slips)
+        slips["the scores' fractions were cut off"] = F.cross_entropy(scores.trunc(), labels.long())
+        slips["the sum of the losses; the mean is asked for"] = 2 * right
+        check_case("labels", right, scores, labels, slips=slips)
 
 
 # %% nbgrader={"grade_id": "dtype-and-device-check-2", "grade": true, "points": 1}
@@ -704,6 +710,7 @@ with every_case() as case:
         rows = make([[0.0, 0, 0], [2, 2, 2]])
         slips = {"it counts from 1": right + 1, "it counts along the first dimension": rows}
         slips["it was subtracted: 0, 1, … are added"] = 2 * x - right
+        slips["it counts on from row to row"] = x + make([[0.0, 1, 2], [3, 4, 5]])
         check_case("number", right, x, slips=slips)
     with case("number, one dimension"):
         from_1 = {"it counts from 1": make([6.0, 7, 8])}
@@ -713,6 +720,7 @@ with every_case() as case:
         right = make([[[1.0, 2, 3], [2, 3, 4]]])
         slips = {"it counts along dimension 1, not the last": make([[[1.0, 1, 1], [3, 3, 3]]])}
         slips |= {"it counts from 1": right + 1, "it counts along the first dimension": x}
+        slips["it counts on from row to row"] = x + make([[[0.0, 1, 2], [3, 4, 5]]])
         check_case("number", right, x, slips=slips)
     with case("number, 5000 in a row"):
         x = torch.zeros(5000, device=device)
@@ -735,6 +743,7 @@ with every_case() as case:
             "int8 ends at 127: 255 - 0 is -1 there": (a - b).char().abs().float().mean(),
             "differences of both signs cancel: abs comes before the mean": gaps.mean().abs(),
             "it was rounded to half": right.half(),
+            "the fraction was cut off": right.floor(),
             "the mean of the sizes, not the root of the mean square": gaps.square().mean().sqrt(),
             "the mean of the sizes, not of their squares": gaps.square().mean(),
             "the mean of the sizes, not their sum": gaps.abs().sum(),
@@ -1060,7 +1069,8 @@ cases += [
     ("keyword", {f"sum({t}, [1]) ": keys}, f"sum({t}, [1], dtype=torch.float64) -> float64(2,)")
 ]
 cases += [("out=", {f"add({t}, {t}, out=t": through}, kept, f"add({t}, {t}, out={t}) -> {t}")]
-late = {"unsqueeze_(float32(1, 2, 3), 0)": early}
+again = "it was described before it changed: describe each value anew"
+late = {"unsqueeze_(float32(1, 2, 3), 0)": early, f"unsqueeze_({t}, 0) -> {t}": again}
 cases += [("in place", late, kept, f"unsqueeze_({t}, 0) -> float32(1, 2, 3)")]
 cases += [
     ("through a view", {}, kept, f"select({t}, 1, 0) -> {column}", f"zero_({column}) -> {column}")
@@ -1081,6 +1091,7 @@ inside = f"cat([{t}, {row}]) -> float32(3, 3)"
 cases += [("list", {}, f"slice({t}, 0, 0, 1) -> {row}", inside)]
 steps = [f"{name}({turned}, {n}) -> {turned}" for name, n in (("mul_", 2), ("squeeze_", 0))]
 anew = {f"mul_({t}": "t_ has turned its argument: describe it anew"}
+anew |= {f"t_({turned})": early, f"t_({t}) -> {t}": again}
 cases += [("turned in place", anew, kept, f"t_({t}) -> {turned}", *steps)]
 order = {f"new_zeros({t}, [3], device=": "keyword arguments as they come, not sorted"}
 order[f"new_zeros({t}, [3], dtype=torch.float64) "] = "each keyword argument, not the first alone"
@@ -1100,7 +1111,10 @@ x = torch.arange(6.0, device=device).view(2, 3)
 lines, gradient, *_ = try_tensor_logger("backward", x)
 check_close(gradient, 2 * x, "the gradient of the sum of squares, computed inside the block")
 assert isinstance(lines, list), f"the lines are {lines!r}"
-assert any(line.startswith("ones_like(") for line in lines), "backward() was not written down"
+assert lines, "no line was written: each logger calls the write that it was made with"
+names = [line.split("(")[0] for line in lines]
+assert not any("." in name for name in names), f"{names[0]}: leave out what is behind the dot"
+assert "ones_like" in names, "backward() was not written down"
 ### BEGIN HIDDEN TESTS
 lines, result, *_ = try_tensor_logger("linear", x)
 check_close(result, LOGGED["linear"](x), "the result of a linear layer and tanh")
@@ -1217,7 +1231,7 @@ print("the forward call is named:", "x.sqrt()" in str(caught[-1].message))
 # (`x.log_()` overwrites its input). They may be in lists, and be keyword arguments. A mask made by
 # `masked_fill(mask, -inf)` is thus not to blame, since the number is infinite already.
 # Leave out operators with `empty` in their names: such memory holds anything. Results may be
-# tensors or tuples and lists of them; integers count as finite.
+# tensors or tuples and lists of them; integers count as finite, and no number is complex.
 #
 # Examples: `("forward", "log")` for `entropy`, `("backward", "div")` for the square root above.
 
@@ -1288,7 +1302,7 @@ with every_case() as case:
             check_finding(answer, right, "the answer", why)
             assert calls or answer is not None, "it returned None: is there an answer yet?"
             check_equal(calls, 1, "how often forward() was called")
-            check_equal(went_back, int(back), "how often backward() was called", "if all was fine")
+            check_equal(went_back, int(back), "calls of backward()", "once if forward is clean")
 
 # %% nbgrader={"grade_id": "nan-hunt-check-2", "grade": true, "points": 1}
 cases = [
@@ -2634,7 +2648,7 @@ axes.set(
 show(figure, "A grid of tests by lines: large blocks go first, and a few lines are left in orange.")
 
 # %% [markdown]
-# White is what was left out: whole blocks at first, single lines at the end. What is left is program G of exercise 15.1 again, found among sixty lines: an activation
+# What is left is program G of exercise 15.1 again, found among sixty lines: an activation
 # keeps its result for the way back, and `*=` overwrites it. In the script the activation is `sigmoid`.
 # If your lines have `tanh` instead, the shrinker left out `sigmoid` first and met the same failure one
 # layer earlier. The cause is the same, and now it can be seen.
@@ -2651,8 +2665,6 @@ print("Expected: a gradient. torch", torch.__version__, "Python", platform.pytho
 
 # %% [markdown]
 # ## Heard elsewhere
-#
-# Advice that goes around, and what is true of it.
 #
 # - *"`cannot import name 'PILLOW_VERSION'`: pin Pillow 6.2.2."* That is a release of 2019 with known
 #   security holes, and there are no wheels of it for today's Python. An old torchvision asked for a

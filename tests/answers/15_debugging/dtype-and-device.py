@@ -389,3 +389,25 @@ dtype_and_device = {
     "number": lambda x: torch.stack([c + n for n, c in enumerate(x.unbind(-1))], -1),
     "frames": lambda a, b: (torch.maximum(a, b) - torch.minimum(a, b)).float().mean(),
 }
+
+
+# %% wrong="a photo by way of half; rows, scores and a mean without fractions" says=["photo: the result: it was rounded to half", "rows: the result: the fractions were cut off", "the scores' fractions were cut off", "frames: the result: the fraction was cut off"]
+dtype_and_device = {
+    "photo": lambda layer, photo: layer((photo.half() / 255).float()),
+    "rows": lambda layer, rows: layer(torch.from_numpy(rows).long().to(layer.weight)),
+    "labels": lambda scores, labels: F.cross_entropy(scores.trunc(), labels.long()),
+    "hits": lambda hits, scores: hits + scores,
+    "number": lambda x: x + torch.arange(x.shape[-1], device=x.device),
+    "frames": lambda a, b: ((a.int() - b.int()).abs().sum() // a.numel()).float(),
+}
+
+
+# %% wrong="rows by way of bfloat16; the sum of the losses; counts on from row to row" says=["it was rounded to bfloat16", "labels: the result: the sum of the losses", "it counts on from row to row"]
+dtype_and_device = {
+    "photo": lambda layer, photo: layer(photo.float() / 255),
+    "rows": lambda layer, rows: layer(torch.from_numpy(rows).bfloat16().to(layer.weight)),
+    "labels": lambda scores, labels: F.cross_entropy(scores, labels.long(), reduction="sum"),
+    "hits": lambda hits, scores: hits + scores,
+    "number": lambda x: x + torch.arange(x.numel(), device=x.device).view(x.shape),
+    "frames": lambda a, b: (a.float() - b.float()).abs().mean(),
+}

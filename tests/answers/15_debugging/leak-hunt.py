@@ -316,7 +316,7 @@ def leak_hunt(step, suspects):
     return [n for n, s in suspects.items() if count(s) > before[n] + 2]
 
 
-# %% wrong="searches by recursion" says=["RecursionError"]
+# %% wrong="searches by recursion" says=["RecursionError", "keep a list of what to do"]
 def leak_hunt(step, suspects):
     def walk(thing, seen):
         if id(thing) in seen:

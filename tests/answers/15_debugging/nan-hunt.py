@@ -96,7 +96,7 @@ def nan_hunt(forward):
     return hunt.found
 
 
-# %% wrong="never goes back" says=["0/0 comes on the way back", "how often backward() was called"]
+# %% wrong="never goes back" says=["0/0 comes on the way back", "calls of backward()"]
 from torch.utils._pytree import tree_leaves
 
 

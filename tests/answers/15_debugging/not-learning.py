@@ -684,3 +684,50 @@ def not_learning(patient):
     if all(p.grad is None or (p.grad == 0).any() for p in model.parameters()):
         return "wiped"
     return "rate" if patient.optimizer.param_groups[0]["lr"] < 1e-4 else "healthy"
+
+
+# %% wrong="reads the rate, and takes one below 0.01 for too small" says=["healthy with a rate of 0.009", "Adam's steps are as long as its rate"]
+def not_learning(patient):
+    model, x, y = patient.model, patient.x, patient.y
+    if (x == x[0]).all():
+        return "same inputs"
+    scores = model(x)
+    if y.is_floating_point() and scores.shape != y.shape:
+        return "broadcast"
+    sums = scores.sum(-1)
+    if not y.is_floating_point() and scores.min() >= 0 and (sums - 1).abs().max() < 1e-4:
+        return "softmax twice"
+    if not scores.any():
+        return "dead head"
+    parameters = list(model.parameters())
+    patient.loss(scores, y).backward()
+    if any(p.grad is None for p in parameters):
+        return "cut"
+    held = {id(p) for group in patient.optimizer.param_groups for p in group["params"]}
+    if any(id(p) not in held for p in parameters):
+        return "not in the optimizer"
+    patient.step()
+    if all(p.grad is None or not p.grad.any() for p in parameters):
+        return "wiped"
+    return "rate" if patient.optimizer.param_groups[0]["lr"] < 0.01 else "healthy"
+
+
+# %% wrong="compares the first two rows alone" says=["it was taken for 'same inputs'", "not all rows of x are equal"]
+def not_learning(patient):
+    x, y = patient.x, patient.y
+    if torch.equal(x[0], x[1]):
+        return "same inputs"
+    scores = patient.model(x)
+    if scores.shape != y.shape:
+        return "broadcast"
+    return "healthy"
+
+
+# %% wrong="compares the shapes of class labels as well" says=["it was taken for 'broadcast'", "its y is of integers"]
+def not_learning(patient):
+    x, y = patient.x, patient.y
+    if (x == x[0]).all():
+        return "same inputs"
+    if patient.model(x).shape != y.shape:
+        return "broadcast"
+    return "healthy"

@@ -2,6 +2,7 @@
 # Rules:
 #
 # - "It runs the model once"
+# - "on a float32 input of that shape"
 # - "in the mode the model is in"
 # - "`None` if that works"
 # - "the name, as `named_modules()` gives it"
@@ -116,7 +117,7 @@ def shape_detective(model, shape):
     return None
 
 
-# %% wrong="raises it again" says=["raised RuntimeError"]
+# %% wrong="raises it again" says=["RuntimeError left the function"]
 import copy
 
 
@@ -570,4 +571,54 @@ def shape_detective(model, shape):
         twin(torch.zeros(shape, device="meta"))
     except Exception:
         return running[-1][0], tuple(running[-1][1].shape)
+    return None
+
+
+# %% wrong="an input of the weights' dtype" breaks="on a float32 input of that shape" says=["float64 weights", "the input is float32, whatever the weights"]
+import copy
+from functools import partial
+
+
+def shape_detective(model, shape):
+    twin, running = copy.deepcopy(model).to("meta"), []
+
+    def begin(name, module, args):
+        running.append((name, tuple(args[0].shape)))
+
+    def finish(module, args, output):
+        running.pop()
+
+    for name, module in twin.named_modules():
+        module.register_forward_pre_hook(partial(begin, name))
+        module.register_forward_hook(finish)
+    dtype = next((p.dtype for p in twin.parameters()), torch.float32)
+    try:
+        twin(torch.empty(shape, device="meta", dtype=dtype))
+    except Exception:
+        return running[-1]
+    return None
+
+
+# %% wrong="the whole model's mode for each of its parts" breaks="in the mode the model is in" says=["a norm in eval mode", "each part in the mode that it is in"]
+import copy
+from functools import partial
+
+
+def shape_detective(model, shape):
+    twin, running = copy.deepcopy(model).to("meta"), []
+    twin.train(model.training)
+
+    def begin(name, module, args):
+        running.append((name, tuple(args[0].shape)))
+
+    def finish(module, args, output):
+        running.pop()
+
+    for name, module in twin.named_modules():
+        module.register_forward_pre_hook(partial(begin, name))
+        module.register_forward_hook(finish)
+    try:
+        twin(torch.empty(shape, device="meta"))
+    except Exception:
+        return running[-1]
     return None

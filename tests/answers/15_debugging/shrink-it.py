@@ -428,3 +428,41 @@ def shrink_it(lines, fails):
             return lines
         if size > 1:
             size //= 2
+
+
+# %% wrong="raises an AssertionError" says=["raised AssertionError, expected a ValueError"]
+def shrink_it(lines, fails):
+    lines, size, went = list(lines), max(1, len(lines) // 2), True
+    assert fails(lines), "it does not fail"
+    while size > 1 or went:
+        start, went = 0, False
+        while start < len(lines):
+            shorter = lines[:start] + lines[start + size :]
+            if fails(shorter):
+                lines, went = shorter, True
+            else:
+                start += size
+        if not went and size > 1:
+            size, went = size // 2, True
+    return lines
+
+
+# %% wrong="remembers tests by the set of their lines" says=["twins", "equal lines are different lines"]
+def shrink_it(lines, fails):
+    lines, size, went, known = list(lines), max(1, len(lines) // 2), True, {}
+    if not fails(lines):
+        raise ValueError("it does not fail")
+    while size > 1 or went:
+        start, went = 0, False
+        while start < len(lines):
+            shorter = lines[:start] + lines[start + size :]
+            key = frozenset(shorter)
+            if key not in known:
+                known[key] = fails(shorter)
+            if known[key]:
+                lines, went = shorter, True
+            else:
+                start += size
+        if not went and size > 1:
+            size, went = size // 2, True
+    return lines

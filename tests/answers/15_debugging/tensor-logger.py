@@ -312,7 +312,7 @@ def tensor_logger(write):
     return L()
 
 
-# %% wrong="one write for all loggers" breaks="each logger has its own `write`" says=["another logger was made meanwhile"]
+# %% wrong="one write for all loggers" breaks="each logger has its own `write`" says=["another logger was made meanwhile", "calls the write that it was made with"]
 def _writes():
     pass
 
@@ -374,7 +374,7 @@ def tensor_logger(write):
     return L()
 
 
-# %% wrong="the overload's name" breaks="*name* is `func.overloadpacket.__name__`" says=["the overload, behind the dot, is left out"]
+# %% wrong="the overload's name" breaks="*name* is `func.overloadpacket.__name__`" says=["the overload, behind the dot, is left out", "leave out what is behind the dot"]
 def tensor_logger(write):
     class Logger(TorchDispatchMode):
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -568,6 +568,29 @@ def tensor_logger(write):
                 write(call + type(error).__name__)
                 raise
             write(call + describe(result))
+            return result
+
+    return Logger()
+
+
+# %% wrong="remembers descriptions by id" says=["in place: a line", "it was described before it changed"]
+def tensor_logger(write):
+    known = {}
+
+    def words_of(value):
+        return known.setdefault(id(value), describe(value))
+
+    class Logger(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            words = [*map(words_of, args), *(f"{k}={words_of(v)}" for k, v in kwargs.items())]
+            call = f"{func.overloadpacket.__name__}({', '.join(words)})"
+            try:
+                result = func(*args, **kwargs)
+            except Exception as error:
+                write(f"{call} -> {type(error).__name__}")
+                raise
+            write(f"{call} -> {words_of(result)}")
             return result
 
     return Logger()

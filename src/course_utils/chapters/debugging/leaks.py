@@ -140,11 +140,15 @@ def hunt_leaks(leak_hunt: Callable, leak: str) -> tuple:
     """What ``leak_hunt`` says of a training, and how often it called ``step()``.
 
     Raises:
-        AssertionError: it changed the dict of suspects.
+        AssertionError: it changed the dict of suspects, or called itself too deep.
     """
     step, suspects, calls = make_training(leak)
     names = [*suspects]
-    answer = leak_hunt(step, suspects)
+    try:
+        answer = leak_hunt(step, suspects)
+    except RecursionError as error:
+        words = "RecursionError: calls can't be nested as deep; keep a list of what to do"
+        raise AssertionError(words) from error
     assert [*suspects] == names, f"the dict of suspects was changed: it had {names}"
     return answer, len(calls)
 

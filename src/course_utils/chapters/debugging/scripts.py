@@ -57,6 +57,11 @@ def shrink_with(shrink_it: Callable, test: str, lines: list[str]) -> tuple:
         answer = shrink_it(given, fails)
     except ValueError as error:
         answer = f"ValueError: {error}"
+    except Exception as error:
+        if SHRUNK[test](lines):
+            raise
+        words = f"raised {type(error).__name__}, expected a ValueError: it does not fail at all"
+        raise AssertionError(words) from error
     return answer, len(calls), given
 
 
@@ -82,10 +87,10 @@ def check_shrunk(
     assert isinstance(answer, list), f"the answer is {answer!r}, expected a list of lines"
     rest = iter(lines)
     assert all(line in rest for line in answer), f"{answer[:9]} are not lines of it, in their order"
-    assert fails(answer), f"the result {answer[:9]} does not fail any more"
+    why = f": {because}" if because else ""
+    assert fails(answer), f"the result {answer[:9]} does not fail any more{why}"
     for n, line in enumerate(answer):
         left = answer[:n] + answer[n + 1 :]
-        why = f": {because}" if because else ""
         assert not fails(left), f"{line!r} can still be left out of {answer[:9]}{why}"
     said = "leave out whole blocks first"
     assert most is None or calls <= most, f"{calls} calls of fails, at most {most}: {said}"

@@ -36,8 +36,8 @@ class Counted(nn.Module):
         return x
 
 
-def make_suspect(name: str) -> nn.Module:
-    """A model of that name, on the course's device."""
+def make_suspect(name: str, training: bool = True) -> nn.Module:
+    """A model of that name, on the course's device; one has a part that stays in eval mode."""
     torch.manual_seed(0)
     linear, chain = nn.Linear, nn.Sequential
 
@@ -76,8 +76,15 @@ def make_suspect(name: str) -> nn.Module:
         ),
         "an IndexError": lambda: chain(linear(4, 4), Lambda(lambda m, x: x.select(1, 4))),
         "one sample": lambda: chain(linear(4, 4), nn.BatchNorm1d(4)),
+        "float64 weights": lambda: Lambda(
+            lambda m, x: m.layer({torch.float32: x.double()}[x.dtype]), layer=linear(4, 4).double()
+        ),
+        "a norm in eval mode": lambda: chain(linear(4, 4), nn.BatchNorm1d(4), nn.ReLU()),
     }
-    return was_used_before(makers[name]().to(device))
+    model = was_used_before(makers[name]().to(device)).train(training)
+    if name == "a norm in eval mode":
+        model.get_submodule("1").eval()
+    return model
 
 
 @ends_in_notebook

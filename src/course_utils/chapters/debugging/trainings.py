@@ -106,7 +106,9 @@ def make_patient(illness: str, seed: int = 0) -> Patient:
     if illness == "rate with nothing that moves":
         rate = 1e-20
     model = nn.Sequential(*layers).to(device)
-    optimizer = torch.optim.SGD(model.parameters(), lr=rate)
+    optimizer: torch.optim.Optimizer = torch.optim.SGD(model.parameters(), lr=rate)
+    if illness == "healthy with a rate of 0.009":
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.009)
     if illness == "not in the optimizer":
         model[0] = nn.Linear(6, 24).to(device)
         model[2] = nn.Linear(24, 3).to(device)
@@ -150,6 +152,15 @@ SIGNS = {
     "healthy with one constant feature": "it learns; compare whole rows",
     SHARES: "it learns: probabilities are right here, as its loss is no cross-entropy",
     "healthy with units that are off": "it learns: some gradients are 0, and others aren't",
+    "healthy with a rate of 0.009": "it learns: Adam's steps are as long as its rate, not tiny",
+}
+
+# What holds for each patient that doesn't have the illness.
+ELSE = {
+    "same inputs": "; and not all rows of x are equal",
+    "broadcast": "; and its y is of integers, or has the shape of the output",
+    "dead head": "; and not all of its scores are 0",
+    "cut": "; and each parameter has a .grad after backward()",
 }
 
 
@@ -166,7 +177,7 @@ def check_verdict(answer: Any, illness: str) -> None:
     known = isinstance(answer, str) and answer in words
     assert known, f"the answer is {answer!r}, expected one of {', '.join(words)}"
     right = illness.removesuffix(" regression").partition(" with ")[0]
-    assert answer == right, f"it was taken for {answer!r}: {SIGNS[illness]}"
+    assert answer == right, f"it was taken for {answer!r}: {SIGNS[illness]}{ELSE.get(answer, '')}"
 
 
 # Exercise 15.11: pairs of models.
