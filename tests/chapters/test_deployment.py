@@ -59,6 +59,7 @@ def test_bad_files_differ_from_the_good_one_in_what_their_name_says():
     assert loaded == [
         "one name too many", "bias is missing", "float16 where float32 is wanted",
         "shape (3, 2) where (2, 3) is wanted", "a nan among the numbers", "an infinite number",
+        "an infinite float16",
     ]  # fmt: skip
 
 
@@ -173,8 +174,8 @@ def test_the_servers_of_the_simulation_agree_with_a_count_by_hand():
 
 def test_the_slips_of_whole_numbers_differ_somewhere():
     for slip in int8.SLIPS:
-        kinds = ("in range", "beyond low and high", "large sums", "down to 0, beyond")
-        cases = [int8.layer(kind) for kind in kinds]
+        kinds = ["in range", "beyond low and high", "large sums", "down to 0, beyond"]
+        cases = [int8.layer(kind) for kind in [*kinds, "a row of zeros"]]
         pairs = [(int8.truth(*case)[0], int8.truth(*case, slip=slip)[0]) for case in cases]
         assert any(not torch.equal(*pair) for pair in pairs), slip
 

@@ -468,3 +468,102 @@ def dynamic_batching(
                 answer(batch)
 
     return serve()
+
+
+# %% wrong="a full batch waits as well" says=["a full one starts at once"]
+async def dynamic_batching(queue, predict, most, wait):
+    loop = asyncio.get_running_loop()
+    while True:
+        batch = [await queue.get()]
+        end = loop.time() + wait
+        while len(batch) < most:
+            if not queue.empty():
+                batch.append(queue.get_nowait())
+                continue
+            left = end - loop.time()
+            if left <= 0:
+                break
+            try:
+                batch.append(await asyncio.wait_for(queue.get(), left))
+            except TimeoutError:
+                break
+        await asyncio.sleep(max(0, end - loop.time()))
+        batch = [(x, future) for x, future in batch if not future.cancelled()]
+        if not batch:
+            continue
+        try:
+            results = predict([x for x, _ in batch])
+            for (_, future), y in zip(batch, results, strict=True):
+                future.set_result(y)
+        except Exception:
+            for x, future in batch:
+                try:
+                    future.set_result(predict([x])[0])
+                except Exception as error:
+                    future.set_exception(error)
+
+
+# %% wrong="looks for cancelled ones too early" says=["look then"]
+async def dynamic_batching(queue, predict, most, wait):
+    loop = asyncio.get_running_loop()
+    while True:
+        batch = [await queue.get()]
+        end = loop.time() + wait
+        while len(batch) < most:
+            if not queue.empty():
+                pair = queue.get_nowait()
+                if not pair[1].cancelled():
+                    batch.append(pair)
+                continue
+            left = end - loop.time()
+            if left <= 0:
+                break
+            try:
+                batch.append(await asyncio.wait_for(queue.get(), left))
+            except TimeoutError:
+                break
+        batch = [pair for pair in batch if pair is not None]
+        if not batch:
+            continue
+        try:
+            results = predict([x for x, _ in batch])
+            for (_, future), y in zip(batch, results, strict=True):
+                future.set_result(y)
+        except Exception:
+            for x, future in batch:
+                try:
+                    future.set_result(predict([x])[0])
+                except Exception as error:
+                    future.set_exception(error)
+
+
+# %% wrong="the first poisoned one ends the batch" says=["one that fails doesn't end the others"]
+async def dynamic_batching(queue, predict, most, wait):
+    loop = asyncio.get_running_loop()
+    while True:
+        batch = [await queue.get()]
+        end = loop.time() + wait
+        while len(batch) < most:
+            if not queue.empty():
+                batch.append(queue.get_nowait())
+                continue
+            left = end - loop.time()
+            if left <= 0:
+                break
+            try:
+                batch.append(await asyncio.wait_for(queue.get(), left))
+            except TimeoutError:
+                break
+        batch = [(x, future) for x, future in batch if not future.cancelled()]
+        if not batch:
+            continue
+        try:
+            results = predict([x for x, _ in batch])
+            for (_, future), y in zip(batch, results, strict=True):
+                future.set_result(y)
+        except Exception:
+            try:
+                for x, future in batch:
+                    future.set_result(predict([x])[0])
+            except Exception as error:
+                future.set_exception(error)

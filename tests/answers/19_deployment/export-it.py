@@ -276,3 +276,41 @@ def export_it(program: str, *inputs: torch.Tensor) -> torch.Tensor:
         torch._check(width <= x.shape[1])
         return x[:, :width]
     return x[(x.mean(1) > 0.5).nonzero().squeeze()]
+
+
+# %% wrong="a logarithm, for small numbers as well" says=["none is above 1 here"]
+def export_it(program, *inputs):
+    if program == "night":
+        (x,) = inputs
+        return torch.where(x.mean() < 0.5, 1 - x, x)
+    if program == "settle":
+        (x,) = inputs
+        return x / 2 ** torch.ceil(torch.log2(x.abs().max()))
+    if program == "crop":
+        x, n = inputs
+        width = n.item()
+        torch._check(width >= 0)
+        torch._check(width <= x.shape[1])
+        return x[:, :width]
+    (x,) = inputs
+    return x[x.mean(1) > 0.5]
+
+
+# %% wrong="ten halvings at most" says=["a number is still above 1"]
+def export_it(program, *inputs):
+    if program == "night":
+        (x,) = inputs
+        return torch.where(x.mean() < 0.5, 1 - x, x)
+    if program == "settle":
+        (x,) = inputs
+        for _ in range(10):
+            x = torch.where(x.abs().max() > 1, x / 2, x)
+        return x
+    if program == "crop":
+        x, n = inputs
+        width = n.item()
+        torch._check(width >= 0)
+        torch._check(width <= x.shape[1])
+        return x[:, :width]
+    (x,) = inputs
+    return x[x.mean(1) > 0.5]

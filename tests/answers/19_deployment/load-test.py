@@ -10,6 +10,7 @@
 # - "of the n sorted latencies"
 # - "counted from 1"
 # - "on average over that time"
+# - "answers per second of that time"
 #
 # Admits:
 #
@@ -189,4 +190,75 @@ def load_test(due: torch.Tensor, sent: torch.Tensor, done: torch.Tensor) -> dict
         "mean latency": latency.mean().item(),
         "p95": latency.sort().values[rank - 1].item(),
         "in flight": latency.sum().item() / max(1e-9, (due.max() - due.min()).item()),
+    }
+
+
+# %% wrong="in flight, as those who come see it" says=["that is counted only when a request comes in"]
+def load_test(due, sent, done):
+    n = len(due)
+    latency = done - due
+    span = done.max() - due.min()
+    place = -(-95 * n // 100)
+    return {
+        "throughput": (n / span).item(),
+        "mean latency": latency.mean().item(),
+        "p95": latency.sort().values[place - 1].item(),
+        "in flight": ((due[:, None] >= due) & (due[:, None] < done)).sum(1).double().mean().item(),
+    }
+
+
+# %% wrong="gaps instead of answers" breaks="answers per second of that time" says=["that leaves a request out"]
+def load_test(due, sent, done):
+    n = len(due)
+    latency = done - due
+    span = done.max() - due.min()
+    place = -(-95 * n // 100)
+    return {
+        "throughput": ((n - 1) / span).item(),
+        "mean latency": latency.mean().item(),
+        "p95": latency.sort().values[place - 1].item(),
+        "in flight": (latency.sum() / span).item(),
+    }
+
+
+# %% wrong="from the first answer on" says=["throughput: that counts from the first answer", "in flight: that divides by the time from the first answer"]
+def load_test(due, sent, done):
+    n = len(due)
+    latency = done - due
+    span = done.max() - done.min()
+    place = -(-95 * n // 100)
+    return {
+        "throughput": (n / span).item(),
+        "mean latency": latency.mean().item(),
+        "p95": latency.sort().values[place - 1].item(),
+        "in flight": (latency.sum() / span).item(),
+    }
+
+
+# %% wrong="sorts an argument in place" says=["changed"]
+def load_test(due, sent, done):
+    n = len(due)
+    latency = done - due
+    done.copy_(done.sort().values)
+    span = done.max() - due.min()
+    place = -(-95 * n // 100)
+    return {
+        "throughput": (n / span).item(),
+        "mean latency": latency.mean().item(),
+        "p95": latency.sort().values[place - 1].item(),
+        "in flight": (latency.sum() / span).item(),
+    }
+
+
+# %% wrong="first and last entries, in flight as well" says=["in flight: that takes the arguments' last and first entries"]
+def load_test(due, sent, done):
+    n = len(due)
+    latency = done - due
+    span = done[-1] - due[0]
+    place = -(-95 * n // 100)
+    return {
+        "throughput": (n / span).item(),
+        "mean latency": latency.mean().item(),
+        "p95": latency.sort().values[place - 1].item(),
+        "in flight": (latency.sum() / span).item(),
     }

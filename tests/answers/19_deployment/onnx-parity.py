@@ -106,7 +106,7 @@ def onnx_parity(model, x, path):
     return float(gap), float(gap)
 
 
-# %% wrong="float64 is compared with the runtime" breaks="between ONNX Runtime's outputs and the model's" says=["own_error is"]
+# %% wrong="float64 is compared with the runtime" breaks="between ONNX Runtime's outputs and the model's" says=["own_error: that is a mean"]
 def onnx_parity(model, x, path):
     plain = copy.deepcopy(model).eval()
     free = ({0: torch.export.Dim.DYNAMIC},)
@@ -238,3 +238,140 @@ def onnx_parity(model: nn.Module, x: torch.Tensor, path: str) -> tuple[float, fl
         for others in (found, exact)
     ]
     return apart[0], apart[1]
+
+
+# %% wrong="the sum of both outputs' largest" breaks="over all outputs" says=["that is the sum of the outputs' largest"]
+def onnx_parity(model, x, path):
+    single = copy.deepcopy(model).eval()
+    exact = copy.deepcopy(single).double()
+    example = torch.cat([x, x])
+    with quiet():
+        torch.onnx.export(
+            single,
+            (example,),
+            path,
+            input_names=["picture"],
+            dynamic_shapes=({0: torch.export.Dim.DYNAMIC},),
+            external_data=False,
+        )
+    with torch.no_grad():
+        here = single(x)
+        truth = exact(x.double())
+    there = runner(path)(x)
+    difference = sum(np.abs(a - b.numpy()).max() for a, b in zip(there, here, strict=True))
+    own = sum((a - b).abs().max().item() for a, b in zip(truth, here, strict=True))
+    return float(difference), float(own)
+
+
+# %% wrong="returns tensors" says=["difference is a Tensor, not a float"]
+def onnx_parity(model, x, path):
+    single = copy.deepcopy(model).eval()
+    exact = copy.deepcopy(single).double()
+    example = torch.cat([x, x])
+    with quiet():
+        torch.onnx.export(
+            single,
+            (example,),
+            path,
+            input_names=["picture"],
+            dynamic_shapes=({0: torch.export.Dim.DYNAMIC},),
+            external_data=False,
+        )
+    with torch.no_grad():
+        here = single(x)
+        truth = exact(x.double())
+    there = runner(path)(x)
+    difference = max(np.abs(a - b.numpy()).max() for a, b in zip(there, here, strict=True))
+    own = max((a - b).abs().max().item() for a, b in zip(truth, here, strict=True))
+    return torch.tensor(difference), torch.tensor(own)
+
+
+# %% wrong="a mean difference" breaks="the largest absolute difference" says=["that is a mean"]
+def onnx_parity(model, x, path):
+    single = copy.deepcopy(model).eval()
+    exact = copy.deepcopy(single).double()
+    example = torch.cat([x, x])
+    with quiet():
+        torch.onnx.export(
+            single,
+            (example,),
+            path,
+            input_names=["picture"],
+            dynamic_shapes=({0: torch.export.Dim.DYNAMIC},),
+            external_data=False,
+        )
+    with torch.no_grad():
+        here = single(x)
+        truth = exact(x.double())
+    there = runner(path)(x)
+    difference = max(np.abs(a - b.numpy()).mean() for a, b in zip(there, here, strict=True))
+    own = max((a - b).abs().max().item() for a, b in zip(truth, here, strict=True))
+    return float(difference), float(own)
+
+
+# %% wrong="the float64 outputs are rounded" says=["rounded to float32"]
+def onnx_parity(model, x, path):
+    single = copy.deepcopy(model).eval()
+    exact = copy.deepcopy(single).double()
+    example = torch.cat([x, x])
+    with quiet():
+        torch.onnx.export(
+            single,
+            (example,),
+            path,
+            input_names=["picture"],
+            dynamic_shapes=({0: torch.export.Dim.DYNAMIC},),
+            external_data=False,
+        )
+    with torch.no_grad():
+        here = single(x)
+        truth = exact(x.double())
+    there = runner(path)(x)
+    difference = max(np.abs(a - b.numpy()).max() for a, b in zip(there, here, strict=True))
+    own = max((a.float() - b).abs().max().item() for a, b in zip(truth, here, strict=True))
+    return float(difference), float(own)
+
+
+# %% wrong="the file against float64" breaks="between ONNX Runtime's outputs and the model's" says=["the file against the float64 copy"]
+def onnx_parity(model, x, path):
+    single = copy.deepcopy(model).eval()
+    exact = copy.deepcopy(single).double()
+    example = torch.cat([x, x])
+    with quiet():
+        torch.onnx.export(
+            single,
+            (example,),
+            path,
+            input_names=["picture"],
+            dynamic_shapes=({0: torch.export.Dim.DYNAMIC},),
+            external_data=False,
+        )
+    with torch.no_grad():
+        here = single(x)
+        truth = exact(x.double())
+    there = runner(path)(x)
+    difference = max(np.abs(a - b.numpy()).max() for a, b in zip(there, truth, strict=True))
+    own = max((a - b).abs().max().item() for a, b in zip(truth, here, strict=True))
+    return float(difference), float(own)
+
+
+# %% wrong="a fixed number of rows, other than x's" says=["the file takes a fixed number of rows"]
+def onnx_parity(model, x, path):
+    single = copy.deepcopy(model).eval()
+    exact = copy.deepcopy(single).double()
+    example = torch.cat([x, x])
+    with quiet():
+        torch.onnx.export(
+            single,
+            (example,),
+            path,
+            input_names=["picture"],
+            external_data=False,
+        )
+    with torch.no_grad():
+        here = single(x)
+        truth = exact(x.double())
+    there = runner(path)(x)
+    difference = max(np.abs(a - b.numpy()).max() for a, b in zip(there, here, strict=True))
+    own = max((a - b).abs().max().item() for a, b in zip(truth, here, strict=True))
+    return float(difference), float(own)

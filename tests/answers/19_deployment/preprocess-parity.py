@@ -346,3 +346,43 @@ def preprocess_parity(train: Callable, serve: Callable) -> set[str]:
             same = False
         found |= set() if same else {"mode"}
     return found
+
+
+# %% wrong="0.02, whatever the range" breaks="`serve` does the same up to rounding" says=["0 to 255 in training", "0.02 of that range are 5"]
+def preprocess_parity(train, serve):
+    def plain(colour):
+        return Image.new("RGB", (32, 32), colour)
+
+    def ends(f):
+        return f(plain((0, 0, 0))).double().mean(), f(plain((255, 255, 255))).double().mean()
+
+    found = set()
+    black, white = ends(train)
+    dark, light = ends(serve)
+    near = 0.02
+    if (dark - black).abs() > near or (light - white).abs() > near:
+        found.add("scale")
+
+    def to_one(y, lo, hi):
+        return (y.double() - lo) / (hi - lo)
+
+    a = to_one(train(plain((255, 0, 0))), black, white).mean((1, 2))
+    b = to_one(serve(plain((255, 0, 0))), dark, light).mean((1, 2))
+    if (a - b).abs().max() > (a.flip(0) - b).abs().max():
+        found.add("channel order")
+    noise = np.random.default_rng(0).integers(0, 256, (256, 256), dtype=np.uint8)
+    grey = Image.fromarray(noise).convert("RGB")
+    if (to_one(train(grey), black, white) - to_one(serve(grey), dark, light)).abs().max() > 0.02:
+        found.add("antialias")
+    rng = np.random.default_rng(1)
+    raw = rng.integers(0, 256, (32, 32, 4), dtype=np.uint8)
+    rgba = Image.fromarray(raw)
+    for picture in (rgba, rgba.convert("RGB").convert("L"), rgba.convert("RGB").convert("P")):
+        try:
+            one, two = serve(picture), serve(picture.convert("RGB"))
+        except Exception:
+            found.add("mode")
+            continue
+        if one.shape != two.shape or (one - two).abs().max() > 0.02:
+            found.add("mode")
+    return found

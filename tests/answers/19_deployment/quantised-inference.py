@@ -12,6 +12,7 @@
 # - "`y`, float32"
 # - "plus the bias"
 # - "Calibration found"
+# - "what they are worth"
 #
 # Admits:
 #
@@ -296,3 +297,88 @@ def quantised_inference(
     ints = (weight / step[:, None]).round().to(torch.int32)
     total = (whole[:, None] * ints).sum(2, dtype=torch.int32)
     return total, total * (scale * step) + bias
+
+
+# %% wrong="a row divided by 128, in int8" says=["128 isn't an int8"]
+def quantised_inference(x, weight, bias, low, high):
+    scale = (high - low) / 255
+    zero = round(-low / scale)
+    whole = ((x / scale).round() + zero).clamp(0, 255).to(torch.uint8)
+    step = weight.abs().amax(1) / 128
+    step = torch.where(step == 0, 1.0, step)
+    ints = (weight / step[:, None]).round().to(torch.int8)
+    total = ((whole.int() - zero)[:, None] * ints.int()).sum(2, dtype=torch.int32)
+    return total, total * scale * step + bias
+
+
+# %% wrong="the largest, at least 0" says=["the others right: what is a row's scale?"]
+def quantised_inference(x, weight, bias, low, high):
+    scale = (high - low) / 255
+    zero = round(-low / scale)
+    whole = ((x / scale).round() + zero).clamp(0, 255).to(torch.uint8)
+    step = weight.amax(1).clamp(min=0) / 127
+    step = torch.where(step == 0, 1.0, step)
+    ints = (weight / step[:, None]).round().to(torch.int8)
+    total = ((whole.int() - zero)[:, None] * ints.int()).sum(2, dtype=torch.int32)
+    return total, total * scale * step + bias
+
+
+# %% wrong="no step below a thousandth" says=["the others right: what is a row's scale?"]
+def quantised_inference(x, weight, bias, low, high):
+    scale = (high - low) / 255
+    zero = round(-low / scale)
+    whole = ((x / scale).round() + zero).clamp(0, 255).to(torch.uint8)
+    step = weight.abs().amax(1) / 127
+    step = step.clamp(min=1e-3)
+    ints = (weight / step[:, None]).round().to(torch.int8)
+    total = ((whole.int() - zero)[:, None] * ints.int()).sum(2, dtype=torch.int32)
+    return total, total * scale * step + bias
+
+
+# %% wrong="a row of zeros changes all rows" breaks="A row of zeros has the scale 1" says=["the scale 1 is for the row of zeros alone"]
+def quantised_inference(x, weight, bias, low, high):
+    scale = (high - low) / 255
+    zero = round(-low / scale)
+    whole = ((x / scale).round() + zero).clamp(0, 255).to(torch.uint8)
+    step = weight.abs().amax(1) / 127
+    step = step if bool((step > 0).all()) else torch.ones_like(step)
+    ints = (weight / step[:, None]).round().to(torch.int8)
+    total = ((whole.int() - zero)[:, None] * ints.int()).sum(2, dtype=torch.int32)
+    return total, total * scale * step + bias
+
+
+# %% wrong="the bias in the total" breaks="sums of products of whole numbers" says=["the bias belongs to y"]
+def quantised_inference(x, weight, bias, low, high):
+    scale = (high - low) / 255
+    zero = round(-low / scale)
+    whole = ((x / scale).round() + zero).clamp(0, 255).to(torch.uint8)
+    step = weight.abs().amax(1) / 127
+    step = torch.where(step == 0, 1.0, step)
+    ints = (weight / step[:, None]).round().to(torch.int8)
+    total = ((whole.int() - zero)[:, None] * ints.int()).sum(2, dtype=torch.int32)
+    total = total + (bias / (scale * step)).round().int()
+    return total, total * scale * step
+
+
+# %% wrong="y from the float layer" breaks="what they are worth" says=["y: that is the layer in float32"]
+def quantised_inference(x, weight, bias, low, high):
+    scale = (high - low) / 255
+    zero = round(-low / scale)
+    whole = ((x / scale).round() + zero).clamp(0, 255).to(torch.uint8)
+    step = weight.abs().amax(1) / 127
+    step = torch.where(step == 0, 1.0, step)
+    ints = (weight / step[:, None]).round().to(torch.int8)
+    total = ((whole.int() - zero)[:, None] * ints.int()).sum(2, dtype=torch.int32)
+    return total, F.linear(x, weight, bias)
+
+
+# %% wrong="a zero point with a fraction" says=["the zero point is a whole number"]
+def quantised_inference(x, weight, bias, low, high):
+    scale = (high - low) / 255
+    zero = -low / scale
+    whole = (x / scale + zero).round().clamp(0, 255).to(torch.uint8)
+    step = weight.abs().amax(1) / 127
+    step = torch.where(step == 0, 1.0, step)
+    ints = (weight / step[:, None]).round().to(torch.int8)
+    total = ((whole.int() - zero)[:, None] * ints.int()).sum(2).round().to(torch.int32)
+    return total, total * scale * step + bias

@@ -217,7 +217,11 @@ def check_batching(name: str, said: dict[str, Any]) -> None:
     ends = {int(index): end for index, end in said["ends"].items()}
     if said["broke"] == "it returned":
         raise AssertionError("it returned: serve for ever; is there an answer yet?")
-    assert not said["broke"], f"the worker ended by {said['broke']}, and nobody is served any more"
+    filled = "InvalidStateError" in said["broke"]
+    assert not said["broke"], (
+        f"the worker ended by {said['broke']}, and nobody is served any more"
+        + ("; a future may be cancelled until its batch starts: look then" if filled else "")
+    )
     assert said["threads"] == 1, "predict ran in a thread: call it directly"
     calls = [(when, list(numbers)) for when, numbers in said["calls"]]
     assert all(numbers for _, numbers in calls), "predict was called with an empty list"
@@ -231,7 +235,9 @@ def check_batching(name: str, said: dict[str, Any]) -> None:
         where = f"request {one[1]}"
         if len(one) > 2:
             continue
-        assert kind != "nothing", f"{where} never got an answer"
+        assert kind != "nothing", f"{where} never got an answer" + (
+            "; one that fails doesn't end the others" if poisoned and one[1] > 0 else ""
+        )
         if one[1] < 0:
             assert kind == "error", f"{where} is poisoned, and got {what}"
             assert f"poison {one[1]}" in what, f"{where} got the error of another request: {what}"
@@ -270,4 +276,16 @@ def _check_batches(calls: list, case: dict[str, Any], poisoned: bool) -> None:
             f"the batch {batch} started at {when:g} s, "
             + ("too late" if when > right_time else "too early")
             + f" (most={case['most']}, wait={case['wait']:g})"
+            + _why_late(when, right_time, batch, case)
         )
+
+
+def _why_late(when: float, right: float, batch: list, case: dict[str, Any]) -> str:
+    """What the moment at which a batch started is, where it is known."""
+    came = {one[1]: one[0] for one in case["requests"]}
+    moments = sorted(came[number] for number in batch)
+    last, first = moments[-1] + case["wait"], moments[0] + case["wait"]
+    if abs(when - last) < 1e-3 and last - first > 1e-3:
+        return ": that is `wait` after its last request; the first one's time counts"
+    full = when > right and right < first - 1e-3
+    return ": it was full before, and a full one starts at once" if full else ""

@@ -144,13 +144,16 @@ def check_load(result: Any, due: torch.Tensor, sent: torch.Tensor, done: torch.T
     single = due.float(), done.float()
     coarse = truth(*single) if single[1].max() > single[0].min() else right
     period = (done.max() - due.min()).item()
-    ordered = (done - due).sort().values
+    ordered, total = (done - due).sort().values, (done - due).sum().item()
     slips = {
         "throughput": {
             "that divides by the time between the first and the last request; it ends with the "
             "last answer": n / max((due.max() - due.min()).item(), 1e-9),
             "that counts from 0, not from the first request that was due": n / done.max().item(),
             "that is the time for one request, not requests per second": period / n,
+            "that leaves a request out: n answers came in that time": (n - 1) / period,
+            "that counts from the first answer, not from the first request that was due":
+            n / max((done.max() - done.min()).item(), 1e-9),
             "that counts from when the first was sent; count from when it was due":
             late["throughput"],
             "that takes the arguments' last and first entries; they are in no order":
@@ -178,13 +181,22 @@ def check_load(result: Any, due: torch.Tensor, sent: torch.Tensor, done: torch.T
         "in flight": {
             "that counts from when the client got round to sending; count from when it was due":
             late["in flight"],
+            "these are the latencies from when requests were sent; count from when they were due":
+            (done - sent).sum().item() / period,
+            "that divides by the time from when the first was sent, not due":
+            total / max((done.max() - sent.min()).item(), 1e-9),
+            "that divides by the time from the first answer; begin with the first that was due":
+            total / max((done.max() - done.min()).item(), 1e-9),
+            "that takes the arguments' last and first entries; they are in no order":
+            total / ((done[-1] - due[0]).item() or 1e-9),
+            "that is counted only when a request comes in; the time in between counts as well":
+            ((due[:, None] >= due) & (due[:, None] < done)).sum(1).double().mean().item(),
             "that divides by the time until the last was due; it ends with the last answer":
-            (done - due).sum().item() / max((due.max() - due.min()).item(), 1e-9),
+            total / max((due.max() - due.min()).item(), 1e-9),
             "that is the most at any moment, not the average": float(
                 max(int(((due <= moment) & (moment < done)).sum()) for moment in due)
             ),
-            "that is the sum of all latencies, not yet shared out over the period":
-            (done - due).sum().item(),
+            "that is the sum of all latencies, not yet shared out over the period": total,
         },
     }  # fmt: skip
     for name, words in slips.items():
@@ -199,5 +211,5 @@ def check_load(result: Any, due: torch.Tensor, sent: torch.Tensor, done: torch.T
         elif abs(got - value) > 1e-6 * abs(value):
             near = [w for w, bad in slips[name].items() if abs(got - bad) <= 1e-6 * abs(bad)
                     and abs(bad - value) > 1e-6 * abs(value)]  # fmt: skip
-            wrong.append(f"{name}: {near[0] if near else 'another number was expected'}")
+            wrong.append(f"{name}: {', or '.join(near) or 'another number was expected'}")
     assert not wrong, "; ".join(wrong)

@@ -14,6 +14,8 @@ from course_utils.chapters.deployment.detector import SIDE, prepare
 from course_utils.learner.tracebacks import ends_in_notebook
 
 FAULTS = ("channel order", "scale", "antialias", "mode")
+# What training's values go through where they aren't from 0 to 1: a factor, and what is added.
+RANGES = {"-1 to 1 in training": (2, -1), "0 to 255 in training": (255, 0)}
 
 
 def transform(
@@ -80,11 +82,13 @@ def try_parity_test(parity: Callable, faults: Collection[str], kind: str) -> Any
         train = lambda picture: prepare(picture).flip(0)  # noqa: E731
         faults = set(faults) ^ {"channel order"}
     serve = transform(faults, kind)
-    if "-1 to 1 in training" in kind:
-        train = lambda picture: prepare(picture) * 2 - 1  # noqa: E731
+    words = next((words for words in RANGES if words in kind), None)
+    if words is not None:
+        factor, plus = RANGES[words]
+        train = lambda picture: prepare(picture) * factor + plus  # noqa: E731
         plain = transform(set(faults) - {"scale"}, kind)
-        # What was 0 to 1 is a fault of the scale here; what is sound goes from -1 to 1.
-        serve = plain if "scale" in faults else lambda picture: plain(picture) * 2 - 1
+        # What was 0 to 1 is a fault of the scale here; what is sound has training's range.
+        serve = plain if "scale" in faults else lambda picture: plain(picture) * factor + plus
     state = torch.get_rng_state(), np.random.get_state()
     try:
         found = parity(train, serve)
@@ -130,10 +134,12 @@ def check_found(found: Any, faults: Collection[str], kind: str = "") -> None:
             f"{', '.join(extra)}: training has blue first here, and the server does the same; "
             "compare with `train`, not with what you know of it"
         )
-    if extra and not faults and "-1 to 1 in training" in kind:
+    for words in [words for words in RANGES if words in kind and extra and not faults]:
         raise AssertionError(
-            f"{', '.join(extra)}: training has values from -1 to 1 here, and the server does the "
-            "same; compare with `train`, not with what you know of it"
+            f"{', '.join(extra)}: training has values from {words.removesuffix(' in training')} "
+            "here, and the server does the same"
+            + (", up to rounding: 0.02 of that range are 5" if "rounded" in kind else "")
+            + "; compare with `train`, not with what you know of it"
         )
     assert not missed, (
         f"not found: {', '.join(missed)}"

@@ -139,7 +139,10 @@ def bad_files() -> dict[str, tuple[bytes, dict, str]]:
         "a nan among the numbers": (pack(_plain(), nan), "every number has to be finite"),
         "an infinite number": (pack(_plain(), endless), "every number has to be finite"),
     }  # fmt: skip
-    return {name: (content, WANTED, why) for name, (content, why) in files.items()}
+    half = pack({"half": entry("F16", [3], 0, 6)}, struct.pack("<3e", 1, float("inf"), 2))
+    why = "every number has to be finite, those of float16 as well"
+    found = {name: (content, WANTED, words) for name, (content, words) in files.items()}
+    return found | {"an infinite float16": (half, {"half": OTHERS["half"]}, why)}
 
 
 def try_loader(loader: Callable, name: str) -> dict[str, Any]:
