@@ -26,12 +26,13 @@ ASKS_OTHERWISE = {
     "view-strides-check",
     "capture-check",
 }
-# Their cells train, serve and start ranks for a quarter or half of a minute, once already for
+# Their cells train, serve, draw and start ranks for five seconds or half a minute, once already for
 # nbval. `make test` leaves these releases to the weekly run and `course test`; that an untouched
 # exercise is refused in words is tested without them as well (test_answers, test_verdict).
 LONG = {
-    *("09_layers", "11_optimizers", "12_data_pipelines", "13_training", "14_visualization"),
-    *("17_distributed", "18_sharding", "19_deployment", "21_capstone"),
+    *("08_modules", "09_layers", "10_losses", "11_optimizers", "12_data_pipelines"),
+    *("13_training", "14_visualization", "15_debugging", "16_performance", "17_distributed"),
+    *("18_sharding", "19_deployment", "21_capstone"),
 }
 
 

@@ -46,18 +46,19 @@ every = False
 # Exercises whose answers start servers, workers or ranks, compile, export or train: each takes a
 # third of a second of a processor, or a second of waiting, up to ten times that.
 SLOW = {
+    "06_custom_gradients": {"hessian-vector"},
     "09_layers": {"tiny-transformer"},
     "11_optimizers": {"sgd-family"},
     "12_data_pipelines": {
         *("worker-rng", "shard-iterable", "pack-it", "resumable", "find-the-bottleneck"),
     },
-    "13_training": {"best-checkpoint"},
-    "14_visualization": {"loss-landscape"},
+    "13_training": {"best-checkpoint", "deterministic", "exact-resume"},
+    "14_visualization": {"loss-landscape", "diagnose"},
     "15_debugging": {"loader-autopsy"},
     "16_performance": {"graph-breaks"},
     "17_distributed": {
         *("ddp-by-hand", "collectives-from-sendrecv", "ring-all-reduce", "no-sync"),
-        *("clinic-repair", "sync-bn", "unequal-shards"),
+        *("clinic-repair", "sync-bn", "unequal-shards", "compress"),
     },
     "18_sharding": {
         *("sharded-optimizer", "fully-sharded", "tensor-parallel", "pipeline"),
