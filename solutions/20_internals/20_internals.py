@@ -392,8 +392,8 @@ check_scenarios(try_elementwise, storage_trials.ELEMENTWISE)
 #
 # The loop is clear, and the decision before it is still a word. How does a **dispatcher** decide?
 # We build one. Its tensors are handles. A `Handle` has `stored`, which only a backend's kernels
-# look at, and a set of `keys`. (PyTorch's own is a C++ object, `TensorImpl`: storage, sizes, strides,
-# a key set, and a pointer to what autograd keeps.)
+# look at, and a frozenset of `keys`. (PyTorch's own is a C++ object, `TensorImpl`: storage, sizes,
+# strides, a key set, and a pointer to what autograd keeps.)
 
 # %% topics=["internals-overview"]
 handle = Handle(MyTensor([1.0, 2.0], (2,)), "List")
@@ -1455,7 +1455,7 @@ allocators.draw_memory(
 #
 # Write `allocator(trace)`. A trace is a list of steps: `("malloc", name, bytes)` with at least one byte,
 # `("free", name)`, `("empty_cache",)`. A name may be used again once it was freed. Return a list of pairs,
-# one after each step: bytes allocated, bytes reserved. Follow the six rules.
+# one after each step: bytes allocated, bytes reserved. Follow the six rules. The trace stays as it is.
 #
 # Example: `[("malloc", "a", 1000), ("malloc", "b", 3 * 2**20), ("free", "a")]` gives
 # `[(1024, 2097152), (4195328, 6291456), (4194304, 6291456)]`: `b` keeps the whole of its segment.

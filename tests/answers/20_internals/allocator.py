@@ -6,6 +6,7 @@
 # - "A name may be used again once it was freed"
 # - "`b` keeps the whole of its segment"
 # - "Follow the six rules"
+# - "The trace stays as it is"
 #
 # Admits:
 #
@@ -129,7 +130,7 @@ def allocator(trace):
     return answer
 
 
-# %% wrong="rounds to the next, always" says=["is off"]
+# %% wrong="rounds to the next, always" says=["already stays as it is"]
 class Segment:
     def __init__(self, size, small):
         self.size, self.small = size, small
@@ -944,7 +945,7 @@ def allocator(trace):
     return answer
 
 
-# %% wrong="a freed segment goes at once" says=["is off"]
+# %% wrong="a freed segment goes at once" says=["empty_cache alone gives it back"]
 class Segment:
     def __init__(self, size, small):
         self.size, self.small = size, small
@@ -1726,3 +1727,154 @@ def allocator(trace: list[tuple]) -> list[tuple[int, int]]:
         every = [block for _, blocks in segments for block in blocks]
         numbers.append((sum(n for n, name in every if name is not None), sum(n for n, _ in every)))
     return numbers
+
+
+# %% wrong="empties the trace" breaks="The trace stays as it is" says=["the trace has changed: it stays as it is"]
+def allocator(trace):
+    MIB = 2**20
+    segments, pairs = [], []  # a segment: kind, list of [size, name]
+
+    for step in trace:
+        if step[0] == "malloc":
+            _, name, size = step
+            size = -(-size // 512) * 512
+            kind = "small" if size <= MIB else "large"
+            fits = [
+                (s, b)
+                for s in segments
+                if s["kind"] == kind
+                for b in s["blocks"]
+                if b[1] is None and b[0] >= size
+            ]
+            if fits:
+                segment, block = min(fits, key=lambda f: f[1][0])
+            else:
+                whole = 2 * MIB if kind == "small" else -(-size // (2 * MIB)) * 2 * MIB
+                block = [whole, None]
+                segment = {"kind": kind, "blocks": [block]}
+                segments.append(segment)
+            rest = block[0] - size
+            block[1] = name
+            if rest > (0 if kind == "small" else MIB):
+                block[0] = size
+                place = next(i for i, b in enumerate(segment["blocks"]) if b is block)
+                segment["blocks"].insert(place + 1, [rest, None])
+        elif step[0] == "free":
+            for segment in segments:
+                blocks = segment["blocks"]
+                for block in blocks:
+                    if block[1] == step[1]:
+                        block[1] = None
+                merged = []
+                for block in blocks:
+                    if merged and merged[-1][1] is None and block[1] is None:
+                        merged[-1][0] += block[0]
+                    else:
+                        merged.append(block)
+                segment["blocks"] = merged
+        else:
+            segments = [s for s in segments if any(b[1] is not None for b in s["blocks"])]
+        blocks = [b for s in segments for b in s["blocks"]]
+        pairs.append((sum(b[0] for b in blocks if b[1] is not None), sum(b[0] for b in blocks)))
+    trace.clear()
+    return pairs
+
+
+# %% wrong="rounds to 256" says=["not of 256"]
+def allocator(trace):
+    MIB = 2**20
+    segments, pairs = [], []  # a segment: kind, list of [size, name]
+
+    for step in trace:
+        if step[0] == "malloc":
+            _, name, size = step
+            size = -(-size // 256) * 256
+            kind = "small" if size <= MIB else "large"
+            fits = [
+                (s, b)
+                for s in segments
+                if s["kind"] == kind
+                for b in s["blocks"]
+                if b[1] is None and b[0] >= size
+            ]
+            if fits:
+                segment, block = min(fits, key=lambda f: f[1][0])
+            else:
+                whole = 2 * MIB if kind == "small" else -(-size // (2 * MIB)) * 2 * MIB
+                block = [whole, None]
+                segment = {"kind": kind, "blocks": [block]}
+                segments.append(segment)
+            rest = block[0] - size
+            block[1] = name
+            if rest > (0 if kind == "small" else MIB):
+                block[0] = size
+                place = next(i for i, b in enumerate(segment["blocks"]) if b is block)
+                segment["blocks"].insert(place + 1, [rest, None])
+        elif step[0] == "free":
+            for segment in segments:
+                blocks = segment["blocks"]
+                for block in blocks:
+                    if block[1] == step[1]:
+                        block[1] = None
+                merged = []
+                for block in blocks:
+                    if merged and merged[-1][1] is None and block[1] is None:
+                        merged[-1][0] += block[0]
+                    else:
+                        merged.append(block)
+                segment["blocks"] = merged
+        else:
+            segments = [s for s in segments if any(b[1] is not None for b in s["blocks"])]
+        blocks = [b for s in segments for b in s["blocks"]]
+        pairs.append((sum(b[0] for b in blocks if b[1] is not None), sum(b[0] for b in blocks)))
+    return pairs
+
+
+# %% wrong="small blocks keep a small rest" says=["also if it is 512"]
+def allocator(trace):
+    MIB = 2**20
+    segments, pairs = [], []  # a segment: kind, list of [size, name]
+
+    for step in trace:
+        if step[0] == "malloc":
+            _, name, size = step
+            size = -(-size // 512) * 512
+            kind = "small" if size <= MIB else "large"
+            fits = [
+                (s, b)
+                for s in segments
+                if s["kind"] == kind
+                for b in s["blocks"]
+                if b[1] is None and b[0] >= size
+            ]
+            if fits:
+                segment, block = min(fits, key=lambda f: f[1][0])
+            else:
+                whole = 2 * MIB if kind == "small" else -(-size // (2 * MIB)) * 2 * MIB
+                block = [whole, None]
+                segment = {"kind": kind, "blocks": [block]}
+                segments.append(segment)
+            rest = block[0] - size
+            block[1] = name
+            if rest > (512 if kind == "small" else MIB):
+                block[0] = size
+                place = next(i for i, b in enumerate(segment["blocks"]) if b is block)
+                segment["blocks"].insert(place + 1, [rest, None])
+        elif step[0] == "free":
+            for segment in segments:
+                blocks = segment["blocks"]
+                for block in blocks:
+                    if block[1] == step[1]:
+                        block[1] = None
+                merged = []
+                for block in blocks:
+                    if merged and merged[-1][1] is None and block[1] is None:
+                        merged[-1][0] += block[0]
+                    else:
+                        merged.append(block)
+                segment["blocks"] = merged
+        else:
+            segments = [s for s in segments if any(b[1] is not None for b in s["blocks"])]
+        blocks = [b for s in segments for b in s["blocks"]]
+        pairs.append((sum(b[0] for b in blocks if b[1] is not None), sum(b[0] for b in blocks)))
+    return pairs

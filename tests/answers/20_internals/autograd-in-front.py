@@ -1741,7 +1741,7 @@ def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
         dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
 
 
-# %% wrong="a constant leaf is paid" breaks="in each leaf that requires grad" says=["1 of 22 cases fail", "isn't paid, if it is the result"]
+# %% wrong="a constant leaf is paid" breaks="in each leaf that requires grad" says=["1 of 23 cases fail", "isn't paid, if it is the result"]
 from collections.abc import Callable
 
 
@@ -1801,7 +1801,7 @@ def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
         dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
 
 
-# %% wrong="counters on the handles" breaks="Leave those that you are given as they are" says=["1 of 22 cases fail", "keep counts in a dict"]
+# %% wrong="counters on the handles" breaks="Leave those that you are given as they are" says=["1 of 23 cases fail", "keep counts in a dict"]
 from collections.abc import Callable
 
 
@@ -2042,5 +2042,186 @@ def backward(dispatcher: "Dispatcher", result: Handle, g: Handle) -> None:
 
 def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
     """Given: put your kernel in front of each operator of a table of slopes."""
+    for operator, slopes in table.items():
+        dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
+
+
+# %% wrong="a handle's turn comes with the first payment" says=["each step takes twice as long as the last"]
+def autograd_kernel(dispatcher, operator, slopes):
+    def kernel(*values):
+        with dispatcher.below("Autograd"):
+            result = dispatcher.call(operator, *values)
+        if any(v.requires_grad for v in values if isinstance(v, Handle)):
+            result.requires_grad = True
+            result.keys = set(result.keys) | {"Autograd"}
+            result.node = (slopes, values)
+        return result
+
+    return kernel
+
+
+def backward(dispatcher, result, g):
+    uses, stack, seen = {}, [result], {result}
+    while stack:
+        handle = stack.pop()
+        if handle.node is None:
+            continue
+        for value in handle.node[1]:
+            if isinstance(value, Handle) and value.requires_grad:
+                uses[value] = uses.get(value, 0) + 1
+                if value not in seen:
+                    seen.add(value)
+                    stack.append(value)
+    with dispatcher.below("Autograd"):
+        account, ready = {result: g}, [result]
+        while ready:
+            handle = ready.pop()
+            paid = account.pop(handle, None)
+            if handle.node is None:
+                if paid is not None and handle.requires_grad:
+                    handle.grad = (
+                        paid if handle.grad is None else dispatcher.call("add", handle.grad, paid)
+                    )
+                continue
+            slopes, values = handle.node
+            gains = (
+                slopes(dispatcher.call, paid, handle, *values)
+                if paid is not None
+                else [None] * len(values)
+            )
+            for value, gain in zip(values, gains):
+                if not (isinstance(value, Handle) and value.requires_grad):
+                    continue
+                if gain is not None:
+                    account[value] = (
+                        dispatcher.call("add", account[value], gain) if value in account else gain
+                    )
+                uses[value] -= 1
+                if value not in ready:
+                    ready.append(value)
+
+
+def autograd_in_front(dispatcher, table):
+    for operator, slopes in table.items():
+        dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
+
+
+# %% wrong="keeps a copy of the values" says=["no leaf was paid: is the way back kept"]
+def autograd_kernel(dispatcher, operator, slopes):
+    def kernel(*values):
+        with dispatcher.below("Autograd"):
+            result = dispatcher.call(operator, *values)
+        if any(v.requires_grad for v in values if isinstance(v, Handle)):
+            result.requires_grad = True
+            result.keys = set(result.keys) | {"Autograd"}
+            result.node = (slopes, tuple(Handle(v.stored, *v.keys) for v in values))
+        return result
+
+    return kernel
+
+
+def backward(dispatcher, result, g):
+    uses, stack, seen = {}, [result], {result}
+    while stack:
+        handle = stack.pop()
+        if handle.node is None:
+            continue
+        for value in handle.node[1]:
+            if isinstance(value, Handle) and value.requires_grad:
+                uses[value] = uses.get(value, 0) + 1
+                if value not in seen:
+                    seen.add(value)
+                    stack.append(value)
+    with dispatcher.below("Autograd"):
+        account, ready = {result: g}, [result]
+        while ready:
+            handle = ready.pop()
+            paid = account.pop(handle, None)
+            if handle.node is None:
+                if paid is not None and handle.requires_grad:
+                    handle.grad = (
+                        paid if handle.grad is None else dispatcher.call("add", handle.grad, paid)
+                    )
+                continue
+            slopes, values = handle.node
+            gains = (
+                slopes(dispatcher.call, paid, handle, *values)
+                if paid is not None
+                else [None] * len(values)
+            )
+            for value, gain in zip(values, gains):
+                if not (isinstance(value, Handle) and value.requires_grad):
+                    continue
+                if gain is not None:
+                    account[value] = (
+                        dispatcher.call("add", account[value], gain) if value in account else gain
+                    )
+                uses[value] -= 1
+                if uses[value] == 0:
+                    ready.append(value)
+
+
+def autograd_in_front(dispatcher, table):
+    for operator, slopes in table.items():
+        dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
+
+
+# %% wrong="calls from the top again" says=["is asked again without end: call the operator below it"]
+def autograd_kernel(dispatcher, operator, slopes):
+    def kernel(*values):
+        with dispatcher.below("Autograd"):
+            pass
+        result = dispatcher.call(operator, *values)
+        if any(v.requires_grad for v in values if isinstance(v, Handle)):
+            result.requires_grad = True
+            result.keys = set(result.keys) | {"Autograd"}
+            result.node = (slopes, values)
+        return result
+
+    return kernel
+
+
+def backward(dispatcher, result, g):
+    uses, stack, seen = {}, [result], {result}
+    while stack:
+        handle = stack.pop()
+        if handle.node is None:
+            continue
+        for value in handle.node[1]:
+            if isinstance(value, Handle) and value.requires_grad:
+                uses[value] = uses.get(value, 0) + 1
+                if value not in seen:
+                    seen.add(value)
+                    stack.append(value)
+    with dispatcher.below("Autograd"):
+        account, ready = {result: g}, [result]
+        while ready:
+            handle = ready.pop()
+            paid = account.pop(handle, None)
+            if handle.node is None:
+                if paid is not None and handle.requires_grad:
+                    handle.grad = (
+                        paid if handle.grad is None else dispatcher.call("add", handle.grad, paid)
+                    )
+                continue
+            slopes, values = handle.node
+            gains = (
+                slopes(dispatcher.call, paid, handle, *values)
+                if paid is not None
+                else [None] * len(values)
+            )
+            for value, gain in zip(values, gains):
+                if not (isinstance(value, Handle) and value.requires_grad):
+                    continue
+                if gain is not None:
+                    account[value] = (
+                        dispatcher.call("add", account[value], gain) if value in account else gain
+                    )
+                uses[value] -= 1
+                if uses[value] == 0:
+                    ready.append(value)
+
+
+def autograd_in_front(dispatcher, table):
     for operator, slopes in table.items():
         dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))

@@ -6,6 +6,7 @@
 # - "others keep their stride"
 # - "An operand that doesn't fit `shape` raises a `ValueError`"
 # - "As few loops as the rule allows"
+# - "Return the merged shape, a tuple"
 # - "their order kept"
 # - "in plain Python"
 # - "a new, contiguous `MyTensor`"
@@ -1350,15 +1351,14 @@ def broadcast_strides(size, stride, shape):
 
 def merge_dimensions(shape, strides):
     if len(shape) == 0:
-        return [], [[] for _ in strides]
+        return (), [() for _ in strides]
     rest, steps = merge_dimensions(shape[1:], [s[1:] for s in strides])
-    rest, steps = list(rest), [list(s) for s in steps]
     mine = [s[0] for s in strides]
     if shape[0] == 1:
         return rest, steps
     if rest and all(m == rest[0] * s[0] for m, s in zip(mine, steps, strict=True)):
-        return [shape[0] * rest[0], *rest[1:]], steps
-    return [shape[0], *rest], [[m, *s] for m, s in zip(mine, steps, strict=True)]
+        return (shape[0] * rest[0], *rest[1:]), steps
+    return (shape[0], *rest), [(m, *s) for m, s in zip(mine, steps, strict=True)]
 
 
 def elementwise(function, *tensors):
@@ -1785,3 +1785,58 @@ def elementwise(function, *tensors):
     read = lambda x, s, at: x.storage[x.offset + sum(map(operator.mul, at, s))]
     result = [function(*(read(x, s, at) for x, s in zip(tensors, steps))) for at in places]
     return MyTensor(result, shape)
+
+
+# %% wrong="lists for tuples" breaks="Return the merged shape, a tuple" says=["the merged shape is a tuple, and so are the strides of each operand"]
+import itertools
+
+
+def broadcast_strides(size, stride, shape):
+    new = len(shape) - len(size)
+    if new < 0:
+        raise ValueError("too many dimensions")
+    steps = [0] * new
+    for n, s, want in zip(size, stride, shape[new:]):
+        if n == 1:
+            steps.append(0)
+        elif n == want:
+            steps.append(s)
+        else:
+            raise ValueError(f"{size} doesn't fit {shape}")
+    return tuple(steps)
+
+
+def merge_dimensions(shape, strides):
+    sizes, steps = [], [[] for _ in strides]
+    for d, n in enumerate(shape):
+        if n == 1:
+            continue
+        here = [s[d] for s in strides]
+        if sizes and all(step[-1] == n * h for step, h in zip(steps, here)):
+            sizes[-1] *= n
+            for step, h in zip(steps, here):
+                step[-1] = h
+        else:
+            sizes.append(n)
+            for step, h in zip(steps, here):
+                step.append(h)
+    return sizes, steps
+
+
+def elementwise(function, *tensors):
+    try:
+        shape = tuple(torch.broadcast_shapes(*(t.size for t in tensors)))
+    except RuntimeError as error:
+        raise ValueError(str(error)) from None
+    steps = [broadcast_strides(t.size, t.stride, shape) for t in tensors]
+    out = []
+    for index in itertools.product(*map(range, shape)):
+        places = [
+            t.offset + sum(i * s for i, s in zip(index, step)) for t, step in zip(tensors, steps)
+        ]
+        out.append(function(*(t.storage[p] for t, p in zip(tensors, places))))
+    return MyTensor(out, shape)
+
+
+def my_storage(*tensors):
+    return elementwise(lambda *numbers: sum(numbers), *tensors)

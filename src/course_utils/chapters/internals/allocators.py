@@ -54,8 +54,10 @@ class Replay:
 
     def _malloc(self, name: str, size: int) -> None:
         self.asked[name] = size
-        unit = {"no rounding": 1, "multiples of 1024": 1024}.get(self.slip, 512)
+        units = {"no rounding": 1, "multiples of 1024": 1024, "multiples of 256": 256}
+        unit = units.get(self.slip, 512)
         size = -(-size // unit) * unit
+        size += 512 * (self.slip == "512 more" and size == self.asked[name])
         if self.slip != "as asked":
             self.asked[name] = size
         small = size < MIB if self.slip == "1 MiB is large" else size <= MIB
@@ -69,10 +71,9 @@ class Replay:
             pick = min(free, key=lambda f: f[1:]) if self.slip == "first fit" else min(free)
             if self.slip == "newest first":
                 pick = min(free, key=lambda f: (f[0], -f[1], f[2]))
-            if self.slip == "worst fit":
-                pick = min(free, key=lambda f: (-f[0], *f[1:]))
-            if self.slip == "worst fit, newest":
-                pick = min(free, key=lambda f: (-f[0], -f[1], -f[2]))
+            if self.slip.startswith("worst fit"):
+                way = -1 if self.slip.endswith("newest") else 1
+                pick = min(free, key=lambda f: (-f[0], way * f[1], way * f[2]))
             _, place, number = pick
         else:
             whole = MIB if self.slip == "small segments of 1 MiB" else 2 * MIB
@@ -83,9 +84,10 @@ class Replay:
         blocks = self.segments[place][1]
         rest = blocks[number][0] - size
         least = 512 if self.segments[place][0] else MIB + 1
-        least = {"always split": 1, "split at 1 MiB": min(least, MIB)}.get(self.slip, least)
-        if self.slip == "small like large":
-            least = MIB + 1
+        switched = {"always split": 1, "split at 1 MiB": min(least, MIB)}
+        switched |= {"small like large": MIB + 1, "keeps 512": max(least, 513)}
+        switched |= {"multiples of 256": 256} if small else {}
+        least = switched.get(self.slip, least)
         if rest >= least and self.slip != "never split":
             blocks[number : number + 1] = [[size, name], [rest, None]]
         else:
@@ -97,6 +99,8 @@ class Replay:
             for block in blocks:
                 if block is freed:
                     block[1] = None
+            if self.slip == "free gives back" and not any(owner for _, owner in blocks):
+                blocks.clear()
             if self.slip == "no merging":
                 continue
             merged: list[list] = []
@@ -130,6 +134,10 @@ SLIPS = {
     "1 MiB is large": "a request of 1 MiB, after rounding, is still small",
     "whole as asked": "a segment for a large request is rounded up to a multiple of 2 MiB",
     "empty blocks": "empty_cache gives back whole segments: a free block beside a used one stays",
+    "multiples of 256": "a size is rounded up to a multiple of 512, not of 256",
+    "512 more": "a size that is a multiple of 512 already stays as it is",
+    "keeps 512": "in a small segment what is left over is always split off, also if it is 512",
+    "free gives back": "free leaves a segment where it is: empty_cache alone gives it back",
     "multiples of 1024": "a size is rounded up to a multiple of 512, not of 1,024",
     "small segments of 1 MiB": "a segment for small requests has 2 MiB, not 1",
     "no merging": "free neighbours within a segment become a single block",
@@ -287,8 +295,11 @@ RANDOM_TRACES = {f"trace {n}": trace for n, trace in enumerate(random_traces(40)
 def run_trace(answer: Callable, name: str) -> Any:
     """What the answer makes of a trace, without the allocator of this file."""
     words = "the answer asks the allocator that draws the picture: write your own"
+    mine = list((TRACES | RANDOM_TRACES)[name])
     with refused(Replay, "step", words):
-        return given(answer(list((TRACES | RANDOM_TRACES)[name])), "what allocator returned")
+        found = given(answer(mine), "what allocator returned")
+    assert mine == (TRACES | RANDOM_TRACES)[name], "the trace has changed: it stays as it is"
+    return found
 
 
 def _pairs(outcome: tuple[str, Any]) -> list | None:

@@ -57,6 +57,8 @@ def _aside(key: str, operator: str = "add") -> Callable:
 def _fallback(dispatcher, log) -> None:
     def kernel(operator, *values):
         log.append(f"Log of {operator}")
+        words = "inside below('Log') the key Log was asked again: below skips the key itself, too"
+        assert len(log) < 50, words
         with dispatcher.below("Log"):
             return dispatcher.call(operator, *values)
 

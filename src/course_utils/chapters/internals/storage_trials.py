@@ -87,6 +87,8 @@ def check_spread(answer: Callable, size, stride, shape, right, because: str = ""
     """Check ``broadcast_strides`` on one case; a list will do for a tuple."""
     __tracebackhide__ = True
     found = given(answer(size, stride, shape), "what broadcast_strides returned")
+    kind = type(found).__name__
+    assert isinstance(found, tuple), f"the steps are a {kind}; a tuple is asked for: tuple(steps)"
     check_equal(tuple(found), right, f"broadcast_strides({size}, {stride}, {shape})", because)
 
 
@@ -94,8 +96,12 @@ def check_spread(answer: Callable, size, stride, shape, right, because: str = ""
 def check_merge(answer: Callable, shape, strides, right: tuple, because: str = "") -> None:
     """Check ``merge_dimensions`` on one case, with words for known slips."""
     __tracebackhide__ = True
-    found = plain_plan(answer(shape, list(strides)))
+    plan = answer(shape, list(strides))
+    found = plain_plan(plan)
     if found == right:
+        kinds = {type(part).__name__ for part in (plan[0], *plan[1])} - {"tuple"}
+        words = "the merged shape is a tuple, and so are the strides of each operand; here is a "
+        assert not kinds, words + ", a ".join(sorted(kinds))
         return
     for words, slip in merged_slips(shape, strides).items():
         assert found != slip, words

@@ -32,7 +32,11 @@ def ready(autograd_kernel: Callable):
 
 
 def _keeps_its_key(kernel: Callable, *values: Any) -> Any:
-    result = kernel(*values)
+    try:
+        result = kernel(*values)
+    except RecursionError:
+        words = "the kernel under Autograd is asked again without end: call the operator below it"
+        raise AssertionError(words) from None
     words = "the result has lost the backend's key: it has the key Autograd too, beside its own"
     assert not isinstance(result, Handle) or "NumPy" in result.keys, words
     return result
@@ -85,4 +89,8 @@ def by_torch(program: str, **inputs) -> dict:
 
 def as_torch(program: str, because: str, **inputs) -> Scenario:
     """A scenario: the program's gradients are those that PyTorch gives."""
-    return Scenario(_gradients(program, **inputs), by_torch(program, **inputs), because)
+    unpaid = (
+        dict.fromkeys(inputs),
+        "no leaf was paid: is the way back kept on the result, with the values themselves?",
+    )
+    return Scenario(_gradients(program, **inputs), by_torch(program, **inputs), because, (unpaid,))

@@ -252,6 +252,19 @@ def _doublings(autograd_kernel, backward):
     return plain(x.grad)
 
 
+def _rungs(autograd_kernel, backward):
+    """Forty sums of a value and its product by 1, in either order: 2**40 ways lead back."""
+    dispatcher = ready(autograd_kernel)
+    x, one = numbers([1.0], True), numbers([1.0])
+    y = x
+    for step in range(40):
+        pair = (dispatcher.call("mul", y, one), y)
+        y = dispatcher.call("add", *(pair if step % 2 else pair[::-1]))
+    with _few_lines(200_000):
+        backward(dispatcher, y, numbers([1.0]))
+    return plain(x.grad)
+
+
 @contextmanager
 def _few_lines(limit: int) -> Generator[None]:
     """Raise an AssertionError inside the block once it has run so many lines of Python."""
@@ -328,6 +341,9 @@ BACKWARD = {
     "a chain of 3,000": Scenario(_chain, [1.0], "keep a list of what is waiting: no recursion"),
     "forty doublings": Scenario(
         _doublings, [2.0**40], "a value that is used twice is paid twice, and hands on once"
+    ),
+    "forty steps, each used by two others": Scenario(
+        _rungs, [2.0**40], "two pay to a value, and it hands on once, when both have"
     ),
     "None for a value that is paid elsewhere too": Scenario(
         _paid_elsewhere("loss", "square"), [[2.0, 0.0]], _none, (([[1.0, 0.0]], _all_add),)
