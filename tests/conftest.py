@@ -47,8 +47,8 @@ def pytest_addoption(parser):
         "--every-answer",
         action="store_true",
         help="The judge runs every named answer; otherwise a right one of each exercise, and a "
-        "wrong one where it is quick. Every mutant, every call of a given function and every wrong answer "
-        "is tried as well.",
+        "wrong one where it is quick. Every mutant, every call of a given function and every "
+        "wrong answer is tried as well.",
     )
 
 
