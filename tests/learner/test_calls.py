@@ -41,15 +41,16 @@ def test_a_gradient_that_is_asked_for_is_noted():
 @pytest.mark.parametrize(
     ("spoil", "changed"),
     [
-        (lambda x: x + 1, False),
-        (lambda x: x.add_(1), True),
-        (lambda x: x.requires_grad_(), True),
-        (lambda x: x.clone().requires_grad_().sum().backward(), False),
-        (lambda x: x.resize_(1), True),
+        (lambda x: x + 1, ""),
+        (lambda x: x.add_(1), "its values"),
+        (lambda x: x.requires_grad_(), "its requires_grad"),
+        (lambda x: setattr(x, "grad", torch.ones_like(x)), "its grad"),
+        (lambda x: x.clone().requires_grad_().sum().backward(), ""),
+        (lambda x: x.resize_(1), "its values"),
     ],
 )
 def test_a_changed_argument_is_noted(spoil, changed):
-    assert watched(lambda pair: spoil(pair["x"]), {"x": X.clone()})[2] is changed
+    assert watched(lambda pair: spoil(pair["x"]), {"x": X.clone()})[2] == changed
 
 
 def test_rules_list_all_that_was_broken():
@@ -57,6 +58,7 @@ def test_rules_list_all_that_was_broken():
     said = refusal(check_rules, ["gru_cell", "add"], True, "*gru*")
     assert "the answer calls gru_cell" in said
     assert "an argument was changed" in said
+    assert "changed (its grad)" in refusal(check_rules, [], "its grad")
 
 
 def test_python_calls_name_what_ran_and_leaves_no_profiler():

@@ -37,26 +37,32 @@ class Calls(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
-def watched(function: Callable, *args: Any) -> tuple[Any, list[str], bool]:
+def watched(function: Callable, *args: Any) -> tuple[Any, list[str], str]:
     """Call a function and watch it; for a locked function that :func:`runs_with_the_answer`.
 
     Returns:
         What ``function(*args)`` returned; the names of the PyTorch functions that it called;
-        whether a tensor among its arguments has other values, another ``requires_grad`` or
-        another ``grad`` afterwards.
+        what a tensor among its arguments has other than before: ``"its values"``,
+        ``"its requires_grad"`` or ``"its grad"``; empty where all are as they were.
     """
     tensors = [leaf for leaf in tree_leaves(args) if isinstance(leaf, torch.Tensor)]
     before = [(t.detach().clone(), t.requires_grad, _grad_of(t)) for t in tensors]
     with Calls() as calls:
         result = function(*args)
-    changed = any(
-        tensor.shape != values.shape
-        or not torch.equal(tensor.detach(), values)
-        or tensor.requires_grad != flag
-        or not same(_grad_of(tensor), grad)
+    changed = [
+        name
         for tensor, (values, flag, grad) in zip(tensors, before, strict=True)
-    )
-    return result, sorted(calls.names), changed
+        for name, was_left in (
+            (
+                "its values",
+                tensor.shape == values.shape and torch.equal(tensor.detach(), values),
+            ),
+            ("its requires_grad", tensor.requires_grad == flag),
+            ("its grad", same(_grad_of(tensor), grad)),
+        )
+        if not was_left
+    ]
+    return result, sorted(calls.names), changed[0] if changed else ""
 
 
 def _grad_of(tensor: torch.Tensor) -> torch.Tensor | None:
@@ -65,12 +71,12 @@ def _grad_of(tensor: torch.Tensor) -> torch.Tensor | None:
 
 
 @ends_in_notebook
-def check_rules(names: Sequence[str], changed: bool, *patterns: str) -> None:
+def check_rules(names: Sequence[str], changed: str | bool, *patterns: str) -> None:
     """Check what :func:`watched` says of a call: nothing forbidden, no argument changed.
 
     Args:
         names: the names of what was called.
-        changed: whether an argument is no longer as it was.
+        changed: what of an argument is no longer as it was, or whether something is.
         patterns: what is forbidden, by name or pattern, such as ``"*gru*"``.
 
     Raises:
@@ -83,7 +89,8 @@ def check_rules(names: Sequence[str], changed: bool, *patterns: str) -> None:
         spoken = [SPOKEN.get(name, name) for name in found]
         wrong.append(f"the answer calls {', '.join(spoken)}: write it without the library's own")
     if changed:
-        wrong.append("an argument was changed (values, requires_grad or grad): leave it as it is")
+        what = changed if isinstance(changed, str) else "values, requires_grad or grad"
+        wrong.append(f"an argument was changed ({what}): leave it as it is")
     if wrong:
         raise AssertionError("; ".join(wrong))
 

@@ -196,14 +196,14 @@ def linear_by_hand(x, weight, bias):
     return y if bias is None else y + bias
 
 
-# %% wrong="freezes the weight" says=["all three require a gradient: an argument was changed"]
+# %% wrong="freezes the weight" says=["all three require a gradient: an argument was changed (its requires_grad)"]
 def linear_by_hand(x, weight, bias):
     weight.requires_grad_(False)
     y = x @ weight.t()
     return y if bias is None else y + bias
 
 
-# %% wrong="stops the gradient at x" says=["all three require a gradient: an argument was changed"]
+# %% wrong="stops the gradient at x" says=["all three require a gradient: an argument was changed (its requires_grad)"]
 def linear_by_hand(x, weight, bias):
     x.detach_()
     y = x @ weight.t()

@@ -281,7 +281,7 @@ def transposed_conv(x, weight, stride=2, padding=0):
     return y[:, :, padding : y.shape[2] - padding, padding : y.shape[3] - padding].detach()
 
 
-# %% wrong="freezes the weights" says=["an image and weights that require a gradient: an argument was changed"]
+# %% wrong="freezes the weights" says=["an image and weights that require a gradient: an argument was changed (its requires_grad)"]
 def transposed_conv(x, weight, stride=1, padding=0):
     weight.requires_grad_(False)
     (n, _, h, w), (_, d, kh, kw) = x.shape, weight.shape

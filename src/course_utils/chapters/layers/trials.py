@@ -22,7 +22,7 @@ def refused(call: Callable[[], Any]) -> str:
     return "nothing"
 
 
-def watched_in_use(function: Callable, *args: Any) -> tuple[Any, list[str], bool]:
+def watched_in_use(function: Callable, *args: Any) -> tuple[Any, list[str], str]:
     """As ``watched``; each argument that requires a gradient has one, which stays as it is."""
     for leaf in tree_leaves(args):
         if isinstance(leaf, torch.Tensor) and leaf.requires_grad and leaf.is_leaf:
