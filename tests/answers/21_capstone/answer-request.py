@@ -679,3 +679,63 @@ def answer_request(body, find, limit=1_000_000):
     except Exception:
         return 500, {"error": "the image could not be searched"}
     return 200, {"count": len(shapes), "shapes": shapes}
+
+
+# %% wrong="exactly MOST_PIXELS is too many" breaks="more than `MOST_PIXELS` pixels" says=["exactly MOST_PIXELS are allowed"]
+import io
+from collections.abc import Callable
+
+from PIL import Image
+
+MOST_PIXELS = 4_000_000
+
+
+def answer_request(body, find, limit=1_000_000):
+    if len(body) > limit:
+        return 413, {"error": "too many bytes"}
+    try:
+        image = Image.open(io.BytesIO(body))
+        pixels = image.width * image.height
+    except Exception:
+        return 400, {"error": "not an image"}
+    if pixels >= MOST_PIXELS:
+        return 413, {"error": "too many pixels"}
+    try:
+        image.load()
+    except Exception:
+        return 400, {"error": "a broken image"}
+    try:
+        shapes = find(image)
+    except Exception:
+        return 500, {"error": "our fault"}
+    return 200, {"count": len(shapes), "shapes": shapes}
+
+
+# %% wrong="a side of more than 2000" says=["width times height counts"]
+import io
+from collections.abc import Callable
+
+from PIL import Image
+
+MOST_PIXELS = 4_000_000
+
+
+def answer_request(body, find, limit=1_000_000):
+    if len(body) > limit:
+        return 413, {"error": "too many bytes"}
+    try:
+        image = Image.open(io.BytesIO(body))
+        wide = max(image.size) > 2000
+    except Exception:
+        return 400, {"error": "not an image"}
+    if wide:
+        return 413, {"error": "too many pixels"}
+    try:
+        image.load()
+    except Exception:
+        return 400, {"error": "a broken image"}
+    try:
+        shapes = find(image)
+    except Exception:
+        return 500, {"error": "our fault"}
+    return 200, {"count": len(shapes), "shapes": shapes}

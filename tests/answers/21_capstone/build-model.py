@@ -100,7 +100,7 @@ def build_model(width: int = 16, prior: float = 0.05) -> nn.Module:
     return nn.Sequential(*layers, head)
 
 
-# %% wrong="random last layer" breaks="in every cell of every image" says=["with prior 0.05, sigmoid of number 0"]
+# %% wrong="random last layer" breaks="in every cell of every image" says=["differs from cell to cell"]
 import math
 
 import torch.nn as nn
@@ -125,7 +125,7 @@ def build_model(width: int = 16, prior: float = 0.05) -> nn.Module:
     return nn.Sequential(*layers, head)
 
 
-# %% wrong="the prior itself as bias" breaks="the sigmoid of number 0 is `prior`" says=["with prior 0.05, sigmoid of number 0"]
+# %% wrong="the prior itself as bias" breaks="the sigmoid of number 0 is `prior`" says=["number 0 is the prior itself"]
 import math
 
 import torch.nn as nn
@@ -488,3 +488,125 @@ def build_model(width: int = 16, prior: float = 0.05) -> nn.Module:
             return self.body(x - torch.full((1, 3, 1, 1), 0.5).float()).float()
 
     return Scaled()
+
+
+# %% wrong="weights from its own generator" breaks="draws its weights from torch's default generator" says=["draw from torch's default generator"]
+import torch
+import torch.nn as nn
+
+
+def build_model(width=16, prior=0.05):
+    def block(ins, outs, stride=1, dilation=1):
+        return [
+            nn.Conv2d(ins, outs, 3, stride, padding=dilation, dilation=dilation),
+            nn.GroupNorm(8, outs),
+            nn.ReLU(),
+        ]
+
+    last = nn.Conv2d(4 * width, 8, 1)
+    nn.init.zeros_(last.weight)
+    nn.init.zeros_(last.bias)
+    with torch.no_grad():
+        last.bias[0] = torch.tensor(prior / (1 - prior)).log()
+    net = nn.Sequential(
+        *block(3, width, 2),
+        *block(width, 2 * width, 2),
+        *block(2 * width, 4 * width, 2),
+        *block(4 * width, 4 * width),
+        *block(4 * width, 4 * width, 1, 2),
+        last,
+    )
+    g = torch.Generator().manual_seed(0)
+    for part in net[:-1]:
+        if isinstance(part, nn.Conv2d):
+            nn.init.normal_(part.weight, std=0.05, generator=g)
+    return net
+
+
+# %% wrong="zeros in every layer" says=["all weights are alike"]
+import torch
+import torch.nn as nn
+
+
+def build_model(width=16, prior=0.05):
+    def block(ins, outs, stride=1, dilation=1):
+        return [
+            nn.Conv2d(ins, outs, 3, stride, padding=dilation, dilation=dilation),
+            nn.GroupNorm(8, outs),
+            nn.ReLU(),
+        ]
+
+    last = nn.Conv2d(4 * width, 8, 1)
+    nn.init.zeros_(last.weight)
+    nn.init.zeros_(last.bias)
+    with torch.no_grad():
+        last.bias[0] = torch.tensor(prior / (1 - prior)).log()
+    net = nn.Sequential(
+        *block(3, width, 2),
+        *block(width, 2 * width, 2),
+        *block(2 * width, 4 * width, 2),
+        *block(4 * width, 4 * width),
+        *block(4 * width, 4 * width, 1, 2),
+        last,
+    )
+    for part in net[:-1]:
+        if isinstance(part, nn.Conv2d):
+            nn.init.zeros_(part.weight)
+            nn.init.zeros_(part.bias)
+    return net
+
+
+# %% wrong="odds upside down" breaks="the sigmoid of number 0 is `prior`" says=["one minus the prior"]
+import torch
+import torch.nn as nn
+
+
+def build_model(width=16, prior=0.05):
+    def block(ins, outs, stride=1, dilation=1):
+        return [
+            nn.Conv2d(ins, outs, 3, stride, padding=dilation, dilation=dilation),
+            nn.GroupNorm(8, outs),
+            nn.ReLU(),
+        ]
+
+    last = nn.Conv2d(4 * width, 8, 1)
+    nn.init.zeros_(last.weight)
+    nn.init.zeros_(last.bias)
+    with torch.no_grad():
+        last.bias[0] = torch.tensor((1 - prior) / prior).log()
+    return nn.Sequential(
+        *block(3, width, 2),
+        *block(width, 2 * width, 2),
+        *block(2 * width, 4 * width, 2),
+        *block(4 * width, 4 * width),
+        *block(4 * width, 4 * width, 1, 2),
+        last,
+    )
+
+
+# %% wrong="the prior is always 0.05" says=["is still 0.05"]
+import torch
+import torch.nn as nn
+
+
+def build_model(width=16, prior=0.05):
+    def block(ins, outs, stride=1, dilation=1):
+        return [
+            nn.Conv2d(ins, outs, 3, stride, padding=dilation, dilation=dilation),
+            nn.GroupNorm(8, outs),
+            nn.ReLU(),
+        ]
+
+    last = nn.Conv2d(4 * width, 8, 1)
+    nn.init.zeros_(last.weight)
+    nn.init.zeros_(last.bias)
+    with torch.no_grad():
+        last.bias[0] = -2.9444
+    return nn.Sequential(
+        *block(3, width, 2),
+        *block(width, 2 * width, 2),
+        *block(2 * width, 4 * width, 2),
+        *block(4 * width, 4 * width),
+        *block(4 * width, 4 * width, 1, 2),
+        last,
+    )

@@ -690,3 +690,114 @@ def find_shapes(model: nn.Module, image: Image.Image) -> list[dict]:
         }
         for row in decode(output)[0]
     ]
+
+
+# %% wrong="parts within parts keep another mode" breaks="each of its parts are in the mode in which they were" says=["the mode of a part within a part has changed"]
+import torch
+import torch.nn as nn
+from PIL import Image
+from shapefinder import SHAPES
+from shapefinder.folder import prepare
+from shapefinder.grid import decode
+
+
+def find_shapes(model, image):
+    first = next(model.parameters())
+    x = prepare(image)[None].to(first.device, first.dtype)
+    modes = [(part, part.training) for part in [model, *model.children()]]
+    model.eval()
+    try:
+        with torch.no_grad():
+            output = model(x)
+    finally:
+        for part, mode in modes:
+            part.training = mode
+    width, height = image.size
+    found = []
+    for sure, label, left, top, right, bottom in decode(output)[0].tolist():
+        box = [left * width, top * height, right * width, bottom * height]
+        found.append({"shape": SHAPES[int(label)], "confidence": sure, "box": box})
+    return found
+
+
+# %% wrong="shares of the image" breaks="left, top, right, bottom in pixels of `image`" says=["these are shares of the image"]
+import torch
+import torch.nn as nn
+from PIL import Image
+from shapefinder import SHAPES
+from shapefinder.folder import prepare
+from shapefinder.grid import decode
+
+
+def find_shapes(model, image):
+    first = next(model.parameters())
+    x = prepare(image)[None].to(first.device, first.dtype)
+    modes = [(part, part.training) for part in model.modules()]
+    model.eval()
+    try:
+        with torch.no_grad():
+            output = model(x)
+    finally:
+        for part, mode in modes:
+            part.training = mode
+    width, height = image.size
+    found = []
+    for sure, label, left, top, right, bottom in decode(output)[0].tolist():
+        box = [left, top, right, bottom]
+        found.append({"shape": SHAPES[int(label)], "confidence": sure, "box": box})
+    return found
+
+
+# %% wrong="width and height for right and bottom" says=["left, top, width, height"]
+import torch
+import torch.nn as nn
+from PIL import Image
+from shapefinder import SHAPES
+from shapefinder.folder import prepare
+from shapefinder.grid import decode
+
+
+def find_shapes(model, image):
+    first = next(model.parameters())
+    x = prepare(image)[None].to(first.device, first.dtype)
+    modes = [(part, part.training) for part in model.modules()]
+    model.eval()
+    try:
+        with torch.no_grad():
+            output = model(x)
+    finally:
+        for part, mode in modes:
+            part.training = mode
+    width, height = image.size
+    found = []
+    for sure, label, left, top, right, bottom in decode(output)[0].tolist():
+        box = [left * width, top * height, (right - left) * width, (bottom - top) * height]
+        found.append({"shape": SHAPES[int(label)], "confidence": sure, "box": box})
+    return found
+
+
+# %% right="a copy of the model"
+import copy
+
+import torch
+import torch.nn as nn
+from PIL import Image
+from shapefinder import SHAPES
+from shapefinder.folder import prepare
+from shapefinder.grid import decode
+
+
+def find_shapes(model, image):
+    twin = copy.deepcopy(model).eval()
+    like = next(twin.parameters())
+    with torch.inference_mode():
+        rows = decode(twin(prepare(image).unsqueeze(0).to(like)))[0]
+    scale = torch.tensor(image.size * 2, device=rows.device, dtype=rows.dtype)
+    return [
+        {
+            "box": (row[2:] * scale).tolist(),
+            "confidence": row[0].item(),
+            "shape": SHAPES[int(row[1])],
+        }
+        for row in rows
+    ]

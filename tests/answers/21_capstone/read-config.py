@@ -549,3 +549,64 @@ def read_config(words, kind=Config):
         else:
             parser.add_argument("--" + name, dest=name, type=default.__class__)
     return dataclasses.replace(base, **vars(parser.parse_args(list(words))))
+
+
+# %% wrong="one parser for every call" says=["every call has its own parser"]
+import argparse
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True)
+class Config:
+    data: str = "data"
+    out: str = "run"
+    steps: int = 240
+    batch: int = 32
+    rate: float = 5e-3
+    width: int = 16
+    seed: int = 0
+    every: int = 50
+    flip: bool = True
+
+
+PARSER = argparse.ArgumentParser(conflict_handler="resolve")
+
+
+def read_config(words, kind=Config):
+    parser = PARSER
+    for field in fields(kind):
+        name = "--" + field.name
+        if isinstance(field.default, bool):
+            parser.add_argument(name, action=argparse.BooleanOptionalAction, default=field.default)
+        else:
+            parser.add_argument(name, type=type(field.default), default=field.default)
+    return kind(**vars(parser.parse_args(words)))
+
+
+# %% wrong="always a Config, with the options of kind" says=["and makes a `kind`"]
+import argparse
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True)
+class Config:
+    data: str = "data"
+    out: str = "run"
+    steps: int = 240
+    batch: int = 32
+    rate: float = 5e-3
+    width: int = 16
+    seed: int = 0
+    every: int = 50
+    flip: bool = True
+
+
+def read_config(words, kind=Config):
+    parser = argparse.ArgumentParser()
+    for field in fields(kind):
+        name = "--" + field.name
+        if isinstance(field.default, bool):
+            parser.add_argument(name, action=argparse.BooleanOptionalAction, default=field.default)
+        else:
+            parser.add_argument(name, type=type(field.default), default=field.default)
+    return Config(**vars(parser.parse_args(words)))

@@ -24,6 +24,13 @@ def read(words, kind=Other):
             result = read_config(words, kind)
     except SystemExit:
         raise AssertionError(f"the words {words} are all right and ended the program") from None
+    except TypeError as error:
+        if "unexpected keyword argument" not in str(error):
+            raise
+        raise AssertionError(
+            f"an option that {kind.__name__} doesn't have, or an object of another class: every "
+            f"call has its own parser, with the fields of `kind`, and makes a `kind`: {error}"
+        ) from None
     assert result is not None, NOTHING
     assert type(result) is kind, (
         f"the result is a {type(result).__name__}, not an object of the dataclass {kind.__name__}"

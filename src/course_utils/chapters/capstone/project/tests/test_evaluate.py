@@ -6,6 +6,7 @@ from expect import NOTHING
 from shapefinder.evaluate import evaluate
 
 A, B, C = (0.0, 0.0, 0.4, 0.4), (0.5, 0.5, 0.9, 0.9), (0.0, 0.5, 0.4, 0.9)
+COUNT = "count is the share of photographs with as many found boxes as true ones, hits or not"
 NAMES = ["precision", "recall", "f1", "count", "low", "high"]
 
 
@@ -45,7 +46,8 @@ def test_all_found():
 def test_precision_and_recall():
     result = score(([(0.9, 0, A), (0.8, 0, B), (0.7, 0, C)], [(0, A)]))
     check(result, "one of three found boxes is right, and nothing is missed",
-          precision=1 / 3, recall=1, f1=0.5, count=0)  # fmt: skip
+          precision=1 / 3, recall=1, f1=0.5)  # fmt: skip
+    check(result, COUNT, count=0)
     result = score(([(0.9, 0, A)], [(0, A), (1, B), (2, C)]))
     check(result, "one box was found of three", precision=1, recall=1 / 3, f1=0.5, count=0)
 
@@ -58,7 +60,8 @@ def test_a_shape_is_found_once():
 def test_another_class_is_no_hit():
     for mine, right in ((1, 0), (0, 1), (2, 0)):
         result = score(([(0.9, mine, A)], [(right, A)]))
-        check(result, "the box is right and the class wrong", precision=0, recall=0, f1=0, count=1)
+        check(result, "the box is right and the class wrong", precision=0, recall=0, f1=0)
+        check(result, COUNT, count=1)
     result = score(([(0.9, 1, A)], [(0, A), (1, (0.0, 0.0, 0.4, 0.3))]))
     check(result, "the best box of its own class counts, not the best of all",
           precision=1, recall=0.5)  # fmt: skip
@@ -98,14 +101,17 @@ def test_shares_over_all_images():
     images = (many, [(0, A)]), ([(0.9, 0, A)], [(0, A)])
     result = score(*images)
     check(result, "the sums over all images are divided, not averaged image by image",
-          precision=0.5, recall=1, f1=2 / 3, count=0.5)  # fmt: skip
+          precision=0.5, recall=1, f1=2 / 3)  # fmt: skip
+    check(result, COUNT, count=0.5)
 
 
 def test_a_share_of_nothing_is_one():
     check(score(([], [])), "nothing is there and nothing found",
           precision=1, recall=1, f1=1, count=1, low=1, high=1)  # fmt: skip
     check(score(([], [(0, A)])), "nothing was found", precision=1, recall=0, f1=0, count=0)
-    check(score(([(0.9, 0, A)], [])), "nothing is there", precision=0, recall=1, f1=0, count=0)
+    result = score(([(0.9, 0, A)], []))
+    check(result, "nothing is there", precision=0, recall=1, f1=0)
+    check(result, COUNT, count=0)
 
 
 GOOD = [(0.9, 0, A)], [(0, A)]

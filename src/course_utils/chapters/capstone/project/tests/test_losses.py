@@ -23,10 +23,15 @@ TWO = a_target((0, 0, 1, 0, BOX), (1, 1, 1, 2, (0.5, 0.5, 0.5, 0.1)), n=2)
 def losses(output, target, dtype=torch.float32):
     before = output.detach().clone(), target.clone()
     asked = output.requires_grad, target.requires_grad
+    written = output._version, target._version
     result = detection_loss(output, target)
+    same = (output._version, target._version) == written
+    assert same, "output or target was written into: the arguments stay as they are"
     a_tensor(result, (3,), dtype, "the losses")
     kept = torch.equal(output.detach(), before[0]) and torch.equal(target, before[1])
     assert kept, "output or target was changed"
+    kept = result.requires_grad or not output.requires_grad
+    assert kept, "the losses have no graph: were they made of plain numbers?"
     after = output.requires_grad, target.requires_grad
     assert after == asked, "requires_grad of output or target was changed"
     return result
@@ -84,8 +89,7 @@ def test_three_objects_in_one_image():
     why = ": divide by objects, not by images" if thrice else ""
     for value, wanted, name in zip(found, right, names, strict=True):
         assert math.isclose(value, wanted, rel_tol=1e-4), (
-            f"with three objects in one image the {name} loss is {value:.4f}, not "
-            f"{wanted:.4f}{why}"
+            f"with three objects in one image the {name} loss is {value:.4f}, not {wanted:.4f}{why}"
         )
 
 
@@ -203,6 +207,16 @@ def test_the_gradient():
     losses(output, ONE)
     kept = output.grad is not None and torch.equal(output.grad, old)
     assert kept, "the old gradient of output is changed or gone: leave it to the training loop"
+
+
+def test_a_small_object():
+    target = a_target((0, 0, 1, 0, (0.5, 0.5, 0.01, 0.01)))
+    found = losses(torch.zeros(1, 8, 2, 2), target).tolist()
+    right = [4 * math.log(2), math.log(3), 0.98]
+    assert all(math.isclose(a, b, rel_tol=1e-4) for a, b in zip(found, right, strict=True)), (
+        f"an object is a hundredth wide: the losses are {[round(one, 4) for one in found]}; it "
+        "counts as any other: number 0 of the target says where an object is"
+    )
 
 
 def test_float64():

@@ -46,8 +46,20 @@ def test_a_single_cell_in_both_modes():
 
 
 def test_before_training_every_cell_has_the_prior():
-    for prior in (0.05, 0.3):
-        there = build(prior=prior)(images(2, 64, 64))[:, 0].sigmoid()
+    for prior in (0.3, 0.05):
+        raw = build(prior=prior)(images(2, 64, 64))[:, 0]
+        there = raw.sigmoid()
+        assert not torch.allclose(raw, torch.full_like(raw, prior)), (
+            "number 0 is the prior itself: its sigmoid has to be the prior"
+        )
+        assert not torch.allclose(there, torch.full_like(raw, 1 - prior)), (
+            f"the sigmoid of number 0 is {1 - prior:g}, one minus the prior: odds are p / (1 - p)"
+        )
+        fixed = prior != 0.05 and torch.allclose(there, torch.full_like(raw, 0.05), atol=1e-3)
+        assert not fixed, f"the prior is {prior}, and the sigmoid of number 0 is still 0.05"
+        assert raw.max() - raw.min() < 1e-4, (
+            "before training number 0 differs from cell to cell: the last layer's weights are zero"
+        )
         close(there, torch.full_like(there, prior), f"with prior {prior}, sigmoid of number 0")
     there = build()(images(1, 64, 64))[:, 0].sigmoid()
     close(there, torch.full_like(there, 0.05), "without a prior it is 0.05")
@@ -132,8 +144,22 @@ def test_a_seed_makes_the_model():
     first, second, other = build(3), build(3), build(4)
     same = [torch.equal(a, b) for a, b in zip(first.parameters(), second.parameters(), strict=True)]
     assert all(same), "the same seed made two different models"
-    same = [torch.equal(a, b) for a, b in zip(first.parameters(), other.parameters(), strict=True)]
-    assert not all(same), "two seeds made the same model: leave the seed to the caller"
+    weights = {name: p for name, p in first.named_parameters() if p.dim() > 1}
+    drawn = {name: p for name, p in weights.items() if not bool((p == p.flatten()[0]).all())}
+    assert drawn or not weights, (
+        "all weights are alike, and so are the gradients of a layer's channels: the last layer's "
+        "alone may begin with zeros"
+    )
+    others = dict(other.named_parameters())
+    same = [name for name, p in drawn.items() if torch.equal(p, others[name])]
+    assert not same or len(same) < len(drawn), (
+        "two seeds made the same model: leave the seed to the caller, and draw from torch's "
+        "default generator"
+    )
+    assert not same, (
+        f"two seeds gave {', '.join(same[:3])} the same numbers: draw every weight from torch's "
+        "default generator"
+    )
     after = [(build(seed), torch.get_rng_state())[1] for seed in (3, 4)]
     assert not torch.equal(*after), "the generator was seeded anew: leave the seed to the caller"
 

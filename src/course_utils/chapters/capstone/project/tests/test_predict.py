@@ -16,6 +16,13 @@ def an_image(mode="RGB", size=(100, 60)):
     return picture.convert(mode)
 
 
+class Notes(list):
+    """A copy of the model writes into the same notes."""
+
+    def __deepcopy__(self, memo):
+        return self
+
+
 class Fixed(nn.Module):
     """Whatever it gets, it finds the same shapes, and it remembers what it got."""
 
@@ -24,7 +31,8 @@ class Fixed(nn.Module):
         self.weight = nn.Parameter(torch.zeros(1, dtype=dtype))
         self.frozen = nn.Parameter(torch.zeros(1, dtype=dtype), requires_grad=False)
         self.part = nn.Dropout(0.5)
-        self.objects, self.got, self.modes, self.graphs = objects, [], [], []
+        self.outer = nn.Sequential(nn.Dropout(0.5))
+        self.objects, self.got, self.modes, self.graphs = objects, Notes(), Notes(), Notes()
 
     def forward(self, x):
         self.got.append(x.detach().clone())
@@ -82,6 +90,22 @@ def test_boxes_in_pixels_of_the_image():
         width, height = size
         right = [11 / 16 - 1 / 8, 5 / 16 - 1 / 8, 11 / 16 + 1 / 8, 5 / 16 + 1 / 8]
         right = [share * side for share, side in zip(right, (width, height) * 2, strict=True)]
+        slips = {
+            "width and height are exchanged: `image.size` is (width, height)": (height, width) * 2,
+            "these are shares of the image: wanted are its pixels": (1, 1, 1, 1),
+        }
+        shares = [share / side for share, side in zip(right, (width, height) * 2, strict=True)]
+        wrong = {
+            words: [share * side for share, side in zip(shares, sides, strict=True)]
+            for words, sides in slips.items()
+            if sides != (width, height) * 2
+        }
+        wrong["left, top, width, height: wanted are left, top, right, bottom"] = [
+            *right[:2], right[2] - right[0], right[3] - right[1],
+        ]  # fmt: skip
+        for words, box in wrong.items():
+            near = all(abs(a - b) < 1e-2 for a, b in zip(found["box"], box, strict=True))
+            assert not near, f"in an image {width} wide and {height} high the box is off: {words}"
         off = max(abs(a - b) for a, b in zip(found["box"], right, strict=True))
         assert off < 1e-2, (
             f"in an image {width} wide and {height} high the box {found['box']} is off by "
@@ -106,10 +130,13 @@ def test_modes():
     for outer in (True, False):
         model = Fixed((3, 3, 1, 0.9)).train(outer)
         model.part.train(not outer)
+        model.outer[0].train(not outer)
         find(model, an_image())
         assert model.modes[0] == (False, False), "the model ran in training mode"
         assert model.training is outer, "the model's mode has changed"
         assert model.part.training is not outer, "the mode of a part of the model has changed"
+        assert model.outer.training is outer, "the mode of a part of the model has changed"
+        assert model.outer[0].training is not outer, "the mode of a part within a part has changed"
 
 
 def test_modes_after_an_error():
@@ -141,8 +168,9 @@ def test_a_graph_is_off_already():
 
 
 def test_other_weights():
+    (plain,) = find(Fixed((3, 3, 1, 0.9)), an_image())
     (found,) = find(Fixed((3, 3, 1, 0.9), dtype=torch.float64), an_image())
-    assert found["shape"] == "square", "a model in float64 found something else"
+    assert found["shape"] == plain["shape"], "a model in float64 found something else"
 
 
 def test_the_image_stays():

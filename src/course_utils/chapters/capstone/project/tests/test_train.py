@@ -38,7 +38,12 @@ class Run:
 
     def batch(self, step, rank, world_size):
         self.seen.append((step, rank, world_size, torch.initial_seed()))
-        self.kept[step] = torch.load(self.file)["step"] if self.file.exists() else 0
+        try:
+            self.kept[step] = torch.load(self.file)["step"] if self.file.exists() else 0
+        except RuntimeError:
+            raise AssertionError(
+                "a file was read that was half written: write beside it, then replace"
+            ) from None
         if self.at_step:
             self.at_step(step, rank)
         generator = torch.Generator().manual_seed(step)
@@ -56,8 +61,16 @@ class Run:
         self.model.fixed.weight.grad = torch.full((1, 3), 1e3)  # of a frozen layer, too
         loss = nn.functional.mse_loss
         file = str(self.file) if self.as_text else self.file
-        done = fit(self.model, optimizer, loss, self.batch, steps, file, every)
+        try:
+            done = fit(self.model, optimizer, loss, self.batch, steps, file, every)
+        except SystemExit:
+            raise AssertionError(
+                "SIGTERM ended the program in the middle of a step: the handler notes it, and the "
+                "loop looks at the note when a step is complete"
+            ) from None
         assert done is not None, NOTHING
+        frozen = not self.model.fixed.weight.requires_grad
+        assert frozen, "a parameter was frozen, and isn't any more: leave requires_grad as it is"
         return done
 
     def alone(self, *arguments, **named):
@@ -69,6 +82,10 @@ class Run:
 
     def weights(self):
         return torch.cat([p.detach().flatten() for p in self.model.parameters()])
+
+    def step_in_file(self):
+        assert self.file.exists(), "no file was written at the end"
+        return torch.load(self.file)["step"]
 
 
 @contextmanager
@@ -107,6 +124,9 @@ def test_the_steps_are_those_of_the_loop():
             optimizer.zero_grad()
             nn.functional.mse_loss(model(x), y).backward()
             optimizer.step()
+        assert torch.equal(run.model.fixed.weight, model.fixed.weight), (
+            "a frozen parameter has moved: its old gradient has to go as well"
+        )
         right = torch.cat([p.detach().flatten() for p in model.parameters()])
         close(run.weights(), right, "the weights after three steps: does each start from its own "
               "batch's gradient alone?", 1e-4, 1e-6)  # fmt: skip
@@ -127,6 +147,7 @@ def test_a_run_continues_to_the_last_bit():
     with a_run() as straight, a_run() as broken:
         straight(6)
         broken(3)
+        assert broken.step_in_file() == 3, "after 3 steps the file holds another run"
         assert broken(6, seed=7) == 6, "a run that continues returns the steps of the whole run"
         steps = [step for step, *_ in broken.seen]
         assert steps == [3, 4, 5], f"after 3 of 6 steps come 3, 4 and 5, not {steps}"
@@ -140,7 +161,10 @@ def test_a_finished_run_is_only_loaded():
     with a_run() as run:
         run(3)
         before = run.weights()
-        assert run(3, seed=5) == 3 and not run.seen, "a finished run was trained further"
+        assert run.step_in_file() == 3, "after 3 steps the file holds another run"
+        done = run(3, seed=5)
+        assert not run.seen, "a finished run was trained further"
+        assert done == 3, f"a run of 3 steps is complete: fit returns 3, not {done}"
         assert torch.equal(run.weights(), before), "the weights of a finished run were not loaded"
 
 
@@ -151,7 +175,8 @@ def test_the_file_may_be_a_text():
             done = run(2), run(3)
         except (AttributeError, TypeError) as error:
             raise AssertionError(f"file may be a str as well as a Path: {error}") from None
-        assert done == (2, 3) and torch.load(run.file)["step"] == 3, "file is a str: another run"
+        assert run.step_in_file() == 3, "file is a str: another run"
+        assert done == (2, 3), f"a run of 2 steps, then of 3: fit returns 2 and 3, not {done}"
 
 
 def test_it_is_kept_every_so_often():
@@ -171,7 +196,10 @@ def test_it_is_kept_every_so_often():
 
 
 def test_a_save_that_dies_leaves_the_file_whole():
+    tried = []
+
     def half(state, place, *more, **others):
+        tried.append(place)
         if hasattr(place, "write"):
             place.write(b"half")
         else:
@@ -180,17 +208,34 @@ def test_a_save_that_dies_leaves_the_file_whole():
 
     with a_run() as run:
         run(2)
+        assert run.step_in_file() == 2, "after 2 steps the file holds another run"
         with patch("torch.save", half):
             try:
                 run(4)
             except OSError:
                 pass
             else:
+                assert tried, "the end of the run was not saved by torch.save"
                 raise AssertionError("the error of a save that failed was swallowed")
         assert run.file.read_bytes() != b"half", (
             "a save that died half-way destroyed the last good file: write beside it, then replace"
         )
         assert torch.load(run.file)["step"] == 2, "the last good file was changed"
+
+
+def test_a_move_that_dies_leaves_the_file_whole():
+    def dies(*places, **named):
+        raise OSError("the power is gone")
+
+    with a_run() as run:
+        run(2)
+        with patch("os.replace", dies), patch("os.rename", dies), suppress(OSError):
+            run(4)
+        assert run.file.exists(), (
+            "a save died while it moved the new file into its place, and the old one was gone "
+            "already: `os.replace` takes its place at once"
+        )
+        assert torch.load(run.file)["step"] in (2, 4), "the last good file was changed"
 
 
 def test_sigterm_ends_the_run_after_the_step():
@@ -271,7 +316,10 @@ def test_two_ranks_and_a_signal_for_one():
         f"{first[2]} and {second[2]}"
     )
     assert first[7] and not second[7], f"rank 1 saved {second[7]} times: rank 0 alone saves"
-    assert (first[3], second[3]) == (5, 5), "after the signal the run continues to the end"
+    assert (first[3], second[3]) == (5, 5), (
+        "after the signal the same call continues to the end and returns 5, the steps of the whole "
+        f"run, not {first[3]} and {second[3]}"
+    )
     assert torch.equal(first[6][0], first[6][1]), (
         "a run of two ranks that was stopped and continued differs from one that was not"
     )
