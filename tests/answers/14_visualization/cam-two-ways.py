@@ -427,7 +427,7 @@ def cam_two_ways(model, image, target):
     return cam, grad_cam
 
 
-# %% wrong="fails on a frozen model" breaks="The model may be frozen or not" says=["does not require grad"]
+# %% wrong="fails on a frozen model" breaks="The model may be frozen or not" says=["does not require grad", "the maps of a frozen model need no gradient until you ask for one"]
 def cam_two_ways(model, image, target):
     maps = model.features(image[None])
     leaf = maps

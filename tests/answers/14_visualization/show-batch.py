@@ -262,3 +262,25 @@ def show_batch(images, labels, names, mean, std):
         axes.set_title(names[label])
         axes.axis("off")
     return figure
+
+
+# %% wrong="the upper limit first" says=["black all over: clamp(0, 1) takes the lower limit first"]
+def show_batch(images, labels, names, mean, std):
+    figure, grid = plt.subplots(1, len(images), squeeze=False, figsize=(1.2 * len(images), 1.5))
+    for axes, image, label in zip(grid[0], images, labels, strict=True):
+        picture = image.detach() * std[:, None, None] + mean[:, None, None]
+        axes.imshow(picture.clamp(1, 0).permute(1, 2, 0).cpu())
+        axes.set_title(names[label])
+        axes.axis("off")
+    return figure
+
+
+# %% wrong="everything up to 1" says=["white all over: cut off at 0 below and at 1 above"]
+def show_batch(images, labels, names, mean, std):
+    figure, grid = plt.subplots(1, len(images), squeeze=False, figsize=(1.2 * len(images), 1.5))
+    for axes, image, label in zip(grid[0], images, labels, strict=True):
+        picture = image.detach() * std[:, None, None] + mean[:, None, None]
+        axes.imshow(picture.clamp(1, 1).permute(1, 2, 0).cpu())
+        axes.set_title(names[label])
+        axes.axis("off")
+    return figure

@@ -91,6 +91,8 @@ def check_batch(attempt, on_gpu, images, labels, names, mean, std) -> None:
             "clamp comes last, after plus mean": ((x * s).clamp(0, 1) + m)
             .clamp(max=1)
             .permute(1, 2, 0),
+            "black all over: clamp(0, 1) takes the lower limit first": 0 * x.permute(1, 2, 0),
+            "white all over: cut off at 0 below and at 1 above": 0 * x.permute(1, 2, 0) + 1,
             "mean and std of each channel, not one for all": (x * s.mean() + m.mean())
             .clamp(0, 1)
             .permute(1, 2, 0),
