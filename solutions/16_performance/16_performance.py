@@ -287,6 +287,7 @@ cases = {
     "one slow call": dict(kernels=[9, 10, 11, 900, 12, 14], warmup=1, repeats=5),
     "tiny kernels": dict(kernels=[80, 1, 2, 3], launch=7, warmup=1, repeats=3, pending=50),
     "once": dict(kernels=[300, 60], warmup=1, repeats=1),
+    "fractions": dict(kernels=[3, 0.25, 0.5, 1.75], launch=0.25, warmup=1, repeats=3),
 }
 ### BEGIN HIDDEN TESTS
 cases["many"] = dict(kernels=[700, 600, *range(50, 10, -3)], launch=2, warmup=2, repeats=11)
@@ -706,9 +707,10 @@ settings = {
     "a parameter that isn't held": dict(batches=[(8, 0.5), (4, 0.1)], loose=True, seed=9),
     "batches of the same sizes": dict(batches=[(8, 2.0), (8, 1.0), (3, 0.5)], seed=10),
     "a model in eval mode": dict(batches=[(4, 1.0)], eval=True, seed=11),
+    "longer": dict(batches=[(4, 0.3 * n) for n in range(1, 9)], seed=7),
 }
 ### BEGIN HIDDEN TESTS
-settings["longer"] = dict(batches=[(4, 0.3 * n) for n in range(1, 9)], seed=7)
+settings["longer still"] = dict(batches=[(5, 0.2 * n) for n in range(1, 10)], seed=12)
 ### END HIDDEN TESTS
 with every_case() as case:
     for name, setting in settings.items():
@@ -1624,6 +1626,7 @@ blocks = {
     "two branches": dict(inputs=3, outputs=5),
     "with the input's own": dict(inputs=4, outputs=4, skip=True),
     "groups": dict(inputs=4, outputs=4, skip=True, groups=2),
+    "two groups of three": dict(inputs=6, outputs=6, skip=True, groups=2, seed=7),
     "stride 2, with biases": dict(inputs=2, outputs=6, stride=2, bias=True),
     "norms without weights": dict(inputs=3, outputs=3, skip=True, bias=True, affine=False),
     "float64": dict(inputs=2, outputs=2, skip=True, dtype="float64"),
@@ -1721,6 +1724,7 @@ inputs = {
     "two halves": (torch.tensor([-243.5, 0.0, 11.5], device=device), None),
     "one dimension, a scale for each": (rows[1], 0),
     "a number": (torch.tensor(-2.5, device=device), None),
+    "small numbers": (drawn * 1e-7, None),
 }
 ### BEGIN HIDDEN TESTS
 inputs["drawn"], inputs["the last"] = (drawn * 100, None), (drawn - 3, -1)
@@ -1962,7 +1966,7 @@ graph_breaks = {
 
 # %% nbgrader={"grade_id": "graph-breaks-check", "grade": true, "points": 3}
 values = [[1.0, 2.0, -0.5], [-1.0, -4.0, 2.0], [0.0, 0.0, 0.0], [1e-12, -4e-12, 2e-12]]
-values += [[1e-20, -2e-20, 5e-20], [3e25, -2e30, 1e30]]
+values += [[1e-20, -2e-20, 5e-20], [3e25, -2e30, 1e30], [-1e20, 1.0, 2.0]]
 values = [torch.tensor(row, device=device) for row in values]
 matrices = [sign * torch.arange(6.0, device=device).view(2, 3) for sign in (1, -1, 0.25)]
 numbers = [torch.tensor(value, device=device) for value in (2.0, -3.0, 0.0)]

@@ -196,7 +196,7 @@ def flop_counter(run: Callable) -> dict[str, int]:
     return counts
 
 
-# %% wrong="only the last call" breaks="the flops of all its calls" says=["times what is right"]
+# %% wrong="only the last call" breaks="the flops of all its calls" says=["add its calls up"]
 def flop_counter(run: Callable) -> dict[str, int]:
     counts: dict[str, int] = {}
 
@@ -474,3 +474,87 @@ def flop_counter(run: Callable) -> dict[str, int]:
     with Mode():
         run()
     return counts
+
+
+# %% wrong="all filters for each element" says=["over one filter, weight[0], not over all"]
+def flop_counter(run):
+
+    found = {}
+
+    class Count(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result = func(*args, **(kwargs or {}))
+            name = func.overloadpacket.__name__
+            flops = None
+            if name in ("mm", "bmm"):
+                flops = 2 * result.numel() * args[0].shape[-1]
+            elif name in ("addmm", "baddbmm"):
+                flops = 2 * result.numel() * args[1].shape[-1]
+            elif name == "convolution":
+                flops = 2 * result.numel() * args[1].numel()
+            elif name == "convolution_backward":
+                once = 2 * args[0].numel() * args[2][0].numel()
+                flops = once * sum(args[10][:2])
+            if flops is not None:
+                found[name] = found.get(name, 0) + flops
+            return result
+
+    with Count():
+        run()
+    return found
+
+
+# %% wrong="takes the bias for a factor" says=["the factors come after the bias"]
+def flop_counter(run):
+
+    found = {}
+
+    class Count(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result = func(*args, **(kwargs or {}))
+            name = func.overloadpacket.__name__
+            flops = None
+            if name in ("mm", "bmm"):
+                flops = 2 * result.numel() * args[0].shape[-1]
+            elif name in ("addmm", "baddbmm"):
+                flops = 2 * result.numel() * args[0].shape[-1]
+            elif name == "convolution":
+                flops = 2 * result.numel() * args[1][0].numel()
+            elif name == "convolution_backward":
+                once = 2 * args[0].numel() * args[2][0].numel()
+                flops = once * sum(args[10][:2])
+            if flops is not None:
+                found[name] = found.get(name, 0) + flops
+            return result
+
+    with Count():
+        run()
+    return found
+
+
+# %% wrong="the way back by the size of x" says=["count the places of grad_output"]
+def flop_counter(run):
+
+    found = {}
+
+    class Count(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result = func(*args, **(kwargs or {}))
+            name = func.overloadpacket.__name__
+            flops = None
+            if name in ("mm", "bmm"):
+                flops = 2 * result.numel() * args[0].shape[-1]
+            elif name in ("addmm", "baddbmm"):
+                flops = 2 * result.numel() * args[1].shape[-1]
+            elif name == "convolution":
+                flops = 2 * result.numel() * args[1][0].numel()
+            elif name == "convolution_backward":
+                once = 2 * args[1].numel() * args[2][0].numel()
+                flops = once * sum(args[10][:2])
+            if flops is not None:
+                found[name] = found.get(name, 0) + flops
+            return result
+
+    with Count():
+        run()
+    return found

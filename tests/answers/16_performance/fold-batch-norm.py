@@ -723,3 +723,148 @@ def fold_batch_norm(block: RepBlock) -> nn.Conv2d:
         conv.weight.copy_(sum(kernel for kernel, _ in parts))
         conv.bias.copy_(sum(bias for _, bias in parts))
     return conv
+
+
+# %% wrong="the identity's place by the number of groups" says=["two groups of three: its output: with groups, an input channel's number is n % (inputs / groups)"]
+def fold_batch_norm(block):
+    def folded(kernel, bias, norm):
+        spread = (norm.running_var + norm.eps).sqrt()
+        gamma = torch.ones_like(spread) if norm.weight is None else norm.weight
+        beta = torch.zeros_like(spread) if norm.bias is None else norm.bias
+        factor = gamma / spread
+        bias = torch.zeros_like(spread) if bias is None else bias
+        return kernel * factor.view(-1, 1, 1, 1), (bias - norm.running_mean) * factor + beta
+
+    wide, narrow = block.wide, block.narrow
+    with torch.no_grad():
+        weight, bias = folded(wide.weight, wide.bias, block.wide_norm)
+        small, extra = folded(F.pad(narrow.weight, (1, 1, 1, 1)), narrow.bias, block.narrow_norm)
+        weight, bias = weight + small, bias + extra
+        if block.skip is not None:
+            kernel = torch.zeros_like(wide.weight)
+            for n in range(wide.out_channels):
+                kernel[n, n % wide.groups if wide.groups > 1 else n, 1, 1] = 1
+            small, extra = folded(kernel, None, block.skip)
+            weight, bias = weight + small, bias + extra
+        conv = nn.Conv2d(
+            wide.in_channels, wide.out_channels, 3, wide.stride, 1, groups=wide.groups
+        ).to(wide.weight)
+        conv.weight.copy_(weight)
+        conv.bias.copy_(bias)
+    return conv
+
+
+# %% wrong="eps beside the root" says=["eps belongs under the root"]
+def fold_batch_norm(block):
+    def folded(kernel, bias, norm):
+        spread = norm.running_var.sqrt() + norm.eps
+        gamma = torch.ones_like(spread) if norm.weight is None else norm.weight
+        beta = torch.zeros_like(spread) if norm.bias is None else norm.bias
+        factor = gamma / spread
+        bias = torch.zeros_like(spread) if bias is None else bias
+        return kernel * factor.view(-1, 1, 1, 1), (bias - norm.running_mean) * factor + beta
+
+    wide, narrow = block.wide, block.narrow
+    with torch.no_grad():
+        weight, bias = folded(wide.weight, wide.bias, block.wide_norm)
+        small, extra = folded(F.pad(narrow.weight, (1, 1, 1, 1)), narrow.bias, block.narrow_norm)
+        weight, bias = weight + small, bias + extra
+        if block.skip is not None:
+            kernel = torch.zeros_like(wide.weight)
+            for n in range(wide.out_channels):
+                kernel[n, n % kernel.shape[1], 1, 1] = 1
+            small, extra = folded(kernel, None, block.skip)
+            weight, bias = weight + small, bias + extra
+        conv = nn.Conv2d(
+            wide.in_channels, wide.out_channels, 3, wide.stride, 1, groups=wide.groups
+        ).to(wide.weight)
+        conv.weight.copy_(weight)
+        conv.bias.copy_(bias)
+    return conv
+
+
+# %% wrong="the identity as it is" says=["skip is a norm: it scales and shifts its input"]
+def fold_batch_norm(block):
+    def folded(kernel, bias, norm):
+        spread = (norm.running_var + norm.eps).sqrt()
+        gamma = torch.ones_like(spread) if norm.weight is None else norm.weight
+        beta = torch.zeros_like(spread) if norm.bias is None else norm.bias
+        factor = gamma / spread
+        bias = torch.zeros_like(spread) if bias is None else bias
+        return kernel * factor.view(-1, 1, 1, 1), (bias - norm.running_mean) * factor + beta
+
+    wide, narrow = block.wide, block.narrow
+    with torch.no_grad():
+        weight, bias = folded(wide.weight, wide.bias, block.wide_norm)
+        small, extra = folded(F.pad(narrow.weight, (1, 1, 1, 1)), narrow.bias, block.narrow_norm)
+        weight, bias = weight + small, bias + extra
+        if block.skip is not None:
+            kernel = torch.zeros_like(wide.weight)
+            for n in range(wide.out_channels):
+                kernel[n, n % kernel.shape[1], 1, 1] = 1
+            small, extra = kernel, 0
+            weight, bias = weight + small, bias + extra
+        conv = nn.Conv2d(
+            wide.in_channels, wide.out_channels, 3, wide.stride, 1, groups=wide.groups
+        ).to(wide.weight)
+        conv.weight.copy_(weight)
+        conv.bias.copy_(bias)
+    return conv
+
+
+# %% wrong="adds the mean" says=["the running mean is subtracted, not added"]
+def fold_batch_norm(block):
+    def folded(kernel, bias, norm):
+        spread = (norm.running_var + norm.eps).sqrt()
+        gamma = torch.ones_like(spread) if norm.weight is None else norm.weight
+        beta = torch.zeros_like(spread) if norm.bias is None else norm.bias
+        factor = gamma / spread
+        bias = torch.zeros_like(spread) if bias is None else bias
+        return kernel * factor.view(-1, 1, 1, 1), (bias + norm.running_mean) * factor + beta
+
+    wide, narrow = block.wide, block.narrow
+    with torch.no_grad():
+        weight, bias = folded(wide.weight, wide.bias, block.wide_norm)
+        small, extra = folded(F.pad(narrow.weight, (1, 1, 1, 1)), narrow.bias, block.narrow_norm)
+        weight, bias = weight + small, bias + extra
+        if block.skip is not None:
+            kernel = torch.zeros_like(wide.weight)
+            for n in range(wide.out_channels):
+                kernel[n, n % kernel.shape[1], 1, 1] = 1
+            small, extra = folded(kernel, None, block.skip)
+            weight, bias = weight + small, bias + extra
+        conv = nn.Conv2d(
+            wide.in_channels, wide.out_channels, 3, wide.stride, 1, groups=wide.groups
+        ).to(wide.weight)
+        conv.weight.copy_(weight)
+        conv.bias.copy_(bias)
+    return conv
+
+
+# %% wrong="takes the norm's weight for granted" says=["norms without weights", "weight and bias of a norm may be None"]
+def fold_batch_norm(block):
+    def folded(kernel, bias, norm):
+        spread = (norm.running_var + norm.eps).sqrt()
+        gamma = norm.weight
+        beta = norm.bias
+        factor = gamma / spread
+        bias = torch.zeros_like(spread) if bias is None else bias
+        return kernel * factor.view(-1, 1, 1, 1), (bias - norm.running_mean) * factor + beta
+
+    wide, narrow = block.wide, block.narrow
+    with torch.no_grad():
+        weight, bias = folded(wide.weight, wide.bias, block.wide_norm)
+        small, extra = folded(F.pad(narrow.weight, (1, 1, 1, 1)), narrow.bias, block.narrow_norm)
+        weight, bias = weight + small, bias + extra
+        if block.skip is not None:
+            kernel = torch.zeros_like(wide.weight)
+            for n in range(wide.out_channels):
+                kernel[n, n % kernel.shape[1], 1, 1] = 1
+            small, extra = folded(kernel, None, block.skip)
+            weight, bias = weight + small, bias + extra
+        conv = nn.Conv2d(
+            wide.in_channels, wide.out_channels, 3, wide.stride, 1, groups=wide.groups
+        ).to(wide.weight)
+        conv.weight.copy_(weight)
+        conv.bias.copy_(bias)
+    return conv

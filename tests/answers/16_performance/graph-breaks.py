@@ -23,7 +23,7 @@ graph_breaks = {
 }
 
 
-# %% wrong="each element for itself" breaks="with the same result" says=["branch: the result for"]
+# %% wrong="each element for itself" breaks="with the same result" says=["one condition for the whole tensor: its sum"]
 graph_breaks = {
     "branch": lambda x: torch.where(x > 0, x * 2, x - 1),
     "scale": lambda x: x / torch.where(x.any(), x.abs().max(), 1.0),
@@ -31,7 +31,7 @@ graph_breaks = {
 }
 
 
-# %% wrong="divides by zero" breaks="whose numbers are 0" says=["scale: the result for"]
+# %% wrong="divides by zero" breaks="whose numbers are 0" says=["where all elements are 0, they stay 0"]
 graph_breaks = {
     "branch": lambda x: torch.where(x.sum() > 0, x * 2, x - 1),
     "scale": lambda x: x / x.abs().max(),
@@ -47,7 +47,7 @@ graph_breaks = {
 }
 
 
-# %% wrong="the largest, not the largest magnitude" says=["scale: the result for"]
+# %% wrong="the largest, not the largest magnitude" says=["the largest size counts"]
 graph_breaks = {
     "branch": lambda x: torch.where(x.sum() > 0, x * 2, x - 1),
     "scale": lambda x: x / torch.where(x.any(), x.max(), 1.0),
@@ -87,7 +87,7 @@ graph_breaks = {
 }
 
 
-# %% wrong="the magnitudes" says=["positive: the result for"]
+# %% wrong="the magnitudes" says=["elements below 0 count as 0, not with their size"]
 graph_breaks = {
     "branch": lambda x: torch.where(x.sum() > 0, x * 2, x - 1),
     "scale": lambda x: x / torch.where(x.any(), x.abs().max(), 1.0),
@@ -204,4 +204,22 @@ graph_breaks = {
     "branch": lambda x: torch.where(x.sum() > 0, x * 2, x - 1),
     "scale": lambda x: x / torch.where(x.any(), x.abs().max(), 1.0),
     "positive": lambda x: x.clamp_(min=0).sum(),
+}
+
+
+# %% wrong="half of the sum and of the sizes" says=["what is below 0 isn't cancelled by as much"]
+graph_breaks = {
+    "branch": lambda x: torch.where(x.sum() > 0, x * 2, x - 1),
+    "scale": lambda x: x / torch.where(x.abs().max() > 0, x.abs().max(), 1.0),
+    "positive": lambda x: (x.sum() + x.abs().sum()) / 2,
+}
+
+
+# %% wrong="the largest of each row" says=["one number for the whole tensor, not one for each row"]
+graph_breaks = {
+    "branch": lambda x: torch.where(x.sum() > 0, x * 2, x - 1),
+    "scale": lambda x: (
+        x / torch.where(x.abs().amax(-1, keepdim=True) == 0, 1.0, x.abs().amax(-1, keepdim=True))
+    ),
+    "positive": lambda x: x.clamp(min=0).sum(),
 }

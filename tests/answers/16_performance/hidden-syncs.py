@@ -468,3 +468,71 @@ def hidden_syncs(
         losses.append(loss.detach())
         hits = hits + (scores.argmax(1) == y).sum()
     return torch.stack(losses) if losses else torch.zeros(0, device=device, dtype=torch.int64), hits
+
+
+# %% wrong="compares the scores of a second forward pass, after the step" says=["longer: hits: the scores from before the step are compared"]
+def hidden_syncs(model, optimizer, batches):
+    losses = []
+    place = next((p.device for p in model.parameters()), torch.device("cpu"))
+    hits = torch.zeros((), dtype=torch.int64, device=place)
+    for x, y in batches:
+        optimizer.zero_grad()
+        scores = model(x)
+        loss = F.cross_entropy(scores, y)
+        loss.backward()
+        grads = [p.grad for p in model.parameters() if p.grad is not None]
+        norm = sum(g.square().sum() for g in grads).sqrt()
+        factor = (1 / norm).clamp(max=1)
+        for g in grads:
+            g.mul_(factor)
+        optimizer.step()
+        losses.append(loss.detach())
+        hits += (model(x).argmax(1) == y).sum()
+    return torch.stack(losses) if losses else torch.zeros(0, device=place), hits
+
+
+# %% wrong="the last batch's hits" says=["hits: those of the last batch alone"]
+def hidden_syncs(model, optimizer, batches):
+    losses = []
+    place = next((p.device for p in model.parameters()), torch.device("cpu"))
+    hits = torch.zeros((), dtype=torch.int64, device=place)
+    for x, y in batches:
+        optimizer.zero_grad()
+        scores = model(x)
+        loss = F.cross_entropy(scores, y)
+        loss.backward()
+        grads = [p.grad for p in model.parameters() if p.grad is not None]
+        norm = sum(g.square().sum() for g in grads).sqrt()
+        factor = (1 / norm).clamp(max=1)
+        for g in grads:
+            g.mul_(factor)
+        optimizer.step()
+        losses.append(loss.detach())
+        hits = (scores.argmax(1) == y).sum()
+    return torch.stack(losses) if losses else torch.zeros(0, device=place), hits
+
+
+# %% wrong="the norm over the optimizer's parameters" says=["a parameter that isn't held", "also where the optimizer doesn't hold a parameter"]
+def hidden_syncs(model, optimizer, batches):
+    losses = []
+    place = next((p.device for p in model.parameters()), torch.device("cpu"))
+    hits = torch.zeros((), dtype=torch.int64, device=place)
+    for x, y in batches:
+        optimizer.zero_grad()
+        scores = model(x)
+        loss = F.cross_entropy(scores, y)
+        loss.backward()
+        grads = [
+            p.grad
+            for group in optimizer.param_groups
+            for p in group["params"]
+            if p.grad is not None
+        ]
+        norm = sum(g.square().sum() for g in grads).sqrt()
+        factor = (1 / norm).clamp(max=1)
+        for g in grads:
+            g.mul_(factor)
+        optimizer.step()
+        losses.append(loss.detach())
+        hits += (scores.argmax(1) == y).sum()
+    return torch.stack(losses) if losses else torch.zeros(0, device=place), hits

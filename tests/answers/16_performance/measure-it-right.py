@@ -274,3 +274,49 @@ def measure_it_right(
         synchronise()
         times.append(clock() - begin)
     return statistics.median(times), max(times) - min(times)
+
+
+# %% wrong="rounds the times" says=["fractions: the times were rounded"]
+def measure_it_right(run, synchronise, clock, warmup=3, repeats=7):
+    for _ in range(warmup):
+        run()
+    times = []
+    for _ in range(repeats):
+        synchronise()
+        begin = clock()
+        run()
+        synchronise()
+        times.append(round(clock() - begin))
+    return statistics.median(times), max(times) - min(times)
+
+
+# %% wrong="the first time and the last make the spread" says=["wherever in the list they are"]
+def measure_it_right(run, synchronise, clock, warmup=3, repeats=7):
+    for _ in range(warmup):
+        run()
+    times = []
+    for _ in range(repeats):
+        synchronise()
+        begin = clock()
+        run()
+        synchronise()
+        times.append(clock() - begin)
+    return statistics.median(times), abs(times[-1] - times[0])
+
+
+# %% wrong="the quartiles make the spread" says=["not between quartiles"]
+def measure_it_right(run, synchronise, clock, warmup=3, repeats=7):
+    for _ in range(warmup):
+        run()
+    times = []
+    for _ in range(repeats):
+        synchronise()
+        begin = clock()
+        run()
+        synchronise()
+        times.append(clock() - begin)
+    return statistics.median(times), (
+        statistics.quantiles(times, n=4)[2] - statistics.quantiles(times, n=4)[0]
+        if len(times) > 1
+        else 0
+    )

@@ -428,3 +428,57 @@ def memory_ledger(layers: list[tuple], batch: int, optimizer: str, itemsize: int
         "optimizer": {"sgd": 0, "momentum": 1, "adam": 2}[optimizer] * parameters,
         "activations": sum(widths[k] for k in kept) * batch * itemsize,
     }
+
+
+# %% wrong="a bias as long as the input" says=["a bias has an element for each output"]
+def memory_ledger(layers, batch, optimizer, itemsize):
+    numbers, kept, width, sizes = 0, set(), None, {}
+    for k, layer in enumerate(layers):
+        kind = layer[0]
+        if kind == "linear":
+            inputs, outputs = layer[1:]
+            numbers += inputs * outputs + inputs
+            sizes[k], width = inputs, outputs
+            kept.add(k)
+        elif kind == "gelu":
+            kept.add(k)
+        else:
+            kept.add(k + 1)
+        sizes.setdefault(k, width)
+        sizes[k + 1] = width
+    parameters = numbers * itemsize
+    states = {"sgd": 0, "momentum": 1, "adam": 2}[optimizer]
+    activations = sum(sizes[k] for k in kept) * batch * itemsize
+    return {
+        "parameters": parameters,
+        "gradients": parameters,
+        "optimizer": states * parameters,
+        "activations": activations,
+    }
+
+
+# %% wrong="a gradient of the batch as well" says=["those of the parameters alone are there"]
+def memory_ledger(layers, batch, optimizer, itemsize):
+    numbers, kept, width, sizes = 0, set(), None, {}
+    for k, layer in enumerate(layers):
+        kind = layer[0]
+        if kind == "linear":
+            inputs, outputs = layer[1:]
+            numbers += inputs * outputs + outputs
+            sizes[k], width = inputs, outputs
+            kept.add(k)
+        elif kind == "gelu":
+            kept.add(k)
+        else:
+            kept.add(k + 1)
+        sizes.setdefault(k, width)
+        sizes[k + 1] = width
+    parameters = numbers * itemsize
+    states = {"sgd": 0, "momentum": 1, "adam": 2}[optimizer]
+    activations = sum(sizes[k] for k in kept) * batch * itemsize
+    return {
+        "parameters": parameters,
+        "gradients": parameters + sizes[0] * batch * itemsize,
+        "optimizer": states * parameters,
+        "activations": activations,
+    }

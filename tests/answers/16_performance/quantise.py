@@ -484,3 +484,45 @@ def quantise(
     zero = torch.round(-128 - low.clamp(max=0) / scale).to(torch.int32)
     q = (torch.round(x / scale) + zero).clamp(-128, 127).to(torch.int8)
     return q, scale, zero
+
+
+# %% wrong="a small scale becomes 1" says=["small numbers: scale: only a scale of 0 becomes 1"]
+def quantise(x, dim=None):
+    dims = [d for d in range(x.dim()) if dim is None or d != dim % x.dim()]
+    keep = dim is not None
+    low = x.amin(dims, keepdim=keep) if dims or not keep else x
+    high = x.amax(dims, keepdim=keep) if dims or not keep else x
+    low, high = low.clamp(max=0), high.clamp(min=0)
+    scale = (high - low) / 255
+    scale = torch.where(scale < 1e-8, 1.0, scale)
+    zero = (-128 - low / scale).round().to(torch.int32)
+    q = ((x / scale).round() + zero).clamp(-128, 127).to(torch.int8)
+    return q, scale, zero
+
+
+# %% wrong="as many values below 0 as above" says=["int8 begins at -128, not at -127"]
+def quantise(x, dim=None):
+    dims = [d for d in range(x.dim()) if dim is None or d != dim % x.dim()]
+    keep = dim is not None
+    low = x.amin(dims, keepdim=keep) if dims or not keep else x
+    high = x.amax(dims, keepdim=keep) if dims or not keep else x
+    low, high = low.clamp(max=0), high.clamp(min=0)
+    scale = (high - low) / 255
+    scale = torch.where(scale == 0, 1.0, scale)
+    zero = (-128 - low / scale).round().to(torch.int32)
+    q = ((x / scale).round() + zero).clamp(-127, 127).to(torch.int8)
+    return q, scale, zero
+
+
+# %% wrong="cuts zero off" says=["zero: round to the nearest whole number"]
+def quantise(x, dim=None):
+    dims = [d for d in range(x.dim()) if dim is None or d != dim % x.dim()]
+    keep = dim is not None
+    low = x.amin(dims, keepdim=keep) if dims or not keep else x
+    high = x.amax(dims, keepdim=keep) if dims or not keep else x
+    low, high = low.clamp(max=0), high.clamp(min=0)
+    scale = (high - low) / 255
+    scale = torch.where(scale == 0, 1.0, scale)
+    zero = (-128 - low / scale).trunc().to(torch.int32)
+    q = ((x / scale).round() + zero).clamp(-128, 127).to(torch.int8)
+    return q, scale, zero

@@ -56,7 +56,7 @@ def read_the_profile(events):
     return found
 
 
-# %% wrong="takes the list's order for granted" breaks="in *any order*" says=["in another order", "is wrong"]
+# %% wrong="takes the list's order for granted" breaks="in *any order*" says=["in another order", "the list is in any order: sort it"]
 def read_the_profile(events):
     found, inside = {}, []
     for name, thread, start, end in events:
@@ -279,4 +279,21 @@ def read_the_profile(events: list[tuple[str, int, int, int]]) -> dict[str, tuple
         calls -= any(name == one for one, _, _ in inside)
         found[name] = calls + 1, time + end - start
         inside.append((name, thread, end))
+    return found
+
+
+# %% wrong="an event that touches another is inside it" says=["an event that begins where another ends isn't inside it"]
+def read_the_profile(events):
+    found, open_ = {}, []
+    order = sorted(events, key=lambda e: (e[1], e[2], -e[3]))
+    for name, thread, start, end in order:
+        while open_ and (open_[-1][1] != thread or open_[-1][2] < start):
+            open_.pop()
+        if open_:
+            parent = open_[-1][0]
+            calls, own = found[parent]
+            found[parent] = calls, own - (end - start)
+        calls, own = found.get(name, (0, 0))
+        found[name] = calls + 1, own + end - start
+        open_.append((name, thread, end))
     return found

@@ -461,3 +461,55 @@ def roofline(
         elements = (2 if kind == "copy" else 3) * sizes[0]
     nbytes = elements * itemsize
     return flops, nbytes, "compute" if flops / peak > nbytes / bandwidth else "memory"
+
+
+# %% wrong="axpy as two operators" says=["one kernel: x and y are read once"]
+def roofline(kind, sizes, itemsize, peak, bandwidth):
+    if kind in ("copy", "add", "add_", "axpy"):
+        (n,) = sizes
+        flops = {"copy": 0, "add": n, "add_": n, "axpy": 2 * n}[kind]
+        elements = {"copy": 2, "add": 3, "add_": 3, "axpy": 5}[kind] * n
+    elif kind == "bias":
+        rows, columns = sizes
+        flops, elements = rows * columns, 2 * rows * columns + columns
+    elif kind == "linear":
+        batch, inputs, outputs = sizes
+        flops = 2 * batch * inputs * outputs
+        elements = batch * inputs + inputs * outputs + batch * outputs
+    elif kind == "conv":
+        batch, inputs, outputs, height, width, kernel = sizes
+        flops = 2 * batch * outputs * height * width * inputs * kernel**2
+        elements = batch * (inputs + outputs) * height * width + inputs * outputs * kernel**2
+    else:
+        batch, channels, height, width, kernel = sizes
+        flops = 2 * batch * channels * height * width * kernel**2
+        elements = 2 * batch * channels * height * width + channels * kernel**2
+    nbytes = elements * itemsize
+    bound = "compute" if flops / peak > nbytes / bandwidth else "memory"
+    return flops, nbytes, bound
+
+
+# %% wrong="square images" says=["an image has height · width places"]
+def roofline(kind, sizes, itemsize, peak, bandwidth):
+    if kind in ("copy", "add", "add_", "axpy"):
+        (n,) = sizes
+        flops = {"copy": 0, "add": n, "add_": n, "axpy": 2 * n}[kind]
+        elements = 2 * n if kind == "copy" else 3 * n
+    elif kind == "bias":
+        rows, columns = sizes
+        flops, elements = rows * columns, 2 * rows * columns + columns
+    elif kind == "linear":
+        batch, inputs, outputs = sizes
+        flops = 2 * batch * inputs * outputs
+        elements = batch * inputs + inputs * outputs + batch * outputs
+    elif kind == "conv":
+        batch, inputs, outputs, height, width, kernel = sizes
+        flops = 2 * batch * outputs * height * height * inputs * kernel**2
+        elements = batch * (inputs + outputs) * height * width + inputs * outputs * kernel**2
+    else:
+        batch, channels, height, width, kernel = sizes
+        flops = 2 * batch * channels * height * width * kernel**2
+        elements = 2 * batch * channels * height * width + channels * kernel**2
+    nbytes = elements * itemsize
+    bound = "compute" if flops / peak > nbytes / bandwidth else "memory"
+    return flops, nbytes, bound

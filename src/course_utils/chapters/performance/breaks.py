@@ -63,6 +63,51 @@ BROKEN: dict[str, Callable] = {
     "positive": lambda x: x[x > 0].sum(),
 }
 
+# What known slips compute in place of it, under the words for them.
+SLIPS: dict[str, dict[str, Callable]] = {
+    "branch": {
+        "one condition for the whole tensor: its sum": lambda x: torch.where(x > 0, x * 2, x - 1),
+        "a sum of 0 isn't above 0": lambda x: torch.where(x.sum() >= 0, x * 2, x - 1),
+        "the sum decides, not the largest": lambda x: torch.where(x.max() > 0, x * 2, x - 1),
+        "the two sides are exchanged": lambda x: torch.where(x.sum() > 0, x - 1, x * 2),
+    },
+    "scale": {
+        "where all elements are 0, they stay 0": lambda x: x / x.abs().max(),
+        "the largest size counts, also that of a negative element": lambda x: (
+            x / torch.where(x.max() == 0, 1.0, x.max())
+        ),
+        "the largest size, not the norm": lambda x: x / torch.where(x.any(), x.norm(), 1.0),
+        "one number for the whole tensor, not one for each row": lambda x: (
+            x / torch.where(x.any(), x.abs().amax(-1, keepdim=True), 1.0)
+        ),
+    },
+    "positive": {
+        "elements below 0 count as 0, not with their size": lambda x: x.abs().sum(),
+        "what is below 0 isn't cancelled by as much: small numbers are lost": lambda x: (
+            (x.sum() + x.abs().sum()) / 2
+        ),
+        "what is below 0 is added, too": lambda x: x.sum(),
+    },
+}
+
+
+def _same(value: torch.Tensor, right: torch.Tensor) -> bool:
+    """Whether both have one shape and nearly the same values, NaN included."""
+    size = float(right.nan_to_num(posinf=0.0, neginf=0.0).abs().max())
+    return (value.shape, value.dtype) == (right.shape, right.dtype) and torch.allclose(
+        value, right, rtol=1e-5, atol=1e-6 * size, equal_nan=True
+    )
+
+
+def _slip(name: str, rows: list, values: list) -> str:
+    """The words of the slip that gives all of these values, if there is one."""
+    right = [BROKEN[name](x) for x in rows]
+    for words, slip in SLIPS[name].items():
+        wrong = [slip(x) for x in rows]
+        if all(map(_same, values, wrong)) and not all(map(_same, wrong, right)):
+            return words
+    return ""
+
 
 def _text(values: list | float) -> str:
     """A nested list of numbers with three digits each."""
@@ -97,6 +142,10 @@ def check_mended(found: dict, name: str, rows: list) -> None:
     if "kind" in found:
         blank = ": is there an answer yet?" if found["kind"] in ("NoneType", "dict") else ""
         raise AssertionError(f"the dict has no function under {name!r}{blank}")
+    slip = ""
+    if all(isinstance(value, torch.Tensor) for value in found["values"]):
+        slip = _slip(name, rows, found["values"])
+    assert not slip, f"the result differs: {slip}"
     for x, value in zip(rows, found["values"], strict=True):
         none = value == "NoneType" if isinstance(value, str) else False
         assert not none, "the function returned None: is there an answer yet?"

@@ -59,7 +59,13 @@ def run_fold(fold: Callable[..., Any], case: dict) -> dict:
     block.wide.weight.grad = torch.ones_like(block.wide.weight)
     block.wide_norm.register_forward_hook(lambda *_: None)
     with forbid_side_effects(block, but=("mode", "requires_grad", "values", "names")):
-        conv = fold(block)
+        try:
+            conv = fold(block)
+        except (AttributeError, TypeError) as error:
+            if "NoneType" not in str(error):
+                raise
+            words = "skip, a bias, and the weight and bias of a norm may be None"
+            raise type(error)(f"{error}; {words}") from error
     found: dict[str, Any] = {"kind": type(conv).__name__, "conv": isinstance(conv, nn.Conv2d)}
     after = block.state_dict()
     found["same"] = before.keys() == after.keys() and all(
@@ -81,26 +87,28 @@ def run_fold(fold: Callable[..., Any], case: dict) -> dict:
 
 def _part(
     weight, bias, norm: nn.BatchNorm2d, *, eps: float | None = None, root=True, gamma=True,
-    mean=True, scaled=True
+    mean=1, scaled=True, outside=False
 ):  # fmt: skip
     """Weight and bias of a convolution followed by a norm; switches for what goes wrong."""
     assert norm.running_var is not None, "the norm collects statistics"
     assert norm.running_mean is not None, "the norm collects statistics"
     var = norm.running_var + (norm.eps if eps is None else eps)
     factor = 1 / (var.sqrt() if root else var)
+    if outside:
+        factor = 1 / (norm.running_var.sqrt() + norm.eps)
     if norm.affine and gamma:
         factor = factor * norm.weight
     shift = norm.bias if norm.affine else torch.zeros_like(factor)
     start = bias if bias is not None else torch.zeros_like(factor)
-    centre = norm.running_mean if mean else torch.zeros_like(factor)
+    centre = mean * norm.running_mean
     if not scaled:
         return weight * factor.view(-1, 1, 1, 1), shift + start - centre * factor
     return weight * factor.view(-1, 1, 1, 1), shift + (start - centre) * factor
 
 
 def _fold(
-    block: RepBlock, x: Tensor, *, skip=True, corner=False, bias=True, small_bias=True,
-    diagonal="groups", **w
+    block: RepBlock, x: Tensor, *, skip: bool | str = True, corner=False, bias=True,
+    small_bias=True, diagonal="groups", **w
 ):  # fmt: skip
     """The output of the folded convolution; switches for what goes wrong."""
     wide, narrow = block.wide, block.narrow
@@ -115,7 +123,9 @@ def _fold(
             one[n, n % one.shape[1] if diagonal == "groups" else 0, 1, 1] = 1
             if diagonal == "all":
                 one[n, :, 1, 1] = 1
-        added, shift = _part(one, None, block.skip, **w)
+            if diagonal == "number of groups" and wide.groups > 1:
+                one[n, :, 1, 1] = torch.eye(wide.groups, one.shape[1]).to(one)[n % wide.groups]
+        added, shift = _part(one, None, block.skip, **w) if skip != "bare" else (one, 0)
         weight, total = weight + added, total + shift
     return F.conv2d(x, weight, total, stride=wide.stride, padding=1, groups=wide.groups)
 
@@ -142,10 +152,16 @@ def check_fold(found: dict, case: dict) -> None:
             "a convolution's own bias is scaled by its norm as well": _fold(block, x, scaled=False),
             "divide by the root of the variance": _fold(block, x, root=False),
             "the norm's weight is missing": _fold(block, x, gamma=False),
-            "the running mean is missing in the bias": _fold(block, x, mean=False),
+            "the running mean is missing in the bias": _fold(block, x, mean=0),
+            "the running mean is subtracted, not added": _fold(block, x, mean=-1),
+            "eps belongs under the root, beside the variance": _fold(block, x, outside=True),
+            "skip is a norm: it scales and shifts its input": _fold(block, x, skip="bare"),
             "the identity has a single 1 for each output channel": _fold(block, x, diagonal="all"),
             "with groups, input channels are counted anew in each group": _fold(
                 block, x, diagonal="first"
+            ),
+            "with groups, an input channel's number is n % (inputs / groups), not n % groups": (
+                _fold(block, x, diagonal="number of groups")
             ),
         }
     wanted = tuple(block.wide.weight.shape)

@@ -213,10 +213,14 @@ def _wrong_entries(
         "adam": "Adam keeps two averages for each parameter",
     }[optimizer]
     no_bias = "biases are parameters, too"
+    turned = "a bias has an element for each output, not for each input"
+    by_input = weights + sum(sizes[0] for name, *sizes in layers if name == "linear")
+    bare = {no_bias: weights * itemsize, turned: by_input * itemsize}
+    rows = right["parameters"] + layers[0][1] * batch * itemsize
     slips = {
-        "parameters": {no_bias: weights * itemsize},
-        "gradients": {no_bias: weights * itemsize},
-        "optimizer": {no_bias: kept * weights * itemsize}
+        "parameters": bare,
+        "gradients": bare | {"after backward, those of the parameters alone are there": rows},
+        "optimizer": {text: kept * nbytes for text, nbytes in bare.items()}
         | {words + " " * n: n * right["parameters"] for n in range(4) if n != kept},
         "activations": _activation_slips(layers, batch * itemsize),
     }

@@ -27,6 +27,8 @@ def self_times(
     by_start=False,
     by_time=False,
     shorter=False,
+    touching=False,
+    listed=False,
 ) -> dict:
     """``{name: (calls, time in the event itself)}``.
 
@@ -39,10 +41,14 @@ def self_times(
         by_start: a slip: events that begin together stay in the list's order.
         by_time: a slip: sorted by time alone, so that another thread's event closes what is open.
         shorter: an event closes those that are open and end before it does.
+        touching: a slip: an event that begins where another ends is inside it.
+        listed: a slip: the list's order is taken for that of time.
     """
 
     def place(n: int) -> tuple:
         _, thread, start, end = events[n]
+        if listed:
+            return (n,)
         if by_start:
             return thread, start
         return 0 if mixed or by_time else thread, start, -end, -n if turned else n
@@ -52,7 +58,7 @@ def self_times(
     for n in order:
         _, thread, start, end = events[n]
         while inside and (
-            events[inside[-1]][3] <= start
+            events[inside[-1]][3] < start + (not touching)
             or (shorter and events[inside[-1]][3] < end)
             or (not mixed and not open_still and events[inside[-1]][1] != thread)
         ):
@@ -131,6 +137,11 @@ def check_profile(found: Any, events: Sequence[Event]) -> None:
             "of two with equal begin and end, the first in the list encloses the second",
             self_times(events, turned=True),
         ),
+        (
+            "an event that begins where another ends isn't inside it",
+            self_times(events, touching=True),
+        ),
+        ("the list is in any order: sort it", self_times(events, listed=True)),
         (longest, self_times(events, by_start=True)),
         (longest, self_times(events, by_start=True, shorter=True)),
         (

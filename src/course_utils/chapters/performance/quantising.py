@@ -51,6 +51,7 @@ def check_quantised(found: Any, x: Tensor, dim: int | None) -> None:
         "that is symmetric, from -max to max; here low and high are their own": whole / 127,
         "that is symmetric, from -max to max": 2 * whole / 255,
     }
+    slips["only a scale of 0 becomes 1, not a small one"] = torch.ones_like(right[1])
     if dim is not None:
         same = torch.full_like(right[1], float(_range(x, None)[1] - _range(x, None)[0]) / 255)
         slips["that is one scale for the whole tensor; each index of dim has its own"] = same
@@ -58,6 +59,7 @@ def check_quantised(found: Any, x: Tensor, dim: int | None) -> None:
     off = right[2] + 128
     shift = {
         "q begins at -128, not at 0": off,
+        "round to the nearest whole number": torch.trunc(-128 - low / right[1]).to(torch.int32),
         "the sign of low / scale is turned": torch.round(-128 + low / right[1]).to(torch.int32),
     }
     check_value(zero, right[2], "zero", shift, rtol=0, atol=0.5)
@@ -76,6 +78,8 @@ def check_quantised(found: Any, x: Tensor, dim: int | None) -> None:
             )
         together = torch.equal(q.float(), once.clamp(-128, 127))
         assert not together, "q: round x / scale, and add zero, which is rounded by itself"
+        narrow = torch.equal(q.float(), right[0].float().clamp(min=-127))
+        assert not narrow, "q: int8 begins at -128, not at -127"
         worst = float(error.max())
         more = ": values left the range of int8 and wrapped around" if worst > 100 else ""
         raise AssertionError(f"q is up to {worst:.3g} steps away from x{more}")

@@ -66,6 +66,10 @@ def _byte_slips(kind: str, sizes: Sequence[int], itemsize: int) -> dict[str, int
         slips["the weight has a kernel for each channel, not for each pair of them"] = (
             read + written - weights + full
         ) * itemsize
+    if kind == "axpy":
+        slips["one kernel: x and y are read once, the result is written once"] = (
+            5 * written * itemsize
+        )
     if kind == "bias":
         slips["b has a row of elements, and is read once"] = 3 * written * itemsize
         slips["b is read, too"] = 2 * written * itemsize
@@ -88,6 +92,8 @@ def _flop_slips(kind: str, sizes: Sequence[int]) -> dict[str, int]:
         slips["it is padded: the result is as high and wide as the image"] = (
             flops // places * _unpadded(kind, sizes)
         )
+        height, width = sizes[-3:-1]
+        slips["an image has height · width places"] = flops // width * height
         slips["the window has kernel · kernel places"] = flops // sizes[-1]
     if kind == "depthwise":
         slips["each output channel reads its own input channel alone"] = flops * sizes[1]

@@ -17,6 +17,7 @@ from torch.utils._pytree import tree_leaves
 from course_utils.learner.awkward import forbid_side_effects
 from course_utils.learner.checks import check_close
 from course_utils.learner.tracebacks import ends_in_notebook
+from course_utils.learner.values import check_value
 
 # Functions that bring values to the host; on the CPU some of them run no operator.
 _TO_HOST = {"tolist": "tolist", "numpy": "numpy", "__array__": "numpy", "cpu": "cpu"}
@@ -170,6 +171,10 @@ def run_loop(loop: Callable[..., Any], case: dict) -> dict:
                 raise
             words = "a parameter that is frozen or isn't used may have no gradient: .grad is None"
             raise type(error)(f"{error}; {words}") from error
+        except RuntimeError as error:
+            if batches:
+                raise
+            raise RuntimeError(f"{error}; batches may be empty, and so is losses then") from error
     words = "batches is the caller's list: go through it, and leave it as it is"
     assert len(batches) == len(case["batches"]), words
     loose = isinstance(found, (tuple, list)) and len(found) == 2
@@ -201,7 +206,8 @@ def _truth(case: dict, limit: float = 1.0, clip: str = "norm") -> tuple:
         scores = model(x)
         loss = F.cross_entropy(scores, y)
         loss.backward()
-        grads = [p.grad for p in model.parameters() if p.grad is not None]
+        groups = [{"params": model.parameters()}] if clip != "held" else optimizer.param_groups
+        grads = [p.grad for group in groups for p in group["params"] if p.grad is not None]
         norm = math.sqrt(sum(g.square().sum().item() for g in grads))
         for g in grads:
             own = g.norm().item()
@@ -209,10 +215,13 @@ def _truth(case: dict, limit: float = 1.0, clip: str = "norm") -> tuple:
                 g.div_(norm)
             elif clip == "each" and own > limit:
                 g.div_(own)
-            elif clip in ("norm", "no zero_grad", "all zero_grad") and norm > limit:
+            elif clip not in ("always", "each", "none") and norm > limit:
                 g.mul_(limit / norm)
         optimizer.step()
         losses.append(loss.item())
+        if clip == "after":
+            scores = model(x)
+        hits = 0 if clip == "last" else hits
         hits += (scores.argmax(1) == y).sum().item()
     return losses, hits, [p.detach().cpu() for p in model.parameters()]
 
@@ -239,6 +248,7 @@ def check_loop(outcome: dict, case: dict) -> None:
         "no zero_grad": "old gradients are still in .grad",
         "all zero_grad": "an old gradient that the optimizer doesn't hold stays, also of a frozen "
         "parameter; the norm is over all gradients",
+        "held": "the norm is over all gradients, also where the optimizer doesn't hold a parameter",
     }
     for clip, reason in words.items():
         slip = _truth(case, clip=clip)[2]
@@ -247,7 +257,12 @@ def check_loop(outcome: dict, case: dict) -> None:
     assert same, "the weights afterwards differ from those of the chatty loop"
     right = torch.tensor(losses, dtype=dtype)
     check_close(found[0], right.reshape(-1), "losses", rtol=1e-3, atol=1e-5)
-    check_close(found[1], torch.tensor(hits), "hits")
+    slips = {
+        "those of the last batch alone; they are added up": "last",
+        "the scores from before the step are compared, as in the chatty loop": "after",
+    }
+    others = {words: torch.tensor(_truth(case, clip=clip)[1]) for words, clip in slips.items()}
+    check_value(found[1], torch.tensor(hits), "hits", others)
     if outcome["syncs"]:
         names = ", ".join(f"{name} {count} times" for name, count in outcome["syncs"].items())
         raise AssertionError(f"the host waited for the device: {names}")

@@ -133,6 +133,8 @@ def _slips(case: dict, times: list[float]) -> dict[str, tuple[float, float]]:
     """Words for known mistakes, each with the pair that it gives."""
     launches = "only the launches were timed: synchronise before the clock is read again"
     pending = "earlier work was timed, too: synchronise before the first clock starts"
+    middle, whole = statistics.median(times), [float(round(time)) for time in times]
+    quarters = statistics.quantiles(times, n=4) if len(times) > 1 else [middle] * 3
     return {
         launches: _summary(_timed(case, after=False)),
         f"{launches}; and {pending}": _summary(_timed(case, after=False, before=False)),
@@ -154,6 +156,15 @@ def _slips(case: dict, times: list[float]) -> dict[str, tuple[float, float]]:
         "the shortest time says how lucky a run can be; the median is asked for": (
             min(times) if len(times) > 2 else math.nan,
             max(times) - min(times),
+        ),
+        "the times were rounded: a clock tells fractions as well": _summary(whole),
+        "the spread is the longest less the shortest time, wherever in the list they are": (
+            middle,
+            abs(times[-1] - times[0]),
+        ),
+        "the spread is the longest less the shortest time, not between quartiles": (
+            middle,
+            quarters[2] - quarters[0],
         ),
         "the spread is the longest less the shortest time, not a standard deviation": (
             statistics.median(times),
