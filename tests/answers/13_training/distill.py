@@ -348,3 +348,36 @@ def distill(student, teacher, labels, temperature, alpha):
     soft = (teacher.detach() / temperature).log_softmax(1)
     divergence = F.kl_div(own, soft, reduction="batchmean", log_target=True)
     return alpha * temperature**3 * divergence + (1 - alpha) * F.cross_entropy(student, labels)
+
+
+# %% wrong="both logits times the temperature" says=["the logits are multiplied by T"]
+def distill(student, teacher, labels, temperature, alpha):
+    teacher = teacher.detach()
+    soft = F.kl_div(
+        F.log_softmax(student * temperature, 1),
+        F.log_softmax(teacher * temperature, 1),
+        reduction="batchmean",
+        log_target=True,
+    )
+    return alpha * temperature**2 * soft + (1 - alpha) * F.cross_entropy(student, labels)
+
+
+# %% wrong="squared difference of logits" says=["a squared difference of logits"]
+def distill(student, teacher, labels, temperature, alpha):
+    teacher = teacher.detach()
+    soft = F.mse_loss(student / temperature, teacher / temperature)
+    return alpha * temperature**2 * soft + (1 - alpha) * F.cross_entropy(student, labels)
+
+
+# %% wrong="the labels' part summed" says=["the labels' part is summed over the samples"]
+def distill(student, teacher, labels, temperature, alpha):
+    teacher = teacher.detach()
+    soft = F.kl_div(
+        F.log_softmax(student / temperature, 1),
+        F.log_softmax(teacher / temperature, 1),
+        reduction="batchmean",
+        log_target=True,
+    )
+    return alpha * temperature**2 * soft + (1 - alpha) * F.cross_entropy(
+        student, labels, reduction="sum"
+    )

@@ -1349,3 +1349,37 @@ def fit(model, train, val, optimizer, epochs):
             {"train_loss": total / count, "val_loss": vloss / seen, "val_accuracy": right / seen}
         )
     return history
+
+
+# %% wrong="right answers over the batches" says=["divided by the batches; divide by the samples"]
+def fit(model, train, val, optimizer, epochs):
+    device = next(model.parameters()).device
+    history = []
+    for _ in range(epochs):
+        model.train()
+        total, count = 0.0, 0
+        for x, y in train:
+            x, y = x.to(device), y.to(device)
+            model.zero_grad()
+            loss = F.cross_entropy(model(x), y)
+            loss.backward()
+            optimizer.step()
+            total += loss.item() * len(y)
+            count += len(y)
+        model.eval()
+        val_total, right, seen = 0.0, 0, 0
+        with torch.no_grad():
+            for x, y in val:
+                x, y = x.to(device), y.to(device)
+                scores = model(x)
+                val_total += F.cross_entropy(scores, y, reduction="sum").item()
+                right += (scores.argmax(1) == y).sum().item()
+                seen += len(y)
+        history.append(
+            {
+                "train_loss": total / count,
+                "val_loss": val_total / seen,
+                "val_accuracy": right / len(val),
+            }
+        )
+    return history

@@ -769,3 +769,239 @@ def metrics(batches, classes, k):
         "confusion": confusion,
         "macro_f1": f1[confusion.sum(1) > 0].mean().item(),
     }
+
+
+# %% wrong="the mean recall as F1" says=["the mean of the classes' recalls; F1 takes the precisions"]
+def metrics(batches, classes, k):
+    hits, table, n = 0, 0, 0
+    for logits, labels in batches:
+        top = logits.topk(k, dim=1).indices
+        hits = hits + (top == labels[:, None]).any(1).sum()
+        guess = logits.argmax(1)
+        flat = torch.bincount(labels * classes + guess, minlength=classes * classes)
+        table = table + flat
+        n += len(labels)
+    if n == 0:
+        raise ValueError("no sample")
+    table = table.view(classes, classes)
+    right = table.diag().double()
+    return {
+        "accuracy": (right.sum() / n).item(),
+        "top_k": (hits / n).item(),
+        "confusion": table,
+        "macro_f1": (right / table.sum(1).clamp(min=1)).mean().item(),
+    }
+
+
+# %% wrong="the mean precision as F1" says=["the mean of the classes' precisions; F1 takes the recalls"]
+def metrics(batches, classes, k):
+    hits, table, n = 0, 0, 0
+    for logits, labels in batches:
+        top = logits.topk(k, dim=1).indices
+        hits = hits + (top == labels[:, None]).any(1).sum()
+        guess = logits.argmax(1)
+        flat = torch.bincount(labels * classes + guess, minlength=classes * classes)
+        table = table + flat
+        n += len(labels)
+    if n == 0:
+        raise ValueError("no sample")
+    table = table.view(classes, classes)
+    right = table.diag().double()
+    return {
+        "accuracy": (right.sum() / n).item(),
+        "top_k": (hits / n).item(),
+        "confusion": table,
+        "macro_f1": (right / table.sum(0).clamp(min=1)).mean().item(),
+    }
+
+
+# %% wrong="F1 without its factor 2" says=["this is half of F1"]
+def metrics(batches, classes, k):
+    hits, table, n = 0, 0, 0
+    for logits, labels in batches:
+        top = logits.topk(k, dim=1).indices
+        hits = hits + (top == labels[:, None]).any(1).sum()
+        guess = logits.argmax(1)
+        flat = torch.bincount(labels * classes + guess, minlength=classes * classes)
+        table = table + flat
+        n += len(labels)
+    if n == 0:
+        raise ValueError("no sample")
+    table = table.view(classes, classes)
+    right = table.diag().double()
+    total = table.sum(0).double() + table.sum(1).double()
+    f1 = torch.where(total == 0, 0.0, right / total.clamp(min=1))
+    return {
+        "accuracy": (right.sum() / n).item(),
+        "top_k": (hits / n).item(),
+        "confusion": table,
+        "macro_f1": f1.mean().item(),
+    }
+
+
+# %% wrong="0/0 counts as 1 in F1" says=["where 0/0 counts as 1"]
+def metrics(batches, classes, k):
+    hits, table, n = 0, 0, 0
+    for logits, labels in batches:
+        top = logits.topk(k, dim=1).indices
+        hits = hits + (top == labels[:, None]).any(1).sum()
+        guess = logits.argmax(1)
+        flat = torch.bincount(labels * classes + guess, minlength=classes * classes)
+        table = table + flat
+        n += len(labels)
+    if n == 0:
+        raise ValueError("no sample")
+    table = table.view(classes, classes)
+    right = table.diag().double()
+    total = table.sum(0).double() + table.sum(1).double()
+    f1 = torch.where(total == 0, 1.0, 2 * right / total.clamp(min=1))
+    return {
+        "accuracy": (right.sum() / n).item(),
+        "top_k": (hits / n).item(),
+        "confusion": table,
+        "macro_f1": f1.mean().item(),
+    }
+
+
+# %% wrong="top k over the batches" says=["top_k's count, divided by the batches"]
+def metrics(batches, classes, k):
+    hits, table, n = 0, 0, 0
+    for logits, labels in batches:
+        top = logits.topk(k, dim=1).indices
+        hits = hits + (top == labels[:, None]).any(1).sum()
+        guess = logits.argmax(1)
+        flat = torch.bincount(labels * classes + guess, minlength=classes * classes)
+        table = table + flat
+        n += len(labels)
+    if n == 0:
+        raise ValueError("no sample")
+    table = table.view(classes, classes)
+    right = table.diag().double()
+    total = table.sum(0).double() + table.sum(1).double()
+    f1 = torch.where(total == 0, 0.0, 2 * right / total.clamp(min=1))
+    return {
+        "accuracy": (right.sum() / n).item(),
+        "top_k": (hits / len(batches)).item(),
+        "confusion": table,
+        "macro_f1": f1.mean().item(),
+    }
+
+
+# %% wrong="top k over samples times k" says=["divided by k as well"]
+def metrics(batches, classes, k):
+    hits, table, n = 0, 0, 0
+    for logits, labels in batches:
+        top = logits.topk(k, dim=1).indices
+        hits = hits + (top == labels[:, None]).any(1).sum()
+        guess = logits.argmax(1)
+        flat = torch.bincount(labels * classes + guess, minlength=classes * classes)
+        table = table + flat
+        n += len(labels)
+    if n == 0:
+        raise ValueError("no sample")
+    table = table.view(classes, classes)
+    right = table.diag().double()
+    total = table.sum(0).double() + table.sum(1).double()
+    f1 = torch.where(total == 0, 0.0, 2 * right / total.clamp(min=1))
+    return {
+        "accuracy": (right.sum() / n).item(),
+        "top_k": (hits / n / k).item(),
+        "confusion": table,
+        "macro_f1": f1.mean().item(),
+    }
+
+
+# %% wrong="the largest logit left out" says=["the largest is among the k"]
+def metrics(batches, classes, k):
+    hits, table, n = 0, 0, 0
+    for logits, labels in batches:
+        top = logits.topk(k, dim=1).indices[:, 1:] if k > 1 else logits.topk(1, dim=1).indices
+        hits = hits + (top == labels[:, None]).any(1).sum()
+        guess = logits.argmax(1)
+        flat = torch.bincount(labels * classes + guess, minlength=classes * classes)
+        table = table + flat
+        n += len(labels)
+    if n == 0:
+        raise ValueError("no sample")
+    table = table.view(classes, classes)
+    right = table.diag().double()
+    total = table.sum(0).double() + table.sum(1).double()
+    f1 = torch.where(total == 0, 0.0, 2 * right / total.clamp(min=1))
+    return {
+        "accuracy": (right.sum() / n).item(),
+        "top_k": (hits / n).item(),
+        "confusion": table,
+        "macro_f1": f1.mean().item(),
+    }
+
+
+# %% wrong="accuracy as a percentage" says=["the accuracy in percent"]
+def metrics(batches, classes, k):
+    hits, table, n = 0, 0, 0
+    for logits, labels in batches:
+        top = logits.topk(k, dim=1).indices
+        hits = hits + (top == labels[:, None]).any(1).sum()
+        guess = logits.argmax(1)
+        flat = torch.bincount(labels * classes + guess, minlength=classes * classes)
+        table = table + flat
+        n += len(labels)
+    if n == 0:
+        raise ValueError("no sample")
+    table = table.view(classes, classes)
+    right = table.diag().double()
+    total = table.sum(0).double() + table.sum(1).double()
+    f1 = torch.where(total == 0, 0.0, 2 * right / total.clamp(min=1))
+    return {
+        "accuracy": 100 * (right.sum() / n).item(),
+        "top_k": (hits / n).item(),
+        "confusion": table,
+        "macro_f1": f1.mean().item(),
+    }
+
+
+# %% wrong="F1 with three digits" says=["F1 rounded to 3 digits"]
+def metrics(batches, classes, k):
+    hits, table, n = 0, 0, 0
+    for logits, labels in batches:
+        top = logits.topk(k, dim=1).indices
+        hits = hits + (top == labels[:, None]).any(1).sum()
+        guess = logits.argmax(1)
+        flat = torch.bincount(labels * classes + guess, minlength=classes * classes)
+        table = table + flat
+        n += len(labels)
+    if n == 0:
+        raise ValueError("no sample")
+    table = table.view(classes, classes)
+    right = table.diag().double()
+    total = table.sum(0).double() + table.sum(1).double()
+    f1 = torch.where(total == 0, 0.0, 2 * right / total.clamp(min=1))
+    return {
+        "accuracy": (right.sum() / n).item(),
+        "top_k": (hits / n).item(),
+        "confusion": table,
+        "macro_f1": round(f1.mean().item(), 3),
+    }
+
+
+# %% wrong="the last batch is all that counts" says=["top_k: ", "this is the last batch's alone"]
+def metrics(batches, classes, k):
+    hits, table, n = 0, 0, 0
+    for logits, labels in batches:
+        top = logits.topk(k, dim=1).indices
+        hits = (top == labels[:, None]).any(1).sum()
+        guess = logits.argmax(1)
+        flat = torch.bincount(labels * classes + guess, minlength=classes * classes)
+        table = flat
+        n = len(labels)
+    if n == 0:
+        raise ValueError("no sample")
+    table = table.view(classes, classes)
+    right = table.diag().double()
+    total = table.sum(0).double() + table.sum(1).double()
+    f1 = torch.where(total == 0, 0.0, 2 * right / total.clamp(min=1))
+    return {
+        "accuracy": (right.sum() / n).item(),
+        "top_k": (hits / n).item(),
+        "confusion": table,
+        "macro_f1": f1.mean().item(),
+    }

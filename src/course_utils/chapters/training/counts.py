@@ -85,6 +85,12 @@ def right_metrics(batches, classes, k):
         ),
         "the mean of the batches' F1; count first, divide once": sum(parts) / len(parts),
         "the accuracy (micro F1); macro gives each class the same weight": right["accuracy"],
+        "the mean of the classes' precisions; F1 takes the recalls as well": precision,
+        "the mean of the classes' recalls; F1 takes the precisions as well": recall,
+        "half of F1, which is 2 · TP / (2 · TP + FP + FN)": right["macro_f1"] / 2,
+        "what comes out where 0/0 counts as 1; it counts as 0": float(
+            f1_score(truth, guess, labels=range(classes), average="macro", zero_division=1)
+        ),
         "the mean over the classes that occur; the others count as 0": macro_f1(
             truth, guess, occurring
         ),
@@ -95,6 +101,21 @@ def right_metrics(batches, classes, k):
     slips = {words: ("macro_f1", number) for words, number in f1.items()}
     slips["the mean of the classes' recalls; count over all samples"] = "accuracy", recall
     slips["the share among the k smallest logits"] = "top_k", low
+    hits = (order == truth[:, None]).any(1)
+    behind = float((order[:, min(1, k - 1) :] == truth[:, None]).any(1).mean())
+    slips["the share behind the largest logit; the largest is among the k"] = "top_k", behind
+    slips["a count divided by k as well; a sample counts whole"] = "top_k", float(hits.mean() / k)
+    last = np.concatenate([s for s in spans if len(s)][-1:])
+    slips["the last batch's alone; count over all batches"] = "top_k", float(hits[last].mean())
+    own = float((guess == truth)[last].mean())
+    slips["the last batch's alone, for the accuracy; count over all batches"] = "accuracy", own
+    for name, words in {"accuracy": "the accuracy", "top_k": "top_k", "macro_f1": "F1"}.items():
+        slips[f"{words} in percent; a share from 0 to 1 is asked for"] = name, 100 * right[name]
+        for digits in (2, 3, 4):
+            rounded = round(float(right[name]), digits)
+            slips[f"{words} rounded to {digits} digits; give all"] = name, rounded
+        many = right[name] * len(truth) / len(batches)
+        slips[f"{words}'s count, divided by the batches; divide by the samples"] = name, many
     return right, slips | {"the share among the k + 1 largest logits": ("top_k", more)}
 
 

@@ -28,11 +28,14 @@ DISTILLED["logits in the thousands"] = (3, 4, 2.0, 0.7, 0, 1000.0)
 def right_loss(student, teacher, labels, temperature, alpha, power=2, slip=""):
     p, q = (student, teacher) if slip == "swap" else (teacher, student)
     own, dim = (1 if slip == "hot" else temperature), (0 if slip == "samples" else 1)
-    own = 1 / temperature if slip == "times" else own
-    his = {"cold": 1, "warmer": 1 / temperature}.get(slip, temperature)
+    own = 1 / temperature if slip in ("times", "both times") else own
+    other = dict.fromkeys(("warmer", "both times"), 1 / temperature)
+    his = ({"cold": 1} | other).get(slip, temperature)
     p, q = (p / his).log_softmax(dim), (q / own).log_softmax(dim)
     divergence = (p.exp() * (p - q)).sum(1).mean() / (student.shape[1] if slip == "each" else 1)
     divergence = divergence * (len(labels) if slip == "sum" else 1)
+    if slip == "squares":
+        divergence = (student - teacher).square().mean() / temperature**2
     rows = torch.arange(len(labels), device=labels.device)
     logits = student / temperature if slip == "cool" else student
     hard = -logits.log_softmax(1)[rows, labels].mean()
@@ -41,6 +44,7 @@ def right_loss(student, teacher, labels, temperature, alpha, power=2, slip=""):
         divergence = divergence - (p.exp() * p).sum(1).mean()
     weight = {"unweighted": 1.0, "both": (1 - alpha) * temperature**2}.get(slip, 1 - alpha)
     weight = -weight if slip == "minus" else weight
+    weight = weight * len(labels) if slip == "summed" else weight
     factor = 2**temperature if slip == "power" else temperature**power
     return alpha * factor * divergence + weight * hard
 
@@ -63,6 +67,9 @@ SLIPS: dict[str, dict] = {
     "alpha weighs the teacher's part, 1 - alpha the labels'": {"slip": "turned"},
     "the labels' part has the weight 1 - alpha": {"slip": "unweighted"},
     "T squared belongs to the teacher's part alone": {"slip": "both"},
+    "the logits are multiplied by T, where they are divided": {"slip": "both times"},
+    "this is a squared difference of logits; the first part is a divergence": {"slip": "squares"},
+    "the labels' part is summed over the samples, where it is a mean": {"slip": "summed"},
     "this is a cross-entropy with the teacher; the divergence is less by the teacher's entropy": {
         "slip": "entropy"
     },

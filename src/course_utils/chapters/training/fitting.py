@@ -207,6 +207,7 @@ def slip_of(value, means, sizes):
         "a sum of batch means divided by the number of samples": sum(means) / sum(sizes),
         "a sum of batch means, never divided": sum(means),
         "a sum over the samples, never divided": total,
+        "a sum over the samples divided by the batches; divide by the samples": total / len(sizes),
         "in percent; a share from 0 to 1 is asked for": 100 * total / sum(sizes),
     }
     close = [words for words, slip in slips.items() if abs(value - slip) < 1e-4 * (1 + abs(slip))]
