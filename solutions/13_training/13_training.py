@@ -2159,7 +2159,8 @@ print("naive equals library:", torch.allclose(images, own * x + (1 - own) * x.ro
 from course_utils.chapters.training import right_mix
 
 # %% nbgrader={"grade_id": "mix-words", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.training import BOXES, Tried, check_mix, close, make_mix, one_slip_of
+from course_utils.chapters.training import BOXES, Tried, check_mix, close
+from course_utils.chapters.training import image_slip_of, make_mix, one_slip_of
 
 
 # %% nbgrader={"grade_id": "mixup-cutmix", "solution": true}
@@ -2199,6 +2200,7 @@ def mix(n, size, classes, number=0, dtype=torch.float32, gaps=False, flat=False,
         found = mixup_cutmix(*given, **how)
     assert found is not None, "mixup_cutmix returned None: is there an answer yet?"
     assert isinstance(found, (tuple, list)) and len(found) == 2, "expected a pair (mixed, soft)"
+    right |= {"x": x, "how": how}
     return right | {"images": found[0], "found": found[1], "y": y, "order": order}
 
 
@@ -2225,7 +2227,9 @@ wrong = [one for one in tried.given.values() if not close(one["found"], one["sof
 with every_case() as case:
     for name in tries:
         with case(name):
-            check_mix(tried.result(name), one_slip_of(wrong))
+            check_mix(
+                tried.result(name), one_slip_of(wrong), image_slip_of([*tried.given.values()])
+            )
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     for number in range(6):

@@ -56,7 +56,7 @@ def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     return mixed, (1 - weight) * hard + weight * hard[order]
 
 
-# %% wrong="negative bounds count from the end" breaks="It may stick out on any side" says=["box=(-2, 6, 4, 4) of an 8 × 8 image", "mixed differs"]
+# %% wrong="negative bounds count from the end" breaks="It may stick out on any side" says=["box=(-2, 6, 4, 4) of an 8 × 8 image", "a negative bound counts from the end in a slice"]
 def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     if (weight is None) == (box is None):
         raise ValueError("one of the two")
@@ -325,7 +325,7 @@ def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     return mixed, own * hard + (1 - own) * hard[order]
 
 
-# %% wrong="the inverse permutation" breaks="image `i` is mixed with image `order[i]`" says=["the example's weight", "mixed differs"]
+# %% wrong="the inverse permutation" breaks="image `i` is mixed with image `order[i]`" says=["the example's weight", "this is the other way round, order.argsort()"]
 def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     if (weight is None) == (box is None):
         raise ValueError("one of both")
@@ -521,3 +521,66 @@ def mixup_cutmix(x, y, classes, order, weight=None, box=None):
         w = 1 - (b - a) * (d - c) / (H * W)
     one = F.one_hot(y, classes).to(x.dtype)
     return mixed, w * one + (1 - w) * one[order]
+
+
+# %% wrong="box order left top width height" says=["left was taken for top"]
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if (weight is None) == (box is None):
+        raise ValueError("exactly one of weight and box")
+    hot = F.one_hot(y, classes).to(x.dtype)
+    if weight is not None:
+        mixed = weight * x + (1 - weight) * x[order]
+    else:
+        height, width = x.shape[2:]
+        left, top, w, h = box
+        bottom, right = min(top + h, height), min(left + w, width)
+        top, left = max(top, 0), max(left, 0)
+        mixed = x.clone()
+        area = 0
+        if bottom > top and right > left:
+            mixed[:, :, top:bottom, left:right] = x[order][:, :, top:bottom, left:right]
+            area = (bottom - top) * (right - left)
+        weight = 1 - area / (height * width)
+    return mixed, weight * hot + (1 - weight) * hot[order]
+
+
+# %% wrong="bottom right corners" says=["not where it ends"]
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if (weight is None) == (box is None):
+        raise ValueError("exactly one of weight and box")
+    hot = F.one_hot(y, classes).to(x.dtype)
+    if weight is not None:
+        mixed = weight * x + (1 - weight) * x[order]
+    else:
+        height, width = x.shape[2:]
+        top, left, h, w = box
+        bottom, right = min(h, height), min(w, width)
+        top, left = max(top, 0), max(left, 0)
+        mixed = x.clone()
+        area = 0
+        if bottom > top and right > left:
+            mixed[:, :, top:bottom, left:right] = x[order][:, :, top:bottom, left:right]
+            area = (bottom - top) * (right - left)
+        weight = 1 - area / (height * width)
+    return mixed, weight * hot + (1 - weight) * hot[order]
+
+
+# %% wrong="half half labels in cutmix" says=["half and half, whatever the area"]
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if (weight is None) == (box is None):
+        raise ValueError("exactly one of weight and box")
+    hot = F.one_hot(y, classes).to(x.dtype)
+    if weight is not None:
+        mixed = weight * x + (1 - weight) * x[order]
+    else:
+        height, width = x.shape[2:]
+        top, left, h, w = box
+        bottom, right = min(top + h, height), min(left + w, width)
+        top, left = max(top, 0), max(left, 0)
+        mixed = x.clone()
+        area = 0
+        if bottom > top and right > left:
+            mixed[:, :, top:bottom, left:right] = x[order][:, :, top:bottom, left:right]
+            area = (bottom - top) * (right - left)
+        weight = 0.5 if area else 1.0
+    return mixed, weight * hot + (1 - weight) * hot[order]

@@ -49,6 +49,7 @@ from course_utils.chapters.training.mixing import (
     BOXES,
     check_mix,
     close,
+    image_slip_of,
     make_mix,
     one_slip_of,
     right_mix,

@@ -50,11 +50,97 @@ def labels_of(share, y, order, right):
     return share * hard + (1 - share) * hard[order]
 
 
+def _pasted(x, order, box, outside=False, channels=slice(None), shift=True, keep=0):
+    """``x`` with what is inside ``box`` from its partners, as known slips paste it."""
+    top, left, height, width = box
+    bottom, right = min(top + height, x.shape[2] - keep), min(left + width, x.shape[3] - keep)
+    if shift:
+        top, left = max(top, 0), max(left, 0)
+    here, there = (x[order], x) if outside else (x, x[order])
+    mixed = here.clone()
+    if top < bottom and left < right:
+        part = (slice(None), channels, slice(top, bottom), slice(left, right))
+        mixed[part] = there[part]
+    return mixed
+
+
+def _moved(x, box):
+    top, left = (min(max(edge, 0), side) for edge, side in zip(box, x.shape[2:], strict=False))
+    return top, left, *box[2:]
+
+
+def _mixed(x, order, how, box_of=None, weight_of=None, **paste):
+    """What a slip gives: its own box or weight, or its own way to paste."""
+    if how.get("box"):
+        box = box_of(x, how["box"]) if box_of else how["box"]
+        return _pasted(x, order, box, **paste)
+    weight = weight_of(how["weight"]) if weight_of else how["weight"]
+    return weight * x + (1 - weight) * x[order]
+
+
+IMAGE_SLIPS = {
+    "the weights are swapped: weight belongs to image i": {"weight_of": lambda w: 1 - w},
+    "inside and outside are exchanged: the rectangle comes from the partner": {"outside": True},
+    "box is (top, left, height, width): left was taken for top": {
+        "box_of": lambda x, b: (b[1], b[0], b[3], b[2])
+    },
+    "box is (top, left, height, width): width was taken for height": {
+        "box_of": lambda x, b: (b[0], b[1], b[3], b[2])
+    },
+    "the last two of box are height and width, not where it ends": {
+        "box_of": lambda x, b: (b[0], b[1], b[2] - b[0], b[3] - b[1])
+    },
+    "a negative bound counts from the end in a slice: clamp it to 0": {"shift": False},
+    "the last row or column of the image is left out": {"keep": 1},
+    "a box that sticks out is cut off, not moved into the image": {"box_of": _moved},
+    "all channels are pasted, not the first alone": {"channels": slice(0, 1)},
+    "nothing of the partner was pasted": {"box_of": lambda x, b: (0, 0, 0, 0)},
+}
+
+
+def image_slip_of(tried: list[dict]) -> str:
+    """Words for the slip that gives the images found in every one of the cases, or ""."""
+    wrong = [case for case in tried if not close(case["images"], case["mixed"])]
+    for words, slip in IMAGE_SLIPS.items():
+        gives = [_mixed(case["x"], case["order"], case["how"], **slip) for case in wrong]
+        if wrong and all(map(close, [case["images"] for case in wrong], gives)):
+            return words
+    orders = {
+        "image i is mixed with image order[i]; this is the other way round, order.argsort()": (
+            lambda order: order.argsort()
+        ),
+        "the partner is image order[i], not a neighbour": lambda order: torch.arange(
+            len(order), device=order.device
+        ).roll(1),
+    }
+    for words, turn in orders.items():
+        gives = [_mixed(case["x"], turn(case["order"]), case["how"]) for case in wrong]
+        if wrong and all(map(close, [case["images"] for case in wrong], gives)):
+            return words
+    return ""
+
+
 SLIPS = {
     "the weights are swapped: weight belongs to image i": lambda case: 1 - case["share"],
     "this is the planned area; count the pixels inside the image": lambda case: case["planned"],
     "image i keeps its own label, unmixed": lambda case: 1.0,
+    "half and half, whatever the area; the area inside the image counts": lambda case: (
+        0.5 if case["share"] < 1 else 1.0
+    ),
+    "this is the share of the rows alone; the area counts": lambda case: 1 - _side(case, 0),
+    "this is the share of the columns alone; the area counts": lambda case: 1 - _side(case, 1),
+    "the area is divided by height times height; an image has height times width pixels": (
+        lambda case: 1 - (1 - case["share"]) * case["x"].shape[3] / case["x"].shape[2]
+    ),
 }
+
+
+def _side(case: dict, side: int) -> float:
+    """The part of one side that the box covers inside the image."""
+    box, size = case["how"].get("box"), case["x"].shape[2 + side]
+    if not box:
+        return 1 - case["share"]
+    return max(min(box[side] + box[side + 2], size) - max(box[side], 0), 0) / size
 
 
 def one_slip_of(tried: list[dict]) -> str:
@@ -85,12 +171,13 @@ def check_soft(soft, right, slip, loose):
     check_close(soft, right, "soft", **loose)
 
 
-def check_mix(seen, slip=""):
-    """Compare images and labels, each by itself."""
+def check_mix(seen, slip="", image_slip=""):
+    """Compare images and labels, each by itself; words that explain all that is wrong with them."""
     half = seen["mixed"].dtype == torch.float16
     loose = dict.fromkeys(("rtol", "atol"), 2e-3 if half else 1e-5)
     with every_case() as part:
         with part("images"):
+            assert not image_slip or close(seen["images"], seen["mixed"]), f"mixed: {image_slip}"
             check_close(seen["images"], seen["mixed"], "mixed", **loose)
         with part("labels"):
             check_soft(seen["found"], seen["soft"], slip, loose)
