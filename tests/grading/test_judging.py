@@ -32,7 +32,7 @@ from course_utils.grading.verdict.answering import Answering, integrity
 from course_utils.grading.verdict.at_once import small_message
 from course_utils.grading.verdict.snapshot import NoAnswer, Snapshot, StandIn, raised
 from course_utils.grading.verdict.witness import hidden_operators
-from course_utils.grading.verdict.wording import explain, hidden_lines
+from course_utils.grading.verdict.wording import explain, hidden_lines, without
 from support.judged import answered
 
 
@@ -230,6 +230,20 @@ def test_what_calls_leave_behind_is_told_before_the_check_passes():
         passed("a check", 1)  # it is put back
         names["leave_a_dtype"](torch.zeros(2))
     passed("a check", 1)  # of others
+
+
+def test_of_what_is_left_no_text_of_the_answers_is_told_in_a_hidden_test(names):
+    snapshot = vars(names["turn_gradients_off"])["_snapshot"]
+    names["turn_gradients_off"]()
+    left = snapshot.left()
+    assert "gradients are off" in left
+    assert without(left, snapshot.chosen) == left
+    with pytest.raises(ValueError, match="no"):
+        names["leave_a_variable_and_refuse"](torch.zeros(2))
+    left = snapshot.left()
+    assert "LEFT" in left
+    assert "LEFT" not in without(left, snapshot.chosen)
+    assert snapshot.left() == ""
 
 
 def test_operators_are_told_and_refused(names):

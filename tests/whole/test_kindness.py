@@ -7,6 +7,7 @@ Each notebook is the released chapter 00 with cells filled in or added; it is ex
 import nbformat
 import pytest
 
+from course_utils.learner.as_it_was import LEFT, SEEDED
 from course_utils.notebooks import read_notebook
 from course_utils.project import pick_chapters
 from support.answers import ROOT
@@ -224,13 +225,24 @@ def test_an_answer_is_judged_as_it_was_at_its_check():
     assert points(run(notebook)) == ALL
 
 
-def test_an_answer_that_seeds_for_everybody_is_refused_in_words():
+SEEDS = "    import torch\n    torch.manual_seed(3)\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "first"),
+    [
+        (RIGHT_ERROR.replace(":\n", f":\n{SEEDS}", 1), ""),
+        (f"def root_mean_square_error(x, y):\n{SEEDS}    return 7.0", "of type float"),
+    ],
+)
+def test_an_answer_that_seeds_for_everybody_is_refused_in_words(source, first):
     notebook = solved()
-    seeds = "import torch\n    torch.manual_seed(3)"
-    answer(notebook, ERROR, RIGHT_ERROR.replace(":\n", f":\n    {seeds}\n", 1))
+    answer(notebook, ERROR, source)
     outcome = run(notebook)
     assert points(outcome) == NOTHING_OF_THE_ERROR
-    assert "torch's global generator is seeded" in outcome.messages[ERROR_CHECK]
+    said, _, left = outcome.messages[ERROR_CHECK].partition(LEFT.format(SEEDED.format("torch")))
+    assert first in said
+    assert not left
 
 
 def test_a_crash_keeps_the_points_before_it_and_says_where():

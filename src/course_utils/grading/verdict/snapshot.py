@@ -174,22 +174,26 @@ class Snapshot:
                 self.trial_names[object.__getattribute__(value, "_number")] = name
         return found
 
-    def refuse_what_is_left(self) -> None:
-        """Refuse an answer whose calls changed what their whole process shares; before it passes.
+    def left(self) -> str:
+        """Words for what the calls until here changed in what their whole process shares.
 
         Raises:
-            AssertionError: they left something behind.
+            NoAnswer: as ``ask`` says.
         """
         if not self.asked:
-            return
+            return ""
         message, _ = self.ask(Left(self.may_seed), [])
         with readable():
             left = [str(words) for words in Words.read(message).words]
         fixed = [words for words in left if words in FIXED]
-        own = "; ".join(words for words in left if words not in FIXED)
-        self.chosen.add(own)
-        if left:
-            raise AssertionError(LEFT.format("; ".join([*fixed, *filter(None, [own])])))
+        own = ["; ".join(words for words in left if words not in FIXED)] if left != fixed else []
+        self.chosen.update(own)
+        return LEFT.format("; ".join(fixed + own)) if left else ""
+
+    def refuse_what_is_left(self) -> None:
+        """Refuse an answer that leaves something behind; before its check passes."""
+        if left := self.left():
+            raise AssertionError(left)
 
     def call(self, number: int, attribute: str | None, args: tuple, kwargs: dict) -> Any:
         """Call a function of the learner's, and do here what it did to its arguments."""
