@@ -246,6 +246,10 @@ def test_of_what_is_left_no_text_of_the_answers_is_told_in_a_hidden_test(names):
     assert snapshot.left() == ""
 
 
+def test_an_error_without_words_strikes_nothing_out_of_a_message():
+    assert without("a: b, (c)", {"", "c"}) == "a: b, (…)"
+
+
 def test_operators_are_told_and_refused(names):
     x = torch.arange(12.0).view(3, 4)
     with count_operators() as counts:

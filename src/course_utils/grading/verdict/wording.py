@@ -50,7 +50,7 @@ def without(words: str, chosen: Iterable[str]) -> str:
 
     And for its beginning, where a message quotes no more of it.
     """
-    texts = set(chosen)
+    texts = {text for text in chosen if text}  # an error may have no words
     lines = {line.strip() for text in texts for line in text.splitlines()}
     texts |= {line for line in lines if len(line) >= BEGINNING}
     for text in sorted(texts, key=len, reverse=True):
