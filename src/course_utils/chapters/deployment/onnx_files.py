@@ -130,41 +130,40 @@ def _look_at(said: dict[str, Any], graph: Any, path: Path, model: nn.Module, x: 
         said["differences"][name] = _apart(found, truth) if same else "other shapes"
     if isinstance(said["differences"]["the rows of x"], str):
         return
-    said["own"] = _apart(plain(x), copy.deepcopy(plain).double()(x.double()))
-    exact = copy.deepcopy(plain).double()(x.double())
-    said["file's own"] = _apart(runner(path)(x), exact)
-    said["signed"] = [_signed(runner(path)(x), plain(x)), _signed(plain(x), exact)]
-    said["first"] = _apart(runner(path)(x)[:1], plain(x)[:1])
-    for name, pair in (("", (runner(path)(x), plain(x))), ("own ", (plain(x), exact))):
+    outputs, own, exact = runner(path)(x), plain(x), copy.deepcopy(plain).double()(x.double())
+    said["own"], said["file's own"] = _apart(own, exact), _apart(outputs, exact)
+    said["signed"] = [_signed(outputs, own), _signed(own, exact)]
+    said["first"] = _apart(outputs[:1], own[:1])
+    for name, pair in (("", (outputs, own)), ("own ", (own, exact))):
         each = [_apart([one], [other]) for one, other in zip(*pair, strict=True)]
         said[f"{name}sum"] = sum(each)
         said[f"{name}mean"] = _mean(*pair)
-    said["rounded"] = _apart(plain(x), [one.float() for one in exact])
+    said["rounded"] = _apart(own, [one.float() for one in exact])
+
+
+def _gaps(one: Any, other: Any) -> list[np.ndarray]:
+    """The differences of each output's numbers, in float64."""
+    return [
+        np.asarray(a, dtype=np.float64) - np.asarray(b, dtype=np.float64)
+        for a, b in zip(one, other, strict=True)
+    ]
 
 
 def _apart(one: Any, other: Any) -> float:
-    pairs = zip(one, other, strict=True)
-    gaps = [np.abs(np.asarray(a, dtype=np.float64) - np.asarray(b, dtype=np.float64))
-            for a, b in pairs]  # fmt: skip
-    return max((float(gap.max()) for gap in gaps if gap.size), default=0.0)
+    gaps = _gaps(one, other)
+    return max((float(np.abs(gap).max()) for gap in gaps if gap.size), default=0.0)
 
 
 def _mean(one: Any, other: Any) -> list[float]:
     """The mean absolute difference: the largest over the outputs, their mean, and over all."""
-    gaps = [
-        np.abs(np.asarray(a, dtype=np.float64) - np.asarray(b, dtype=np.float64)).flatten()
-        for a, b in zip(one, other, strict=True)
-    ]
+    gaps = [np.abs(gap).flatten() for gap in _gaps(one, other)]
     means = [float(gap.mean()) for gap in gaps]
     return [max(means), sum(means) / len(means), float(np.concatenate(gaps).mean())]
 
 
 def _signed(one: Any, other: Any) -> list[float]:
     """The largest difference without its sign taken off, both ways round."""
-    gaps = [
-        np.asarray(a, dtype=np.float64) - np.asarray(b, dtype=np.float64)
-        for a, b in zip(one, other, strict=True)
-    ]
+    gaps = _gaps(one, other)
     return [max(float(gap.max()) for gap in gaps), max(float(-gap.min()) for gap in gaps)]
 
 

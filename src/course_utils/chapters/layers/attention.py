@@ -9,6 +9,7 @@ import torch.nn as nn
 
 from course_utils.chapters.layers.digits import check_digits
 from course_utils.chapters.layers.slips import attention_slips, head_slips, torch_attention
+from course_utils.chapters.layers.trials import refused
 from course_utils.learner.calls import check_rules, watched
 from course_utils.learner.devices import device, seeded
 
@@ -38,7 +39,7 @@ def with_reason(error: RuntimeError, try_attention, q, k, v, mask, causal) -> Ex
     """What the call raised, with words where its sizes tell what went wrong."""
     told, wide = str(error), (*q.shape[:-1], k.shape[-2])
     odd = mask is not None and mask.shape != wide[-2:] and re.search("size|shape|dimension", told)
-    if odd and not fails(try_attention, q, k, v, None, causal):
+    if odd and refused(lambda: try_attention(q, k, v, None, causal)) == "nothing":
         shapes = f"here {tuple(mask.shape)}, for scores {wide}"
         words = f"a mask may have any shape that broadcasts to (…, T, S): {shapes}"
         return AssertionError(f"raised RuntimeError: {told}; {words}")
@@ -49,15 +50,6 @@ def with_reason(error: RuntimeError, try_attention, q, k, v, mask, causal) -> Ex
         words = f"no dimension here is {strange[0]}: is a causal mask kept from an earlier call?"
         return AssertionError(f"raised RuntimeError: {told}; {words}")
     return error
-
-
-def fails(function, *args) -> bool:
-    """Whether the call raises."""
-    try:
-        function(*args)
-    except Exception:
-        return True
-    return False
 
 
 def run_with_weights(function, x, weights: dict, *rest) -> tuple:
@@ -109,11 +101,12 @@ def check_attention_2(try_multi_head, batch, time, width, heads, lengths=None, d
     try:
         y, names, changed, spoilt = try_multi_head(x, weights, heads, padding)
     except Exception as error:
-        named = dict(module.named_parameters())
         told = f"raised {type(error).__name__}: {error}"
-        sorted_too = fails(try_multi_head, x, {name: weights[name] for name in named}, heads, None)
+        in_order = {name: weights[name] for name, _ in module.named_parameters()}
+        if refused(lambda: try_multi_head(x, in_order, heads, None)) != "nothing":
+            raise
         words = "the dict's entries come in any order: look each up by its name"
-        raise error if sorted_too else AssertionError(f"{told}; {words}") from None
+        raise AssertionError(f"{told}; {words}") from None
     check_dict(spoilt)
     check_rules(names, changed, *FUSED)
     check_digits(y, right, "the result", slips, rtol=1e-3, atol=1e-4)

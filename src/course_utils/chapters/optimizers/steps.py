@@ -156,11 +156,11 @@ def run_sgd(kind, steps, cut=None, by_closure=False, keep=True, slip="", **optio
     a, b, idle, c = cast(Any, map(nn.Parameter, tensors))
     late = nn.Parameter(torch.ones_like(tensors[0]), requires_grad=False)  # it has a .grad, though
 
-    first = slip in ("the defaults", "the first group", "the defaults' rate")
-    second = {"params": [idle, b]} | ({} if first else {"lr": 0.02})
-    rate = slip == "the defaults' rate"
-    if options.get("momentum") and (rate or not slip.startswith(("the defaults", "the first gr"))):
-        second["momentum"] = options["momentum"] / 2
+    second = {"params": [idle, b]}
+    if slip not in ("the defaults", "the first group", "the defaults' rate"):
+        second["lr"] = 0.02
+    if slip not in ("the defaults", "the first group", "the defaults' momentum"):
+        second |= {"momentum": options["momentum"] / 2} if options.get("momentum") else {}
 
     def make():
         made = kind([{"params": [a, c]}, second], lr=0.1, **options)
@@ -187,7 +187,7 @@ def run_sgd(kind, steps, cut=None, by_closure=False, keep=True, slip="", **optio
     for step in range(steps):
         if step == 5 and slip not in ("the first rate", "the defaults"):
             for group in optimizer.param_groups:
-                group["lr"] /= 1 if rate else 2
+                group["lr"] /= 1 if slip == "the defaults' rate" else 2
                 if group["momentum"] and slip != "the defaults' momentum":
                     group["momentum"] /= 2
         if step == cut:

@@ -69,8 +69,9 @@ def _moved(x, box):
     return top, left, *box[2:]
 
 
-def _mixed(x, order, how, box_of=None, weight_of=None, **paste):
-    """What a slip gives: its own box or weight, or its own way to paste."""
+def _mixed(x, order, how, order_of=None, box_of=None, weight_of=None, **paste):
+    """What a slip gives: its own order, box or weight, or its own way to paste."""
+    order = order_of(order) if order_of else order
     if how.get("box"):
         box = box_of(x, how["box"]) if box_of else how["box"]
         return _pasted(x, order, box, **paste)
@@ -95,6 +96,12 @@ IMAGE_SLIPS = {
     "a box that sticks out is cut off, not moved into the image": {"box_of": _moved},
     "all channels are pasted, not the first alone": {"channels": slice(0, 1)},
     "nothing of the partner was pasted": {"box_of": lambda x, b: (0, 0, 0, 0)},
+    "image i is mixed with image order[i]; this is the other way round, order.argsort()": {
+        "order_of": torch.argsort
+    },
+    "the partner is image order[i], not a neighbour": {
+        "order_of": lambda order: torch.arange(len(order), device=order.device).roll(1)
+    },
 }
 
 
@@ -103,18 +110,6 @@ def image_slip_of(tried: list[dict]) -> str:
     wrong = [case for case in tried if not close(case["images"], case["mixed"])]
     for words, slip in IMAGE_SLIPS.items():
         gives = [_mixed(case["x"], case["order"], case["how"], **slip) for case in wrong]
-        if wrong and all(map(close, [case["images"] for case in wrong], gives)):
-            return words
-    orders = {
-        "image i is mixed with image order[i]; this is the other way round, order.argsort()": (
-            lambda order: order.argsort()
-        ),
-        "the partner is image order[i], not a neighbour": lambda order: torch.arange(
-            len(order), device=order.device
-        ).roll(1),
-    }
-    for words, turn in orders.items():
-        gives = [_mixed(case["x"], turn(case["order"]), case["how"]) for case in wrong]
         if wrong and all(map(close, [case["images"] for case in wrong], gives)):
             return words
     return ""

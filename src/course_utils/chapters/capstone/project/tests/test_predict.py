@@ -88,13 +88,12 @@ def test_boxes_in_pixels_of_the_image():
     for size in ((100, 60), (60, 100), (64, 64)):
         (found,) = find(Fixed((2, 5, 0, 0.9)), an_image(size=size))
         width, height = size
-        right = [11 / 16 - 1 / 8, 5 / 16 - 1 / 8, 11 / 16 + 1 / 8, 5 / 16 + 1 / 8]
-        right = [share * side for share, side in zip(right, (width, height) * 2, strict=True)]
+        shares = [11 / 16 - 1 / 8, 5 / 16 - 1 / 8, 11 / 16 + 1 / 8, 5 / 16 + 1 / 8]
+        right = [share * side for share, side in zip(shares, (width, height) * 2, strict=True)]
         slips = {
             "width and height are exchanged: `image.size` is (width, height)": (height, width) * 2,
             "these are shares of the image: wanted are its pixels": (1, 1, 1, 1),
         }
-        shares = [share / side for share, side in zip(right, (width, height) * 2, strict=True)]
         wrong = {
             words: [share * side for share, side in zip(shares, sides, strict=True)]
             for words, sides in slips.items()
