@@ -32,10 +32,8 @@ def check_muon(answer, case_of, slips=None, **options):
     told(got, first, "p[0, 0]", known, atol=0.004, near=0.001)
     words = known.get(got, "")
     check_close(new, right, "the new p", atol=0.01, rtol=0, because=words.strip("."))
-    summed, (_, _, direction) = (
-        muon_with(A_SUM, p, grad, buffer, **options)[1],
-        muon_with("", p, grad, buffer, **options),
-    )
+    _, summed, _ = muon_with(A_SUM, p, grad, buffer, **options)
+    _, _, direction = muon_with("", p, grad, buffer, **options)
     wrong = {A_SUM: summed, "that is the direction; the running mean is kept": direction}
     words = next((said for said, part in wrong.items() if torch.allclose(kept, part, 0.02)), "")
     what = "the new buffer, a running mean,"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import torch
 
 
@@ -41,11 +43,18 @@ def no_first_look(params, lr, **options):
 
 
 class WithSlip(torch.optim.Optimizer):
-    """SGD by hand, in which one ``slip`` is made."""
+    """SGD by hand, in which one slip is made.
 
-    slip = ""
+    Args:
+        params: as PyTorch's optimizers have them.
+        lr: likewise.
+        slip: of the first buffer, "damped" or "shared", the gradient's own memory if there is no
+            decay; or "old buffer", by which Nesterov looks ahead.
+        options: as ``torch.optim.SGD`` has them.
+    """
 
-    def __init__(self, params, lr, **options):
+    def __init__(self, params, lr, slip, **options):
+        self.slip = slip
         defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
         super().__init__(params, {**defaults, **options})
 
@@ -72,29 +81,11 @@ class WithSlip(torch.optim.Optimizer):
         p -= group["lr"] * (g + group["momentum"] * ahead if group["nesterov"] else state["buffer"])
 
 
-class Damped(WithSlip):
-    """The first buffer is damped."""
-
-    slip = "damped"
-
-
-class Shared(WithSlip):
-    """The first buffer is the gradient's own memory, if there is no decay."""
-
-    slip = "shared"
-
-
-class OldBuffer(WithSlip):
-    """Nesterov looks ahead by the old buffer."""
-
-    slip = "old buffer"
-
-
 KINDS = {
-    "the first buffer is the gradient itself, undamped": Damped,
-    "Nesterov takes the new buffer, not the old one": OldBuffer,
+    "the first buffer is the gradient itself, undamped": partial(WithSlip, slip="damped"),
+    "Nesterov takes the new buffer, not the old one": partial(WithSlip, slip="old buffer"),
     "the first buffer is .grad's own memory, which zero_grad and backward write into: copy it": (
-        Shared
+        partial(WithSlip, slip="shared")
     ),
     "the decay goes past the buffer: it is added to the gradient, before the buffer": decoupled,
     "a first step with Nesterov looks ahead, too: it is g + momentum * the new buffer, g": (
