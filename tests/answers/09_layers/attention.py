@@ -1347,3 +1347,49 @@ def multi_head(x, weights, heads, padding=None):
     mask = None
     y = attention(q, k, v, mask).transpose(1, 2).flatten(2)
     return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% wrong="each head's queries, keys and values side by side" says=["each head has its own three side by side"]
+def attention(q, k, v, mask=None, causal=False):
+    scores = (q / q.shape[-1] ** 0.5) @ k.transpose(-2, -1)
+    if mask is not None:
+        scores = (
+            scores.masked_fill(~mask, -torch.inf) if mask.dtype == torch.bool else scores + mask
+        )
+    if causal:
+        future = torch.ones(scores.shape[-2:], dtype=torch.bool, device=q.device).triu(1)
+        scores = scores.masked_fill(future, -torch.inf)
+    nothing = (scores == -torch.inf).all(-1, keepdim=True)
+    weights = scores.masked_fill(nothing, 0).softmax(-1).masked_fill(nothing, 0)
+    return weights @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    qkv = F.linear(x, weights["in_proj_weight"], weights["in_proj_bias"])
+    q, k, v = qkv.unflatten(-1, (heads, 3, -1)).permute(3, 0, 2, 1, 4)
+    mask = None if padding is None else ~padding[:, None, None, :]
+    y = attention(q, k, v, mask).transpose(1, 2).flatten(2)
+    return F.linear(y, weights["out_proj.weight"], weights["out_proj.bias"])
+
+
+# %% wrong="padding lines up the sentences with the heads" says=["to all of its heads, not to head i", "without padding it runs"]
+def attention(q, k, v, mask=None, causal=False):
+    scores = (q / q.shape[-1] ** 0.5) @ k.transpose(-2, -1)
+    if mask is not None:
+        scores = (
+            scores.masked_fill(~mask, -torch.inf) if mask.dtype == torch.bool else scores + mask
+        )
+    if causal:
+        future = torch.ones(scores.shape[-2:], dtype=torch.bool, device=q.device).triu(1)
+        scores = scores.masked_fill(future, -torch.inf)
+    nothing = (scores == -torch.inf).all(-1, keepdim=True)
+    weights = scores.masked_fill(nothing, 0).softmax(-1).masked_fill(nothing, 0)
+    return weights @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    qkv = F.linear(x, weights["in_proj_weight"], weights["in_proj_bias"])
+    q, k, v = (t.unflatten(-1, (heads, -1)).transpose(1, 2) for t in qkv.chunk(3, -1))
+    mask = None if padding is None else ~padding[:, None, :]
+    y = attention(q, k, v, mask).transpose(1, 2).flatten(2)
+    return F.linear(y, weights["out_proj.weight"], weights["out_proj.bias"])

@@ -558,3 +558,18 @@ def norm_family(x, kind, groups=1, eps=1e-5):
         return y / (y.square().mean(dim, keepdim=True) + eps).sqrt()
     var, mean = torch.var_mean(y, dim, correction=0, keepdim=True)
     return ((y - mean) / (var + eps).sqrt()).reshape(x.shape)
+
+
+# %% wrong="rms by the variance" says=["not of the variance: no mean is taken off"]
+def norm_family(x, kind, groups=1, eps=1e-5):
+    n, c, h, w = x.shape
+    if kind == "rms":
+        return x / (x.var((1, 2, 3), correction=0, keepdim=True) + eps).sqrt()
+    if kind == "group":
+        if c % groups:
+            raise ValueError("groups")
+        y, dims = x.reshape(n, groups, c // groups, h, w), (2, 3, 4)
+    else:
+        y, dims = x, {"batch": (0, 2, 3), "layer": (1, 2, 3), "instance": (2, 3)}[kind]
+    var, mean = torch.var_mean(y, dim=dims, correction=0, keepdim=True)
+    return ((y - mean) / (var + eps).sqrt()).reshape(x.shape)

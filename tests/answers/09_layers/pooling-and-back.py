@@ -842,3 +842,55 @@ def adaptive_mean(x, m):
     n = x.shape[-1]
     parts = [x[..., i * n // m : -(-(i + 1) * n // m)].double().mean(-1) for i in range(m)]
     return torch.stack(parts, -1).to(x.dtype)
+
+
+# %% wrong="unpools for all channels by the places of the first" says=["each channel of each image has places of its own"]
+def pooling_and_back(x, k):
+    n, c, h, w = x.shape
+    windows = x.unfold(2, k, k).unfold(3, k, k).flatten(4)
+    largest, at = windows.max(-1)
+    rows = torch.arange(h // k, device=x.device).view(-1, 1) * k + at // k
+    columns = torch.arange(w // k, device=x.device) * k + at % k
+    return largest, rows * w + columns, windows.double().mean(-1).to(x.dtype)
+
+
+def unpool(values, where, height, width):
+    n, c = values.shape[:2]
+    flat = torch.zeros(n, c, height * width, dtype=values.dtype, device=values.device)
+    flat = flat.scatter(2, where[:, :1].expand(where.shape).flatten(2), values.flatten(2))
+    return flat.view(n, c, height, width)
+
+
+def adaptive_mean(x, m):
+    n = x.shape[-1]
+    means = []
+    for i in range(m):
+        start, end = i * n // m, -(-(i + 1) * n // m)
+        means.append(x[..., start:end].double().mean(-1))
+    return torch.stack(means, -1).to(x.dtype)
+
+
+# %% wrong="adaptive windows that end where the next begins" says=["a mean of no pixel"]
+def pooling_and_back(x, k):
+    n, c, h, w = x.shape
+    windows = x.unfold(2, k, k).unfold(3, k, k).flatten(4)
+    largest, at = windows.max(-1)
+    rows = torch.arange(h // k, device=x.device).view(-1, 1) * k + at // k
+    columns = torch.arange(w // k, device=x.device) * k + at % k
+    return largest, rows * w + columns, windows.double().mean(-1).to(x.dtype)
+
+
+def unpool(values, where, height, width):
+    n, c = values.shape[:2]
+    flat = torch.zeros(n, c, height * width, dtype=values.dtype, device=values.device)
+    flat = flat.scatter(2, where.flatten(2), values.flatten(2))
+    return flat.view(n, c, height, width)
+
+
+def adaptive_mean(x, m):
+    n = x.shape[-1]
+    means = []
+    for i in range(m):
+        start, end = i * n // m, (i + 1) * n // m
+        means.append(x[..., start:end].double().mean(-1))
+    return torch.stack(means, -1).to(x.dtype)

@@ -882,3 +882,112 @@ def truncated_gradient(x, w_ih, w_hh, k):
             h = (x[t].detach() @ w_ih.detach().t() + h @ w.t()).tanh()
             total = total + h.sum()
         return torch.autograd.grad(total, w)[0]
+
+
+# %% wrong="r multiplies a's part" says=["r multiplies the part of b"]
+def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
+    h = state[0] if kind == "lstm" else state
+    a, b = x @ w_ih.t() + b_ih, h @ w_hh.t() + b_hh
+    if kind == "rnn":
+        return (a + b).tanh()
+    if kind == "gru":
+        (ar, az, an), (br, bz, bn) = a.chunk(3, 1), b.chunk(3, 1)
+        r, z = (ar + br).sigmoid(), (az + bz).sigmoid()
+        n = (r * an + bn).tanh()
+        return (1 - z) * n + z * h
+    i, f, g, o = (a + b).chunk(4, 1)
+    c = f.sigmoid() * state[1] + i.sigmoid() * g.tanh()
+    return o.sigmoid() * c.tanh(), c
+
+
+def truncated_gradient(x, w_ih, w_hh, k):
+    w = w_hh.detach().clone().requires_grad_()
+    h, loss = x.new_zeros(x.shape[1], len(w_hh)), 0
+    for t, step in enumerate(x.detach()):
+        if t % k == 0:
+            h = h.detach()
+        h = (step @ w_ih.detach().t() + h @ w.t()).tanh()
+        loss = loss + h.sum()
+    return torch.autograd.grad(loss, w)[0]
+
+
+# %% wrong="detached before it is added to the loss" says=["add it up before you detach it", "k = 1: raised RuntimeError: element 0"]
+def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
+    h = state[0] if kind == "lstm" else state
+    a, b = x @ w_ih.t() + b_ih, h @ w_hh.t() + b_hh
+    if kind == "rnn":
+        return (a + b).tanh()
+    if kind == "gru":
+        (ar, az, an), (br, bz, bn) = a.chunk(3, 1), b.chunk(3, 1)
+        r, z = (ar + br).sigmoid(), (az + bz).sigmoid()
+        n = (an + r * bn).tanh()
+        return (1 - z) * n + z * h
+    i, f, g, o = (a + b).chunk(4, 1)
+    c = f.sigmoid() * state[1] + i.sigmoid() * g.tanh()
+    return o.sigmoid() * c.tanh(), c
+
+
+def truncated_gradient(x, w_ih, w_hh, k):
+    w = w_hh.detach().clone().requires_grad_()
+    h, loss = x.new_zeros(x.shape[1], len(w_hh)), 0
+    for t, step in enumerate(x.detach()):
+        h = (step @ w_ih.detach().t() + h @ w.t()).tanh()
+        if (t + 1) % k == 0:
+            h = h.detach()
+        loss = loss + h.sum()
+    return torch.autograd.grad(loss, w)[0]
+
+
+# %% wrong="only the last state of a piece counts" says=["not the last of each piece"]
+def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
+    h = state[0] if kind == "lstm" else state
+    a, b = x @ w_ih.t() + b_ih, h @ w_hh.t() + b_hh
+    if kind == "rnn":
+        return (a + b).tanh()
+    if kind == "gru":
+        (ar, az, an), (br, bz, bn) = a.chunk(3, 1), b.chunk(3, 1)
+        r, z = (ar + br).sigmoid(), (az + bz).sigmoid()
+        n = (an + r * bn).tanh()
+        return (1 - z) * n + z * h
+    i, f, g, o = (a + b).chunk(4, 1)
+    c = f.sigmoid() * state[1] + i.sigmoid() * g.tanh()
+    return o.sigmoid() * c.tanh(), c
+
+
+def truncated_gradient(x, w_ih, w_hh, k):
+    w = w_hh.detach().clone().requires_grad_()
+    h, loss = x.new_zeros(x.shape[1], len(w_hh)), 0
+    for t, step in enumerate(x.detach()):
+        if t % k == 0:
+            h = h.detach()
+        h = (step @ w_ih.detach().t() + h @ w.t()).tanh()
+        if (t + 1) % k == 0 or t + 1 == len(x):
+            loss = loss + h.sum()
+    return torch.autograd.grad(loss, w)[0]
+
+
+# %% wrong="cuts after k steps once only" says=["not before k alone"]
+def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
+    h = state[0] if kind == "lstm" else state
+    a, b = x @ w_ih.t() + b_ih, h @ w_hh.t() + b_hh
+    if kind == "rnn":
+        return (a + b).tanh()
+    if kind == "gru":
+        (ar, az, an), (br, bz, bn) = a.chunk(3, 1), b.chunk(3, 1)
+        r, z = (ar + br).sigmoid(), (az + bz).sigmoid()
+        n = (an + r * bn).tanh()
+        return (1 - z) * n + z * h
+    i, f, g, o = (a + b).chunk(4, 1)
+    c = f.sigmoid() * state[1] + i.sigmoid() * g.tanh()
+    return o.sigmoid() * c.tanh(), c
+
+
+def truncated_gradient(x, w_ih, w_hh, k):
+    w = w_hh.detach().clone().requires_grad_()
+    h, loss = x.new_zeros(x.shape[1], len(w_hh)), 0
+    for t, step in enumerate(x.detach()):
+        if t == k:
+            h = h.detach()
+        h = (step @ w_ih.detach().t() + h @ w.t()).tanh()
+        loss = loss + h.sum()
+    return torch.autograd.grad(loss, w)[0]

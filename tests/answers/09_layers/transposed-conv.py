@@ -305,3 +305,12 @@ def transposed_conv(x, weight, stride=1, padding=0):
             tap = torch.einsum("nchw,cd->ndhw", x, weight[:, :, i, j])
             y[:, :, i : i + h * stride : stride, j : j + w * stride : stride][:, :, :h, :w] += tap
     return y[:, :, padding : y.shape[2] - padding, padding : y.shape[3] - padding]
+
+
+# %% wrong="backward through the weight, which gets a gradient of zeros" says=["an image and weights that require a gradient: an argument was changed (its grad)"]
+def transposed_conv(x, weight, stride=1, padding=0):
+    (n, _, h, w), (_, d, kh, kw) = x.shape, weight.shape
+    size = ((h - 1) * stride - 2 * padding + kh, (w - 1) * stride - 2 * padding + kw)
+    image = torch.zeros(n, d, *size, dtype=x.dtype, device=x.device, requires_grad=True)
+    F.conv2d(image, weight, stride=stride, padding=padding).backward(x)
+    return image.grad

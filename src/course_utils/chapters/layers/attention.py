@@ -103,7 +103,10 @@ def check_attention_2(try_multi_head, batch, time, width, heads, lengths=None, d
     except Exception as error:
         told = f"raised {type(error).__name__}: {error}"
         in_order = {name: weights[name] for name, _ in module.named_parameters()}
-        if refused(lambda: try_multi_head(x, in_order, heads, None)) != "nothing":
+        if lengths and refused(lambda: try_multi_head(x, weights, heads, None)) == "nothing":
+            words = "without padding it runs; padding is (N, T), and scores of all heads are"
+            raise AssertionError(f"{told}; {words} (N, heads, T, T)") from None
+        if refused(lambda: try_multi_head(x, in_order, heads, padding)) != "nothing":
             raise
         words = "the dict's entries come in any order: look each up by its name"
         raise AssertionError(f"{told}; {words}") from None

@@ -65,7 +65,12 @@ def backward_slips(grad, x, weight, eps, right):
         "the batch was normalised by the variance divided by n, not n - 1": unbiased,
         "divide by the standard deviation, as the forward pass did": right * std,
         "eps is part of the hat as well": (g - mean - part) / std,
-        "eps is missing everywhere": (g - mean - part) / var.sqrt(),
+        "eps is missing everywhere, or a fixed 1e-5: it is an argument": (g - mean - part)
+        / var.sqrt(),
+        "the part along hat is hat times the mean of g hat; here x less its mean is not divided": (
+            g - mean - hat_part * std
+        )
+        / std,
         "the part along 1, which is the mean of g, is still there": right + mean / std,
         "the part along hat takes the mean of g hat, divided by n, not n - 1": right
         - hat_part / (x.numel() // x.shape[1] - 1) / std,
@@ -139,7 +144,10 @@ def norm_slips(x, kind, groups, eps):
     var, words = (y - mean).square().mean(dims, keepdim=True), "eps is an argument; "
     slips[words + "1e-5 is only its default"] = ((y - mean) / (var + 1e-5).sqrt()).reshape(x.shape)
     slips[words + "it is missing here"] = ((y - mean) / var.sqrt()).reshape(x.shape)
-    if not rms:
+    if rms:
+        words = "divide by the root of the mean square, not of the variance: no mean is taken off"
+        slips[words] = x / (x.var(dims, correction=0, keepdim=True) + eps).sqrt()
+    else:
         slips["divide the variance by n, not n - 1 (correction=0)"] = normed(y, dims, 1)
     if kind in ("layer", "rms"):
         for words, wrong in {"channels": 1, "pixels": (2, 3), "last dimension": 3}.items():

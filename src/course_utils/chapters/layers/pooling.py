@@ -76,12 +76,14 @@ def check_pooling_and_back_2(try_pooling, x, k, turned=False):
     check_rules(names, spoilt, "*pool*")
     right = F.max_unpool2d(largest, where, k, output_size=x.shape[2:])
     left = F.max_unpool2d(*earlier, k, output_size=x.shape[2:])
-    shared = where[:1, :1].expand_as(where)
+    own = "each channel of each image has places of its own"
+    by_first = [where[:1, :1].expand_as(where), where[:, :1].expand_as(where)]
     slips = {
         "zeros elsewhere; here values of an earlier call are left": right.where(right != 0, left),
-        "each channel of each image has places of its own": F.max_unpool2d(
-            largest, shared, k, output_size=x.shape[2:]
-        ),
+        **{
+            own + " " * n: F.max_unpool2d(largest, places, k, output_size=x.shape[2:])
+            for n, places in enumerate(by_first)
+        },
         "a value is in one place, with zeros around it; here it is repeated": F.interpolate(
             largest, x.shape[2:]
         ),
@@ -110,6 +112,9 @@ def check_pooling_and_back_3(try_pooling, x, m):
         words = "the windows are not n // m long, side by side: see the two formulas"
         slips[words] = x.unfold(-1, n // m, n // m)[..., :m, :].mean(-1)
     check_overflow(y, f"adaptive_mean of {n} to {m}")
+    if isinstance(y, torch.Tensor) and y.isnan().any():
+        words = "a mean of no pixel: a window ends at (i + 1) n / m rounded up"
+        raise AssertionError(f"adaptive_mean of {n} to {m} has a nan: {words}")
     check_digits(y, right, f"adaptive_mean of {n} to {m}", slips)
 
 

@@ -13,6 +13,7 @@ import torch.nn.functional as F
 
 RESET = "r multiplies all of b_n, its bias too, and comes after the product with the weight"
 TURNED = "a row of w_hh belongs to an entry of the new state: multiply by its transpose"
+COUNTED_LATE = "the loss counts each state with its graph: add it up before you detach it"
 CELLS = {"rnn": torch.rnn_tanh_cell, "gru": torch.gru_cell, "lstm": torch.lstm_cell}
 
 
@@ -62,15 +63,20 @@ def soft_g(x, state, weights):
     return (with_g(0.5, 0) + with_g(0, 100)) / 2
 
 
-def bptt_gradient(x, w_ih, w_hh, cuts, fresh=False, first=0):
-    """Cut before these steps; fresh: the state starts anew there; the loss counts from first on."""
+def bptt_gradient(x, w_ih, w_hh, cuts, fresh=False, counted=None, early=False):
+    """Cut before these steps; fresh: the state starts anew there.
+
+    The loss counts the states after the steps in ``counted``, or all. ``early``: a state is cut
+    off before the loss counts it.
+    """
     w, total = w_hh.clone().requires_grad_(), w_hh.new_zeros(())
     h = x.new_zeros(x.shape[1], len(w))
     for t in range(len(x)):
         h = (h * (0 if fresh else 1)).detach() if t in cuts else h
         h = torch.rnn_tanh_cell(x[t], h, w_ih, w)
-        total = total + h.sum() * (t >= first)
-    return torch.autograd.grad(total, w)[0]
+        h = h.detach() if early and t + 1 in cuts else h
+        total = total + h.sum() * (counted is None or t in counted)
+    return torch.autograd.grad(total, w)[0] if total.requires_grad else torch.zeros_like(w)
 
 
 def torch_attention(q, k, v, mask, causal, diagonal=0, **options):
@@ -182,6 +188,9 @@ def shape_slips(x, module, joined, padding):
     bare = [part.reshape(n, module.num_heads, time, -1) for part in parts]
     mask = None if padding is None else ~padding.view(n, 1, 1, time)
     cut = F.scaled_dot_product_attention(*bare, attn_mask=mask)
+    told = "all queries come first, then all keys; here each head has its own three side by side"
+    own = torch.cat(parts, -1).reshape(n, time, module.num_heads, 3, -1).permute(3, 0, 2, 1, 4)
+    own = F.scaled_dot_product_attention(*own, attn_mask=mask).transpose(1, 2)
     words = "a head owns neighbouring features, the first the first of them; here they alternate"
     apart = [part.reshape(n, time, -1, module.num_heads).permute(0, 3, 1, 2) for part in parts]
     apart = F.scaled_dot_product_attention(*apart, attn_mask=mask).transpose(1, 2)
@@ -189,6 +198,7 @@ def shape_slips(x, module, joined, padding):
     slips = {
         words: module.out_proj(apart.reshape(n, time, width)),
         words + " ": module.out_proj(apart.transpose(2, 3).reshape(n, time, width)),
+        told: module.out_proj(own.reshape(n, time, width)),
         mixes + " ": module.out_proj(cut.transpose(1, 2).reshape(n, time, width)),
         mixes: module.out_proj(cut.reshape(n, time, width)),
         "heads and words must change places again before the heads are joined": module.out_proj(
@@ -196,6 +206,11 @@ def shape_slips(x, module, joined, padding):
         ),
     }
     if padding is not None:
+        if n == module.num_heads:
+            words = "padding[i] belongs to sentence i and to all of its heads, not to head i"
+            heads = [part.unflatten(-1, (n, -1)).transpose(1, 2) for part in parts]
+            y = F.scaled_dot_product_attention(*heads, attn_mask=~padding.unsqueeze(1))
+            slips[words] = module.out_proj(y.transpose(1, 2).reshape(n, time, width))
         seen = module(x, x, x)[0]
         words = "padding hides keys: a pad may not be seen, though it may look"
         slips[words] = torch.where(padding.unsqueeze(-1), module.out_proj.bias, seen)
@@ -227,10 +242,18 @@ def gradient_slips(x, w_ih, w_hh, k, right):
     slips |= {
         "the loss is a sum over the steps, not a mean": right / time,
         "the loss counts the states of every piece, not of the last alone": bptt_gradient(
-            x, w_ih, w_hh, cuts, first=(time - 1) // k * k
+            x, w_ih, w_hh, cuts, counted=range((time - 1) // k * k, time)
         ),
         "the loss counts every state, not the last alone": bptt_gradient(
-            x, w_ih, w_hh, cuts, first=time - 1
+            x, w_ih, w_hh, cuts, counted=[time - 1]
+        ),
+        "the loss counts every state, not the last of each piece": bptt_gradient(
+            x, w_ih, w_hh, cuts, counted=[*range(k - 1, time - 1, k), time - 1]
+        ),
+        COUNTED_LATE: bptt_gradient(x, w_ih, w_hh, cuts, early=True),
+        COUNTED_LATE + " ": bptt_gradient(x, w_ih, w_hh, range(k, time + 1, k), early=True),
+        "the graph is cut before 2k, 3k and so on, not before k alone": bptt_gradient(
+            x, w_ih, w_hh, [k]
         ),
         "the loss is a sum over the batch and the state, not a mean": right
         / x.shape[1]
@@ -259,13 +282,15 @@ def gru_slips(x, h, weights, order):
     words = "z keeps the old state, 1 - z takes the new one"
     slips = {words: with_gates("gru", x, h, weights, (0, 1, 2), turned=1)}
     w_ih, w_hh, b_ih, b_hh = weights
-    (a_r, a_z, a_n), (b_r, b_z, _) = (
+    (a_r, a_z, a_n), (b_r, b_z, b_n) = (
         F.linear(x, w_ih, b_ih).chunk(3, 1),
         F.linear(h, w_hh, b_hh).chunk(3, 1),
     )
     r, z = (a_r + b_r).sigmoid(), (a_z + b_z).sigmoid()
     early = F.linear(r * h, w_hh.chunk(3)[2], b_hh.chunk(3)[2])
     slips[RESET] = (1 - z) * (a_n + early).tanh() + z * h
+    words = "r multiplies the part of b, the old state's, not that of a"
+    slips[words] = (1 - z) * (r * a_n + b_n).tanh() + z * h
     for number, wrong in enumerate(list(permutations(range(3)))[1:]):
         slips[order + " " * number] = with_gates("gru", x, h, weights, wrong)
     return slips

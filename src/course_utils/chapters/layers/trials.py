@@ -23,11 +23,21 @@ def refused(call: Callable[[], Any]) -> str:
 
 
 def watched_in_use(function: Callable, *args: Any) -> tuple[Any, list[str], str]:
-    """As ``watched``; each argument that requires a gradient has one, which stays as it is."""
-    for leaf in tree_leaves(args):
-        if isinstance(leaf, torch.Tensor) and leaf.requires_grad and leaf.is_leaf:
-            leaf.grad = torch.full_like(leaf, 0.25)
-    return watched(function, *args)
+    """As ``watched``. Where arguments require a gradient, it calls twice.
+
+    In the first call they have no gradient yet: zeros that are added show only there. In the
+    second they have one, which must neither be cleared nor added to.
+    """
+    leaves = [
+        leaf
+        for leaf in tree_leaves(args)
+        if isinstance(leaf, torch.Tensor) and leaf.requires_grad and leaf.is_leaf
+    ]
+    changed = watched(function, *args)[2] if leaves else ""
+    for leaf in leaves:
+        leaf.grad = torch.full_like(leaf, 0.25)
+    result, names, changed_again = watched(function, *args)
+    return result, names, changed or changed_again
 
 
 def dry_run(layers: Sequence[Mapping[str, Any]], size: int) -> list[int] | str:
