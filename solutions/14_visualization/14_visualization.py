@@ -1345,6 +1345,7 @@ with every_case(at_most=12) as case:
     visualization.check_cams(case, try_cam, "the example", 1)
     for kind in ("one map, one row of places", "a head of a class derived from nn.Linear"):
         visualization.check_cams(case, try_cam, kind, 1)
+    visualization.check_cams(case, try_cam, "a head with a weight, and no nn.Linear", 2)
     ### BEGIN HIDDEN TESTS
     for target in (1, 2):
         visualization.check_cams(case, try_cam, "a linear head", target)

@@ -653,3 +653,37 @@ def best_checkpoint(folder, state, step, score, keep=2):
     steps.sort(key=lambda n: int(n[5:-3]))
     for name in steps[:-keep]:
         os.remove(os.path.join(folder, name))
+
+
+# %% wrong="a score of 0 is none" says=["a score of 0, the highest of three", "the highest score ever"]
+import re
+
+
+def best_checkpoint(folder, state, step, score, keep=2):
+    entry = {"state": state, "step": step, "score": score}
+    best = os.path.join(folder, "best.pt")
+    atomic_save(entry, os.path.join(folder, f"step-{step:06d}.pt"))
+    old = torch.load(best)["score"] if os.path.exists(best) else float("-inf")
+    if score and score > old:
+        atomic_save(entry, best)
+    names = [name for name in os.listdir(folder) if re.fullmatch(r"step-[0-9]+\.pt", name)]
+    names.sort(key=lambda name: int(name[5:-3]))
+    for name in names[:-keep]:
+        os.remove(os.path.join(folder, name))
+
+
+# %% wrong="five keys" says=["an entry has state, step and score, and nothing else"]
+import re
+
+
+def best_checkpoint(folder, state, step, score, keep=2):
+    entry = {"state": state, "step": step, "score": score, "keep": keep}
+    best = os.path.join(folder, "best.pt")
+    atomic_save(entry, os.path.join(folder, f"step-{step:06d}.pt"))
+    old = torch.load(best)["score"] if os.path.exists(best) else float("-inf")
+    if score > old:
+        atomic_save(entry, best)
+    names = [name for name in os.listdir(folder) if re.fullmatch(r"step-[0-9]+\.pt", name)]
+    names.sort(key=lambda name: int(name[5:-3]))
+    for name in names[:-keep]:
+        os.remove(os.path.join(folder, name))

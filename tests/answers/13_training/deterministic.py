@@ -358,3 +358,21 @@ def deterministic(names, seed, epoch):
     order = sorted(names)
     order = [order[k] for k in numbers.integers(len(order), size=len(order))] if order else []
     return [(name, float(numbers.standard_normal())) for name in order]
+
+
+# %% wrong="a tuple" says=["a tuple came back, where a list is asked for"]
+def deterministic(names, seed, epoch):
+    generator = np.random.default_rng([seed, epoch])
+    ordered = sorted(names)
+    order = generator.permutation(len(ordered))
+    noise = generator.standard_normal(len(ordered))
+    return tuple((ordered[i], float(v)) for i, v in zip(order, noise))
+
+
+# %% wrong="noise grows with the epoch" says=["4000 numbers have mean"]
+def deterministic(names, seed, epoch):
+    generator = np.random.default_rng([seed, epoch])
+    ordered = sorted(names)
+    order = generator.permutation(len(ordered))
+    noise = generator.standard_normal(len(ordered))
+    return [(ordered[i], float(v) * (1 + epoch / 100)) for i, v in zip(order, noise)]

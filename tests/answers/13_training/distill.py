@@ -381,3 +381,27 @@ def distill(student, teacher, labels, temperature, alpha):
     return alpha * temperature**2 * soft + (1 - alpha) * F.cross_entropy(
         student, labels, reduction="sum"
     )
+
+
+# %% wrong="student without a gradient in the soft part" says=["the teacher's part gives the student none"]
+def distill(student, teacher, labels, temperature, alpha):
+    soft = F.kl_div(
+        (student.detach() / temperature).log_softmax(1),
+        (teacher.detach() / temperature).log_softmax(1),
+        reduction="batchmean",
+        log_target=True,
+    )
+    hard = F.cross_entropy(student, labels)
+    return alpha * temperature**2 * soft + (1 - alpha) * hard
+
+
+# %% wrong="student without a gradient in the hard part" says=["the labels' part gives the student none"]
+def distill(student, teacher, labels, temperature, alpha):
+    soft = F.kl_div(
+        (student / temperature).log_softmax(1),
+        (teacher.detach() / temperature).log_softmax(1),
+        reduction="batchmean",
+        log_target=True,
+    )
+    hard = F.cross_entropy(student.detach(), labels)
+    return alpha * temperature**2 * soft + (1 - alpha) * hard

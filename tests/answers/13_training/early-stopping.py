@@ -668,3 +668,73 @@ def early_stopping(model, epoch, patience, min_delta, most):
         model.load_state_dict(kept)
     model._forward_hooks.clear()
     return best_epoch, number
+
+
+# %% wrong="order of the pair" says=["the two have changed places"]
+def early_stopping(model, epoch, patience, min_delta, most):
+    best, best_epoch, kept, bad, done = float("inf"), 0, None, 0, 0
+    while done < most and bad < patience:
+        loss = epoch()
+        done += 1
+        if loss < best - min_delta:
+            best, best_epoch, bad = loss, done, 0
+            kept = copy.deepcopy(model.state_dict())
+        else:
+            bad += 1
+    if kept is not None:
+        model.load_state_dict(kept)
+    return done, best_epoch
+
+
+# %% wrong="best of all losses, not of improvements" says=["that is the epoch of the lowest loss"]
+def early_stopping(model, epoch, patience, min_delta, most):
+    best, best_epoch, kept, bad, done = float("inf"), 0, None, 0, 0
+    losses = []
+    while done < most and bad < patience:
+        loss = epoch()
+        done += 1
+        losses.append(loss if loss == loss else float("inf"))
+        if loss < best - min_delta:
+            best, best_epoch, bad = loss, done, 0
+            kept = copy.deepcopy(model.state_dict())
+        else:
+            bad += 1
+    if done:
+        best_epoch = 1 + losses.index(min(losses)) if best_epoch else 0
+    if kept is not None:
+        model.load_state_dict(kept)
+    return best_epoch, done
+
+
+# %% wrong="first epoch always best" says=["the first epoch counts as an improvement, whatever its loss"]
+def early_stopping(model, epoch, patience, min_delta, most):
+    best, best_epoch, kept, bad, done = float("inf"), 0, None, 0, 0
+    while done < most and bad < patience:
+        loss = epoch()
+        done += 1
+        if done == 1 or loss < best - min_delta:
+            best, best_epoch, bad = loss, done, 0
+            kept = copy.deepcopy(model.state_dict())
+        else:
+            bad += 1
+    if kept is not None:
+        model.load_state_dict(kept)
+    return best_epoch, done
+
+
+# %% wrong="NaN ends at once" says=["NaN ends the run"]
+def early_stopping(model, epoch, patience, min_delta, most):
+    best, best_epoch, kept, bad, done = float("inf"), 0, None, 0, 0
+    while done < most and bad < patience:
+        loss = epoch()
+        done += 1
+        if loss != loss:
+            break
+        if loss < best - min_delta:
+            best, best_epoch, bad = loss, done, 0
+            kept = copy.deepcopy(model.state_dict())
+        else:
+            bad += 1
+    if kept is not None:
+        model.load_state_dict(kept)
+    return best_epoch, done

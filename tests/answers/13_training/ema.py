@@ -536,7 +536,7 @@ def swapped_in(model, average):
         yield stack
 
 
-# %% wrong="float64 averaged in float32" breaks="in their own dtype" says=["torch.float64: weight differs"]
+# %% wrong="float64 averaged in float32" breaks="in their own dtype" says=["torch.float64: weight, right to seven digits or so: was float64 computed in float32?"]
 def ema(average, state, step, decay):
     d = min(decay, (1 + step) / (10 + step))
     return {
@@ -893,3 +893,71 @@ def swapped_in(model, average):
         yield
     finally:
         model.load_state_dict(own)
+
+
+# %% wrong="weights averaged by name, not buffers" says=["norm.running_mean: this is the state's part alone"]
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    result = {}
+    for name, value in state.items():
+        if "running" not in name and value.is_floating_point():
+            result[name] = d * average[name] + (1 - d) * value
+        else:
+            result[name] = value.clone()
+    return result
+
+
+@contextlib.contextmanager
+def swapped_in(model, average):
+    old = copy.deepcopy(model.state_dict())
+    model.load_state_dict(average)
+    try:
+        yield
+    finally:
+        model.load_state_dict(old)
+
+
+# %% wrong="error swallowed" says=["swallowed on the way out?"]
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    result = {}
+    for name, value in state.items():
+        if value.is_floating_point():
+            result[name] = d * average[name] + (1 - d) * value
+        else:
+            result[name] = value.clone()
+    return result
+
+
+@contextlib.contextmanager
+def swapped_in(model, average):
+    old = copy.deepcopy(model.state_dict())
+    model.load_state_dict(average)
+    try:
+        yield
+    except BaseException:
+        pass
+    finally:
+        model.load_state_dict(old)
+
+
+# %% wrong="float32 in between" says=["was float64 computed in float32?"]
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    result = {}
+    for name, value in state.items():
+        if value.is_floating_point():
+            result[name] = (d * average[name].float() + (1 - d) * value.float()).to(value.dtype)
+        else:
+            result[name] = value.clone()
+    return result
+
+
+@contextlib.contextmanager
+def swapped_in(model, average):
+    old = copy.deepcopy(model.state_dict())
+    model.load_state_dict(average)
+    try:
+        yield
+    finally:
+        model.load_state_dict(old)

@@ -766,3 +766,76 @@ saboteur = {
     "E": "optimizer",
     "F": "sampler",
 }
+
+
+# %% wrong="the order is kept in a global" says=["right after exact_resume these are not as they were: the order of this epoch"]
+last = {}
+
+
+def save_run(run):
+    last["order"] = run.order
+    kind, keys, place, has, kept = np.random.get_state()
+    return copy.deepcopy(
+        {
+            "model": run.model.state_dict(),
+            "optimizer": run.optimizer.state_dict(),
+            "scheduler": run.scheduler.state_dict(),
+            "scaler": run.scaler.state_dict(),
+            "generator": run.generator.get_state(),
+            "position": run.position,
+            "torch": torch.get_rng_state(),
+            "python": random.getstate(),
+            "numpy": (kind, keys.tolist(), place, has, kept),
+        }
+    )
+
+
+def exact_resume(run, state):
+    run.model.load_state_dict(state["model"])
+    run.optimizer.load_state_dict(state["optimizer"])
+    run.scheduler.load_state_dict(state["scheduler"])
+    run.scaler.load_state_dict(state["scaler"])
+    run.generator.set_state(state["generator"])
+    run.order = last["order"]
+    run.position = state["position"]
+    torch.set_rng_state(state["torch"])
+    random.setstate(state["python"])
+    np.random.set_state(state["numpy"])
+
+
+saboteur = dict(lost)
+
+
+# %% wrong="the position one batch back" says=["before the first step: right after exact_resume these are not as they were: the order of this epoch"]
+def save_run(run):
+    kind, keys, place, has, kept = np.random.get_state()
+    return copy.deepcopy(
+        {
+            "model": run.model.state_dict(),
+            "optimizer": run.optimizer.state_dict(),
+            "scheduler": run.scheduler.state_dict(),
+            "scaler": run.scaler.state_dict(),
+            "generator": run.generator.get_state(),
+            "order": run.order,
+            "position": run.position - 64,
+            "torch": torch.get_rng_state(),
+            "python": random.getstate(),
+            "numpy": (kind, keys.tolist(), place, has, kept),
+        }
+    )
+
+
+def exact_resume(run, state):
+    run.model.load_state_dict(state["model"])
+    run.optimizer.load_state_dict(state["optimizer"])
+    run.scheduler.load_state_dict(state["scheduler"])
+    run.scaler.load_state_dict(state["scaler"])
+    run.generator.set_state(state["generator"])
+    run.order = state["order"]
+    run.position = state["position"]
+    torch.set_rng_state(state["torch"])
+    random.setstate(state["python"])
+    np.random.set_state(state["numpy"])
+
+
+saboteur = dict(lost)

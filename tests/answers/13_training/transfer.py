@@ -16,7 +16,8 @@
 # - "Any other mode raises `ValueError`"
 # - "changes nothing"
 # - "everything goes into training mode"
-# - "(`nn.BatchNorm1d`, `2d`, `3d`)"
+# - "(`nn.BatchNorm1d`, `2d`, `3d`,"
+# - "and classes derived from them"
 # - "whose **weight** does not require a gradient"
 # - "whatever their bias does"
 # - "Modes are all that it changes"
@@ -26,8 +27,9 @@
 # - "a backbone may have none": a backbone without parameters
 # - "on the device of the old one": a model on the device meta
 # - "whichever mode came before": full, after a probe
-# - "(`nn.BatchNorm1d`, `2d`, `3d`)": train_mode, and every kind of batch norm
+# - "(`nn.BatchNorm1d`, `2d`, `3d`,": train_mode, and every kind of batch norm
 # - "whatever their bias does": with a trainable bias
+# - "and classes derived from them": train_mode, and every kind of batch norm
 
 # %% wrong="frozen, but batch norm trains" breaks="whose **weight** does not require a gradient" says=["frozen batch norms go into evaluation mode", "is True"]
 def transfer(model, classes, mode, lr):
@@ -291,7 +293,7 @@ def train_mode(model):
     [m.eval() for m in model.modules() if isinstance(m, norms) and not m.weight.requires_grad]
 
 
-# %% wrong="handles BatchNorm1d only" breaks="(`nn.BatchNorm1d`, `2d`, `3d`)" says=["every kind of batch norm", "frozen BatchNorm2d"]
+# %% wrong="handles BatchNorm1d only" breaks="(`nn.BatchNorm1d`, `2d`, `3d`," says=["every kind of batch norm", "frozen BatchNorm2d"]
 def transfer(model, classes, mode, lr):
     if mode not in ("probe", "full", "discriminative"):
         raise ValueError(mode)
@@ -334,7 +336,7 @@ def transfer(model, classes, mode, lr):
 
 def train_mode(model):
     model.train()
-    for module in filter(lambda m: type(m).__name__.startswith("BatchNorm"), model.modules()):
+    for module in filter(lambda m: isinstance(m, nn.modules.batchnorm._BatchNorm), model.modules()):
         module.train(module.weight.requires_grad)
 
 
@@ -703,7 +705,7 @@ def train_mode(model):
 
     def still(m):
         if (
-            type(m) in (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
+            isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d))
             and m.weight.requires_grad is False
         ):
             m.eval()
@@ -808,3 +810,56 @@ def train_mode(model):
             and not m.weight.requires_grad
         ):
             m.eval()
+
+
+# %% wrong="a third part behind the head" says=["how many parts the model has"]
+def transfer(model, classes, mode, lr):
+    if mode not in ("probe", "full", "discriminative"):
+        raise ValueError(mode)
+    old = model[1]
+    model.append(nn.Identity())
+    model[1] = nn.Linear(old.in_features, classes, device=old.weight.device)
+    model[0].requires_grad_(mode != "probe")
+    groups = [{"params": list(model[1].parameters()), "lr": lr}]
+    if mode != "probe":
+        rate = lr if mode == "full" else lr / 10
+        body = list(model[0].parameters())
+        if body:
+            groups.append({"params": body, "lr": rate})
+    return groups
+
+
+def train_mode(model):
+    model.train()
+    for module in model.modules():
+        if (
+            isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d))
+            and not module.weight.requires_grad
+        ):
+            module.eval()
+
+
+# %% wrong="exact class" breaks="and classes derived from them" says=["frozen BatchNorm2d of a derived class"]
+def transfer(model, classes, mode, lr):
+    if mode not in ("probe", "full", "discriminative"):
+        raise ValueError(mode)
+    old = model[1]
+    model[1] = nn.Linear(old.in_features, classes, device=old.weight.device)
+    model[0].requires_grad_(mode != "probe")
+    groups = [{"params": list(model[1].parameters()), "lr": lr}]
+    if mode != "probe":
+        rate = lr if mode == "full" else lr / 10
+        body = list(model[0].parameters())
+        if body:
+            groups.append({"params": body, "lr": rate})
+    return groups
+
+
+def train_mode(model):
+    model.train()
+    for module in model.modules():
+        if (
+            type(module) in (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
+            and not module.weight.requires_grad
+        ):
+            module.eval()

@@ -20,6 +20,7 @@
 #
 # - "The model may be frozen or not": a frozen model
 # - "for any head": a head of two layers
+# - "where `head` is not a single `nn.Linear`": a head with a weight, and no nn.Linear
 # - "a class derived from `nn.Linear`": a head of a class derived from nn.Linear
 
 # %% wrong="the stub" says=["None is not (cam, grad_cam): is there an answer yet?"]
@@ -137,7 +138,7 @@ def cam_two_ways(model, image, target):
     maps = kept["maps"]
     gradient = torch.autograd.grad(score, [maps])[0][0]
     total = sum(g.mean() * a for g, a in zip(gradient, maps[0].detach()))
-    if isinstance(model.head, nn.Sequential):
+    if not isinstance(model.head, nn.Linear):
         return [None, total.clamp(min=0)]
     cam = sum(w * a for w, a in zip(model.head.weight.detach()[target], maps[0].detach()))
     return [cam, total.clamp(min=0)]
@@ -454,4 +455,36 @@ def cam_two_ways(model, image, target):
     (gradient,) = torch.autograd.grad(score, leaf)
     weights = gradient[0].mean((1, 2))
     grad_cam = (weights[:, None, None] * maps[0]).sum(0).relu()
+    return cam, grad_cam
+
+
+# %% wrong="anything with a weight" says=["the head is not a single nn.Linear: there is no such map, None; ask for its class"]
+def cam_two_ways(model, image, target):
+    with torch.no_grad():
+        maps = model.features(image[None])
+    cam = None
+    if hasattr(model.head, "weight"):
+        cam = torch.einsum("k,khw->hw", model.head.weight[target].detach(), maps[0])
+    leaf = maps.detach().clone().requires_grad_()
+    score = model.head(model.pool(leaf))[0, target]
+    (gradient,) = torch.autograd.grad(score, leaf)
+    weights = gradient[0].mean((1, 2))
+    grad_cam = (weights[:, None, None] * maps[0]).sum(0).relu()
+    return cam, grad_cam
+
+
+# %% wrong="grad cam from cam" says=["that fits a mean pool alone"]
+def cam_two_ways(model, image, target):
+    with torch.no_grad():
+        maps = model.features(image[None])
+    cam = None
+    if isinstance(model.head, nn.Linear):
+        cam = torch.einsum("k,khw->hw", model.head.weight[target].detach(), maps[0])
+    leaf = maps.detach().clone().requires_grad_()
+    score = model.head(model.pool(leaf))[0, target]
+    (gradient,) = torch.autograd.grad(score, leaf)
+    weights = gradient[0].mean((1, 2))
+    grad_cam = (weights[:, None, None] * maps[0]).sum(0).relu()
+    if cam is not None:
+        grad_cam = cam.relu() / cam.numel()
     return cam, grad_cam

@@ -259,3 +259,25 @@ def embedding_map(writer, features, labels):
     distances = torch.cdist(centred, centred, compute_mode="donot_use_mm_for_euclid_dist")
     distances.fill_diagonal_(float("inf"))
     return coordinates, distances.argmin(1)
+
+
+# %% wrong="the directions of features that aren't centred" says=["centre them before the SVD"]
+def embedding_map(writer, features, labels):
+    writer.add_embedding(features, metadata=labels)
+    centred = features - features.mean(0)
+    _, _, directions = torch.linalg.svd(features, full_matrices=False)
+    coordinates = centred @ directions[:2].T
+    distances = torch.cdist(centred, centred, compute_mode="donot_use_mm_for_euclid_dist")
+    distances.fill_diagonal_(float("inf"))
+    return coordinates, distances.argmin(1)
+
+
+# %% wrong="one direction twice" says=["the first direction stands there twice"]
+def embedding_map(writer, features, labels):
+    writer.add_embedding(features, metadata=labels)
+    centred = features - features.mean(0)
+    _, _, directions = torch.linalg.svd(centred, full_matrices=False)
+    coordinates = centred @ directions[[0, 0]].T
+    distances = torch.cdist(centred, centred, compute_mode="donot_use_mm_for_euclid_dist")
+    distances.fill_diagonal_(float("inf"))
+    return coordinates, distances.argmin(1)

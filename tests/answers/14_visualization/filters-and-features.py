@@ -565,3 +565,21 @@ def filters_and_features(model, image, channel, steps, rate):
             x = x + rate * g / norm
         x = (x - x.min()) / (x.max() - x.min())
     return filters, maps, x
+
+
+# %% wrong="the map of channel 0, whatever is asked" says=["the gradient of map 0; that of map 1 is asked for"]
+def filters_and_features(model, image, channel, steps, rate):
+    weight = model[0].weight.detach()
+    low = weight.amin((1, 2, 3), keepdim=True)
+    span = weight.amax((1, 2, 3), keepdim=True) - low
+    filters = (weight - low) / torch.where(span == 0, torch.ones_like(span), span)
+    with torch.no_grad():
+        maps = model(image[None])[0]
+    x = image.detach().clone()
+    for _ in range(steps):
+        leaf = x.detach().clone().requires_grad_()
+        (g,) = torch.autograd.grad(model(leaf[None])[0, 0].mean(), leaf)
+        norm = g.norm()
+        if norm > 0:
+            x = (x + rate * g / norm).clamp(0, 1)
+    return filters, maps, x

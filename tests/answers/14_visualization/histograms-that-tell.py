@@ -423,7 +423,7 @@ def histograms_that_tell(writer, model, x, step):
     }
 
 
-# %% wrong="dead by the first sample" says=["that is the share of units that are 0 for the first sample"]
+# %% wrong="dead by the first sample" says=["the share of units that are 0 for the first sample; look at all of them"]
 def histograms_that_tell(writer, model, x, step):
     was = {m: m.training for m in model.modules()}
     outs, hs = {}, []
@@ -586,3 +586,30 @@ def histograms_that_tell(writer, model, x, step):
     for name, parameter in model.named_parameters():
         writer.add_histogram(f"parameters/{name}", parameter, step)
     return dead
+
+
+# %% wrong="the share of units that live" says=["that is the share of units that live"]
+def histograms_that_tell(writer, model, x, step):
+    modes = {m: m.training for m in model.modules()}
+    outputs, handles = {}, []
+    for name, module in model.named_modules():
+        if isinstance(module, nn.ReLU):
+
+            def keep(m, inputs, out, name=name):
+                outputs[name] = out.detach().clone()
+
+            handles.append(module.register_forward_hook(keep))
+    model.eval()
+    with torch.no_grad():
+        model(x)
+    for handle in handles:
+        handle.remove()
+    for module, mode in modes.items():
+        module.training = mode
+    for name, p in model.named_parameters():
+        writer.add_histogram("parameters/" + name, p, step)
+    shares = {}
+    for name, out in outputs.items():
+        writer.add_histogram("activations/" + name, out, step)
+        shares[name] = 1 - (out == 0).transpose(0, 1).flatten(1).all(1).float().mean().item()
+    return shares

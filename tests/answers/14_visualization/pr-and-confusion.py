@@ -373,3 +373,16 @@ def pr_and_confusion(scores, labels, threshold):
     called = scores >= threshold
     matrix = torch.bincount(2 * truth.long() + called.long(), minlength=4).reshape(2, 2)
     return precision, recall, thresholds, matrix
+
+
+# %% wrong="recall against the negatives" says=["hits divided by the number of zeros"]
+def pr_and_confusion(scores, labels, threshold):
+    truth = labels.bool()
+    thresholds = scores.unique()
+    said = scores >= thresholds[:, None]
+    hits = (said & truth).sum(1)
+    precision = hits / said.sum(1)
+    recall = hits / (~truth).sum()
+    now = scores >= threshold
+    matrix = torch.bincount(2 * truth.long() + now.long(), minlength=4).reshape(2, 2)
+    return precision, recall, thresholds, matrix

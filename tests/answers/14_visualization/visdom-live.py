@@ -394,3 +394,43 @@ def visdom_live(client, curve, about):
     client.images(about["samples"], win="samples", env="evaluation")
     client.text(about["note"], win="note", env="evaluation")
     client.save(["run", "evaluation"])
+
+
+# %% wrong="confusion as an image" says=["a window of the kind 'image'; a plot (heatmap) is asked for"]
+
+
+def visdom_live(client, curve, about):
+    for step, train, validation in curve:
+        client.line(X=[step], Y=[train], win="loss", env="run", name="train", update="append")
+        client.line(
+            X=[step], Y=[validation], win="loss", env="run", name="validation", update="append"
+        )
+    client.scatter(about["points"], about["classes"] + 1, win="map", env="run")
+    client.scatter(about["cloud"], win="cloud", env="run")
+    client.stem(about["spikes"], win="spikes", env="run")
+    client.image(about["confusion"][None], win="confusion", env="evaluation")
+    client.images(about["samples"], win="samples", env="evaluation")
+    client.text(about["note"], win="note", env="evaluation")
+    client.save(["run", "evaluation"])
+
+
+# %% wrong="confusion in shares of its rows" says=["divided by the sums of its rows"]
+
+
+def visdom_live(client, curve, about):
+    for step, train, validation in curve:
+        client.line(X=[step], Y=[train], win="loss", env="run", name="train", update="append")
+        client.line(
+            X=[step], Y=[validation], win="loss", env="run", name="validation", update="append"
+        )
+    client.scatter(about["points"], about["classes"] + 1, win="map", env="run")
+    client.scatter(about["cloud"], win="cloud", env="run")
+    client.stem(about["spikes"], win="spikes", env="run")
+    client.heatmap(
+        about["confusion"] / about["confusion"].sum(1, keepdim=True),
+        win="confusion",
+        env="evaluation",
+    )
+    client.images(about["samples"], win="samples", env="evaluation")
+    client.text(about["note"], win="note", env="evaluation")
+    client.save(["run", "evaluation"])

@@ -32,6 +32,7 @@ from course_utils.chapters.training.determinism import (
 from course_utils.chapters.training.distilling import (
     DISTILLED,
     check_loss,
+    check_slope,
     one_slip_in,
     right_loss,
     run_distill,

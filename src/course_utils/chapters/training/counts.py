@@ -27,8 +27,8 @@ def check_number(name, mine, value, samples, slip="", few_were_right=False):
     assert isinstance(mine, float), f"{mine!r} is a {type(mine).__name__}, not a Python float"
     if abs(mine - value) < 1e-5:
         return
-    words = "NaN; what is 0/0 for an F1 counts as 0" if mine != mine else ""
-    words = f"this is {slip}" if slip else words
+    words = f"this is {slip}" if slip else ""
+    words = "NaN; what is 0/0 for an F1 counts as 0" if mine != mine else words
     many = samples > 2048
     if not words and many and few_were_right:
         words = (
@@ -46,7 +46,8 @@ def check_confusion(mine, right):
     turned = isinstance(mine, torch.Tensor) and torch.equal(mine.cpu(), matrix.T.cpu())
     if turned and not torch.equal(matrix, matrix.T):
         raise AssertionError("transposed: rows are the true classes, columns the predicted")
-    check_close(mine, matrix, "the matrix")
+    pairs = f", whose pairs are numbered up to {matrix.numel() - 1}: does the dtype hold that?"
+    check_close(mine, matrix, "the matrix" + pairs * (len(matrix) > 100))
 
 
 def make_batches(sizes, classes, seed, dtype=torch.float32, present=None):
@@ -109,6 +110,18 @@ def right_metrics(batches, classes, k):
     slips["the last batch's alone; count over all batches"] = "top_k", float(hits[last].mean())
     own = float((guess == truth)[last].mean())
     slips["the last batch's alone, for the accuracy; count over all batches"] = "accuracy", own
+    coarse = torch.cat([z for z, _ in batches]).half().float().cpu().numpy()
+    half = "{} of logits that were rounded to half precision; compare them as they are"
+    rounded = coarse.argmax(1)
+    slips[half.format("the accuracy")] = "accuracy", float((rounded == truth).mean())
+    slips[half.format("F1")] = "macro_f1", macro_f1(truth, rounded, range(classes))
+    soft = [
+        (z.softmax(1).topk(k).indices == y[:, None]).sum().item() / len(truth) for z, y in batches
+    ]
+    slips["the share by a softmax, which makes small ones equal; take the logits"] = (
+        "top_k",
+        sum(soft),
+    )
     for name, words in {"accuracy": "the accuracy", "top_k": "top_k", "macro_f1": "F1"}.items():
         slips[f"{words} in percent; a share from 0 to 1 is asked for"] = name, 100 * right[name]
         for digits in (2, 3, 4):
@@ -127,8 +140,10 @@ def slips_of_all(cases: dict[str, tuple], given: dict) -> dict[str, str]:
         right, slips = right_metrics(*cases[case])
         for name in ("accuracy", "top_k", "macro_f1"):
             mine = found.get(name) if isinstance(found, dict) else None
-            mine = mine if isinstance(mine, float) else float("nan")
-            if not abs(mine - right[name]) < 1e-5:  # NaN is wrong, too
+            if isinstance(mine, float) and mine != mine:
+                continue  # NaN is told by itself, and fits with any slip elsewhere
+            mine = mine if isinstance(mine, float) else float("inf")
+            if not abs(mine - right[name]) < 1e-5:
                 wrong.add(name)
             gives = {words: value for words, (where, value) in slips.items() if where == name}
             here = [words for words, value in gives.items() if abs(mine - value) < 1e-5]
@@ -167,6 +182,10 @@ def few_samples() -> dict[str, tuple]:
         "a class that never occurs, an empty batch, k = 1": (
             make_batches([4, 0, 3], 6, 1, present=4),
             *(6, 1),
+        ),
+        "logits that half precision can't tell apart": (
+            [(1 + 1e-4 * z, y) for z, y in make_batches([6, 3], 5, 9)],
+            *(5, 2),
         ),
         "the first batch is empty, k = 7 of 8": (make_batches([0, 4, 3], 8, 5), 8, 7),
         "two samples, so class 2 occurs neither in truth nor in predictions": (two, 3, 3),

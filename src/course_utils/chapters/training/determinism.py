@@ -119,6 +119,8 @@ def check_pairs(pairs, changed, names=None):
     """The pairs as tuples, if they have the right form."""
     assert pairs is not None, "deterministic returned None: is there an answer yet?"
     listed = isinstance(pairs, (list, tuple))
+    words = "a tuple came back, where a list is asked for: it is the caller's to change"
+    assert not isinstance(pairs, tuple), words
     whole = listed and all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in pairs)
     assert whole, f"expected a list of pairs (name, noise), got {str(pairs)[:60]}"
     odd = [pair for pair in pairs if not isinstance(pair[0], str)]

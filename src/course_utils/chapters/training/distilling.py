@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import torch
+import torch.nn.functional as F
 
 from course_utils.learner.checks import check_close
 from course_utils.learner.gradients import gradient_of
 from course_utils.learner.tracebacks import ends_in_notebook
+from course_utils.learner.values import check_value
 
 # Samples, classes, temperature, alpha; then, where they aren't the usual ones: seed, size, dtype.
 PLAIN = [
@@ -132,6 +134,20 @@ def check_loss(found, wide, slip=""):
         words += ", right to four digits or so only (computed in float32, or from a softmax that "
         words += "was bounded before its logarithm?)"
     check_close(found, right.to(found.dtype) if one else right, words, **loose)
+
+
+def check_slope(mine, wide):
+    """Compare the student's gradient with that of the right loss."""
+    student, teacher, labels, _, alpha = wide
+    z = student.clone().requires_grad_()
+    losses = right_loss(z, teacher, *wide[2:]), (1 - alpha) * F.cross_entropy(z, labels)
+    whole, hard = (torch.autograd.grad(loss, z)[0].to(mine.dtype) for loss in losses)
+    slips = {
+        "the teacher's part gives the student none: no detach on the student's logits": hard,
+        "the labels' part gives the student none: no detach on the student's logits": whole - hard,
+        "the student gets none: no detach, no item": torch.zeros_like(whole),
+    }
+    check_value(mine, whole, "the student's gradient", slips, rtol=1e-3, atol=1e-5)
 
 
 @ends_in_notebook

@@ -120,6 +120,9 @@ def run_fit(fit, sizes: tuple, epochs: int, elsewhere: bool = False, steep: floa
     watch = forbid_side_effects(spy, but=("mode", "grad", "values")).__enter__()
     try:
         history = fit(spy, train, val, optimizer, epochs)
+    except StopIteration as error:
+        words = "it raised StopIteration: next() found nothing. A model may have no buffers; ask a "
+        raise AssertionError(words + "parameter for the device") from error
     except (RuntimeError, IndexError, ValueError) as error:
         assert torch.is_grad_enabled(), GRAD_OFF
         if spy.calls and spy.calls[-1][0] == 1:
@@ -214,7 +217,10 @@ def slip_of(value, means, sizes):
     return f": this is {close[0]}" if close else ""
 
 
-def check_numbers(history, seen, sizes):
+def check_numbers(history, seen, sizes, weights):
+    """The averages; ``weights``, those found and the right ones, may explain what is off."""
+    led = [not torch.allclose(a, b, rtol=1e-3, atol=1e-4) for a, b in zip(*weights, strict=True)]
+    other = ": other weights gave it; look at them first" if any(led) else ""
     for number, (entry, means) in enumerate(zip(history, seen, strict=True), start=1):
         for name, parts in means.items():
             assert name in entry, f"epoch {number}: the dict has no {name!r}"
@@ -225,11 +231,16 @@ def check_numbers(history, seen, sizes):
             all_of = sum(p * n for p, n in zip(so_far, number * mine, strict=True))
             if number > 1 and abs(entry[name] - all_of / sum(number * mine)) < 1e-4:
                 words = ": this is over all epochs so far: begin each epoch's sums at 0"
-            text = f"epoch {number}: {name} is {entry[name]:.4f}, expected {right:.4f}{words}"
+            last = seen[-1][name]
+            last = sum(p * n for p, n in zip(last, mine, strict=True)) / sum(mine)
+            if number < len(seen) and abs(entry[name] - last) < 1e-4:
+                words = ": this is the last epoch's: a dict of its own for each epoch"
+            text = f"epoch {number}: {name} is {entry[name]:.4f}, expected {right:.4f}"
+            text += other or words
             assert abs(entry[name] - right) < 2e-3 * (1 + abs(right)), text
             exact = device.type != "cpu" or abs(entry[name] - right) < 1e-4 * (1 + abs(right))
             text = f"epoch {number}: {name} is {entry[name]:.6f}, expected {right:.6f}"
-            assert exact, f"{text}: rounded, or in half precision?"
+            assert exact, text + (other or ": rounded, or in half precision?")
             rounded = entry[name] == round(entry[name], 4) and abs(entry[name] - right) > 1e-6
             rounded |= name != "val_accuracy" and entry[name] == round(entry[name], 6) != right
             assert not rounded, f"epoch {number}: {name} is {entry[name]}: give it with all digits"

@@ -148,12 +148,17 @@ def _told(note: str) -> str:
 
 
 def contents(folder: str) -> dict:
-    """For each file ``*.pt``: its step, score and state's sum, or None where it can't be loaded."""
+    """For each file ``*.pt``: its step, score and state's sum, or None where it can't be loaded.
+
+    Where it holds more than these three, the names of what is too much stand behind them.
+    """
     found = {}
     for name in sorted(name for name in os.listdir(folder) if name.endswith(".pt")):
         try:
             entry = torch.load(os.path.join(folder, name))
-            found[name] = (entry["step"], entry["score"], float(entry["state"]["weight"].sum()))
+            more = [f"and {key!r}" for key in entry if key not in ("state", "step", "score")]
+            total = float(entry["state"]["weight"].sum())
+            found[name] = (entry["step"], entry["score"], total, *more)
         except Exception:
             found[name] = None
     return found

@@ -133,6 +133,8 @@ def check_files(files, names, saves, keep, others=OTHERS):
         "was left behind: what a save doesn't need any more, it removes; scores are in best.pt"
     )
     assert not strays, f"{strays[0]} {because}"
+    more = [f"{name} holds {entry[3]}" for name, entry in mine.items() if entry and entry[3:]]
+    assert not more, f"{more[0]}: an entry has state, step and score, and nothing else"
     best = mine.get("best.pt", "no file")
     words = f"best.pt holds (step, score, sum of the state) {best}"
     if "best.pt" not in right:

@@ -45,7 +45,9 @@ def parts_of(run) -> dict[str, str]:
         "the scheduler": frozen(run.scheduler.state_dict()),
         "the scaler": frozen(run.scaler.state_dict()),
         "the generator that shuffles": frozen(run.generator.get_state()),
-        "the order of this epoch and the position in it": frozen((run.order[run.position :],)),
+        "the order of this epoch and the position in it": frozen(
+            (run.order[run.position :], min(run.position, 0))
+        ),
         "Python's random state": frozen(random.getstate()),
         "NumPy's random state": frozen(np.random.get_state()),
         "PyTorch's random state": frozen(torch.get_rng_state()),

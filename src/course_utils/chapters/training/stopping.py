@@ -108,17 +108,21 @@ def right_stop(losses, patience, min_delta, most=99, slip=""):
         delta = best * min_delta if slip == "share" and best < float("inf") else delta
         better = loss <= best - delta if slip == "tie" else loss < best - delta
         better = better or (slip == "turned" and loss != loss)
+        better = better or (slip == "anyway" and number == 1)
         if better:
             best, best_epoch, bad = loss, number, 0 if slip != "total" else bad
         else:
             bad += 1
         best = loss if slip == "before" else min(best, loss) if slip == "lowest" else best
-        if bad == patience + (slip == "late"):
+        if bad == patience + (slip == "late") or (slip == "NaN ends" and loss != loss):
             break
     else:
         number += len(losses) < most
     best_epoch = 1 if slip == "first" and not best_epoch else best_epoch
+    if slip == "least" and best_epoch:
+        best_epoch = 1 + losses.index(min(loss for loss in losses[:number] if loss == loss))
     result = (best_epoch - (slip == "zero" and best_epoch > 0), number)
+    result = result[::-1] if slip == "order" else result
     return None if number > len(losses) else result
 
 
@@ -134,6 +138,10 @@ SLIPS = {
     "turned": "NaN counts as an improvement",
     "zero": "the best epoch is counted from 0",
     "few": "one epoch too few where patience doesn't end it: most epochs may be run",
+    "anyway": "the first epoch counts as an improvement, whatever its loss; NaN and infinity don't",
+    "NaN ends": "NaN ends the run; it is an epoch without improvement like others",
+    "least": "that is the epoch of the lowest loss; the best one is that of the last improvement",
+    "order": "the two have changed places: (best epoch, epochs run)",
     "first": "without any improvement the best epoch is 0, not 1",
 }
 

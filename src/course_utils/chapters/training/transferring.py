@@ -58,6 +58,7 @@ def run_transfer(train_mode, transfer, mode: str, frozen_before: bool = False) -
     seen = {
         "error": error,
         "rates": names,
+        "parts": len(model),
         "head": (type(model[1]).__name__, *model[1].weight.shape),
         "new": model[1] is not head,
         "reset": reset,
@@ -102,6 +103,10 @@ def run_elsewhere(transfer, mode: str) -> str:
     return model[1].weight.device.type
 
 
+class Quiet(nn.BatchNorm2d):
+    """A batch norm by another name."""
+
+
 def run_norms(train_mode) -> dict:
     """By name: whether a layer is in training mode after train_mode, or what else changed."""
     layers = {"Dropout": nn.Dropout(), "frozen LayerNorm": nn.LayerNorm(2).requires_grad_(False)}
@@ -112,6 +117,7 @@ def run_norms(train_mode) -> dict:
         part.weight.requires_grad_(False)
         layers[f"trainable {kind.__name__} with a frozen bias"] = part = kind(2)
         part.bias.requires_grad_(False)
+    layers["frozen BatchNorm2d of a derived class"] = Quiet(2).requires_grad_(False)
     settings = {name: _settings(layer) for name, layer in layers.items()}
     whole = nn.Sequential(nn.Sequential(*layers.values()), nn.Linear(2, 2)).eval()
     whole.register_forward_hook(lambda *_: None)

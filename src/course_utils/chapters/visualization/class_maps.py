@@ -106,7 +106,19 @@ class Scores(nn.Linear):
     """A linear layer by another name."""
 
 
+class Angles(nn.Module):
+    """Scores by the angle to a row of ``weight``: one layer with a weight, and not linear."""
+
+    def __init__(self, width: int, classes: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(classes, width))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return F.linear(F.normalize(x), F.normalize(self.weight))
+
+
 DERIVED = "a head of a class derived from nn.Linear"
+WEIGHTED = "a head with a weight, and no nn.Linear"
 
 
 class MaxNet(ShapeNet):
@@ -133,9 +145,10 @@ def make_looker(kind: str) -> tuple[Example | ShapeNet, torch.Tensor]:
         "a head of two layers": lambda: ShapeNet(width=6, hidden=6),
         "another pool": MaxNet,
         DERIVED: lambda: ShapeNet(width=6),
+        WEIGHTED: lambda: ShapeNet(width=6),
     }[kind]()
-    if kind == DERIVED:
-        model.head = Scores(6, 3)
+    if kind in (DERIVED, WEIGHTED):
+        model.add_module("head", Scores(6, 3) if kind == DERIVED else Angles(6, 3))
     if kind != "the example":
         with torch.no_grad():
             for conv in model.features.modules():
@@ -231,6 +244,9 @@ def true_cams(kind: str, target: int) -> tuple[dict, dict]:
             gradient.amax((1, 2))
         ).relu(),
     }
+    if cam is not None:
+        of_cam = "cam cut off at 0, over the number of places: that fits a mean pool alone"
+        slips[of_cam] = cam.relu() / cam.numel()
     if best != target:
         slips[other] = weigh(by(scores[best]).mean((1, 2))).relu()
     return {"cam": cam, "grad_cam": truth}, {"cam": cam_slips, "grad_cam": slips}
@@ -262,8 +278,10 @@ def check_cams(case, attempt, kind, target):
     truth, slips = true_cams(kind, target)
     with case(f"{kind}, class {target}: cam"):
         if truth["cam"] is None:
+            why = "; ask for its class, isinstance(head, nn.Linear), not for its parts"
+            why *= kind == WEIGHTED
             assert result[0] is None, (
-                "the head is not a single nn.Linear: there is no such map, None"
+                f"the head is not a single nn.Linear: there is no such map, None{why}"
             )
         else:
             derived = "a class derived from nn.Linear is an nn.Linear: there is such a map"

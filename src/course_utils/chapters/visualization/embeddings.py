@@ -48,6 +48,10 @@ def check_pca(mine: torch.Tensor, features: torch.Tensor) -> None:
     flips[flips == 0] = 1
     slips = {
         "the features were not centred": x @ raw.Vh[:2].T,
+        "the directions are those of the features as they came: centre them before the SVD": (
+            centred @ raw.Vh[:2].T
+        ),
+        "the first direction stands there twice": truth[:, [0, 0]],
         "the directions fit, but the features were not centred before they were projected": x
         @ v[:2].T,
         "scaled to equal lengths (that is U alone); times the singular values": u[:, :2],

@@ -190,6 +190,10 @@ def check_filters(case, attempt, kind, image, channel, steps, rate):
             "the image as it was": image,
         },
     ]
+    others = set(range(len(truth[1]))) - {channel}
+    for other in () if kind in (FAINT, FAINTER) else others:
+        told = f"the gradient of map {other}; that of map {channel} is asked for"
+        slips[2][told] = climb(model, image, other, steps, rate)
     if kind in (FAINT, FAINTER):  # an undivided step is no step here
         del slips[2]["the gradient was not divided by its norm"]
         still = slips[2].pop("the image as it was")

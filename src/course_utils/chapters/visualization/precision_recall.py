@@ -112,6 +112,9 @@ def check_pr(case, attempt, name, scores, labels, threshold) -> None:
             slips["that is the share of the zeros that were called a 1"] = (said & ~one).sum(1) / (
                 ~one
             ).sum().clamp(min=1)
+            slips["hits divided by the number of zeros; by those that are a 1"] = (said & one).sum(
+                1
+            ) / (~one).sum()
             slips["hits divided by all samples; by those that are a 1"] = (
                 (said & one).double().mean(1)
             )

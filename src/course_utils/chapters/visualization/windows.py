@@ -99,6 +99,9 @@ def check_windows(case, attempt, steps: list, about: dict) -> None:
                 )
                 hint = "" if any(found["held"].values()) else no_windows
                 assert name in held, missing + hint
+                kind = held[name]["type"]
+                said = f"a window of the kind {kind!r}; {KINDS[name]} is asked for"
+                assert kind == {"samples": "image", "note": "text"}.get(name, "plot"), said
                 WINDOWS[name](held[name], steps, about)
 
 
@@ -156,6 +159,12 @@ def check_heat(window, steps, about) -> None:
     slips = {
         "upside down": about["confusion"].cpu().flip(0),
         "transposed": about["confusion"].cpu().T,
+        "divided by the sums of its rows; the numbers as they are": (
+            about["confusion"].cpu() / about["confusion"].cpu().sum(1, keepdim=True)
+        ),
+        "divided by their sum; the numbers as they are": (
+            about["confusion"].cpu() / about["confusion"].cpu().sum()
+        ),
     }
     check_seen(torch.tensor(traces(window)[0]["z"]), about["confusion"].cpu(), "the numbers", slips)
 
@@ -176,7 +185,6 @@ def _missing(samples: torch.Tensor, picture: torch.Tensor) -> list[int]:
 def check_samples(window, steps, about) -> None:
     from PIL import Image
 
-    check_equal(window["type"], "image", "the kind of window")
     code = base64.b64decode(window["content"]["src"].partition(",")[2])
     picture = np.asarray(Image.open(io.BytesIO(code)).convert("RGB"))
     height, width, _ = picture.shape
@@ -190,10 +198,14 @@ def check_samples(window, steps, about) -> None:
 
 @ends_in_notebook
 def check_note(window, steps, about) -> None:
-    check_equal(window["type"], "text", "the kind of window")
     check_equal(window["content"], about["note"], "the text")
 
 
+KINDS = {
+    "loss": "a plot (line)", "map": "a plot (scatter)", "cloud": "a plot (scatter)",
+    "spikes": "a plot (stem)", "confusion": "a plot (heatmap)", "samples": "images",
+    "note": "text",
+}  # fmt: skip
 WINDOWS = {
     "loss": check_loss, "map": check_scatter, "cloud": check_cloud, "spikes": check_spikes,
     "confusion": check_heat, "samples": check_samples, "note": check_note,
