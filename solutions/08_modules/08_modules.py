@@ -738,7 +738,7 @@ print(list(MySequential(*layers).state_dict()))
 # - `module.name = value`: a `MiniParameter` becomes a parameter, a `MiniModule` a child (instances of
 #   subclasses, too), anything else a plain attribute. A name holds one thing: what it held before, of
 #   whatever kind, is gone. But a plain tensor of any shape and dtype assigned to a buffer's
-#   name is the buffer's new value, as persistent as the old one.
+#   name is the buffer from then on, the tensor itself, as persistent as the old one.
 # - `module.name` reads it. A name that doesn't exist is an `AttributeError`.
 # - `register_buffer(name, tensor, persistent=True)`: here, too, the name's old holder is gone.
 # - `named_parameters()`: pairs (full name, parameter), frozen or not. The module's own first, then
@@ -1581,7 +1581,9 @@ with every_case() as case:
     with case("one model, float64"):
         trials.check_ensemble(try_ensemble, ConvNet, [5], images.double())
     with case("three models, the third of which is the first"):
-        trials.check_ensemble(try_ensemble, ConvNet, [1, 2, 1], images, True)
+        three = trials.check_ensemble(try_ensemble, ConvNet, [1, 2, 1], images, True)
+        words = f"{two} convolutions and products for two models, {three} for three: a loop"
+        assert three <= two, words
 ### BEGIN HIDDEN TESTS
 with every_case() as case, case("three models, one image, float64"):
     trials.check_ensemble(try_ensemble, ConvNet, [5, 6, 1], images[:1].double())
@@ -2125,7 +2127,8 @@ show(
 #   values and each `.grad`.
 # - Then each batch norm (`nn.BatchNorm1d`, `2d`, `3d`, and their subclasses) whose `weight` is
 #   frozen, now or before, is put into eval mode, even if there is no pattern. The mode of
-#   everything else stays. (With `affine=False` the weight is `None`.)
+#   everything else stays. (With `affine=False` the weight is `None`. No model here has an
+#   `nn.SyncBatchNorm`.)
 # - A pattern that matches no parameter is a `ValueError`, and nothing has been changed. `patterns`
 #   itself never is.
 # - Return a dict: `"total"`, the numbers in all parameters; `"trainable"`, those that are not frozen;

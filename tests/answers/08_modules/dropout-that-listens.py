@@ -906,3 +906,24 @@ class ListeningDropout(nn.Module):
 
     def forward(self, x):
         return dropout_that_listens(x, self.p, self.training)
+
+
+# %% wrong="divides, then multiplies by the mask" says=["a dropped element is NaN"]
+def dropout_that_listens(x, p, training):
+    if not 0 <= p <= 1:
+        raise ValueError("p is a probability")
+    if not training:
+        return x
+    if p == 1:
+        return torch.zeros_like(x)
+    keep = torch.rand_like(x, dtype=torch.float32) >= p
+    return (x / (1 - p)) * keep
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        return dropout_that_listens(x, self.p, self.training)

@@ -1167,3 +1167,86 @@ def freeze_and_count(model, patterns):
         "trainable": sum(p.numel() for p in ps if p.requires_grad),
         "bytes": sum(t.numel() * t.element_size() for t in every),
     }
+
+
+# %% wrong="counts buffers module by module" says=["a buffer that two modules hold is counted for each"]
+from fnmatch import fnmatchcase
+
+
+def freeze_and_count(model, patterns):
+    named = list(model.named_parameters(remove_duplicate=False))
+    hits = []
+    for pattern in patterns:
+        found = [p for n, p in named if fnmatchcase(n, pattern)]
+        if not found:
+            raise ValueError(pattern)
+        hits += found
+    for p in hits:
+        p.requires_grad_(False)
+    for m in model.modules():
+        if isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if m.weight is not None and not m.weight.requires_grad:
+                m.eval()
+    parameters = list(model.parameters())
+    return {
+        "total": sum(p.numel() for p in parameters),
+        "trainable": sum(p.numel() for p in parameters if p.requires_grad),
+        "bytes": sum(
+            t.nbytes
+            for t in [*parameters, *(b for m in model.modules() for b in m.buffers(recurse=False))]
+        ),
+    }
+
+
+# %% wrong="looks for matches among what is left" says=["the first has all of the second's"]
+from fnmatch import fnmatchcase
+
+
+def freeze_and_count(model, patterns):
+    named = list(model.named_parameters(remove_duplicate=False))
+    hits = []
+    for pattern in patterns:
+        found = [p for n, p in named if fnmatchcase(n, pattern)]
+        if not found:
+            raise ValueError(pattern)
+        hits += found
+        named = [(n, p) for n, p in named if not any(p is q for q in hits)]
+    for p in hits:
+        p.requires_grad_(False)
+    for m in model.modules():
+        if isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if m.weight is not None and not m.weight.requires_grad:
+                m.eval()
+    parameters = list(model.parameters())
+    return {
+        "total": sum(p.numel() for p in parameters),
+        "trainable": sum(p.numel() for p in parameters if p.requires_grad),
+        "bytes": sum(t.nbytes for t in [*parameters, *model.buffers()]),
+    }
+
+
+# %% wrong="forgets what was frozen before" says=["those that were frozen before count as frozen, too"]
+from fnmatch import fnmatchcase
+
+
+def freeze_and_count(model, patterns):
+    named = list(model.named_parameters(remove_duplicate=False))
+    hits = []
+    for pattern in patterns:
+        found = [p for n, p in named if fnmatchcase(n, pattern)]
+        if not found:
+            raise ValueError(pattern)
+        hits += found
+    for p in hits:
+        p.requires_grad_(False)
+    for m in model.modules():
+        if isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if m.weight is not None and not m.weight.requires_grad:
+                m.eval()
+    parameters = list(model.parameters())
+    return {
+        "total": sum(p.numel() for p in parameters),
+        "trainable": sum(p.numel() for p in parameters)
+        - sum(p.numel() for p in {id(p): p for p in hits}.values()),
+        "bytes": sum(t.nbytes for t in [*parameters, *model.buffers()]),
+    }

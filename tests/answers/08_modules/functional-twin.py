@@ -226,7 +226,7 @@ def ensemble(models, x):
     return torch.einsum("mni,moi->mno", y, state["fc.weight"]) + state["fc.bias"][:, None]
 
 
-# %% wrong="tensors by their position" breaks="in any order" says=["the dict's names in another order"]
+# %% wrong="tensors by their position" breaks="in any order" says=["the names come in another order here"]
 from torch.func import stack_module_state, vmap
 
 
@@ -242,7 +242,7 @@ def ensemble(models, x):
     return vmap(functional_twin, in_dims=(0, None))(parameters, x)
 
 
-# %% wrong="asks reshape for what no image leaves open" breaks="the batch may be empty" says=["no image: raised RuntimeError"]
+# %% wrong="asks reshape for what no image leaves open" breaks="the batch may be empty" says=["no image: RuntimeError", "a size given as -1"]
 from torch.func import stack_module_state, vmap
 
 
@@ -387,7 +387,7 @@ def ensemble(models, x):
     return vmap(call)(parameters, buffers)
 
 
-# %% wrong="the last bias is missing" says=["the bias of fc is missing"]
+# %% wrong="the last bias is missing" says=["without the bias of fc"]
 from torch.func import functional_call, stack_module_state, vmap
 
 
@@ -562,3 +562,62 @@ def ensemble(models, x):
     names = list(models[0].state_dict())
     stacked = {n: torch.stack([dict(m.named_parameters())[n] for m in models]) for n in names}
     return vmap(functional_twin, (0, None))(stacked, x)
+
+
+# %% wrong="a loop where there are as many models as images" says=["three: a loop"]
+from torch.func import functional_call, stack_module_state, vmap
+
+
+def functional_twin(parameters, x):
+    p = parameters
+    x = F.max_pool2d(F.conv2d(x, p["conv1.weight"], p["conv1.bias"]).relu(), 2)
+    x = F.max_pool2d(F.conv2d(x, p["conv2.weight"], p["conv2.bias"]).relu(), 2)
+    return F.linear(x.flatten(1), p["fc.weight"], p["fc.bias"])
+
+
+def ensemble(models, x):
+    stacked = {
+        n: torch.stack([dict(m.named_parameters())[n] for m in models])
+        for n, _ in models[0].named_parameters()
+    }
+    return (
+        vmap(functional_twin, in_dims=(0, None))(stacked, x)
+        if len(x) != len(models)
+        else torch.stack(
+            [functional_twin({n: t[i] for n, t in stacked.items()}, x) for i in range(len(models))]
+        )
+    )
+
+
+# %% wrong="the first model's scores for all" says=["has equal scores for all models"]
+from torch.func import functional_call, stack_module_state, vmap
+
+
+def functional_twin(parameters, x):
+    p = parameters
+    x = F.max_pool2d(F.conv2d(x, p["conv1.weight"], p["conv1.bias"]).relu(), 2)
+    x = F.max_pool2d(F.conv2d(x, p["conv2.weight"], p["conv2.bias"]).relu(), 2)
+    return F.linear(x.flatten(1), p["fc.weight"], p["fc.bias"])
+
+
+def ensemble(models, x):
+    return models[0](x).expand(len(models), len(x), 10)
+
+
+# %% wrong="two biases forgotten" says=["without the bias of conv1 and fc"]
+from torch.func import functional_call, stack_module_state, vmap
+
+
+def functional_twin(parameters, x):
+    p = parameters
+    x = F.max_pool2d(F.conv2d(x, p["conv1.weight"]).relu(), 2)
+    x = F.max_pool2d(F.conv2d(x, p["conv2.weight"], p["conv2.bias"]).relu(), 2)
+    return F.linear(x.flatten(1), p["fc.weight"])
+
+
+def ensemble(models, x):
+    stacked = {
+        n: torch.stack([dict(m.named_parameters())[n] for m in models])
+        for n, _ in models[0].named_parameters()
+    }
+    return vmap(functional_twin, in_dims=(0, None))(stacked, x)

@@ -1197,3 +1197,56 @@ def predict_squares(sizes, stds):
         found.append(n * std**2 * q)
         q = found[-1] / 2
     return found
+
+
+# %% wrong="the variance as standard deviation" says=["the variance was taken for the standard deviation"]
+def init_by_type(model):
+    for m in model.modules():
+        if isinstance(m, nn.Conv2d):
+            m.weight.data.normal_(0, 2 / m.weight[0].numel())
+            if m.bias is not None:
+                nn.init.zeros_(m.bias)
+        elif isinstance(m, nn.Linear):
+            nn.init.xavier_uniform_(m.weight)
+            if m.bias is not None:
+                nn.init.zeros_(m.bias)
+        elif isinstance(m, nn.BatchNorm2d):
+            if m.weight is not None:
+                nn.init.ones_(m.weight)
+            if m.bias is not None:
+                nn.init.zeros_(m.bias)
+
+
+def predict_squares(sizes, stds):
+    q, result = 2.0, []
+    for n, std in zip(sizes, stds):
+        q = n * std**2 * q / 2
+        result.append(q)
+    return result
+
+
+# %% wrong="draws and measures" says=["random numbers were drawn"]
+def init_by_type(model):
+    for m in model.modules():
+        if isinstance(m, nn.Conv2d):
+            nn.init.kaiming_normal_(m.weight)
+            if m.bias is not None:
+                nn.init.zeros_(m.bias)
+        elif isinstance(m, nn.Linear):
+            nn.init.xavier_uniform_(m.weight)
+            if m.bias is not None:
+                nn.init.zeros_(m.bias)
+        elif isinstance(m, nn.BatchNorm2d):
+            if m.weight is not None:
+                nn.init.ones_(m.weight)
+            if m.bias is not None:
+                nn.init.zeros_(m.bias)
+
+
+def predict_squares(sizes, stds):
+    h, result = torch.randn(2000, sizes[0]), []
+    for m, n, std in zip(sizes, sizes[1:], stds):
+        h = h @ (torch.randn(m, n) * std)
+        result.append(h.square().mean().item())
+        h = h.relu()
+    return result

@@ -5,7 +5,7 @@
 # - "instances of subclasses, too"
 # - "anything else a plain attribute"
 # - "A name holds one thing"
-# - "a plain tensor of any shape and dtype assigned to a buffer's name is the buffer's new value"
+# - "a plain tensor of any shape and dtype assigned to a buffer's name is the buffer from then on"
 # - "as persistent as the old one"
 # - "A name that doesn't exist is an `AttributeError`"
 # - "here, too, the name's old holder is gone"
@@ -2510,7 +2510,7 @@ def mini_module():
     return MiniModule
 
 
-# %% wrong="writes into the old buffer" breaks="a plain tensor of any shape and dtype assigned to a buffer's name is the buffer's new value" says=["one name: buffer, longer tensor: raised RuntimeError"]
+# %% wrong="writes into the old buffer" breaks="a plain tensor of any shape and dtype assigned to a buffer's name is the buffer from then on" says=["one name: buffer, longer tensor: raised RuntimeError"]
 class MiniModule:
     def __init__(self):
         vars(self).update(parts={}, fleeting=set(), training=True)
@@ -5441,6 +5441,198 @@ class MiniModule:
             raise RuntimeError(", ".join(bad))
         for name, value in own.items():
             value.copy_(state[name])
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="copies into the old buffer where shape and dtype agree" says=["nothing is copied into it"]
+class MiniModule:
+    def __init__(self):
+        for drawer in ("_parameters", "_buffers", "_children"):
+            self.__dict__[drawer] = {}
+        self.__dict__["_unsaved"] = set()
+        self.__dict__["training"] = True
+
+    def _forget(self, name):
+        for drawer in (self._parameters, self._buffers, self._children, self.__dict__):
+            drawer.pop(name, None)
+        self._unsaved.discard(name)
+
+    def __setattr__(self, name, value):
+        if isinstance(value, MiniParameter):
+            self._forget(name)
+            self._parameters[name] = value
+        elif isinstance(value, MiniModule):
+            self._forget(name)
+            self._children[name] = value
+        elif isinstance(value, torch.Tensor) and name in self._buffers:
+            if (
+                self._buffers[name].shape == value.shape
+                and self._buffers[name].dtype == value.dtype
+            ):
+                self._buffers[name].copy_(value)
+            else:
+                self._buffers[name] = value
+        else:
+            self._forget(name)
+            self.__dict__[name] = value
+
+    def __getattr__(self, name):
+        for drawer in ("_parameters", "_buffers", "_children"):
+            if name in self.__dict__.get(drawer, {}):
+                return self.__dict__[drawer][name]
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        self._forget(name)
+        self._buffers[name] = tensor
+        if not persistent:
+            self._unsaved.add(name)
+
+    def _walk(self, drawer, prefix=""):
+        for name, value in self.__dict__[drawer].items():
+            yield prefix + name, value, self, name
+        for name, child in self._children.items():
+            yield from child._walk(drawer, prefix + name + ".")
+
+    def named_parameters(self):
+        seen = set()
+        for name, value, _, _ in self._walk("_parameters"):
+            if id(value) not in seen:
+                seen.add(id(value))
+                yield name, value
+
+    def named_buffers(self):
+        seen = set()
+        for name, value, _, _ in self._walk("_buffers"):
+            if id(value) not in seen:
+                seen.add(id(value))
+                yield name, value
+
+    def train(self, mode=True):
+        self.training = mode
+        for child in self._children.values():
+            child.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def state_dict(self):
+        state = {name: value.detach() for name, value, _, _ in self._walk("_parameters")}
+        for full, value, owner, name in self._walk("_buffers"):
+            if name not in owner._unsaved:
+                state[full] = value.detach()
+        return state
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        bad = [n for n in own if n not in state]
+        bad += [n for n in state if n not in own]
+        bad += [n for n in own if n in state and own[n].shape != state[n].shape]
+        if bad:
+            raise RuntimeError("do not fit: " + ", ".join(bad))
+        with torch.no_grad():
+            for n, t in own.items():
+                t.copy_(state[n])
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="a name that isn't saved somewhere is saved nowhere" says=["whether a buffer is saved is noted for each module"]
+class MiniModule:
+    def __init__(self):
+        for drawer in ("_parameters", "_buffers", "_children"):
+            self.__dict__[drawer] = {}
+        self.__dict__["_unsaved"] = set()
+        self.__dict__["training"] = True
+
+    def _forget(self, name):
+        for drawer in (self._parameters, self._buffers, self._children, self.__dict__):
+            drawer.pop(name, None)
+        self._unsaved.discard(name)
+
+    def __setattr__(self, name, value):
+        if isinstance(value, MiniParameter):
+            self._forget(name)
+            self._parameters[name] = value
+        elif isinstance(value, MiniModule):
+            self._forget(name)
+            self._children[name] = value
+        elif isinstance(value, torch.Tensor) and name in self._buffers:
+            self._buffers[name] = value
+        else:
+            self._forget(name)
+            self.__dict__[name] = value
+
+    def __getattr__(self, name):
+        for drawer in ("_parameters", "_buffers", "_children"):
+            if name in self.__dict__.get(drawer, {}):
+                return self.__dict__[drawer][name]
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        self._forget(name)
+        self._buffers[name] = tensor
+        if not persistent:
+            self._unsaved.add(name)
+
+    def _walk(self, drawer, prefix=""):
+        for name, value in self.__dict__[drawer].items():
+            yield prefix + name, value, self, name
+        for name, child in self._children.items():
+            yield from child._walk(drawer, prefix + name + ".")
+
+    def named_parameters(self):
+        seen = set()
+        for name, value, _, _ in self._walk("_parameters"):
+            if id(value) not in seen:
+                seen.add(id(value))
+                yield name, value
+
+    def named_buffers(self):
+        seen = set()
+        for name, value, _, _ in self._walk("_buffers"):
+            if id(value) not in seen:
+                seen.add(id(value))
+                yield name, value
+
+    def train(self, mode=True):
+        self.training = mode
+        for child in self._children.values():
+            child.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def state_dict(self):
+        state = {name: value.detach() for name, value, _, _ in self._walk("_parameters")}
+        for full, value, owner, name in self._walk("_buffers"):
+            if not any(name in o._unsaved for _, _, o, _ in self._walk("_buffers")):
+                state[full] = value.detach()
+        return state
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        bad = [n for n in own if n not in state]
+        bad += [n for n in state if n not in own]
+        bad += [n for n in own if n in state and own[n].shape != state[n].shape]
+        if bad:
+            raise RuntimeError("do not fit: " + ", ".join(bad))
+        with torch.no_grad():
+            for n, t in own.items():
+                t.copy_(state[n])
 
 
 def mini_module():

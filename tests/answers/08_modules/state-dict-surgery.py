@@ -957,3 +957,43 @@ def state_dict_surgery(model, checkpoint):
         "missing": [k for k in own if k not in found],
         "unexpected": [k for k in found if k not in own],
     }
+
+
+# %% wrong="a RuntimeError where nothing fits" says=["a ValueError belongs where nothing fits"]
+def state_dict_surgery(model, checkpoint):
+    own = model.state_dict()
+    renamed = {}
+    for key, tensor in checkpoint.items():
+        while key not in own and key.startswith(("module.", "_orig_mod.")):
+            key = key.split(".", 1)[1]
+        renamed[key] = tensor
+    fits = {n: t for n, t in renamed.items() if n in own and own[n].shape == t.shape}
+    if not fits:
+        raise RuntimeError("nothing fits")
+    model.load_state_dict(fits, strict=False)
+    return {
+        "loaded": list(fits),
+        "mismatched": [n for n in renamed if n in own and n not in fits],
+        "missing": [n for n in own if n not in renamed],
+        "unexpected": [n for n in renamed if n not in own],
+    }
+
+
+# %% wrong="takes off any first word" says=["'unexpected' wrongly has ['weight'] and lacks ['model.nose.weight', 'module_x.weight']"]
+def state_dict_surgery(model, checkpoint):
+    own = model.state_dict()
+    renamed = {}
+    for key, tensor in checkpoint.items():
+        while key not in own and "." in key:
+            key = key.split(".", 1)[1]
+        renamed[key] = tensor
+    fits = {n: t for n, t in renamed.items() if n in own and own[n].shape == t.shape}
+    if not fits:
+        raise ValueError("nothing fits")
+    model.load_state_dict(fits, strict=False)
+    return {
+        "loaded": list(fits),
+        "mismatched": [n for n in renamed if n in own and n not in fits],
+        "missing": [n for n in own if n not in renamed],
+        "unexpected": [n for n in renamed if n not in own],
+    }

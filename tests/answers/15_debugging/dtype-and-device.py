@@ -63,7 +63,7 @@ dtype_and_device = {
     "frames": lambda a, b: (a.float() - b.float()).abs().mean(),
 }
 
-# %% wrong="float64 all along" says=["rows: raised RuntimeError", "the result has dtype torch.float64, expected torch.float32"]
+# %% wrong="float64 all along" says=["the layer takes its own dtype alone", "the result has dtype torch.float64, expected torch.float32"]
 dtype_and_device = {
     "photo": lambda layer, photo: layer(photo.float() / 255),
     "rows": lambda layer, rows: layer(torch.tensor(rows)),
@@ -409,5 +409,27 @@ dtype_and_device = {
     "labels": lambda scores, labels: F.cross_entropy(scores, labels.long(), reduction="sum"),
     "hits": lambda hits, scores: hits + scores,
     "number": lambda x: x + torch.arange(x.numel(), device=x.device).view(x.shape),
+    "frames": lambda a, b: (a.float() - b.float()).abs().mean(),
+}
+
+
+# %% wrong="labels as int16" says=["label 65537 became 1: int16 ends at 32767"]
+dtype_and_device = {
+    "photo": lambda layer, photo: layer(photo.float() / 255),
+    "rows": lambda layer, rows: layer(torch.from_numpy(rows).to(layer.weight)),
+    "labels": lambda scores, labels: F.cross_entropy(scores, labels.short().long()),
+    "hits": lambda hits, scores: hits + scores,
+    "number": lambda x: x + torch.arange(x.shape[-1], device=x.device),
+    "frames": lambda a, b: (a.float() - b.float()).abs().mean(),
+}
+
+
+# %% wrong="as many numbers as rows" says=["0 … n - 1 belong along the last dimension"]
+dtype_and_device = {
+    "photo": lambda layer, photo: layer(photo.float() / 255),
+    "rows": lambda layer, rows: layer(torch.from_numpy(rows).to(layer.weight)),
+    "labels": lambda scores, labels: F.cross_entropy(scores, labels.long()),
+    "hits": lambda hits, scores: hits + scores,
+    "number": lambda x: x + torch.arange(x.shape[0], device=x.device),
     "frames": lambda a, b: (a.float() - b.float()).abs().mean(),
 }

@@ -12,6 +12,7 @@
 # - "of whatever class"
 # - "go through all batches"
 # - "no process that you started may be left"
+# - "the caller's own still run"
 # - "num_workers=1"
 # - "and may have any words after that"
 #
@@ -195,6 +196,7 @@ def attempt(function):
 
 
 def loader_autopsy(dataset, batch_size, seconds):
+    known = set(multiprocessing.active_children())
     size = len(dataset)
     for n in range(size):
         if attempt(lambda n=n: dataset[n]):
@@ -208,7 +210,7 @@ def loader_autopsy(dataset, batch_size, seconds):
         return ["pickle", None]
     loader = DataLoader(dataset, batch_size, num_workers=1, timeout=seconds)
     error = attempt(lambda: sum(1 for _ in loader))
-    for child in multiprocessing.active_children():
+    for child in set(multiprocessing.active_children()) - known:
         child.kill()
         child.join()
     if error is None:
@@ -309,6 +311,7 @@ from torch.utils.data import DataLoader, default_collate
 
 
 def loader_autopsy(dataset, batch_size, seconds):
+    known = set(multiprocessing.active_children())
     for n in range(len(dataset)):
         try:
             dataset[n]
@@ -333,7 +336,7 @@ def loader_autopsy(dataset, batch_size, seconds):
             return "raises", None
         return ("hang" if "timed out after" in said else "dies"), None
     finally:
-        for child in multiprocessing.active_children():
+        for child in set(multiprocessing.active_children()) - known:
             child.terminate()
             child.join()
     return "fine", None
@@ -346,6 +349,7 @@ from torch.utils.data import DataLoader, default_collate
 
 
 def loader_autopsy(dataset, batch_size, seconds):
+    known = set(multiprocessing.active_children())
     for n in range(len(dataset)):
         try:
             dataset[n]
@@ -370,7 +374,7 @@ def loader_autopsy(dataset, batch_size, seconds):
             return "raises", None
         return ("hang" if "timed out after" in said else "dies"), None
     finally:
-        for child in multiprocessing.active_children():
+        for child in set(multiprocessing.active_children()) - known:
             child.terminate()
             child.join()
     return "fine", None
@@ -383,6 +387,7 @@ from torch.utils.data import DataLoader, default_collate
 
 
 def loader_autopsy(dataset, batch_size, seconds):
+    known = set(multiprocessing.active_children())
     try:
         pickle.dumps(dataset)
     except Exception:
@@ -407,7 +412,7 @@ def loader_autopsy(dataset, batch_size, seconds):
             return "raises", None
         return ("hang" if "timed out after" in said else "dies"), None
     finally:
-        for child in multiprocessing.active_children():
+        for child in set(multiprocessing.active_children()) - known:
             child.terminate()
             child.join()
     return "fine", None
@@ -420,6 +425,7 @@ from torch.utils.data import DataLoader, default_collate
 
 
 def loader_autopsy(dataset, batch_size, seconds):
+    known = set(multiprocessing.active_children())
     n = 0
     while True:
         try:
@@ -448,7 +454,7 @@ def loader_autopsy(dataset, batch_size, seconds):
             return "raises", None
         return ("hang" if "timed out after" in said else "dies"), None
     finally:
-        for child in multiprocessing.active_children():
+        for child in set(multiprocessing.active_children()) - known:
             child.terminate()
             child.join()
     return "fine", None
@@ -461,6 +467,7 @@ from torch.utils.data import DataLoader, default_collate
 
 
 def loader_autopsy(dataset, batch_size, seconds):
+    known = set(multiprocessing.active_children())
     for n in range(len(dataset)):
         try:
             dataset[n]
@@ -485,7 +492,7 @@ def loader_autopsy(dataset, batch_size, seconds):
             return "hang", None
         return ("raises" if said.startswith("Caught") else "dies"), None
     finally:
-        for child in multiprocessing.active_children():
+        for child in set(multiprocessing.active_children()) - known:
             child.terminate()
             child.join()
     return "fine", None
@@ -498,6 +505,7 @@ from torch.utils.data import DataLoader, default_collate
 
 
 def loader_autopsy(dataset, batch_size, seconds):
+    known = set(multiprocessing.active_children())
     for n in range(len(dataset)):
         try:
             dataset[n]
@@ -522,7 +530,7 @@ def loader_autopsy(dataset, batch_size, seconds):
             return "dies", None
         return ("raises" if said.startswith("Caught") else "hang"), None
     finally:
-        for child in multiprocessing.active_children():
+        for child in set(multiprocessing.active_children()) - known:
             child.terminate()
             child.join()
     return "fine", None
@@ -563,6 +571,7 @@ def loader_autopsy(dataset, batch_size, seconds):
 
 # %% wrong="pickle fails in two classes" breaks="`pickle.dumps(dataset)` raises" says=["holds a lock", "a TypeError here: any class counts"]
 def loader_autopsy(dataset: Dataset, batch_size: int, seconds: float) -> tuple[str, int | None]:
+    known = set(multiprocessing.active_children())
     """The first verdict that applies: ("item", i), ("collate", b), ("pickle", None), …"""
     import pickle
 
@@ -590,7 +599,7 @@ def loader_autopsy(dataset: Dataset, batch_size: int, seconds: float) -> tuple[s
         return "pickle", None
     loader = DataLoader(dataset, batch_size, num_workers=1, timeout=seconds)
     said = fails(lambda: [*loader])
-    [(child.terminate(), child.join()) for child in multiprocessing.active_children()]
+    [(child.terminate(), child.join()) for child in set(multiprocessing.active_children()) - known]
     if said is None or said.startswith("Caught"):
         return "raises" if said else "fine", None
     return "hang" if "timed out after" in said else "dies", None
@@ -598,6 +607,7 @@ def loader_autopsy(dataset: Dataset, batch_size: int, seconds: float) -> tuple[s
 
 # %% wrong="collate fails in one class" breaks="can't be joined by `default_collate`" says=["an item that is None", "a KeyError, in the batch of item 6"]
 def loader_autopsy(dataset: Dataset, batch_size: int, seconds: float) -> tuple[str, int | None]:
+    known = set(multiprocessing.active_children())
     """The first verdict that applies: ("item", i), ("collate", b), ("pickle", None), …"""
     import pickle
 
@@ -622,7 +632,7 @@ def loader_autopsy(dataset: Dataset, batch_size: int, seconds: float) -> tuple[s
         return "pickle", None
     loader = DataLoader(dataset, batch_size, num_workers=1, timeout=seconds)
     said = fails(lambda: [*loader])
-    [(child.terminate(), child.join()) for child in multiprocessing.active_children()]
+    [(child.terminate(), child.join()) for child in set(multiprocessing.active_children()) - known]
     if said is None or said.startswith("Caught"):
         return "raises" if said else "fine", None
     return "hang" if "timed out after" in said else "dies", None
@@ -630,6 +640,7 @@ def loader_autopsy(dataset: Dataset, batch_size: int, seconds: float) -> tuple[s
 
 # %% wrong="two workers" breaks="num_workers=1" says=["a DataLoader with 2 workers ran"]
 def loader_autopsy(dataset: Dataset, batch_size: int, seconds: float) -> tuple[str, int | None]:
+    known = set(multiprocessing.active_children())
     """The first verdict that applies: ("item", i), ("collate", b), ("pickle", None), …"""
     import pickle
 
@@ -650,7 +661,7 @@ def loader_autopsy(dataset: Dataset, batch_size: int, seconds: float) -> tuple[s
         return "pickle", None
     loader = DataLoader(dataset, batch_size, num_workers=2, timeout=seconds)
     said = fails(lambda: [*loader])
-    [(child.terminate(), child.join()) for child in multiprocessing.active_children()]
+    [(child.terminate(), child.join()) for child in set(multiprocessing.active_children()) - known]
     if said is None or said.startswith("Caught"):
         return "raises" if said else "fine", None
     return "hang" if "timed out after" in said else "dies", None
@@ -658,6 +669,7 @@ def loader_autopsy(dataset: Dataset, batch_size: int, seconds: float) -> tuple[s
 
 # %% wrong="leaves the last batch out" breaks="of batch b (from 0, unshuffled, the last may be smaller)" says=["raises in the worker, at the last item", "go through all batches"]
 def loader_autopsy(dataset, batch_size, seconds):
+    known = set(multiprocessing.active_children())
     import pickle
 
     from torch.utils.data import default_collate
@@ -689,13 +701,14 @@ def loader_autopsy(dataset, batch_size, seconds):
             return "raises", None
         return ("hang" if "timed out after" in said else "dies"), None
     finally:
-        for child in multiprocessing.active_children():
+        for child in set(multiprocessing.active_children()) - known:
             child.terminate()
             child.join()
 
 
 # %% wrong="waits longer" breaks="gives no batch within `seconds`" says=["expected timeout="]
 def loader_autopsy(dataset, batch_size, seconds):
+    known = set(multiprocessing.active_children())
     import pickle
 
     from torch.utils.data import default_collate
@@ -729,13 +742,14 @@ def loader_autopsy(dataset, batch_size, seconds):
             return "raises", None
         return ("hang" if "timed out after" in said else "dies"), None
     finally:
-        for child in multiprocessing.active_children():
+        for child in set(multiprocessing.active_children()) - known:
             child.terminate()
             child.join()
 
 
 # %% wrong="doesn't wait for the end" says=["processes left"]
 def loader_autopsy(dataset, batch_size, seconds):
+    known = set(multiprocessing.active_children())
     import pickle
 
     from torch.utils.data import default_collate
@@ -767,12 +781,13 @@ def loader_autopsy(dataset, batch_size, seconds):
             return "raises", None
         return ("hang" if "timed out after" in said else "dies"), None
     finally:
-        for child in multiprocessing.active_children():
+        for child in set(multiprocessing.active_children()) - known:
             child.terminate()
 
 
 # %% wrong="pickles the items" says=["unpicklable"]
 def loader_autopsy(dataset, batch_size, seconds):
+    known = set(multiprocessing.active_children())
     import pickle
 
     from torch.utils.data import default_collate
@@ -804,7 +819,7 @@ def loader_autopsy(dataset, batch_size, seconds):
             return "raises", None
         return ("hang" if "timed out after" in said else "dies"), None
     finally:
-        for child in multiprocessing.active_children():
+        for child in set(multiprocessing.active_children()) - known:
             child.terminate()
             child.join()
 
@@ -868,6 +883,7 @@ from torch.utils.data import DataLoader, default_collate
 
 
 def loader_autopsy(dataset, batch_size, seconds):
+    known = set(multiprocessing.active_children())
     items = []
     for n in range(len(dataset)):
         try:
@@ -892,7 +908,7 @@ def loader_autopsy(dataset, batch_size, seconds):
             return "raises", None
         return ("hang" if "timed out after" in said else "dies"), None
     finally:
-        for child in multiprocessing.active_children():
+        for child in set(multiprocessing.active_children()) - known:
             child.terminate()
             child.join()
     return "fine", None
@@ -905,6 +921,7 @@ from torch.utils.data import DataLoader, default_collate
 
 
 def loader_autopsy(dataset, batch_size, seconds):
+    known = set(multiprocessing.active_children())
     items = []
     for n in range(len(dataset)):
         try:
@@ -929,7 +946,142 @@ def loader_autopsy(dataset, batch_size, seconds):
             return "raises", None
         return ("hang" if "timed out after" in said else "dies"), None
     finally:
+        for child in set(multiprocessing.active_children()) - known:
+            child.terminate()
+            child.join()
+    return "fine", None
+
+
+# %% wrong="ends the caller's processes as well" breaks="the caller's own still run" says=["which ran before: end your own alone"]
+import pickle
+
+from torch.utils.data import default_collate
+
+
+def loader_autopsy(dataset, batch_size, seconds):
+    items = []
+    for i in range(len(dataset)):
+        try:
+            items.append(dataset[i])
+        except Exception:
+            return "item", i
+    for b, start in enumerate(range(0, len(items), batch_size)):
+        try:
+            default_collate(items[start : start + batch_size])
+        except Exception:
+            return "collate", b
+    try:
+        pickle.dumps(dataset)
+    except Exception:
+        return "pickle", None
+    try:
+        for _ in DataLoader(dataset, batch_size, num_workers=1, timeout=seconds):
+            pass
+    except Exception as error:
+        words = str(error)
+        if words.startswith("Caught"):
+            return "raises", None
+        if "timed out after" in words:
+            return "hang", None
+        if "exited unexpectedly" in words:
+            return "dies", None
+        return "raises", None
+    finally:
         for child in multiprocessing.active_children():
             child.terminate()
             child.join()
     return "fine", None
+
+
+# %% wrong="a shuffled loader" says=["a DataLoader ran shuffled"]
+import pickle
+
+from torch.utils.data import default_collate
+
+
+def loader_autopsy(dataset, batch_size, seconds):
+    items = []
+    for i in range(len(dataset)):
+        try:
+            items.append(dataset[i])
+        except Exception:
+            return "item", i
+    for b, start in enumerate(range(0, len(items), batch_size)):
+        try:
+            default_collate(items[start : start + batch_size])
+        except Exception:
+            return "collate", b
+    try:
+        pickle.dumps(dataset)
+    except Exception:
+        return "pickle", None
+    before = {child.pid for child in multiprocessing.active_children()}
+    try:
+        for _ in DataLoader(dataset, batch_size, num_workers=1, shuffle=True, timeout=seconds):
+            pass
+    except Exception as error:
+        words = str(error)
+        if words.startswith("Caught"):
+            return "raises", None
+        if "timed out after" in words:
+            return "hang", None
+        if "exited unexpectedly" in words:
+            return "dies", None
+        return "raises", None
+    finally:
+        for child in multiprocessing.active_children():
+            if child.pid not in before:
+                child.terminate()
+                child.join()
+    return "fine", None
+
+
+# %% right="step by step, ends what is new"
+import pickle
+
+from torch.utils.data import default_collate
+
+
+def loader_autopsy(dataset, batch_size, seconds):
+    n = len(dataset)
+    data = []
+    for i in range(n):
+        try:
+            item = dataset[i]
+        except Exception:
+            return ("item", i)
+        data.append(item)
+    batch = 0
+    while batch * batch_size < n:
+        part = data[batch * batch_size : (batch + 1) * batch_size]
+        try:
+            default_collate(part)
+        except Exception:
+            return ("collate", batch)
+        batch += 1
+    try:
+        pickle.dumps(dataset)
+    except Exception:
+        return ("pickle", None)
+    old = multiprocessing.active_children()
+    verdict = ("fine", None)
+    try:
+        loader = DataLoader(dataset, batch_size=batch_size, num_workers=1, timeout=seconds)
+        for batch in loader:
+            pass
+    except Exception as error:
+        text = str(error)
+        if text.startswith("Caught"):
+            verdict = ("raises", None)
+        elif "timed out" in text:
+            verdict = ("hang", None)
+        else:
+            verdict = ("dies", None)
+    mine = [c for c in multiprocessing.active_children() if c not in old]
+    for child in mine:
+        child.terminate()
+        child.join(5)
+        if child.is_alive():
+            child.kill()
+            child.join()
+    return verdict

@@ -594,3 +594,22 @@ def tensor_logger(write):
             return result
 
     return Logger()
+
+
+# %% wrong="no line for an operator that returns nothing" says=["nothing comes back", "the number of lines"]
+def tensor_logger(write):
+    class Logger(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            words = [describe(a) for a in args] + [f"{k}={describe(v)}" for k, v in kwargs.items()]
+            call = f"{func.overloadpacket.__name__}({', '.join(words)}) -> "
+            try:
+                result = func(*args, **kwargs)
+            except Exception as error:
+                write(call + type(error).__name__)
+                raise
+            if result is not None:
+                write(call + describe(result))
+            return result
+
+    return Logger()

@@ -29,6 +29,11 @@ def _through_a_view(x: torch.Tensor) -> torch.Tensor:
     return y
 
 
+def _nothing_comes_back(x: torch.Tensor) -> torch.Tensor:
+    torch._foreach_mul_([x := x.clone()], 2)
+    return x
+
+
 LOGGED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "add": lambda x: torch.add(x, x, alpha=2),
     "in place": lambda x: x.clone().unsqueeze_(0),
@@ -40,6 +45,7 @@ LOGGED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "one call, two sizes": lambda x: [x.nonzero(), (x * 0).nonzero()][1],
     "misfit": lambda x: x @ x,
     "out of range": lambda x: x.select(0, 9),
+    "nothing comes back": _nothing_comes_back,
     "out=": lambda x: torch.add(x, x, out=x.clone()),
     "through a view": _through_a_view,
     "backward": _gradient_of_square,

@@ -55,7 +55,7 @@ def write_checkpoint(kind: str, path: Path) -> None:
     if kind == "keys and shapes":
         state["extra"] = torch.zeros(1)
     content = {
-        "epoch and weights": {"epoch": 3, "state_dict": state},
+        "epoch and weights": {"epoch": 3, "state_dict": state, "model": state},
         "weights and an epoch": {**state, "epoch": 3},
         "a plain dict": dict(state),
         "weights in float64": {

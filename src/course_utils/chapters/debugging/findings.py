@@ -53,6 +53,8 @@ def state_of(*models: nn.Module) -> dict[str, Any]:
     modules = [module for model in models for module in model.modules()]
     states = [value for model in models for value in model.state_dict().values()]
     parameters = [parameter for model in models for parameter in model.parameters()]
+    gone = any(value.device.type == "meta" for value in states)
+    assert not gone, "the model itself is on the device meta now, without its numbers: move a copy"
     return {
         "parameters or buffers": [(str(value.device), value.tolist()) for value in states],
         "modes": [module.training for module in modules],

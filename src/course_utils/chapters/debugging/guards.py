@@ -14,6 +14,16 @@ from course_utils.learner.changes import forbid_changes
 from course_utils.learner.devices import device
 from course_utils.learner.tracebacks import ends_in_notebook
 
+# What each result of exercise 15.3 depends on.
+NEEDS = {
+    "photo": "the layer takes float32 alone",
+    "rows": "the layer takes its own dtype alone, float32",
+    "labels": "each label is the number of a class, as many as there are scores in a row",
+    "hits": "hits are int64, scores are float32",
+    "number": "0 … n - 1 belong along the last dimension, of length n",
+    "frames": "two images of one shape, in uint8",
+}
+
 
 def repaired(functions: dict, name: str, *args: Any, place: str | torch.device = device) -> tuple:
     """What a repaired function returns, and the dtype of the layer that it was handed, if any.
@@ -24,7 +34,13 @@ def repaired(functions: dict, name: str, *args: Any, place: str | torch.device =
     assert function is not None, f"{name}: there is no function: is there an answer yet?"
     assert callable(function), f"{name} holds {function!r}, which can't be called"
     kept = [arg.copy() if isinstance(arg, np.ndarray) else None for arg in args]
-    result, weight = _called(function, name, *args, place=place)
+    try:
+        result, weight = _called(function, name, *args, place=place)
+    except (RuntimeError, IndexError) as error:
+        if str(place) == "meta":
+            raise
+        told = f"{type(error).__name__}: {str(error).splitlines()[0]} ({NEEDS[name]})"
+        raise AssertionError(told) from error
     for arg, was in zip(args, kept, strict=True):
         same = was is None or np.array_equal(arg, was)
         assert same, f"{name}: the array was changed: torch.from_numpy shares its memory"
@@ -83,7 +99,10 @@ def check_device(outcome: tuple[str, str], because: str) -> None:
     """
     __tracebackhide__ = True
     place, raised = outcome
+    moved = "Cannot copy out of meta tensor" in raised
+    because = "it was moved to the CPU; the data stays where it is" if moved else because
     why = f": {because}" if re.search("meta|device|cpu", raised) else ""
+    why = ": int64 labels are taken everywhere" if "int32/int64 for index" in raised else why
     assert not raised, f"on another device (meta) it raised {raised!r}{why}"
     assert place == "meta", f"its result is on {place!r}, the input was on 'meta': {because}"
 

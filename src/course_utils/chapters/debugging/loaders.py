@@ -12,11 +12,12 @@ from typing import Any
 
 import torch
 import torch.utils.data._utils as settings
-from torch.utils.data import DataLoader, Dataset, get_worker_info
+from torch.utils.data import DataLoader, Dataset, RandomSampler, get_worker_info
 from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
 
 from course_utils.chapters.debugging.findings import check_finding
 from course_utils.learner.checks import check_equal
+from course_utils.learner.processes import process_context
 from course_utils.learner.tracebacks import ends_in_notebook
 
 
@@ -46,7 +47,7 @@ class Patchy(Dataset):
             os._exit(1)
         if away and trouble == "raises in the worker":
             raise RuntimeError("the file was opened by another process")
-        if away and trouble == "a KeyError in the worker":
+        if away and trouble.startswith("a KeyError in the worker"):
             raise KeyError("label")
         if away and trouble == "a server's time-out":
             raise RuntimeError("the server timed out after 3 attempts: it exited unexpectedly")
@@ -67,6 +68,7 @@ def autopsy_with(autopsy: Callable, trouble: str, batch_size: int, seconds: floa
     Raises:
         AssertionError: the answer raised an exception.
     """
+    beside = _start_a_child() if "the caller's" in trouble else None
     known, left = multiprocessing.active_children(), []
     with _kept_loaders() as kept:
         try:
@@ -79,19 +81,35 @@ def autopsy_with(autopsy: Callable, trouble: str, batch_size: int, seconds: floa
             asked = [one for one in kept if getattr(one, "_num_workers", 0)]
             waits = [one._timeout for one in asked]
             sizes = [getattr(one._index_sampler, "batch_size", batch_size) for one in asked]
+            samplers = [getattr(one._index_sampler, "sampler", None) for one in asked]
             left += [child for child in multiprocessing.active_children() if child not in known]
             _let_go(kept)
-            for child in left:
+            ended = beside is not None and not beside.is_alive()
+            for child in [*left, *[one for one in known if one is beside]]:
                 child.terminate()
                 child.join()
+    assert not ended, "a process of the caller's was ended, which ran before: end your own alone"
     odd = [number for number in workers if number > 1]
     assert not odd, f"a DataLoader with {odd[0]} workers ran, expected num_workers=1"
     late = [wait for wait in waits if wait != seconds]
     assert not late, f"a DataLoader waited for {late[0]} seconds, expected timeout={seconds}"
+    shuffled = any(isinstance(sampler, RandomSampler) for sampler in samplers)
+    assert not shuffled, "a DataLoader ran shuffled: then its batches are not those of the table"
     odd = [size for size in sizes if size != batch_size]
     assert not odd, f"a DataLoader with batch_size={odd[0]} ran, expected {batch_size}"
     gc.collect()  # what failed is let go here, not in the next worker
     return verdict, len(left)
+
+
+def _start_a_child() -> Any:
+    """A process that waits until it is ended."""
+    child = process_context().Process(target=_wait, daemon=True)
+    child.start()
+    return child
+
+
+def _wait() -> None:
+    threading.Event().wait()
 
 
 @ends_in_notebook

@@ -180,6 +180,11 @@ def check_shapes(trial, case, ramp):
         check_training(trial, ramp.view(2, 3, 20, 25), 0.5)
     with case("float64, p = 1.0"):
         check_training(trial, ramp.double(), 1.0)
+    with case("float16, near the largest number, p = 0.5: twice as much is infinite"):
+        y = trial(torch.full_like(ramp, 6e4, dtype=torch.float16), 0.5, True)["y"]
+        words = "a dropped element is NaN: it was divided, became infinite, and was multiplied by 0"
+        assert not y.isnan().any(), words
+        assert abs(y.eq(0).float().mean().item() - 0.5) < 0.1, "about half of them should be 0"
     with case("half of the elements are 0, as after a ReLU"):
         x = (ramp - 2).relu()
         share = trial(x, 0.5, True)["gradient"][x == 0].eq(0).float().mean().item()
@@ -210,6 +215,9 @@ def check_range(dropout_that_listens, case, ones):
                 dropout_that_listens(ones, p, training)
             except ValueError:
                 continue
+            except Exception as error:
+                told = f"raised {type(error).__name__}, where a ValueError belongs: {error}"
+                raise AssertionError(told) from None
             raise AssertionError("no ValueError")
 
 

@@ -13,7 +13,10 @@ from course_utils.learner.devices import device
 
 
 class Talker(nn.Module):
-    """A tied table, a batch norm without weights, and one parameter in half precision."""
+    """A tied table, a batch norm without weights, one parameter in half precision.
+
+    A buffer has three names, one of them in another module.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -28,6 +31,7 @@ class Talker(nn.Module):
         mask = torch.ones(5, dtype=torch.bool)
         self.register_buffer("mask", mask, persistent=False)
         self.register_buffer("again", mask, persistent=False)
+        self.out.register_buffer("mask", mask, persistent=False)
 
 
 class Standard(nn.BatchNorm2d):
@@ -87,6 +91,9 @@ def run_freeze(
             else ""
         )
         raise AssertionError(f"{type(caught).__name__}: {caught}{hint}") from None
+    except KeyError as caught:
+        words = f"a KeyError was raised, where a ValueError belongs: {caught}"
+        raise AssertionError(words) from None
     same = all(torch.equal(t, before[name]) for name, t in model.state_dict().items())
     frozen, still = _facts_of(model)
     grads = [parameter.grad for parameter in model.parameters()]
@@ -124,7 +131,8 @@ def check_freeze(trial, small_net, kind, patterns, frozen, still, trainable):
         ("bytes", sum(t.nbytes for t in model.state_dict().values())): (
             "a state dict lists shared ones twice, and leaves out what is not persistent"
         ),
-        ("bytes", right["bytes"] + 117): "the shared ones are counted twice",
+        ("bytes", right["bytes"] + 122): "the shared ones are counted for each name",
+        ("bytes", right["bytes"] + 5): "a buffer that two modules hold is counted for each",
         ("total", total + sum(t.numel() for t in buffers)): (
             "the buffers are counted as well, and aren't parameters"
         ),
@@ -137,7 +145,10 @@ def check_freeze(trial, small_net, kind, patterns, frozen, still, trainable):
         before = sum(p.numel() for p in model.parameters() if p.requires_grad)
         slips["trainable", before] = "those that are frozen here count as frozen"
         slips["trainable", total] = "the frozen ones are counted as well"
+        old = "those that were frozen before count as frozen, too"
+        slips["trainable", total - before + trainable] = old
         free = [p for name, p in model.named_parameters() if name not in found["frozen"]]
+        slips["trainable", len(free)] = "the numbers in the parameters are asked for"
         size = sum(tensor.nbytes for tensor in [*free, *model.buffers()])
         slips["bytes", size] = "frozen parameters take memory, too"
     for key, value in right.items():
@@ -178,6 +189,9 @@ def check_small(check_freeze, case):
             norms[1:],
             88,
         )
+    with case('SmallNet, ["features.*", "features.2.*"]: the first has all of the second\'s'):
+        patterns = ["features.*", "features.2.*"]
+        check_freeze("small", patterns, [*first, *second, "head.bias"], norms, 160)
     with case("SmallNet, no pattern"):
         check_freeze("small", [], ["head.bias"], [], 1432)
     with case('SmallNet, ["*.bias"]: the batch norms\' weights stay free'):

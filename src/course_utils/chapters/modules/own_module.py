@@ -74,7 +74,11 @@ def run_tree(mini_module: Callable, parameter: type, what: str) -> object:
     if what == "plain":
         return root.left.note, root.left.training
     if what == "unknown":
-        return hasattr(root, "nose")
+        try:
+            return hasattr(root, "nose")
+        except Exception as error:
+            words = f"raised {type(error).__name__}, where an AttributeError belongs: {error}"
+            raise AssertionError(words) from None
     if what == "trains":
         (root(torch.ones(2))).sum().backward()
         return [None if p.grad is None else p.grad.tolist() for _, p in root.named_parameters()]
@@ -96,6 +100,10 @@ def run_tree(mini_module: Callable, parameter: type, what: str) -> object:
         old, new = root.last.seen, torch.ones(2, dtype=torch.float64)
         root.last.seen = new
         return root.last.seen.tolist(), str(root.last.seen.dtype), old.tolist()
+    if what == "another object":
+        old, new = root.last.seen, torch.ones(2)
+        root.last.seen = new
+        return root.last.seen is new, old.tolist()
     return _names_in(root, what)
 
 
@@ -173,6 +181,10 @@ def run_state(
     if what == "later":
         root.left.late = parameter(torch.zeros(1))
         return sorted(name for name in root.state_dict() if "late" in name)
+    if what == "namesakes":
+        root.inner.other = type(root.inner)()
+        root.inner.other.register_buffer("seen", torch.zeros(1), persistent=False)
+        return sorted(name for name in root.state_dict() if name.endswith("seen"))
     if what == "memory":
         with torch.no_grad():
             root.left.weight.fill_(9)

@@ -119,6 +119,10 @@ def check_tree(trial, case):
         found, right = trial("new value"), ([1.0, 1.0], "torch.float64", [0.0, 0.0])
         why = "the buffer is that tensor now; the old one, which others may hold, stays as it was"
         check_equal(found, right, "the buffer's values and dtype, and the old tensor's values", why)
+    with case("a tensor of the same shape and dtype, assigned to a buffer's name"):
+        why = "the old tensor, which others may hold, stays as it was: nothing is copied into it"
+        what = "is module.name that tensor now, and the old tensor's values"
+        check_equal(trial("another object"), (True, [0.0, 0.0]), what, why)
     with case("module(x, shift=1.0) calls forward"):
         right = torch.tensor([3.0 * 5 + 1, 2.0 * 3 * 2 * 6 + 1])
         check_close(trial("call"), right, "its result")
@@ -168,6 +172,10 @@ def check_state(trial, case, right):
         check_equal(trial("detached"), [], "those that require grad")
     with case("state_dict, asked again after left.late was assigned"):
         check_equal(trial("later"), ["again.late", "left.late"], "the new names in it")
+    with case("state_dict, a buffer elsewhere has a saved one's name and isn't persistent"):
+        saved = sorted(name for name in right if name.endswith("seen"))
+        why = "whether a buffer is saved is noted for each module"
+        check_equal(trial("namesakes"), saved, "the buffers called seen", why)
     with case("state_dict, in the model's memory"):
         memory = trial("memory")
         check_equal(memory, ([9.0, 9.0], [8.0, 8.0]), "the dict after the model changed in place")

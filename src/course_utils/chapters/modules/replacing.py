@@ -46,6 +46,13 @@ def _kinds(small_net: type[nn.Module]) -> dict:
     }
 
 
+def _due(module: nn.Module, kind: type | tuple) -> list[nn.Module]:
+    """The modules of a kind, without those inside them, each once."""
+    if isinstance(module, kind):
+        return [module]
+    return [found for child in module.children() for found in _due(child, kind)]
+
+
 def run_replace(
     replace_by_type: Callable,
     small_net: type[nn.Module],
@@ -69,12 +76,16 @@ def run_replace(
     for module in hooked:
         module.register_forward_hook(lambda module, args, output: None)
 
+    due = _due(model, wanted_kind)
+
     def make(old):
         assert isinstance(old, wanted_kind), f"make was called with a {type(old).__name__}"
         own = any(old is module for module in places.values())
         inside = any(old is part for _, new in made for part in new.modules())
         assert own or not inside, "make was called with a part of a replacement: don't search it"
         assert own, "make was called with a module that isn't the model's own: a copy of it?"
+        words = "make was called with a module inside one that is replaced: that isn't searched"
+        assert any(old is module for module in due), words
         assert len(made) < 50, "make is called again and again: is a replacement searched?"
         made.append((id(old), nn.Sequential(old, nn.Tanh()) if container else Wrapped(old)))
         return made[-1][1]
@@ -145,7 +156,19 @@ def check_swap(trial, small_net, kind, wanted, container=False, again=False):
     extra = [pair for pair in found["tree"] if pair not in tree]
     if found["twice"]:
         wrong.append(f"make was called {found['calls']} times for {right} modules: once for each")
-    if missed or extra:
+    olds = dict(old.named_modules(remove_duplicate=False))
+    left = {path: olds[path] for path, name in extra if name == type(olds.get(path)).__name__}
+    known = _kinds(small_net)[wanted]
+    exact = known if isinstance(known, tuple) else (known,)
+    first = dict(old.named_modules()) if left else {}
+    if right and not found["calls"] and isinstance(known, tuple):
+        wrong.append("nothing was replaced: the kind is a tuple of classes here")
+    elif left and not any(path in first for path in left):
+        told = ", ".join(left)
+        wrong.append(f"left as they were: {told}; there a module has a second name")
+    elif left and not any(type(module) in exact for module in left.values()):
+        wrong.append(f"left as they were: {', '.join(left)}; an instance of a subclass counts")
+    elif missed or extra:
         wrong.append(f"missing in the new tree: {missed[:4]}; not expected: {extra[:4]}")
     elif found["tree"] != tree:
         wrong.append("the names are in another order than before")

@@ -130,7 +130,12 @@ def _check_spread(weight, name, uniform, fan_in, fan_out, taps=1):
         slips["for variance 4 / fan_in: the 2 is in 2 / fan_in already"] = (4 / fan_in) ** 0.5
     for words, slip in slips.items():
         assert near(right) or not near(slip), f"{name}: the std {std:.4f} is that {words}"
-    assert near(right), f"{name}: the std is {std:.4f}, expected about {right:.4f}"
+    squared = "the variance was taken for the standard deviation, which is its root"
+    bound = right * 3**0.5
+    lost = "the root is missing: the bound is √(6 / (n_in + n_out))"
+    why = {squared: right**2} if not uniform else {lost: bound**2 / 3**0.5, squared: right**2}
+    told = next((f": {words}" for words, slip in why.items() if near(slip)), "")
+    assert near(right), f"{name}: the std is {std:.4f}, expected about {right:.4f}{told}"
     inside = (weight.abs() < std).float().mean().item()
     kind, share = ("uniform", 0.577) if uniform else ("normal", 0.683)
     words = f"{name}: {inside:.2f} of the weights are within one std, {share} if they are {kind}"
@@ -140,7 +145,11 @@ def _check_spread(weight, name, uniform, fan_in, fan_out, taps=1):
 def run_squares(predict_squares: Callable, sizes: list[int], stds: list[float]) -> tuple:
     """The predicted mean squares, and whether the lists stayed as they were."""
     given = list(sizes), list(stds)
-    return predict_squares(*given), given == (sizes, stds)
+    before = torch.get_rng_state()
+    found = predict_squares(*given)
+    words = "random numbers were drawn: compute the mean squares, don't draw"
+    assert torch.equal(before, torch.get_rng_state()), words
+    return found, given == (sizes, stds)
 
 
 def check_squares(trial, sizes, stds, right):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import torch
 import torch.nn as nn
@@ -75,12 +75,18 @@ def run_surgery(
             report = state_dict_surgery(model, checkpoint)
         found["report"] = report
         if isinstance(report, dict):
+            bare = [key for key, names in report.items() if not isinstance(names, Iterable)]
+            words = f"the report's {bare[:1]} is not a collection of names"
+            assert not bare, words
             found["report"] = {str(key): sorted(names) for key, names in report.items()}
     except ValueError as error:
         found["error"] = str(error) or "ValueError"
     except RuntimeError as error:
-        told = f"a RuntimeError: {str(error).splitlines()[0]}"
-        raise AssertionError(f"{told} (only what has the same shape may be loaded)") from None
+        told = " ".join(str(error).split())[:200]
+        told = f"a RuntimeError (a ValueError belongs where nothing fits, else a report): {told}"
+        shapes = any(word in str(error) for word in ("size mismatch", "must match", "shape"))
+        told += " (only what has the same shape may be loaded)" if shapes else ""
+        raise AssertionError(told) from None
     found["besides"] = watch.changes()
     same = list(given) == list(checkpoint) and flags == [t.requires_grad for t in given.values()]
     found["kept"] = same and all(
@@ -135,7 +141,7 @@ def check_report(
     strange = [name for name in report.get("unexpected", []) if name not in unexpected]
     for key in checkpoint:
         taken = [name for name in strange if key != name and key.endswith(name)]
-        if key in start and taken:
+        if key in start and taken and key not in report.get("loaded", []):
             wrong.append(f"{key!r} is a name of the model, so its prefix stays")
             break
         if set(strange) & {key.lstrip("module."), key.replace("module.", "")} - {key, *taken}:

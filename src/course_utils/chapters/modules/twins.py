@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 
 import torch
 import torch.nn as nn
@@ -32,7 +33,10 @@ def run_functional_twin(
     given = {name: t.clone().requires_grad_() for name, t in parameters.items()}
     parameters = dict(given)
     with nn.modules.module.register_module_forward_pre_hook(refuse):
-        y = functional_twin(parameters, x)
+        try:
+            y = functional_twin(parameters, x)
+        except (RuntimeError, IndexError) as error:
+            raise AssertionError(_told(error, parameters, x)) from None
     assert not x.requires_grad, "x requires a gradient now: only read it"
     kept = list(parameters) == list(given) and all(
         parameters[name] is given[name] for name in given
@@ -44,6 +48,18 @@ def run_functional_twin(
     total = (weights * y).sum()
     grads = torch.autograd.grad(total, list(parameters.values()), materialize_grads=True)
     return y.detach(), dict(zip(parameters, grads, strict=True))
+
+
+def _told(error: Exception, parameters: dict, x: torch.Tensor) -> str:
+    """An exception of the twin, and what the case has that may have led to it."""
+    told = f"{type(error).__name__}: {error}"
+    if x.dtype == torch.float64 and "Float" in str(error):
+        return f"{told} (all is float64 here: what was made float32?)"
+    if not len(x):
+        return f"{told} (no image, so no numbers: a size given as -1 can't be told from them)"
+    if next(iter(parameters)) == "fc.bias":
+        return f"{told} (the names come in another order here: ask the dict by name)"
+    return told
 
 
 def run_ensemble(
@@ -112,18 +128,20 @@ def _slack(x: torch.Tensor) -> dict:
 def _slips(parameters: dict, x: torch.Tensor) -> dict:
     """What a ConvNet would give with a known slip, by the words for it."""
 
-    def net(first: bool = True, second: bool = True, pools: tuple = (F.max_pool2d, F.max_pool2d)):
+    def net(first=True, second=True, pools=(F.max_pool2d, F.max_pool2d), biases=(1, 1, 1)):
         y = x
         for number, relu in ((1, first), (2, second)):
             weight, bias = (parameters[f"conv{number}.{name}"] for name in ("weight", "bias"))
-            y = F.conv2d(y, weight, bias)
+            y = F.conv2d(y, weight, bias * biases[number - 1])
             y = pools[number - 1](y.relu() if relu else y, 2)
-        return F.linear(y.flatten(1), parameters["fc.weight"], parameters["fc.bias"])
+        bias = parameters["fc.bias"] * biases[2]
+        return F.linear(y.flatten(1), parameters["fc.weight"], bias)
 
-    mean, largest = F.avg_pool2d, F.max_pool2d
-    after = net() - parameters["fc.bias"]
-    return {
-        "the bias of fc is missing": after,
+    mean, largest, missing = F.avg_pool2d, F.max_pool2d, {}
+    for biases in list(product((0, 1), repeat=3))[:-1]:
+        names = [n for n, kept in zip(("conv1", "conv2", "fc"), biases, strict=True) if not kept]
+        missing[f"without the bias of {' and '.join(names)}"] = net(biases=biases)
+    return missing | {
         "the first ReLU is missing": net(first=False),
         "the second ReLU is missing": net(second=False),
         "both ReLUs are missing": net(first=False, second=False),
@@ -146,7 +164,8 @@ def check_twin(trial, net_class, x, seed, backwards=False):
     right = model(x)
     check_digits(y, right.detach(), "the output")
     for words, slip in _slips(parameters, x).items():
-        near = y.shape == slip.shape and torch.allclose(y, slip, **_slack(x))
+        like = (y.shape, y.dtype) == (slip.shape, slip.dtype)
+        near = like and torch.allclose(y, slip, **_slack(x))
         assert not near or torch.allclose(slip, right, **_slack(x)), f"the output: {words}"
     check_close(y, right.detach(), "the output", **_slack(x))
     (weights * right).sum().backward()
@@ -163,11 +182,11 @@ def check_ensemble(trial, net_class, seeds, x, again=False):
     right = torch.stack([_net(net_class, seed, x)(x).detach() for seed in seeds])
     check_digits(y, right, "the result")
     if y.shape == right.shape and len(seeds) > 1 and not torch.allclose(y, right, **_slack(x)):
+        same = torch.allclose(y, y[:1].expand_as(y), **_slack(x))
+        assert not same, "the result has equal scores for all models: each has weights of its own"
         known = [any(torch.allclose(part, one, **_slack(x)) for one in right) for part in y]
         words = "the result holds each model's scores, but not in the order of the list"
         assert not all(known), words
-        same = torch.allclose(y, y[:1].expand_as(y), **_slack(x))
-        assert not same, "the result has equal scores for all models: each has weights of its own"
     check_close(y, right, "the result", **_slack(x))
     assert not changed, f"the models were changed: their {', '.join(changed)}"
     return runs
