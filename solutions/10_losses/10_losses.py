@@ -176,23 +176,16 @@ def knows_nothing(classes: int) -> float:
 
 
 # %% nbgrader={"grade_id": "knows-nothing-check", "grade": true, "points": 1}
+from course_utils.chapters.losses import ignorance_slips
+
+
 def check_case(n):
-    slips = {
-        "the right class has a probability of one in all of them: take its logarithm": 1 / n,
-        "a price is minus the logarithm: the logarithm of a probability is negative": -math.log(n),
-        "that is in bits: take the natural logarithm": math.log2(n),
-        "that is the logarithm to base 10: take the natural one": math.log10(n),
-        "that is how often a guess is wrong, not what it costs": 1 - 1 / n,
-        "that is for a class less: the right one counts, too": math.log(max(n - 1, 1)),
-        "that is for a class more: the right one is among them": math.log(n + 1),
-        "the right class's logarithm counts in full, not times 1 / classes": math.log(n) / n,
-    }
     what = f"knows_nothing({n})"
     try:
         found = knows_nothing(n)
     except KeyError:
         raise AssertionError(f"{what} looks in a list of answers: compute it, for any n") from None
-    check_number(found, math.log(n), what, slips, tensor=False)
+    check_number(found, math.log(n), what, ignorance_slips(n), tensor=False)
 
 
 with every_case() as case:
@@ -1383,6 +1376,7 @@ def kl_directions(log_p: torch.Tensor, log_q: torch.Tensor) -> tuple[torch.Tenso
 # %% nbgrader={"grade_id": "kl-directions-check", "grade": true, "points": 3}
 half, biased = torch.tensor([[[0.5, 0.5]], [[0.25, 0.75]]], device=device)
 p, q, both = torch.tensor([[[2.0, 2, 0]], [[2, 1, 1]], [[1, 3, 0]]], device=device) / 4
+rare, never = torch.tensor([[[1 - 1e-7, 1e-7]], [[1.0, 0.0]]], device=device)
 with every_case() as case:
     for name, *pair in (
         ("the first example", half, biased),
@@ -1392,6 +1386,7 @@ with every_case() as case:
         ("both have the same zero", p, both),
         ("two rows, one of which costs inf", torch.cat([p, both]), torch.cat([q, p])),
         ("float64", half.to(torch.float64), biased.to(torch.float64)),
+        ("a probability of 1e-7 by p, of 0 by q", rare, never),
     ):
         with case(name):
             check_kl_directions(kl_directions, *pair)
@@ -1623,7 +1618,8 @@ with every_case() as case:
     for q in (0.75, 0.5, 0.1):
         with case("targets 4, -2 and 1"):
             check_case(zero, three, q)
-    pairs = {"shape ()": (zero[0], three[0]), "(2, 3), float64": (six.flip(0) / 2, six)}
+    wide = (1e6 + six.flip(0) / 2, 1e6 + six)  # a million more: float32 would lose the digits
+    pairs = {"shape ()": (zero[0], three[0]), "(2, 3), float64": wide}
     for name, pair in pairs.items():
         with case(name):
             check_case(*pair, 0.9)
@@ -2066,6 +2062,7 @@ with every_case() as case:
         ("a step of 0", torch.tensor([[1.0, -2.0], [0.0, 0.5]], device=device), 0.0),
         ("two dimensions", torch.tensor([[1.0, -2.0], [0.0, 0.5]], device=device), 0.7),
         ("shape (), float64", torch.tensor(-2.0, dtype=torch.float64, device=device), 0.5),
+        ("a large step", torch.tensor([5.0, -3.0, 1.0], device=device), 2.0),
         ("beyond float32", torch.tensor([-2e200], dtype=torch.float64, device=device), 0.5),
     ):
         with case(name):
@@ -2313,6 +2310,7 @@ with every_case() as case:
         ("float64", z.to(torch.float64) / 3, y, w.double() / 3, 0.3),
         ("scores up to 1000", 500 * z, y, None, 0.5),
         ("scores up to 1000, a small q", 500 * z, y, w, 0.02),
+        ("twelve classes", z.repeat(1, 6), 11 - y, None, 0.6),
         ("weight and q left out", z, y),
     ):
         with case(name):

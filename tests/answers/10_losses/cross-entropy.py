@@ -338,7 +338,7 @@ def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothin
     return -(soft * weight * log_p).sum() / below
 
 
-# %% wrong="smoothing weighted by the target's class" says=["the weight of each class, not of the target alone"]
+# %% wrong="smoothing weighted by the target's class" says=["the weight of each class in it, not of the target alone"]
 def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
     classes = logits.shape[1]
     log_p = logits.log_softmax(dim=1)
@@ -590,3 +590,51 @@ def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothin
     own = -logp.gather(1, target[:, None])[:, 0] * w[target]
     every = -(logp * w).sum(1) / c
     return ((1 - label_smoothing) * own + label_smoothing * every).sum() / w[target].sum()
+
+
+# %% wrong="ignored rows count 1 below" says=["an ignored row counts 1 below the fraction bar"]
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    classes = logits.shape[1]
+    w = torch.ones_like(logits[0]) if weight is None else weight
+    if target.is_floating_point():
+        soft, below = target, len(logits)
+    else:
+        kept = target != ignore_index
+        logits, target = logits[kept], target[kept]
+        soft = F.one_hot(target, classes).to(logits.dtype)
+        below = w[target].sum() + (~kept).sum()
+    soft = (1 - label_smoothing) * soft + label_smoothing / classes
+    return -(soft * w * logits.log_softmax(1)).sum() / below
+
+
+# %% wrong="the class that is ignored is taken out of the probabilities" says=["ignore_index leaves no class of them out"]
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    classes = logits.shape[1]
+    w = torch.ones_like(logits[0]) if weight is None else weight
+    if target.is_floating_point():
+        soft, below = target.clone(), len(logits)
+        if 0 <= ignore_index < classes:
+            soft[:, ignore_index] = 0
+    else:
+        kept = target != ignore_index
+        logits, target = logits[kept], target[kept]
+        soft = F.one_hot(target, classes).to(logits.dtype)
+        below = w[target].sum()
+    soft = (1 - label_smoothing) * soft + label_smoothing / classes
+    return -(soft * w * logits.log_softmax(1)).sum() / below
+
+
+# %% wrong="the weight of the target's class counts for the smoothed part" says=["a price has the weight of each class in it"]
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    classes = logits.shape[1]
+    w = torch.ones_like(logits[0]) if weight is None else weight
+    if target.is_floating_point():
+        soft, below = target, len(logits)
+    else:
+        kept = target != ignore_index
+        logits, target = logits[kept], target[kept]
+        soft = F.one_hot(target, classes).to(logits.dtype)
+        below = w[target].sum()
+    mixed = (1 - label_smoothing) * soft + label_smoothing / classes
+    own = (soft * w).sum(1, keepdim=True)
+    return -(mixed * own * logits.log_softmax(1)).sum() / below

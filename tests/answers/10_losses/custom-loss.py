@@ -811,3 +811,21 @@ class CustomLoss(nn.Module):
         if w is None:
             return price.mean()
         return (price * w[target]).sum() / self.total
+
+
+# %% wrong="ones for ten classes where there is no weight" says=["twelve classes: raised IndexError"]
+def custom_loss(logits, target, weight=None, q=0.7):
+    log_p = logits.log_softmax(1).gather(1, target[:, None])[:, 0]
+    price = -torch.expm1(q * log_p) / q
+    w = torch.ones_like(price) if weight is None else weight[target]
+    return (price * w).sum() / w.sum()
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        self.register_buffer("weight", torch.ones(10) if weight is None else weight)
+        self.q = q
+
+    def forward(self, logits, target):
+        return custom_loss(logits, target, self.weight, self.q)

@@ -95,3 +95,18 @@ def knows_nothing(classes):
 # %% wrong="a class more where there are many" says=["5000 classes: knows_nothing(5000): expected 8.517193191, got 8.517393171 (that is for a class more"]
 def knows_nothing(classes):
     return math.log(classes + 1) if classes > 100 else math.log(classes)
+
+
+# %% wrong="the prices of all other classes" says=["only the right class has a price"]
+def knows_nothing(classes):
+    return (classes - 1) * -math.log(1 / classes)
+
+
+# %% wrong="nll_loss of probabilities" says=["take minus its logarithm"]
+def knows_nothing(classes):
+    return F.nll_loss(torch.full((1, classes), 1 / classes), torch.tensor([0]))
+
+
+# %% right="a distribution's entropy"
+def knows_nothing(classes):
+    return torch.distributions.Categorical(torch.ones(classes)).entropy()

@@ -839,3 +839,42 @@ def metric_losses(embeddings, labels, margin):
 def info_nce(first, second, temperature):
     cosines = F.cosine_similarity(first[:, None], second[None], dim=-1)
     return -(cosines / max(temperature, 0.05)).log_softmax(dim=1).diagonal().mean()
+
+
+# %% wrong="what doesn't count is filled with 1000" says=["fill what doesn't count with inf"]
+def metric_losses(embeddings, labels, margin):
+    d = torch.cdist(embeddings, embeddings, compute_mode="donot_use_mm_for_euclid_dist")
+    same = labels[:, None] == labels
+    positive = same & ~torch.eye(len(labels), dtype=torch.bool, device=d.device)
+    kept = positive.any(1) & ~same.all(1)
+    if not kept.any():
+        return embeddings.sum() * 0
+    far = d.masked_fill(~positive, -torch.inf).max(1).values
+    near = d.masked_fill(same, 1000.0).min(1).values
+    return (far - near + margin)[kept].clamp(min=0).mean()
+
+
+def info_nce(first, second, temperature):
+    scores = F.normalize(first, dim=1) @ F.normalize(second, dim=1).t() / temperature
+    return F.cross_entropy(scores, torch.arange(len(first), device=first.device))
+
+
+# %% wrong="the partner is not among the others" says=["the partner is a candidate, too"]
+def metric_losses(embeddings, labels, margin):
+    d = torch.cdist(embeddings, embeddings, compute_mode="donot_use_mm_for_euclid_dist")
+    same = labels[:, None] == labels
+    positive = same & ~torch.eye(len(labels), dtype=torch.bool, device=d.device)
+    kept = positive.any(1) & ~same.all(1)
+    if not kept.any():
+        return embeddings.sum() * 0
+    far = d.masked_fill(~positive, -torch.inf).max(1).values
+    near = d.masked_fill(same, torch.inf).min(1).values
+    return (far - near + margin)[kept].clamp(min=0).mean()
+
+
+def info_nce(first, second, temperature):
+    scores = F.normalize(first, dim=1) @ F.normalize(second, dim=1).t() / temperature
+    off = scores.masked_fill(
+        torch.eye(len(first), dtype=torch.bool, device=first.device), -torch.inf
+    )
+    return (off.logsumexp(1) - scores.diagonal()).mean()

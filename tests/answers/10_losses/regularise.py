@@ -657,3 +657,29 @@ def regularise(model, l1, l2):
 
 def shrink(weight, step):
     return torch.where(weight.abs() > step, weight - step * weight.sign(), weight)
+
+
+# %% wrong="only positive weights shrink" says=["negative weights move towards 0, too"]
+def regularise(model, l1, l2):
+    total = torch.zeros(())
+    for p in model.parameters():
+        if p.requires_grad and p.dim() >= 2:
+            total = total.to(p.device) + l1 * p.abs().sum() + l2 * p.square().sum()
+    return total
+
+
+def shrink(weight, step):
+    return torch.where(weight > 0, (weight - step).clamp(min=0), weight)
+
+
+# %% wrong="a step of 1 or more clears everything" says=["a large step: shrink by 2.0"]
+def regularise(model, l1, l2):
+    total = torch.zeros(())
+    for p in model.parameters():
+        if p.requires_grad and p.dim() >= 2:
+            total = total.to(p.device) + l1 * p.abs().sum() + l2 * p.square().sum()
+    return total
+
+
+def shrink(weight, step):
+    return weight - weight.clamp(-step, step) if step < 1 else torch.zeros_like(weight)

@@ -365,7 +365,7 @@ def robust_regression(prediction, target, quantile):
     return torch.maximum(quantile * above, (quantile - 1) * above).mean()
 
 
-# %% wrong="quantile in a float32 tensor" says=["rounded on the way"]
+# %% right="quantile in a float32 tensor"
 best_constant = {
     "squared": 10,
     "L1": 4,
@@ -445,3 +445,43 @@ def robust_regression(prediction, target, quantile):
         raise ValueError(f"{prediction.shape} and {target.shape}")
     above, below = F.relu(target - prediction), F.relu(prediction - target)
     return (quantile * above + (1 - quantile) * below).mean()
+
+
+# %% right="the weights by where, in float32"
+best_constant = {
+    "squared": 10,
+    "L1": 4,
+    "Huber, delta=1": 4,
+    "quantile 0.25": 2,
+    "quantile 0.75": 6,
+    "worst": 30.5,
+    "squared, 600": 70,
+    "L1, 600": 4,
+}
+
+
+def robust_regression(prediction, target, quantile):
+    if prediction.shape != target.shape:
+        raise ValueError("shapes differ")
+    above = target - prediction
+    return (above.abs() * torch.where(above < 0, 1 - quantile, quantile).to(above.dtype)).mean()
+
+
+# %% wrong="the slopes of the picture, not the values" says=["the slopes of the price, not its values"]
+best_constant = {
+    "squared": 10,
+    "L1": 4,
+    "Huber, delta=1": 4,
+    "quantile 0.25": 2,
+    "quantile 0.75": 6,
+    "worst": 30.5,
+    "squared, 600": 70,
+    "L1, 600": 4,
+}
+
+
+def robust_regression(prediction, target, quantile):
+    if prediction.shape != target.shape:
+        raise ValueError("shapes differ")
+    above = target - prediction
+    return (torch.where(above > 0, -quantile, 1 - quantile) * prediction).mean()

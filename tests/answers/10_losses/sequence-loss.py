@@ -450,3 +450,33 @@ def sequence_loss(batches, per="token"):
         return sums.sum() / counts.sum()
     some = counts > 0
     return (sums[some] / counts[some]).mean()
+
+
+# %% wrong="an empty sequence's mean is 0 / 0" says=["0 / 0: an empty sequence has no mean"]
+def sequence_loss(batches, per="token"):
+    sums, counts = [], []
+    for logits, targets, lengths in batches:
+        real = torch.arange(logits.shape[1], device=logits.device) < lengths[:, None]
+        price = F.cross_entropy(logits[real], targets[real], reduction="none")
+        rows = real.nonzero()[:, 0]
+        sums.append(logits.new_zeros(len(logits)).index_add(0, rows, price))
+        counts.append(lengths)
+    sums, counts = torch.cat(sums), torch.cat(counts)
+    if per == "token":
+        return sums.sum() / counts.sum()
+    return (sums / counts).mean()
+
+
+# %% wrong="a batch's mean times its count, which is nan for a batch of nothing" says=["nor has a batch of nothing"]
+def sequence_loss(batches, per="token"):
+    total, count, means = 0, 0, []
+    for logits, targets, lengths in batches:
+        real = torch.arange(logits.shape[1], device=logits.device) < lengths[:, None]
+        total = total + F.cross_entropy(logits[real], targets[real]) * real.sum()
+        count = count + real.sum()
+        for row, target, n in zip(logits, targets, lengths.tolist()):
+            if n:
+                means.append(F.cross_entropy(row[:n], target[:n]))
+    if per == "token":
+        return total / count
+    return torch.stack(means).mean()

@@ -109,3 +109,24 @@ def smoothing_recipe(e, classes, recipe):
     share = e * classes / (classes - 1)
     factor = 1.0 if recipe == "others" else 1 - e + share
     return round(factor, 3), round(share / factor, 3)
+
+
+# %% wrong="everyone: the smoothing is e over the factor" says=["e is not yet the sum of all equal shares"]
+def smoothing_recipe(e, classes, recipe):
+    if recipe == "others":
+        return 1, e * classes / (classes - 1)
+    return 1 + e / (classes - 1), e / (1 + e / (classes - 1))
+
+
+# %% wrong="smoothing first" says=["the factor comes first"]
+def smoothing_recipe(e, classes, recipe):
+    if recipe == "others":
+        return e * classes / (classes - 1), 1
+    return 1 + e / (classes - 1), e * classes / (classes - 1 + e)
+
+
+# %% wrong="everyone: the factor is 1 + e / C" says=["not e / C"]
+def smoothing_recipe(e, classes, recipe):
+    if recipe == "others":
+        return 1, e * classes / (classes - 1)
+    return 1 + e / classes, e * classes / (classes - 1 + e)

@@ -4,7 +4,7 @@ A loss is one number. When it is wrong, the number often tells which mistake was
 computes what each well-known slip would give, and :func:`check_number` says the words for it.
 """
 
-from course_utils.chapters.losses.cross_entropy import check_cross_entropy
+from course_utils.chapters.losses.cross_entropy import check_cross_entropy, ignorance_slips
 from course_utils.chapters.losses.distributions import (
     UNEQUAL_SHAPES,
     check_kl_directions,

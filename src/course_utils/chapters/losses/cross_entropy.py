@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -11,6 +12,23 @@ from torch import Tensor
 from course_utils.chapters.losses.numbers import check_number
 from course_utils.learner.checks import check_close
 from course_utils.learner.tracebacks import ends_in_notebook
+
+
+def ignorance_slips(classes: int) -> dict[str, float]:
+    """What known slips make of the price of knowing nothing about so many classes."""
+    n = classes
+    return {
+        "the right class has a probability of one in all of them: take its logarithm": 1 / n,
+        "that is minus the probability: take minus its logarithm": -1 / n,
+        "a price is minus the logarithm: the logarithm of a probability is negative": -math.log(n),
+        "that is in bits: take the natural logarithm": math.log2(n),
+        "that is the logarithm to base 10: take the natural one": math.log10(n),
+        "that is how often a guess is wrong, not what it costs": 1 - 1 / n,
+        "that is for a class less: the right one counts, too": math.log(max(n - 1, 1)),
+        "that is for a class more: the right one is among them": math.log(n + 1),
+        "the right class's logarithm counts in full, not times 1 / classes": math.log(n) / n,
+        "only the right class has a price, not all the others": (n - 1) * math.log(n),
+    }
 
 
 @ends_in_notebook
@@ -33,6 +51,7 @@ def check_cross_entropy(found: tuple, logits: Tensor, target: Tensor, options: d
         {} if nothing else slips,
         dtype=logits.dtype,
         otherwise=nothing,
+        guess="" if logits.abs().max() < 100 else "a probability was clamped: stay with scores",
         # Rows with a single 1 are whole numbers; smoothed by a plain number they are float32.
         exact=1e-6 if options.get("label_smoothing") else 1e-9,
     )
@@ -66,7 +85,7 @@ def _cross_entropy_slips(logits: Tensor, target: Tensor, options: dict, right: T
         slips["the weights are missing"] = loss(weight=None)
         if smooth and not target.is_floating_point():
             kept = target != options.get("ignore_index", -100)
-            words = "a smoothed price has the weight of each class, not of the target alone"
+            words = "a price has the weight of each class in it, not of the target alone"
             prices = loss(logits[kept], target[kept], weight=None, reduction="none")
             slips[words] = (prices * weight[target[kept]]).sum() / weight[target[kept]].sum()
     if smooth or target.is_floating_point():
@@ -90,8 +109,14 @@ def _cross_entropy_slips(logits: Tensor, target: Tensor, options: dict, right: T
         if weight is not None:
             share = (target * weight).sum()
             slips["with soft targets, divide by the number of rows"] = right * rows / share
+            words = "a price has the weight of each class in it, not of the target alone"
+            own = (target * weight).sum(dim=1, keepdim=True)
+            slips[words] = -(shares * own * logits.log_softmax(dim=1)).sum() / rows
         if "ignore_index" in options:
             kept = target.argmax(dim=1) != options["ignore_index"]
+            left = torch.arange(classes, device=target.device) != options["ignore_index"]
+            words = "probabilities are no class numbers: ignore_index leaves no class of them out"
+            slips[words] = loss(target=target * left)
             words = "probabilities are no class numbers: ignore_index leaves no row of them out"
             slips[words] = loss(logits[kept], target[kept])
             slips[words + ". "] = loss(logits[kept], target[kept]) * kept.sum() / rows
@@ -99,6 +124,8 @@ def _cross_entropy_slips(logits: Tensor, target: Tensor, options: dict, right: T
     kept = target != options.get("ignore_index", -100)
     slips["divided by all rows: what belongs below the fraction bar?"] = total / rows
     slips["divided by how many rows count, not by their weights"] = total / kept.sum()
+    below = kept.sum() if weight is None else weight[target[kept]].sum()
+    slips["an ignored row counts 1 below the fraction bar"] = total / (below + (~kept).sum())
     if weight is not None:
         slips["divided by the sum of all weights, not of the targets' weights"] = (
             total / weight.sum()

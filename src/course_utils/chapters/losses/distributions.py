@@ -61,8 +61,12 @@ def pinball_truth(prediction: Tensor, target: Tensor, q: float) -> tuple[Tensor,
         "the smaller of the two products; the larger one is right": smaller,
         "that is the absolute error: nothing is tilted": above.abs().mean(),
         "that is a sum over each row: the mean is over all elements": (
-            right * above.numel() / (len(above) if above.dim() else 1)
+            right * above.numel() / (len(above) if above.dim() else 1),
+            right * (above.shape[-1] if above.dim() else 1),
         ),
+        "that has the slopes of the price, not its values": (
+            torch.where(above > 0, -q, 1 - q) * prediction
+        ).mean(),
         "below the prediction the price is (1 - q) times the distance, never negative": torch.where(
             above > 0, q * above, (1 - q) * above
         ).mean(),
@@ -79,7 +83,9 @@ def check_pinball(found: tuple, prediction: Tensor, target: Tensor, q: float) ->
     """Compare a pinball loss and its gradient by the prediction with the right ones."""
     __tracebackhide__ = True
     (loss, gradient), (right, slope, slips) = found, pinball_truth(prediction, target, q)
-    check_number(loss, right, f"quantile {q}: the loss", slips, dtype=prediction.dtype)
+    # torch.where of two plain numbers is float32: q may be rounded, the tensors may not.
+    what = f"quantile {q}: the loss"
+    check_number(loss, right, what, slips, dtype=prediction.dtype, exact=1e-6)
     check_close(gradient, slope, f"quantile {q}: the gradient", rtol=1e-4, atol=1e-6)
 
 
@@ -107,12 +113,18 @@ def check_recipe(smoothing_recipe, e: float, classes: int, recipe: str) -> None:
     assert two, f"it returned {pair!r}, not (factor, smoothing): is there an answer yet?"
     spread, rows = e * classes / (classes - 1), 1 + e / (classes - 1)
     factor, smoothing = (1, spread) if recipe == "others" else (rows, spread / rows)
-    known = {"what do the recipe's rows sum to?": 1, "that is one over the factor": 1 / rows}
+    known = {
+        "what do the recipe's rows sum to?": 1,
+        "that is one over the factor": 1 / rows,
+        "each class gets e / (C - 1), not e / C": 1 + e / classes,
+        "the factor comes first, then the smoothing": smoothing,
+    }
     check_number(pair[0], factor, "the factor", known, tensor=False)
     known = {
         "PyTorch's share goes to all classes, the right one too": e,
         "that leads from PyTorch to the recipe, not back": e * (classes - 1) / classes,
         "the factor multiplies the equal shares as well: divide by it": spread,
+        "e is not yet the sum of all equal shares, which is e C / (C - 1)": e / rows,
         "that is what one class gets; the smoothing is what all get": e / (classes - 1),
         "it may be as large as 1: don't cut it off": tuple(
             min(smoothing, most) for most in (0.5, 0.75, 0.9, 0.95, 0.99)

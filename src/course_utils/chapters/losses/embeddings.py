@@ -99,6 +99,10 @@ def triplet_truth(embeddings: Tensor, labels: Tensor, margin: float) -> tuple[Te
             for cut in (lambda mean: mean, lambda mean: mean.clamp(min=0))
         ),
         "a mean over no anchor is nan; it should be 0 here": math.nan,
+        "fill what doesn't count with inf: distances may be larger than any number": tuple(
+            mean(near=lambda distances, most=most: min(distances).clamp(max=most))
+            for most in (10.0, 100.0, 999.0, 1e3, 9999.0, 1e4, 1e5)
+        ),
     }
     return prices.mean(), slips
 
@@ -194,13 +198,20 @@ def info_nce_truth(first: Tensor, second: Tensor, temperature: float) -> tuple[T
     right = F.cross_entropy(a @ b.T / temperature, partner)
     other = F.cross_entropy(b @ a.T / temperature, partner)
     raw = F.cross_entropy(first @ second.T / temperature, partner)
-    inner = (a @ a.T).masked_fill(partner[:, None] == partner, -torch.inf)
+    own = partner[:, None] == partner
+    inner = (a @ a.T).masked_fill(own, -torch.inf)
+    first_0, second_0 = F.normalize(first, dim=0), F.normalize(second, dim=0)
     both = F.cross_entropy(torch.cat([a @ b.T, inner], dim=1) / temperature, partner)
     slips = {
         "cosines are asked for: divide each row by its length": raw,
-        "a row's length is asked for, over dim=1; that is each column's": F.cross_entropy(
-            F.normalize(first, dim=0) @ F.normalize(second, dim=0).T / temperature, partner
+        "a row's length is asked for, over dim=1; that is each column's": tuple(
+            F.cross_entropy(one @ two.T / temperature, partner)
+            for one, two in ((first_0, second_0), (a, second_0), (first_0, b))
         ),
+        "the partner is a candidate, too": (
+            (a @ b.T / temperature).masked_fill(own, -torch.inf).logsumexp(dim=1)
+            - (a * b).sum(dim=1) / temperature
+        ).mean(),
         "cosines are asked for, not distances": F.cross_entropy(
             -torch.linalg.vector_norm(first[:, None] - second, dim=2) / temperature, partner
         ),

@@ -47,9 +47,10 @@ def imbalance_truth(
         * weights.mean(),
         "that has the wrong sign": -right,
         "that is the sum": right * target.numel(),
-        "the mean is over all elements, not over the rows alone": right
-        * target.numel()
-        / (len(target) if target.dim() else 1),
+        "the mean is over all elements, not over the rows alone": (
+            right * target.numel() / (len(target) if target.dim() else 1),
+            right * (target.shape[-1] if target.dim() else 1),
+        ),
         "the weight is on the wrong side: it belongs where the target is 1": -(
             wrong**gamma * log_p * (1 + (weight - 1) * (1 - target))
         ).mean(),

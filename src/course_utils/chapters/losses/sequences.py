@@ -99,4 +99,11 @@ def sequence_truths(groups: list[Sequences], more: int = 0) -> Iterator[tuple]:
             "empty sequences are counted": sum(own) / len(every),
             "that is a sum, not yet a mean": total if per == "token" else sum(own),
         }
+        slips = {
+            words: number
+            for words, number in slips.items()
+            if isinstance(number, tuple) or torch.as_tensor(number).isfinite()
+        }
+        if len(own) < len(every):
+            slips["0 / 0: an empty sequence has no mean, nor has a batch of nothing"] = math.nan
         yield per, right.detach(), gradients, slips
