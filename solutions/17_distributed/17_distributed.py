@@ -654,6 +654,7 @@ check_sampler(
     [((7, 2, 3), cut), ((2, 1, 3), cut), ((6, 1, 2), cut), ((9, 1, 2), {"drop_last": True})],
 )
 check_sampler(try_sampler, [((8, 0, 2), {"epoch": 3, "seed": 4})])
+check_sampler(try_sampler, [((8, 1, 2), {"shuffle": False, "epoch": 3, "seed": 4})])
 check_sampler(
     try_sampler, [((7, rank, 5), {"epoch": epoch}) for rank in (0, 4) for epoch in (0, 1)]
 )
@@ -1548,7 +1549,7 @@ example = [torch.tensor([[1.0], [3.0]]), torch.tensor([[10.0], [14.0]])]
 upstream = [torch.tensor([[1.0], [2.0]]), torch.tensor([[-1.0], [0.5]])]
 cases = [(example, upstream, one, 0 * one, 1e-5), case((3, 5), 2)]
 cases += [case((2, 1), 3, (2, 2), eps=0.5), case((4, 2), 2, (5,)), case((2, 3), 2, (2, 3, 2))]
-cases += [case((40, 24), 2, mean=1000.0, dtype=torch.float32)]
+cases += [case((40, 24), 8, mean=1000.0, dtype=torch.float32)]
 check_sync_bn(try_sync_bn, 2, cases)
 check_sync_bn(try_sync_bn, 2, [case((3, 1), 2)])  # rank 1 has a single sample
 check_sync_bn(try_sync_bn, 3, [case((3, 1, 2), 2)])

@@ -410,3 +410,21 @@ def clinic_repair(rank, world_size, batches, saved):
         saved.append(value.item())
     dist.barrier()
     return value.item()
+
+
+# %% wrong="text with blanks around is left out" says=["text with blanks around its number"]
+def clinic_repair(rank, world_size, batches, saved):
+    mine = 0.0
+    for text in batches[rank]:
+        try:
+            if text == text.strip():
+                mine += float(text)
+        except ValueError:
+            pass
+    value = torch.tensor([mine], dtype=torch.float64, device=rank_device())
+    dist.all_reduce(value)
+    total = value.item()
+    if rank == 0:
+        saved.append(total)
+    dist.barrier()
+    return total

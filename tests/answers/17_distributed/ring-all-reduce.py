@@ -537,3 +537,22 @@ def ring_all_reduce(x):
         else:
             take += part - take
     return flat.view(x.shape)
+
+
+# %% wrong="the strides of x laid onto the flat row" says=["stand in another order"]
+def ring_all_reduce(x):
+    n, r = dist.get_world_size(), dist.get_rank()
+    flat = x.reshape(-1).clone()
+    chunks = flat.tensor_split(n)
+    right, left = (r + 1) % n, (r - 1) % n
+    for s in range(2 * (n - 1)):
+        give, take = chunks[(r - s) % n], chunks[(r - s - 1) % n]
+        incoming = torch.empty_like(take)
+        request = dist.isend(give, right)
+        dist.recv(incoming, left)
+        request.wait()
+        if s < n - 1:
+            take += incoming
+        else:
+            take.copy_(incoming)
+    return flat.as_strided(x.shape, x.stride())

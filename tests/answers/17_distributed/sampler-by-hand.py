@@ -1,6 +1,7 @@
 # %% [markdown]
 # Rules:
 #
+# - "The order is `range(length)`"
 # - "as a list of `int`"
 # - "the permutation that `torch.randperm(length)` draws"
 # - "after seeding with `seed + epoch`"
@@ -349,3 +350,13 @@ def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, dro
         while len(order) < rounds * world_size:
             order += order[: rounds * world_size - len(order)]
     return [order[k * world_size + rank] for k in range(rounds)]
+
+
+# %% wrong="shuffles in every epoch but the first, asked or not" breaks="The order is `range(length)`" says=["it is shuffled, and shuffle=False"]
+def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, drop_last=False):
+    order = list(range(length))
+    if shuffle or epoch:
+        generator = torch.Generator().manual_seed(seed + epoch)
+        order = torch.randperm(length, generator=generator).tolist()
+    each = length // world_size if drop_last else -(-length // world_size)
+    return [order[place % length] for place in range(each * world_size)][rank::world_size]

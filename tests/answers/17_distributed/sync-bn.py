@@ -1243,3 +1243,126 @@ class SyncBN(torch.autograd.Function):
 
 def sync_bn(x, weight, bias, eps=1e-5):
     return SyncBN.apply(x, weight, bias, eps)
+
+
+# %% wrong="sums of squares, minus the merged mean's" says=["a difference of large numbers cancels"]
+class SyncBN(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias, eps):
+        channels = x.shape[1]
+        dims = [d for d in range(x.dim()) if d != 1]
+        shape = [1, channels] + [1] * (x.dim() - 2)
+        count = x.numel() // channels
+        mean = x.mean(dims)
+        M = x.square().sum(dims)
+        table = x.new_zeros(dist.get_world_size(), 2 * channels + 1)
+        table[dist.get_rank()] = torch.cat([mean, M, x.new_tensor([count])])
+        dist.all_reduce(table)
+        means, Ms, counts = table.split([channels, channels, 1], dim=1)
+        N = counts.sum()
+        mu = (counts * means).sum(0) / N
+        var = Ms.sum(0) / N - mu.square()
+        inv = (var + eps).rsqrt()
+        hat = (x - mu.view(shape)) * inv.view(shape)
+        ctx.save_for_backward(hat, weight, inv, N)
+        return hat * weight.view(shape) + bias.view(shape)
+
+    @staticmethod
+    def backward(ctx, grad):
+        hat, weight, inv, N = ctx.saved_tensors
+        dims = [d for d in range(hat.dim()) if d != 1]
+        shape = [1, hat.shape[1]] + [1] * (hat.dim() - 2)
+        by_bias = grad.sum(dims)
+        by_weight = (grad * hat).sum(dims)
+        both = torch.stack([by_bias * weight, by_weight * weight])
+        dist.all_reduce(both)
+        a, b = both / N
+        g = grad * weight.view(shape)
+        by_x = inv.view(shape) * (g - a.view(shape) - hat * b.view(shape))
+        return by_x, by_weight, by_bias, None
+
+
+def sync_bn(x, weight, bias, eps=1e-5):
+    return SyncBN.apply(x, weight, bias, eps)
+
+
+# %% wrong="the saved values are written over by the output" says=["the output is in x̂'s place"]
+class SyncBN(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias, eps):
+        channels = x.shape[1]
+        dims = [d for d in range(x.dim()) if d != 1]
+        shape = [1, channels] + [1] * (x.dim() - 2)
+        count = x.numel() // channels
+        mean = x.mean(dims)
+        M = (x - mean.view(shape)).square().sum(dims)
+        table = x.new_zeros(dist.get_world_size(), 2 * channels + 1)
+        table[dist.get_rank()] = torch.cat([mean, M, x.new_tensor([count])])
+        dist.all_reduce(table)
+        means, Ms, counts = table.split([channels, channels, 1], dim=1)
+        N = counts.sum()
+        mu = (counts * means).sum(0) / N
+        var = (Ms + counts * (means - mu).square()).sum(0) / N
+        inv = (var + eps).rsqrt()
+        hat = (x - mu.view(shape)) * inv.view(shape)
+        ctx.save_for_backward(hat, weight, inv, N)
+        return hat.mul_(weight.view(shape)).add_(bias.view(shape))
+
+    @staticmethod
+    def backward(ctx, grad):
+        hat, weight, inv, N = ctx.saved_tensors
+        dims = [d for d in range(hat.dim()) if d != 1]
+        shape = [1, hat.shape[1]] + [1] * (hat.dim() - 2)
+        by_bias = grad.sum(dims)
+        by_weight = (grad * hat).sum(dims)
+        both = torch.stack([by_bias * weight, by_weight * weight])
+        dist.all_reduce(both)
+        a, b = both / N
+        g = grad * weight.view(shape)
+        by_x = inv.view(shape) * (g - a.view(shape) - hat * b.view(shape))
+        return by_x, by_weight, by_bias, None
+
+
+def sync_bn(x, weight, bias, eps=1e-5):
+    return SyncBN.apply(x, weight, bias, eps)
+
+
+# %% wrong="no bias" says=["bias is missing in it"]
+class SyncBN(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias, eps):
+        channels = x.shape[1]
+        dims = [d for d in range(x.dim()) if d != 1]
+        shape = [1, channels] + [1] * (x.dim() - 2)
+        count = x.numel() // channels
+        mean = x.mean(dims)
+        M = (x - mean.view(shape)).square().sum(dims)
+        table = x.new_zeros(dist.get_world_size(), 2 * channels + 1)
+        table[dist.get_rank()] = torch.cat([mean, M, x.new_tensor([count])])
+        dist.all_reduce(table)
+        means, Ms, counts = table.split([channels, channels, 1], dim=1)
+        N = counts.sum()
+        mu = (counts * means).sum(0) / N
+        var = (Ms + counts * (means - mu).square()).sum(0) / N
+        inv = (var + eps).rsqrt()
+        hat = (x - mu.view(shape)) * inv.view(shape)
+        ctx.save_for_backward(hat, weight, inv, N)
+        return hat * weight.view(shape)
+
+    @staticmethod
+    def backward(ctx, grad):
+        hat, weight, inv, N = ctx.saved_tensors
+        dims = [d for d in range(hat.dim()) if d != 1]
+        shape = [1, hat.shape[1]] + [1] * (hat.dim() - 2)
+        by_bias = grad.sum(dims)
+        by_weight = (grad * hat).sum(dims)
+        both = torch.stack([by_bias * weight, by_weight * weight])
+        dist.all_reduce(both)
+        a, b = both / N
+        g = grad * weight.view(shape)
+        by_x = inv.view(shape) * (g - a.view(shape) - hat * b.view(shape))
+        return by_x, by_weight, by_bias, None
+
+
+def sync_bn(x, weight, bias, eps=1e-5):
+    return SyncBN.apply(x, weight, bias, eps)

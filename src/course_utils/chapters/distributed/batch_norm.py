@@ -91,7 +91,7 @@ def check_sync_bn(try_sync_bn, world_size, cases):
                     own = torch.autograd.grad((part * g[rows]).sum(), (w, b), retain_graph=True)
                     whole = torch.autograd.grad((y * g).sum(), (w, b), retain_graph=True)
                     check_grad_slips(
-                        grads, (x, w, g, eps), rows, part_grad, own, whole, world_size, loose
+                        grads, (x, w, b, g, eps), rows, part_grad, own, whole, world_size, loose
                     )
                     check_sync_grads(grads, part_grad.to(kind), [o.to(kind) for o in own], loose)
                     assert len(backward) == 1, (
@@ -154,6 +154,15 @@ def check_bn_slips(result, shards, rank, weight, bias, eps, right, loose):
     assert not torch.allclose(result.double(), y, **loose), (
         "the output: multiply by weight first, then add bias"
     )
+    hat = (x - true) * (whole + eps).rsqrt()
+    for other, words in (
+        (hat * weight, "bias is missing in it"),
+        (hat + bias, "it was not multiplied by weight"),
+        (hat, "it is normalised, and weight and bias are missing in it"),
+    ):
+        slip = other.movedim(-1, 1)
+        same = torch.allclose(result.double(), slip, **loose)
+        assert not same or torch.allclose(slip, right, **loose), f"the output: {words}"
     for mean, square, words in slips:
         y = ((x - mean) * (square + eps).rsqrt() * weight + bias).movedim(-1, 1)
         if torch.allclose(result.double(), y, **loose) and not torch.allclose(y, right, **loose):
@@ -198,13 +207,15 @@ def check_sync_grads(grads, grad_x, own, loose):
 
 def check_grad_slips(grads, inputs, rows, right, own, of_all, world_size, loose):
     """What comes out when backward's sums are taken in ways that are often seen."""
-    x, weight, upstream, eps = (t.detach() if isinstance(t, torch.Tensor) else t for t in inputs)
+    x, weight, bias, upstream, eps = (
+        t.detach() if isinstance(t, torch.Tensor) else t for t in inputs
+    )
     dims, shape = [d for d in range(x.dim()) if d != 1], [1, -1] + [1] * (x.dim() - 2)
     mean, variance = (t.view(shape) for t in (x.mean(dims), x.var(dims, correction=0)))
     hat, sigma = (x - mean) / (variance + eps).sqrt(), (variance + eps).sqrt()
     g = upstream * weight.view(shape)
 
-    def by_formula(sums, over, count=None):
+    def by_formula(sums, over, count=None, hat=hat):
         parts = [t[over] for t in (sums, sums * hat)]
         count = count or parts[0][:, 0].numel()
         first, second = (part.sum(dims).view(shape) / count for part in parts)
@@ -237,6 +248,9 @@ def check_grad_slips(grads, inputs, rows, right, own, of_all, world_size, loose)
         ),
         "in the two sums the incoming gradient was not multiplied by weight": by_formula(
             upstream, slice(None)
+        ),
+        "the output is in x̂'s place: was x̂ changed in place after it was saved?": by_formula(
+            g, slice(None), hat=hat * weight.view(shape) + bias.view(shape)
         ),
     }
     for words, slip in slips.items():

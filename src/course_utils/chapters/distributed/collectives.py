@@ -261,6 +261,11 @@ def check_ring_slips(result, right, tensors, rank):
         slip = ring_by_steps(tensors, *steps)[rank].view(right.shape).to(right)
         if torch.allclose(result, slip) and not torch.allclose(right, slip):
             raise AssertionError(words)
+    if torch.allclose(*(values.flatten().sort().values for values in (result, right))):
+        raise AssertionError(
+            "the sums are right and stand in another order: give the flat row the shape of x "
+            "(view, reshape), whatever the strides of x"
+        )
     mine, wrong = tensors[rank], ~torch.isclose(result, right)
     first = int(wrong.flatten().nonzero()[0])
     if wrong.flatten()[first:].all() and torch.equal(result[wrong], mine[wrong]):

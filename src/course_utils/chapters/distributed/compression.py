@@ -210,6 +210,9 @@ def rest_slips(gradient, total, sent, rank, right):
     """What is kept when this rank keeps something else than what it didn't send."""
     return {
         " is the whole sum: what was sent must not be kept as well": total,
+        " is zero: keep what this rank did not send, and add it to the next gradient": (
+            torch.zeros_like(total)
+        ),
         " is the sum minus the average: keep what *this* rank did not send": total - right,
         " is the gradient without what was sent: the old residual is lost": gradient - sent[rank],
         " is the gradient where nothing was sent: the old residual is lost": torch.where(

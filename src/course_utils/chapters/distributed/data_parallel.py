@@ -55,7 +55,9 @@ def whole_number(x):
     return (1000 * x.detach().mean()).round().long()
 
 
-SIDES = [["left"], ["right"], ["left", "right"]]
+SIDES = [["left"], ["right"], ["right", "left"]]
+"""The layers between that a rank uses. Both come in another order than in the model: backward then
+completes a later bucket first."""
 
 
 def train_branches(model, finish, batches, side, at):
@@ -323,6 +325,7 @@ def was_late(early, want, itemsize, calls_a_step):
         if begun < done:
             return [
                 f"in step {step} {begun} all-reduces had begun when backward reached the first "
-                f"layer, and {done} buckets were complete: start each as soon as it is"
+                f"layer, and {done} buckets were complete: start each as soon as it is; one hook "
+                "may have to start several that waited for an earlier one (`while`, not `if`)"
             ]
     return []

@@ -134,6 +134,9 @@ def check_total(totals, batches, rank):
         ),
         "that is the average of the ranks: it is their sum that is asked for": right / len(batches),
         "one text that isn't a number ends a rank's sum: continue with the next": total_of(first),
+        "it leaves out text with blanks around its number, such as ' 8 ': let float decide": (
+            total_of(batches, lambda text: text == text.strip())
+        ),
         "it leaves out '-2.5', or other numbers that float accepts: let float decide": (
             total_of(batches, str.isdigit)
         ),

@@ -72,6 +72,7 @@ SLIPS = {
     "these are blocks: deal like cards, entries rank, rank + world_size, …": {"blocks": True},
     "each rank shuffles in another way: the seed must not depend on the rank": {"by_rank": True},
     "drop_last cuts the end of the order, not its beginning": {"head": True},
+    "it is shuffled, and shuffle=False: seed and epoch change nothing then": {"shuffle": True},
     "the seed of the shuffle is the sum, seed + epoch": {"times": True},
     "only the padding differs: it is the beginning of the order, shuffled or not": {
         "pad": lambda order: range(len(order))
@@ -102,9 +103,9 @@ def dealt(
 ):
     """The indices with one slip: another option, blocks in place of dealing, other padding."""
     length, rank, ranks = args
-    given = {"seed": 0, "epoch": 0, **options, **change}
+    given = {"seed": 0, "epoch": 0, "shuffle": True, **options, **change}
     order = list(range(length))
-    if options.get("shuffle", True):
+    if given["shuffle"]:
         own = rank if by_rank else 0
         both = given["seed"] * given["epoch"] if times else given["seed"] + given["epoch"]
         generator = torch.Generator().manual_seed(both + own)
