@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import io
 import os
 import pickle
@@ -65,6 +66,7 @@ class Order:
 def run_rank(order: Order, rank: int, control: int, listener_fd: int | None) -> None:
     """A rank's whole life, in its own process; it ends the process."""
     torch.set_num_threads(1)  # first of all: the threads of the kernel's maths are not in a fork
+    gc.freeze()  # what a fork inherits stays shared: a collection would write to each page of it
     if hasattr(os, "setpgid"):
         with contextlib.suppress(OSError):
             os.setpgid(0, 0)
