@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import import_module
 from pathlib import Path
-from types import CodeType
+from types import CodeType, SimpleNamespace
 from unittest.mock import patch
 
 import jupytext
@@ -191,6 +191,20 @@ def settle() -> None:
         import_module(name)
     if template.supported():
         template_process.make_forks_quick()
+    seed_without_stacks()
+
+
+def seed_without_stacks() -> None:
+    """Where no accelerator is, ``torch.manual_seed`` formats a stack for each kind of it, unread.
+
+    A seed then takes half a millisecond below pytest's frames, and some checks seed hundreds of
+    times.
+    """
+    import torch
+
+    if not torch.accelerator.is_available():
+        for kind in (torch.cuda, torch.xpu, torch.mtia):
+            kind.traceback = SimpleNamespace(format_stack=list)
 
 
 @as_in_grading
