@@ -6,13 +6,34 @@ import torch.nn.functional as F
 from torch import nn
 
 from course_utils import seeded
-from course_utils.chapters.layers import choose_parts, dry_run, norm_slips, parts, refused
+from course_utils.chapters.layers import (
+    choose_parts,
+    dry_run,
+    norm_slips,
+    parts,
+    refused,
+    watched_in_use,
+)
 from course_utils.chapters.layers import slips as known
 from support.mutants import changes_of
 
 
 def differ(slips, right):
     return {name: not torch.allclose(wrong, right, atol=1e-3) for name, wrong in slips.items()}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda w: None, ""),
+        (lambda w: (0 * w).sum().backward(), "its grad"),  # shows where there is none yet
+        (lambda w: setattr(w, "grad", None), "its grad"),  # shows where there is one
+        (lambda w: w.requires_grad_(False), "its requires_grad"),
+    ],
+)
+def test_a_weight_that_requires_a_gradient_is_watched_with_and_without_one(change, words):
+    weight = torch.ones(2, requires_grad=True)
+    assert watched_in_use(change, weight)[2] == words
 
 
 @pytest.mark.parametrize("backwards", [False, True])

@@ -8,6 +8,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 from course_utils.chapters.optimizers import (
+    RANGE_CASES,
     check_adam_run,
     library_clip,
     library_groups,
@@ -15,6 +16,7 @@ from course_utils.chapters.optimizers import (
     torch_adam,
 )
 from course_utils.chapters.optimizers.adam_slips import MAX_KEPT, SLIPS, adam_with
+from course_utils.chapters.optimizers.range_slips import LINE_SLIPS, range_of_line
 from support.mutants import changes_of
 
 RISING = [torch.tensor(g, dtype=torch.float64) for g in (2.0, 0.1, 0.2, 3.0, 0.1)]
@@ -92,3 +94,18 @@ DECAYED = "def f(p, grad, lr, weight_decay):\n    return (1 - lr * weight_decay)
 )
 def test_an_optimizer_is_changed_as_its_subject_invites(source, operator, now):
     assert (operator, now) in changes_of("11_optimizers", source)
+
+
+@pytest.mark.parametrize("name", RANGE_CASES)
+def test_the_range_test_of_a_line_gives_what_its_cases_say(name):
+    start, arguments, (rates, losses, *_) = RANGE_CASES[name]
+    found = range_of_line(start, *arguments)
+    for mine, right in zip(found, (rates, losses), strict=True):
+        assert mine == pytest.approx(right, rel=1e-3, nan_ok=True)
+
+
+def test_every_slip_of_the_range_test_shows_in_some_case():
+    for slip in LINE_SLIPS:
+        cases = [(start, arguments) for start, arguments, _ in RANGE_CASES.values()]
+        others = [range_of_line(s, *a, slip) for s, a in cases if s == 1.0]
+        assert others != [range_of_line(s, *a) for s, a in cases if s == 1.0], slip

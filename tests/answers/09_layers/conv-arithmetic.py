@@ -575,3 +575,21 @@ def conv_arithmetic(layers, size):
             size = (size + 2 * padding - reach) // stride + 1
         sizes.append(size)
     return sizes
+
+
+# %% wrong="the list of sizes is a default argument" says=["no layer: the sizes from 7", "sizes of an earlier call come first"]
+def conv_arithmetic(layers, size, sizes=[]):
+    for layer in layers:
+        kind, k = layer["kind"], layer["kernel"]
+        s = layer.get("stride", k if kind == "pool" else 1)
+        p = layer.get("padding", 0)
+        d = layer.get("dilation", 1)
+        r = d * (k - 1) + 1
+        if kind == "transposed":
+            size = (size - 1) * s - 2 * p + r + layer.get("output_padding", 0)
+        elif p != "same":
+            if r > size + 2 * p:
+                raise ValueError("the kernel reaches over the input")
+            size = (size + 2 * p - r) // s + 1
+        sizes.append(size)
+    return sizes

@@ -877,3 +877,23 @@ def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_d
         below = new["top"] = torch.maximum(v, state.get("top", v))
     below = (below / (1 - b2**t)).sqrt() + eps
     return p - lr * m / (1 - b1 ** max(1, t - 1)) / below, new
+
+
+# %% wrong="betas are fixed in the correction" says=["the correction takes the argument's betas"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    b1, b2 = betas
+    t = state.get("t", 0) + 1
+    if kind == "adamw":
+        p = p * (1 - lr * weight_decay)
+    else:
+        grad = grad + weight_decay * p
+    m = b1 * state.get("m", 0) + (1 - b1) * grad
+    v = b2 * state.get("v", 0) + (1 - b2) * grad**2
+    new = {"t": t, "m": m, "v": v}
+    if kind == "rmsprop":
+        return p - lr * grad / (v.sqrt() + eps), new
+    if kind == "amsgrad":
+        new["top"] = torch.maximum(state.get("top", torch.zeros_like(v)), v)
+        v = new["top"]
+    m_hat, v_hat = m / (1 - 0.9**t), v / (1 - 0.999**t)
+    return p - lr * m_hat / (v_hat.sqrt() + eps), new

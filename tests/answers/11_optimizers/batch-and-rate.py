@@ -177,3 +177,10 @@ def batch_and_rate(rate, batch, curvature, noise):
     if factor >= 1:
         return float("inf")
     return rate**2 * noise**2 / batch / (1 - factor)
+
+
+# %% wrong="an error where it grows" says=["where it grows without bound, float('inf') is asked for"]
+def batch_and_rate(rate, batch, curvature, noise):
+    if rate * curvature >= 2:
+        raise ValueError("the rate is above the limit")
+    return rate * noise**2 / (batch * curvature * (2 - rate * curvature))

@@ -534,3 +534,34 @@ def clip_and_accumulate(model, pieces, max_norm):
     for p in trained:
         p.grad.mul_(factor)
     return norm
+
+
+# %% wrong="the first piece's size for all" says=["count the examples of all"]
+def clip_and_accumulate(model, pieces, max_norm):
+    model.zero_grad()
+    count = len(pieces[0][1]) * len(pieces)
+    for x, y in pieces:
+        loss = F.cross_entropy(model(x), y, reduction="sum") / count
+        loss.backward()
+    return nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+
+
+# %% wrong="gradients are cleared before each piece" says=["the last piece's alone are left"]
+def clip_and_accumulate(model, pieces, max_norm):
+    model.zero_grad()
+    count = sum(len(y) for _, y in pieces)
+    for x, y in pieces:
+        model.zero_grad()
+        loss = F.cross_entropy(model(x), y, reduction="sum") / count
+        loss.backward()
+    return nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+
+
+# %% wrong="the sum of absolute values for the norm" says=["the sum of sizes, without squares"]
+def clip_and_accumulate(model, pieces, max_norm):
+    model.zero_grad()
+    count = sum(len(y) for _, y in pieces)
+    for x, y in pieces:
+        loss = F.cross_entropy(model(x), y, reduction="sum") / count
+        loss.backward()
+    return nn.utils.clip_grad_norm_(model.parameters(), max_norm, norm_type=1)

@@ -186,3 +186,19 @@ decayed = {
     },
     "SGD, weight_decay=0.5, gradient 0": torch.tensor(0.95),
 }
+
+
+# %% right="floats of more digits"
+decayed = {
+    "same: SGD": True,
+    "same: SGD, momentum=0.9, nesterov=True": True,
+    "same: RMSprop": True,
+    "same: Adam": True,
+    "same: AdamW": False,
+    "SGD, weight_decay=0.5, gradient 0": 0.95,
+    "Adam, weight_decay=0.5, gradient 0": 0.9,
+    "Adam, weight_decay=0.05, gradient 0": 0.9,
+    "AdamW, weight_decay=0.5, gradient 0": 0.95,
+    "AdamW, weight_decay=0.5, gradient None": 1.0,
+    "AdamW, weight_decay=0.5, gradient 3": 0.8500000001,
+}

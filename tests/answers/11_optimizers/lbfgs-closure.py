@@ -318,3 +318,18 @@ def lbfgs_closure(loss_of, start):
 
     optimizer.step(closure)
     return w.detach()
+
+
+# %% wrong="float32 on the way" says=["a minimum far from 0", "w was rounded to float32"]
+def lbfgs_closure(loss_of, start):
+    w = start.detach().float().requires_grad_()
+    optimizer = torch.optim.LBFGS([w], max_iter=100, max_eval=75, line_search_fn="strong_wolfe")
+
+    def closure():
+        optimizer.zero_grad()
+        loss = loss_of(w.double())
+        loss.backward()
+        return loss
+
+    optimizer.step(closure)
+    return w.detach().double()

@@ -429,7 +429,7 @@ diagnosis = {
 }
 
 
-# %% wrong="four times the loss before" says=["the smallest loss so far, not the one before"]
+# %% wrong="four times the loss before" says=["*smallest* loss so far ends it, not four times the one before"]
 diagnosis = dict.fromkeys(("run 1", "run 2", "run 3", "run 4", "run 5"))
 
 
@@ -503,7 +503,7 @@ def lr_range(model, x, y, lowest, highest, steps):
     return rates, losses
 
 
-# %% wrong="other parameters in their place, by assign=True" says=["does not have the weights that it came with"]
+# %% wrong="other parameters in their place, by assign=True" says=["the model has other Parameters than before", "without assign=True"]
 import math
 
 
@@ -910,6 +910,172 @@ def lr_range(model, x, y, lowest, highest, steps):
         with torch.no_grad():
             for p, g, s in zip(trained, gradients, sums):
                 g = s.mul_(0.9).add_(g)
+                p -= rates[-1] * g
+    model.load_state_dict(kept)
+    return rates, losses
+
+
+diagnosis = {
+    "run 1": "a milestone cut the rate",
+    "run 2": "zero_grad forgotten",
+    "run 3": "rate above the limit",
+    "run 4": "rate too low",
+    "run 5": "noise floor: the rate should fall now",
+}
+
+
+# %% wrong="the rate of the first step in all" says=["a slow climb: four times the smallest loss, not the one before: the losses", "each step was taken with the first rate"]
+import copy
+import math
+
+
+def lr_range(model, x, y, lowest, highest, steps):
+    kept = copy.deepcopy(model.state_dict())
+    params = [p for p in model.parameters() if p.requires_grad]
+    factor = (highest / lowest) ** (1 / (steps - 1))
+    rates, losses = [], []
+    for k in range(steps):
+        loss = F.mse_loss(model(x), y)
+        rates.append(lowest * factor**k)
+        losses.append(loss.item())
+        if not math.isfinite(losses[-1]) or losses[-1] > 4 * min(losses):
+            break
+        gradients = torch.autograd.grad(loss, params)
+        with torch.no_grad():
+            for p, g in zip(params, gradients):
+                p -= rates[0] * g
+    model.load_state_dict(kept)
+    return rates, losses
+
+
+diagnosis = {
+    "run 1": "a milestone cut the rate",
+    "run 2": "zero_grad forgotten",
+    "run 3": "rate above the limit",
+    "run 4": "rate too low",
+    "run 5": "noise floor: the rate should fall now",
+}
+
+
+# %% wrong="frozen weights are asked for a gradient" says=["a frozen parameter has no gradient: ask those"]
+import copy
+import math
+
+
+def lr_range(model, x, y, lowest, highest, steps):
+    kept = copy.deepcopy(model.state_dict())
+    params = [p for p in model.parameters()]
+    factor = (highest / lowest) ** (1 / (steps - 1))
+    rates, losses = [], []
+    for k in range(steps):
+        loss = F.mse_loss(model(x), y)
+        rates.append(lowest * factor**k)
+        losses.append(loss.item())
+        if not math.isfinite(losses[-1]) or losses[-1] > 4 * min(losses):
+            break
+        gradients = torch.autograd.grad(loss, params)
+        with torch.no_grad():
+            for p, g in zip(params, gradients):
+                p -= rates[-1] * g
+    model.load_state_dict(kept)
+    return rates, losses
+
+
+diagnosis = {
+    "run 1": "a milestone cut the rate",
+    "run 2": "zero_grad forgotten",
+    "run 3": "rate above the limit",
+    "run 4": "rate too low",
+    "run 5": "noise floor: the rate should fall now",
+}
+
+
+# %% wrong="a sum over the batch in the step" says=["the step is that of a sum over the batch"]
+import copy
+import math
+
+
+def lr_range(model, x, y, lowest, highest, steps):
+    kept = copy.deepcopy(model.state_dict())
+    params = [p for p in model.parameters() if p.requires_grad]
+    factor = (highest / lowest) ** (1 / (steps - 1))
+    rates, losses = [], []
+    for k in range(steps):
+        loss = F.mse_loss(model(x), y)
+        rates.append(lowest * factor**k)
+        losses.append(loss.item())
+        if not math.isfinite(losses[-1]) or losses[-1] > 4 * min(losses):
+            break
+        gradients = torch.autograd.grad(loss * len(x), params)
+        with torch.no_grad():
+            for p, g in zip(params, gradients):
+                p -= rates[-1] * g
+    model.load_state_dict(kept)
+    return rates, losses
+
+
+diagnosis = {
+    "run 1": "a milestone cut the rate",
+    "run 2": "zero_grad forgotten",
+    "run 3": "rate above the limit",
+    "run 4": "rate too low",
+    "run 5": "noise floor: the rate should fall now",
+}
+
+
+# %% wrong="momentum in every step" says=["the loss jumps at the fifth: the losses", "that is SGD with momentum"]
+import copy
+import math
+
+
+def lr_range(model, x, y, lowest, highest, steps):
+    kept = copy.deepcopy(model.state_dict())
+    params = [p for p in model.parameters() if p.requires_grad]
+    factor = (highest / lowest) ** (1 / (steps - 1))
+    rates, losses, velocity = [], [], [0] * len(params)
+    for k in range(steps):
+        loss = F.mse_loss(model(x), y)
+        rates.append(lowest * factor**k)
+        losses.append(loss.item())
+        if not math.isfinite(losses[-1]) or losses[-1] > 4 * min(losses):
+            break
+        gradients = torch.autograd.grad(loss, params)
+        with torch.no_grad():
+            velocity = [0.9 * v + g for v, g in zip(velocity, gradients)]
+            for p, v in zip(params, velocity):
+                p -= rates[-1] * v
+    model.load_state_dict(kept)
+    return rates, losses
+
+
+diagnosis = {
+    "run 1": "a milestone cut the rate",
+    "run 2": "zero_grad forgotten",
+    "run 3": "rate above the limit",
+    "run 4": "rate too low",
+    "run 5": "noise floor: the rate should fall now",
+}
+
+
+# %% wrong="ends before it notes the loss" says=["a loss of 4.41 times the smallest: the rates: expected [1.55, 1.5748], got [1.55]: the rate and the loss that end the run are noted, too"]
+import copy
+import math
+
+
+def lr_range(model, x, y, lowest, highest, steps):
+    kept = copy.deepcopy(model.state_dict())
+    params = [p for p in model.parameters() if p.requires_grad]
+    factor = (highest / lowest) ** (1 / (steps - 1))
+    rates, losses = [], []
+    for k in range(steps):
+        loss = F.mse_loss(model(x), y)
+        if losses and (not loss.isfinite() or loss.item() > 4 * min(losses)):
+            break
+        rates.append(lowest * factor**k)
+        losses.append(loss.item())
+        gradients = torch.autograd.grad(loss, params)
+        with torch.no_grad():
+            for p, g in zip(params, gradients):
                 p -= rates[-1] * g
     model.load_state_dict(kept)
     return rates, losses

@@ -570,3 +570,20 @@ def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, neste
         X = 3.4445 * X - 4.7750 * Q @ X + 2.0315 * Q @ Q @ X
     rows, columns = p.shape
     return p * (1 - lr * weight_decay) - lr * max(1, rows / columns) ** 0.5 * X, d
+
+
+# %% wrong="the buffer is orthogonalised too" says=["the direction alone is orthogonalised"]
+def orthogonalise(G, steps=5):
+    X = G / G.norm().clamp(min=1e-7)
+    for _ in range(steps):
+        A = X @ X.T
+        X = 3.4445 * X - 4.7750 * A @ X + 2.0315 * A @ A @ X
+    return X
+
+
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
+    new = momentum * buffer + (1 - momentum) * grad
+    way = (1 - momentum) * grad + momentum * new if nesterov else new
+    rows, columns = p.shape
+    size = lr * max(1, rows / columns) ** 0.5
+    return p * (1 - lr * weight_decay) - size * orthogonalise(way), orthogonalise(new)

@@ -1460,3 +1460,117 @@ class Sgd(torch.optim.Optimizer):
                 if buffer is not None:
                     self.state[p]["buffer"] = buffer
         return loss
+
+
+# %% wrong="the first step of all is undamped, not each parameter's first" says=["steps by a closure: a parameter's own first gradient is undamped"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    g = grad + weight_decay * p
+    if momentum == 0:
+        return p - lr * g, None
+    b = g.clone() if buffer is None else momentum * buffer + (1 - dampening) * g
+    d = g + momentum * b if nesterov else b
+    return p - lr * d, b
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr, **options):
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            options = {
+                name: group[name]
+                for name in ("lr", "momentum", "dampening", "weight_decay", "nesterov")
+            }
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                new, buffer = sgd_family(
+                    p,
+                    p.grad,
+                    self.state[p].get(
+                        "buffer", torch.zeros_like(p) if self.param_groups[0].get("run") else None
+                    ),
+                    **options,
+                )
+                p.copy_(new)
+                self.state[p]["buffer"] = buffer
+        self.param_groups[0]["run"] = True
+        return loss
+
+
+# %% wrong="lr scales the gradient before the buffer" says=["the new buffer: expected 1, got 0.1. the rate is inside the buffer", "a hundred steps, momentum 0.9: the rate is inside the buffer"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    g = grad + weight_decay * p
+    if momentum == 0:
+        return p - lr * g, None
+    g = lr * g
+    b = g.clone() if buffer is None else momentum * buffer + (1 - dampening) * g
+    d = g + momentum * b if nesterov else b
+    return p - d, b
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr, **options):
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            options = {
+                name: group[name]
+                for name in ("lr", "momentum", "dampening", "weight_decay", "nesterov")
+            }
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                new, buffer = sgd_family(p, p.grad, self.state[p].get("buffer"), **options)
+                p.copy_(new)
+                self.state[p]["buffer"] = buffer
+        return loss
+
+
+# %% wrong="Nesterov looks ahead with the older buffer, or the gradient" says=["Nesterov takes the new buffer, not the older"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    g = grad + weight_decay * p
+    if momentum == 0:
+        return p - lr * g, None
+    b = g.clone() if buffer is None else momentum * buffer + (1 - dampening) * g
+    d = g + momentum * (g if buffer is None else buffer) if nesterov else b
+    return p - lr * d, b
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr, **options):
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            options = {
+                name: group[name]
+                for name in ("lr", "momentum", "dampening", "weight_decay", "nesterov")
+            }
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                new, buffer = sgd_family(p, p.grad, self.state[p].get("buffer"), **options)
+                p.copy_(new)
+                self.state[p]["buffer"] = buffer
+        return loss

@@ -30,7 +30,7 @@ from course_utils.chapters.optimizers.race import (
 from course_utils.chapters.optimizers.range_test import (
     RANGE_CASES,
     SETTLE_CASES,
-    check_range,
+    check_range_of_line,
     check_range_of_network,
     check_settles,
     run_range,

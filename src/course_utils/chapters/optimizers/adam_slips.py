@@ -29,13 +29,14 @@ DEFAULTS = "the betas are the argument's, not (0.9, 0.999)."
 LAST_TWO = "the largest v of all steps so far is kept, not that of the last two."
 LOOKS_AHEAD = "that is NAdam: above the fraction bar is m alone, without a look ahead."
 SIZES = "v is the mean of squared gradients, not of their sizes."
+CORRECTS_DEFAULTS = "the correction takes the argument's betas, not 0.9 and 0.999."
 SWAPPED = "the betas have changed places."
 BEHIND = "t is one behind: count first, the first step's t is 1."
 SLIPS = (
     *(V_RAW, M_RAW, NO_CORRECTION, FIRST, "first, corrected", NO_DECAY, CORRECTED, NO_EPS, INSIDE),
     *(LATE, RATE_TWICE, NO_RATE, AFTERWARDS, L2_HERE, DECOUPLED, SQUARED, MAX_KEPT, OF_V, IS_ADAM),
     *(STORED, "stored m", "stored v", DEFAULTS, SWAPPED, LAST_TWO, LOOKS_AHEAD, SIZES),
-    *("m behind", "v behind", BEHIND),
+    *("m behind", "v behind", BEHIND, CORRECTS_DEFAULTS),
 )
 SPOKEN = {
     **{"first, corrected": FIRST, "stored m": STORED, "stored v": STORED},
@@ -74,6 +75,8 @@ def adam_with(
         behind = max(1, t - 1)
         scale_m = 1 - b1 ** (behind if slip in ("m behind", BEHIND) else t)
         scale_v = 1 - b2 ** (behind if slip in ("v behind", BEHIND) else t)
+        if slip == CORRECTS_DEFAULTS:
+            scale_m, scale_v = 1 - 0.9**t, 1 - 0.999**t
         top = max(last if slip == LAST_TWO else top, v / scale_v if slip == OF_V else v)
         v = top if slip == MAX_KEPT and kind == "amsgrad" else v
         below = top if kind == "amsgrad" and slip != IS_ADAM else v

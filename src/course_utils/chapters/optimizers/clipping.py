@@ -129,6 +129,7 @@ def _parts(gradients):
     all_of = [g for g in gradients.values() if g is not None]
     norms = [g.norm().item() for g in all_of]
     yield "the largest norm of a single parameter", max(norms)
+    yield "the sum of sizes, without squares", sum(g.abs().sum().item() for g in all_of)
     yield "the sum of the parameters' norms", sum(norms)
     yield "the mean of the parameters' norms", sum(norms) / len(norms)
     flat, wide = ([g for g in all_of if (g.ndim < 2) == small] for small in (True, False))
@@ -147,6 +148,14 @@ def check_clip(found, kind, sizes, max_norm):
         ],
         "means that are added up, not divided by anything": [1 / max(size, 1) for size in sizes],
         "sums that were never divided by the whole count": [1.0] * len(sizes),
+        "gradients are cleared before each piece: the last piece's alone are left": [
+            *[0.0] * (len(sizes) - 1),
+            1 / sum(sizes),
+        ],
+        "the pieces are of unequal sizes: count the examples of all": [
+            1 / (max(1, sizes[0]) * len(sizes))
+        ]
+        * len(sizes),
     }
     if abs(norm - expected) > 1e-4 * max(expected, 1e-3):
         words = [

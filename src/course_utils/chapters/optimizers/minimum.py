@@ -24,6 +24,9 @@ def problem(name):
     if name == "a floor as flat as w ** 4":
         steep = torch.logspace(0, 2, 6, dtype=torch.float64).to(device)
         return lambda w: (steep * (w - 1) ** 4).sum(), torch.linspace(-3, 3, 6, dtype=torch.float64)
+    if name == "a minimum far from 0":
+        far = torch.tensor([1000.3, -2000.7], dtype=torch.float64).to(device)
+        return lambda w: 50 * (w - far).square().sum(), torch.zeros(2, dtype=torch.float64)
     if name == "one number, 0-D":
         return lambda w: (w - 3) ** 2 + torch.exp(-w), torch.tensor(0.0, dtype=torch.float64)
     x = torch.randn(60, 5, generator=draw, dtype=torch.float64)
@@ -79,6 +82,8 @@ def check_minimum(found, name):
         more = "; by default LBFGS stops after max_iter=20 iterations" if 10 < calls < 40 else ""
         if steepest < 0.05:
             more = "; near, though: what ended it, max_iter, tolerance_grad or tolerance_change?"
+        rounded = torch.equal(w.detach().float().double(), w.detach())
+        more = "; w was rounded to float32 on the way" if rounded and steepest < 0.05 else more
         more = "; gradients add up: does the closure clear them?" if stale else more
         wrong.append(f"an entry of the gradient is {steepest:.2g}, at most 0.001: {words}{more}")
     assert not wrong, "; ".join(wrong)

@@ -34,7 +34,14 @@ def check_muon(answer, case_of, slips=None, **options):
     check_close(new, right, "the new p", atol=0.01, rtol=0, because=words.strip("."))
     _, summed, _ = muon_with(A_SUM, p, grad, buffer, **options)
     _, _, direction = muon_with("", p, grad, buffer, **options)
-    wrong = {A_SUM: summed, "that is the direction; the running mean is kept": direction}
+    turned = {"lr": 1.0, "weight_decay": 0.0, "momentum": 0.0, "nesterov": False}
+    factor = max(1, p.shape[0] / p.shape[1]) ** 0.5
+    rounds = muon_with("", 0 * p, mean, 0 * p, **turned)[0] / -factor
+    wrong = {
+        A_SUM: summed,
+        "that is the direction; the running mean is kept": direction,
+        "the direction alone is orthogonalised; the running mean is kept as it is": rounds,
+    }
     words = next((said for said, part in wrong.items() if torch.allclose(kept, part, 0.02)), "")
     what = "the new buffer, a running mean,"
     check_close(kept, mean, what, atol=0.02, rtol=0.02, because=words.strip("."))

@@ -49,7 +49,8 @@ class WithSlip(torch.optim.Optimizer):
         params: as PyTorch's optimizers have them.
         lr: likewise.
         slip: of the first buffer, "damped" or "shared", the gradient's own memory if there is no
-            decay; or "old buffer", by which Nesterov looks ahead.
+            decay; "damped later", except in the very first step; "old buffer", by which Nesterov
+            looks ahead, or "the older", where there is one; "rate inside" the buffer.
         options: as ``torch.optim.SGD`` has them.
     """
 
@@ -59,31 +60,42 @@ class WithSlip(torch.optim.Optimizer):
         super().__init__(params, {**defaults, **options})
 
     def step(self, closure=None):
-        loss = None if closure is None else closure()
+        loss, fresh = None if closure is None else closure(), not self.state
         for group in self.param_groups:
             for p in (p for p in group["params"] if p.grad is not None):
-                self.move(p, p.grad, self.state[p], group)
+                self.move(p, p.grad, self.state[p], group, fresh)
         return loss
 
     @torch.no_grad()
-    def move(self, p, grad, state, group):
-        """One parameter's step."""
+    def move(self, p, grad, state, group, first):
+        """One parameter's step; ``first``: no parameter has made one before."""
         g = grad + group["weight_decay"] * p if group["weight_decay"] else grad
         if not group["momentum"]:
             p -= group["lr"] * g
             return
+        rate = group["lr"]
+        g, rate = (rate * g, 1) if self.slip == "rate inside" else (g, rate)
         old, fresh = state.get("buffer"), (1 - group["dampening"]) * g
         if old is None:
-            state["buffer"] = {"damped": fresh, "shared": g}.get(self.slip, g.clone())
+            begins = {"damped": fresh, "shared": g, "damped later": g.clone() if first else fresh}
+            state["buffer"] = begins.get(self.slip, g.clone())
         else:
             state["buffer"] = group["momentum"] * old + fresh
-        ahead = (0 if old is None else old) if self.slip == "old buffer" else state["buffer"]
-        p -= group["lr"] * (g + group["momentum"] * ahead if group["nesterov"] else state["buffer"])
+        none = {"old buffer": 0, "the older": g}.get(self.slip)
+        ahead = state["buffer"] if none is None else none if old is None else old
+        p -= rate * (g + group["momentum"] * ahead if group["nesterov"] else state["buffer"])
 
 
 KINDS = {
+    "a parameter's own first gradient is undamped, also where it comes after the others'": partial(
+        WithSlip, slip="damped later"
+    ),
     "the first buffer is the gradient itself, undamped": partial(WithSlip, slip="damped"),
     "Nesterov takes the new buffer, not the old one": partial(WithSlip, slip="old buffer"),
+    "Nesterov takes the new buffer, not the older": partial(WithSlip, slip="the older"),
+    "the rate is inside the buffer: only the step is multiplied by it": partial(
+        WithSlip, slip="rate inside"
+    ),
     "the first buffer is .grad's own memory, which zero_grad and backward write into: copy it": (
         partial(WithSlip, slip="shared")
     ),
