@@ -347,7 +347,7 @@ def flop_counter(run: Callable) -> dict[str, int]:
     counts.clear()
 
 
-# %% wrong="the library, wrong for groups" breaks="it is wrong for groups" says=["times what is right"]
+# %% wrong="the library, wrong for groups" breaks="it is wrong for groups" says=["with groups, the gradient by the weight takes the forward pass's flops, no more"]
 from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
 
 
@@ -558,3 +558,84 @@ def flop_counter(run):
     with Count():
         run()
     return found
+
+
+# %% wrong="kwargs dropped" says=["a factor made with a dtype: raised", "an operator gets its kwargs as well"]
+def flop_counter(run):
+    counts = {}
+
+    class Counter(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            out = func(*args)
+            name = func.overloadpacket.__name__
+            flops = None
+            if name in ("mm", "bmm"):
+                flops = 2 * out.numel() * args[0].shape[-1]
+            elif name in ("addmm", "baddbmm"):
+                flops = 2 * out.numel() * args[1].shape[-1]
+            elif name == "convolution":
+                flops = 2 * out.numel() * args[1][0].numel()
+            elif name == "convolution_backward":
+                mask = args[10]
+                flops = 2 * args[0].numel() * args[2][0].numel() * (mask[0] + mask[1])
+            if flops is not None:
+                counts[name] = counts.get(name, 0) + flops
+            return out
+
+    with Counter():
+        run()
+    return counts
+
+
+# %% wrong="result not returned" says=["what func gives is what __torch_dispatch__ returns"]
+def flop_counter(run):
+    counts = {}
+
+    class Counter(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            out = func(*args, **(kwargs or {}))
+            name = func.overloadpacket.__name__
+            flops = None
+            if name in ("mm", "bmm"):
+                flops = 2 * out.numel() * args[0].shape[-1]
+            elif name in ("addmm", "baddbmm"):
+                flops = 2 * out.numel() * args[1].shape[-1]
+            elif name == "convolution":
+                flops = 2 * out.numel() * args[1][0].numel()
+            elif name == "convolution_backward":
+                mask = args[10]
+                flops = 2 * args[0].numel() * args[2][0].numel() * (mask[0] + mask[1])
+            if flops is not None:
+                counts[name] = counts.get(name, 0) + flops
+            return None
+
+    with Counter():
+        run()
+    return counts
+
+
+# %% wrong="without gradients" says=["run records gradients: leave them on"]
+def flop_counter(run):
+    counts = {}
+
+    class Counter(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            out = func(*args, **(kwargs or {}))
+            name = func.overloadpacket.__name__
+            flops = None
+            if name in ("mm", "bmm"):
+                flops = 2 * out.numel() * args[0].shape[-1]
+            elif name in ("addmm", "baddbmm"):
+                flops = 2 * out.numel() * args[1].shape[-1]
+            elif name == "convolution":
+                flops = 2 * out.numel() * args[1][0].numel()
+            elif name == "convolution_backward":
+                mask = args[10]
+                flops = 2 * args[0].numel() * args[2][0].numel() * (mask[0] + mask[1])
+            if flops is not None:
+                counts[name] = counts.get(name, 0) + flops
+            return out
+
+    with Counter(), torch.no_grad():
+        run()
+    return counts

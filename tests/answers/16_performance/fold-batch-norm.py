@@ -868,3 +868,267 @@ def fold_batch_norm(block):
         conv.weight.copy_(weight)
         conv.bias.copy_(bias)
     return conv
+
+
+# %% wrong="mean not scaled" says=["the running mean is scaled as well"]
+def fold_batch_norm(block):
+    def fold(kernel, bias, norm):
+        factor = 1 / (norm.running_var + norm.eps).sqrt()
+        shift = -norm.running_mean
+        if bias is not None:
+            shift = shift + bias
+        if norm.affine:
+            factor = factor * norm.weight
+        shift = -norm.running_mean + (bias * factor if bias is not None else 0)
+        if norm.affine:
+            shift = shift + norm.bias
+        return kernel * factor.view(-1, 1, 1, 1), shift
+
+    wide, narrow = block.wide, block.narrow
+    with torch.no_grad():
+        weight, bias = fold(wide.weight, wide.bias, block.wide_norm)
+        w, b = fold(F.pad(narrow.weight, (1, 1, 1, 1)), narrow.bias, block.narrow_norm)
+        weight, bias = weight + w, bias + b
+        if block.skip is not None:
+            identity = torch.zeros_like(wide.weight)
+            for i in range(wide.out_channels):
+                identity[i, i % (wide.in_channels // wide.groups), 1, 1] = 1
+            w, b = fold(identity, None, block.skip)
+            weight, bias = weight + w, bias + b
+        conv = nn.Conv2d(
+            wide.in_channels, wide.out_channels, 3, wide.stride, 1, groups=wide.groups
+        ).to(weight)
+        conv.weight.copy_(weight)
+        conv.bias.copy_(bias)
+    return conv
+
+
+# %% wrong="beta left out" says=["the norm's bias is missing"]
+def fold_batch_norm(block):
+    def fold(kernel, bias, norm):
+        factor = 1 / (norm.running_var + norm.eps).sqrt()
+        shift = -norm.running_mean
+        if bias is not None:
+            shift = shift + bias
+        if norm.affine:
+            factor = factor * norm.weight
+        shift = shift * factor
+        return kernel * factor.view(-1, 1, 1, 1), shift
+
+    wide, narrow = block.wide, block.narrow
+    with torch.no_grad():
+        weight, bias = fold(wide.weight, wide.bias, block.wide_norm)
+        w, b = fold(F.pad(narrow.weight, (1, 1, 1, 1)), narrow.bias, block.narrow_norm)
+        weight, bias = weight + w, bias + b
+        if block.skip is not None:
+            identity = torch.zeros_like(wide.weight)
+            for i in range(wide.out_channels):
+                identity[i, i % (wide.in_channels // wide.groups), 1, 1] = 1
+            w, b = fold(identity, None, block.skip)
+            weight, bias = weight + w, bias + b
+        conv = nn.Conv2d(
+            wide.in_channels, wide.out_channels, 3, wide.stride, 1, groups=wide.groups
+        ).to(weight)
+        conv.weight.copy_(weight)
+        conv.bias.copy_(bias)
+    return conv
+
+
+# %% wrong="1 x 1 stretched over the kernel" says=["stands in the middle alone, with zeros around it"]
+def fold_batch_norm(block):
+    def fold(kernel, bias, norm):
+        factor = 1 / (norm.running_var + norm.eps).sqrt()
+        shift = -norm.running_mean
+        if bias is not None:
+            shift = shift + bias
+        if norm.affine:
+            factor = factor * norm.weight
+        shift = shift * factor
+        if norm.affine:
+            shift = shift + norm.bias
+        return kernel * factor.view(-1, 1, 1, 1), shift
+
+    wide, narrow = block.wide, block.narrow
+    with torch.no_grad():
+        weight, bias = fold(wide.weight, wide.bias, block.wide_norm)
+        w, b = fold(narrow.weight.expand(-1, -1, 3, 3), narrow.bias, block.narrow_norm)
+        weight, bias = weight + w, bias + b
+        if block.skip is not None:
+            identity = torch.zeros_like(wide.weight)
+            for i in range(wide.out_channels):
+                identity[i, i % (wide.in_channels // wide.groups), 1, 1] = 1
+            w, b = fold(identity, None, block.skip)
+            weight, bias = weight + w, bias + b
+        conv = nn.Conv2d(
+            wide.in_channels, wide.out_channels, 3, wide.stride, 1, groups=wide.groups
+        ).to(weight)
+        conv.weight.copy_(weight)
+        conv.bias.copy_(bias)
+    return conv
+
+
+# %% wrong="the identity at the last channel of a group" says=["input channels are counted anew in each group"]
+def fold_batch_norm(block):
+    def fold(kernel, bias, norm):
+        factor = 1 / (norm.running_var + norm.eps).sqrt()
+        shift = -norm.running_mean
+        if bias is not None:
+            shift = shift + bias
+        if norm.affine:
+            factor = factor * norm.weight
+        shift = shift * factor
+        if norm.affine:
+            shift = shift + norm.bias
+        return kernel * factor.view(-1, 1, 1, 1), shift
+
+    wide, narrow = block.wide, block.narrow
+    with torch.no_grad():
+        weight, bias = fold(wide.weight, wide.bias, block.wide_norm)
+        w, b = fold(F.pad(narrow.weight, (1, 1, 1, 1)), narrow.bias, block.narrow_norm)
+        weight, bias = weight + w, bias + b
+        if block.skip is not None:
+            identity = torch.zeros_like(wide.weight)
+            for i in range(wide.out_channels):
+                identity[i, min(i, wide.in_channels // wide.groups - 1), 1, 1] = 1
+            w, b = fold(identity, None, block.skip)
+            weight, bias = weight + w, bias + b
+        conv = nn.Conv2d(
+            wide.in_channels, wide.out_channels, 3, wide.stride, 1, groups=wide.groups
+        ).to(weight)
+        conv.weight.copy_(weight)
+        conv.bias.copy_(bias)
+    return conv
+
+
+# %% wrong="identity over the whole kernel" says=["the identity's 1 stands in the middle of the kernel alone"]
+def fold_batch_norm(block):
+    def fold(kernel, bias, norm):
+        factor = 1 / (norm.running_var + norm.eps).sqrt()
+        shift = -norm.running_mean
+        if bias is not None:
+            shift = shift + bias
+        if norm.affine:
+            factor = factor * norm.weight
+        shift = shift * factor
+        if norm.affine:
+            shift = shift + norm.bias
+        return kernel * factor.view(-1, 1, 1, 1), shift
+
+    wide, narrow = block.wide, block.narrow
+    with torch.no_grad():
+        weight, bias = fold(wide.weight, wide.bias, block.wide_norm)
+        w, b = fold(F.pad(narrow.weight, (1, 1, 1, 1)), narrow.bias, block.narrow_norm)
+        weight, bias = weight + w, bias + b
+        if block.skip is not None:
+            identity = torch.zeros_like(wide.weight)
+            for i in range(wide.out_channels):
+                identity[i, i % (wide.in_channels // wide.groups)] = 1
+            w, b = fold(identity, None, block.skip)
+            weight, bias = weight + w, bias + b
+        conv = nn.Conv2d(
+            wide.in_channels, wide.out_channels, 3, wide.stride, 1, groups=wide.groups
+        ).to(weight)
+        conv.weight.copy_(weight)
+        conv.bias.copy_(bias)
+    return conv
+
+
+# %% wrong="kernel scaled by input channel" says=["a filter is scaled by its output channel's factor"]
+def fold_batch_norm(block):
+    def fold(kernel, bias, norm):
+        factor = 1 / (norm.running_var + norm.eps).sqrt()
+        shift = -norm.running_mean
+        if bias is not None:
+            shift = shift + bias
+        if norm.affine:
+            factor = factor * norm.weight
+        shift = shift * factor
+        if norm.affine:
+            shift = shift + norm.bias
+        return kernel * (
+            factor.view(1, -1, 1, 1) if kernel.shape[1] == len(factor) else factor.view(-1, 1, 1, 1)
+        ), shift
+
+    wide, narrow = block.wide, block.narrow
+    with torch.no_grad():
+        weight, bias = fold(wide.weight, wide.bias, block.wide_norm)
+        w, b = fold(F.pad(narrow.weight, (1, 1, 1, 1)), narrow.bias, block.narrow_norm)
+        weight, bias = weight + w, bias + b
+        if block.skip is not None:
+            identity = torch.zeros_like(wide.weight)
+            for i in range(wide.out_channels):
+                identity[i, i % (wide.in_channels // wide.groups), 1, 1] = 1
+            w, b = fold(identity, None, block.skip)
+            weight, bias = weight + w, bias + b
+        conv = nn.Conv2d(
+            wide.in_channels, wide.out_channels, 3, wide.stride, 1, groups=wide.groups
+        ).to(weight)
+        conv.weight.copy_(weight)
+        conv.bias.copy_(bias)
+    return conv
+
+
+# %% wrong="kernels averaged" says=["a half of their sum was taken"]
+def fold_batch_norm(block):
+    def fold(kernel, bias, norm):
+        factor = 1 / (norm.running_var + norm.eps).sqrt()
+        shift = -norm.running_mean
+        if bias is not None:
+            shift = shift + bias
+        if norm.affine:
+            factor = factor * norm.weight
+        shift = shift * factor
+        if norm.affine:
+            shift = shift + norm.bias
+        return kernel * factor.view(-1, 1, 1, 1), shift
+
+    wide, narrow = block.wide, block.narrow
+    with torch.no_grad():
+        weight, bias = fold(wide.weight, wide.bias, block.wide_norm)
+        w, b = fold(F.pad(narrow.weight, (1, 1, 1, 1)), narrow.bias, block.narrow_norm)
+        weight, bias = (weight + w) / 2, (bias + b) / 2
+        if block.skip is not None:
+            identity = torch.zeros_like(wide.weight)
+            for i in range(wide.out_channels):
+                identity[i, i % (wide.in_channels // wide.groups), 1, 1] = 1
+            w, b = fold(identity, None, block.skip)
+            weight, bias = weight + w, bias + b
+        conv = nn.Conv2d(
+            wide.in_channels, wide.out_channels, 3, wide.stride, 1, groups=wide.groups
+        ).to(weight)
+        conv.weight.copy_(weight)
+        conv.bias.copy_(bias)
+    return conv
+
+
+# %% wrong="device of the default" says=["The convolution is on another device than the block"]
+def fold_batch_norm(block):
+    def fold(kernel, bias, norm):
+        factor = 1 / (norm.running_var + norm.eps).sqrt()
+        shift = -norm.running_mean
+        if bias is not None:
+            shift = shift + bias
+        if norm.affine:
+            factor = factor * norm.weight
+        shift = shift * factor
+        if norm.affine:
+            shift = shift + norm.bias
+        return kernel * factor.view(-1, 1, 1, 1), shift
+
+    wide, narrow = block.wide, block.narrow
+    with torch.no_grad():
+        weight, bias = fold(wide.weight, wide.bias, block.wide_norm)
+        w, b = fold(F.pad(narrow.weight, (1, 1, 1, 1)), narrow.bias, block.narrow_norm)
+        weight, bias = weight + w, bias + b
+        if block.skip is not None:
+            identity = torch.zeros_like(wide.weight)
+            for i in range(wide.out_channels):
+                identity[i, i % (wide.in_channels // wide.groups), 1, 1] = 1
+            w, b = fold(identity, None, block.skip)
+            weight, bias = weight + w, bias + b
+        conv = nn.Conv2d(
+            wide.in_channels, wide.out_channels, 3, wide.stride, 1, groups=wide.groups
+        ).to(weight.dtype)
+        conv.weight.copy_(weight)
+        conv.bias.copy_(bias)
+    return conv

@@ -223,3 +223,35 @@ graph_breaks = {
     ),
     "positive": lambda x: x.clamp(min=0).sum(),
 }
+
+
+# %% wrong="clamped at the wrong side" says=["what is above 0 is added up, not what is below"]
+graph_breaks = {
+    "branch": lambda x: torch.where(x.sum() > 0, x * 2, x - 1),
+    "scale": lambda x: x / torch.where(x.abs().max() == 0, 1.0, x.abs().max()),
+    "positive": lambda x: x.clamp(max=0).sum(),
+}
+
+
+# %% wrong="the argument overwritten" says=["its argument was changed"]
+graph_breaks = {
+    "branch": lambda x: x.copy_(torch.where(x.sum() > 0, x * 2, x - 1)),
+    "scale": lambda x: x / torch.where(x.abs().max() == 0, 1.0, x.abs().max()),
+    "positive": lambda x: torch.where(x > 0, x, 0.0).sum(),
+}
+
+
+# %% wrong="scale squared and rooted" says=["squares of large numbers are infinite"]
+graph_breaks = {
+    "branch": lambda x: torch.where(x.sum() > 0, x * 2, x - 1),
+    "scale": lambda x: x / torch.where((x * x).max() == 0, 1.0, (x * x).max().sqrt()),
+    "positive": lambda x: torch.where(x > 0, x, 0.0).sum(),
+}
+
+
+# %% wrong="a scale for each column" says=["not one for each column"]
+graph_breaks = {
+    "branch": lambda x: torch.where(x.sum() > 0, x * 2, x - 1),
+    "scale": lambda x: x / torch.where(x.abs().max() == 0, 1.0, x.abs().max(0).values),
+    "positive": lambda x: torch.where(x > 0, x, 0.0).sum(),
+}

@@ -536,3 +536,72 @@ def hidden_syncs(model, optimizer, batches):
         losses.append(loss.detach())
         hits += (scores.argmax(1) == y).sum()
     return torch.stack(losses) if losses else torch.zeros(0, device=place), hits
+
+
+# %% wrong="gradients filled with zeros" says=["weight decay moves it"]
+def hidden_syncs(model, optimizer, batches):
+    losses, hits = [], None
+    place = next(model.parameters()).device
+    hits = torch.zeros((), dtype=torch.int64, device=place)
+    for x, y in batches:
+        optimizer.zero_grad(set_to_none=False)
+        scores = model(x)
+        loss = F.cross_entropy(scores, y)
+        loss.backward()
+        grads = [p.grad for p in model.parameters() if p.grad is not None]
+        norm = torch.stack([g.square().sum() for g in grads]).sum().sqrt()
+        factor = (1 / norm).clamp(max=1)
+        for g in grads:
+            g.mul_(factor)
+        optimizer.step()
+        losses.append(loss.detach())
+        hits += (scores.argmax(1) == y).sum()
+    if not losses:
+        return torch.zeros(0, device=place), hits
+    return torch.stack(losses), hits
+
+
+# %% wrong="zero norm gives NaN" says=["the weights afterwards are NaN: where all gradients are 0, so is their norm"]
+def hidden_syncs(model, optimizer, batches):
+    losses, hits = [], None
+    place = next(model.parameters()).device
+    hits = torch.zeros((), dtype=torch.int64, device=place)
+    for x, y in batches:
+        optimizer.zero_grad()
+        scores = model(x)
+        loss = F.cross_entropy(scores, y)
+        loss.backward()
+        grads = [p.grad for p in model.parameters() if p.grad is not None]
+        norm = torch.stack([g.square().sum() for g in grads]).sum().sqrt()
+        factor = torch.where(norm > 1, 1, norm) / norm
+        for g in grads:
+            g.mul_(factor)
+        optimizer.step()
+        losses.append(loss.detach())
+        hits += (scores.argmax(1) == y).sum()
+    if not losses:
+        return torch.zeros(0, device=place), hits
+    return torch.stack(losses), hits
+
+
+# %% wrong="losses after the step" says=["those from after the step"]
+def hidden_syncs(model, optimizer, batches):
+    losses, hits = [], None
+    place = next(model.parameters()).device
+    hits = torch.zeros((), dtype=torch.int64, device=place)
+    for x, y in batches:
+        optimizer.zero_grad()
+        scores = model(x)
+        loss = F.cross_entropy(scores, y)
+        loss.backward()
+        grads = [p.grad for p in model.parameters() if p.grad is not None]
+        norm = torch.stack([g.square().sum() for g in grads]).sum().sqrt()
+        factor = (1 / norm).clamp(max=1)
+        for g in grads:
+            g.mul_(factor)
+        optimizer.step()
+        losses.append(F.cross_entropy(model(x), y).detach())
+        hits += (scores.argmax(1) == y).sum()
+    if not losses:
+        return torch.zeros(0, device=place), hits
+    return torch.stack(losses), hits

@@ -526,3 +526,33 @@ def quantise(x, dim=None):
     zero = (-128 - low / scale).trunc().to(torch.int32)
     q = ((x / scale).round() + zero).clamp(-128, 127).to(torch.int8)
     return q, scale, zero
+
+
+# %% wrong="a small number for 0" says=["a scale has no least value, be it 1e-08"]
+def quantise(x, dim=None):
+    if dim is None:
+        low, high = x.min(), x.max()
+    else:
+        dims = [d for d in range(x.dim()) if d != dim % x.dim()]
+        low, high = (x.amin(dims, keepdim=True), x.amax(dims, keepdim=True)) if dims else (x, x)
+    low, high = low.clamp(max=0), high.clamp(min=0)
+    scale = (high - low) / 255
+    scale = scale.clamp(min=1e-8)
+    zero = torch.round(-128 - low / scale).to(torch.int32)
+    q = (torch.round(x / scale) + zero).clamp(-128, 127).to(torch.int8)
+    return q, scale, zero
+
+
+# %% wrong="a small number added" says=["nothing is added to a scale, be it 1e-08"]
+def quantise(x, dim=None):
+    if dim is None:
+        low, high = x.min(), x.max()
+    else:
+        dims = [d for d in range(x.dim()) if d != dim % x.dim()]
+        low, high = (x.amin(dims, keepdim=True), x.amax(dims, keepdim=True)) if dims else (x, x)
+    low, high = low.clamp(max=0), high.clamp(min=0)
+    scale = (high - low) / 255
+    scale = scale + 1e-8
+    zero = torch.round(-128 - low / scale).to(torch.int32)
+    q = (torch.round(x / scale) + zero).clamp(-128, 127).to(torch.int8)
+    return q, scale, zero

@@ -40,6 +40,8 @@ class _Counter(TorchDispatchMode):
         elif name == "convolution_backward" and self.slip != "no backward":
             parts = sum(args[10][:2])
             parts = {"mask": 2, "third": sum(args[10])}.get(self.slip, parts)
+            if self.slip == "library":
+                parts = args[10][0] + args[9] * args[10][1]
             places = args[1] if self.slip == "image" else args[0]
             flops = 2 * places.numel() * math.prod(args[2].shape[1:]) * parts
             self._add(name, self._grouped(flops, args[9], args[2]))
@@ -78,13 +80,16 @@ def _program(name: str, device: str) -> Callable[[], torch.Tensor]:
     if name == "nothing to multiply":
         x = draw(6, 4)
         return lambda: (x * x).sum(0)
+    if name == "a factor made with a dtype":
+        y = draw(4, 2).double()
+        return lambda: torch.ones(3, 4, dtype=torch.float64, device=device) @ y
     shape = {
         "convolution": (2, 4, 6, 1, 1, 2),
         "strided, dilated": (3, 2, 6, 1, 2, 2),
-        "groups, backward": (2, 4, 6, 2, 2, 2),
+        "groups, backward": (2, 6, 6, 3, 2, 2),
         "depthwise, backward": (2, 6, 6, 6, 1, 2),
         "no gradient by the image": (2, 3, 4, 1, 1, 2),
-        "one dimension, backward": (2, 4, 6, 2, 1, 1),
+        "one dimension, backward": (2, 6, 6, 3, 1, 1),
         "three dimensions": (1, 2, 4, 1, 1, 3),
         "one filter, backward": (2, 4, 1, 1, 1, 2),
     }[name]
@@ -111,7 +116,18 @@ def run_counter(count: Callable[..., Any], names: list[str], device: str) -> dic
         calls.append([program() for program in programs])
         return calls[-1]
 
-    found = count(run)
+    try:
+        found = count(run)
+    except (RuntimeError, TypeError) as error:
+        if "same dtype" in str(error):
+            told = "an operator gets its kwargs as well: func(*args, **(kwargs or {}))"
+        elif "None" in str(error):
+            told = "what func gives is what __torch_dispatch__ returns"
+        elif "does not require grad" in str(error):
+            told = "run records gradients: leave them on"
+        else:
+            raise
+        raise type(error)(f"{error}; {told}") from error
     # A copy: a mode that is left on counts what runs afterwards, too.
     return {"found": dict(found) if isinstance(found, dict) else found, "calls": len(calls)}
 
@@ -150,6 +166,9 @@ def check_flops(outcome: dict, names: list[str], device: str) -> None:
         ),
         "convolution_backward computes only what output_mask asks for": _truth(
             names, device, "mask"
+        ),
+        "with groups, the gradient by the weight takes the forward pass's flops, no more": (
+            _truth(names, device, "library")
         ),
         "convolution_backward: the bias's gradient, the third of the mask, isn't counted": (
             _truth(names, device, "third")

@@ -42,6 +42,7 @@ def _block(case: dict) -> tuple[RepBlock, Tensor]:
     keys = ("inputs", "outputs", "groups", "stride", "skip", "bias", "affine")
     block = RepBlock(**{key: case[key] for key in keys if key in case})
     dtype, device = getattr(torch, case.get("dtype", "float32")), case["device"]
+    device = case.get("where", device)
     with torch.no_grad():
         for name, value in block.state_dict().items():
             if value.is_floating_point():
@@ -54,6 +55,13 @@ def _block(case: dict) -> tuple[RepBlock, Tensor]:
 def run_fold(fold: Callable[..., Any], case: dict) -> dict:
     """What a learner's folding makes of a block, as plain values and tensors."""
     block, x = _block(case)
+    if "where" in case:  # nothing is computed there: only the device can be seen
+        try:
+            conv = fold(block)
+        except NotImplementedError as error:
+            words = f"{error} The convolution is on another device than the block"
+            raise AssertionError(words) from error
+        return {"kind": type(conv).__name__, "device": conv.weight.device.type}
     block.narrow.weight.requires_grad_(False)
     before = {name: value.clone() for name, value in block.state_dict().items()}
     block.wide.weight.grad = torch.ones_like(block.wide.weight)
@@ -87,7 +95,7 @@ def run_fold(fold: Callable[..., Any], case: dict) -> dict:
 
 def _part(
     weight, bias, norm: nn.BatchNorm2d, *, eps: float | None = None, root=True, gamma=True,
-    mean=1, scaled=True, outside=False
+    mean=1, scaled=True, outside=False, beta=True, whole_mean=False, by_input=False,
 ):  # fmt: skip
     """Weight and bias of a convolution followed by a norm; switches for what goes wrong."""
     assert norm.running_var is not None, "the norm collects statistics"
@@ -98,29 +106,39 @@ def _part(
         factor = 1 / (norm.running_var.sqrt() + norm.eps)
     if norm.affine and gamma:
         factor = factor * norm.weight
-    shift = norm.bias if norm.affine else torch.zeros_like(factor)
+    shift = norm.bias if norm.affine and beta else torch.zeros_like(factor)
     start = bias if bias is not None else torch.zeros_like(factor)
     centre = mean * norm.running_mean
+    rows = 1 if by_input and weight.shape[1] == len(factor) else 0
+    folded = weight * (factor.view(1, -1, 1, 1) if rows else factor.view(-1, 1, 1, 1))
     if not scaled:
-        return weight * factor.view(-1, 1, 1, 1), shift + start - centre * factor
-    return weight * factor.view(-1, 1, 1, 1), shift + (start - centre) * factor
+        return folded, shift + start - centre * factor
+    if whole_mean:
+        return folded, shift + start * factor - centre
+    return folded, shift + (start - centre) * factor
 
 
 def _fold(
     block: RepBlock, x: Tensor, *, skip: bool | str = True, corner=False, bias=True,
-    small_bias=True, diagonal="groups", **w
+    small_bias=True, diagonal="groups", spread=False, average=1, **w
 ):  # fmt: skip
     """The output of the folded convolution; switches for what goes wrong."""
     wide, narrow = block.wide, block.narrow
     weight, total = _part(wide.weight, wide.bias if bias else None, block.wide_norm, **w)
     start = narrow.bias if bias and small_bias else None
     small, shift = _part(narrow.weight, start, block.narrow_norm, **w)
-    weight = weight + F.pad(small, (0, 2, 0, 2) if corner else (1, 1, 1, 1))
-    total = total + shift
+    small = F.pad(small, (0, 2, 0, 2) if corner else (1, 1, 1, 1))
+    small = small[:, :, 1:2, 1:2].expand_as(weight) if spread == "narrow" else small
+    weight, total = (weight + small) / average, (total + shift) / average
     if block.skip is not None and skip:
         one = torch.zeros_like(wide.weight)
         for n in range(len(one)):
             one[n, n % one.shape[1] if diagonal == "groups" else 0, 1, 1] = 1
+            if diagonal == "last":
+                one[n] = 0
+                one[n, min(n, one.shape[1] - 1), 1, 1] = 1
+            if spread == "skip":
+                one[n, n % one.shape[1]] = 1
             if diagonal == "all":
                 one[n, :, 1, 1] = 1
             if diagonal == "number of groups" and wide.groups > 1:
@@ -135,6 +153,10 @@ def check_fold(found: dict, case: dict) -> None:
     """Compare a folded block with the block."""
     __tracebackhide__ = True
     assert found["kind"] != "NoneType", "the function returned None: is there an answer yet?"
+    if "where" in case:
+        words = f"the convolution is on the device {found['device']}, the block on {case['where']}"
+        assert found["device"] == case["where"], words
+        return
     assert found["conv"], f"a {found['kind']} came back, expected an nn.Conv2d"
     assert found["bias"], "the convolution has no bias: norms shift, so it always needs one"
     block, x = _block(case)
@@ -159,6 +181,25 @@ def check_fold(found: dict, case: dict) -> None:
             "the identity has a single 1 for each output channel": _fold(block, x, diagonal="all"),
             "with groups, input channels are counted anew in each group": _fold(
                 block, x, diagonal="first"
+            ),
+            "with groups, input channels are counted anew in each group ": _fold(
+                block, x, diagonal="last"
+            ),
+            "the norm's bias is missing": _fold(block, x, beta=False),
+            "the running mean is scaled as well: (b - mean) times the factor": _fold(
+                block, x, whole_mean=True
+            ),
+            "the 1 × 1 kernel stands in the middle alone, with zeros around it": _fold(
+                block, x, spread="narrow"
+            ),
+            "the identity's 1 stands in the middle of the kernel alone": _fold(
+                block, x, spread="skip"
+            ),
+            "a filter is scaled by its output channel's factor, not by its input's": _fold(
+                block, x, by_input=True
+            ),
+            "the two convolutions' branches are added; a half of their sum was taken": _fold(
+                block, x, average=2
             ),
             "with groups, an input channel's number is n % (inputs / groups), not n % groups": (
                 _fold(block, x, diagonal="number of groups")

@@ -142,6 +142,11 @@ def _activations(layers: Sequence[tuple], rule: Callable[[str, int], set[int]]) 
     return sum(widths[k] for k in kept)
 
 
+def _reads(layers: Sequence[tuple], k: int) -> bool:
+    """Whether layer k saves what goes into it, or is behind the last one."""
+    return k == len(layers) or layers[k][0] in ("linear", "gelu")
+
+
 def _activation_slips(layers: Sequence[tuple], factor: int) -> dict[str, int]:
     output = ("relu", "tanh")
 
@@ -172,6 +177,12 @@ def _activation_slips(layers: Sequence[tuple], factor: int) -> dict[str, int]:
         ),
         "the last result is saved only where the last layer needs it": _activations(
             layers, lambda name, k: right(name, k) | ({k + 1} if k + 1 == len(layers) else set())
+        ),
+        "ReLU and tanh save their results, also where the next layer doesn't": _activations(
+            layers,
+            lambda name, k: (
+                right(name, k) if name not in output or _reads(layers, k + 1) else set()
+            ),
         ),
         "only linear layers are counted": _activations(
             layers, lambda name, k: {k} if name == "linear" else set()

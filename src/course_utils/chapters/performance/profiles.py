@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import torch
 
+from course_utils.learner.cases import every_case
 from course_utils.learner.tracebacks import ends_in_notebook
 
 # A name, a thread, and when it began and ended, in microseconds.
@@ -24,6 +25,8 @@ def self_times(
     mixed=False,
     open_still=False,
     turned=False,
+    named=False,
+    rising=False,
     by_start=False,
     by_time=False,
     shorter=False,
@@ -38,6 +41,8 @@ def self_times(
         mixed: a slip: events of another thread count as enclosed.
         open_still: a slip: at a new thread the events of the last one are still open.
         turned: a slip: of two equal events, the one listed last encloses the other.
+        named: a slip: of two equal events, the one whose name is later encloses the other.
+        rising: a slip: of events that begin together, the shortest comes first.
         by_start: a slip: events that begin together stay in the list's order.
         by_time: a slip: sorted by time alone, so that another thread's event closes what is open.
         shorter: an event closes those that are open and end before it does.
@@ -51,6 +56,10 @@ def self_times(
             return (n,)
         if by_start:
             return thread, start
+        if rising:
+            return thread, start, end, n
+        if named:
+            return thread, start, -end, [-ord(letter) for letter in events[n][0]]
         return 0 if mixed or by_time else thread, start, -end, -n if turned else n
 
     order = sorted(range(len(events)), key=place)
@@ -94,29 +103,12 @@ def _last_times(events: Sequence[Event]) -> dict:
     }
 
 
-@ends_in_notebook
-def check_profile(found: Any, events: Sequence[Event]) -> None:
-    """Compare what a learner read in a profile with what is right."""
-    __tracebackhide__ = True
-    right = self_times(events)
-    assert found is not None, "the function returned None: is there an answer yet?"
-    assert isinstance(found, dict), f"a {type(found).__name__} came back, expected a dict"
-    missing, more = sorted(right.keys() - found.keys()), [n for n in found if n not in right]
-    assert not missing, f"{len(missing)} names are missing in the dict: each event counts"
-    assert not more, "the dict has a name that no event has"
-    for name, pair in found.items():
-        fine = isinstance(pair, (tuple, list)) and len(pair) == 2
-        assert fine, f"the entry of {name!r} is no pair (calls, self time)"
-    calls = [name for name in right if found[name][0] != right[name][0]]
-    assert not calls, f"the calls of {calls[0]!r} are wrong: each event with that name is a call"
-    pairs = {name: tuple(pair) for name, pair in found.items()}
-    if pairs == right:
-        return
-    wrong = [name for name in right if pairs[name] != right[name]]
+def _slips(events: Sequence[Event]) -> list[tuple[str, dict]]:
+    """What known slips make of the events, with words for each."""
     longest = (
         "of events that begin together, the longest encloses the others, wherever it is listed"
     )
-    slips = [
+    return [
         (
             "that is the total time: take off what the events inside it took",
             total_times(events),
@@ -138,20 +130,88 @@ def check_profile(found: Any, events: Sequence[Event]) -> None:
             self_times(events, turned=True),
         ),
         (
+            "of two with equal begin and end, the first in the list encloses the second, whatever "
+            "their names",
+            self_times(events, named=True),
+        ),
+        (
             "an event that begins where another ends isn't inside it",
             self_times(events, touching=True),
         ),
         ("the list is in any order: sort it", self_times(events, listed=True)),
         (longest, self_times(events, by_start=True)),
-        (longest, self_times(events, by_start=True, shorter=True)),
+        (longest + " ", self_times(events, by_start=True, shorter=True)),
+        ("the list is in any order: sort it ", self_times(events, listed=True, shorter=True)),
+        ("of events that begin together, the longest comes first", self_times(events, rising=True)),
+        (
+            "of events that begin together, the longest comes first ",
+            self_times(events, rising=True, shorter=True),
+        ),
         (
             "an event of another thread closes nothing: sort by thread first",
             self_times(events, by_time=True),
         ),
         ("several events have this name: add their times up", _last_times(events)),
     ]
-    for words, slip in slips:
-        assert pairs != slip, f"{wrong[0]!r}: {words}"
+
+
+def _pairs(found: Any) -> dict:
+    """The entries as tuples; none where it is no dict of pairs."""
+    fine = isinstance(found, dict) and all(
+        isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in found.values()
+    )
+    return {name: tuple(pair) for name, pair in found.items()} if fine else {}
+
+
+@ends_in_notebook
+def check_profiles(read: Callable[..., Any], logs: Mapping[str, Sequence[Event]]) -> None:
+    """Compare what a learner reads in each log; a slip is named if it explains all that is wrong.
+
+    Args:
+        read: the learner's function.
+        logs: the events, by the case's name.
+    """
+    __tracebackhide__ = True
+    given, raised, named = {}, {}, None
+    for name, log in logs.items():
+        try:
+            given[name] = read(list(log))
+        except Exception as error:
+            raised[name] = error
+    for name, found in given.items():
+        pairs = _pairs(found)
+        if pairs == self_times(logs[name]):
+            continue
+        fits = [words.strip() for words, slip in _slips(logs[name]) if pairs == slip]
+        named = [words for words in (fits if named is None else named) if words in fits]
+    with every_case() as case:
+        for name, log in logs.items():
+            with case(name):
+                if name in raised:
+                    raise raised[name]
+                check_profile(given[name], log, named[0] if named else "")
+
+
+@ends_in_notebook
+def check_profile(found: Any, events: Sequence[Event], named: str) -> None:
+    """Compare what was read in a profile with what is right; ``named`` has words for a slip."""
+    __tracebackhide__ = True
+    right = self_times(events)
+    assert found is not None, "the function returned None: is there an answer yet?"
+    assert isinstance(found, dict), f"a {type(found).__name__} came back, expected a dict"
+    missing, more = sorted(right.keys() - found.keys()), [n for n in found if n not in right]
+    assert not missing, f"{len(missing)} names are missing in the dict: each event counts"
+    assert not more, "the dict has a name that no event has"
+    for name, pair in found.items():
+        fine = isinstance(pair, (tuple, list)) and len(pair) == 2
+        assert fine, f"the entry of {name!r} is no pair (calls, self time)"
+    calls = [name for name in right if found[name][0] != right[name][0]]
+    assert not calls, f"the calls of {calls[0]!r} are wrong: each event with that name is a call"
+    pairs = _pairs(found)
+    if pairs == right:
+        return
+    wrong = [name for name in right if pairs[name] != right[name]]
+    assert not named, f"{wrong[0]!r}: {named}"
     mine, truth = pairs[wrong[0]][1], right[wrong[0]][1]
     way = "long" if mine > truth else "short"
     raise AssertionError(

@@ -55,6 +55,10 @@ def check_quantised(found: Any, x: Tensor, dim: int | None) -> None:
     if dim is not None:
         same = torch.full_like(right[1], float(_range(x, None)[1] - _range(x, None)[0]) / 255)
         slips["that is one scale for the whole tensor; each index of dim has its own"] = same
+    for least in (1e-12, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5):
+        plain = (high - low) / 255
+        slips[f"nothing is added to a scale, be it {least:g}"] = plain + least
+        slips[f"a scale has no least value, be it {least:g}"] = plain.clamp(min=least)
     check_value(scale, right[1], "scale", slips, rtol=1e-4, atol=1e-9)
     off = right[2] + 128
     shift = {

@@ -15,7 +15,6 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from course_utils.learner.awkward import forbid_side_effects
-from course_utils.learner.checks import check_close
 from course_utils.learner.tracebacks import ends_in_notebook
 from course_utils.learner.values import check_value
 
@@ -145,11 +144,21 @@ def _task(case: dict) -> tuple[nn.Module, torch.optim.Optimizer, list]:
     if case.get("loose"):
         *held, bias = held
         bias.grad = torch.full_like(bias, 0.5)
-    optimizer = torch.optim.SGD(held, lr=0.1, momentum=0.9)
+    if case.get("decay"):
+        for p in model[2].parameters():
+            p.grad = torch.full_like(p, 2.0)
+    if case.get("sure"):
+        with torch.no_grad():
+            model.get_parameter("3.weight").mul_(1e4)
+    decay = 0.1 if case.get("decay") else 0.0  # moves a parameter whose gradient is 0
+    optimizer = torch.optim.SGD(held, lr=0.1, momentum=0.9, weight_decay=decay)
     batches = []
     for size, factor in case["batches"]:
         labels = torch.randint(0, 3, (size,), generator=generator).to(device)
-        batches.append((factor * draw(size, 3), labels))
+        x = factor * draw(size, 3)
+        with torch.no_grad():
+            labels = model(x).argmax(1) if case.get("sure") else labels
+        batches.append((x, labels))
     return model, optimizer, batches
 
 
@@ -201,6 +210,8 @@ def _truth(case: dict, limit: float = 1.0, clip: str = "norm") -> tuple:
     for x, y in batches:
         if clip == "all zero_grad":
             model.zero_grad()
+        elif clip == "zeros":
+            optimizer.zero_grad(set_to_none=False)
         elif clip != "no zero_grad":
             optimizer.zero_grad()
         scores = model(x)
@@ -221,6 +232,7 @@ def _truth(case: dict, limit: float = 1.0, clip: str = "norm") -> tuple:
         losses.append(loss.item())
         if clip == "after":
             scores = model(x)
+            losses[-1] = F.cross_entropy(scores, y).item()
         hits = 0 if clip == "last" else hits
         hits += (scores.argmax(1) == y).sum().item()
     return losses, hits, [p.detach().cpu() for p in model.parameters()]
@@ -248,15 +260,21 @@ def check_loop(outcome: dict, case: dict) -> None:
         "no zero_grad": "old gradients are still in .grad",
         "all zero_grad": "an old gradient that the optimizer doesn't hold stays, also of a frozen "
         "parameter; the norm is over all gradients",
+        "zeros": "where a frozen parameter's gradient is 0 and not None, weight decay moves it",
         "held": "the norm is over all gradients, also where the optimizer doesn't hold a parameter",
     }
+    nan = any(bool(part.isnan().any()) for part in outcome["weights"])
+    why = ": where all gradients are 0, so is their norm" * bool(case.get("sure"))
+    assert not nan, f"the weights afterwards are NaN{why}"
     for clip, reason in words.items():
         slip = _truth(case, clip=clip)[2]
         if not same and _near(outcome["weights"], slip):
             raise AssertionError(f"the weights differ from those of the chatty loop: {reason}")
     assert same, "the weights afterwards differ from those of the chatty loop"
     right = torch.tensor(losses, dtype=dtype)
-    check_close(found[0], right.reshape(-1), "losses", rtol=1e-3, atol=1e-5)
+    late = torch.tensor(_truth(case, clip="after")[0], dtype=dtype).reshape(-1)
+    mean = {"those from after the step; the chatty loop notes them before it": late}
+    check_value(found[0], right.reshape(-1), "losses", mean, rtol=1e-3, atol=1e-5)
     slips = {
         "those of the last batch alone; they are added up": "last",
         "the scores from before the step are compared, as in the chatty loop": "after",
