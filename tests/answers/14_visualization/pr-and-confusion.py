@@ -386,3 +386,16 @@ def pr_and_confusion(scores, labels, threshold):
     now = scores >= threshold
     matrix = torch.bincount(2 * truth.long() + now.long(), minlength=4).reshape(2, 2)
     return precision, recall, thresholds, matrix
+
+
+# %% wrong="labels as an index" says=["0 and 1 as an index pick the samples 0 and 1"]
+def pr_and_confusion(scores, labels, threshold):
+    truth = labels
+    thresholds = scores.unique()
+    said = scores >= thresholds[:, None]
+    hits = said[:, truth].sum(1)
+    precision = hits / said.sum(1)
+    recall = hits / truth.sum()
+    now = scores >= threshold
+    matrix = torch.bincount(2 * truth.long() + now.long(), minlength=4).reshape(2, 2)
+    return precision, recall, thresholds, matrix

@@ -122,6 +122,11 @@ def check_pr(case, attempt, name, scores, labels, threshold) -> None:
             slips["one entry for each sample; equal scores are one threshold"] = (
                 every / labels.cpu().sum()
             )
+        if n < 2 and labels.dtype is not torch.bool and len(scores) > 1:
+            picked = said[:, labels.cpu().long()].sum(1)
+            slips["0 and 1 as an index pick the samples 0 and 1: a mask is made of bools"] = (
+                picked / (said.sum(1) if n == 0 else labels.cpu().sum())
+            )
         if n == 2:
             slips["the scores as they are, not their sigmoid"] = truth[2].sigmoid()
             slips["equal scores are one threshold"] = scores.cpu().double().sort().values
@@ -177,6 +182,15 @@ def check_pr(case, attempt, name, scores, labels, threshold) -> None:
         "count at the argument threshold itself, not at the nearest score": torch.tensor(
             [
                 [((is_one == i) & ((scores.cpu() >= near) == j)).sum() for j in (0, 1)]
+                for i in (0, 1)
+            ]
+        ),
+        "counts of the sigmoid's numbers, not of the scores as they are": torch.tensor(
+            [
+                [
+                    ((is_one == i) & ((scores.cpu().sigmoid() >= threshold) == j)).sum()
+                    for j in (0, 1)
+                ]
                 for i in (0, 1)
             ]
         ),

@@ -108,13 +108,17 @@ def check_windows(case, attempt, steps: list, about: dict) -> None:
 @ends_in_notebook
 def check_loss(window, steps, about) -> None:
     curves = {curve["name"]: curve for curve in traces(window)}
-    check_equal(sorted(curves), ["train", "validation"], "the names of the lines")
+    both = "a call for each with name=…, or a legend"
+    check_equal(sorted(curves), ["train", "validation"], "the names of the lines", both)
     for column, name in enumerate(("train", "validation"), start=1):
-        check_equal(
-            [float(v) for v in curves[name]["x"]],
-            [float(s[0]) for s in steps],
-            f"the steps of {name}",
+        mine, right = [float(v) for v in curves[name]["x"]], [float(s[0]) for s in steps]
+        why = "an entry's step is its first number; it isn't counted" * (
+            mine in ([*range(len(right))], [*range(1, len(right) + 1)])
         )
+        why = why or "update='append' adds a point; without it the line is replaced" * (
+            len(mine) < len(right)
+        )
+        check_equal(mine, right, f"the steps of {name}", why)
         other = torch.tensor([s[3 - column] for s in steps])
         slips = {"train and validation have changed places": other}
         truth = torch.tensor([s[column] for s in steps])
@@ -137,7 +141,8 @@ def check_scatter(window, steps, about) -> None:
 
 @ends_in_notebook
 def check_cloud(window, steps, about) -> None:
-    check_equal([curve["type"] for curve in traces(window)], ["scatter3d"], "the kind of plot")
+    kinds = [curve["type"] for curve in traces(window)]
+    check_equal(kinds, ["scatter3d"], "the kind of plot", "three columns make it 3-D")
     mine = torch.tensor([traces(window)[0][axis] for axis in "xyz"]).T
     check_seen(mine, about["cloud"].cpu(), "the points", {})
 
