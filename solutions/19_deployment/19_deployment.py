@@ -983,6 +983,7 @@ servers += [(["channel order"], "")]
 servers += [(["scale"], "bytes"), (["scale"], "signed"), (["antialias"], "nearest")]
 servers += [(["antialias"], "thin"), (["mode"], "crash"), (["mode"], "palette")]
 servers += [(["mode"], "alpha"), (["mode"], "grey"), (["mode"], "blend")]
+servers += [(["mode"], "blend over black"), (["mode"], "alpha, 0 to 0.01 in training")]
 servers += [(["channel order", "scale"], "signed"), (["scale", "antialias"], "bytes thin")]
 servers += [(["mode", "scale"], "bytes palette"), (list(faults.FAULTS), "signed nearest crash")]
 with every_case() as case:

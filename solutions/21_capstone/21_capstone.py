@@ -1052,7 +1052,7 @@ show(figure, "Left the photograph; right a weave of coloured dots in which no sh
 # - It runs in evaluation mode and without a graph. Afterwards, also after an error, it and
 #   each of its parts are in the mode in which they were.
 # - `decode(output)[0]` from `shapefinder.grid` gives the rows that you need, the surest first.
-# - The image stays as it is.
+# - The image stays as it is, and so do the weights and their gradients.
 
 
 # %% nbgrader={"grade_id": "try-predict", "locked": true} jupyter={"source_hidden": true}

@@ -13,6 +13,7 @@
 # - "each poisoned one gets its own error"
 # - "If `predict` raises"
 # - "Measure time by `asyncio` alone"
+# - "`predict(list of x)` returns a list of results"
 #
 # Admits:
 #
@@ -567,3 +568,36 @@ async def dynamic_batching(queue, predict, most, wait):
                     future.set_result(predict([x])[0])
             except Exception as error:
                 future.set_exception(error)
+
+
+# %% wrong="a generator for predict" breaks="`predict(list of x)` returns a list of results" says=["predict was handed a generator; it takes a list"]
+async def dynamic_batching(queue, predict, most, wait):
+    loop = asyncio.get_running_loop()
+    while True:
+        batch = [await queue.get()]
+        end = loop.time() + wait
+        while len(batch) < most:
+            if not queue.empty():
+                batch.append(queue.get_nowait())
+                continue
+            left = end - loop.time()
+            if left <= 0:
+                break
+            try:
+                batch.append(await asyncio.wait_for(queue.get(), left))
+            except TimeoutError:
+                break
+        batch = [(x, future) for x, future in batch if not future.cancelled()]
+        if not batch:
+            continue
+        try:
+            results = predict(x for x, _ in batch)
+        except Exception:
+            for x, future in batch:
+                try:
+                    future.set_result(predict([x])[0])
+                except Exception as error:
+                    future.set_exception(error)
+        else:
+            for (_, future), y in zip(batch, results, strict=True):
+                future.set_result(y)

@@ -386,3 +386,114 @@ def preprocess_parity(train, serve):
         if one.shape != two.shape or (one - two).abs().max() > 0.02:
             found.add("mode")
     return found
+
+
+# %% wrong="what is transparent in its picture is black" says=["RGBA alone, and only where it is transparent, black shows through there"]
+def preprocess_parity(train, serve):
+    def plain(colour):
+        return Image.new("RGB", (32, 32), colour)
+
+    def ends(f):
+        black, white = f(plain((0, 0, 0))), f(plain((255, 255, 255)))
+        return black.double().mean((1, 2)), white.double().mean((1, 2))
+
+    black, white = ends(train)
+    s_black, s_white = ends(serve)
+    span = (white - black).abs().max()
+    found = set()
+
+    def share(y, low, high):
+        return (y.double() - low[:, None, None]) / (high - low)[:, None, None]
+
+    red = plain((255, 0, 0))
+    t_red = share(train(red), black, white).mean((1, 2))
+    s_red = share(serve(red), s_black, s_white).mean((1, 2))
+    if (s_red - t_red).abs().max() > (s_red.flip(0) - t_red).abs().max():
+        found.add("channel order")
+        s_black_like, s_white_like = s_black.flip(0), s_white.flip(0)
+    else:
+        s_black_like, s_white_like = s_black, s_white
+
+    def near(a, b):
+        return bool((a - b).abs().max() < 0.02 * span)
+
+    if not (near(s_black, black) and near(s_white, white)) and not (
+        near(s_black_like, black) and near(s_white_like, white)
+    ):
+        found.add("scale")
+    rng = np.random.default_rng(0)
+    noise = rng.integers(0, 256, (300, 260), dtype=np.uint8)
+    large = Image.fromarray(noise).convert("RGB")
+    t, s = share(train(large), black, white), share(serve(large), s_black, s_white)
+    if (t - s).abs().max() > 0.02:
+        found.add("antialias")
+    colours = rng.integers(0, 256, (32, 32, 3), dtype=np.uint8)
+    rgb = Image.fromarray(colours)
+    alpha = Image.fromarray(rng.integers(0, 256, (32, 32), dtype=np.uint8))
+    clear = Image.new("RGB", (32, 32))
+    clear.putalpha(alpha)
+    s_span = (s_white - s_black).abs().max()
+    for picture in (rgb.convert("L"), rgb.quantize(16), clear):
+        try:
+            same = serve(picture.convert("RGB")).double()
+            given = serve(picture).double()
+            if given.shape != same.shape or (given - same).abs().max() > 0.02 * s_span:
+                found.add("mode")
+        except Exception:
+            found.add("mode")
+    return found
+
+
+# %% wrong="0.02 for the mode, whatever the range" says=["training has 0 to 0.01 here"]
+def preprocess_parity(train, serve):
+    def plain(colour):
+        return Image.new("RGB", (32, 32), colour)
+
+    def ends(f):
+        black, white = f(plain((0, 0, 0))), f(plain((255, 255, 255)))
+        return black.double().mean((1, 2)), white.double().mean((1, 2))
+
+    black, white = ends(train)
+    s_black, s_white = ends(serve)
+    span = (white - black).abs().max()
+    found = set()
+
+    def share(y, low, high):
+        return (y.double() - low[:, None, None]) / (high - low)[:, None, None]
+
+    red = plain((255, 0, 0))
+    t_red = share(train(red), black, white).mean((1, 2))
+    s_red = share(serve(red), s_black, s_white).mean((1, 2))
+    if (s_red - t_red).abs().max() > (s_red.flip(0) - t_red).abs().max():
+        found.add("channel order")
+        s_black_like, s_white_like = s_black.flip(0), s_white.flip(0)
+    else:
+        s_black_like, s_white_like = s_black, s_white
+
+    def near(a, b):
+        return bool((a - b).abs().max() < 0.02 * span)
+
+    if not (near(s_black, black) and near(s_white, white)) and not (
+        near(s_black_like, black) and near(s_white_like, white)
+    ):
+        found.add("scale")
+    rng = np.random.default_rng(0)
+    noise = rng.integers(0, 256, (300, 260), dtype=np.uint8)
+    large = Image.fromarray(noise).convert("RGB")
+    t, s = share(train(large), black, white), share(serve(large), s_black, s_white)
+    if (t - s).abs().max() > 0.02:
+        found.add("antialias")
+    colours = rng.integers(0, 256, (32, 32, 3), dtype=np.uint8)
+    rgb = Image.fromarray(colours)
+    alpha = Image.fromarray(rng.integers(0, 256, (32, 32), dtype=np.uint8))
+    clear = rgb.copy()
+    clear.putalpha(alpha)
+    for picture in (rgb.convert("L"), rgb.quantize(16), clear):
+        try:
+            same = serve(picture.convert("RGB")).double()
+            given = serve(picture).double()
+            if given.shape != same.shape or (given - same).abs().max() > 0.02:
+                found.add("mode")
+        except Exception:
+            found.add("mode")
+    return found

@@ -14,6 +14,7 @@
 # - "the answer holds its words"
 # - "All but the 500 answer with"
 # - "nothing around it"
+# - "the body is longer than `most_bytes`"
 #
 # Admits:
 #
@@ -276,7 +277,7 @@ def serve_it(detect, most_bytes, most_pixels):
     return app
 
 
-# %% wrong="OSError alone, at opening and decoding" breaks="it isn't a whole JPEG or PNG file" says=["Pillow opens it with a ValueError"]
+# %% wrong="OSError alone, at opening and decoding" breaks="it isn't a whole JPEG or PNG file" says=["at opening Pillow raises a ValueError"]
 def serve_it(detect, most_bytes, most_pixels):
     app = FastAPI()
 
@@ -487,5 +488,161 @@ def serve_it(detect: Callable, most_bytes: int, most_pixels: int) -> FastAPI:
         if len(content) > most_bytes:
             raise HTTPException(413, f"more than {most_bytes} bytes")
         return await run_in_threadpool(look, content)
+
+    return app
+
+
+# %% wrong="counts each part alone" breaks="the body is longer than `most_bytes`" says=["a body in chunks, too long, without an end: expected 413"]
+def serve_it(detect, most_bytes, most_pixels):
+    app = FastAPI()
+
+    @app.get("/health")
+    async def health():
+        return {"status": "ok"}
+
+    def work(content):
+        try:
+            picture = Image.open(io.BytesIO(content), formats=("JPEG", "PNG"))
+            width, height = picture.size
+        except Exception as error:
+            raise HTTPException(400, f"no JPEG or PNG: {error}")
+        if width * height > most_pixels:
+            raise HTTPException(413, f"more than {most_pixels} pixels")
+        try:
+            picture = picture.convert("RGB")
+        except Exception as error:
+            raise HTTPException(400, f"damaged: {error}")
+        try:
+            return detect(picture)
+        except ValueError as error:
+            raise HTTPException(422, str(error))
+
+    @app.post("/detect")
+    async def answer(request: Request):
+        parts = []
+        size = 0
+        async for part in request.stream():
+            size = len(part)
+            if size > most_bytes:
+                raise HTTPException(413, f"more than {most_bytes} bytes")
+            parts.append(part)
+        return await run_in_threadpool(work, b"".join(parts))
+
+    return app
+
+
+# %% wrong="says 500 in the words of the bug" says=["the words of a bug of ours"]
+def serve_it(detect, most_bytes, most_pixels):
+    app = FastAPI()
+
+    @app.get("/health")
+    async def health():
+        return {"status": "ok"}
+
+    def work(content):
+        try:
+            picture = Image.open(io.BytesIO(content), formats=("JPEG", "PNG"))
+            width, height = picture.size
+        except Exception as error:
+            raise HTTPException(400, f"no JPEG or PNG: {error}")
+        if width * height > most_pixels:
+            raise HTTPException(413, f"more than {most_pixels} pixels")
+        try:
+            picture = picture.convert("RGB")
+        except Exception as error:
+            raise HTTPException(400, f"damaged: {error}")
+        try:
+            return detect(picture)
+        except ValueError as error:
+            raise HTTPException(422, str(error))
+        except Exception as error:
+            raise HTTPException(500, str(error))
+
+    @app.post("/detect")
+    async def answer(request: Request):
+        parts = []
+        size = 0
+        async for part in request.stream():
+            size += len(part)
+            if size > most_bytes:
+                raise HTTPException(413, f"more than {most_bytes} bytes")
+            parts.append(part)
+        return await run_in_threadpool(work, b"".join(parts))
+
+    return app
+
+
+# %% wrong="catches OSError alone at decoding" says=["a PNG with a chunk cut short behind its pixels: status 500", "at decoding Pillow raises a ValueError"]
+def serve_it(detect, most_bytes, most_pixels):
+    app = FastAPI()
+
+    @app.get("/health")
+    async def health():
+        return {"status": "ok"}
+
+    def work(content):
+        try:
+            picture = Image.open(io.BytesIO(content), formats=("JPEG", "PNG"))
+            width, height = picture.size
+        except Exception as error:
+            raise HTTPException(400, f"no JPEG or PNG: {error}")
+        if width * height > most_pixels:
+            raise HTTPException(413, f"more than {most_pixels} pixels")
+        try:
+            picture = picture.convert("RGB")
+        except OSError as error:
+            raise HTTPException(400, f"damaged: {error}")
+        try:
+            return detect(picture)
+        except ValueError as error:
+            raise HTTPException(422, str(error))
+
+    @app.post("/detect")
+    async def answer(request: Request):
+        parts = []
+        size = 0
+        async for part in request.stream():
+            size += len(part)
+            if size > most_bytes:
+                raise HTTPException(413, f"more than {most_bytes} bytes")
+            parts.append(part)
+        return await run_in_threadpool(work, b"".join(parts))
+
+    return app
+
+
+# %% wrong="decodes where detect is called" says=["a picture for which detect raises an OSError: status 400", "Pillow, at decoding"]
+def serve_it(detect, most_bytes, most_pixels):
+    app = FastAPI()
+
+    @app.get("/health")
+    async def health():
+        return {"status": "ok"}
+
+    def work(content):
+        try:
+            picture = Image.open(io.BytesIO(content), formats=("JPEG", "PNG"))
+            width, height = picture.size
+        except Exception as error:
+            raise HTTPException(400, f"no JPEG or PNG: {error}")
+        if width * height > most_pixels:
+            raise HTTPException(413, f"more than {most_pixels} pixels")
+        try:
+            return detect(picture.convert("RGB"))
+        except ValueError as error:
+            raise HTTPException(422, str(error))
+        except OSError as error:
+            raise HTTPException(400, f"damaged: {error}")
+
+    @app.post("/detect")
+    async def answer(request: Request):
+        parts = []
+        size = 0
+        async for part in request.stream():
+            size += len(part)
+            if size > most_bytes:
+                raise HTTPException(413, f"more than {most_bytes} bytes")
+            parts.append(part)
+        return await run_in_threadpool(work, b"".join(parts))
 
     return app

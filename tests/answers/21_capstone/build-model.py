@@ -610,3 +610,55 @@ def build_model(width=16, prior=0.05):
         *block(4 * width, 4 * width, 1, 2),
         last,
     )
+
+
+# %% wrong="a first layer of 16" says=["0.weight is as large at width 8 as at width 24"]
+import torch
+import torch.nn as nn
+
+
+def build_model(width=16, prior=0.05):
+    def block(ins, outs, stride=1, dilation=1):
+        return [
+            nn.Conv2d(ins, outs, 3, stride, dilation, dilation),
+            nn.GroupNorm(8, outs),
+            nn.ReLU(),
+        ]
+
+    layers = block(3, 16, 2) + block(16, 2 * width, 2) + block(2 * width, 4 * width, 2)
+    layers += block(4 * width, 4 * width) + block(4 * width, 4 * width, dilation=2)
+    last = nn.Conv2d(4 * width, 8, 1)
+    nn.init.zeros_(last.weight)
+    nn.init.zeros_(last.bias)
+    last.bias.data[0] = torch.tensor(prior / (1 - prior)).log()
+    return nn.Sequential(*layers, last)
+
+
+# %% right="large kernels, each channel by itself"
+import math
+
+import torch
+import torch.nn as nn
+
+
+class Finder(nn.Module):
+    def __init__(self, width, prior):
+        super().__init__()
+        self.first = nn.Conv2d(3, width, 9, stride=8, padding=4)
+        self.middle = nn.Conv2d(width, width, 7, padding=3, groups=width)
+        self.mix = nn.Conv2d(width, 2 * width, 1)
+        self.last = nn.Conv2d(2 * width, 8, 1)
+        with torch.no_grad():
+            self.last.weight.zero_()
+            self.last.bias.zero_()
+            self.last.bias[0] = -math.log((1 - prior) / prior)
+
+    def forward(self, x):
+        x = torch.tanh(self.first(x))
+        x = torch.tanh(self.middle(x))
+        x = nn.functional.gelu(self.mix(x))
+        return self.last(x)
+
+
+def build_model(width=16, prior=0.05):
+    return Finder(width, prior)

@@ -13,6 +13,7 @@
 # - "also after an error"
 # - "each of its parts are in the mode in which they were"
 # - "The image stays as it is"
+# - "and so do the weights and their gradients"
 #
 # Admits:
 #
@@ -800,4 +801,36 @@ def find_shapes(model, image):
             "shape": SHAPES[int(row[1])],
         }
         for row in rows
+    ]
+
+
+# %% wrong="throws the gradients away" breaks="and so do the weights and their gradients" says=["the weights' gradients were changed"]
+import torch
+import torch.nn as nn
+from PIL import Image
+from shapefinder import SHAPES
+from shapefinder.folder import prepare
+from shapefinder.grid import decode
+
+
+def find_shapes(model, image):
+    modes = [(part, part.training) for part in model.modules()]
+    model.zero_grad()
+    weight = next(model.parameters())
+    try:
+        model.eval()
+        with torch.no_grad():
+            x = prepare(image)[None].to(weight.device, weight.dtype)
+            rows = decode(model(x))[0].tolist()
+    finally:
+        for part, mode in modes:
+            part.training = mode
+    width, height = image.size
+    return [
+        {
+            "shape": SHAPES[int(label)],
+            "confidence": sure,
+            "box": [left * width, top * height, right * width, bottom * height],
+        }
+        for sure, label, left, top, right, bottom in rows
     ]

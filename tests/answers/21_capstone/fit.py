@@ -2196,3 +2196,211 @@ def fit(model, optimizer, loss, batch, steps, file, every=50):
     finally:
         signal.signal(signal.SIGTERM, before)
     return done - first
+
+
+# %% wrong="old gradients become 0" says=["where it is 0, the weight still decays"]
+import os
+import signal
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+
+
+def fit(model, optimizer, loss, batch, steps, file, every=50):
+    file = Path(file)
+    grouped = dist.is_available() and dist.is_initialized()
+    rank = dist.get_rank() if grouped else 0
+    world_size = dist.get_world_size() if grouped else 1
+    asked = []
+    before = signal.signal(signal.SIGTERM, lambda number, frame: asked.append(number))
+
+    def save(done):
+        if rank == 0:
+            beside = file.with_name(file.name + ".part")
+            kept = {"step": done, "model": model.state_dict(), "optimizer": optimizer.state_dict()}
+            torch.save(kept, beside)
+            os.replace(beside, file)
+
+    try:
+        done = 0
+        saved = False
+        if file.exists():
+            kept = torch.load(file)
+            model.load_state_dict(kept["model"])
+            optimizer.load_state_dict(kept["optimizer"])
+            done = kept["step"]
+            saved = True
+        if grouped:
+            for tensor in model.state_dict().values():
+                dist.broadcast(tensor, 0)
+        while done < steps:
+            torch.manual_seed(done * world_size + rank)
+            x, y = batch(done, rank, world_size)
+            model.train()
+            optimizer.zero_grad(set_to_none=False)
+            loss(model(x), y).backward()
+            if grouped:
+                for p in model.parameters():
+                    if p.grad is not None:
+                        dist.all_reduce(p.grad)
+                        p.grad /= world_size
+            optimizer.step()
+            done += 1
+            saved = False
+            stop = torch.tensor(float(len(asked) > 0))
+            if grouped:
+                dist.all_reduce(stop, op=dist.ReduceOp.MAX)
+            if done % every == 0:
+                save(done)
+                saved = True
+            if stop > 0:
+                break
+        if not saved:
+            save(done)
+        if grouped:
+            dist.barrier()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    return done
+
+
+# %% wrong="a batch that fails ends the run" says=["the error of a batch was swallowed"]
+import os
+import signal
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+
+
+def fit(model, optimizer, loss, batch, steps, file, every=50):
+    file = Path(file)
+    grouped = dist.is_available() and dist.is_initialized()
+    rank = dist.get_rank() if grouped else 0
+    world_size = dist.get_world_size() if grouped else 1
+    asked = []
+    before = signal.signal(signal.SIGTERM, lambda number, frame: asked.append(number))
+
+    def save(done):
+        if rank == 0:
+            beside = file.with_name(file.name + ".part")
+            kept = {"step": done, "model": model.state_dict(), "optimizer": optimizer.state_dict()}
+            torch.save(kept, beside)
+            os.replace(beside, file)
+
+    try:
+        done = 0
+        saved = False
+        if file.exists():
+            kept = torch.load(file)
+            model.load_state_dict(kept["model"])
+            optimizer.load_state_dict(kept["optimizer"])
+            done = kept["step"]
+            saved = True
+        if grouped:
+            for tensor in model.state_dict().values():
+                dist.broadcast(tensor, 0)
+        while done < steps:
+            torch.manual_seed(done * world_size + rank)
+            try:
+                x, y = batch(done, rank, world_size)
+            except Exception:
+                break
+            model.train()
+            model.zero_grad()
+            optimizer.zero_grad()
+            loss(model(x), y).backward()
+            if grouped:
+                for p in model.parameters():
+                    if p.grad is not None:
+                        dist.all_reduce(p.grad)
+                        p.grad /= world_size
+            optimizer.step()
+            done += 1
+            saved = False
+            stop = torch.tensor(float(len(asked) > 0))
+            if grouped:
+                dist.all_reduce(stop, op=dist.ReduceOp.MAX)
+            if done % every == 0:
+                save(done)
+                saved = True
+            if stop > 0:
+                break
+        if not saved:
+            save(done)
+        if grouped:
+            dist.barrier()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    return done
+
+
+# %% wrong="copies the new file over the old one" says=["the last good file was written over"]
+import os
+import signal
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+
+
+def fit(model, optimizer, loss, batch, steps, file, every=50):
+    file = Path(file)
+    grouped = dist.is_available() and dist.is_initialized()
+    rank = dist.get_rank() if grouped else 0
+    world_size = dist.get_world_size() if grouped else 1
+    asked = []
+    before = signal.signal(signal.SIGTERM, lambda number, frame: asked.append(number))
+
+    def save(done):
+        if rank == 0:
+            beside = file.with_name(file.name + ".part")
+            kept = {"step": done, "model": model.state_dict(), "optimizer": optimizer.state_dict()}
+            torch.save(kept, beside)
+            import shutil
+
+            shutil.copyfile(beside, file)
+
+    try:
+        done = 0
+        saved = False
+        if file.exists():
+            kept = torch.load(file)
+            model.load_state_dict(kept["model"])
+            optimizer.load_state_dict(kept["optimizer"])
+            done = kept["step"]
+            saved = True
+        if grouped:
+            for tensor in model.state_dict().values():
+                dist.broadcast(tensor, 0)
+        while done < steps:
+            torch.manual_seed(done * world_size + rank)
+            x, y = batch(done, rank, world_size)
+            model.train()
+            model.zero_grad()
+            optimizer.zero_grad()
+            loss(model(x), y).backward()
+            if grouped:
+                for p in model.parameters():
+                    if p.grad is not None:
+                        dist.all_reduce(p.grad)
+                        p.grad /= world_size
+            optimizer.step()
+            done += 1
+            saved = False
+            stop = torch.tensor(float(len(asked) > 0))
+            if grouped:
+                dist.all_reduce(stop, op=dist.ReduceOp.MAX)
+            if done % every == 0:
+                save(done)
+                saved = True
+            if stop > 0:
+                break
+        if not saved:
+            save(done)
+        if grouped:
+            dist.barrier()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    return done

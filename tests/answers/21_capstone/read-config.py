@@ -610,3 +610,35 @@ def read_config(words, kind=Config):
         else:
             parser.add_argument(name, type=type(field.default), default=field.default)
     return Config(**vars(parser.parse_args(words)))
+
+
+# %% wrong="Config's defaults where names agree" says=["the options follow from the fields"]
+import argparse
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True)
+class Config:
+    data: str = "data"
+    out: str = "run"
+    steps: int = 240
+    batch: int = 32
+    rate: float = 5e-3
+    width: int = 16
+    seed: int = 0
+    every: int = 50
+    flip: bool = True
+
+
+def read_config(words, kind=Config):
+    parser = argparse.ArgumentParser()
+    for field in fields(kind):
+        if hasattr(Config, field.name):
+            field.default = getattr(Config, field.name)
+        if isinstance(field.default, bool):
+            parser.add_argument(
+                f"--{field.name}", action=argparse.BooleanOptionalAction, default=field.default
+            )
+        else:
+            parser.add_argument(f"--{field.name}", type=type(field.default), default=field.default)
+    return kind(**vars(parser.parse_args(words)))

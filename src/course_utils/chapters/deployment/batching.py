@@ -147,9 +147,10 @@ CASES: dict[str, dict[str, Any]] = {
 async def _scene(worker: Callable, case: dict[str, Any]) -> dict[str, Any]:
     loop, calls, ends = asyncio.get_running_loop(), [], {}
     queue: asyncio.Queue = asyncio.Queue()
-    threads = {threading.get_ident()}
+    threads, kinds = {threading.get_ident()}, set()
 
     def predict(numbers: Sequence[int]) -> list[tuple[int, int]]:
+        kinds.add(type(numbers).__name__)
         numbers = list(numbers)
         threads.add(threading.get_ident())
         calls.append((round(loop.time(), 6), numbers))
@@ -181,7 +182,7 @@ async def _scene(worker: Callable, case: dict[str, Any]) -> dict[str, Any]:
     task = loop.create_task(made)
     await asyncio.gather(*(client(n, *one) for n, one in enumerate(case["requests"])))
     said: dict[str, Any] = {"calls": calls, "ends": ends, "broke": "", "stops": True}
-    said["threads"] = len(threads)
+    said |= {"threads": len(threads), "kinds": sorted(kinds)}
     if task.done():
         error = None if task.cancelled() else task.exception()
         said["broke"] = repr(error) if error else "it returned"
@@ -223,6 +224,8 @@ def check_batching(name: str, said: dict[str, Any]) -> None:
         + ("; a future may be cancelled until its batch starts: look then" if filled else "")
     )
     assert said["threads"] == 1, "predict ran in a thread: call it directly"
+    others = [kind for kind in said["kinds"] if kind != "list"]
+    assert not others, f"predict was handed a {' and a '.join(others)}; it takes a list"
     calls = [(when, list(numbers)) for when, numbers in said["calls"]]
     assert all(numbers for _, numbers in calls), "predict was called with an empty list"
     gone = [one[1] for one in requests if len(one) > 2]

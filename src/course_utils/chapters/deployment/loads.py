@@ -105,6 +105,7 @@ CASES: dict[str, tuple[list[float], list[float], list[float]]] = {
     "all were sent in time": ([0, 1, 2, 3], [0, 1, 2, 3], [0.5, 1.5, 2.5, 4.0]),
     "the client was held up": ([0, 1, 2, 3, 4], [0, 5, 5.5, 6, 6.5], [5, 5.5, 6, 6.5, 7.5]),
     "answers come in another order": ([0, 1, 2], [0, 1, 2], [9, 3, 2.5]),
+    "the slowest was sent late": ([0, 1, 2], [0, 1, 4], [1, 2, 5.5]),
     "the first was sent late": ([0, 1, 2], [0.5, 1, 2], [1.5, 2.25, 4]),
     "requests in another order": ([3, 0, 1], [3, 0, 1], [4, 2, 1.25]),
     "the first is due later than 0": ([100, 101], [100, 101], [100.5, 103]),

@@ -15,7 +15,11 @@ from course_utils.learner.tracebacks import ends_in_notebook
 
 FAULTS = ("channel order", "scale", "antialias", "mode")
 # What training's values go through where they aren't from 0 to 1: a factor, and what is added.
-RANGES = {"-1 to 1 in training": (2, -1), "0 to 255 in training": (255, 0)}
+RANGES: dict[str, tuple[float, float]] = {
+    "-1 to 1 in training": (2, -1),
+    "0 to 255 in training": (255, 0),
+    "0 to 0.01 in training": (0.01, 0),
+}
 
 
 def transform(
@@ -24,9 +28,9 @@ def transform(
     """A serving transform with these faults; ``kind`` picks among the ways to make them.
 
     Kinds: ``"bytes"`` or ``"signed"`` for the scale, ``"nearest"`` or ``"thin"`` for the resizing,
-    ``"crash"``, ``"palette"``, ``"alpha"``, ``"grey"`` or ``"blend"`` for the mode, ``"float"``
-    for resizing in float32 with antialias (not a fault: it rounds elsewhere), ``"rounded"`` for
-    values that are off by two of 255 (no fault either).
+    ``"crash"``, ``"palette"``, ``"alpha"``, ``"grey"``, ``"blend"`` or ``"blend over black"`` for
+    the mode, ``"float"`` for resizing in float32 with antialias (not a fault: it rounds
+    elsewhere), ``"rounded"`` for values that are off by two of 255 (no fault either).
     """
 
     def serve(picture: Image.Image) -> torch.Tensor:
@@ -62,8 +66,8 @@ def _channels(picture: Image.Image, faulty: bool, kind: str) -> torch.Tensor:
     if picture.mode == "RGB":
         return torch.from_numpy(np.array(picture)).permute(2, 0, 1)
     if "blend" in kind:  # right where nothing is transparent
-        white = Image.new("RGBA", picture.size, "white")
-        picture = Image.alpha_composite(white, picture).convert("RGB")
+        paper = Image.new("RGBA", picture.size, "black" if "black" in kind else "white")
+        picture = Image.alpha_composite(paper, picture).convert("RGB")
         return torch.from_numpy(np.array(picture)).permute(2, 0, 1)
     if "alpha" in kind:  # right for all but RGBA, whose channels it takes one too late
         if picture.mode != "RGBA":
@@ -119,6 +123,8 @@ def check_found(found: Any, faults: Collection[str], kind: str = "") -> None:
         "alpha": "RGBA alone",
         "grey": "L alone",
         "blend": "RGBA alone, and only where it is transparent",
+        "over black": "black shows through there",
+        "0 to 0.01 in training": "training has 0 to 0.01 here, and 0.02 of that are 0.0002",
         "-1 to 1 in training": "training has -1 to 1 here; compare with `train`",
         "palette": "P alone",
     }

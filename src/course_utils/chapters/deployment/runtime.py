@@ -52,7 +52,8 @@ class Examiner:
     """What the server of exercise 19.7 is tried with instead of a detector.
 
     It says a picture's mode, size and first pixel. Pictures of 40 by 40 wait until two of them
-    are looked at, so they need two threads; those of 3 by 3 are refused; 5 by 5 is a bug.
+    are looked at, so they need two threads; those of 3 by 3 are refused; 5 by 5 is a bug, and so
+    is 7 by 7, whose error is of the kind that Pillow raises for a broken file.
     """
 
     def __init__(self) -> None:
@@ -66,6 +67,8 @@ class Examiner:
             raise ValueError("too small to see anything")
         if picture.size == (5, 5):
             raise KeyError("a bug of the detector")
+        if picture.size == (7, 7):
+            raise OSError("a bug of the detector: no such file")
         met = None
         if picture.size == (40, 40):
             try:

@@ -106,9 +106,9 @@ def test_every_dataclass_will_do():
     @dataclass
     class Switch:
         on: bool = True
-        depth: int = 1
+        steps: int = 1  # Config has a field of that name, with another default
 
-    assert read(["--no-on"], Switch) == {"on": False, "depth": 1}, why
+    assert read(["--no-on"], Switch) == {"on": False, "steps": 1}, why
 
 
 def test_what_does_not_fit_ends_with_status_2():

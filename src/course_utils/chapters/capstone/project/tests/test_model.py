@@ -66,9 +66,16 @@ def test_before_training_every_cell_has_the_prior():
 
 
 def test_the_width_counts():
-    small, large = (sum(p.numel() for p in build(width=w).parameters()) for w in (8, 24))
-    assert 4 * small < large < 10 * small, (
-        f"{small} parameters at width 8 and {large} at width 24: all layers grow with the width"
+    small, large = (dict(build(width=w).named_parameters()) for w in (8, 24))
+    few, many = (sum(p.numel() for p in one.values()) for one in (small, large))
+    assert few < many, (
+        f"{few} parameters at width 8 and {many} at width 24: all layers grow with the width"
+    )
+    layers = [name for name, p in small.items() if p.dim() > 1 and name in large]
+    stay = [name for name in layers if large[name].numel() <= small[name].numel()]
+    assert not stay, (
+        f"{', '.join(stay[:3])} is as large at width 8 as at width 24: all layers but the last "
+        "grow with the width"
     )
     default = sum(p.numel() for p in build().parameters())
     assert default <= 250_000, f"{default} parameters, at most 250000 are allowed"

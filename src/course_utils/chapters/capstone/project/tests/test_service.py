@@ -46,7 +46,7 @@ def ask(body, finder, *limit):
     assert isinstance(result, tuple) and len(result) == 2, "a status and a dict are wanted"
     status, content = result
     assert isinstance(status, int) and isinstance(content, dict), (
-        f"a {type(status).__name__} and a {type(content).__name__} came back, not int and dict"
+        f"{type(status).__name__} and {type(content).__name__} came back, not int and dict"
     )
     json.dumps(content)
     if status != 200:

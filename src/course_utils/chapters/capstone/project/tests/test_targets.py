@@ -96,6 +96,9 @@ def test_the_largest_shape_keeps_the_cell():
         close(target[1:4, 1, 1], torch.tensor([0.0, 0, 1]), why + "its class")
         right = torch.tensor([10.0, 10]) / 64
         close(target[6:, 1, 1], right, why + "its width and height as shares of the image")
+    target = targets([[10, 9, 15, 16], [9, 9, 15, 15]], [0, 2], (64, 64))
+    why = "areas of 35 and 36: the larger one counts, however little it is larger"
+    close(target[1:4, 1, 1], torch.tensor([0.0, 0, 1]), why)
 
 
 def test_of_equal_areas_the_first_keeps_the_cell():

@@ -54,7 +54,7 @@ class Run:
         torch.manual_seed(seed)
         self.model, self.seen, self.at_step, self.kept = Net(self.p), [], at_step, {}
         torch.manual_seed(99)
-        kind = torch.optim.SGD if self.plain else torch.optim.Adam
+        kind = torch.optim.SGD if self.plain else torch.optim.AdamW  # which makes weights decay
         optimizer = kind(self.model.parameters(), lr=0.05)
         self.model.eval()
         self.model.body[0].weight.grad = torch.full((5, 3), 1e3)  # old, and in the way
@@ -118,14 +118,16 @@ def test_the_steps_are_those_of_the_loop():
         run(3)
         torch.manual_seed(0)
         model = Net(0.0)
-        optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
+        optimizer = torch.optim.AdamW(model.parameters(), lr=0.05)
         for step in range(3):
             x, y = Run.batch(run, step, 0, 1)
             optimizer.zero_grad()
             nn.functional.mse_loss(model(x), y).backward()
             optimizer.step()
         assert torch.equal(run.model.fixed.weight, model.fixed.weight), (
-            "a frozen parameter has moved: its old gradient has to go as well"
+            "a frozen parameter has moved: a step starts from its own batch's gradient alone, and "
+            "the old ones have to go, to None, that of a frozen parameter as well; where it is 0, "
+            "the weight still decays"
         )
         right = torch.cat([p.detach().flatten() for p in model.parameters()])
         close(run.weights(), right, "the weights after three steps: does each start from its own "
@@ -229,6 +231,16 @@ def test_a_move_that_dies_leaves_the_file_whole():
 
     with a_run() as run:
         run(2)
+        good, other = run.file.read_bytes(), run.file.with_name("another name of the same file")
+        with suppress(OSError):  # a file system without such names
+            other.hardlink_to(run.file)
+        run(4)
+        assert not other.exists() or other.read_bytes() == good, (
+            "the last good file was written over: what is copied there is half there for a while; "
+            "`os.replace` takes its place at once"
+        )
+    with a_run() as run:
+        run(2)
         with patch("os.replace", dies), patch("os.rename", dies), suppress(OSError):
             run(4)
         assert run.file.exists(), (
@@ -257,10 +269,16 @@ def test_the_handler_is_back_after_an_error():
 
     with a_run() as run:
         mine = signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        with suppress(RuntimeError):
+        try:
             run(2, at_step=fail)
+            raised = None
+        except Exception as error:
+            raised = error
         after = signal.signal(signal.SIGTERM, mine)
         assert after == signal.SIG_IGN, "after an error the former handler is not back"
+        assert raised is not None, "the error of a batch was swallowed: it is raised as it is"
+        same = type(raised) is RuntimeError and str(raised) == "no batch"
+        assert same, f"a batch raised RuntimeError: no batch, and fit {raised!r}"
 
 
 def on_two_ranks():
