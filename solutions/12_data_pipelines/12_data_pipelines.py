@@ -1672,6 +1672,7 @@ cases = {
     "three uint8 images of different size": drawn,
     "values near 1e8 that differ by 1": far,
     "one pixel": [one + 3],
+    "black pixels among others": [torch.tensor([[[0.0, 2.0, 4.0]]]), nine],
     "half images, from -300 to 300": [torch.tensor([[[-300.0, 0.0, 300.0]]]).half(), nine.half()],
     "transposed images": [drawn[0].float().mT, drawn[1].mT],
 }
@@ -1818,6 +1819,7 @@ with every_case() as case:
         (2.01, 25, 50, 5),
         (30, 1, 30, 22),
         (3600, 24000 / 1001, 86314, 8),
+        (43200, 60000 / 1001, 2589411, 8),
     ]:
         with case(f"{seconds} s at {rate:.5g} a second in {segments}"):
             check_frames(try_tsn, seconds, rate, frames, segments)

@@ -566,3 +566,21 @@ def weighted_sampling(labels, draws, seed):
     _, inverse, counts = torch.tensor(labels).unique(return_inverse=True, return_counts=True)
     torch.manual_seed(seed)
     return torch.multinomial(1 / counts[inverse], draws, replacement=True).tolist()
+
+
+# %% wrong="batches as arrays" says=["a batch is of type ndarray, expected a list"]
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    rng = np.random.default_rng([seed, epoch])
+    order = sorted(rng.permutation(len(lengths)).tolist(), key=lambda i: lengths[i])
+    batches = [order[i : i + batch_size] for i in range(0, len(order), batch_size)]
+    return [np.array(batches[i]) for i in rng.permutation(len(batches))]
+
+
+def weighted_sampling(labels, draws, seed):
+    rng = np.random.default_rng(seed)
+    groups = {}
+    for i, label in enumerate(labels):
+        groups.setdefault(label, []).append(i)
+    classes = list(groups)
+    chosen = rng.integers(len(classes), size=draws)
+    return [int(rng.choice(groups[classes[c]])) for c in chosen]

@@ -575,3 +575,48 @@ def collate_boxes(items):
         padded[n, : len(box)] = box
     mask = torch.arange(padded.shape[1]) < counts[:, None]
     return {"images": batch, "sizes": sizes, "boxes": padded, "mask": mask}
+
+
+# %% wrong="at the right and at the bottom" says=["the images are at the right and at the bottom"]
+def collate_boxes(items):
+    items = [i for i in items if i is not None]
+    if not items:
+        return None
+    images, boxes = zip(*items)
+    height, width = max(i.shape[1] for i in images), max(i.shape[2] for i in images)
+    most = max(len(b) for b in boxes)
+    out = images[0].new_zeros(len(items), images[0].shape[0], height, width)
+    padded = boxes[0].new_zeros(len(items), most, 4)
+    for n, (image, box) in enumerate(items):
+        out[n, :, height - image.shape[1] :, width - image.shape[2] :] = image
+        padded[n, : len(box)] = box
+    counts = torch.tensor([len(b) for b in boxes], device=boxes[0].device)
+    return {
+        "images": out,
+        "sizes": torch.tensor([i.shape[1:] for i in images]),
+        "boxes": padded,
+        "mask": torch.arange(most, device=boxes[0].device) < counts[:, None],
+    }
+
+
+# %% wrong="padded with ones" says=["what is padded has to be 0"]
+def collate_boxes(items):
+    items = [i for i in items if i is not None]
+    if not items:
+        return None
+    images, boxes = zip(*items)
+    height, width = max(i.shape[1] for i in images), max(i.shape[2] for i in images)
+    most = max(len(b) for b in boxes)
+    out = images[0].new_zeros(len(items), images[0].shape[0], height, width)
+    padded = boxes[0].new_zeros(len(items), most, 4)
+    out += 1
+    for n, (image, box) in enumerate(items):
+        out[n, :, : image.shape[1], : image.shape[2]] = image
+        padded[n, : len(box)] = box
+    counts = torch.tensor([len(b) for b in boxes], device=boxes[0].device)
+    return {
+        "images": out,
+        "sizes": torch.tensor([i.shape[1:] for i in images]),
+        "boxes": padded,
+        "mask": torch.arange(most, device=boxes[0].device) < counts[:, None],
+    }

@@ -1563,3 +1563,82 @@ class FolderDataset(Dataset):
 
 def folder_dataset(root, transform=None, on_error="raise"):
     return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="PNG files as well" says=["the names c.png, c.jpg.txt"]
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(on_error)
+        root = Path(root)
+        self.transform, self.on_error = transform, on_error
+        self.classes = sorted(p.name for p in root.iterdir() if p.is_dir())
+        self.samples = []
+        for label, name in enumerate(self.classes):
+            files = [
+                p
+                for p in (root / name).iterdir()
+                if p.is_file() and p.name.lower().endswith((".jpg", ".jpeg", ".png"))
+            ]
+            self.samples += [(p, label) for p in sorted(files, key=lambda p: p.name)]
+
+    def __len__(self):
+        return len(self.samples)
+
+    def __getitem__(self, index):
+        path, label = self.samples[index]
+        try:
+            with Image.open(path) as file:
+                image = file.convert("RGB")
+        except Exception as error:
+            if self.on_error == "raise":
+                raise RuntimeError(f"{path.name} can't be decoded: {error}") from error
+            warnings.warn(f"{path.name} was skipped: {error}")
+            return None
+        return (self.transform(image) if self.transform else image), label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="tries to open each file when it is made" says=["images: open when an item is asked for"]
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(on_error)
+        root = Path(root)
+        self.transform, self.on_error = transform, on_error
+        self.classes = sorted(p.name for p in root.iterdir() if p.is_dir())
+        self.samples = []
+        for p in root.rglob("*.jpg"):
+            try:
+                Image.open(p).close()
+            except Exception:
+                pass
+        for label, name in enumerate(self.classes):
+            files = [
+                p
+                for p in (root / name).iterdir()
+                if p.is_file() and p.name.lower().endswith((".jpg", ".jpeg"))
+            ]
+            self.samples += [(p, label) for p in sorted(files, key=lambda p: p.name)]
+
+    def __len__(self):
+        return len(self.samples)
+
+    def __getitem__(self, index):
+        path, label = self.samples[index]
+        try:
+            with Image.open(path) as file:
+                image = file.convert("RGB")
+        except Exception as error:
+            if self.on_error == "raise":
+                raise RuntimeError(f"{path.name} can't be decoded: {error}") from error
+            warnings.warn(f"{path.name} was skipped: {error}")
+            return None
+        return (self.transform(image) if self.transform else image), label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)

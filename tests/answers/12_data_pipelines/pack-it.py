@@ -1752,3 +1752,49 @@ class PackedDataset(Dataset):
 
     def __getstate__(self):
         return {"path": self.path, "env": None, "owner": None}
+
+
+# %% wrong="the copy believes that it has opened the file" says=["a copy that was pickled after use"]
+def pack_it(items, path):
+    path = Path(path)
+    part = path.with_name(path.name + ".part")
+    part.unlink(missing_ok=True)
+    env = lmdb.open(str(part), subdir=False, map_size=2**33, lock=False)
+    try:
+        with env.begin(write=True) as transaction:
+            for n, item in enumerate(items):
+                transaction.put(str(n).encode(), item)
+    except BaseException:
+        env.close()
+        part.unlink(missing_ok=True)
+        raise
+    env.close()
+    os.replace(part, path)
+
+
+class PackedDataset(Dataset):
+    def __init__(self, path):
+        self.path, self.env, self.owner = str(path), None, None
+
+    def _open(self):
+        if self.owner != os.getpid():
+            if self.env is not None:
+                self.env.close()
+            self.env = lmdb.open(self.path, subdir=False, readonly=True, lock=False)
+            self.owner = os.getpid()
+        return self.env
+
+    def __len__(self):
+        return self._open().stat()["entries"]
+
+    def __getitem__(self, index):
+        if index < 0:
+            index += len(self)
+        with self._open().begin() as transaction:
+            item = transaction.get(str(index).encode())
+        if item is None:
+            raise IndexError(index)
+        return item
+
+    def __getstate__(self):
+        return {**vars(self), "env": None}

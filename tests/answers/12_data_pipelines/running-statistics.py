@@ -454,3 +454,41 @@ def merge_statistics(a, b):
     if count == 0:
         return a
     return count, a[1] + d * b[0] / count, a[2] + b[2] + d**2 * (a[0] * b[0] / count)
+
+
+# %% wrong="a count in float32" says=["is all of it float64, the counts as well?"]
+def running_statistics(images):
+    total = None
+    for image in images:
+        x = image.double().flatten(1)
+        mean = x.mean(1)
+        one = x.shape[1], mean, (x - mean[:, None]).square().sum(1)
+        total = one if total is None else merge_statistics(total, one)
+    return total
+
+
+def merge_statistics(a, b):
+    n = a[0] + b[0]
+    if n == 0:
+        return 0, a[1].clone(), a[2].clone()
+    d = b[1] - a[1]
+    return n, a[1] + d * (b[0] / n), a[2] + b[2] + d * d * (torch.tensor(float(a[0])) * b[0] / n)
+
+
+# %% wrong="black pixels don't count" says=["black pixels among others"]
+def running_statistics(images):
+    total = None
+    for image in images:
+        x = image.double().flatten(1)
+        mean = x.sum(1) / (x != 0).sum(1).clamp(min=1)
+        one = x.shape[1], mean, (x - mean[:, None]).square().sum(1)
+        total = one if total is None else merge_statistics(total, one)
+    return total
+
+
+def merge_statistics(a, b):
+    n = a[0] + b[0]
+    if n == 0:
+        return 0, a[1].clone(), a[2].clone()
+    d = b[1] - a[1]
+    return n, a[1] + d * (b[0] / n), a[2] + b[2] + d * d * (a[0] * b[0] / n)

@@ -401,3 +401,17 @@ def tsn_segments(seconds, rate, segments, generator=None):
         else:
             chosen.append(int(torch.randint(start, end, (), generator=generator)))
     return chosen
+
+
+# %% wrong="multiplies in float32" says=["43200 s at 59.94 a second"]
+def tsn_segments(seconds, rate, segments, generator=None):
+    frames = max(round(float(torch.tensor(seconds) * torch.tensor(rate))), 1)
+    result = []
+    for k in range(segments):
+        start = k * frames // segments
+        stop = max((k + 1) * frames // segments, start + 1)
+        if generator is None:
+            result.append((start + stop - 1) // 2)
+        else:
+            result.append(int(torch.randint(start, stop, (), generator=generator)))
+    return result

@@ -147,3 +147,10 @@ def worker_rng(worker_id):
     generator = torch.Generator()
     generator.manual_seed(int(words[1].generate_state(1, np.uint64)[0] >> 1))
     setattr(info.dataset, "generator", generator)
+
+
+# %% wrong="the global generator for the copy's own" says=["is PyTorch's global generator: give the copy a new one"]
+def worker_rng(worker_id):
+    info = get_worker_info()
+    info.dataset.rng = np.random.default_rng(info.seed)
+    info.dataset.generator = torch.default_generator

@@ -49,6 +49,19 @@ def run_kept(collate_boxes, items: list) -> bool:
     return len(items) == len(kept) and all(a is b for a, b in zip(items, kept, strict=True))
 
 
+def _why_padding(found, kept: list, right: torch.Tensor) -> str:
+    """What a batch of the right shape has in a wrong place."""
+    if getattr(found, "shape", None) != right.shape or found.dtype != right.dtype:
+        return ""
+    sizes = [image.shape[1:] for image, _ in kept]
+    pairs = [*zip(found, (image for image, _ in kept), sizes, strict=True)]
+    if all(torch.equal(padded[:, :h, :w], image) for padded, image, (h, w) in pairs):
+        return "the images are in place; what is padded has to be 0"
+    if all(torch.equal(padded[:, -h:, -w:], image) for padded, image, (h, w) in pairs):
+        return "the images are at the right and at the bottom: boxes count from left and top"
+    return "each image starts at the left and at the top, with its own pixels"
+
+
 def check_batch(collate_boxes, items, what):
     tensors = [tensor for item in items if item is not None for tensor in item]
     with forbid_changes(*tensors):
@@ -77,7 +90,8 @@ def check_batch(collate_boxes, items, what):
     )
     exact = {"rtol": 0.0, "atol": 0.0}
     where = f"{what}: images, padded on the right and below"
-    check_close(batch["images"], images, where, **exact)
+    why = _why_padding(batch["images"], kept, images)
+    check_close(batch["images"], images, where, **exact, because=why)
     rows = [torch.cat([b, b.new_zeros(most - len(b), 4)]) for _, b in kept]
     boxes, shape = batch["boxes"], (len(kept), most, 4)
     if getattr(boxes, "shape", None) == shape:

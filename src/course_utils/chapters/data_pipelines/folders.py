@@ -45,6 +45,23 @@ def _counted_folders() -> Generator[list]:
         library.__init__ = kept
 
 
+@contextlib.contextmanager
+def _counted_opens() -> Generator[list]:
+    """Notes, inside a block, each image that Pillow opens."""
+    library: Any = Image
+    kept, opened = library.open, []
+
+    def noted(*arguments, **others):
+        opened.append(1)
+        return kept(*arguments, **others)
+
+    library.open = noted
+    try:
+        yield opened
+    finally:
+        library.open = kept
+
+
 def run_folder(folder_dataset, on_error: str = "raise") -> dict:
     """What a dataset over the zoo says of itself and of each item."""
     root, said = damaged_folder(), {}
@@ -52,10 +69,11 @@ def run_folder(folder_dataset, on_error: str = "raise") -> dict:
     (root / "a_circle" / "9.jpg").rename(root / "later.jpg")
     (root / "a_circle" / "9.jpg").write_bytes(b"no image yet")
     try:
-        with _counted_folders() as folders:
+        with _counted_folders() as folders, _counted_opens() as opened:
             dataset = folder_dataset(root, on_error=on_error)
     except Exception as error:
         raise AssertionError(f"making it opens no image, but raised {words_of(error)}") from error
+    assert not opened, f"making it opened {len(opened)} images: open when an item is asked for"
     assert dataset is not None, "folder_dataset returned None: is there an answer yet?"
     (root / "later.jpg").replace(root / "a_circle" / "9.jpg")
     for name in ("__len__", "__getitem__"):
@@ -264,6 +282,7 @@ def _listed_folder() -> Path:
     shutil.copy(root / "a-b" / "c.jpeg", root / "a" / "old.jpg" / "c.jpeg")
     for name in ("c.jpg.txt", "c_jpg", "c.jpeg2"):
         (root / "a" / name).write_text("no image")
+    Image.new("RGB", (40, 1)).save(root / "a" / "c.png")
     return root
 
 
@@ -303,10 +322,8 @@ def check_listing(said):
     for name in ("c.jpg.txt", "c_jpg", "c.jpeg2"):
         why = f": the name {name} ends in neither .jpg nor .jpeg" if name in str(failed) else why
     assert not failed, f"an item raised {failed[0]}{why}"
-    foreign = (
-        f"{len(found)} items, expected {len(right)}: c.jpg.txt, c_jpg and c.jpeg2 aren't images"
-    )
-    assert len(found) == len(right), foreign
+    foreign = f"{len(found)} items, expected {len(right)}: the names c.png, c.jpg.txt, c_jpg and"
+    assert len(found) == len(right), f"{foreign} c.jpeg2 end in neither .jpg nor .jpeg"
     labels = [label for _, label in found]
     by_class = f"the labels come as {labels}: class by class, in the order of classes"
     assert labels == sorted(labels), by_class

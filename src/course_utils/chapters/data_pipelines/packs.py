@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import shutil
@@ -272,17 +273,22 @@ def check_gigabyte(run):
     assert not words, words
 
 
-def run_copied(PackedDataset, pack_it) -> list | str:
-    """What a copy reads that was pickled before any use, alone in its process."""
-    path = Path(tempfile.mkdtemp()) / "pack.lmdb"
-    pack_it(iter(make_items([7, 3, 9])), path)
-    dataset = PackedDataset(path)
-    try:
-        copy = through_pickle(dataset)
-        del dataset
-        return [zlib.crc32(copy[n]) for n in range(len(copy))]
-    except Exception as error:
-        return words_of(error)
+def run_copied(PackedDataset, pack_it) -> list:
+    """What a copy reads that was pickled, alone in its process: before any use, and after."""
+    found = []
+    for used in (False, True):
+        path = Path(tempfile.mkdtemp()) / "pack.lmdb"
+        pack_it(iter(make_items([7, 3, 9])), path)
+        dataset = PackedDataset(path)
+        try:
+            _ = [len(dataset), dataset[0]] if used else []
+            copy = through_pickle(dataset)
+            del dataset
+            gc.collect()  # a process may not open the file twice
+            found.append([zlib.crc32(copy[n]) for n in range(len(copy))])
+        except Exception as error:
+            found.append(words_of(error))
+    return found
 
 
 def check_pack(run, sizes, workers, used, what):
@@ -321,6 +327,9 @@ def check_forked(run):
 
 
 def check_copied(run):
-    found = run()
-    assert not isinstance(found, str), f"a copy that was pickled before use: {found}"
-    check_equal(found, [zlib.crc32(item) for item in make_items([7, 3, 9])], "what the copy read")
+    for found, used in zip(run(), ("before use", "after use"), strict=True):
+        why = " (the copy has opened nothing yet: its state says so of file and process)"
+        why = why if used == "after use" else ""
+        assert not isinstance(found, str), f"a copy that was pickled {used}: {found}{why}"
+        right = [zlib.crc32(item) for item in make_items([7, 3, 9])]
+        check_equal(found, right, f"what the copy read that was pickled {used}")

@@ -31,6 +31,8 @@ def run_sampler(bucket_sampler, weighted_sampling, name: str, *arguments) -> tup
     if result is not None and not isinstance(result, list):
         result = type(result).__name__
     if isinstance(result, list):
+        odd = [x for x in result if hasattr(x, "__len__") and not isinstance(x, (list, tuple))]
+        assert not odd, f"a batch is of type {type(odd[0]).__name__}, expected a list of indices"
         result = [[int(i) for i in x] if hasattr(x, "__len__") else int(x) for x in result]
     return result, changed
 

@@ -74,12 +74,13 @@ def check_memory(run):
 
 def check_many(merge_statistics):
     """Counts whose product is beyond int64, as those of a few million photographs are."""
-    one, two = (
-        (10**10, torch.tensor([x]).double(), torch.tensor([y]).double()) for x, y in COUNTED
-    )
+    n = 10**10 + 777  # float32 has no such number
+    one, two = ((n, torch.tensor([x]).double(), torch.tensor([y]).double()) for x, y in COUNTED)
     found = merge_statistics(one, two)
-    right = 2 * 10**10, torch.tensor([2.0]).double(), torch.tensor([10.0 + 2e10]).double()
+    right = 2 * n, torch.tensor([2.0]).double(), torch.tensor([10.0 + 2 * n], dtype=torch.float64)
     check_triple(found, right, "merged")
+    why = "right to some digits: is all of it float64, the counts as well?"
+    check_close(found[2], right[2], "merged: S", rtol=1e-12, because=why)
 
 
 COUNTED = (1.0, 3.0), (3.0, 7.0)  # a mean and S each

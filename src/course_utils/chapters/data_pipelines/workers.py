@@ -59,6 +59,8 @@ def run_worker_rng(
                 ours, theirs = (each.__module__.partition(".")[0] for each in (mine, kind))
                 words = f"dataset.{name} is a Generator of {ours}, expected one of {theirs}"
             assert issubclass(mine, kind), words
+        words = "dataset.generator is PyTorch's global generator: give the copy a new one"
+        assert getattr(dataset, "generator", None) is not torch.default_generator, words
 
     def described(item: Any) -> tuple:
         info: Any = get_worker_info()
