@@ -503,7 +503,8 @@ print("the graph still holds the matrix:", h.grad_fn._saved_mat2.data_ptr() == p
 # - `shards[l].grad` holds this rank's rows of the **mean** over the ranks of the gradient of $W$, added, as
 #   ever, to what was there;
 # - `x.grad` is what an ordinary stack would give (`x` may require grad, or not);
-# - at no time, forward or backward, are more than **two** whole matrices alive, copies included.
+# - at no time, forward or backward, are more than **two** whole matrices alive, copies included (their
+#   gradients are not counted).
 #
 # It may be called again with the same `x` and `shards`: a call leaves nothing behind on them. A
 # backward pass doesn't change the gradient that it is handed.
@@ -1609,7 +1610,8 @@ show(figure, "Progress over work: 11 steps undisturbed, 13 with checkpoints, 19 
 # ### Exercise 18.7 — Elastic ★★★ · 25 min · 4 points
 #
 # Write `elastic(training, folder, rank, steps, every)`. It runs on every rank each time the job is
-# started; `folder` is the same for all ranks and starts, exists, and is empty at first.
+# started, perhaps once more after its end; `folder` is the same for all ranks and starts, exists, and
+# is empty at first.
 #
 # - `training.model` and `training.optimizer` (SGD with momentum) are new at each start, equal on all
 #   ranks. `training.run(step)` is one whole step on all ranks: the backward pass, the mean of the
@@ -1657,21 +1659,21 @@ def check_case(*job):
     check_elastic(try_elastic(*job), *job)
 
 
+jobs = [
+    ("undisturbed", 8, 3, ("",)),
+    ("rank 1 dies in step 5", 8, 3, ("run", 5, 1)),
+    ("rank 0 dies in the middle of the third save", 10, 3, ("save", 3, "first")),
+    ("rank 0 dies in the last torch.save of the third save", 10, 3, ("save", 3, "last")),
+    ("undisturbed", 6, 3, ("",)),
+    ("rank 0 dies in the middle of the first save", 6, 3, ("save", 1, "first")),
+    ("rank 1 dies in step 103", 104, 2, ("run", 103, 1)),
+    ("rank 1 dies in step 5, and in step 7 after the restart", 8, 2, ("run", 5, 1, 7)),
+    ("started once more after the end", 6, 3, ("done",)),
+]
 with every_case() as case:
-    with case("8 steps, a save every 3, undisturbed"):
-        check_case(8, 3, ("",))
-    with case("8 steps, a save every 3, rank 1 dies in step 5"):
-        check_case(8, 3, ("run", 5, 1))
-    with case("10 steps, a save every 3, rank 0 dies in the middle of the third save"):
-        check_case(10, 3, ("save", 3, "first"))
-    with case("10 steps, a save every 3, rank 0 dies in the last torch.save of the third save"):
-        check_case(10, 3, ("save", 3, "last"))
-    with case("6 steps, a save every 3, undisturbed"):
-        check_case(6, 3, ("",))
-    with case("6 steps, a save every 3, rank 0 dies in the middle of the first save"):
-        check_case(6, 3, ("save", 1, "first"))
-    with case("104 steps, a save every 2, rank 1 dies in step 103"):
-        check_case(104, 2, ("run", 103, 1))
+    for words, *job in jobs:
+        with case(f"{job[0]} steps, a save every {job[1]}, {words}"):
+            check_case(*job)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("5 steps, a save every 2, rank 0 dies in step 1, before any save"):

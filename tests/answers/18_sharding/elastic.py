@@ -1,6 +1,8 @@
 # %% [markdown]
 # Rules:
 #
+# - "each time the job is started"
+# - "perhaps once more after its end"
 # - "Run each of the steps 0, …, `steps` - 1"
 # - "After every `every` steps"
 # - "**rank 0 alone** saves"
@@ -17,6 +19,7 @@
 #
 # - "A rank can die in any `run`": rank 1 dies in step 5
 # - "rank 0 in any `torch.save`": rank 0 dies in the last torch.save of the third save
+# - "perhaps once more after its end": started once more after the end
 # - "One save may be one file or several": rank 0 dies in the middle of the third save
 
 # %% wrong="the model alone" breaks="the same weights as the undisturbed one" says=["lost its momentum: save the optimizer"]
@@ -605,3 +608,46 @@ def elastic(training, folder, rank, steps, every):
             }
             torch.save(state, part)
             os.replace(part, file)
+
+
+# %% wrong="a loop that looks at its end only after a step" breaks="perhaps once more after its end" says=["6 steps, a save every 3, started once more after the end", "none is left"]
+def elastic(training, folder, rank, steps, every):
+    file, step = Path(folder) / "newest.pt", 0
+    if file.exists():
+        saved = torch.load(file)
+        training.model.load_state_dict(saved["model"])
+        training.optimizer.load_state_dict(saved["optimizer"])
+        step = saved["next"]
+    while True:
+        training.run(step)
+        step += 1
+        if rank == 0 and step % every == 0:
+            state = {
+                "model": training.model.state_dict(),
+                "optimizer": training.optimizer.state_dict(),
+                "next": step,
+            }
+            torch.save(state, f"{file}.part")
+            os.replace(f"{file}.part", file)
+        if step >= steps:
+            break
+
+
+# %% wrong="saves how many steps this start has run" breaks="each time the job is started" says=["the third start begins with step 2, expected 6", "save the number of the next step"]
+def elastic(training, folder, rank, steps, every):
+    file, first = Path(folder) / "newest.pt", 0
+    if file.exists():
+        saved = torch.load(file)
+        training.model.load_state_dict(saved["model"])
+        training.optimizer.load_state_dict(saved["optimizer"])
+        first = saved["next"]
+    for done, step in enumerate(range(first, steps), 1):
+        training.run(step)
+        if rank == 0 and (step + 1) % every == 0:
+            state = {
+                "model": training.model.state_dict(),
+                "optimizer": training.optimizer.state_dict(),
+                "next": done,
+            }
+            torch.save(state, f"{file}.part")
+            os.replace(f"{file}.part", file)

@@ -429,3 +429,19 @@ def pipeline(kind, stage, stages, micro_batches):
 
 def bubble(stages, micro_batches):
     return round((stages - 1) / (micro_batches + stages - 1), 2)
+
+
+# %% wrong="the bubble of two stages always" says=["that is the bubble of two stages"]
+def pipeline(kind, stage, stages, micro_batches):
+    warm = micro_batches if kind == "gpipe" else min(stages - stage - 1, micro_batches)
+    tasks = [f"F{n}" for n in range(warm)]
+    for n in range(micro_batches):
+        if warm < micro_batches:
+            tasks.append(f"F{warm}")
+            warm += 1
+        tasks.append(f"B{n}")
+    return tasks
+
+
+def bubble(stages, micro_batches):
+    return 1 / (micro_batches + 1)

@@ -838,3 +838,63 @@ def tensor_parallel(x, up, down, bias):
 
     part = F.gelu(x @ up.T) @ down.T
     return together.all_reduce(part) + bias
+
+
+# %% wrong="the bias on rank 0 alone" says=["bias.grad is zero on a rank"]
+class Entry(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad):
+        grad = grad.clone()
+        dist.all_reduce(grad)
+        return grad
+
+
+class Exit(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, part):
+        total = part.clone()
+        dist.all_reduce(total)
+        return total
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad
+
+
+def tensor_parallel(x, up, down, bias):
+    hidden = F.gelu(Entry.apply(x) @ up.T)
+    return Exit.apply(hidden @ down.T + bias * (dist.get_rank() == 0))
+
+
+# %% wrong="no bias" says=["the bias is missing in y"]
+class Entry(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad):
+        grad = grad.clone()
+        dist.all_reduce(grad)
+        return grad
+
+
+class Exit(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, part):
+        total = part.clone()
+        dist.all_reduce(total)
+        return total
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad
+
+
+def tensor_parallel(x, up, down, bias):
+    hidden = F.gelu(Entry.apply(x) @ up.T)
+    return Exit.apply(hidden @ down.T)

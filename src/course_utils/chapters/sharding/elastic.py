@@ -33,7 +33,9 @@ class Training:
 
     def run(self, step: int) -> None:
         """One step on all ranks."""
-        if self.start == 0 and self.trouble == ("run", step, self.rank):
+        mine = self.trouble[0] == "run" and self.trouble[2] == self.rank
+        dies_in = self.trouble[1::2] if mine else ()  # of each start
+        if dies_in[self.start : self.start + 1] == (step,):
             os._exit(1)
         with open(self.log, "a") as file:
             file.write(f"{self.rank} begin {self.start} {step}\n")
@@ -134,12 +136,19 @@ def check_elastic(found, steps, every, trouble):
             reason = f"the ranks' last start begins with the steps {found['begun']}: after a "
             reason += "restart every rank loads what was saved. "
         raise AssertionError(f"the job does not come to its end: {reason}{weights}")
-    died = found["starts"] == 2
+    last = found["starts"] - 1
+    ran, died = ran[: last + 1], last > 0
     if died:
-        at = trouble[1] if trouble[0] == "run" else trouble[1] * every
-        behind = at // every * every if trouble[0] == "run" else at - every
-        first = ran[1][0] if ran[1] else steps
-        again = f"the second start begins with step {first}, expected {behind}"
+        at, behind = _dies_and_resumes(trouble, every, steps)
+        first = ran[last][0] if ran[last] else steps
+        again = f"the {('second', 'third')[last - 1]} start begins with step {first}, expected "
+        again += str(behind)
+        if last == 2:
+            begun = ran[1][0]
+            assert first != behind - begun, (
+                f"{again}: the number that was saved counts from the start before, which began "
+                f"with step {begun}; save the number of the next step"
+            )
         assert first != 0 or behind == 0, f"{again}: it begins from scratch"
         assert first != behind - 1, f"{again}: the save already holds step {first}"
         done = range(every, behind + 1, every)
@@ -150,18 +159,21 @@ def check_elastic(found, steps, every, trouble):
         )
         assert first >= behind, f"{again}: is there a save after every {every} steps?"
         assert first <= behind, again + _why_too_far(weights[0], first, behind, steps)
+        assert first < steps or not ran[last], (
+            f"all {steps} steps were run and saved, and a start after that runs step {first}: only "
+            f"the steps before {steps} are run, and none is left"
+        )
     elif trouble[0] == "":
         _check_moments(found["moments"], steps, every)
-    wanted = list(range(ran[-1][0] if died and ran[-1] else 0, steps))
-    check_equal(ran[1] if died else ran[0], wanted, "the steps of the last start")
+    wanted = list(range(first if died else 0, steps))
+    check_equal(ran[last], wanted, "the steps of the last start")
     truth = undisturbed(steps)
     apart = any(not same(values, weights[0]) for values in weights)
     assert not apart, (
         "the ranks end with different weights: after a restart every rank loads what was saved"
     )
     for rank, values in enumerate(weights):
-        if died and ran[1] and not same(values, truth):
-            first = ran[1][0]
+        if died and ran[last] and not same(values, truth):
             assert not same(values, resumed(first, steps, first, 0)), (
                 "the weights are those of a job that lost its momentum: save the optimizer"
             )
@@ -178,6 +190,14 @@ def check_elastic(found, steps, every, trouble):
             check_close(
                 value, right, f"parameter {n} on rank {rank} at the end", rtol=1e-4, atol=1e-5
             )
+
+
+def _dies_and_resumes(trouble: tuple, every: int, steps: int) -> tuple[int, int]:
+    """The step in which the last start but one ends, and the one with which the last begins."""
+    if trouble[0] == "save":
+        return trouble[1] * every, (trouble[1] - 1) * every
+    at = trouble[1::2][-1] if trouble[0] == "run" else steps
+    return at, at // every * every
 
 
 def _why_too_far(values, first: int, behind: int, steps: int) -> str:
@@ -213,16 +233,22 @@ def _check_moments(moments: list[int], steps: int, every: int) -> None:
 
 
 def elastic_trial(elastic, steps: int, every: int, trouble: tuple) -> dict:
-    """Start the job on two ranks, again when it fails: weights, steps of each start, savers."""
+    """Start the job on two ranks, again when it fails: weights, steps of each start, savers.
+
+    The trouble: ("run", step, rank), perhaps with the step in which that rank dies after the first
+    restart; ("save", which one, "first" or "last" of its files); or ("done",), where the job is
+    started once more when it has come to its end.
+    """
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as beside:
         log = Path(beside) / "log"
-        for start in range(2):
+        for start in range(1 + (len(trouble) // 2 if trouble[0] == "run" else 1)):
             found = attempt(run_elastic, 2, elastic, folder, str(log), start, steps, every, trouble)
-            if not isinstance(found, str) or "exit status" not in found:
+            ended = isinstance(found, str) and "exit status" in found
+            if not ended and (trouble[0] != "done" or isinstance(found, str)):
                 break
         lines = [line.split() for line in log.read_text().splitlines()] if log.exists() else []
         ran = [
-            [int(s) for r, w, n, s in lines if (r, w, n) == ("0", "run", str(k))] for k in (0, 1)
+            [int(s) for r, w, n, s in lines if (r, w, n) == ("0", "run", str(k))] for k in range(3)
         ]
         begun = [
             [int(s) for r, w, n, s in lines if (r, w, n) == (rank, "begin", str(start))][:1]

@@ -227,6 +227,7 @@ def check_bubble(found, place, stages, micro_batches):
         "that is a percentage; a share lies between 0 and 1": 100 * right,
         "the idle time is 3 (p - 1) ticks of 3 (m + p - 1); its 3 is missing": idle / length,
         "it was rounded down: `//` gives whole numbers": float(idle // whole),
+        "that is the bubble of two stages, however many there are": 1 / (micro_batches + 1),
         "p stages have a bubble of p - 1 micro-batches": stages / (micro_batches + stages),
     }
     for words, slip in slips.items():

@@ -146,6 +146,7 @@ def _slips_of_y(truth, leaves, world_size):
         f"y holds the bias {world_size} times: add it after the sum": (
             truth + (world_size - 1) * bias
         ),
+        "the bias is missing in y": truth - bias,
         "y comes from gelu's approximation by tanh: call F.gelu as it is": (
             F.gelu(h, approximate="tanh") @ down.T + bias
         ),
