@@ -2,7 +2,7 @@
 # jupyter:
 #   course:
 #     title: Debugging
-#     minutes: 240
+#     minutes: 270
 #     core: 145
 # ---
 
