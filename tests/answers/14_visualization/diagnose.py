@@ -128,3 +128,8 @@ diagnose = {
     "B": "vanishing gradients",
     "A": "softmax twice",
 }
+
+
+# %% wrong="lists of illnesses" says=["['softmax twice'] is no word: one illness for each patient", "no cure yet for"]
+diagnose = dict.fromkeys("ABCDEFGHIJKL", ["softmax twice"])
+cures = dict.fromkeys("ABCDEFGHIJKL")

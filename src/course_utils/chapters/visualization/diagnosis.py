@@ -107,6 +107,8 @@ def check_diagnosis(diagnose) -> None:
         for letter, changes in PATIENTS.items()
     }
     given = diagnose if isinstance(diagnose, dict) else {}
+    odd = [word for word in given.values() if word not in (None, ...) and type(word) is not str]
+    assert not odd, f"{odd[0]!r} is no word: one illness for each patient, in quotes"
     unknown = sorted(
         {str(word) for word in given.values() if word is not None and word not in ILLNESSES}
     )
