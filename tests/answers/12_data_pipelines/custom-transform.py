@@ -651,3 +651,22 @@ def custom_transform(p=1.0):
             return tv_tensors.wrap(torch.rot90(x, 1, (-2, -1)), like=x)
 
     return Turn()
+
+
+# %% wrong="boxes in whole pixels" says=["an edge may lie between two pixels"]
+def custom_transform(p=1.0):
+    def turn(sample):
+        if torch.rand(()) >= p:
+            return {k: (v.clone() if isinstance(v, torch.Tensor) else v) for k, v in sample.items()}
+        image, mask, boxes = sample["image"], sample["mask"], sample["boxes"]
+        height, width = boxes.canvas_size
+        left, top, right, bottom = boxes.as_subclass(torch.Tensor).unbind(-1)
+        new = torch.stack([top, width - right, bottom, width - left], -1).round()
+        return {
+            **sample,
+            "image": tv_tensors.Image(torch.rot90(image.as_subclass(torch.Tensor), 1, (-2, -1))),
+            "mask": tv_tensors.Mask(torch.rot90(mask.as_subclass(torch.Tensor), 1, (-2, -1))),
+            "boxes": tv_tensors.BoundingBoxes(new, format="XYXY", canvas_size=(width, height)),
+        }
+
+    return turn

@@ -92,7 +92,11 @@ def check_merge(merge_statistics, a, b, what):
         for part in (a, b)
     ]
     with forbid_changes(*triples[0][1:], *triples[1][1:]):
-        found = merge_statistics(*triples)
+        try:
+            found = merge_statistics(*triples)
+        except ZeroDivisionError as error:
+            words = "without a pixel there is nothing to divide by: treat that first"
+            raise AssertionError(f"{what}: ZeroDivisionError: {error} ({words})") from None
     check_triple(found, triple_of(a + b) if a + b else triples[0], what, a + b)
 
 

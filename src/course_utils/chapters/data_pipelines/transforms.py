@@ -153,6 +153,10 @@ def check_turn(found, image, mask, boxes, turned, what):
             inside = (edges >= 0) & (edges <= torch.tensor([height, width]))
             words = "an edge is outside of the turned image: column x becomes row W − x"
             assert bool(inside.all()), f"{where}: {words}"
+    for cut in (torch.round, torch.floor, torch.ceil):
+        whole = out["boxes"].shape == boxes.shape and bool((out["boxes"] == cut(boxes)).all())
+        words = "they are whole numbers now: an edge may lie between two pixels"
+        assert not whole or torch.equal(boxes, cut(boxes)), f"{where}: {words}"
     for key, right in {"image": image, "mask": mask, "boxes": boxes}.items():
         check_close(out[key], right, f"{what}: {key}")
     words = "left, top, right, bottom, as they came"
