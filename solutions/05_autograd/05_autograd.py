@@ -1500,12 +1500,11 @@ check_predictions(kept_bytes, machine, because)
 
 # %% nbgrader={"grade_id": "saved-bytes-check-2", "grade": true, "points": 2}
 x = torch.tensor([[3.0, 4.0, 0.0], [1.0, 2.0, 2.0]], requires_grad=True)
-w, double = torch.ones(4, 3, requires_grad=True), x.detach().to(torch.float64).requires_grad_()
-large, targets = torch.full((40, 64), -9.0, requires_grad=True), torch.tensor([0, 2])
+w, large = torch.ones(4, 3, requires_grad=True), torch.full((40, 64), -9.0, requires_grad=True)
 with every_case(at_most=12) as case:
     for why, name, *inputs in (
         ("the result is kept: 24 bytes", "exp", x),
-        ("its numbers have 8 bytes each", "exp", double),
+        ("its numbers have 8 bytes each", "exp", x.detach().double().requires_grad_()),
         ("nothing is recorded", "exp", x.detach()),
         ("the inputs do not count", "mul", x, x),
         ("both slices lie in an input's storage", "mul", x[:1], x[1:]),
@@ -1514,8 +1513,9 @@ with every_case(at_most=12) as case:
         ("an expanded tensor has few boxes of its own", "normalize", x),
         ("a slice keeps its whole storage; two are of one", "rows of exp, multiplied", x),
         ("a slice of x lies in the storage of x", "x[1:] * x[1:].exp()", x),
-        ("two rules keep the log-softmax: one storage", "cross_entropy", x, targets),
-        ("a constant that it makes is no input", "relu(x + 1) @ ones", x),
+        ("two rules keep the log-softmax: one storage", "cross_entropy", x, torch.tensor([0, 2])),
+        ("a weight that it makes is no input, though a leaf", "relu(x + 1) @ ones", x),
+        ("equal numbers in another storage are no input", "a clone, squared", x),
         ("a freed storage's address is used again: hold on to each", "exp, fifty times", large),
     ):
         with case(f"{name} of {[tuple(i.shape) for i in inputs]}, {inputs[0].dtype}"):
@@ -2050,8 +2050,7 @@ def two_layer_gradients(
 
 
 # %% nbgrader={"grade_id": "two-layer-gradients-check", "grade": true, "points": 3}
-x = torch.tensor([[1.0, 2.0], [-1.0, 0.5], [0.0, -3.0]])
-target = torch.tensor([0, 2, 2])
+x, target = torch.tensor([[1.0, 2.0], [-1.0, 0.5], [0.0, -3.0]]), torch.tensor([0, 2, 2])
 w1, b1 = torch.tensor([[1.0, -1.0], [0.5, 2.0]]), torch.tensor([0.1, -0.2])
 w2, b2 = torch.tensor([[1.0, 0.0, -1.0], [0.5, 1.0, 2.0]]), torch.tensor([0.0, 0.3, -0.3])
 zeros = torch.zeros(2, 2), torch.zeros(2), torch.zeros(2, 2), torch.zeros(2)
@@ -2064,6 +2063,7 @@ check_networks(
     ("one point", x[:1], target[:1], w1, b1, w2, b2),
     ("hidden values of exactly 0", x[:1], target[:1], *edge, w2, b2),
     ("scores near 1000", x, target, w1, b1, 400 * w2, b2),
+    ("a bias that decides where h is positive", x, target, w1, torch.tensor([1.6, -2.5]), w2, b2),
     ("float64, x transposed", two[0].t().contiguous().t(), target[1:], *two[1:]),
 )
 ### BEGIN HIDDEN TESTS

@@ -176,3 +176,42 @@ def two_layer_gradients(x, target, w1, b1, w2, b2):
     g = (scores.softmax(1) - F.one_hot(target, scores.shape[1])) / len(x)
     g_h = (g @ w2.T) * (h > 0)
     return tuple(t.to(kind) for t in (loss, x.T @ g_h, g_h.sum(0), h.T @ g, g.sum(0)))
+
+
+# %% wrong="the bias is forgotten where slopes pass" says=["b1 belongs to h"]
+def two_layer_gradients(x, target, w1, b1, w2, b2):
+    h = (x @ w1 + b1).relu()
+    scores = h @ w2 + b2
+    rows = torch.arange(len(x), device=x.device)
+    loss = (scores.logsumexp(1) - scores[rows, target]).mean()
+    g = scores.softmax(1)
+    g[rows, target] -= 1
+    g = g / len(x)
+    g_h = (g @ w2.t()) * (x @ w1 > 0)
+    return loss, x.t() @ g_h, g_h.sum(0), h.t() @ g, g.sum(0)
+
+
+# %% wrong="divided by the number of classes" says=["divide by the batch, not by the number of classes"]
+def two_layer_gradients(x, target, w1, b1, w2, b2):
+    h = (x @ w1 + b1).relu()
+    scores = h @ w2 + b2
+    rows = torch.arange(len(x), device=x.device)
+    loss = (scores.logsumexp(1) - scores[rows, target]).mean()
+    g = scores.softmax(1)
+    g[rows, target] -= 1
+    g = g / scores.shape[1]
+    g_h = (g @ w2.t()) * (h > 0)
+    return loss, x.t() @ g_h, g_h.sum(0), h.t() @ g, g.sum(0)
+
+
+# %% wrong="w2 is paid with what went into ReLU" says=["w2 was multiplied by h"]
+def two_layer_gradients(x, target, w1, b1, w2, b2):
+    h = (x @ w1 + b1).relu()
+    scores = h @ w2 + b2
+    rows = torch.arange(len(x), device=x.device)
+    loss = (scores.logsumexp(1) - scores[rows, target]).mean()
+    g = scores.softmax(1)
+    g[rows, target] -= 1
+    g = g / len(x)
+    g_h = (g @ w2.t()) * (h > 0)
+    return loss, x.t() @ g_h, g_h.sum(0), (x @ w1 + b1).t() @ g, g.sum(0)

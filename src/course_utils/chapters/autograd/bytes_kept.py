@@ -30,7 +30,8 @@ FUNCTIONS: dict[str, Callable[..., Tensor]] = {
     "rows of exp, multiplied": lambda x: (lambda rows: (rows[:1] * rows[1:2]).sum())(x.exp()),
     "x[1:] * x[1:].exp()": lambda x: x[1:] * x[1:].exp(),
     "exp, fifty times": lambda x: reduce(lambda y, _: y.exp(), range(50), x),
-    "relu(x + 1) @ ones": lambda x: F.relu(x + 1) @ x.new_ones(x.shape[1], 2),
+    "relu(x + 1) @ ones": lambda x: F.relu(x + 1) @ x.new_ones(x.shape[1], 2).requires_grad_(),
+    "a clone, squared": lambda x: x.clone().square(),
 }
 
 
@@ -52,6 +53,9 @@ def check_bytes(try_saved_bytes: Callable, name: str, *inputs: Tensor, because: 
         because: words for who counts wrong.
     """
     inputs = tuple(x.to(course_utils.device) for x in inputs)
+    for x in inputs:
+        if x.is_leaf and x.requires_grad:
+            x.grad = torch.ones_like(x)  # as of a backward pass before
     result = FUNCTIONS[name](*inputs)
     held, there = kept(result), {x.untyped_storage().data_ptr() for x in inputs}
     fresh = [x for x in held if x.untyped_storage().data_ptr() not in there]

@@ -43,6 +43,11 @@ def network_slips(x, target, w1, b1, w2, b2) -> list[dict[str, Tensor]]:
         "subtract 1 at the target: softmax minus one-hot": (scores.softmax(1) / batch, mask),
         "the sign: softmax minus one-hot, not the other way round": (-right, mask),
         "at ReLU the slope is 0 or 1, not h itself": (right, h),
+        "b1 belongs to h, and decides with it where slopes pass": (right, ((x @ w1) > 0).to(mask)),
+        "divide by the batch, not by the number of classes": (
+            right * batch / scores.shape[1],
+            mask,
+        ),
     }
     plain = scores.exp() / scores.exp().sum(1, keepdim=True)
     overflow = "exp of large scores is infinite: take softmax and logsumexp"
@@ -56,6 +61,12 @@ def network_slips(x, target, w1, b1, w2, b2) -> list[dict[str, Tensor]]:
         b1s / batch,
         w2s,
         b2s / batch,
+    )
+    walks["w2 was multiplied by h, not by what went into ReLU"] = (
+        w1s,
+        b1s,
+        before.t() @ right,
+        b2s,
     )
     each = scores.logsumexp(1) - scores.gather(1, target[:, None])[:, 0]
     first = {
