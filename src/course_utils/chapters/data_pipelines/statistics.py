@@ -12,6 +12,7 @@ import torch
 
 from course_utils.learner.changes import forbid_changes
 from course_utils.learner.checks import check_close, check_equal
+from course_utils.learner.garbage import what_is_new_alone
 
 
 def run_statistics(running_statistics, images: list) -> tuple:
@@ -31,7 +32,7 @@ def run_statistics(running_statistics, images: list) -> tuple:
 
 
 def _alive() -> int:
-    """Bytes of tensors that were made since the freeze, and of what Python and NumPy hold."""
+    """Bytes of tensors that are new, and of what Python and NumPy hold."""
     tensors = [thing for thing in gc.get_objects() if issubclass(type(thing), torch.Tensor)]
     storages = {x.untyped_storage().data_ptr(): x.untyped_storage().nbytes() for x in tensors}
     return sum(storages.values()) + tracemalloc.get_traced_memory()[0]
@@ -53,13 +54,12 @@ def run_memory(running_statistics) -> list[int]:
             yield image
             del image
 
-    gc.freeze()  # what was there before is not listed, and not walked through
-    tracemalloc.start()
-    try:
-        running_statistics(generate())
-    finally:
-        tracemalloc.stop()
-        gc.unfreeze()
+    with what_is_new_alone():
+        tracemalloc.start()
+        try:
+            running_statistics(generate())
+        finally:
+            tracemalloc.stop()
     return [round((more - alive[0]) / pixels) for more in alive[1:]]
 
 

@@ -19,6 +19,7 @@ from torch.utils.data import Dataset, get_worker_info
 from course_utils.chapters.data_pipelines.folders import words_of
 from course_utils.learner.awkward import other_hashes
 from course_utils.learner.checks import check_equal
+from course_utils.learner.garbage import what_is_new_alone
 
 
 class Records(Dataset):
@@ -165,6 +166,7 @@ def _has_other_keys(state: object) -> bool:
     return isinstance(state, (list, tuple)) and any(map(_has_other_keys, state))
 
 
+@what_is_new_alone()
 def run_resumable(
     resumable,
     n: int,

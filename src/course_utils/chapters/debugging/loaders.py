@@ -17,6 +17,7 @@ from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
 
 from course_utils.chapters.debugging.findings import check_finding
 from course_utils.learner.checks import check_equal
+from course_utils.learner.garbage import what_is_new_alone
 from course_utils.learner.processes import process_context
 from course_utils.learner.tracebacks import ends_in_notebook
 
@@ -62,6 +63,7 @@ class Patchy(Dataset):
         return torch.zeros(3 if index == odd else 2)
 
 
+@what_is_new_alone()
 def autopsy_with(autopsy: Callable, trouble: str, batch_size: int, seconds: float) -> tuple:
     """The verdict of an autopsy, and how many of its processes it left; they are ended here.
 
