@@ -1741,7 +1741,7 @@ def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
         dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
 
 
-# %% wrong="a constant leaf is paid" breaks="in each leaf that requires grad" says=["1 of 23 cases fail", "isn't paid, if it is the result"]
+# %% wrong="a constant leaf is paid" breaks="in each leaf that requires grad" says=["1 of 25 cases fail", "isn't paid, if it is the result"]
 from collections.abc import Callable
 
 
@@ -1801,7 +1801,7 @@ def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
         dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
 
 
-# %% wrong="counters on the handles" breaks="Leave those that you are given as they are" says=["1 of 23 cases fail", "keep counts in a dict"]
+# %% wrong="counters on the handles" breaks="Leave those that you are given as they are" says=["1 of 25 cases fail", "keep counts in a dict"]
 from collections.abc import Callable
 
 
@@ -2217,6 +2217,70 @@ def backward(dispatcher, result, g):
                     account[value] = (
                         dispatcher.call("add", account[value], gain) if value in account else gain
                     )
+                uses[value] -= 1
+                if uses[value] == 0:
+                    ready.append(value)
+
+
+def autograd_in_front(dispatcher, table):
+    for operator, slopes in table.items():
+        dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
+
+
+# %% wrong="a value that an operator uses twice counts once" says=["squared: ", "a value hands on only when everyone"]
+def autograd_kernel(dispatcher, operator, slopes):
+    def kernel(*values):
+        with dispatcher.below("Autograd"):
+            result = dispatcher.call(operator, *values)
+        if any(value.requires_grad for value in values):
+            result.requires_grad = True
+            result.keys = result.keys | {"Autograd"}
+            result.node = (slopes, values)
+        return result
+
+    return kernel
+
+
+def backward(dispatcher, result, g):
+    uses = {result: 0}
+    stack = [result]
+    while stack:
+        handle = stack.pop()
+        if handle.node is None:
+            continue
+        for value in set(handle.node[1]):
+            if not value.requires_grad:
+                continue
+            if value not in uses:
+                uses[value] = 0
+                stack.append(value)
+            uses[value] += 1
+    account = {result: g}
+    ready = [result]
+    with dispatcher.below("Autograd"):
+        while ready:
+            handle = ready.pop()
+            arrived = account.pop(handle, None)
+            if handle.node is None:
+                if arrived is None or not handle.requires_grad:
+                    continue
+                if handle.grad is None:
+                    handle.grad = arrived
+                else:
+                    handle.grad = dispatcher.call("add", handle.grad, arrived)
+                continue
+            slopes, values = handle.node
+            if arrived is None:
+                paid = [None] * len(values)
+            else:
+                paid = slopes(dispatcher.call, arrived, handle, *values)
+            for value, one in zip(values, paid):
+                if not value.requires_grad:
+                    continue
+                if one is not None and value in account:
+                    account[value] = dispatcher.call("add", account[value], one)
+                elif one is not None:
+                    account[value] = one
                 uses[value] -= 1
                 if uses[value] == 0:
                     ready.append(value)

@@ -1840,3 +1840,61 @@ def elementwise(function, *tensors):
 
 def my_storage(*tensors):
     return elementwise(lambda *numbers: sum(numbers), *tensors)
+
+
+# %% wrong="merges three dimensions at most" says=["four dimensions make one"]
+import itertools
+
+
+def broadcast_strides(size, stride, shape):
+    new = len(shape) - len(size)
+    if new < 0:
+        raise ValueError("more dimensions than the loops have")
+    steps = [0] * new
+    for s, t, n in zip(size, stride, shape[new:]):
+        if s == 1:
+            steps.append(0)
+        elif s == n:
+            steps.append(t)
+        else:
+            raise ValueError(f"{size} doesn't fit {shape}")
+    return tuple(steps)
+
+
+def merge_dimensions(shape, strides):
+    sizes, steps = [], []
+    for d, n in enumerate(shape):
+        if n == 1:
+            continue
+        here = [s[d] for s in strides]
+        if (
+            len(shape) - len(sizes) < 3
+            and sizes
+            and all(o == n * i for o, i in zip(steps[-1], here))
+        ):
+            sizes[-1] *= n
+            steps[-1] = here
+        else:
+            sizes.append(n)
+            steps.append(here)
+    return tuple(sizes), [tuple(s[k] for s in steps) for k in range(len(strides))]
+
+
+def elementwise(function, *tensors):
+    try:
+        shape = tuple(torch.broadcast_shapes(*(t.size for t in tensors)))
+    except RuntimeError as error:
+        raise ValueError(str(error)) from None
+    steps = [broadcast_strides(t.size, t.stride, shape) for t in tensors]
+    result = []
+    for index in itertools.product(*map(range, shape)):
+        entries = [
+            t.storage[t.offset + sum(i * s for i, s in zip(index, step))]
+            for t, step in zip(tensors, steps)
+        ]
+        result.append(function(*entries))
+    return MyTensor(result, shape)
+
+
+def my_storage(*tensors):
+    return elementwise(lambda *numbers: sum(numbers), *tensors)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
 
 from course_utils import every_case, show
+from course_utils.chapters.internals.allocator_traces import MIB, RANDOM_TRACES, TRACES, Step
 from course_utils.chapters.internals.scenarios import given, refused
 from course_utils.learner.tracebacks import ends_in_notebook
-
-KIB, MIB = 1024, 1024**2
-Step = tuple
 
 
 class Replay:
@@ -29,6 +26,7 @@ class Replay:
     def __init__(self, slip: str = "") -> None:
         self.slip, self.segments = slip, []
         self.asked: dict[str, int] = {}
+        self.first: dict[str, int] = {}
 
     def step(self, step: Step) -> tuple[int, int]:
         """Do one step; the bytes allocated and reserved afterwards."""
@@ -39,11 +37,16 @@ class Replay:
             self._free(*rest)
         elif self.slip == "empty blocks":
             self.segments = [(k, [b for b in blocks if b[1]]) for k, blocks in self.segments]
+        elif self.slip == "empties all":
+            self.segments = []
+        elif self.slip == "begins free":
+            self.segments = [s for s in self.segments if s[1][0][1] is not None]
         elif self.slip != "never empty":
             self.segments = [
                 s for s in self.segments if any(owner is not None for _, owner in s[1])
             ]
-        return self.numbers()
+        pair = self.numbers()
+        return pair[::-1] if self.slip == "exchanged" else pair
 
     def numbers(self) -> tuple[int, int]:
         blocks = [block for _, blocks in self.segments for block in blocks]
@@ -58,6 +61,10 @@ class Replay:
         unit = units.get(self.slip, 512)
         size = -(-size // unit) * unit
         size += 512 * (self.slip == "512 more" and size == self.asked[name])
+        if self.slip == "rounds down":
+            size = max(self.asked[name] // unit, 1) * unit
+        if self.slip == "first size":
+            size = self.first.setdefault(name, size)
         if self.slip != "as asked":
             self.asked[name] = size
         small = size < MIB if self.slip == "1 MiB is large" else size <= MIB
@@ -65,7 +72,9 @@ class Replay:
             (block[0], place, number)
             for place, (kind, blocks) in enumerate(self.segments)
             for number, block in enumerate(blocks)
-            if block[1] is None and block[0] >= size and (kind == small or self.slip == "one pool")
+            if block[1] is None
+            and block[0] >= size + (self.slip == "strictly larger")
+            and (kind == small or self.slip == "one pool")
         ]
         if free:
             pick = min(free, key=lambda f: f[1:]) if self.slip == "first fit" else min(free)
@@ -78,7 +87,9 @@ class Replay:
         else:
             whole = MIB if self.slip == "small segments of 1 MiB" else 2 * MIB
             whole = whole if small else -(-size // (2 * MIB)) * 2 * MIB
-            whole = size if self.slip == "whole as asked" and not small else whole
+            if self.slip == "20 MiB" and not small and size < 10 * MIB:
+                whole = 20 * MIB
+            whole = size if self.slip == ("small" if small else "whole") + " as asked" else whole
             self.segments.append((small, [[whole, None]]))
             place, number = len(self.segments) - 1, 0
         blocks = self.segments[place][1]
@@ -115,6 +126,19 @@ class Replay:
                 else:
                     merged.append(list(block))
             blocks[:] = merged
+        if self.slip == "merges segments":
+            self._join_segments()
+
+    def _join_segments(self) -> None:
+        """Make one segment of two neighbours of a kind whose touching ends are free."""
+        joined: list = []
+        for kind, blocks in self.segments:
+            ends = [joined[-1][1][-1], blocks[0]] if joined and joined[-1][0] == kind else []
+            if ends and all(owner is None for _, owner in ends):
+                joined[-1][1][-1:] = [[sum(size for size, _ in ends), None], *blocks[1:]]
+            else:
+                joined.append((kind, blocks))
+        self.segments = joined
 
 
 _BOTH = "a freed block merges with the free neighbours on both sides"
@@ -143,6 +167,15 @@ SLIPS = {
     "no merging": "free neighbours within a segment become a single block",
     "merges with the next alone": _BOTH,
     "merges with the one before alone": _BOTH,
+    "rounds down": "a size is rounded up to a multiple of 512, not down",
+    "first size": "a name that is used again may have another size",
+    "small as asked": "a segment for small requests has 2 MiB, whatever was asked for",
+    "20 MiB": "the six rules know no segments of 20 MiB: a size is rounded up to 2 MiB's multiple",
+    "begins free": "a segment is given back if all of its blocks are free, not the first alone",
+    "strictly larger": "a free block that is exactly as large as the request is large enough",
+    "exchanged": "a pair has the bytes allocated first, then those reserved",
+    "empties all": "empty_cache leaves a segment alone in which a block is in use",
+    "merges segments": "blocks merge within their segment: two segments stay two pieces",
     "never empty": "empty_cache gives back segments that are wholly free",
 }
 
@@ -151,145 +184,6 @@ def replayed(trace: Sequence[Step], slip: str = "") -> list[tuple[int, int]]:
     """Bytes allocated and reserved after each step of a trace."""
     replay = Replay(slip)
     return [replay.step(step) for step in trace]
-
-
-TRACES: dict[str, list[Step]] = {
-    "the example": [("malloc", "a", 1000), ("malloc", "b", 3 * MIB), ("free", "a")],
-    "sizes are rounded": [("malloc", "a", 1), ("malloc", "b", 512), ("malloc", "c", 513)],
-    "1 MiB is small": [("malloc", "a", MIB), ("malloc", "b", MIB), ("malloc", "c", 512)],
-    "a rest of 512 bytes": [("malloc", "a", MIB), ("malloc", "b", MIB - 512), ("malloc", "c", 512)],
-    "a byte more is large": [("malloc", "a", MIB + 1), ("malloc", "b", 1)],
-    "rounded, and small still": [("malloc", "a", MIB - 5), ("malloc", "b", MIB - 511)],
-    "freed and used again": [
-        ("malloc", "a", 6 * MIB),
-        ("free", "a"),
-        ("malloc", "b", 5 * MIB),
-        ("malloc", "c", 4 * MIB),
-    ],
-    "a rest that is too small": [
-        ("malloc", "a", 6 * MIB),
-        ("free", "a"),
-        ("malloc", "b", 5 * MIB),
-        ("free", "b"),
-        ("malloc", "c", 5 * MIB - 512),
-        ("malloc", "d", MIB + 512),
-    ],
-    "a small rest beside a free neighbour": [
-        ("malloc", "x", 8 * MIB),
-        ("free", "x"),
-        ("malloc", "a", 3 * MIB),
-        ("malloc", "b", 3 * MIB),
-        ("malloc", "c", 2 * MIB),
-        ("free", "b"),
-        ("malloc", "d", 2 * MIB + 512 * KIB),
-        ("free", "c"),
-        ("malloc", "e", 2 * MIB + 512 * KIB),
-    ],
-    "a rest keeps its place": [
-        ("malloc", "x", 8 * MIB),
-        ("free", "x"),
-        ("malloc", "a", 5 * MIB),
-        ("malloc", "b", 3 * MIB),
-        ("free", "a"),
-        ("malloc", "c", 2 * MIB),
-        ("free", "c"),
-        ("malloc", "d", 5 * MIB),
-    ],
-    "a large segment, a small request": [
-        ("malloc", "a", 4 * MIB),
-        ("free", "a"),
-        ("malloc", "b", 100),
-    ],
-    "the smallest that is enough": [
-        ("malloc", "a", 8 * MIB),
-        ("malloc", "b", 4 * MIB),
-        ("free", "a"),
-        ("free", "b"),
-        ("malloc", "c", 4 * MIB),
-        ("malloc", "d", 8 * MIB),
-    ],
-    "two that are equal": [
-        ("malloc", "x", 8 * MIB),
-        ("free", "x"),
-        ("malloc", "a", 4 * MIB),
-        ("malloc", "b", 4 * MIB),
-        ("malloc", "c", 4 * MIB),
-        ("free", "a"),
-        ("free", "c"),
-        ("malloc", "d", 4 * MIB),
-        ("empty_cache",),
-        ("free", "b"),
-        ("empty_cache",),
-    ],
-    "neighbours merge": [
-        ("malloc", "a", 700 * KIB),
-        ("malloc", "b", 700 * KIB),
-        ("malloc", "c", 600 * KIB),
-        ("free", "a"),
-        ("free", "c"),
-        ("free", "b"),
-        ("malloc", "d", MIB),
-        ("malloc", "e", MIB),
-    ],
-    "holes": [
-        ("malloc", "a", 6 * MIB),
-        ("free", "a"),
-        ("malloc", "b", 2 * MIB),
-        ("malloc", "c", 2 * MIB),
-        ("malloc", "d", 2 * MIB),
-        ("free", "b"),
-        ("free", "d"),
-        ("malloc", "e", 4 * MIB),
-    ],
-    "the middle lives": [
-        ("malloc", "x", 8 * MIB),
-        ("free", "x"),
-        ("malloc", "a", 2 * MIB),
-        ("malloc", "b", 2 * MIB),
-        ("free", "a"),
-        ("empty_cache",),
-        ("malloc", "c", 2 * MIB),
-        ("free", "b"),
-        ("empty_cache",),
-    ],
-    "what can be given back": [
-        ("malloc", "a", 6 * MIB),
-        ("malloc", "b", 4 * MIB),
-        ("malloc", "c", 100),
-        ("malloc", "d", 100),
-        ("free", "a"),
-        ("free", "c"),
-        ("empty_cache",),
-        ("free", "d"),
-        ("empty_cache",),
-    ],
-    "a name used again": [("malloc", "a", 512), ("free", "a"), ("malloc", "a", 3 * MIB)],
-    "nothing at all": [],
-}
-
-
-def random_traces(count: int) -> list[list[Step]]:
-    """Seeded traces with requests around all the limits."""
-    draw, traces = random.Random(11), []
-    sizes = [1, 512, 513, 5000, 300 * KIB, MIB - 1, MIB, MIB + 1]
-    sizes += [2 * MIB, 2 * MIB + 1, 3 * MIB, 5 * MIB, 7 * MIB]
-    for _ in range(count):
-        alive, trace = [], []
-        for number in range(draw.randint(5, 40)):
-            chance = draw.random()
-            if chance < 0.12:
-                trace.append(("empty_cache",))
-            elif alive and chance < 0.45:
-                trace.append(("free", alive.pop(draw.randrange(len(alive)))))
-            else:
-                alive.append(f"t{number}")
-                size = draw.choice(sizes) + draw.choice((0, 0, 0, 700))
-                trace.append(("malloc", alive[-1], size))
-        traces.append(trace)
-    return traces
-
-
-RANDOM_TRACES = {f"trace {n}": trace for n, trace in enumerate(random_traces(40))}
 
 
 def run_trace(answer: Callable, name: str) -> Any:
@@ -343,7 +237,8 @@ def check_replay(outcome: tuple[str, Any], trace: Sequence[Step], words_of_slip:
     shown = pairs[number][place]
     way = "many" if shown > right[number][place] else "few"
     raise AssertionError(
-        f"after step {number + 1}, {trace[number]}, {' and '.join(names)} is off: "
+        f"after step {number + 1}, {trace[number]}, {' and '.join(names)} "
+        f"{'is' if len(names) == 1 else 'are'} off: "
         f"{names[0]} is {shown:,} bytes, too {way}"
     )
 

@@ -166,6 +166,16 @@ def _zero(Lazy):
     return work.names
 
 
+def _no_numbers(Lazy):
+    """A value without any entry is a value, too."""
+    empty = torch.ones(0)
+    with _RealWork() as work:
+        x = _lazy(Lazy, empty).sin()
+        given(x.value(), "what value() returned")
+        x.value()
+    return work.names
+
+
 def _broken(Lazy):
     a = _lazy(Lazy, torch.ones(2, 3))
     return error_of(lambda: a @ a)
@@ -241,6 +251,9 @@ LAZY = {
         _two_at_once, ([11.0], [2.0]), "each tensor keeps its call to itself, not on the class"
     ),
     "a value of 0": Scenario(_zero, ["sin"], "a 0 is known as well: compare with None"),
+    "a value without numbers": Scenario(
+        _no_numbers, ["sin"], "an empty tensor is known as well: compare with None"
+    ),
     "add_": _writes(lambda a: a.add_(1)),
     "out=": _writes(lambda a: torch.exp(torch.ones(2), out=a)),
     "zero_ on a view": _writes(lambda a: a[:1].zero_()),

@@ -30,7 +30,8 @@ def operands() -> dict[str, Any]:
     found: dict[str, Any] = {}
     for dtype in DTYPES:
         name = str(dtype).removeprefix("torch.")
-        found[f"a {name} tensor"] = torch.ones(2, dtype=dtype)
+        article = "an" if name.startswith("i") else "a"
+        found[f"{article} {name} tensor"] = torch.ones(2, dtype=dtype)
         found[f"a 0-D {name} tensor"] = torch.ones((), dtype=dtype)
     extra = {"an empty int8 tensor": torch.ones(0, dtype=torch.int8)}
     return found | extra | {"True": True, "the number 3": 3, "the number 2.5": 2.5}

@@ -40,6 +40,16 @@ MERGE = {
         ((24,), [(1,), (1,)]),
         "three dimensions make one: chains merge too",
     ),
+    "four dimensions": (
+        ((2, 3, 4, 5), [(60, 20, 5, 1), (60, 20, 5, 1)]),
+        ((120,), [(1,), (1,)]),
+        "four dimensions make one: however many there are, each is looked at",
+    ),
+    "a size of 1 among four": (
+        ((3, 3, 1, 4), [(12, 4, 4, 1)]),
+        ((36,), [(1,)]),
+        "without the size of 1 the others are neighbours, and three of them make one",
+    ),
     "a matrix and a row": (
         ((2, 3), [(3, 1), (0, 1)]),
         ((2, 3), [(3, 1), (0, 1)]),

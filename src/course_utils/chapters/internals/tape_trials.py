@@ -292,14 +292,13 @@ def _few_lines(limit: int) -> Generator[None]:
 _none = "None pays nothing, and takes nothing away: what others pay to that value stays"
 _all_add = "all payments to a value are added up, and to what a leaf has"
 _early = "a value hands on only when everyone who used it has paid in"
+_ab = {"A": [2.0], "B": [0.5]}
 BACKWARD = {
     "a product": as_torch("y = mul A B", "each factor gets the other", A=[2.0], B=[3.0]),
     "used twice": as_torch("y = mul A A", "both payments to A count", A=[2.0, -1.0]),
     "two ways": as_torch("s = mul A B; y = add s A", "A is paid from two sides", A=[2.0], B=[3.0]),
-    "paid late": as_torch("s = mul A B; t = mul s s; y = mul t s", _early, A=[2.0], B=[0.5]),
-    "paid late, the other way": as_torch(
-        "s = mul A B; t = mul s s; y = mul s t", _early, A=[2.0], B=[0.5]
-    ),
+    "paid late": as_torch("s = mul A B; t = mul s s; y = mul t s", _early, **_ab),
+    "paid late, the other way": as_torch("s = mul A B; t = mul s s; y = mul s t", _early, **_ab),
     "a constant": as_torch(
         "s = mul x W; y = add s B",
         "what doesn't require grad gets none",
@@ -339,6 +338,10 @@ BACKWARD = {
         "gradients are computed below Autograd, unrecorded; leaves alone keep a grad",
     ),
     "a chain of 3,000": Scenario(_chain, [1.0], "keep a list of what is waiting: no recursion"),
+    "squared": as_torch("s = mul A B; t = mul s s; u = mul s B; y = add u t", _early, **_ab),
+    "squared, then a longer way": as_torch(
+        "s = mul A B; t = mul s s; u = mul s B; v = mul u B; y = add t v", _early, **_ab
+    ),
     "forty doublings": Scenario(
         _doublings, [2.0**40], "a value that is used twice is paid twice, and hands on once"
     ),

@@ -225,6 +225,11 @@ UNITS = {
         "ValueError",
         "an odd power can't be halved; each is looked at by itself",
     ),
+    "the root of 1/s": _error(
+        lambda Q: torch.sqrt(_metres(Q, m=2, s=-1)),
+        "ValueError",
+        "an odd power can't be halved, a negative one no more than a positive one",
+    ),
     "the root of m²·s": _error(
         lambda Q: torch.sqrt(_metres(Q, m=2, s=1)),
         "ValueError",
