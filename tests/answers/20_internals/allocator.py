@@ -188,7 +188,7 @@ def allocator(trace):
     return answer
 
 
-# %% wrong="kinds by the size before rounding" says=["is off"]
+# %% wrong="kinds by the size before rounding" says=["is off", "rules 1 and 4"]
 class Segment:
     def __init__(self, size, small):
         self.size, self.small = size, small
@@ -1120,7 +1120,7 @@ def allocator(trace):
     return answer
 
 
-# %% wrong="what was asked is allocated" says=["is off"]
+# %% wrong="what was asked is allocated" says=["all of it counts as allocated"]
 class Segment:
     def __init__(self, size, small):
         self.size, self.small = size, small
@@ -1698,7 +1698,7 @@ def allocator(trace: list[tuple]) -> list[tuple[int, int]]:
     return numbers
 
 
-# %% wrong="the rest goes to the end" says=["a rest keeps its place"]
+# %% wrong="the rest goes to the end" says=["right behind its block"]
 def allocator(trace: list[tuple]) -> list[tuple[int, int]]:
     """Bytes allocated and reserved after each step of a trace."""
     segments, numbers = [], []  # a segment: (small, blocks); a block: [size, name or None]
@@ -2095,3 +2095,200 @@ def allocator(trace):
             (sum(b[0] for b in everything if b[1] is not None), sum(b[0] for b in everything))
         )
     return history
+
+
+# %% wrong="large segments in steps of 1 MiB" says=["a multiple of 2 MiB, not of 1"]
+def allocator(trace: list[tuple]) -> list[tuple[int, int]]:
+    MIB = 2**20
+    segments = []
+    answer = []
+    for step in trace:
+        if step[0] == "malloc":
+            size = -(-step[2] // 512) * 512
+            small = size <= MIB
+            best = None
+            for segment in segments:
+                if segment["small"] != small:
+                    continue
+                for block in segment["blocks"]:
+                    if block[1] is None and block[0] >= size:
+                        if best is None or block[0] < best[1][0]:
+                            best = segment, block
+            if best is None:
+                total = 2 * MIB if small else -(-size // MIB) * MIB
+                segment = {"small": small, "blocks": [[total, None]]}
+                segments.append(segment)
+                best = segment, segment["blocks"][0]
+            segment, block = best
+            rest = block[0] - size
+            block[1] = step[1]
+            if rest > (0 if small else MIB):
+                block[0] = size
+                place = [b is block for b in segment["blocks"]].index(True)
+                segment["blocks"].insert(place + 1, [rest, None])
+        elif step[0] == "free":
+            for segment in segments:
+                for block in segment["blocks"]:
+                    if block[1] == step[1]:
+                        block[1] = None
+                merged = []
+                for block in segment["blocks"]:
+                    if merged and merged[-1][1] is None and block[1] is None:
+                        merged[-1][0] += block[0]
+                    else:
+                        merged.append(block)
+                segment["blocks"] = merged
+        else:
+            segments = [s for s in segments if any(b[1] is not None for b in s["blocks"])]
+        blocks = [b for s in segments for b in s["blocks"]]
+        answer.append((sum(b[0] for b in blocks if b[1] is not None), sum(b[0] for b in blocks)))
+    return answer
+
+
+# %% wrong="a large segment never filled" says=["already fills its segment"]
+def allocator(trace: list[tuple]) -> list[tuple[int, int]]:
+    MIB = 2**20
+    segments = []
+    answer = []
+    for step in trace:
+        if step[0] == "malloc":
+            size = -(-step[2] // 512) * 512
+            small = size <= MIB
+            best = None
+            for segment in segments:
+                if segment["small"] != small:
+                    continue
+                for block in segment["blocks"]:
+                    if block[1] is None and block[0] >= size:
+                        if best is None or block[0] < best[1][0]:
+                            best = segment, block
+            if best is None:
+                total = 2 * MIB if small else (size // (2 * MIB) + 1) * 2 * MIB
+                segment = {"small": small, "blocks": [[total, None]]}
+                segments.append(segment)
+                best = segment, segment["blocks"][0]
+            segment, block = best
+            rest = block[0] - size
+            block[1] = step[1]
+            if rest > (0 if small else MIB):
+                block[0] = size
+                place = [b is block for b in segment["blocks"]].index(True)
+                segment["blocks"].insert(place + 1, [rest, None])
+        elif step[0] == "free":
+            for segment in segments:
+                for block in segment["blocks"]:
+                    if block[1] == step[1]:
+                        block[1] = None
+                merged = []
+                for block in segment["blocks"]:
+                    if merged and merged[-1][1] is None and block[1] is None:
+                        merged[-1][0] += block[0]
+                    else:
+                        merged.append(block)
+                segment["blocks"] = merged
+        else:
+            segments = [s for s in segments if any(b[1] is not None for b in s["blocks"])]
+        blocks = [b for s in segments for b in s["blocks"]]
+        answer.append((sum(b[0] for b in blocks if b[1] is not None), sum(b[0] for b in blocks)))
+    return answer
+
+
+# %% wrong="small segments are never given back" says=["the small ones too"]
+def allocator(trace: list[tuple]) -> list[tuple[int, int]]:
+    MIB = 2**20
+    segments = []
+    answer = []
+    for step in trace:
+        if step[0] == "malloc":
+            size = -(-step[2] // 512) * 512
+            small = size <= MIB
+            best = None
+            for segment in segments:
+                if segment["small"] != small:
+                    continue
+                for block in segment["blocks"]:
+                    if block[1] is None and block[0] >= size:
+                        if best is None or block[0] < best[1][0]:
+                            best = segment, block
+            if best is None:
+                total = 2 * MIB if small else -(-size // (2 * MIB)) * 2 * MIB
+                segment = {"small": small, "blocks": [[total, None]]}
+                segments.append(segment)
+                best = segment, segment["blocks"][0]
+            segment, block = best
+            rest = block[0] - size
+            block[1] = step[1]
+            if rest > (0 if small else MIB):
+                block[0] = size
+                place = [b is block for b in segment["blocks"]].index(True)
+                segment["blocks"].insert(place + 1, [rest, None])
+        elif step[0] == "free":
+            for segment in segments:
+                for block in segment["blocks"]:
+                    if block[1] == step[1]:
+                        block[1] = None
+                merged = []
+                for block in segment["blocks"]:
+                    if merged and merged[-1][1] is None and block[1] is None:
+                        merged[-1][0] += block[0]
+                    else:
+                        merged.append(block)
+                segment["blocks"] = merged
+        else:
+            segments = [
+                s for s in segments if s["small"] or any(b[1] is not None for b in s["blocks"])
+            ]
+        blocks = [b for s in segments for b in s["blocks"]]
+        answer.append((sum(b[0] for b in blocks if b[1] is not None), sum(b[0] for b in blocks)))
+    return answer
+
+
+# %% wrong="segments are kept between calls" says=["each call begins anew"]
+SEGMENTS = []
+
+
+def allocator(trace: list[tuple]) -> list[tuple[int, int]]:
+    MIB = 2**20
+    segments = SEGMENTS
+    answer = []
+    for step in trace:
+        if step[0] == "malloc":
+            size = -(-step[2] // 512) * 512
+            small = size <= MIB
+            best = None
+            for segment in segments:
+                if segment["small"] != small:
+                    continue
+                for block in segment["blocks"]:
+                    if block[1] is None and block[0] >= size:
+                        if best is None or block[0] < best[1][0]:
+                            best = segment, block
+            if best is None:
+                total = 2 * MIB if small else -(-size // (2 * MIB)) * 2 * MIB
+                segment = {"small": small, "blocks": [[total, None]]}
+                segments.append(segment)
+                best = segment, segment["blocks"][0]
+            segment, block = best
+            rest = block[0] - size
+            block[1] = step[1]
+            if rest > (0 if small else MIB):
+                block[0] = size
+                place = [b is block for b in segment["blocks"]].index(True)
+                segment["blocks"].insert(place + 1, [rest, None])
+        elif step[0] == "free":
+            for segment in segments:
+                for block in segment["blocks"]:
+                    if block[1] == step[1]:
+                        block[1] = None
+                merged = []
+                for block in segment["blocks"]:
+                    if merged and merged[-1][1] is None and block[1] is None:
+                        merged[-1][0] += block[0]
+                    else:
+                        merged.append(block)
+                segment["blocks"] = merged
+        else:
+            segments = [s for s in segments if any(b[1] is not None for b in s["blocks"])]
+        blocks = [b for s in segments for b in s["blocks"]]
+        answer.append((sum(b[0] for b in blocks if b[1] is not None), sum(b[0] for b in blocks)))
+    return answer

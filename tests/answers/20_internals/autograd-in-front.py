@@ -2289,3 +2289,133 @@ def backward(dispatcher, result, g):
 def autograd_in_front(dispatcher, table):
     for operator, slopes in table.items():
         dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
+
+
+# %% wrong="None for the result" says=["its third argument is the handle of the result"]
+from collections.abc import Callable
+
+
+def autograd_kernel(dispatcher: "Dispatcher", operator: str, slopes: Callable) -> Callable:
+    def kernel(*values):
+        with dispatcher.below("Autograd"):
+            result = dispatcher.call(operator, *values)
+        if any(value.requires_grad for value in values):
+            result.requires_grad = True
+            result.keys = result.keys | {"Autograd"}
+            result.node = (slopes, values)
+        return result
+
+    return kernel
+
+
+def backward(dispatcher: "Dispatcher", result: Handle, g: Handle) -> None:
+    if not result.requires_grad:
+        return
+    uses, seen, stack = {}, {id(result)}, [result]
+    while stack:
+        handle = stack.pop()
+        if handle.node is None:
+            continue
+        for value in handle.node[1]:
+            if value.requires_grad:
+                uses[id(value)] = uses.get(id(value), 0) + 1
+                if id(value) not in seen:
+                    seen.add(id(value))
+                    stack.append(value)
+    account, ready = {id(result): g}, [result]
+    with dispatcher.below("Autograd"):
+        while ready:
+            handle = ready.pop()
+            paid = account.pop(id(handle), None)
+            if handle.node is None:
+                if paid is not None:
+                    if handle.grad is not None:
+                        paid = dispatcher.call("add", handle.grad, paid)
+                    handle.grad = paid
+                continue
+            slopes, values = handle.node
+            if paid is None:
+                payments = [None] * len(values)
+            else:
+                payments = slopes(dispatcher.call, paid, None, *values)
+            for value, payment in zip(values, payments):
+                if not value.requires_grad:
+                    continue
+                if payment is not None:
+                    if id(value) in account:
+                        payment = dispatcher.call("add", account[id(value)], payment)
+                    account[id(value)] = payment
+                uses[id(value)] -= 1
+                if uses[id(value)] == 0:
+                    ready.append(value)
+
+
+def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
+    for operator, slopes in table.items():
+        dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
+
+
+# %% wrong="a block made once for all calls" says=["opens once"]
+from collections.abc import Callable
+
+
+def autograd_kernel(dispatcher: "Dispatcher", operator: str, slopes: Callable) -> Callable:
+    block = dispatcher.below("Autograd")
+
+    def kernel(*values):
+        with block:
+            result = dispatcher.call(operator, *values)
+        if any(value.requires_grad for value in values):
+            result.requires_grad = True
+            result.keys = result.keys | {"Autograd"}
+            result.node = (slopes, values)
+        return result
+
+    return kernel
+
+
+def backward(dispatcher: "Dispatcher", result: Handle, g: Handle) -> None:
+    if not result.requires_grad:
+        return
+    uses, seen, stack = {}, {id(result)}, [result]
+    while stack:
+        handle = stack.pop()
+        if handle.node is None:
+            continue
+        for value in handle.node[1]:
+            if value.requires_grad:
+                uses[id(value)] = uses.get(id(value), 0) + 1
+                if id(value) not in seen:
+                    seen.add(id(value))
+                    stack.append(value)
+    account, ready = {id(result): g}, [result]
+    with dispatcher.below("Autograd"):
+        while ready:
+            handle = ready.pop()
+            paid = account.pop(id(handle), None)
+            if handle.node is None:
+                if paid is not None:
+                    if handle.grad is not None:
+                        paid = dispatcher.call("add", handle.grad, paid)
+                    handle.grad = paid
+                continue
+            slopes, values = handle.node
+            if paid is None:
+                payments = [None] * len(values)
+            else:
+                payments = slopes(dispatcher.call, paid, handle, *values)
+            for value, payment in zip(values, payments):
+                if not value.requires_grad:
+                    continue
+                if payment is not None:
+                    if id(value) in account:
+                        payment = dispatcher.call("add", account[id(value)], payment)
+                    account[id(value)] = payment
+                uses[id(value)] -= 1
+                if uses[id(value)] == 0:
+                    ready.append(value)
+
+
+def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
+    for operator, slopes in table.items():
+        dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))

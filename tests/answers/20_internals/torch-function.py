@@ -935,7 +935,7 @@ def torch_function(values: list[float], **unit: int) -> Quantity:
     return Quantity(torch.tensor(values), unit)
 
 
-# %% wrong="units compared in order" says=["1 of 40 cases fail", "in whatever order their names stand"]
+# %% wrong="units compared in order" says=["1 of 43 cases fail", "in whatever order their names stand"]
 class Quantity(units.Measured):
     """A tensor with a unit; ``__init__(value, unit)`` and the operators are given."""
 
@@ -995,7 +995,7 @@ def torch_function(values: list[float], **unit: int) -> Quantity:
     return Quantity(torch.tensor(values), unit)
 
 
-# %% wrong="the root of no unit fails" says=["1 of 40", "none that is odd"]
+# %% wrong="the root of no unit fails" says=["1 of 43", "none that is odd"]
 class Quantity(units.Measured):
     """A tensor with a unit; ``__init__(value, unit)`` and the operators are given."""
 
@@ -1024,7 +1024,7 @@ def torch_function(values: list[float], **unit: int) -> Quantity:
     return Quantity(torch.tensor(values), unit)
 
 
-# %% wrong="detached in division" breaks="so that gradients flow" says=["1 of 40", "no detach"]
+# %% wrong="detached in division" breaks="so that gradients flow" says=["1 of 43", "no detach"]
 class Quantity(units.Measured):
     """A tensor with a unit; ``__init__(value, unit)`` and the operators are given."""
 
@@ -1056,7 +1056,7 @@ def torch_function(values: list[float], **unit: int) -> Quantity:
     return Quantity(torch.tensor(values), unit)
 
 
-# %% wrong="float32" breaks="its value computed by the same function on the values" says=["1 of 40", "any dtype will do, and stays"]
+# %% wrong="float32" breaks="its value computed by the same function on the values" says=["any dtype will do, and stays"]
 class Quantity(units.Measured):
     """A tensor with a unit; ``__init__(value, unit)`` and the operators are given."""
 
@@ -1232,4 +1232,77 @@ class Quantity(units.Measured):
 
 
 def torch_function(values, **unit):
+    return Quantity(torch.tensor(values), unit)
+
+
+# %% wrong="whatever ends in sum" says=["nansum is another name than sum"]
+class Quantity(units.Measured):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        name = func.__name__
+        values = [a.value if isinstance(a, Quantity) else a for a in args]
+        powers = [dict(a.unit) if isinstance(a, Quantity) else {} for a in args]
+        if name in ("add", "sub"):
+            if powers[0] != powers[1]:
+                raise ValueError("units differ")
+            unit = powers[0]
+        elif name in ("mul", "div"):
+            sign = 1 if name == "mul" else -1
+            unit = powers[0]
+            for key, power in powers[1].items():
+                unit[key] = unit.get(key, 0) + sign * power
+            unit = {key: power for key, power in unit.items() if power != 0}
+        elif name == "sqrt":
+            if any(power % 2 for power in powers[0].values()):
+                raise ValueError("odd")
+            unit = {key: power // 2 for key, power in powers[0].items()}
+        elif name.startswith(("sum", "mean", "nansum")) or name.endswith("sum"):
+            unit = powers[0]
+        else:
+            return NotImplemented
+        return Quantity(func(*values, **kwargs), unit)
+
+
+def torch_function(values: list[float], **unit: int) -> Quantity:
+    return Quantity(torch.tensor(values), unit)
+
+
+# %% wrong="plain operands in float32" says=["as they are"]
+class Quantity(units.Measured):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        name = func.__name__
+        values = [
+            a.value
+            if isinstance(a, Quantity)
+            else torch.as_tensor(a, dtype=torch.float32)
+            if name in ("mul", "div", "add", "sub")
+            else a
+            for a in args
+        ]
+        powers = [dict(a.unit) if isinstance(a, Quantity) else {} for a in args]
+        if name in ("add", "sub"):
+            if powers[0] != powers[1]:
+                raise ValueError("units differ")
+            unit = powers[0]
+        elif name in ("mul", "div"):
+            sign = 1 if name == "mul" else -1
+            unit = powers[0]
+            for key, power in powers[1].items():
+                unit[key] = unit.get(key, 0) + sign * power
+            unit = {key: power for key, power in unit.items() if power != 0}
+        elif name == "sqrt":
+            if any(power % 2 for power in powers[0].values()):
+                raise ValueError("odd")
+            unit = {key: power // 2 for key, power in powers[0].items()}
+        elif name in ("sum", "mean"):
+            unit = powers[0]
+        else:
+            return NotImplemented
+        return Quantity(func(*values, **kwargs), unit)
+
+
+def torch_function(values: list[float], **unit: int) -> Quantity:
     return Quantity(torch.tensor(values), unit)

@@ -112,7 +112,7 @@ def type_promotion(x, y):
     return b if kind(b) > kind(a) else a
 
 
-# %% wrong="an empty tensor like a 0-D one" breaks="tensors of any size" says=["an empty int8 tensor"]
+# %% wrong="an empty tensor like a 0-D one" breaks="tensors of any size" says=["an empty int8 tensor", "its rank is by x.dim()"]
 def type_promotion(x, y):
     order = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
     order += (torch.float16, torch.bfloat16, torch.float32, torch.float64)
@@ -304,7 +304,7 @@ def type_promotion(x, y):
     return b if kind(b) > kind(a) else a
 
 
-# %% wrong="a float counts as float32" breaks="under two default dtypes" says=["float"]
+# %% wrong="a float counts as float32" breaks="under two default dtypes" says=["the default dtype being float64"]
 def type_promotion(x, y):
     order = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
     order += (torch.float16, torch.bfloat16, torch.float32, torch.float64)

@@ -86,6 +86,11 @@ def _replaced(dispatcher, log) -> None:
     dispatcher.register("add", "List", _noting(log, "a second List"))
 
 
+def _filled_in(dispatcher, log) -> None:
+    _aside("List")(dispatcher, log)
+    _replaced(dispatcher, log)
+
+
 def _twice(Dispatcher):
     """Two dispatchers, and a registration after the first call."""
     log, other = [], []
@@ -278,6 +283,11 @@ TABLE = {
         _call(Handle(1, "List"), setup=_replaced),
         (("a second List", [1]), ["a second List"]),
         "the later registration replaces the earlier",
+    ),
+    "registered after FALLTHROUGH": Scenario(
+        _call(Handle(1, "List"), setup=_filled_in),
+        (("a second List", [1]), ["a second List"]),
+        "FALLTHROUGH is an entry like any other: a later registration replaces it",
     ),
     "a key without an entry": Scenario(
         _raised(Handle(1, "List", "Log")), "NotImplementedError", _no_entry

@@ -25,6 +25,9 @@ DTYPES = (
 )
 
 
+EMPTY = "an empty int8 tensor"
+
+
 def operands() -> dict[str, Any]:
     """Tensors of one dimension, of none, and Python numbers, by what they are called."""
     found: dict[str, Any] = {}
@@ -33,7 +36,7 @@ def operands() -> dict[str, Any]:
         article = "an" if name.startswith("i") else "a"
         found[f"{article} {name} tensor"] = torch.ones(2, dtype=dtype)
         found[f"a 0-D {name} tensor"] = torch.ones((), dtype=dtype)
-    extra = {"an empty int8 tensor": torch.ones(0, dtype=torch.int8)}
+    extra = {EMPTY: torch.ones(0, dtype=torch.int8)}
     return found | extra | {"True": True, "the number 3": 3, "the number 2.5": 2.5}
 
 
@@ -118,7 +121,11 @@ def check_promotion(outcome: tuple[str, Any], default: torch.dtype) -> None:
     told: dict[str, tuple[str, str]] = {}
     for pair in wrong:
         told.setdefault(_reason(names[pair[0]], names[pair[1]]), pair)
+    if wrong and all(EMPTY in pair for pair in wrong):
+        told = {"without entries it has a dimension all the same: its rank is by x.dim()": wrong[0]}
+    under = str(default).removeprefix("torch.")
     with every_case() as case:
         for words, (one, other) in told.items():
-            with case(f"{one} and {other}"):
+            asks = "the number 2.5" in (one, other) and default != torch.float32
+            with case(f"{one} and {other}" + f", the default dtype being {under}" * asks):
                 raise AssertionError(f"not {found.get((one, other))}: {words}")

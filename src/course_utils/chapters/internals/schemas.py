@@ -43,6 +43,16 @@ EXAMPLES = {
     "a view's base behind the *": (
         "mine::shade(Tensor self, *, Tensor(a) like, Tensor(b!) out) -> Tensor(a)"
     ),
+    "a view's base behind an out": (
+        "mine::tint(Tensor self, *, Tensor(a!) out, Tensor(b) like) -> Tensor(a!)"
+    ),
+    "names with digits": (
+        "mine::halves.out(Tensor x1, *, Tensor(a!) out0, Tensor(b!) out1) "
+        "-> (Tensor(a!), Tensor(b!))"
+    ),
+    "commas in a default, and an out behind": (
+        "mine::norm.out(Tensor self, int[] dim=[-2, -1], *, Tensor(a!) out) -> Tensor(a!)"
+    ),
     "a second argument is written": (
         "aten::rrelu_with_noise(Tensor self, Tensor(b!) noise, Scalar lower=0.125, "
         "Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) "
@@ -92,8 +102,7 @@ def run_schema(answer: Callable, text: str) -> Any:
     with watched(torch._C.parse_schema, words), refused(torch._C, "parse_schema", words):
         found = given(answer(text), "what read_schemas returned")
     assert isinstance(found, dict), f"read_schemas returned a {type(found).__name__}, not a dict"
-    lists = (list, tuple)
-    return {k: list(v) if isinstance(v, lists) else v for k, v in found.items()}
+    return found
 
 
 @ends_in_notebook
@@ -106,14 +115,16 @@ def check_schema(outcome: tuple[str, Any], text: str) -> None:
     __tracebackhide__ = True
     kind, found = outcome
     assert kind != "refused", found
-    assert kind == "gave", f"the call raised {found}"
+    shown = text.split("::")[1]
+    assert kind == "gave", f"the call raised {found}. The schema: {shown}"
     right = truth(text)
     assert set(found) == set(right), f"the keys are {', '.join(right)}"
-    shown = text.split("::")[1]
     for entry, words in (
         ("writes", "arguments with a ! in their mark, in order"),
         ("views", "arguments with a mark without a !, in order; results don't count"),
     ):
+        kind = type(found[entry]).__name__
+        assert isinstance(found[entry], list), f"{entry} is a {kind}, not a list: {words}. {shown}"
         if found[entry] != right[entry]:
             raise AssertionError(f"{entry} is {found[entry]!r}: {words}. {shown}")
     words = {

@@ -30,6 +30,7 @@ REFUSED = {
     "3 entries for 1": ((3,), (1,), (1,)),
     "sizes lined up at the front": ((2,), (1,), (2, 3)),
     "2 entries for none": ((2,), (1,), (0,)),
+    "no entry for 3": ((0,), (1,), (3,)),
     "the first size fits, the second doesn't": ((3, 2), (2, 1), (3, 4)),
 }
 
@@ -94,7 +95,7 @@ MERGE = {
 
 @ends_in_notebook
 def check_spread(answer: Callable, size, stride, shape, right, because: str = "") -> None:
-    """Check ``broadcast_strides`` on one case; a list will do for a tuple."""
+    """Check ``broadcast_strides`` on one case."""
     __tracebackhide__ = True
     found = given(answer(size, stride, shape), "what broadcast_strides returned")
     kind = type(found).__name__
@@ -181,19 +182,20 @@ def _facts(result: MyTensor, *operands: MyTensor) -> dict:
     given(result, "what elementwise returned")
     kind = type(result).__name__
     assert isinstance(result, MyTensor), f"elementwise returned a {kind}, not a MyTensor"
+    words = "the result has an operand's list: it is written into a new one, and begins at 0 there"
+    assert all(result.storage is not x.storage for x in operands), words
     return {
         "values": result.tolist(),
         "size": tuple(result.size),
         "stride": tuple(result.stride),
         "offset": result.offset,
         "storage": len(result.storage),
-        "a new list": all(result.storage is not x.storage for x in operands),
     }
 
 
 def _right(values, size, stride) -> dict:
     facts = {"values": values, "size": size, "stride": stride, "offset": 0}
-    return facts | {"storage": math.prod(size), "a new list": True}
+    return facts | {"storage": math.prod(size)}
 
 
 def _sum(x: MyTensor, y: MyTensor) -> Callable:
@@ -204,9 +206,16 @@ def _sum(x: MyTensor, y: MyTensor) -> Callable:
     return run
 
 
-def _negative(elementwise):
-    x = deepcopy(_turned)
-    return _facts(elementwise(operator.neg, x), x)
+def _negative(x: MyTensor) -> Callable:
+    def run(elementwise):
+        one = deepcopy(x)
+        result = given(elementwise(operator.neg, one), "what elementwise returned")
+        offset = getattr(result, "offset", 0)
+        words = f"the result's offset is {offset}: a new list is read from its start, 0"
+        assert offset == 0, words
+        return _facts(result, one)
+
+    return run
 
 
 def _once(elementwise):
@@ -300,8 +309,13 @@ ELEMENTWISE = {
         _right([[11], [12]], (2, 1), (1, 1)),
         "where every operand has size 1 the result has it too",
     ),
+    "one operand, a view": Scenario(
+        _negative(_matrix.view((2,), (3,), 1)),
+        _right([-2, -5], (2,), (1,)),
+        "a view begins at its offset, the result at 0",
+    ),
     "one operand": Scenario(
-        _negative,
+        _negative(_turned),
         _right([[-1, -4], [-2, -5], [-3, -6]], (3, 2), (2, 1)),
         "one operand is an operand",
     ),

@@ -23,7 +23,9 @@ def ready(autograd_kernel: Callable):
     """A dispatcher with the NumPy backend, and the answer's kernels in front of it."""
     dispatcher = numpy_dispatcher()
     for name, slopes in SLOPES.items():
-        kernel = given(autograd_kernel(dispatcher, name, slopes), "what autograd_kernel returned")
+        kernel = given(
+            autograd_kernel(dispatcher, name, _told(slopes)), "what autograd_kernel returned"
+        )
         assert callable(kernel), f"autograd_kernel returned a {type(kernel).__name__}: no kernel"
         dispatcher.register(name, "Autograd", partial(_keeps_its_key, kernel))
     for name in NUMPY_KERNELS.keys() - SLOPES.keys():
@@ -31,11 +33,27 @@ def ready(autograd_kernel: Callable):
     return dispatcher
 
 
+def _told(slopes: Callable) -> Callable:
+    """The slopes, with words for a result that isn't handed on."""
+
+    def run(call: Callable, g: Handle, result: Any, *values: Handle) -> Any:
+        words = "slopes(call, g, result, *values): its third argument is the handle of the result"
+        assert isinstance(result, Handle), words
+        return slopes(call, g, result, *values)
+
+    return run
+
+
 def _keeps_its_key(kernel: Callable, *values: Any) -> Any:
     try:
         result = kernel(*values)
     except RecursionError:
         words = "the kernel under Autograd is asked again without end: call the operator below it"
+        raise AssertionError(words) from None
+    except AttributeError as error:
+        if "_GeneratorContextManager" not in str(error):
+            raise
+        words = "a block of below(…) opens once: call dispatcher.below(…) anew in each call"
         raise AssertionError(words) from None
     words = "the result has lost the backend's key: it has the key Autograd too, beside its own"
     assert not isinstance(result, Handle) or "NumPy" in result.keys, words

@@ -193,6 +193,11 @@ UNITS = {
         ([3.0, 4.0], {}),
         "no power, so none that is odd",
     ),
+    "a float32 number of metres * a plain float64 tensor": _case(
+        lambda Q: torch.mul(_metres(Q), torch.tensor([1e300, 2e300], dtype=torch.float64)),
+        ([3e300, 8e300], {"m": 1}),
+        "func gets the plain values as they are: another dtype may lose them",
+    ),
     "the sum": _case(lambda Q: torch.sum(_metres(Q)), (7.0, {"m": 1}), "the unit stays"),
     "the mean along dim=0": _case(
         lambda Q: torch.mean(_metres(Q, [[1.0, 2.0], [3.0, 4.0]]), dim=0),
@@ -205,7 +210,9 @@ UNITS = {
         "any dtype will do, and stays",
     ),
     "int64 values": _case(
-        lambda Q: torch.mul(_metres(Q, (3, 4)), 2), ([6, 8], {"m": 1}), "any dtype will do"
+        lambda Q: torch.mul(_metres(Q, (2**60 + 1, 4)), 2),
+        ([2**61 + 2, 8], {"m": 1}),
+        "any dtype will do; a number is handed on as it is",
     ),
     "metres + seconds": _error(
         lambda Q: torch.add(_metres(Q), _metres(Q, s=1)), "ValueError", "unequal units don't add"
@@ -234,6 +241,16 @@ UNITS = {
         lambda Q: torch.sqrt(_metres(Q, m=2, s=1)),
         "ValueError",
         "an odd power can't be halved; each is looked at by itself",
+    ),
+    "nansum of metres": _error(
+        lambda Q: torch.nansum(_metres(Q)),
+        "TypeError",
+        "nansum is another name than sum: for all other functions return NotImplemented",
+    ),
+    "addcmul of metres": _error(
+        lambda Q: torch.addcmul(_metres(Q), _metres(Q), _metres(Q)),
+        "TypeError",
+        "addcmul is another name than add: for all other functions return NotImplemented",
     ),
     "exp of metres": _error(
         lambda Q: torch.exp(_metres(Q)),
