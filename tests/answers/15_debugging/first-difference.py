@@ -21,6 +21,7 @@
 # Admits:
 #
 # - "two NaN are equal here": NaN on both sides
+# - "dtype or any value": a bias in float64
 
 # %% wrong="the random state of the first run is over" breaks="both from the same global random state" says=["in training: dropout draws the same from the same state", "random state"]
 # ruff: noqa: E402
@@ -1401,6 +1402,57 @@ def first_difference(one, other, x):
             and a.dtype == b.dtype
             and bool(((a == b) | ((a != a) & (b != b))).all())
         )
+
+    first, second = rows_of(one, names), rows_of(other, {})
+    for (module, name, a), (_, name2, b) in zip(first, second):
+        if name != name2 or len(a) != len(b) or not all(map(same, a, b)):
+            return module, name
+    if len(first) > len(second):
+        return first[len(second)][:2]
+    if len(second) > len(first):
+        return "", second[len(first)][1]
+    return None
+
+
+# %% wrong="compares values in float32" breaks="Results differ if shape, dtype or any value does" says=["a difference of 1e-12 counts"]
+from torch.utils._pytree import tree_leaves
+
+
+def first_difference(one, other, x):
+    names = {m: n for n, m in one.named_modules()}
+
+    def rows_of(model, names):
+        rows, running, handles = [], [""], []
+
+        class Watch(TorchDispatchMode):
+            def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+                result = func(*args, **(kwargs or {}))
+                name = func.overloadpacket.__name__
+                if "empty" not in name:
+                    kept = [
+                        t.detach().clone()
+                        for t in tree_leaves(result)
+                        if isinstance(t, torch.Tensor)
+                    ]
+                    rows.append((running[-1], name, kept))
+                return result
+
+        for n, m in model.named_modules():
+            handles.append(m.register_forward_pre_hook(lambda m, a, n=n: running.append(n)))
+            handles.append(m.register_forward_hook(lambda *_: running.pop() and None))
+        try:
+            with torch.random.fork_rng(), torch.no_grad(), Watch():
+                model(x.detach().clone())
+        finally:
+            for h in handles:
+                h.remove()
+        return rows
+
+    def same(a, b):
+        if a.shape != b.shape or a.dtype != b.dtype:
+            return False
+        a, b = a.float(), b.float()
+        return bool(((a == b) | (a.isnan() & b.isnan())).all())
 
     first, second = rows_of(one, names), rows_of(other, {})
     for (module, name, a), (_, name2, b) in zip(first, second):

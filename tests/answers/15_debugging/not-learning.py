@@ -10,10 +10,12 @@
 # - "the optimizer lacks some"
 # - "clears the gradients before the optimizer uses them"
 # - "all is right but the learning rate, which is far too small"
+# - "its optimizer may have several groups"
 #
 # Admits:
 #
 # - "a healthy one may be a regression": healthy regression
+# - "its optimizer may have several groups": healthy with two groups
 
 # %% wrong="by the curve alone" says=["softmax twice: it was taken for", "cut: it was taken for"]
 def not_learning(patient):
@@ -152,7 +154,7 @@ def not_learning(patient):
     if any(p.grad is None for p in model.parameters()):
         return "cut"
     if {p.data_ptr() for p in model.parameters()} != {
-        p.data_ptr() for p in optimizer.param_groups[0]["params"]
+        p.data_ptr() for group in optimizer.param_groups for p in group["params"]
     }:
         return "not in the optimizer"
     patient.step()
@@ -731,3 +733,31 @@ def not_learning(patient):
     if patient.model(x).shape != y.shape:
         return "broadcast"
     return "healthy"
+
+
+# %% wrong="asks the first group of the optimizer alone" breaks="its optimizer may have several groups" says=["healthy with two groups", "look at both"]
+def not_learning(patient):
+    model, x, y = patient.model, patient.x, patient.y
+    if (x == x[:1]).all():
+        return "same inputs"
+    scores = model(x)
+    if y.is_floating_point() and scores.shape != y.shape:
+        return "broadcast"
+    if not scores.any():
+        return "dead head"
+    if (
+        not y.is_floating_point()
+        and (scores >= 0).all()
+        and torch.allclose(scores.sum(-1), torch.ones_like(scores[:, 0]))
+    ):
+        return "softmax twice"
+    patient.loss(scores, y).backward()
+    if any(p.grad is None for p in model.parameters()):
+        return "cut"
+    held = {id(p) for p in patient.optimizer.param_groups[0]["params"]}
+    if any(id(p) not in held for p in model.parameters()):
+        return "not in the optimizer"
+    patient.step()
+    if all(p.grad is None or not p.grad.any() for p in model.parameters()):
+        return "wiped"
+    return "rate" if patient.optimizer.param_groups[0]["lr"] < 1e-4 else "healthy"

@@ -486,3 +486,21 @@ def shrink_it(lines, fails):
             if not fails(lines):
                 raise ValueError
             return lines
+
+
+# %% wrong="the first block begins below 0" breaks="a list of lines, in their order, that fails" says=["everything", "a line is in it twice", "below 0"]
+def shrink_it(lines, fails):
+    if not fails(lines):
+        raise ValueError("it does not fail")
+    lines = list(lines)
+    size, again = len(lines), True
+    while size > 1 or again:
+        size, again = max(1, size // 2), False
+        end = len(lines)
+        while end > 0:
+            begin = end - size
+            without = lines[:begin] + lines[end:]
+            if fails(without):
+                lines, again = without, True
+            end = begin
+    return lines

@@ -11,7 +11,7 @@ SHRUNK: dict[str, Callable[[list[str]], bool]] = {
     "3 and 6": lambda lines: {"3", "6"} <= set(lines),
     "the last": lambda lines: "399" in lines,
     "7 and 390": lambda lines: {"7", "390"} <= set(lines),
-    "everything": lambda lines: len(lines) == 8,
+    "everything": lambda lines: len(lines) >= 5,
     "anything": lambda lines: True,
     "not as a whole": lambda lines: 0 < len(lines) < 9,
     "nothing": lambda lines: False,
@@ -87,7 +87,10 @@ def check_shrunk(
     assert answer is not None, "the answer is None: is there an answer yet?"
     assert isinstance(answer, list), f"the answer is {answer!r}, expected a list of lines"
     rest = iter(lines)
-    assert all(line in rest for line in answer), f"{answer[:9]} are not lines of it, in their order"
+    words = f"{answer[:9]} are not lines of it, in their order"
+    if len(set(answer)) < len(answer) and len(set(lines)) == len(lines):
+        words += ": a line is in it twice; where does the first block begin, below 0?"
+    assert all(line in rest for line in answer), words
     why = f": {because}" if because else ""
     assert fails(answer), f"the result {answer[:9]} does not fail any more{why}"
     for n, line in enumerate(answer):

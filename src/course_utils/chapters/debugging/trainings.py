@@ -109,6 +109,9 @@ def make_patient(illness: str, seed: int = 0) -> Patient:
     optimizer: torch.optim.Optimizer = torch.optim.SGD(model.parameters(), lr=rate)
     if illness == "healthy with a rate of 0.009":
         optimizer = torch.optim.Adam(model.parameters(), lr=0.009)
+    if illness == "healthy with two groups":
+        parts = ((model[0], 0.1), (model[2], 0.3))
+        optimizer = torch.optim.SGD([{"params": m.parameters(), "lr": at} for m, at in parts])
     if illness == "not in the optimizer":
         model[0] = nn.Linear(6, 24).to(device)
         model[2] = nn.Linear(24, 3).to(device)
@@ -153,6 +156,7 @@ SIGNS = {
     SHARES: "it learns: probabilities are right here, as its loss is no cross-entropy",
     "healthy with units that are off": "it learns: some gradients are 0, and others aren't",
     "healthy with a rate of 0.009": "it learns: Adam's steps are as long as its rate, not tiny",
+    "healthy with two groups": "it learns: optimizer.param_groups has two entries; look at both",
 }
 
 # What holds for each patient that doesn't have the illness.
@@ -246,6 +250,11 @@ def make_pair(kind: str) -> tuple[nn.Module, nn.Module]:
             {"tail": lambda x: x.topk(1, largest=False)},
         ),
     }
+    if kind == "a bias in float64":
+        one, other = make().double(), make().double()
+        with torch.no_grad():
+            other.get_parameter("0.2.bias")[1] += 1e-12
+        return one, other
     if kind.startswith("begins in place"):
         return begin(1), begin(3 if "differs" in kind else 1)
     if kind == "its own forward":
