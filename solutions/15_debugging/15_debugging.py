@@ -2,7 +2,7 @@
 # jupyter:
 #   course:
 #     title: Debugging
-#     minutes: 270
+#     minutes: 240
 #     core: 145
 # ---
 
@@ -1647,12 +1647,12 @@ ended = subprocess.run([sys.executable, "-c", program], capture_output=True).ret
 print("ended by", signal.Signals(-ended).name if ended < 0 else f"exit status {ended}")
 
 # %% [markdown]
-# (Windows refuses to cut a file that is mapped: there the program ends with an exception.)
+# (Windows refuses, by an exception, to cut a mapped file.)
 #
 # Workers × prefetched batches × bytes of a batch are in flight at a time.
 #
 # > **Often said.** *"Against bus errors in a container only a new container or a smaller batch
-# > helps."* A larger share (`--shm-size` or `--ipc=host`) does need a new container. But inside the
+# > helps."* A larger share (`--shm-size` or `--ipc=host`) does need a new container. Inside the
 # > old one you can lower `num_workers` or `prefetch_factor`, send uint8 instead of float32, a quarter
 # > of the bytes, or let tensors travel by files on the disk:
 
@@ -1672,11 +1672,11 @@ print("uint8, two workers:", 2 * prefetched * batch // 4 // 2**20, "MiB")
 
 # %% [markdown] topics=["system-monitors", "cpu-99-percent"]
 # To see who is busy: `htop` shows threads (key H) and memory, `iotop` the disk, `py-spy dump --pid`
-# the Python line at which a running process is (it pauses the process for a moment, unless you add
+# the Python line at which a running process is (it pauses the process, unless you add
 # `--nonblocking`). That is also how you look into
 # **a hang**. A loader waits for its workers for ever, unless you give it a `timeout=` in seconds.
 # The usual hang is a lock: fork copies the parent's locks as they are, held ones too, and in the child
-# nothing will ever release them.
+# nothing releases them.
 
 # %% [markdown]
 # ### Exercise 15.8 — Autopsy of a loader ★★ · 12 min · 3 points
