@@ -1478,7 +1478,8 @@ print("new:", [round(v, 2) for v in (pixels + step).clamp(0, 1).tolist()])
 #   0, the image stays.
 #
 # Divide by the range and by the norm as they are, however small: 1e-8 added to either would show.
-# Image and model stay as they were, `.grad` too; the model is in eval mode and may be frozen.
+# Image and model stay as they were, `.grad` too; the model is in eval mode and may be frozen; the
+# image needs no gradient.
 # Example: a step from (0.2, 0.9) with the gradient (3, 4) and a rate of 0.5 gives (0.5, 1).
 
 

@@ -713,3 +713,60 @@ def loss_landscape(model, direction, alphas, x, y):
                 F.cross_entropy(torch.func.functional_call(model, weights, (x,)), y).item()
             )
     return [loss - losses[0] for loss in losses]
+
+
+# %% wrong="divides by the norm of the whole direction" says=["divided by the whole direction's norm", "has its own"]
+def loss_landscape(model, direction, alphas, x, y):
+    start = [p.detach().clone() for p in model.parameters()]
+    losses = []
+    with torch.no_grad():
+        for alpha in alphas:
+            for p, w, d in zip(model.parameters(), start, direction):
+                if p.dim() > 1:
+                    one_each = (-1,) + (1,) * (p.dim() - 1)
+                    scale = w.flatten(1).norm(dim=1) / d.norm()
+                    p.copy_(w + alpha * d * scale.view(one_each))
+            losses.append(F.cross_entropy(model(x), y).item())
+        for p, w in zip(model.parameters(), start):
+            p.copy_(w)
+    return losses
+
+
+# %% wrong="the direction needs a gradient afterwards" breaks="`direction` isn't changed" says=["the direction needs a gradient now"]
+def loss_landscape(model, direction, alphas, x, y):
+    start = [p.detach().clone() for p in model.parameters()]
+    direction = [d.requires_grad_() for d in direction]
+    losses = []
+    with torch.no_grad():
+        for alpha in alphas:
+            for p, w, d in zip(model.parameters(), start, direction):
+                if p.dim() > 1:
+                    one_each = (-1,) + (1,) * (p.dim() - 1)
+                    lengths = d.flatten(1).norm(dim=1)
+                    lengths[lengths == 0] = 1
+                    scale = w.flatten(1).norm(dim=1) / lengths
+                    p.copy_(w + alpha * d * scale.view(one_each))
+            losses.append(F.cross_entropy(model(x), y).item())
+        for p, w in zip(model.parameters(), start):
+            p.copy_(w)
+    return losses
+
+
+# %% wrong="sets the global seed" says=["the global random state has changed"]
+def loss_landscape(model, direction, alphas, x, y):
+    start = [p.detach().clone() for p in model.parameters()]
+    losses = []
+    torch.manual_seed(0)
+    with torch.no_grad():
+        for alpha in alphas:
+            for p, w, d in zip(model.parameters(), start, direction):
+                if p.dim() > 1:
+                    one_each = (-1,) + (1,) * (p.dim() - 1)
+                    lengths = d.flatten(1).norm(dim=1)
+                    lengths[lengths == 0] = 1
+                    scale = w.flatten(1).norm(dim=1) / lengths
+                    p.copy_(w + alpha * d * scale.view(one_each))
+            losses.append(F.cross_entropy(model(x), y).item())
+        for p, w in zip(model.parameters(), start):
+            p.copy_(w)
+    return losses

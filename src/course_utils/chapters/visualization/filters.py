@@ -58,8 +58,9 @@ def seen_filters(answer: Callable, kind: str, image: torch.Tensor, *arguments) -
     left = before.changes()
     if image.requires_grad:
         left.append("the image needs a gradient now: let a copy need it")
-    graph = any(isinstance(r, torch.Tensor) and r.requires_grad for r in result or ())
-    return on_cpu(result), left + ["a result hangs on a graph"] * graph
+    named = zip(ASKED, result or (), strict=False)
+    graph = [name for name, r in named if isinstance(r, torch.Tensor) and r.requires_grad]
+    return on_cpu(result), left + [f"a result hangs on a graph: {', '.join(graph)}"] * bool(graph)
 
 
 def _each_by_its_norm(g: torch.Tensor) -> torch.Tensor:

@@ -123,7 +123,12 @@ def seen_landscape(answer: Callable, kind: str, alphas: list[float]) -> tuple:
     model, direction, x, y = make_slice(kind)
     weights = [p.detach().clone() for p in model.parameters()]
     before, plan = Before(as_somebody_left_it(model)), [d.clone() for d in direction]
+    seeds = torch.get_rng_state()
     losses, left = answer(model, direction, alphas, x, y), []
+    if not torch.equal(seeds, torch.get_rng_state()):
+        left.append("the global random state has changed: nothing is drawn here")
+    if any(d.requires_grad for d in direction):
+        left.append("the direction needs a gradient now; it is the caller's")
     if not all(map(torch.equal, weights, model.parameters())):
         pairs = zip(weights, model.parameters(), strict=True)
         near = all(torch.allclose(p, q, 1e-3, 1e-4) for p, q in pairs)
@@ -229,6 +234,12 @@ def true_landscape(kind: str, alphas: list[float]) -> tuple[torch.Tensor, dict]:
         "the direction is not normalised": along(lambda w, d: d),
         "scaled by the whole tensor's norm; each filter has its own": along(
             lambda w, d: d * norm(w) / norm(d)
+        ),
+        "divided by the whole direction's norm; each filter d[i] has its own": along(
+            lambda w, d: d * norm(w, 1) / norm(d)
+        ),
+        "multiplied by the whole weight's norm; each filter p[i] has its own": along(
+            lambda w, d: d * norm(w) / norm(d, 1)
         ),
         "scaled to norm 1; wanted is the norm of the weight's filter": along(
             lambda w, d: d / norm(d, 1)
