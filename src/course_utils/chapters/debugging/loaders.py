@@ -87,7 +87,7 @@ def autopsy_with(autopsy: Callable, trouble: str, batch_size: int, seconds: floa
             left += [child for child in multiprocessing.active_children() if child not in known]
             _let_go(kept)
             ended = beside is not None and not beside.is_alive()
-            for child in [*left, *[one for one in known if one is beside]]:
+            for child in filter(None, [*left, beside]):
                 child.terminate()
                 child.join()
     assert not ended, "a process of the caller's was ended, which ran before: end your own alone"
