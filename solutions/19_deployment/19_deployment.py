@@ -351,8 +351,8 @@ print(layer.load_state_dict(load(odd)), layer.weight)
 #
 # If anything is wrong, raise a `ValueError` that says what; never another exception. The tensors own their
 # memory: writing into them doesn't change `content`. You may use `load`, which raises a
-# `safetensors.SafetensorError`, or read the file by hand. Example: the file above, cut short by a byte,
-# raises a `ValueError`.
+# `safetensors.SafetensorError` (and a `KeyError` for a dtype that PyTorch hasn't), or read the file by hand.
+# Example: the file above, cut short by a byte, raises a `ValueError`.
 
 
 # %% nbgrader={"grade_id": "try-file", "locked": true}
@@ -373,8 +373,8 @@ def safe_files(content: bytes, wanted: dict[str, tuple]) -> dict[str, torch.Tens
 
     try:
         tensors = load(content)
-    except SafetensorError as error:
-        raise ValueError(f"not a whole safetensors file: {error}") from error
+    except (SafetensorError, KeyError) as error:
+        raise ValueError(f"not a file that can be read: {error!r}") from error
     if tensors.keys() != wanted.keys():
         raise ValueError(f"names {sorted(tensors)}, wanted {sorted(wanted)}")
     for name, tensor in tensors.items():
@@ -403,7 +403,7 @@ with every_case() as case:
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
-# With `load`, one `try` turns its error into yours. Then three comparisons are left: names, shape and
+# With `load`, one `try` turns its errors into yours. Then three comparisons are left: names, shape and
 # dtype, finite numbers.
 # </details>
 # <details><summary>Hint 2</summary>
@@ -813,7 +813,8 @@ def onnx_parity(model: nn.Module, x: torch.Tensor, path: str) -> tuple[float, fl
 
 # %% nbgrader={"grade_id": "onnx-parity-check", "grade": true, "points": 4}
 with every_case() as case:
-    for kind in ("in eval", "partly in training, second output larger", "one row, both large"):
+    kinds = ("in eval", "partly in training, second output larger")
+    for kind in (*kinds, "one row, both large, one part trains"):
         with case(kind):
             onnx_files.check_parity(kind, try_onnx(kind))
 
@@ -919,12 +920,13 @@ print("the server puts it into channel", suspect(red).mean((1, 2)).argmax().item
 # ### Exercise 19.6 — A parity test ★★★ · 25 min · 4 points · core
 #
 # Write `preprocess_parity(train, serve)`. Both take a PIL picture of any size and mode and return a float
-# tensor (3, 32, 32). `train` is right, whatever it does. `serve` does the same up to rounding (differences
-# below 0.02 of the range of `train`'s values), or has any of these faults, perhaps several. Return the
-# set of their names, empty if there is none:
+# tensor (3, 32, 32). `train` is right, whatever the order of its channels and the range of its values (from
+# black to white, the same for all three channels). `serve` does the same up to rounding (differences below
+# 0.02 of the range of `train`'s values), or has any of these faults, perhaps several. Return the set of
+# their names, empty if there is none:
 #
 # - `"channel order"`: its three channels come in the opposite order to `train`'s;
-# - `"scale"`: black and white have other values than in `train` (0 to 255, or -1 to 1);
+# - `"scale"`: black and white have other values than in `train` (such as 0 to 255, or -1 to 1);
 # - `"antialias"`: it makes large pictures small by taking the nearest pixel, or by bilinear interpolation
 #   of four neighbours, where `train` averages over all the pixels that fall into one;
 # - `"mode"`: for a picture of mode `L`, `P` or `RGBA`, perhaps only one of them, it raises an exception
@@ -978,7 +980,7 @@ def preprocess_parity(train: Callable, serve: Callable) -> set[str]:
 # %% nbgrader={"grade_id": "preprocess-parity-check", "grade": true, "points": 4}
 servers = [([], "sound"), ([], "float"), ([], "float rounded"), ([], "blue first")]
 servers += [([], "-1 to 1 in training"), (["scale"], "-1 to 1 in training")]
-servers += [([], "rounded, 0 to 255 in training")]
+servers += [([], "rounded, 0 to 255 in training"), (["scale"], "-0.5 to 0.5 in training")]
 servers += [(["channel order"], "")]
 servers += [(["scale"], "bytes"), (["scale"], "signed"), (["antialias"], "nearest")]
 servers += [(["antialias"], "thin"), (["mode"], "crash"), (["mode"], "palette")]
@@ -1271,9 +1273,10 @@ print(
 # cancelled (then it ends). `predict(list of x)` returns a list of results in the same order; call it
 # directly. It takes no time worth mentioning.
 #
-# - A batch begins with the first request that is there. It starts when it holds `most` requests, or `wait`
-#   seconds after that first one was taken from the queue, with what came until then, in order of arrival.
-#   What is in the queue already joins without waiting; with `wait=0` a batch may be one request.
+# - A batch begins with the first request that is there, cancelled or not. It starts when it holds `most`
+#   requests, or `wait` seconds after that first one was taken from the queue, with what came until then, in
+#   order of arrival. What is in the queue already joins without waiting; with `wait=0` a batch may be one
+#   request.
 # - When a batch starts, requests whose future is cancelled are left out. If none is left, `predict`
 #   isn't called.
 # - If `predict` raises, the sound requests of that batch still get their results, and each poisoned one
@@ -1549,7 +1552,7 @@ def quantised_inference(
 # %% nbgrader={"grade_id": "quantised-inference-check", "grade": true, "points": 3}
 kinds = ["in range", "beyond low and high", "from 0 up", "down to 0, beyond", "a row of zeros"]
 with every_case() as case:
-    for kind in [*kinds, "large sums", "one row", "no row"]:
+    for kind in [*kinds, "a row of tiny weights", "large sums", "one row", "no row"]:
         with case(kind):
             inputs = int8.layer(kind)
             given = [one.to(device) if isinstance(one, torch.Tensor) else one for one in inputs]

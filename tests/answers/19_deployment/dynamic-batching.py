@@ -19,6 +19,7 @@
 #
 # - "with `wait=0` a batch may be one request": wait is 0
 # - "If none is left": all are cancelled
+# - "the first request that is there, cancelled or not": the first is cancelled before it is taken
 # - "What is in the queue already joins without waiting": ten at once
 # - "If `predict` raises": an error of another kind
 
@@ -601,3 +602,38 @@ async def dynamic_batching(queue, predict, most, wait):
         else:
             for (_, future), y in zip(batch, results, strict=True):
                 future.set_result(y)
+
+
+# %% wrong="a cancelled one begins no batch" breaks="seconds after that first one was taken from the queue" says=["the first is cancelled before it is taken", "it counts until the batch starts"]
+async def dynamic_batching(queue, predict, most, wait):
+    loop = asyncio.get_running_loop()
+    while True:
+        batch = [await queue.get()]
+        if batch[0][1].cancelled():
+            continue
+        end = loop.time() + wait
+        while len(batch) < most:
+            if not queue.empty():
+                batch.append(queue.get_nowait())
+                continue
+            left = end - loop.time()
+            if left <= 0:
+                break
+            try:
+                batch.append(await asyncio.wait_for(queue.get(), left))
+            except TimeoutError:
+                break
+        batch = [(x, future) for x, future in batch if not future.cancelled()]
+        if not batch:
+            continue
+        try:
+            results = predict([x for x, _ in batch])
+        except Exception:
+            for x, future in batch:
+                try:
+                    future.set_result(predict([x])[0])
+                except Exception as error:
+                    future.set_exception(error)
+            continue
+        for (_, future), result in zip(batch, results):
+            future.set_result(result)

@@ -275,3 +275,42 @@ def load_test(due, sent, done):
         "p95": (done - sent).sort().values[-(-95 * n // 100) - 1].item(),
         "in flight": latency.sum().item() / time,
     }
+
+
+# %% wrong="the longest latency for the time" says=["throughput: that divides by the longest latency", "in flight: that divides by the longest latency"]
+def load_test(due, sent, done):
+    latency, n = done - due, len(due)
+    period = latency.max().item()
+    ordered = latency.sort().values
+    return {
+        "throughput": n / period,
+        "mean latency": latency.mean().item(),
+        "p95": ordered[-(-95 * n // 100) - 1].item(),
+        "in flight": latency.sum().item() / period,
+    }
+
+
+# %% wrong="each sorted for itself" says=["were sorted each for itself"]
+def load_test(due, sent, done):
+    latency, n = done - due, len(due)
+    period = (done.max() - due.min()).item()
+    ordered = (done.sort().values - due.sort().values).sort().values
+    return {
+        "throughput": n / period,
+        "mean latency": latency.mean().item(),
+        "p95": ordered[-(-95 * n // 100) - 1].item(),
+        "in flight": latency.sum().item() / period,
+    }
+
+
+# %% wrong="Little's law with the p95" says=["that is throughput times p95"]
+def load_test(due, sent, done):
+    latency, n = done - due, len(due)
+    period = (done.max() - due.min()).item()
+    ordered = latency.sort().values
+    return {
+        "throughput": n / period,
+        "mean latency": latency.mean().item(),
+        "p95": ordered[-(-95 * n // 100) - 1].item(),
+        "in flight": n / period * ordered[-(-95 * n // 100) - 1].item(),
+    }

@@ -192,7 +192,7 @@ def onnx_parity(model: nn.Module, x: torch.Tensor, path: str) -> tuple[float, fl
     return apart[0], apart[1]
 
 
-# %% wrong="a relative difference" breaks="the largest absolute difference" says=["difference"]
+# %% wrong="a relative difference" breaks="the largest absolute difference" says=["that is a share of the outputs"]
 def onnx_parity(model: nn.Module, x: torch.Tensor, path: str) -> tuple[float, float]:
     """Export ``model`` in eval mode; the largest difference, and PyTorch's own error.
 
@@ -375,3 +375,38 @@ def onnx_parity(model, x, path):
     difference = max(np.abs(a - b.numpy()).max() for a, b in zip(there, here, strict=True))
     own = max((a - b).abs().max().item() for a, b in zip(truth, here, strict=True))
     return float(difference), float(own)
+
+
+# %% wrong="eval where the model itself isn't" breaks="export what the model is *in eval mode*" says=["here a part of it alone is in training"]
+def onnx_parity(model, x, path):
+    frozen = copy.deepcopy(model)
+    if frozen.training:
+        frozen.eval()
+    example = torch.cat([x, x])
+    free = ({0: torch.export.Dim.DYNAMIC},)
+    torch.onnx.export(
+        frozen, (example,), path, input_names=["picture"], dynamic_shapes=free, external_data=False
+    )
+    exact_model = copy.deepcopy(frozen).double()
+    with torch.no_grad():
+        here = frozen(x)
+        exact = exact_model(x.double())
+    there = runner(path)(x)
+    difference = max(float((a - torch.from_numpy(b)).abs().max()) for a, b in zip(here, there))
+    own = max(float((a - b).abs().max()) for a, b in zip(here, exact))
+    return difference, own
+
+
+# %% wrong="the float64 copy keeps the mode of the model" breaks="those of a float64 copy of it" says=["own_error is far more than rounding", "is the float64 copy in eval mode"]
+def onnx_parity(model, x, path):
+    plain = copy.deepcopy(model).eval()
+    free = ({0: torch.export.Dim.DYNAMIC},)
+    torch.onnx.export(
+        plain, (x,), path, input_names=["picture"], dynamic_shapes=free, external_data=False
+    )
+    double = copy.deepcopy(model).double()
+    with torch.no_grad():
+        outputs, exact = plain(x), double(x.double())
+    found = [torch.from_numpy(array) for array in runner(path)(x)]
+    gap = lambda others: max((a - b).abs().max().item() for a, b in zip(outputs, others))
+    return gap(found), gap(exact)

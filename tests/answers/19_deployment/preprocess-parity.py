@@ -1,7 +1,7 @@
 # %% [markdown]
 # Rules:
 #
-# - "`train` is right, whatever it does"
+# - "`train` is right, whatever the order of its channels and the range of its values"
 # - "`serve` does the same up to rounding"
 # - "has any of these faults, perhaps several"
 # - "Return the set of their names"
@@ -17,7 +17,7 @@
 # - "empty if there is none": no fault
 # - "up to rounding": float rounded
 # - "perhaps several": signed nearest crash
-# - "`train` is right, whatever it does": -1 to 1 in training
+# - "`train` is right, whatever the order of its channels and the range of its values": -1 to 1 in training
 
 # %% wrong="compares numbers, and calls everything by the first name" breaks="its three channels come in the opposite order" says=["found, though it isn't there: channel order"]
 def preprocess_parity(train, serve):
@@ -30,7 +30,7 @@ def preprocess_parity(train, serve):
     return found
 
 
-# %% wrong="knows training instead of asking it" breaks="`train` is right, whatever it does" says=["training has blue first here", "compare with `train`"]
+# %% wrong="knows training instead of asking it" breaks="`train` is right, whatever the order of its channels and the range of its values" says=["training has blue first here", "compare with `train`"]
 def preprocess_parity(train, serve):
     found = set()
     plain = {c: Image.new("RGB", (32, 32), c) for c in ("red", "black", "white")}
@@ -495,5 +495,44 @@ def preprocess_parity(train, serve):
             if given.shape != same.shape or (given - same).abs().max() > 0.02:
                 found.add("mode")
         except Exception:
+            found.add("mode")
+    return found
+
+
+# %% wrong="the width of the range for the scale" breaks="black and white have other values than in `train`" says=["and 0 to 1 is as wide; compare black with black"]
+def preprocess_parity(train, serve):
+    plain = [Image.new("RGB", (32, 32), colour) for colour in ("black", "white", "red")]
+    black, white, red = (train(picture).double() for picture in plain)
+    theirs_black, theirs_white, theirs_red = (serve(picture).double() for picture in plain)
+    spread = (white - black).abs().max()
+    found = set()
+    ours = (red - black).abs().mean((1, 2)).argmax()
+    theirs = (theirs_red - theirs_black).abs().mean((1, 2)).argmax()
+    turned = bool(ours != theirs)
+    if turned:
+        found.add("channel order")
+        theirs_black, theirs_white = theirs_black.flip(0), theirs_white.flip(0)
+    if ((theirs_white - theirs_black) - (white - black)).abs().max() > 0.02 * spread:
+        found.add("scale")
+    noise = np.random.default_rng(0).integers(0, 256, (200, 200), dtype=np.uint8)
+    noise = Image.fromarray(noise).convert("RGB")
+    a = (train(noise).double() - black) / (white - black)
+    b = serve(noise).double()
+    if turned:
+        b = b.flip(0)
+    b = (b - theirs_black) / (theirs_white - theirs_black)
+    if (a - b).abs().max() > 0.02:
+        found.add("antialias")
+    colours = np.random.default_rng(1).integers(0, 256, (4, 4, 4), dtype=np.uint8)
+    big = Image.fromarray(colours.repeat(8, 0).repeat(8, 1))
+    limit = 0.02 * (theirs_white - theirs_black).abs().max()
+    for picture in (big.convert("RGB").convert("L"), big.convert("RGB").convert("P"), big):
+        want = serve(picture.convert("RGB"))
+        try:
+            got = serve(picture)
+        except Exception:
+            found.add("mode")
+            continue
+        if not (got - want).abs().max() <= limit:
             found.add("mode")
     return found

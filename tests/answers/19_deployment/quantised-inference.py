@@ -394,3 +394,39 @@ def quantised_inference(x, weight, bias, low, high):
     ints = (weight / step).round().to(torch.int32)
     total = ((whole - zero)[:, None] * ints).sum(2, dtype=torch.int32)
     return total, total * scale * step[:, 0] + bias
+
+
+# %% wrong="a step of a millionth at least" breaks="one scale for each row of `weight`" says=["a row of tiny weights is wrong, the others right"]
+def quantised_inference(x, weight, bias, low, high):
+    scale = (high - low) / 255
+    zero = round(-low / scale)
+    whole = ((x / scale).round() + zero).clamp(0, 255).to(torch.uint8)
+    step = weight.abs().amax(1, keepdim=True) / 127
+    step = step.clamp(min=1e-6)
+    ints = (weight / step).round().to(torch.int8)
+    total = ((whole.int() - zero)[:, None] * ints.int()).sum(2, dtype=torch.int32)
+    return total, total * scale * step[:, 0] + bias
+
+
+# %% wrong="activations in int8, the zero point taken away" breaks="sums of products of whole numbers" says=["goes up to 255: more than int8 holds"]
+def quantised_inference(x, weight, bias, low, high):
+    scale = (high - low) / 255
+    zero = round(-low / scale)
+    whole = ((x / scale).round() + zero).clamp(0, 255).to(torch.int32) - zero
+    largest = weight.abs().amax(1)
+    step = torch.where(largest == 0, 1.0, largest / 127)
+    ints = (weight / step[:, None]).round().to(torch.int32)
+    total = (whole.to(torch.int8).int()[:, None] * ints).sum(2, dtype=torch.int32)
+    return total, total * (scale * step) + bias
+
+
+# %% wrong="y from floats of x" breaks="what they are worth" says=["y: x came in as floats there"]
+def quantised_inference(x, weight, bias, low, high):
+    scale = (high - low) / 255
+    zero = round(-low / scale)
+    whole = ((x / scale).round() + zero).clamp(0, 255).to(torch.int32) - zero
+    largest = weight.abs().amax(1)
+    step = torch.where(largest == 0, 1.0, largest / 127)
+    ints = (weight / step[:, None]).round().to(torch.int32)
+    total = (whole[:, None] * ints).sum(2, dtype=torch.int32)
+    return total, F.linear(x.clamp(low, high), ints * step[:, None]) + bias

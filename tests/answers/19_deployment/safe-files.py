@@ -16,6 +16,7 @@
 # Admits:
 #
 # - "for each name a tuple of shape and dtype": 0-D, empty, float16 and int64 tensors
+# - "(and a `KeyError` for a dtype that PyTorch hasn't)": a dtype that `load` doesn't know
 # - "Return a dict from names to tensors": no tensor at all, and none is wanted
 # - "(`__metadata__` isn't a tensor's name)": with __metadata__
 # - "every number is finite": large numbers, finite ones
@@ -383,3 +384,115 @@ def safe_files(content, wanted):
         if dtype == torch.float32 and not torch.isfinite(tensor).all():
             raise ValueError(f"{name} isn't finite")
     return {name: tensor.clone() for name, tensor in tensors.items()}
+
+
+# %% wrong="as many dimensions, and the first of one size" breaks="every shape" says=["shape (2, 4) where (2, 3) is wanted: this file was loaded"]
+def safe_files(content, wanted):
+    try:
+        tensors = load(content)
+    except Exception as error:
+        raise ValueError(str(error)) from error
+    if set(tensors) != set(wanted):
+        raise ValueError("other names")
+    for name, (shape, dtype) in wanted.items():
+        if tensors[name].ndim != len(shape) or tensors[name].shape[:1] != shape[:1]:
+            raise ValueError(f"{name} has another shape")
+        if tensors[name].dtype != dtype:
+            raise ValueError(f"{name} has another dtype")
+        if not tensors[name].isfinite().all():
+            raise ValueError(f"{name} isn't finite")
+    return tensors
+
+
+# %% wrong="the largest number is finite" breaks="every number is finite" says=["an infinite number below 0: this file was loaded"]
+def safe_files(content, wanted):
+    try:
+        tensors = load(content)
+    except Exception as error:
+        raise ValueError(str(error)) from error
+    if set(tensors) != set(wanted):
+        raise ValueError("other names")
+    for name, (shape, dtype) in wanted.items():
+        if tuple(tensors[name].shape) != tuple(shape):
+            raise ValueError(f"{name} has another shape")
+        if tensors[name].dtype != dtype:
+            raise ValueError(f"{name} has another dtype")
+        if tensors[name].numel() and not tensors[name].max().isfinite():
+            raise ValueError(f"{name} isn't finite")
+    return tensors
+
+
+# %% wrong="a dtype of as many bytes" breaks="dtype is the wanted one" says=["bfloat16 where float16 is wanted: this file was loaded"]
+def safe_files(content, wanted):
+    try:
+        tensors = load(content)
+    except Exception as error:
+        raise ValueError(str(error)) from error
+    if set(tensors) != set(wanted):
+        raise ValueError("other names")
+    for name, (shape, dtype) in wanted.items():
+        if tuple(tensors[name].shape) != tuple(shape):
+            raise ValueError(f"{name} has another shape")
+        if (tensors[name].itemsize, tensors[name].is_floating_point()) != (
+            dtype.itemsize,
+            dtype.is_floating_point,
+        ):
+            raise ValueError(f"{name} has another dtype")
+        if not tensors[name].isfinite().all():
+            raise ValueError(f"{name} isn't finite")
+    return tensors
+
+
+# %% wrong="the library's own error alone is caught" breaks="never another exception" says=["KeyError was raised, not a ValueError", "PyTorch has no such dtype"]
+def safe_files(content, wanted):
+    from safetensors import SafetensorError
+
+    try:
+        tensors = load(content)
+    except SafetensorError as error:
+        raise ValueError(str(error)) from error
+    if set(tensors) != set(wanted):
+        raise ValueError("other names")
+    for name, (shape, dtype) in wanted.items():
+        if tuple(tensors[name].shape) != tuple(shape):
+            raise ValueError(f"{name} has another shape")
+        if tensors[name].dtype != dtype:
+            raise ValueError(f"{name} has another dtype")
+        if not tensors[name].isfinite().all():
+            raise ValueError(f"{name} isn't finite")
+    return tensors
+
+
+# %% wrong="by hand, the header may be shorter than the file says" breaks="no byte is missing, none is left over" says=["an empty header, ten bytes long, it says: this file was loaded"]
+def safe_files(content, wanted):
+    kinds = {"F32": torch.float32, "F16": torch.float16, "I64": torch.int64}
+    try:
+        (length,) = struct.unpack("<Q", content[:8])
+        header = json.loads(content[8 : 8 + length])
+        header.pop("__metadata__", None)
+        body = content[8 + length :]
+        if set(header) != set(wanted):
+            raise ValueError(f"names are {sorted(header)}")
+        place, tensors = 0, {}
+        for name in sorted(header, key=lambda name: header[name]["data_offsets"]):
+            about = header[name]
+            begin, end = about["data_offsets"]
+            shape, dtype = about["shape"], kinds[about["dtype"]]
+            if (tuple(shape), dtype) != (tuple(wanted[name][0]), wanted[name][1]):
+                raise ValueError(f"{name} is {shape}, {dtype}")
+            count = torch.Size(shape).numel()
+            if begin != place or end - begin != count * dtype.itemsize:
+                raise ValueError(f"{name} lies at {begin} to {end}")
+            place = end
+            part = bytearray(body[begin:end])
+            flat = torch.frombuffer(part, dtype=dtype) if count else torch.empty(0, dtype=dtype)
+            tensors[name] = flat.view(shape)
+            if not tensors[name].isfinite().all():
+                raise ValueError(f"{name} isn't finite")
+        if place != len(body):
+            raise ValueError("bytes are left over or missing")
+    except ValueError:
+        raise
+    except Exception as error:
+        raise ValueError(f"not a sound file: {error!r}") from error
+    return tensors

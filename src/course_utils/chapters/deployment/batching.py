@@ -125,6 +125,12 @@ CASES: dict[str, dict[str, Any]] = {
         "requests": [(0.0, 1, 0.05), (0.02, 2, 0.06), (0.5, 3)], "most": 8, "wait": 0.1,
         "batches": [(0.6, [3])],
     },
+    "the first is cancelled before it is taken": {
+        "requests": [(0.0, 1, 0.0), (0.04, 2)], "most": 8, "wait": 0.1,
+        "batches": [(0.1, [2])],
+        "late": "the batch began with a request that was cancelled already: it counts until the "
+        "batch starts",
+    },
     "one is poisoned": {
         "requests": [(0.0, 1), (0.01, -2), (0.02, 3), (0.5, 4)], "most": 8, "wait": 0.1,
         "batches": [(0.1, [1, -2, 3]), (0.6, [4])],
@@ -163,6 +169,8 @@ async def _scene(worker: Callable, case: dict[str, Any]) -> dict[str, Any]:
     async def client(index: int, when: float, number: int, cancelled: float | None = None) -> None:
         await asyncio.sleep(when)
         future = loop.create_future()
+        if cancelled == when:  # nobody sees it before it is cancelled
+            future.cancel()
         await queue.put((number, future))
         if cancelled is not None:
             loop.call_later(cancelled - when, future.cancel)
@@ -285,6 +293,8 @@ def _check_batches(calls: list, case: dict[str, Any], poisoned: bool) -> None:
 
 def _why_late(when: float, right: float, batch: list, case: dict[str, Any]) -> str:
     """What the moment at which a batch started is, where it is known."""
+    if when > right and "late" in case:
+        return f": {case['late']}"
     came = {one[1]: one[0] for one in case["requests"]}
     moments = sorted(came[number] for number in batch)
     last, first = moments[-1] + case["wait"], moments[0] + case["wait"]

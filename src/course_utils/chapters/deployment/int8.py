@@ -53,6 +53,8 @@ def layer(kind: str) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, float, f
     weight = weight * factors[:, None] / 127
     if "zeros" in kind:
         weight[1] = 0
+    if "tiny" in kind:
+        weight[1] *= 1e-20
     if "large" in kind:
         weight = weight.abs()
         x = x.abs()
@@ -101,6 +103,8 @@ def truth(
         ints = (weight / torch.where(sizes == 0, 1.0, single)).trunc().double()
     if slip != "no zero":
         whole = whole - zero
+    if slip == "int8 activations":
+        whole = (whole + 128) % 256 - 128
     total = (whole @ ints.T).round().to(torch.int32)
     if slip == "bias in total":
         total = total + (bias.double() / (scale * steps.T)).round().to(torch.int32)
@@ -133,6 +137,7 @@ SLIPS = {
     "middle": "the zero point isn't always 128: it is what `low` and the step make it",
     "symmetric": "that is symmetric, as if low were -high: low has its own whole number, 0",
     "anew": "low and high come from calibration; don't look for them in x",
+    "int8 activations": "an activation minus the zero point goes up to 255: more than int8 holds",
     "int8 sum": "the sum doesn't fit into eight bits: add up in int32",
     "int16 sum": "the sum doesn't fit into sixteen bits: add up in int32",
 }
@@ -170,6 +175,10 @@ def check_layer(kind: str, result: Any, inputs: tuple) -> None:
         # A row of zeros gives 0 whatever its scale is: that it is right says nothing.
         sound = (total == right).all(0) & (inputs[1].detach().cpu() != 0).any(1)
         off = (total != right).any(0).nonzero()[:, 0].tolist()
+        assert kind != "a row of tiny weights" or off != [1], (
+            "total: a row of tiny weights is wrong, the others right: its scale is its largest / "
+            "127, however small; only a row of zeros has another"
+        )
         assert not bool(sound.any()), (
             f"total: rows {off} of `weight` are wrong, the others right: what is a row's scale?"
         )
@@ -181,5 +190,11 @@ def check_layer(kind: str, result: Any, inputs: tuple) -> None:
         single = torch.nn.functional.linear(x, weight, bias)
         assert not torch.allclose(y, single, rtol=1e-4, atol=1e-5), (
             "y: that is the layer in float32; y is what `total` is worth"
+        )
+        steps = weight.abs().amax(1, keepdim=True).double() / 127
+        whole = (weight / steps.where(steps != 0, 1)).round() * steps
+        half = x.clamp(*inputs[3:]).double() @ whole.T + bias
+        assert not torch.allclose(y, half.float(), rtol=1e-4, atol=1e-5), (
+            "y: x came in as floats there; y is what `total` is worth"
         )
         raise AssertionError("y: a unit of total is worth x's step times its row's step")

@@ -153,6 +153,8 @@ def check_load(result: Any, due: torch.Tensor, sent: torch.Tensor, done: torch.T
             "that counts from 0, not from the first request that was due": n / done.max().item(),
             "that is the time for one request, not requests per second": period / n,
             "that leaves a request out: n answers came in that time": (n - 1) / period,
+            "that divides by the longest latency, not by the time from first to last":
+            n / max(ordered[-1].item(), 1e-9),
             "that counts from the first answer, not from the first request that was due":
             n / max((done.max() - done.min()).item(), 1e-9),
             "that counts from when the first was sent; count from when it was due":
@@ -176,6 +178,8 @@ def check_load(result: Any, due: torch.Tensor, sent: torch.Tensor, done: torch.T
             "that is the entry at this place before sorting":
             (done - due)[-(-95 * n // 100) - 1].item(),
             "that is the largest": ordered[-1].item(),
+            "`due` and `done` were sorted each for itself; a latency is of one request":
+            (done.sort().values - due.sort().values).sort().values[-(-95 * n // 100) - 1].item(),
             "that is one rank too low: counted from 1, it is the ceil(0.95 · n)-th":
             ordered[max(0, -(-95 * n // 100) - 2)].item(),
         },
@@ -197,6 +201,10 @@ def check_load(result: Any, due: torch.Tensor, sent: torch.Tensor, done: torch.T
             "that is the most at any moment, not the average": float(
                 max(int(((due <= moment) & (moment < done)).sum()) for moment in due)
             ),
+            "that is throughput times p95; Little's law takes the mean latency":
+            right["throughput"] * right["p95"],
+            "that divides by the longest latency, not by the time from first to last":
+            total / max(ordered[-1].item(), 1e-9),
             "that is the sum of all latencies, not yet shared out over the period": total,
         },
     }  # fmt: skip

@@ -71,6 +71,8 @@ def model_of(kind: str) -> tuple[nn.Module, torch.Tensor]:
         model.train()
         model.body[1].eval()
         model.first.weight.requires_grad_(False)
+    if "one part trains" in kind:  # and the model itself doesn't
+        model.body[3].train()
     rows = 1 if "one row" in kind else 5
     return model, torch.randn(rows, 6)
 
@@ -138,6 +140,7 @@ def _look_at(said: dict[str, Any], graph: Any, path: Path, model: nn.Module, x: 
         each = [_apart([one], [other]) for one, other in zip(*pair, strict=True)]
         said[f"{name}sum"] = sum(each)
         said[f"{name}mean"] = _mean(*pair)
+        said[f"{name}relative"] = _relative(*pair)
     said["rounded"] = _apart(own, [one.float() for one in exact])
 
 
@@ -159,6 +162,16 @@ def _mean(one: Any, other: Any) -> list[float]:
     gaps = [np.abs(gap).flatten() for gap in _gaps(one, other)]
     means = [float(gap.mean()) for gap in gaps]
     return [max(means), sum(means) / len(means), float(np.concatenate(gaps).mean())]
+
+
+def _relative(one: Any, other: Any) -> list[float]:
+    """The largest difference as a share of the number that it is of, by either of the two."""
+    found = []
+    for numbers in (one, other):
+        pairs = zip(_gaps(one, other), numbers, strict=True)
+        shares = [np.abs(gap) / np.maximum(np.abs(np.asarray(part)), 1e-12) for gap, part in pairs]
+        found.append(max(float(share.max()) for share in shares))
+    return found
 
 
 def _signed(one: Any, other: Any) -> list[float]:
@@ -198,8 +211,12 @@ def check_parity(kind: str, said: dict[str, Any]) -> None:
     for name, one in zip(("difference", "own_error"), returned, strict=True):
         assert isinstance(one, float), f"{name} is {one}, not a float: float(…) makes it one"
     apart = said["differences"]["the rows of x"]
+    part = (
+        "eval() is for the model whatever its own mode is: here a part of it alone is in training"
+    )
     assert returned[0] < 1000 * max(apart, said["own"]), (
         "difference is far more than rounding: the file was compared with a model in training mode"
+        + (f"; {part}" if "one part trains" in kind else "")
     )
     signed = "a difference below 0 counts by its size: take the absolute value"
     slips = [("that is the first output's alone; take the largest over all", said["first"])]
@@ -214,6 +231,8 @@ def check_parity(kind: str, said: dict[str, Any]) -> None:
         ),
         ("that is own_error; the file's outputs have to be compared with the model's", said["own"]),
     ]
+    share = "that is a share of the outputs; the absolute difference is asked for"
+    slips += [(share, one) for one in said["relative"]]
     _check_number(returned[0], apart, "difference", slips)
     words = "that is the difference to ONNX Runtime again: compare the model with a float64 copy"
     between = "that is between the file and the float64 copy; compare the model with its copy"
@@ -221,7 +240,11 @@ def check_parity(kind: str, said: dict[str, Any]) -> None:
     rounded = "the float64 copy's outputs were rounded to float32; subtract in float64"
     slips += [(signed, one) for one in said["signed"][1]]
     slips += [(both, said["own sum"]), *((mean, one) for one in said["own mean"])]
-    slips += [(rounded, said["rounded"])]
+    slips += [(rounded, said["rounded"]), *((share, one) for one in said["own relative"])]
+    assert returned[1] < 1000 * max(apart, said["own"]), (
+        "own_error is far more than rounding: is the float64 copy in eval mode, and does it get x "
+        "itself as float64?"
+    )
     _check_number(returned[1], said["own"], "own_error", slips)
     assert said["modes"], (
         "the model, or a part of it, is left in another mode: some parts were in training, others "

@@ -19,6 +19,7 @@ RANGES: dict[str, tuple[float, float]] = {
     "-1 to 1 in training": (2, -1),
     "0 to 255 in training": (255, 0),
     "0 to 0.01 in training": (0.01, 0),
+    "-0.5 to 0.5 in training": (1, -0.5),
 }
 
 
@@ -126,6 +127,8 @@ def check_found(found: Any, faults: Collection[str], kind: str = "") -> None:
         "over black": "black shows through there",
         "0 to 0.01 in training": "training has 0 to 0.01 here, and 0.02 of that are 0.0002",
         "-1 to 1 in training": "training has -1 to 1 here; compare with `train`",
+        "-0.5 to 0.5 in training": "training has -0.5 to 0.5 here, and 0 to 1 is as wide; compare "
+        "black with black, and white with white",
         "palette": "P alone",
     }
     how = ", ".join(words for key, words in ways.items() if key in kind)

@@ -125,6 +125,11 @@ def bad_files() -> dict[str, tuple[bytes, dict, str]]:
         "shape (3, 2) where (2, 3) is wanted": (
             pack(_changed("weight", shape=[3, 2]), NUMBERS), "as many numbers, another shape",
         ),
+        "shape (2, 4) where (2, 3) is wanted": (
+            pack({"weight": entry("F32", [2, 4], 0, 32), "bias": entry("F32", [2], 32, 40)},
+                 NUMBERS + body_of(9, 10)),
+            "as many dimensions, and the second size is another",
+        ),
         "two tensors over the same bytes": (pack(overlap, NUMBERS[:24]), "they overlap"),
         "bytes that belong to no tensor, between": (pack(gap, NUMBERS + body_of(9)), "a gap"),
         "bytes that belong to no tensor, at the end": (pack(_plain(), NUMBERS + seven), "a rest"),
@@ -138,11 +143,27 @@ def bad_files() -> dict[str, tuple[bytes, dict, str]]:
         ),
         "a nan among the numbers": (pack(_plain(), nan), "every number has to be finite"),
         "an infinite number": (pack(_plain(), endless), "every number has to be finite"),
+        "an infinite number below 0": (
+            pack(_plain(), body_of(1, 2, 3, 4, 5, 6, 7, float("-inf"))),
+            "minus infinity isn't finite either",
+        ),
     }  # fmt: skip
     half = pack({"half": entry("F16", [3], 0, 6)}, struct.pack("<3e", 1, float("inf"), 2))
     why = "every number has to be finite, those of float16 as well"
     found = {name: (content, WANTED, words) for name, (content, words) in files.items()}
-    return found | {"an infinite float16": (half, {"half": OTHERS["half"]}, why)}
+    found["an infinite float16"] = (half, {"half": OTHERS["half"]}, why)
+    found["bfloat16 where float16 is wanted"] = (
+        pack({"half": entry("BF16", [3], 0, 6)}, bytes(6)), {"half": OTHERS["half"]},
+        "as many bytes a number, and another dtype",
+    )  # fmt: skip
+    found["a dtype that `load` doesn't know"] = (
+        pack({"half": entry("F6_E2M3", [4], 0, 3)}, bytes(3)), {"half": OTHERS["half"]},
+        "the file is whole; its numbers have six bits, and PyTorch has no such dtype",
+    )  # fmt: skip
+    found["an empty header, ten bytes long, it says"] = (
+        pack({}, b"", 10), {}, "the header is shorter than the file says; nothing is wanted here",
+    )  # fmt: skip
+    return found
 
 
 def try_loader(loader: Callable, name: str) -> dict[str, Any]:
