@@ -688,7 +688,8 @@ with quiet():
         detector, (exam[:2],), path, dynamic_shapes=free, external_data=False, **names
     )
 weights = sum(p.numel() for p in detector.parameters()) * 4 // 1000
-print(path.stat().st_size // 1000, "kB, and the weights have", weights)
+# The file also holds the folder's name, many times: its size is rounded.
+print(round(path.stat().st_size, -4) // 1000, "kB, and the weights have", weights)
 
 # %% [markdown]
 # `external_data=False` puts the weights into the same file. (A file over 2 GB can't be written that way.) A
