@@ -592,6 +592,10 @@ with every_case() as case:
         trials.check_weight(try_set_weight, value[1:].clone().requires_grad_())
     with case("a transposed view of thirds, float64"):
         trials.check_weight(try_set_weight, value.double().t() / 3)
+    with case("a weight that is NaN before"):
+        trials.check_weight(try_set_weight, value, start="nan")
+    with case("a weight that isn't contiguous: it was transposed"):
+        trials.check_weight(try_set_weight, value, start="turned")
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("a frozen weight, and a value that requires grad"):
@@ -945,6 +949,9 @@ with every_case() as case:
         with case(f"load_state_dict, another shape for {name}"):
             other = {**new, name: torch.zeros(1)}
             trials.check_load(try_state, other, [name], "(1,) in place of (2,)")
+    with case("load_state_dict, another shape for right.seen, the first size fits"):
+        other = {**new, "right.seen": torch.zeros(2, 1)}
+        trials.check_load(try_state, other, ["right.seen"], "(2, 1) in place of (2,)")
     with case("load_state_dict, another shape for as many numbers"):
         trials.check_load(
             try_state, {**new, "scale": torch.zeros(1)}, ["scale"], "(1,) in place of ()"
@@ -1353,8 +1360,8 @@ with every_case() as case:
     for momentum in (0.25, 1.0, 0.0):
         with case(f"momentum {momentum}"):
             trials.check_average(try_average, [x, y], [True, True], momentum)
-    with case("a batch without rows, then another"):
-        trials.check_average(try_average, [x[:0], x], [True, True])
+    with case("a batch without rows, between two others"):
+        trials.check_average(try_average, [x, x[:0], y], [True, True, True])
     with case("after double()"):
         trials.check_average(try_average, [x.double() / 3, y.double() / 3], [True, True])
 ### BEGIN HIDDEN TESTS
@@ -1578,6 +1585,8 @@ with every_case() as case:
         assert five <= two, words
     with case("two other models (is anything kept between calls?)"):
         trials.check_ensemble(try_ensemble, ConvNet, [8, 6], images)
+    with case("two models, whose weights were others at an earlier call"):
+        trials.check_ensemble(try_ensemble, ConvNet, [9, 3], images, trained=True)
     with case("one model, float64"):
         trials.check_ensemble(try_ensemble, ConvNet, [5], images.double())
     with case("three models, the third of which is the first"):
@@ -1703,7 +1712,7 @@ print(target.load_state_dict(source.state_dict(), assign=True), target.angles.de
 # ### Exercise 8.8 — Start every layer by its type ★★ · 15 min · 4 points
 #
 # **First**, `init_by_type(model)`: give new values to the layers of `model` at any depth, `model`
-# itself included; a subclass counts as its parent.
+# itself included, frozen or not; a subclass counts as its parent.
 #
 # - `nn.Conv2d`: weights normal, mean 0, variance 2 / fan_in. (fan_in is how many products an output
 #   sums up.) Bias 0, if any.
@@ -1777,6 +1786,9 @@ with every_case() as case:
         trials.check_squares(try_squares, [100, 50, 10], [0.1, 0.2], [1.0, 1.0])
     with case("three layers"):
         trials.check_squares(try_squares, [200, 100, 50, 25], [0.1, 0.1, 0.2], [2.0, 1.0, 1.0])
+    with case("three layers, small weights"):
+        small = [1e-4, 2.5e-9, 1e-13]
+        trials.check_squares(try_squares, [100, 50, 80, 20], [0.001] * 3, small)
     with case("two layers, no whole numbers"):
         trials.check_squares(try_squares, [10, 20, 40], [0.3, 0.5], [0.9, 2.25])
 ### BEGIN HIDDEN TESTS
@@ -2119,8 +2131,8 @@ show(
 # ### Exercise 8.10 — Freeze by pattern, and count ★★ · 10 min · 4 points
 #
 # Write `freeze_and_count(model, patterns)`. `patterns` are strings as in a shell: `*` means any
-# letters (dots, too), `?` for exactly one letter; capital and small letters differ. Python's
-# `fnmatch.fnmatchcase(name, pattern)` compares.
+# letters (dots, too), `?` for exactly one letter (or a dot); capital and small letters differ.
+# Python's `fnmatch.fnmatchcase(name, pattern)` compares.
 #
 # - Every parameter with a full name that matches any pattern is frozen; it may be frozen already. A
 #   shared parameter has several names, and each counts. The others stay as they are, and so do all
@@ -2193,15 +2205,15 @@ with every_case() as case:
     with case('a tied table, ["*"]: everything is frozen, and the model stays in training mode'):
         everything = [name for name, _ in trials.Talker().named_parameters(remove_duplicate=False)]
         check_freeze("free", ["*"], everything, ["norm"], 0)
-    for nothing in ("nose.*", "head?.bias", "HEAD.*", "head"):
+    for nothing in ("nose.*", "head?.bias", "HEAD.*", "head", "weight"):
         with case(f'SmallNet, ["features.*", "{nothing}"]'):
             check_refused("small", ["features.*", nothing])
     with case('SmallNet, ["nose.*", "features.*"]'):
         check_refused("small", ["nose.*", "features.*"])
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
-    with case('["weight"], which is only the end of a name'):
-        check_refused("small", ["weight"])
+    with case('["norm.weight"], which is only the end of a name'):
+        check_refused("small", ["norm.weight"])
     with case('a tied table, ["*.w*", "scale"]'):
         frozen = ["table.weight", "out.weight", "norm.weight", "scale"]
         check_freeze("free", ["*.w*", "scale"], frozen, ["norm"], 13)
@@ -2317,8 +2329,8 @@ print(pair)
 # Write `replace_by_type(model, kind, make)`: put `make(old)` in the place of every module in `model`
 # that is an instance of `kind` (a class or a tuple of classes; subclasses count), at any depth.
 #
-# - `make` is called once for each such module; where a module was in several places, its replacement
-#   is in all of them.
+# - `make` is called once for each such module, which nothing has changed before; where a module was
+#   in several places, its replacement is in all of them.
 # - What is replaced isn't searched any further, and neither is its replacement.
 # - The replacement gets the old module's mode: `new.train(old.training)`.
 # - All other modules stay the same objects, with their hooks; names keep their order. A child may be

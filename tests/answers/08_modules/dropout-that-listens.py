@@ -927,3 +927,114 @@ class ListeningDropout(nn.Module):
 
     def forward(self, x):
         return dropout_that_listens(x, self.p, self.training)
+
+
+# %% wrong="drops where a draw is p itself" breaks="is set to zero with probability `p`" says=["p is 0, and some elements are dropped"]
+def dropout_that_listens(x, p, training):
+    if not 0 <= p <= 1:
+        raise ValueError("p is a probability")
+    if not training:
+        return x
+    if p == 1:
+        return x * 0
+    keep = torch.rand_like(x) > p
+    return x * keep / (1 - p)
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        return dropout_that_listens(x, self.p, self.training)
+
+
+# %% wrong="a small p drops nothing" breaks="is set to zero with probability `p`" says=["100 000 elements, p = 0.005: 0.000 of the elements are 0"]
+def dropout_that_listens(x, p, training):
+    if not 0 <= p <= 1:
+        raise ValueError("p is a probability")
+    if not training:
+        return x
+    if p == 1:
+        return x * 0
+    if p < 0.01:
+        return x * 1
+    keep = torch.rand(x.shape, device=x.device) >= p
+    return x * keep / (1 - p)
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        return dropout_that_listens(x, self.p, self.training)
+
+
+# %% wrong="writes into an x without a graph" breaks="`x` itself isn't changed" says=["x was changed: return a new tensor"]
+def dropout_that_listens(x, p, training):
+    if not 0 <= p <= 1:
+        raise ValueError("p is a probability")
+    if not training:
+        return x
+    if p == 1:
+        return x * 0
+    keep = torch.rand(x.shape, device=x.device) >= p
+    if x.requires_grad:
+        return x * keep / (1 - p)
+    return x.mul_(keep).div_(1 - p)
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        return dropout_that_listens(x, self.p, self.training)
+
+
+# %% wrong="the module asserts that p is one" breaks="from the module when it is made or when it is called" says=["raised AssertionError, where a ValueError belongs"]
+def dropout_that_listens(x, p, training):
+    if not 0 <= p <= 1:
+        raise ValueError("p is a probability")
+    if not training:
+        return x
+    if p == 1:
+        return x * 0
+    keep = torch.rand(x.shape, device=x.device) >= p
+    return x * keep / (1 - p)
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        assert 0 <= p <= 1
+        self.p = p
+
+    def forward(self, x):
+        return dropout_that_listens(x, self.p, self.training)
+
+
+# %% wrong="notes the mode when it is made" breaks="obeys `train()` and `eval()`" says=["the mode at the call counts"]
+def dropout_that_listens(x, p, training):
+    if not 0 <= p <= 1:
+        raise ValueError("p is a probability")
+    if not training:
+        return x
+    if p == 1:
+        return x * 0
+    keep = torch.rand(x.shape, device=x.device) >= p
+    return x * keep / (1 - p)
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+        self.drops = self.training
+
+    def forward(self, x):
+        return dropout_that_listens(x, self.p, self.drops)

@@ -31,6 +31,7 @@
 # - "A shared parameter has several names": a tied table
 # - "even if there is no pattern": SmallNet, no pattern
 # - "and their subclasses": norms of a subclass
+# - "`?` for exactly one letter": a dot is a letter, too
 
 # %% wrong="named_parameters hides the second name" breaks="A shared parameter has several names, and each counts" says=["a tied table, [\"out.*\"]", "not frozen: table.weight, out.weight"]
 def freeze_and_count(model, patterns):
@@ -1248,5 +1249,121 @@ def freeze_and_count(model, patterns):
         "total": sum(p.numel() for p in parameters),
         "trainable": sum(p.numel() for p in parameters)
         - sum(p.numel() for p in {id(p): p for p in hits}.values()),
+        "bytes": sum(t.nbytes for t in [*parameters, *model.buffers()]),
+    }
+
+
+# %% wrong="the last part of a name is enough" breaks="a full name that matches any pattern" says=["weight is only the end of names: compare full names"]
+from fnmatch import fnmatchcase
+
+
+def freeze_and_count(model, patterns):
+    named = list(model.named_parameters(remove_duplicate=False))
+    chosen = []
+    for pattern in patterns:
+        found = [
+            p
+            for name, p in named
+            if fnmatchcase(name, pattern) or fnmatchcase(name.split(".")[-1], pattern)
+        ]
+        if not found:
+            raise ValueError(f"{pattern} matches nothing")
+        chosen += found
+    for p in chosen:
+        p.requires_grad_(False)
+    for module in model.modules():
+        if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if module.weight is not None and not module.weight.requires_grad:
+                module.eval()
+    parameters = list(model.parameters())
+    return {
+        "total": sum(p.numel() for p in parameters),
+        "trainable": sum(p.numel() for p in parameters if p.requires_grad),
+        "bytes": sum(t.nbytes for t in [*parameters, *model.buffers()]),
+    }
+
+
+# %% wrong="a question mark is no dot" breaks="`?` for exactly one letter" says=["a dot is a letter, too: a ValueError, though each pattern matches"]
+import re
+
+
+def freeze_and_count(model, patterns):
+    named = list(model.named_parameters(remove_duplicate=False))
+    chosen = []
+    for pattern in patterns:
+        found = [
+            p
+            for name, p in named
+            if re.fullmatch(re.escape(pattern).replace(r"\*", ".*").replace(r"\?", "[^.]"), name)
+        ]
+        if not found:
+            raise ValueError(f"{pattern} matches nothing")
+        chosen += found
+    for p in chosen:
+        p.requires_grad_(False)
+    for module in model.modules():
+        if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if module.weight is not None and not module.weight.requires_grad:
+                module.eval()
+    parameters = list(model.parameters())
+    return {
+        "total": sum(p.numel() for p in parameters),
+        "trainable": sum(p.numel() for p in parameters if p.requires_grad),
+        "bytes": sum(t.nbytes for t in [*parameters, *model.buffers()]),
+    }
+
+
+# %% wrong="group norms as well" breaks="The mode of everything else stays" says=["in eval mode, and should not be: group"]
+from fnmatch import fnmatchcase
+
+
+def freeze_and_count(model, patterns):
+    named = list(model.named_parameters(remove_duplicate=False))
+    chosen = []
+    for pattern in patterns:
+        found = [p for name, p in named if fnmatchcase(name, pattern)]
+        if not found:
+            raise ValueError(f"{pattern} matches nothing")
+        chosen += found
+    for p in chosen:
+        p.requires_grad_(False)
+    for module in model.modules():
+        if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.GroupNorm)):
+            if module.weight is not None and not module.weight.requires_grad:
+                module.eval()
+    parameters = list(model.parameters())
+    return {
+        "total": sum(p.numel() for p in parameters),
+        "trainable": sum(p.numel() for p in parameters if p.requires_grad),
+        "bytes": sum(t.nbytes for t in [*parameters, *model.buffers()]),
+    }
+
+
+# %% wrong="norms with running statistics alone" breaks="is put into eval mode" says=["not in eval mode: batchwise"]
+from fnmatch import fnmatchcase
+
+
+def freeze_and_count(model, patterns):
+    named = list(model.named_parameters(remove_duplicate=False))
+    chosen = []
+    for pattern in patterns:
+        found = [p for name, p in named if fnmatchcase(name, pattern)]
+        if not found:
+            raise ValueError(f"{pattern} matches nothing")
+        chosen += found
+    for p in chosen:
+        p.requires_grad_(False)
+    for module in model.modules():
+        if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if (
+                module.track_running_stats
+                and module.weight is not None
+                and not module.weight.requires_grad
+            ):
+                module.eval()
+    parameters = list(model.parameters())
+    return {
+        "total": sum(p.numel() for p in parameters),
+        "trainable": sum(p.numel() for p in parameters if p.requires_grad),
         "bytes": sum(t.nbytes for t in [*parameters, *model.buffers()]),
     }

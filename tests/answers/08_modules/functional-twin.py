@@ -621,3 +621,30 @@ def ensemble(models, x):
         for n, _ in models[0].named_parameters()
     }
     return vmap(functional_twin, in_dims=(0, None))(stacked, x)
+
+
+# %% wrong="stacks a list of models once" breaks="holds what each gives for the same `x`" says=["the result is that of the weights at the first call"]
+from torch.func import functional_call, stack_module_state, vmap
+
+
+def functional_twin(parameters, x):
+    x = F.conv2d(x, parameters["conv1.weight"], parameters["conv1.bias"])
+    x = F.max_pool2d(x.relu(), 2)
+    x = F.conv2d(x, parameters["conv2.weight"], parameters["conv2.bias"])
+    x = F.max_pool2d(x.relu(), 2)
+    return F.linear(x.flatten(1), parameters["fc.weight"], parameters["fc.bias"])
+
+
+stacks = {}
+
+
+def ensemble(models, x):
+    key = tuple(id(model) for model in models)
+    if key not in stacks:
+        stacks[key] = stack_module_state(models)[0]
+    parameters = stacks[key]
+
+    def call(parameters):
+        return functional_call(models[0], parameters, (x,))
+
+    return vmap(call)(parameters)

@@ -3,6 +3,7 @@
 #
 # - "at any depth"
 # - "`model` itself included"
+# - "frozen or not"
 # - "a subclass counts as its parent"
 # - "weights normal"
 # - "mean 0"
@@ -27,6 +28,7 @@
 # Admits:
 #
 # - "`model` itself included": a model that is itself a Linear
+# - "frozen or not": frozen (a new start all the same)
 # - "dtypes": a model in float64
 
 # %% wrong="only the top level" breaks="at any depth" says=["inner.deep.0", "as PyTorch starts it"]
@@ -866,7 +868,7 @@ def predict_squares(sizes, stds):
     return out
 
 
-# %% wrong="leaves frozen layers out" says=["linear, Linear(in_features=300, out_features=200, bias=True): weight: the std"]
+# %% wrong="leaves frozen layers out" says=["linear, Linear(in_features=300, out_features=200, bias=True), weight frozen (a new start all the same): weight: the std"]
 def init_by_type(model):
     def start(m):
         if not all(p.requires_grad for p in m.parameters(recurse=False)):
@@ -1250,3 +1252,248 @@ def predict_squares(sizes, stds):
         result.append(h.square().mean().item())
         h = h.relu()
     return result
+
+
+# %% wrong="Conv3d as well" breaks="other layers (`Conv1d` and `ConvTranspose2d` among them)" says=["other3d.weight: it was changed"]
+def init_by_type(model):
+    for module in model.modules():
+        if isinstance(module, (nn.Conv2d, nn.Conv3d)):
+            nn.init.kaiming_normal_(module.weight, nonlinearity="relu")
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+        elif isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+        elif isinstance(module, nn.BatchNorm2d):
+            if module.weight is not None:
+                nn.init.ones_(module.weight)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+
+
+def predict_squares(sizes, stds):
+    squares, q = [], 1.0
+    for size, std in zip(sizes, stds):
+        q = size * std**2 * q
+        squares.append(q)
+        q = q / 2
+    return squares
+
+
+# %% wrong="a Bilinear is linear, too" breaks="other layers (`Conv1d` and `ConvTranspose2d` among them)" says=["other_pair.weight: it was changed"]
+def init_by_type(model):
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d):
+            nn.init.kaiming_normal_(module.weight, nonlinearity="relu")
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+        elif isinstance(module, (nn.Linear, nn.Bilinear)) and module.weight.dim() > 1:
+            nn.init.xavier_uniform_(module.weight)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+        elif isinstance(module, nn.BatchNorm2d):
+            if module.weight is not None:
+                nn.init.ones_(module.weight)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+
+
+def predict_squares(sizes, stds):
+    squares, q = [], 1.0
+    for size, std in zip(sizes, stds):
+        q = size * std**2 * q
+        squares.append(q)
+        q = q / 2
+    return squares
+
+
+# %% wrong="instance norms as well" breaks="other layers (`Conv1d` and `ConvTranspose2d` among them)" says=["other_instance.weight: it was changed"]
+def init_by_type(model):
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d):
+            nn.init.kaiming_normal_(module.weight, nonlinearity="relu")
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+        elif isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+        elif isinstance(module, (nn.BatchNorm2d, nn.InstanceNorm2d)):
+            if module.weight is not None:
+                nn.init.ones_(module.weight)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+
+
+def predict_squares(sizes, stds):
+    squares, q = [], 1.0
+    for size, std in zip(sizes, stds):
+        q = size * std**2 * q
+        squares.append(q)
+        q = q / 2
+    return squares
+
+
+# %% wrong="frozen convolutions keep their numbers" breaks="frozen or not" says=["weight frozen (a new start all the same): weight: the std"]
+def init_by_type(model):
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d):
+            if not module.weight.requires_grad:
+                continue
+            nn.init.kaiming_normal_(module.weight, nonlinearity="relu")
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+        elif isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+        elif isinstance(module, nn.BatchNorm2d):
+            if module.weight is not None:
+                nn.init.ones_(module.weight)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+
+
+def predict_squares(sizes, stds):
+    squares, q = [], 1.0
+    for size, std in zip(sizes, stds):
+        q = size * std**2 * q
+        squares.append(q)
+        q = q / 2
+    return squares
+
+
+# %% wrong="a frozen bias keeps its numbers" breaks="frozen or not" says=["bias frozen (a new start all the same): the bias is not 0"]
+def init_by_type(model):
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d):
+            nn.init.kaiming_normal_(module.weight, nonlinearity="relu")
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+        elif isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+            if module.bias is not None and module.bias.requires_grad:
+                nn.init.zeros_(module.bias)
+        elif isinstance(module, nn.BatchNorm2d):
+            if module.weight is not None:
+                nn.init.ones_(module.weight)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+
+
+def predict_squares(sizes, stds):
+    squares, q = [], 1.0
+    for size, std in zip(sizes, stds):
+        q = size * std**2 * q
+        squares.append(q)
+        q = q / 2
+    return squares
+
+
+# %% wrong="a frozen norm keeps its numbers" breaks="frozen or not" says=["weight and bias frozen (a new start all the same): the weight is not 1"]
+def init_by_type(model):
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d):
+            nn.init.kaiming_normal_(module.weight, nonlinearity="relu")
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+        elif isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+        elif isinstance(module, nn.BatchNorm2d):
+            if module.weight is not None and module.weight.requires_grad:
+                nn.init.ones_(module.weight)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+
+
+def predict_squares(sizes, stds):
+    squares, q = [], 1.0
+    for size, std in zip(sizes, stds):
+        q = size * std**2 * q
+        squares.append(q)
+        q = q / 2
+    return squares
+
+
+# %% wrong="a normal cut off at two standard deviations" breaks="weights normal" says=["a normal that is cut off at two standard deviations"]
+def init_by_type(model):
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d):
+            std = (2 / module.weight[0].numel()) ** 0.5
+            nn.init.trunc_normal_(module.weight, 0, std, -2 * std, 2 * std)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+        elif isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+        elif isinstance(module, nn.BatchNorm2d):
+            if module.weight is not None:
+                nn.init.ones_(module.weight)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+
+
+def predict_squares(sizes, stds):
+    squares, q = [], 1.0
+    for size, std in zip(sizes, stds):
+        q = size * std**2 * q
+        squares.append(q)
+        q = q / 2
+    return squares
+
+
+# %% wrong="rounds to six digits" breaks="the mean square of each linear layer's output" says=["rounded? A small mean square"]
+def init_by_type(model):
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d):
+            nn.init.kaiming_normal_(module.weight, nonlinearity="relu")
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+        elif isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+        elif isinstance(module, nn.BatchNorm2d):
+            if module.weight is not None:
+                nn.init.ones_(module.weight)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+
+
+def predict_squares(sizes, stds):
+    squares, q = [], 1.0
+    for size, std in zip(sizes, stds):
+        q = size * std**2 * q
+        squares.append(round(q, 6))
+        q = q / 2
+    return squares
+
+
+# %% wrong="halves for the last ReLU alone" breaks="between two layers there is a ReLU" says=["every ReLU on the way halves, not only the last"]
+def init_by_type(model):
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d):
+            nn.init.kaiming_normal_(module.weight, nonlinearity="relu")
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+        elif isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+        elif isinstance(module, nn.BatchNorm2d):
+            if module.weight is not None:
+                nn.init.ones_(module.weight)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+
+
+def predict_squares(sizes, stds):
+    squares, q = [], 1.0
+    for size, std in zip(sizes, stds):
+        q = size * std**2 * q
+        squares.append(q / 2 if squares else q)
+    return squares

@@ -26,6 +26,7 @@
 # - "`[3]`: none": sizes [3], no hidden layer
 # - "Any name that `nn.ModuleDict` takes is allowed": a head called "layers"
 # - "It may be a view": a transposed view of thirds, float64
+# - "give an `nn.Linear` the weight `value`": a weight that isn't contiguous
 # - "another layer's weight, which needs a gradient itself": a value that requires grad
 
 # %% wrong="hands Trapped back" says=["knows no parameter: layers in a plain list or dict are unknown"]
@@ -777,3 +778,89 @@ def set_weight(layer, value):
     with torch.no_grad():
         layer.weight.copy_(value)
     layer.zero_grad()
+
+
+# %% wrong="times zero plus the value" breaks="give an `nn.Linear` the weight `value`" says=["a weight that is NaN before: layer.weight is NaN still"]
+def list_trap(sizes, heads):
+    class Free(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = nn.ModuleList(nn.Linear(m, n) for m, n in pairwise(sizes))
+            self.heads = nn.ModuleDict({name: nn.Linear(sizes[-1], n) for name, n in heads.items()})
+
+        def forward(self, x, head):
+            for layer in self.layers:
+                x = layer(x).relu()
+            return self.heads[head](x)
+
+    return Free()
+
+
+def set_weight(layer, value):
+    with torch.no_grad():
+        layer.weight.mul_(0).add_(value)
+
+
+# %% wrong="writes into a flattened weight" breaks="give an `nn.Linear` the weight `value`" says=["flatten and reshape give a copy of a weight that isn't contiguous"]
+def list_trap(sizes, heads):
+    class Free(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = nn.ModuleList(nn.Linear(m, n) for m, n in pairwise(sizes))
+            self.heads = nn.ModuleDict({name: nn.Linear(sizes[-1], n) for name, n in heads.items()})
+
+        def forward(self, x, head):
+            for layer in self.layers:
+                x = layer(x).relu()
+            return self.heads[head](x)
+
+    return Free()
+
+
+def set_weight(layer, value):
+    with torch.no_grad():
+        layer.weight.flatten().copy_(value.flatten())
+
+
+# %% wrong="layers without a bias" says=["no bias: each weight has one beside it"]
+def list_trap(sizes, heads):
+    class Free(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = nn.ModuleList(nn.Linear(m, n, bias=False) for m, n in pairwise(sizes))
+            self.heads = nn.ModuleDict(
+                {name: nn.Linear(sizes[-1], n, bias=False) for name, n in heads.items()}
+            )
+
+        def forward(self, x, head):
+            for layer in self.layers:
+                x = layer(x).relu()
+            return self.heads[head](x)
+
+    return Free()
+
+
+def set_weight(layer, value):
+    with torch.no_grad():
+        layer.weight.copy_(value)
+
+
+# %% wrong="no layer where two sizes are equal" breaks="even where two sizes are equal" says=["no layer between equal sizes"]
+def list_trap(sizes, heads):
+    class Free(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = nn.ModuleList(nn.Linear(m, n) for m, n in pairwise(sizes) if m != n)
+            self.heads = nn.ModuleDict({name: nn.Linear(sizes[-1], n) for name, n in heads.items()})
+
+        def forward(self, x, head):
+            for layer in self.layers:
+                x = layer(x).relu()
+            return self.heads[head](x)
+
+    return Free()
+
+
+def set_weight(layer, value):
+    with torch.no_grad():
+        layer.weight.copy_(value)

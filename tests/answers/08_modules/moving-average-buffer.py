@@ -24,7 +24,7 @@
 # Admits:
 #
 # - "A batch of one row": a batch of one row
-# - "a batch without rows": a batch without rows, then another
+# - "a batch without rows": a batch without rows, between two others
 # - "after `module.double()`": after double()
 # - "whether or not autograd records": under no_grad
 
@@ -100,7 +100,7 @@ def moving_average_buffer(size, momentum=0.1):
     return Average(size, momentum)
 
 
-# %% wrong="updates in eval mode, and for an empty batch" says=["eval: mean (eval mode: it stays)", "a batch without rows, then another"]
+# %% wrong="updates in eval mode, and for an empty batch" says=["eval: mean (eval mode: it stays)", "a batch without rows, between two others"]
 class Average(nn.Module):
     def __init__(self, size, momentum=0.1):
         super().__init__()
@@ -640,3 +640,68 @@ class Moving(nn.Module):
 
 def moving_average_buffer(size, momentum=0.1):
     return Moving(size, momentum)
+
+
+# %% wrong="divides by at least 1" breaks="a batch without rows changes nothing" says=["mean was changed by a batch without rows"]
+def moving_average_buffer(size, momentum=0.1):
+    class Average(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("mean", torch.zeros(size, dtype=torch.float32))
+
+        def forward(self, x):
+            if self.training:
+                with torch.no_grad():
+                    self.mean.mul_(1 - momentum).add_(momentum * x.sum(0) / max(len(x), 1))
+            return x - self.mean
+
+    return Average()
+
+
+# %% wrong="an update for each row" says=["one update for each batch, by its mean"]
+def moving_average_buffer(size, momentum=0.1):
+    class Average(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("mean", torch.zeros(size, dtype=torch.float32))
+
+        def forward(self, x):
+            if self.training and len(x) > 0:
+                with torch.no_grad():
+                    for row in x:
+                        self.mean.mul_(1 - momentum).add_(momentum * row)
+            return x - self.mean
+
+    return Average()
+
+
+# %% wrong="subtracts in place without a graph" breaks="`x` isn't changed" says=["x was changed: return a new tensor"]
+def moving_average_buffer(size, momentum=0.1):
+    class Average(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("mean", torch.zeros(size, dtype=torch.float32))
+
+        def forward(self, x):
+            if self.training and len(x) > 0:
+                with torch.no_grad():
+                    self.mean.mul_(1 - momentum).add_(momentum * x.mean(0))
+            return x - self.mean if x.requires_grad else x.sub_(self.mean)
+
+    return Average()
+
+
+# %% wrong="updates for an x that needs a gradient" says=["a call in training did not update mean"]
+def moving_average_buffer(size, momentum=0.1):
+    class Average(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("mean", torch.zeros(size, dtype=torch.float32))
+
+        def forward(self, x):
+            if self.training and x.requires_grad and len(x) > 0:
+                with torch.no_grad():
+                    self.mean.mul_(1 - momentum).add_(momentum * x.mean(0))
+            return x - self.mean
+
+    return Average()

@@ -6,6 +6,7 @@
 # - "subclasses count"
 # - "at any depth"
 # - "`make` is called once for each such module"
+# - "which nothing has changed before"
 # - "its replacement is in all of them"
 # - "What is replaced isn't searched any further"
 # - "neither is its replacement"
@@ -589,3 +590,76 @@ def replace_by_type(model, kind, make):
             if child in new:
                 parent._modules[name] = new[child]
     return model
+
+
+# %% wrong="puts the old module into eval mode first" breaks="which nothing has changed before" says=["the old module's mode was changed before make was called"]
+
+
+def replace_by_type(model, kind, make):
+    done = {}
+
+    def visit(module):
+        if module in done:
+            return done[module]
+        if isinstance(module, kind):
+            mode = module.training
+            new = make(module.eval())
+            new.train(mode)
+            done[module] = new
+            return new
+        done[module] = module
+        for name, child in module._modules.items():
+            if child is not None:
+                module._modules[name] = visit(child)
+        return module
+
+    return visit(model)
+
+
+# %% wrong="the first class of a tuple" breaks="a class or a tuple of classes" says=["each class of the tuple counts"]
+
+
+def replace_by_type(model, kind, make):
+    done = {}
+    kind = kind[0] if isinstance(kind, tuple) else kind
+
+    def visit(module):
+        if module in done:
+            return done[module]
+        if isinstance(module, kind):
+            new = make(module)
+            new.train(module.training)
+            done[module] = new
+            return new
+        done[module] = module
+        for name, child in module._modules.items():
+            if child is not None:
+                module._modules[name] = visit(child)
+        return module
+
+    return visit(model)
+
+
+# %% wrong="leaves the model itself" breaks="if `model` itself is of that kind, return its replacement" says=["the model itself is of that kind, and was not replaced"]
+
+
+def replace_by_type(model, kind, make):
+    done = {}
+
+    def visit(module):
+        if module in done:
+            return done[module]
+        if isinstance(module, kind):
+            new = make(module)
+            new.train(module.training)
+            done[module] = new
+            return new
+        done[module] = module
+        for name, child in module._modules.items():
+            if child is not None:
+                module._modules[name] = visit(child)
+        return module
+
+    if isinstance(model, kind):
+        return model
+    return visit(model)

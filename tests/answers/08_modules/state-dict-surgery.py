@@ -602,7 +602,7 @@ def state_dict_surgery(model, checkpoint):
     return out
 
 
-# %% wrong="casts the checkpoint's own tensors" says=["the checkpoint's values or dtypes were changed"]
+# %% wrong="casts the checkpoint's own tensors" says=["the checkpoint's names, values or dtypes were changed"]
 def state_dict_surgery(model, checkpoint):
     own = model.state_dict()
     renamed = {}
@@ -990,6 +990,48 @@ def state_dict_surgery(model, checkpoint):
     fits = {n: t for n, t in renamed.items() if n in own and own[n].shape == t.shape}
     if not fits:
         raise ValueError("nothing fits")
+    model.load_state_dict(fits, strict=False)
+    return {
+        "loaded": list(fits),
+        "mismatched": [n for n in renamed if n in own and n not in fits],
+        "missing": [n for n in own if n not in renamed],
+        "unexpected": [n for n in renamed if n not in own],
+    }
+
+
+# %% wrong="leaves out tensors without a number" breaks="in both, with different shapes" says=["no number at all, (0, 2) in place of (2, 2): 'mismatched' lacks ['weight']"]
+def state_dict_surgery(model, checkpoint):
+    own = model.state_dict()
+    renamed = {}
+    for key, tensor in checkpoint.items():
+        name = key
+        while name not in own and name.startswith(("module.", "_orig_mod.")):
+            name = name.partition(".")[2]
+        renamed[name] = tensor
+    fits = {n: t for n, t in renamed.items() if n in own and t.shape == own[n].shape}
+    if not fits:
+        raise ValueError("nothing fits")
+    model.load_state_dict(fits, strict=False)
+    return {
+        "loaded": list(fits),
+        "mismatched": [n for n in renamed if n in own and n not in fits and renamed[n].numel()],
+        "missing": [n for n in own if n not in renamed],
+        "unexpected": [n for n in renamed if n not in own],
+    }
+
+
+# %% wrong="raises a KeyError" breaks="If nothing can be loaded: `ValueError`" says=["a KeyError was raised"]
+def state_dict_surgery(model, checkpoint):
+    own = model.state_dict()
+    renamed = {}
+    for key, tensor in checkpoint.items():
+        name = key
+        while name not in own and name.startswith(("module.", "_orig_mod.")):
+            name = name.partition(".")[2]
+        renamed[name] = tensor
+    fits = {n: t for n, t in renamed.items() if n in own and t.shape == own[n].shape}
+    if not fits:
+        raise KeyError("nothing fits")
     model.load_state_dict(fits, strict=False)
     return {
         "loaded": list(fits),

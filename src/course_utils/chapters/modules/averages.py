@@ -59,6 +59,7 @@ def run_average(
     same = batches[-1].clone()
     for key in ("loaded", "again"):
         loaded.train()(same)
+        assert torch.equal(same, batches[-1]), "x was changed: return a new tensor"
         found[key] = loaded.mean.detach().clone()
     return found | {"held": held.detach().clone()}
 
@@ -83,7 +84,11 @@ def check_average(trial, batches, modes, momentum=None, grad=True):
         if mode and len(x):
             mean = (1 - share) * mean + share * x.mean(0)
             swapped = share * old + (1 - share) * x.mean(0)
+            rows = old
+            for row in x:
+                rows = (1 - share) * rows + share * row
             slips = {
+                "one update for each batch, by its mean; not one for each row": rows,
                 "momentum is an argument; 0.1 is only its default": 0.9 * old + 0.1 * x.mean(0),
                 "the old mean keeps a share of 1 - momentum only": old + share * x.mean(0),
                 "a mean for each feature, over the batch alone": (1 - share) * old
@@ -99,6 +104,9 @@ def check_average(trial, batches, modes, momentum=None, grad=True):
             assert not still, f"{call}: mean was not updated by {len(x)} row{'s'[: len(x) > 1]}"
         words = f"{call}: mean is nan: a batch without rows has no mean, and changes nothing"
         assert len(x) or not got.isnan().any(), words
+        words = f"{call}: mean was changed by a batch without rows (the old mean keeps all of it)"
+        shrunk = torch.allclose(got, (1 - share) * old) and not torch.allclose(got, mean)
+        assert len(x) or not shrunk, words
         check_digits(got, mean, f"{call}: mean")
         why = "" if mode else " (eval mode: it stays)"
         check_close(got, mean, f"{call}: mean{why}", **near)
@@ -117,6 +125,11 @@ def check_average(trial, batches, modes, momentum=None, grad=True):
     assert found["memory"], "mean is in other memory than at first: write into it (not .data =)"
     x = batches[-1]
     mean = (1 - share) * mean + share * x.mean(0) if len(x) else mean
+    still = torch.equal(found["loaded"], found["mean"][-1]) and not torch.allclose(
+        mean, found["mean"][-1]
+    )
+    words = "a new module loaded this state, and a call in training did not update mean (its x"
+    assert not still, f"{words} needs no gradient, but autograd is on)"
     words = "mean, after a new module loaded this state and was called (what else holds it?)"
     check_close(found["loaded"], mean, words, **near)
     mean = (1 - share) * mean + share * x.mean(0) if len(x) else mean

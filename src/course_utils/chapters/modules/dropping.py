@@ -69,8 +69,10 @@ def run_unrecorded(
 ) -> torch.Tensor:
     """What a call gives while autograd doesn't record."""
     torch.manual_seed(0)
+    given, x = x, x.clone()
     with torch.no_grad(), untouched(), _NoDropout():
         y = dropout_that_listens(x, p, training)
+    assert torch.equal(x, given), "x was changed: return a new tensor (under no_grad, too)"
     assert not x.requires_grad, "x requires a gradient now: only read it"
     return y
 
@@ -88,7 +90,9 @@ def run_module(module_class: type[nn.Module], p: float, x: torch.Tensor) -> tupl
     for mode, grad in ((True, True), (False, True), (False, False), (True, False)):
         model.train(mode)
         with _NoDropout(), torch.set_grad_enabled(grad):
-            y = module(x)
+            given = x.clone()
+            y = module(given)
+        assert torch.equal(x, given), "x was changed: return a new tensor"
         assert isinstance(y, torch.Tensor), f"ListeningDropout gives {y!r}: is there an answer yet?"
         words = "a call changed the module's mode: train() and eval() set it, forward only reads it"
         assert module.training == mode, words
@@ -122,6 +126,8 @@ def check_training(trial, x, p, seed=0):
     assert not y.isnan().any(), f"p = {p}: there are NaNs (what is 0 times infinity?)"
     dropped = y == 0
     share = dropped.float().mean().item() if x.numel() else p
+    words = "p is 0, and some elements are dropped: a draw may be 0 itself, and 0 is not below p"
+    assert p > 0 or not dropped[x != 0].any(), words
     if x.numel() >= 2000 and 0.1 < p < 0.9:
         _check_apart(dropped)
     slip = abs(share - (1 - p)) <= tolerance and abs(share - p) > tolerance
@@ -178,6 +184,10 @@ def check_shapes(trial, case, ramp):
         assert 0 < sum(dropped) < 16, f"dropped {sum(dropped)} times in 16 calls with p = 0.5"
     with case("images (2, 3, 20, 25)"):
         check_training(trial, ramp.view(2, 3, 20, 25), 0.5)
+    with case("bfloat16, p = 0 (of the draws in bfloat16, one in 256 is 0)"):
+        check_training(trial, ramp.repeat(4, 1, 1).bfloat16(), 0.0)
+    with case("100 000 elements, p = 0.005"):
+        check_training(trial, ramp.repeat(17, 1, 1), 0.005)
     with case("float64, p = 1.0"):
         check_training(trial, ramp.double(), 1.0)
     with case("float16, near the largest number, p = 0.5: twice as much is infinite"):
@@ -228,11 +238,18 @@ def check_shares(trial, case, p, ones):
         near, still = [abs(share - p) < 0.03 for share in shares], [not share for share in shares]
         right = [near[0], still[1], still[2], near[3]]
         told = f"shares of zeros {[round(share, 2) for share in shares]}"
-        assert all(right), f"{told}, expected about {p}, 0, 0, {p}"
+        told = f"{told}, expected about {p}, 0, 0, {p}"
+        deaf = " (the mode at the call counts: self.training)" if all(near) or all(still) else ""
+        assert all(right), told + deaf
         assert not same, "in both training calls the same elements: each call draws anew"
     with case("ListeningDropout(1.5)"):
         try:
             trial(1.5, ones)
         except ValueError:
             return
+        except Exception as error:
+            if isinstance(error, AssertionError) and str(error):
+                raise
+            told = f"raised {type(error).__name__}, where a ValueError belongs: {error}"
+            raise AssertionError(told) from None
         raise AssertionError("no ValueError, neither when it is made nor when it is called")

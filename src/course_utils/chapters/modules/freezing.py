@@ -41,7 +41,7 @@ class Standard(nn.BatchNorm2d):
 class Kinds(nn.Module):
     """A batch norm for each number of dimensions; one is in eval mode though it isn't frozen.
 
-    One is of a subclass; two norms are none of batches.
+    One is of a subclass, one keeps no statistics; three norms are none of batches.
     """
 
     def __init__(self) -> None:
@@ -49,6 +49,8 @@ class Kinds(nn.Module):
         self.line, self.image, self.film = nn.BatchNorm1d(2), nn.BatchNorm2d(2), nn.BatchNorm3d(2)
         self.layer, self.stillfilm = nn.LayerNorm(2), nn.BatchNorm2d(3).eval()
         self.instance = nn.InstanceNorm2d(2, affine=True)
+        self.group = nn.GroupNorm(1, 2)
+        self.batchwise = nn.BatchNorm1d(2, track_running_stats=False)
         self.Own = nn.Linear(1, 1, bias=False)
         self.own = Standard(2)
 
@@ -169,6 +171,9 @@ def check_refused(trial, small_net, kind, patterns):
     words = "a pattern matches nothing, and no ValueError was raised"
     modules = [name for name, _ in _model(small_net, kind).named_modules() if name in patterns]
     why = f" ({modules[0]} is a module, not a parameter)" if modules else ""
+    names = [name for name, _ in _model(small_net, kind).named_parameters()]
+    ends = [p for p in patterns if any(name.endswith(f".{p}") for name in names)]
+    why = why or (f" ({ends[0]} is only the end of names: compare full names)" if ends else "")
     assert found["error"], words + why
     check_equal(found["frozen"], frozen, "frozen after the ValueError", "nothing is changed then")
     check_equal(found["eval"], still, "in eval mode after the ValueError")
@@ -192,6 +197,8 @@ def check_small(check_freeze, case):
     with case('SmallNet, ["features.*", "features.2.*"]: the first has all of the second\'s'):
         patterns = ["features.*", "features.2.*"]
         check_freeze("small", patterns, [*first, *second, "head.bias"], norms, 160)
+    with case('SmallNet, ["head?weight"]: a dot is a letter, too'):
+        check_freeze("small", ["head?weight"], ["head.weight", "head.bias"], [], 1272)
     with case("SmallNet, no pattern"):
         check_freeze("small", [], ["head.bias"], [], 1432)
     with case('SmallNet, ["*.bias"]: the batch norms\' weights stay free'):
@@ -206,10 +213,10 @@ def check_norms(check_freeze, case):
     with case('SmallNet, ["head.bias"], which was frozen before'):
         check_freeze("small", ["head.bias"], ["head.bias"], [], 1432)
     with case('norms of a subclass, ["own.weight"]'):
-        check_freeze("norms", ["own.weight"], ["own.weight"], ["own", "stillfilm"], 29)
-    with case('norms of all kinds, ["*e.*", "film.weight", "layer.weight"]'):
-        three = ("line", "image", "instance")
+        check_freeze("norms", ["own.weight"], ["own.weight"], ["own", "stillfilm"], 37)
+    with case('norms of all kinds, ["*e.*", "film.weight", "layer.weight", "group.weight"]'):
+        three = ("line", "image", "instance", "batchwise")
         frozen = [f"{name}.{part}" for name in three for part in ("weight", "bias")]
-        patterns = ["*e.*", "film.weight", "layer.weight"]
-        asleep = ["line", "image", "film", "stillfilm"]
-        check_freeze("norms", patterns, [*frozen, "film.weight", "layer.weight"], asleep, 15)
+        others = ["film.weight", "layer.weight", "group.weight"]
+        asleep = ["line", "image", "film", "stillfilm", "batchwise"]
+        check_freeze("norms", ["*e.*", *others], [*frozen, *others], asleep, 17)

@@ -71,9 +71,18 @@ def _runs_without(sizes: list, heads: dict, run: Callable) -> bool:
     return True
 
 
-def run_set_weight(set_weight: Callable, value: torch.Tensor, needs: bool = True) -> dict:
-    """A layer before and after, and after a step of an optimizer that was made before."""
+def run_set_weight(
+    set_weight: Callable, value: torch.Tensor, needs: bool = True, start: str = ""
+) -> dict:
+    """A layer before and after, and after a step of an optimizer that was made before.
+
+    ``start``: "nan" for a weight that has gone wrong, "turned" for one that isn't contiguous.
+    """
     layer = nn.Linear(value.shape[1], value.shape[0]).to(value.device, value.dtype)
+    if start == "turned":
+        layer.weight = nn.Parameter(layer.weight.detach().t().contiguous().t())
+    elif start == "nan":
+        nn.init.constant_(layer.weight, torch.nan)
     layer.weight.requires_grad_(needs)
     layer.train(needs).register_forward_hook(lambda module, args, output: None)
     for tensor in (*layer.parameters(), value):
@@ -109,7 +118,10 @@ def check_trap(trial, sizes, heads, head, x):
     found, y = trial(list(sizes), dict(heads), head, x), x
     shapes = [shape for layer in hidden for shape in layer]
     ends_shapes = [shape for layer in ends.values() for shape in layer]
+    right = sorted(shapes + ends_shapes)
     known, why = found["shapes"], "sorted; one for each weight and bias of every layer and head"
+    words = "sizes or heads is no longer as it was (pop, append, del?): only read them"
+    assert found["kept"], words
     slips = {
         "no parameter: layers in a plain list or dict are unknown to it": [],
         "only the heads: the layers are still in a plain list": sorted(ends_shapes),
@@ -121,7 +133,11 @@ def check_trap(trial, sizes, heads, head, x):
     once = {n: ((n, sizes[-1]), (n,)) for n in heads.values()}.values()
     words = "one head for heads of one size: each name has a layer of its own"
     slips[words] = sorted(shapes + [shape for layer in once for shape in layer])
-    slips = {words: slip for words, slip in slips.items() if slip != sorted(shapes + ends_shapes)}
+    slips["no bias: each weight has one beside it"] = [s for s in right if len(s) == 2]
+    steps = [layer for layer in hidden if layer[0][0] != layer[0][1]]
+    words = "no layer between equal sizes: each step from a size to the next has one"
+    slips[words] = sorted([shape for layer in steps for shape in layer] + ends_shapes)
+    slips = {words: slip for words, slip in slips.items() if slip != right}
     for words, slip in slips.items():
         assert known != slip, f"the model knows {words}"
     besides = list(known)
@@ -131,7 +147,7 @@ def check_trap(trial, sizes, heads, head, x):
     if len(known) - len(besides) == len(shapes + ends_shapes):
         words = f"the model knows parameters besides its layers': of shapes {besides}"
         assert not besides, words
-    check_equal(known, sorted(shapes + ends_shapes), "the parameters' shapes", why)
+    check_equal(known, right, "the parameters' shapes", why)
     for weight, bias in hidden:
         deep, y = y, F.linear(y, _fill(weight, x), _fill(bias, x)).relu()
     last = [_fill(shape, x) for shape in ends[head]]
@@ -159,24 +175,26 @@ def check_trap(trial, sizes, heads, head, x):
     check_close(found["y"], y, "model(x, head)", rtol=1e-4, atol=1e-4)
     what = "how many parameters get a gradient from one head"
     check_equal(found["grads"], len(shapes) + 2, what)
-    assert found["kept"], (
-        "sizes or heads is no longer as it was (pop, append, del?): only read them"
-    )
     words = "the model reads sizes or heads when it runs: the caller may have changed them by then"
     assert found["late"], words
     words = "two calls returned models with parameters in common: make new layers for each"
     assert found["apart"], words
 
 
-def check_weight(trial, value, needs=True):
+def check_weight(trial, value, needs=True, start=""):
     """Check a layer's weight after it was set to ``value``, and after one step of SGD."""
     old = value.detach().clone()
     with forbid_changes(value):
-        found = trial(value, needs)
+        found = trial(value, needs, start)
         words = "value changed when the layer trained: the weight uses its memory; copy the numbers"
         assert torch.equal(value.detach(), old), words
     assert found["parameter"], "layer.weight isn't an nn.Parameter any more"
-    assert not found["idle"], "set_weight changed nothing: is there an answer yet?"
+    words = "set_weight changed nothing: is there an answer yet?"
+    if start == "turned":
+        words += " (flatten and reshape give a copy of a weight that isn't contiguous)"
+    assert not found["idle"], words
+    words = "layer.weight is NaN still: what it held before must not count (0 times NaN is NaN)"
+    assert start != "nan" or not found["set"].isnan().any(), words
     check_digits(found["set"], value.detach(), "layer.weight after set_weight")
     check_close(found["set"], value.detach(), "layer.weight after set_weight")
     words = "layer.weight after set_weight is value but for the last digits: write value itself"

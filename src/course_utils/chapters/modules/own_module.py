@@ -68,7 +68,7 @@ def _names_in(root, method: str) -> list:
 
 def run_tree(mini_module: Callable, parameter: type, what: str) -> object:
     """One question to the tree."""
-    Mini, _, root = _tree(mini_module, parameter)
+    Mini, leaf, root = _tree(mini_module, parameter)
     if what == "call":
         return root(torch.tensor([1.0, 2.0]), shift=1.0)
     if what == "plain":
@@ -92,9 +92,25 @@ def run_tree(mini_module: Callable, parameter: type, what: str) -> object:
     if what == "one memory":
         module, shared = Mini(), torch.zeros(2)
         module.first, module.second = parameter(shared), parameter(shared)
-        return _names_in(module, "named_parameters")
+        module.register_buffer("third", shared)
+        module.register_buffer("fourth", shared[:])
+        return [_names_in(module, method) for method in ("named_parameters", "named_buffers")]
+    if what == "later":
+        for method in ("named_parameters", "named_buffers"):
+            _names_in(root, method)
+        root.left.late = parameter(torch.zeros(1))
+        root.left.register_buffer("late_too", torch.zeros(1))
+        pairs = [*root.named_parameters(), *root.named_buffers()]
+        return [name for name, _ in pairs if "late" in name]
+    if what == "list":
+        module = Mini()
+        module.stages = [leaf(1.0), leaf(3.0)]
+        module.coefficients = [parameter(torch.zeros(1))]
+        lists = [_names_in(module, method) for method in ("named_parameters", "named_buffers")]
+        return [*lists, sorted(module.state_dict()), type(module.stages).__name__]
     if what == "asleep":
-        root.part = root.last.eval()
+        root.last.eval()
+        root.part = root.last
         return root.part.training, root.training
     if what == "new value":
         old, new = root.last.seen, torch.ones(2, dtype=torch.float64)
@@ -105,6 +121,15 @@ def run_tree(mini_module: Callable, parameter: type, what: str) -> object:
         root.last.seen = new
         return root.last.seen is new, old.tolist()
     return _names_in(root, what)
+
+
+def _assign(module, change: str, value: object) -> None:
+    """Assign to the name ``x``, and say of what an error came."""
+    try:
+        module.x = value
+    except (TypeError, ValueError, KeyError, RuntimeError) as error:
+        told = f"module.x = ({change}) raised {type(error).__name__}: {error}"
+        raise AssertionError(f"{told}: a name takes any value, whatever it held") from None
 
 
 def run_names(mini_module: Callable, parameter: type, changes: list[str]) -> tuple:
@@ -121,6 +146,7 @@ def run_names(mini_module: Callable, parameter: type, changes: list[str]) -> tup
         "None": lambda: None,
         "module": lambda: leaf(1.0),
         "tensor": lambda: torch.tensor([2.0]),
+        "tensor that requires grad": lambda: torch.tensor([2.0], requires_grad=True),
         "text": lambda: "word",
         "number": lambda: 5,
     }
@@ -130,7 +156,7 @@ def run_names(mini_module: Callable, parameter: type, changes: list[str]) -> tup
         elif change in ("buffer", "fleeting"):
             module.register_buffer("x", torch.zeros(1), persistent=change == "buffer")
         else:
-            module.x = values[change]()
+            _assign(module, change, values[change]())
     state = module.state_dict()
     assert state is not None, "state_dict() returned None: is there an answer yet?"
     kind = type(module.x).__name__ if changes[-1] != "module" else "module"
@@ -204,6 +230,9 @@ def run_state(
     except KeyError as caught:
         words = "first collect all that is wrong, then raise a RuntimeError, and only then copy"
         raise AssertionError(f"load_state_dict raised KeyError: {caught}: {words}") from None
+    except ValueError as caught:
+        told = f"load_state_dict raised ValueError: {caught}: a RuntimeError belongs there"
+        raise AssertionError(told) from None
     same = all(a is b for a, b in zip(old, own(), strict=True)) and root.scale.is_leaf
     flags = [tensor.requires_grad for tensor in own()], list(given) == list(state or {})
     after = {name: t.detach().clone() for name, t in root.state_dict().items()}

@@ -51,6 +51,9 @@ CHANGES = {
     "module, parameter": (["x"], [], ["x"], "MiniParameter", [1.0]),
     "tensor": ([], [], [], "Tensor", [2.0]),
     "buffer, tensor": ([], ["x"], ["x"], "Tensor", [2.0]),
+    "buffer, tensor that requires grad": ([], ["x"], ["x"], "Tensor", [2.0]),
+    "buffer, module": (["x.weight"], ["x.seen", "x.cache"], ["x.seen", "x.weight"], "module", None),
+    "buffer, None, tensor": ([], [], [], "Tensor", [2.0]),
     "counter": ([], ["x"], ["x"], "Tensor", 4),
     "parameter, tensor": ([], [], [], "Tensor", [2.0]),
     "buffer, number": ([], [], [], "int", None),
@@ -111,7 +114,17 @@ def check_tree(trial, case):
         check_equal(names, ["first", "second"], "named_parameters()", why)
     with case("two parameters in one memory"):
         why = "two objects are two parameters, even in one memory: compare by id, not data_ptr"
-        check_equal(trial("one memory"), ["first", "second"], "named_parameters()", why)
+        check_equal(trial("one memory")[0], ["first", "second"], "named_parameters()", why)
+    with case("two buffers in one memory"):
+        why = "two objects are two buffers, even in one memory: compare by id, not data_ptr"
+        check_equal(trial("one memory")[1], ["third", "fourth"], "named_buffers()", why)
+    with case("the lists, asked again after left.late and left.late_too were assigned"):
+        why = "walk the tree at each call"
+        check_equal(trial("later"), ["left.late", "left.late_too"], "the new names in them", why)
+    with case("a list of modules, and a list of a parameter"):
+        why = "a list is a plain attribute: what is in it is neither child nor parameter"
+        what = "named_parameters(), named_buffers(), state_dict(), and the type of the attribute"
+        check_equal(trial("list"), [[], [], [], "list"], what, why)
     with case("a child in eval mode, assigned to a module in training mode"):
         why = "train() and eval() set modes; to assign a child sets none"
         check_equal(trial("asleep"), (False, True), "training of the child and of the module", why)

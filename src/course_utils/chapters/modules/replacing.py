@@ -76,7 +76,7 @@ def run_replace(
     for module in hooked:
         module.register_forward_hook(lambda module, args, output: None)
 
-    due = _due(model, wanted_kind)
+    due, modes = _due(model, wanted_kind), {m: m.training for m in model.modules()}
 
     def make(old):
         assert isinstance(old, wanted_kind), f"make was called with a {type(old).__name__}"
@@ -84,6 +84,8 @@ def run_replace(
         inside = any(old is part for _, new in made for part in new.modules())
         assert own or not inside, "make was called with a part of a replacement: don't search it"
         assert own, "make was called with a module that isn't the model's own: a copy of it?"
+        words = "the old module's mode was changed before make was called: make may read it"
+        assert old.training == modes[old], words
         words = "make was called with a module inside one that is replaced: that isn't searched"
         assert any(old is module for module in due), words
         assert len(made) < 50, "make is called again and again: is a replacement searched?"
@@ -143,6 +145,11 @@ def _rows(model: nn.Module, kind: type | tuple, container: bool) -> list[tuple]:
     return rows + ends
 
 
+def _any_is(modules: dict, kind: type) -> bool:
+    """Whether any of the modules is an instance of ``kind``."""
+    return any(isinstance(module, kind) for module in modules.values())
+
+
 def check_swap(trial, small_net, kind, wanted, container=False, again=False):
     """Compare the tree after a replacement with the paths of the old one."""
     found, old = trial(kind, wanted, container, again), _old(small_net, kind)
@@ -163,6 +170,10 @@ def check_swap(trial, small_net, kind, wanted, container=False, again=False):
     first = dict(old.named_modules()) if left else {}
     if right and not found["calls"] and isinstance(known, tuple):
         wrong.append("nothing was replaced: the kind is a tuple of classes here")
+    elif "" in left:
+        wrong.append("the model itself is of that kind, and was not replaced: return make(model)")
+    elif left and isinstance(known, tuple) and not _any_is(left, known[0]):
+        wrong.append(f"left as they were: {', '.join(left)}; each class of the tuple counts")
     elif left and not any(path in first for path in left):
         told = ", ".join(left)
         wrong.append(f"left as they were: {told}; there a module has a second name")

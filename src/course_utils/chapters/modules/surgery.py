@@ -81,6 +81,9 @@ def run_surgery(
             found["report"] = {str(key): sorted(names) for key, names in report.items()}
     except ValueError as error:
         found["error"] = str(error) or "ValueError"
+    except KeyError as error:
+        told = f"a KeyError was raised: {error}: was a name looked up that isn't there?"
+        raise AssertionError(f"{told} Where nothing fits, a ValueError belongs") from None
     except RuntimeError as error:
         told = " ".join(str(error).split())[:200]
         told = f"a RuntimeError (a ValueError belongs where nothing fits, else a report): {told}"
@@ -148,7 +151,7 @@ def check_report(
             wrong.append(f"{key!r} has lost more than its prefix (lstrip and replace do that)")
             break
     assert not wrong, "; ".join(wrong)
-    assert found["kept"], "the checkpoint's values or dtypes were changed: only read them"
+    assert found["kept"], "the checkpoint's names, values or dtypes were changed: only read it"
     for name, old in start.items():
         new = torch.full_like(old, VALUE) if name in loaded else old
         got, why = found["state"][name], "" if name in loaded else " (nothing fits it, so it stays)"
@@ -204,6 +207,8 @@ def check_unlike(check_report, small_net, case):
     with case("as many numbers in another shape; a bias that requires grad"):
         weight = torch.ones(4, device=device)
         check_report("linear", {"weight": weight, "bias": bias}, ["bias"], ["weight"])
+    with case("no number at all, (0, 2) in place of (2, 2)"):
+        check_report("linear", {"weight": torch.ones(0, 2), "bias": bias}, ["bias"], ["weight"])
     with case("a head that lies on its side, (16, 10) in place of (10, 16)"):
         turned = {"head.weight": torch.ones(16, 10), "head.bias": torch.full((10,), VALUE)}
         rest = [name for name in small_net().state_dict() if name not in turned]

@@ -68,11 +68,13 @@ def run_ensemble(
     seeds: list[int],
     x: torch.Tensor,
     again: bool = False,
+    trained: bool = False,
 ) -> tuple:
     """The ensemble's output, how many products ran, and what has changed of the models.
 
     With ``again``, the last model is the very object that the first is. They are in training mode
-    but for a part, the first convolution is frozen, and the head has a gradient and a hook.
+    but for a part, the first convolution is frozen, and the head has a gradient and a hook. With
+    ``trained``, the ensemble has been called before, when their weights were twice as large.
     """
     models = [_net(net_class, seed, x) for seed in seeds]
     models = [*models[:-1], models[0]] if again else models
@@ -82,6 +84,10 @@ def run_ensemble(
         model.get_submodule("fc").register_forward_hook(_as_it_is)
         weight = model.get_parameter("fc.weight")
         weight.grad = torch.ones_like(weight)
+    if trained:
+        _scale(models, 2.0)
+        ensemble(models, x)
+        _scale(models, 0.5)
     given, before = list(models), [_facts(model) for model in models]
     with untouched(), count_operators() as counts:
         y = ensemble(models, x)
@@ -99,6 +105,14 @@ def run_ensemble(
     }
     changed |= {"list itself"} if [id(m) for m in models] != [id(m) for m in given] else set()
     return y.detach(), runs, sorted(changed)
+
+
+def _scale(models: list[nn.Module], factor: float) -> None:
+    """Multiply all weights in place, as an optimizer would change them."""
+    with torch.no_grad():
+        for model in models:
+            for parameter in model.parameters():
+                parameter.mul_(factor)
 
 
 def _as_it_is(module: nn.Module, args: tuple, output: torch.Tensor) -> None:
@@ -173,13 +187,20 @@ def check_twin(trial, net_class, x, seed, backwards=False):
         check_close(grads[name], parameter.grad, f"the gradient by {name}", **_slack(x))
 
 
-def check_ensemble(trial, net_class, seeds, x, again=False):
+def check_ensemble(trial, net_class, seeds, x, again=False, trained=False):
     """Compare with each module; gives how many convolutions and products ran.
 
     With ``again``, the last model is the very object that the first is; the seeds say so, too.
+    With ``trained``, the ensemble is called before and after the weights change.
     """
-    y, runs, changed = trial(seeds, x, again)
-    right = torch.stack([_net(net_class, seed, x)(x).detach() for seed in seeds])
+    y, runs, changed = trial(seeds, x, again, trained)
+    models = [_net(net_class, seed, x) for seed in seeds]
+    right = torch.stack([model(x).detach() for model in models])
+    if trained:
+        _scale(models, 2.0)
+        old = torch.stack([model(x).detach() for model in models])
+        words = "the result is that of the weights at the first call: read them at each call"
+        assert y.shape != old.shape or not torch.allclose(y, old, **_slack(x)), words
     check_digits(y, right, "the result")
     if y.shape == right.shape and len(seeds) > 1 and not torch.allclose(y, right, **_slack(x)):
         same = torch.allclose(y, y[:1].expand_as(y), **_slack(x))
