@@ -150,7 +150,9 @@ def bad_files() -> dict[str, tuple[bytes, dict, str]]:
     }  # fmt: skip
     half = pack({"half": entry("F16", [3], 0, 6)}, struct.pack("<3e", 1, float("inf"), 2))
     why = "every number has to be finite, those of float16 as well"
-    found = {name: (content, WANTED, words) for name, (content, words) in files.items()}
+    found: dict[str, tuple[bytes, dict, str]] = {
+        name: (content, WANTED, words) for name, (content, words) in files.items()
+    }
     found["an infinite float16"] = (half, {"half": OTHERS["half"]}, why)
     found["bfloat16 where float16 is wanted"] = (
         pack({"half": entry("BF16", [3], 0, 6)}, bytes(6)), {"half": OTHERS["half"]},
