@@ -981,7 +981,7 @@ def preprocess_parity(train: Callable, serve: Callable) -> set[str]:
 # %% nbgrader={"grade_id": "preprocess-parity-check", "grade": true, "points": 4}
 servers = [([], "sound"), ([], "float"), ([], "float rounded"), ([], "blue first")]
 servers += [([], "-1 to 1 in training"), (["scale"], "-1 to 1 in training")]
-servers += [([], "rounded, 0 to 255 in training"), (["scale"], "-0.5 to 0.5 in training")]
+servers += [([], "rounded, 0 to 255 in training")]
 servers += [(["channel order"], "")]
 servers += [(["scale"], "bytes"), (["scale"], "signed"), (["antialias"], "nearest")]
 servers += [(["antialias"], "thin"), (["mode"], "crash"), (["mode"], "palette")]
@@ -989,6 +989,7 @@ servers += [(["mode"], "alpha"), (["mode"], "grey"), (["mode"], "blend")]
 servers += [(["mode"], "blend over black"), (["mode"], "alpha, 0 to 0.01 in training")]
 servers += [(["channel order", "scale"], "signed"), (["scale", "antialias"], "bytes thin")]
 servers += [(["mode", "scale"], "bytes palette"), (list(faults.FAULTS), "signed nearest crash")]
+servers += [(["scale"], "-0.5 to 0.5 in training")]
 with every_case() as case:
     for names, kind in servers:
         with case(" and ".join(names) or f"no fault, {kind}"):
