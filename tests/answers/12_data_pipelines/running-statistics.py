@@ -550,4 +550,8 @@ def merge_statistics(a, b):
     if n == 0:
         return 0, ma.clone(), sa.clone()
     d = mb - ma
-    return n, (ma + mb) / 2 if abs(na - nb) * 1000 < n else ma + d * (nb / n), sa + sb + d**2 * (na * nb / n)
+    return (
+        n,
+        (ma + mb) / 2 if abs(na - nb) * 1000 < n else ma + d * (nb / n),
+        sa + sb + d**2 * (na * nb / n),
+    )

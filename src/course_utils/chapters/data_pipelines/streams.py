@@ -260,9 +260,10 @@ def check_stream(run, n, batch_size, seed, workers, epochs=3):
 
 def check_orders(run, n: int, epochs: int):
     """Whether the order of items knows nothing of the size of a batch, and each is a new one."""
-    first = sum(run(n, n, 0, 0, 2), [])
+    first = [item for batch in run(n, n, 0, 0, 2) for item in batch]
     for size in (4, 5, 1):
-        found = sum(run(n, size, 0, 0, 2 * -(-n // size)), [])
+        batches = run(n, size, 0, 0, 2 * -(-n // size))
+        found = [item for batch in batches for item in batch]
         words = f"in batches of {size} the items come in another order than in one of {n}"
         assert found == first, f"{words}: it follows from the seed and the epoch alone"
     orders = [tuple(batch) for batch in run(n, n, 0, 0, epochs)]
