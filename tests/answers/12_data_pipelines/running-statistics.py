@@ -384,7 +384,7 @@ def merge_statistics(a, b):
     return n, mean, s
 
 
-# %% wrong="nothing merged with nothing is NaN" breaks="One of them may be empty: count 0, zeros, zeros" says=["nothing and nothing: merged: the mean: expected 0, got nan"]
+# %% wrong="nothing merged with nothing is NaN" breaks="One of them may be empty: count 0, zeros, zeros" says=["nothing and nothing: merged with an empty one, which changes nothing: the mean: expected 0, got nan"]
 def running_statistics(images):
     total = None
     for image in images:

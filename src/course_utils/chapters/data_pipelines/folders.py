@@ -187,7 +187,8 @@ def run_transform(folder_dataset, fails: bool, on_error: str = "skip") -> tuple:
     except Exception as error:
         return seen, None, words_of(error)
     _pickle_with_transform(folder_dataset)
-    _transform_to_nothing(folder_dataset)
+    if isinstance(item, (tuple, list)) and item[-1] == 0:
+        _transform_to_nothing(folder_dataset)
     return seen, item, ""
 
 
