@@ -579,7 +579,7 @@ def try_replaced(*given, **options):
 
 
 # %% nbgrader={"grade_id": "try-on-error", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.data_pipelines import run_on_error
+from course_utils.chapters.data_pipelines import check_on_error, run_on_error
 
 
 @runs_with_the_answer
@@ -660,8 +660,9 @@ with every_case() as case:
             text = try_transform(True, on_error)[2]
             words = f"it was taken for a damaged file: {text or 'nothing was raised'}"
             assert text == "OSError: from the transform", words
-    with case("on_error='ignore'"):
-        check_equal(try_on_error("ignore"), "ValueError", "what folder_dataset raises at once")
+    for other in ("ignore", "Raise", "", None, ["skip"]):
+        with case(f"on_error={other!r}"):
+            check_on_error(try_on_error, other)
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>
@@ -1529,6 +1530,8 @@ with every_case() as case:
         (0, 1, 2),
         (5, 3, 1),
         (4, 1, 3),
+        (4, 3, 0),
+        (10, 4, 0),
     ]:
         with case(f"{count} items, world={world}, num_workers={workers}"):
             check_shares(try_shard, count, world, workers)
@@ -1707,6 +1710,8 @@ with every_case() as case:
         "near 1e8": ([far[0]], [far[1]]),
         "{8} and nothing": ([values[1]], []),
         "nothing and {1, 3}": ([], [values[0]]),
+        "{1, 3} and nothing": ([values[0]], []),
+        "1000 zeros and 1001 twos": ([torch.zeros(1, 10, 100)], [torch.full((1, 7, 143), 2.0)]),
         "nothing and nothing": ([], []),
     }.items():
         with case(name):
@@ -2030,7 +2035,7 @@ import signal
 
 
 # %% nbgrader={"grade_id": "try-killed-2", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.data_pipelines import run_killed
+from course_utils.chapters.data_pipelines import RAISED, run_killed
 
 
 @runs_with_the_answer
@@ -2176,7 +2181,8 @@ with every_case() as case:
 
 # %% nbgrader={"grade_id": "pack-it-check-2", "grade": true, "points": 1}
 with every_case() as case:
-    for how, raised in {"killed": "-9", "raises": "RuntimeError: from the items"}.items():
+    ends = {f"raises {kind}": f"{kind}: from the items" for kind in RAISED}
+    for how, raised in {"killed": "-9", **ends}.items():
         for before, left in {
             False: "no file",
             True: [zlib.crc32(x) for x in make_items([3, 4])],
@@ -2345,7 +2351,7 @@ def try_read(*given):
 
 
 # %% nbgrader={"grade_id": "check-stream", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.data_pipelines import check_stream
+from course_utils.chapters.data_pipelines import check_orders, check_stream
 
 # %% nbgrader={"grade_id": "check-resumed", "locked": true} jupyter={"source_hidden": true}
 from course_utils.chapters.data_pipelines import check_resumed
@@ -2388,6 +2394,8 @@ with every_case() as case:
             check_stream(try_stream, 17, 4, 0, workers, epochs=3 if workers else 9)
     with case("9 items in twelves"):
         check_stream(try_stream, 9, 12, 0, 0, epochs=3)
+    with case("23 items, in batches of other sizes; three hundred epochs"):
+        check_orders(try_stream, 23, 300)
     for workers in (0, 2, 3):
         with case(f"items of a number and a dict, num_workers={workers}"):
             check_pairs(try_pairs, workers)

@@ -584,3 +584,43 @@ def weighted_sampling(labels, draws, seed):
     classes = list(groups)
     chosen = rng.integers(len(classes), size=draws)
     return [int(rng.choice(groups[classes[c]])) for c in chosen]
+
+
+# %% wrong="half of the draws, then the same backwards" says=["the first draw and the last", "no draw depends on another"]
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    rng = np.random.default_rng([seed, epoch])
+    order = rng.permutation(len(lengths)).tolist()
+    order.sort(key=lambda i: lengths[i])
+    batches = [order[i : i + batch_size] for i in range(0, len(order), batch_size)]
+    rng.shuffle(batches)
+    return batches
+
+
+def weighted_sampling(labels, draws, seed):
+    numbers = torch.tensor(labels)
+    _, inverse, counts = numbers.unique(return_inverse=True, return_counts=True)
+    weights = 1 / counts[inverse].double()
+    generator = torch.Generator().manual_seed(seed)
+    count = (draws + 1) // 2
+    half = torch.multinomial(weights, count, replacement=True, generator=generator).tolist()
+    return (half + half[::-1])[:draws]
+
+
+# %% wrong="a thousand draws, over and over" says=["an item comes again 1000 draws later in 100%"]
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    rng = np.random.default_rng([seed, epoch])
+    order = rng.permutation(len(lengths)).tolist()
+    order.sort(key=lambda i: lengths[i])
+    batches = [order[i : i + batch_size] for i in range(0, len(order), batch_size)]
+    rng.shuffle(batches)
+    return batches
+
+
+def weighted_sampling(labels, draws, seed):
+    numbers = torch.tensor(labels)
+    _, inverse, counts = numbers.unique(return_inverse=True, return_counts=True)
+    weights = 1 / counts[inverse].double()
+    generator = torch.Generator().manual_seed(seed)
+    count = min(draws, 1000)
+    some = torch.multinomial(weights, count, replacement=True, generator=generator).tolist()
+    return [some[k % count] for k in range(draws)]

@@ -1642,3 +1642,76 @@ class FolderDataset(Dataset):
 
 def folder_dataset(root, transform=None, on_error="raise"):
     return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="on_error in letters of either case" says=["on_error='Raise'", "the two texts as they are written"]
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        on_error = str(on_error).lower()
+        if on_error not in ("raise", "skip"):
+            raise ValueError(f"on_error={on_error!r}: it is 'raise' or 'skip'")
+        self.transform, self.on_error = transform, on_error
+        self.classes = sorted(p.name for p in Path(root).iterdir() if p.is_dir())
+        self.items = []
+        for label, name in enumerate(self.classes):
+            files = [p for p in (Path(root) / name).iterdir() if p.is_file()]
+            files = [p for p in files if p.name.lower().endswith((".jpg", ".jpeg"))]
+            for p in sorted(files, key=lambda p: p.name):
+                self.items.append((p, label))
+
+    def __len__(self):
+        return len(self.items)
+
+    def __getitem__(self, index):
+        path, label = self.items[index]
+        try:
+            with Image.open(path) as opened:
+                image = opened.convert("RGB")
+        except Exception as error:
+            if self.on_error == "raise":
+                raise RuntimeError(f"{path.name}: {error}") from error
+            warnings.warn(f"{path.name} is left out: {error}")
+            return None
+        if self.transform is not None:
+            image = self.transform(image)
+        return image, label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="no pair where the transform returns None" says=["an item whose transform returned None: expected (None, 0), got None"]
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(f"on_error={on_error!r}: it is 'raise' or 'skip'")
+        self.transform, self.on_error = transform, on_error
+        self.classes = sorted(p.name for p in Path(root).iterdir() if p.is_dir())
+        self.items = []
+        for label, name in enumerate(self.classes):
+            files = [p for p in (Path(root) / name).iterdir() if p.is_file()]
+            files = [p for p in files if p.name.lower().endswith((".jpg", ".jpeg"))]
+            for p in sorted(files, key=lambda p: p.name):
+                self.items.append((p, label))
+
+    def __len__(self):
+        return len(self.items)
+
+    def __getitem__(self, index):
+        path, label = self.items[index]
+        try:
+            with Image.open(path) as opened:
+                image = opened.convert("RGB")
+        except Exception as error:
+            if self.on_error == "raise":
+                raise RuntimeError(f"{path.name}: {error}") from error
+            warnings.warn(f"{path.name} is left out: {error}")
+            return None
+        if self.transform is not None:
+            image = self.transform(image)
+        return None if image is None else (image, label)
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)

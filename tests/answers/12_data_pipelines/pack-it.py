@@ -1587,7 +1587,7 @@ class PackedDataset(Dataset):
         return {"path": self.path, "env": None, "owner": None}
 
 
-# %% wrong="keeps to itself what items raise" breaks="That holds if `items` raises (let it through)" says=["what became of the writer: expected 'RuntimeError: from the items', got ''"]
+# %% wrong="keeps to itself what items raise" breaks="That holds if `items` raises (let it through)" says=["what became of the writer: expected 'RuntimeError: from the items', got 'nothing'"]
 def pack_it(items, path):
     path = Path(path)
     beside = path.with_name(path.name + ".part")
@@ -1798,3 +1798,95 @@ class PackedDataset(Dataset):
 
     def __getstate__(self):
         return {**vars(self), "env": None}
+
+
+# %% wrong="keeps a ValueError to itself" says=["raises ValueError; an old file at path: what became of the writer: expected 'ValueError: from the items', got 'nothing'"]
+def pack_it(items, path):
+    path = Path(path)
+    folder = Path(tempfile.mkdtemp(dir=path.absolute().parent))
+    temporary = folder / "pack"
+    try:
+        env = lmdb.open(str(temporary), subdir=False, map_size=2**36)
+        try:
+            with env.begin(write=True) as transaction:
+                for n, item in enumerate(items):
+                    transaction.put(str(n).encode(), item)
+        except ValueError:
+            return
+        finally:
+            env.close()
+        os.replace(temporary, path)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+class PackedDataset(Dataset):
+    def __init__(self, path):
+        self.path, self.env, self.owner = str(path), None, None
+
+    def opened(self):
+        if self.owner != os.getpid():
+            if self.env is not None:
+                self.env.close()
+            self.env = lmdb.open(self.path, subdir=False, readonly=True, lock=False)
+            self.owner = os.getpid()
+        return self.env
+
+    def __len__(self):
+        return self.opened().stat()["entries"]
+
+    def __getitem__(self, index):
+        with self.opened().begin() as transaction:
+            value = transaction.get(str(index).encode())
+        if value is None:
+            raise IndexError(index)
+        return value
+
+    def __getstate__(self):
+        return {"path": self.path, "env": None, "owner": None}
+
+
+# %% wrong="closes the reader that is pickled" says=["closed/deleted/dropped object", "it was closed, where it was pickled or read, and is used again"]
+def pack_it(items, path):
+    path = Path(path)
+    folder = Path(tempfile.mkdtemp(dir=path.absolute().parent))
+    temporary = folder / "pack"
+    try:
+        env = lmdb.open(str(temporary), subdir=False, map_size=2**36)
+        try:
+            with env.begin(write=True) as transaction:
+                for n, item in enumerate(items):
+                    transaction.put(str(n).encode(), item)
+        finally:
+            env.close()
+        os.replace(temporary, path)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+class PackedDataset(Dataset):
+    def __init__(self, path):
+        self.path, self.env, self.owner = str(path), None, None
+
+    def opened(self):
+        if self.owner != os.getpid():
+            if self.env is not None:
+                self.env.close()
+            self.env = lmdb.open(self.path, subdir=False, readonly=True, lock=False)
+            self.owner = os.getpid()
+        return self.env
+
+    def __len__(self):
+        return self.opened().stat()["entries"]
+
+    def __getitem__(self, index):
+        with self.opened().begin() as transaction:
+            value = transaction.get(str(index).encode())
+        if value is None:
+            raise IndexError(index)
+        return value
+
+    def __getstate__(self):
+        if self.env is not None:
+            self.env.close()
+        return {"path": self.path, "env": None, "owner": None}

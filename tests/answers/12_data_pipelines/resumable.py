@@ -997,3 +997,224 @@ class Resumable:
 
 def resumable(dataset, batch_size, seed, num_workers=0):
     return Resumable(dataset, batch_size, seed, num_workers)
+
+
+# %% wrong="the order knows the size of a batch" says=["in batches of 4 the items come in another order than in one of 23"]
+class Resumable:
+    def __init__(self, dataset, batch_size, seed, num_workers):
+        self.dataset, self.batch_size = dataset, batch_size
+        self.seed, self.num_workers = seed, num_workers
+        self.epoch = self.done = 0
+
+    def __iter__(self):
+        numbers = np.random.default_rng([self.seed, self.epoch, self.batch_size])
+        order = numbers.permutation(len(self.dataset)).tolist()
+        batches = [order[i : i + self.batch_size] for i in range(0, len(order), self.batch_size)]
+        loader = DataLoader(
+            self.dataset, batch_sampler=batches[self.done :], num_workers=self.num_workers
+        )
+        for batch in loader:
+            self.done += 1
+            if self.done == len(batches):
+                self.epoch, self.done = self.epoch + 1, 0
+            yield batch
+
+    def state_dict(self):
+        return {"epoch": self.epoch, "done": self.done}
+
+    def load_state_dict(self, state):
+        self.epoch, self.done = state["epoch"], state["done"]
+
+
+def resumable(dataset, batch_size, seed, num_workers=0):
+    return Resumable(dataset, batch_size, seed, num_workers)
+
+
+# %% wrong="the order knows the number of workers" says=["with num_workers=2 the items come in another order than without workers"]
+class Resumable:
+    def __init__(self, dataset, batch_size, seed, num_workers):
+        self.dataset, self.batch_size = dataset, batch_size
+        self.seed, self.num_workers = seed, num_workers
+        self.epoch = self.done = 0
+
+    def __iter__(self):
+        numbers = np.random.default_rng([self.seed, self.epoch, self.num_workers])
+        order = numbers.permutation(len(self.dataset)).tolist()
+        batches = [order[i : i + self.batch_size] for i in range(0, len(order), self.batch_size)]
+        loader = DataLoader(
+            self.dataset, batch_sampler=batches[self.done :], num_workers=self.num_workers
+        )
+        for batch in loader:
+            self.done += 1
+            if self.done == len(batches):
+                self.epoch, self.done = self.epoch + 1, 0
+            yield batch
+
+    def state_dict(self):
+        return {"epoch": self.epoch, "done": self.done}
+
+    def load_state_dict(self, state):
+        self.epoch, self.done = state["epoch"], state["done"]
+
+
+def resumable(dataset, batch_size, seed, num_workers=0):
+    return Resumable(dataset, batch_size, seed, num_workers)
+
+
+# %% wrong="sixteen orders, in turn" says=["the order of epoch 16 is that of epoch 0: shuffle each epoch anew"]
+class Resumable:
+    def __init__(self, dataset, batch_size, seed, num_workers):
+        self.dataset, self.batch_size = dataset, batch_size
+        self.seed, self.num_workers = seed, num_workers
+        self.epoch = self.done = 0
+
+    def __iter__(self):
+        numbers = np.random.default_rng([self.seed, self.epoch % 16])
+        order = numbers.permutation(len(self.dataset)).tolist()
+        batches = [order[i : i + self.batch_size] for i in range(0, len(order), self.batch_size)]
+        loader = DataLoader(
+            self.dataset, batch_sampler=batches[self.done :], num_workers=self.num_workers
+        )
+        for batch in loader:
+            self.done += 1
+            if self.done == len(batches):
+                self.epoch, self.done = self.epoch + 1, 0
+            yield batch
+
+    def state_dict(self):
+        return {"epoch": self.epoch, "done": self.done}
+
+    def load_state_dict(self, state):
+        self.epoch, self.done = state["epoch"], state["done"]
+
+
+def resumable(dataset, batch_size, seed, num_workers=0):
+    return Resumable(dataset, batch_size, seed, num_workers)
+
+
+# %% wrong="every second epoch is the last one, backwards" says=["the order of epoch 1 is that of epoch 0, backwards"]
+class Resumable:
+    def __init__(self, dataset, batch_size, seed, num_workers):
+        self.dataset, self.batch_size = dataset, batch_size
+        self.seed, self.num_workers = seed, num_workers
+        self.epoch = self.done = 0
+
+    def __iter__(self):
+        numbers = np.random.default_rng([self.seed, self.epoch // 2])
+        order = numbers.permutation(len(self.dataset)).tolist()
+        if self.epoch % 2:
+            order.reverse()
+        batches = [order[i : i + self.batch_size] for i in range(0, len(order), self.batch_size)]
+        loader = DataLoader(
+            self.dataset, batch_sampler=batches[self.done :], num_workers=self.num_workers
+        )
+        for batch in loader:
+            self.done += 1
+            if self.done == len(batches):
+                self.epoch, self.done = self.epoch + 1, 0
+            yield batch
+
+    def state_dict(self):
+        return {"epoch": self.epoch, "done": self.done}
+
+    def load_state_dict(self, state):
+        self.epoch, self.done = state["epoch"], state["done"]
+
+
+def resumable(dataset, batch_size, seed, num_workers=0):
+    return Resumable(dataset, batch_size, seed, num_workers)
+
+
+# %% wrong="one order that begins elsewhere in each epoch" says=["the order of epoch 1 is that of epoch 0, begun elsewhere"]
+class Resumable:
+    def __init__(self, dataset, batch_size, seed, num_workers):
+        self.dataset, self.batch_size = dataset, batch_size
+        self.seed, self.num_workers = seed, num_workers
+        self.epoch = self.done = 0
+
+    def __iter__(self):
+        order = np.random.default_rng(self.seed).permutation(len(self.dataset))
+        order = np.roll(order, 3 * self.epoch).tolist()
+        batches = [order[i : i + self.batch_size] for i in range(0, len(order), self.batch_size)]
+        loader = DataLoader(
+            self.dataset, batch_sampler=batches[self.done :], num_workers=self.num_workers
+        )
+        for batch in loader:
+            self.done += 1
+            if self.done == len(batches):
+                self.epoch, self.done = self.epoch + 1, 0
+            yield batch
+
+    def state_dict(self):
+        return {"epoch": self.epoch, "done": self.done}
+
+    def load_state_dict(self, state):
+        self.epoch, self.done = state["epoch"], state["done"]
+
+
+def resumable(dataset, batch_size, seed, num_workers=0):
+    return Resumable(dataset, batch_size, seed, num_workers)
+
+
+# %% wrong="sorted inside of each batch" says=["inside of each batch the items come sorted"]
+class Resumable:
+    def __init__(self, dataset, batch_size, seed, num_workers):
+        self.dataset, self.batch_size = dataset, batch_size
+        self.seed, self.num_workers = seed, num_workers
+        self.epoch = self.done = 0
+
+    def __iter__(self):
+        numbers = np.random.default_rng([self.seed, self.epoch])
+        order = numbers.permutation(len(self.dataset)).tolist()
+        size = self.batch_size
+        batches = [sorted(order[i : i + size]) for i in range(0, len(order), size)]
+        loader = DataLoader(
+            self.dataset, batch_sampler=batches[self.done :], num_workers=self.num_workers
+        )
+        for batch in loader:
+            self.done += 1
+            if self.done == len(batches):
+                self.epoch, self.done = self.epoch + 1, 0
+            yield batch
+
+    def state_dict(self):
+        return {"epoch": self.epoch, "done": self.done}
+
+    def load_state_dict(self, state):
+        self.epoch, self.done = state["epoch"], state["done"]
+
+
+def resumable(dataset, batch_size, seed, num_workers=0):
+    return Resumable(dataset, batch_size, seed, num_workers)
+
+
+# %% wrong="one place for all loaders" says=["do all loaders share one place?"]
+class Resumable:
+    place = [0, 0]
+
+    def __init__(self, dataset, batch_size, seed, num_workers):
+        self.dataset, self.batch_size = dataset, batch_size
+        self.seed, self.num_workers = seed, num_workers
+
+    def __iter__(self):
+        numbers = np.random.default_rng([self.seed, self.place[0]])
+        order = numbers.permutation(len(self.dataset)).tolist()
+        batches = [order[i : i + self.batch_size] for i in range(0, len(order), self.batch_size)]
+        loader = DataLoader(
+            self.dataset, batch_sampler=batches[self.place[1] :], num_workers=self.num_workers
+        )
+        for batch in loader:
+            self.place[1] += 1
+            if self.place[1] == len(batches):
+                self.place[:] = [self.place[0] + 1, 0]
+            yield batch
+
+    def state_dict(self):
+        return {"epoch": self.place[0], "done": self.place[1]}
+
+    def load_state_dict(self, state):
+        self.place[:] = [state["epoch"], state["done"]]
+
+
+def resumable(dataset, batch_size, seed, num_workers=0):
+    return Resumable(dataset, batch_size, seed, num_workers)

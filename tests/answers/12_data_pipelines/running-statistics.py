@@ -384,7 +384,7 @@ def merge_statistics(a, b):
     return n, mean, s
 
 
-# %% wrong="nothing merged with nothing is NaN" breaks="One of them may be empty: count 0, zeros, zeros" says=["nothing and nothing: merged: the mean: expected 0, got nan"]
+# %% wrong="nothing merged with nothing is NaN" breaks="One of them may be empty: count 0, zeros, zeros" says=["nothing and nothing: merged with an empty one, which changes nothing: the mean: expected 0, got nan"]
 def running_statistics(images):
     total = None
     for image in images:
@@ -509,3 +509,49 @@ def merge_statistics(a, b):
     n = a[0] + b[0]
     d = b[1] - a[1]
     return n, a[1] + d * (b[0] / n), a[2] + b[2] + d * d * (a[0] * b[0] / n)
+
+
+# %% wrong="an empty second triple takes S along" says=["{1, 3} and nothing: merged with an empty one, which changes nothing: S: expected 2, got 0"]
+def running_statistics(images):
+    total = None
+    for image in images:
+        x = image.double().flatten(1)
+        mean = x.mean(1)
+        one = x.shape[1], mean, ((x - mean[:, None]) ** 2).sum(1)
+        total = one if total is None else merge_statistics(total, one)
+    return total
+
+
+def merge_statistics(a, b):
+    (na, ma, sa), (nb, mb, sb) = a, b
+    n = na + nb
+    if n == 0:
+        return 0, ma.clone(), sa.clone()
+    if nb == 0:
+        return na, ma, sb
+    d = mb - ma
+    return n, ma + d * (nb / n), sa + sb + d**2 * (na * nb / n)
+
+
+# %% wrong="half and half where the counts are nearly alike" says=["1000 zeros and 1001 twos", "this is the mean of the images' means"]
+def running_statistics(images):
+    total = None
+    for image in images:
+        x = image.double().flatten(1)
+        mean = x.mean(1)
+        one = x.shape[1], mean, ((x - mean[:, None]) ** 2).sum(1)
+        total = one if total is None else merge_statistics(total, one)
+    return total
+
+
+def merge_statistics(a, b):
+    (na, ma, sa), (nb, mb, sb) = a, b
+    n = na + nb
+    if n == 0:
+        return 0, ma.clone(), sa.clone()
+    d = mb - ma
+    return (
+        n,
+        (ma + mb) / 2 if abs(na - nb) * 1000 < n else ma + d * (nb / n),
+        sa + sb + d**2 * (na * nb / n),
+    )

@@ -321,3 +321,20 @@ class Share(IterableDataset):
 
 def shard_iterable(source, rank, world):
     return Share(source, rank, world)
+
+
+# %% wrong="ranks in blocks that are rounded up, dealt to workers" says=["4 items, world=3, num_workers=0: the shares hold [2, 2, 0]"]
+class Share(IterableDataset):
+    def __init__(self, source, rank, world):
+        self.source, self.rank, self.world = source, rank, world
+
+    def __iter__(self):
+        info = get_worker_info()
+        worker, workers = (info.id, info.num_workers) if info else (0, 1)
+        size = -(-len(self.source) // self.world)
+        mine = self.source[self.rank * size : (self.rank + 1) * size]
+        yield from mine[worker::workers]
+
+
+def shard_iterable(source, rank, world):
+    return Share(source, rank, world)

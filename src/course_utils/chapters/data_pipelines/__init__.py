@@ -7,7 +7,11 @@ from course_utils.chapters.data_pipelines.batches import (
     run_kept,
 )
 from course_utils.chapters.data_pipelines.bottleneck import CHOICES, measure_pipeline
-from course_utils.chapters.data_pipelines.damaged import damaged_folder
+from course_utils.chapters.data_pipelines.damaged import (
+    check_on_error,
+    damaged_folder,
+    run_on_error,
+)
 from course_utils.chapters.data_pipelines.folders import (
     check_listing,
     check_other_files,
@@ -16,7 +20,6 @@ from course_utils.chapters.data_pipelines.folders import (
     names,
     run_folder,
     run_listing,
-    run_on_error,
     run_other_files,
     run_replaced,
     run_too_large,
@@ -32,6 +35,7 @@ from course_utils.chapters.data_pipelines.frames import (
     run_twice,
 )
 from course_utils.chapters.data_pipelines.killed import (
+    RAISED,
     check_other_names,
     check_steps,
     run_killed,
@@ -76,6 +80,7 @@ from course_utils.chapters.data_pipelines.statistics import (
     triple_of,
 )
 from course_utils.chapters.data_pipelines.streams import (
+    check_orders,
     check_pairs,
     check_read,
     check_resumed,

@@ -38,6 +38,8 @@ def batches_to_try() -> dict[str, list]:
     cases["half images, int64 boxes"] = [(image, boxes.long()) for image, boxes in half]
     wide = [item(2, 3, 1, torch.float64), item(3, 2, 2, torch.float64)]
     cases["float64 images, half boxes"] = [(image / 3, boxes.half()) for image, boxes in wide]
+    black = torch.zeros(3, 2, 2), torch.full((1, 4), 2.0)
+    cases["a black image, with a box"] = [black, item(3, 2, 2)]
     cases["a small, a large and a middling image"] = [item(1, 2, 1), item(4, 5, 3), item(3, 2, 2)]
     return cases
 
@@ -77,6 +79,9 @@ def check_batch(collate_boxes, items, what):
     assert not missing, f"{what}: {sorted(missing)} are missing in the dict"
     sizes = torch.tensor([image.shape[1:] for image, _ in kept])
     there = batch["sizes"].tolist() if isinstance(batch["sizes"], torch.Tensor) else []
+    count = len(there) if there and isinstance(there[0], list) else len(kept)
+    words = f"{what}: items in it: {count}, expected {len(kept)}: only None is left out"
+    assert count == len(kept) or count == len(items), words
     wrong, turned = there != sizes.tolist(), there == sizes.flip(1).tolist()
     other = wrong and sorted(there) == sorted(sizes.tolist())
     words = "those of the images in another order: items keep theirs"

@@ -6,6 +6,7 @@ import io
 import tempfile
 from pathlib import Path
 
+from course_utils.learner.checks import check_equal
 from course_utils.learner.shapes_data import draw_shapes
 
 CUT_SHORT = 1500  # bytes that are left of the damaged image
@@ -36,3 +37,24 @@ def damaged_folder() -> Path:
         end = CUT_SHORT if "cut" in name else None
         (root / name).write_bytes(buffer.getvalue()[:end])
     return root
+
+
+def run_on_error(folder_dataset, on_error: object) -> str:
+    """The name of what folder_dataset raises."""
+    try:
+        folder_dataset(damaged_folder(), None, on_error)
+    except Exception as error:
+        return type(error).__name__
+    return "nothing"
+
+
+def check_on_error(run, on_error: object) -> None:
+    """Whether what is neither of the two texts is refused with a ValueError.
+
+    What is no text at all and has no hash may be a TypeError: a set of the two texts raises it.
+    """
+    found = run(on_error)
+    if found == "TypeError" and isinstance(on_error, list):
+        return
+    why = "the two texts as they are written, and no other"
+    check_equal(found, "ValueError", "what folder_dataset raises at once", why)

@@ -25,7 +25,7 @@ from course_utils.learner.checks import check_equal
 def words_of(error: BaseException) -> str:
     """The last line of what was raised, with files' names in place of their paths."""
     last = (str(error).strip().splitlines() or [""])[-1]
-    return f"{type(error).__name__}: " + re.sub(r"/[^\s']*/", "", last)
+    return f"{type(error).__name__}: " + re.sub(r"(?<!\w)/[^\s']*/", "", last)
 
 
 @contextlib.contextmanager
@@ -187,7 +187,16 @@ def run_transform(folder_dataset, fails: bool, on_error: str = "skip") -> tuple:
     except Exception as error:
         return seen, None, words_of(error)
     _pickle_with_transform(folder_dataset)
+    if isinstance(item, (tuple, list)) and item[-1] == 0:
+        _transform_to_nothing(folder_dataset)
     return seen, item, ""
+
+
+def _transform_to_nothing(folder_dataset) -> None:
+    """What a transform returns takes the image's place, whatever it is."""
+    item = folder_dataset(damaged_folder(), lambda image: None)[0]
+    why = "an item is None where its file can't be decoded, and nowhere else"
+    check_equal(item, (None, 0), "an item whose transform returned None", why)
 
 
 def _size_of(image: Image.Image) -> tuple:
@@ -332,15 +341,6 @@ def check_listing(said):
         names, [name for name, _ in places], "the files' order", "sorted by name in a class"
     )
     check_equal(labels, [label for _, label in right], "the labels")
-
-
-def run_on_error(folder_dataset, on_error: str) -> str:
-    """The name of what folder_dataset raises."""
-    try:
-        folder_dataset(damaged_folder(), None, on_error)
-    except Exception as error:
-        return type(error).__name__
-    return "nothing"
 
 
 names = ["a_circle/10.jpg", "a_circle/2.JPG", "a_circle/9.jpg"]

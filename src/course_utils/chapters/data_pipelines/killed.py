@@ -18,6 +18,9 @@ from course_utils.learner.processes import end_at_once, exit_status, run_in_proc
 
 OLD, NEW = [3, 4], [5] * 9  # the sizes of the items of an old file and of the killed writer's
 MOST = 40  # steps of a writer that are tried
+# What items raise, by name: an exception of each family that an answer might catch.
+KINDS = RuntimeError, ValueError, OSError, TypeError, KeyboardInterrupt
+RAISED = {kind.__name__: kind for kind in KINDS}
 
 
 def crcs(sizes: list[int]) -> list[int]:
@@ -38,7 +41,7 @@ def _read(PackedDataset, path: Path) -> list[int] | str:
 def _end(how: str) -> None:
     if how == "killed":
         end_at_once()
-    raise RuntimeError("from the items")
+    raise RAISED.get(how.removeprefix("raises "), RuntimeError)("from the items")
 
 
 def run_killed(PackedDataset, pack_it, how: str, before: bool) -> tuple:
@@ -51,13 +54,13 @@ def run_killed(PackedDataset, pack_it, how: str, before: bool) -> tuple:
         yield from make_items([5] * 40)
         _end(how)
 
-    raised = ""
+    raised = "nothing"
     if how == "killed":
         raised = str(exit_status(run_in_process(lambda: pack_it(items(), path))))
     else:
         try:
             pack_it(items(), path)
-        except Exception as error:
+        except (Exception, KeyboardInterrupt) as error:
             raised = words_of(error)
     return raised, _read(PackedDataset, path)
 

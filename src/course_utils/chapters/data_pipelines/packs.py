@@ -78,7 +78,9 @@ def run_pack(
     try:
         return _pack_and_read(PackedDataset, pack_it, sizes, workers, used)
     except lmdb.Error as error:
-        raise AssertionError(f"LMDB raised {words_of(error)}") from error
+        why = " (it was closed, where it was pickled or read, and is used again)"
+        why = why if "closed" in str(error) else ""
+        raise AssertionError(f"LMDB raised {words_of(error)}{why}") from error
     except IndexError as error:
         empty = ": b'' is an item as well, and false; what isn't there is None" * (0 in sizes)
         words = f"reading an item that was packed raised IndexError{empty}"

@@ -92,8 +92,22 @@ def check_balance(run, labels, draws, seed, what):
     right = sum((len(classes) * labels.count(label)) ** -2 for label in labels)
     words = f"an item follows itself in {again:.0%} of the draws, expected {right:.0%}"
     assert abs(again - right) < 0.04, f"{what}: {words}: draw the item by chance, too"
+    _check_apart_by_any_distance(drawn, right, what)
     assert not changed, f"{what}: it changed {' and '.join(changed)}"
     return drawn
+
+
+def _check_apart_by_any_distance(drawn: list[int], right: float, what: str) -> None:
+    """Whether draws repeat earlier ones, in the same order or in the opposite one."""
+    items, half = np.array(drawn), len(drawn) // 2
+    mirrored = float((items[:half] == items[::-1][:half]).mean())
+    words = f"{what}: the first draw and the last, the second and the last but one and on to the"
+    words = f"{words} middle hold the same item in {mirrored:.0%}, expected {right:.0%}"
+    assert abs(mirrored - right) < 0.1, f"{words}: no draw depends on another"
+    for distance in range(2, half + 1):
+        again = float((items[distance:] == items[:-distance]).mean())
+        words = f"{what}: an item comes again {distance} draws later in {again:.0%}, expected"
+        assert abs(again - right) < 0.1, f"{words} {right:.0%}: no draw depends on another"
 
 
 def check_one_draw(run, labels):

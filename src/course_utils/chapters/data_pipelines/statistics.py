@@ -97,7 +97,10 @@ def check_merge(merge_statistics, a, b, what):
         except ZeroDivisionError as error:
             words = "without a pixel there is nothing to divide by: treat that first"
             raise AssertionError(f"{what}: ZeroDivisionError: {error} ({words})") from None
-    check_triple(found, triple_of(a + b) if a + b else triples[0], what, a + b)
+    right = triple_of(a + b) if a + b else triples[0]
+    if not (a and b):
+        what = f"{what} with an empty one, which changes nothing"
+    check_triple(found, right, what, a + b if a and b else ())
 
 
 def triple_of(images: list) -> tuple:

@@ -242,8 +242,12 @@ def check_stream(run, n, batch_size, seed, workers, epochs=3):
     )
     assert [*range(n)] not in orders, "an epoch is not shuffled"
     assert len({str(order) for order in orders}) == epochs, "two epochs have the same order"
+    longer = [batch for batch in whole if len(batch) > 1]
+    words = "inside of each batch the items come sorted: hand them out as the shuffle left them"
+    assert not longer or any(batch != sorted(batch) for batch in longer), words
     torch.manual_seed(99)
-    same = "another loader with equal arguments gave another order: does it draw globally?"
+    same = "another loader with equal arguments gave another order: does it draw globally, or do "
+    same += "all loaders share one place?"
     assert run(n, batch_size, seed, workers, len(whole)) == whole, same
     salted = run(n, batch_size, seed, workers, len(whole), False, True)
     same = "in another process, where strings have other hashes, it gave another order: no hash()"
@@ -254,6 +258,31 @@ def check_stream(run, n, batch_size, seed, workers, epochs=3):
         assert other != whole[:per_epoch], words
 
 
+def check_orders(run, n: int, epochs: int):
+    """Whether the order of items knows nothing of the size of a batch, and each is a new one."""
+    first = [item for batch in run(n, n, 0, 0, 2) for item in batch]
+    for size in (4, 5, 1):
+        batches = run(n, size, 0, 0, 2 * -(-n // size))
+        found = [item for batch in batches for item in batch]
+        words = f"in batches of {size} the items come in another order than in one of {n}"
+        assert found == first, f"{words}: it follows from the seed and the epoch alone"
+    orders = [tuple(batch) for batch in run(n, n, 0, 0, epochs)]
+    check_equal(len(orders), epochs, f"batches in {epochs} epochs of one batch")
+    seen, begun = {}, {}
+    for epoch, order in enumerate(orders):
+        check_equal(sorted(order), [*range(n)], f"the items of epoch {epoch}, sorted")
+        zero = order.index(0)
+        turned = order[zero:] + order[:zero]
+        for kept, key, how in (
+            (seen, order, ""),
+            (seen, order[::-1], ", backwards"),
+            (begun, turned, ", begun elsewhere"),
+        ):
+            words = f"the order of epoch {epoch} is that of epoch {kept.get(key)}{how}"
+            assert key not in kept, f"{words}: shuffle each epoch anew"
+        seen[order] = begun[turned] = epoch
+
+
 def check_resumed(stream, resumed, n, batch_size, seed, workers, stop, count, how=""):
     whole = stream(n, batch_size, seed, 0, stop + count)
     found = resumed(n, batch_size, seed, workers, stop, count, how)
@@ -261,6 +290,10 @@ def check_resumed(stream, resumed, n, batch_size, seed, workers, stop, count, ho
     assert not found["moved"], words
     assert not found["loaded"], "the dict that was loaded was changed when the loader continued"
     right, rest, per_epoch = whole[stop:], found["rest"], -(-n // batch_size)
+    if workers and found["head"] != whole[:stop]:
+        own = stream(n, batch_size, seed, workers, stop)
+        words = f"with num_workers={workers} the items come in another order than without workers"
+        assert own != found["head"], f"{words}: it follows from the seed and the epoch alone"
     check_equal(found["head"], whole[:stop], f"the {stop} batches before the stop")
     if rest != right and rest:
         begin = stop // per_epoch * per_epoch
