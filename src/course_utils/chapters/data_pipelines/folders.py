@@ -29,37 +29,19 @@ def words_of(error: BaseException) -> str:
 
 
 @contextlib.contextmanager
-def _counted_folders() -> Generator[list]:
-    """Notes, inside a block, each ImageFolder that is made, also as the base of another class."""
-    kept, made = DatasetFolder.__init__, []
-
-    def noted(self, *arguments, **others):
-        made.append(type(self).__name__)
-        return kept(self, *arguments, **others)
-
-    library: Any = DatasetFolder
-    library.__init__ = noted
-    try:
-        yield made
-    finally:
-        library.__init__ = kept
-
-
-@contextlib.contextmanager
-def _counted_opens() -> Generator[list]:
-    """Notes, inside a block, each image that Pillow opens."""
-    library: Any = Image
-    kept, opened = library.open, []
+def _counted(place: Any, name: str) -> Generator[list]:
+    """Notes, inside a block, each call of a class's or a module's function."""
+    kept, calls = getattr(place, name), []
 
     def noted(*arguments, **others):
-        opened.append(1)
+        calls.append(name)
         return kept(*arguments, **others)
 
-    library.open = noted
+    setattr(place, name, noted)
     try:
-        yield opened
+        yield calls
     finally:
-        library.open = kept
+        setattr(place, name, kept)
 
 
 def run_folder(folder_dataset, on_error: str = "raise") -> dict:
@@ -69,7 +51,11 @@ def run_folder(folder_dataset, on_error: str = "raise") -> dict:
     (root / "a_circle" / "9.jpg").rename(root / "later.jpg")
     (root / "a_circle" / "9.jpg").write_bytes(b"no image yet")
     try:
-        with _counted_folders() as folders, _counted_opens() as opened:
+        # An ImageFolder is also counted as the base of another class.
+        with (
+            _counted(DatasetFolder, "__init__") as folders,
+            _counted(Image, "open") as opened,
+        ):
             dataset = folder_dataset(root, on_error=on_error)
     except Exception as error:
         raise AssertionError(f"making it opens no image, but raised {words_of(error)}") from error

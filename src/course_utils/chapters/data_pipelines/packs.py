@@ -18,6 +18,7 @@ from course_utils.chapters.data_pipelines.folders import words_of
 from course_utils.chapters.data_pipelines.pickles import through_pickle
 from course_utils.learner.awkward import elsewhere_is_another_disk
 from course_utils.learner.checks import check_equal
+from course_utils.learner.garbage import what_is_new_alone
 from course_utils.learner.processes import forks, run_in_process
 
 
@@ -275,6 +276,7 @@ def check_gigabyte(run):
     assert not words, words
 
 
+@what_is_new_alone()
 def run_copied(PackedDataset, pack_it) -> list:
     """What a copy reads that was pickled, alone in its process: before any use, and after."""
     found = []
