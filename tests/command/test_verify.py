@@ -11,7 +11,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from course_utils.authoring.source import NOTEBOOK_METADATA
-from course_utils.command.verify import verify_chapter
+from course_utils.command.verify import nbval_command, nbval_environment, verify_chapter
 from course_utils.project import Chapter
 
 
@@ -155,3 +155,18 @@ def test_progress_advances_by_cell(course):
     verdict = verify_chapter(Chapter("00_good", course), 1, lambda: advanced.append(1))
     assert verdict.good
     assert len(advanced) == verdict.cells == 6
+
+
+def test_pytest_looks_through_no_folder_around_the_chapter(course, tmp_path):
+    """Beside a course may lie tens of thousands of files."""
+    chapter = Chapter("00_good", course)
+    command = nbval_command(chapter.solution, course, tmp_path / "results.xml")
+    finished = subprocess.run(
+        [*command, "--collect-only"],
+        cwd=tmp_path,
+        env=nbval_environment(1),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert re.findall(r"<Dir (.+)>", finished.stdout) == ["00_good"]

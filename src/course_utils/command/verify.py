@@ -172,6 +172,9 @@ def nbval_command(notebook: Path, root: Path, results: Path) -> list[str]:
     return [
         *(sys.executable, "-m", "pytest"),
         *("-c", os.devnull, "--rootdir", str(results.parent), "--noconftest"),
+        # Or pytest looks through the folders around it, up to the top: where tens of thousands of
+        # files lie beside the course, that takes longer than the chapter.
+        *("--confcutdir", str(notebook.parent)),
         *("-p", "course_utils.lean_imports", "-p", "nbval", "-p", "no:cacheprovider"),
         "--nbval",
         *("--nbval-sanitize-with", str(root / "nbval_sanitize.cfg")),
