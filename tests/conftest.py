@@ -8,7 +8,6 @@ heaviest come first, so that no long group is left for one process at the end.
 import gc
 import importlib
 import warnings
-from collections.abc import Callable
 
 import pytest
 import torch
@@ -46,9 +45,8 @@ def pytest_addoption(parser):
     parser.addoption(
         "--every-answer",
         action="store_true",
-        help="The judge runs every named answer; otherwise a right one of each exercise, and a "
-        "wrong one where it is quick. Every mutant, every call of a given function and every "
-        "wrong answer is tried as well.",
+        help="The judge runs every named answer; otherwise one of each exercise. Every mutant, "
+        "every call of a given function and every wrong answer is tried as well.",
     )
 
 
@@ -103,27 +101,20 @@ def keep(config, items, is_wanted) -> None:
     items[:] = kept
 
 
-def another_answer() -> Callable[[pytest.Item], bool]:
-    """What says of each test whether it has the judge run one more answer of its kind.
+def is_left_to_the_weekly_run(item: pytest.Item) -> bool:
+    """Whether a test has the judge run an answer that is not drawn for this run.
 
-    The checks are the same for a judge as in a notebook: that a wrong answer is refused is tested
-    there, and one of each exercise shows that its words come through, but for slow exercises. A
-    right answer, unlike the model solution, shows that what it gives travels.
+    The checks are the same for a judge as in a notebook: that they refuse what is wrong and take
+    what is right is tested there. Of each exercise a seeded draw has the judge run one answer: a
+    wrong one, whose words have to come through, a right one unlike the model solution, whose values
+    have to travel, or the untouched stub. Of slow exercises it is a right one.
     """
-    judged: set[tuple] = set()
-
-    def is_another(item: pytest.Item) -> bool:
-        answer = item.callspec.params.get("answer") if hasattr(item, "callspec") else None
-        if item.path.stem != "test_verdict" or not isinstance(answer, Answer):
-            return False
-        kind = answer.chapter, answer.exercise, answer.right
-        slow = answers.is_sampled(item.callspec.params["chapter"], answer.exercise)
-        if answer.name == answers.MODEL or kind in judged or (slow and not answer.right):
-            return True
-        judged.add(kind)
+    parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    if item.path.stem != "test_verdict" or not parameters:
         return False
-
-    return is_another
+    chapter, answer = parameters["chapter"], parameters.get("answer")
+    exercise = answer.exercise if answer else parameters["exercise"]
+    return answer != answers.drawn_for_the_judge(chapter, exercise)
 
 
 # First, since xdist's own hook reads the groups.
@@ -134,8 +125,7 @@ def pytest_collection_modifyitems(config, items):
         (chapter,) = pick_chapters(ROOT, [wanted])
         keep(config, items, lambda item: concerns(item, chapter))
     if not config.getoption("--every-answer"):
-        is_another = another_answer()
-        keep(config, items, lambda item: not is_another(item))
+        keep(config, items, lambda item: not is_left_to_the_weekly_run(item))
     for item in items:
         item.add_marker(pytest.mark.xdist_group(group_of(item)))
     items.sort(key=lambda item: (order_of(item), group_of(item)))

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.timeout(3600)
 QUICK = {
     "12_data_pipelines": r"DataLoader\(Stream\(\)",
     "13_training": r"every_moment|os\.fsync",
-    "15_debugging": r"Fragile\(|Signals\(-ended\)",
+    "15_debugging": r"DataLoader\(Fragile\(lambda|Signals\(-ended\)",
     "21_capstone": r"raise_signal",
 }
 POSIX = re.compile(

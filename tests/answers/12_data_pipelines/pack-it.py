@@ -866,7 +866,7 @@ def pack_it(items, path):
     path = Path(path)
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         part = Path(folder) / "part"
-        with lmdb.open(str(part), subdir=False, map_size=2**20, lock=False) as env:
+        with lmdb.open(str(part), subdir=False, map_size=2**20, lock=False, sync=False) as env:
             for n, item in enumerate(items):
                 while True:
                     try:
@@ -875,6 +875,7 @@ def pack_it(items, path):
                         break
                     except lmdb.MapFullError:
                         env.set_mapsize(2 * env.info()["map_size"])
+            env.sync(True)
         part.replace(path)
 
 
