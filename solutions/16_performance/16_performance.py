@@ -832,6 +832,7 @@ tries = [("add", (10,), 4), ("copy", (7,), 4), ("add_", (9,), 4), ("axpy", (6,),
 tries += [("bias", (5, 3), 4), ("linear", (2, 3, 5), 4), ("linear", (64, 256, 128), 2)]
 tries += [("conv", (2, 3, 8, 5, 7, 3), 4), ("depthwise", (2, 6, 5, 7, 3), 4), ("copy", (9,), 8)]
 machines = [(1e9, 1e9), (100e9, 10e9), (1e9, 100e9), (1.0, 12.0)]  # the last: a tie for "add"
+machines += [(1e9, 4e9)]  # the roof begins at a quarter of a flop for each byte
 ### BEGIN HIDDEN TESTS
 tries += [("conv", (1, 16, 16, 4, 6, 1), 8), ("depthwise", (3, 8, 4, 9, 5), 2), ("bias", (1, 9), 8)]
 tries += [("linear", (1, 7, 11), 8), ("axpy", (1,), 4)]
@@ -839,7 +840,7 @@ tries += [("linear", (1, 7, 11), 8), ("axpy", (1,), 4)]
 with every_case() as case:
     for n, setting in enumerate(tries):
         with case(f"{setting[0]}, sizes {setting[1]}, itemsize {setting[2]}"):
-            for machine in machines[n % 4 :] + machines[: n % 4]:
+            for machine in machines[n % 5 :] + machines[: n % 5]:
                 check_roofline(roofline(*setting, *machine), *setting, *machine)
 
 # %% [markdown]
@@ -1230,6 +1231,7 @@ ledgers = {
     ),
     "two linear layers": ([("linear", 3, 7), ("linear", 7, 2)], 5, "momentum", 4),
     "ends with GELU": ([("linear", 3, 5), tanh, ("linear", 5, 4), gelu], 5, "sgd", 4),
+    "ends with ReLU": ([("linear", 2, 6), gelu, ("linear", 6, 5), relu], 3, "sgd", 4),
     "float64, one row": ([("linear", 5, 3), relu, ("linear", 3, 4)], 1, "adam", 8),
 }
 ### BEGIN HIDDEN TESTS
@@ -1350,6 +1352,7 @@ chains = [
     [1, 9, 1, 1, 1, 9, 1, 4],
 ]
 chains += [[0, 2, 0, 0, 6], [2] * 7, [13, 2, 11, 1, 7, 3, 5, 5, 3, 7, 1, 2]]
+chains += [[0, 1, 3, 2, 0, 4, 1, 1]]  # the best schedule doesn't begin with the best for a part
 ### BEGIN HIDDEN TESTS
 chains += [[3, 1, 4, 1, 5, 9, 2, 6, 5, 3], [1] * 14, [6, 2, 9, 1, 8, 3, 7, 5, 2, 9, 1, 4]]
 ### END HIDDEN TESTS
@@ -1484,12 +1487,13 @@ from course_utils.chapters.performance.precision import check_scale
 
 lists = {
     "the example": [[1.0, 1e-8]],
-    "two tensors, a negative giant": [[1e-3, 0.0, 2e-8], [-300.0, 1e-9]],
+    "two tensors, a negative giant": [[1e-3, 0.0, 2e-8, 1e-6], [-300.0, 1e-9]],
     "65,519 still rounds down": [[65519.0, 1e-30]],
     "1e-7 is still there": [[1e-7, 2.0]],
     "65,520 rounds to inf": [[65520.0, 0.0]],
-    "far too large": [[3e9, 5.0, 1e-3]],
-    "all small": [[1e-12, -1e-13, 0.0]],
+    "about half of float16's smallest": [[2.0**-25, 3e-8, 4e-8, 1e-6, 1.0]],
+    "far too large": [[3e9, 5.0, 1e-3, 1e-40]],
+    "all small": [[1e-12, -1e-13, 0.0, 1e-6]],
     "a matrix and a number": [[[1e-9, 3.0], [0.0, 5.0]], 7e4],
     "an empty tensor": [[]],
     "an empty list": [],
@@ -1676,7 +1680,7 @@ print("int8:", q.tolist(), " back:", [round(v, 3) for v in ((q.float() - zero) *
 # leaves `x` as it is.
 #
 # - `low` is the smallest value, but at most 0; `high` the largest, but at least 0.
-# - `scale = (high − low) / 255`, float32; where that is 0, the scale is 1.
+# - `scale = (high − low) / 255`, float32; where that is 0 in float32, the scale is 1.
 # - `zero = round(−128 − low / scale)`, int32.
 # - `q = round(x / scale) + zero`, limited to −128…127, int8, in the shape of `x`.
 # - With `dim=None` there is one range for the whole tensor, and `scale` and `zero` have shape `()`. With a `dim`
@@ -1726,6 +1730,8 @@ inputs = {
     "one dimension, a scale for each": (rows[1], 0),
     "a number": (torch.tensor(-2.5, device=device), None),
     "small numbers": (drawn * 1e-7, None),
+    "a range of 255, with halves": (torch.tensor([-127.0, 0.5, 1.5, 128.0], device=device), None),
+    "too small for a scale": (torch.tensor([0.0, 1e-44], device=device), None),
 }
 ### BEGIN HIDDEN TESTS
 inputs["drawn"], inputs["the last"] = (drawn * 100, None), (drawn - 3, -1)

@@ -262,7 +262,7 @@ pictures.draw_loops(
 #    others keep their stride. An operand that doesn't fit `shape` raises a `ValueError`.
 # 2. `merge_dimensions(shape, strides)`: `strides` is a list of tuples, one for each operand. Return
 #    the merged shape, a tuple, and a list with the merged strides, a tuple for each operand. As
-#    few loops as the rule allows, their order kept. No size is 0 here.
+#    few loops as the rule allows, their order kept. No size is 0 here. Leave `strides` as it is.
 # 3. `elementwise(function, *tensors)`: a new, contiguous `MyTensor` (a new list, offset 0) of
 #    the common shape, with `function(x, y, …)` of the entries, called once for each entry of the
 #    result. At least one tensor is given. Leave the tensors as they are; sizes that don't fit raise a

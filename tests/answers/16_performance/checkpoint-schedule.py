@@ -214,3 +214,18 @@ def checkpoint_schedule(saved: list[int]) -> tuple[list[int], int]:
         if best is None or peak < best[1]:
             best = [len(part) for part in segments], peak
     return best
+
+
+# %% wrong="grows the best schedule of the first layers" says=["it doesn't begin with the best one of the first layers alone"]
+def checkpoint_schedule(saved):
+    best = [(0, 0, [])]
+    for end in range(1, len(saved) + 1):
+        options = []
+        for start in range(end):
+            firsts, rest, lengths = best[start]
+            f, r = firsts + saved[start], max(rest, sum(saved[start + 1 : end]))
+            options.append((f + r, f, r, lengths + [end - start]))
+        _, f, r, lengths = min(options)
+        best.append((f, r, lengths))
+    f, r, lengths = best[-1]
+    return lengths, f + r

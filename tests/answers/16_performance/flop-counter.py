@@ -639,3 +639,93 @@ def flop_counter(run):
     with Counter(), torch.no_grad():
         run()
     return counts
+
+
+# %% wrong="places of the image, forward and back" says=["also on the way back"]
+def flop_counter(run):
+    counts = {}
+
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            out = func(*args, **(kwargs or {}))
+            name = func.overloadpacket.__name__
+            flops = 0
+            if name in ("mm", "bmm"):
+                flops = 2 * out.numel() * args[0].shape[-1]
+            elif name in ("addmm", "baddbmm"):
+                flops = 2 * out.numel() * args[1].shape[-1]
+            elif name == "convolution":
+                flops = 2 * args[0].shape[0] * args[0][0, 0].numel() * args[1].numel()
+            elif name == "convolution_backward":
+                flops = (
+                    2
+                    * args[1].shape[0]
+                    * args[1][0, 0].numel()
+                    * args[2].numel()
+                    * sum(args[-1][:2])
+                )
+            if flops:
+                counts[name] = counts.get(name, 0) + flops
+            return out
+
+    with Mode():
+        run()
+    return counts
+
+
+# %% wrong="square filters" says=["a filter needn't be square"]
+def flop_counter(run):
+    counts = {}
+
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            out = func(*args, **(kwargs or {}))
+            name = func.overloadpacket.__name__
+            flops = 0
+            if name in ("mm", "bmm"):
+                flops = 2 * out.numel() * args[0].shape[-1]
+            elif name in ("addmm", "baddbmm"):
+                flops = 2 * out.numel() * args[1].shape[-1]
+            elif name == "convolution":
+                flops = 2 * out.numel() * args[1].shape[1] * args[1].shape[-1] ** (args[1].ndim - 2)
+            elif name == "convolution_backward":
+                w = args[2]
+                flops = (
+                    2
+                    * args[0].numel()
+                    * w.shape[1]
+                    * w.shape[-1] ** (w.ndim - 2)
+                    * sum(args[-1][:2])
+                )
+            if flops:
+                counts[name] = counts.get(name, 0) + flops
+            return out
+
+    with Mode():
+        run()
+    return counts
+
+
+# %% wrong="only the first call" says=["add all its calls up, not the first alone"]
+def flop_counter(run):
+    counts = {}
+
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            out = func(*args, **(kwargs or {}))
+            name = func.overloadpacket.__name__
+            flops = 0
+            if name in ("mm", "bmm"):
+                flops = 2 * out.numel() * args[0].shape[-1]
+            elif name in ("addmm", "baddbmm"):
+                flops = 2 * out.numel() * args[1].shape[-1]
+            elif name == "convolution":
+                flops = 2 * out.numel() * args[1][0].numel()
+            elif name == "convolution_backward":
+                flops = 2 * args[0].numel() * args[2][0].numel() * sum(args[-1][:2])
+            counts.setdefault(name, flops)
+            return out
+
+    with Mode():
+        run()
+    return {name: n for name, n in counts.items() if n}

@@ -255,3 +255,19 @@ graph_breaks = {
     "scale": lambda x: x / torch.where(x.abs().max() == 0, 1.0, x.abs().max(0).values),
     "positive": lambda x: torch.where(x > 0, x, 0.0).sum(),
 }
+
+
+# %% wrong="the sign of the sum" says=["where the sum is 0, it is x - 1"]
+graph_breaks = {
+    "branch": lambda x: x * (1.5 + x.sum().sign() / 2) - (1 - x.sum().sign()) / 2,
+    "scale": lambda x: x / torch.where(x.abs().max() == 0, 1, x.abs().max()),
+    "positive": lambda x: x.relu().sum(),
+}
+
+
+# %% wrong="the largest, by where" says=["the largest size counts, also where no element is above 0"]
+graph_breaks = {
+    "branch": lambda x: torch.where(x.sum() > 0, x * 2, x - 1),
+    "scale": lambda x: torch.where(x.any(), x / x.max(), x),
+    "positive": lambda x: x.relu().sum(),
+}

@@ -605,3 +605,21 @@ def hidden_syncs(model, optimizer, batches):
     if not losses:
         return torch.zeros(0, device=place), hits
     return torch.stack(losses), hits
+
+
+# %% wrong="no root" says=["the norm is the root of the sum of all squares"]
+def hidden_syncs(model, optimizer, batches):
+    losses, hits = [], torch.zeros((), dtype=torch.int64, device=next(model.parameters()).device)
+    for x, y in batches:
+        optimizer.zero_grad()
+        scores = model(x)
+        loss = F.cross_entropy(scores, y)
+        loss.backward()
+        grads = [p.grad for p in model.parameters() if p.grad is not None]
+        norm = torch.stack([g.square().sum() for g in grads]).sum()
+        for g in grads:
+            g.mul_((1 / norm).clamp(max=1))
+        optimizer.step()
+        losses.append(loss.detach())
+        hits += (scores.argmax(1) == y).sum()
+    return (torch.stack(losses) if losses else torch.zeros(0, device=hits.device)), hits

@@ -320,3 +320,77 @@ def measure_it_right(run, synchronise, clock, warmup=3, repeats=7):
         if len(times) > 1
         else 0
     )
+
+
+# %% wrong="the clock starts before the queue is empty" says=["synchronise before the clock starts, not behind it"]
+def measure_it_right(run, synchronise, clock, warmup=3, repeats=7):
+    for _ in range(warmup):
+        run()
+    times = []
+    for _ in range(repeats):
+        begin = clock()
+        synchronise()
+        run()
+        synchronise()
+        times.append(clock() - begin)
+    return statistics.median(times), max(times) - min(times)
+
+
+# %% wrong="half-way, in whole numbers" says=["an even number: with an even number of times, the median is half-way"]
+def measure_it_right(run, synchronise, clock, warmup=3, repeats=7):
+    for _ in range(warmup):
+        run()
+    times = []
+    for _ in range(repeats):
+        synchronise()
+        begin = clock()
+        run()
+        synchronise()
+        times.append(clock() - begin)
+    times.sort()
+    n = len(times)
+    median = times[n // 2] if n % 2 else (times[n // 2 - 1] + times[n // 2]) // 2
+    return median, times[-1] - times[0]
+
+
+# %% wrong="times in a default argument" says=["called again, it gives other numbers"]
+def measure_it_right(run, synchronise, clock, warmup=3, repeats=7, times=[]):
+    for _ in range(warmup):
+        run()
+    for _ in range(repeats):
+        synchronise()
+        begin = clock()
+        run()
+        synchronise()
+        times.append(clock() - begin)
+    return statistics.median(times), max(times) - min(times)
+
+
+# %% wrong="the launch is not timed" says=["the launch is part of the work"]
+def measure_it_right(run, synchronise, clock, warmup=3, repeats=7):
+    for _ in range(warmup):
+        run()
+    times = []
+    for _ in range(repeats):
+        synchronise()
+        run()
+        begin = clock()
+        synchronise()
+        times.append(clock() - begin)
+    return statistics.median(times), max(times) - min(times)
+
+
+# %% wrong="quartiles as NumPy has them" says=["not between quartiles"]
+def measure_it_right(run, synchronise, clock, warmup=3, repeats=7):
+    import numpy as np
+
+    for _ in range(warmup):
+        run()
+    times = []
+    for _ in range(repeats):
+        synchronise()
+        begin = clock()
+        run()
+        synchronise()
+        times.append(clock() - begin)
+    return statistics.median(times), float(np.quantile(times, 0.75) - np.quantile(times, 0.25))

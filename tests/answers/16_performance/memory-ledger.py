@@ -482,3 +482,76 @@ def memory_ledger(layers, batch, optimizer, itemsize):
         "optimizer": states * parameters,
         "activations": activations,
     }
+
+
+# %% wrong="a mask where nothing else keeps the result" says=["ends with ReLU: activations: ReLU saves its result, not a mask"]
+def memory_ledger(layers, batch, optimizer, itemsize):
+    parameters, sizes, kept, masks = 0, [], set(), 0
+    for k, layer in enumerate(layers):
+        if layer[0] == "linear":
+            _, i, o = layer
+            parameters += i * o + o
+            if k == 0:
+                sizes.append(i)
+            sizes.append(o)
+            kept.add(k)
+        else:
+            sizes.append(sizes[-1])
+            if layer[0] == "relu" and k + 1 == len(layers):
+                masks += sizes[-1] * batch
+            else:
+                kept.add(k if layer[0] == "gelu" else k + 1)
+    p = parameters * itemsize
+    return {
+        "parameters": p,
+        "gradients": p,
+        "optimizer": {"sgd": 0, "momentum": 1, "adam": 2}[optimizer] * p,
+        "activations": sum(sizes[k] for k in kept) * batch * itemsize + masks,
+    }
+
+
+# %% wrong="widths in a set" says=["tensors of the same size are several tensors"]
+def memory_ledger(layers, batch, optimizer, itemsize):
+    parameters, sizes, kept = 0, [], set()
+    for k, layer in enumerate(layers):
+        if layer[0] == "linear":
+            _, i, o = layer
+            parameters += i * o + o
+            if k == 0:
+                sizes.append(i)
+            sizes.append(o)
+            kept.add(k)
+        else:
+            sizes.append(sizes[-1])
+            kept.add(k if layer[0] == "gelu" else k + 1)
+    p = parameters * itemsize
+    return {
+        "parameters": p,
+        "gradients": p,
+        "optimizer": {"sgd": 0, "momentum": 1, "adam": 2}[optimizer] * p,
+        "activations": sum({sizes[k] for k in kept}) * batch * itemsize,
+    }
+
+
+# %% wrong="the last result is forgotten" says=["a result that the last layer saves is counted, too"]
+def memory_ledger(layers, batch, optimizer, itemsize):
+    parameters, sizes, kept = 0, [], set()
+    for k, layer in enumerate(layers):
+        if layer[0] == "linear":
+            _, i, o = layer
+            parameters += i * o + o
+            if k == 0:
+                sizes.append(i)
+            sizes.append(o)
+            kept.add(k)
+        else:
+            sizes.append(sizes[-1])
+            kept.add(k if layer[0] == "gelu" else k + 1)
+    kept.discard(len(layers))
+    p = parameters * itemsize
+    return {
+        "parameters": p,
+        "gradients": p,
+        "optimizer": {"sgd": 0, "momentum": 1, "adam": 2}[optimizer] * p,
+        "activations": sum(sizes[k] for k in kept) * batch * itemsize,
+    }

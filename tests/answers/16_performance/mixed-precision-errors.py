@@ -274,3 +274,61 @@ def mixed_precision_errors(gradients):
     there = flat != 0
     lost = [int((there & ((flat * s).half() == 0)).sum()) for s in (1.0, scale)]
     return scale, *lost
+
+
+# %% wrong="all below the smallest number" says=["about half of float16's smallest: lost is wrong: what is more than half"]
+def mixed_precision_errors(gradients):
+    values = torch.cat([torch.zeros(1)] + [g.detach().flatten().cpu() for g in gradients]).double()
+    scale = 2.0**24
+    while (values.float() * scale).half().isinf().any():
+        scale /= 2
+
+    def lost(s):
+        return int(((values != 0) & ((values * s).abs() < 2.0**-24)).sum())
+
+    return scale, lost(1), lost(scale)
+
+
+# %% wrong="all below the smallest normal number" says=["float16 has numbers below 6.1e-5"]
+def mixed_precision_errors(gradients):
+    values = torch.cat([torch.zeros(1)] + [g.detach().flatten().cpu() for g in gradients]).double()
+    scale = 2.0**24
+    while (values.float() * scale).half().isinf().any():
+        scale /= 2
+
+    def lost(s):
+        return int(((values != 0) & ((values * s).abs() < torch.finfo(torch.float16).tiny)).sum())
+
+    return scale, lost(1), lost(scale)
+
+
+# %% wrong="scales in place, and back" says=["far too large: the gradients themselves were changed"]
+def mixed_precision_errors(gradients):
+    scale = 2.0**24
+
+    def fits():
+        return not any((g * scale).half().isinf().any() for g in gradients)
+
+    while not fits():
+        scale /= 2
+    lost = sum(int(((g != 0) & (g.half() == 0)).sum()) for g in gradients)
+    after = 0
+    for g in gradients:
+        g.mul_(scale)
+        after += int(((g != 0) & (g.half() == 0)).sum())
+        g.div_(scale)
+    return scale, lost, after
+
+
+# %% wrong="only what stays lost" says=["also entries that float16 held may be lost"]
+def mixed_precision_errors(gradients):
+    values = torch.cat([torch.zeros(1)] + [g.detach().flatten().cpu() for g in gradients])
+    scale = 2.0**24
+    while (values * scale).half().isinf().any():
+        scale /= 2
+    before = (values != 0) & (values.half() == 0)
+    if scale < 1:
+        scale_lost = int(before.sum())
+    else:
+        scale_lost = int((before & ((values * scale).half() == 0)).sum())
+    return scale, int(before.sum()), scale_lost

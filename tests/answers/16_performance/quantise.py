@@ -4,7 +4,7 @@
 # - "leaves `x` as it is"
 # - "but at most 0"
 # - "/ 255`, float32"
-# - "where that is 0, the scale is 1"
+# - "where that is 0 in float32, the scale is 1"
 # - "`zero = round(−128 − low / scale)`"
 # - "int32"
 # - "`q = round(x / scale) + zero`"
@@ -19,7 +19,7 @@
 # Admits:
 #
 # - "(perhaps negative)": not contiguous
-# - "where that is 0": zeros
+# - "where that is 0 in float32": too small for a scale
 # - "a float32 tensor that isn't empty": a number
 # - "dim: int | None = None": all negative
 
@@ -96,7 +96,7 @@ def quantise(
     return q, scale, zero
 
 
-# %% wrong="divides by zero" breaks="where that is 0, the scale is 1" says=["where all values are 0, the scale is 1"]
+# %% wrong="divides by zero" breaks="where that is 0 in float32, the scale is 1" says=["where all values are 0, the scale is 1"]
 def quantise(
     x: torch.Tensor, dim: int | None = None
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -335,7 +335,7 @@ def quantise(x, dim=None):
         shape[dim] = len(parts)
         return q, *(torch.stack([part[k] for part in parts]).view(shape) for k in (1, 2))
     low, high = min(x.min().item(), 0.0), max(x.max().item(), 0.0)
-    scale = (high - low) / 255 or 1.0
+    scale = torch.tensor((high - low) / 255).item() or 1.0
     zero = round(-128 - low / scale)
     q = torch.clamp(torch.round(x / scale) + zero, -128, 127).to(torch.int8)
     device = x.device
@@ -556,3 +556,34 @@ def quantise(x, dim=None):
     zero = torch.round(-128 - low / scale).to(torch.int32)
     q = (torch.round(x / scale) + zero).clamp(-128, 127).to(torch.int8)
     return q, scale, zero
+
+
+# %% wrong="rounded with zero" says=["a range of 255, with halves: q: round x / scale by itself"]
+def quantise(x, dim=None):
+    dims = list(range(x.ndim)) if dim is None else [d for d in range(x.ndim) if d != dim % x.ndim]
+    low, high = (
+        (x.amin(dims, keepdim=dim is not None), x.amax(dims, keepdim=dim is not None))
+        if dims
+        else (x.clone(), x.clone())
+    )
+    low, high = low.clamp(max=0), high.clamp(min=0)
+    scale = (high - low) / 255
+    scale = torch.where(scale == 0, 1.0, scale)
+    zero = torch.round(-128 - low / scale)
+    q = torch.round(x / scale + zero).clamp(-128, 127).to(torch.int8)
+    return q, scale, zero.to(torch.int32)
+
+
+# %% wrong="asks the range, not the scale" says=["too small for a scale: scale: where it is 0 in float32"]
+def quantise(x, dim=None):
+    dims = list(range(x.ndim)) if dim is None else [d for d in range(x.ndim) if d != dim % x.ndim]
+    low, high = (
+        (x.amin(dims, keepdim=dim is not None), x.amax(dims, keepdim=dim is not None))
+        if dims
+        else (x.clone(), x.clone())
+    )
+    low, high = low.clamp(max=0), high.clamp(min=0)
+    scale = torch.where(high == low, 1.0, (high - low) / 255)
+    zero = torch.round(-128 - low / scale)
+    q = (torch.round(x / scale) + zero).clamp(-128, 127).to(torch.int8)
+    return q, scale, zero.to(torch.int32)

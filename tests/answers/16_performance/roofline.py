@@ -513,3 +513,25 @@ def roofline(kind, sizes, itemsize, peak, bandwidth):
     nbytes = elements * itemsize
     bound = "compute" if flops / peak > nbytes / bandwidth else "memory"
     return flops, nbytes, bound
+
+
+# %% wrong="four bytes in the bound" says=["axpy, sizes (6,), itemsize 2: not memory-bound"]
+def roofline(kind, sizes, itemsize, peak, bandwidth):
+    if kind in ("copy", "add", "add_", "axpy"):
+        n = sizes[0]
+        flops = {"copy": 0, "add": n, "add_": n, "axpy": 2 * n}[kind]
+        elements = 2 * n if kind == "copy" else 3 * n
+    elif kind == "bias":
+        r, c = sizes
+        flops, elements = r * c, 2 * r * c + c
+    elif kind == "linear":
+        b, i, o = sizes
+        flops, elements = 2 * b * i * o, b * i + i * o + b * o
+    elif kind == "conv":
+        b, i, o, h, w, k = sizes
+        flops, elements = 2 * b * i * o * h * w * k * k, b * h * w * (i + o) + i * o * k * k
+    else:
+        b, c, h, w, k = sizes
+        flops, elements = 2 * b * c * h * w * k * k, 2 * b * c * h * w + c * k * k
+    nbytes = elements * itemsize
+    return flops, nbytes, "compute" if flops / peak > 4 * elements / bandwidth else "memory"

@@ -2292,3 +2292,97 @@ def allocator(trace: list[tuple]) -> list[tuple[int, int]]:
         blocks = [b for s in segments for b in s["blocks"]]
         answer.append((sum(b[0] for b in blocks if b[1] is not None), sum(b[0] for b in blocks)))
     return answer
+
+
+# %% wrong="a free block has the name free" says=["tell a free block by something else"]
+MB = 2**20
+
+
+def allocator(trace: list[tuple]) -> list[tuple[int, int]]:
+    segments = []
+    answer = []
+    for step in trace:
+        if step[0] == "malloc":
+            _, name, size = step
+            size = (size + 511) // 512 * 512
+            small = size <= MB
+            fits = [
+                (blocks, block)
+                for kind, blocks in segments
+                for block in blocks
+                if kind == small and block[1] == "free" and block[0] >= size
+            ]
+            if fits:
+                blocks, block = min(fits, key=lambda pair: pair[1][0])
+            else:
+                block = [2 * MB if small else (size + 2 * MB - 1) // (2 * MB) * 2 * MB, "free"]
+                blocks = [block]
+                segments.append((small, blocks))
+            rest = block[0] - size
+            if rest > (0 if small else MB):
+                block[0] = size
+                place = [b is block for b in blocks].index(True)
+                blocks.insert(place + 1, [rest, "free"])
+            block[1] = name
+        elif step[0] == "free":
+            for _, blocks in segments:
+                for i, block in enumerate(blocks):
+                    if block[1] == step[1]:
+                        block[1] = "free"
+                        if i + 1 < len(blocks) and blocks[i + 1][1] == "free":
+                            block[0] += blocks.pop(i + 1)[0]
+                        if i > 0 and blocks[i - 1][1] == "free":
+                            blocks[i - 1][0] += blocks.pop(i)[0]
+                        break
+        else:
+            segments = [s for s in segments if any(b[1] != "free" for b in s[1])]
+        used = sum(b[0] for _, blocks in segments for b in blocks if b[1] != "free")
+        answer.append((used, sum(b[0] for _, blocks in segments for b in blocks)))
+    return answer
+
+
+# %% wrong="an empty name is a free block" says=["tell a free block by something else"]
+MB = 2**20
+
+
+def allocator(trace: list[tuple]) -> list[tuple[int, int]]:
+    segments = []
+    answer = []
+    for step in trace:
+        if step[0] == "malloc":
+            _, name, size = step
+            size = (size + 511) // 512 * 512
+            small = size <= MB
+            fits = [
+                (blocks, block)
+                for kind, blocks in segments
+                for block in blocks
+                if kind == small and not block[1] and block[0] >= size
+            ]
+            if fits:
+                blocks, block = min(fits, key=lambda pair: pair[1][0])
+            else:
+                block = [2 * MB if small else (size + 2 * MB - 1) // (2 * MB) * 2 * MB, None]
+                blocks = [block]
+                segments.append((small, blocks))
+            rest = block[0] - size
+            if rest > (0 if small else MB):
+                block[0] = size
+                place = [b is block for b in blocks].index(True)
+                blocks.insert(place + 1, [rest, None])
+            block[1] = name
+        elif step[0] == "free":
+            for _, blocks in segments:
+                for i, block in enumerate(blocks):
+                    if block[1] == step[1]:
+                        block[1] = None
+                        if i + 1 < len(blocks) and blocks[i + 1][1] is None:
+                            block[0] += blocks.pop(i + 1)[0]
+                        if i > 0 and blocks[i - 1][1] is None:
+                            blocks[i - 1][0] += blocks.pop(i)[0]
+                        break
+        else:
+            segments = [s for s in segments if any(b[1] for b in s[1])]
+        used = sum(b[0] for _, blocks in segments for b in blocks if b[1])
+        answer.append((used, sum(b[0] for _, blocks in segments for b in blocks)))
+    return answer

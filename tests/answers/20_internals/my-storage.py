@@ -16,6 +16,7 @@
 # - "Leave the tensors as they are"
 # - "sizes that don't fit raise a `ValueError`"
 # - "If a size is 0 there is nothing to call"
+# - "Leave `strides` as it is"
 #
 # Admits:
 #
@@ -1587,7 +1588,7 @@ def my_storage(*tensors: MyTensor) -> MyTensor:
     return elementwise(lambda *numbers: sum(numbers), *tensors)
 
 
-# %% wrong="by NumPy" breaks="in plain Python" says=["1 of 15 cases fail", "entries of any kind", "plain Python, no arrays"]
+# %% wrong="by NumPy" breaks="in plain Python" says=["1 of 16 cases fail", "entries of any kind", "plain Python, no arrays"]
 from collections.abc import Callable
 
 
@@ -2010,6 +2011,117 @@ def elementwise(function: Callable, *tensors: MyTensor) -> MyTensor:
         stride.insert(0, run)
         run *= max(number, 1)
     return MyTensor(result, shape, tuple(stride), tensors[0].offset if len(tensors) == 1 else 0)
+
+
+def my_storage(*tensors: MyTensor) -> MyTensor:
+    return elementwise(lambda *numbers: sum(numbers), *tensors)
+
+
+# %% wrong="merges in the list that it was handed" breaks="Leave `strides` as it is" says=["has changed the list of strides"]
+import itertools
+from collections.abc import Callable
+
+
+def broadcast_strides(size: tuple, stride: tuple, shape: tuple) -> tuple[int, ...]:
+    new = len(shape) - len(size)
+    if new < 0:
+        raise ValueError(f"{size} has more dimensions than {shape}")
+    steps = [0] * new
+    for n, s, m in zip(size, stride, shape[new:]):
+        if n == 1:
+            steps.append(0)
+        elif n == m:
+            steps.append(s)
+        else:
+            raise ValueError(f"{size} doesn't fit {shape}")
+    return tuple(steps)
+
+
+def merge_dimensions(shape: tuple, strides: list[tuple]) -> tuple[tuple, list[tuple]]:
+    loops = []
+    for d, n in enumerate(shape):
+        if n == 1:
+            continue
+        steps = tuple(s[d] for s in strides)
+        if loops and all(b == n * t for b, t in zip(loops[-1][1], steps)):
+            loops[-1] = (loops[-1][0] * n, steps)
+        else:
+            loops.append((n, steps))
+    for k in range(len(strides)):
+        strides[k] = tuple(steps[k] for _, steps in loops)
+    return tuple(n for n, _ in loops), strides
+
+
+def elementwise(function: Callable, *tensors: MyTensor) -> MyTensor:
+    try:
+        shape = tuple(torch.broadcast_shapes(*(t.size for t in tensors)))
+    except RuntimeError as error:
+        raise ValueError("the sizes don't fit") from error
+    steps = [broadcast_strides(t.size, t.stride, shape) for t in tensors]
+    entries = []
+    for index in itertools.product(*map(range, shape)):
+        numbers = [
+            t.storage[t.offset + sum(i * s for i, s in zip(index, step))]
+            for t, step in zip(tensors, steps)
+        ]
+        entries.append(function(*numbers))
+    return MyTensor(entries, shape)
+
+
+def my_storage(*tensors: MyTensor) -> MyTensor:
+    return elementwise(lambda *numbers: sum(numbers), *tensors)
+
+
+# %% wrong="the common shape of the first two" says=["not of the first two"]
+import itertools
+from collections.abc import Callable
+
+
+def broadcast_strides(size: tuple, stride: tuple, shape: tuple) -> tuple[int, ...]:
+    new = len(shape) - len(size)
+    if new < 0:
+        raise ValueError(f"{size} has more dimensions than {shape}")
+    steps = [0] * new
+    for n, s, m in zip(size, stride, shape[new:]):
+        if n == 1:
+            steps.append(0)
+        elif n == m:
+            steps.append(s)
+        else:
+            raise ValueError(f"{size} doesn't fit {shape}")
+    return tuple(steps)
+
+
+def merge_dimensions(shape: tuple, strides: list[tuple]) -> tuple[tuple, list[tuple]]:
+    loops = []
+    for d, n in enumerate(shape):
+        if n == 1:
+            continue
+        steps = tuple(s[d] for s in strides)
+        if loops and all(b == n * t for b, t in zip(loops[-1][1], steps)):
+            loops[-1] = (loops[-1][0] * n, steps)
+        else:
+            loops.append((n, steps))
+    return (
+        tuple(n for n, _ in loops),
+        [tuple(steps[k] for _, steps in loops) for k in range(len(strides))],
+    )
+
+
+def elementwise(function: Callable, *tensors: MyTensor) -> MyTensor:
+    try:
+        shape = tuple(torch.broadcast_shapes(*(t.size for t in tensors[:2])))
+    except RuntimeError as error:
+        raise ValueError("the sizes don't fit") from error
+    steps = [broadcast_strides(t.size, t.stride, shape) for t in tensors]
+    entries = []
+    for index in itertools.product(*map(range, shape)):
+        numbers = [
+            t.storage[t.offset + sum(i * s for i, s in zip(index, step))]
+            for t, step in zip(tensors, steps)
+        ]
+        entries.append(function(*numbers))
+    return MyTensor(entries, shape)
 
 
 def my_storage(*tensors: MyTensor) -> MyTensor:

@@ -556,7 +556,7 @@ def read_schemas(schema: str) -> dict:
     return {"writes": writes, "views": views, "variant": variant}
 
 
-# %% wrong="parse_schema from torch._C" breaks="`torch._C.parse_schema` is not allowed" says=["22 of 22", "read the text"]
+# %% wrong="parse_schema from torch._C" breaks="`torch._C.parse_schema` is not allowed" says=["24 of 24", "read the text"]
 from torch._C import parse_schema
 
 
@@ -729,6 +729,58 @@ def read_schemas(schema: str) -> dict:
             out = out or found.start() > end
         else:
             views.append(found.group(4))
+    if out:
+        variant = "out"
+    elif writes:
+        variant = "in place"
+    elif views:
+        variant = "view"
+    else:
+        variant = "functional"
+    return {"writes": writes, "views": views, "variant": variant}
+
+
+# %% wrong="all that is written has to be behind the star" says=["written in front of the * and behind it"]
+import re
+
+
+def read_schemas(schema: str) -> dict:
+    text = schema[: schema.rindex(") ->")]
+    star = re.search(r"[(,]\s*\*\s*,", text)
+    writes, views, out = [], [], False
+    for match in re.finditer(r"Tensor\(([^)]*)\)(?:\[\d*\]|\?)* (\w+)", text):
+        mark, name = match.groups()
+        if "!" in mark:
+            writes.append(name)
+            out = star is not None and all(text.index(" " + n) > star.start() for n in writes)
+        else:
+            views.append(name)
+    if out:
+        variant = "out"
+    elif writes:
+        variant = "in place"
+    elif views:
+        variant = "view"
+    else:
+        variant = "functional"
+    return {"writes": writes, "views": views, "variant": variant}
+
+
+# %% wrong="marks are a or b" says=["a third mark, and names in capitals"]
+import re
+
+
+def read_schemas(schema: str) -> dict:
+    text = schema[: schema.rindex(") ->")]
+    star = re.search(r"[(,]\s*\*\s*,", text)
+    writes, views, out = [], [], False
+    for match in re.finditer(r"Tensor\(([ab][^)]*)\)(?:\[\d*\]|\?)* (\w+)", text):
+        mark, name = match.groups()
+        if "!" in mark:
+            writes.append(name)
+            out = out or (star is not None and match.start() > star.start())
+        else:
+            views.append(name)
     if out:
         variant = "out"
     elif writes:

@@ -724,7 +724,7 @@ def assert_pure(func):
         raise RuntimeError(f"{func} writes into its arguments")
 
 
-# %% wrong="clones plain tensors" breaks="compute nothing but on `meta`" says=["1 of 20", "before value() no operator may run"]
+# %% wrong="clones plain tensors" breaks="compute nothing but on `meta`" says=["1 of 21", "before value() no operator may run"]
 from torch.utils._pytree import tree_map
 
 
@@ -808,4 +808,32 @@ class Lazy(lazy.Noted):
 
 
 def torch_dispatch(x):
+    return Lazy(x, (lambda: x, (), {}))
+
+
+# %% wrong="writers are known by _ or out" says=["written, and neither _ nor out"]
+from torch.utils._pytree import tree_map
+
+
+class Lazy(lazy.Noted):
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if "out" in kwargs or func._schema.name.endswith("_"):
+            raise RuntimeError(f"{func} writes")
+        meta_args, meta_kwargs = lazy.as_meta((args, kwargs))
+        result = func(*meta_args, **meta_kwargs)
+        return Lazy(result, (func, args, kwargs))
+
+    def value(self) -> torch.Tensor:
+        if self.known is None:
+            function, args, kwargs = self.call
+            args, kwargs = tree_map(
+                lambda v: v.value() if isinstance(v, Lazy) else v, (args, kwargs)
+            )
+            self.known = function(*args, **kwargs)
+        return self.known
+
+
+def torch_dispatch(x: torch.Tensor) -> Lazy:
     return Lazy(x, (lambda: x, (), {}))

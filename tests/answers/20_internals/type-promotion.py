@@ -13,6 +13,8 @@
 #
 # Admits:
 #
+# - "for tensors": a float16 parameter
+# - "of any size": an int8 tensor with a single entry
 # - "tensors of any size": an empty int8 tensor
 # - "Python's `bool`, `int` and `float`": the number 2.5
 # - "under two default dtypes": torch.float64
@@ -617,3 +619,99 @@ def type_promotion(x, y):
     if a > b:
         (a, p), (b, q) = (b, q), (a, p)
     return q if category(q) > category(p) else p
+
+
+# %% wrong="a single entry is no dimension" says=["a single entry, and a dimension all the same"]
+ORDER = [
+    torch.bool,
+    torch.uint8,
+    torch.int8,
+    torch.int16,
+    torch.int32,
+    torch.int64,
+    torch.float16,
+    torch.bfloat16,
+    torch.float32,
+    torch.float64,
+]
+
+
+def category(dtype):
+    if dtype == torch.bool:
+        return 0
+    return 2 if dtype.is_floating_point else 1
+
+
+def join(a, b):
+    if {a, b} == {torch.uint8, torch.int8}:
+        return torch.int16
+    if {a, b} == {torch.float16, torch.bfloat16}:
+        return torch.float32
+    return max(a, b, key=ORDER.index)
+
+
+def rank_and_dtype(value):
+    if isinstance(value, torch.Tensor):
+        return (0 if value.numel() != 1 else 1), value.dtype
+    if isinstance(value, bool):
+        return 2, torch.bool
+    if isinstance(value, int):
+        return 2, torch.int64
+    return 2, torch.get_default_dtype()
+
+
+def type_promotion(x: torch.Tensor | float, y: torch.Tensor | float) -> torch.dtype:
+    (rank_x, dtype_x), (rank_y, dtype_y) = rank_and_dtype(x), rank_and_dtype(y)
+    if rank_x == rank_y:
+        return join(dtype_x, dtype_y)
+    if rank_x > rank_y:
+        dtype_x, dtype_y = dtype_y, dtype_x
+    return dtype_y if category(dtype_y) > category(dtype_x) else dtype_x
+
+
+# %% wrong="a parameter is taken for a number" says=["a parameter is a tensor, of a subclass"]
+ORDER = [
+    torch.bool,
+    torch.uint8,
+    torch.int8,
+    torch.int16,
+    torch.int32,
+    torch.int64,
+    torch.float16,
+    torch.bfloat16,
+    torch.float32,
+    torch.float64,
+]
+
+
+def category(dtype):
+    if dtype == torch.bool:
+        return 0
+    return 2 if dtype.is_floating_point else 1
+
+
+def join(a, b):
+    if {a, b} == {torch.uint8, torch.int8}:
+        return torch.int16
+    if {a, b} == {torch.float16, torch.bfloat16}:
+        return torch.float32
+    return max(a, b, key=ORDER.index)
+
+
+def rank_and_dtype(value):
+    if type(value) is torch.Tensor:
+        return (0 if value.dim() > 0 else 1), value.dtype
+    if isinstance(value, bool):
+        return 2, torch.bool
+    if isinstance(value, int):
+        return 2, torch.int64
+    return 2, torch.get_default_dtype()
+
+
+def type_promotion(x: torch.Tensor | float, y: torch.Tensor | float) -> torch.dtype:
+    (rank_x, dtype_x), (rank_y, dtype_y) = rank_and_dtype(x), rank_and_dtype(y)
+    if rank_x == rank_y:
+        return join(dtype_x, dtype_y)
+    if rank_x > rank_y:
+        dtype_x, dtype_y = dtype_y, dtype_x
+    return dtype_y if category(dtype_y) > category(dtype_x) else dtype_x

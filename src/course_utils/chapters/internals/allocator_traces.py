@@ -6,6 +6,7 @@ import random
 
 KIB, MIB = 1024, 1024**2
 Step = tuple
+NAMES = "names like any other"
 
 TRACES: dict[str, list[Step]] = {
     "the example": [("malloc", "a", 1000), ("malloc", "b", 3 * MIB), ("free", "a")],
@@ -118,6 +119,13 @@ TRACES: dict[str, list[Step]] = {
         ("empty_cache",),
     ],
     "a name used again": [("malloc", "a", 512), ("free", "a"), ("malloc", "a", 3 * MIB)],
+    NAMES: [
+        ("malloc", "free", MIB),
+        ("malloc", "", MIB),
+        ("malloc", "c", 512),
+        ("free", "free"),
+        ("empty_cache",),
+    ],
     "nothing at all": [],
     "nothing to give back": [
         ("empty_cache",),

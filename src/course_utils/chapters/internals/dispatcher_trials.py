@@ -12,6 +12,10 @@ from course_utils.chapters.internals.small_torch import FALLTHROUGH, Handle
 ORDER = ("Log", "Autograd", "View", "List", "NumPy")
 
 
+class _Named(Handle):
+    """A handle of a subclass."""
+
+
 def _new(Dispatcher: Callable, log: list) -> Any:
     """A dispatcher with kernels for ``add`` that note who ran, with which arguments."""
     dispatcher = given(Dispatcher, "Dispatcher")(ORDER)
@@ -212,6 +216,11 @@ TABLE = {
         _call(Handle(1, "List"), Handle(2, "List")),
         (("List", [1, 2]), ["List"]),
         "the kernel gets the arguments as they are, and what it returns is returned",
+    ),
+    "a handle of a subclass": Scenario(
+        _call(Handle(1, "List"), _Named(2, "List", "View")),
+        (("View", [1, 2]), ["View"]),
+        "whatever has keys counts: ask a value for its keys, not for its type",
     ),
     "a number beside a handle": Scenario(
         _call(2.5, Handle(2, "NumPy"), 7),

@@ -187,7 +187,11 @@ def _writes(program: Callable) -> Scenario:
         a = _lazy(Lazy, x)
         return error_of(lambda: program(a)), plain(x)
 
-    return Scenario(run, ("RuntimeError", [1.0, 2.0]), "an operator that writes is refused")
+    return Scenario(
+        run,
+        ("RuntimeError", [1.0, 2.0]),
+        "an operator that writes is refused: func._schema.is_mutable tells",
+    )
 
 
 LAZY = {
@@ -257,6 +261,9 @@ LAZY = {
     "add_": _writes(lambda a: a.add_(1)),
     "out=": _writes(lambda a: torch.exp(torch.ones(2), out=a)),
     "zero_ on a view": _writes(lambda a: a[:1].zero_()),
+    "written, and neither _ nor out": _writes(
+        lambda a: aten.rrelu_with_noise(a + 1, a, 0.125, 0.25, True)
+    ),
     "sizes that don't fit": Scenario(
         _broken, "RuntimeError", "the error comes at the call, since meta checks the shapes there"
     ),

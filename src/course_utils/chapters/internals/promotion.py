@@ -25,7 +25,21 @@ DTYPES = (
 )
 
 
-EMPTY = "an empty int8 tensor"
+# Tensors that are easily given another rank, and what to say if all that is wrong is theirs.
+ODD = {
+    "an empty int8 tensor": (
+        torch.ones(0, dtype=torch.int8),
+        "without entries it has a dimension all the same: its rank is by x.dim()",
+    ),
+    "an int8 tensor with a single entry": (
+        torch.ones(1, dtype=torch.int8),
+        "a single entry, and a dimension all the same: its rank is by x.dim()",
+    ),
+    "a float16 parameter": (
+        torch.nn.Parameter(torch.ones(2, dtype=torch.float16)),
+        "a parameter is a tensor, of a subclass: ask with isinstance",
+    ),
+}
 
 
 def operands() -> dict[str, Any]:
@@ -36,7 +50,7 @@ def operands() -> dict[str, Any]:
         article = "an" if name.startswith("i") else "a"
         found[f"{article} {name} tensor"] = torch.ones(2, dtype=dtype)
         found[f"a 0-D {name} tensor"] = torch.ones((), dtype=dtype)
-    extra = {EMPTY: torch.ones(0, dtype=torch.int8)}
+    extra = {name: tensor for name, (tensor, _) in ODD.items()}
     return found | extra | {"True": True, "the number 3": 3, "the number 2.5": 2.5}
 
 
@@ -121,8 +135,9 @@ def check_promotion(outcome: tuple[str, Any], default: torch.dtype) -> None:
     told: dict[str, tuple[str, str]] = {}
     for pair in wrong:
         told.setdefault(_reason(names[pair[0]], names[pair[1]]), pair)
-    if wrong and all(EMPTY in pair for pair in wrong):
-        told = {"without entries it has a dimension all the same: its rank is by x.dim()": wrong[0]}
+    odd = [next((name for name in ODD if name in pair), "") for pair in wrong]
+    if all(odd):
+        told = {ODD[name][1]: pair for name, pair in zip(odd, wrong, strict=True)}
     under = str(default).removeprefix("torch.")
     with every_case() as case:
         for words, (one, other) in told.items():

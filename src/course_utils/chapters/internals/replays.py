@@ -32,7 +32,9 @@ class Replay:
         elif kind == "free":
             self._free(*rest)
         elif self.slip == "empty blocks":
-            self.segments = [(k, [b for b in blocks if b[1]]) for k, blocks in self.segments]
+            self.segments = [
+                (k, [b for b in blocks if b[1] is not None]) for k, blocks in self.segments
+            ]
         elif self.slip == "empties all":
             self.segments = []
         else:

@@ -58,6 +58,13 @@ EXAMPLES = {
         "Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) "
         "-> Tensor"
     ),
+    "written in front of the * and behind it": (
+        "mine::step.out(Tensor(a!) self, Tensor slope, *, Tensor(b!) out) -> Tensor(b!)"
+    ),
+    "a third mark, and names in capitals": (
+        "aten::svd.U(Tensor self, bool some=True, bool compute_uv=True, *, Tensor(a!) U, "
+        "Tensor(b!) S, Tensor(c!) V) -> (Tensor(a!) U, Tensor(b!) S, Tensor(c!) V)"
+    ),
     "only the results have names": (
         "aten::sort(Tensor self, int dim=-1, bool descending=False) "
         "-> (Tensor values, Tensor indices)"

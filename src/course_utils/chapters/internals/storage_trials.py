@@ -107,7 +107,10 @@ def check_spread(answer: Callable, size, stride, shape, right, because: str = ""
 def check_merge(answer: Callable, shape, strides, right: tuple, because: str = "") -> None:
     """Check ``merge_dimensions`` on one case, with words for known slips."""
     __tracebackhide__ = True
-    plan = answer(shape, list(strides))
+    mine = list(strides)
+    plan = answer(shape, mine)
+    words = "merge_dimensions has changed the list of strides that it was handed: return a new one"
+    assert mine == list(strides), words
     found = plain_plan(plan)
     if found == right:
         kinds = {type(part).__name__ for part in (plan[0], *plan[1])} - {"tuple"}
@@ -250,6 +253,11 @@ def _mixed(elementwise):
     return _facts(elementwise(lambda a, b, c: a + b + c, x, y, z), x, y, z)
 
 
+def _widest_last(elementwise):
+    x, y, z = MyTensor([1, 2, 3], (3,)), MyTensor([10], ()), MyTensor([100, 200], (2, 1))
+    return _facts(elementwise(lambda a, b, c: a + b + c, x, y, z), x, y, z)
+
+
 def _unequal(elementwise):
     try:
         elementwise(operator.add, MyTensor([1, 2], (2,)), MyTensor([1, 2, 3], (3,)))
@@ -303,6 +311,11 @@ ELEMENTWISE = {
             (6, 2, 1),
         ),
         "any number of operands, with gaps, repeated along two dimensions, or of none",
+    ),
+    "three operands, the last with most dimensions": Scenario(
+        _widest_last,
+        _right([[111, 112, 113], [211, 212, 213]], (2, 3), (3, 1)),
+        "the common shape is that of all operands, not of the first two",
     ),
     "two columns": Scenario(
         _sum(MyTensor([1, 2], (2, 1)), MyTensor([10], (1, 1))),

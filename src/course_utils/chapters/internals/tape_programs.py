@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import operator
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -10,8 +13,14 @@ import numpy as np
 import torch
 
 from course_utils.chapters.internals.scenarios import Scenario, given
-from course_utils.chapters.internals.small_torch import NUMPY_KERNELS, SLOPES, Handle, plain
-from course_utils.chapters.internals.spare_parts import numpy_dispatcher
+from course_utils.chapters.internals.small_torch import (
+    NUMPY_KERNELS,
+    SLOPES,
+    Handle,
+    plain,
+    wrapped,
+)
+from course_utils.chapters.internals.spare_parts import TwoFloors, numpy_dispatcher
 
 
 def numbers(values, grad: bool = False) -> Handle:
@@ -112,3 +121,48 @@ def as_torch(program: str, because: str, **inputs) -> Scenario:
         "no leaf was paid: is the way back kept on the result, with the values themselves?",
     )
     return Scenario(_gradients(program, **inputs), by_torch(program, **inputs), because, (unpaid,))
+
+
+@contextmanager
+def few_lines(limit: int) -> Generator[None]:
+    """Raise an AssertionError inside the block once it has run so many lines of Python."""
+    lines = 0
+
+    def trace(frame, event, arg):
+        nonlocal lines
+        lines += 1
+        if lines > limit:
+            sys.settrace(None)
+            raise AssertionError(
+                "each step takes twice as long as the last: a value hands on once, when everyone "
+                "who used it has paid in"
+            )
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
+
+
+def on_lists(autograd_kernel: Callable, backward: Callable) -> Any:
+    """A backend that stores lists: what is stored can't be added by a plus sign."""
+    dispatcher = TwoFloors()
+    kernels = {"add": operator.add, "mul": operator.mul, "sum_to": lambda a, b: a}
+    for name, kernel in kernels.items():
+        each = partial(_entry_by_entry, kernel)
+        dispatcher.register(name, "List", wrapped(each, "List"))
+        dispatcher.register(name, "Autograd", partial(asked_again, name))
+    for name in ("add", "mul"):
+        dispatcher.register(name, "Autograd", autograd_kernel(dispatcher, name, SLOPES[name]))
+    x = Handle([2.0, 3.0], "List", requires_grad=True)
+    y = dispatcher.call("mul", x, x)
+    for _ in range(2):
+        backward(dispatcher, y, Handle([1.0, 10.0], "List"))
+    return plain(x.grad)
+
+
+def _entry_by_entry(kernel: Callable, x: list, y: list) -> list:
+    return [kernel(a, b) for a, b in zip(x, y, strict=True)]

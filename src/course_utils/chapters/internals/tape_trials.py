@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import operator
 import random
-import sys
-from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
-from functools import partial
+from collections.abc import Callable
+from contextlib import suppress
 
 import numpy as np
 
 from course_utils.chapters.internals.scenarios import Scenario, given
-from course_utils.chapters.internals.small_torch import (
-    SLOPES,
-    Handle,
-    plain,
-    wrapped,
-)
+from course_utils.chapters.internals.small_torch import SLOPES, Handle, plain
 from course_utils.chapters.internals.spare_parts import TwoFloors
 from course_utils.chapters.internals.tape_programs import (
     as_torch,
-    asked_again,
+    few_lines,
     numbers,
+    on_lists,
     ready,
 )
 
@@ -171,27 +164,6 @@ def _paid_elsewhere(first: str, second: str) -> Callable:
     return run
 
 
-def _lists(autograd_kernel, backward):
-    """A backend that stores lists: what is stored can't be added by a plus sign."""
-    dispatcher = TwoFloors()
-    kernels = {"add": operator.add, "mul": operator.mul, "sum_to": lambda a, b: a}
-    for name, kernel in kernels.items():
-        each = partial(_entry_by_entry, kernel)
-        dispatcher.register(name, "List", wrapped(each, "List"))
-        dispatcher.register(name, "Autograd", partial(asked_again, name))
-    for name in ("add", "mul"):
-        dispatcher.register(name, "Autograd", autograd_kernel(dispatcher, name, SLOPES[name]))
-    x = Handle([2.0, 3.0], "List", requires_grad=True)
-    y = dispatcher.call("mul", x, x)
-    for _ in range(2):
-        backward(dispatcher, y, Handle([1.0, 10.0], "List"))
-    return plain(x.grad)
-
-
-def _entry_by_entry(kernel: Callable, x: list, y: list) -> list:
-    return [kernel(a, b) for a, b in zip(x, y, strict=True)]
-
-
 def _leaf(autograd_kernel, backward):
     x = numbers([2.0], True)
     backward(ready(autograd_kernel), x, numbers([5.0]))
@@ -224,7 +196,26 @@ def _unseen(autograd_kernel, backward):
     y = dispatcher.call("mul", h, h)
     backward(dispatcher, y, numbers([1.0]))
     g = given(x.grad, "the leaf's grad")
-    return g.requires_grad, g.node is None, h.grad is None, y.grad is None
+    words = "a result has kept its gradient: leaves alone keep a grad"
+    assert [h.grad, y.grad] == [None, None], words
+    return g.requires_grad, g.node is None
+
+
+def _old_requires_grad(autograd_kernel, backward):
+    """Whether the sum is recorded where a leaf's old gradient requires grad."""
+    dispatcher = ready(autograd_kernel)
+    x = numbers([2.0], True)
+    x.grad = numbers([1.0], True)
+    backward(dispatcher, dispatcher.call("mul", x, x), numbers([1.0]))
+    return plain(x.grad), x.grad.requires_grad, x.grad.node is None
+
+
+def _one_array(autograd_kernel, backward):
+    """Two leaves that store the same array."""
+    dispatcher, array = ready(autograd_kernel), np.array([2.0, 3.0])
+    x, w = (Handle(array, "NumPy", requires_grad=True) for _ in range(2))
+    backward(dispatcher, dispatcher.call("mul", x, w), numbers([1.0, 10.0]))
+    return plain(x.grad), plain(w.grad)
 
 
 def _chain(autograd_kernel, backward):
@@ -247,7 +238,7 @@ def _doublings(autograd_kernel, backward):
     y = x
     for _ in range(40):
         y = dispatcher.call("add", y, y)
-    with _few_lines(200_000):
+    with few_lines(200_000):
         backward(dispatcher, y, numbers([1.0]))
     return plain(x.grad)
 
@@ -260,33 +251,9 @@ def _rungs(autograd_kernel, backward):
     for step in range(40):
         pair = (dispatcher.call("mul", y, one), y)
         y = dispatcher.call("add", *(pair if step % 2 else pair[::-1]))
-    with _few_lines(200_000):
+    with few_lines(200_000):
         backward(dispatcher, y, numbers([1.0]))
     return plain(x.grad)
-
-
-@contextmanager
-def _few_lines(limit: int) -> Generator[None]:
-    """Raise an AssertionError inside the block once it has run so many lines of Python."""
-    lines = 0
-
-    def trace(frame, event, arg):
-        nonlocal lines
-        lines += 1
-        if lines > limit:
-            sys.settrace(None)
-            raise AssertionError(
-                "each step takes twice as long as the last: a value hands on once, when everyone "
-                "who used it has paid in"
-            )
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        yield
-    finally:
-        sys.settrace(before)
 
 
 _none = "None pays nothing, and takes nothing away: what others pay to that value stays"
@@ -333,9 +300,7 @@ BACKWARD = {
     ),
     "from a leaf": Scenario(_leaf, [5.0], "a leaf is paid g itself"),
     "what is kept": Scenario(
-        _unseen,
-        (False, True, True, True),
-        "gradients are computed below Autograd, unrecorded; leaves alone keep a grad",
+        _unseen, (False, True), "gradients are computed below Autograd, so that nothing is recorded"
     ),
     "a chain of 3,000": Scenario(_chain, [1.0], "keep a list of what is waiting: no recursion"),
     "squared": as_torch("s = mul A B; t = mul s s; u = mul s B; y = add u t", _early, **_ab),
@@ -361,7 +326,7 @@ BACKWARD = {
         _unpaid_step, [[2.0, 0.0]], "a step that was paid nothing pays nothing; others still do"
     ),
     "a backend that stores lists": Scenario(
-        _lists,
+        on_lists,
         [8.0, 120.0],
         'autograd knows no backend: gradients are added by dispatcher.call("add", …), '
         "what a handle stores is the kernels' business",
@@ -378,6 +343,16 @@ BACKWARD = {
             [["Autograd", "NumPy"], ["NumPy"], ["Autograd", "NumPy"], ["NumPy"]],
         ),
         "leave the handles as they are, but for the leaves' grad: keep counts in a dict",
+    ),
+    "an old gradient that requires grad": Scenario(
+        _old_requires_grad,
+        ([5.0], False, True),
+        "adding to the old gradient is computed below Autograd too: nothing is recorded",
+    ),
+    "two leaves that store the same array": Scenario(
+        _one_array,
+        ([2.0, 30.0],) * 2,
+        "each handle has an account to itself, whatever it stores",
     ),
 }
 

@@ -70,11 +70,17 @@ SLIPS: dict[str, dict[str, Callable]] = {
         "a sum of 0 isn't above 0": lambda x: torch.where(x.sum() >= 0, x * 2, x - 1),
         "the sum decides, not the largest": lambda x: torch.where(x.max() > 0, x * 2, x - 1),
         "the two sides are exchanged": lambda x: torch.where(x.sum() > 0, x - 1, x * 2),
+        "where the sum is 0, it is x - 1, not half of each side": lambda x: (
+            x * 2 * (1 + x.sum().sign()) / 2 + (x - 1) * (1 - x.sum().sign()) / 2
+        ),
     },
     "scale": {
         "where all elements are 0, they stay 0": lambda x: x / x.abs().max(),
         "the largest size counts, also that of a negative element": lambda x: (
             x / torch.where(x.max() == 0, 1.0, x.max())
+        ),
+        "the largest size counts, also where no element is above 0": lambda x: (
+            x / torch.where(x.any(), x.max(), 1.0)
         ),
         "the largest size, not the norm": lambda x: x / torch.where(x.any(), x.norm(), 1.0),
         "one number for the whole tensor, not one for each row": lambda x: (

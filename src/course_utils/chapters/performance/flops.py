@@ -34,8 +34,9 @@ class _Counter(TorchDispatchMode):
             alone = self.slip == "one of the batch" and name in ("bmm", "baddbmm")
             self._add(name, (result[0] if alone else result).numel() * terms)
         elif name == "convolution":
-            places = args[0][:, :1] if self.slip == "places" else result[:, :1]
-            flops = 2 * places.numel() * args[1].numel()
+            image = self.slip in ("places", "places everywhere")
+            places = args[0][:, :1] if image else result[:, :1]
+            flops = 2 * places.numel() * len(args[1]) * self._terms(args[1])
             self._add(name, self._grouped(flops, args[8], args[1]))
         elif name == "convolution_backward" and self.slip != "no backward":
             parts = sum(args[10][:2])
@@ -43,12 +44,19 @@ class _Counter(TorchDispatchMode):
             if self.slip == "library":
                 parts = args[10][0] + args[9] * args[10][1]
             places = args[1] if self.slip == "image" else args[0]
-            flops = 2 * places.numel() * math.prod(args[2].shape[1:]) * parts
+            flops = 2 * places.numel() * self._terms(args[2]) * parts
+            if self.slip == "places everywhere":
+                flops = 2 * args[1][:, :1].numel() * args[2].numel() * parts
             self._add(name, self._grouped(flops, args[9], args[2]))
         return result
 
     def _add(self, name: str, flops: int) -> None:
-        self.counts[name] = flops + (0 if self.slip == "last" else self.counts[name])
+        if self.slip != "first" or name not in self.counts:
+            self.counts[name] = flops + (0 if self.slip == "last" else self.counts[name])
+
+    def _terms(self, weight: torch.Tensor) -> int:
+        inputs, *window = weight.shape[1:]
+        return inputs * (window[-1] ** len(window) if self.slip == "square" else math.prod(window))
 
     def _grouped(self, flops: int, groups: int, weight: torch.Tensor) -> int:
         if self.slip == "filters":
@@ -157,6 +165,9 @@ def check_flops(outcome: dict, names: list[str], device: str) -> None:
     halves = {key: value // 2 for key, value in right.items()}
     slips = {
         "an operator may run several times: add its calls up": _truth(names, device, "last"),
+        "an operator may run several times: add all its calls up, not the first alone": _truth(
+            names, device, "first"
+        ),
         "those are multiply-adds; each is two flops": halves,
         "a weight of a grouped convolution has inputs / groups channels: nothing to multiply": (
             _truth(names, device, "groups")
@@ -181,6 +192,9 @@ def check_flops(outcome: dict, names: list[str], device: str) -> None:
         "convolution: each element of the result is a sum; count its places, not the image's": (
             _truth(names, device, "places")
         ),
+        "each element of a convolution's result is a sum; count its places, not the image's, also "
+        "on the way back": _truth(names, device, "places everywhere"),
+        "a filter needn't be square: each of its sizes counts": _truth(names, device, "square"),
         "addmm(bias, x, y): the factors come after the bias": _truth(names, device, "factors"),
         "each element of a result is a sum over one filter, weight[0], not over all": (
             _truth(names, device, "filters")

@@ -190,8 +190,36 @@ def _activation_slips(layers: Sequence[tuple], factor: int) -> dict[str, int]:
         "the batch that goes into the first linear layer is saved, too": _activations(
             layers, lambda name, k: right(name, k) - {0}
         ),
+        "a result that the last layer saves is counted, too": _activations(
+            layers, lambda name, k: right(name, k) - {len(layers)}
+        ),
+        "tensors of the same size are several tensors, all of which are there": sum(
+            _different(layers, right)
+        ),
     }
     return {words: size * factor for words, size in sizes.items()}
+
+
+def _with_masks(layers: Sequence[tuple], batch: int, itemsize: int) -> list[int]:
+    """Bytes if each ReLU, or each whose result no other layer saves, had a mask of bytes."""
+
+    def other(name, k):
+        return {"relu": set(), "tanh": {k + 1}}.get(name, {k})
+
+    kept = [k for n, layer in enumerate(layers) for k in other(layer[0], n)]
+    masks = [n + 1 for n, layer in enumerate(layers) if layer[0] == "relu"]
+    alone = [k for k in masks if k not in kept]
+    rest = _activations(layers, other) * batch * itemsize
+    return [
+        rest + batch * _activations(layers, lambda name, k, some=some: {k + 1} & {*some})
+        for some in (masks, alone)
+    ]
+
+
+def _different(layers: Sequence[tuple], rule: Callable) -> set[int]:
+    """The widths of all kept tensors, equal ones once."""
+    kept = {k for n, layer in enumerate(layers) for k in rule(layer[0], n)}
+    return {_activations(layers, lambda name, k, n=n: {n}) for n in kept}
 
 
 def _kept_widths(layers: Sequence[tuple], rule: Callable) -> list[int]:
@@ -245,6 +273,8 @@ def _wrong_entries(
             wrong[key].add("those are elements; each has itemsize bytes")
         if mine * itemsize == truth * 4:
             wrong[key].add("each element has itemsize bytes, not always 4")
+        if key == "activations" and mine in _with_masks(layers, batch, itemsize):
+            wrong[key].add("ReLU saves its result, not a mask with a byte for each element")
         if key == "activations" and mine * batch == truth:
             wrong[key].add("that is for one row; the batch has more")
     sizes = {"those are elements; each has itemsize bytes"}

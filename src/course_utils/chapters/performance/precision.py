@@ -34,6 +34,31 @@ def loss_scale(gradients: Sequence[Tensor]) -> tuple[float, int, int]:
     return scale, _lost(gradients, 1.0), _lost(gradients, scale)
 
 
+def _slips(gradients: Sequence[Tensor], scale: float) -> dict[str, int]:
+    """Words for what else is counted, each with the number that it gives."""
+    flat = [g.detach().double().flatten().cpu() for g in gradients]
+    values = torch.cat([torch.zeros(0, dtype=torch.float64), *flat])
+    some, scaled = values != 0, (values * scale).abs()
+    gone, before = scaled.half() == 0, values.half()
+    slips = {
+        "entries that were 0 before are not lost": gone,
+        "also entries that float16 held may be lost by a scale below 1": (
+            some & (before == 0) & gone
+        ),
+        "multiply first, then round: what has become 0 in float16 stays 0": (
+            some & ((before.double() * scale).half() == 0)
+        ),
+        "float16 has numbers below 6.1e-5, only less precise ones; what rounds to 0 is lost": (
+            some & (scaled < torch.finfo(torch.float16).tiny)
+        ),
+        "what is more than half of float16's smallest number rounds up to it": (
+            some & (scaled < 2.0**-24)
+        ),
+        "half of float16's smallest number rounds to 0": some & (scaled < 2.0**-25),
+    }
+    return {words: int(lost.sum()) for words, lost in slips.items()}
+
+
 @ends_in_notebook
 def check_scale(found: Any, gradients: Sequence[Tensor]) -> None:
     """Compare ``(scale, lost, lost_scaled)`` with what is right."""
@@ -55,11 +80,10 @@ def check_scale(found: Any, gradients: Sequence[Tensor]) -> None:
         several = "; look at all the tensors" if len(gradients) > 1 else ""
         assert fits, f"with this scale an entry becomes inf in float16{several}"
         raise AssertionError("this scale fits, but a larger power of two would fit as well")
-    zeros = sum(int((g == 0).sum()) for g in gradients)
-    for name, mine, truth in (("lost", lost, right[1]), ("lost_scaled", after, right[2])):
-        words = "how many entries that are not 0 become 0 in float16, in all tensors together"
-        if mine == truth + zeros and zeros:
-            words = "entries that were 0 before are not lost"
-        if name == "lost_scaled" and mine == right[1] and mine != truth:
-            words = "multiply first, then round: what has become 0 in float16 stays 0"
-        assert mine == truth, f"{name} is wrong: {words}"
+    for name, mine, truth, factor in (
+        ("lost", lost, right[1], 1.0),
+        ("lost_scaled", after, right[2], scale),
+    ):
+        told = [words for words, slip in _slips(gradients, factor).items() if slip == mine]
+        told.append("how many entries that are not 0 become 0 in float16, in all tensors together")
+        assert mine == truth, f"{name} is wrong: {told[0]}"

@@ -44,9 +44,15 @@ def check_quantised(found: Any, x: Tensor, dim: int | None) -> None:
     low, high = _range(x, dim)
     bare_low, bare_high = _range(x, dim, zero=False)
     whole = x.abs().amax() if dim is None else _range(x.abs(), dim)[1]
+    plain = (high - low) / 255
     slips = {
-        "where all values are 0, the scale is 1": (high - low) / 255,
-        "0 must lie in the range: low is at most 0, high at least 0": (bare_high - bare_low) / 255,
+        "where it is 0 in float32, it becomes 1, though the values differ": torch.where(
+            high == low, 1.0, plain
+        ),
+        "where all values are 0, the scale is 1": plain,
+        "0 must lie in the range: low is at most 0, high at least 0": torch.where(
+            bare_high == bare_low, 1.0, (bare_high - bare_low) / 255
+        ),
         "256 values have 255 steps between them": (high - low) / 256,
         "that is symmetric, from -max to max; here low and high are their own": whole / 127,
         "that is symmetric, from -max to max": 2 * whole / 255,
@@ -56,9 +62,12 @@ def check_quantised(found: Any, x: Tensor, dim: int | None) -> None:
         same = torch.full_like(right[1], float(_range(x, None)[1] - _range(x, None)[0]) / 255)
         slips["that is one scale for the whole tensor; each index of dim has its own"] = same
     for least in (1e-12, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5):
-        plain = (high - low) / 255
-        slips[f"nothing is added to a scale, be it {least:g}"] = plain + least
-        slips[f"a scale has no least value, be it {least:g}"] = plain.clamp(min=least)
+        more, limited = plain + least, plain.clamp(min=least)
+        if torch.allclose(more, limited, rtol=1e-4, atol=1e-9):
+            slips[f"where it is 0, it becomes 1, not {least:g}"] = more
+            continue
+        slips[f"nothing is added to a scale, be it {least:g}"] = more
+        slips[f"a scale has no least value, be it {least:g}"] = limited
     check_value(scale, right[1], "scale", slips, rtol=1e-4, atol=1e-9)
     off = right[2] + 128
     shift = {
@@ -87,6 +96,11 @@ def check_quantised(found: Any, x: Tensor, dim: int | None) -> None:
         worst = float(error.max())
         more = ": values left the range of int8 and wrapped around" if worst > 100 else ""
         raise AssertionError(f"q is up to {worst:.3g} steps away from x{more}")
+    if bool((right[1] == 1).all()):  # x / scale is exact: halves are halves in any arithmetic
+        separate = [torch.round(x) + right[2], torch.floor(x + 0.5) + right[2]]
+        alone = any(torch.equal(q.float(), part.clamp(-128, 127)) for part in separate)
+        together = torch.equal(q.float(), torch.round(x + right[2]).clamp(-128, 127))
+        assert alone or not together, "q: round x / scale by itself, and add zero afterwards"
     check_close(q.float(), right[0].float(), "q", rtol=0, atol=1.01)
 
 

@@ -220,6 +220,7 @@ def _truth(case: dict, limit: float = 1.0, clip: str = "norm") -> tuple:
         groups = [{"params": model.parameters()}] if clip != "held" else optimizer.param_groups
         grads = [p.grad for group in groups for p in group["params"] if p.grad is not None]
         norm = math.sqrt(sum(g.square().sum().item() for g in grads))
+        norm = norm**2 if clip == "squared" else norm
         for g in grads:
             own = g.norm().item()
             if clip == "always" and norm:
@@ -257,6 +258,7 @@ def check_loop(outcome: dict, case: dict) -> None:
         "always": "a gradient whose norm is below 1 is left as it is",
         "each": "one norm over all gradients is asked for, not one for each parameter",
         "none": "the gradients are not clipped",
+        "squared": "the norm is the root of the sum of all squares",
         "no zero_grad": "old gradients are still in .grad",
         "all zero_grad": "an old gradient that the optimizer doesn't hold stays, also of a frozen "
         "parameter; the norm is over all gradients",

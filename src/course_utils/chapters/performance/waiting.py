@@ -63,15 +63,33 @@ def run_measure(measure: Callable[..., Any], case: dict) -> dict:
         measure: takes ``run, synchronise, clock, warmup, repeats``.
         case: PretendDevice's arguments, with ``warmup`` and ``repeats``.
     """
-    pretend = PretendDevice(case["kernels"], case.get("launch", 5), case.get("pending", 0))
-    found = measure(
-        pretend.run, pretend.synchronise, pretend.clock, case["warmup"], case["repeats"]
+
+    def timed(pretend: PretendDevice, warmup: int, repeats: int) -> Any:
+        return measure(pretend.run, pretend.synchronise, pretend.clock, warmup, repeats)
+
+    pretend, again = (
+        PretendDevice(case["kernels"], case.get("launch", 5), case.get("pending", 0))
+        for _ in range(2)
     )
-    return {"found": found, "runs": pretend.runs, "left": pretend.idle_from > pretend.now}
+    found = timed(pretend, case["warmup"], case["repeats"])
+    timed(PretendDevice([10_000]), 0, 1)  # what is kept of this one shows in the next
+    second = timed(again, case["warmup"], case["repeats"])
+    left = pretend.idle_from > pretend.now
+    same = repr(found) == repr(second)
+    return {"found": found, "runs": pretend.runs, "left": left, "same": same}
 
 
 def _timed(
-    case: dict, *, before=True, after=True, warm=True, once=False, early=False, all_calls=False
+    case: dict,
+    *,
+    before=True,
+    after=True,
+    warm=True,
+    once=False,
+    early=False,
+    all_calls=False,
+    late=False,
+    inside=False,
 ) -> list[float]:
     """The single measurements; switches for what goes wrong."""
     device = PretendDevice(case["kernels"], case.get("launch", 5), case.get("pending", 0))
@@ -84,7 +102,10 @@ def _timed(
     times, begin = [], device.clock()
     for _ in range(case["repeats"] + (case["warmup"] if all_calls else 0)):
         begin = begin if once else device.clock()
+        if inside:
+            device.synchronise()
         device.run()
+        begin = device.clock() if late else begin
         if after and not once:
             device.synchronise()
         times.append(device.clock() - begin)
@@ -113,6 +134,8 @@ def check_measure(outcome: dict, case: dict) -> None:
             f"run was called {outcome['runs']} times: warmup calls that nobody times, then "
             f"repeats calls, each timed alone, make {expected}"
         )
+    words = "called again, it gives other numbers: begin each call without times of an earlier one"
+    assert outcome["same"], words
     times = _timed(case)
     right = _summary(times)
     if _same((median, spread), right):
@@ -121,7 +144,8 @@ def check_measure(outcome: dict, case: dict) -> None:
         if _same((median, spread), slip) and not _same(slip, right):
             raise AssertionError(words)
     lower, upper = sorted(times)[(len(times) - 1) // 2], sorted(times)[len(times) // 2]
-    middle = math.isclose(median, lower) or math.isclose(median, upper)
+    near = (lower, upper, math.floor((lower + upper) / 2), math.ceil((lower + upper) / 2))
+    middle = any(math.isclose(median, value) for value in near)
     if not math.isclose(median, right[0], rel_tol=1e-6) and lower != upper and middle:
         raise AssertionError("with an even number of times, the median is half-way between two")
     if not math.isclose(median, right[0], rel_tol=1e-6):
@@ -134,11 +158,20 @@ def _slips(case: dict, times: list[float]) -> dict[str, tuple[float, float]]:
     launches = "only the launches were timed: synchronise before the clock is read again"
     pending = "earlier work was timed, too: synchronise before the first clock starts"
     middle, whole = statistics.median(times), [float(round(time)) for time in times]
-    quarters = statistics.quantiles(times, n=4) if len(times) > 1 else [middle] * 3
+    several = times if len(times) > 1 else times * 2
+    quarters = statistics.quantiles(several, n=4)
+    fourths = statistics.quantiles(several, n=4, method="inclusive")
+    quarter = "the spread is the longest less the shortest time, not between quartiles"
     return {
         launches: _summary(_timed(case, after=False)),
         f"{launches}; and {pending}": _summary(_timed(case, after=False, before=False)),
         pending: _summary(_timed(case, before=False)),
+        "earlier work was timed, too: synchronise before the clock starts, not behind it": _summary(
+            _timed(case, before=False, inside=True)
+        ),
+        "the launch is part of the work: read the clock before run is called": _summary(
+            _timed(case, late=True)
+        ),
         "the warm-up's kernels are timed, too: synchronise after it": _summary(
             _timed(case, early=True)
         ),
@@ -158,14 +191,8 @@ def _slips(case: dict, times: list[float]) -> dict[str, tuple[float, float]]:
             max(times) - min(times),
         ),
         "the times were rounded: a clock tells fractions as well": _summary(whole),
-        "the spread is the longest less the shortest time, wherever in the list they are": (
-            middle,
-            abs(times[-1] - times[0]),
-        ),
-        "the spread is the longest less the shortest time, not between quartiles": (
-            middle,
-            quarters[2] - quarters[0],
-        ),
+        quarter: (middle, quarters[2] - quarters[0]),
+        f"{quarter}, whichever way they are taken": (middle, fourths[2] - fourths[0]),
         "the spread is the longest less the shortest time, not a standard deviation": (
             statistics.median(times),
             statistics.pstdev(times),
@@ -173,6 +200,10 @@ def _slips(case: dict, times: list[float]) -> dict[str, tuple[float, float]]:
         "the spread is the longest less the shortest time, not a deviation": (
             statistics.median(times),
             statistics.stdev(times) if len(times) > 1 else 0.0,
+        ),
+        "the spread is the longest less the shortest time, wherever in the list they are": (
+            middle,
+            abs(times[-1] - times[0]),
         ),
     }
 
