@@ -7,7 +7,11 @@ heaviest come first, so that no long group is left for one process at the end.
 
 import gc
 import importlib
+import multiprocessing.util
+import os
+import tempfile
 import warnings
+from unittest.mock import patch
 
 import pytest
 import torch
@@ -134,6 +138,18 @@ def pytest_collection_modifyitems(config, items):
 def pytest_unconfigure():
     """Python's end looks through everything: what answers froze counts as leaked there."""
     gc.unfreeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def temporary_files(tmp_path_factory):
+    """A folder that goes with the run: a process that is ended can't remove its own files, and
+    there are many of them, forked for an answer each. What pytest and multiprocessing remove
+    themselves stays where it is."""
+    tmp_path_factory.getbasetemp()
+    multiprocessing.util.get_temp_dir()
+    with tempfile.TemporaryDirectory(prefix="course-", ignore_cleanup_errors=True) as folder:
+        with patch.dict(os.environ, TMPDIR=folder), patch.object(tempfile, "tempdir", folder):
+            yield
 
 
 @pytest.fixture(scope="session", autouse=True)
