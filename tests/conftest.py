@@ -147,9 +147,12 @@ def temporary_files(tmp_path_factory):
     themselves stays where it is."""
     tmp_path_factory.getbasetemp()
     multiprocessing.util.get_temp_dir()
-    with tempfile.TemporaryDirectory(prefix="course-", ignore_cleanup_errors=True) as folder:
-        with patch.dict(os.environ, TMPDIR=folder), patch.object(tempfile, "tempdir", folder):
-            yield
+    with (
+        tempfile.TemporaryDirectory(prefix="course-", ignore_cleanup_errors=True) as folder,
+        patch.dict(os.environ, TMPDIR=folder),
+        patch.object(tempfile, "tempdir", folder),
+    ):
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -24,9 +24,9 @@ from pathlib import Path
 from types import CodeType, SimpleNamespace
 from unittest.mock import patch
 
-import jupytext
 from nbformat import NotebookNode
 
+from course_utils.authoring.answer_files import read_cells
 from course_utils.authoring.mutants.running import MODEL
 from course_utils.authoring.source import read_source
 from course_utils.cells import marks_of as grader_of
@@ -130,11 +130,11 @@ def read_answers(chapter: Chapter) -> tuple[Answer, ...]:
     """
     answers = []
     for path in sorted((ANSWERS / chapter.name).glob("*.py")):
-        for cell in jupytext.read(path, fmt="py:percent").cells:
-            if cell.cell_type != "code":
+        for cell in read_cells(path):
+            if cell.is_text:
                 continue
-            right, wrong = cell.metadata.get("right"), cell.metadata.get("wrong")
-            says = cell.metadata.get("says", [])
+            right, wrong = cell.options.get("right"), cell.options.get("wrong")
+            says = cell.options.get("says", [])
             if (
                 bool(right) == bool(wrong)
                 or bool(wrong) != bool(says)

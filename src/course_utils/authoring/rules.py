@@ -27,6 +27,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from course_utils.authoring.answer_files import read_cells
 from course_utils.authoring.source import read_source
 from course_utils.cells import (
     HEADING,
@@ -35,9 +36,7 @@ from course_utils.cells import (
     exercise_of,
     grade_id,
     is_check,
-    is_code,
     is_exercise,
-    text_of,
 )
 from course_utils.project import Chapter
 
@@ -63,16 +62,12 @@ class Listed:
 
 def read(path: Path) -> Listed | None:
     """What a file of answers lists; None where it has no list."""
-    import jupytext
-
     listed, found = Listed(), False
-    for cell in jupytext.read(path, fmt="py:percent").cells:
-        if is_code(cell):
-            if "breaks" in cell.metadata:
-                listed.breaks[str(cell.metadata.get("wrong"))] = cell.metadata["breaks"]
-            continue
+    for cell in read_cells(path):
+        if "breaks" in cell.options:
+            listed.breaks[str(cell.options.get("wrong"))] = cell.options["breaks"]
         part = ""
-        for line in text_of(cell).splitlines():
+        for line in cell.source.splitlines() if cell.is_text else ():
             if line in ("Rules:", "Admits:"):
                 part, found = line, True
             elif found and line.strip():

@@ -25,6 +25,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from course_utils.authoring.answer_files import read_cells
 from course_utils.authoring.mutants.making import domain_of, mutants
 from course_utils.authoring.mutants.trees import Mutant
 from course_utils.authoring.source import read_source
@@ -78,15 +79,13 @@ class Result:
 
 def right_answers(chapter: Chapter, exercise: str) -> list[Answer]:
     """The model solution, and every right answer under ``tests/answers``."""
-    import jupytext
-
     cells = read_source(chapter.source).cells
     found = [Answer(MODEL, cell.source) for cell in cells if grade_id(cell) == exercise]
     path = chapter.root / "tests" / "answers" / chapter.name / f"{exercise}.py"
     if path.exists():
-        for cell in jupytext.read(path, fmt="py:percent").cells:
-            if is_code(cell) and cell.metadata.get("right"):
-                found.append(Answer(cell.metadata["right"], cell.source))
+        for cell in read_cells(path):
+            if cell.options.get("right"):
+                found.append(Answer(cell.options["right"], cell.source))
     return found
 
 
