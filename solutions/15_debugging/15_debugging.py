@@ -396,7 +396,7 @@ import contextlib
 from functools import partial
 
 from course_utils.chapters.debugging import RUNS, changes, check_detective, check_finding
-from course_utils.chapters.debugging import make_suspect, state_of
+from course_utils.chapters.debugging import UNUSUAL_SUSPECTS, make_suspect, state_of
 
 
 @runs_with_the_answer
@@ -454,8 +454,7 @@ cases += [
     ("turned in place", (2, 4), ("1", (2, 6)), True, "as it came, before forward turns it"),
     ("two arguments", (2, 4), ("1.join", (2, 4)), True, "the shape of the first argument"),
     ("one layer, two names", (2, 4), ("0", (2, 6)), True, "named_modules() names it once, as 0"),
-    ("float64 weights", (2, 4), None, True, "the input is float32, whatever the weights"),
-    ("a norm in eval mode", (1, 4), None, True, "each part in the mode that it is in"),
+    *UNUSUAL_SUSPECTS,
 ]
 cases += [(name, (2, 4), ("1", (2, 4)), True, "") for name in ("a KeyError", "an IndexError")]
 ### BEGIN HIDDEN TESTS
@@ -634,6 +633,11 @@ def check_case(name, right, *args, slips=None):
     assert weight == "float32", f"the layer was made {weight}: convert the data instead"
 
 
+def in_bfloat16(photo):
+    half = make([0.5]).bfloat16()
+    return F.linear((photo / 255).bfloat16(), weight.mT.bfloat16(), half).float()
+
+
 make = partial(torch.tensor, device=device)
 photo = make([[255, 0, 51], [0, 255, 255]], dtype=torch.uint8)
 weight, array = make([[1.0], [2], [3]]), np.array([[0.1, 1, -2], [0, 1000.3, 1]])
@@ -647,18 +651,25 @@ with every_case() as case:
         )
         slips["it was rounded to half"] = (photo.half() / 255).float() @ weight + 0.5
         slips["it was divided by 255 twice"] = photo / 255**2 @ weight + 0.5
+        slips["the layer's result was scaled; scale the photo, before the bias"] = raw / 255
+        slips["it was rounded to bfloat16"] = in_bfloat16(photo)
         slips["// leaves whole numbers: a photo has fractions"] = (
             photo // 255
         ).float() @ weight + 0.5
         check_case("photo", by_255, photo, slips=slips)
     with case("a dark photo, without a 255"):
-        dark = make([[1, 0, 2]], dtype=torch.uint8)
+        dark = make([[60, 0, 100]], dtype=torch.uint8)
+        own = dark / 100 @ weight + 0.5
         slips = {
-            "divided by its own largest value; by 255, whatever is in it": dark / 2 @ weight + 0.5,
+            "divided by its own largest value; by 255, whatever is in it": own,
             "the photo is not scaled to 0…1": dark.float() @ weight + 0.5,
             "255 is the largest value": dark / 256 @ weight + 0.5,
             "// leaves whole numbers: a photo has fractions": (dark // 255).float() @ weight + 0.5,
+            "it was rounded to bfloat16": in_bfloat16(dark),
         }
+        slips["the layer's result was scaled; scale the photo, before the bias"] = (
+            dark.float() @ weight + 0.5
+        ) / 255
         check_case("photo", dark / 255 @ weight + 0.5, dark, slips=slips)
     with case("rows"):
         values = make(array.tolist())
@@ -1076,6 +1087,8 @@ cases += [("two results", {}, f"max({t}, 1) -> [float32(2,), int64(2,)]")]
 cases += [
     ("keyword", {f"sum({t}, [1]) ": keys}, f"sum({t}, [1], dtype=torch.float64) -> float64(2,)")
 ]
+none = {f"div({t}, 2) ": "a keyword argument that is None came, too: write it"}
+cases += [("a keyword that is None", none, f"div({t}, 2, rounding_mode=None) -> {t}")]
 cases += [("out=", {f"add({t}, {t}, out=t": through}, kept, f"add({t}, {t}, out={t}) -> {t}")]
 again = "it was described before it changed: describe each value anew"
 late = {"unsqueeze_(float32(1, 2, 3), 0)": early, f"unsqueeze_({t}, 0) -> {t}": again}
@@ -1124,6 +1137,8 @@ assert lines, "no line was written: each logger calls the write that it was made
 names = [line.split("(")[0] for line in lines]
 assert not any("." in name for name in names), f"{names[0]}: leave out what is behind the dot"
 assert "ones_like" in names, "backward() was not written down"
+back = names[names.index("ones_like") :]
+assert "mul" in back, f"backward() has only {back}: it runs without grad mode; write that, too"
 ### BEGIN HIDDEN TESTS
 lines, result, *_ = try_tensor_logger("linear", x)
 check_close(result, LOGGED["linear"](x), "the result of a linear layer and tanh")
@@ -1508,7 +1523,8 @@ except RuntimeError as error:
 # loop above, with suspects `{"layer": layer, "kept": kept}`, the answer is `["kept"]`.
 
 # %% nbgrader={"grade_id": "try-leak-hunt", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.debugging import check_leaks, counts, hunt_leaks, neighbours
+from course_utils.chapters.debugging import SMALL_LEAKS, check_leaks, counts, hunt_leaks
+from course_utils.chapters.debugging import neighbours
 
 
 @runs_with_the_answer
@@ -1555,7 +1571,7 @@ with every_case() as case:
         ("a circle", ["ring"], "things may be reached in circles, and at any depth"),
         ("two leaks", ["ring", "log"], "ring holds log, so both"),
         ("two sizes", ["log", "many"], "the smaller leak is a leak, too"),
-        ("one in three steps", ["log"], "a single thing more is more"),
+        *SMALL_LEAKS,
         ("the same again", [], "the same tensor, held again, is no other thing"),
         ("a long chain", ["chain"], "it is 3000 lists deep: use a loop, no recursion"),
         ("numbers", [], "floats don't count"),
@@ -1708,7 +1724,7 @@ import multiprocessing
 
 from torch.utils.data import DataLoader, Dataset
 
-from course_utils.chapters.debugging import autopsy_with, check_autopsy
+from course_utils.chapters.debugging import UNJOINED, autopsy_with, check_autopsy
 
 
 @runs_with_the_answer
@@ -1754,13 +1770,14 @@ cases = [
     ("a long item", 4, 60, ("collate", 1), "item 6 is in batch 1, of items 4 to 7"),
     ("a long item", 3, 60, ("collate", 2), "item 6 is the first of batch 2"),
     ("a long item at the end", 4, 60, ("collate", 2), "the last, smaller batch: items 8 and 9"),
-    ("an item that is None", 4, 60, ("collate", 1), "a TypeError: any class counts"),
-    ("an item without its label", 4, 60, ("collate", 1), "a KeyError, in the batch of item 6"),
+    *UNJOINED,
     ("an item with an IndexError", 4, 60, ("item", 7), "there are len(dataset) items"),
+    ("an item without a file", 4, 60, ("item", 7), "an OSError: any class counts"),
     ("unpicklable", 4, 60, ("pickle", None), "it has a lambda; under fork it runs all the same"),
     ("holds a lock", 4, 60, ("pickle", None), "pickle raises a TypeError here: any class counts"),
     ("all three", 4, 60, ("item", 7), "all items come before any batch, and before pickle"),
     ("unpicklable, with a long item", 4, 60, ("collate", 1), "batches come before pickle"),
+    ("unpicklable, and raises in the worker", 4, 60, ("pickle", None), "ask before any worker"),
     ("hangs", 4, 1, ("hang", None), "in the worker alone, at item 5"),
     ("dies", 4, 60, ("dies", None), "in the worker alone, at the first item"),
     ("raises in the worker", 4, 60, ("raises", None), "a RuntimeError, but the worker lives"),
@@ -2259,18 +2276,19 @@ show(
 # in training with a BatchNorm are not tried.
 
 # %% nbgrader={"grade_id": "try-first-difference", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.debugging import make_pair, no_mode_left
+from course_utils.chapters.debugging import RUNS, make_pair, no_mode_left
 
 
 @runs_with_the_answer
 def try_first_difference(kind: str, x: torch.Tensor, training: bool) -> tuple:
-    """The answer, and what was changed."""
+    """The answer, what was changed, and the runs of models that count."""
     one, other = (model.train(training) for model in make_pair(kind))
     torch.manual_seed(5)
+    RUNS.clear()
     before = state_of(one, other)
     with no_mode_left():
         answer = first_difference(one, other, x)
-    return answer, changes(before, state_of(one, other))
+    return answer, changes(before, state_of(one, other)), len(RUNS)
 
 
 # %% nbgrader={"grade_id": "first-difference", "solution": true}
@@ -2341,6 +2359,7 @@ cases = [
     ("the first result", False, ("3", "std_mean"), "the first of its two results differs"),
     ("only the order", False, ("3", "roll"), "the same numbers in another order"),
     ("only the shape", False, ("3", "new_zeros"), "zeros on both sides, in two shapes"),
+    ("a part that notes its runs", False, None, "the same model twice"),
     ("NaN against 0", False, ("3", "mul"), "NaN equals NaN here, and nothing else"),
     ("equal results", False, ("3", "relu"), "another operator runs there: hardtanh"),
     ("begins in place", False, None, "both begin with x.mul_(2): hand each run a copy of x"),
@@ -2354,9 +2373,10 @@ with every_case() as case:
         x = torch.randn(3, 4, generator=torch.Generator().manual_seed(1)).to(device)
         x = x.double() if "float64" in kind else x
         with case(kind + (", in training" if training else "")), forbid_changes(x):
-            answer, changed = try_first_difference(kind, x, training)
+            answer, changed, runs = try_first_difference(kind, x, training)
             check_finding(answer, right, "the answer", why)
             assert not changed, f"changed and not put back: {', '.join(changed)}"
+            assert runs < 3, f"two models ran {runs} times in all, expected once each"
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>
@@ -2541,7 +2561,7 @@ one_by_one([*short, "print('never reached')"], lambda lines: failure_of(lines) =
 # %% nbgrader={"grade_id": "try-shrink-it", "locked": true} jupyter={"source_hidden": true}
 from collections.abc import Callable
 
-from course_utils.chapters.debugging import check_shrunk, numbers, shrink_with
+from course_utils.chapters.debugging import ODD_LINES, check_shrunk, numbers, shrink_with
 
 
 @runs_with_the_answer
@@ -2582,7 +2602,7 @@ cases = [
     ("1 and 7", numbers(8), "more lines need not fail: with 0 and without 5 it runs", None),
     ("every third", numbers(120), "40 of 120 matter; the limit is for 2 lines of 400", None),
     ("not as a whole", numbers(9), "", None),
-    ("deep", ["if True:", "    deep = 1"], "indented lines stay indented", None),
+    *ODD_LINES,
 ]
 for lines in ([], ["x"], numbers(5)):
     cases += [("nothing", lines, "", None), ("anything", lines, "the empty list fails, too", None)]

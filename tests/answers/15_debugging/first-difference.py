@@ -2,6 +2,7 @@
 # Rules:
 #
 # - "both from the same global random state"
+# - "Run each once on `x`"
 # - "in the mode they are in"
 # - "in the run of `one`"
 # - "*module* is the name, as in `one.named_modules()`"
@@ -1462,4 +1463,57 @@ def first_difference(one, other, x):
         return first[len(second)][:2]
     if len(second) > len(first):
         return "", second[len(first)][1]
+    return None
+
+
+# %% wrong="each model runs twice, to warm up" breaks="Run each once on `x`" says=["two models ran 4 times in all"]
+from torch.utils._pytree import tree_leaves
+
+
+def first_difference(one, other, x):
+    def rows_of(model):
+        running, rows, handles = [""], [], []
+
+        class Rows(TorchDispatchMode):
+            def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+                result = func(*args, **(kwargs or {}))
+                name = func.overloadpacket.__name__
+                if "empty" not in name:
+                    kept = [
+                        v.detach().clone()
+                        for v in tree_leaves(result)
+                        if isinstance(v, torch.Tensor)
+                    ]
+                    rows.append((running[-1], name, kept))
+                return result
+
+        for name, module in model.named_modules():
+            handles.append(
+                module.register_forward_pre_hook(lambda m, a, name=name: running.append(name))
+            )
+            handles.append(module.register_forward_hook(lambda *_: (running.pop(), None)[1]))
+        given = x.clone()
+        with torch.random.fork_rng():
+            try:
+                model(x.clone())
+                with Rows():
+                    model(given)
+            finally:
+                for handle in handles:
+                    handle.remove()
+        return rows
+
+    def same(a, b):
+        if a.shape != b.shape or a.dtype != b.dtype:
+            return False
+        return bool(((a == b) | (a.isnan() & b.isnan())).all())
+
+    left, right = rows_of(one), rows_of(other)
+    for (module, name, kept), (_, name2, kept2) in zip(left, right):
+        if name != name2 or len(kept) != len(kept2) or not all(map(same, kept, kept2)):
+            return module, name
+    if len(left) > len(right):
+        return left[len(right)][:2]
+    if len(right) > len(left):
+        return "", right[len(left)][1]
     return None

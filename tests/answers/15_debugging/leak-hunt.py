@@ -442,3 +442,72 @@ def leak_hunt(step, suspects):
     for _ in range(3):
         step()
     return [name for name, thing in suspects.items() if count(thing) > before[name]]
+
+
+# %% wrong="three steps to warm up, then two" says=["one in the third step", "it is there at step 5, not at step 2"]
+def reach(thing):
+    seen, todo = {id(thing): thing}, [thing]
+    while todo:
+        for other in neighbours(todo.pop()):
+            if id(other) not in seen:
+                seen[id(other)] = other
+                todo.append(other)
+    return sum(bool(counts(other)) for other in seen.values())
+
+
+def leak_hunt(step, suspects):
+    for _ in range(3):
+        step()
+    first = {name: reach(thing) for name, thing in suspects.items()}
+    for _ in range(2):
+        step()
+    return [name for name, thing in suspects.items() if reach(thing) > first[name]]
+
+
+# %% wrong="what needs a gradient isn't counted" says=["copies of the weights", "a parameter is a tensor, and counts"]
+def reach(thing):
+    seen, todo = {id(thing): thing}, [thing]
+    while todo:
+        for other in neighbours(todo.pop()):
+            if id(other) not in seen:
+                seen[id(other)] = other
+                todo.append(other)
+    return sum(
+        bool(counts(other)) and not (isinstance(other, torch.Tensor) and other.requires_grad)
+        for other in seen.values()
+    )
+
+
+def leak_hunt(step, suspects):
+    for _ in range(2):
+        step()
+    first = {name: reach(thing) for name, thing in suspects.items()}
+    for _ in range(3):
+        step()
+    return [name for name, thing in suspects.items() if reach(thing) > first[name]]
+
+
+# %% wrong="tensors of the same memory count once" says=["weights by other names", "are different things"]
+def reach(thing):
+    seen, todo = {id(thing): thing}, [thing]
+    while todo:
+        for other in neighbours(todo.pop()):
+            if id(other) not in seen:
+                seen[id(other)] = other
+                todo.append(other)
+    return len(
+        {
+            other.data_ptr() if isinstance(other, torch.Tensor) else id(other)
+            for other in seen.values()
+            if counts(other)
+        }
+    )
+
+
+def leak_hunt(step, suspects):
+    for _ in range(2):
+        step()
+    first = {name: reach(thing) for name, thing in suspects.items()}
+    for _ in range(3):
+        step()
+    return [name for name, thing in suspects.items() if reach(thing) > first[name]]

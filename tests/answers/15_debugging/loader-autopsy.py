@@ -1085,3 +1085,81 @@ def loader_autopsy(dataset, batch_size, seconds):
             child.kill()
             child.join()
     return verdict
+
+
+# %% wrong="five classes of exceptions for the items" says=["an item without a file: FileNotFoundError came out"]
+import pickle
+
+from torch.utils.data import default_collate
+
+
+def loader_autopsy(dataset, batch_size, seconds):
+    items = []
+    for i in range(len(dataset)):
+        try:
+            items.append(dataset[i])
+        except (RuntimeError, ValueError, KeyError, IndexError, TypeError):
+            return "item", i
+    for b, start in enumerate(range(0, len(items), batch_size)):
+        try:
+            default_collate(items[start : start + batch_size])
+        except Exception:
+            return "collate", b
+    try:
+        pickle.dumps(dataset)
+    except Exception:
+        return "pickle", None
+    before = multiprocessing.active_children()
+    try:
+        for _ in DataLoader(dataset, batch_size, num_workers=1, timeout=seconds):
+            pass
+    except Exception as error:
+        text = str(error)
+        if text.startswith("Caught"):
+            return "raises", None
+        return ("hang", None) if "timed out after" in text else ("dies", None)
+    finally:
+        for child in multiprocessing.active_children():
+            if child not in before:
+                child.terminate()
+                child.join()
+    return "fine", None
+
+
+# %% wrong="asks for pickle after the worker" says=["unpicklable, and raises in the worker", "ask before any worker"]
+import pickle
+
+from torch.utils.data import default_collate
+
+
+def loader_autopsy(dataset, batch_size, seconds):
+    items = []
+    for i in range(len(dataset)):
+        try:
+            items.append(dataset[i])
+        except Exception:
+            return "item", i
+    for b, start in enumerate(range(0, len(items), batch_size)):
+        try:
+            default_collate(items[start : start + batch_size])
+        except Exception:
+            return "collate", b
+    before = multiprocessing.active_children()
+    try:
+        for _ in DataLoader(dataset, batch_size, num_workers=1, timeout=seconds):
+            pass
+    except Exception as error:
+        text = str(error)
+        if text.startswith("Caught"):
+            return "raises", None
+        return ("hang", None) if "timed out after" in text else ("dies", None)
+    finally:
+        for child in multiprocessing.active_children():
+            if child not in before:
+                child.terminate()
+                child.join()
+    try:
+        pickle.dumps(dataset)
+    except Exception:
+        return "pickle", None
+    return "fine", None

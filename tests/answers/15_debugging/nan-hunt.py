@@ -1032,3 +1032,43 @@ def nan_hunt(forward):
             hunt.phase = "backward"
             loss.backward()
     return hunt.found
+
+
+# %% wrong="leaves out only names that begin with empty" says=["found ('forward', 'new_empty')", "empty memory holds anything"]
+from torch.utils._pytree import tree_leaves
+
+
+def has(test, value):
+    if isinstance(value, torch.Tensor):
+        return bool(getattr(torch, test)(value).any())
+    if isinstance(value, (int, float)):
+        return bool(getattr(torch, test)(torch.tensor(float(value))))
+    return False
+
+
+def nan_hunt(forward):
+    class Hunt(TorchDispatchMode):
+        phase, found = "forward", None
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            inputs = tree_leaves((args, kwargs))
+            nan = any(has("isnan", value) for value in inputs)
+            inf = any(has("isinf", value) for value in inputs)
+            result = func(*args, **kwargs)
+            name = func.overloadpacket.__name__
+            if name.startswith("empty"):
+                return result
+            results = tree_leaves(result)
+            new_nan = not nan and any(has("isnan", value) for value in results)
+            new_inf = not nan and not inf and any(has("isinf", value) for value in results)
+            if self.found is None and (new_nan or new_inf):
+                self.found = (self.phase, name)
+            return result
+
+    with Hunt() as hunt:
+        loss = forward()
+        if hunt.found is None and loss.requires_grad:
+            hunt.phase = "backward"
+            loss.backward()
+    return hunt.found

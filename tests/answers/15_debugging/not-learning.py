@@ -761,3 +761,175 @@ def not_learning(patient):
     if all(p.grad is None or not p.grad.any() for p in model.parameters()):
         return "wiped"
     return "rate" if patient.optimizer.param_groups[0]["lr"] < 1e-4 else "healthy"
+
+
+# %% wrong="the first row against the last" says=["it was taken for 'same inputs'"]
+def not_learning(patient):
+    x, y, model, optimizer = patient.x, patient.y, patient.model, patient.optimizer
+    if torch.equal(x[0], x[-1]):
+        return "same inputs"
+    scores = model(x)
+    if y.is_floating_point() and scores.shape != y.shape:
+        return "broadcast"
+    sums = scores.sum(-1)
+    if not y.is_floating_point() and (scores >= 0).all() and (sums - 1).abs().max() < 1e-4:
+        return "softmax twice"
+    if not scores.any():
+        return "dead head"
+    for p in model.parameters():
+        p.grad = None
+    patient.loss(scores, y).backward()
+    if any(p.grad is None for p in model.parameters()):
+        return "cut"
+    held = {id(p) for group in optimizer.param_groups for p in group["params"]}
+    if any(id(p) not in held for p in model.parameters()):
+        return "not in the optimizer"
+    before = [p.detach().clone() for p in model.parameters()]
+    patient.step()
+    if all(p.grad is None or not p.grad.any() for p in model.parameters()):
+        return "wiped"
+    moved = max((p - old).abs().max().item() for p, old in zip(model.parameters(), before))
+    return "rate" if moved < 1e-5 else "healthy"
+
+
+# %% wrong="the scores of the first point alone" says=["healthy regression: it was taken for 'dead head'"]
+def not_learning(patient):
+    x, y, model, optimizer = patient.x, patient.y, patient.model, patient.optimizer
+    if (x == x[0]).all():
+        return "same inputs"
+    scores = model(x)
+    if y.is_floating_point() and scores.shape != y.shape:
+        return "broadcast"
+    sums = scores.sum(-1)
+    if not y.is_floating_point() and (scores >= 0).all() and (sums - 1).abs().max() < 1e-4:
+        return "softmax twice"
+    if not scores[0].any():
+        return "dead head"
+    for p in model.parameters():
+        p.grad = None
+    patient.loss(scores, y).backward()
+    if any(p.grad is None for p in model.parameters()):
+        return "cut"
+    held = {id(p) for group in optimizer.param_groups for p in group["params"]}
+    if any(id(p) not in held for p in model.parameters()):
+        return "not in the optimizer"
+    before = [p.detach().clone() for p in model.parameters()]
+    patient.step()
+    if all(p.grad is None or not p.grad.any() for p in model.parameters()):
+        return "wiped"
+    moved = max((p - old).abs().max().item() for p, old in zip(model.parameters(), before))
+    return "rate" if moved < 1e-5 else "healthy"
+
+
+# %% wrong="cut is asked of the first parameter" says=["cut with a branch beside", "side has None"]
+def not_learning(patient):
+    x, y, model, optimizer = patient.x, patient.y, patient.model, patient.optimizer
+    if (x == x[0]).all():
+        return "same inputs"
+    scores = model(x)
+    if y.is_floating_point() and scores.shape != y.shape:
+        return "broadcast"
+    sums = scores.sum(-1)
+    if not y.is_floating_point() and (scores >= 0).all() and (sums - 1).abs().max() < 1e-4:
+        return "softmax twice"
+    if not scores.any():
+        return "dead head"
+    for p in model.parameters():
+        p.grad = None
+    patient.loss(scores, y).backward()
+    if next(model.parameters()).grad is None:
+        return "cut"
+    held = {id(p) for group in optimizer.param_groups for p in group["params"]}
+    if any(id(p) not in held for p in model.parameters()):
+        return "not in the optimizer"
+    before = [p.detach().clone() for p in model.parameters()]
+    patient.step()
+    if all(p.grad is None or not p.grad.any() for p in model.parameters()):
+        return "wiped"
+    moved = max((p - old).abs().max().item() for p, old in zip(model.parameters(), before))
+    return "rate" if moved < 1e-5 else "healthy"
+
+
+# %% wrong="the rate of the defaults" says=["rate with a group of its own", "defaults has another, not used"]
+def not_learning(patient):
+    x, y, model, optimizer = patient.x, patient.y, patient.model, patient.optimizer
+    if (x == x[0]).all():
+        return "same inputs"
+    scores = model(x)
+    if y.is_floating_point() and scores.shape != y.shape:
+        return "broadcast"
+    sums = scores.sum(-1)
+    if not y.is_floating_point() and (scores >= 0).all() and (sums - 1).abs().max() < 1e-4:
+        return "softmax twice"
+    if not scores.any():
+        return "dead head"
+    for p in model.parameters():
+        p.grad = None
+    patient.loss(scores, y).backward()
+    if any(p.grad is None for p in model.parameters()):
+        return "cut"
+    held = {id(p) for group in optimizer.param_groups for p in group["params"]}
+    if any(id(p) not in held for p in model.parameters()):
+        return "not in the optimizer"
+    patient.step()
+    if all(p.grad is None or not p.grad.any() for p in model.parameters()):
+        return "wiped"
+    return "rate" if optimizer.defaults["lr"] < 1e-5 else "healthy"
+
+
+# %% wrong="a probability is above 0" says=["softmax twice with probabilities of 0","some round to 0"]
+def not_learning(patient):
+    x, y, model, optimizer = patient.x, patient.y, patient.model, patient.optimizer
+    if (x == x[0]).all():
+        return "same inputs"
+    scores = model(x)
+    if y.is_floating_point() and scores.shape != y.shape:
+        return "broadcast"
+    sums = scores.sum(-1)
+    if not y.is_floating_point() and (scores > 0).all() and (sums - 1).abs().max() < 1e-4:
+        return "softmax twice"
+    if not scores.any():
+        return "dead head"
+    for p in model.parameters():
+        p.grad = None
+    patient.loss(scores, y).backward()
+    if any(p.grad is None for p in model.parameters()):
+        return "cut"
+    held = {id(p) for group in optimizer.param_groups for p in group["params"]}
+    if any(id(p) not in held for p in model.parameters()):
+        return "not in the optimizer"
+    before = [p.detach().clone() for p in model.parameters()]
+    patient.step()
+    if all(p.grad is None or not p.grad.any() for p in model.parameters()):
+        return "wiped"
+    moved = max((p - old).abs().max().item() for p, old in zip(model.parameters(), before))
+    return "rate" if moved < 1e-5 else "healthy"
+
+
+# %% wrong="the last parameter isn't looked for" says=["with all but the last bias","a single parameter is not in it"]
+def not_learning(patient):
+    x, y, model, optimizer = patient.x, patient.y, patient.model, patient.optimizer
+    if (x == x[0]).all():
+        return "same inputs"
+    scores = model(x)
+    if y.is_floating_point() and scores.shape != y.shape:
+        return "broadcast"
+    sums = scores.sum(-1)
+    if not y.is_floating_point() and (scores >= 0).all() and (sums - 1).abs().max() < 1e-4:
+        return "softmax twice"
+    if not scores.any():
+        return "dead head"
+    for p in model.parameters():
+        p.grad = None
+    patient.loss(scores, y).backward()
+    if any(p.grad is None for p in model.parameters()):
+        return "cut"
+    held = {id(p) for group in optimizer.param_groups for p in group["params"]}
+    if any(id(p) not in held for p in [*model.parameters()][:-1]):
+        return "not in the optimizer"
+    before = [p.detach().clone() for p in model.parameters()]
+    patient.step()
+    if all(p.grad is None or not p.grad.any() for p in model.parameters()):
+        return "wiped"
+    moved = max((p - old).abs().max().item() for p, old in zip(model.parameters(), before))
+    return "rate" if moved < 1e-5 else "healthy"

@@ -647,3 +647,76 @@ def shape_detective(model, shape):
     except Exception:
         return running[-1]
     return None
+
+
+# %% wrong="the copy is made float32 first" says=["a slope in float64", "float32 is refused: don't convert it"]
+import copy
+
+
+def shape_detective(model, shape):
+    double = copy.deepcopy(model).float().to("meta")
+    running = []
+
+    def begin(name, module, args):
+        running.append((name, tuple(args[0].shape)))
+
+    def finish(module, args, output):
+        running.pop()
+
+    for name, module in double.named_modules():
+        module.register_forward_pre_hook(partial(begin, name))
+        module.register_forward_hook(finish)
+    try:
+        double(torch.empty(shape, dtype=torch.float32, device="meta"))
+    except Exception:
+        return running[-1]
+    return None
+
+
+# %% wrong="the copy's own hooks are taken off" says=["its own hook flattens", "the model runs with its own hooks"]
+import copy
+
+
+def shape_detective(model, shape):
+    double = copy.deepcopy(model).to("meta")
+    running = []
+
+    def begin(name, module, args):
+        running.append((name, tuple(args[0].shape)))
+
+    def finish(module, args, output):
+        running.pop()
+
+    for name, module in double.named_modules():
+        module._forward_hooks.clear()
+        module._forward_pre_hooks.clear()
+        module.register_forward_pre_hook(partial(begin, name))
+        module.register_forward_hook(finish)
+    try:
+        double(torch.empty(shape, dtype=torch.float32, device="meta"))
+    except Exception:
+        return running[-1]
+    return None
+
+
+# %% wrong="puts back what a state_dict holds" says=["a count that isn't saved", "parameters or buffers"]
+def shape_detective(model, shape):
+    running, handles = [], []
+    kept = {name: value.clone() for name, value in model.state_dict().items()}
+    for name, module in model.named_modules():
+        handles.append(
+            module.register_forward_pre_hook(
+                lambda m, args, name=name: running.append((name, tuple(args[0].shape)))
+            )
+        )
+        handles.append(module.register_forward_hook(lambda *_: (running.pop(), None)[1]))
+    found = None
+    with torch.random.fork_rng():
+        try:
+            model(torch.zeros(shape))
+        except Exception:
+            found = running[-1]
+    for handle in handles:
+        handle.remove()
+    model.load_state_dict(kept)
+    return found

@@ -504,3 +504,50 @@ def shrink_it(lines, fails):
                 lines, again = without, True
             end = begin
     return lines
+
+
+# %% wrong="asks for no line before it asks for all" says=["no line at all (3 lines): the lines as given don't fail"]
+def shrink_it(lines, fails):
+    left = list(lines)
+    if fails([]):
+        return []
+    if not fails(list(left)):
+        raise ValueError("these lines don't fail")
+    size = max(len(left) // 2, 1)
+    while True:
+        start, went = 0, False
+        while start < len(left):
+            shorter = left[:start] + left[start + size :]
+            if fails(list(shorter)):
+                left, went = shorter, True
+            else:
+                start += size
+        if size == 1 and not went:
+            return left
+        size = max(size // 2, 1)
+
+
+# %% wrong="answers are remembered by the joined text" says=["a line of two letters", "a, b is another than ab"]
+def shrink_it(lines, fails):
+    left, known, ask = list(lines), {}, fails
+
+    def fails(some):
+        key = "".join(some)
+        if key not in known:
+            known[key] = ask(some)
+        return known[key]
+
+    if not fails(list(left)):
+        raise ValueError("these lines don't fail")
+    size = max(len(left) // 2, 1)
+    while True:
+        start, went = 0, False
+        while start < len(left):
+            shorter = left[:start] + left[start + size :]
+            if fails(list(shorter)):
+                left, went = shorter, True
+            else:
+                start += size
+        if size == 1 and not went:
+            return left
+        size = max(size // 2, 1)

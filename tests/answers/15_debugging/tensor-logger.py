@@ -613,3 +613,45 @@ def tensor_logger(write):
             return result
 
     return Logger()
+
+
+# %% wrong="keyword arguments that are None are left out" says=["a keyword that is None", "a keyword argument that is None came, too"]
+def tensor_logger(write):
+    class Logger(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            words = [describe(value) for value in args]
+            words += [
+                f"{key}={describe(value)}" for key, value in kwargs.items() if value is not None
+            ]
+            call = f"{func.overloadpacket.__name__}({', '.join(words)})"
+            try:
+                result = func(*args, **kwargs)
+            except Exception as error:
+                write(f"{call} -> {type(error).__name__}")
+                raise
+            write(f"{call} -> {describe(result)}")
+            return result
+
+    return Logger()
+
+
+# %% wrong="nothing is written without grad mode" says=["it runs without grad mode; write that, too"]
+def tensor_logger(write):
+    class Logger(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            if "backward" in func.overloadpacket.__name__ or not torch.is_grad_enabled():
+                return func(*args, **kwargs)
+            words = [describe(value) for value in args]
+            words += [f"{key}={describe(value)}" for key, value in kwargs.items()]
+            call = f"{func.overloadpacket.__name__}({', '.join(words)})"
+            try:
+                result = func(*args, **kwargs)
+            except Exception as error:
+                write(f"{call} -> {type(error).__name__}")
+                raise
+            write(f"{call} -> {describe(result)}")
+            return result
+
+    return Logger()

@@ -14,11 +14,28 @@ from course_utils.chapters.debugging.guards import (
     on_meta,
     repaired,
 )
-from course_utils.chapters.debugging.leaks import check_leaks, counts, hunt_leaks, neighbours
-from course_utils.chapters.debugging.loaders import autopsy_with, check_autopsy
+from course_utils.chapters.debugging.leaks import (
+    SMALL_LEAKS,
+    check_leaks,
+    counts,
+    hunt_leaks,
+    neighbours,
+)
+from course_utils.chapters.debugging.loaders import UNJOINED, autopsy_with, check_autopsy
 from course_utils.chapters.debugging.programs import PROGRAMS, check_pairs, explain, run_program
-from course_utils.chapters.debugging.scripts import SCRIPT, check_shrunk, numbers, shrink_with
-from course_utils.chapters.debugging.suspects import RUNS, check_detective, make_suspect
+from course_utils.chapters.debugging.scripts import (
+    ODD_LINES,
+    SCRIPT,
+    check_shrunk,
+    numbers,
+    shrink_with,
+)
+from course_utils.chapters.debugging.suspects import (
+    RUNS,
+    UNUSUAL_SUSPECTS,
+    check_detective,
+    make_suspect,
+)
 from course_utils.chapters.debugging.trainings import (
     ILLNESSES,
     SIGNS,

@@ -46,6 +46,7 @@ LOGGED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "misfit": lambda x: x @ x,
     "out of range": lambda x: x.select(0, 9),
     "nothing comes back": _nothing_comes_back,
+    "a keyword that is None": lambda x: torch.div(x, 2, rounding_mode=None),
     "out=": lambda x: torch.add(x, x, out=x.clone()),
     "through a view": _through_a_view,
     "backward": _gradient_of_square,
@@ -64,8 +65,8 @@ def _in_place(x: torch.Tensor) -> torch.Tensor:
 
 
 def _from_empty(x: torch.Tensor) -> torch.Tensor:
-    y = torch.empty_like(x)
-    return (y.copy_(x) * 2).sum()
+    y, z = torch.empty_like(x), x.new_empty(len(x))
+    return (y.copy_(x) * z.copy_(x)).sum()
 
 
 def _gradient_in_the_loss(x: torch.Tensor) -> torch.Tensor:

@@ -51,8 +51,9 @@ def state_of(*models: nn.Module) -> dict[str, Any]:
     """What an onlooker can see of models and of the random state, under plain names."""
     hooks = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
     modules = [module for model in models for module in model.modules()]
-    states = [value for model in models for value in model.state_dict().values()]
     parameters = [parameter for model in models for parameter in model.parameters()]
+    buffers = [buffer for model in models for buffer in model.buffers()]  # all, saved or not
+    states = [value.detach() for value in [*parameters, *buffers]]
     gone = any(value.device.type == "meta" for value in states)
     assert not gone, "the model itself is on the device meta now, without its numbers: move a copy"
     return {

@@ -81,9 +81,13 @@ def make_training(leak: str) -> tuple[Callable[[], None], dict[str, Any], list]:
         if leak == "a list of losses":
             log.append(loss)
         if leak in ("two sizes", "a long chain") or (
-            leak == "one in three steps" and len(calls) == 4
+            {"one in three steps": 4, "one in the third step": 3}.get(leak) == len(calls)
         ):
             log.append(loss.detach())
+        if leak == "weights by other names":
+            log.append(first.weight.detach())
+        if leak == "copies of the weights":
+            log.append(nn.Parameter(first.weight.detach().clone()))
         if leak == "two sizes":
             many.extend([loss.detach(), loss.detach()])
         if leak == "the same again":
@@ -124,6 +128,9 @@ def make_training(leak: str) -> tuple[Callable[[], None], dict[str, Any], list]:
         "numbers": {"log": log},
         "two sizes": {"log": log, "many": many},
         "one in three steps": {"log": log},
+        "one in the third step": {"log": log},
+        "weights by other names": {"log": log},
+        "copies of the weights": {"log": log},
         "the same again": {"log": log},
         "a long chain": {"chain": chain},
         "a window of two": {"recent": recent},
@@ -151,6 +158,15 @@ def hunt_leaks(leak_hunt: Callable, leak: str) -> tuple:
         raise AssertionError(words) from error
     assert [*suspects] == names, f"the dict of suspects was changed: it had {names}"
     return answer, len(calls)
+
+
+# Leaks of a thing or two in a step: as cases of the check.
+SMALL_LEAKS = [
+    ("one in three steps", ["log"], "a single thing more is more"),
+    ("one in the third step", ["log"], "it is there at step 5, not at step 2: count then"),
+    ("weights by other names", ["log"], "tensors that share their memory are different things"),
+    ("copies of the weights", ["log"], "a parameter is a tensor, and counts"),
+]
 
 
 @ends_in_notebook

@@ -42,11 +42,13 @@ class Patchy(Dataset):
             raise ValueError(f"no label for item {index}")
         if trouble == "an item with an IndexError" and index == 7:
             raise IndexError("no row 7 in the table")
+        if trouble == "an item without a file" and index == 7:
+            raise FileNotFoundError("no picture for item 7")
         if away and index == 5 and "hangs" in trouble:
             threading.Event().wait()
         if away and index == 0 and trouble == "dies":
             os._exit(1)
-        if away and trouble == "raises in the worker":
+        if away and trouble in ("raises in the worker", "unpicklable, and raises in the worker"):
             raise RuntimeError("the file was opened by another process")
         if away and trouble.startswith("a KeyError in the worker"):
             raise KeyError("label")
@@ -112,6 +114,13 @@ def _start_a_child() -> Any:
 
 def _wait() -> None:
     threading.Event().wait()
+
+
+# Items that default_collate refuses: as cases of the check.
+UNJOINED = [
+    ("an item that is None", 4, 60, ("collate", 1), "a TypeError: any class counts"),
+    ("an item without its label", 4, 60, ("collate", 1), "a KeyError, in the batch of item 6"),
+]
 
 
 @ends_in_notebook

@@ -18,6 +18,8 @@ SHRUNK: dict[str, Callable[[list[str]], bool]] = {
     "twins": lambda lines: lines.count("same") >= 2,
     "order": lambda lines: lines == sorted(lines, key=int) and {"2", "5"} <= set(lines),
     "a stack": lambda lines: lines == [*map(str, range(len(lines) - 1)), "x"],
+    "no line at all": lambda lines: not lines,
+    "a line of two letters": lambda lines: "ab" in lines,
     "deep": lambda lines: any("deep" in line for line in lines),
     "an odd number": lambda lines: len(lines) % 2 == 1 and "1" in lines,
     "a queue": lambda lines: lines == ["x", *map(str, range(21 - len(lines), 20))],
@@ -37,6 +39,14 @@ SHRUNK: dict[str, Callable[[list[str]], bool]] = {
     "brackets": lambda lines: "1" in lines and lines.count("(") == lines.count(")"),
     "one of two": lambda lines: "1" in lines or {"4", "5"} <= set(lines),
 }
+
+
+# Lines of an unusual kind: as cases of the check.
+ODD_LINES: list[tuple] = [
+    ("no line at all", ["0", "1", "2"], "", None),
+    ("a line of two letters", ["ab", "a", "b"], "ask about lists: a, b is another than ab", None),
+    ("deep", ["if True:", "    deep = 1"], "indented lines stay indented", None),
+]
 
 
 def numbers(n: int) -> list[str]:

@@ -28,6 +28,18 @@ class Renamer(nn.Module):
         return x.view(-1, 7)
 
 
+class Calls(nn.Module):
+    """Counts its calls in a buffer that no state_dict holds."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("calls", torch.zeros(()), persistent=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.get_buffer("calls").add_(1)
+        return x
+
+
 class Counted(nn.Module):
     """Hands on its argument, and leaves an entry."""
 
@@ -80,11 +92,26 @@ def make_suspect(name: str, training: bool = True) -> nn.Module:
             lambda m, x: m.layer({torch.float32: x.double()}[x.dtype]), layer=linear(4, 4).double()
         ),
         "a norm in eval mode": lambda: chain(linear(4, 4), nn.BatchNorm1d(4), nn.ReLU()),
+        "a slope in float64": lambda: chain(linear(4, 4), nn.PReLU().double(), nn.ReLU()),
+        "a count that isn't saved": lambda: chain(Calls(), linear(4, 4), nn.ReLU()),
+        "its own hook flattens": lambda: chain(nn.ReLU(), linear(4, 2), nn.ReLU()),
     }
     model = was_used_before(makers[name]().to(device)).train(training)
     if name == "a norm in eval mode":
         model.get_submodule("1").eval()
+    if name == "its own hook flattens":
+        model.get_submodule("0").register_forward_hook(lambda _, __, output: output.flatten(1))
     return model
+
+
+# Models that are tried in an unusual state: as a case of the check.
+UNUSUAL_SUSPECTS: list[tuple] = [
+    ("float64 weights", (2, 4), None, True, "the input is float32, whatever the weights"),
+    ("a norm in eval mode", (1, 4), None, True, "each part in the mode that it is in"),
+    ("a slope in float64", (2, 4), ("1", (2, 4)), True, "float32 is refused: don't convert it"),
+    ("a count that isn't saved", (2, 4), None, True, "it is a buffer, though no state_dict has it"),
+    ("its own hook flattens", (3, 2, 2), None, True, "the model runs with its own hooks"),
+]
 
 
 @ends_in_notebook

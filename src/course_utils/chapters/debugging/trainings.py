@@ -11,6 +11,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 from course_utils.chapters.debugging.findings import Lambda, was_used_before
+from course_utils.chapters.debugging.suspects import Counted
 from course_utils.learner.devices import device
 from course_utils.learner.tracebacks import ends_in_notebook
 
@@ -50,11 +51,12 @@ SHARES = "healthy with shares for targets"
 def make_patient(illness: str, seed: int = 0) -> Patient:
     """A training on 96 points with six features, with one fault or none ("healthy…").
 
-    Two of the points are equal. In a "broadcast regression" scores have three columns, targets one.
+    Three of the points are equal, the last too. In a "broadcast regression" scores have three
+    columns, targets one.
     """
     generator = torch.Generator().manual_seed(seed)
     x = torch.randn(96, 6, generator=generator)
-    x[1] = x[0]
+    x[1] = x[-1] = x[0]
     y = (x @ torch.randn(6, 3, generator=generator)).argmax(1)
     shares, off = illness == SHARES, illness == "healthy with units that are off"
     regression = illness.startswith("broadcast") or illness == "healthy regression" or shares
@@ -69,8 +71,8 @@ def make_patient(illness: str, seed: int = 0) -> Patient:
         with torch.no_grad():
             layers[2].get_parameter("weight").mul_(0.1)
             layers[2].get_parameter("bias").fill_(0.5)
-    if illness == "healthy regression":  # a score of 0 for a point of zeros
-        x[2] = 0
+    if illness == "healthy regression":  # a score of 0 for a point of zeros, the first
+        x[0] = 0
         for layer in (layers[0], layers[2]):
             nn.init.zeros_(layer.get_parameter("bias"))
     if illness == "healthy with a ReLU at its end":
@@ -97,6 +99,13 @@ def make_patient(illness: str, seed: int = 0) -> Patient:
         layers.append(Lambda(lambda m, x: x.softmax(-1)))
     if illness == "cut":
         layers.insert(2, Cut())
+    if illness == "cut with a branch beside":
+        parts = {"body": nn.Linear(6, 24), "head": nn.Linear(24, 3), "side": nn.Linear(6, 3)}
+        layers = [Lambda(lambda m, x: m.head(m.body(x).relu()) + m.side(x).detach(), **parts)]
+    if illness == "softmax twice with probabilities of 0":
+        with torch.no_grad():
+            layers[2].get_parameter("weight").mul_(1000)
+        layers.append(nn.Softmax(-1))
     if illness == "same inputs":
         x = (x.mean(0) / x.std()).expand(96, 6).contiguous()
     if regression:
@@ -112,6 +121,10 @@ def make_patient(illness: str, seed: int = 0) -> Patient:
     if illness == "healthy with two groups":
         parts = ((model[0], 0.1), (model[2], 0.3))
         optimizer = torch.optim.SGD([{"params": m.parameters(), "lr": at} for m, at in parts])
+    if illness == "rate with a group of its own":
+        optimizer = torch.optim.SGD([{"params": [*model.parameters()], "lr": 1e-6}], lr=0.3)
+    if illness == "not in the optimizer with all but the last bias":
+        optimizer = torch.optim.SGD([*model.parameters()][:-1], lr=rate)
     if illness == "not in the optimizer":
         model[0] = nn.Linear(6, 24).to(device)
         model[2] = nn.Linear(24, 3).to(device)
@@ -142,7 +155,7 @@ SIGNS = {
     "wiped": "after step(), look at .grad: what is left of it?",
     "rate": "gradients arrive and stay; how far does a step move a parameter?",
     "healthy": "it learns, so no rung may fail",
-    "healthy regression": "it learns; a regression's scores may be anything, and one of them 0",
+    "healthy regression": "it learns; a regression's scores may be anything, and the first is 0",
     "healthy with scores from 0 to 1": "it learns; probabilities sum to 1 in each row, these don't",
     "softmax twice with no layer of its own": "look at the scores, not at the names of layers",
     "not in the optimizer with a new head": "the body is in the optimizer, the new head isn't",
@@ -156,6 +169,10 @@ SIGNS = {
     SHARES: "it learns: probabilities are right here, as its loss is no cross-entropy",
     "healthy with units that are off": "it learns: some gradients are 0, and others aren't",
     "healthy with a rate of 0.009": "it learns: Adam's steps are as long as its rate, not tiny",
+    "cut with a branch beside": "body and head have a .grad after backward(); side has None",
+    "softmax twice with probabilities of 0": "some round to 0; each row still sums to 1",
+    "not in the optimizer with all but the last bias": "a single parameter is not in it",
+    "rate with a group of its own": "its group has the rate 1e-6; defaults has another, not used",
     "healthy with two groups": "it learns: optimizer.param_groups has two entries; look at both",
 }
 
@@ -244,6 +261,7 @@ def make_pair(kind: str) -> tuple[nn.Module, nn.Module]:
             {"tail": lambda x: torch.std_mean(x, 1, correction=1)},
         ),
         "only the order": ({"tail": lambda x: x.roll(1, 0)}, {"tail": lambda x: x.roll(2, 0)}),
+        "a part that notes its runs": ({"tail": Counted()}, {"tail": Counted()}),
         "NaN against 0": ({"tail": lambda x: x * math.nan}, {"tail": lambda x: x * 0}),
         "two results": (
             {"tail": lambda x: x.topk(1)},
