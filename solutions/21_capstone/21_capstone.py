@@ -233,7 +233,8 @@ print("size in shares:  ", (60 - 50) / width, (16 - 8) / height)
 # Complete `targets.py`. `make_targets(boxes, labels, size, cells=8)` returns a float32 tensor
 # `(8, cells, cells)` with the numbers of the table; cells without a centre hold zeros.
 #
-# - `boxes` is `(n, 4)`, int64, float32 or float64: left, top, right, bottom in pixels. n may be 0.
+# - `boxes` is `(n, 4)`, int64, float32 or float64: left, top, right, bottom in pixels. n may be 0, and
+#   a box may have no width or height. Count in float64: float32 rounds the numbers of a large photograph.
 # - `labels` is `(n,)`, int64: 0, 1 or 2. `size` is (height, width) of the photograph in pixels.
 # - A centre on the line between two cells belongs to the cell to the right, or below. Every centre lies
 #   inside the photograph.
@@ -270,7 +271,7 @@ def make_targets(
     height, width = size
     target = torch.zeros(8, cells, cells, device=boxes.device)
     left, top, right, bottom = boxes.to(torch.float64).unbind(1)
-    x, y = (left + right) / 2 / width * cells, (top + bottom) / 2 / height * cells
+    x, y = (left + right) / 2 * cells / width, (top + bottom) / 2 * cells / height
     wide, high = (right - left) / width, (bottom - top) / height
     area = (right - left) * (bottom - top)
     for n in area.argsort(stable=True, descending=True).tolist():
@@ -291,7 +292,7 @@ hidden.check_targets(make_targets, range(15))
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
-# Work in floating point from the start: a box from 1 to 4 has its centre at 2.5. `x / width * cells`
+# Work in floating point from the start: a box from 1 to 4 has its centre at 2.5. `x * cells / width`
 # has the column before the point and the place within the cell behind it.
 # </details>
 # <details><summary>Hint 2</summary>
@@ -1049,10 +1050,10 @@ show(figure, "Left the photograph; right a weave of coloured dots in which no sh
 #
 # - The network gets exactly the pixels that `shapefinder.folder.prepare` makes, as a batch of one, in
 #   the dtype and on the device of its first parameter.
-# - It runs in evaluation mode and without a graph. Afterwards, also after an error, it and
+# - It runs in evaluation mode and without a graph. Afterwards, also after an error or Ctrl-C, it and
 #   each of its parts are in the mode in which they were.
 # - `decode(output)[0]` from `shapefinder.grid` gives the rows that you need, the surest first.
-# - The image stays as it is, and so do the weights and their gradients.
+# - The image stays as it is, and so do the weights and their gradients, and the hooks of the network.
 
 
 # %% nbgrader={"grade_id": "try-predict", "locked": true} jupyter={"source_hidden": true}

@@ -10,10 +10,11 @@
 # - "in the dtype and on the device of its first parameter"
 # - "It runs in evaluation mode"
 # - "without a graph"
-# - "also after an error"
+# - "also after an error or Ctrl-C"
 # - "each of its parts are in the mode in which they were"
 # - "The image stays as it is"
 # - "and so do the weights and their gradients"
+# - "and the hooks of the network"
 #
 # Admits:
 #
@@ -313,7 +314,7 @@ def find_shapes(model: nn.Module, image: Image.Image) -> list[dict]:
     ]
 
 
-# %% wrong="always float32" breaks="in the dtype and on the device of its first parameter" says=["the weights differ"]
+# %% wrong="always float32" breaks="in the dtype and on the device of its first parameter" says=["and the first parameter is torch.float64"]
 import torch
 import torch.nn as nn
 from PIL import Image
@@ -416,7 +417,7 @@ def find_shapes(model, image):
     return answer
 
 
-# %% wrong="modes are put back where nothing fails" breaks="also after an error" says=["put the modes back in any case"]
+# %% wrong="modes are put back where nothing fails" breaks="also after an error or Ctrl-C" says=["put the modes back in any case"]
 import torch
 import torch.nn as nn
 from PIL import Image
@@ -833,4 +834,184 @@ def find_shapes(model, image):
             "box": [left * width, top * height, right * width, bottom * height],
         }
         for sure, label, left, top, right, bottom in rows
+    ]
+
+
+# %% wrong="modes given back after an Exception alone" breaks="also after an error or Ctrl-C" says=["the model raised KeyboardInterrupt"]
+import torch
+from shapefinder import SHAPES
+from shapefinder.folder import prepare
+from shapefinder.grid import decode
+
+NAMES_BY_LABEL = ("circle", "square", "triangle")
+
+
+def find_shapes(model, image):
+    first = next(model.parameters())
+    width, height = image.size
+    x = prepare(image)[None].to(first.device, first.dtype)
+    modes = [(part, part.training) for part in model.modules()]
+    model.eval()
+    try:
+        with torch.no_grad():
+            output = model(x)
+    except Exception:
+        for part, was in modes:
+            part.training = was
+        raise
+    for part, was in modes:
+        part.training = was
+    found = []
+    for sure, label, left, top, right, bottom in decode(output)[0].tolist():
+        box = [left * width, top * height, right * width, bottom * height]
+        found.append({"shape": NAMES_BY_LABEL[int(label)], "confidence": sure, "box": box})
+    return found
+
+
+# %% wrong="the dtype of the last parameter" breaks="in the dtype and on the device of its first parameter" says=["and the first parameter is torch.float32"]
+import torch
+from shapefinder import SHAPES
+from shapefinder.folder import prepare
+from shapefinder.grid import decode
+
+NAMES_BY_LABEL = ("circle", "square", "triangle")
+
+
+def find_shapes(model, image):
+    first = list(model.parameters())[-1]
+    width, height = image.size
+    x = prepare(image)[None].to(first.device, first.dtype)
+    modes = [(part, part.training) for part in model.modules()]
+    model.eval()
+    try:
+        with torch.no_grad():
+            output = model(x)
+    finally:
+        for part, was in modes:
+            part.training = was
+    found = []
+    for sure, label, left, top, right, bottom in decode(output)[0].tolist():
+        box = [left * width, top * height, right * width, bottom * height]
+        found.append({"shape": NAMES_BY_LABEL[int(label)], "confidence": sure, "box": box})
+    return found
+
+
+# %% wrong="modes given back by train, in order" breaks="each of its parts are in the mode in which they were" says=["a part that two modules share"]
+import torch
+from shapefinder import SHAPES
+from shapefinder.folder import prepare
+from shapefinder.grid import decode
+
+NAMES_BY_LABEL = ("circle", "square", "triangle")
+
+
+def find_shapes(model, image):
+    first = next(model.parameters())
+    width, height = image.size
+    x = prepare(image)[None].to(first.device, first.dtype)
+    modes = [(part, part.training) for part in model.modules()]
+    model.eval()
+    try:
+        with torch.no_grad():
+            output = model(x)
+    finally:
+        for part, was in modes:
+            part.train(was)
+    found = []
+    for sure, label, left, top, right, bottom in decode(output)[0].tolist():
+        box = [left * width, top * height, right * width, bottom * height]
+        found.append({"shape": NAMES_BY_LABEL[int(label)], "confidence": sure, "box": box})
+    return found
+
+
+# %% wrong="what was found is kept by image" says=["each call asks the model that it gets"]
+import torch
+from shapefinder import SHAPES
+from shapefinder.folder import prepare
+from shapefinder.grid import decode
+
+NAMES_BY_LABEL = ("circle", "square", "triangle")
+
+
+KEPT = {}
+
+
+def find_shapes(model, image):
+    if id(image) in KEPT:
+        return KEPT[id(image)][1]
+    first = next(model.parameters())
+    width, height = image.size
+    x = prepare(image)[None].to(first.device, first.dtype)
+    modes = [(part, part.training) for part in model.modules()]
+    model.eval()
+    try:
+        with torch.no_grad():
+            output = model(x)
+    finally:
+        for part, was in modes:
+            part.training = was
+    found = []
+    for sure, label, left, top, right, bottom in decode(output)[0].tolist():
+        box = [left * width, top * height, right * width, bottom * height]
+        found.append({"shape": NAMES_BY_LABEL[int(label)], "confidence": sure, "box": box})
+    KEPT[id(image)] = image, found
+    return found
+
+
+# %% wrong="all hooks are taken off" breaks="and the hooks of the network" says=["it isn't yours"]
+import torch
+from shapefinder import SHAPES
+from shapefinder.folder import prepare
+from shapefinder.grid import decode
+
+NAMES_BY_LABEL = ("circle", "square", "triangle")
+
+
+def find_shapes(model, image):
+    first = next(model.parameters())
+    width, height = image.size
+    x = prepare(image)[None].to(first.device, first.dtype)
+    modes = [(part, part.training) for part in model.modules()]
+    model.eval()
+    try:
+        with torch.no_grad():
+            output = model(x)
+    finally:
+        for part, was in modes:
+            part.training = was
+    for part, _ in modes:
+        part._forward_hooks.clear()
+    found = []
+    for sure, label, left, top, right, bottom in decode(output)[0].tolist():
+        box = [left * width, top * height, right * width, bottom * height]
+        found.append({"shape": NAMES_BY_LABEL[int(label)], "confidence": sure, "box": box})
+    return found
+
+
+# %% right="without gradients' mode, on detached weights"
+import torch
+from shapefinder.folder import prepare
+from shapefinder.grid import decode
+from torch.func import functional_call
+
+
+def find_shapes(model, image):
+    before = {part: part.training for part in model.modules()}
+    some = next(iter(model.parameters()))
+    try:
+        for part in before:
+            part.training = False
+        state = {n: t.detach() for n, t in [*model.named_parameters(), *model.named_buffers()]}
+        output = functional_call(model, state, (prepare(image).to(some)[None],))
+    finally:
+        for part, mode in before.items():
+            part.training = mode
+    w, h = image.width, image.height
+    return [
+        dict(
+            shape=("circle", "square", "triangle")[int(k)],
+            confidence=c,
+            box=[a * w, b * h, d * w, e * h],
+        )
+        for c, k, a, b, d, e in decode(output.detach())[0].tolist()
     ]

@@ -6,6 +6,7 @@
 # - "in training mode"
 # - "from this batch alone"
 # - "the mean of it over the ranks"
+# - "if the default process group is initialised"
 # - "may have an old gradient"
 # - "If `file` exists, the run continues from it"
 # - "All ranks start with rank 0's weights"
@@ -2404,3 +2405,155 @@ def fit(model, optimizer, loss, batch, steps, file, every=50):
     finally:
         signal.signal(signal.SIGTERM, before)
     return done
+
+
+# %% wrong="the handler is set before what may fail outside" breaks="even after an error" says=["a file was unreadable"]
+import os
+import signal
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+
+
+def fit(model, optimizer, loss, batch, steps, file, every=50):
+    file = Path(file)
+    ranks = dist.is_available() and dist.is_initialized()
+    rank = dist.get_rank() if ranks else 0
+    world = dist.get_world_size() if ranks else 1
+    asked = []
+    before = signal.signal(signal.SIGTERM, lambda number, frame: asked.append(number))
+    step = 0
+    if file.exists():
+        kept = torch.load(file)
+        model.load_state_dict(kept["model"])
+        optimizer.load_state_dict(kept["optimizer"])
+        step = kept["step"]
+    try:
+        if ranks:
+            with torch.no_grad():
+                for tensor in [*model.parameters(), *model.buffers()]:
+                    dist.broadcast(tensor.detach(), 0)
+
+        def save():
+            if rank == 0:
+                beside = file.with_name(file.name + ".part")
+                torch.save(
+                    {
+                        "step": step,
+                        "model": model.state_dict(),
+                        "optimizer": optimizer.state_dict(),
+                    },
+                    beside,
+                )
+                os.replace(beside, file)
+
+        saved = step if file.exists() else -1
+        if ranks:
+            dist.barrier()
+        while step < steps:
+            torch.manual_seed(step * world + rank)
+            x, y = batch(step, rank, world)
+            model.train()
+            optimizer.zero_grad()
+            loss(model(x), y).backward()
+            if ranks:
+                for p in model.parameters():
+                    if p.requires_grad:
+                        if p.grad is None:
+                            p.grad = torch.zeros_like(p)
+                        dist.all_reduce(p.grad)
+                        p.grad /= world
+            optimizer.step()
+            step += 1
+            stop = torch.tensor(float(len(asked) > 0))
+            if ranks:
+                dist.all_reduce(stop, op=dist.ReduceOp.MAX)
+            if step % every == 0:
+                save()
+                saved = step
+            if stop.item() > 0:
+                break
+        if saved != step:
+            save()
+        if ranks:
+            dist.barrier()
+        return step
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+# %% wrong="ranks by the environment" breaks="if the default process group is initialised" says=["no group is initialised"]
+import os
+import signal
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+
+
+def fit(model, optimizer, loss, batch, steps, file, every=50):
+    file = Path(file)
+    ranks = int(os.environ.get("WORLD_SIZE", "1")) > 1
+    rank = dist.get_rank() if ranks else 0
+    world = dist.get_world_size() if ranks else 1
+    asked = []
+    before = signal.signal(signal.SIGTERM, lambda number, frame: asked.append(number))
+    try:
+        step = 0
+        if file.exists():
+            kept = torch.load(file)
+            model.load_state_dict(kept["model"])
+            optimizer.load_state_dict(kept["optimizer"])
+            step = kept["step"]
+        if ranks:
+            with torch.no_grad():
+                for tensor in [*model.parameters(), *model.buffers()]:
+                    dist.broadcast(tensor.detach(), 0)
+
+        def save():
+            if rank == 0:
+                beside = file.with_name(file.name + ".part")
+                torch.save(
+                    {
+                        "step": step,
+                        "model": model.state_dict(),
+                        "optimizer": optimizer.state_dict(),
+                    },
+                    beside,
+                )
+                os.replace(beside, file)
+
+        saved = step if file.exists() else -1
+        if ranks:
+            dist.barrier()
+        while step < steps:
+            torch.manual_seed(step * world + rank)
+            x, y = batch(step, rank, world)
+            model.train()
+            optimizer.zero_grad()
+            loss(model(x), y).backward()
+            if ranks:
+                for p in model.parameters():
+                    if p.requires_grad:
+                        if p.grad is None:
+                            p.grad = torch.zeros_like(p)
+                        dist.all_reduce(p.grad)
+                        p.grad /= world
+            optimizer.step()
+            step += 1
+            stop = torch.tensor(float(len(asked) > 0))
+            if ranks:
+                dist.all_reduce(stop, op=dist.ReduceOp.MAX)
+            if step % every == 0:
+                save()
+                saved = step
+            if stop.item() > 0:
+                break
+        if saved != step:
+            save()
+        if ranks:
+            dist.barrier()
+        return step
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -11,11 +11,13 @@
 # - "of equal areas the first"
 # - "The arguments stay as they are"
 # - "0, 1 or 2"
+# - "Count in float64"
 #
 # Admits:
 #
 # - "n may be 0": without shapes all is zero
 # - "float32 or float64": the box of a
+# - "a box may have no width or height": has no area
 # - "`boxes` is `(n, 4)`": columns of a wider tensor
 # - "cells: how many rows and columns the grid has": in 4 by 4 cells the centres are in
 # - "If several centres fall into one cell": the large shape comes
@@ -614,4 +616,134 @@ def make_targets(boxes, labels, size, cells=8):
         target[5, row, column] = y - row
         target[6, row, column] = (right[n] - left[n]) / width
         target[7, row, column] = (bottom[n] - top[n]) / height
+    return target
+
+
+# %% wrong="areas in float32" breaks="Count in float64" says=["float32 can't tell them apart"]
+import torch
+
+
+def make_targets(boxes, labels, size, cells=8):
+    height, width = size
+    target = torch.zeros(8, cells, cells, dtype=torch.float32)
+    b = boxes.double()
+    area = (boxes.float()[:, 2] - boxes.float()[:, 0]) * (boxes.float()[:, 3] - boxes.float()[:, 1])
+    order = area.argsort(descending=True, stable=True)
+    for i in order.tolist():
+        left, top, right, bottom = b[i].tolist()
+        x = (left + right) / 2 * cells / width
+        y = (top + bottom) / 2 * cells / height
+        column, row = int(x), int(y)
+        if target[0, row, column] == 1:
+            continue
+        target[0, row, column] = 1
+        target[1 + int(labels[i]), row, column] = 1
+        target[4:, row, column] = torch.tensor(
+            [x - column, y - row, (right - left) / width, (bottom - top) / height]
+        )
+    return target
+
+
+# %% wrong="centres in float32" breaks="Count in float64" says=["float32 rounds it to 8"]
+import torch
+
+
+def make_targets(boxes, labels, size, cells=8):
+    height, width = size
+    target = torch.zeros(8, cells, cells, dtype=torch.float32)
+    b = boxes.double()
+    middle = (boxes[:, :2].float() + boxes[:, 2:].float()) / 2
+    area = (b[:, 2] - b[:, 0]) * (b[:, 3] - b[:, 1])
+    order = area.argsort(descending=True, stable=True)
+    for i in order.tolist():
+        left, top, right, bottom = b[i].tolist()
+        x = float(middle[i, 0] * cells / width)
+        y = float(middle[i, 1] * cells / height)
+        column, row = int(x), int(y)
+        if target[0, row, column] == 1:
+            continue
+        target[0, row, column] = 1
+        target[1 + int(labels[i]), row, column] = 1
+        target[4:, row, column] = torch.tensor(
+            [x - column, y - row, (right - left) / width, (bottom - top) / height]
+        )
+    return target
+
+
+# %% wrong="no shapes: eight cells whatever was asked" breaks="`(8, cells, cells)`" says=["the target has shape (8, 8, 8), not (8, 3, 3)"]
+import torch
+
+
+def make_targets(boxes, labels, size, cells=8):
+    height, width = size
+    if len(boxes) == 0:
+        return torch.zeros(8, 8, 8, dtype=torch.float32)
+    target = torch.zeros(8, cells, cells, dtype=torch.float32)
+    b = boxes.double()
+    area = (b[:, 2] - b[:, 0]) * (b[:, 3] - b[:, 1])
+    order = area.argsort(descending=True, stable=True)
+    for i in order.tolist():
+        left, top, right, bottom = b[i].tolist()
+        x = (left + right) / 2 * cells / width
+        y = (top + bottom) / 2 * cells / height
+        column, row = int(x), int(y)
+        if target[0, row, column] == 1:
+            continue
+        target[0, row, column] = 1
+        target[1 + int(labels[i]), row, column] = 1
+        target[4:, row, column] = torch.tensor(
+            [x - column, y - row, (right - left) / width, (bottom - top) / height]
+        )
+    return target
+
+
+# %% wrong="a shape without area is left out" says=["has no area, and its centre is in row 2, column 4"]
+import torch
+
+
+def make_targets(boxes, labels, size, cells=8):
+    height, width = size
+    target = torch.zeros(8, cells, cells, dtype=torch.float32)
+    b = boxes.double()
+    area = (b[:, 2] - b[:, 0]) * (b[:, 3] - b[:, 1])
+    order = area.argsort(descending=True, stable=True)
+    for i in order.tolist():
+        left, top, right, bottom = b[i].tolist()
+        x = (left + right) / 2 * cells / width
+        y = (top + bottom) / 2 * cells / height
+        column, row = int(x), int(y)
+        if target[0, row, column] == 1 or area[i] <= 0:
+            continue
+        target[0, row, column] = 1
+        target[1 + int(labels[i]), row, column] = 1
+        target[4:, row, column] = torch.tensor(
+            [x - column, y - row, (right - left) / width, (bottom - top) / height]
+        )
+    return target
+
+
+# %% wrong="the grid is kept for the next call" says=["a second call wrote into the grid"]
+import torch
+
+GRIDS = {}
+
+
+def make_targets(boxes, labels, size, cells=8):
+    height, width = size
+    target = GRIDS.setdefault(cells, torch.zeros(8, cells, cells, dtype=torch.float32)).zero_()
+    b = boxes.double()
+    area = (b[:, 2] - b[:, 0]) * (b[:, 3] - b[:, 1])
+    order = area.argsort(descending=True, stable=True)
+    for i in order.tolist():
+        left, top, right, bottom = b[i].tolist()
+        x = (left + right) / 2 * cells / width
+        y = (top + bottom) / 2 * cells / height
+        column, row = int(x), int(y)
+        if target[0, row, column] == 1:
+            continue
+        target[0, row, column] = 1
+        target[1 + int(labels[i]), row, column] = 1
+        target[4:, row, column] = torch.tensor(
+            [x - column, y - row, (right - left) / width, (bottom - top) / height]
+        )
     return target

@@ -642,3 +642,37 @@ def read_config(words, kind=Config):
         else:
             parser.add_argument(f"--{field.name}", type=type(field.default), default=field.default)
     return kind(**vars(parser.parse_args(words)))
+
+
+# %% wrong="dashes for underscores in a switch alone" breaks="underscores included" says=["the switch of the field keep_all is --keep_all"]
+import argparse
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True)
+class Config:
+    data: str = "data"
+    out: str = "run"
+    steps: int = 240
+    batch: int = 32
+    rate: float = 5e-3
+    width: int = 16
+    seed: int = 0
+    every: int = 50
+    flip: bool = True
+
+
+def read_config(words, kind=Config):
+    parser = argparse.ArgumentParser()
+    for field in fields(kind):
+        name, default = field.name, field.default
+        if isinstance(default, bool):
+            parser.add_argument(
+                "--" + name.replace("_", "-"),
+                action=argparse.BooleanOptionalAction,
+                default=default,
+            )
+        else:
+            parser.add_argument("--" + name, type=type(default), default=default)
+    values = vars(parser.parse_args(words))
+    return kind(**values)

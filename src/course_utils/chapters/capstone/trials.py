@@ -27,7 +27,7 @@ from course_utils.learner.tracebacks import ends_in_notebook
 PROJECT = Path(__file__).parent / "project"
 PACKAGE = "shapefinder"
 # The modules that the tests import besides the package's.
-HELPERS = ("expect", "ranks")
+HELPERS = ("expect", "ranks", "runs")
 SECONDS = 8.0
 
 

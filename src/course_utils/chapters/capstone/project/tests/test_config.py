@@ -16,6 +16,7 @@ class Other:
     fast: bool = False
     safe: bool = True
     most_words: int = 4
+    keep_all: bool = True
 
 
 def read(words, kind=Other):
@@ -82,6 +83,14 @@ def test_a_bool_is_switched_on_and_off():
     on, off = read(["--fast", "--safe"]), read(["--no-fast", "--no-safe"])
     assert on["fast"] is True and on["safe"] is True, "--fast and --safe mean True"
     assert off["fast"] is False and off["safe"] is False, "--no-fast and --no-safe mean False"
+    for word, right in (("--keep_all", True), ("--no-keep_all", False)):
+        try:
+            found = read([word])["keep_all"]
+        except AssertionError as error:
+            raise AssertionError(
+                f"the switch of the field keep_all is {word}, underscore and all. {error}"
+            ) from None
+        assert found is right, f"{word} means {right}, not {found!r}"
 
 
 def test_a_bool_takes_no_text():

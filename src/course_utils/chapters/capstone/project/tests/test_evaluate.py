@@ -78,13 +78,16 @@ def test_half_an_overlap_is_enough():
 def test_the_surest_chooses_first():
     # The surer box fits both shapes, the first one better; the other box fits the first alone.
     first, second = (0.0, 0.0, 0.4, 0.4), (0.12, 0.0, 0.52, 0.4)
-    boxes = [(0.9, 0, (0.05, 0.0, 0.45, 0.4)), (0.6, 0, (0.0, 0.0, 0.3, 0.4))]
-    for found in (boxes, boxes[::-1]):
+    surer = 0.9, 0, (0.05, 0.0, 0.45, 0.4)
+    less, closer = (0.6, 0, (0.0, 0.0, 0.3, 0.4)), (0.6, 0, (0.0, 0.0, 0.36, 0.4))
+    for found in ([surer, less], [less, surer], [surer, closer], [closer, surer]):
         for true in ([(0, first), (0, second)], [(0, second), (0, first)]):
             why = (
                 "the surest box takes the shape that it overlaps most, in whatever order boxes "
                 "and shapes come, and leaves none for the other"
             )
+            if closer in found:
+                why += ", though the other overlaps it more"
             check(score((found, true)), why, precision=0.5, recall=0.5)
 
 

@@ -91,6 +91,17 @@ def test_the_numbers_are_raw():
             "raw, without an activation behind them"
         )
     assert (output < 0).any(), "no number is negative: is there an activation behind the last?"
+    model = shaken(build())
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter *= 100
+    large = model(images(4, 64, 64)).detach()
+    for channel in range(8):
+        most = large[:, channel].abs().max().item()
+        assert not most <= 50, (
+            f"with weights a hundred times as large number {channel} still lies within {most:.3g} "
+            "of 0: raw numbers are not clipped"
+        )
 
 
 def held(x, groups, weight=None, bias=None, eps=1e-5):

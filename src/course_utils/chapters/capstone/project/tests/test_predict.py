@@ -29,28 +29,34 @@ class Fixed(nn.Module):
     def __init__(self, *objects, dtype=torch.float32):
         super().__init__()
         self.weight = nn.Parameter(torch.zeros(1, dtype=dtype))
-        self.frozen = nn.Parameter(torch.zeros(1, dtype=dtype), requires_grad=False)
+        self.frozen = nn.Parameter(torch.zeros(1, dtype=torch.float64), requires_grad=False)
         self.part = nn.Dropout(0.5)
         self.outer = nn.Sequential(nn.Dropout(0.5))
+        self.again = nn.Sequential(self.outer[0])
         self.objects, self.got, self.modes, self.graphs = objects, Notes(), Notes(), Notes()
 
     def forward(self, x):
         self.got.append(x.detach().clone())
         self.modes.append((self.training, self.part.training))
-        self.graphs.append(torch.is_grad_enabled())
-        assert x.dtype == self.weight.dtype, f"{x.dtype} came, and the weights differ"
+        assert x.dtype == self.weight.dtype, (
+            f"{x.dtype} came, and the first parameter is {self.weight.dtype}"
+        )
         output = torch.full((len(x), 8, 8, 8), -9.0, dtype=self.weight.dtype)
         for row, column, label, sure in self.objects:
             output[:, 0, row, column] = math.log(sure / (1 - sure))
             output[:, 1 + label, row, column] = 9.0
             output[:, 4:6, row, column] = 0.0
             output[:, 6:, row, column] = -math.log(3)  # a quarter of width and height
-        return output + 0 * self.weight
+        output = output + 0 * self.weight
+        self.graphs.append(output.requires_grad)
+        return output
 
 
 def find(model, image):
     before = [(weight.dtype, weight.requires_grad) for weight in model.parameters()]
     model.weight.grad = torch.ones_like(model.weight)
+    called = []
+    theirs = model.register_forward_hook(lambda *_: called.append(True))
     result = find_shapes(model, image)
     assert model.weight.grad is not None and model.weight.grad.item() == 1, (
         "the weights' gradients were changed: whoever trains the model still needs them"
@@ -58,7 +64,10 @@ def find(model, image):
     assert [(weight.dtype, weight.requires_grad) for weight in model.parameters()] == before, (
         "the model was changed: its weights keep their dtype and whether they require grad"
     )
-    assert not model._forward_hooks, "a hook is left on the model"
+    hooks = list(model._forward_hooks)
+    assert theirs.id in hooks, "a hook that was on the model before is gone: it isn't yours"
+    assert hooks == [theirs.id], "a hook is left on the model"
+    theirs.remove()
     assert result is not None, NOTHING
     assert isinstance(result, list), f"a {type(result).__name__} came back, not a list"
     for shape in result:
@@ -133,27 +142,46 @@ def test_modes():
     for outer in (True, False):
         model = Fixed((3, 3, 1, 0.9)).train(outer)
         model.part.train(not outer)
-        model.outer[0].train(not outer)
+        model.outer[0].train(not outer)  # this part belongs to model.again as well
         find(model, an_image())
         assert model.modes[0] == (False, False), "the model ran in training mode"
         assert model.training is outer, "the model's mode has changed"
         assert model.part.training is not outer, "the mode of a part of the model has changed"
         assert model.outer.training is outer, "the mode of a part of the model has changed"
-        assert model.outer[0].training is not outer, "the mode of a part within a part has changed"
+        assert model.outer[0].training is not outer, (
+            "the mode of a part within a part has changed; `train(…)` of a module sets its parts, "
+            "too, also a part that two modules share"
+        )
 
 
 def test_modes_after_an_error():
-    class Broken(Fixed):
-        def forward(self, x):
-            raise RuntimeError("out of memory")
+    for error in (RuntimeError("out of memory"), KeyboardInterrupt()):
 
-    model = Broken()
-    model.part.eval()
-    with suppress(RuntimeError):
-        find(model, an_image())
-    assert model.training and not model.part.training, (
-        "the model raised an error, and was left in another mode: put the modes back in any case"
+        class Broken(Fixed):
+            def forward(self, x, error=error):
+                raise error
+
+        model = Broken()
+        model.part.eval()
+        with suppress(RuntimeError, KeyboardInterrupt):
+            find(model, an_image())
+        assert model.training and not model.part.training, (
+            f"the model raised {type(error).__name__}, and was left in another mode: put the modes "
+            "back in any case"
+        )
+
+
+def test_each_call_looks_anew():
+    image = an_image()
+    names = [find(Fixed((3, 3, label, 0.9)), image)[0]["shape"] for label in (0, 2)]
+    assert names == ["circle", "triangle"], (
+        f"two models found {names} in the same image, not a circle and a triangle: each call asks "
+        "the model that it gets"
     )
+    model = Fixed((2, 5, 0, 0.9))
+    boxes = [find(model, an_image(size=size))[0]["box"] for size in ((100, 60), (60, 100))]
+    assert boxes[0] != boxes[1], "two images of different sizes got the same box"
+    assert len(model.got) == 2, f"two images, and the model was called {len(model.got)} times"
 
 
 def test_no_graph():

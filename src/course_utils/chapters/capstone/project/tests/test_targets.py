@@ -57,7 +57,27 @@ def test_a_centre_between_two_pixels():
 
 
 def test_no_shape():
-    assert not targets([], [], (30, 20)).any(), "without shapes all is zero"
+    for cells in (8, 3):
+        assert not targets([], [], (30, 20), cells).any(), "without shapes all is zero"
+
+
+def test_a_box_without_width_or_height():
+    for box, place in (([21, 8, 21, 16], (2, 4)), ([20, 12, 28, 12], (2, 4))):
+        found = cells_of(targets([box], [1], (40, 40)))
+        assert found == [place], (
+            f"the box {box} has no area, and its centre is in row 2, column 4, not in {found}: "
+            "every centre has its cell"
+        )
+
+
+def test_one_grid_for_each_call():
+    first = targets(*ONE)
+    before = first.clone()
+    second = targets([[0, 0, 4, 4]], [0], (40, 80))
+    assert torch.equal(first, before), (
+        "a second call wrote into the grid that the first one returned: make a new one each time"
+    )
+    assert cells_of(second) == [(0, 0)], "the second call's grid has the first call's shape"
 
 
 def test_boxes_may_be_floating_point():
@@ -99,6 +119,10 @@ def test_the_largest_shape_keeps_the_cell():
     target = targets([[10, 9, 15, 16], [9, 9, 15, 15]], [0, 2], (64, 64))
     why = "areas of 35 and 36: the larger one counts, however little it is larger"
     close(target[1:4, 1, 1], torch.tensor([0.0, 0, 1]), why)
+    boxes = [[1000, 1000, 5096, 5098], [1000, 1000, 5097, 5097]]
+    target = targets(boxes, [0, 2], (6400, 6400), cells=1)
+    close(target[1:4, 0, 0], torch.tensor([0.0, 0, 1]), "areas of 16785408 and 16785409 pixels: "
+          "float32 can't tell them apart, integers and float64 can")  # fmt: skip
 
 
 def test_of_equal_areas_the_first_keeps_the_cell():
@@ -124,6 +148,11 @@ def test_a_centre_on_the_line_between_two_cells():
     )
     target = targets([[4, 20, 12, 28]], [0], (64, 64))
     close(target[4:6, 3, 1], torch.zeros(2), "on the line the place within the cell is 0")
+    found = cells_of(targets([[4.0, 20, 12 - 4e-8, 28]], [0], (64, 64), dtype=torch.float64))
+    assert found == [(3, 0)], (
+        f"the centre, x = 8 - 2e-8, is left of the line, and the object is in {found}: float32 "
+        "rounds it to 8, float64 doesn't"
+    )
 
 
 def test_several_shapes_and_another_grid():

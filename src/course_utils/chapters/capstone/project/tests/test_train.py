@@ -1,7 +1,7 @@
 import signal
 import tempfile
 import time
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from unittest.mock import patch
@@ -9,94 +9,9 @@ from unittest.mock import patch
 import torch
 import torch.distributed as dist
 import torch.nn as nn
-from expect import NOTHING, close
+from expect import close
 from ranks import run_ranks
-
-from shapefinder.train import fit
-
-
-class Net(nn.Module):
-    """With dropout, and a layer that is frozen."""
-
-    def __init__(self, p: float) -> None:
-        super().__init__()
-        self.body = nn.Sequential(nn.Linear(3, 5), nn.Dropout(p), nn.Tanh(), nn.Linear(5, 1))
-        self.fixed = nn.Linear(3, 1).requires_grad_(False)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        assert self.training, "the model is in evaluation mode during training"
-        return self.body(x) + self.fixed(x)
-
-
-class Run:
-    """One call of ``fit`` after the other on the same file, and what could be seen."""
-
-    def __init__(self, folder, p=0.5, plain=False):
-        self.file, self.p, self.plain = Path(folder) / "run.pt", p, plain
-        self.model, self.seen, self.at_step, self.kept = None, [], None, {}
-        self.as_text = False
-
-    def batch(self, step, rank, world_size):
-        self.seen.append((step, rank, world_size, torch.initial_seed()))
-        try:
-            self.kept[step] = torch.load(self.file)["step"] if self.file.exists() else 0
-        except RuntimeError:
-            raise AssertionError(
-                "a file was read that was half written: write beside it, then replace"
-            ) from None
-        if self.at_step:
-            self.at_step(step, rank)
-        generator = torch.Generator().manual_seed(step)
-        x = torch.randn(12, 3, generator=generator)[rank::world_size]
-        return x, x.sum(1, keepdim=True)
-
-    def __call__(self, steps, seed=0, every=50, at_step=None):
-        torch.manual_seed(seed)
-        self.model, self.seen, self.at_step, self.kept = Net(self.p), [], at_step, {}
-        torch.manual_seed(99)
-        kind = torch.optim.SGD if self.plain else torch.optim.AdamW  # which makes weights decay
-        optimizer = kind(self.model.parameters(), lr=0.05)
-        self.model.eval()
-        self.model.body[0].weight.grad = torch.full((5, 3), 1e3)  # old, and in the way
-        self.model.fixed.weight.grad = torch.full((1, 3), 1e3)  # of a frozen layer, too
-        loss = nn.functional.mse_loss
-        file = str(self.file) if self.as_text else self.file
-        try:
-            done = fit(self.model, optimizer, loss, self.batch, steps, file, every)
-        except SystemExit:
-            raise AssertionError(
-                "SIGTERM ended the program in the middle of a step: the handler notes it, and the "
-                "loop looks at the note when a step is complete"
-            ) from None
-        assert done is not None, NOTHING
-        frozen = not self.model.fixed.weight.requires_grad
-        assert frozen, "a parameter was frozen, and isn't any more: leave requires_grad as it is"
-        return done
-
-    def alone(self, *arguments, **named):
-        """The same, for a rank beside which another might save too."""
-        try:
-            return self(*arguments, **named)
-        except FileNotFoundError:
-            raise AssertionError("two ranks wrote one file at once: rank 0 alone saves") from None
-
-    def weights(self):
-        return torch.cat([p.detach().flatten() for p in self.model.parameters()])
-
-    def step_in_file(self):
-        assert self.file.exists(), "no file was written at the end"
-        return torch.load(self.file)["step"]
-
-
-@contextmanager
-def a_run(p=0.5, plain=False):
-    with tempfile.TemporaryDirectory() as folder:
-        yield Run(folder, p, plain)
-
-
-def terminate(step, rank, when=(2, 0)):
-    if (step, rank) == when:
-        signal.raise_signal(signal.SIGTERM)
+from runs import Net, Run, a_run, terminate
 
 
 def test_the_steps_of_one_process():
@@ -111,6 +26,19 @@ def test_the_steps_of_one_process():
             f"when the batches were asked for, torch's seeds were {seeds}: at the start of a step "
             "call torch.manual_seed(step * world_size + rank)"
         )
+
+
+def test_alone_whatever_the_environment_says():
+    with a_run() as run, patch.dict("os.environ", WORLD_SIZE="2", RANK="1"):
+        try:
+            run(1)
+        except (RuntimeError, ValueError) as error:
+            raise AssertionError(
+                "WORLD_SIZE is 2 in the environment, and no group is initialised: fit runs alone, "
+                f"and made a collective call: {error}"
+            ) from None
+        assert run.seen[0][1:3] == (0, 1), "without a group, rank and world size are 0 and 1"
+        assert run.file.exists(), "a run without a group is alone, and keeps its file"
 
 
 def test_the_steps_are_those_of_the_loop():
@@ -263,22 +191,29 @@ def test_sigterm_ends_the_run_after_the_step():
         assert after == signal.SIG_IGN, "the handler that was there before is not back"
 
 
+def error_of(run, **named):
+    """What a call raises, and the handler of SIGTERM afterwards."""
+    mine, raised = signal.signal(signal.SIGTERM, signal.SIG_IGN), None
+    try:
+        run(2, **named)
+    except Exception as error:
+        raised = error
+    return raised, signal.signal(signal.SIGTERM, mine)
+
+
 def test_the_handler_is_back_after_an_error():
     def fail(step, rank):
         raise RuntimeError("no batch")
 
     with a_run() as run:
-        mine = signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        try:
-            run(2, at_step=fail)
-            raised = None
-        except Exception as error:
-            raised = error
-        after = signal.signal(signal.SIGTERM, mine)
+        raised, after = error_of(run, at_step=fail)
         assert after == signal.SIG_IGN, "after an error the former handler is not back"
         assert raised is not None, "the error of a batch was swallowed: it is raised as it is"
         same = type(raised) is RuntimeError and str(raised) == "no batch"
         assert same, f"a batch raised RuntimeError: no batch, and fit {raised!r}"
+        run.file.write_bytes(b"no run")
+        _, after = error_of(run)
+        assert after == signal.SIG_IGN, "a file was unreadable: the former handler is not back"
 
 
 def on_two_ranks():
@@ -325,18 +260,16 @@ def test_two_ranks_and_a_signal_for_one():
         "the ranks' weights differ: they start from rank 0's, and every gradient is the mean over "
         "the ranks"
     )
-    assert (first[1], second[1]) == (3, 3), (
-        f"rank 1 alone got SIGTERM in step 2: both stop after 3 steps, not after "
-        f"{first[1]} and {second[1]}"
+    stopped = first[1], second[1]
+    assert stopped == (3, 3), (
+        f"rank 1 alone got SIGTERM in step 2: both stop after 3 steps, not after {stopped}"
     )
-    assert (first[2], second[2]) == (3, 3), (
-        "when fit returns on any rank, the file of 3 steps is there, not "
-        f"{first[2]} and {second[2]}"
-    )
+    kept = first[2], second[2]
+    assert kept == (3, 3), f"when fit returns on any rank, the file of 3 steps is there, not {kept}"
     assert first[7] and not second[7], f"rank 1 saved {second[7]} times: rank 0 alone saves"
-    assert (first[3], second[3]) == (5, 5), (
-        "after the signal the same call continues to the end and returns 5, the steps of the whole "
-        f"run, not {first[3]} and {second[3]}"
+    again = first[3], second[3]
+    assert again == (5, 5), (
+        f"after the signal the same call continues and returns 5, all steps of the run, not {again}"
     )
     assert torch.equal(first[6][0], first[6][1]), (
         "a run of two ranks that was stopped and continued differs from one that was not"

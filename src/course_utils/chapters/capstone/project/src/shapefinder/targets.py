@@ -15,7 +15,7 @@ def make_targets(
     height, width = size
     target = torch.zeros(8, cells, cells, device=boxes.device)
     left, top, right, bottom = boxes.to(torch.float64).unbind(1)
-    x, y = (left + right) / 2 / width * cells, (top + bottom) / 2 / height * cells
+    x, y = (left + right) / 2 * cells / width, (top + bottom) / 2 * cells / height
     wide, high = (right - left) / width, (bottom - top) / height
     area = (right - left) * (bottom - top)
     for n in area.argsort(stable=True, descending=True).tolist():

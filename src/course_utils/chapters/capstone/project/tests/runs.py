@@ -1,0 +1,95 @@
+"""Calls of ``fit`` on one file, and what could be seen of them."""
+
+import signal
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+import torch.nn as nn
+from expect import NOTHING
+
+from shapefinder.train import fit
+
+
+class Net(nn.Module):
+    """With dropout, and a layer that is frozen."""
+
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.body = nn.Sequential(nn.Linear(3, 5), nn.Dropout(p), nn.Tanh(), nn.Linear(5, 1))
+        self.fixed = nn.Linear(3, 1).requires_grad_(False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        assert self.training, "the model is in evaluation mode during training"
+        return self.body(x) + self.fixed(x)
+
+
+class Run:
+    """One call of ``fit`` after the other on the same file, and what could be seen."""
+
+    def __init__(self, folder, p=0.5, plain=False):
+        self.file, self.p, self.plain = Path(folder) / "run.pt", p, plain
+        self.model, self.seen, self.at_step, self.kept, self.as_text = None, [], None, {}, False
+
+    def batch(self, step, rank, world_size):
+        self.seen.append((step, rank, world_size, torch.initial_seed()))
+        try:
+            self.kept[step] = torch.load(self.file)["step"] if self.file.exists() else 0
+        except RuntimeError:
+            raise AssertionError(
+                "a file was read that was half written: write beside it, then replace"
+            ) from None
+        if self.at_step:
+            self.at_step(step, rank)
+        generator = torch.Generator().manual_seed(step)
+        x = torch.randn(12, 3, generator=generator)[rank::world_size]
+        return x, x.sum(1, keepdim=True)
+
+    def __call__(self, steps, seed=0, every=50, at_step=None):
+        torch.manual_seed(seed)
+        self.model, self.seen, self.at_step, self.kept = Net(self.p), [], at_step, {}
+        torch.manual_seed(99)
+        kind = torch.optim.SGD if self.plain else torch.optim.AdamW  # which makes weights decay
+        optimizer = kind(self.model.parameters(), lr=0.05)
+        self.model.eval()
+        self.model.body[0].weight.grad = torch.full((5, 3), 1e3)  # old, and in the way
+        self.model.fixed.weight.grad = torch.full((1, 3), 1e3)  # of a frozen layer, too
+        loss = nn.functional.mse_loss
+        file = str(self.file) if self.as_text else self.file
+        try:
+            done = fit(self.model, optimizer, loss, self.batch, steps, file, every)
+        except SystemExit:
+            raise AssertionError(
+                "SIGTERM ended the program in the middle of a step: the handler notes it, and the "
+                "loop looks at the note when a step is complete"
+            ) from None
+        assert done is not None, NOTHING
+        frozen = not self.model.fixed.weight.requires_grad
+        assert frozen, "a parameter was frozen, and isn't any more: leave requires_grad as it is"
+        return done
+
+    def alone(self, *arguments, **named):
+        """The same, for a rank beside which another might save too."""
+        try:
+            return self(*arguments, **named)
+        except FileNotFoundError:
+            raise AssertionError("two ranks wrote one file at once: rank 0 alone saves") from None
+
+    def weights(self):
+        return torch.cat([p.detach().flatten() for p in self.model.parameters()])
+
+    def step_in_file(self):
+        assert self.file.exists(), "no file was written at the end"
+        return torch.load(self.file)["step"]
+
+
+@contextmanager
+def a_run(p=0.5, plain=False):
+    with tempfile.TemporaryDirectory() as folder:
+        yield Run(folder, p, plain)
+
+
+def terminate(step, rank, when=(2, 0)):
+    if (step, rank) == when:
+        signal.raise_signal(signal.SIGTERM)
