@@ -620,10 +620,10 @@ show(figure, words)
 # | `two scales` | `data["loss"]` and `data["validation"]` by one scale: all axes that are seen there have the same y-limits, all points inside |
 # | `one seed` | each of the five curves in `data["seeds"]`, a line each |
 # | `stopped early` | all of `data["validation"]`, its points inside the limits of both axes |
-# | `own colours` | both images, in one colour map, with the same colour limits, which hold the numbers of both |
+# | `own colours` | both images, in one colour map, with the same norm (linear, as drawn, will do) and colour limits, which hold the numbers of both |
 #
 # The x of every line is the step, from 0. Lines, bars and images can be seen: inside the limits, not
-# transparent, not in the colour of the ground. Up is more; bars have a linear scale. In `two scales`
+# transparent, not in the colour of the ground. Up is more, and right is later; bars have a linear scale. In `two scales`
 # a second axes on top of the first has the second line; it is the last of
 # `plots["two scales"].figure.axes`. Remove it, hide it, or give it the limits and the scale of the
 # first. Limits may be wider than needed, `data` stays as it is, and nothing has to be returned.
@@ -1043,7 +1043,7 @@ generator = torch.Generator().manual_seed(0)
 steps = [(0, 2.3, 2.4), (10, 1.5, 1.75), (20, 1.25, 1.5)]
 about = {
     "points": torch.randn(6, 2, generator=generator),
-    "classes": torch.tensor([0, 1, 2, 0, 1, 0]),
+    "classes": torch.tensor([0, 1, 3, 0, 1, 0]),  # there is no 2
     "cloud": torch.randn(5, 3, generator=generator),
     "spikes": torch.tensor([1.0, 0.5, -2.0, 3.0]),
     "confusion": torch.tensor([[5.0, 1.0, 0.0], [2.0, 7.0, 3.0]]),
@@ -1524,9 +1524,9 @@ with every_case() as case:
         case, try_filters, "two layers", image, 2, 2, 0.5
     )  # a map without a gradient
     visualization.check_filters(case, try_filters, "a gradient below 1e-12", image, 0, 3, 0.5)
+    visualization.check_filters(case, try_filters, "two layers", image, 1, 0, 1.5)
     ### BEGIN HIDDEN TESTS
     visualization.check_filters(case, try_filters, "two layers", image.transpose(1, 2), 1, 12, 1.5)
-    visualization.check_filters(case, try_filters, "two layers", image, 1, 0, 1.5)
     ### END HIDDEN TESTS
 
 # %% [markdown]

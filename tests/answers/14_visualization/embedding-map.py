@@ -281,3 +281,14 @@ def embedding_map(writer, features, labels):
     distances = torch.cdist(centred, centred, compute_mode="donot_use_mm_for_euclid_dist")
     distances.fill_diagonal_(float("inf"))
     return coordinates, distances.argmin(1)
+
+
+# %% wrong="directions in half precision" says=["three on a line: coordinates"]
+def embedding_map(writer, features, labels):
+    writer.add_embedding(features, metadata=labels)
+    centred = features - features.mean(0)
+    Vh = torch.linalg.svd(centred, full_matrices=False).Vh
+    distance = torch.cdist(centred, centred, compute_mode="donot_use_mm_for_euclid_dist")
+    distance.fill_diagonal_(float("inf"))
+    Vh = Vh.half().to(Vh)
+    return centred @ Vh[:2].T, distance.argmin(1)

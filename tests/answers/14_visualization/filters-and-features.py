@@ -583,3 +583,21 @@ def filters_and_features(model, image, channel, steps, rate):
         if norm > 0:
             x = (x + rate * g / norm).clamp(0, 1)
     return filters, maps, x
+
+
+# %% wrong="at least one step" says=["two layers, 0 steps", "one step too many"]
+def filters_and_features(model, image, channel, steps, rate):
+    weight = model[0].weight.detach()
+    low, high = weight.amin((1, 2, 3), keepdim=True), weight.amax((1, 2, 3), keepdim=True)
+    span = torch.where(high > low, high - low, 1)
+    filters = (weight - low) / span
+    with torch.no_grad():
+        maps = model(image[None])[0]
+    dream = image.detach().clone()
+    for _ in range(max(steps, 1)):
+        x = dream.clone().requires_grad_()
+        (g,) = torch.autograd.grad(model(x[None])[0, channel].mean(), x)
+        norm = g.norm()
+        if norm > 0:
+            dream = (dream + rate * g / norm).clamp(0, 1)
+    return filters, maps, dream

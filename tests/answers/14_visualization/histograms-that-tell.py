@@ -613,3 +613,32 @@ def histograms_that_tell(writer, model, x, step):
         writer.add_histogram("activations/" + name, out, step)
         shares[name] = 1 - (out == 0).transpose(0, 1).flatten(1).all(1).float().mean().item()
     return shares
+
+
+# %% wrong="squares that underflow" says=["2, share of dead units: a unit that puts out next to nothing lives"]
+def histograms_that_tell(writer, model, x, step):
+    modes = {module: module.training for module in model.modules()}
+    kept, handles = {}, []
+
+    def keep(name, module, args, output):
+        kept[name] = output.detach().clone()
+
+    from functools import partial
+
+    for name, module in model.named_modules():
+        if isinstance(module, nn.ReLU):
+            handles.append(module.register_forward_hook(partial(keep, name)))
+    model.eval()
+    with torch.no_grad():
+        model(x)
+    for handle in handles:
+        handle.remove()
+    for module, mode in modes.items():
+        module.training = mode
+    for name, parameter in model.named_parameters():
+        writer.add_histogram(f"parameters/{name}", parameter, step)
+    dead = {}
+    for name, out in kept.items():
+        writer.add_histogram(f"activations/{name}", out, step)
+        dead[name] = (out.transpose(0, 1).flatten(1).square().sum(1) == 0).float().mean().item()
+    return dead

@@ -8,12 +8,14 @@
 # - "a line each"
 # - "its points inside the limits of both axes"
 # - "in one colour map"
-# - "with the same colour limits, which hold the numbers of both"
+# - "with the same norm"
+# - "colour limits, which hold the numbers of both"
 # - "The x of every line is the step, from 0"
 # - "inside the limits"
 # - "not transparent"
 # - "not in the colour of the ground"
 # - "Up is more"
+# - "right is later"
 # - "bars have a linear scale"
 # - "the limits and the scale of the first"
 # - "`data` stays as it is"
@@ -472,7 +474,7 @@ def lie_detector(plots, data):
         i.set_cmap("Blues")
 
 
-# %% wrong="each image has limits of its own" breaks="with the same colour limits, which hold the numbers of both" says=["the colour limits still differ"]
+# %% wrong="each image has limits of its own" breaks="colour limits, which hold the numbers of both" says=["the colour limits still differ"]
 def lie_detector(plots, data):
     plots["cut axis"].set_ylim(bottom=0)
     ax = plots["smoothed away"]
@@ -532,3 +534,103 @@ def lie_detector(plots, data):
     for image in images:
         image.set_clim(low, high)
         image.set_cmap("Blues")
+
+
+# %% wrong="a bar is beside the axis" says=["cut axis", "a bar is outside the limits of the x-axis"]
+def lie_detector(plots, data):
+    bars = plots["cut axis"]
+    top = max(bar.get_height() for bar in bars.patches)
+    bars.set_ylim(0, 1.1 * top)
+    bars.set_xlim(-0.5, 0.5)
+    raw = plots["smoothed away"]
+    raw.plot(range(len(data["loss"])), list(data["loss"]))
+    raw.set_ylim(0, 1.1 * max(data["loss"]))
+    raw.set_xlim(0, len(data["loss"]))
+    first = plots["two scales"]
+    second = first.figure.axes[-1]
+    both = [*data["loss"], *data["validation"]]
+    for axes in (first, second):
+        axes.set_yscale("linear")
+        axes.set_ylim(min(0, min(both)), 1.1 * max(both))
+    seeds = plots["one seed"]
+    for curve in data["seeds"]:
+        seeds.plot(range(len(curve)), list(curve))
+    every = [v for curve in data["seeds"] for v in curve]
+    seeds.set_ylim(min(every) - 0.1, max(every) + 0.1)
+    early = plots["stopped early"]
+    early.plot(range(len(data["validation"])), list(data["validation"]))
+    early.set_xlim(0, len(data["validation"]))
+    early.set_ylim(min(data["validation"]) - 0.1, max(data["validation"]) + 0.1)
+    images = plots["own colours"].images
+    low = min(float(image.get_array().min()) for image in images)
+    high = max(float(image.get_array().max()) for image in images)
+    for image in images:
+        image.set_cmap("viridis")
+        image.set_clim(low, high)
+
+
+# %% wrong="the steps run to the left" breaks="right is later" says=["stopped early", "later steps are on the right"]
+def lie_detector(plots, data):
+    bars = plots["cut axis"]
+    top = max(bar.get_height() for bar in bars.patches)
+    bars.set_ylim(0, 1.1 * top)
+    raw = plots["smoothed away"]
+    raw.plot(range(len(data["loss"])), list(data["loss"]))
+    raw.set_ylim(0, 1.1 * max(data["loss"]))
+    raw.set_xlim(0, len(data["loss"]))
+    first = plots["two scales"]
+    second = first.figure.axes[-1]
+    both = [*data["loss"], *data["validation"]]
+    for axes in (first, second):
+        axes.set_yscale("linear")
+        axes.set_ylim(min(0, min(both)), 1.1 * max(both))
+    seeds = plots["one seed"]
+    for curve in data["seeds"]:
+        seeds.plot(range(len(curve)), list(curve))
+    every = [v for curve in data["seeds"] for v in curve]
+    seeds.set_ylim(min(every) - 0.1, max(every) + 0.1)
+    early = plots["stopped early"]
+    early.plot(range(len(data["validation"])), list(data["validation"]))
+    early.set_xlim(len(data["validation"]), 0)
+    early.set_ylim(min(data["validation"]) - 0.1, max(data["validation"]) + 0.1)
+    images = plots["own colours"].images
+    low = min(float(image.get_array().min()) for image in images)
+    high = max(float(image.get_array().max()) for image in images)
+    for image in images:
+        image.set_cmap("viridis")
+        image.set_clim(low, high)
+
+
+# %% wrong="the images have two norms" breaks="with the same norm" says=["own colours", "one number still has two colours"]
+def lie_detector(plots, data):
+    bars = plots["cut axis"]
+    top = max(bar.get_height() for bar in bars.patches)
+    bars.set_ylim(0, 1.1 * top)
+    raw = plots["smoothed away"]
+    raw.plot(range(len(data["loss"])), list(data["loss"]))
+    raw.set_ylim(0, 1.1 * max(data["loss"]))
+    raw.set_xlim(0, len(data["loss"]))
+    first = plots["two scales"]
+    second = first.figure.axes[-1]
+    both = [*data["loss"], *data["validation"]]
+    for axes in (first, second):
+        axes.set_yscale("linear")
+        axes.set_ylim(min(0, min(both)), 1.1 * max(both))
+    seeds = plots["one seed"]
+    for curve in data["seeds"]:
+        seeds.plot(range(len(curve)), list(curve))
+    every = [v for curve in data["seeds"] for v in curve]
+    seeds.set_ylim(min(every) - 0.1, max(every) + 0.1)
+    early = plots["stopped early"]
+    early.plot(range(len(data["validation"])), list(data["validation"]))
+    early.set_xlim(0, len(data["validation"]))
+    early.set_ylim(min(data["validation"]) - 0.1, max(data["validation"]) + 0.1)
+    images = plots["own colours"].images
+    low = min(float(image.get_array().min()) for image in images)
+    high = max(float(image.get_array().max()) for image in images)
+    for image in images:
+        image.set_cmap("viridis")
+        image.set_clim(low, high)
+    from matplotlib.colors import PowerNorm
+
+    images[-1].set_norm(PowerNorm(0.3, low, high))

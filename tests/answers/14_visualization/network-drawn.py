@@ -868,3 +868,39 @@ def network_drawn(model, x):
     for module, mode in modes:
         module.training = mode
     return rows
+
+
+# %% wrong="weight and bias, by these names" says=["a parameter counts, whatever it is called"]
+def network_drawn(model, x):
+    rows, handles = [], []
+    modes = [(module, module.training) for module in model.modules()]
+
+    def note(name):
+        def hook(module, args, output):
+            macs = 0
+            if isinstance(module, nn.Linear):
+                macs = output.numel() * module.in_features
+            elif isinstance(module, nn.Conv2d):
+                macs = output.numel() * module.weight[0].numel()
+            number = sum(
+                p.numel()
+                for p in (getattr(module, "weight", None), getattr(module, "bias", None))
+                if isinstance(p, nn.Parameter)
+            )
+            rows.append((name, tuple(output.shape), number, macs))
+
+        return hook
+
+    for name, module in model.named_modules():
+        if not list(module.children()):
+            handles.append(module.register_forward_hook(note(name)))
+    model.eval()
+    try:
+        with torch.no_grad():
+            model(x)
+    finally:
+        for handle in handles:
+            handle.remove()
+        for module, mode in modes:
+            module.training = mode
+    return rows

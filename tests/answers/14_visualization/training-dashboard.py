@@ -422,3 +422,38 @@ def training_dashboard(writer, model, optimizer, scheduler, batches):
         writer.add_scalar("train/gradient_norm", norm.item(), step)
         optimizer.step()
         scheduler.step()
+
+
+# %% wrong="steps as the scheduler counts them" says=["a frozen layer, batches of 5 and 9, train/loss", "the batches are counted from 0"]
+def training_dashboard(writer, model, optimizer, scheduler, batches):
+    for step, (x, y) in enumerate(batches):
+        logits = model(x)  # (batch, class)
+        loss = F.cross_entropy(logits, y)
+        optimizer.zero_grad()
+        loss.backward()
+        step = scheduler.last_epoch
+        accuracy = (logits.argmax(1) == y).float().mean()
+        norm = nn.utils.get_total_norm([p.grad for p in model.parameters() if p.grad is not None])
+        writer.add_scalar("train/loss", loss.item(), step)
+        writer.add_scalar("train/accuracy", accuracy.item(), step)
+        writer.add_scalar("train/rate", optimizer.param_groups[0]["lr"], step)
+        writer.add_scalar("train/gradient_norm", norm.item(), step)
+        optimizer.step()
+        scheduler.step()
+
+
+# %% wrong="the rate is rounded" says=["rounded; log it as it is"]
+def training_dashboard(writer, model, optimizer, scheduler, batches):
+    for step, (x, y) in enumerate(batches):
+        logits = model(x)  # (batch, class)
+        loss = F.cross_entropy(logits, y)
+        optimizer.zero_grad()
+        loss.backward()
+        accuracy = (logits.argmax(1) == y).float().mean()
+        norm = nn.utils.get_total_norm([p.grad for p in model.parameters() if p.grad is not None])
+        writer.add_scalar("train/loss", loss.item(), step)
+        writer.add_scalar("train/accuracy", accuracy.item(), step)
+        writer.add_scalar("train/rate", round(optimizer.param_groups[0]["lr"], 3), step)
+        writer.add_scalar("train/gradient_norm", norm.item(), step)
+        optimizer.step()
+        scheduler.step()

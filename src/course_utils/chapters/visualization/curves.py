@@ -126,6 +126,7 @@ def seen_lie_detector(answer: Callable) -> dict:
                     "ylim": sorted(one.get_ylim()),
                     "scale": one.get_yscale(),
                     "turned": one.yaxis_inverted(),
+                    "backwards": one.xaxis_inverted(),
                     "hidden": [
                         np.array(line.get_ydata(), float).tolist()
                         for line in one.lines
@@ -142,18 +143,26 @@ def seen_lie_detector(answer: Callable) -> dict:
                     for line in lines
                 ]
                 bars = [bar for bar in one.patches if isinstance(bar, Rectangle)]
-                about["bars"] = [bar.get_height() for bar in bars if can_be_seen(bar, ground)]
+                bars = [bar for bar in bars if can_be_seen(bar, ground)]
+                about["bars"] = [bar.get_height() for bar in bars]
+                about["sides"] = [x for bar in bars for x in (bar.get_x(), bar.get_bbox().x1)]
                 about["images"] = [
                     (
                         list(map(float, image.get_clim())),
                         np.array(image.get_array(), float).tolist(),
                         image.get_cmap().name,
+                        _middle_of(image),
                     )
                     for image in images
                 ]
                 found[name].append(about)
     plt.close(figure)
     return found
+
+
+def _middle_of(image: Any) -> float:
+    """Where the norm of an image puts the number between its colour limits, from 0 to 1."""
+    return np.array(image.norm(np.mean(image.get_clim(), keepdims=True)), float).item()
 
 
 def has_curve(about: dict, curve: list[float]) -> bool:
@@ -196,6 +205,8 @@ def check_axes(parts: list[dict]) -> None:
     for part in parts:
         plot = (part["lines"] or part["bars"]) and not part["images"]
         assert not (plot and part["turned"]), "the y-axis is turned round: up is more"
+        words = "the x-axis is turned round: later steps are on the right"
+        assert not (part["lines"] and part["backwards"]), words
 
 
 def inside(about: dict, curve: list[float]) -> bool:
@@ -226,12 +237,15 @@ def check_two_scales(parts: list[dict], data: dict) -> None:
 @ends_in_notebook
 def check_own_colours(parts: list[dict], data: dict) -> None:
     images = [image for part in parts for image in part["images"]]
-    found = [[c for c, a, _ in images if np.array_equal(a, t)] for t in data["errors"].values()]
+    found = [[c for c, a, *_ in images if np.array_equal(a, t)] for t in data["errors"].values()]
     assert all(found), "one of the two images is gone"
-    maps = sorted({name for *_, name in images})
+    maps = sorted({name for *_, name, _ in images})
     assert len(maps) == 1, f"the two images have different colours, {maps}: the same for both"
     shown = [limits[0] for limits in found]
     assert np.allclose(shown[0], shown[1]), f"the colour limits still differ: {shown}"
+    middles = [middle for *_, middle in images]
+    words = "one number still has two colours: give both images one norm, such as the linear one"
+    assert np.allclose(middles, middles[0]), words
     most = max(table.max() for table in data["errors"].values())
     holds = shown[0][0] <= 0 and shown[0][1] >= most
     assert holds, f"numbers up to {most:g} lie outside {shown[0]}"
@@ -259,6 +273,9 @@ def check_lies(case, attempt) -> None:
             f"the axis begins at {low:.3f}: a bar's length means nothing unless it begins at 0"
         )
         assert high >= max(bars), "the bars reach beyond the axis"
+        sides, (left, right) = found["cut axis"][0]["sides"], found["cut axis"][0]["xlim"]
+        beside = min(sides) < left or max(sides) > right
+        assert not beside, "a bar is outside the limits of the x-axis"
     with case("smoothed away"):
         words = "no visible line holds the raw loss"
         check_curve(found["smoothed away"], data["loss"], words, whole=True)

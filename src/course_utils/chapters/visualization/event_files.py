@@ -38,8 +38,10 @@ def make_training(kind: str, sizes: list[int]) -> tuple:
     for parameter in model.parameters():
         parameter.grad = torch.full_like(parameter, 0.25)
     second = {"params": [*model[1].parameters(), *model[2].parameters()], "lr": 0.01}
-    optimizer = torch.optim.SGD([{"params": model[3].parameters()}, second], lr=0.5)
+    optimizer = torch.optim.SGD([{"params": model[3].parameters()}, second], lr=0.4567)
     scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
+    if kind == "frozen":
+        scheduler.last_epoch = 7  # as if it had been in use before
     ends = torch.tensor(sizes).cumsum(0).tolist()
     batches = [
         (digits()[0][e - n : e], digits()[1][e - n : e]) for n, e in zip(sizes, ends, strict=True)
@@ -121,6 +123,7 @@ def true_dashboard(kind: str, sizes: list[int]) -> tuple:
             "accuracy: divided by 8; each batch has its own size": hits.sum() / 8,
             "accuracy: divided by the size of the first batch; this one has its own": hits.sum()
             / sizes[0],
+            "rate: rounded; log it as it is": round(values[2], 3),
             "rate: that is the rate of the step after": optimizer.param_groups[0]["lr"],
             "rate: that is the rate of the second group": second,
             "rate: that is the rate of the start; look it up at each step": start,
@@ -160,6 +163,8 @@ def why_steps(steps: tuple[int, ...]) -> str:
         return "each entry is at step 0: hand the step over, add_scalar(tag, value, step)"
     if steps == tuple(range(1, len(steps) + 1)):
         return "counted from 0"
+    if steps == tuple(range(7, 7 + len(steps))):
+        return "this scheduler was in use before, and counts on; the batches are counted from 0"
     return "one entry for each step, in order, counted from 0"
 
 

@@ -54,7 +54,7 @@ def make_suspect(kind: str) -> nn.Sequential:
     with torch.no_grad():
         dense.get_parameter("1.bias")[:2] = -50
         dense.get_parameter("3.bias")[0] = -50
-        dense.get_parameter("1.weight")[2] = 1e-12  # faint, as the images are not negative
+        dense.get_parameter("1.weight")[2] = 1e-30  # faint, as the images are not negative
         dense.get_parameter("1.bias")[2] = 0
         conv.get_parameter("block.1.bias")[3] = -50
         conv.get_parameter("head.0.bias")[:6] = -50

@@ -47,6 +47,17 @@ class Renamed(nn.Module):
 TWO_NAMES = "one layer under two names"
 
 
+class Gain(nn.Module):
+    """A factor for each feature, in a parameter that is called neither weight nor bias."""
+
+    def __init__(self, features: int) -> None:
+        super().__init__()
+        self.gain = nn.Parameter(torch.ones(features))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * self.gain
+
+
 class Projection(nn.Linear):
     """A linear layer by another name."""
 
@@ -66,7 +77,7 @@ def make_drawn(kind: str) -> tuple[nn.Module, torch.Tensor]:
         return nn.Linear(3, 4).to(device), torch.rand(3).to(device)
     if kind == "other layers, a derived class":
         layers += [nn.ConvTranspose2d(4, 3, 2, stride=2), nn.Conv2d(3, 1, 1)]
-        layers += [nn.Flatten(), Projection(36, 2)]
+        layers += [nn.Flatten(), Projection(36, 2), Gain(2)]
         return nn.Sequential(*layers).to(device), torch.rand(2, 4, 3, 3).to(device)
     if kind == "a dilated kernel, grouped":
         return nn.Conv2d(6, 6, 5, groups=6, dilation=2).to(device), torch.rand(2, 6, 12, 12).to(
@@ -100,6 +111,7 @@ TABLES = {
         ("1", (2, 1, 6, 6), 4, 2 * 36 * 3),
         ("2", (2, 36), 0, 0),
         ("3", (2, 2), 74, 2 * 2 * 36),
+        ("4", (2, 2), 2, 0),
     ],
     TWO_NAMES: [("lift", (3, 4), 20, 3 * 4 * 4)] * 2,
     "a dilated kernel, grouped": [("", (2, 6, 4, 4), 6 * 25 + 6, 2 * 6 * 16 * 25)],
@@ -136,6 +148,8 @@ def seen_network_drawn(answer: Callable, kind: str) -> tuple:
 def why_count(mine: int, row: tuple) -> str:
     """Words for a wrong number of parameters."""
     right = row[2]
+    if (mine, right) == (0, 2):  # those of a Gain
+        return "a parameter counts, whatever it is called"
     words = {
         0: "frozen parameters count, too",
         2 * right + 1: "buffers are no parameters",  # BatchNorm's

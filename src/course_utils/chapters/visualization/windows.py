@@ -125,12 +125,21 @@ def check_loss(window, steps, about) -> None:
         check_seen(torch.tensor(curves[name]["y"]), truth, name, slips)
 
 
+def _names_of(classes: torch.Tensor) -> list[str]:
+    """What visdom calls classes that are counted from 1."""
+    return [str(number + 1) for number in classes.unique().tolist()]
+
+
 @ends_in_notebook
 def check_scatter(window, steps, about) -> None:
     classes = about["classes"].cpu()
     why = "hand the classes over as well, counted from 1"
     number = len(classes.unique())
     check_equal(len(traces(window)), number, "the number of classes that are shown", why)
+    places = [str(place + 1) for place in range(number)]
+    counted = [curve["name"] for curve in traces(window)] == places != _names_of(classes)
+    words = "a class has its own number, plus 1: here the classes that are there were counted"
+    assert not counted, words
     for curve, number in zip(traces(window), classes.unique(), strict=True):
         check_equal((curve["type"], curve["mode"]), ("scatter", "markers"), "the kind of plot")
         mine = torch.tensor([curve["x"], curve["y"]]).T
