@@ -15,7 +15,7 @@
 #
 # - "any number of dimensions": g.sum()
 # - "any floating-point dtype": to(torch.float16)
-# - "any number of dimensions and any": two in front
+# - "any number of dimensions and any": three in front
 # - "A widened dimension may have size 0": (g[:0], {(1, 3)
 # - "The gradient of the result": an expanded gradient, as sum() sends it
 
@@ -132,3 +132,12 @@ def unbroadcast(gradient, shape):
     if gradient.abs().max() == 0:
         return gradient.new_zeros(shape)
     return gradient.sum_to_size(shape)
+
+
+# %% wrong="two dimensions at most in front" breaks="that broadcasting added in front" says=["(4, 2, 3) to (), float64"]
+def unbroadcast(gradient, shape):
+    front = min(gradient.dim() - len(shape), 2)
+    dims = list(range(front)) + [
+        front + i for i, n in enumerate(shape) if n == 1 and gradient.shape[front + i] != 1
+    ]
+    return gradient.sum(dims).reshape(shape) if dims else gradient
