@@ -15,7 +15,7 @@
 #
 # - "any number of dimensions": g.sum()
 # - "any floating-point dtype": to(torch.float16)
-# - "any number of dimensions and any": three in front
+# - "any number of dimensions and any": two in front
 # - "A widened dimension may have size 0": (g[:0], {(1, 3)
 # - "The gradient of the result": an expanded gradient, as sum() sends it
 
