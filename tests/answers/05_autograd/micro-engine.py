@@ -1147,3 +1147,116 @@ def micro_engine(program, **inputs):
         return None
     names["y"].backward()
     return names["y"].number, {name: value.grad for name, value in names.items()}
+
+
+# %% wrong="what has slope zero is not visited" breaks="returns a list of this value and every value behind it" says=["b missing"]
+import math
+
+
+class Value:
+    def __init__(self, number, parents=(), slopes=()):
+        self.number, self.grad = number, 0.0
+        self.parents, self.slopes = parents, slopes
+
+    def __add__(self, other):
+        return Value(self.number + other.number, (self, other), (1.0, 1.0))
+
+    def __mul__(self, other):
+        return Value(self.number * other.number, (self, other), (other.number, self.number))
+
+    def __pow__(self, exponent):
+        return Value(self.number**exponent, (self,), (exponent * self.number ** (exponent - 1),))
+
+    def exp(self):
+        e = math.exp(self.number)
+        return Value(e, (self,), (e,))
+
+    def topological_order(self):
+        uses, waiting = {self: 0}, [self]
+        while waiting:
+            value = waiting.pop()
+            for parent in value.parents:
+                if all(s == 0 for p, s in zip(value.parents, value.slopes) if p is parent):
+                    continue
+                if parent not in uses:
+                    uses[parent] = 0
+                    waiting.append(parent)
+                uses[parent] += 1
+        order, ready = [], [self]
+        while ready:
+            value = ready.pop()
+            order.append(value)
+            for parent in value.parents:
+                if parent not in uses:
+                    continue
+                if all(s == 0 for p, s in zip(value.parents, value.slopes) if p is parent):
+                    continue
+                uses[parent] -= 1
+                if uses[parent] == 0:
+                    ready.append(parent)
+        return order
+
+    def backward(self):
+        self.grad = 1.0
+        for value in self.topological_order():
+            for parent, slope in zip(value.parents, value.slopes):
+                parent.grad += slope * value.grad
+
+
+def micro_engine(program, **inputs):
+    names = {name: Value(number) for name, number in inputs.items()}
+    exec(program, {}, names)
+    if any(value is None for value in names.values()):
+        return None
+    names["y"].backward()
+    return names["y"].number, {name: value.grad for name, value in names.items()}
+
+
+# %% wrong="marked for ever as seen" says=["must not stay for the next"]
+import math
+
+
+class Value:
+    def __init__(self, number, parents=(), slopes=()):
+        self.number, self.grad = number, 0.0
+        self.parents, self.slopes = parents, slopes
+
+    def __add__(self, other):
+        return Value(self.number + other.number, (self, other), (1.0, 1.0))
+
+    def __mul__(self, other):
+        return Value(self.number * other.number, (self, other), (other.number, self.number))
+
+    def __pow__(self, exponent):
+        return Value(self.number**exponent, (self,), (exponent * self.number ** (exponent - 1),))
+
+    def exp(self):
+        e = math.exp(self.number)
+        return Value(e, (self,), (e,))
+
+    def topological_order(self):
+        order, waiting = [], [(self, False)]
+        while waiting:
+            value, done = waiting.pop()
+            if done:
+                order.append(value)
+            elif not getattr(value, "seen", False):
+                value.seen = True
+                waiting.append((value, True))
+                waiting += [(p, False) for p in value.parents]
+        return order[::-1]
+
+    def backward(self):
+        self.grad = 1.0
+        for value in self.topological_order():
+            for parent, slope in zip(value.parents, value.slopes):
+                parent.grad += slope * value.grad
+
+
+def micro_engine(program, **inputs):
+    names = {name: Value(number) for name, number in inputs.items()}
+    exec(program, {}, names)
+    if any(value is None for value in names.values()):
+        return None
+    names["y"].backward()
+    return names["y"].number, {name: value.grad for name, value in names.items()}

@@ -132,3 +132,12 @@ def unbroadcast(gradient, shape):
     if gradient.abs().max() == 0:
         return gradient.new_zeros(shape)
     return gradient.sum_to_size(shape)
+
+
+# %% wrong="two dimensions at most in front" breaks="that broadcasting added in front" says=["(4, 2, 3) to (), float64"]
+def unbroadcast(gradient, shape):
+    front = min(gradient.dim() - len(shape), 2)
+    dims = list(range(front)) + [
+        front + i for i, n in enumerate(shape) if n == 1 and gradient.shape[front + i] != 1
+    ]
+    return gradient.sum(dims).reshape(shape) if dims else gradient

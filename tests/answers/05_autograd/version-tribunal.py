@@ -13,7 +13,7 @@
 #
 # Admits:
 #
-# - "one element or more": torch.tensor([-0.3])
+# - "one element or more": torch.tensor([-0.07])
 # - "float32 or float64": three.to(torch.float64)
 
 # %% wrong="every edit is an error" breaks="(the gradient is right)" says=["edit_sin is not 'error'", "a sum needs neither of its terms", "behind .data nothing counts"]
@@ -369,3 +369,45 @@ def without_first(x):
 
 
 repaired["edit_slice"] = without_first
+
+
+# %% wrong="the leaf is moved and moved back" breaks="leaves `x` as it was" says=["it changes its argument x"]
+verdicts = {
+    "edit_exp": "error",
+    "edit_sin": "fine",
+    "edit_sum": "fine",
+    "edit_square": "error",
+    "edit_slice": "error",
+    "edit_constant": "error",
+    "edit_added": "fine",
+    "edit_detached": "error",
+    "edit_data": "wrong",
+    "edit_leaf": "error",
+}
+repaired = {}
+repaired["edit_exp"] = lambda x: x.exp() + 1
+repaired["edit_square"] = lambda x: (x + 1) ** 2 + x + 2
+repaired["edit_constant"] = lambda x: x * torch.ones_like(x) + 2
+repaired["edit_detached"] = lambda x: x.tanh() * 0.5
+repaired["edit_data"] = lambda x: x.tanh() * 0.5
+
+
+def leaf_repaired(x):
+    with torch.no_grad():
+        x += 1
+    y = x.clone() ** 2
+    with torch.no_grad():
+        x -= 1
+    return y
+
+
+repaired["edit_leaf"] = leaf_repaired
+
+
+def slice_repaired(x):
+    y = x.sigmoid().clone()
+    y[0] = 0
+    return y
+
+
+repaired["edit_slice"] = slice_repaired

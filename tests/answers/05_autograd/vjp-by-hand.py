@@ -361,7 +361,7 @@ def vjp_by_hand(rule, *tensors):
     return rules[rule](*tensors)
 
 
-# %% wrong="layer norm by backward" breaks="no `backward`" says=["the answer calls backward", "requires_grad or grad"]
+# %% wrong="layer norm by backward" breaks="no `backward`" says=["the answer calls backward", "its requires_grad"]
 def matmul_vjp(gradient, a, b):
     return gradient @ b.t(), a.t() @ gradient
 
@@ -703,6 +703,36 @@ def layer_norm_vjp(gradient, x, weight):
     g = gradient * weight
     gx = scale * (g - g.mean(-1, keepdim=True) - normal * (g * normal).mean(-1, keepdim=True))
     return gx, (gradient * normal).sum(0), gradient.sum(0)
+
+
+def vjp_by_hand(rule, *tensors):
+    rules = {"matmul": matmul_vjp, "softmax": softmax_vjp}
+    rules |= {"logsumexp": logsumexp_vjp, "layer_norm": layer_norm_vjp}
+    return rules[rule](*tensors)
+
+
+# %% wrong="weight taken in at the end" says=["multiply g by it, not the slope at the end"]
+def matmul_vjp(gradient, a, b):
+    return gradient @ b.T, a.T @ gradient
+
+
+def softmax_vjp(gradient, y):
+    return y * (gradient - (gradient * y).sum(-1, keepdim=True))
+
+
+def logsumexp_vjp(gradient, x):
+    return gradient.unsqueeze(-1) * x.softmax(-1)
+
+
+def layer_norm_vjp(gradient, x, weight):
+    centred = x - x.mean(-1, keepdim=True)
+    deviation = (centred.square().mean(-1, keepdim=True) + 1e-5).sqrt()
+    normal = centred / deviation
+    g = gradient
+    for_x = (
+        g - g.mean(-1, keepdim=True) - normal * (g * normal).mean(-1, keepdim=True)
+    ) / deviation
+    return for_x * weight, (gradient * normal).sum(0), gradient.sum(0)
 
 
 def vjp_by_hand(rule, *tensors):
