@@ -271,6 +271,7 @@ with every_case() as case:
     check(case, (x.view(2, 2).T * 1e-20), "tiny numbers, transposed")
     check(case, x.double() * 1e-200, "float64 numbers that float32 takes for 0")
     check(case, x[:0].view(2, 0, 3), "an empty x, 3-D")
+    check(case, x[:1] * torch.inf, "+∞")
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     check(case, x[:0], "an empty x")
@@ -439,6 +440,7 @@ with every_case() as case:
     check(case, near[:20], near[10:], "points near the origin")
     check(case, near[:20] + 10_000, near[10:] + 10_000, "points far from the origin")
     check(case, near - 3000, near - 3000, "a far set of 40 against itself")
+    check(case, near[:20] - 3000, near[10:] - 3002, "two far sets beside each other")
 ### BEGIN HIDDEN TESTS
 wide = torch.rand(35, 60, generator=generator).to(device)
 with every_case() as case:
@@ -739,6 +741,7 @@ with every_case() as case:
     check(case, batch, w, "a batch, the same weights for all")
     check(case, batch.mT.contiguous().mT, w, "a batch in another memory order")
     check(case, batch[0], batch[1, ..., 0].abs(), "a batch, with weights of its own")
+    check(case, batch[0, :3], w, "as many matrices as observations, the same weights for all")
     check(case, x.to(torch.float64), w.double(), "weights in float64", 1e-9, 1e-9)
     check(case, x + 10_000, None, "points far from the origin, in float32: centre first", 1e-3)
     check_way(case, batch, w, "the way, with a batch")
@@ -896,6 +899,8 @@ with every_case() as case:
     check(case, torch.arange(24.0, device=device).view(2, 3, 4) * 100, -2, "of shape (2, 3, 4)")
     check(case, torch.arange(8.0, device=device).view(2, 1, 4), -1, "of shape (2, 1, 4)")
     check(case, rows[:, :1], 1, "of shape (2, 1)")
+    far = rows.new_tensor([0.0, *[-30.0] * 99], dtype=torch.float64)
+    check(case, far, 0, "in float64, 99 numbers 30 below the largest")
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(8)
 x = torch.randn(4, 5, 6, generator=generator, dtype=torch.float64).to(device) * 500
@@ -1341,6 +1346,7 @@ with every_case() as case:
     slow = torch.diag(torch.tensor([2.0, 3.0, 2.5], dtype=torch.float64, device=device))
     check(case, slow, "diag(2, 3, 2.5), in float64", tol=1e-8)
     check(case, slow * 1e-6, "diag(2e-6, 3e-6, 2.5e-6), in float64", tol=1e-8)
+    check(case, slow[:1, :1], "[[2]], with tol=0", tol=0.0)
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(10)
 with every_case() as case:
@@ -1362,6 +1368,8 @@ with every_case() as case:
     check(case, even, "ones, and 3 on the diagonal", 1000, True, 40)
     check(case, tie, "[[0, 1], [1, 0]], but 7 × 7", 30, False, 30)
     check(case, slow, "eigenvalues from 1.4 to 2", 8, False, 8)
+    check(case, 3 * torch.eye(2, device=device), "[[3, 0], [0, 3]]", 9, True, 1)
+    check(case, tie, "[[0, 1], [1, 0]], but 7 × 7", 0, False, 0)
     with case("the global random numbers"):
         *_, moved = try_calls("power_iteration", even)
         assert not moved, "PyTorch's global generator was used or seeded: make one of your own"

@@ -195,3 +195,16 @@ def covariance(x, weights=None):
     W, V = w.sum(-2, keepdim=True), (w * w).sum(-2, keepdim=True)
     c = x - (w * x).sum(-2, keepdim=True) / W
     return ((w * c).mT @ c / (W - V / W)).to(kind)
+
+
+# %% wrong="weights for the matrices where there are as many" says=["a weight belongs to an observation of each matrix"]
+def covariance(x, weights=None):
+    if weights is None:
+        weights = torch.ones(x.shape[:-1], dtype=x.dtype, device=x.device)
+    if weights.shape[0] == x.shape[0] and x.dim() == 3 and weights.dim() == 1:
+        weights = weights[:, None].expand(x.shape[:-1])
+    w = weights[..., None]
+    W, V = weights.sum(-1)[..., None, None], (weights**2).sum(-1)[..., None, None]
+    m = (w * x).sum(-2, keepdim=True) / W
+    d = x - m
+    return (w * d).mT @ d / (W - V / W)

@@ -208,3 +208,30 @@ def gram_schmidt(a, modified=True):
         r[j, j] = v.norm()
         q[:, j] = v / r[j, j]
     return q, r
+
+
+# %% wrong="the classical way by default" says=["modified left out", "the default is True"]
+def gram_schmidt(a, modified=False):
+    q, r = torch.zeros_like(a), a.new_zeros(a.shape[1], a.shape[1])
+    for j in range(a.shape[1]):
+        v = a[:, j]
+        for i in range(j):
+            r[i, j] = q[:, i] @ (v if modified else a[:, j])
+            v = v - r[i, j] * q[:, i]
+        r[j, j] = v.norm()
+        q[:, j] = v / r[j, j]
+    return q, r
+
+
+# %% wrong="float32 on the way" says=["to float32's digits alone"]
+def gram_schmidt(a, modified=True):
+    b = a.float()
+    q, r = torch.zeros_like(b), b.new_zeros(b.shape[1], b.shape[1])
+    for j in range(b.shape[1]):
+        v = b[:, j]
+        for i in range(j):
+            r[i, j] = q[:, i] @ (v if modified else b[:, j])
+            v = v - r[i, j] * q[:, i]
+        r[j, j] = v.norm()
+        q[:, j] = v / r[j, j]
+    return q.to(a.dtype), r.to(a.dtype)

@@ -340,3 +340,21 @@ def pairwise_three_ways(x, y, how):
         squared = (x * x).sum(1)[:, None] + (y * y).sum(1) - 2 * x @ y.T
     zero = squared <= 0
     return squared.masked_fill(zero, 1).sqrt().masked_fill(zero, 0).to(kind)
+
+
+# %% wrong="a centre for sets that lie together alone" says=["two far sets beside each other", "|x|² has no digit left"]
+def own_root(x):
+    keep = x > 0
+    return torch.where(keep, torch.where(keep, x, 1.0).sqrt(), 0.0)
+
+
+def pairwise_three_ways(x, y, how):
+    if how == "broadcast":
+        return own_root(((x[:, None] - y) ** 2).sum(-1))
+    if how == "gram":
+        cx = x.sum(0) / max(len(x), 1)
+        cy = y.sum(0) / max(len(y), 1)
+        if (cx - cy).abs().sum() < 1:
+            x, y = x - cx, y - cx
+        return own_root((x * x).sum(1)[:, None] + (y * y).sum(1) - 2 * x @ y.T)
+    return torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")

@@ -319,3 +319,48 @@ def power_iteration(a, tol=1e-5, max_steps=1000):
             return value, v
         v = product
     raise RuntimeError
+
+
+# %% wrong="less than, and zeros apart" says=["both sides may be 0: compare with <="]
+def power_iteration(a, tol=1e-5, max_steps=1000):
+    g = torch.Generator(device=a.device).manual_seed(0)
+    v = torch.randn(len(a), generator=g, dtype=a.dtype, device=a.device)
+    for _ in range(max_steps):
+        v = v / v.norm()
+        p = a @ v
+        lam = v @ p
+        if (p - lam * v).norm() < tol * lam.abs() or not p.any():
+            return lam, v
+        v = p
+    raise RuntimeError("none")
+
+
+# %% wrong="a first step in any case" says=["1 products with the matrix ran, at most 0"]
+def power_iteration(a, tol=1e-5, max_steps=1000):
+    g = torch.Generator(device=a.device).manual_seed(0)
+    v = torch.randn(len(a), generator=g, dtype=a.dtype, device=a.device)
+    v = v / v.norm()
+    step = 0
+    while True:
+        p = a @ v
+        step += 1
+        lam = v @ p
+        if (p - lam * v).norm() <= tol * lam.abs():
+            return lam, v
+        if step >= max_steps:
+            raise RuntimeError("none")
+        v = p / p.norm()
+
+
+# %% wrong="looks from the second step on" says=["2 products with the matrix ran, at most 1"]
+def power_iteration(a, tol=1e-5, max_steps=1000):
+    g = torch.Generator(device=a.device).manual_seed(0)
+    v = torch.randn(len(a), generator=g, dtype=a.dtype, device=a.device)
+    for step in range(max_steps):
+        v = v / v.norm()
+        p = a @ v
+        lam = v @ p
+        if step and (p - lam * v).norm() <= tol * lam.abs():
+            return lam, v
+        v = p if p.any() else v
+    raise RuntimeError("none")

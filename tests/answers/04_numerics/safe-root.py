@@ -111,3 +111,9 @@ def safe_root(x):
     if x.min() > 0:
         return x.sqrt()
     return torch.where(x > 0, torch.where(x > 0, x, 1).sqrt(), 0)
+
+
+# %% wrong="the root of +∞ is 0" says=["the root of +∞ is +∞"]
+def safe_root(x):
+    keep = (x > 0) & x.isfinite()
+    return torch.where(keep, torch.where(keep, x, 1.0).sqrt(), 0.0)

@@ -229,3 +229,14 @@ def stable_logsumexp(x, dim):
     top = top.masked_fill(top == -torch.inf, 0)
     total = torch.where(none, 1, (x - top).exp().sum(dim))
     return torch.where(none, -torch.inf, total.log() + top.squeeze(dim))
+
+
+# %% wrong="nothing below 20 less than the largest" says=["more than 20 below the largest count as they are"]
+def stable_logsumexp(x, dim):
+    m = x.amax(dim, keepdim=True).detach()
+    m = torch.where(m.isfinite(), m, 0.0)
+    d = (x - m).clamp(min=-20)
+    s = d.exp().sum(dim, keepdim=True)
+    s = torch.where((x == -torch.inf).all(dim, keepdim=True), 0.0, s)
+    zero = s == 0
+    return (torch.where(zero, -torch.inf, torch.where(zero, 1.0, s).log()) + m).squeeze(dim)

@@ -23,6 +23,7 @@ def check_root(
         check_form(result, truth, "the root")
         assert not result.isnan().any(), "there is NaN: the root of a negative number"
         assert (result[x <= 0] == 0).all(), "exactly 0 is asked for where x is 0 or negative"
+        assert (result[x == torch.inf] == torch.inf).all(), "the root of +∞ is +∞"
         check_close(result, truth, "the root")
     with case(f"the gradient of {name}"):
         found = gradient("safe_root", x)
@@ -32,7 +33,7 @@ def check_root(
         steep = (found[x <= 0].abs() > 0).any()
         assert not steep, "it is not 0 where x is 0 or negative: is a root still taken there?"
         words = "it is 0 for a tiny number above zero: is there a threshold?"
-        assert not ((x > 0) & (found == 0)).any(), words
+        assert not ((slope > 0) & (found == 0)).any(), words
         check_close(found, slope, "the gradient", rtol=1e-5)
 
 

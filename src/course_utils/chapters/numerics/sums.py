@@ -94,6 +94,9 @@ def check_covariance(
         "the weights are in the mean alone, not in the product": z.mT @ z / free,
         "it is the sum of products, not divided": truth * free,
     }
+    if batch == [n] and weights is not None and weights.dim() == 1:
+        words = "a weight belongs to an observation of each matrix, not to a matrix of the batch"
+        slips[words] = _covariance(flat, many.mT)
     shape, given = (*batch, d, d), (x,) if weights is None else (x, weights)
     slips = {words: wrong.reshape(shape).to(x.dtype) for words, wrong in slips.items()}
     with case(name):
