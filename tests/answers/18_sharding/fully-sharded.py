@@ -850,3 +850,26 @@ def fully_sharded(x, shards):
     for shard in shards:
         h = Layer.apply(h, shard)
     return h
+
+
+# %% wrong="the slope of tanh by its input" says=["one minus the square of its input"]
+class Layer(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, h, shard):
+        out = torch.tanh(h @ gather_rows(shard).T)
+        ctx.save_for_backward(h, shard, h @ gather_rows(shard).T)
+        return out
+
+    @staticmethod
+    def backward(ctx, grad):
+        h, shard, out = ctx.saved_tensors
+        g = grad * (1 - out * out)
+        rows = scatter_mean_rows(g.T @ h)
+        return g @ gather_rows(shard), rows
+
+
+def fully_sharded(x: torch.Tensor, shards: list[torch.Tensor]) -> torch.Tensor:
+    h = x
+    for shard in shards:
+        h = Layer.apply(h, shard)
+    return h

@@ -496,3 +496,33 @@ def newest_checkpoint(folder, state):
         return -1
     dcp.load(state, checkpoint_id=os.path.join(folder, str(max(steps))))
     return max(steps) + 1
+
+
+# %% wrong="saves in the background and doesn't wait" says=["was still writing: use dcp.save, or wait"]
+def sharded_checkpoint(folder: str, step: int, state: dict) -> None:
+    dcp.async_save(
+        state, checkpoint_id=str(Path(folder) / str(step)), process_group=dist.new_group()
+    )
+
+
+def newest_checkpoint(folder: str, state: dict) -> int:
+    steps = [int(file.parent.name) for file in Path(folder).glob("*/.metadata")]
+    if not steps:
+        return -1
+    dcp.load(state, checkpoint_id=str(Path(folder) / str(max(steps))))
+    return max(steps)
+
+
+# %% right="saved in the background, waited for"
+def sharded_checkpoint(folder: str, step: int, state: dict) -> None:
+    dcp.async_save(
+        state, checkpoint_id=str(Path(folder) / str(step)), process_group=dist.new_group()
+    ).result()
+
+
+def newest_checkpoint(folder: str, state: dict) -> int:
+    steps = [int(file.parent.name) for file in Path(folder).glob("*/.metadata")]
+    if not steps:
+        return -1
+    dcp.load(state, checkpoint_id=str(Path(folder) / str(max(steps))))
+    return max(steps)

@@ -775,3 +775,35 @@ def sharded_optimizer(parameters, rank, world_size, options):
                 p.copy_(piece.view_as(p))
 
     return step, adam
+
+
+# %% wrong="the slice of the last call" says=["what a step needs belongs to its call alone"]
+def sharded_optimizer(
+    parameters: list[nn.Parameter], rank: int, world_size: int, options: dict
+) -> tuple[Callable[[], None], torch.optim.Optimizer]:
+    sizes = [p.numel() for p in parameters]
+    total = sum(sizes)
+    part = -(-total // world_size)
+
+    def row(tensors):
+        flat = torch.cat([t.detach().flatten() for t in tensors])
+        return F.pad(flat, (0, part * world_size - total))
+
+    sharded_optimizer.mine = (
+        row(parameters)[rank * part : (rank + 1) * part].clone().requires_grad_()
+    )
+    adam = torch.optim.Adam([sharded_optimizer.mine], **options)
+
+    def step():
+        gradient = torch.empty(part)
+        dist.reduce_scatter_tensor(gradient, row([p.grad for p in parameters]))
+        mine = sharded_optimizer.mine
+        mine.grad = gradient / world_size
+        adam.step()
+        whole = torch.empty(part * world_size)
+        dist.all_gather_into_tensor(whole, mine.detach())
+        with torch.no_grad():
+            for p, piece in zip(parameters, whole[:total].split(sizes)):
+                p.copy_(piece.view_as(p))
+
+    return step, adam

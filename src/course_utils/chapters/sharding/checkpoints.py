@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import threading
 from pathlib import Path
 
 import torch
@@ -25,13 +26,20 @@ def state_of(world_size: int, value: float) -> dict:
 
 
 def run_saves(rank, world_size, sharded_checkpoint, folder, steps, killed_in):
-    whole_write = dcp.FileSystemWriter.write_data
+    whole_write, whole_finish = dcp.FileSystemWriter.write_data, dcp.FileSystemWriter.finish
+    finished = []
+
+    def finish(self, *args, **options):
+        whole_finish(self, *args, **options)
+        finished.append(True)
 
     def write_and_die(self, *args, **options):
         done = whole_write(self, *args, **options)
         return os._exit(1) if rank == 1 else done
 
+    dcp.FileSystemWriter.finish = finish
     for step in steps:
+        finished.clear()
         state = state_of(world_size, 100.0 * step)
         held = dict(state)
         if step == steps[-1] and killed_in == "shards":
@@ -39,7 +47,20 @@ def run_saves(rank, world_size, sharded_checkpoint, folder, steps, killed_in):
         if step == steps[-1] and killed_in in ("table", "once"):
             dcp.FileSystemWriter.finish = lambda *_, **__: os._exit(1)
         sharded_checkpoint(folder, step, state)
+        written = rank != 0 or bool(finished)  # rank 0 finishes a save
+        _no_save_goes_on(written)
         _same_entries(state, held, "sharded_checkpoint")
+
+
+def _no_save_goes_on(written: bool) -> None:
+    """Wait for what async_save left in the background, so that no later case meets it."""
+    threads = [t for t in threading.enumerate() if t.name.startswith("AsyncCheckpointExecutor")]
+    for thread in threads:
+        thread.join(3)
+    assert written or not threads, (
+        "sharded_checkpoint returned while dcp.async_save was still writing: use dcp.save, or wait "
+        "for its result()"
+    )
 
 
 def _same_entries(state: dict, held: dict, where: str) -> None:

@@ -39,10 +39,19 @@ class Training:
             os._exit(1)
         with open(self.log, "a") as file:
             file.write(f"{self.rank} begin {self.start} {step}\n")
+        if self.last < 0:
+            self.begin_together(step)
         step_of_training(self.model, self.optimizer, step, [self.rank], self.average)
         with open(self.log, "a") as file:
             file.write(f"{self.rank} run {self.start} {step}\n")
         self.last = step
+
+    def begin_together(self, step: int) -> None:
+        """Fail at once where the ranks begin with different steps: later they wait in vain."""
+        steps = [torch.empty(1, dtype=torch.int64) for _ in range(self.world_size)]
+        dist.all_gather(steps, torch.tensor([step]))
+        words = f"rank {self.rank} runs step {step}, and not all ranks do"
+        assert all(other.item() == step for other in steps), words
 
     def average(self, gradient: torch.Tensor) -> None:
         dist.all_reduce(gradient)

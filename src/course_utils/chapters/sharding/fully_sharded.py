@@ -180,6 +180,8 @@ SLOPES = {
     "is what comes out where tanh has the derivative tanh² - 1: that is turned round": (
         lambda out: out.square() - 1
     ),
+    "is what comes out where the derivative of tanh is one minus the square of its input: it is "
+    "its output's": lambda out: 1 - torch.atanh(out).square(),
     "is what comes out where a gradient is divided by the derivative of tanh: multiply by it": (
         lambda out: 1 / (1 - out.square())
     ),

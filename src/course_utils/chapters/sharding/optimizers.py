@@ -14,8 +14,9 @@ from course_utils.learner.tracebacks import ends_in_notebook
 
 def train_sharded(rank, world_size, sharded_optimizer, shapes, steps, options):
     """Train twice, each time anew: the parameters, numbers of state, whose .grad was changed."""
-    values, *kept = _train_once(rank, world_size, sharded_optimizer, shapes, steps, options)
-    again, *later = _train_once(rank, world_size, sharded_optimizer, shapes, steps, options)
+    job = (rank, world_size, sharded_optimizer, shapes, steps, options)
+    values, *kept = _train_once(*job)
+    again, *later = _train_once(*job)
     same = all(torch.equal(a, b) for a, b in zip(values, again, strict=True))
     assert same, (
         "a second call with new parameters ends with other values than the first: each call makes "
@@ -25,10 +26,16 @@ def train_sharded(rank, world_size, sharded_optimizer, shapes, steps, options):
         f"after a second call Adam keeps {later[0]} numbers, after the first {kept[0]}: each call "
         "makes an Adam for its own parameters"
     )
+    beside, *_ = _train_once(*job, another=True)
+    same = all(torch.equal(a, b) for a, b in zip(values, beside, strict=True))
+    assert same, (
+        "with a second call before the first call's steps, these end with other values: what a "
+        "step needs belongs to its call alone"
+    )
     return values, *kept
 
 
-def _train_once(rank, world_size, sharded_optimizer, shapes, steps, options):
+def _train_once(rank, world_size, sharded_optimizer, shapes, steps, options, another=False):
     parameters = [nn.Parameter(random_like(s, n)) for n, s in enumerate(shapes)]
     mine, settings, before, touched = list(parameters), dict(options), _optimizers(), []
     try:
@@ -47,6 +54,9 @@ def _train_once(rank, world_size, sharded_optimizer, shapes, steps, options):
     step, adam = answer
     is_adam = isinstance(adam, torch.optim.Adam)
     assert is_adam, f"the second result is of type {type(adam).__name__}, not torch.optim.Adam"
+    if another:
+        others = [nn.Parameter(random_like(s, n, 1)) for n, s in enumerate(shapes)]
+        sharded_optimizer(others, rank, world_size, dict(options))
     for number in range(steps):
         for n, parameter in enumerate(mine):
             parameter.grad = random_like(shapes[n], n, number, rank)

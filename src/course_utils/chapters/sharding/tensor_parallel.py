@@ -167,6 +167,10 @@ def _slips_of_y(truth, leaves, world_size):
     found["y holds this rank's part alone: all ranks' parts are added up"] = [
         part + bias for part in parts
     ]
+    added = F.gelu(sum(h.chunk(world_size, 1)))
+    found["the ranks' hidden units are added up, each to another one: the parts of y are to be"] = [
+        added @ slice_of_down.T + bias for slice_of_down in down.chunk(world_size, 1)
+    ]
     largest = torch.stack(parts).amax(0) + bias
     return {
         **found,
