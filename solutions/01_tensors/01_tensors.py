@@ -1476,6 +1476,16 @@ print(torch.allclose(F.cross_entropy(scores, labels), F.cross_entropy(scores, ho
 # `ValueError: label 5 is not among 0 to 2`, or words of your own with the 5 in them.
 
 
+# %% nbgrader={"grade_id": "try-one-hot", "locked": true} jupyter={"source_hidden": true}
+@runs_with_the_answer
+def try_one_hot_twice(labels, others):
+    """The first of two results, before and after the second call."""
+    first = one_hot(labels, 3)
+    before = first.clone() if isinstance(first, torch.Tensor) else first
+    one_hot(others, 3)
+    return before, first
+
+
 # %% nbgrader={"grade_id": "check-one-hot", "locked": true} jupyter={"source_hidden": true}
 # How the answer is checked. You need not read this; the checks below say what is wrong.
 def check_table(answer, labels, classes, dtype, name):
@@ -1521,6 +1531,11 @@ with every_case() as case:
     for given, kind, name in trials:
         with case(f"{kind}, labels {name}"):
             check_table(one_hot, given, 3, kind, name)
+    with case("two calls, the dtype left out"):
+        first, after = try_one_hot_twice(two, two.flip(0))
+        check_close(first, F.one_hot(two, 3).float(), "one_hot([0, 2], 3)")
+        words = "the next call has changed an earlier result: make a new tensor in each"
+        assert torch.equal(first, after), words
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(4)
 trials = [(two.expand(6, 2).t()[:, ::2], torch.float32, "in a transposed slice")]
@@ -2363,6 +2378,9 @@ with every_case() as case:
         check_few(sample_without_replacement, short, 2, "a row that has one allowed column")
     with case("two columns, and k = 3"):
         check_few(sample_without_replacement, short | True, 3, "two columns, all allowed")
+    with case("one allowed column beside three"):
+        uneven = torch.tensor([[True, False, False], [True, True, True]], device=device)
+        check_few(sample_without_replacement, uneven, 2, "one allowed column beside three")
     with case("no column at all"):
         check_few(sample_without_replacement, short[:, :0], 1, "no column at all")
 ### BEGIN HIDDEN TESTS

@@ -151,3 +151,23 @@ def one_hot(labels, classes, dtype=torch.float32):
         raise ValueError(f"label {bad[0].item()} is not among 0 to {classes - 1}")
     table = torch.zeros(*labels.shape, classes, dtype=dtype, device=labels.device)
     return table.scatter_(-1, labels.unsqueeze(-1), 1)
+
+
+# %% wrong="int64 where no dtype is given" says=["one_hot([0, 2], 3)", "dtype"]
+def one_hot(labels, classes, dtype=torch.int64):
+    bad = labels[(labels < 0) | (labels >= classes)]
+    if bad.numel():
+        raise ValueError(f"label {bad[0].item()} is not among 0 to {classes - 1}")
+    out = torch.zeros(*labels.shape, classes, dtype=dtype, device=labels.device)
+    return out.scatter_(-1, labels.unsqueeze(-1), 1)
+
+
+# %% wrong="a table kept for all calls" says=["has changed an earlier result"]
+def one_hot(labels, classes, dtype=torch.float32, _tables={}):
+    bad = labels[(labels < 0) | (labels >= classes)]
+    if bad.numel():
+        raise ValueError(f"label {bad[0].item()} is not among 0 to {classes - 1}")
+    key = (labels.shape, classes, dtype)
+    if key not in _tables:
+        _tables[key] = torch.zeros(*labels.shape, classes, dtype=dtype, device=labels.device)
+    return _tables[key].zero_().scatter_(-1, labels.unsqueeze(-1), 1)

@@ -133,7 +133,7 @@ def sample_without_replacement(allowed, k, generator):
     return torch.where(allowed, keys, -1).sort(dim=1, descending=True).indices.narrow(1, 0, k)
 
 
-# %% wrong="unfair, and without a look at how many there are" says=["4 of 4 cases fail", "all choices are equally likely", "a row that has one allowed column returned"]
+# %% wrong="unfair, and without a look at how many there are" says=["5 of 5 cases fail", "all choices are equally likely", "a row that has one allowed column returned"]
 def sample_without_replacement(allowed, k, generator):
     keys = torch.rand(allowed.shape, generator=generator).to(allowed.device)
     keys = keys + 0.2 * torch.arange(allowed.shape[1], device=allowed.device)
@@ -172,3 +172,15 @@ def sample_without_replacement(allowed, k, generator):
         raise ValueError("too few")
     keys = torch.rand(allowed.shape, generator=generator).to(allowed.device)
     return keys.masked_fill(~allowed, -1).topk(k, dim=1).indices.int()
+
+
+# %% wrong="counts the allowed columns of all rows together" says=["one allowed column beside three"]
+def sample_without_replacement(allowed, k, generator):
+    if allowed.sum() < k * len(allowed):
+        raise ValueError("too few")
+    return (
+        torch.rand(allowed.shape, generator=generator)
+        .masked_fill(~allowed.cpu(), -1)
+        .topk(k, 1)
+        .indices.to(allowed.device)
+    )
