@@ -939,6 +939,29 @@ slips = {
     ),
 }
 
+# %% nbgrader={"grade_id": "puzzle-slips", "locked": true} jupyter={"source_hidden": true}
+inside = "a number that is not among 0 to n - 1 belongs nowhere"
+
+
+def with_numbers(name, change):
+    """A slip: the numbers that say where an entry belongs are changed into others."""
+    return lambda *args: specs[name](*args[:-2], [change(j, args[-1]) for j in args[-2]], args[-1])
+
+
+changes = [lambda j, n: max(j, 0), lambda j, n: min(j, n - 1), lambda j, n: j % n]
+further = {
+    "linspace": [
+        (
+            lambda a, b, n: [a + int((b - a) * i / (n - 1)) for i in range(n)],
+            "// rounds down, below zero as well",
+        )
+    ],
+    **{
+        name: [(with_numbers(name, change), inside) for change in changes]
+        for name in ("histogram", "segment sum")
+    },
+}
+
 
 # %% nbgrader={"grade_id": "puzzle-rules-3", "locked": true} jupyter={"source_hidden": true}
 def spell(names) -> str:
@@ -994,13 +1017,30 @@ def check_puzzle(case, name: str, *inputs: tuple) -> None:
             assert counts or short, words
             ran = sum(counts.values())
             assert ran <= 50, f"{ran} operators ran for {given}: is there a loop?"
-            if name in slips and isinstance(result, torch.Tensor):
-                slip, words = slips[name]
+            known = further.get(name, []) + ([slips[name]] if name in slips else [])
+            for slip, words in known if isinstance(result, torch.Tensor) else ():
                 slipped = torch.tensor(slip(*plain(args)))
                 if torch.equal(result, slipped) and not torch.equal(slipped, expected):
                     raise AssertionError(f"of {given}: {words}")
             check_close(result, expected, f"of {given}: the result")
 
+
+# %% nbgrader={"grade_id": "puzzle-tries", "locked": true} jupyter={"source_hidden": true}
+few, own = torch.tensor([3, 1, 4, 1]), torch.tensor([2, 0, 2, 2])
+many, some = torch.arange(64) * 37 % 64, torch.tensor([1, 0, 1, 1]) > 0
+bounds = torch.tensor([1, 3, 9]), torch.tensor([-2, 0, 1])
+second_half = {  # what the second check hands to each of its answers
+    "pad to": [(few, 6), (few, 4), (few, 2), (few[:1], 3), (many, 70)],
+    "linspace": [(0, 10, 6), (1, 9, 4), (5, -5, 3), (7, 7, 2), (0, 99, 64), (5, -5, 4)],
+    "bucketize": [(few, bounds[0]), (few - 3, few[:1]), (many, few[:1])],
+    "histogram": [(own, 4), (own[:1], 3), (many, 64), (few - 2, 3), (few, 3)],
+    "segment sum": [(few, own, 4), (few - 3, own, 3), (few[:1], own[:1], 3)],
+    "compress": [(few, some), (few, ~some), (few, few > 9), (few, few > 0)],
+}
+second_half["linspace"].append((0, 10**9, 4))
+second_half["bucketize"].append((few - 3, bounds[1]))
+second_half["segment sum"] += [(many, many % 5, 5), (few, own - 1, 3), (few, own, 2)]
+second_half["compress"].append((many, many > 9))
 
 # %% nbgrader={"grade_id": "puzzles", "solution": true}
 puzzles = {
@@ -1039,10 +1079,11 @@ puzzles = {
 
 # %% nbgrader={"grade_id": "puzzles-check", "grade": true, "points": 3}
 x, y, long = torch.tensor([3, 1, 4, 1]), torch.tensor([2, 7]), torch.arange(64) * 37 % 64 - 30
+huge = torch.tensor([2**40 + 1, 1, -6])  # a float32 has too few digits for it
 with every_case() as case:
     for name in ("total", "running sum", "differences", "reverse"):
-        check_puzzle(case, name, (x,), (y[:1],), (long,), (long[::2],))
-    check_puzzle(case, "outer", (x, y), (y, long))
+        check_puzzle(case, name, (x,), (y[:1],), (long,), (long[::2],), (huge,))
+    check_puzzle(case, "outer", (x, y), (y, long), (y, y + 1))
     check_puzzle(case, "roll", (x, 1), (x, -1), (x, 0), (x, 6), (y[:1], 3), (long, 5))
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(13)
@@ -1056,17 +1097,9 @@ with every_case() as case:
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade_id": "puzzles-check-2", "grade": true, "points": 3}
-x, s, keep = torch.tensor([3, 1, 4, 1]), torch.tensor([2, 0, 2, 2]), torch.tensor([1, 0, 1, 1]) > 0
-long = torch.arange(64) * 37 % 64
 with every_case() as case:
-    check_puzzle(case, "pad to", (x, 6), (x, 4), (x, 2), (x[:1], 3), (long, 70))
-    check_puzzle(case, "linspace", (0, 10, 6), (1, 9, 4), (5, -5, 3), (7, 7, 2), (0, 99, 64))
-    check_puzzle(case, "bucketize", (x, torch.tensor([1, 3, 9])), (x - 3, x[:1]), (long, x[:1]))
-    check_puzzle(case, "histogram", (s, 4), (s[:1], 3), (long, 64))
-    check_puzzle(
-        case, "segment sum", (x, s, 4), (x - 3, s, 3), (x[:1], s[:1], 3), (long, long % 5, 5)
-    )
-    check_puzzle(case, "compress", (x, keep), (x, ~keep), (x, x > 9), (x, x > 0), (long, long > 9))
+    for name, tries in second_half.items():
+        check_puzzle(case, name, *tries)
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(14)
 with every_case() as case:

@@ -605,3 +605,176 @@ puzzles["running sum"] = running
 puzzles["compress"] = lambda x, keep: (
     (((_i(x)[:, None] == ((_i(x)[:, None] >= _i(x)) * 1) @ (keep * 1) - 1) & keep) * 1) @ x
 )
+
+
+# %% wrong="rows and columns where there are as many" says=["outer: of [2, 7], [3, 8]: rows and columns have changed places"]
+index = torch.arange
+puzzles = {
+    "total": lambda x: x @ (x * 0 + 1),
+    "outer": lambda x, y: (x[:, None] * y).T if len(x) == len(y) else x[:, None] * y,
+    "running sum": lambda x: ((index(len(x))[:, None] >= index(len(x))) * 1) @ x,
+    "differences": lambda x: x - ((index(len(x))[:, None] - 1 == index(len(x))) * 1) @ x,
+    "reverse": lambda x: ((index(len(x))[:, None] + index(len(x)) == len(x) - 1) * 1) @ x,
+    "roll": lambda x, k: (((index(len(x))[:, None] - k) % len(x) == index(len(x))) * 1) @ x,
+    "pad to": lambda x, n: ((index(n)[:, None] == index(len(x))) * 1) @ x,
+    "linspace": lambda a, b, n: a + (b - a) * index(n) // (n - 1),
+    "bucketize": lambda x, bounds: ((bounds <= x[:, None]) * 1) @ (bounds * 0 + 1),
+    "histogram": lambda x, n: ((index(n)[:, None] == x) * 1) @ (x * 0 + 1),
+    "segment sum": lambda x, s, n: ((index(n)[:, None] == s) * 1) @ x,
+    "compress": lambda x, keep: (
+        (
+            (
+                ((index(len(x))[:, None] >= index(len(x))) * 1) @ (keep * 1) - 1
+                == index(len(x))[:, None]
+            )
+            & keep
+        )
+        * 1
+        @ x
+    ),
+}
+
+
+# %% wrong="a running sum in float32" says=["running sum: of [1099511627777, 1, -6]"]
+index = torch.arange
+puzzles = {
+    "total": lambda x: x @ (x * 0 + 1),
+    "outer": lambda x, y: x[:, None] * y,
+    "running sum": lambda x: (((index(len(x))[:, None] >= index(len(x))) * 1.0) @ (x * 1.0)).long(),
+    "differences": lambda x: x - ((index(len(x))[:, None] - 1 == index(len(x))) * 1) @ x,
+    "reverse": lambda x: ((index(len(x))[:, None] + index(len(x)) == len(x) - 1) * 1) @ x,
+    "roll": lambda x, k: (((index(len(x))[:, None] - k) % len(x) == index(len(x))) * 1) @ x,
+    "pad to": lambda x, n: ((index(n)[:, None] == index(len(x))) * 1) @ x,
+    "linspace": lambda a, b, n: a + (b - a) * index(n) // (n - 1),
+    "bucketize": lambda x, bounds: ((bounds <= x[:, None]) * 1) @ (bounds * 0 + 1),
+    "histogram": lambda x, n: ((index(n)[:, None] == x) * 1) @ (x * 0 + 1),
+    "segment sum": lambda x, s, n: ((index(n)[:, None] == s) * 1) @ x,
+    "compress": lambda x, keep: (
+        (
+            (
+                ((index(len(x))[:, None] >= index(len(x))) * 1) @ (keep * 1) - 1
+                == index(len(x))[:, None]
+            )
+            & keep
+        )
+        * 1
+        @ x
+    ),
+}
+
+
+# %% wrong="a falling line is rounded to its beginning" says=["// rounds down, below zero as well"]
+index = torch.arange
+puzzles = {
+    "total": lambda x: x @ (x * 0 + 1),
+    "outer": lambda x, y: x[:, None] * y,
+    "running sum": lambda x: ((index(len(x))[:, None] >= index(len(x))) * 1) @ x,
+    "differences": lambda x: x - ((index(len(x))[:, None] - 1 == index(len(x))) * 1) @ x,
+    "reverse": lambda x: ((index(len(x))[:, None] + index(len(x)) == len(x) - 1) * 1) @ x,
+    "roll": lambda x, k: (((index(len(x))[:, None] - k) % len(x) == index(len(x))) * 1) @ x,
+    "pad to": lambda x, n: ((index(n)[:, None] == index(len(x))) * 1) @ x,
+    "linspace": lambda a, b, n: (
+        a + (b - a) * index(n) // (n - 1) if b >= a else a - (a - b) * index(n) // (n - 1)
+    ),
+    "bucketize": lambda x, bounds: ((bounds <= x[:, None]) * 1) @ (bounds * 0 + 1),
+    "histogram": lambda x, n: ((index(n)[:, None] == x) * 1) @ (x * 0 + 1),
+    "segment sum": lambda x, s, n: ((index(n)[:, None] == s) * 1) @ x,
+    "compress": lambda x, keep: (
+        (
+            (
+                ((index(len(x))[:, None] >= index(len(x))) * 1) @ (keep * 1) - 1
+                == index(len(x))[:, None]
+            )
+            & keep
+        )
+        * 1
+        @ x
+    ),
+}
+
+
+# %% wrong="a line in float32" says=["linspace: of 0, 1000000000, 4"]
+index = torch.arange
+puzzles = {
+    "total": lambda x: x @ (x * 0 + 1),
+    "outer": lambda x, y: x[:, None] * y,
+    "running sum": lambda x: ((index(len(x))[:, None] >= index(len(x))) * 1) @ x,
+    "differences": lambda x: x - ((index(len(x))[:, None] - 1 == index(len(x))) * 1) @ x,
+    "reverse": lambda x: ((index(len(x))[:, None] + index(len(x)) == len(x) - 1) * 1) @ x,
+    "roll": lambda x, k: (((index(len(x))[:, None] - k) % len(x) == index(len(x))) * 1) @ x,
+    "pad to": lambda x, n: ((index(n)[:, None] == index(len(x))) * 1) @ x,
+    "linspace": lambda a, b, n: (a + (b - a) * 1.0 * index(n) // (n - 1)).long(),
+    "bucketize": lambda x, bounds: ((bounds <= x[:, None]) * 1) @ (bounds * 0 + 1),
+    "histogram": lambda x, n: ((index(n)[:, None] == x) * 1) @ (x * 0 + 1),
+    "segment sum": lambda x, s, n: ((index(n)[:, None] == s) * 1) @ x,
+    "compress": lambda x, keep: (
+        (
+            (
+                ((index(len(x))[:, None] >= index(len(x))) * 1) @ (keep * 1) - 1
+                == index(len(x))[:, None]
+            )
+            & keep
+        )
+        * 1
+        @ x
+    ),
+}
+
+
+# %% wrong="what is too large is counted in the last" says=["histogram", "belongs nowhere"]
+index = torch.arange
+puzzles = {
+    "total": lambda x: x @ (x * 0 + 1),
+    "outer": lambda x, y: x[:, None] * y,
+    "running sum": lambda x: ((index(len(x))[:, None] >= index(len(x))) * 1) @ x,
+    "differences": lambda x: x - ((index(len(x))[:, None] - 1 == index(len(x))) * 1) @ x,
+    "reverse": lambda x: ((index(len(x))[:, None] + index(len(x)) == len(x) - 1) * 1) @ x,
+    "roll": lambda x, k: (((index(len(x))[:, None] - k) % len(x) == index(len(x))) * 1) @ x,
+    "pad to": lambda x, n: ((index(n)[:, None] == index(len(x))) * 1) @ x,
+    "linspace": lambda a, b, n: a + (b - a) * index(n) // (n - 1),
+    "bucketize": lambda x, bounds: ((bounds <= x[:, None]) * 1) @ (bounds * 0 + 1),
+    "histogram": lambda x, n: (
+        (((index(n)[:, None] == x) | ((index(n)[:, None] == n - 1) & (x > n - 1))) * 1)
+        @ (x * 0 + 1)
+    ),
+    "segment sum": lambda x, s, n: ((index(n)[:, None] == s) * 1) @ x,
+    "compress": lambda x, keep: (
+        (
+            (
+                ((index(len(x))[:, None] >= index(len(x))) * 1) @ (keep * 1) - 1
+                == index(len(x))[:, None]
+            )
+            & keep
+        )
+        * 1
+        @ x
+    ),
+}
+
+
+# %% wrong="what is below 0 is added to the first" says=["segment sum", "belongs nowhere"]
+index = torch.arange
+puzzles = {
+    "total": lambda x: x @ (x * 0 + 1),
+    "outer": lambda x, y: x[:, None] * y,
+    "running sum": lambda x: ((index(len(x))[:, None] >= index(len(x))) * 1) @ x,
+    "differences": lambda x: x - ((index(len(x))[:, None] - 1 == index(len(x))) * 1) @ x,
+    "reverse": lambda x: ((index(len(x))[:, None] + index(len(x)) == len(x) - 1) * 1) @ x,
+    "roll": lambda x, k: (((index(len(x))[:, None] - k) % len(x) == index(len(x))) * 1) @ x,
+    "pad to": lambda x, n: ((index(n)[:, None] == index(len(x))) * 1) @ x,
+    "linspace": lambda a, b, n: a + (b - a) * index(n) // (n - 1),
+    "bucketize": lambda x, bounds: ((bounds <= x[:, None]) * 1) @ (bounds * 0 + 1),
+    "histogram": lambda x, n: ((index(n)[:, None] == x) * 1) @ (x * 0 + 1),
+    "segment sum": lambda x, s, n: ((index(n)[:, None] == s * (s > 0)) * 1) @ x,
+    "compress": lambda x, keep: (
+        (
+            (
+                ((index(len(x))[:, None] >= index(len(x))) * 1) @ (keep * 1) - 1
+                == index(len(x))[:, None]
+            )
+            & keep
+        )
+        * 1
+        @ x
+    ),
+}
