@@ -10,6 +10,7 @@
 # - "For m = n either will do"
 # - "`torch.func.jacrev`, `jacfwd`"
 # - "`torch.autograd.functional.jacobian` are not allowed"
+# - "You may call `f` once more to learn m"
 # - "Results are detached"
 # - "no `requires_grad`"
 # - "no `.grad`"
@@ -352,3 +353,26 @@ def by_columns(f, x):
 
 def jacobian_both_ways(f, x):
     return by_rows(f, x) if len(f(x)) < len(x) else by_columns(f, x)
+
+
+# %% wrong="f is called twice to learn m" breaks="You may call `f` once more to learn m" says=["are enough"]
+def by_rows(f, x):
+    leaf = x.detach().requires_grad_()
+    y = f(leaf)
+    rows = [
+        torch.autograd.grad(
+            y, leaf, g, retain_graph=True, allow_unused=True, materialize_grads=True
+        )[0]
+        for g in torch.eye(len(y), dtype=y.dtype)
+    ]
+    return torch.stack(rows).detach()
+
+
+def by_columns(f, x):
+    columns = [torch.func.jvp(f, (x.detach(),), (v,))[1] for v in torch.eye(len(x), dtype=x.dtype)]
+    return torch.stack(columns, dim=1).detach()
+
+
+def jacobian_both_ways(f, x):
+    m = len(f(x.detach())) + 0 * len(f(x.detach()))
+    return by_rows(f, x) if m < len(x) else by_columns(f, x)

@@ -326,3 +326,23 @@ class Length(torch.autograd.Function):
         x, length = ctx.saved_tensors
         unit = x / torch.where(length == 0, 1, length).unsqueeze(-1)
         return gradient.unsqueeze(-1) * unit
+
+
+# %% wrong="what arrives is written into" says=["backward writes into the gradient that arrives"]
+class Length(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = torch.linalg.vector_norm(x, dim=-1)
+        ctx.save_for_backward(x, y)
+        return y
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, y = ctx.saved_tensors
+        safe = torch.where(y == 0, 1.0, y)
+        gradient /= safe
+        return gradient.unsqueeze(-1) * x
+
+
+def safe_length(x):
+    return Length.apply(x)

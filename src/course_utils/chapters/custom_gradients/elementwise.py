@@ -27,6 +27,10 @@ def run_length(function, x, g):
     assert isinstance(y, torch.Tensor), f"Length.apply gives {type(y).__name__}, not a tensor"
     assert y.shape == g.shape, f"the lengths have shape {tuple(y.shape)}, expected {tuple(g.shape)}"
     value, (gradient,) = y.detach(), gradient_words(lambda: torch.autograd.grad(y, x, g))
+    words = (
+        "backward writes into the gradient that arrives, which others use too: make a new tensor"
+    )
+    assert torch.equal(g, arrives), words
     y = function.apply(again)
     function.apply(1 - again.detach())
     (late,) = torch.autograd.grad(y, again, arrives)

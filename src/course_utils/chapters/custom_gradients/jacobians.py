@@ -46,7 +46,13 @@ MAPS = {
 
 def run_jacobian(function, name, x):
     """A Jacobian; what was called on the way; what is left on x."""
-    answer, names = gradient_words(lambda: python_calls(function, MAPS[name], x))
+    calls = []
+
+    def counted(at):
+        calls.append(name)
+        return MAPS[name](at)
+
+    answer, names = gradient_words(lambda: python_calls(function, counted, x))
     short = {name.rpartition(".")[2] for name in names if name.startswith("torch")}
     whole = sorted(short & {"jacrev", "jacfwd", "jacobian"})
     needs = isinstance(answer, torch.Tensor) and answer.requires_grad
@@ -60,6 +66,7 @@ def run_jacobian(function, name, x):
         "whole": whole,
         "left": left,
         "needs": needs,
+        "calls": len(calls),
     }
 
 
@@ -90,4 +97,11 @@ def check_jacobian(try_jacobian, way, name, x):
         f"x was left with {' and '.join(found['left'])}: work on a leaf of your own"
     )
     assert not found["needs"], "the result still requires grad: detach it"
+    if way == "cheaper":
+        alone = try_jacobian("columns" if found["forward"] else "rows", name, x)["calls"]
+        most = 1 + max(alone, min(truth.shape))
+        assert found["calls"] <= most, (
+            f"f was called {found['calls']} times: {most - 1} for the passes, and once more for m, "
+            "are enough"
+        )
     return found["forward"]
