@@ -112,6 +112,13 @@ def run_fully_sharded(rank, world_size, fully_sharded, sizes, batch, with_input)
             f"a second call with the same x and shards gives another {name}.grad: does the first "
             "one remember something?"
         )
+    _backward_behind_another_call(rank, fully_sharded, x, shards)
+    for name, grad in zip(leaves, first, strict=True):
+        now = leaves[name].grad
+        assert grad is None or (now is not None and torch.allclose(grad, now, 1e-4, 1e-5)), (
+            f"another call before the backward pass of the first gives another {name}.grad: what "
+            "a backward pass needs belongs on the ctx of its call"
+        )
     _forward_and_backward(rank, fully_sharded, x, shards, sizes)
     for name, grad in zip(leaves, first, strict=True):
         now = leaves[name].grad
@@ -120,6 +127,15 @@ def run_fully_sharded(rank, world_size, fully_sharded, sizes, batch, with_input)
             "gradient from a Function's backward, or add to .grad"
         )
     return found[0], first[:-1], first[-1], *found[1:], others
+
+
+def _backward_behind_another_call(rank, fully_sharded, x, shards):
+    """Two calls, and then the backward pass of the first, into fresh gradients."""
+    for leaf in (x, *shards):
+        leaf.grad = None
+    out = fully_sharded(x, shards)
+    fully_sharded(random_like(x.shape, 51, rank), shards)
+    out.backward(random_like(out.shape, 60, rank))
 
 
 def _forward_and_backward(rank, fully_sharded, x, shards, sizes):
