@@ -142,12 +142,12 @@ with every_case() as case:
     with case("a transposed input, float64"):
         x, weight, bias = (normal(*shape).double() for shape in ((3, 4, 2), (1, 3), (1,)))
         check_linear_by_hand(x.transpose(0, 2), weight, bias)
-    for half, bias in (("float16", example[2].half()), ("float16, no bias", None)):
-        with case(half):
-            check_linear_by_hand(example[1].half(), example[1].half(), bias)
+    with case("float16, no bias"):
+        check_linear_by_hand(example[1].half(), example[1].half(), None)
+    with case("bfloat16"):
+        check_linear_by_hand(*(part.bfloat16() for part in example))
 ### BEGIN HIDDEN TESTS
-check_linear_by_hand(normal(3, 4).t(), normal(3, 5).t(), normal(5))
-check_linear_by_hand(normal(1, 1, 3), normal(1, 3), None)
+check_linear_by_hand(normal(3, 4).t().unsqueeze(0), normal(3, 5).t(), normal(5))
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -360,6 +360,8 @@ with every_case() as case:
     with case("a pool with a stride of its own, dilated"):
         options = {"kernel": 3, "stride": 2, "padding": 1, "dilation": 2}
         check_conv_arithmetic([pool | options], 9)
+    with case("a pool whose own stride is 1"):
+        check_conv_arithmetic([pool | {"kernel": 3, "stride": 1}], 8)
     with case("a pool padded by half its kernel"):
         check_conv_arithmetic([pool | {"kernel": 2, "padding": 1}], 7)
     with case("a pool that is too large"):
@@ -571,7 +573,7 @@ with every_case() as case:
         check_receptive_field_2([(3, 2, 1), (3, 1, 1)], 20, 7, told=True)
     with case("eight layers, then with tiny weights"):
         check_tiny_weights([(3, 1, 1)] * 8, 25, 17)
-    with case("three kernels (1e-9, 1, 1e-9) and a bias of 5"):
+    with case("three kernels (1e-12, 1, 1e-12) and a bias of 5"):
         check_faint_edges([(3, 1, 1)] * 3, 15, 7)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
@@ -677,7 +679,7 @@ with every_case() as case:
         check_transposed_conv(pixel, normal(1, 1, 2, 3), 1, 0)
     with case("one channel, stride 2"):
         check_transposed_conv(normal(1, 1, 3, 4), normal(1, 1, 3, 3), 2, 0)
-    for numbers in ("", ", other numbers"):
+    for numbers in ("", ", other numbers (is anything kept?)"):
         with case(f"2 channels to 3, padding 1{numbers}"):
             check_transposed_conv(normal(2, 2, 4, 3), normal(2, 3, 3, 3), 1, 1)
     with case("a stride larger than the kernel leaves zeros"):
@@ -860,14 +862,14 @@ with every_case() as case:
         check_pooling_and_back_1(normal(1, 1, 2, 3).half(), 1)
     with case("float16, numbers about 30000: their sum overflows, their mean doesn't"):
         check_pooling_and_back_1((30_000 + 500 * normal(1, 2, 4, 4)).half(), 2)
+    with case("bfloat16, numbers about 1e30, one row of 43 windows"):
+        check_pooling_and_back_1((1e30 * (1 + normal(1, 2, 3, 130).abs())).bfloat16(), 3)
     with case("ties everywhere, an image that requires a gradient"):
         check_pooling_and_back_1(torch.zeros(1, 2, 4, 6, device=device, requires_grad=True), 2)
 ### BEGIN HIDDEN TESTS
-with every_case() as case:
-    with case("channels last"):
-        check_pooling_and_back_1(normal(2, 6, 9, 3).permute(0, 3, 1, 2), 3)
-    with case("no image"):
-        check_pooling_and_back_1(normal(0, 2, 4, 4), 2)
+with every_case() as case, case("channels last, or no image"):
+    check_pooling_and_back_1(normal(2, 6, 9, 3).permute(0, 3, 1, 2), 3)
+    check_pooling_and_back_1(normal(0, 2, 4, 4), 2)
 ### END HIDDEN TESTS
 
 
@@ -1145,8 +1147,8 @@ print("along hat:", round((arrived * hat.detach()).sum().abs().item(), 6))
 #   returns `(y, new_mean, new_var)`. In training it normalises by the batch's statistics and returns
 #   updated running ones; with one value per channel it raises `ValueError`. In eval it uses the
 #   running statistics and returns them with unchanged values. The arguments stay as they are.
-# - `batch_norm_backward(grad, x, weight, eps=1e-5)` is for training. `grad` is the gradient of `y`.
-#   It returns `(grad_x, grad_weight, grad_bias)`, by formulas, without autograd.
+# - `batch_norm_backward(grad, x, weight, eps=1e-5)` is for training. `grad` is the gradient of `y`,
+#   in any memory layout, too. It returns `(grad_x, grad_weight, grad_bias)`, by formulas, without autograd.
 #
 # Not allowed: PyTorch's own norms (`F.batch_norm`, `F.instance_norm`, `F.layer_norm`,
 # `F.group_norm`, `F.rms_norm` and their modules).
@@ -1294,9 +1296,11 @@ with every_case() as case:
         check_batch_norm_3(normal(4, 2, 3, 1), normal, 0.5)
     with case("numbers near each other, eps left out"):
         check_batch_norm_3(normal(4, 2, 3, 1) / 10, normal)
-    with case("one channel, a transposed view, float64"):
+    with case("one channel, float64, a transposed view; grad is such a view, too"):
         x = normal(1, 2, 5, 3).double().transpose(0, 1)
         check_batch_norm_3(x.transpose(2, 3), normal)
+    with case("one image of 2 x 3 pixels; the weight of a channel is 0"):
+        check_batch_norm_3(normal(1, 2, 2, 3), normal, silent=True)
     with case("numbers about 10000"):
         check_backward_far(normal)
 ### BEGIN HIDDEN TESTS
@@ -1380,9 +1384,9 @@ print("an image alone gives the same:", torch.allclose(alone, F.group_norm(x, 2)
 # Write `norm_family(x, kind, groups, eps)`. `x` is (N, C, H, W), float32 or float64, in any memory
 # layout, and may be far from zero, as above; `kind` is `"batch"`, `"layer"`, `"instance"`,
 # `"group"` or `"rms"`, with means as in the picture. Return the normalised tensor, of the same shape
-# and dtype, without weight and bias. `eps` is added under the root. `groups` counts for `"group"`
-# only; a group is a run of neighbouring channels, and a number that does not divide C is a
-# `ValueError`.
+# and dtype, without weight and bias. `eps` is added under the root. `groups`, 1 or more, counts for
+# `"group"` only; a group is a run of neighbouring channels, and a number that does not divide C is
+# a `ValueError`.
 #
 # Not allowed: PyTorch's own norms, as above.
 
@@ -1429,11 +1433,14 @@ with every_case() as case:
         with case(f"{kind}; groups, which doesn't count here, is 3"):
             check_norm_family(x, kind, 3, 0.1)
     for kind in ("batch", "layer", "instance", "rms"):
-        with case(f"{kind}, float64"):
-            check_norm_family(x.double() / 3, kind, 3)
+        with case(f"{kind}, one image, float64, a transposed view"):
+            check_norm_family((x[:1].double() / 3).transpose(2, 3), kind, 3)
     for kind in ("rms", "group"):
         with case(f"{kind}, numbers near 0, groups and eps left out"):
             check_norm_family(normal(2, 3, 1, 5) / 100, kind)
+    with case("instance, images of one pixel, which is its own mean"):
+        y, _, _ = try_norm_family(normal(2, 3, 1, 1), "instance")
+        check_value(y, torch.zeros(2, 3, 1, 1, device=device), "instance norm")
     with case("instance, images of one channel"):
         check_norm_family(normal(3, 1, 2, 3), "instance")
     with case("group, 2 groups of 3 neighbours"):
@@ -1674,7 +1681,8 @@ for cut in (3, 2, 1):
 #   are carried over there, gradients are not. `time` need not be a multiple of k.
 #
 # Not allowed: PyTorch's recurrent layers and cells, modules or functions. Autograd is allowed. But
-# the weights may require a gradient already, and no argument's `grad` or `requires_grad` may change.
+# `x` and the weights may require a gradient already, and no argument's `grad` or `requires_grad`
+# may change.
 
 
 # %% nbgrader={"grade_id": "try-rnn-by-hand", "locked": true} jupyter={"source_hidden": true}
@@ -1784,7 +1792,7 @@ with every_case() as case:
             check_rnn_by_hand_2(time, k, normal)
     with case("truncated_gradient, time 6, k = 3, other numbers (is anything kept?)"):
         check_rnn_by_hand_2(6, 3, normal)
-    with case("truncated_gradient, float64, weights that require a gradient"):
+    with case("truncated_gradient, float64, all three require a gradient"):
         check_rnn_by_hand_2(5, 2, normal, torch.float64, True)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
@@ -1883,6 +1891,8 @@ with every_case() as case:
         check_packed_sequences("LSTM", [2, 5], batch_first=True)
     with case("weights of 0, and so outputs of 0, lengths 3, 2"):
         check_packed_sequences("GRU", [3, 2], blank=True)
+    with case("a GRU, lengths 2, 3, each ends with a row of zeros"):
+        check_packed_sequences("GRU", [2, 3], quiet=True)
     with case("one sequence, float32"):
         check_packed_sequences("RNN", [3], dtype=torch.float32)
     with case("an LSTM with proj_size=2, lengths 3, 1"):
@@ -1890,11 +1900,9 @@ with every_case() as case:
     with case("two layers; three sequences of 2, the last is the first once more"):
         check_packed_sequences("GRU", [2, 2, 4, 2], again=True, num_layers=2)
 ### BEGIN HIDDEN TESTS
-with every_case() as case:
-    with case("five lengths, two of them equal, two layers, bidirectional"):
-        check_packed_sequences("LSTM", [2, 6, 1, 6, 3], seed=1, bidirectional=True, num_layers=2)
-    with case("equal lengths"):
-        check_packed_sequences("RNN", [2, 2, 2], seed=2, batch_first=True, bidirectional=True)
+with every_case() as case, case("lengths of which some are equal, bidirectional"):
+    check_packed_sequences("LSTM", [2, 6, 1, 6, 3], seed=1, bidirectional=True, num_layers=2)
+    check_packed_sequences("RNN", [2, 2, 2], seed=2, batch_first=True, bidirectional=True)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -2181,11 +2189,17 @@ with every_case() as case:
     for t, s in ((3, 6), (6, 3), (3, 4)):
         with case(f"{t} queries, {s} keys, values of 2 features, no batch, causal"):
             check_attention_1(normal(t, 4), normal(s, 4), normal(s, 2), causal=True)
+    with case("a single query, 4 keys, causal"):
+        check_attention_1(normal(1, 4), normal(4, 4), normal(4, 2), causal=True)
     with case("a query that sees nothing"):
         rows = torch.tensor([1, 0, 1, 1, 1], device=device).bool().view(5, 1).expand(5, 5)
         check_attention_1(*sentence, rows)
     with case("a floating mask, a query that sees nothing"):
         check_attention_1(*sentence, torch.where(rows, 0.0, -torch.inf))
+    with case("causal, and a floating mask (T, S)"):
+        check_attention_1(*sentence, torch.where(rows, 0.5, -torch.inf), True)
+    with case("a single key, which query 1 may not see"):
+        check_attention_1(normal(5, 4), normal(1, 4), normal(1, 3), rows[:, :1])
     with case("causal, and a mask (S,) without key 0: query 0 sees nothing"):
         check_attention_1(*sentence, torch.arange(5, device=device) > 0, True)
     with case("float16, causal, a query that sees nothing"):
@@ -2219,6 +2233,8 @@ with every_case() as case:
         check_attention_2(2, 5, 8, 2, again=1)
     with case("2 heads, 3 sentences of 4, 2 and 1 words"):
         check_attention_2(3, 4, 6, 2, [4, 2, 1])
+    with case("2 heads, 2 sentences of 1 and 3 words, the pads in front"):
+        check_attention_2(2, 4, 6, 2, [1, 3], front=True)
     with case("3 heads, one word, float64"):
         check_attention_2(2, 1, 12, 3, dtype=torch.float64)
     with case("2 heads, float16, 2 sentences of 3 and 1 words"):
@@ -2488,7 +2504,7 @@ print("parameters in all:", sum(p.numel() for p in model.parameters()))
 # ### Exercise 9.12 — A tiny transformer ★★ · 14 min · 4 points · core
 #
 # Write `tiny_transformer(ids, weights, heads)`. `ids` is (N, T), int64; `weights` is a dict with the
-# names above, in any order, for any number of blocks, `encoder.layers.0` and so on. Return the
+# names above, in any order, for any number of blocks from 1 on, `encoder.layers.0` and so on. Return the
 # scores (N, T, letters) that the model gives:
 #
 # 1. x is the row of `token.weight` for each letter, plus the row of `place.weight` for each place;

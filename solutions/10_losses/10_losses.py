@@ -754,6 +754,12 @@ with every_case() as case:
         ("row 1 has -100", z, gap, {}),
         ("row 1 is of class 2, ignore_index=2", z, y, {"ignore_index": 2}),
         ("the same, weighted", z, y, {"ignore_index": 2, "weight": w}),
+        (
+            "row 1 has 255, ignore_index=255",
+            z,
+            torch.where(gap < 0, 255, gap),
+            {"ignore_index": 255},
+        ),
         ("all ignored", z, none, {}),
         ("one class, all ignored", z[:, :1], none, {}),
     ):
@@ -1376,7 +1382,7 @@ def kl_directions(log_p: torch.Tensor, log_q: torch.Tensor) -> tuple[torch.Tenso
 # %% nbgrader={"grade_id": "kl-directions-check", "grade": true, "points": 3}
 half, biased = torch.tensor([[[0.5, 0.5]], [[0.25, 0.75]]], device=device)
 p, q, both = torch.tensor([[[2.0, 2, 0]], [[2, 1, 1]], [[1, 3, 0]]], device=device) / 4
-rare, never = torch.tensor([[[1 - 1e-7, 1e-7]], [[1.0, 0.0]]], device=device)
+rare, never = torch.tensor([[[1.0, 1e-30]], [[1.0, 0.0]]], device=device)
 with every_case() as case:
     for name, *pair in (
         ("the first example", half, biased),
@@ -1386,7 +1392,7 @@ with every_case() as case:
         ("both have the same zero", p, both),
         ("two rows, one of which costs inf", torch.cat([p, both]), torch.cat([q, p])),
         ("float64", half.to(torch.float64), biased.to(torch.float64)),
-        ("a probability of 1e-7 by p, of 0 by q", rare, never),
+        ("a probability of 1e-30 by p, of 0 by q", rare, never),
     ):
         with case(name):
             check_kl_directions(kl_directions, *pair)
@@ -1813,7 +1819,7 @@ with every_case() as case:
         ("three of one class", line, [0, 0, 0, 1]),
         ("three each of two classes", near, [0, 0, 1, 1, 0, 1]),
         ("the same in two dimensions, float64", plane.double() / 3, [0, 0, 1, 1, 0, 1]),
-        ("anchors without a positive", few, [5, 5, 2, 9]),
+        ("anchors without a positive; labels -1, 2, 9", few, [-1, -1, 2, 9]),
         ("two equal embeddings of one class", line[[0, 0, 1, 2]], [0, 0, 1, 1]),
         ("everything collapsed", torch.ones(4, 2, device=device), [0, 0, 1, 1]),
         ("one class only, float64", line.to(torch.float64), [0, 0, 0, 0]),
@@ -2249,7 +2255,7 @@ def try_custom_loss(logits: torch.Tensor, target: torch.Tensor, *options) -> dic
     """Values, gradients and gradcheck's word on function and module, and what the module holds."""
     module, fresh = (made_loss(CustomLoss, device, *options).eval() for _ in range(2))
     made = tensors_left(copy.deepcopy(fresh))
-    kept = after_an_earlier_batch(module, fresh, logits, target)
+    kept = after_an_earlier_batch(module, fresh, logits, target, *options)
     CustomLoss(None, 0.9)  # another, which must not matter
     calls = {"function": lambda z, y: custom_loss(z, y, *options), "module": module}
     found = {}
@@ -2305,6 +2311,7 @@ with every_case() as case:
     for name, *args in (
         ("the example", z[2:] * 2 * math.log(3), y[2:], None, 0.5),
         ("weights 1 and 4", z, y, w, 0.7),
+        ("one row, weights 1 and 4", z[2:], y[2:], w, 0.5),
         ("three classes, none of the last, q = 1", z.repeat(1, 2)[:, :3], y, None, 1.0),
         ("three classes, q = 0.4", z.repeat(1, 2)[:, :3], 2 - y, None, 0.4),
         ("float64", z.to(torch.float64) / 3, y, w.double() / 3, 0.3),

@@ -23,6 +23,8 @@
 # - "A query that sees nothing": a floating mask, a query that sees nothing
 # - "Large scores": scores of a few thousand
 # - "float16": 2 heads, float16, 2 sentences of 3 and 1 words
+# - "T and S may differ": a single key, which query 1 may not see
+# - "`True` where a word is a pad": the pads in front
 
 # %% wrong="no division" says=["divide the scores by the root of d"]
 def attention(q, k, v, mask=None, causal=False):
@@ -1393,3 +1395,173 @@ def multi_head(x, weights, heads, padding=None):
     mask = None if padding is None else ~padding[:, None, :]
     y = attention(q, k, v, mask).transpose(1, 2).flatten(2)
     return F.linear(y, weights["out_proj.weight"], weights["out_proj.bias"])
+
+
+# %% wrong="a single query gets no causal mask" says=["a single query, 4 keys, causal: the result: causal was not obeyed"]
+def attention(q, k, v, mask=None, causal=False):
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    if mask is not None:
+        scores = (
+            scores.masked_fill(~mask, -torch.inf) if mask.dtype == torch.bool else scores + mask
+        )
+    if causal and q.shape[-2] > 1:
+        future = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool, device=q.device).triu(1)
+        scores = scores.masked_fill(future, -torch.inf)
+    nothing = (scores == -torch.inf).all(-1, keepdim=True)
+    return scores.masked_fill(nothing, 0).softmax(-1).masked_fill(nothing, 0) @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    qkv = x @ weights["in_proj_weight"].t() + weights["in_proj_bias"]
+    q, k, v = (part.unflatten(-1, (heads, -1)).transpose(1, 2) for part in qkv.chunk(3, dim=-1))
+    mask = None if padding is None else ~padding[:, None, None, :]
+    y = attention(q, k, v, mask).transpose(1, 2).flatten(2)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% wrong="writes the future into a floating mask" says=["causal, and a floating mask (T, S): an argument was changed"]
+def attention(q, k, v, mask=None, causal=False):
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    if causal and mask is not None and mask.dtype != torch.bool and mask.dim() == 2:
+        mask.masked_fill_(torch.ones(mask.shape).triu(1) > 0, -torch.inf)
+    if mask is not None:
+        scores = (
+            scores.masked_fill(~mask, -torch.inf) if mask.dtype == torch.bool else scores + mask
+        )
+    if causal:
+        future = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool, device=q.device).triu(1)
+        scores = scores.masked_fill(future, -torch.inf)
+    nothing = (scores == -torch.inf).all(-1, keepdim=True)
+    return scores.masked_fill(nothing, 0).softmax(-1).masked_fill(nothing, 0) @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    qkv = x @ weights["in_proj_weight"].t() + weights["in_proj_bias"]
+    q, k, v = (part.unflatten(-1, (heads, -1)).transpose(1, 2) for part in qkv.chunk(3, dim=-1))
+    mask = None if padding is None else ~padding[:, None, None, :]
+    y = attention(q, k, v, mask).transpose(1, 2).flatten(2)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% wrong="counts the pads, as if they were last" says=["the pads in front: the result: pads may stand anywhere"]
+def attention(q, k, v, mask=None, causal=False):
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    if mask is not None:
+        scores = (
+            scores.masked_fill(~mask, -torch.inf) if mask.dtype == torch.bool else scores + mask
+        )
+    if causal:
+        future = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool, device=q.device).triu(1)
+        scores = scores.masked_fill(future, -torch.inf)
+    nothing = (scores == -torch.inf).all(-1, keepdim=True)
+    return scores.masked_fill(nothing, 0).softmax(-1).masked_fill(nothing, 0) @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    qkv = x @ weights["in_proj_weight"].t() + weights["in_proj_bias"]
+    q, k, v = (part.unflatten(-1, (heads, -1)).transpose(1, 2) for part in qkv.chunk(3, dim=-1))
+    mask = (
+        None
+        if padding is None
+        else (torch.arange(x.shape[1]) < (~padding).sum(1, keepdim=True))[:, None, None, :]
+    )
+    y = attention(q, k, v, mask).transpose(1, 2).flatten(2)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% wrong="a single key is always seen" says=["a single key, which query 1 may not see: a query that sees nothing still got a mean"]
+def attention(q, k, v, mask=None, causal=False):
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    if mask is not None:
+        scores = (
+            scores.masked_fill(~mask, -torch.inf) if mask.dtype == torch.bool else scores + mask
+        )
+    if causal:
+        future = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool, device=q.device).triu(1)
+        scores = scores.masked_fill(future, -torch.inf)
+    nothing = (scores == -torch.inf).all(-1, keepdim=True)
+    return (
+        scores.masked_fill(nothing, 0).softmax(-1).masked_fill(nothing, 0) @ v
+        if scores.shape[-1] > 1
+        else v.expand(*scores.shape[:-1], v.shape[-1])
+    )
+
+
+def multi_head(x, weights, heads, padding=None):
+    qkv = x @ weights["in_proj_weight"].t() + weights["in_proj_bias"]
+    q, k, v = (part.unflatten(-1, (heads, -1)).transpose(1, 2) for part in qkv.chunk(3, dim=-1))
+    mask = None if padding is None else ~padding[:, None, None, :]
+    y = attention(q, k, v, mask).transpose(1, 2).flatten(2)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% wrong="whatever a floating mask adds hides the key" says=["a floating mask is added, whatever its numbers"]
+def attention(q, k, v, mask=None, causal=False):
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    if mask is not None:
+        scores = (
+            scores.masked_fill(~mask, -torch.inf)
+            if mask.dtype == torch.bool
+            else scores.masked_fill(mask != 0, -torch.inf)
+        )
+    if causal:
+        future = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool, device=q.device).triu(1)
+        scores = scores.masked_fill(future, -torch.inf)
+    nothing = (scores == -torch.inf).all(-1, keepdim=True)
+    return scores.masked_fill(nothing, 0).softmax(-1).masked_fill(nothing, 0) @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    qkv = x @ weights["in_proj_weight"].t() + weights["in_proj_bias"]
+    q, k, v = (part.unflatten(-1, (heads, -1)).transpose(1, 2) for part in qkv.chunk(3, dim=-1))
+    mask = None if padding is None else ~padding[:, None, None, :]
+    y = attention(q, k, v, mask).transpose(1, 2).flatten(2)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% wrong="causal with the key behind" says=["query i sees keys 0 to i, but not the key behind that"]
+def attention(q, k, v, mask=None, causal=False):
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    if mask is not None:
+        scores = (
+            scores.masked_fill(~mask, -torch.inf) if mask.dtype == torch.bool else scores + mask
+        )
+    if causal:
+        future = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool, device=q.device).triu(2)
+        scores = scores.masked_fill(future, -torch.inf)
+    nothing = (scores == -torch.inf).all(-1, keepdim=True)
+    return scores.masked_fill(nothing, 0).softmax(-1).masked_fill(nothing, 0) @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    qkv = x @ weights["in_proj_weight"].t() + weights["in_proj_bias"]
+    q, k, v = (part.unflatten(-1, (heads, -1)).transpose(1, 2) for part in qkv.chunk(3, dim=-1))
+    mask = None if padding is None else ~padding[:, None, None, :]
+    y = attention(q, k, v, mask).transpose(1, 2).flatten(2)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% wrong="a padding mask of the default dtype" says=["without padding it runs: is its mask torch.float16"]
+def attention(q, k, v, mask=None, causal=False):
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    if mask is not None:
+        scores = (
+            scores.masked_fill(~mask, -torch.inf) if mask.dtype == torch.bool else scores + mask
+        )
+    if causal:
+        future = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool, device=q.device).triu(1)
+        scores = scores.masked_fill(future, -torch.inf)
+    nothing = (scores == -torch.inf).all(-1, keepdim=True)
+    return scores.masked_fill(nothing, 0).softmax(-1).masked_fill(nothing, 0) @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    qkv = x @ weights["in_proj_weight"].t() + weights["in_proj_bias"]
+    q, k, v = (part.unflatten(-1, (heads, -1)).transpose(1, 2) for part in qkv.chunk(3, dim=-1))
+    mask = (
+        None
+        if padding is None
+        else torch.zeros(padding.shape).masked_fill(padding, -torch.inf)[:, None, None, :]
+    )
+    y = attention(q, k, v, mask).transpose(1, 2).flatten(2)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]

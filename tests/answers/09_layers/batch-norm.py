@@ -13,6 +13,7 @@
 # - "momentum=0.1"
 # - "momentum=0.1, eps=1e-5"
 # - "`grad` is the gradient of `y`"
+# - "in any memory layout, too"
 # - "`(grad_x, grad_weight, grad_bias)`"
 # - "by formulas"
 # - "without autograd"
@@ -24,6 +25,7 @@
 # - "in any memory layout": float64, a transposed view
 # - "means of 10000 with a variance of 1": numbers about 10000
 # - "with one value per channel": one image of 1 x 1 in training
+# - "in any memory layout, too": grad is such a view, too
 
 # %% wrong="normalises by the unbiased variance" says=["the batch is normalised by the variance divided by n"]
 def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
@@ -1600,3 +1602,83 @@ def batch_norm_backward(grad, x, weight, eps=1e-5):
     along = (x - mean) * (g * hat).mean(dims, keepdim=True)
     grad_x = (g - g.mean(dims, keepdim=True) - along) / std
     return grad_x, (grad * hat).sum(dims), grad.sum(dims)
+
+
+# %% wrong="backward divides by the weight" says=["the weight of a channel is 0: grad_weight has a nan where the weight is 0"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    if training:
+        n = x.numel() // x.shape[1]
+        if n == 1:
+            raise ValueError("one value per channel")
+        var, mean = torch.var_mean(x, dim=(0, 2, 3), correction=0)
+        new_mean = (1 - momentum) * running_mean + momentum * mean
+        new_var = (1 - momentum) * running_var + momentum * var * n / (n - 1)
+    else:
+        mean, var = running_mean, running_var
+        new_mean, new_var = running_mean, running_var
+    hat = (x - mean.view(-1, 1, 1)) / (var.view(-1, 1, 1) + eps).sqrt()
+    return hat * weight.view(-1, 1, 1) + bias.view(-1, 1, 1), new_mean, new_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    every = (0, 2, 3)
+    var, mean = torch.var_mean(x, dim=every, correction=0, keepdim=True)
+    std = (var + eps).sqrt()
+    hat = (x - mean) / std
+    g = grad * weight.view(-1, 1, 1)
+    grad_x = (g - g.mean(every, keepdim=True) - hat * (g * hat).mean(every, keepdim=True)) / std
+    return grad_x, (g * hat).sum(every) / weight, g.sum(every) / weight
+
+
+# %% wrong="a view of grad" breaks="in any memory layout, too" says=["grad is such a view, too: raised RuntimeError"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    if training:
+        n = x.numel() // x.shape[1]
+        if n == 1:
+            raise ValueError("one value per channel")
+        var, mean = torch.var_mean(x, dim=(0, 2, 3), correction=0)
+        new_mean = (1 - momentum) * running_mean + momentum * mean
+        new_var = (1 - momentum) * running_var + momentum * var * n / (n - 1)
+    else:
+        mean, var = running_mean, running_var
+        new_mean, new_var = running_mean, running_var
+    hat = (x - mean.view(-1, 1, 1)) / (var.view(-1, 1, 1) + eps).sqrt()
+    return hat * weight.view(-1, 1, 1) + bias.view(-1, 1, 1), new_mean, new_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    every = (0, 2, 3)
+    var, mean = torch.var_mean(x, dim=every, correction=0, keepdim=True)
+    std = (var + eps).sqrt()
+    hat = (x - mean) / std
+    g = (grad.view(len(grad), len(weight), -1) * weight.view(-1, 1)).view(x.shape)
+    grad_x = (g - g.mean(every, keepdim=True) - hat * (g * hat).mean(every, keepdim=True)) / std
+    return grad_x, (grad * hat).sum(every), grad.sum(every)
+
+
+# %% wrong="backward refuses a single image" says=["one image of 2 x 3 pixels; the weight of a channel is 0: raised ValueError"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    if training:
+        n = x.numel() // x.shape[1]
+        if n == 1:
+            raise ValueError("one value per channel")
+        var, mean = torch.var_mean(x, dim=(0, 2, 3), correction=0)
+        new_mean = (1 - momentum) * running_mean + momentum * mean
+        new_var = (1 - momentum) * running_var + momentum * var * n / (n - 1)
+    else:
+        mean, var = running_mean, running_var
+        new_mean, new_var = running_mean, running_var
+    hat = (x - mean.view(-1, 1, 1)) / (var.view(-1, 1, 1) + eps).sqrt()
+    return hat * weight.view(-1, 1, 1) + bias.view(-1, 1, 1), new_mean, new_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    if len(x) == 1:
+        raise ValueError("one image")
+    every = (0, 2, 3)
+    var, mean = torch.var_mean(x, dim=every, correction=0, keepdim=True)
+    std = (var + eps).sqrt()
+    hat = (x - mean) / std
+    g = grad * weight.view(-1, 1, 1)
+    grad_x = (g - g.mean(every, keepdim=True) - hat * (g * hat).mean(every, keepdim=True)) / std
+    return grad_x, (grad * hat).sum(every), grad.sum(every)

@@ -21,6 +21,7 @@
 # - "always with stride 1": padding 'same' with an even kernel
 # - "if it is transposed": transposed, with the default stride
 # - "reaches over more than the padded input": too small for the kernel
+# - "its default stride is its kernel": a pool whose own stride is 1
 
 # %% wrong="forgets the dilation" breaks="`\"dilation\"` (1)" says=["dilation: the sizes from 10: expected [6], got [8]", "reaches over d (k - 1) + 1 pixels"]
 def conv_arithmetic(layers, size):
@@ -258,7 +259,7 @@ def conv_arithmetic(layers, size):
     return sizes
 
 
-# %% wrong="setdefault on the caller's dicts" says=["'output_padding' was written into a dict of layers (setdefault does that): leave them as they are"]
+# %% wrong="setdefault on the caller's dicts" says=["'padding' was written into a dict of layers (setdefault does that)", "leave them as they are"]
 def conv_arithmetic(layers, size):
     sizes = []
     for layer in layers:
@@ -591,5 +592,25 @@ def conv_arithmetic(layers, size, sizes=[]):
             if r > size + 2 * p:
                 raise ValueError("the kernel reaches over the input")
             size = (size + 2 * p - r) // s + 1
+        sizes.append(size)
+    return sizes
+
+
+# %% wrong="a pool's own stride of 1 is taken for the default" says=["a pool whose own stride is 1", "a pool may have a stride other than its kernel"]
+def conv_arithmetic(layers, size):
+    sizes = []
+    for layer in layers:
+        kind, k = layer["kind"], layer["kernel"]
+        s = layer.get("stride", 1)
+        if kind == "pool" and s == 1:
+            s = k
+        p, d = layer.get("padding", 0), layer.get("dilation", 1)
+        reach = d * (k - 1) + 1
+        if kind == "transposed":
+            size = (size - 1) * s - 2 * p + reach + layer.get("output_padding", 0)
+        elif p != "same":
+            if reach > size + 2 * p:
+                raise ValueError("too small")
+            size = (size + 2 * p - reach) // s + 1
         sizes.append(size)
     return sizes

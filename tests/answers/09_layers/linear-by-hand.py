@@ -19,6 +19,7 @@
 # - "in any memory layout": a transposed input, float64
 # - "or `None`": leading dimensions (2, 5, 3), no bias
 # - "one floating dtype": float16
+# - "All have one floating dtype": bfloat16
 
 # %% wrong="forgets the transpose" breaks="`weight` is (out, in)" says=["a row of weight belongs to an output"]
 def linear_by_hand(x, weight, bias):
@@ -208,3 +209,10 @@ def linear_by_hand(x, weight, bias):
     x.detach_()
     y = x @ weight.t()
     return y if bias is None else y + bias
+
+
+# %% wrong="whatever has 16 bits becomes float16" says=["bfloat16: the result has dtype torch.float16, expected torch.bfloat16"]
+def linear_by_hand(x, weight, bias):
+    y = x.float() @ weight.float().t() if x.element_size() == 2 else x @ weight.t()
+    y = y if bias is None else y + bias
+    return y.half() if x.element_size() == 2 else y

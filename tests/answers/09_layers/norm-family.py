@@ -7,7 +7,7 @@
 # - "of the same shape and dtype"
 # - "without weight and bias"
 # - "`eps` is added under the root"
-# - "`groups` counts for `"group"` only"
+# - "`groups`, 1 or more, counts for `"group"` only"
 # - "a group is a run of neighbouring channels"
 # - "a number that does not divide C is a `ValueError`"
 # - "groups: int = 1, eps: float = 1e-5"
@@ -18,7 +18,8 @@
 # - "in any memory layout": a channels-last view, 2 groups, a large eps
 # - "may be far from zero": {kind}, numbers about 10000
 # - "that does not divide C": {groups} groups of 4 channels
-# - "`groups` counts for `"group"` only": which doesn't count here
+# - "`groups`, 1 or more, counts for `"group"` only": which doesn't count here
+# - "`x` is (N, C, H, W)": images of one pixel, which is its own mean
 
 # %% wrong="divides by n - 1" breaks="without weight and bias" says=["divide the variance by n, not n - 1"]
 def norm_family(x, kind, groups=1, eps=1e-5):
@@ -392,7 +393,7 @@ def norm_family(x, kind, groups=1, eps=1e-5):
     return y.reshape(x.shape)
 
 
-# %% wrong="groups must divide whatever the kind" breaks="`groups` counts for `\"group\"` only" says=["which doesn't count here"]
+# %% wrong="groups must divide whatever the kind" breaks="`groups`, 1 or more, counts for `\"group\"` only" says=["which doesn't count here"]
 def norm_family(x, kind, groups=1, eps=1e-5):
     n, c, h, w = x.shape
     if c % groups != 0:
@@ -443,7 +444,7 @@ def norm_family(x, kind, groups=1, eps=1e-5):
     return y.reshape(x.shape)
 
 
-# %% wrong="all but rms and groups in float32" says=["layer, float64: layer norm is right to about seven digits only"]
+# %% wrong="all but rms and groups in float32" says=["layer, one image, float64, a transposed view: layer norm is right to about seven digits only"]
 def norm_family(x, kind, groups=1, eps=1e-5):
     n, c, h, w = x.shape
     if kind == "group" and c % groups:
@@ -573,3 +574,39 @@ def norm_family(x, kind, groups=1, eps=1e-5):
         y, dims = x, {"batch": (0, 2, 3), "layer": (1, 2, 3), "instance": (2, 3)}[kind]
     var, mean = torch.var_mean(y, dim=dims, correction=0, keepdim=True)
     return ((y - mean) / (var + eps).sqrt()).reshape(x.shape)
+
+
+# %% wrong="rms by a view" breaks="in any memory layout" says=["rms, one image, float64, a transposed view: raised RuntimeError"]
+def norm_family(x, kind, groups=1, eps=1e-5):
+    n, c, h, w = x.shape
+    if kind == "rms":
+        return x / (x.view(n, -1).square().mean(1).view(n, 1, 1, 1) + eps).sqrt()
+    if kind == "group":
+        if c % groups != 0:
+            raise ValueError("groups must divide the channels")
+        parts = x.reshape(n, groups, c // groups, h, w)
+        dims = (2, 3, 4)
+    else:
+        parts = x
+        dims = {"batch": (0, 2, 3), "layer": (1, 2, 3), "instance": (2, 3)}[kind]
+    var, mean = torch.var_mean(parts, dim=dims, correction=0, keepdim=True)
+    return ((parts - mean) / (var + eps).sqrt()).reshape(x.shape)
+
+
+# %% wrong="a single pixel is left as it is" says=["instance, images of one pixel, which is its own mean: instance norm"]
+def norm_family(x, kind, groups=1, eps=1e-5):
+    n, c, h, w = x.shape
+    if kind == "rms":
+        return x / (x.square().mean((1, 2, 3), keepdim=True) + eps).sqrt()
+    if kind == "group":
+        if c % groups != 0:
+            raise ValueError("groups must divide the channels")
+        parts = x.reshape(n, groups, c // groups, h, w)
+        dims = (2, 3, 4)
+    else:
+        parts = x
+        dims = {"batch": (0, 2, 3), "layer": (1, 2, 3), "instance": (2, 3)}[kind]
+    if kind == "instance" and h * w == 1:
+        return x
+    var, mean = torch.var_mean(parts, dim=dims, correction=0, keepdim=True)
+    return ((parts - mean) / (var + eps).sqrt()).reshape(x.shape)

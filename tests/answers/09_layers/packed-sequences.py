@@ -23,6 +23,7 @@
 # - "`batch_first` or a `proj_size`": an LSTM with proj_size=2, lengths 3, 1
 # - "one or more tensors": one sequence, float32
 # - "a tensor may be in it twice": the last is the first once more
+# - "tensors of shape (time, feature)": each ends with a row of zeros
 
 # %% wrong="pads and never packs" breaks="each equal to what `rnn` gives for that sequence alone" says=["the layer read the padding: pack the sequences"]
 def packed_sequences(rnn, sequences):
@@ -287,3 +288,22 @@ def packed_sequences(rnn, sequences):
     out, _ = rnn(packed)
     padded, lengths = pad_packed_sequence(out, batch_first=True)
     return [padded[i, :n] for i, n in enumerate(lengths.tolist())]
+
+
+# %% wrong="rows of zeros count as padding" says=["each ends with a row of zeros: the outputs' times", "a row of zeros is a word like any other, not padding"]
+def packed_sequences(rnn, sequences):
+    box = nn.utils.rnn.pad_sequence(sequences, batch_first=True)
+    lengths = (box != 0).any(-1).sum(1).clamp(min=1)
+    packed = nn.utils.rnn.pack_padded_sequence(box, lengths, batch_first=True, enforce_sorted=False)
+    padded, lengths = nn.utils.rnn.pad_packed_sequence(rnn(packed)[0], batch_first=True)
+    return [row[:n] for row, n in zip(padded, lengths.tolist())]
+
+
+# %% wrong="a copy of the layer runs" breaks="back to the weights and the sequences" says=["no gradient flows from an output to the layer's weights (detach, no_grad, a copy?)"]
+def packed_sequences(rnn, sequences):
+    packed = nn.utils.rnn.pack_sequence(sequences, enforce_sorted=False)
+    import copy
+
+    output, _ = copy.deepcopy(rnn)(packed)
+    padded, lengths = nn.utils.rnn.pad_packed_sequence(output, batch_first=True)
+    return [row[:n] for row, n in zip(padded, lengths.tolist())]

@@ -23,6 +23,7 @@
 # - "Rows and columns that fill no window": rows and columns are left over
 # - "If several pixels are largest": ties everywhere
 # - "one dimension or more": windows that overlap
+# - "have a floating dtype": bfloat16, numbers about 1e30
 
 # %% wrong="where counts inside the window" breaks="`where` holds positions in the image" says=["where: it counts the pixels of the whole image"]
 def pooling_and_back(x, k):
@@ -471,7 +472,7 @@ def adaptive_mean(x, m):
     return ((total[..., b] - total[..., a]) / (b - a)).to(x.dtype)
 
 
-# %% wrong="sum and divide in the dtype" breaks="a float16 sum may overflow, its mean may not" says=["a float16 sum overflows above 65504"]
+# %% wrong="sum and divide in the dtype" breaks="a float16 sum may overflow, its mean may not" says=["in float16 numbers and sums overflow above 65504"]
 def pooling_and_back(x, k):
     n, c, h, w = x.shape
     h2, w2 = h // k, w // k
@@ -499,7 +500,7 @@ def adaptive_mean(x, m):
     return torch.stack(out, -1)
 
 
-# %% wrong="cumulative sums in the dtype" says=["a float16 sum overflows above 65504"]
+# %% wrong="cumulative sums in the dtype" says=["in float16 numbers and sums overflow above 65504"]
 def pooling_and_back(x, k):
     n, c, h, w = x.shape
     h2, w2 = h // k, w // k
@@ -894,3 +895,81 @@ def adaptive_mean(x, m):
         start, end = i * n // m, (i + 1) * n // m
         means.append(x[..., start:end].double().mean(-1))
     return torch.stack(means, -1).to(x.dtype)
+
+
+# %% wrong="positions in the dtype of x" says=["bfloat16, numbers about 1e30, one row of 43 windows: where: positions are whole numbers: in bfloat16 they lose digits"]
+def pooling_and_back(x, k):
+    windows = x.unfold(2, k, k).unfold(3, k, k).flatten(4)
+    largest, inside = windows.max(-1)
+    high, wide = largest.shape[2:]
+    rows = torch.arange(high).view(-1, 1) * k + inside // k
+    columns = torch.arange(wide) * k + inside % k
+    mean = windows.double().mean(-1).to(x.dtype)
+    return largest, (rows * x.shape[3] + columns).to(x.dtype).long(), mean
+
+
+def unpool(values, where, height, width):
+    n, c = values.shape[:2]
+    y = values.new_zeros(n, c, height * width)
+    return y.scatter(2, where.flatten(2), values.flatten(2)).view(n, c, height, width)
+
+
+def adaptive_mean(x, m):
+    n = x.shape[-1]
+    means = []
+    for i in range(m):
+        window = x[..., i * n // m : -(-(i + 1) * n // m)]
+        means.append(window.double().mean(-1).to(x.dtype))
+    return torch.stack(means, dim=-1)
+
+
+# %% wrong="bfloat16 through float16" says=["mean is infinite: in float16 numbers and sums overflow above 65504"]
+def pooling_and_back(x, k):
+    windows = x.unfold(2, k, k).unfold(3, k, k).flatten(4)
+    largest, inside = windows.max(-1)
+    high, wide = largest.shape[2:]
+    rows = torch.arange(high).view(-1, 1) * k + inside // k
+    columns = torch.arange(wide) * k + inside % k
+    mean = (windows.half() if x.dtype == torch.bfloat16 else windows).double().mean(-1).to(x.dtype)
+    return largest, rows * x.shape[3] + columns, mean
+
+
+def unpool(values, where, height, width):
+    n, c = values.shape[:2]
+    y = values.new_zeros(n, c, height * width)
+    return y.scatter(2, where.flatten(2), values.flatten(2)).view(n, c, height, width)
+
+
+def adaptive_mean(x, m):
+    n = x.shape[-1]
+    means = []
+    for i in range(m):
+        window = x[..., i * n // m : -(-(i + 1) * n // m)]
+        means.append(window.double().mean(-1).to(x.dtype))
+    return torch.stack(means, dim=-1)
+
+
+# %% wrong="a single row of windows loses its dimension" says=["one row of 43 windows: largest has shape (1, 2, 43), expected (1, 2, 1, 43)"]
+def pooling_and_back(x, k):
+    windows = x.unfold(2, k, k).unfold(3, k, k).flatten(4)
+    largest, inside = windows.max(-1)
+    high, wide = largest.shape[2:]
+    rows = torch.arange(high).view(-1, 1) * k + inside // k
+    columns = torch.arange(wide) * k + inside % k
+    mean = windows.double().mean(-1).to(x.dtype)
+    return largest.squeeze(2), rows * x.shape[3] + columns, mean
+
+
+def unpool(values, where, height, width):
+    n, c = values.shape[:2]
+    y = values.new_zeros(n, c, height * width)
+    return y.scatter(2, where.flatten(2), values.flatten(2)).view(n, c, height, width)
+
+
+def adaptive_mean(x, m):
+    n = x.shape[-1]
+    means = []
+    for i in range(m):
+        window = x[..., i * n // m : -(-(i + 1) * n // m)]
+        means.append(window.double().mean(-1).to(x.dtype))
+    return torch.stack(means, dim=-1)

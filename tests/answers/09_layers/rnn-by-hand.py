@@ -17,7 +17,7 @@
 # Admits:
 #
 # - "or all are float64": batch of 1, float64, weights that require a gradient
-# - "the weights may require a gradient already": truncated_gradient, float64, weights that require a gradient
+# - "`x` and the weights may require a gradient already": truncated_gradient, float64, all three require a gradient
 # - "`time` need not be a multiple of k": ((6, 3), (7, 3), (5, 1), (4, 9))
 
 # %% wrong="z the other way round" breaks="Return the new state" says=["z keeps the old state, 1 - z takes the new one"]
@@ -37,7 +37,7 @@ def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
 
 
 def truncated_gradient(x, w_ih, w_hh, k):
-    w_ih, w = w_ih.detach(), w_hh.detach().clone().requires_grad_()
+    x, w_ih, w = x.detach(), w_ih.detach(), w_hh.detach().clone().requires_grad_()
     h = torch.zeros(x.shape[1], len(w), dtype=x.dtype, device=x.device)
     for start in range(0, len(x), k):
         loss, h = 0, h.detach()
@@ -66,7 +66,7 @@ def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
 
 
 def truncated_gradient(x, w_ih, w_hh, k):
-    w_ih, w = w_ih.detach(), w_hh.detach().clone().requires_grad_()
+    x, w_ih, w = x.detach(), w_ih.detach(), w_hh.detach().clone().requires_grad_()
     h = torch.zeros(x.shape[1], len(w), dtype=x.dtype, device=x.device)
     for start in range(0, len(x), k):
         loss, h = 0, h.detach()
@@ -94,7 +94,7 @@ def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
 
 
 def truncated_gradient(x, w_ih, w_hh, k):
-    w_ih, w = w_ih.detach(), w_hh.detach().clone().requires_grad_()
+    x, w_ih, w = x.detach(), w_ih.detach(), w_hh.detach().clone().requires_grad_()
     h = torch.zeros(x.shape[1], len(w), dtype=x.dtype, device=x.device)
     for start in range(0, len(x), k):
         loss, h = 0, h.detach()
@@ -122,7 +122,7 @@ def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
 
 
 def truncated_gradient(x, w_ih, w_hh, k):
-    w_ih, w = w_ih.detach(), w_hh.detach().clone().requires_grad_()
+    x, w_ih, w = x.detach(), w_ih.detach(), w_hh.detach().clone().requires_grad_()
     h = torch.zeros(x.shape[1], len(w), dtype=x.dtype, device=x.device)
     for start in range(0, len(x), k):
         loss, h = 0, h.detach()
@@ -150,7 +150,7 @@ def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
 
 
 def truncated_gradient(x, w_ih, w_hh, k):
-    w_ih, w = w_ih.detach(), w_hh.detach().clone().requires_grad_()
+    x, w_ih, w = x.detach(), w_ih.detach(), w_hh.detach().clone().requires_grad_()
     h = torch.zeros(x.shape[1], len(w), dtype=x.dtype, device=x.device)
     for start in range(0, len(x), k):
         loss, h = 0, h.detach()
@@ -178,7 +178,7 @@ def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
 
 
 def truncated_gradient(x, w_ih, w_hh, k):
-    w_ih, w = w_ih.detach(), w_hh.detach().clone().requires_grad_()
+    x, w_ih, w = x.detach(), w_ih.detach(), w_hh.detach().clone().requires_grad_()
     h = torch.zeros(x.shape[1], len(w), dtype=x.dtype, device=x.device)
     for start in range(0, len(x), k):
         loss, h = 0, h.detach()
@@ -206,7 +206,7 @@ def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
 
 
 def truncated_gradient(x, w_ih, w_hh, k):
-    w_ih, w = w_ih.detach(), w_hh.detach().clone().requires_grad_()
+    x, w_ih, w = x.detach(), w_ih.detach(), w_hh.detach().clone().requires_grad_()
     h = torch.zeros(x.shape[1], len(w), dtype=x.dtype, device=x.device)
     for start in range(0, len(x), k):
         loss, h = 0, h.detach()
@@ -224,7 +224,7 @@ def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
 
 
 def truncated_gradient(x, w_ih, w_hh, k):
-    w_ih, w = w_ih.detach(), w_hh.detach().clone().requires_grad_()
+    x, w_ih, w = x.detach(), w_ih.detach(), w_hh.detach().clone().requires_grad_()
     h = torch.zeros(x.shape[1], len(w), dtype=x.dtype, device=x.device)
     for start in range(0, len(x), k):
         loss, h = 0, h.detach()
@@ -252,7 +252,7 @@ def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
 
 
 def truncated_gradient(x, w_ih, w_hh, k):
-    w_ih, w = w_ih.detach(), w_hh.detach().clone().requires_grad_()
+    x, w_ih, w = x.detach(), w_ih.detach(), w_hh.detach().clone().requires_grad_()
     h = torch.zeros(x.shape[1], len(w), dtype=x.dtype, device=x.device)
     for start in range(0, len(x), k):
         loss, h = 0, h
@@ -280,7 +280,7 @@ def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
 
 
 def truncated_gradient(x, w_ih, w_hh, k):
-    w_ih, w = w_ih.detach(), w_hh.detach().clone().requires_grad_()
+    x, w_ih, w = x.detach(), w_ih.detach(), w_hh.detach().clone().requires_grad_()
     h = torch.zeros(x.shape[1], len(w), dtype=x.dtype, device=x.device)
     for start in range(0, len(x), k):
         loss, h = 0, torch.zeros_like(h)
@@ -308,7 +308,7 @@ def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
 
 
 def truncated_gradient(x, w_ih, w_hh, k):
-    w_ih, w = w_ih.detach(), w_hh.detach().clone().requires_grad_()
+    x, w_ih, w = x.detach(), w_ih.detach(), w_hh.detach().clone().requires_grad_()
     h = torch.zeros(x.shape[1], len(w), dtype=x.dtype, device=x.device)
     for start in range(0, len(x), k):
         loss, h = 0, h.detach()
@@ -390,7 +390,7 @@ def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
 
 
 def truncated_gradient(x, w_ih, w_hh, k):
-    w_ih, w = w_ih.detach(), w_hh.detach().clone().requires_grad_()
+    x, w_ih, w = x.detach(), w_ih.detach(), w_hh.detach().clone().requires_grad_()
     h = torch.zeros(x.shape[1], len(w), dtype=x.dtype, device=x.device)
     for start in range(0, len(x), k):
         loss, h = 0, h.detach()
@@ -417,7 +417,7 @@ def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
 
 
 def truncated_gradient(x, w_ih, w_hh, k):
-    w_ih, w = w_ih.detach(), w_hh.detach().clone().requires_grad_()
+    x, w_ih, w = x.detach(), w_ih.detach(), w_hh.detach().clone().requires_grad_()
     h = torch.zeros(x.shape[1], len(w), dtype=x.dtype, device=x.device)
     for start in range(0, len(x), k):
         loss, h = 0, h.detach()
@@ -613,7 +613,7 @@ def truncated_gradient(x, w_ih, w_hh, k):
     return grad
 
 
-# %% wrong="backward fills the grad of a w_ih that requires one" says=["float64, weights that require a gradient", "an argument was changed"]
+# %% wrong="backward fills the grad of a w_ih that requires one" says=["float64, all three require a gradient", "an argument was changed"]
 def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
     if kind == "rnn":
         return torch.tanh(F.linear(x, w_ih, b_ih) + F.linear(state, w_hh, b_hh))
@@ -762,7 +762,7 @@ def truncated_gradient(x, w_ih, w_hh, k):
     return torch.autograd.grad(total, w)[0]
 
 
-# %% wrong="requires_grad on and off again" says=["weights that require a gradient: an argument was changed"]
+# %% wrong="requires_grad on and off again" says=["all three require a gradient: an argument was changed"]
 def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
     if kind == "rnn":
         return torch.tanh(F.linear(x, w_ih, b_ih) + F.linear(state, w_hh, b_hh))
@@ -824,7 +824,7 @@ def truncated_gradient(x, w_ih, w_hh, k):
     return torch.func.grad(loss)(w_hh)
 
 
-# %% wrong="a state of float32 zeros" breaks="all tensors are float32 or all are float64, and so is the result" says=["truncated_gradient, float64, weights that require a gradient: raised RuntimeError", "is something that you make, such as the state, float32?"]
+# %% wrong="a state of float32 zeros" breaks="all tensors are float32 or all are float64, and so is the result" says=["truncated_gradient, float64, all three require a gradient: raised RuntimeError", "is something that you make, such as the state, float32?"]
 def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
     if kind == "lstm":
         h, c = state
@@ -991,3 +991,60 @@ def truncated_gradient(x, w_ih, w_hh, k):
         h = (step @ w_ih.detach().t() + h @ w.t()).tanh()
         loss = loss + h.sum()
     return torch.autograd.grad(loss, w)[0]
+
+
+# %% wrong="backward fills the grad of an x that requires one" says=["all three require a gradient: an argument was changed (its grad)"]
+def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
+    h = state[0] if kind == "lstm" else state
+    a, b = x @ w_ih.t() + b_ih, h @ w_hh.t() + b_hh
+    if kind == "rnn":
+        return (a + b).tanh()
+    if kind == "gru":
+        (a_r, a_z, a_n), (b_r, b_z, b_n) = a.chunk(3, 1), b.chunk(3, 1)
+        r, z = (a_r + b_r).sigmoid(), (a_z + b_z).sigmoid()
+        n = (a_n + r * b_n).tanh()
+        return (1 - z) * n + z * h
+    i, f, g, o = (a + b).chunk(4, 1)
+    c = f.sigmoid() * state[1] + i.sigmoid() * g.tanh()
+    return o.sigmoid() * c.tanh(), c
+
+
+def truncated_gradient(x, w_ih, w_hh, k):
+    with torch.enable_grad():
+        w = w_hh.detach().clone().requires_grad_()
+        h, loss = x.new_zeros(x.shape[1], w.shape[0]), 0
+        for t, step in enumerate(x):
+            if t % k == 0:
+                h = h.detach()
+            h = (step @ w_ih.detach().t() + h @ w.t()).tanh()
+            loss = loss + h.sum()
+        loss.backward()
+        return w.grad
+
+
+# %% wrong="b_ih twice" says=["each product has a bias of its own; here b_ih is added twice"]
+def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
+    h = state[0] if kind == "lstm" else state
+    a, b = x @ w_ih.t() + b_ih, h @ w_hh.t() + b_ih
+    if kind == "rnn":
+        return (a + b).tanh()
+    if kind == "gru":
+        (a_r, a_z, a_n), (b_r, b_z, b_n) = a.chunk(3, 1), b.chunk(3, 1)
+        r, z = (a_r + b_r).sigmoid(), (a_z + b_z).sigmoid()
+        n = (a_n + r * b_n).tanh()
+        return (1 - z) * n + z * h
+    i, f, g, o = (a + b).chunk(4, 1)
+    c = f.sigmoid() * state[1] + i.sigmoid() * g.tanh()
+    return o.sigmoid() * c.tanh(), c
+
+
+def truncated_gradient(x, w_ih, w_hh, k):
+    with torch.enable_grad():
+        w = w_hh.detach().clone().requires_grad_()
+        h, loss = x.new_zeros(x.shape[1], w.shape[0]), 0
+        for t, step in enumerate(x.detach()):
+            if t % k == 0:
+                h = h.detach()
+            h = (step @ w_ih.detach().t() + h @ w.t()).tanh()
+            loss = loss + h.sum()
+        return torch.autograd.grad(loss, w)[0]

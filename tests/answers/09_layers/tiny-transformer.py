@@ -1338,3 +1338,22 @@ def tiny_transformer(ids, weights, heads):
         hidden = F.gelu(norm(x, at + "norm2") @ w[at + "linear1.weight"].t())
         x = x + hidden @ w[at + "linear2.weight"].t()
     return norm(x, "encoder.norm") @ w["token.weight"].t()
+
+
+# %% wrong="attention's answer is added to the norm" says=["a step is added to x itself, not to its norm"]
+def tiny_transformer(ids, weights, heads):
+    def norm(x, name):
+        return F.layer_norm(x, x.shape[-1:], weights[name + ".weight"], eps=1e-5)
+
+    x = weights["token.weight"][ids] + weights["place.weight"][: ids.shape[1]]
+    count = sum("norm1" in name for name in weights)
+    for number in range(count):
+        at = f"encoder.layers.{number}."
+        x = norm(x, at + "norm1")
+        qkv = x @ weights[at + "self_attn.in_proj_weight"].t()
+        q, k, v = (p.unflatten(-1, (heads, -1)).transpose(1, 2) for p in qkv.chunk(3, -1))
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(2)
+        x = x + y @ weights[at + "self_attn.out_proj.weight"].t()
+        hidden = F.gelu(norm(x, at + "norm2") @ weights[at + "linear1.weight"].t())
+        x = x + hidden @ weights[at + "linear2.weight"].t()
+    return norm(x, "encoder.norm") @ weights["token.weight"].t()

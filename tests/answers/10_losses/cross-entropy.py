@@ -23,6 +23,7 @@
 # - "from 0 to 1": label_smoothing=1
 # - "If all rows are ignored": all ignored
 # - "At least one row": one row, weighted
+# - "It may be a number that isn't a class": row 1 has 255, ignore_index=255
 
 # %% wrong="softmax, then log" breaks="Scores may be as large as ±1000" says=["scores up to 1000", "exp of a large score, or log of a tiny number"]
 def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
@@ -638,3 +639,21 @@ def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothin
     mixed = (1 - label_smoothing) * soft + label_smoothing / classes
     own = (soft * w).sum(1, keepdim=True)
     return -(mixed * own * logits.log_softmax(1)).sum() / below
+
+
+# %% wrong="clamps ignored numbers from below alone" breaks="It may be a number that isn't a class, like -100, or a class" says=["row 1 has 255, ignore_index=255"]
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    classes = logits.shape[1]
+    w = logits.new_ones(classes) if weight is None else weight
+    if target.is_floating_point():
+        soft, count = target, len(target)
+    else:
+        keep = (target != ignore_index).to(logits.dtype)
+        safe = target.clamp(min=0)
+        soft = F.one_hot(safe, classes) * keep[:, None]
+        count = (w[safe] * keep).sum()
+        logits = logits * keep[:, None]
+    soft = (1 - label_smoothing) * soft + label_smoothing / classes
+    if not target.is_floating_point():
+        soft = soft * keep[:, None]
+    return -(soft * w * logits.log_softmax(dim=1)).sum() / count

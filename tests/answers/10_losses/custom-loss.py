@@ -829,3 +829,49 @@ class CustomLoss(nn.Module):
 
     def forward(self, logits, target):
         return custom_loss(logits, target, self.weight, self.q)
+
+
+# %% wrong="ones for no weight, kept from the first batch" says=["the module keeps something of an earlier batch: for 2 classes it raises IndexError after 1"]
+def custom_loss(logits, target, weight=None, q=0.7):
+    log_p = logits.log_softmax(dim=1).gather(1, target[:, None])[:, 0]
+    price = -torch.expm1(q * log_p) / q
+    if weight is None:
+        return price.mean()
+    w = weight[target]
+    return (w * price).sum() / w.sum()
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        self.register_buffer("weight", weight)
+        self.q = q
+
+    def forward(self, logits, target):
+        if self.weight is None:
+            self.weight = torch.ones(logits.shape[1])
+        return custom_loss(logits, target, self.weight, self.q)
+
+
+# %% wrong="a single row times its weight" says=["one row, weights 1 and 4"]
+def custom_loss(logits, target, weight=None, q=0.7):
+    log_p = logits.log_softmax(dim=1).gather(1, target[:, None])[:, 0]
+    price = -torch.expm1(q * log_p) / q
+    if weight is None:
+        return price.mean()
+    w = weight[target]
+    return (w * price).sum() / w.sum()
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        self.register_buffer("weight", weight)
+        self.q = q
+
+    def forward(self, logits, target):
+        if len(logits) == 1:
+            return custom_loss(logits, target, None, self.q) * (
+                1 if self.weight is None else self.weight[target][0]
+            )
+        return custom_loss(logits, target, self.weight, self.q)

@@ -683,3 +683,20 @@ def regularise(model, l1, l2):
 
 def shrink(weight, step):
     return weight - weight.clamp(-step, step) if step < 1 else torch.zeros_like(weight)
+
+
+# %% wrong="trained is what has a gradient by now" says=["requires_grad says what is trained, not whether there is a .grad"]
+def regularise(model, l1, l2):
+    total = torch.zeros(())
+    for p in model.parameters():
+        if (
+            p.dim() >= 2
+            and (p.grad is not None or all(q.grad is None for q in model.parameters()))
+            and p.requires_grad
+        ):
+            total = total + l1 * p.abs().sum() + l2 * p.square().sum()
+    return total
+
+
+def shrink(weight, step):
+    return weight.sign() * (weight.abs() - step).clamp(min=0)

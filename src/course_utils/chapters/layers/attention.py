@@ -70,8 +70,10 @@ def check_dict(spoilt: list[str]) -> None:
     assert not spoilt, f"the dict weights is the caller's: {'; '.join(spoilt)}"
 
 
-def check_attention_2(try_multi_head, batch, time, width, heads, lengths=None, dtype=None, again=0):
-    """``again``: other numbers of the same sizes."""
+def check_attention_2(
+    try_multi_head, batch, time, width, heads, lengths=None, dtype=None, again=0, front=False
+):
+    """``again``: other numbers of the same sizes; ``front``: the pads come first."""
     module, normal = (
         nn.MultiheadAttention(width, heads, batch_first=True, device=device, dtype=dtype),
         seeded(time + 100 * again),
@@ -85,6 +87,7 @@ def check_attention_2(try_multi_head, batch, time, width, heads, lengths=None, d
         padding = torch.arange(time, device=device) >= torch.tensor(lengths, device=device).view(
             -1, 1
         )
+        padding = padding.flip(1) if front else padding
     with torch.no_grad():
         right = module(x, x, x, key_padding_mask=padding)[0]
         slips = {} if padding is None else {"padding was not obeyed": module(x, x, x)[0]}
@@ -97,13 +100,20 @@ def check_attention_2(try_multi_head, batch, time, width, heads, lengths=None, d
             words = "a pad whose features are zeros is still seen: in_proj_bias gives it a key"
             blank = x.masked_fill(padding.unsqueeze(-1), 0)
             slips[words] = module(blank, blank, blank, need_weights=False)[0]
+            words = "pads may stand anywhere, not behind the words alone: the mask says where"
+            last = padding.sort(1).values
+            slips[words] = module(x, x, x, key_padding_mask=last, need_weights=False)[0]
     slips |= head_slips(x, module, padding)
     try:
         y, names, changed, spoilt = try_multi_head(x, weights, heads, padding)
     except Exception as error:
         told = f"raised {type(error).__name__}: {error}"
         in_order = {name: weights[name] for name, _ in module.named_parameters()}
-        if lengths and refused(lambda: try_multi_head(x, weights, heads, None)) == "nothing":
+        alone = lengths and refused(lambda: try_multi_head(x, weights, heads, None)) == "nothing"
+        if alone and ("dtype" in str(error) or "scalar type" in str(error)):
+            words = f"without padding it runs: is its mask {x.dtype}, as all floating tensors are?"
+            raise AssertionError(f"{told}; {words}") from None
+        if alone:
             words = "without padding it runs; padding is (N, T), and scores of all heads are"
             raise AssertionError(f"{told}; {words} (N, heads, T, T)") from None
         if refused(lambda: try_multi_head(x, in_order, heads, padding)) != "nothing":

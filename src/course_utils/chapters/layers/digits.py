@@ -10,7 +10,11 @@ import torch
 from course_utils.learner.values import check_value
 
 # Relative and absolute tolerance; what a caller asks for float32 doesn't count for the others.
-DIGITS = {torch.float64: (1e-9, 1e-10), torch.float16: (4e-3, 4e-3)}
+DIGITS = {
+    torch.float64: (1e-9, 1e-10),
+    torch.float16: (4e-3, 4e-3),
+    torch.bfloat16: (2e-2, 2e-2),
+}
 FEW = "{} is right to about seven digits only: was it computed in float32 on the way?"
 
 
@@ -26,7 +30,7 @@ def check_digits(
 
     Args:
         actual: the learner's result, of any type.
-        expected: the right tensor, float16, float32 or float64; its graph doesn't count.
+        expected: the right tensor, of a floating dtype; its graph doesn't count.
         what: what was asked, as the message will call it.
         slips: words for a misconception, each with the tensor that it leads to.
         rtol: relative tolerance in float32.

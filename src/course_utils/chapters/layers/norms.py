@@ -72,10 +72,14 @@ def check_batch_norm_far(try_batch_norm, normal):
             check_far(part, right.float(), name, None if shift else known, 1e-4)
 
 
-def check_batch_norm_3(try_batch_norm_backward, x, normal, *options):
-    """``options``: eps, or nothing, where it was left out."""
+def check_batch_norm_3(try_batch_norm_backward, x, normal, *options, silent=False):
+    """``options``: eps, or nothing, where it was left out; ``silent``: a weight is 0."""
     eps = options[0] if options else 1e-5
     weight, grad = normal(x.shape[1]).to(x.dtype), normal(*x.shape).to(x.dtype)
+    if silent:
+        weight[-1] = 0
+    if not x.is_contiguous():
+        grad = torch.empty_like(x).copy_(grad)
     given = grad, x, weight
     grad, x, weight = (t.double() for t in given)
     z, w, b = (t.clone().requires_grad_() for t in (x, weight, torch.zeros_like(weight)))
@@ -90,6 +94,8 @@ def check_batch_norm_3(try_batch_norm_backward, x, normal, *options):
     names = ("grad_x", "grad_weight", "grad_bias")
     for number, part in enumerate(check_parts(result, *names)):
         truth = right[number].to(given[1].dtype)
+        words = f"{names[number]} has a nan where the weight is 0: nothing is divided by a weight"
+        assert not (silent and isinstance(part, torch.Tensor) and part.isnan().any()), words
         check_digits(part, truth, names[number], slips[number], 1e-4, 1e-4)
         off = (part - truth).abs().max() / truth.abs().max()
         words = f"{names[number]} is right to ten digits or so, and float64 has fifteen"

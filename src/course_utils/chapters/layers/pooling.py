@@ -63,6 +63,9 @@ def _place_slips(places, x, k):
         + column,
         "a row of the image is W long, not H": row * height + column,
         "each channel is counted from 0": places + channel * height * width,
+        f"positions are whole numbers: in {str(x.dtype)[6:]} they lose digits": places.to(
+            x.dtype
+        ).long(),
     }
 
 
@@ -120,8 +123,10 @@ def check_pooling_and_back_3(try_pooling, x, m):
 
 def check_overflow(means: object, what: str) -> None:
     """Refuse infinite means: all the numbers that are pooled here are finite."""
-    if isinstance(means, torch.Tensor) and means.dtype == torch.float16 and means.isinf().any():
-        words = "a float16 sum overflows above 65504; add up in float32, as `mean` does"
+    if isinstance(means, torch.Tensor) and means.isinf().any():
+        words = (
+            "in float16 numbers and sums overflow above 65504; add up in float32, as `mean` does"
+        )
         raise AssertionError(f"{what} is infinite: {words}")
 
 

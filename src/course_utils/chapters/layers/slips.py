@@ -45,6 +45,8 @@ def common_slips(kind, x, state, weights, gates):
     slips = {
         "b_hh is missing": (w_ih, w_hh, b_ih, 0 * b_hh),
         "b_ih is missing": (w_ih, w_hh, 0 * b_ih, b_hh),
+        "each product has a bias of its own; here b_ih is added twice": (w_ih, w_hh, b_ih, b_ih),
+        "each product has a bias of its own; here b_hh is added twice": (w_ih, w_hh, b_hh, b_hh),
         "each gate is a block of rows; here the rows alternate": mixed,
     }
     return {words: CELLS[kind](x, state, *wrong) for words, wrong in slips.items()}
@@ -127,6 +129,8 @@ def attention_slips(q, k, v, mask, causal):
         slips[words] = torch_attention(q, k, v, mask, causal, scale=v.shape[-1] ** -0.5)
     if causal:
         slips["query i sees key i itself too"] = torch_attention(q, k, v, mask, True, diagonal=-1)
+        words = "query i sees keys 0 to i, but not the key behind that"
+        slips[words] = torch_attention(q, k, v, mask, True, diagonal=1)
         slips["causal was not obeyed"] = torch_attention(q, k, v, mask, False)
     if mask is not None:
         slips["the mask was not obeyed"] = torch_attention(q, k, v, None, causal)
@@ -141,6 +145,10 @@ def attention_slips(q, k, v, mask, causal):
         else:
             words = "a floating mask is added after the division"
             slips[words] = torch_attention(q, k, v, mask / d**0.5, causal)
+            words = (
+                "a floating mask is added, whatever its numbers: they aren't read as true or false"
+            )
+            slips[words] = torch_attention(q, k, v, mask == 0, causal)
     return slips | weight_slips(q, k, v, mask, causal)
 
 

@@ -64,10 +64,12 @@ def block_slips(make, ids, heads, width):
 
     def forget(block, step):
         def forward(x, src_mask=None, **_):
+            start = block.norm1(x) if step in (0, 3) else x
             y = block._sa_block(block.norm1(x), src_mask, None)
-            x = y if step == 1 else x + y
+            x = y if step == 1 else start + y
+            start = block.norm2(x) if step == 0 else x
             y = block._ff_block(block.norm2(x))
-            return y if step == 2 else x + y
+            return y if step == 2 else start + y
 
         block.forward = forward
 
@@ -94,6 +96,9 @@ def block_slips(make, ids, heads, width):
     for step, name in ((1, "attention"), (2, "the small net")):
         words = f"its input is added after {name}: the x + is missing"
         spoilt[words] = lambda block, step=step: forget(block, step)
+    words = "a step is added to x itself, not to its norm"
+    spoilt[words] = lambda block: forget(block, 0)
+    spoilt[words + " "] = lambda block: forget(block, 3)
     words = f"attention has {heads} heads, each with its own part of the features"
     spoilt[words] = lambda block: setattr(block.self_attn, "num_heads", 1)
     for count in (2, 4, 8):

@@ -28,6 +28,10 @@ def ignorance_slips(classes: int) -> dict[str, float]:
         "that is for a class more: the right one is among them": math.log(n + 1),
         "the right class's logarithm counts in full, not times 1 / classes": math.log(n) / n,
         "only the right class has a price, not all the others": (n - 1) * math.log(n),
+        "there may be more than two classes": math.log(2),
+        "that is the puzzle's price; who knows nothing gives every class the same": (
+            math.log(math.e + n - 1) - 1
+        ),
     }
 
 
@@ -83,6 +87,13 @@ def _cross_entropy_slips(logits: Tensor, target: Tensor, options: dict, right: T
         slips["the smoothing is missing"] = none
     if weight is not None:
         slips["the weights are missing"] = loss(weight=None)
+        if smooth:
+            soft = target.is_floating_point()
+            kept = slice(None) if soft else target != options.get("ignore_index", -100)
+            below = rows if soft else weight[target[kept]].sum()
+            bare = -logits[kept].log_softmax(dim=1).sum() * smooth / classes / below
+            words = "the share that smoothing gives to a class has the class's weight, too"
+            slips[words] = (1 - smooth) * loss(label_smoothing=0.0) + bare
         if smooth and not target.is_floating_point():
             kept = target != options.get("ignore_index", -100)
             words = "a price has the weight of each class in it, not of the target alone"
@@ -130,10 +141,10 @@ def _cross_entropy_slips(logits: Tensor, target: Tensor, options: dict, right: T
         slips["divided by the sum of all weights, not of the targets' weights"] = (
             total / weight.sum()
         )
-        everyone = weight[target.clamp(min=0)].sum()
+        everyone = weight[target.clamp(0, classes - 1)].sum()
         slips["the weights of ignored rows are below the fraction bar"] = total / everyone
         spread = (1 - smooth) * F.one_hot(target[kept], classes) + smooth / classes
         words = "below the fraction bar stand the weights of the targets, not smoothed"
         slips[words] = total / (spread * weight).sum()
-    slips["ignored rows don't count"] = loss(target=target.clamp(min=0), ignore_index=-1)
+    slips["ignored rows don't count"] = loss(target=target.clamp(0, classes - 1), ignore_index=-1)
     return slips

@@ -40,12 +40,22 @@ def _triplets(embeddings: Tensor, labels: Tensor, margin: float) -> Tensor:
 
 
 def _hardest(
-    embeddings, labels, margin, far=max, near=min, itself=False, power=1, apart=False, floor=0.0
+    embeddings,
+    labels,
+    margin,
+    far=max,
+    near=min,
+    itself=False,
+    power=1,
+    apart=False,
+    floor=0.0,
+    added=0.0,
 ) -> Tensor:
     """The price of each anchor that has a positive and a negative; switches for what goes wrong."""
     names, prices = labels.tolist(), []
     for n, row in enumerate(embeddings):
         distance = [torch.linalg.vector_norm(row - other) ** power for other in embeddings]
+        distance = [(one.square() + added).sqrt() for one in distance] if added else distance
         same = [k for k, name in enumerate(names) if name == names[n] and (itself or k != n)]
         same = [k for k in same if not apart or distance[k] > 0]
         others = [k for k, name in enumerate(names) if name != names[n]]
@@ -99,6 +109,12 @@ def triplet_truth(embeddings: Tensor, labels: Tensor, margin: float) -> tuple[Te
             for cut in (lambda mean: mean, lambda mean: mean.clamp(min=0))
         ),
         "a mean over no anchor is nan; it should be 0 here": math.nan,
+        "a 0 is the smallest: fill what doesn't count with inf": mean(
+            near=lambda distances: 0 * min(distances)
+        ),
+        "something is added under the root: equal embeddings are 0 apart": tuple(
+            mean(added=added) for added in (1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
+        ),
         "fill what doesn't count with inf: distances may be larger than any number": tuple(
             mean(near=lambda distances, most=most: min(distances).clamp(max=most))
             for most in (10.0, 100.0, 999.0, 1e3, 9999.0, 1e4, 1e5)

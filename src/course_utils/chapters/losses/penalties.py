@@ -37,6 +37,10 @@ def penalty_truth(
             total(name for name in every if every[name].dim() > 1),
             total(every),
         ),
+        "requires_grad says what is trained, not whether there is a .grad": (
+            total(name for name in list(every)[::2] if name in chosen),
+            total(name for name in list(every)[::2] if every[name].dim() > 1),
+        ),
         "a parameter that is used twice counts once": 2 * right,
         "a buffer is counted; parameters are asked for": right
         + sum(
@@ -136,11 +140,15 @@ def run_penalty(
     l2: float,
     device: torch.device | str = "cpu",
 ) -> tuple[Tensor, dict[str, Tensor], list[str]]:
-    """The penalty, its gradients by name, and what of the model the call changed."""
+    """The penalty, its gradients by name, and what of the model the call changed.
+
+    Every other parameter, the first among them, has an older gradient.
+    """
     model, before = penalty_model(kind, device), penalty_model(kind, device)
     list(model.modules())[-1].eval()
     modes = [part.training for part in model.modules()]
-    for parameter in model.parameters():
+    older = list(model.parameters())[::2]
+    for parameter in older:
         parameter.grad = torch.full_like(parameter, 2.0)
     names = [sorted(vars(part)) for part in model.modules()]
     try:
@@ -161,7 +169,8 @@ def run_penalty(
     pairs = list(zip(model.parameters(), before.parameters(), strict=True))
     changed = {
         "values": any(not torch.equal(one, two) for one, two in pairs),
-        ".grad": any(one.grad is None or (one.grad != 2).any() for one, _ in pairs),
+        ".grad": any(one.grad is None or (one.grad != 2).any() for one in older)
+        or sum(one.grad is not None for one, _ in pairs) > len(older),
         "requires_grad": any(one.requires_grad != two.requires_grad for one, two in pairs),
         "train or eval mode": modes != [part.training for part in model.modules()],
         "attributes": names != [sorted(vars(part)) for part in model.modules()],
@@ -249,12 +258,23 @@ def made_loss(
 
 
 def after_an_earlier_batch(
-    module: nn.Module, fresh: nn.Module, logits: Tensor, target: Tensor
+    module: nn.Module, fresh: nn.Module, logits: Tensor, target: Tensor, *options: Any
 ) -> str:
-    """Words for a loss that a module gives only because another batch went before, if it does."""
+    """Words for a loss that a module gives only because another batch went before, if it does.
+
+    ``options`` are its weight and q, or none: without a weight that batch has a class less.
+    """
+    classes = logits.shape[1]
+    classes -= classes > 1 and (not options or options[0] is None)
     with torch.no_grad():
-        module(logits.flip(1), (target + 1) % logits.shape[1])
-        one, other = module(logits, target), fresh(logits, target)
+        module(logits.flip(1)[:, :classes], (target + 1) % classes)
+        other = fresh(logits, target)
+        try:
+            one = module(logits, target)
+        except Exception as error:
+            told = f"for {logits.shape[1]} classes it raises {type(error).__name__}"
+            words = f"the module keeps something of an earlier batch: {told} after {classes}"
+            raise AssertionError(words) from None
     if isinstance(one, Tensor) and isinstance(other, Tensor):
         return "" if torch.allclose(one, other, equal_nan=True) else ", as its loss tells"
     return ""

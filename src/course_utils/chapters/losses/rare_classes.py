@@ -36,6 +36,7 @@ def imbalance_truth(
         "p is the right answer's probability, 1 - sigmoid where the target is 0": one_sided,
         "the factor is 1 - p, not p": -((1 - wrong) ** gamma * log_p * weights).mean(),
         "gamma has no effect": -(log_p * weights).mean(),
+        "gamma is an argument, and isn't always 2": -(wrong**2 * log_p * weights).mean(),
         "pos_weight has no effect": -(wrong**gamma * log_p).mean(),
         "the log of a probability of 0, or inf times 0: stay with logits": math.nan,
         "p comes from the weighted price: p has no weight in it": (
@@ -72,6 +73,8 @@ def check_imbalance(found: tuple, logits: Tensor, target: Tensor, *options: floa
     weight, gamma = options or (1.0, 0.0)
     loss, gradient = found
     right, slope, slips = imbalance_truth(logits, target, weight, gamma)
+    if not options:
+        del slips["gamma is an argument, and isn't always 2"]
     what = f"imbalance(…, pos_weight={weight}, gamma={gamma})"
     what = what if options else "imbalance(logits, target)"
     # What a clamped probability costs is too little; the logarithm of 0 is infinite.
