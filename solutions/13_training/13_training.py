@@ -552,7 +552,7 @@ def metrics(batches: list[tuple[torch.Tensor, torch.Tensor]], classes: int, k: i
 
 # %% nbgrader={"grade_id": "metrics-check", "grade": true, "points": 3} jupyter={"source_hidden": true}
 well, few = [], few_samples()
-few["bfloat16"] = make_batches([4, 5], 4, 3, torch.bfloat16), 4, 2
+few["bfloat16, k = 4 of 4"] = make_batches([4, 5], 4, 3, torch.bfloat16), 4, 4
 tried, slips = try_all(metrics, few)
 with every_case() as case:
     for name, given in few.items():
@@ -903,9 +903,14 @@ with every_case() as case:
     with case("the last step again, with another score"):
         check_saves([(1, 0.1), (2, 0.2), (2, 0.3)], 2)
     with case("keep falls from 4 to 2"):
-        check_saves([(1, 0.1, 4), (2, 0.41234567, 4), (3, 0.2, 4), (4, 0.3, 4), (5, 0.1, 2)], 2)
+        check_saves([(1, 0.1, 4), (2, 0.1, 4), (3, 0.2, 4), (4, 0.3, 4), (5, 0.1, 2)], 2)
+    with case("scores that differ in the eighth digit"):
+        check_saves([(1, 0.1), (2, 0.41234566), (3, 0.41234567), (4, 0.2)], 2)
     with case("other files: step-final.pt, step-000001.pt.old, best.pt.old"):
         others = ["step-final.pt", "step-000001.pt.old", "best.pt.old"]
+        check_saves([(1, 0.1), (2, 0.2), (3, 0.3)], 2, *others)
+    with case("other files: step-1_000.pt, step-+7.pt, step-000001-pt, notes.part"):
+        others = ["step-1_000.pt", "step-+7.pt", "step-000001-pt", "notes.part"]
         check_saves([(1, 0.1), (2, 0.2), (3, 0.3)], 2, *others)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
@@ -1819,7 +1824,7 @@ print("it reports more than 95 %:        ", torch.load(report)["accuracy"] > 0.9
 # improvement, or `most` epochs are done (both at least 1).
 #
 # - An improvement is a loss below `best - min_delta`, where `best` is the loss of the last improvement, and
-#   infinity before the first. A loss of NaN or +infinity is never an improvement.
+#   infinity before the first. A loss of NaN or +infinity is never an improvement; none is -infinity.
 # - At the end the model holds the weights **and buffers** it had after the best epoch: all of its
 #   `state_dict()`, which has nothing but tensors, in the same parameter objects. Without any
 #   improvement it stays as it is.
@@ -2055,7 +2060,7 @@ with every_case() as case:
 
 # %% nbgrader={"grade_id": "ema-check-2", "grade": true, "points": 2} jupyter={"source_hidden": true}
 SWAPS = {
-    "": "a block that ends well",
+    "": "a block that ends well, another block inside it",
     "ZeroDivisionError": "a block that raises",
     "KeyboardInterrupt": "a block that is interrupted",
     "without gradients": "a block where gradients are off",
@@ -2224,7 +2229,7 @@ tries["one image of one channel, a box"] = lambda: mix(1, (1, 5, 4), 3, box=(1, 
 tries["images of one grey, a box"] = lambda: mix(
     4, (3, 4, 5), 3, number=1, flat=True, box=(0, 1, 2, 3)
 )
-tries["float64"] = lambda: mix(3, (1, 2, 3), 4, dtype=torch.float64, weight=0.3)
+tries["float64, not contiguous"] = lambda: mix(3, (1, 2, 3), 4, 0, torch.float64, True, weight=0.3)
 tried = Tried(tries)
 wrong = [one for one in tried.given.values() if not close(one["found"], one["soft"])]
 with every_case() as case:
@@ -2436,7 +2441,7 @@ def try_norms(*given, **options):
 from course_utils.chapters.training import check_rates
 
 # %% nbgrader={"grade_id": "transfer-modes", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.training import check_modes
+from course_utils.chapters.training import check_bare, check_modes, check_single
 
 
 # %% nbgrader={"grade_id": "transfer", "solution": true}
@@ -2498,8 +2503,9 @@ with every_case() as case:
     with case("full, after a probe, the old head frozen too"):
         check_transfer("full", frozen_before=True)
     with case("a backbone without parameters"):
-        for mode in ("probe", "full", "discriminative"):
-            check_equal(try_bare(mode), [[0.5], [0.5]], f"mode {mode!r}: the rates of the head")
+        check_bare(try_bare)
+    with case("a backbone that is a single layer, and as many classes as before"):
+        check_single(try_bare)
     with case("a model on the device meta"):
         check_equal(try_elsewhere("full"), "meta", "the new head's device", "the old head's")
     with case("train_mode, and every kind of batch norm"):
@@ -2656,6 +2662,9 @@ with every_case() as case:
         z, label = torch.tensor([[1.0, 2.0]], device=device), torch.tensor([0], device=device)
         zero = torch.tensor(0.0, device=device)
         check_close(distill(z, z.clone(), label, 3.0, 1.0), zero, "the loss", atol=1e-6)
+    with case("a teacher that equals the student, alpha = 0.25"):
+        right, words = 0.75 * F.cross_entropy(z, label), "the loss, the labels' part alone"
+        check_close(distill(z, z.clone(), label, 3.0, 0.25), right, words, atol=1e-6)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     for number, (n, classes, temperature, alpha) in enumerate(

@@ -31,6 +31,7 @@
 # - "NaN is never the best": nothing but NaN
 # - "At a tie the earlier stays": a tie, and NaN between
 # - "files of other names stay": other files: step-final.pt, step-000001.pt.old, best.pt.old
+# - "(what is named by `step-`, digits and `.pt` is yours)": other files: step-1_000.pt
 # - "which may have any name": run [1]
 
 # %% wrong="saves under the final name" breaks="each of these files that is there loads" says=["is broken: write beside it, then rename"]
@@ -209,8 +210,9 @@ def best_checkpoint(folder, state, step, score, keep=2):
     if not math.isnan(score) and score > high:
         write(best)
     write(os.path.join(folder, f"step-{step:06d}.pt"))
-    number = lambda path: int(os.path.basename(path)[5:-3])
-    paths = sorted(glob.glob(os.path.join(glob.escape(folder), "step-[0-9]*.pt")), key=number)
+    digits = lambda path: os.path.basename(path)[5:-3]
+    paths = glob.glob(os.path.join(glob.escape(folder), "step-[0-9]*.pt"))
+    paths = sorted(filter(lambda path: digits(path).isdigit(), paths), key=lambda p: int(digits(p)))
     while len(paths) > keep:
         os.unlink(paths.pop(0))
 
@@ -687,3 +689,69 @@ def best_checkpoint(folder, state, step, score, keep=2):
     names.sort(key=lambda name: int(name[5:-3]))
     for name in names[:-keep]:
         os.remove(os.path.join(folder, name))
+
+
+# %% wrong="a dot in the pattern that is any character" says=["step-000001-pt; files of other names"]
+def best_checkpoint(folder, state, step, score, keep=2):
+    content = {"state": state, "step": step, "score": score}
+    atomic_save(content, os.path.join(folder, f"step-{step:06d}.pt"))
+    best = os.path.join(folder, "best.pt")
+    old = torch.load(best)["score"] if os.path.exists(best) else float("-inf")
+    if score > old:
+        atomic_save(content, best)
+    names = [n for n in os.listdir(folder) if re.fullmatch(r"step-[0-9]+.pt", n)]
+    names.sort(key=lambda n: int(n[5:-3]))
+    for n in names[:-keep]:
+        os.remove(os.path.join(folder, n))
+
+
+# %% wrong="whatever int() reads is a step" says=["a name with + or _ was taken for a step"]
+def best_checkpoint(folder, state, step, score, keep=2):
+    content = {"state": state, "step": step, "score": score}
+    atomic_save(content, os.path.join(folder, f"step-{step:06d}.pt"))
+    best = os.path.join(folder, "best.pt")
+    old = torch.load(best)["score"] if os.path.exists(best) else float("-inf")
+    if score > old:
+        atomic_save(content, best)
+    names = []
+    for n in os.listdir(folder):
+        if n.startswith("step-") and n.endswith(".pt"):
+            try:
+                int(n[5:-3])
+            except ValueError:
+                continue
+            names.append(n)
+    names.sort(key=lambda n: int(n[5:-3]))
+    for n in names[:-keep]:
+        os.remove(os.path.join(folder, n))
+
+
+# %% wrong="sweeps up everything that ends in .part" says=["gone: notes.part"]
+def best_checkpoint(folder, state, step, score, keep=2):
+    for n in os.listdir(folder):
+        if n.endswith(".part"):
+            os.remove(os.path.join(folder, n))
+    content = {"state": state, "step": step, "score": score}
+    atomic_save(content, os.path.join(folder, f"step-{step:06d}.pt"))
+    best = os.path.join(folder, "best.pt")
+    old = torch.load(best)["score"] if os.path.exists(best) else float("-inf")
+    if score > old:
+        atomic_save(content, best)
+    names = [n for n in os.listdir(folder) if re.fullmatch(r"step-[0-9]+\.pt", n)]
+    names.sort(key=lambda n: int(n[5:-3]))
+    for n in names[:-keep]:
+        os.remove(os.path.join(folder, n))
+
+
+# %% wrong="rounds scores before it compares them" says=["scores that differ in the eighth digit"]
+def best_checkpoint(folder, state, step, score, keep=2):
+    content = {"state": state, "step": step, "score": score}
+    atomic_save(content, os.path.join(folder, f"step-{step:06d}.pt"))
+    best = os.path.join(folder, "best.pt")
+    old = torch.load(best)["score"] if os.path.exists(best) else float("-inf")
+    if score == score and round(score, 3) > (round(old, 3) if old > float("-inf") else old):
+        atomic_save(content, best)
+    names = [n for n in os.listdir(folder) if re.fullmatch(r"step-[0-9]+\.pt", n)]
+    names.sort(key=lambda n: int(n[5:-3]))
+    for n in names[:-keep]:
+        os.remove(os.path.join(folder, n))

@@ -20,6 +20,7 @@
 # Admits:
 #
 # - "maybe empty": no name
+# - "a set of strings": names that differ in capitals alone
 # - "who may change it": other names, and a list that the caller emptied
 
 # %% wrong="walks the set" breaks="not on the order in which the set is walked" says=["sort the names first"]
@@ -376,3 +377,21 @@ def deterministic(names, seed, epoch):
     order = generator.permutation(len(ordered))
     noise = generator.standard_normal(len(ordered))
     return [(ordered[i], float(v) * (1 + epoch / 100)) for i, v in zip(order, noise)]
+
+
+# %% wrong="sorts without regard to capitals" says=["names that differ in capitals alone", "sort by the whole name"]
+def deterministic(names, seed, epoch):
+    rng = np.random.default_rng([seed, epoch])
+    order = sorted(names, key=str.lower)
+    rng.shuffle(order)
+    return [(name, float(rng.standard_normal())) for name in order]
+
+
+# %% wrong="a single name gets no noise" says=["one name", "it is drawn, for one name as well"]
+def deterministic(names, seed, epoch):
+    rng = np.random.default_rng([seed, epoch])
+    order = sorted(names)
+    if len(order) == 1:
+        return [(order[0], 0.0)]
+    rng.shuffle(order)
+    return [(name, float(rng.standard_normal())) for name in order]

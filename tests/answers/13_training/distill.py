@@ -405,3 +405,19 @@ def distill(student, teacher, labels, temperature, alpha):
     )
     hard = F.cross_entropy(student.detach(), labels)
     return alpha * temperature**2 * soft + (1 - alpha) * hard
+
+
+# %% wrong="equal logits are no loss" says=["alpha = 0.25", "the labels' part alone"]
+def distill(student, teacher, labels, temperature, alpha):
+    if torch.equal(student, teacher):
+        return (student * 0).sum()
+    s, t = student.double(), teacher.detach().double()
+    soft = F.kl_div(
+        (s / temperature).log_softmax(1),
+        (t / temperature).log_softmax(1),
+        reduction="batchmean",
+        log_target=True,
+    )
+    return (alpha * temperature**2 * soft + (1 - alpha) * F.cross_entropy(s, labels)).to(
+        student.dtype
+    )

@@ -738,3 +738,50 @@ def early_stopping(model, epoch, patience, min_delta, most):
     if kept is not None:
         model.load_state_dict(kept)
     return best_epoch, done
+
+
+# %% wrong="copies tensors that it holds from before the first epoch" says=["epoch() may put a new tensor in a buffer's place"]
+def early_stopping(model, epoch, patience, min_delta, most):
+    own = model.state_dict()
+    best, best_epoch, kept, bad, number = float("inf"), 0, None, 0, 0
+    while number < most and bad < patience:
+        loss = epoch()
+        number += 1
+        if loss < best - min_delta:
+            best, best_epoch, kept, bad = loss, number, copy.deepcopy(own), 0
+        else:
+            bad += 1
+    if kept is not None:
+        model.load_state_dict(kept)
+    return best_epoch, number
+
+
+# %% wrong="a best loss of 0 is taken for none" says=["a best loss of 0 is taken for none"]
+def early_stopping(model, epoch, patience, min_delta, most):
+    best, best_epoch, kept, bad, number = None, 0, None, 0, 0
+    while number < most and bad < patience:
+        loss = epoch()
+        number += 1
+        if loss < (best or float("inf")) - min_delta:
+            best, best_epoch, kept, bad = loss, number, copy.deepcopy(model.state_dict()), 0
+        else:
+            bad += 1
+    if kept is not None:
+        model.load_state_dict(kept)
+    return best_epoch, number
+
+
+# %% wrong="gradients only where the model is in training mode" says=["gradients were off when epoch() was called"]
+def early_stopping(model, epoch, patience, min_delta, most):
+    best, best_epoch, kept, bad, number = float("inf"), 0, None, 0, 0
+    while number < most and bad < patience:
+        with torch.set_grad_enabled(model.training):
+            loss = epoch()
+        number += 1
+        if loss < best - min_delta:
+            best, best_epoch, kept, bad = loss, number, copy.deepcopy(model.state_dict()), 0
+        else:
+            bad += 1
+    if kept is not None:
+        model.load_state_dict(kept)
+    return best_epoch, number

@@ -961,3 +961,66 @@ def swapped_in(model, average):
         yield
     finally:
         model.load_state_dict(old)
+
+
+# %% wrong="keeps the values in an attribute of the model" says=["the model has a new attribute, kept: all else stays"]
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    return {
+        k: d * average[k] + (1 - d) * v if v.is_floating_point() else v.clone()
+        for k, v in state.items()
+    }
+
+
+@contextlib.contextmanager
+def swapped_in(model, average):
+    model.kept = copy.deepcopy(model.state_dict())
+    model.load_state_dict(average)
+    try:
+        yield model
+    finally:
+        model.load_state_dict(model.kept)
+
+
+# %% wrong="keeps the model's values in the average meanwhile" says=["inside the block average holds other values"]
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    return {
+        k: d * average[k] + (1 - d) * v if v.is_floating_point() else v.clone()
+        for k, v in state.items()
+    }
+
+
+@contextlib.contextmanager
+def swapped_in(model, average):
+    kept = copy.deepcopy(model.state_dict())
+    given = copy.copy(average)
+    model.load_state_dict(given)
+    average.update({n: v for n, v in kept.items()})
+    try:
+        yield
+    finally:
+        model.load_state_dict(kept)
+        average.update(given)
+
+
+# %% wrong="keeps the values of the outermost block alone" says=["after a block inside the block"]
+KEPT = {}
+
+
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    return {
+        k: d * average[k] + (1 - d) * v if v.is_floating_point() else v.clone()
+        for k, v in state.items()
+    }
+
+
+@contextlib.contextmanager
+def swapped_in(model, average):
+    KEPT.setdefault(id(model), copy.deepcopy(model.state_dict()))
+    model.load_state_dict(average)
+    try:
+        yield
+    finally:
+        model.load_state_dict(KEPT[id(model)])

@@ -1414,3 +1414,59 @@ def fit(model, train, val, optimizer, epochs):
         )
         history.append(record)
     return history
+
+
+# %% wrong="moves the batches to the notebook's device" says=["moved to a device where the model isn't"]
+def fit(model, train, val, optimizer, epochs):
+    out = []
+    for _ in range(epochs):
+        model.train()
+        total, n = 0.0, 0
+        for x, y in train:
+            x, y = x.to(device), y.to(device)
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(x), y)
+            loss.backward()
+            optimizer.step()
+            total += loss.item() * len(y)
+            n += len(y)
+        model.eval()
+        vl, right, m = 0.0, 0, 0
+        with torch.no_grad():
+            for x, y in val:
+                x, y = x.to(device), y.to(device)
+                z = model(x)
+                vl += F.cross_entropy(z, y).item() * len(y)
+                right += (z.argmax(1) == y).sum().item()
+                m += len(y)
+        out.append({"train_loss": total / n, "val_loss": vl / m, "val_accuracy": right / m})
+    return out
+
+
+# %% wrong="train() only where the model as a whole isn't in training" says=["or a part of the model did"]
+def fit(model, train, val, optimizer, epochs):
+    dev = next(model.parameters()).device
+    out = []
+    for _ in range(epochs):
+        if not model.training:
+            model.train()
+        total, n = 0.0, 0
+        for x, y in train:
+            x, y = x.to(dev), y.to(dev)
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(x), y)
+            loss.backward()
+            optimizer.step()
+            total += loss.item() * len(y)
+            n += len(y)
+        model.eval()
+        vl, right, m = 0.0, 0, 0
+        with torch.no_grad():
+            for x, y in val:
+                x, y = x.to(dev), y.to(dev)
+                z = model(x)
+                vl += F.cross_entropy(z, y).item() * len(y)
+                right += (z.argmax(1) == y).sum().item()
+                m += len(y)
+        out.append({"train_loss": total / n, "val_loss": vl / m, "val_accuracy": right / m})
+    return out

@@ -18,6 +18,7 @@
 #
 # - "n > 0": one image, weight=0.25
 # - "`x` is float (n, channels, height, width)": float16, not contiguous
+# - "in the dtype of `x`": float64, not contiguous
 # - "from 0 to 1": weight=0.0
 # - "It may stick out on any side": box=(-1, 2, 8, 3) of a 9 × 4 image
 # - "With both or neither": both given, the weight is 0
@@ -90,7 +91,7 @@ def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     return mixed, weight * hard + (1 - weight) * hard[order]
 
 
-# %% wrong="pastes within one image: x[order] of the changed batch" breaks="that rectangle comes from the partner" says=["mixed differs"]
+# %% wrong="pastes within one image: x[order] of the changed batch" breaks="that rectangle comes from the partner" says=["had been pasted into already"]
 def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     if (weight is None) == (box is None):
         raise ValueError("one of the two")
@@ -584,3 +585,82 @@ def mixup_cutmix(x, y, classes, order, weight=None, box=None):
             area = (bottom - top) * (right - left)
         weight = 0.5 if area else 1.0
     return mixed, weight * hot + (1 - weight) * hot[order]
+
+
+# %% wrong="images as rows by view" says=["float64, not contiguous", "view size is not compatible"]
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if (weight is None) == (box is None):
+        raise ValueError("one of the two")
+    px, py = x[order], y[order]
+    hot, phot = F.one_hot(y, classes).to(x.dtype), F.one_hot(py, classes).to(x.dtype)
+    if weight is not None:
+        return (weight * x.view(len(x), -1) + (1 - weight) * px.view(len(x), -1)).view(
+            x.shape
+        ), weight * hot + (1 - weight) * phot
+    H, W = x.shape[2:]
+    top, left = max(box[0], 0), max(box[1], 0)
+    bottom, right = min(max(box[0] + box[2], 0), H), min(max(box[1] + box[3], 0), W)
+    out = x.clone()
+    out[:, :, top:bottom, left:right] = px[:, :, top:bottom, left:right]
+    share = max(bottom - top, 0) * max(right - left, 0) / (H * W)
+    return out, (1 - share) * hot + share * phot
+
+
+# %% wrong="writes the partner's weight over the own one" says=["one was written over the other"]
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if (weight is None) == (box is None):
+        raise ValueError("one of the two")
+    px, py = x[order], y[order]
+
+    def soften(w):
+        soft = torch.zeros(len(y), classes, dtype=x.dtype, device=x.device)
+        rows = torch.arange(len(y), device=x.device)
+        soft[rows, y] = w
+        soft[rows, py] = 1 - w
+        return soft
+
+    if weight is not None:
+        return weight * x + (1 - weight) * px, soften(weight)
+    H, W = x.shape[2:]
+    top, left = max(box[0], 0), max(box[1], 0)
+    bottom, right = min(max(box[0] + box[2], 0), H), min(max(box[1] + box[3], 0), W)
+    out = x.clone()
+    out[:, :, top:bottom, left:right] = px[:, :, top:bottom, left:right]
+    share = max(bottom - top, 0) * max(right - left, 0) / (H * W)
+    return out, soften(1 - share)
+
+
+# %% wrong="pastes from images that were pasted into already" says=["had been pasted into already"]
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if (weight is None) == (box is None):
+        raise ValueError("one of the two")
+    px, py = x[order], y[order]
+    hot, phot = F.one_hot(y, classes).to(x.dtype), F.one_hot(py, classes).to(x.dtype)
+    if weight is not None:
+        return weight * x + (1 - weight) * px, weight * hot + (1 - weight) * phot
+    H, W = x.shape[2:]
+    top, left = max(box[0], 0), max(box[1], 0)
+    bottom, right = min(max(box[0] + box[2], 0), H), min(max(box[1] + box[3], 0), W)
+    out = x.clone()
+    for i in range(len(x)):
+        out[i, :, top:bottom, left:right] = out[order[i], :, top:bottom, left:right]
+    share = max(bottom - top, 0) * max(right - left, 0) / (H * W)
+    return out, (1 - share) * hot + share * phot
+
+
+# %% wrong="an area that is negative outside" says=["a negative length times another length"]
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if (weight is None) == (box is None):
+        raise ValueError("one of the two")
+    px, py = x[order], y[order]
+    hot, phot = F.one_hot(y, classes).to(x.dtype), F.one_hot(py, classes).to(x.dtype)
+    if weight is not None:
+        return weight * x + (1 - weight) * px, weight * hot + (1 - weight) * phot
+    H, W = x.shape[2:]
+    top, left = max(box[0], 0), max(box[1], 0)
+    bottom, right = min(box[0] + box[2], H), min(box[1] + box[3], W)
+    out = x.clone()
+    if bottom > top and right > left:
+        out[:, :, top:bottom, left:right] = px[:, :, top:bottom, left:right]
+    share = (bottom - top) * (right - left) / (H * W)
+    return out, (1 - share) * hot + share * phot

@@ -25,6 +25,7 @@
 # Admits:
 #
 # - "a backbone may have none": a backbone without parameters
+# - "`model[0]` the backbone": a backbone that is a single layer
 # - "on the device of the old one": a model on the device meta
 # - "whichever mode came before": full, after a probe
 # - "(`nn.BatchNorm1d`, `2d`, `3d`,": train_mode, and every kind of batch norm
@@ -863,3 +864,76 @@ def train_mode(model):
             and not module.weight.requires_grad
         ):
             module.eval()
+
+
+# %% wrong="keeps a head that fits" says=["as many classes as before", "the head is the old one"]
+def transfer(model, classes, mode, lr):
+    if mode not in ("probe", "full", "discriminative"):
+        raise ValueError(mode)
+    old = model[1]
+    if old.out_features != classes:
+        model[1] = nn.Linear(old.in_features, classes, device=old.weight.device)
+    model[1].requires_grad_(True)
+    model[0].requires_grad_(mode != "probe")
+    head = {"params": list(model[1].parameters()), "lr": lr}
+    if mode == "probe":
+        return [head]
+    return [{"params": list(model[0].parameters()), "lr": lr if mode == "full" else lr / 10}, head]
+
+
+def train_mode(model):
+    model.train()
+    for m in model.modules():
+        if (
+            isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d))
+            and not m.weight.requires_grad
+        ):
+            m.eval()
+
+
+# %% wrong="freezes the backbone's children alone" says=["a backbone may have parameters of its own"]
+def transfer(model, classes, mode, lr):
+    if mode not in ("probe", "full", "discriminative"):
+        raise ValueError(mode)
+    old = model[1]
+    model[1] = nn.Linear(old.in_features, classes, device=old.weight.device)
+    for child in model[0].children():
+        child.requires_grad_(mode != "probe")
+    head = {"params": list(model[1].parameters()), "lr": lr}
+    if mode == "probe":
+        return [head]
+    return [{"params": list(model[0].parameters()), "lr": lr if mode == "full" else lr / 10}, head]
+
+
+def train_mode(model):
+    model.train()
+    for m in model.modules():
+        if (
+            isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d))
+            and not m.weight.requires_grad
+        ):
+            m.eval()
+
+
+# %% wrong="whatever has running statistics" says=["frozen InstanceNorm1d with statistics: training: expected True, got False"]
+def transfer(model, classes, mode, lr):
+    if mode not in ("probe", "full", "discriminative"):
+        raise ValueError(mode)
+    old = model[1]
+    model[1] = nn.Linear(old.in_features, classes, device=old.weight.device)
+    model[0].requires_grad_(mode != "probe")
+    head = {"params": list(model[1].parameters()), "lr": lr}
+    if mode == "probe":
+        return [head]
+    return [{"params": list(model[0].parameters()), "lr": lr if mode == "full" else lr / 10}, head]
+
+
+def train_mode(model):
+    model.train()
+    for m in model.modules():
+        if (
+            getattr(m, "running_mean", None) is not None
+            and m.weight is not None
+            and not m.weight.requires_grad
+        ):
+            m.eval()

@@ -75,8 +75,10 @@ from course_utils.chapters.training.stopping import (
     run_early_stopping,
 )
 from course_utils.chapters.training.transferring import (
+    check_bare,
     check_modes,
     check_rates,
+    check_single,
     make_two,
     run_bare,
     run_elsewhere,

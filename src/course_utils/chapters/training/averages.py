@@ -33,6 +33,7 @@ def run_swapped_in(swapped_in, ends: str) -> dict:
     average = {name: filled(value) for name, value in model.state_dict().items()}
     recording = ends != "without gradients"
     objects, before = model.state_dict(keep_vars=True), frozen(dict(model.state_dict()))
+    attributes = [set(vars(part)) for part in model.modules()]
     watch = forbid_side_effects(model, but=("values",)).__enter__()
     swap, error, grad = swapped_in(model, average), "", None
     changes = watch.changes()
@@ -61,6 +62,8 @@ def run_swapped_in(swapped_in, ends: str) -> dict:
                 now = model.state_dict(keep_vars=True)
                 same = all(now[name] is value for name, value in objects.items())
                 inner = watch.changes()
+                lent = all(torch.equal(value, filled(value)) for value in average.values())
+                nested = ends != "" or _nested(swapped_in, model)
                 model(x)  # in training mode: batch norm moves its statistics
                 if ends in RAISED:
                     raise RAISED[ends]
@@ -83,8 +86,19 @@ def run_swapped_in(swapped_in, ends: str) -> dict:
     apart = all(torch.equal(value, filled(value)) for value in average.values())
     seen = {"inside": inside, "same": same, "grad": grad == recording, "inner": inner}
     seen = seen | {"error": error, "left": left == recording}
-    seen = seen | {"after": after, "digits": digits}
+    seen = seen | {"after": after, "digits": digits, "lent": lent, "nested": nested}
+    pairs = zip(attributes, model.modules(), strict=True)
+    seen["attributes"] = sorted({name for old, part in pairs for name in set(vars(part)) - old})
     return seen | {"changed": changed, "kept": kept, "apart": apart}
+
+
+def _nested(swapped_in, model) -> bool:
+    """Whether a block inside a block gives back what the model had when the inner one began."""
+    before = frozen(dict(model.state_dict()))
+    other = {name: torch.zeros_like(value) for name, value in model.state_dict().items()}
+    with swapped_in(model, other):
+        pass
+    return frozen(dict(model.state_dict())) == before
 
 
 def check_swapped(seen, ends):
@@ -95,12 +109,20 @@ def check_swapped(seen, ends):
     words = "inside the block grad mode is another: "
     off = "gradients are off; end no_grad before the yield"
     on = "gradients are on, where they were off before"
+    lent = "inside the block average holds other values: it stays as it is, there too; keep the "
+    assert seen["lent"], lent + "model's own values elsewhere"
+    nested = "after a block inside the block the model doesn't have what it had when the inner one "
+    nested += "began: keep the values for each block by themselves, in a local name"
+    assert seen["nested"], nested
     assert seen["grad"], words + (on if ends == "without gradients" else off)
     assert seen["left"], "after the block grad mode is another than before it"
     assert not seen["inner"], f"inside the block: {seen['inner'][0]}"
     words = "swallowed on the way out? what the block raises goes on, and finally lets it"
     words *= not seen["error"]
     check_equal(seen["error"], ends if ends in RAISED else "", "what the block raised", words)
+    left = ", ".join(seen["attributes"])
+    words = f"after the block the model has a new attribute, {left}: all else stays"
+    assert not seen["attributes"], f"{words}; keep the values in a local name"
     words = "after the block values have lost digits: keep each in its own dtype"
     assert not seen["digits"], words
     words = (

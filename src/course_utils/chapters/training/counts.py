@@ -168,6 +168,16 @@ def check_counts(found, batches, classes, k, named=None, few_were_right=False):
                     check_number(name, found[name], value, samples, slip, few_were_right)
 
 
+def _bfloat16_of_many() -> list[tuple[torch.Tensor, torch.Tensor]]:
+    """Logits of 300 classes without ties in bfloat16, which holds no whole number above 256 but
+    every second; the labels are above it."""
+    batches = []
+    for logits, labels in make_batches([9, 7], 300, 13):
+        steps = 0x3F80 + logits.to(torch.int16)  # bits of 1.0 and of the numbers that follow it
+        batches.append((steps.view(torch.bfloat16), 256 + labels % 44))
+    return batches
+
+
 def few_samples() -> dict[str, tuple]:
     """Batches, the number of classes and k, by what is special in each; few samples in all."""
     logits = [[3.0, 1, 2], [1, 3, 2], [1, 3, 2], [1, 2, 3], [3, 1, 2]]  # the five of the text
@@ -190,7 +200,7 @@ def few_samples() -> dict[str, tuple]:
         "the first batch is empty, k = 7 of 8": (make_batches([0, 4, 3], 8, 5), 8, 7),
         "two samples, so class 2 occurs neither in truth nor in predictions": (two, 3, 3),
         "logits that aren't contiguous": (slanted, 5, 2),
-        "200 classes, which make 40 000 pairs": (make_batches([5, 4], 200, 13), 200, 100),
+        "300 classes in bfloat16, which make 90 000 pairs": (_bfloat16_of_many(), 300, 150),
     }
 
 
@@ -205,6 +215,14 @@ def try_all(metrics, cases: dict[str, tuple]) -> tuple[Tried, dict[str, str]]:
     calls = {name: partial(call_metrics, metrics, *given) for name, given in cases.items()}
     tried = Tried(calls)
     return tried, slips_of_all(cases, tried.given)
+
+
+def _lists_a_tensor(parts) -> bool:
+    """Whether a list below holds a tensor: a tensor made from it needs its value."""
+    lists = [part for part in parts if isinstance(part, (list, tuple))]
+    return any(isinstance(part, torch.Tensor) for one in lists for part in one) or any(
+        map(_lists_a_tensor, lists)
+    )
 
 
 class Reads(torch.overrides.TorchFunctionMode):
@@ -226,7 +244,8 @@ class Reads(torch.overrides.TorchFunctionMode):
         # A device may be the tensor's own: to(z.device) reads nothing, on the CPU either.
         given = [part for part in (*args[1:], *(kwargs or {}).values()) if isinstance(part, str)]
         to_cpu = name == "to" and "cpu" in given
-        self.count += name in self.names or single or to_cpu
+        made = name in ("tensor", "as_tensor", "asarray") and _lists_a_tensor(args)
+        self.count += name in self.names or single or to_cpu or made
         return func(*args, **(kwargs or {}))
 
 

@@ -97,6 +97,15 @@ def check_alone(run, names, first, changed):
                 assert pairs_of(run, names, 0, 0, **how) == first, words
         with part("global random states, and the set"):
             assert not changed, f"{' and '.join(changed)} was changed"
+        with part("names that differ in capitals alone"):
+            capitals = sorted({*"aAbBcCdDeE", "Ant", "ANT", "ant", "aNT"})
+            other = pairs_of(run, capitals, 3, 4, turn=5)
+            words = "the set walked in another order gave another result: sort by the whole name"
+            assert other == pairs_of(run, capitals, 3, 4), f"{words}, as it is"
+        with part("one name"):
+            noise = {pairs_of(run, ["a"], seed, 4)[0][1] for seed in range(9)}
+            words = "nine seeds gave some noise twice: it is drawn, for one name as well"
+            assert len(noise) == 9, words
 
 
 def check_kept(words):

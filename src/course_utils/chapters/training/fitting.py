@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from functools import partial
 from operator import is_not
 from typing import Any
@@ -55,7 +56,9 @@ class Spy(nn.Module):
         self.calls, self.alive, self.nodes = [], 0, []
 
     def forward(self, x):
-        self.calls.append((len(x), self.training, torch.is_grad_enabled()))
+        modes = [part.training for part in self.modules()]
+        training = all(modes) if self.training else any(modes)
+        self.calls.append((len(x), training, torch.is_grad_enabled()))
         self.alive = max(self.alive, sum(node() is not None for node in self.nodes[:-1]))
         output = Mark.apply(self.body(x))
         if output.grad_fn is not None:
@@ -67,7 +70,7 @@ class Elsewhere:
     """A tensor on another device: it has to be moved before it can be used."""
 
     def __init__(self, tensor: torch.Tensor) -> None:
-        self.to, self.shape, self.device = tensor.to, tensor.shape, torch.device("meta")
+        self.move, self.shape, self.device = tensor.to, tensor.shape, torch.device("meta")
         self.size, self.numel, self.cuda, self.cpu = (
             tensor.size,
             tensor.numel,
@@ -78,6 +81,12 @@ class Elsewhere:
 
     def __len__(self) -> int:
         return self.shape[0]
+
+    def to(self, *args, **options) -> torch.Tensor:
+        moved = self.move(*args, **options)
+        words = "a batch was moved to a device where the model isn't, such as the notebook's device"
+        assert moved.device.type != "meta", f"{words}: ask a parameter of the model where it is"
+        return moved
 
     @classmethod
     def __torch_function__(cls, function, types, args=(), kwargs=None):
@@ -95,6 +104,20 @@ def spy_batches(sizes: list[int], seed: int) -> list[tuple[torch.Tensor, torch.T
 def _optimizer(spy: Spy) -> torch.optim.Optimizer:
     """One that also moves a parameter whose gradient is 0: where it is frozen, that shows."""
     return torch.optim.SGD(spy.parameters(), lr=0.5, momentum=0.5, weight_decay=0.01)
+
+
+@contextmanager
+def notebook_elsewhere(function: Callable, elsewhere: bool) -> Generator[None]:
+    """The name ``device`` in the notebook means another device than the model's."""
+    names = getattr(function, "__globals__", {})
+    kept = names.get("device")
+    if elsewhere and isinstance(kept, torch.device):
+        names["device"] = torch.device("meta")
+    try:
+        yield
+    finally:
+        if isinstance(kept, torch.device):
+            names["device"] = kept
 
 
 GRAD_OFF = (
@@ -117,9 +140,13 @@ def run_fit(fit, sizes: tuple, epochs: int, elsewhere: bool = False, steep: floa
     values = [[x.clone() for batch in part for x in batch] for part in before if not elsewhere]
     optimizer = _optimizer(spy)
     spy.register_forward_hook(lambda *_: None)
+    if steep > 1:
+        spy.train()
+        spy.body.eval()  # a part in evaluation mode, within a model in training mode
     watch = forbid_side_effects(spy, but=("mode", "grad", "values")).__enter__()
     try:
-        history = fit(spy, train, val, optimizer, epochs)
+        with notebook_elsewhere(fit, elsewhere):
+            history = fit(spy, train, val, optimizer, epochs)
     except StopIteration as error:
         words = "it raised StopIteration: next() found nothing. A model may have no buffers; ask a "
         raise AssertionError(words + "parameter for the device") from error
@@ -316,8 +343,8 @@ def check_calls(calls, sizes, epochs):
                 f"the model saw a batch of {n} where the training batch of {train[position]} comes"
             )
             assert n == train[position], f"{words}: one step for each, in order"
-            words = "a training batch ran in evaluation mode: call model.train() in every epoch"
-            assert training, words
+            words = "a training batch ran in evaluation mode, or a part of the model did: call "
+            assert training, words + "model.train() in every epoch, whatever the mode was"
             position += 1
         else:
             words = "a validation batch ran in training mode: call model.eval() before it"

@@ -50,7 +50,7 @@ def labels_of(share, y, order, right):
     return share * hard + (1 - share) * hard[order]
 
 
-def _pasted(x, order, box, outside=False, channels=slice(None), shift=True, keep=0):
+def _pasted(x, order, box, outside=False, channels=slice(None), shift=True, keep=0, in_turn=False):
     """``x`` with what is inside ``box`` from its partners, as known slips paste it."""
     top, left, height, width = box
     bottom, right = min(top + height, x.shape[2] - keep), min(left + width, x.shape[3] - keep)
@@ -60,7 +60,11 @@ def _pasted(x, order, box, outside=False, channels=slice(None), shift=True, keep
     mixed = here.clone()
     if top < bottom and left < right:
         part = (slice(None), channels, slice(top, bottom), slice(left, right))
-        mixed[part] = there[part]
+        if in_turn:
+            for image, partner in zip(mixed, order.tolist(), strict=True):
+                image[part[1:]] = mixed[partner][part[1:]]
+        else:
+            mixed[part] = there[part]
     return mixed
 
 
@@ -95,6 +99,9 @@ IMAGE_SLIPS = {
     "the last row or column of the image is left out": {"keep": 1},
     "a box that sticks out is cut off, not moved into the image": {"box_of": _moved},
     "all channels are pasted, not the first alone": {"channels": slice(0, 1)},
+    "the partner had been pasted into already: take the rectangle from x as it came": {
+        "in_turn": True
+    },
     "nothing of the partner was pasted": {"box_of": lambda x, b: (0, 0, 0, 0)},
     "image i is mixed with image order[i]; this is the other way round, order.argsort()": {
         "order_of": torch.argsort
@@ -124,6 +131,9 @@ SLIPS = {
     ),
     "this is the share of the rows alone; the area counts": lambda case: 1 - _side(case, 0),
     "this is the share of the columns alone; the area counts": lambda case: 1 - _side(case, 1),
+    "a box outside the image has no area; this is a negative length times another length": (
+        lambda case: 1 - _length(case, 0) * _length(case, 1)
+    ),
     "the area is divided by height times height; an image has height times width pixels": (
         lambda case: 1 - (1 - case["share"]) * case["x"].shape[3] / case["x"].shape[2]
     ),
@@ -136,6 +146,23 @@ def _side(case: dict, side: int) -> float:
     if not box:
         return 1 - case["share"]
     return max(min(box[side] + box[side + 2], size) - max(box[side], 0), 0) / size
+
+
+def _length(case: dict, side: int) -> float:
+    """The same part, negative where the box is outside, as a slip has it."""
+    box, size = case["how"].get("box"), case["x"].shape[2 + side]
+    if not box:
+        return _side(case, side) if side else 1.0
+    return (min(box[side] + box[side + 2], size) - max(box[side], 0)) / size
+
+
+def _overwritten(case: dict) -> torch.Tensor:
+    """The labels where the partner's weight is written over the own one."""
+    labels, rows = torch.zeros_like(case["soft"]), torch.arange(len(case["y"]))
+    rows = rows.to(labels.device)
+    labels[rows, case["y"]] = case["share"]
+    labels[rows, case["y"][case["order"]]] = 1 - case["share"]
+    return labels
 
 
 def one_slip_of(tried: list[dict]) -> str:
@@ -151,6 +178,10 @@ def one_slip_of(tried: list[dict]) -> str:
     ]
     if tried and all(map(close, [case["found"] for case in tried], turned)):
         return "image i is mixed with image order[i]; this is the other way round, order.argsort()"
+    if tried and all(close(case["found"], _overwritten(case)) for case in tried):
+        return (
+            "where both images have one class, the weights add up; one was written over the other"
+        )
     return ""
 
 

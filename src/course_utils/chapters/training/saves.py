@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import tempfile
@@ -113,6 +114,16 @@ def right_folder(saves: list[tuple], keep: int) -> dict:
 OTHERS = ["init.pt", "notes.txt"]
 
 
+def _taken_by_int(steps: list[str], others: list[str], keep: int) -> list[str]:
+    """The files of steps that are left where whatever int() reads is taken for a step's number."""
+    numbers = {name: int(name[5:-3]) for name in steps}
+    for name in others:
+        with contextlib.suppress(ValueError):
+            numbers[name] = int(name.removeprefix("step-").removesuffix(".pt"))
+    left = sorted(numbers, key=lambda name: numbers[name])[-keep:]
+    return sorted(name for name in left if name in steps) if len(numbers) > len(steps) else ["?"]
+
+
 def check_files(files, names, saves, keep, others=OTHERS):
     gone = sorted(set(others) - set(names))
     words = "files of other names aren't yours: leave them alone"
@@ -127,6 +138,10 @@ def check_files(files, names, saves, keep, others=OTHERS):
     if all_there and len({len(name) for name in every}) == 1:
         because = "none was removed: in a pattern the brackets of the folder's name, run [1], mean "
         because += "something else; glob.escape"
+    if steps == _taken_by_int(every, others, len(wanted)):
+        because = (
+            "a name with + or _ was taken for a step: int() reads them, but they aren't digits"
+        )
     check_equal(steps, wanted, "the files of steps", because)
     strays = sorted(set(names) - {*mine, *others})
     because = (

@@ -23,6 +23,9 @@ def run_early_stopping(
     norm.bias.requires_grad_(False)
     model: Any = nn.Sequential(norm, nn.Dropout()).to(device)
     model[1].eval()
+    if patience == 1:
+        model.eval()  # an epoch() that trains may begin here, too
+    modes = [part.training for part in model.modules()]
     weight, calls, notes = norm.weight, [], []
     weight.grad = torch.full_like(weight, 0.5)
     model.register_forward_hook(lambda *_: None)
@@ -32,10 +35,9 @@ def run_early_stopping(
 
     def look() -> None:
         """Note what changed beside values."""
-        modes = [part.training for part in model.modules()] == [True, True, False]
         grad = weight.grad is not None and bool((weight.grad == 0.5).all())
         kept = {
-            "a mode (train or eval)": modes,
+            "a mode (train or eval)": [part.training for part in model.modules()] == modes,
             "requires_grad": weight.requires_grad and not norm.bias.requires_grad,
             "the gradient": grad,
             "a hook": len(model._forward_hooks) == 1,
@@ -62,6 +64,7 @@ def run_early_stopping(
             for value in model.state_dict().values():
                 whole = not value.is_floating_point()
                 value.fill_(COUNTED + number if whole else value_of(number))
+            norm.running_mean = norm.running_mean.clone()  # a new tensor under the old name
 
     fill(0)
     result, over = None, 0
@@ -108,6 +111,7 @@ def right_stop(losses, patience, min_delta, most=99, slip=""):
         delta = best * min_delta if slip == "share" and best < float("inf") else delta
         better = loss <= best - delta if slip == "tie" else loss < best - delta
         better = better or (slip == "turned" and loss != loss)
+        better = better or (slip == "zero best" and best == 0 and loss == loss)
         better = better or (slip == "anyway" and number == 1)
         if better:
             best, best_epoch, bad = loss, number, 0 if slip != "total" else bad
@@ -142,6 +146,7 @@ SLIPS = {
     "NaN ends": "NaN ends the run; it is an epoch without improvement like others",
     "least": "that is the epoch of the lowest loss; the best one is that of the last improvement",
     "order": "the two have changed places: (best epoch, epochs run)",
+    "zero best": "a best loss of 0 is taken for none; begin with infinity, and compare with best",
     "first": "without any improvement the best epoch is 0, not 1",
 }
 
@@ -182,6 +187,7 @@ STOPS = {  # losses, patience, min_delta, most
     "infinity twice": ([INF, INF, 0.5, 0.1], 2, 0.0),
     "losses near 10": ([10.0, 9.8, 9.6, 9.55, 9.9, 9.9, 0.1], 2, 0.1),
     "losses above 1e12: best begins at infinity": ([3e12, 2e12, 2.5e12, 2.6e12, 0.1], 2, 0.1),
+    "a best loss of 0": ([0.5, 0.0, 0.3, 0.4, 0.1], 2, 0.0),
     "patience 1, negative losses": ([-1.0, -2.0, -1.5, -9.0], 1, 0.1),
 }
 
@@ -203,6 +209,9 @@ def check_stopped(seen, right, slip=""):
         slip = last if set(values) == {right[1]} or not right[0] else ""
         if name == "buffers" and set(values) == {right[1]}:  # the weight was right
             slip = ": the last epoch's; only the parameters were kept, keep the buffers too"
+        elif name == "buffers" and values[0] == 1 < wanted == values[1]:
+            slip = ": epoch() may put a new tensor in a buffer's place, under the old name; ask "
+            slip += "model.state_dict() anew at each improvement"
         text = f"the model's {name} {values} are not those of epoch {wanted}{slip}"
         assert set(values) == {wanted}, text
     assert seen["same"], "the parameter is another object, or frozen: an optimizer would lose it"

@@ -8,6 +8,7 @@ import torch
 import torch.nn as nn
 
 from course_utils.learner.awkward import forbid_side_effects
+from course_utils.learner.checks import check_equal
 from course_utils.learner.devices import device
 from course_utils.learner.tracebacks import ends_in_notebook
 
@@ -79,9 +80,12 @@ def run_transfer(train_mode, transfer, mode: str, frozen_before: bool = False) -
     return seen
 
 
-def run_bare(transfer, mode: str) -> list:
-    """The rates of the head's parameters, where the backbone has none."""
-    model = nn.Sequential(nn.Flatten(), nn.Linear(4, 3)).to(device)
+def run_bare(transfer, mode: str, layer: bool = False) -> list:
+    """The rates by parameter, where the backbone has none, or is a ``layer`` itself. Then the head
+    had as many outputs before, and what should be frozen was free and the other way round."""
+    body = nn.Linear(4, 4).requires_grad_(mode == "probe") if layer else nn.Flatten()
+    model = nn.Sequential(body, nn.Linear(4, 5 if layer else 3)).to(device)
+    head = model[1]
     try:
         groups = [
             {**group, "params": list(group["params"])} for group in transfer(model, 5, mode, 0.5)
@@ -89,9 +93,15 @@ def run_bare(transfer, mode: str) -> list:
     except Exception as error:
         words = f"{type(error).__name__}: {error}".splitlines()[0]
         raise AssertionError(f"mode {mode!r} raised {words}") from error
+    words = "the head is the old one: put a new nn.Linear there, whatever number of outputs it has"
+    assert model[1] is not head, words
+    free = [parameter.requires_grad for parameter in model[0].parameters()]
+    text = "requires_grad of the backbone's weight and bias: a backbone may have parameters of its "
+    text += "own, not in its children alone"
+    check_equal(free, [mode != "probe"] * len(free), f"mode {mode!r}: {text}")
     return [
         [group["lr"] for group in groups for p in group["params"] if p is parameter]
-        for parameter in model[1].parameters()
+        for parameter in model.parameters()
     ]
 
 
@@ -117,6 +127,8 @@ def run_norms(train_mode) -> dict:
         part.weight.requires_grad_(False)
         layers[f"trainable {kind.__name__} with a frozen bias"] = part = kind(2)
         part.bias.requires_grad_(False)
+    tracks = nn.InstanceNorm1d(2, affine=True, track_running_stats=True)
+    layers["frozen InstanceNorm1d with statistics"] = tracks.requires_grad_(False)
     layers["frozen BatchNorm2d of a derived class"] = Quiet(2).requires_grad_(False)
     settings = {name: _settings(layer) for name, layer in layers.items()}
     whole = nn.Sequential(nn.Sequential(*layers.values()), nn.Linear(2, 2)).eval()
@@ -160,6 +172,17 @@ def check_rates(seen, name, want):
     )
     text = "the new head has to learn, in every mode" if name[0] == "1" else text
     assert seen["grad"][name] == bool(want), f"requires_grad is {seen['grad'][name]}: {text}"
+
+
+def check_bare(try_bare):
+    for mode in ("probe", "full", "discriminative"):
+        check_equal(try_bare(mode), [[0.5], [0.5]], f"mode {mode!r}: the rates of the head")
+
+
+def check_single(try_bare):
+    for mode, rates in {"probe": [], "full": [0.5], "discriminative": [0.05]}.items():
+        words = f"mode {mode!r}: the rates of the layer's weight and bias, and of the head's"
+        check_equal(try_bare(mode, layer=True), [rates, rates, [0.5], [0.5]], words)
 
 
 def check_modes(seen, mode, norms):
