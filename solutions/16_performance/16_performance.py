@@ -457,6 +457,20 @@ logs = {
     "equal ends, in the order of names": [("clamp", 1, 0, 9), ("relu", 1, 0, 9)],
     "two equal events": [("mm", 1, 0, 9), ("mm", 1, 0, 9), ("t", 1, 2, 4)],
     "nothing": [],
+    "threads 0 and -1, times below 0": [
+        ("load", -1, -20, 40),
+        ("step", 0, -10, 30),
+        ("mm", 0, 5, 10),
+    ],
+    "nanoseconds since 1970": [
+        (
+            name,
+            1,
+            1_764_288_000_000_000_001 + start * 90_000_001,
+            1_764_288_000_000_000_001 + end * 90_000_001,
+        )
+        for name, _, start, end in walked
+    ],
 }
 ### BEGIN HIDDEN TESTS
 logs["deep"] = [("a", 3, 0, 64), ("b", 3, 1, 60), ("a", 3, 2, 50), ("c", 3, 3, 9), ("b", 3, 9, 40)]
@@ -700,6 +714,7 @@ settings = {
     "one row": dict(batches=[(1, 1.0)], seed=2),
     "no batch": dict(batches=[]),
     "float64": dict(batches=[(5, 2.0), (6, 0.5)], dtype="float64", seed=3),
+    "bfloat16": dict(batches=[(6, 0.5)], dtype="bfloat16", seed=3),
     "frozen, with old gradients": dict(batches=[(8, 0.5), (4, 0.1)], old=True, seed=5),
     "a layer that isn't used": dict(batches=[(8, 1.0)], spare=True, seed=6),
     "a parameter that isn't held": dict(batches=[(8, 0.5), (4, 0.1)], loose=True, seed=9),
@@ -1634,6 +1649,7 @@ blocks = {
     "stride 2, with biases": dict(inputs=2, outputs=6, stride=2, bias=True),
     "norms without weights": dict(inputs=3, outputs=3, skip=True, bias=True, affine=False),
     "float64": dict(inputs=2, outputs=2, skip=True, dtype="float64"),
+    "bfloat16": dict(inputs=2, outputs=4, bias=True, dtype="bfloat16"),
 }
 blocks["on the device meta"] = dict(inputs=4, outputs=4, skip=True, groups=2, where="meta")
 ### BEGIN HIDDEN TESTS

@@ -327,7 +327,7 @@ launch(both_send_first, 2, timeout=1)
 # ### Exercise 17.2 — Collectives from send and recv ★★ · 15 min · 4 points · core
 #
 # Every rank calls `collectives_from_sendrecv(kind, x, root)`. `x` has the same shape and dtype on
-# every rank: floating point or integer, any number of dimensions, perhaps not contiguous. Return
+# every rank: floating point or integer, any number of dimensions, perhaps empty or not contiguous. Return
 #
 # | kind | result on this rank |
 # | --- | --- |
@@ -390,6 +390,7 @@ cases += [(kind, x, 1) for x in (half, bfloat, tiny, small, fine) for kind in ki
 check_collectives(try_collectives, 2, cases)
 three = [torch.full((3, 1), 10.0**rank) for rank in range(3)]
 cases = [(kind, three, 2) for kind in kinds] + [("all_gather", list(torch.ones(3)), 0)]
+cases += [(kind, [torch.zeros(3, 0)] * 3, 1) for kind in kinds]
 check_collectives(try_collectives, 3, cases)
 alone = [(kind, [torch.tensor([[3.0]])], 0) for kind in kinds]
 check_collectives(try_collectives, 1, alone)
@@ -398,9 +399,7 @@ generator = torch.Generator().manual_seed(17)
 four = [torch.randint(-9, 9, (4, 2, 3), generator=generator) for _ in range(4)]
 cases = [(kind, four, root) for root, kind in enumerate(kinds)]
 check_collectives(try_collectives, 4, cases)
-cases = [(kind, three, root) for root in (0, 1) for kind in kinds]
-cases += [(kind, [torch.zeros(3, 0)] * 3, 1) for kind in kinds]
-check_collectives(try_collectives, 3, cases)
+check_collectives(try_collectives, 3, [(kind, three, root) for root in (0, 1) for kind in kinds])
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -528,6 +527,7 @@ doubled = [torch.tensor([1.0, 2.0, 3.0, 4.0]) * 2**rank for rank in range(3)]
 half, bfloat = ([x.to(kind) for x in doubled] for kind in (torch.float16, torch.bfloat16))
 short, none = [torch.tensor([[2.0]])] * 3, [torch.zeros(0, 3)] * 3
 check_ring(try_ring, 3, [example, turned, half, bfloat, short, none, [torch.tensor(1.5)] * 3])
+check_ring(try_ring, 3, [[torch.tensor([-0.0, torch.inf, -0.0, 1.0])] * 3])  # a zero has a sign
 drawn = torch.randn(4, 53, generator=torch.Generator().manual_seed(2))  # sums are rounded
 check_ring(try_ring, 4, [[torch.ones(3)] * 4, list(drawn)])  # fewer elements than ranks, and more
 check_ring(try_ring, 2, [example[:2], turned[:2]])
@@ -653,6 +653,7 @@ check_sampler(
     try_sampler,
     [((7, 2, 3), cut), ((2, 1, 3), cut), ((6, 1, 2), cut), ((9, 1, 2), {"drop_last": True})],
 )
+check_sampler(try_sampler, [((1, 0, 2), {"drop_last": True})])  # shuffled, and nothing is left
 check_sampler(try_sampler, [((8, 0, 2), {"epoch": 3, "seed": 4})])
 check_sampler(try_sampler, [((8, 1, 2), {"shuffle": False, "epoch": 3, "seed": 4})])
 check_sampler(
@@ -869,6 +870,7 @@ check_ddp(try_ddp, 3, 130)
 
 # %% nbgrader={"grade_id": "ddp-by-hand-check-2", "grade": true, "points": 2}
 check_ddp(try_ddp, 2, 100, mixed=True)  # each rank leaves another layer unused
+check_ddp(try_ddp, 2, 150, mixed=True, dtype=torch.float64)  # a bucket that is unused as a whole
 ### BEGIN HIDDEN TESTS
 check_ddp(try_ddp, 3, 70, mixed=True, seed=3)
 check_ddp(try_ddp, 2, 10_000, mixed=True, seed=4)
@@ -1000,6 +1002,7 @@ cancel = [torch.tensor([value], dtype=torch.float16) for value in (300.0, -100.0
 endless, many = [torch.tensor([torch.inf, 1.0]), torch.ones(2)], [thirds[0, 1], thirds[1, 2]]
 pairs += [(cancel, [257, 770]), (endless, [2, 2]), (many, [2**24 + 1, 2])]
 pairs += [([-endless[0].double(), torch.ones(2).double()], [1, 3])]
+pairs += [([nothing, torch.ones(2)], [1, 2])]  # NaN everywhere, and yet a sample
 apart = [torch.tensor([value]) for value in (1.1e6, -1.10168e6)]  # the sums nearly cancel
 check_unequal(try_unequal, 2, [*pairs, (apart, [7919, 7907])])
 check_unequal(try_unequal, 3, [([torch.ones(2), nothing, -torch.ones(2)], [2, 0, 6])])

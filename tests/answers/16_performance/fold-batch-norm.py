@@ -20,6 +20,7 @@
 # - "may have a bias or none": stride 2, with biases
 # - "`affine=False`": norms without weights
 # - "dtype and device": float64
+# - "dtype and device of the block's": bfloat16
 # - "and the groups": groups
 
 # %% wrong="no skip" says=["the input's own branch"]
@@ -1131,4 +1132,37 @@ def fold_batch_norm(block):
         ).to(weight.dtype)
         conv.weight.copy_(weight)
         conv.bias.copy_(bias)
+    return conv
+
+
+# %% wrong="float32 for half" says=["bfloat16: the convolution is float32, the block bfloat16"]
+def fold_batch_norm(block):
+    def folded(kernel, bias, norm):
+        factor = 1 / (norm.running_var + norm.eps).sqrt()
+        shift = -norm.running_mean * factor
+        if norm.affine:
+            factor, shift = factor * norm.weight, shift * norm.weight + norm.bias
+        if bias is not None:
+            shift = shift + bias * (factor)
+        return kernel * factor.view(-1, 1, 1, 1), shift
+
+    wide = block.wide
+    with torch.no_grad():
+        w, b = folded(wide.weight, wide.bias, block.wide_norm)
+        w1, b1 = folded(block.narrow.weight, block.narrow.bias, block.narrow_norm)
+        w, b = w + F.pad(w1, (1, 1, 1, 1)), b + b1
+        if block.skip is not None:
+            eye = torch.zeros_like(wide.weight)
+            for c in range(eye.shape[0]):
+                eye[c, c % eye.shape[1], 1, 1] = 1
+            w2, b2 = folded(eye, None, block.skip)
+            w, b = w + w2, b + b2
+        conv = nn.Conv2d(
+            wide.in_channels, wide.out_channels, 3, wide.stride, 1, groups=wide.groups
+        ).to(
+            wide.weight.device,
+            torch.float64 if wide.weight.dtype == torch.float64 else torch.float32,
+        )
+        conv.weight.copy_(w)
+        conv.bias.copy_(b)
     return conv

@@ -623,3 +623,24 @@ def hidden_syncs(model, optimizer, batches):
         losses.append(loss.detach())
         hits += (scores.argmax(1) == y).sum()
     return (torch.stack(losses) if losses else torch.zeros(0, device=hits.device)), hits
+
+
+# %% wrong="half-precision losses widened" says=["bfloat16: losses has dtype torch.float32"]
+def hidden_syncs(model, optimizer, batches):
+    place = next(model.parameters()).device
+    losses = [torch.zeros(0, device=place)]
+    hits = torch.zeros((), dtype=torch.int64, device=place)
+    for x, y in batches:
+        optimizer.zero_grad()
+        scores = model(x)
+        loss = F.cross_entropy(scores, y)
+        loss.backward()
+        grads = [p.grad for p in model.parameters() if p.grad is not None]
+        norm = torch.stack([g.square().sum() for g in grads]).sum().sqrt()
+        for g in grads:
+            g.mul_((1 / norm).clamp(max=1))
+        optimizer.step()
+        wide = torch.promote_types(loss.dtype, torch.float32)
+        losses.append(loss.detach().to(wide).reshape(1))
+        hits += (scores.argmax(1) == y).sum()
+    return torch.cat(losses[1:] or losses), hits

@@ -1,6 +1,7 @@
 # %% [markdown]
 # Rules:
 #
+# - "a string and three integers"
 # - "in *any order*"
 # - "for each name `(calls, self_time)`"
 # - "if both are of the same thread"
@@ -17,6 +18,7 @@
 # - "also one inside another (a recursion)": a recursion
 # - "Of two with equal begin and end": two equal events
 # - "gets a list of": nothing
+# - "a string and three integers": threads 0 and -1
 
 # %% wrong="total times" breaks="An event's self time is its length less" says=["that is the total time"]
 def read_the_profile(events):
@@ -314,4 +316,79 @@ def read_the_profile(events):
             parent = open_[-1][0]
             found[parent] = (found[parent][0], found[parent][1] - (end - start))
         open_.append((name, thread, start, end))
+    return found
+
+
+# %% wrong="in floating point" breaks="a string and three integers" says=["nanoseconds since 1970: 'linear': times are whole numbers"]
+def read_the_profile(events):
+    order = sorted(
+        enumerate(events), key=lambda pair: (pair[1][1], pair[1][2], -pair[1][3], pair[0])
+    )
+    found, stack = {}, []
+    for _, (name, thread, start, end) in order:
+        while stack and (stack[-1][2] != thread or stack[-1][1] <= start):
+            stack.pop()
+        calls, own = found.get(name, (0, 0))
+        found[name] = (calls + 1, own + float(end) - float(start))
+        if stack:
+            parent = stack[-1][0]
+            found[parent] = (found[parent][0], found[parent][1] - (float(end) - float(start)))
+        stack.append((name, end, thread))
+    return {n: (c, int(t)) for n, (c, t) in found.items()}
+
+
+# %% wrong="in 32 bits" says=["nanoseconds since 1970: 'addmm': a time needn't fit into 32 bits"]
+def read_the_profile(events):
+    order = sorted(
+        enumerate(events), key=lambda pair: (pair[1][1], pair[1][2], -pair[1][3], pair[0])
+    )
+    found, stack = {}, []
+    for _, (name, thread, start, end) in order:
+        while stack and (stack[-1][2] != thread or stack[-1][1] <= start):
+            stack.pop()
+        calls, own = found.get(name, (0, 0))
+        found[name] = (calls + 1, own + end - start)
+        if stack:
+            parent = stack[-1][0]
+            found[parent] = (found[parent][0], found[parent][1] - (end - start))
+        stack.append((name, end, thread))
+    import numpy as np
+
+    return {n: (c, int(np.int64(t).astype(np.int32))) for n, (c, t) in found.items()}
+
+
+# %% wrong="thread 0 is taken for none" says=["threads 0 and -1, times below 0: 'load': an event of another thread is not inside"]
+def read_the_profile(events):
+    order = sorted(
+        enumerate(events), key=lambda pair: (pair[1][1], pair[1][2], -pair[1][3], pair[0])
+    )
+    found, stack = {}, []
+    for _, (name, thread, start, end) in order:
+        while stack and ((thread and stack[-1][2] != thread) or stack[-1][1] <= start):
+            stack.pop()
+        calls, own = found.get(name, (0, 0))
+        found[name] = (calls + 1, own + end - start)
+        if stack:
+            parent = stack[-1][0]
+            found[parent] = (found[parent][0], found[parent][1] - (end - start))
+        stack.append((name, end, thread))
+    return found
+
+
+# %% wrong="times begin at 0" says=["times may be below 0"]
+def read_the_profile(events):
+    order = sorted(
+        enumerate(events), key=lambda pair: (pair[1][1], pair[1][2], -pair[1][3], pair[0])
+    )
+    found, stack = {}, []
+    for _, (name, thread, start, end) in order:
+        start, end = max(start, 0), max(end, 0)
+        while stack and (stack[-1][2] != thread or stack[-1][1] <= start):
+            stack.pop()
+        calls, own = found.get(name, (0, 0))
+        found[name] = (calls + 1, own + end - start)
+        if stack:
+            parent = stack[-1][0]
+            found[parent] = (found[parent][0], found[parent][1] - (end - start))
+        stack.append((name, end, thread))
     return found

@@ -13,6 +13,7 @@
 # - "and stays as it is"
 # - "Rank `r` reads `batches[r]` only"
 # - "Rank 0 alone appends the total to `saved`, once"
+# - "appends the total to `saved`"
 # - "no rank returns before that"
 #
 # Admits:
@@ -428,3 +429,19 @@ def clinic_repair(rank, world_size, batches, saved):
         saved.append(total)
     dist.barrier()
     return total
+
+
+# %% wrong="replaces what was saved" breaks="appends the total to `saved`" says=["what was in `saved` before is gone"]
+def clinic_repair(rank, world_size, batches, saved):
+    total = torch.zeros(1, dtype=torch.float64, device=rank_device())
+    for text in batches[rank]:
+        try:
+            value = float(text)
+        except ValueError:
+            continue
+        total += value
+    dist.all_reduce(total)
+    if rank == 0:
+        saved[:] = [total.item()]
+    dist.barrier()
+    return total.item()

@@ -12,14 +12,15 @@
 # - "Results have the dtype of `x`"
 # - "large integers are added up exactly"
 # - "Leave `x` as it is"
-# - "perhaps not contiguous"
+# - "perhaps empty or not contiguous"
 # - "any number of dimensions"
 #
 # Admits:
 #
 # - "floating point or integer": torch.int8
 # - "any number of dimensions": list(torch.ones(3))
-# - "perhaps not contiguous": rank 0's is turned
+# - "perhaps empty": torch.zeros(3, 0)
+# - "or not contiguous": rank 0's is turned
 # - "any number of ranks, also one": torch.tensor([[3.0]])
 # - "large integers": 2**60 + 1
 
@@ -388,7 +389,7 @@ def collectives_from_sendrecv(kind, x, root=0):
     return whole if kind == "all_gather" else total[:, rank].sum(0, dtype=total.dtype).to(x.dtype)
 
 
-# %% wrong="puts what came into the strides of its own x" breaks="perhaps not contiguous" says=["the result differs in 4 of 6 elements"]
+# %% wrong="puts what came into the strides of its own x" breaks="perhaps empty or not contiguous" says=["the result differs in 4 of 6 elements"]
 def collectives_from_sendrecv(kind, x, root=0):
     rank, world_size = dist.get_rank(), dist.get_world_size()
     rows = [x] * world_size
@@ -829,3 +830,42 @@ def collectives_from_sendrecv(kind, x, root=0):
     if kind == "all_gather":
         return rows
     return rows.sum(0, dtype=x.dtype)[rank]
+
+
+# %% wrong="nothing to send, nothing to do" says=["reduce, root 1, shape (3, 0), rank 0 of 3: the sum is wanted on rank 1 alone"]
+def collectives_from_sendrecv(kind, x, root=0):
+    rank, n = dist.get_rank(), dist.get_world_size()
+    x = x.detach().contiguous()
+
+    def broadcast(value, source):
+        if rank == source:
+            for other in range(n):
+                if other != rank:
+                    dist.send(value, other)
+            return value.clone()
+        got = torch.empty_like(value)
+        dist.recv(got, source)
+        return got
+
+    def reduce(value, target):
+        value = value.contiguous()
+        if rank != target:
+            dist.send(value, target)
+            return None
+        total = value.clone()
+        for other in range(n):
+            if other != target:
+                got = torch.empty_like(value)
+                dist.recv(got, other)
+                total += got
+        return total
+
+    if x.numel() == 0:
+        return x.clone()
+    if kind == "broadcast":
+        return broadcast(x, root)
+    if kind == "reduce":
+        return reduce(x, root)
+    if kind == "all_gather":
+        return torch.stack([broadcast(x, source) for source in range(n)])
+    return [reduce(x[owner], owner) for owner in range(n)][rank]

@@ -230,3 +230,31 @@ def no_sync(ddp, batches):
         last = number == len(batches) - 1
         with nullcontext() if last else ddp.no_sync():
             (F.mse_loss(ddp(x), y, reduction="sum") / len(batches)).backward()
+
+
+# %% wrong="leaves a communication hook" says=["in an ordinary step after it, .grad is no longer the average"]
+def no_sync(ddp, batches):
+    def mean(state, bucket):
+        total = dist.all_reduce(bucket.buffer().div_(dist.get_world_size()), async_op=True)
+        return total.get_future().then(lambda done: done.value()[0] / len(batches))
+
+    ddp.register_comm_hook(None, mean)
+    for number, (x, y) in enumerate(batches):
+        last = number == len(batches) - 1
+        with nullcontext() if last else ddp.no_sync():
+            loss = F.mse_loss(ddp(x), y)
+            loss.backward()
+
+
+# %% wrong="switches DDP off and sends by hand" says=["after it an ordinary backward no longer synchronises"]
+def no_sync(ddp, batches):
+    ddp.require_backward_grad_sync = False
+    for x, y in batches:
+        with nullcontext():
+            loss = F.mse_loss(ddp(x), y) / len(batches)
+            loss.backward()
+    held = [p for p in ddp.parameters() if p.grad is not None]
+    flat = torch.cat([p.grad.flatten() for p in held]) / dist.get_world_size()
+    dist.all_reduce(flat)
+    for p, g in zip(held, flat.split([p.numel() for p in held])):
+        p.grad = g.view(p.shape).clone()

@@ -556,3 +556,41 @@ def ring_all_reduce(x):
         else:
             take.copy_(incoming)
     return flat.as_strided(x.shape, x.stride())
+
+
+# %% wrong="adds finished chunks to zeros" says=["these are not the bits of rank 0's sum"]
+def ring_all_reduce(x):
+    rank, n = dist.get_rank(), dist.get_world_size()
+    flat = x.detach().clone(memory_format=torch.contiguous_format).view(-1)
+    chunks = flat.tensor_split(n)
+    right, left = (rank + 1) % n, (rank - 1) % n
+    for step in range(2 * (n - 1)):
+        give, take = chunks[(rank - step) % n], chunks[(rank - step - 1) % n]
+        got = torch.empty_like(take)
+        request = dist.isend(give, right)
+        dist.recv(got, left)
+        request.wait()
+        if step < n - 1:
+            take += got
+        else:
+            take.zero_().add_(got)
+    return flat.view(x.shape)
+
+
+# %% wrong="multiplies old chunks by 0" says=["NaN: infinity times 0 is NaN"]
+def ring_all_reduce(x):
+    rank, n = dist.get_rank(), dist.get_world_size()
+    flat = x.detach().clone(memory_format=torch.contiguous_format).view(-1)
+    chunks = flat.tensor_split(n)
+    right, left = (rank + 1) % n, (rank - 1) % n
+    for step in range(2 * (n - 1)):
+        give, take = chunks[(rank - step) % n], chunks[(rank - step - 1) % n]
+        got = torch.empty_like(take)
+        request = dist.isend(give, right)
+        dist.recv(got, left)
+        request.wait()
+        if step < n - 1:
+            take += got
+        else:
+            take.mul_(0).add_(got)
+    return flat.view(x.shape)

@@ -371,3 +371,19 @@ def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
         "efficiency": 1 / speedup,
         "rate": rate * ranks if weak else rate,
     }
+
+
+# %% wrong="the share of computing" says=["that is the share of a step in which the fullest rank computes"]
+def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
+    if kind == "weak":
+        fullest, samples, factor = batch, batch * ranks, ranks
+    else:
+        fullest, samples, factor = -(-batch // ranks), batch, 1
+    step = s * fullest + 2 * (ranks - 1) * (latency + nbytes / (ranks * bandwidth))
+    speedup = samples / step * s
+    return {
+        "step": step,
+        "speedup": speedup,
+        "efficiency": s * fullest / step,
+        "rate": rate * factor,
+    }

@@ -1366,3 +1366,122 @@ class SyncBN(torch.autograd.Function):
 
 def sync_bn(x, weight, bias, eps=1e-5):
     return SyncBN.apply(x, weight, bias, eps)
+
+
+# %% wrong="kept on the class" says=["keep what backward needs in ctx"]
+class SyncBN(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias, eps):
+        dims = [d for d in range(x.dim()) if d != 1]
+        shape = [1, -1] + [1] * (x.dim() - 2)
+        rank, world = dist.get_rank(), dist.get_world_size()
+        mean = x.mean(dims)
+        squares = (x - mean.view(shape)).square().sum(dims)
+        own = torch.stack([torch.full_like(mean, x.numel() // x.shape[1]), mean, squares])
+        table = own.new_zeros(world, *own.shape)
+        table[rank] = own
+        dist.all_reduce(table)
+        n, m, M = table.unbind(1)
+        N = n.sum(0)
+        mu = (n * m).sum(0) / N
+        var = (M + n * (m - mu) ** 2).sum(0) / N
+        inv = 1 / (var + eps).sqrt()
+        hat = (x - mu.view(shape)) * inv.view(shape)
+        SyncBN.kept = hat, weight, inv, N
+        return hat * weight.view(shape) + bias.view(shape)
+
+    @staticmethod
+    def backward(ctx, grad):
+        hat, weight, inv, N = SyncBN.kept
+        dims = [d for d in range(hat.dim()) if d != 1]
+        shape = [1, -1] + [1] * (hat.dim() - 2)
+        own = torch.stack([grad.sum(dims), (grad * hat).sum(dims)])
+        both = own.clone()
+        dist.all_reduce(both)
+        g, gx = both / N
+        by_x = (inv * weight).view(shape) * (grad - g.view(shape) - hat * gx.view(shape))
+        return by_x, own[1], own[0], None
+
+
+def sync_bn(x, weight, bias, eps=1e-5):
+    return SyncBN.apply(x, weight, bias, eps)
+
+
+# %% wrong="weight and bias detached where x is fixed" says=["where x needs no gradient, the gradient by weight is missing"]
+class SyncBN(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias, eps):
+        dims = [d for d in range(x.dim()) if d != 1]
+        shape = [1, -1] + [1] * (x.dim() - 2)
+        rank, world = dist.get_rank(), dist.get_world_size()
+        mean = x.mean(dims)
+        squares = (x - mean.view(shape)).square().sum(dims)
+        own = torch.stack([torch.full_like(mean, x.numel() // x.shape[1]), mean, squares])
+        table = own.new_zeros(world, *own.shape)
+        table[rank] = own
+        dist.all_reduce(table)
+        n, m, M = table.unbind(1)
+        N = n.sum(0)
+        mu = (n * m).sum(0) / N
+        var = (M + n * (m - mu) ** 2).sum(0) / N
+        inv = 1 / (var + eps).sqrt()
+        hat = (x - mu.view(shape)) * inv.view(shape)
+        ctx.save_for_backward(hat, weight, inv, N)
+        return hat * weight.view(shape) + bias.view(shape)
+
+    @staticmethod
+    def backward(ctx, grad):
+        hat, weight, inv, N = ctx.saved_tensors
+        dims = [d for d in range(hat.dim()) if d != 1]
+        shape = [1, -1] + [1] * (hat.dim() - 2)
+        own = torch.stack([grad.sum(dims), (grad * hat).sum(dims)])
+        both = own.clone()
+        dist.all_reduce(both)
+        g, gx = both / N
+        by_x = (inv * weight).view(shape) * (grad - g.view(shape) - hat * gx.view(shape))
+        return by_x, own[1], own[0], None
+
+
+def sync_bn(x, weight, bias, eps=1e-5):
+    if not x.requires_grad:
+        weight, bias = weight.detach(), bias.detach()
+    return SyncBN.apply(x, weight, bias, eps)
+
+
+# %% wrong="every rank's count is this rank's" says=["N adds up the counts of all ranks"]
+class SyncBN(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias, eps):
+        dims = [d for d in range(x.dim()) if d != 1]
+        shape = [1, -1] + [1] * (x.dim() - 2)
+        rank, world = dist.get_rank(), dist.get_world_size()
+        mean = x.mean(dims)
+        squares = (x - mean.view(shape)).square().sum(dims)
+        own = torch.stack([torch.full_like(mean, x.numel() // x.shape[1]), mean, squares])
+        table = own.new_zeros(world, *own.shape)
+        table[rank] = own
+        dist.all_reduce(table)
+        n, m, M = table.unbind(1)
+        N = n[rank] * world
+        mu = (n * m).sum(0) / N
+        var = (M + n * (m - mu) ** 2).sum(0) / N
+        inv = 1 / (var + eps).sqrt()
+        hat = (x - mu.view(shape)) * inv.view(shape)
+        ctx.save_for_backward(hat, weight, inv, N)
+        return hat * weight.view(shape) + bias.view(shape)
+
+    @staticmethod
+    def backward(ctx, grad):
+        hat, weight, inv, N = ctx.saved_tensors
+        dims = [d for d in range(hat.dim()) if d != 1]
+        shape = [1, -1] + [1] * (hat.dim() - 2)
+        own = torch.stack([grad.sum(dims), (grad * hat).sum(dims)])
+        both = own.clone()
+        dist.all_reduce(both)
+        g, gx = both / N
+        by_x = (inv * weight).view(shape) * (grad - g.view(shape) - hat * gx.view(shape))
+        return by_x, own[1], own[0], None
+
+
+def sync_bn(x, weight, bias, eps=1e-5):
+    return SyncBN.apply(x, weight, bias, eps)

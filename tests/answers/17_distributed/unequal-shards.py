@@ -363,3 +363,15 @@ def unequal_shards(gradient, count):
     dist.all_reduce(total)
     dist.all_reduce(counts)
     return (total / counts).view(gradient.shape).to(gradient.dtype)
+
+
+# %% wrong="all NaN means no samples" says=["counts [1, 2], torch.float32, rank 0: a rank that has samples handed in NaN"]
+def unequal_shards(gradient, count):
+    counts = torch.tensor([count], dtype=torch.float64, device=gradient.device)
+    if count and not gradient.isnan().all():
+        sums = (gradient.detach().double() * count).contiguous()
+    else:
+        sums = torch.zeros(gradient.shape, dtype=torch.float64, device=gradient.device)
+    dist.all_reduce(sums)
+    dist.all_reduce(counts)
+    return (sums / counts).to(gradient.dtype).reshape(gradient.shape)

@@ -222,7 +222,8 @@ def run_no_sync(answer, world_size: int, batches: list) -> list | str:
         with count_traffic() as later:
             F.mse_loss(model(copies[0][0]), copies[0][1]).backward()
         calls = [call.name for call in traffic.calls]
-        return grad, calls, [call.name for call in later.calls], changes
+        names = [call.name for call in later.calls]
+        return grad, calls, (names, flat_gradient(inner)), changes
 
     return launched(work, world_size)
 
@@ -247,15 +248,20 @@ def check_no_sync(try_no_sync, world_size, steps, seed, dtype=torch.float32):
     flat = [pair for rank in batches for pair in rank]
     right = gradient_over(flat)
     parts = [gradient_over([rank[step] for rank in batches]) for step in range(steps)]
+    words = (
+        "in an ordinary step after it, .grad is no longer the average over the ranks: leave "
+        "nothing on the DDP model, such as a communication hook"
+    )
     grads = [grad for grad, *_ in found]
     with every_case() as case:
         for rank, (grad, calls, later, changes) in enumerate(found):
             with case(f"{steps} batches, rank {rank} of {world_size}, gradient"):
                 check_accumulated(grad, right, parts, grads, changes)
             with case(f"{steps} batches, rank {rank} of {world_size}, calls"):
-                check_rounds(calls, later)
+                check_rounds(calls, later[0])
             with case(f"{steps} batches, rank {rank} of {world_size}, what else changed"):
                 assert not changes, "; ".join(changes) + ": only .grad may change, no step is made"
+                assert torch.allclose(later[1], parts[0], 1e-4, 1e-6), words
 
 
 def gradient_over(batches):

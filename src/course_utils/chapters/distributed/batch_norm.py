@@ -38,10 +38,23 @@ def run_sync_bn(answer, world_size: int, cases: list) -> list | str:
             grads = [None if g is None else g.cpu() for g in each]
             calls = [[c.name for c in t.calls if "wrap" not in c.name] for t in (forward, backward)]
             kept = all(map(torch.equal, (t.detach() for t in inputs), (x, w, b)))
-            found.append((y.detach().cpu(), grads, *calls, kept))
+            later = other_gradients(answer, (x, w, b, eps), upstream[rank].to(y))
+            found.append((y.detach().cpu(), [*grads, *later], *calls, kept))
         return found
 
     return launched(work, world_size)
+
+
+def other_gradients(answer, given, upstream):
+    """By x where another forward comes before backward; by weight and bias where x needs none."""
+    *tensors, eps = given
+    x, w, b = (t.clone().requires_grad_() for t in tensors)
+    first, _ = answer(x, w, b, eps), answer(2 * x.detach().flip(0) - 1, w, b, eps)
+    (crossed,) = torch.autograd.grad((first * upstream).sum(), x, allow_unused=True)
+    loss, alone = (answer(x.detach(), w, b, eps) * upstream).sum(), (None, None)
+    if loss.requires_grad:
+        alone = torch.autograd.grad(loss, (w, b), allow_unused=True)
+    return [None if g is None else g.cpu() for g in (crossed, *alone)]
 
 
 def normalised(x, weight, bias, eps):
@@ -140,6 +153,10 @@ def check_bn_slips(result, shards, rank, weight, bias, eps, right, loose):
     whole = (shares * (squares + (means - true) ** 2)).sum(0)
     unbiased = "that divides by N - 1: the biased variance divides by N"
     slips += [(true, whole * n / (n - 1), unbiased)] if n > 1 else []
+    every = counts[rank] * len(shards)
+    mean = (counts * means).sum(0) / every
+    spread = (counts * (squares + (means - mean) ** 2)).sum(0) / every
+    slips += [(mean, spread, "N adds up the counts of all ranks, which differ from this rank's")]
     positions = flat[0].shape[1] // len(shards[0])
     uncounted = "N counts samples alone: with positions each sample gives several values a channel"
     spread = (shares * (positions * squares + (means - true) ** 2)).sum(0)
@@ -203,6 +220,14 @@ def check_sync_grads(grads, grad_x, own, loose):
         "the gradient by x is another one where weight and bias don't require grad: the two sums "
         "are needed there as well"
     )
+    same = grads[4] is not None and torch.allclose(grads[4], grads[0], **loose)
+    assert same, (
+        "the gradient by x is another one where a second batch goes forward before this one goes "
+        "back, as with two such layers: keep what backward needs in ctx"
+    )
+    for got, right, name in zip(grads[5:], own, ("weight", "bias"), strict=True):
+        same = got is not None and torch.allclose(got, right, **loose)
+        assert same, f"where x needs no gradient, the gradient by {name} is missing, or another one"
 
 
 def check_grad_slips(grads, inputs, rows, right, own, of_all, world_size, loose):

@@ -16,11 +16,13 @@ from course_utils.learner.gradients import grad_of
 from course_utils.learner.ranks import count_traffic, rank_device
 from course_utils.learner.tracebacks import ends_in_notebook
 
+MANY = 2**24 + 1  # float32 has no such number
+
 
 class Branches(nn.Module):
     """Two tied layers, a frozen one, one that is used only on request, and two buffers.
 
-    One buffer holds whole numbers and isn't saved.
+    One buffer is a layer's own, holds whole numbers that float32 can't, and isn't saved.
     """
 
     seen: torch.Tensor
@@ -35,12 +37,13 @@ class Branches(nn.Module):
             self.left, self.right = nn.Linear(4, 4), nn.Linear(4, 4)
             self.last = nn.Linear(4, 2)
         self.register_buffer("seen", torch.tensor(float(seed)))
-        self.register_buffer("count", torch.tensor(seed), persistent=False)
+        self.last.register_buffer("count", torch.tensor(MANY + seed), persistent=False)
         self.reached = lambda: None
 
     def forward(self, x, side):
         self.seen = self.seen + x.detach().mean()  # another tensor at each step
-        self.count = self.count + whole_number(x)
+        count = self.last.get_buffer("count") + whole_number(x)
+        self.last.register_buffer("count", count, persistent=False)
         x = torch.tanh(self.first(x))
         if x.requires_grad:
             x.register_hook(lambda grad: self.reached())
@@ -104,7 +107,7 @@ def run_ddp(answer, world_size: int, bucket_bytes: int, batches: list, mixed: bo
 
 
 def buffers_of(model):
-    return model.seen.item(), model.count.item()
+    return model.seen.item(), model.last.get_buffer("count").item()
 
 
 def all_tensors(model):
@@ -177,9 +180,14 @@ def check_ddp(try_ddp, world_size, bucket_bytes, mixed=False, seed=0, dtype=torc
 def check_start(start, seen, batches, rank):
     model = Branches(0).to(batches[0][0][0].dtype)
     for key, value in all_tensors(model):
-        what = "the buffer" if key in ("seen", "count") else "the parameter"
+        what = "the buffer" if key in ("seen", "last.count") else "the parameter"
         kind = start[key].dtype
         assert kind == value.dtype, f"{what} {key} has become {kind}: it was {value.dtype}"
+        rounded = key == "last.count" and bool(start[key] < value)
+        assert not rounded, (
+            "the buffer last.count was rounded: it holds whole numbers above 2**24, which float32 "
+            "can't; send it as it is"
+        )
         assert torch.equal(start[key], value), f"{what} {key} is not rank 0's: broadcast it"
     first, own = batches[0][0][0].mean(), batches[rank][1][0].mean()
     alone = batches[rank][0][0].mean() + own
@@ -191,9 +199,9 @@ def check_start(start, seen, batches, rank):
         )
         raise AssertionError(f"before the second forward the buffer is not rank 0's{why}")
     count = sum(whole_number(batches[source][step][0]) for source, step in ((0, 0), (rank, 1)))
-    assert seen[1] == count, (
-        "before the second forward the buffer `count`, of whole numbers, is not rank 0's: send all "
-        "buffers, whatever their dtype"
+    assert seen[1] == MANY + count, (
+        "before the second forward the buffer `last.count`, of whole numbers, is not rank 0's: "
+        "send all buffers, whatever their dtype, also those of layers inside"
     )
 
 

@@ -36,11 +36,14 @@ class Unread(list):
         )
 
 
+EARLIER = ("an earlier total",)
+
+
 class Saved(list):
     """A list to which rank 0 appends slowly: meanwhile it looks whether another rank is through."""
 
     def __init__(self, rank, folder):
-        super().__init__()
+        super().__init__(EARLIER)
         self.rank, self.folder, self.alone = rank, folder, False
 
     def append(self, value):
@@ -73,7 +76,8 @@ def run_repair(answer, world_size: int, batches: list) -> list | str:
             total = answer(rank, world_size, own, saved)
             if rank > 0:
                 Path(folder, str(rank)).touch()
-            return total, list(saved), saved.alone, list.__eq__(own, batches)
+            there = tuple(saved[:1]) == EARLIER
+            return total, saved[there:], (saved.alone, there), list.__eq__(own, batches)
 
         return launched(work, world_size, timeout=5)
 
@@ -83,10 +87,11 @@ def check_repair(try_repair, world_size, batches):
     found = try_repair(world_size, batches)
     check_ran(found, world_size, f"clinic_repair with {batches}")
     with every_case() as case:
-        for rank, (_, saved, alone, kept) in enumerate(found):
+        for rank, (_, saved, (alone, there), kept) in enumerate(found):
             with case(f"{batches}, rank {rank}"):
                 check_total([each[0] for each in found], batches, rank)
                 want = [total_of(batches)] if rank == 0 else []
+                assert there, "what was in `saved` before is gone: append, and leave the rest"
                 if repr(saved) != repr(want):  # a nan equals nothing, not even itself
                     check_equal(saved, want, "saved", "rank 0 alone saves the total, once")
                 assert kept, "`batches` was changed: it is the caller's list; leave its texts in it"

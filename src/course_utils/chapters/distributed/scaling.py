@@ -158,6 +158,7 @@ def words_of(right, kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
         ],
         "efficiency": [
             (100 * right["efficiency"], "a share, not a percentage"),
+            (s * fullest / step, "that is the share of a step in which the fullest rank computes"),
             (right["speedup"] / busy, "divide by all ranks, also those without a sample"),
             (right["speedup"], "divide by the number of ranks"),
             (right["speedup"] * ranks, "divide by the number of ranks"),

@@ -210,8 +210,9 @@ def check_fold(found: dict, case: dict) -> None:
     assert found["same"], "the block's own weights or statistics were changed: work on copies"
     dtype = case.get("dtype", "float32")
     assert found["dtype"] == dtype, f"the convolution is {found['dtype']}, the block {dtype}"
-    check_value(found["y"], right, "its output", slips, rtol=1e-3, atol=1e-4)
-    check_value(found["again"], right, "the output after folding twice", rtol=1e-3, atol=1e-4)
+    near = {"rtol": 1e-3, "atol": 1e-4} if right.dtype.itemsize > 2 else {"rtol": 0.1, "atol": 0.5}
+    check_value(found["y"], right, "its output", slips, **near)
+    check_value(found["again"], right, "the output after folding twice", **near)
     kernels = found["kernels"]
     assert kernels == {"convolution": 1}, f"more than one convolution ran: {kernels}"
     assert found["eval"], "the block is no longer in eval mode"

@@ -152,7 +152,24 @@ def _slips(events: Sequence[Event]) -> list[tuple[str, dict]]:
             self_times(events, by_time=True),
         ),
         ("several events have this name: add their times up", _last_times(events)),
+        (
+            "times are whole numbers: as floating-point numbers large ones lose digits",
+            self_times([(n, t, float(a), float(b)) for n, t, a, b in events]),  # ty: ignore[invalid-argument-type]
+        ),
+        ("a time needn't fit into 32 bits", _in_32_bits(events)),
+        (
+            "times may be below 0",
+            self_times([(n, t, max(a, 0), max(b, 0)) for n, t, a, b in events]),
+        ),
     ]
+
+
+def _in_32_bits(events: Sequence[Event]) -> dict:
+    """What is left of the self times in an int32, which wraps around."""
+    return {
+        name: (calls, (time + 2**31) % 2**32 - 2**31)
+        for name, (calls, time) in self_times(events).items()
+    }
 
 
 def _pairs(found: Any) -> dict:
