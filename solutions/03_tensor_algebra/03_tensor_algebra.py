@@ -1029,18 +1029,15 @@ def check_puzzle(case, name: str, *inputs: tuple) -> None:
 few, own = torch.tensor([3, 1, 4, 1]), torch.tensor([2, 0, 2, 2])
 many, some = torch.arange(64) * 37 % 64, torch.tensor([1, 0, 1, 1]) > 0
 bounds = torch.tensor([1, 3, 9]), torch.tensor([-2, 0, 1])
-second_half = {  # what the second check hands to each of its answers
-    "pad to": [(few, 6), (few, 4), (few, 2), (few[:1], 3), (many, 70)],
+by_numbers = {  # what the second check hands to some of the answers
     "linspace": [(0, 10, 6), (1, 9, 4), (5, -5, 3), (7, 7, 2), (0, 99, 64), (5, -5, 4)],
     "bucketize": [(few, bounds[0]), (few - 3, few[:1]), (many, few[:1])],
     "histogram": [(own, 4), (own[:1], 3), (many, 64), (few - 2, 3), (few, 3)],
     "segment sum": [(few, own, 4), (few - 3, own, 3), (few[:1], own[:1], 3)],
-    "compress": [(few, some), (few, ~some), (few, few > 9), (few, few > 0)],
 }
-second_half["linspace"].append((0, 10**9, 4))
-second_half["bucketize"].append((few - 3, bounds[1]))
-second_half["segment sum"] += [(many, many % 5, 5), (few, own - 1, 3), (few, own, 2)]
-second_half["compress"].append((many, many > 9))
+by_numbers["linspace"].append((0, 10**9, 4))
+by_numbers["bucketize"].append((few - 3, bounds[1]))
+by_numbers["segment sum"] += [(many, many % 5, 5), (few, own - 1, 3), (few, own, 2)]
 
 # %% nbgrader={"grade_id": "puzzles", "solution": true}
 puzzles = {
@@ -1098,8 +1095,11 @@ with every_case() as case:
 
 # %% nbgrader={"grade_id": "puzzles-check-2", "grade": true, "points": 3}
 with every_case() as case:
-    for name, tries in second_half.items():
+    check_puzzle(case, "pad to", (few, 6), (few, 4), (few, 2), (few[:1], 3), (many, 70))
+    for name, tries in by_numbers.items():
         check_puzzle(case, name, *tries)
+    ends = (few, few > 9), (few, few > 0), (many, many > 9)
+    check_puzzle(case, "compress", (few, some), (few, ~some), *ends)
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(14)
 with every_case() as case:

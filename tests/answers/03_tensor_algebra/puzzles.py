@@ -15,10 +15,10 @@
 # Admits:
 #
 # - "Each 1-D tensor has at least one entry": (y[:1], 3)
-# - "at least one entry": (x[:1], 3)
+# - "at least one entry": (few[:1], 3)
 # - "however long the input is": (long[::2],)
 # - "`a`, `b`, `n` and `k` are Python numbers": (x, -1), (x, 0), (x, 6)
-# - "except `keep`, which is boolean": (x, ~keep), (x, x > 9), (x, x > 0)
+# - "except `keep`, which is boolean": (few, some), (few, ~some)
 
 # %% wrong="blank" breaks="Write each as a `lambda` or a function" says=["6 of 6 cases fail", "total: it is None: is there an answer yet?"]
 puzzles = {}
