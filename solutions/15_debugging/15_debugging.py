@@ -1087,6 +1087,11 @@ cases += [("two results", {}, f"max({t}, 1) -> [float32(2,), int64(2,)]")]
 cases += [
     ("keyword", {f"sum({t}, [1]) ": keys}, f"sum({t}, [1], dtype=torch.float64) -> float64(2,)")
 ]
+quiet = [f"new_empty({t}, [0], pin_memory=False) -> float32(0,)", f"detach({t}) -> {t}"]
+quiet += [f"sum({t}) -> float32()", f"mul({t}, float32()) -> {t}"]
+every = {"detach(": "new_empty is an operator, too", "sum(": "detach is an operator, too"}
+every[f"mul({t}, 15"] = "a tensor without dimensions is described as float32()"
+cases += [("empty, detached, of no dimension", every, *quiet)]
 none = {f"div({t}, 2) ": "a keyword argument that is None came, too: write it"}
 cases += [("a keyword that is None", none, f"div({t}, 2, rounding_mode=None) -> {t}")]
 cases += [("out=", {f"add({t}, {t}, out=t": through}, kept, f"add({t}, {t}, out={t}) -> {t}")]
@@ -1303,8 +1308,8 @@ def nan_hunt(forward: Callable[[], torch.Tensor]) -> tuple[str, str] | None:
 
 # %% nbgrader={"grade_id": "nan-hunt-check-1", "grade": true, "points": 3}
 cases = [
-    ("fine", [1.0, 2], None, "all is finite", True),
-    ("entropy", [0.5, 0.0], ("forward", "log"), "the infinity is first", False),
+    ("fine", [1.0, 2], None, "all is finite, 9e76 in float64 as well", True),
+    ("entropy", [0.5, 0.25, 0.25, 0.0], ("forward", "log"), "the infinity is first", False),
     ("root", [0.0, 4], ("backward", "div"), "the loss is fine, 0/0 comes on the way back", True),
     ("in place", [3.0, 0], ("forward", "log_"), "look at the inputs before it runs", False),
     ("a masked softmax", [1.0] * 6, None, "masked_fill was handed the number -inf", True),

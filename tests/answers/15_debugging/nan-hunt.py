@@ -1072,3 +1072,43 @@ def nan_hunt(forward):
             hunt.phase = "backward"
             loss.backward()
     return hunt.found
+
+
+# %% wrong="looks at everything in float32" says=["fine", "9e76 in float64"]
+from torch.utils._pytree import tree_leaves
+
+
+def has(test, value):
+    if isinstance(value, torch.Tensor):
+        return bool(getattr(torch, test)(value.float()).any())
+    if isinstance(value, (int, float)):
+        return bool(getattr(torch, test)(torch.tensor(float(value))))
+    return False
+
+
+def nan_hunt(forward):
+    class Hunt(TorchDispatchMode):
+        phase, found = "forward", None
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            inputs = tree_leaves((args, kwargs))
+            nan = any(has("isnan", value) for value in inputs)
+            inf = any(has("isinf", value) for value in inputs)
+            result = func(*args, **kwargs)
+            name = func.overloadpacket.__name__
+            if "empty" in name:
+                return result
+            results = tree_leaves(result)
+            new_nan = not nan and any(has("isnan", value) for value in results)
+            new_inf = not nan and not inf and any(has("isinf", value) for value in results)
+            if self.found is None and (new_nan or new_inf):
+                self.found = (self.phase, name)
+            return result
+
+    with Hunt() as hunt:
+        loss = forward()
+        if hunt.found is None and loss.requires_grad:
+            hunt.phase = "backward"
+            loss.backward()
+    return hunt.found

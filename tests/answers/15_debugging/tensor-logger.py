@@ -655,3 +655,69 @@ def tensor_logger(write):
             return result
 
     return Logger()
+
+
+# %% wrong="empty operators aren't written" says=["new_empty is an operator, too"]
+def tensor_logger(write):
+    class Logger(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            if "empty" in func.overloadpacket.__name__:
+                return func(*args, **kwargs)
+            words = [describe(value) for value in args]
+            words += [f"{key}={describe(value)}" for key, value in kwargs.items()]
+            call = f"{func.overloadpacket.__name__}({', '.join(words)})"
+            try:
+                result = func(*args, **kwargs)
+            except Exception as error:
+                write(f"{call} -> {type(error).__name__}")
+                raise
+            write(f"{call} -> {describe(result)}")
+            return result
+
+    return Logger()
+
+
+# %% wrong="detach isn't written" says=["detach is an operator, too"]
+def tensor_logger(write):
+    class Logger(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            if func.overloadpacket.__name__ == "detach":
+                return func(*args, **kwargs)
+            words = [describe(value) for value in args]
+            words += [f"{key}={describe(value)}" for key, value in kwargs.items()]
+            call = f"{func.overloadpacket.__name__}({', '.join(words)})"
+            try:
+                result = func(*args, **kwargs)
+            except Exception as error:
+                write(f"{call} -> {type(error).__name__}")
+                raise
+            write(f"{call} -> {describe(result)}")
+            return result
+
+    return Logger()
+
+
+# %% wrong="a tensor without dimensions is a number" says=["is described as float32()"]
+def tensor_logger(write):
+    class Logger(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            words = [
+                describe(value)
+                if not (isinstance(value, torch.Tensor) and value.dim() == 0)
+                else str(value.item())
+                for value in args
+            ]
+            words += [f"{key}={describe(value)}" for key, value in kwargs.items()]
+            call = f"{func.overloadpacket.__name__}({', '.join(words)})"
+            try:
+                result = func(*args, **kwargs)
+            except Exception as error:
+                write(f"{call} -> {type(error).__name__}")
+                raise
+            write(f"{call} -> {describe(result)}")
+            return result
+
+    return Logger()

@@ -46,6 +46,7 @@ LOGGED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "misfit": lambda x: x @ x,
     "out of range": lambda x: x.select(0, 9),
     "nothing comes back": _nothing_comes_back,
+    "empty, detached, of no dimension": lambda x: [x.new_empty(0), x.detach() * x.sum()][1],
     "a keyword that is None": lambda x: torch.div(x, 2, rounding_mode=None),
     "out=": lambda x: torch.add(x, x, out=x.clone()),
     "through a view": _through_a_view,
@@ -97,7 +98,7 @@ def _masked(x: torch.Tensor, rows: int) -> torch.Tensor:
 
 
 HUNTED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
-    "fine": lambda x: (x * x).sum(),
+    "fine": lambda x: (x.double() * 3e38 * 3e38 * 1e-76).sum(),
     "entropy": lambda x: -(x * x.log()).sum(),
     "root": lambda x: (x.sqrt() * 0).sum(),
     "in place": _in_place,

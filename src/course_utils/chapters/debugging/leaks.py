@@ -67,6 +67,8 @@ def make_training(leak: str) -> tuple[Callable[[], None], dict[str, Any], list]:
     rows: list = [[np.ones(2)] for _ in range(9)]
     nested: list = []
     innermost = nested
+    carrier: Any = torch.ones(2)
+    carrier.log = log
     ring: Any = Holder(log=log)
     ring.me = ring
     if leak == "a list that empties":
@@ -80,7 +82,7 @@ def make_training(leak: str) -> tuple[Callable[[], None], dict[str, Any], list]:
             innermost = innermost[-1]
         if leak == "a list of losses":
             log.append(loss)
-        if leak in ("two sizes", "a long chain") or (
+        if leak in ("two sizes", "a long chain", "a list on a tensor") or (
             {"one in three steps": 4, "one in the third step": 3}.get(leak) == len(calls)
         ):
             log.append(loss.detach())
@@ -129,6 +131,7 @@ def make_training(leak: str) -> tuple[Callable[[], None], dict[str, Any], list]:
         "two sizes": {"log": log, "many": many},
         "one in three steps": {"log": log},
         "one in the third step": {"log": log},
+        "a list on a tensor": {"carrier": carrier},
         "weights by other names": {"log": log},
         "copies of the weights": {"log": log},
         "the same again": {"log": log},
@@ -166,6 +169,7 @@ SMALL_LEAKS = [
     ("one in the third step", ["log"], "it is there at step 5, not at step 2: count then"),
     ("weights by other names", ["log"], "tensors that share their memory are different things"),
     ("copies of the weights", ["log"], "a parameter is a tensor, and counts"),
+    ("a list on a tensor", ["carrier"], "a tensor has attributes, too: follow its neighbours"),
 ]
 
 

@@ -93,6 +93,9 @@ def check_batch(attempt, on_gpu, images, labels, names, mean, std) -> None:
             .permute(1, 2, 0),
             "black all over: clamp(0, 1) takes the lower limit first": 0 * x.permute(1, 2, 0),
             "white all over: cut off at 0 below and at 1 above": 0 * x.permute(1, 2, 0) + 1,
+            "the mean of each channel, not one for all": (x * s + m.mean())
+            .clamp(0, 1)
+            .permute(1, 2, 0),
             "mean and std of each channel, not one for all": (x * s.mean() + m.mean())
             .clamp(0, 1)
             .permute(1, 2, 0),

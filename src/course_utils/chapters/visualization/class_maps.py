@@ -203,6 +203,7 @@ def true_cams(kind: str, target: int) -> tuple[dict, dict]:
             "not rescaled: leave the values as they are": cam / cam.abs().max(),
             "not rescaled to its own range": (cam - cam.min()) / (cam.max() - cam.min()),
             "a mean over the maps; it is a sum": cam / len(a),
+            "divided by the number of places: leave the values as they are": cam / cam.numel(),
             "the maps alone, without the head's weights": a.sum(0),
             "by the gradient, which knows the pool, too; cam takes the head's weights": (
                 weigh(gradient.mean((1, 2))) * a[0].numel()
@@ -247,6 +248,7 @@ def true_cams(kind: str, target: int) -> tuple[dict, dict]:
     if cam is not None:
         of_cam = "cam cut off at 0, over the number of places: that fits a mean pool alone"
         slips[of_cam] = cam.relu() / cam.numel()
+        slips["cam cut off at 0: here the gradient is asked, which knows the pool"] = cam.relu()
     if best != target:
         slips[other] = weigh(by(scores[best]).mean((1, 2))).relu()
     return {"cam": cam, "grad_cam": truth}, {"cam": cam_slips, "grad_cam": slips}

@@ -130,6 +130,9 @@ def check_filters(case, attempt, kind, image, channel, steps, rate):
             "a filter of small numbers is stretched, too: by its range as it is, to which nothing "
             "is added, and which has no least value": (w - low) / (high - low + 1e-8),
             "a filter of equal numbers becomes 0": ((w - low) / (high - low)).nan_to_num(1),
+            "a filter of equal numbers becomes 0, not a half": (
+                (w - low) / (high - low).where(high > low, 1)
+            ).where(high > low, 0.5),
             "a filter of equal numbers becomes 0, whatever they are": (
                 (w - low) / (high - low).where(high > low, 1)
             ).where(high > low, w),
@@ -177,6 +180,11 @@ def check_filters(case, attempt, kind, image, channel, steps, rate):
             ),
             "cut off at 0 and 1 after each step": run_it(rate, low=None),
             "cut off after each step, not only at the end": run_it(rate, low=None).clamp(0, 1),
+            "cut off at 1 as well, not only at 0": run_it(rate, low=lambda x: x.clamp(min=0)),
+            "cut off at 0 as well, not only at 1": run_it(rate, low=lambda x: x.clamp(max=1)),
+            "the norm is the root of the sum of squares, not of their mean": run_it(
+                rate, unit=lambda g: g.square().mean().sqrt()
+            ),
             "the gradient of one map, not of all": run_it(rate, whole=True),
             "nothing is added to the norm: a faint gradient has a direction, too": run_it(
                 rate, unit=lambda g: g.norm() + 1e-8

@@ -147,6 +147,9 @@ def check_shares(shares: dict, outputs: dict, last: str, in_place: bool) -> None
         if torch.isclose(slips[alive], slips[first]):  # which of the two it was can't be seen here
             slips[f"{alive}, or {first.removeprefix('that is ')}"] = slips.pop(alive)
             del slips[first]
+        if not in_place:
+            none = "no unit was found dead: look at the ReLU's output, unit by unit"
+            slips[none] = torch.zeros(())
         if in_place:
             late = "did a later module that works in place change the output since? keep a copy"
             slips[late] = torch.zeros(())

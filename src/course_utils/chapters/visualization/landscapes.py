@@ -280,6 +280,9 @@ def true_landscape(kind: str, alphas: list[float]) -> tuple[torch.Tensor, dict]:
                 else right(w, d)
             )
         ),
+        "a filter is all of p[i], not each row along the last dimension": along(
+            lambda w, d: d * w.norm(dim=-1, keepdim=True) / d.norm(dim=-1, keepdim=True)
+        ),
         "nothing is added to the norm: a faint filter of the direction is scaled, too": along(
             lambda w, d: d * norm(w, 1) / (norm(d, 1) + 1e-6)
         ),
@@ -309,6 +312,9 @@ def true_landscape(kind: str, alphas: list[float]) -> tuple[torch.Tensor, dict]:
         ),
         "a parameter of three dimensions was left where it was": along(
             lambda w, d: 0 * d if w.dim() == 3 else right(w, d)
+        ),
+        "parameters of more than two dimensions were left where they were": along(
+            lambda w, d: right(w, d) if w.dim() == 2 else 0 * d
         ),
         "filters are along the first dimension, p[i], not the second": along(
             lambda w, d: d * w.norm(dim=0, keepdim=True) / d.norm(dim=0, keepdim=True)
