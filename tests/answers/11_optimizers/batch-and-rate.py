@@ -184,3 +184,11 @@ def batch_and_rate(rate, batch, curvature, noise):
     if rate * curvature >= 2:
         raise ValueError("the rate is above the limit")
     return rate * noise**2 / (batch * curvature * (2 - rate * curvature))
+
+
+# %% wrong="rounds the factor" says=["something was rounded on the way"]
+def batch_and_rate(rate, batch, curvature, noise):
+    shrink = round((1 - rate * curvature) ** 2, 6)
+    if shrink >= 1:
+        return float("inf")
+    return rate**2 * noise**2 / batch / (1 - shrink)

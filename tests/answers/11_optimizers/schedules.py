@@ -528,3 +528,49 @@ def schedules(base, warmup, total, floor=0.0):
     up = [base * (t + 1) / warmup for t in range(warmup)]
     down = [floor + 0.5 * (base - floor) * (1 + math.cos(math.pi * (k + 1) / n)) for k in range(n)]
     return up + down
+
+
+# %% wrong="divides whole numbers as whole numbers" says=["// cuts off"]
+rates = {
+    "multistep": [1, 1, 0.5, 0.25, 0.25],
+    "multistep, old order": [1, 0.5, 0.25, 0.25, 0.25],
+    "warm-up": [0.25, 0.5, 0.75, 1, 1],
+    "cosine": [1, 0.5, 0, 0.5, 1, 0.5],
+    "plateau": [1, 1, 1, 1, 0.5, 0.5],
+    "chained": [0.5, 0.25, 0.25, 0.125, 0.0625],
+    "sequential": [0.5, 0.5, 1, 0.5, 0.25],
+}
+
+
+def schedules(base, warmup, total, floor=0.0):
+    import math
+
+    n = total - warmup
+    up = [
+        base * (t + 1) // warmup if isinstance(base, int) else base * (t + 1) / warmup
+        for t in range(warmup)
+    ]
+    down = [floor + 0.5 * (base - floor) * (1 + math.cos(math.pi * k / n)) for k in range(n)]
+    return up + down
+
+
+# %% wrong="a floor below 0 is 0" says=["floor may be below 0"]
+rates = {
+    "multistep": [1, 1, 0.5, 0.25, 0.25],
+    "multistep, old order": [1, 0.5, 0.25, 0.25, 0.25],
+    "warm-up": [0.25, 0.5, 0.75, 1, 1],
+    "cosine": [1, 0.5, 0, 0.5, 1, 0.5],
+    "plateau": [1, 1, 1, 1, 0.5, 0.5],
+    "chained": [0.5, 0.25, 0.25, 0.125, 0.0625],
+    "sequential": [0.5, 0.5, 1, 0.5, 0.25],
+}
+
+
+def schedules(base, warmup, total, floor=0.0):
+    import math
+
+    floor = max(floor, 0.0)
+    n = total - warmup
+    up = [base * (t + 1) / warmup for t in range(warmup)]
+    down = [floor + 0.5 * (base - floor) * (1 + math.cos(math.pi * k / n)) for k in range(n)]
+    return up + down

@@ -1574,3 +1574,73 @@ class Sgd(torch.optim.Optimizer):
                 p.copy_(new)
                 self.state[p]["buffer"] = buffer
         return loss
+
+
+# %% wrong="misses a group that joins after the first step" says=["it joined by add_param_group"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    d = grad + weight_decay * p
+    if momentum == 0:
+        return p - lr * d, None
+    new = d.clone() if buffer is None else momentum * buffer + (1 - dampening) * d
+    step = d + momentum * new if nesterov else new
+    return p - lr * step, new
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr, **options):
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        if not hasattr(self, "known"):
+            self.known = list(self.param_groups)
+        for group in self.known:
+            options = {
+                k: group[k] for k in ("lr", "momentum", "dampening", "weight_decay", "nesterov")
+            }
+            for p in group["params"]:
+                if p.grad is not None:
+                    new, buffer = sgd_family(p, p.grad, self.state[p].get("buffer"), **options)
+                    p.copy_(new)
+                    if buffer is not None:
+                        self.state[p]["buffer"] = buffer
+        return loss
+
+
+# %% wrong="the parameter as one row by view" says=["view size is not compatible"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    d = grad + weight_decay * p
+    if momentum == 0:
+        return p - lr * d, None
+    new = d.clone() if buffer is None else momentum * buffer + (1 - dampening) * d
+    step = d + momentum * new if nesterov else new
+    return p - lr * step, new
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr, **options):
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            options = {
+                k: group[k] for k in ("lr", "momentum", "dampening", "weight_decay", "nesterov")
+            }
+            for p in group["params"]:
+                if p.grad is not None:
+                    new, buffer = sgd_family(p, p.grad, self.state[p].get("buffer"), **options)
+                    p.view(-1).copy_(new.view(-1))
+                    if buffer is not None:
+                        self.state[p]["buffer"] = buffer
+        return loss

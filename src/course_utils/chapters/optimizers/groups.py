@@ -39,7 +39,7 @@ def make_parts(which):
     if which == "loose parameters":
         model.scale, model.table = nn.Parameter(torch.ones(())), nn.Parameter(torch.ones(2, 2))
         model.conv, model.norm = nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2)
-        model.score = nn.Parameter(torch.ones(3, 1))
+        model.score, model.none = nn.Parameter(torch.ones(3, 1)), nn.Parameter(torch.ones(0, 2))
         model.norm_table, model.bias_mix = nn.Embedding(3, 2), nn.Parameter(torch.ones(2, 2))
     return model, "body"
 
@@ -97,6 +97,7 @@ GROUPS = {
         "scale": "h-",
         "table": "hD",
         "score": "hD",
+        "none": "hD",
         "norm_table.weight": "hD",
         "bias_mix": "hD",
         "conv.weight": "hD",

@@ -363,6 +363,7 @@ UNSETTLED = "It has not settled after so few steps: solve for what a step leaves
 CUT = "What is behind a decimal point was cut off: is it int() or //?"
 
 
+ROUNDED = "something was rounded on the way: (1 - rate · c)² may be very near 1."
 SETTLE_CASES = {  # rate, batch, curvature, noise; the mean of w², and slips by what they give
     (0.5, 2, 1.0, 2.0): (2 / 3, {}),
     (0.1, 10, 3.0, 1.0): (1 / 510, {}),
@@ -373,6 +374,7 @@ SETTLE_CASES = {  # rate, batch, curvature, noise; the mean of w², and slips by
         5.00000125e-07,
         dict.fromkeys((0.0, 9.9e-9, 1.98e-8), UNSETTLED),
     ),
+    (2.6e-6, 2, 0.5, 1.0): (1.300000845e-06, {1.1266667e-06: ROUNDED}),
     (2.0, 4, 1.0, 1.0): (float("inf"), {}),
     (0.9, 4, 3.0, 1.0): (float("inf"), {}),
 }

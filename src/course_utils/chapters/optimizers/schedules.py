@@ -147,6 +147,14 @@ RATE_CASES = (  # the arguments, the rates, and known slips
         ),
     ),
     ((0.5, 1, 2, 0.0), [0.5, 0.5], ()),
+    (
+        (3, 2, 5, -1),
+        [1.5, 3, 3, 2, 0],
+        (
+            ([1, 3, 3, 2, 0], ": // cuts off what is behind the point; divide by /"),
+            ([1.5, 3, 3, 2.25, 0.75], ": floor may be below 0"),
+        ),
+    ),
     ((1.0, 0, 2), [1, 0.5], (([1, 0.55], ": floor is 0 by default"),)),
     ((1.0, 0, 0, 0.0), [], ()),
 )

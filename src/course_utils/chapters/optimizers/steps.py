@@ -155,15 +155,17 @@ def _rate_inside(right, buffer, lr=0.1, momentum=0.0, dampening=0.0, weight_deca
 def run_sgd(kind, steps, cut=None, by_closure=False, keep=True, slip="", **options):
     """Two groups of two parameters (one never has a gradient); new from its state at step cut.
 
-    A third group joins by add_param_group; its parameter requires no gradient and has a .grad.
+    A third group joins by add_param_group after the first step; its parameter requires no gradient
+    and has a .grad. The last parameter is a transposed one.
     The second parameter of the first group has its first gradient in the third step. Every third
     step all gradients are zeros. The second group has options of its own. After five
     steps all groups get half their rate and momentum, as from a scheduler. ``slip`` makes torch's
     optimizer do what a known slip does.
     """
     draw = torch.Generator().manual_seed(1)
-    shapes = ((3,), (2, 2), (2,), (2, 1))
+    shapes = ((3,), (2, 2), (2,), (3, 2))
     tensors = [torch.randn(s, generator=draw, dtype=torch.float64).to(device) for s in shapes]
+    tensors[3] = tensors[3].t()
     a, b, idle, c = cast(Any, map(nn.Parameter, tensors))
     late = nn.Parameter(torch.ones_like(tensors[0]), requires_grad=False)  # it has a .grad, though
 
@@ -174,9 +176,7 @@ def run_sgd(kind, steps, cut=None, by_closure=False, keep=True, slip="", **optio
         second |= {"momentum": options["momentum"] / 2} if options.get("momentum") else {}
 
     def make():
-        made = kind([{"params": [a, c]}, second], lr=0.1, **options)
-        made.add_param_group({"params": [late]})
-        return made
+        return kind([{"params": [a, c]}, second], lr=0.1, **options)
 
     def loss():
         nonlocal calls
@@ -197,6 +197,8 @@ def run_sgd(kind, steps, cut=None, by_closure=False, keep=True, slip="", **optio
     optimizer, calls = make(), 0
     places = [tensor.data_ptr() for tensor in (a, b)]
     for step in range(steps):
+        if step == 1:
+            optimizer.add_param_group({"params": [late]})
         if step == 5 and slip not in ("the first rate", "the defaults"):
             for group in optimizer.param_groups:
                 group["lr"] /= 1 if slip == "the defaults' rate" else 2
@@ -204,6 +206,7 @@ def run_sgd(kind, steps, cut=None, by_closure=False, keep=True, slip="", **optio
                     group["momentum"] /= 2
         if step == cut:
             state, optimizer = copy.deepcopy(optimizer.state_dict()), make()
+            optimizer.add_param_group({"params": [late]})
             optimizer.load_state_dict(state if keep else {**state, "state": {}})
         if by_closure:
             value = optimizer.step(loss)
