@@ -124,20 +124,20 @@ def element_offset(index: tuple[int, ...], stride: tuple[int, ...], offset: int 
 
 
 # %% nbgrader={"grade_id": "element-offset-check", "grade": true, "points": 2}
-transposed = "element_offset((1, 2), (1, 4)), of the transpose"
-zero = "element_offset((), (), 7), of a zero-dim tensor"
+examples = {
+    ((1, 2), (4, 1)): (6, ""),
+    ((0, 0), (4, 1), 5): (5, "index (0, 0) lies at the offset itself"),
+    ((1, 2), (1, 4)): (9, "the transpose has its strides swapped"),
+    ((), (), 7): (7, "a zero-dim tensor lies at the offset"),
+    ((2, 1, 2, 4, 2, 0), (3, 2, 3, 0, 1, 7), 2): (18, "2 + 2 · 3 + 1 · 2 + 2 · 3 + 0 + 2 + 0"),
+    ((50_000, 7), (70_001, 1)): (3_500_050_007, "int32 cannot hold it, and float32 rounds it"),
+}
 with every_case() as case:
-    with case("element_offset((1, 2), (4, 1))"):
-        position = element_offset((1, 2), (4, 1))
-        check_equal(position, 6, "the position, in elements")
-        assert isinstance(position, int), "the position is right: return it as an int"
-    with case("element_offset((0, 0), (4, 1), 5)"):
-        reason = "index (0, 0) lies at the offset itself"
-        check_equal(element_offset((0, 0), (4, 1), 5), 5, "the position", reason)
-    with case(transposed):
-        check_equal(element_offset((1, 2), (1, 4)), 9, "the position")
-    with case(zero):
-        check_equal(element_offset((), (), 7), 7, "the position")
+    for arguments, (right, because) in examples.items():
+        with case(f"element_offset{arguments}"):
+            position = element_offset(*arguments)
+            check_equal(position, right, "the position, in elements", because)
+            assert isinstance(position, int), "the position is right: return it as an int"
 ### BEGIN HIDDEN TESTS
 import random
 
@@ -739,12 +739,16 @@ examples = [
     ((3, 4), (4, 1), (3, 2), None, "12 elements are not 6"),
     ((3, 1, 2), (2, 7, 1), (6,), (1,), "a dimension of size 1 may have any stride"),
     ((1, 1), (3, 5), (), (), "one element fits the size (), which has no stride"),
-    ((2, 0), (1, 1), (0, 5), (5, 1), "without elements any strides will do"),
+    ((), (), (1, 1), (1, 1), "one element of size () may get dimensions of size 1"),
+    ((2, 0), (1, 1), (0, 5, 2), (10, 2, 1), "without elements any strides will do"),
+    ((0, 3), (3, 1), (2,), None, "no element is not two"),
+    ((3, 4), (0, 0), (12,), (0,), "0 is 4 · 0: these two merge, in one box"),
+    ((4, 3), (1, 4), (2, 3, 2), None, "a row of three cannot be cut into pairs"),
     ((6,), (1,), (1, 6, 1), (6, 1, 1), "sizes of 1 may be added at both ends"),
     ((2, 6, 6, 1), (72, 12, 2, 2), (6, 4, 3), (24, 6, 2), "all merge, and are cut anew"),
     ((2, 4, 6), (0, 12, 2), (2, 8, 3), (0, 6, 2), "an expanded dimension stays apart"),
 ]
-with count_operators() as counts, every_case(at_most=12) as case:
+with count_operators() as counts, every_case(at_most=16) as case:
     for size, stride, new_size, truth, because in examples:
         with case(because):
             check_case(size, stride, new_size, truth)
@@ -969,6 +973,11 @@ examples = {
     "every second row and third column": lambda: squares[::2, ::3],
     "a matrix in torch.float64": lambda: squares[:3, :3].double(),
     "a matrix in torch.bool": lambda: squares[:4, :4] % 3 == 0,
+    "a matrix in torch.float16": lambda: squares[:3, :3].half(),
+    "three times 200 in torch.uint8": lambda: torch.full((3, 3), 200, dtype=torch.uint8).to(device),
+    "a matrix in torch.complex64": lambda: squares[:3, :3] * (2 + 3j),
+    "a matrix of whole numbers that float64 would round": lambda: squares[:3, :3] + 2**60,
+    "a single number, expanded": lambda: squares[2, 1].expand(4, 4),
     "a 1 × 1 matrix": lambda: squares[3:4, 2:3],
     "a 0 × 0 matrix": lambda: squares[:0, :0],
 }
@@ -1040,10 +1049,14 @@ def sliding_windows(x: torch.Tensor, k: int, step: int = 1) -> torch.Tensor:
 line = torch.arange(30, device=device)
 examples = {
     "of nine elements": (line[:9], 3, 2),
+    "of nine other elements": (line[9:18], 3, 2),
+    "of six elements in torch.complex64, a step beyond the end": (line[:6] * 1j, 2, 7),
     "of eight elements, whose last window would not be full": (line[:8], 3, 2),
     "a view with stride 3": (line[1::3], 3, 2),
     "of ten elements, with gaps between the windows": (line[:10], 2, 4),
     "of seven elements, in torch.float64": (line[:7].double(), 3, 1),
+    "of six elements, in torch.bfloat16": (line[:6].bfloat16(), 4, 1),
+    "a view with stride 3, windows side by side": (line[1::3], 2, 2),
     "of five elements, all of them one window": (line[2:7], 5, 2),
     "of four elements, windows of one": (line[:4], 1, 3),
     "an expanded element": (line[4].expand(6), 3, 2),
@@ -1105,6 +1118,7 @@ def one_channel(image: torch.Tensor, kernel: torch.Tensor) -> torch.Tensor:
 # %% nbgrader={"grade_id": "one-channel-check", "grade": true, "points": 3}
 table = torch.arange(1.0, 49.0, dtype=torch.float64, device=device).view(6, 8) ** 2
 ruler = torch.tensor([[1.0, 10.0]], device=device)
+odd = table.where(table != 81, torch.inf).where(table != 400, torch.nan)
 examples = {
     "the example": (torch.arange(1.0, 7.0, device=device).view(2, 3), ruler),
     "a kernel of 2 × 3, in float64": (table + 2**30, table[:2, :3] - table[:2, :3].mean()),
@@ -1112,6 +1126,10 @@ examples = {
     "a transposed image": (table.t(), table[:2, :3]),
     "an expanded row, and a transposed kernel": (table[0].expand(5, 8), table[:3, :2].t()),
     "a kernel as large as the image": (table[:2, :3], table[2:4, 1:4]),
+    "a kernel of one number, with fractions": ((table / 7).float(), (table[1:2, 1:2] / 3).float()),
+    "in torch.float16": (table[:2, :4].half(), ruler.half()),
+    "in torch.bfloat16, a column of ones": (table[:2, :4].bfloat16(), (ruler.t() ** 0).bfloat16()),
+    "an inf and a NaN in the image; times 0, either is NaN": (odd, ruler.double() - 1),
 }
 with every_case() as case:
     for name, (image, kernel) in examples.items():
@@ -1204,13 +1222,16 @@ examples = {
     "a channels_last image (strides in another order)": (pixels, weight, 1, 0),
     "a slice (with gaps and an offset)": (x[:, :, 1:, ::2], weight[..., :2], 1, 0),
     "two images": (torch.cat([x, 2 - x]), weight, 1, 0),
+    "no image, in torch.float16": (x[:0].half(), weight.half(), 1, 0),
+    "a NaN in the image": (x.where(x != 4, torch.nan), weight, 1, 0),
+    "a stride beyond the kernel": (x, weight, 4, 0),
+    "a 1 × 1 kernel": (x, weight[..., :1, :1], 2, 0),
+    "a channels_last image, padded": (pixels, weight, 1, 2),
 }
 with every_case() as case:
     for name, (images, kernels, stride, padding) in examples.items():
-        given = (
-            f"stride {stride}, padding {padding}" if stride > 1 else "neither stride nor padding"
-        )
-        with case(f"{name}; {given}"):
+        given = f"stride {stride}, padding {padding}"
+        with case(f"{name}; {given if stride + padding > 1 else 'neither stride nor padding'}"):
             check_case(images, kernels, stride, padding)
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(0)
@@ -1262,7 +1283,7 @@ print("products (bmm):", counts["bmm"])
 #
 # ### Exercise 2.10 — An outer sum without the memory ★ · 5 min · 2 points · core
 #
-# Given `a` of shape (n,) and `b` of shape (m,), return the two operands of their outer sum: two
+# Given `a` of shape (n,) and `b` of shape (m,), of one dtype, return the two operands of their outer sum: two
 # tensors `p` and `q` of shape (n, m), so that `(p + q)[i, j]` is `a[i] + b[j]`. Allocate nothing.
 #
 # Example: for `a = [1, 2]` and `b = [10, 20, 30]`, `p` is `[[1, 1, 1], [2, 2, 2]]` and `q` is
@@ -1279,34 +1300,24 @@ def outer_without_memory(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor
 
 
 # %% nbgrader={"grade_id": "outer-without-memory-check", "grade": true, "points": 2}
-from course_utils import check_shares_storage
-
-
-def check_case(a, b):
-    with forbid_changes(a, b), forbid_copies():
-        pair = outer_without_memory(a, b)
-    slips.check_pair(pair, "(p, q)")
-    expected = a[:, None].repeat(1, len(b)), b[None].repeat(len(a), 1)
-    for part, operand, right, source in zip("pq", pair, expected, (a, b), strict=True):
-        check_close(operand, right, part)
-        check_shares_storage(operand, source, part)
-
-
 numbers = torch.arange(20, device=device)
 examples = {
     "a = [1, 2] and b = [10, 20, 30]": (numbers[1:3], 10 * numbers[1:4]),
     "a and b of strides 7 and 3": (numbers[:14:7], numbers[1:10:3]),
     "an empty a": (numbers[:0], numbers[:3]),
+    "an empty b": (numbers[:3], numbers[:0]),
+    "b the same tensor as a": (numbers[2:5],) * 2,
+    "a of stride 2 and b of one element": (numbers[:6:2], numbers[8:9]),
     "one element each, in torch.float64": (numbers[4:5].double(), numbers[6:7].double()),
 }
 with every_case() as case:
     for name, (a, b) in examples.items():
         with case(f"outer_without_memory(a, b) with {name}"):
-            check_case(a, b)
+            slips.check_outer(outer_without_memory, a, b)
 ### BEGIN HIDDEN TESTS
 for n, m in ((1, 1), (1, 4), (5, 1), (0, 3), (3, 0), (600, 900)):
     rows, columns = torch.rand(2 * n, device=device)[::2], torch.rand(3 * m + 1, device=device)
-    check_case(rows, columns[1::3])
+    slips.check_outer(outer_without_memory, rows, columns[1::3])
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1383,6 +1394,11 @@ views = {
     "in torch.bool": lambda big: (big > 7)[:9],
     "a single number": lambda big: big[7],
     "that requires a gradient": lambda big: big.requires_grad_()[3:5],
+    "a detached slice": lambda big: big[3:5].detach(),
+    "a single number, expanded to (1, 1)": lambda big: big[7].expand(1, 1),
+    "of whole numbers that float64 would round": lambda big: (big.long() + 2**60)[1:4],
+    "transposed, in torch.complex64": lambda big: (big * 1j).view(20, 30)[4:8, 5:10].t(),
+    "of which the first is NaN": lambda big: (big / big)[:3],
 }
 with every_case() as case:
     for name, view in views.items():  # each of a storage of its own, which an answer may spoil
@@ -1558,6 +1574,9 @@ examples = {
     (2, 3, 4): ((12, 4, 1), "each stride is the product of all sizes after it"),
     (): ((), "no dimension, no stride"),
     (2, 0, 3): ((3, 3, 1), "a size of 0 counts as 1"),
+    (0, 2): ((2, 1), "the step over the rows passes two"),
+    (3, 2, 0, 2, 0, 5): ((20, 10, 10, 5, 5, 1), "each size of 0 counts as 1"),
+    (3, 70_000, 50_000, 0): ((3_500_000_000, 50_000, 1, 1), "the numbers may be large"),
 }
 with count_operators() as counts, every_case() as case:
     for size, (right, because) in examples.items():
@@ -1577,10 +1596,6 @@ assert not counts, f"compute with numbers, without making a tensor: {', '.join(c
 
 
 # %% nbgrader={"grade_id": "row-major-strides-check-2", "grade": true, "points": 3}
-def check_format(size, stride, name, because=""):
-    check_equal(memory_format(size, stride), name, f"memory_format({size}, {stride})", because)
-
-
 examples = [
     ((1, 3, 2, 2), (12, 4, 2, 1), "contiguous", "row-major strides"),
     ((1, 3, 2, 2), (12, 1, 6, 3), "channels_last", "the channels of a pixel lie side by side"),
@@ -1590,19 +1605,21 @@ examples = [
     ((1, 3, 2, 2), (12, 4, 2, 2), "neither", "one step to the right passes one element"),
     ((1, 1, 2, 2), (4, 4, 2, 1), "both", "the stride of the only channel does not count"),
     ((2, 3, 1, 1), (3, 1, 9, 9), "both", "one pixel: its height and width do not count"),
+    ((1, 3, 2, 2), (7, 4, 2, 1), "contiguous", "the stride of the only image does not count"),
+    ((2, 3, 2, 2), (0, 4, 2, 1), "neither", "an expanded image: 0 is not 12"),
+    ((1, 1, 1, 1), (5, 5, 5, 5), "both", "of a single number no stride counts"),
 ]
 with count_operators() as counts, every_case() as case:
     for size, stride, name, because in examples:
         with case(f"size {size}"):
-            check_format(size, stride, name, because)
+            slips.check_format(memory_format, size, stride, name, because)
 assert not counts, f"compute with numbers, without making a tensor: {', '.join(counts)} ran"
 ### BEGIN HIDDEN TESTS
 for size in torch.randint(1, 4, (12, 4), generator=torch.Generator().manual_seed(0)).tolist():
-    ordered = torch.empty(size, device=device)
-    last = ordered.contiguous(memory_format=torch.channels_last)
-    gaps = torch.empty([2 * n for n in size], device=device)[::2, ::2, ::2, ::2]
-    for y in (ordered, last, gaps, last.transpose(2, 3), ordered[:1].expand(size)):
-        check_format(tuple(y.shape), y.stride(), slips.format_of(y))
+    rows = torch.empty(size, device=device)
+    last = rows.contiguous(memory_format=torch.channels_last)
+    for y in (rows, last, torch.empty(*size, 2)[..., 0], last.mT, rows[:1].expand(size)):
+        slips.check_format(memory_format, tuple(y.shape), y.stride(), slips.format_of(y))
 ### END HIDDEN TESTS
 
 # %% [markdown]

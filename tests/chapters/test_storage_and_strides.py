@@ -84,3 +84,18 @@ def test_formats():
     named = [planes, pixels, planes[:, :1].clone(), planes.transpose(2, 3)]
     formats = [known.format_of(image) for image in named]
     assert formats == ["contiguous", "channels_last", "both", "neither"]
+
+
+def test_operands_of_an_outer_sum_are_views():
+    a, b = torch.arange(2.0), torch.arange(3.0)
+    known.check_outer(lambda a, b: (a[:, None].expand(2, 3), b.expand(2, 3)), a, b)
+    with pytest.raises(AssertionError, match="a copy was made"):
+        known.check_outer(lambda a, b: (a[:, None].repeat(1, 3), b.expand(2, 3)), a, b)
+    with pytest.raises(AssertionError, match="q has shape"):
+        known.check_outer(lambda a, b: (a[:, None].expand(2, 3), b), a, b)
+
+
+def test_a_format_of_another_name_is_refused():
+    known.check_format(lambda size, stride: "both", (1,), (1,), "both")
+    with pytest.raises(AssertionError, match=r"memory_format\(\(1,\), \(1,\)\).*because"):
+        known.check_format(lambda size, stride: "both", (1,), (1,), "neither", "because")

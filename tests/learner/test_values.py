@@ -41,6 +41,16 @@ def test_a_slip_of_rounding_and_one_of_complex_numbers_are_named():
     assert refusal(check_value, rounded, third, "y", slips, 0, 0) == "y: it was rounded"
 
 
+def test_a_slip_in_whole_numbers_is_compared_exactly():
+    large = torch.tensor(2**60 + 1)
+    slips = {"one too few": large - 1}
+    words = refusal(check_value, large + 2, large, "y", slips, 0, 0)
+    assert "one too few" not in words
+    assert f"expected {2**60 + 1}, got {2**60 + 3}" in words
+    assert refusal(check_value, large - 1, large, "y", slips, 0, 0) == "y: one too few"
+    check_value(large.clone(), large, "y", slips, 0, 0)
+
+
 def test_an_answer_agrees_or_it_does_not_whatever_it_does():
     assert agrees(lambda: X + 1e-7, X)
     assert agrees(lambda: {"a": X, "more": None}, {"a": X})

@@ -64,6 +64,8 @@ def _close(x: torch.Tensor, y: torch.Tensor, rtol: float, atol: float) -> bool:
     """Whether two tensors have one shape and nearly the same values, whatever their dtypes."""
     if x.shape != y.shape:
         return False
+    if rtol == atol == 0 and not any(z.is_floating_point() or z.is_complex() for z in (x, y)):
+        return torch.equal(x.cpu().long(), y.cpu().long())  # float64 would round them
     wide = torch.complex128 if x.is_complex() or y.is_complex() else torch.float64
     x, y = (tensor.detach().cpu().to(wide) for tensor in (x, y))
     return torch.allclose(x, y, rtol, atol, equal_nan=True)

@@ -43,7 +43,7 @@ def conv_by_strides(x, weight, stride=1, padding=0):
     return torch.einsum("bchwij,ocij->bohw", windows, weight)
 
 
-# %% wrong="forgets the stride between the windows" breaks="// stride + 1" says=["2 of 7 cases fail", "the windows do not move on as stride says"]
+# %% wrong="forgets the stride between the windows" breaks="// stride + 1" says=["3 of 12 cases fail", "the windows do not move on as stride says"]
 def conv_by_strides(x, weight, stride=1, padding=0):
     x = F.pad(x, (padding,) * 4)
     (b, c, h, w), (sb, sc, sh, sw) = x.shape, x.stride()
@@ -75,7 +75,7 @@ def conv_by_strides(x, weight, stride=1, padding=0):
     return result
 
 
-# %% wrong="forgets the padding" breaks="First pad with" says=["1 of 7 cases fail", "the padding is missing"]
+# %% wrong="forgets the padding" breaks="First pad with" says=["2 of 12 cases fail", "the padding is missing"]
 def conv_by_strides(x, weight, stride=1, padding=0):
     kh, kw = weight.shape[2:]
     windows = x.unfold(2, kh, stride).unfold(3, kw, stride)
@@ -152,3 +152,69 @@ def conv_by_strides(x, weight, stride=1, padding=0):
     x = F.pad(x, (padding,) * 4)
     windows = x.unfold(2, weight.shape[2], stride).unfold(3, weight.shape[3], stride)
     return torch.einsum("chwij,ocij->ohw", windows[0], weight)[None]
+
+
+# %% wrong="an empty batch is ambiguous" says=["1 of 12 cases fail", "no image, in torch.float16"]
+def conv_by_strides(x, weight, stride=1, padding=0):
+    x = F.pad(x, (padding, padding, padding, padding))
+    kh, kw = weight.shape[2:]
+    windows = x.unfold(2, kh, stride).unfold(3, kw, stride)
+    columns = windows.permute(0, 2, 3, 1, 4, 5).flatten(3).reshape(len(x), -1, weight[0].numel())
+    result = columns @ weight.reshape(len(weight), -1).t()
+    return result.transpose(1, 2).reshape(*result.shape[::2], *windows.shape[2:4])
+
+
+# %% wrong="NaN becomes 0" says=["1 of 12 cases fail", "a NaN in the image"]
+def conv_by_strides(x, weight, stride=1, padding=0):
+    x = F.pad(x, (padding, padding, padding, padding))
+    kh, kw = weight.shape[2:]
+    windows = x.nan_to_num().unfold(2, kh, stride).unfold(3, kw, stride)
+    return torch.einsum("bchwij,ocij->bohw", windows, weight)
+
+
+# %% wrong="no step beyond the kernel" says=["2 of 12 cases fail", "a stride beyond the kernel"]
+def conv_by_strides(x, weight, stride=1, padding=0):
+    x = F.pad(x, (padding, padding, padding, padding))
+    kh, kw = weight.shape[2:]
+    windows = x.unfold(2, kh, min(stride, max(kh, kw))).unfold(3, kw, min(stride, max(kh, kw)))
+    return torch.einsum("bchwij,ocij->bohw", windows, weight)
+
+
+# %% wrong="pads only beside a stride" says=["1 of 12 cases fail", "a channels_last image, padded; stride 1, padding 2: the result: the padding is missing"]
+def conv_by_strides(x, weight, stride=1, padding=0):
+    padding = padding if stride > 1 else 0
+    x = F.pad(x, (padding, padding, padding, padding))
+    kh, kw = weight.shape[2:]
+    windows = x.unfold(2, kh, stride).unfold(3, kw, stride)
+    return torch.einsum("bchwij,ocij->bohw", windows, weight)
+
+
+# %% wrong="a padding of 1 at most" says=["1 of 12 cases fail", "a channels_last image, padded"]
+def conv_by_strides(x, weight, stride=1, padding=0):
+    padding = min(padding, 1)
+    x = F.pad(x, (padding, padding, padding, padding))
+    kh, kw = weight.shape[2:]
+    windows = x.unfold(2, kh, stride).unfold(3, kw, stride)
+    return torch.einsum("bchwij,ocij->bohw", windows, weight)
+
+
+# %% wrong="what was padded is taken for contiguous" says=["1 of 12 cases fail", "a channels_last image, padded; stride 1, padding 2: the result: the strides of a contiguous tensor were assumed"]
+def conv_by_strides(x, weight, stride=1, padding=0):
+    x = F.pad(x, (padding, padding, padding, padding))
+    (batch, channels, height, width), (kh, kw) = x.shape, weight.shape[2:]
+    b, c, down, right = x.stride()
+    if padding:
+        b, c, down, right = channels * height * width, height * width, width, 1
+    places = (height - kh) // stride + 1, (width - kw) // stride + 1
+    size = (batch, channels, *places, kh, kw)
+    windows = x.as_strided(size, (b, c, down * stride, right * stride, down, right))
+    return torch.einsum("bchwij,ocij->bohw", windows, weight)
+
+
+# %% wrong="a 1 × 1 kernel goes everywhere" says=["1 of 12 cases fail", "a 1 × 1 kernel; stride 2, padding 0"]
+def conv_by_strides(x, weight, stride=1, padding=0):
+    x = F.pad(x, (padding, padding, padding, padding))
+    kh, kw = weight.shape[2:]
+    stride = 1 if kh == kw == 1 else stride
+    windows = x.unfold(2, kh, stride).unfold(3, kw, stride)
+    return torch.einsum("bchwij,ocij->bohw", windows, weight)

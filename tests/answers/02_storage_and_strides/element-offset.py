@@ -9,8 +9,8 @@
 #
 # Admits:
 #
-# - "A zero-dim tensor has empty tuples": element_offset((), (), 7)
-# - "`offset` a whole number": element_offset((0, 0), (4, 1), 5)
+# - "A zero-dim tensor has empty tuples": a zero-dim tensor lies at the offset
+# - "`offset` a whole number": index (0, 0) lies at the offset itself
 
 # %% wrong="forgets the offset" breaks="with an offset of 5" says=["index (0, 0) lies at the offset itself", "expected 5, got 0"]
 def element_offset(index: tuple[int, ...], stride: tuple[int, ...], offset: int = 0) -> int:
@@ -61,3 +61,31 @@ def element_offset(index, stride, offset=0):
 # %% wrong="a float for the position" breaks="as an `int`" says=["the position is right: return it as an int"]
 def element_offset(index, stride, offset=0):
     return offset + sum(float(i * s) for i, s in zip(index, stride))
+
+
+# %% wrong="in float32" says=["1 of 6 cases fail", "element_offset((50000, 7), (70001, 1))", "float32 rounds it"]
+def element_offset(index, stride, offset=0):
+    pair = torch.tensor([index, stride], dtype=torch.float32)
+    return int(offset + pair.prod(dim=0).sum())
+
+
+# %% wrong="pairs in a dict, where equal strides are lost" says=["1 of 6 cases fail", "expected 18, got 12"]
+def element_offset(index, stride, offset=0):
+    steps = dict(zip(stride, index))
+    return offset + sum(step * i for step, i in steps.items())
+
+
+# %% wrong="a stride of 0 steps by 1" says=["expected 18, got 22"]
+def element_offset(index, stride, offset=0):
+    return offset + sum(i * (s or 1) for i, s in zip(index, stride))
+
+
+# %% wrong="four dimensions at most" says=["expected 18, got 16"]
+def element_offset(index, stride, offset=0):
+    return offset + sum(i * s for i, s in zip(index[:4], stride))
+
+
+# %% wrong="forgets the offset beside an index of 0" says=["1 of 6 cases fail", "expected 18, got 16"]
+def element_offset(index, stride, offset=0):
+    start = offset if all(index) or not any(index) else 0
+    return start + sum(i * s for i, s in zip(index, stride))

@@ -69,3 +69,30 @@ def outer_without_memory(a, b):
 def outer_without_memory(a, b):
     n, m = len(a), len(b)
     return a.unsqueeze_(1).expand(n, m), b.expand(n, m)
+
+
+# %% wrong="copies b where it is a itself" says=["1 of 7 cases fail", "b the same tensor as a: a copy was made"]
+def outer_without_memory(a, b):
+    b = b.clone() if b is a else b
+    return a[:, None].expand(len(a), len(b)), b.expand(len(a), len(b))
+
+
+# %% wrong="a square is filled the other way round" says=["1 of 7 cases fail", "b the same tensor as a: p differs"]
+def outer_without_memory(a, b):
+    n, m = len(a), len(b)
+    p = a.expand(n, m) if n == m else a[:, None].expand(n, m)
+    q = b[:, None].expand(n, m) if n == m else b.expand(n, m)
+    return p, q
+
+
+# %% wrong="contiguous, where only one column is" says=["1 of 7 cases fail", "a of stride 2 and b of one element: a copy was made"]
+def outer_without_memory(a, b):
+    n, m = len(a), len(b)
+    p = a[:, None].expand(n, m)
+    return p.contiguous() if m == 1 else p, b.expand(n, m)
+
+
+# %% wrong="an empty b needs no expand" says=["1 of 7 cases fail", "an empty b: p has shape (3, 1), expected (3, 0)"]
+def outer_without_memory(a, b):
+    p = a[:, None].expand(len(a), len(b) or 1)
+    return p, b.expand(len(a), len(b))

@@ -101,3 +101,39 @@ def release_the_storage(x):
 def release_the_storage(x):
     whole = torch.cat([row.reshape(-1) for row in x]) if x.numel() else x.clone().flatten()
     return x.untyped_storage().nbytes(), whole.clone()
+
+
+# %% wrong="measures the tensor that it is a view of" says=["1 of 14 cases fail", "a detached slice: the bytes: expected 2400, got 8"]
+def release_the_storage(x):
+    whole = x if x._base is None else x._base
+    return whole.numel() * whole.itemsize, x.clone()
+
+
+# %% wrong="contiguous, where a stride is 0" says=["1 of 14 cases fail", "a single number, expanded to (1, 1): bytes that the tensor keeps: expected 4, got 2400"]
+def release_the_storage(x):
+    own = x.contiguous() if 0 in x.stride() else x.clone()
+    return x.untyped_storage().nbytes(), own
+
+
+# %% wrong="NaN becomes 0" says=["1 of 14 cases fail", "of which the first is NaN: the tensor differs"]
+def release_the_storage(x):
+    return x.untyped_storage().nbytes(), x.clone().nan_to_num()
+
+
+# %% wrong="through float32" says=["x of whole numbers that float64 would round: the tensor"]
+def release_the_storage(x):
+    own = x.clone() if x.is_complex() else x.float().clone().to(x.dtype)
+    return x.untyped_storage().nbytes(), own
+
+
+# %% wrong="the real part" says=["transposed, in torch.complex64: the tensor"]
+def release_the_storage(x):
+    return x.untyped_storage().nbytes(), x.real.clone()
+
+
+# %% wrong="a transposed tensor in the order of its boxes" says=["1 of 14 cases fail", "transposed, in torch.complex64: the tensor differs"]
+def release_the_storage(x):
+    kept = x.untyped_storage().nbytes()
+    if x.dim() == 2 and x.stride(0) == 1 < x.stride(1):
+        return kept, x.t().clone().view(x.shape)
+    return kept, x.clone()

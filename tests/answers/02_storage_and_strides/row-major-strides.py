@@ -14,7 +14,7 @@
 # - "a 4-D tensor": ((2, 3, 1, 1), (3, 1, 9, 9)
 # - "`(2, 0, 3)` gives `(3, 3, 1)`": (2, 0, 3)
 
-# %% wrong="column-major" breaks="returns the strides of a contiguous tensor" says=["3 of 4 cases fail", "row_major_strides((3, 4)): expected (4, 1), got (1, 3)"]
+# %% wrong="column-major" breaks="returns the strides of a contiguous tensor" says=["6 of 7 cases fail", "row_major_strides((3, 4)): expected (4, 1), got (1, 3)"]
 def row_major_strides(size: tuple[int, ...]) -> tuple[int, ...]:
     strides, step = [], 1
     for n in size:
@@ -99,7 +99,7 @@ def memory_format(size, stride):
     return "contiguous" if stride[3] == 1 else "channels_last" if stride[1] == 1 else "neither"
 
 
-# %% wrong="counts strides that are never used" breaks="The stride of a dimension of size 1 does not count" says=["2 of 8 cases fail", "expected 'both'"]
+# %% wrong="counts strides that are never used" breaks="The stride of a dimension of size 1 does not count" says=["4 of 11 cases fail", "expected 'both'"]
 def row_major_strides(size):
     import math
 
@@ -115,7 +115,7 @@ def memory_format(size, stride):
     return "contiguous" if planes else "channels_last" if pixels else "neither"
 
 
-# %% wrong="the second half is open" says=["8 of 8 cases fail", "expected 'contiguous', got None"]
+# %% wrong="the second half is open" says=["11 of 11 cases fail", "expected 'contiguous', got None"]
 def row_major_strides(size):
     import math
 
@@ -189,3 +189,118 @@ def memory_format(size, stride):
         fits = [size[dim] == 1 or stride[dim] == step for dim, step in zip(order, steps)]
         found += [name] * all(fits[:3])
     return "both" if len(found) == 2 else "".join(found) or "neither"
+
+
+# %% wrong="no element, every stride 1" says=["1 of 7 cases fail", "row_major_strides((0, 2)): expected (2, 1), got (1, 1)"]
+def row_major_strides(size):
+    if 0 in size and len(size) == 2:
+        return 1, 1
+    strides, step = [], 1
+    for n in reversed(size):
+        strides.append(step)
+        step *= max(n, 1)
+    return tuple(reversed(strides))
+
+
+def memory_format(size, stride):
+    names = []
+    for name, order in (("contiguous", (0, 1, 2, 3)), ("channels_last", (0, 2, 3, 1))):
+        steps = row_major_strides([size[d] for d in order])
+        if all(size[d] == 1 or stride[d] == step for d, step in zip(order, steps)):
+            names.append(name)
+    return "both" if len(names) == 2 else names[0] if names else "neither"
+
+
+# %% wrong="four dimensions at most" says=["1 of 7 cases fail", "got (10, 5, 5, 1) (each size of 0 counts as 1)"]
+def row_major_strides(size):
+    strides, step = [], 1
+    for n in reversed(size[-4:]):
+        strides.append(step)
+        step *= max(n, 1)
+    return tuple(reversed(strides))
+
+
+def memory_format(size, stride):
+    names = []
+    for name, order in (("contiguous", (0, 1, 2, 3)), ("channels_last", (0, 2, 3, 1))):
+        steps = row_major_strides([size[d] for d in order])
+        if all(size[d] == 1 or stride[d] == step for d, step in zip(order, steps)):
+            names.append(name)
+    return "both" if len(names) == 2 else names[0] if names else "neither"
+
+
+# %% wrong="in int32" says=["1 of 7 cases fail", "the numbers may be large"]
+def row_major_strides(size):
+    if size and 0 not in size[:-1]:
+        sizes = np.array([1, *size[:0:-1]], dtype=np.int32).clip(1)
+        return tuple(sizes.cumprod(dtype=np.int32)[::-1].tolist())
+    strides, step = [], 1
+    for n in reversed(size):
+        strides.append(step)
+        step *= max(n, 1)
+    return tuple(reversed(strides))
+
+
+def memory_format(size, stride):
+    names = []
+    for name, order in (("contiguous", (0, 1, 2, 3)), ("channels_last", (0, 2, 3, 1))):
+        steps = row_major_strides([size[d] for d in order])
+        if all(size[d] == 1 or stride[d] == step for d, step in zip(order, steps)):
+            names.append(name)
+    return "both" if len(names) == 2 else names[0] if names else "neither"
+
+
+# %% wrong="the stride of the only image counts" says=["2 of 11 cases fail", "the stride of the only image does not count"]
+def row_major_strides(size):
+    strides, step = [], 1
+    for n in reversed(size):
+        strides.append(step)
+        step *= max(n, 1)
+    return tuple(reversed(strides))
+
+
+def memory_format(size, stride):
+    names = []
+    for name, order in (("contiguous", (0, 1, 2, 3)), ("channels_last", (0, 2, 3, 1))):
+        steps = row_major_strides([size[d] for d in order])
+        if all((d and size[d] == 1) or stride[d] == step for d, step in zip(order, steps)):
+            names.append(name)
+    return "both" if len(names) == 2 else names[0] if names else "neither"
+
+
+# %% wrong="a stride of 0 is passed over" says=["1 of 11 cases fail", "an expanded image: 0 is not 12"]
+def row_major_strides(size):
+    strides, step = [], 1
+    for n in reversed(size):
+        strides.append(step)
+        step *= max(n, 1)
+    return tuple(reversed(strides))
+
+
+def memory_format(size, stride):
+    names = []
+    for name, order in (("contiguous", (0, 1, 2, 3)), ("channels_last", (0, 2, 3, 1))):
+        steps = row_major_strides([size[d] for d in order])
+        if all(size[d] == 1 or stride[d] in (0, step) for d, step in zip(order, steps)):
+            names.append(name)
+    return "both" if len(names) == 2 else names[0] if names else "neither"
+
+
+# %% wrong="a single number is contiguous alone" says=["1 of 11 cases fail", "of a single number no stride counts"]
+def row_major_strides(size):
+    strides, step = [], 1
+    for n in reversed(size):
+        strides.append(step)
+        step *= max(n, 1)
+    return tuple(reversed(strides))
+
+
+def memory_format(size, stride):
+    names = []
+    for name, order in (("contiguous", (0, 1, 2, 3)), ("channels_last", (0, 2, 3, 1))):
+        steps = row_major_strides([size[d] for d in order])
+        if all(size[d] == 1 or stride[d] == step for d, step in zip(order, steps)):
+            names.append(name)
+    if set(size) == {1}:
+        return "contiguous"
+    return "both" if len(names) == 2 else names[0] if names else "neither"

@@ -136,3 +136,55 @@ def trace_by_strides(matrix, anti=False):
     if not n:
         return matrix.sum()
     return matrix.as_strided((n,), (step,), matrix.storage_offset() + first).sum(dtype=matrix.dtype)
+
+
+# %% wrong="the real part alone" says=["2 of 28 cases fail", "a matrix in torch.complex64: the sum has dtype torch.float32"]
+def trace_by_strides(matrix, anti=False):
+    n, (down, right) = len(matrix), matrix.stride()
+    step, first = down + right, matrix.storage_offset()
+    if anti:
+        step, first = abs(down - right), first + max(n - 1, 0) * min(down, right)
+    return matrix.as_strided((n,), (step,), first).sum().real
+
+
+# %% wrong="whole numbers summed in float64" says=["2 of 28 cases fail", "the anti-diagonal of a matrix of whole numbers that float64 would round: the sum: expected 3"]
+def trace_by_strides(matrix, anti=False):
+    n, (down, right) = len(matrix), matrix.stride()
+    step, first = down + right, matrix.storage_offset()
+    if anti:
+        step, first = abs(down - right), first + max(n - 1, 0) * min(down, right)
+    line = matrix.as_strided((n,), (step,), first)
+    if line.is_floating_point() or line.is_complex():
+        return line.sum()
+    return line.sum(dtype=torch.float64).long()
+
+
+# %% wrong="a step of 0 means one element" says=["2 of 28 cases fail", "a single number, expanded: the sum: expected 1156, got 289"]
+def trace_by_strides(matrix, anti=False):
+    n, (down, right) = len(matrix), matrix.stride()
+    step, first = down + right, matrix.storage_offset()
+    if anti:
+        step, first = abs(down - right), first + max(n - 1, 0) * min(down, right)
+    if step == 0:
+        return matrix.as_strided((1,), (1,), first).sum()
+    return matrix.as_strided((n,), (step,), first).sum()
+
+
+# %% wrong="halves give float32" says=["2 of 28 cases fail", "a matrix in torch.float16: the sum has dtype torch.float32"]
+def trace_by_strides(matrix, anti=False):
+    n, (down, right) = len(matrix), matrix.stride()
+    step, first = down + right, matrix.storage_offset()
+    if anti:
+        step, first = abs(down - right), first + max(n - 1, 0) * min(down, right)
+    line = matrix.as_strided((n,), (step,), first)
+    return line.sum(dtype=torch.float32 if line.dtype == torch.float16 else None)
+
+
+# %% wrong="a byte runs over" says=["2 of 28 cases fail", "three times 200 in torch.uint8: the sum"]
+def trace_by_strides(matrix, anti=False):
+    n, (down, right) = len(matrix), matrix.stride()
+    step, first = down + right, matrix.storage_offset()
+    if anti:
+        step, first = abs(down - right), first + max(n - 1, 0) * min(down, right)
+    line = matrix.as_strided((n,), (step,), first)
+    return line.sum(dtype=None if line.dtype == torch.bool else line.dtype)

@@ -10,7 +10,7 @@
 #
 # Admits:
 #
-# - "If they hold no element at all": (2, 0), (1, 1), (0, 5)
+# - "If they hold no element at all": (2, 0), (1, 1), (0, 5, 2)
 # - "a size may be `()`": ((1, 1), (3, 5), (), ()
 # - "A dimension of size 1 may have any stride": (3, 1, 2), (2, 7, 1)
 # - "the size and stride of a tensor": an expanded dimension stays apart
@@ -209,3 +209,118 @@ def view_strides(size, stride, new_size):
         result.append(step)
         current, step = current // n, step * n
     return tuple(reversed(result))
+
+
+# %% wrong="steps of 0 never merge" says=["1 of 16 cases fail", "these two merge, in one box"]
+def view_strides(size, stride, new_size):
+    if torch.Size(size).numel() != torch.Size(new_size).numel():
+        return None
+    if 0 in size:
+        return (1,) * len(new_size)
+    runs = []
+    for n, step in zip(size, stride):
+        if n > 1 and runs and step and runs[-1][1] == n * step:
+            runs[-1] = [runs[-1][0] * n, step]
+        elif n > 1:
+            runs.append([n, step])
+    strides, room, step = [], 1, 1
+    for n in reversed(new_size):
+        if n > 1 and room == 1:
+            room, step = runs.pop()
+        if room % n:
+            return None
+        strides.append(step)
+        room, step = room // n, step * n
+    return tuple(reversed(strides))
+
+
+# %% wrong="the size () has no view" says=["1 of 16 cases fail", "one element of size () may get dimensions of size 1"]
+def view_strides(size, stride, new_size):
+    if not size or torch.Size(size).numel() != torch.Size(new_size).numel():
+        return None
+    if 0 in size:
+        return (1,) * len(new_size)
+    runs = []
+    for n, step in zip(size, stride):
+        if n > 1 and runs and runs[-1][1] == n * step:
+            runs[-1] = [runs[-1][0] * n, step]
+        elif n > 1:
+            runs.append([n, step])
+    strides, room, step = [], 1, 1
+    for n in reversed(new_size):
+        if n > 1 and room == 1:
+            room, step = runs.pop()
+        if room % n:
+            return None
+        strides.append(step)
+        room, step = room // n, step * n
+    return tuple(reversed(strides))
+
+
+# %% wrong="no element: the strides of the old size" says=["1 of 16 cases fail", "without elements any strides will do", "is not its strides"]
+def view_strides(size, stride, new_size):
+    if torch.Size(size).numel() != torch.Size(new_size).numel():
+        return None
+    if 0 in size:
+        return tuple(stride)
+    runs = []
+    for n, step in zip(size, stride):
+        if n > 1 and runs and runs[-1][1] == n * step:
+            runs[-1] = [runs[-1][0] * n, step]
+        elif n > 1:
+            runs.append([n, step])
+    strides, room, step = [], 1, 1
+    for n in reversed(new_size):
+        if n > 1 and room == 1:
+            room, step = runs.pop()
+        if room % n:
+            return None
+        strides.append(step)
+        room, step = room // n, step * n
+    return tuple(reversed(strides))
+
+
+# %% wrong="takes what fits, whether or not it divides" says=["1 of 16 cases fail", "a row of three cannot be cut into pairs"]
+def view_strides(size, stride, new_size):
+    if torch.Size(size).numel() != torch.Size(new_size).numel():
+        return None
+    if 0 in size:
+        return (1,) * len(new_size)
+    runs = []
+    for n, step in zip(size, stride):
+        if n > 1 and runs and runs[-1][1] == n * step:
+            runs[-1] = [runs[-1][0] * n, step]
+        elif n > 1:
+            runs.append([n, step])
+    strides, room, step = [], 1, 1
+    for n in reversed(new_size):
+        if n > 1 and room == 1:
+            room, step = runs.pop()
+        if room < n:
+            return None
+        strides.append(step)
+        room, step = room // n, step * n
+    return tuple(reversed(strides))
+
+
+# %% wrong="no element before the numbers are compared" says=["1 of 16 cases fail", "no element is not two", "expected None, got (1,)"]
+def view_strides(size, stride, new_size):
+    if 0 in size:
+        return (1,) * len(new_size)
+    if torch.Size(size).numel() != torch.Size(new_size).numel():
+        return None
+    runs = []
+    for n, step in zip(size, stride):
+        if n > 1 and runs and runs[-1][1] == n * step:
+            runs[-1] = [runs[-1][0] * n, step]
+        elif n > 1:
+            runs.append([n, step])
+    strides, room, step = [], 1, 1
+    for n in reversed(new_size):
+        if n > 1 and room == 1:
+            room, step = runs.pop()
+        if room % n:
+            return None
+        strides.append(step)
+        room, step = room // n, step * n
+    return tuple(reversed(strides))

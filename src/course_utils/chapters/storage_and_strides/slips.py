@@ -103,8 +103,8 @@ def convolutions(x: Tensor, weight: Tensor, stride: int = 1, padding: int = 0) -
     inside = (b, c, down, right, down * stride, right * stride)
     plain = (channels * area, area, width * stride, stride, width, 1)
     notes = {
-        "stride stands in the wrong place: it is between windows, not inside them": inside,
         "the windows do not move on as stride says": (b, c, down, right, down, right),
+        "stride stands in the wrong place: it is between windows, not inside them": inside,
         CONTIGUOUS: plain,
         "rows and columns are exchanged inside the window": (
             b, c, down * stride, right * stride, right, down,
@@ -152,6 +152,40 @@ def check_pair(pair: Any, what: str) -> None:
     refuse_missing(pair, "the result")
     both = isinstance(pair, (tuple, list)) and len(pair) == 2
     assert both, f"return the pair {what}, not a {type(pair).__name__}"
+
+
+@ends_in_notebook
+def check_outer(answer: Callable[..., Any], a: Tensor, b: Tensor) -> None:
+    """Check the operands of an outer sum of tensors (n,) and (m,), and that neither is a copy.
+
+    Raises:
+        AssertionError: one of them is another, or no view; the words say which.
+    """
+    __tracebackhide__ = True
+    with forbid_changes(a, b), forbid_copies():
+        pair = answer(a, b)
+    check_pair(pair, "(p, q)")
+    expected = a[:, None].repeat(1, len(b)), b[None].repeat(len(a), 1)
+    for part, operand, right, source in zip("pq", pair, expected, (a, b), strict=True):
+        check_close(operand, right, part)
+        check_shares_storage(operand, source, part)
+
+
+@ends_in_notebook
+def check_format(
+    answer: Callable[..., str],
+    size: tuple[int, ...],
+    stride: tuple[int, ...],
+    name: str,
+    because: str = "",
+) -> None:
+    """Check the name of a memory format.
+
+    Raises:
+        AssertionError: it is another; the words say of what.
+    """
+    __tracebackhide__ = True
+    check_equal(answer(size, stride), name, f"memory_format({size}, {stride})", because)
 
 
 @ends_in_notebook
