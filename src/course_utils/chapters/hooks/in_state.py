@@ -36,7 +36,8 @@ def run_in_state(exercise: str, state: str, namespace: dict[str, Any]) -> str:
     except AssertionError as error:
         return str(error)
     except Exception as error:
-        return f"raised {type(error).__name__}: {' '.join(str(error).split())}"
+        blank = ": it returned None; is there an answer yet?" * ("NoneType" in str(error))
+        return f"raised {type(error).__name__}: {' '.join(str(error).split())}{blank}"
     return ""
 
 
