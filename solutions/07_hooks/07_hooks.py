@@ -370,12 +370,18 @@ def make_network(seed: int = 0) -> Network:
 # %% nbgrader={"grade_id": "try-capture", "locked": true}
 import contextlib
 from course_utils.chapters.hooks import check_capture, check_unknown_name, run_capture
+from course_utils.chapters.hooks import check_states, run_in_state
 
 
 @runs_with_the_answer
 def try_capture(names, x, goes_wrong, grad) -> dict:
     network = make_network().to(x.dtype)
     return run_capture(capture, network, names, x, goes_wrong, grad)
+
+
+@runs_with_the_answer
+def try_in_state(exercise, state) -> str:
+    return run_in_state(exercise, state, globals())
 
 
 # %% nbgrader={"grade_id": "capture", "solution": true}
@@ -413,10 +419,15 @@ with every_case() as case:
         check_case(["stem", "head"], x[:1].double())
     with case("under no_grad"):
         check_case(["stem", "block"], x, grad=False)
+    with case("a batch of none in torch.bfloat16"):
+        check_case(["stem", "head"], x[:0].bfloat16())
+    with case("torch.bfloat16"):
+        check_case(["stem", "head"], x.bfloat16())
     with case("an exception inside the block"):
         check_case(["stem", "block"], x, goes_wrong=True)
     with case("capture(network, ['head', 'nose'])"):
         check_unknown_name(try_capture, make_network(), x)
+    check_states(case, try_in_state, "capture")
 ### BEGIN HIDDEN TESTS
 check_case(["", "block", "leaky"], torch.ones(1, 4, device=device))
 check_case(["stem", "leaky", "head"], x[:0])
@@ -597,12 +608,14 @@ with every_case() as case:
     for weight in (0, 2, 1):
         check_both(case, "two numbers", x, 0.5, weight)
     check_both(case, "numbers that round", torch.linspace(-0.7, 0.9, 7, device=device), 0.3, 0)
-    check_both(case, "torch.float64, transposed", x.double().expand(3, 2).t() / 3, 2.0, 0.25)
+    check_both(case, "torch.float64, transposed", (x.double().expand(3, 2) / 3).t(), 2.0, 0.25)
     check_both(case, "a tensor without dimensions", x[0], 1.5, 1)
     check_both(case, "no number, in torch.float16", x[:0].half(), 0.5, 1)
     check_both(case, "a strength of 0", x, 0.0, 1)
+    check_both(case, "a strength of -2", x, -2.0, 1)
     check_both(case, "under no_grad", x, 0.5, 0, False)
     check_both(case, "an x that needs no gradient", x, 0.5, 0, None)
+    check_states(case, try_in_state, "reversal")
 ### BEGIN HIDDEN TESTS
 rows = torch.randn(4, 6, generator=torch.Generator().manual_seed(0)).double().to(device)
 with every_case() as case:
@@ -702,6 +715,7 @@ with every_case() as case:
         with case(f"rows [1, -3] of 4, in {dtype}"):
             ones = torch.ones(4, 3, dtype=dtype, device=device)
             check_freezing(try_freezing, ones, [1, -3])
+    check_states(case, try_in_state, "freezing")
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(0)
 for shape, rows in (((5, 3), [1, 4]), ((7, 1), [0, 2, -1]), ((2, 4), [0, 1]), ((4, 2), [-1])):
@@ -1023,6 +1037,7 @@ with every_case() as case:
         check_case(2, True, 0)
     with case("one step of a healthy network"):
         check_case(1, False, 0)
+    check_states(case, try_in_state, "monitor")
 ### BEGIN HIDDEN TESTS
 check_case(1, False, 1)
 check_case(3, True, 2)
@@ -1284,20 +1299,25 @@ def check_case(image, target, **options):
 
 
 image = torch.rand(3, 24, 24, generator=torch.Generator().manual_seed(0)).to(device)
+wide, none = image[:, 4:20].double(), {"bias": -1.0, "factor": 1.0}
 with every_case() as case:
-    with case("layer 'features', class 0"):
-        check_case(image, 0)
-    with case("layer 'features.4', class 2"):
-        check_case(image, 2, cut=5)
-    with case("layer 'features.0', class 1, a wide image in torch.float64"):
-        check_case(image[:, 4:20].double(), 1, cut=1)
-    with case("nothing in the image speaks for the class"):
-        check_case(image, 1, bias=-1.0, factor=1.0)
+    for name, x, target, options in (
+        ("layer 'features', class 0", image, 0, {}),
+        ("layer 'features.4', class 2", image, 2, {"cut": 5}),
+        ("layer 'features.0', class 1, a wide image in torch.float64", wide, 1, {"cut": 1}),
+        ("nothing in the image speaks for the class", image, 1, none),
+        ("the same in torch.float64", image.double(), 1, none),
+        ("all of the image speaks for the class", image, 0, {"bias": 1.0, "factor": 1.0}),
+        ("scores that are a billion times smaller", image, 0, {"factor": 3e-9}),
+        ("an image of four rows, so that the map has one", image[:, :4], 0, {"bias": 1.0}),
+    ):
+        with case(name):
+            check_case(x, target, **options)
     with case("an image of two channels, so that the model raises"):
         check_cam_that_raises(try_grad_cam, ShapeNet(), image[:2])
 ### BEGIN HIDDEN TESTS
 for cut in (1, 4, 6, 8, 9):
-    check_case(image[:, 4:20].double(), 2, cut=cut, factor=1.0)
+    check_case(wide, 2, cut=cut, factor=1.0)
 check_case(0 * image, 0, cut=8, factor=1.0)
 ### END HIDDEN TESTS
 
@@ -1444,6 +1464,7 @@ with every_case() as case:
         check_case([x.double() for x in batches], 0.1, 0.5, "stem")
     with case("a second call, which has velocities of its own"):
         check_case(batches[:2], 0.1, 0.9, "leaky", before=True)
+    check_states(case, try_in_state, "steps")
 ### BEGIN HIDDEN TESTS
 check_case(batches[::-1], 0.02, 0.9, "head")
 check_case([*batches, *batches], 0.3, 0.8, "block")
@@ -1575,8 +1596,7 @@ def bring_back(kept: torch.Tensor | tuple | dict) -> torch.Tensor:
 
 # %% nbgrader={"grade_id": "offload-saved-check", "grade": true, "points": 3}
 def check_back(numbers, dtype):
-    tensor = torch.tensor(numbers, dtype=dtype, device=device)
-    check_bring_back(offload_saved, bring_back, tensor)
+    check_bring_back(offload_saved, bring_back, torch.tensor(numbers, dtype=dtype, device=device))
 
 
 kinds = (
@@ -1584,7 +1604,7 @@ kinds = (
     ([1 / 3], torch.float64),
     ([3, 2**40], torch.int64),
     ([True, False], torch.bool),
-    ([1 / 3, 2.0], torch.bfloat16),
+    ([1 / 3, 1e-9], torch.bfloat16),
     ([1 / 3 + 2j], torch.complex64),
     (0.1, torch.float32),
     ([[]], torch.float32),
@@ -1598,9 +1618,9 @@ with every_case() as case:
     for batch in (images, images.double()):
         with case(f"a CNN, with a batch in {batch.dtype}"):
             check_offload(try_offload, batch)
+    check_states(case, try_in_state, "offload")
 ### BEGIN HIDDEN TESTS
 check_offload(try_offload, images.transpose(2, 3)[:1, :, ::1, 2:])
-check_back([1 / 3, -2 / 3], torch.float64)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1783,6 +1803,7 @@ with every_case() as case:
             check_case(try_weight_norm, weight, x, by_hook)
         with case(f"{way}, a Conv2d in torch.float64"):
             check_case(try_weight_norm, kernels.double(), images.double(), by_hook)
+    check_states(case, try_in_state, "weight norm")
 ### BEGIN HIDDEN TESTS
 for by_hook in (True, False):
     check_case(try_weight_norm, kernels.transpose(2, 3)[:1], images.transpose(2, 3), by_hook)
@@ -1909,6 +1930,7 @@ with every_case() as case:
             check_loading(try_loading, renamed, **options)
     with case("a key nose.weight, which was not renamed"):
         check_unknown_key(try_loading)
+    check_states(case, try_in_state, "loading")
 ### BEGIN HIDDEN TESTS
 circle = {"stem": "head", "head": "tail", "tail": "stem"}
 check_loading(try_loading, {"block.conv": "block.0", "a": "stem"})
@@ -2065,12 +2087,14 @@ with every_case() as case:
     ):
         with case(name):
             check_case(kind, names, *((a, b) if kind == "committee" else (first, second)), seeds)
+    with case("inputs of two lengths, and a donor that is the model"):
+        check_case("listener", ["act", "enter", "lstm"], first[:, :2], second)
+    check_states(case, try_in_state, "intervention")
     for which, pair in (("a", (first[:, :, :1], second)), ("b", (first, second[:, :, :1]))):
         with case(f"an input {which} of the wrong shape, so that its run raises"):
             check_clean_after_error(try_intervention, ["enter", "lstm"], *pair)
 ### BEGIN HIDDEN TESTS
 check_case("listener", ["head", "lstm", "enter"], second[:1], first[:1], (3, 4))
-check_case("listener", ["act", "enter", "lstm"], first[:, :2], second)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade_id": "intervention-check-2", "grade": true, "points": 1}

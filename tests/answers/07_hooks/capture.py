@@ -305,3 +305,163 @@ def capture(model, names):
         for name, module in chosen:
             stack.enter_context(module.register_forward_hook(keep(name)))
         yield seen
+
+
+# %% wrong="an output without elements is not kept" says=["a batch of none in torch.bfloat16"]
+@contextlib.contextmanager
+def capture(model, names):
+    modules = dict(model.named_modules())
+    found = [modules[name] for name in names]
+    seen = {name: [] for name in names}
+
+    def keeper(name):
+        def hook(module, args, output):
+            if output.numel():
+                seen[name].append(output.detach().clone())
+
+        return hook
+
+    handles = [m.register_forward_hook(keeper(n)) for n, m in zip(names, found)]
+    try:
+        yield seen
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+# %% wrong="copied by numpy, no bfloat16" says=["torch.bfloat16: TypeError"]
+@contextlib.contextmanager
+def capture(model, names):
+    modules = dict(model.named_modules())
+    found = [modules[name] for name in names]
+    seen = {name: [] for name in names}
+
+    def keeper(name):
+        def hook(module, args, output):
+            seen[name].append(
+                torch.from_numpy(output.detach().cpu().numpy().copy()).to(output.device)
+            )
+
+        return hook
+
+    handles = [m.register_forward_hook(keeper(n)) for n, m in zip(names, found)]
+    try:
+        yield seen
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+# %% wrong="popitem takes out the hook registered last" says=["at the end it is to stay, and yours to go"]
+@contextlib.contextmanager
+def capture(model, names):
+    modules = dict(model.named_modules())
+    found = [modules[name] for name in names]
+    seen = {name: [] for name in names}
+
+    def keeper(name):
+        def hook(module, args, output):
+            seen[name].append(output.detach().clone())
+
+        return hook
+
+    handles = [m.register_forward_hook(keeper(n)) for n, m in zip(names, found)]
+    try:
+        yield seen
+    finally:
+        for handle in handles:
+            pass
+        for m in found:
+            m._forward_hooks.popitem()
+
+
+# %% wrong="hooks go for Exception only" says=["after a KeyboardInterrupt hooks are left"]
+@contextlib.contextmanager
+def capture(model, names):
+    modules = dict(model.named_modules())
+    found = [modules[name] for name in names]
+    seen = {name: [] for name in names}
+
+    def keeper(name):
+        def hook(module, args, output):
+            seen[name].append(output.detach().clone())
+
+        return hook
+
+    handles = [m.register_forward_hook(keeper(n)) for n, m in zip(names, found)]
+    try:
+        yield seen
+    except Exception:
+        for handle in handles:
+            handle.remove()
+        raise
+    for handle in handles:
+        handle.remove()
+
+
+# %% wrong="adds 0.0 to copy, integers become floats" says=["the module returned torch.int64, and torch.float32 is kept"]
+@contextlib.contextmanager
+def capture(model, names):
+    modules = dict(model.named_modules())
+    found = [modules[name] for name in names]
+    seen = {name: [] for name in names}
+
+    def keeper(name):
+        def hook(module, args, output):
+            seen[name].append(output.detach() + 0.0)
+
+        return hook
+
+    handles = [m.register_forward_hook(keeper(n)) for n, m in zip(names, found)]
+    try:
+        yield seen
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+# %% wrong="stacks rows, fails on 0 rows" says=["a batch of none in torch.bfloat16"]
+@contextlib.contextmanager
+def capture(model, names):
+    modules = dict(model.named_modules())
+    found = [modules[name] for name in names]
+    seen = {name: [] for name in names}
+
+    def keeper(name):
+        def hook(module, args, output):
+            seen[name].append(torch.stack([*output.detach()]))
+
+        return hook
+
+    handles = [m.register_forward_hook(keeper(n)) for n, m in zip(names, found)]
+    try:
+        yield seen
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+# %% wrong="one dict for all captures" says=["a second capture changed the first one's dict"]
+shared_seen = {}
+
+
+@contextlib.contextmanager
+def capture(model, names):
+    modules = dict(model.named_modules())
+    found = [modules[name] for name in names]
+    seen = shared_seen
+    seen.clear()
+    seen.update({name: [] for name in names})
+
+    def keeper(name):
+        def hook(module, args, output):
+            seen[name].append(output.detach().clone())
+
+        return hook
+
+    handles = [m.register_forward_hook(keeper(n)) for n, m in zip(names, found)]
+    try:
+        yield seen
+    finally:
+        for handle in handles:
+            handle.remove()

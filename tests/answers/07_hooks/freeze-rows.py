@@ -219,7 +219,7 @@ the_frozen_row_moves = {
 }
 
 
-# %% right="diag"
+# %% wrong="a matrix product, in which an infinite row spoils the others" says=["every digit, infinity and NaN", "unchanged in all others"]
 def freeze_rows(embedding, rows):
     w = embedding.weight
     d = torch.ones(w.shape[0], dtype=w.dtype, device=w.device)
@@ -361,6 +361,70 @@ def freeze_rows(embedding, rows):
     numbers = torch.arange(len(embedding.weight), device=embedding.weight.device)
     frozen = torch.tensor([number.item() in rows for number in numbers], device=numbers.device)
     return embedding.weight.register_hook(lambda grad: grad.masked_fill(frozen[:, None], 0))
+
+
+the_frozen_row_moves = {
+    "SGD": False,
+    "SGD, weight_decay=0.1": True,
+    "SGD, momentum=0.9": False,
+    "SGD, momentum=0.9, after a step": True,
+    "Adam": False,
+    "Adam, after a step": True,
+    "AdamW": True,
+}
+
+
+# %% wrong="rows kept on the embedding, a second call overwrites" says=["each call has rows of its own"]
+def freeze_rows(embedding, rows):
+    embedding.frozen = list(rows)
+
+    def hook(grad):
+        grad = grad.clone()
+        if embedding.frozen:
+            grad[embedding.frozen] = 0
+        return grad
+
+    return embedding.weight.register_hook(hook)
+
+
+the_frozen_row_moves = {
+    "SGD": False,
+    "SGD, weight_decay=0.1": True,
+    "SGD, momentum=0.9": False,
+    "SGD, momentum=0.9, after a step": True,
+    "Adam": False,
+    "Adam, after a step": True,
+    "AdamW": True,
+}
+
+
+# %% wrong="computed in float32" says=["unchanged in all others"]
+def freeze_rows(embedding, rows):
+    mask = torch.zeros(len(embedding.weight), 1, dtype=torch.bool, device=embedding.weight.device)
+    for row in rows:
+        mask[row] = True
+    return embedding.weight.register_hook(
+        lambda grad: grad.float().masked_fill(mask, 0).to(grad.dtype)
+    )
+
+
+the_frozen_row_moves = {
+    "SGD": False,
+    "SGD, weight_decay=0.1": True,
+    "SGD, momentum=0.9": False,
+    "SGD, momentum=0.9, after a step": True,
+    "Adam": False,
+    "Adam, after a step": True,
+    "AdamW": True,
+}
+
+
+# %% wrong="NaN and inf cleaned elsewhere" says=["unchanged in all others"]
+def freeze_rows(embedding, rows):
+    mask = torch.zeros(len(embedding.weight), 1, dtype=torch.bool, device=embedding.weight.device)
+    for row in rows:
+        mask[row] = True
+    return embedding.weight.register_hook(lambda grad: grad.nan_to_num().masked_fill(mask, 0))
 
 
 the_frozen_row_moves = {

@@ -20,7 +20,7 @@
 #
 # - "at any depth": layer 'features.4', class 2
 # - "`image` has shape (3, height, width)": a wide image in torch.float64
-# - "nothing in the image speaks for the class": bias=-1.0, factor=1.0
+# - "nothing in the image speaks for the class": ("nothing in the image speaks for the class", image, 1, none)
 # - "even if the model raises": so that the model raises
 
 # %% wrong="no guard for an all-zero map" breaks="It must not become NaN" says=["holds NaN: what is 0 / 0?"]
@@ -180,7 +180,8 @@ def grad_cam(model, layer, image, target):
         module.register_full_backward_pre_hook(lambda m, grad_output: grads.append(grad_output[0])),
     ):
         score = model(image[None])[:, target].sum()
-        torch.autograd.grad(score, list(model.parameters()), allow_unused=True)
+        trained = [p for p in model.parameters() if p.requires_grad]
+        torch.autograd.grad(score, trained, allow_unused=True)
     heat = torch.einsum("bchw,bc->hw", maps[0].detach(), grads[0].mean((-1, -2))).relu()
     return torch.nan_to_num(heat / heat.max())
 
@@ -270,3 +271,92 @@ def grad_cam(model, layer, image, target):
     (gradient,) = torch.autograd.grad(score, outputs[0])
     heat = (gradient.mean(dim=(2, 3), keepdim=True) * outputs[0]).sum(1)[0].relu().detach()
     return heat / heat.max() if heat.max() > 0 else heat
+
+
+# %% wrong="largest clamped at 1e-6" says=["scores that are a billion times smaller: the map: the map is not divided by its largest value"]
+def grad_cam(model, layer, image, target):
+    kept = []
+    with model.get_submodule(layer).register_forward_hook(lambda m, a, o: kept.append(o)):
+        score = model(image[None])[0, target]
+    maps = kept[0]
+    (grad,) = torch.autograd.grad(score, maps)
+    heat = (grad.mean((2, 3), keepdim=True) * maps).sum(1)[0].relu().detach()
+    top = heat.max()
+    return heat / top.clamp(min=1e-6)
+
+
+# %% wrong="scaled from smallest to largest" says=["all of the image speaks for the class"]
+def grad_cam(model, layer, image, target):
+    kept = []
+    with model.get_submodule(layer).register_forward_hook(lambda m, a, o: kept.append(o)):
+        score = model(image[None])[0, target]
+    maps = kept[0]
+    (grad,) = torch.autograd.grad(score, maps)
+    heat = (grad.mean((2, 3), keepdim=True) * maps).sum(1)[0].relu().detach()
+    heat = heat - heat.min()
+    return heat / heat.max() if heat.max() > 0 else heat
+
+
+# %% wrong="zeros of the default dtype" says=["the same in torch.float64: the map has dtype torch.float32"]
+def grad_cam(model, layer, image, target):
+    kept = []
+    with model.get_submodule(layer).register_forward_hook(lambda m, a, o: kept.append(o)):
+        score = model(image[None])[0, target]
+    maps = kept[0]
+    (grad,) = torch.autograd.grad(score, maps)
+    heat = (grad.mean((2, 3), keepdim=True) * maps).sum(1)[0].relu().detach()
+    top = heat.max()
+    return heat / top if top > 0 else torch.zeros(heat.shape, device=heat.device)
+
+
+# %% wrong="squeeze for a map of one row" says=["so that the map has one: the map has shape (6,)"]
+def grad_cam(model, layer, image, target):
+    kept = []
+    with model.get_submodule(layer).register_forward_hook(lambda m, a, o: kept.append(o)):
+        score = model(image[None])[0, target]
+    maps = kept[0]
+    (grad,) = torch.autograd.grad(score, maps)
+    heat = (grad.mean((2, 3), keepdim=True) * maps).sum(1).squeeze().relu().detach()
+    top = heat.max()
+    return heat / top if top > 0 else heat
+
+
+# %% wrong="all parameters trainable afterwards" says=["of which one was frozen"]
+def grad_cam(model, layer, image, target):
+    kept = []
+    model.requires_grad_(True)
+    with model.get_submodule(layer).register_forward_hook(lambda m, a, o: kept.append(o)):
+        score = model(image[None])[0, target]
+    maps = kept[0]
+    (grad,) = torch.autograd.grad(score, maps)
+    heat = (grad.mean((2, 3), keepdim=True) * maps).sum(1)[0].relu().detach()
+    top = heat.max()
+    return heat / top if top > 0 else heat
+
+
+# %% wrong="grad set to None where frozen or not" says=["the .grad of the parameters"]
+def grad_cam(model, layer, image, target):
+    kept = []
+    with model.get_submodule(layer).register_forward_hook(lambda m, a, o: kept.append(o)):
+        score = model(image[None])[0, target]
+    maps = kept[0]
+    (grad,) = torch.autograd.grad(score, maps)
+    heat = (grad.mean((2, 3), keepdim=True) * maps).sum(1)[0].relu().detach()
+    for p in model.parameters():
+        if not p.requires_grad:
+            p.grad = None
+    top = heat.max()
+    return heat / top if top > 0 else heat
+
+
+# %% wrong="heat in float32" says=["a wide image in torch.float64"]
+def grad_cam(model, layer, image, target):
+    kept = []
+    with model.get_submodule(layer).register_forward_hook(lambda m, a, o: kept.append(o)):
+        score = model(image[None])[0, target]
+    maps = kept[0]
+    (grad,) = torch.autograd.grad(score, maps)
+    heat = (grad.mean((2, 3), keepdim=True) * maps).sum(1)[0].relu().detach()
+    heat = heat.float().to(heat.dtype)
+    top = heat.max()
+    return heat / top if top > 0 else heat

@@ -358,3 +358,178 @@ def grad_monitor(model):
 
 
 ill_layer = "layer4"
+
+
+# %% wrong="a model without children is left out" says=["a single Linear has no children"]
+def grad_monitor(model):
+    norms, handles = {}, []
+
+    def make(values):
+        def hook(module, grad_output):
+            number = grad_output[0].norm().item()
+            values.append(number)
+
+        return hook
+
+    for name, module in model.named_modules():
+        if name and not [*module.children()]:
+            norms[name] = []
+            handles.append(module.register_full_backward_pre_hook(make(norms[name])))
+    return norms, handles
+
+
+ill_layer = "layer4"
+
+
+# %% wrong="norm in float32" says=["a gradient of three times 1e-60"]
+def grad_monitor(model):
+    norms, handles = {}, []
+
+    def make(values):
+        def hook(module, grad_output):
+            number = grad_output[0].float().norm().item()
+            values.append(number)
+
+        return hook
+
+    for name, module in model.named_modules():
+        if not [*module.children()]:
+            norms[name] = []
+            handles.append(module.register_full_backward_pre_hook(make(norms[name])))
+    return norms, handles
+
+
+ill_layer = "layer4"
+
+
+# %% wrong="each forward is noted once, not each backward" says=["give two numbers in each list"]
+def grad_monitor(model):
+    norms, handles = {}, []
+
+    def make(values):
+        def on_output(module, args, output):
+            if output.requires_grad:
+
+                def note(grad):
+                    values.append(grad.norm().item())
+                    handle.remove()
+
+                handle = output.register_hook(note)
+
+        return on_output
+
+    for name, module in model.named_modules():
+        if not [*module.children()]:
+            norms[name] = []
+            handles.append(module.register_forward_hook(make(norms[name])))
+    return norms, handles
+
+
+ill_layer = "layer4"
+
+
+# %% wrong="a container is known by its type" says=["and only these"]
+def grad_monitor(model):
+    norms, handles = {}, []
+
+    def make(values):
+        def hook(module, grad_output):
+            number = grad_output[0].norm().item()
+            values.append(number)
+
+        return hook
+
+    for name, module in model.named_modules():
+        if not isinstance(module, (nn.Sequential, nn.ModuleList)):
+            norms[name] = []
+            handles.append(module.register_full_backward_pre_hook(make(norms[name])))
+    return norms, handles
+
+
+ill_layer = "layer4"
+
+
+# %% wrong="lists made at the first backward" says=["before any backward()"]
+def grad_monitor(model):
+    norms, handles = {}, []
+
+    def make(name):
+        def hook(module, grad_output):
+            number = grad_output[0].norm().item()
+            norms.setdefault(name, []).append(number)
+
+        return hook
+
+    for name, module in model.named_modules():
+        if not [*module.children()]:
+            handles.append(module.register_full_backward_pre_hook(make(name)))
+    return norms, handles
+
+
+ill_layer = "layer4"
+
+
+# %% wrong="NaN is not noted" says=["are noted, too"]
+def grad_monitor(model):
+    norms, handles = {}, []
+
+    def make(values):
+        def hook(module, grad_output):
+            number = grad_output[0].norm().item()
+            if number == number:
+                values.append(number)
+
+        return hook
+
+    for name, module in model.named_modules():
+        if not [*module.children()]:
+            norms[name] = []
+            handles.append(module.register_full_backward_pre_hook(make(norms[name])))
+    return norms, handles
+
+
+ill_layer = "layer4"
+
+
+# %% wrong="zero is not noted" says=["are noted, too"]
+def grad_monitor(model):
+    norms, handles = {}, []
+
+    def make(values):
+        def hook(module, grad_output):
+            number = grad_output[0].norm().item()
+            if number:
+                values.append(number)
+
+        return hook
+
+    for name, module in model.named_modules():
+        if not [*module.children()]:
+            norms[name] = []
+            handles.append(module.register_full_backward_pre_hook(make(norms[name])))
+    return norms, handles
+
+
+ill_layer = "layer4"
+
+
+# %% wrong="infinite is not noted" says=["are noted, too"]
+def grad_monitor(model):
+    norms, handles = {}, []
+
+    def make(values):
+        def hook(module, grad_output):
+            number = grad_output[0].norm().item()
+            if number != float("inf"):
+                values.append(number)
+
+        return hook
+
+    for name, module in model.named_modules():
+        if not [*module.children()]:
+            norms[name] = []
+            handles.append(module.register_full_backward_pre_hook(make(norms[name])))
+    return norms, handles
+
+
+ill_layer = "layer4"

@@ -359,3 +359,117 @@ class Reversal(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad_output):
         return -ctx.strength * grad_output, None
+
+
+# %% wrong="Function: strength kept on the class" says=["each keeps its own strength"]
+def gradient_reversal(x, strength):
+    y = x.view_as(x)
+    if y.requires_grad:
+        y.register_hook(lambda grad: -strength * grad)
+    return y
+
+
+class Reversal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, strength):
+        Reversal.strength = strength
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return -Reversal.strength * grad_output, None
+
+
+# %% wrong="Function: strength as a float32 tensor" says=["was it in float32?"]
+def gradient_reversal(x, strength):
+    y = x.view_as(x)
+    if y.requires_grad:
+        y.register_hook(lambda grad: -strength * grad)
+    return y
+
+
+class Reversal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, strength):
+        ctx.save_for_backward(torch.tensor(strength, dtype=torch.float32))
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return -(ctx.saved_tensors[0].item()) * grad_output, None
+
+
+# %% wrong="hook: computed in float32" says=["was it in float32?"]
+def gradient_reversal(x, strength):
+    y = x.view_as(x)
+    if y.requires_grad:
+        y.register_hook(lambda grad: (-strength * grad.float()).to(grad.dtype))
+    return y
+
+
+class Reversal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, strength):
+        ctx.strength = strength
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return -ctx.strength * grad_output, None
+
+
+# %% wrong="Function: strength negative taken as positive" says=["a strength of -2"]
+def gradient_reversal(x, strength):
+    y = x.view_as(x)
+    if y.requires_grad:
+        y.register_hook(lambda grad: -strength * grad)
+    return y
+
+
+class Reversal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, strength):
+        ctx.strength = strength
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return -abs(ctx.strength) * grad_output, None
+
+
+# %% wrong="hook: flattened by view, not for transposed" says=["gradient_reversal, torch.float64, transposed"]
+def gradient_reversal(x, strength):
+    y = x.view(-1).view(x.shape)
+    if y.requires_grad:
+        y.register_hook(lambda grad: -strength * grad)
+    return y
+
+
+class Reversal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, strength):
+        ctx.strength = strength
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return -ctx.strength * grad_output, None
+
+
+# %% wrong="hook: leaves alone" says=["where x is itself computed"]
+def gradient_reversal(x, strength):
+    y = x.view_as(x)
+    if x.is_leaf and y.requires_grad:
+        y.register_hook(lambda grad: -strength * grad)
+    return y
+
+
+class Reversal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, strength):
+        ctx.strength = strength
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return -ctx.strength * grad_output, None

@@ -533,3 +533,174 @@ def intervention(donor, model, names, a, b):
 
 
 deciding_block = "blocks.2"
+
+
+# %% wrong="a tuple in a tuple is not copied" says=["Copy the inner ones, too"]
+def intervention(donor, model, names, a, b):
+    def copy_of(value):
+        if isinstance(value, tuple):
+            return tuple(part.detach().clone() if torch.is_tensor(part) else part for part in value)
+        return value.detach().clone()
+
+    kept, answers = {}, {}
+    with torch.no_grad():
+        with contextlib.ExitStack() as stack:
+            for name in names:
+
+                def keep(module, args, output, name=name):
+                    kept[name] = copy_of(output)
+
+                stack.enter_context(donor.get_submodule(name).register_forward_hook(keep))
+            donor(a)
+        for name in names:
+            with model.get_submodule(name).register_forward_hook(lambda m, args, out: kept[name]):
+                answers[name] = model(b)
+    return answers
+
+
+deciding_block = "blocks.5"
+
+
+# %% wrong="patch prepended" says=["the answer is"]
+def intervention(donor, model, names, a, b):
+    def copy_of(value):
+        if isinstance(value, tuple):
+            return tuple(copy_of(part) for part in value)
+        return value.detach().clone()
+
+    kept, answers = {}, {}
+    with torch.no_grad():
+        with contextlib.ExitStack() as stack:
+            for name in names:
+
+                def keep(module, args, output, name=name):
+                    kept[name] = copy_of(output)
+
+                stack.enter_context(donor.get_submodule(name).register_forward_hook(keep))
+            donor(a)
+        for name in names:
+            with model.get_submodule(name).register_forward_hook(
+                lambda m, args, out: kept[name], prepend=True
+            ):
+                answers[name] = model(b)
+    return answers
+
+
+deciding_block = "blocks.5"
+
+
+# %% wrong="seeded before each run" says=["the global generator of random numbers was seeded"]
+def intervention(donor, model, names, a, b):
+    def copy_of(value):
+        if isinstance(value, tuple):
+            return tuple(copy_of(part) for part in value)
+        return value.detach().clone()
+
+    kept, answers = {}, {}
+    with torch.no_grad():
+        with contextlib.ExitStack() as stack:
+            for name in names:
+
+                def keep(module, args, output, name=name):
+                    kept[name] = copy_of(output)
+
+                stack.enter_context(donor.get_submodule(name).register_forward_hook(keep))
+            donor(a)
+        for name in names:
+            with model.get_submodule(name).register_forward_hook(lambda m, args, out: kept[name]):
+                torch.manual_seed(0)
+                answers[name] = model(b)
+    return answers
+
+
+deciding_block = "blocks.5"
+
+
+# %% wrong="donor's hooks go for Exception only" says=["after a KeyboardInterrupt in run A"]
+def intervention(donor, model, names, a, b):
+    def copy_of(value):
+        if isinstance(value, tuple):
+            return tuple(copy_of(part) for part in value)
+        return value.detach().clone()
+
+    kept, answers = {}, {}
+    with torch.no_grad():
+        handles = []
+        if True:
+            for name in names:
+
+                def keep(module, args, output, name=name):
+                    kept[name] = copy_of(output)
+
+                handles.append(donor.get_submodule(name).register_forward_hook(keep))
+            try:
+                donor(a)
+            except Exception:
+                for handle in handles:
+                    handle.remove()
+                raise
+            for handle in handles:
+                handle.remove()
+        for name in names:
+            with model.get_submodule(name).register_forward_hook(lambda m, args, out: kept[name]):
+                answers[name] = model(b)
+    return answers
+
+
+deciding_block = "blocks.5"
+
+
+# %% wrong="kept in float32" says=["the answer is wrong by"]
+def intervention(donor, model, names, a, b):
+    def copy_of(value):
+        if isinstance(value, tuple):
+            return tuple(copy_of(part) for part in value)
+        return value.detach().float().clone()
+
+    kept, answers = {}, {}
+    with torch.no_grad():
+        with contextlib.ExitStack() as stack:
+            for name in names:
+
+                def keep(module, args, output, name=name):
+                    kept[name] = copy_of(output)
+
+                stack.enter_context(donor.get_submodule(name).register_forward_hook(keep))
+            donor(a)
+        for name in names:
+            with model.get_submodule(name).register_forward_hook(lambda m, args, out: kept[name]):
+                answers[name] = model(b)
+    return answers
+
+
+deciding_block = "blocks.5"
+
+
+# %% wrong="patched only where the shapes agree" says=["inputs of two lengths"]
+def intervention(donor, model, names, a, b):
+    def copy_of(value):
+        if isinstance(value, tuple):
+            return tuple(copy_of(part) for part in value)
+        return value.detach().clone()
+
+    kept, answers = {}, {}
+    with torch.no_grad():
+        with contextlib.ExitStack() as stack:
+            for name in names:
+
+                def keep(module, args, output, name=name):
+                    kept[name] = copy_of(output)
+
+                stack.enter_context(donor.get_submodule(name).register_forward_hook(keep))
+            donor(a)
+        for name in names:
+            with model.get_submodule(name).register_forward_hook(
+                lambda m, args, out: (
+                    kept[name] if not torch.is_tensor(out) or out.shape == kept[name].shape else out
+                )
+            ):
+                answers[name] = model(b)
+    return answers
+
+
+deciding_block = "blocks.5"

@@ -199,3 +199,103 @@ def offload_saved(tensor):
 def bring_back(kept):
     tensor, dtype = kept
     return tensor.to(dtype)
+
+
+# %% wrong="bfloat16 in half too" says=["torch.bfloat16"]
+def offload_saved(tensor):
+    if tensor.dtype in (torch.float32, torch.bfloat16) and not isinstance(tensor, nn.Parameter):
+        return tensor.detach().half(), tensor.dtype
+    return tensor.detach(), tensor.dtype
+
+
+def bring_back(kept):
+    tensor, dtype = kept
+    return tensor.to(dtype)
+
+
+# %% wrong="a leaf that needs a gradient taken for a parameter" says=["and is no parameter, comes back as"]
+def offload_saved(tensor):
+    if tensor.dtype == torch.float32 and not (tensor.is_leaf and tensor.requires_grad):
+        return tensor.detach().half(), tensor.dtype
+    return tensor.detach(), tensor.dtype
+
+
+def bring_back(kept):
+    tensor, dtype = kept
+    return tensor.to(dtype)
+
+
+# %% wrong="parameter: also only if it needs a gradient" says=["a parameter that is frozen comes back as"]
+def offload_saved(tensor):
+    if tensor.dtype == torch.float32 and not (
+        isinstance(tensor, nn.Parameter) and tensor.requires_grad
+    ):
+        return tensor.detach().half(), tensor.dtype
+    return tensor.detach(), tensor.dtype
+
+
+def bring_back(kept):
+    tensor, dtype = kept
+    return tensor.to(dtype)
+
+
+# %% wrong="exact ones made contiguous" says=["a transposed tensor of integers was copied"]
+def offload_saved(tensor):
+    if tensor.dtype == torch.float32 and not isinstance(tensor, nn.Parameter):
+        return tensor.detach().half(), tensor.dtype
+    return tensor.detach().contiguous(), tensor.dtype
+
+
+def bring_back(kept):
+    tensor, dtype = kept
+    return tensor.to(dtype)
+
+
+# %% wrong="by way of lists: shape of an empty one lost" says=["comes back with shape (0,)"]
+def offload_saved(tensor):
+    if tensor.dtype == torch.float32 and not isinstance(tensor, nn.Parameter):
+        return torch.tensor(
+            tensor.tolist(), dtype=torch.float16, device=tensor.device
+        ), tensor.dtype
+    return tensor.detach(), tensor.dtype
+
+
+def bring_back(kept):
+    tensor, dtype = kept
+    return tensor.to(dtype)
+
+
+# %% wrong="popped, not twice" says=["the second time gave KeyError"]
+def offload_saved(tensor):
+    if tensor.dtype == torch.float32 and not isinstance(tensor, nn.Parameter):
+        return {"t": tensor.detach().half(), "d": tensor.dtype}
+    return {"t": tensor.detach(), "d": tensor.dtype}
+
+
+def bring_back(kept):
+    tensor, dtype = kept.pop("t"), kept.pop("d")
+    return tensor.to(dtype)
+
+
+# %% wrong="clamped at 65000" says=["the largest of float16 and NaN"]
+def offload_saved(tensor):
+    if tensor.dtype == torch.float32 and not isinstance(tensor, nn.Parameter):
+        return tensor.detach().clamp(-65000, 65000).half(), tensor.dtype
+    return tensor.detach(), tensor.dtype
+
+
+def bring_back(kept):
+    tensor, dtype = kept
+    return tensor.to(dtype)
+
+
+# %% wrong="NaN lost" says=["the largest of float16 and NaN"]
+def offload_saved(tensor):
+    if tensor.dtype == torch.float32 and not isinstance(tensor, nn.Parameter):
+        return tensor.detach().nan_to_num(0).half(), tensor.dtype
+    return tensor.detach(), tensor.dtype
+
+
+def bring_back(kept):
+    tensor, dtype = kept
+    return tensor.to(dtype)

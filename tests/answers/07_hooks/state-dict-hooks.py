@@ -242,7 +242,7 @@ def state_dict_hooks(model, renamed):
     return log
 
 
-# %% right="from the new names to the old ones"
+# %% wrong="the tensor lies in the renamed module itself" says=["the old name twice in a key", "Missing key(s)"]
 def state_dict_hooks(model, renamed):
     log, old_of = [], {new: old for old, new in renamed.items()}
 
@@ -338,3 +338,92 @@ def state_dict_hooks(model, renamed):
 
     model.register_load_state_dict_pre_hook(rename)
     return log
+
+
+# %% wrong="replaces every place after the prefix" says=["the old name twice in a key"]
+def state_dict_hooks(model, renamed):
+    told, names = [], dict(renamed)
+
+    def hook(module, state_dict, prefix, *rest):
+        moved = {}
+        for key in list(state_dict):
+            for old, new in names.items():
+                start = prefix + old + "."
+                if key.startswith(start):
+                    new_key = prefix + key[len(prefix) :].replace(old + ".", new + ".")
+                    moved[new_key] = state_dict.pop(key)
+                    told.append(f"{key} -> {new_key}")
+                    break
+        state_dict.update(moved)
+
+    model.register_load_state_dict_pre_hook(hook)
+    return told
+
+
+# %% wrong="dot of the name as any character" says=["block_0 beside block.0"]
+import re
+
+
+def state_dict_hooks(model, renamed):
+    told, names = [], dict(renamed)
+
+    def hook(module, state_dict, prefix, *rest):
+        moved = {}
+        for key in list(state_dict):
+            for old, new in names.items():
+                start = prefix + old + "."
+                if re.match(old + "[.]", key[len(prefix) :]) and key.startswith(prefix):
+                    new_key = prefix + new + "." + key[len(start) :]
+                    moved[new_key] = state_dict.pop(key)
+                    told.append(f"{key} -> {new_key}")
+                    break
+        state_dict.update(moved)
+
+    model.register_load_state_dict_pre_hook(hook)
+    return told
+
+
+# %% wrong="a key that is the name itself" says=["a parameter of the old name"]
+def state_dict_hooks(model, renamed):
+    told, names = [], dict(renamed)
+
+    def hook(module, state_dict, prefix, *rest):
+        moved = {}
+        for key in list(state_dict):
+            for old, new in names.items():
+                start = prefix + old + "."
+                if key == prefix + old:
+                    moved[prefix + new] = state_dict.pop(key)
+                    told.append(f"{key} -> {prefix + new}")
+                    break
+                if key.startswith(start):
+                    new_key = prefix + new + "." + key[len(start) :]
+                    moved[new_key] = state_dict.pop(key)
+                    told.append(f"{key} -> {new_key}")
+                    break
+        state_dict.update(moved)
+
+    model.register_load_state_dict_pre_hook(hook)
+    return told
+
+
+# %% wrong="prefix of the first load" says=["by itself, then as a part"]
+def state_dict_hooks(model, renamed):
+    told, names, first = [], dict(renamed), []
+
+    def hook(module, state_dict, prefix, *rest):
+        first.append(prefix)
+        prefix = first[0]
+        moved = {}
+        for key in list(state_dict):
+            for old, new in names.items():
+                start = prefix + old + "."
+                if key.startswith(start):
+                    new_key = prefix + new + "." + key[len(start) :]
+                    moved[new_key] = state_dict.pop(key)
+                    told.append(f"{key} -> {new_key}")
+                    break
+        state_dict.update(moved)
+
+    model.register_load_state_dict_pre_hook(hook)
+    return told

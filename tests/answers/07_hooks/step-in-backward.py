@@ -278,3 +278,114 @@ def step_in_backward(parameters, lr, momentum):
 
     trained = [parameter for parameter in parameters if parameter.requires_grad]
     return [parameter.register_post_accumulate_grad_hook(step) for parameter in trained]
+
+
+# %% wrong="old grad of frozen ones cleared" says=["leave such a parameter be"]
+def step_in_backward(parameters, lr, momentum):
+    velocities = {}
+    for p in parameters:
+        if not p.requires_grad:
+            p.grad = None
+
+    @torch.no_grad()
+    def step(p):
+        if p in velocities:
+            velocity = momentum * velocities[p] + p.grad
+        else:
+            velocity = p.grad.clone()
+        velocities[p] = velocity
+        p.sub_(lr * velocity)
+        p.grad = None
+
+    return [p.register_post_accumulate_grad_hook(step) for p in parameters if p.requires_grad]
+
+
+# %% wrong="float32 velocities" says=["in every digit"]
+def step_in_backward(parameters, lr, momentum):
+    velocities = {}
+
+    @torch.no_grad()
+    def step(p):
+        if p in velocities:
+            velocity = momentum * velocities[p] + p.grad
+        else:
+            velocity = p.grad.clone()
+        velocities[p] = velocity.float()
+        p.sub_(lr * velocity)
+        p.grad = None
+
+    return [p.register_post_accumulate_grad_hook(step) for p in parameters if p.requires_grad]
+
+
+# %% wrong="a gradient of zeros takes no step" says=["still moves by the velocity"]
+def step_in_backward(parameters, lr, momentum):
+    velocities = {}
+
+    @torch.no_grad()
+    def step(p):
+        if not p.grad.any():
+            p.grad = None
+            return
+        if p in velocities:
+            velocity = momentum * velocities[p] + p.grad
+        else:
+            velocity = p.grad.clone()
+        velocities[p] = velocity
+        p.sub_(lr * velocity)
+        p.grad = None
+
+    return [p.register_post_accumulate_grad_hook(step) for p in parameters if p.requires_grad]
+
+
+# %% wrong="a gradient with inf takes no step" says=["an infinite gradient is a step"]
+def step_in_backward(parameters, lr, momentum):
+    velocities = {}
+
+    @torch.no_grad()
+    def step(p):
+        if not p.grad.isfinite().all():
+            p.grad = None
+            return
+        if p in velocities:
+            velocity = momentum * velocities[p] + p.grad
+        else:
+            velocity = p.grad.clone()
+        velocities[p] = velocity
+        p.sub_(lr * velocity)
+        p.grad = None
+
+    return [p.register_post_accumulate_grad_hook(step) for p in parameters if p.requires_grad]
+
+
+# %% wrong="flattened by view" says=["a transposed parameter"]
+def step_in_backward(parameters, lr, momentum):
+    velocities = {}
+
+    @torch.no_grad()
+    def step(p):
+        if p in velocities:
+            velocity = momentum * velocities[p] + p.grad
+        else:
+            velocity = p.grad.clone()
+        velocities[p] = velocity
+        p.view(-1).sub_(lr * velocity.reshape(-1))
+        p.grad = None
+
+    return [p.register_post_accumulate_grad_hook(step) for p in parameters if p.requires_grad]
+
+
+# %% wrong="0-d by a slice of all" says=["a parameter without dimensions"]
+def step_in_backward(parameters, lr, momentum):
+    velocities = {}
+
+    @torch.no_grad()
+    def step(p):
+        if p in velocities:
+            velocity = momentum * velocities[p] + p.grad
+        else:
+            velocity = p.grad.clone()
+        velocities[p] = velocity
+        p[:] = p - lr * velocity
+        p.grad = None
+
+    return [p.register_post_accumulate_grad_hook(step) for p in parameters if p.requires_grad]

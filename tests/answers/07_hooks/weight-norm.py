@@ -443,3 +443,149 @@ class WeightNorm(nn.Module):
         return torch.linalg.vector_norm(
             weight, dim=tuple(range(1, weight.dim())), keepdim=True
         ), weight
+
+
+# %% wrong="eps of 1e-6 under the line" says=["nothing is added to a length"]
+def length_of(weight):
+    return 1e-6 + torch.linalg.vector_norm(weight, dim=tuple(range(1, weight.dim())), keepdim=True)
+
+
+def weight_norm(layer):
+    weight = layer.weight.detach().clone()
+    del layer.weight
+    layer.weight_g = nn.Parameter(length_of(weight))
+    layer.weight_v = nn.Parameter(weight)
+
+    def hook(module, args):
+        module.weight = module.weight_g * (module.weight_v / length_of(module.weight_v))
+
+    layer.register_forward_pre_hook(hook)
+    hook(layer, ())
+    return layer
+
+
+class WeightNorm(nn.Module):
+    def forward(self, g, v):
+        return g * (v / length_of(v))
+
+    def right_inverse(self, weight):
+        weight = weight.detach()
+        return length_of(weight), weight
+
+
+# %% wrong="hook closes over the first parameters" says=["weight_g is replaced by a new parameter"]
+def length_of(weight):
+    return torch.linalg.vector_norm(weight, dim=tuple(range(1, weight.dim())), keepdim=True)
+
+
+def weight_norm(layer):
+    weight = layer.weight.detach().clone()
+    del layer.weight
+    layer.weight_g = nn.Parameter(length_of(weight))
+    layer.weight_v = nn.Parameter(weight)
+
+    g, v = layer.weight_g, layer.weight_v
+
+    def hook(module, args):
+        module.weight = g * (v / length_of(v))
+
+    layer.register_forward_pre_hook(hook)
+    hook(layer, ())
+    return layer
+
+
+class WeightNorm(nn.Module):
+    def forward(self, g, v):
+        return g * (v / length_of(v))
+
+    def right_inverse(self, weight):
+        weight = weight.detach()
+        return length_of(weight), weight
+
+
+# %% wrong="length in float32" says=["every digit of torch.float64"]
+def length_of(weight):
+    return torch.linalg.vector_norm(
+        weight.float(), dim=tuple(range(1, weight.dim())), keepdim=True
+    ).to(weight.dtype)
+
+
+def weight_norm(layer):
+    weight = layer.weight.detach().clone()
+    del layer.weight
+    layer.weight_g = nn.Parameter(length_of(weight))
+    layer.weight_v = nn.Parameter(weight)
+
+    def hook(module, args):
+        module.weight = module.weight_g * (module.weight_v / length_of(module.weight_v))
+
+    layer.register_forward_pre_hook(hook)
+    hook(layer, ())
+    return layer
+
+
+class WeightNorm(nn.Module):
+    def forward(self, g, v):
+        return g * (v / length_of(v))
+
+    def right_inverse(self, weight):
+        weight = weight.detach()
+        return length_of(weight), weight
+
+
+# %% wrong="module: length clamped at 1e-3" says=["WeightNorm: the weight right after differs"]
+def length_of(weight):
+    return torch.linalg.vector_norm(weight, dim=tuple(range(1, weight.dim())), keepdim=True)
+
+
+def weight_norm(layer):
+    weight = layer.weight.detach().clone()
+    del layer.weight
+    layer.weight_g = nn.Parameter(length_of(weight))
+    layer.weight_v = nn.Parameter(weight)
+
+    def hook(module, args):
+        module.weight = module.weight_g * (module.weight_v / length_of(module.weight_v))
+
+    layer.register_forward_pre_hook(hook)
+    hook(layer, ())
+    return layer
+
+
+class WeightNorm(nn.Module):
+    def forward(self, g, v):
+        return g * (v / length_of(v).clamp(min=1e-3))
+
+    def right_inverse(self, weight):
+        weight = weight.detach()
+        return length_of(weight), weight
+
+
+# %% wrong="hook: not under no_grad" says=["the layer called under no_grad"]
+def length_of(weight):
+    return torch.linalg.vector_norm(weight, dim=tuple(range(1, weight.dim())), keepdim=True)
+
+
+def weight_norm(layer):
+    weight = layer.weight.detach().clone()
+    del layer.weight
+    layer.weight_g = nn.Parameter(length_of(weight))
+    layer.weight_v = nn.Parameter(weight)
+
+    def hook(module, args):
+        if not torch.is_grad_enabled() and hasattr(module, "weight"):
+            return
+        module.weight = module.weight_g * (module.weight_v / length_of(module.weight_v))
+
+    layer.register_forward_pre_hook(hook)
+    hook(layer, ())
+    return layer
+
+
+class WeightNorm(nn.Module):
+    def forward(self, g, v):
+        return g * (v / length_of(v))
+
+    def right_inverse(self, weight):
+        weight = weight.detach()
+        return length_of(weight), weight

@@ -1,0 +1,347 @@
+"""Awkward states of exercises 7.8 to 7.12: a check tries each by its words."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils._pytree import tree_leaves
+
+import course_utils
+from course_utils.chapters.hooks.counting import hooks_on
+from course_utils.chapters.hooks.weight_norm import layer_of
+
+# Steps in backward
+
+
+def _steps(step_in_backward: Callable, start: Tensor, factors: list, words: str) -> None:
+    """Compare steps on one parameter, whose gradient is each of the factors, with SGD's."""
+    own, right = (nn.Parameter(start.clone()) for _ in range(2))
+    step_in_backward([own], 0.1, 0.7)
+    optimizer = torch.optim.SGD([right], lr=0.1, momentum=0.7)
+    for number, factor in enumerate(factors, 1):
+        (own * factor).sum().backward()
+        optimizer.zero_grad()
+        (right * factor).sum().backward()
+        optimizer.step()
+        found, truth = own.detach(), right.detach()
+        close = torch.allclose(found, truth, rtol=1e-12, atol=1e-12, equal_nan=True)
+        told = f"after backward number {number} it is {found.tolist()}, expected {truth.tolist()}"
+        assert close, f"{words}: {told}"
+
+
+def _double() -> Tensor:
+    numbers = torch.tensor([1.0, 2, 3], dtype=torch.float64)
+    return numbers.to(course_utils.device)
+
+
+def _zero_gradient(step: Callable) -> None:
+    _steps(step, _double(), [1, 0, 0], "a gradient of zero still moves by the velocity")
+
+
+def _infinite(step: Callable) -> None:
+    _steps(step, _double(), [1, torch.inf], "an infinite gradient is a step, as SGD's")
+
+
+def _transposed(step: Callable) -> None:
+    start = torch.arange(6.0, dtype=torch.float64, device=course_utils.device).view(2, 3).t()
+    _steps(step, start, [1, 2], "a transposed parameter")
+
+
+def _no_dimensions(step: Callable) -> None:
+    _steps(step, _double()[0], [1, 1], "a parameter without dimensions")
+
+
+def _every_digit(step: Callable) -> None:
+    _steps(step, _double(), [1 / 3, 0.7, 0.1], "a parameter of torch.float64, in every digit")
+
+
+def _frozen_grad(step: Callable) -> None:
+    frozen, free = (nn.Parameter(_double()) for _ in range(2))
+    frozen.requires_grad_(False)
+    frozen.grad = torch.ones_like(frozen)
+    step([frozen, free], 0.1, 0.5)
+    (frozen * free).sum().backward()
+    kept = frozen.grad is not None and bool((frozen.grad == 1).all())
+    assert kept, "the .grad that a frozen parameter had is gone: leave such a parameter be"
+
+
+# Saved tensors
+
+
+def _back(keep: Callable, back: Callable, tensor: Tensor, rounded: bool, words: str) -> None:
+    right = tensor.detach().half().float() if rounded else tensor.detach()
+    found = back(keep(tensor))
+    assert found.shape == right.shape, f"{words} comes back with shape {tuple(found.shape)}"
+    assert found.dtype == right.dtype, f"{words} comes back in {found.dtype}"
+    how = "rounded to float16" if rounded else "exactly as it was"
+    same = torch.equal(found.detach().nan_to_num(nan=7), right.nan_to_num(nan=7))
+    assert same, f"{words} comes back as {found.tolist()}, expected it {how}"
+
+
+def _leaf(keep: Callable, back: Callable) -> None:
+    x = torch.tensor([0.1, 0.2], device=course_utils.device, requires_grad=True)
+    _back(keep, back, x, True, "an input that needs a gradient, and is no parameter,")
+
+
+def _frozen_parameter(keep: Callable, back: Callable) -> None:
+    start = torch.tensor([0.1, 0.2], device=course_utils.device)
+    frozen = nn.Parameter(start, requires_grad=False)
+    _back(keep, back, frozen, False, "a parameter that is frozen")
+
+
+def _empty(keep: Callable, back: Callable) -> None:
+    x = torch.ones(0, 3, device=course_utils.device)
+    _back(keep, back, x, True, "a tensor of shape (0, 3)")
+
+
+def _limits(keep: Callable, back: Callable) -> None:
+    numbers = [65504.0, -65504.0, torch.nan, 0.1]
+    x = torch.tensor(numbers, device=course_utils.device)
+    _back(keep, back, x, True, f"{numbers}, the largest of float16 and NaN,")
+
+
+def _twice(keep: Callable, back: Callable) -> None:
+    kept = keep(torch.ones(2, device=course_utils.device))
+    back(kept)
+    try:
+        again = back(kept).tolist()
+    except Exception as error:
+        again = f"{type(error).__name__}: {error}"
+    words = "bring_back is called twice for one saved tensor (backward(retain_graph=True) does so)"
+    assert again == [1.0, 1.0], f"{words}: the second time gave {again}"
+
+
+def _not_copied(keep: Callable, back: Callable) -> None:
+    x = torch.arange(6, device=course_utils.device).view(2, 3).t()
+    places = [t.data_ptr() for t in tree_leaves(keep(x)) if isinstance(t, Tensor)]
+    words = "a transposed tensor of integers was copied: what is kept exactly needs no copy"
+    assert x.data_ptr() in places, words
+
+
+# Weight norm
+
+
+def _normed(weight_norm: Callable, kind: type, weight: Tensor) -> dict[str, nn.Module]:
+    other = layer_of(weight)
+    torch.nn.utils.parametrize.register_parametrization(other, "weight", kind())
+    return {"weight_norm": weight_norm(layer_of(weight)), "WeightNorm": other}
+
+
+def _same_weight(weight_norm: Callable, kind: type, weight: Tensor, rtol: float) -> None:
+    for name, layer in _normed(weight_norm, kind, weight).items():
+        layer(torch.ones_like(weight))
+        found = layer.weight
+        assert isinstance(found, Tensor), f"{name}: layer.weight is {found!r}"
+        error = ((found - weight).abs() / weight.abs()).max().item()
+        told = f"the weight right after differs from the one before by a share of {error:.0e}"
+        assert error < rtol, f"{name}: {told}"
+    right = weight.norm(dim=1, keepdim=True)
+    lengths = {"weight_g": weight_norm(layer_of(weight)).weight_g}
+    lengths["right_inverse's g"] = kind().right_inverse(weight.clone())[0]
+    for name, length in lengths.items():
+        error = ((length - right).abs() / right).max().item()
+        told = "nothing is added to a length, and none is cut off"
+        assert error < rtol, f"{name} differs from the length by a share of {error:.0e}: {told}"
+
+
+def _small_weights(weight_norm: Callable, kind: type) -> None:
+    weight = torch.tensor([[3e-6, 4e-6], [1e-7, 2e-7]], device=course_utils.device)
+    _same_weight(weight_norm, kind, weight, 1e-4)
+
+
+def _exact_weights(weight_norm: Callable, kind: type) -> None:
+    weight = torch.tensor([[0.1, 0.2], [1 / 3, 0.7]], dtype=torch.float64)
+    _same_weight(weight_norm, kind, weight.to(course_utils.device), 1e-12)
+
+
+def _new_length(weight_norm: Callable, kind: type) -> None:
+    weight = torch.tensor([[3.0, 4.0]], device=course_utils.device)
+    layer = weight_norm(layer_of(weight))
+    layer.weight_g = nn.Parameter(2 * layer.weight_g.detach())
+    found = layer(torch.ones_like(weight)).item()
+    words = "weight_g is replaced by a new parameter of length 10, and the layer called"
+    assert abs(found - 14) < 1e-4, f"{words}: it gives {found}, expected 6 + 8"
+
+
+def _without_graph(weight_norm: Callable, kind: type) -> None:
+    weight = torch.tensor([[3.0, 4.0]], device=course_utils.device)
+    layer = weight_norm(layer_of(weight)).eval()
+    with torch.no_grad():
+        layer.weight_g.mul_(2)
+        found = layer(torch.ones_like(weight)).item()
+    words = "weight_g is doubled to 10, and the layer called under no_grad, in eval"
+    assert abs(found - 14) < 1e-4, f"{words}: it gives {found}, expected 6 + 8"
+
+
+# Loading
+
+
+def _load(hooks: Callable, model: nn.Module, renamed: dict, keys: dict[str, str]) -> None:
+    """Load a state whose keys are the values of ``keys``; check the log."""
+    log, own = hooks(model, renamed), model.state_dict()
+    state = {keys.get(key, key): value + 1 for key, value in own.items()}
+    right = {key: value + 1 for key, value in own.items()}
+    try:
+        model.load_state_dict(state)
+    except RuntimeError as error:
+        told = " ".join(str(error).split())
+        raise AssertionError(f"{renamed} with the keys {[*state]}: {told}") from error
+    told = f"{renamed} with the keys {[*state]}: a value went to a wrong place"
+    same = all(torch.equal(right[key], value) for key, value in model.state_dict().items())
+    assert same, told
+    wanted = sorted(f"{old} -> {new}" for new, old in keys.items())
+    assert sorted(log) == wanted, f"{renamed} with the keys {[*state]}: the list is {log}"
+
+
+def _repeated(hooks: Callable) -> None:
+    model = nn.ModuleDict({"head": nn.ModuleDict({"fc": nn.Linear(1, 1, bias=False)})})
+    _load(hooks, model, {"fc": "head"}, {"head.fc.weight": "fc.fc.weight"})
+
+
+def _any_character(hooks: Callable) -> None:
+    parts = {"stem": nn.Linear(1, 1, bias=False), "block_0": nn.Linear(1, 1, bias=False)}
+    _load(hooks, nn.ModuleDict(parts), {"block.0": "stem"}, {"stem.weight": "block.0.weight"})
+
+
+def _without_dot(hooks: Callable) -> None:
+    model = nn.Module()
+    model.scale, model.head = nn.Parameter(torch.ones(1)), nn.Linear(1, 1, bias=False)
+    _load(hooks, model, {"scale": "head"}, {"head.weight": "scale.weight"})
+
+
+def _alone_then_inside(hooks: Callable) -> None:
+    model = nn.ModuleDict({"head": nn.Linear(1, 1, bias=False)})
+    log, weight = hooks(model, {"fc": "head"}), torch.ones(1, 1)
+    try:
+        model.load_state_dict({"fc.weight": weight})
+        nn.ModuleDict({"net": model}).load_state_dict({"net.fc.weight": weight})
+    except RuntimeError as error:
+        words = "loaded by itself, then as the part net of a larger model"
+        raise AssertionError(f"{words}: {' '.join(str(error).split())}") from error
+    right = ["fc.weight -> head.weight", "net.fc.weight -> net.head.weight"]
+    assert log == right, f"loaded by itself, then as a part: the list is {log}"
+
+
+# Intervention
+
+
+class _Nested(nn.Module):
+    def forward(self, x: Tensor) -> tuple:
+        return x + 1, (2 * x, (3 * x,))
+
+
+class _Writes(nn.Module):
+    """Adds up what a module returns, and writes to it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.nested, self.plain = _Nested(), nn.Identity()
+
+    def forward(self, x: Tensor) -> Tensor:
+        first, (second, (third,)) = self.nested(x)
+        y = first + second + third + self.plain(x)
+        for part in (first, second, third):
+            part.zero_()
+        return y
+
+
+def _number(value: float) -> Tensor:
+    return torch.tensor(value, dtype=torch.float64, device=course_utils.device)
+
+
+def _nested_tuple(intervention: Callable) -> None:
+    model = _Writes()
+    found = intervention(model, model, ["nested"], _number(10.0), _number(1.0))["nested"].item()
+    words = "a tuple in a tuple, whose tensors the model writes to later"
+    assert found == 62, f"{words}: the answer is {found}, expected 61 + 1. Copy the inner ones, too"
+
+
+def _earlier_hook(intervention: Callable) -> None:
+    model = _Writes()
+    model.plain.register_forward_hook(lambda module, args, output: 10 * output)
+    found = intervention(model, model, ["plain"], _number(10.0), _number(1.0))["plain"].item()
+    words = "an earlier hook makes the module return 10 times its value, 100 in run A"
+    assert found == 107, f"{words}, which run B adds to 7: the answer is {found}, expected 107"
+
+
+def _digits(intervention: Callable) -> None:
+    model = _Writes()
+    found = intervention(model, model, ["plain"], _number(1 / 3), _number(0.0))["plain"].item()
+    error = abs(found - (1 + 1 / 3))
+    assert error < 1e-12, f"in torch.float64 the answer is wrong by {error:.0e}: in float32?"
+
+
+def _random_state(intervention: Callable) -> None:
+    model = _Writes()
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(1729)
+        before = torch.rand(3).tolist()
+        torch.manual_seed(1729)
+        intervention(model, model, ["plain"], _number(1.0), _number(0.0))
+        same = torch.rand(3).tolist() == before
+    assert same, "the global generator of random numbers was seeded: leave it as it was"
+
+
+class _Interrupts(nn.Module):
+    def __init__(self, calls: int) -> None:
+        super().__init__()
+        self.inner, self.calls = nn.Identity(), calls
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.calls -= 1
+        if self.calls < 0:
+            raise KeyboardInterrupt
+        return self.inner(x)
+
+
+def _interrupted(intervention: Callable) -> None:
+    for calls, run in enumerate(("run A", "run B")):
+        model = _Interrupts(calls)
+        with contextlib.suppress(KeyboardInterrupt):
+            intervention(model, model, ["inner"], _number(1.0), _number(0.0))
+        assert torch.is_grad_enabled(), f"a KeyboardInterrupt in {run} left autograd off"
+        words = f"after a KeyboardInterrupt in {run} hooks are left"
+        assert not hooks_on(model), f"{words}: a with block, or a finally, takes them out"
+
+
+STATES: dict[str, dict[str, Callable[..., Any]]] = {
+    "steps": {
+        "a gradient of zero": _zero_gradient,
+        "an infinite gradient": _infinite,
+        "a transposed parameter": _transposed,
+        "a parameter without dimensions": _no_dimensions,
+        "every digit of torch.float64": _every_digit,
+        "a frozen parameter that has a .grad": _frozen_grad,
+    },
+    "offload": {
+        "an input that needs a gradient": _leaf,
+        "a frozen parameter": _frozen_parameter,
+        "a tensor without elements": _empty,
+        "the largest numbers, and NaN": _limits,
+        "brought back twice": _twice,
+        "integers, transposed": _not_copied,
+    },
+    "weight norm": {
+        "weights of a millionth": _small_weights,
+        "every digit of torch.float64": _exact_weights,
+        "weight_g replaced": _new_length,
+        "weight_g changed, and no_grad": _without_graph,
+    },
+    "loading": {
+        "the old name twice in a key": _repeated,
+        "block_0 beside block.0": _any_character,
+        "a parameter of the old name": _without_dot,
+        "by itself, then as a part": _alone_then_inside,
+    },
+    "intervention": {
+        "a tuple in a tuple, written to later": _nested_tuple,
+        "an earlier hook that replaces the output": _earlier_hook,
+        "every digit of torch.float64": _digits,
+        "the generator of random numbers": _random_state,
+        "a KeyboardInterrupt in a run": _interrupted,
+    },
+}

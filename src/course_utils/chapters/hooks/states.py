@@ -1,0 +1,231 @@
+"""Awkward states of exercises 7.2 to 7.7: a check tries each by its words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+import course_utils
+from course_utils.chapters.hooks.counting import bystander, hooks_on
+
+
+def _pair() -> nn.Sequential:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        return nn.Sequential(nn.Linear(2, 3), nn.Tanh()).to(course_utils.device)
+
+
+def _ones(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
+    return torch.ones(*shape, dtype=dtype, device=course_utils.device)
+
+
+# Capture
+
+
+def _interrupted(capture: Callable) -> None:
+    network = _pair()
+    try:
+        with capture(network, ["0", "1"]):
+            raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        pass
+    words = "after a KeyboardInterrupt hooks are left: what is in a finally runs in any case"
+    assert not hooks_on(network), words
+
+
+class _Largest(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x.argmax(dim=-1)
+
+
+def _integers(capture: Callable) -> None:
+    network = nn.Sequential(_Largest())
+    with capture(network, ["0"]) as seen:
+        network(_ones(2, 3))
+    dtype = seen["0"][0].dtype
+    assert dtype == torch.int64, f"the module returned torch.int64, and {dtype} is kept"
+
+
+def _hook_inside(capture: Callable) -> None:
+    network = _pair()
+    with capture(network, ["0"]):
+        network[0].register_forward_hook(bystander)
+    left = [*network[0]._forward_hooks.values()]
+    words = "a hook was registered inside the block: at the end it is to stay, and yours to go"
+    assert left == [bystander], f"{words}. Remove by your own handle"
+
+
+def _two_captures(capture: Callable) -> None:
+    network = _pair()
+    with capture(network, ["0"]) as first:
+        network(_ones(1, 2))
+    with capture(network, ["1"]):
+        network(_ones(1, 2))
+    kept = {name: len(outputs) for name, outputs in first.items()}
+    assert kept == {"0": 1}, f"a second capture changed the first one's dict: {kept}"
+
+
+# Reversal: the state is tried with both of the learner's layers
+
+
+def _with_both(state: Callable) -> Callable[[Callable, Any], None]:
+    def both(by_hook: Callable, function: Any) -> None:
+        for name, reverse in (("gradient_reversal", by_hook), ("Reversal.apply", function.apply)):
+            state(name, reverse)
+
+    return both
+
+
+@_with_both
+def _inside_a_network(name: str, reverse: Callable) -> None:
+    x = _ones(3).requires_grad_()
+    reverse(2 * x, 0.5).sum().backward()
+    assert x.grad is not None, f"{name}: no gradient comes through y, where x is computed itself"
+    words = f"{name}: where x is itself computed, as 2 * leaf, the leaf's gradient"
+    assert x.grad.tolist() == [-1.0] * 3, f"{words} is {x.grad.tolist()}, expected -0.5 times 2"
+
+
+@_with_both
+def _two_strengths(name: str, reverse: Callable) -> None:
+    x = _ones(1).requires_grad_()
+    (reverse(x, 0.5) + reverse(x, 4.0)).sum().backward()
+    assert x.grad is not None, f"{name}: no gradient comes through y"
+    words = (
+        f"{name}: two calls, of strengths 0.5 and 4, and one backward: each keeps its own strength"
+    )
+    assert x.grad.item() == -4.5, f"{words}; the gradient is {x.grad.item()}, expected -4.5"
+
+
+@_with_both
+def _exact(name: str, reverse: Callable) -> None:
+    x = _ones(2, dtype=torch.float64).requires_grad_()
+    (reverse(x, 0.1) / 3).sum().backward()
+    assert x.grad is not None, f"{name}: no gradient comes through y"
+    error = (x.grad + 0.1 / 3).abs().max().item()
+    assert error < 1e-12, f"{name} in float64 is wrong by {error:.0e}: was it in float32?"
+
+
+# Frozen rows
+
+
+def _frozen_twice(freeze_rows: Callable) -> None:
+    embedding = nn.Embedding.from_pretrained(_ones(4, 1), freeze=False)
+    first = freeze_rows(embedding, [0])
+    freeze_rows(embedding, [2])
+    found = []
+    for _ in range(2):
+        embedding.weight.grad = None
+        embedding.weight.sum().backward()
+        gradient = embedding.weight.grad
+        found.append(None if gradient is None else gradient.flatten().tolist())
+        first.remove()
+    words = "row 0 frozen, then row 2 by another call: the gradient"
+    assert found[0] == [0, 1, 0, 1], f"{words} is {found[0]}; each call has rows of its own"
+    assert found[1] == [1, 1, 0, 1], f"{words} without the first handle is {found[1]}"
+
+
+def _unchanged(freeze_rows: Callable) -> None:
+    factors = torch.tensor([[1e300], [1 / 3], [torch.inf], [torch.nan]], dtype=torch.float64)
+    factors = factors.to(course_utils.device)
+    embedding = nn.Embedding.from_pretrained(torch.zeros_like(factors), freeze=False)
+    freeze_rows(embedding, [0])
+    (embedding.weight * factors).sum().backward()
+    found, right = embedding.weight.grad, factors.clone()
+    right[0] = 0
+    same = found is not None and torch.equal(found.nan_to_num(nan=7), right.nan_to_num(nan=7))
+    told = None if found is None else found.flatten().tolist()
+    words = f"the gradient {factors.flatten().tolist()} with row 0 frozen became {told}"
+    assert same, f"{words}: zero in this row, and unchanged in all others"
+
+
+# The monitor
+
+
+def _no_children(grad_monitor: Callable) -> None:
+    norms, _ = grad_monitor(nn.Linear(2, 3))
+    words = "a model that is a single Linear has no children, and its name is ''"
+    assert [*norms] == [""], f"{words}: expected a list under '', and norms has {[*norms]}"
+
+
+class _Own(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = _pair()
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.inner(x)
+
+
+def _own_container(grad_monitor: Callable) -> None:
+    norms, _ = grad_monitor(_Own())
+    words = "a class of its own holds a Sequential: the modules without children, and only these"
+    assert sorted(norms) == ["inner.0", "inner.1"], f"{words}; norms has {sorted(norms)}"
+
+
+def _before(grad_monitor: Callable) -> None:
+    norms, _ = grad_monitor(_pair())
+    found = {name: list(values) for name, values in norms.items()}
+    words = "before any backward() norms has a list, still empty, for each name"
+    assert found == {"0": [], "1": []}, f"{words}; it is {found}"
+
+
+def _same_graph(grad_monitor: Callable) -> None:
+    network = _pair()
+    norms, _ = grad_monitor(network)
+    loss = network(_ones(2, 2).requires_grad_()).sum()
+    loss.backward(retain_graph=True)
+    loss.backward()
+    lengths = [len(values) for values in norms.values()]
+    words = "two backwards through the graph of one forward pass give two numbers in each list"
+    assert lengths == [2, 2], f"{words}, not {lengths}"
+
+
+def _special(grad_monitor: Callable) -> None:
+    network = _pair()
+    norms, _ = grad_monitor(network)
+    factors = (0.0, torch.inf, torch.nan)
+    for factor in factors:
+        (network(_ones(2, 2).requires_grad_()) * factor).sum().backward()
+    found, words = norms["1"], "gradients of 0, infinity and NaN are noted, too: "
+    right = [number != number for number in found] == [False, False, True] and found[0] == 0
+    assert right, f"{words}the last module's list is {found}"
+
+
+def _small(grad_monitor: Callable) -> None:
+    network = _pair().double()
+    norms, _ = grad_monitor(network)
+    x = _ones(1, 2, dtype=torch.float64).requires_grad_()
+    (network(x) * 1e-60).sum().backward()
+    right, found = 3**0.5 * 1e-60, norms["1"][-1]
+    words = f"a gradient of three times 1e-60 in float64: its norm is {right}, and {found} is noted"
+    assert abs(found - right) < 1e-12 * right, words
+
+
+STATES: dict[str, dict[str, Callable[..., Any]]] = {
+    "capture": {
+        "a KeyboardInterrupt inside the block": _interrupted,
+        "a module that returns integers": _integers,
+        "a hook registered inside the block": _hook_inside,
+        "two captures, one after the other": _two_captures,
+    },
+    "reversal": {
+        "an x that was computed": _inside_a_network,
+        "two strengths, one backward": _two_strengths,
+        "every digit of torch.float64": _exact,
+    },
+    "freezing": {
+        "two calls with rows of their own": _frozen_twice,
+        "every digit, infinity and NaN": _unchanged,
+    },
+    "monitor": {
+        "a model without children": _no_children,
+        "a container of another class": _own_container,
+        "before the first backward": _before,
+        "two backwards after one forward": _same_graph,
+        "gradients of 0, infinity and NaN": _special,
+        "a tiny gradient in torch.float64": _small,
+    },
+}
