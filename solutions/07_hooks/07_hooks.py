@@ -1302,7 +1302,7 @@ image = torch.rand(3, 24, 24, generator=torch.Generator().manual_seed(0)).to(dev
 wide, none = image[:, 4:20].double(), {"bias": -1.0, "factor": 1.0}
 with every_case() as case:
     for name, x, target, options in (
-        ("layer 'features', class 0", image, 0, {}),
+        ("layer 'features', class 0", image, 0, {"factor": 300.0}),
         ("layer 'features.4', class 2", image, 2, {"cut": 5}),
         ("layer 'features.0', class 1, a wide image in torch.float64", wide, 1, {"cut": 1}),
         ("nothing in the image speaks for the class", image, 1, none),

@@ -465,3 +465,24 @@ def capture(model, names):
     finally:
         for handle in handles:
             handle.remove()
+
+
+# %% wrong="a slice of all, not for a mean" says=["a module that returns one number"]
+@contextlib.contextmanager
+def capture(model, names):
+    modules = dict(model.named_modules())
+    found = [modules[name] for name in names]
+    seen = {name: [] for name in names}
+
+    def keeper(name):
+        def hook(module, args, output):
+            seen[name].append(output.detach()[:].clone())
+
+        return hook
+
+    handles = [m.register_forward_hook(keeper(n)) for n, m in zip(names, found)]
+    try:
+        yield seen
+    finally:
+        for handle in handles:
+            handle.remove()

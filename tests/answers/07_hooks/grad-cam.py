@@ -360,3 +360,15 @@ def grad_cam(model, layer, image, target):
     heat = heat.float().to(heat.dtype)
     top = heat.max()
     return heat / top if top > 0 else heat
+
+
+# %% wrong="class 0 taken for none given" says=["layer 'features', class 0: the map"]
+def grad_cam(model, layer, image, target):
+    kept = []
+    with model.get_submodule(layer).register_forward_hook(lambda m, a, o: kept.append(o)):
+        scores = model(image[None])[0]
+    score = scores[target or int(scores.argmax())]
+    (grad,) = torch.autograd.grad(score, kept[0])
+    heat = (grad.mean((2, 3), keepdim=True) * kept[0]).sum(1)[0].relu().detach()
+    top = heat.max()
+    return heat / top if top > 0 else heat

@@ -427,3 +427,23 @@ def state_dict_hooks(model, renamed):
 
     model.register_load_state_dict_pre_hook(hook)
     return told
+
+
+# %% wrong="what already begins with the new name is taken for renamed" says=["a new name that begins with the old one"]
+def state_dict_hooks(model, renamed):
+    told, names = [], dict(renamed)
+
+    def hook(module, state_dict, prefix, *rest):
+        moved = {}
+        for key in list(state_dict):
+            for old, new in names.items():
+                start = prefix + old + "."
+                if key.startswith(start) and not (new.startswith(old) and len(names) == 1):
+                    new_key = prefix + new + "." + key[len(start) :]
+                    moved[new_key] = state_dict.pop(key)
+                    told.append(f"{key} -> {new_key}")
+                    break
+        state_dict.update(moved)
+
+    model.register_load_state_dict_pre_hook(hook)
+    return told

@@ -389,3 +389,19 @@ def step_in_backward(parameters, lr, momentum):
         p.grad = None
 
     return [p.register_post_accumulate_grad_hook(step) for p in parameters if p.requires_grad]
+
+
+# %% wrong="a fresh velocity until every parameter has its own" says=["of which the second has no gradient at first"]
+def step_in_backward(parameters, lr, momentum):
+    velocities, trained = {}, [p for p in parameters if p.requires_grad]
+
+    @torch.no_grad()
+    def step(p):
+        if len(velocities) == len(trained):
+            velocities[p] = momentum * velocities[p] + p.grad
+        else:
+            velocities[p] = p.grad.clone()
+        p.sub_(lr * velocities[p])
+        p.grad = None
+
+    return [p.register_post_accumulate_grad_hook(step) for p in trained]

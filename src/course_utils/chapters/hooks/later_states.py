@@ -59,6 +59,21 @@ def _every_digit(step: Callable) -> None:
     _steps(step, _double(), [1 / 3, 0.7, 0.1], "a parameter of torch.float64, in every digit")
 
 
+def _joins_later(step: Callable) -> None:
+    own, right = ([nn.Parameter(_double()) for _ in range(2)] for _ in range(2))
+    step(own, 0.1, 0.7)
+    optimizer = torch.optim.SGD(right, lr=0.1, momentum=0.7)
+    for used in (1, 1, 2, 1, 2):
+        for parameters in (own, right):
+            optimizer.zero_grad()
+            torch.stack([one * 1 for one in parameters[:used]]).sum().backward()
+        optimizer.step()
+        found, truth = ([one.tolist() for one in some] for some in (own, right))
+        close = all(map(torch.allclose, own, right))
+        words = "two parameters, of which the second has no gradient at first, are"
+        assert close, f"{words} {found}, expected {truth}: velocities are each parameter's own"
+
+
 def _frozen_grad(step: Callable) -> None:
     frozen, free = (nn.Parameter(_double()) for _ in range(2))
     frozen.requires_grad_(False)
@@ -202,6 +217,11 @@ def _repeated(hooks: Callable) -> None:
     _load(hooks, model, {"fc": "head"}, {"head.fc.weight": "fc.fc.weight"})
 
 
+def _longer_name(hooks: Callable) -> None:
+    model = nn.ModuleDict({"fc": nn.ModuleDict({"0": nn.Linear(1, 1, bias=False)})})
+    _load(hooks, model, {"fc": "fc.0"}, {"fc.0.weight": "fc.weight"})
+
+
 def _any_character(hooks: Callable) -> None:
     parts = {"stem": nn.Linear(1, 1, bias=False), "block_0": nn.Linear(1, 1, bias=False)}
     _load(hooks, nn.ModuleDict(parts), {"block.0": "stem"}, {"stem.weight": "block.0.weight"})
@@ -242,7 +262,10 @@ class _Writes(nn.Module):
         self.nested, self.plain = _Nested(), nn.Identity()
 
     def forward(self, x: Tensor) -> Tensor:
-        first, (second, (third,)) = self.nested(x)
+        nested = self.nested(x)
+        first, (second, (third,)) = nested
+        words = "the module returned a tuple, and the patch is no tuple, or holds a list"
+        assert {type(nested), type(nested[1])} == {tuple}, words
         y = first + second + third + self.plain(x)
         for part in (first, second, third):
             part.zero_()
@@ -315,6 +338,7 @@ STATES: dict[str, dict[str, Callable[..., Any]]] = {
         "a transposed parameter": _transposed,
         "a parameter without dimensions": _no_dimensions,
         "every digit of torch.float64": _every_digit,
+        "a parameter that joins later": _joins_later,
         "a frozen parameter that has a .grad": _frozen_grad,
     },
     "offload": {
@@ -333,6 +357,7 @@ STATES: dict[str, dict[str, Callable[..., Any]]] = {
     },
     "loading": {
         "the old name twice in a key": _repeated,
+        "a new name that begins with the old one": _longer_name,
         "block_0 beside block.0": _any_character,
         "a parameter of the old name": _without_dot,
         "by itself, then as a part": _alone_then_inside,

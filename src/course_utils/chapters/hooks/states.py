@@ -49,6 +49,21 @@ def _integers(capture: Callable) -> None:
     assert dtype == torch.int64, f"the module returned torch.int64, and {dtype} is kept"
 
 
+class _Mean(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x.mean()
+
+
+def _without_dimensions(capture: Callable) -> None:
+    network = nn.Sequential(_Mean())
+    with capture(network, ["0"]) as seen:
+        network(_ones(2, 3))
+    found = seen["0"][0]
+    words = "the module returned 1.0, a tensor without dimensions, and"
+    right = found.shape == () and found.item() == 1
+    assert right, f"{words} {found} is kept"
+
+
 def _hook_inside(capture: Callable) -> None:
     network = _pair()
     with capture(network, ["0"]):
@@ -208,6 +223,7 @@ STATES: dict[str, dict[str, Callable[..., Any]]] = {
     "capture": {
         "a KeyboardInterrupt inside the block": _interrupted,
         "a module that returns integers": _integers,
+        "a module that returns one number": _without_dimensions,
         "a hook registered inside the block": _hook_inside,
         "two captures, one after the other": _two_captures,
     },
