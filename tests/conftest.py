@@ -152,6 +152,8 @@ def temporary_files(tmp_path_factory):
         patch.dict(os.environ, TMPDIR=folder),
         patch.object(tempfile, "tempdir", folder),
     ):
+        # A database's own user has to reach its files.
+        os.chmod(folder, 0o755)
         yield
 
 

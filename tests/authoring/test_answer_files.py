@@ -45,6 +45,12 @@ def test_options_and_sources(tmp_path):
     )
 
 
+def test_a_file_without_a_cell_holds_none(tmp_path):
+    path = tmp_path / "total.py"
+    path.touch()
+    assert read_cells(path) == []
+
+
 @pytest.mark.parametrize("path", sorted(ANSWERS.glob("*/*-p*.py"))[:6], ids=lambda path: path.stem)
 def test_jupytext_reads_the_same(path):
     theirs = jupytext.read(path, fmt="py:percent").cells
