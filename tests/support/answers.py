@@ -175,13 +175,15 @@ def tried(chapter: Chapter, exercise: str) -> list[Answer]:
     return [answer for answer in found if answer in kept]
 
 
+@cache
 def drawn_for_the_judge(chapter: Chapter, exercise: str) -> Answer | None:
     """The answer of an exercise that the judge runs where answers are sampled; None is the stub."""
     drawn = random.Random(exercise).choice(("right", "wrong", "stub"))
     if is_sampled(chapter, exercise):
         drawn = "right"
-    fitting = [answer for answer in tried(chapter, exercise) if answer.right == (drawn == "right")]
-    return fitting[0] if drawn != "stub" else None
+    if drawn == "stub":
+        return None
+    return next(one for one in tried(chapter, exercise) if one.right == (drawn == "right"))
 
 
 # Pictures are words, as in grading. Once for all cells: to bring the whole environment back takes

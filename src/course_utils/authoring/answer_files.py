@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 
 START = re.compile(r"^# %%(?P<text> \[markdown\])?(?P<options>(?: .*)?)(?:\n|\Z)", re.MULTILINE)
@@ -39,11 +40,9 @@ def read_cells(path: Path) -> list[AnswerCell]:
 
     text = path.read_text(encoding="utf-8")
     starts = list(START.finditer(text))
-    ends = [start.start() for start in starts[1:]] + [len(text)]
     cells = []
-    # A file that holds no cell has an end all the same.
-    for start, end in zip(starts, ends, strict=False):
-        source = text[start.end() : end].strip("\n")
+    for start, following in zip_longest(starts, starts[1:]):
+        source = text[start.end() : following.start() if following else None].strip("\n")
         is_text = bool(start["text"])
         cells.append(
             AnswerCell(

@@ -162,9 +162,10 @@ def check_qr(answer: Answer, case: every_case, a: torch.Tensor, name: str) -> No
             assert off < 1e-3, f"columns of Q are not orthogonal: a product is {off:.2g}"
             close = 1e-4 if a.dtype == torch.float32 else 1e-10
             words = "Q R is a to float32's digits alone: compute in the dtype of a"
-            near = (q @ r - a).abs().max().item() < 1e-4 * a.abs().max().item()
-            assert not near or torch.allclose(q @ r, a, close, close), words
-            check_close(q @ r, a, "Q @ R", rtol=close, atol=close * a.abs().max().item())
+            product, size = q @ r, a.abs().max().item()
+            near = (product - a).abs().max().item() < 1e-4 * size
+            assert not near or torch.allclose(product, a, close, close), words
+            check_close(product, a, "Q @ R", rtol=close, atol=close * size)
             assert (r.diagonal() > 0).all(), "the diagonal of R should be positive (lengths)"
 
 
@@ -186,9 +187,8 @@ def check_lost(answer: Answer, case: every_case, a: torch.Tensor, name: str) -> 
             assert not q.isnan().any(), "there is NaN in Q: a length of 0?"
             check_close(q @ r, a, "Q @ R", rtol=1e-3, atol=1e-4)
             lost = (q.T @ q - torch.eye(n).to(q)).abs().max().item()
-            words = f"orthogonality is lost ({lost:.2g}): take each coefficient from what is left"
-            words = words if given else f"orthogonality is lost ({lost:.2g}): the default is True"
-            assert lost < 1e-3 or not modified, words
+            cure = "take each coefficient from what is left" if given else "the default is True"
+            assert lost < 1e-3 or not modified, f"orthogonality is lost ({lost:.2g}): {cure}"
             words = "too orthogonal: the classical way takes all coefficients from the given column"
             assert lost > 0.1 or modified, words
 
