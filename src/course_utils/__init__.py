@@ -67,6 +67,11 @@ __all__ = list(_HOME)
 _watched: list[object] = []
 
 
+def leave_unwatched(shell: object) -> None:
+    """No look at the process after the checks of this shell: for a judge runs no answer."""
+    _watched.append(shell)
+
+
 def _watch_the_notebook() -> None:
     """In a kernel, when the set-up cell first asks for a name: look after each check."""
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None

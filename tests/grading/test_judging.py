@@ -875,3 +875,18 @@ def test_a_key_error_says_its_key_as_it_does_in_a_notebook(message):
     assert type(error) is KeyError
     said = str(error)
     assert said == message if message.startswith("'") else message in said
+
+
+UNWATCHED = """
+from course_utils.grading.verdict.judge_process import Checks
+checks = Checks(seed=0, names=[], trials=[], skipped=[], output_bytes=1000)
+assert not checks.run("from course_utils import device")
+print([call.__name__ for call in checks.shell.events.callbacks["pre_run_cell"]])
+"""
+
+
+def test_the_judges_own_process_is_not_watched():
+    """No answer runs there that could leave something behind, and a look takes milliseconds."""
+    command = [sys.executable, "-c", UNWATCHED]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout == "[]\n", done.stderr

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -139,6 +140,40 @@ def test_a_notebook_cannot_tell_a_warm_kernel_from_another(warm, monkeypatch):
         facts["environment"] = sorted(set(facts["environment"]) - STARTED_BY - LEFT_BY_IMPORTS)
     assert like_it == cold
     assert "" in cold["path"]
+
+
+WATCHED_MODULE = """
+import inspect, sys, types
+
+class Watched(types.ModuleType):
+    looks = 0
+
+    @property
+    def __file__(self):
+        Watched.looks += 1
+        return "/nowhere.py"
+
+sys.modules["watched"] = Watched("watched")
+def fails():
+    raise ValueError("on purpose")
+"""
+
+
+def test_an_error_of_a_cell_is_told_without_a_look_at_every_module(warm):
+    """There are thousands where torch is imported, and a look at them takes longer than a cell."""
+    looks = "print(Watched.looks)"
+    found = (
+        "print(inspect.getmodule(fails) is sys.modules['__main__'], inspect.getmodule(json),\n"
+        "      inspect.getmodule(fails.__code__), inspect.getsource(fails))"
+    )
+    _, failed, looked, known = run_notebook(
+        WATCHED_MODULE, "fails()", looks, f"import json\n{found}"
+    )
+    told = re.sub(r"\x1b\[[0-9;]*m", "", "".join(failed[0].traceback))
+    assert 'raise ValueError("on purpose")' in told
+    assert printed(looked) == "0\n"
+    assert printed(known).startswith("True <module 'json'")
+    assert printed(known).endswith('> None def fails():\n    raise ValueError("on purpose")\n\n')
 
 
 def test_no_two_kernels_draw_the_same_random_numbers():

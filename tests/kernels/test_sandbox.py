@@ -698,6 +698,21 @@ def test_memory_that_no_process_has_is_counted(source):
     assert asyncio.run(run()) == "they took more than 300 MiB of memory"
 
 
+@pytest.mark.parametrize(("sockets", "there", "queued"), [(1, 1, 0), (2, 2, 512), (2, 1, 512)])
+def test_what_sockets_hold_is_looked_for_where_there_are_some(tmp_path, sockets, there, queued):
+    """Linux looks through the whole machine's for a list: one alone, a kernel's, holds little."""
+    line = "   0: 0100007F:1F90 00000000:0000 0A 00000000:00000100 00:00000000 0 0 0 1\n"
+    other = f"TCP6: inuse {sockets - 1}\n" if there == 2 else ""
+    (tmp_path / "sockstat").write_text(
+        f"sockets: used 9\nTCP: inuse {1 if other else sockets} orphan 0 tw 0 alloc 9 mem 64\n"
+        "UDP: inuse 0 mem 0\nRAW: inuse 0\n"
+    )
+    if other:  # else a machine without IPv6
+        (tmp_path / "sockstat6").write_text(f"{other}UDP6: inuse 0\n")
+    (tmp_path / "tcp").write_text("  sl  local_address ...\n" + line)
+    assert processes.queued_bytes(tmp_path) == queued
+
+
 class Busy(Workplace):
     """A workplace on a busy machine: a look takes long, and hardly any of it is work."""
 

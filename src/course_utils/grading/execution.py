@@ -12,6 +12,7 @@ import asyncio
 import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import nbformat
 
@@ -64,7 +65,7 @@ async def _execute(submission: Submission, settings: Settings) -> Outcome:
             judging = {numbers[name]: ours.fileno() for name, (ours, _) in pairs.items()}
             judge = Judgement(solution, settings, numbers, submission.student)
             with workplace(settings) as place:
-                await judge.run(place, judging, lambda: student.look_at_snapshots(sandbox))
+                await judge.run(place, judging, partial(student.look_at_snapshot, sandbox))
         finally:
             for ours, _ in pairs.values():
                 ours.close()

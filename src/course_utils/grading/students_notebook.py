@@ -39,7 +39,8 @@ class StudentsNotebook(Runner):
         self.descriptors, self.names = descriptors, names
         self.answers = {grade_id(cell): cell.source for cell in notebook.cells}
         self.cells: list[dict] = []
-        self.snapshots: set[int] = set()
+        # By the grade id of a check, the process that waits for it, as it is inside.
+        self.snapshots: dict[str, int] = {}
         self.died = ""
         self.memory_bytes = self.inherited = 0
         self.start_seconds = 0.0
@@ -72,7 +73,7 @@ class StudentsNotebook(Runner):
                 if self.died:
                     break
             # With all that it started, wherever that went: nothing disturbs the judge.
-            await asyncio.to_thread(sandbox.end_all_but, self.snapshots)
+            await asyncio.to_thread(sandbox.end_all_but, set(self.snapshots.values()))
         self.drop_malformed()
 
     async def set_up(self, code: str) -> None:
@@ -92,9 +93,10 @@ class StudentsNotebook(Runner):
         found = re.search(rf"^{name}:\s+(\d+) kB", text, re.MULTILINE)
         return int(found[1]) * 1024 if found else 0
 
-    def look_at_snapshots(self, sandbox: Workplace) -> None:
-        """Note the memory of what answers the judge: a check's calls run there."""
-        most = sandbox.most_memory() - self.inherited
+    def look_at_snapshot(self, sandbox: Workplace, check: str) -> None:
+        """Note the memory of what answers the judge for a check: the check's calls run there."""
+        pids = [self.snapshots[check]] if check in self.snapshots else []
+        most = sandbox.most_memory(pids) - self.inherited
         self.memory_bytes = max(self.memory_bytes, most)
 
     async def run_one(self, sandbox: Workplace, cell: NotebookNode, seconds: float) -> None:
@@ -108,7 +110,8 @@ class StudentsNotebook(Runner):
         arguments = f"{descriptor}, {names!r}, {Path(get_file_name(answer)).name!r}"
         await self.set_up(f"{ANSWERING}.wait_for_the_judge({arguments})")
         # One at most, whatever else the notebook started meanwhile.
-        self.snapshots.update(sorted(sandbox.leaders() - before)[:1])
+        for pid in sorted(sandbox.leaders() - before)[:1]:
+            self.snapshots[grade_id(cell)] = pid
 
 
 def name_of(cell: NotebookNode, number: int) -> str:

@@ -6,6 +6,7 @@ import atexit
 import contextlib
 import importlib
 import importlib.util
+import inspect
 import os
 import signal
 import sys
@@ -111,6 +112,26 @@ def become_fresh(request: Request) -> None:
     torch.set_num_threads(wanted or cores())
 
 
+class Modules(dict):
+    """For ``inspect``, by a file's name the module that comes from it: none comes from a cell's.
+
+    It would look through all modules to find that out, thousands of them where torch is, several
+    times for each error that a cell raises.
+    """
+
+    def __init__(self, known: dict[str, str]) -> None:
+        from ipykernel.compiler import get_tmp_directory
+
+        super().__init__(known)
+        self.cells = get_tmp_directory() + os.sep
+
+    def __contains__(self, file: object) -> bool:
+        return super().__contains__(file) or str(file).startswith(self.cells)
+
+    def __missing__(self, file: str) -> str:
+        return ""
+
+
 def run_application(arguments: list[str]) -> int:
     """Run the kernel's application as ``python -m ipykernel_launcher`` does, to its end."""
     from ipykernel.kernelapp import IPKernelApp
@@ -124,5 +145,6 @@ def run_application(arguments: list[str]) -> int:
     application.initialize(sys.argv[1:])
     # As it is, the logger makes a record of every message, which its handler then drops.
     application.log.setLevel(application.log_level)
+    inspect.modulesbyfile = Modules(inspect.modulesbyfile)
     application.start()
     return 0

@@ -121,8 +121,8 @@ class Sandbox(Workplace):
                         found.append(int(name))
         return sorted(found)
 
-    def _process_folders(self) -> list[Path]:
-        return [self._proc / str(pid) for pid in self.processes()]
+    def _folder_of(self, pid: int) -> Path:
+        return self._proc / str(pid)
 
     def memory_bytes(self) -> int:
         """The memory that processes inside have for themselves alone, in bytes."""

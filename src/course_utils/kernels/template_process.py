@@ -87,6 +87,11 @@ def import_modules(parent: int) -> None:
     Args:
         parent: the process that this one is for; without it, this one ends between two imports.
     """
+    import gc
+
+    # Else the collector would go through all that was imported again and again.
+    often = gc.get_threshold()
+    gc.set_threshold(10_000)
     # IPython's debugger support starts threads when it is imported, and nobody debugs here.
     sys.modules["debugpy"] = None  # ty: ignore[invalid-assignment]  None: it can't be had
     # matplotlib takes the backend from here when it is imported.
@@ -98,6 +103,7 @@ def import_modules(parent: int) -> None:
             importlib.import_module(name)
     draw_text()
     make_forks_quick()
+    gc.set_threshold(*often)
 
 
 def make_forks_quick() -> None:

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Protocol
@@ -228,13 +228,17 @@ class Workplace:
         """Kill the process of that number inside."""
         raise NotImplementedError
 
-    def _process_folders(self) -> list[Path]:
-        """The /proc folders of the processes here."""
+    def _folder_of(self, pid: int) -> Path:
+        """The /proc folder of the process of that number inside."""
         raise NotImplementedError
 
-    def most_memory(self) -> int:
-        """The most memory that one of the processes that run here has had, in bytes."""
-        return max(map(most_memory, self._process_folders()), default=0)
+    def _process_folders(self) -> list[Path]:
+        """The /proc folders of the processes here."""
+        return [self._folder_of(pid) for pid in self.processes()]
+
+    def most_memory(self, pids: Iterable[int]) -> int:
+        """The most memory that one of these processes, numbered as inside, has had, in bytes."""
+        return max((most_memory(self._folder_of(pid)) for pid in pids), default=0)
 
     def _kill_all(self) -> None:
         """Kill every process here."""
@@ -299,8 +303,8 @@ class Scratch(Workplace):
         """The memory that processes here have for themselves alone, in bytes."""
         return sum(private_memory(folder) for folder in self._process_folders())
 
-    def _process_folders(self) -> list[Path]:
-        return [Path("/proc") / str(pid) for pid in self.processes()]
+    def _folder_of(self, pid: int) -> Path:
+        return Path("/proc") / str(pid)
 
     def excess(self) -> str:
         if exceeds(self._process_folders(), self._inherited, self.limits.memory_bytes):

@@ -164,8 +164,8 @@ class Answering:
         self.objects: list[Any] = []
         # Of PyTorch's global generator, as the judge has it.
         self.state = b""
-        # Before any call: the process, and from here on who seeds.
-        self.before, self.seeds = as_it_was.State(), as_it_was.Seeds(file)
+        self.before: as_it_was.State | None = None
+        self.seeds: as_it_was.Seeds | None = None
         # Each call begins with gradients as the check has them; words for one that ended otherwise.
         self.gradients: list[str] = []
 
@@ -190,8 +190,17 @@ class Answering:
             reply, blobs = answers[type(request)](request, blobs)
             wire.send(self.connection, reply.fields(), blobs)
 
+    def look(self) -> None:
+        """Before the first call: keep the process as it is, and note from here on who seeds.
+
+        Not earlier: it takes memory, and a dozen of these processes wait for their checks.
+        """
+        if self.before is None:
+            self.before, self.seeds = as_it_was.State(), as_it_was.Seeds(self.file)
+
     def call(self, request: Call, blobs: list[bytes]) -> tuple[Called, list[bytes]]:
         """Call an object, or its attribute, and say what came of it."""
+        self.look()
         storages = memory.Storages()
         decoder = encoding.Decoder(blobs, storages, [], self._given)
         args, kwargs = decoder.decode(request.arguments)
@@ -261,6 +270,8 @@ class Answering:
 
     def left(self, request: Left, _: list[bytes]) -> tuple[Words, list[bytes]]:
         """Words for what the calls left behind."""
+        if self.before is None or self.seeds is None:
+            return Words([]), []
         seeded = self.seeds.finish()
         torch.set_grad_enabled(self.before.values["gradients"])
         left = [*self.gradients, *self.before.put_back()]
@@ -283,6 +294,7 @@ class Answering:
 
     def attribute(self, request: Attribute, _: list[bytes]) -> tuple[Value, list[bytes]]:
         """The value of an object's attribute."""
+        self.look()
         encoder = encoding.Encoder(memory.Storages(), [], self._handle)
         try:
             value = getattr(self.objects[request.number], request.name)
@@ -344,7 +356,23 @@ def integrity(salt: str) -> str:
     Args:
         salt: goes into the digest first, so that one from before is no use.
     """
-    digest = hashlib.sha256(salt.encode())
+    return salted(salt, watching_code())
+
+
+def salted(salt: str, code: bytes) -> str:
+    """The digest of what :func:`watching_code` gives."""
+    return hashlib.sha256(salt.encode() + code).hexdigest()
+
+
+class Collected(bytearray):
+    """What would go into a digest, kept."""
+
+    update = bytearray.extend
+
+
+def watching_code() -> bytes:
+    """The Python code that watches operators, as it is in this process."""
+    collected = Collected()
     watching = (
         _python_dispatch,
         operators,
@@ -364,21 +392,21 @@ def integrity(salt: str) -> str:
     )
     for owner in watching:
         for name, value in sorted(vars(owner).items()):
-            _add(digest, name, value)
+            _add(collected, name, value)
     for name in ("_push_on_torch_dispatch_stack", "_pop_torch_dispatch_stack"):
-        _add(digest, name, getattr(torch._C, name, None))
+        _add(collected, name, getattr(torch._C, name, None))
     for name in ("_enable_profiler_legacy", "_disable_profiler_legacy"):
         legacy = torch._C._autograd  # ty: ignore[possibly-missing-submodule]  torch imports it
-        _add(digest, name, getattr(legacy, name, None))
-    return digest.hexdigest()
+        _add(collected, name, getattr(legacy, name, None))
+    return bytes(collected)
 
 
-def _add(digest: Any, name: str, value: Any) -> None:
-    """Put the code of a function, and of every function that it wraps, into the digest."""
+def _add(collected: Collected, name: str, value: Any) -> None:
+    """Put the code of a function, and of every function that it wraps, to what is collected."""
     value = getattr(value, "__func__", value)
     while value is not None:
         if callable(value):
-            digest.update(f"{name} {type(value).__qualname__}".encode())
+            collected.update(f"{name} {type(value).__qualname__}".encode())
         if isinstance(value, FunctionType):
-            genuine.add_code(digest, value.__code__)
+            genuine.add_code(collected, value.__code__)
         value = getattr(value, "__wrapped__", None)

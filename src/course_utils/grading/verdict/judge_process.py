@@ -22,6 +22,7 @@ from IPython.core.displaypub import CapturingDisplayPublisher
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
+from course_utils import leave_unwatched
 from course_utils.grading.verdict.judging import Judge
 
 # What it ends with is written there, whatever a cell has done to ``sys.stderr``.
@@ -83,6 +84,7 @@ class Checks:
         settings = Config()
         settings.HistoryManager.enabled = False
         self.shell = InteractiveShell.instance(config=settings)
+        leave_unwatched(self.shell)
         self.judge = Judge(self.shell.user_ns, names, trials, skipped, self.shell)
         self.output_bytes = output_bytes
 

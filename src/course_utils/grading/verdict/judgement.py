@@ -71,14 +71,14 @@ class Judgement:
         self.start_seconds = self.seconds = 0.0
 
     async def run(
-        self, place: Workplace, descriptors: dict[int, int], after_a_check: Callable[[], None]
+        self, place: Workplace, descriptors: dict[int, int], after_a_check: Callable[[str], None]
     ) -> None:
         """Run them all.
 
         Args:
             place: where the process runs.
             descriptors: the sockets to the snapshots, by their numbers there.
-            after_a_check: is called while the check's snapshot is still there.
+            after_a_check: is called with its grade id while its snapshot is still there.
         """
         began = time.monotonic()
         ours, theirs = socket.socketpair()
@@ -109,7 +109,7 @@ class Judgement:
                 await self.process.ended()
 
     async def listen(
-        self, connection: socket.socket, began: float, after_a_check: Callable[[], None]
+        self, connection: socket.socket, began: float, after_a_check: Callable[[str], None]
     ) -> None:
         """Send the order and take the verdicts.
 
@@ -138,7 +138,7 @@ class Judgement:
                         self.seconds = time.monotonic() - ready
                         self.log(grade_id(cell), told["fault"])
                     if is_check(cell):
-                        after_a_check()
+                        after_a_check(grade_id(cell))
                         self.verdicts[grade_id(cell)] = [nbformat.from_dict(one) for one in outputs]
             except (KernelEnded, OSError) as error:
                 raise NotJudged(f"the process that judges failed {where}: {error}") from error
