@@ -11,7 +11,6 @@ values.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import signal
 import socket
@@ -19,21 +18,19 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable
 from operator import gt
-from types import FunctionType
 from typing import Any
 
 import torch
 from ipykernel.compiler import get_tmp_directory
 from IPython import get_ipython
 from IPython.core.displaypub import CapturingDisplayPublisher
-from torch.utils import _python_dispatch
 
 from course_utils.grading.verdict import (
-    at_once,
     encoding,
     genuine,
     memory,
     messages,
+    watching,
     wire,
     witness,
 )
@@ -356,57 +353,8 @@ def integrity(salt: str) -> str:
     Args:
         salt: goes into the digest first, so that one from before is no use.
     """
-    return salted(salt, watching_code())
+    return watching.salted(salt, watching.code(*WATCHING))
 
 
-def salted(salt: str, code: bytes) -> str:
-    """The digest of what :func:`watching_code` gives."""
-    return hashlib.sha256(salt.encode() + code).hexdigest()
-
-
-class Collected(bytearray):
-    """What would go into a digest, kept."""
-
-    update = bytearray.extend
-
-
-def watching_code() -> bytes:
-    """The Python code that watches operators, as it is in this process."""
-    collected = Collected()
-    watching = (
-        _python_dispatch,
-        operators,
-        at_once,
-        encoding,
-        genuine,
-        memory,
-        messages,
-        wire,
-        witness,
-        witness.Profile,
-        sys.modules[__name__],
-        _python_dispatch.TorchDispatchMode,
-        operators.OperatorMode,
-        Recorder,
-        Answering,
-    )
-    for owner in watching:
-        for name, value in sorted(vars(owner).items()):
-            _add(collected, name, value)
-    for name in ("_push_on_torch_dispatch_stack", "_pop_torch_dispatch_stack"):
-        _add(collected, name, getattr(torch._C, name, None))
-    for name in ("_enable_profiler_legacy", "_disable_profiler_legacy"):
-        legacy = torch._C._autograd  # ty: ignore[possibly-missing-submodule]  torch imports it
-        _add(collected, name, getattr(legacy, name, None))
-    return bytes(collected)
-
-
-def _add(collected: Collected, name: str, value: Any) -> None:
-    """Put the code of a function, and of every function that it wraps, to what is collected."""
-    value = getattr(value, "__func__", value)
-    while value is not None:
-        if callable(value):
-            collected.update(f"{name} {type(value).__qualname__}".encode())
-        if isinstance(value, FunctionType):
-            genuine.add_code(collected, value.__code__)
-        value = getattr(value, "__wrapped__", None)
+# Of this side, what has to be PyTorch's and the course's own.
+WATCHING = (sys.modules[__name__], Recorder, Answering)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import builtins
 import contextlib
-import functools
 import re
 import secrets
 import socket
@@ -26,7 +25,7 @@ from torch.utils._python_dispatch import (
 
 from course_utils import exercises
 from course_utils.grading.verdict import encoding, memory, messages, wire, witness
-from course_utils.grading.verdict.answering import salted, watching_code
+from course_utils.grading.verdict.answering import WATCHING
 from course_utils.grading.verdict.changes import copied, unasked_change
 from course_utils.grading.verdict.choices import chosen_by
 from course_utils.grading.verdict.genuine import REBOUND, Trials
@@ -43,6 +42,7 @@ from course_utils.grading.verdict.messages import (
     Value,
     Words,
 )
+from course_utils.grading.verdict.watching import judges_own, salted
 from course_utils.grading.verdict.wording import fit_to_print
 from course_utils.learner.as_it_was import FIXED, LEFT
 from course_utils.learner.operators import OperatorMode
@@ -293,7 +293,7 @@ class Snapshot:
         message, _ = self.ask(Integrity(salt), [])
         with readable():
             told = Digest.read(message).digest
-        if told != salted(salt, own_code()):
+        if told != salted(salt, judges_own(*WATCHING)):
             raise AssertionError(TAMPERED)
 
     def check_trial(self, name: str) -> None:
@@ -325,10 +325,6 @@ class Snapshot:
                 "or class that can be imported"
             )
         return messages.imported(*name)
-
-
-# No student's code runs here: it is the same for every check.
-own_code = functools.cache(watching_code)
 
 
 class StandIn:
