@@ -80,7 +80,7 @@ def element_offset(index, stride, offset=0):
     return offset + sum(i * (s or 1) for i, s in zip(index, stride))
 
 
-# %% wrong="four dimensions at most" says=["expected 18, got 16"]
+# %% wrong="four dimensions at most" says=["expected 18, got 10"]
 def element_offset(index, stride, offset=0):
     return offset + sum(i * s for i, s in zip(index[:4], stride))
 
