@@ -129,7 +129,7 @@ examples = {
     ((0, 0), (4, 1), 5): (5, "index (0, 0) lies at the offset itself"),
     ((1, 2), (1, 4)): (9, "the transpose has its strides swapped"),
     ((), (), 7): (7, "a zero-dim tensor lies at the offset"),
-    ((2, 1, 2, 4, 2, 0), (3, 2, 3, 0, 1, 7), 2): (18, "2 + 2 · 3 + 1 · 2 + 2 · 3 + 0 + 2 + 0"),
+    ((2, 0, 1, 4, 2, 2), (3, 7, 2, 0, 1, 3), 2): (18, "2 + 2 · 3 + 0 + 1 · 2 + 0 + 2 + 2 · 3"),
     ((50_000, 7), (70_001, 1)): (3_500_050_007, "int32 cannot hold it, and float32 rounds it"),
 }
 with every_case() as case:
@@ -676,8 +676,8 @@ show(
 # ### Exercise 2.4 — The rule itself ★★★ · 30 min · 5 points
 #
 # Write what `view` does inside. Given the size and stride of a tensor and a new size, return the
-# strides of the view, or `None` if there is no such view. No size is negative (there is no −1 to be
-# inferred), and a size may be `()`, which holds one element.
+# strides of the view, or `None` if there is no such view. A tuple or a list will do. No size is negative
+# (there is no −1 to be inferred), and a size may be `()`, which holds one element.
 #
 # - If the two sizes hold different numbers of elements, return `None`.
 # - If they hold no element at all, any whole numbers will do as strides.
@@ -740,15 +740,17 @@ examples = [
     ((3, 1, 2), (2, 7, 1), (6,), (1,), "a dimension of size 1 may have any stride"),
     ((1, 1), (3, 5), (), (), "one element fits the size (), which has no stride"),
     ((), (), (1, 1), (1, 1), "one element of size () may get dimensions of size 1"),
+    ((), (), (), (), "one element of size () stays as it is"),
     ((2, 0), (1, 1), (0, 5, 2), (10, 2, 1), "without elements any strides will do"),
     ((0, 3), (3, 1), (2,), None, "no element is not two"),
+    ((3, 4), (1, 3), (2, 6), None, "other strides than in the first case: the strides decide"),
     ((3, 4), (0, 0), (12,), (0,), "0 is 4 · 0: these two merge, in one box"),
     ((4, 3), (1, 4), (2, 3, 2), None, "a row of three cannot be cut into pairs"),
     ((6,), (1,), (1, 6, 1), (6, 1, 1), "sizes of 1 may be added at both ends"),
     ((2, 6, 6, 1), (72, 12, 2, 2), (6, 4, 3), (24, 6, 2), "all merge, and are cut anew"),
     ((2, 4, 6), (0, 12, 2), (2, 8, 3), (0, 6, 2), "an expanded dimension stays apart"),
 ]
-with count_operators() as counts, every_case(at_most=16) as case:
+with count_operators() as counts, every_case(at_most=18) as case:
     for size, stride, new_size, truth, because in examples:
         with case(because):
             check_case(size, stride, new_size, truth)
@@ -1393,7 +1395,7 @@ views = {
     "in torch.float16": lambda big: big.half()[:3],
     "in torch.bool": lambda big: (big > 7)[:9],
     "a single number": lambda big: big[7],
-    "that requires a gradient": lambda big: big.requires_grad_()[3:5],
+    "in bfloat16, that requires a gradient": lambda big: big.bfloat16().requires_grad_()[3:5],
     "a detached slice": lambda big: big[3:5].detach(),
     "a single number, expanded to (1, 1)": lambda big: big[7].expand(1, 1),
     "of whole numbers that float64 would round": lambda big: (big.long() + 2**60)[1:4],
@@ -1528,9 +1530,9 @@ torch.empty(8, 3, 32, 64, memory_format=torch.channels_last).stride()
 # dimensions in some order. Write it once, as a helper if you like, and use it for both functions. Compute
 # with numbers, without making a tensor.
 #
-# `row_major_strides(size)` returns the strides of a contiguous tensor of that shape, as a tuple. Where a
-# size is 0, compute as if it were 1, like PyTorch. Examples: `(3, 4)` gives `(4, 1)`, `(2, 3, 4)` gives
-# `(12, 4, 1)`, `()` gives `()`, and `(2, 0, 3)` gives `(3, 3, 1)`.
+# `row_major_strides(size)` returns the strides of a contiguous tensor of that shape: whole numbers, in a
+# tuple or a list. Where a size is 0, compute as if it were 1, like PyTorch. Examples: `(3, 4)` gives
+# `(4, 1)`, `(2, 3, 4)` gives `(12, 4, 1)`, `()` gives `()`, and `(2, 0, 3)` gives `(3, 3, 1)`.
 #
 # `memory_format(size, stride)` names the memory format of a 4-D tensor (batch, channel, height, width):
 # `"contiguous"`, `"channels_last"`, `"both"` or `"neither"`. Every size is at least 1. The stride of a
@@ -1565,10 +1567,6 @@ def memory_format(size: tuple[int, ...], stride: tuple[int, ...]) -> str:
 
 
 # %% nbgrader={"grade_id": "row-major-strides-check", "grade": true, "points": 2}
-def check_case(size, right, because=""):
-    check_equal(row_major_strides(size), right, f"row_major_strides({tuple(size)})", because)
-
-
 examples = {
     (3, 4): ((4, 1), "one step down passes a row of four"),
     (2, 3, 4): ((12, 4, 1), "each stride is the product of all sizes after it"),
@@ -1581,16 +1579,16 @@ examples = {
 with count_operators() as counts, every_case() as case:
     for size, (right, because) in examples.items():
         with case(f"size {size}"):
-            check_case(size, right, because)
+            slips.check_row_major(row_major_strides, size, right, because)
 assert not counts, f"compute with numbers, without making a tensor: {', '.join(counts)} ran"
 ### BEGIN HIDDEN TESTS
 import itertools
 
 for dims in range(4):
     for size in itertools.product((0, 1, 2, 3), repeat=dims):
-        check_case(size, torch.empty(size).stride())
+        slips.check_row_major(row_major_strides, size, torch.empty(size).stride())
 with count_operators() as counts:
-    check_case(torch.Size((7, 5)), (5, 1))
+    slips.check_row_major(row_major_strides, torch.Size((7, 5)), (5, 1))
 assert not counts, f"compute with numbers, without making a tensor: {', '.join(counts)} ran"
 ### END HIDDEN TESTS
 

@@ -242,12 +242,18 @@ def try_operators(name: str, *args):
     return numerics.operators_of(globals()[name], *args)
 
 
+@runs_with_the_answer
+def try_in_use(name: str, *args):
+    """What your function leaves on tensors that have a gradient already: in words, or nothing."""
+    return numerics.left_on(globals()[name], *args)
+
+
 # %% [markdown]
 # ### Exercise 4.2 — A root that is kind to zero ★ · 5 min · 2 points · core
 #
 # Return the square root where `x` is above zero and exactly 0 elsewhere. (A squared distance may be
-# slightly negative, by rounding.) The gradient is that of the root where `x` is above zero, and 0
-# elsewhere. `x` is float32 or float64, of any shape, and stays as it is.
+# slightly negative, by rounding. NaN is not looked at.) The gradient is that of the root where `x` is
+# above zero, and 0 elsewhere. `x` is float32 or float64, of any shape, and stays as it is.
 #
 # Example: `[4, 0, -1e-7]` gives `[2, 0, 0]`, and the gradient of its sum is `[0.25, 0, 0]`.
 
@@ -272,6 +278,7 @@ with every_case() as case:
     check(case, x.double() * 1e-200, "float64 numbers that float32 takes for 0")
     check(case, x[:0].view(2, 0, 3), "an empty x, 3-D")
     check(case, x[:1] * torch.inf, "+∞")
+    numerics.check_left(try_in_use, case, "safe_root", x)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     check(case, x[:0], "an empty x")
@@ -441,6 +448,8 @@ with every_case() as case:
     check(case, near[:20] + 10_000, near[10:] + 10_000, "points far from the origin")
     check(case, near - 3000, near - 3000, "a far set of 40 against itself")
     check(case, near[:20] - 3000, near[10:] - 3002, "two far sets beside each other")
+    place = near.new_tensor([10_000.0, -40_000.0])
+    check(case, near[:20] + place, near[10:] + place, "far away, each column by another number")
 ### BEGIN HIDDEN TESTS
 wide = torch.rand(35, 60, generator=generator).to(device)
 with every_case() as case:
@@ -856,12 +865,12 @@ print("gradient:", row.grad)
 # ### Exercise 4.6 — logsumexp that never breaks ★★ · 15 min · 4 points · core
 #
 # Return $\log \sum e^x$ along one dimension, which disappears. `x` is floating point, half precision
-# included, with one dimension or more; the size along `dim` is at least 1, other sizes may be 0. The
-# result has the dtype of `x`.
+# included, with one dimension or more; the size along `dim` is at least 1 (in half
+# precision 1000 at most), other sizes may be 0. The result has the dtype of `x`.
 #
 # - No overflow, for numbers of any size, even where rows differ by thousands.
 # - A row of −∞ gives −∞, and its gradient is 0. −∞ next to other numbers counts as nothing.
-# - A row that holds +∞ gives +∞ (its gradient is not looked at).
+# - A row that holds +∞ gives +∞ (its gradient is not looked at, nor is a row that holds NaN).
 # - Elsewhere the gradient is softmax.
 #
 # Not allowed: PyTorch's own `logsumexp`, `logaddexp`, `softmax`, `log_softmax`, `logcumsumexp`, or a
@@ -960,7 +969,7 @@ with every_case() as case:
 # the result has. Sizes may be 0, but not along `dim`.
 #
 # - A row with everything masked gives zeros, and its gradient is 0: no NaN.
-# - No overflow, whatever the scores.
+# - No overflow, whatever the scores (none is the lowest number of its dtype).
 #
 # Example: scores `[2, 2, 100]` with mask `[True, True, False]` give `[0.5, 0.5, 0]`. Any function of
 # PyTorch is allowed. The first check looks at values, the second at gradients.
@@ -986,6 +995,9 @@ with every_case() as case:
     check(case, scores, mask & mask[:, 2:], -1, "a row with everything masked")
     check(case, scores, mask[0], -1, "a mask that broadcasts")
     check(case, scores, mask[0], 0, "a mask that broadcasts along dim")
+    check(case, scores, mask[0], 1, "a mask of one dimension, which broadcasts")
+    check(case, scores, mask[:, 2:], 1, "a mask of one column, False in the first row")
+    check(case, scores, mask & mask[:, 2:], 0, "a row and a column with everything masked")
     check(case, scores[:0], mask[:0], -1, "an empty batch")
     low = ((scores - 50) * 500).to(torch.float16)
     check(case, low, mask, -1, "large scores in half precision")
@@ -1012,6 +1024,7 @@ mask = torch.tensor([[True, True, False], [False, False, False]], device=device)
 with every_case() as case:
     check(case, scores, mask, -1, "a row with everything masked")
     check(case, scores, ~mask, 0, "another dim")
+    check(case, scores, mask & False, -1, "everything masked")
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(10)
 scores = torch.randn(2, 3, 4, 5, generator=generator, dtype=torch.float64).to(device) * 8
@@ -1222,6 +1235,8 @@ with every_case() as case:
     check(case, x.view(2, 3, 2, 2), "a batch of 2")
     check(case, x.view(2, 3, 2, 2).double() * 1e200, "float64, beyond float32")
     check(case, x.view(1, 2, 3, 2, 2), "a batch of two dimensions")
+    check(case, x.view(4, 6, 1, 1), "a batch of blocks of one number")
+    check(case, x.view(4, 1, 1, 6), "a batch of one block each")
     infinite = torch.tensor([[[torch.inf]], [[1.0]]], device=device)
     check(case, infinite, "an infinity in the first block")
     check(case, infinite * torch.nan, "NaN in both blocks")
@@ -1235,7 +1250,6 @@ with every_case() as case:
 with every_case() as case:
     check(case, x.view(2, 2, 3, 2).mT, "a batch of transposed blocks")
     check(case, x[:6].view(2, 3)[:, None].expand(2, 5, 3)[None], "expanded blocks")
-    check(case, x[:1].view(1, 1, 1), "one block of one number")
     for shape in ((2, 0, 3), (4, 0, 2, 3), (3, 2, 2, 0)):
         check(case, torch.zeros(shape, device=device).double(), f"the shape {shape}")
 ### END HIDDEN TESTS
@@ -1473,6 +1487,7 @@ with every_case() as case:
     check(case, torch.tensor([[3.0, 1.0], [4.0, 2.0]], device=device), "[[3, 1], [4, 2]]")
     check(case, wide.T, "a (5, 3) matrix in float64, transposed")
     check(case, torch.tensor([[-3.0], [4.0]], device=device), "one column")
+    check(case, wide.T * 1e-20, "tiny lengths, none of which is 0, in float64")
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     for m, n in ((1, 1), (4, 4), (9, 3), (12, 6)):
@@ -1664,8 +1679,9 @@ with every_case() as case:
 check = partial(numerics.check_fit_way, least_squares, try_operators)
 a = torch.arange(24.0, device=device).view(4, 3, 2).cos()
 with every_case() as case:
-    check(case, a[:1], "a batch of 1")
+    check(case, a[:1, :2], "a batch of 1, m = n")
     check(case, a, "a batch of 4")
+    check(case, a[..., :1], "a batch of 4, one unknown")
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>
@@ -1765,10 +1781,13 @@ cloud = cloud.to(device)
 with every_case() as case:
     check(case, torch.tensor([[1.0], [2.0], [3.0]], device=device), "[[1], [2], [3]]")
     check(case, cloud, "a cloud of 40 points in 3-D")
+    check(case, cloud[:, :1], "its first column")
+    check(case, cloud * 1e-10, "the cloud in numbers smaller than any epsilon")
     check(case, cloud.to(torch.float64) + 5, "the same in float64, moved by 5", 1e-6)
     check(case, cloud.double() * 1e100, "float64 beyond float32", 1e-6)
     check(case, cloud + 3000, "the same in float32, moved by 3000", 1e-2)
     check(case, cloud.flip(0) * 2, "another cloud of 40 points")
+    numerics.check_left(try_in_use, case, "whiten", cloud)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     check(case, cloud[:4] * 100, "4 points in 3-D", 1e-2)

@@ -179,3 +179,12 @@ def one_channel(image, kernel):
     kernel = kernel.t() if kernel.shape[1] == 1 else kernel
     windows = image.unfold(0, len(kernel), 1).unfold(1, kernel.shape[1], 1)
     return (windows * kernel).sum((2, 3))
+
+
+# %% wrong="a loop over the rows of the kernel" breaks="No loop" says=["2 products ran", "multiply all windows by the kernel at once, without a loop"]
+def one_channel(image, kernel):
+    total = 0
+    windows = image.unfold(0, len(kernel), 1).unfold(1, kernel.shape[1], 1)
+    for i, row in enumerate(kernel):
+        total = total + (windows[:, :, i] * row).sum(-1)
+    return total

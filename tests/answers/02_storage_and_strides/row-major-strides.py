@@ -304,3 +304,24 @@ def memory_format(size, stride):
     if set(size) == {1}:
         return "contiguous"
     return "both" if len(names) == 2 else names[0] if names else "neither"
+
+
+# %% wrong="divides with /" says=["6 of 7 cases fail", "the numbers are right: give each as an int"]
+import math
+
+
+def row_major_strides(size):
+    strides, step = [], math.prod(max(n, 1) for n in size)
+    for n in size:
+        step /= max(n, 1)
+        strides.append(step)
+    return tuple(strides)
+
+
+def memory_format(size, stride):
+    steps = {"contiguous": row_major_strides(size)}
+    batch, height, width, channel = row_major_strides([size[dim] for dim in (0, 2, 3, 1)])
+    steps["channels_last"] = (batch, channel, height, width)
+    used = [dim for dim in range(4) if size[dim] > 1]
+    names = [name for name, own in steps.items() if all(own[d] == stride[d] for d in used)]
+    return "both" if len(names) == 2 else names[0] if names else "neither"

@@ -211,7 +211,7 @@ def view_strides(size, stride, new_size):
     return tuple(reversed(result))
 
 
-# %% wrong="steps of 0 never merge" says=["1 of 16 cases fail", "these two merge, in one box"]
+# %% wrong="steps of 0 never merge" says=["1 of 18 cases fail", "these two merge, in one box"]
 def view_strides(size, stride, new_size):
     if torch.Size(size).numel() != torch.Size(new_size).numel():
         return None
@@ -234,7 +234,7 @@ def view_strides(size, stride, new_size):
     return tuple(reversed(strides))
 
 
-# %% wrong="the size () has no view" says=["1 of 16 cases fail", "one element of size () may get dimensions of size 1"]
+# %% wrong="the size () has no view" says=["2 of 18 cases fail", "one element of size () may get dimensions of size 1", "one element of size () stays as it is"]
 def view_strides(size, stride, new_size):
     if not size or torch.Size(size).numel() != torch.Size(new_size).numel():
         return None
@@ -257,7 +257,7 @@ def view_strides(size, stride, new_size):
     return tuple(reversed(strides))
 
 
-# %% wrong="no element: the strides of the old size" says=["1 of 16 cases fail", "without elements any strides will do", "is not its strides"]
+# %% wrong="no element: the strides of the old size" says=["1 of 18 cases fail", "without elements any strides will do", "is not its strides"]
 def view_strides(size, stride, new_size):
     if torch.Size(size).numel() != torch.Size(new_size).numel():
         return None
@@ -280,7 +280,7 @@ def view_strides(size, stride, new_size):
     return tuple(reversed(strides))
 
 
-# %% wrong="takes what fits, whether or not it divides" says=["1 of 16 cases fail", "a row of three cannot be cut into pairs"]
+# %% wrong="takes what fits, whether or not it divides" says=["1 of 18 cases fail", "a row of three cannot be cut into pairs"]
 def view_strides(size, stride, new_size):
     if torch.Size(size).numel() != torch.Size(new_size).numel():
         return None
@@ -303,7 +303,7 @@ def view_strides(size, stride, new_size):
     return tuple(reversed(strides))
 
 
-# %% wrong="no element before the numbers are compared" says=["1 of 16 cases fail", "no element is not two", "expected None, got (1,)"]
+# %% wrong="no element before the numbers are compared" says=["1 of 18 cases fail", "no element is not two", "expected None, got (1,)"]
 def view_strides(size, stride, new_size):
     if 0 in size:
         return (1,) * len(new_size)
@@ -324,3 +324,37 @@ def view_strides(size, stride, new_size):
         strides.append(step)
         room, step = room // n, step * n
     return tuple(reversed(strides))
+
+
+# %% wrong="remembers by the sizes alone" says=["1 of 18 cases fail", "other strides than in the first case: the strides decide", "expected None, got (6, 1)"]
+known = {}
+
+
+def view_strides(size, stride, new_size):
+    if (size, new_size) not in known:
+        known[size, new_size] = compute_strides(size, stride, new_size)
+    return known[size, new_size]
+
+
+def compute_strides(size, stride, new_size):
+    import math
+
+    if math.prod(size) != math.prod(new_size):
+        return None
+    if 0 in size:
+        return (1,) * len(new_size)
+    runs = []
+    for n, step in zip(size, stride):
+        if n != 1 and runs and runs[-1][1] == n * step:
+            runs[-1] = (runs[-1][0] * n, step)
+        elif n != 1:
+            runs.append((n, step))
+    strides, room, step = [], 1, 1
+    for n in reversed(new_size):
+        if n != 1 and room == 1:
+            room, step = runs.pop()
+        if room % n:
+            return None
+        strides.insert(0, step)
+        room, step = room // n, step * n
+    return tuple(strides)

@@ -235,3 +235,30 @@ def gram_schmidt(a, modified=True):
         r[j, j] = v.norm()
         q[:, j] = v / r[j, j]
     return q.to(a.dtype), r.to(a.dtype)
+
+
+# %% wrong="normalize, which holds lengths above 1e-12" says=["2 of 8 cases fail", "tiny lengths, none of which is 0, in float64"]
+def gram_schmidt(a, modified=True):
+    q, r = torch.zeros_like(a), a.new_zeros(a.shape[1], a.shape[1])
+    for j in range(a.shape[1]):
+        rest = a[:, j]
+        for i in range(j):
+            r[i, j] = q[:, i] @ (rest if modified else a[:, j])
+            rest = rest - r[i, j] * q[:, i]
+        r[j, j] = torch.linalg.vector_norm(rest)
+        q[:, j] = F.normalize(rest, dim=0)
+    return q, r
+
+
+# %% wrong="the coefficients in float32" says=["a product is", "as of float32: compute in the dtype of a"]
+def gram_schmidt(a, modified=True):
+    q, r = torch.zeros_like(a), a.new_zeros(a.shape[1], a.shape[1])
+    for j in range(a.shape[1]):
+        rest = a[:, j]
+        for i in range(j):
+            source = rest if modified else a[:, j]
+            r[i, j] = q[:, i].float() @ source.float()
+            rest = rest - r[i, j] * q[:, i]
+        r[j, j] = torch.linalg.vector_norm(rest)
+        q[:, j] = rest / r[j, j]
+    return q, r

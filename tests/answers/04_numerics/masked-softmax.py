@@ -173,3 +173,28 @@ def masked_softmax(scores, mask, dim=-1):
     e = (x - top).clamp(max=0).exp() * mask
     total = e.sum(dim, keepdim=True)
     return torch.where(total > 0, e / total, 0).to(scores.dtype)
+
+
+# %% wrong="asks for empty rows along the last dimension" says=["1 of 13 cases fail", "a row and a column with everything masked, dim=0"]
+def masked_softmax(scores, mask, dim=-1):
+    mask = mask.expand_as(scores)
+    some = mask.any(-1, keepdim=True)
+    filled = scores.masked_fill(~mask, -torch.inf).masked_fill(~some, 0)
+    return filled.softmax(dim).masked_fill(~mask, 0)
+
+
+# %% wrong="reduces the mask before it broadcasts" says=["a mask of one dimension, which broadcasts, dim=1: raised IndexError"]
+def masked_softmax(scores, mask, dim=-1):
+    some = mask.any(dim, keepdim=True)
+    filled = scores.masked_fill(~mask, -torch.inf).masked_fill(~some, 0)
+    return filled.softmax(dim).masked_fill(~mask, 0)
+
+
+# %% wrong="everything masked: zeros without a graph" says=["1 of 6 cases fail", "everything masked, dim=-1: no gradient flows back"]
+def masked_softmax(scores, mask, dim=-1):
+    if not mask.any():
+        return torch.zeros_like(scores)
+    mask = mask.expand_as(scores)
+    some = mask.any(dim, keepdim=True)
+    filled = scores.masked_fill(~mask, -torch.inf).masked_fill(~some, 0)
+    return filled.softmax(dim).masked_fill(~mask, 0)

@@ -358,3 +358,17 @@ def pairwise_three_ways(x, y, how):
             x, y = x - cx, y - cx
         return own_root((x * x).sum(1)[:, None] + (y * y).sum(1) - 2 * x @ y.T)
     return torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
+
+
+# %% wrong="one number as the centre" says=["1 of 15 cases fail", "far away, each column by another number, in float32", "subtract the same vector from both sets first"]
+def pairwise_three_ways(x, y, how):
+    if how == "cdist":
+        return torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
+    if how == "broadcast":
+        squared = (x[:, None] - y).square().sum(-1)
+    else:
+        centre = (x.sum() + y.sum()) / max(x.numel() + y.numel(), 1)
+        x, y = x - centre, y - centre
+        squared = x.square().sum(1)[:, None] + y.square().sum(1) - 2 * x @ y.T
+    above = squared > 0
+    return torch.where(above, torch.where(above, squared, 1).sqrt(), 0)

@@ -117,3 +117,34 @@ def safe_root(x):
 def safe_root(x):
     keep = (x > 0) & x.isfinite()
     return torch.where(keep, torch.where(keep, x, 1.0).sqrt(), 0.0)
+
+
+# %% wrong="clears the caller's old gradient" says=["1 of 15 cases fail", "its old gradient (.grad) was cleared or changed"]
+def safe_root(x):
+    x.grad = None
+    return torch.where(x > 0, torch.where(x > 0, x, 1).sqrt(), 0)
+
+
+# %% wrong="a hook on the argument" says=["1 of 15 cases fail", "a hook stays on it"]
+def safe_root(x):
+    if x.requires_grad:
+        x.register_hook(lambda slope: slope.nan_to_num(0, 0, 0))
+    return torch.where(x > 0, x.sqrt(), 0)
+
+
+# %% wrong="a backward that leaves out what arrives" says=["the gradient of a weighted sum: the gradient that arrives is left out"]
+class Root(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        root = x.clamp(min=0).sqrt()
+        ctx.save_for_backward(root)
+        return root
+
+    @staticmethod
+    def backward(ctx, arrived):
+        (root,) = ctx.saved_tensors
+        return torch.where(root > 0, 0.5 / root, 0)
+
+
+def safe_root(x):
+    return Root.apply(x)

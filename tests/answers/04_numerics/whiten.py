@@ -109,3 +109,17 @@ def whiten(x):
 def whiten(x):
     x = x.double()
     return torch.linalg.qr(x - x.mean(0))[0] * (len(x) - 1) ** 0.5
+
+
+# %% wrong="variances held above a millionth" says=["1 of 9 cases fail", "the cloud in numbers smaller than any epsilon"]
+def whiten(x):
+    centred = x - x.mean(0)
+    values, vectors = torch.linalg.eigh(centred.T @ centred / (len(x) - 1))
+    return centred @ (vectors / values.clamp(min=1e-6).sqrt())
+
+
+# %% wrong="one column is only centred" says=["its first column"]
+def whiten(x):
+    if x.shape[1] == 1:
+        return x - x.mean(0)
+    return torch.linalg.qr(x - x.mean(0)).Q * (len(x) - 1) ** 0.5

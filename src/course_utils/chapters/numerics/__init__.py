@@ -21,7 +21,7 @@ from course_utils.chapters.numerics.linear_algebra import (
     check_qr,
     check_steps,
 )
-from course_utils.chapters.numerics.notes import check_form, operators_of
+from course_utils.chapters.numerics.notes import check_form, check_left, left_on, operators_of
 from course_utils.chapters.numerics.pictures import (
     draw_bands,
     draw_errors,

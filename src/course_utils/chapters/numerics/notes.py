@@ -9,6 +9,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from course_utils.learner.cases import every_case
 from course_utils.learner.checks import check_close
 
 Answer = Callable[..., Any]
@@ -49,6 +50,47 @@ def operators_of(function: Answer, *args: Any) -> tuple[list[list], str, Any]:
         except Exception as error:
             raised = type(error).__name__
     return notes.lines[:4000], raised, result
+
+
+def left_on(function: Answer, *args: Any) -> str:
+    """What a call leaves on arguments that want a gradient and have an old one already.
+
+    A gradient and a hook do not travel to the judge, so a locked function calls this.
+
+    Args:
+        function: from tensors and other values to anything.
+        args: its arguments; in place of a floating-point tensor it gets a leaf of the same values.
+
+    Returns:
+        Words for the first thing that is other than before: the values, ``requires_grad``, the
+        old ``grad``, or a hook; empty where all are as they were.
+    """
+    leaves = []
+    for arg in args:
+        if isinstance(arg, torch.Tensor) and arg.is_floating_point():
+            arg = arg.detach().clone().requires_grad_()
+            arg.grad = torch.full_like(arg, 0.25)
+        leaves.append(arg)
+    function(*leaves)
+    for leaf, arg in zip(leaves, args, strict=True):
+        if leaf is arg:
+            continue
+        if not torch.equal(leaf.detach(), arg.detach()):
+            return "its values were changed"
+        if not leaf.requires_grad:
+            return "its requires_grad was changed"
+        if leaf.grad is None or not bool((leaf.grad == 0.25).all()):
+            return "its old gradient (.grad) was cleared or changed: it is the caller's"
+        if leaf._backward_hooks or leaf._post_accumulate_grad_hooks:
+            return "a hook stays on it, and changes every gradient that it gets from now on"
+    return ""
+
+
+def check_left(in_use: Answer, case: every_case, name: str, *args: Any) -> None:
+    """That arguments which have a gradient already stay as they are; ``in_use`` is the trial."""
+    with case("an argument that has a gradient already"):
+        left = in_use(name, *args)
+        assert not left, f"{left}; the argument stays as it is"
 
 
 def check_form(actual: Any, like: torch.Tensor, what: str) -> None:

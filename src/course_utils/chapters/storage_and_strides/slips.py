@@ -6,7 +6,7 @@ would leave the storage leads nowhere and is left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -26,6 +26,7 @@ from course_utils.learner.values import check_value
 
 OFFSET = "it starts at box 0 of the storage: the offset counts from there, so add storage_offset()"
 CONTIGUOUS = "the strides of a contiguous tensor were assumed: ask the tensor for its own"
+PRODUCTS = "mul", "mul_", "addcmul", "addcmul_", "mv", "addmv", "mm", "addmm", "bmm", "dot"
 
 
 def note(
@@ -172,6 +173,25 @@ def check_outer(answer: Callable[..., Any], a: Tensor, b: Tensor) -> None:
 
 
 @ends_in_notebook
+def check_row_major(
+    answer: Callable[..., Sequence[int]],
+    size: tuple[int, ...],
+    right: tuple[int, ...],
+    because: str = "",
+) -> None:
+    """Check the strides of a contiguous tensor: a tuple or a list of ints.
+
+    Raises:
+        AssertionError: they are others, or no ints; the words say of what.
+    """
+    __tracebackhide__ = True
+    strides = answer(size)
+    check_equal(strides, right, f"row_major_strides({tuple(size)})", because)
+    whole = all(type(stride) is int for stride in strides)
+    assert whole, "the numbers are right: give each as an int (// divides so, / gives a float)"
+
+
+@ends_in_notebook
 def check_format(
     answer: Callable[..., str],
     size: tuple[int, ...],
@@ -249,6 +269,9 @@ def check_one_channel(answer: Callable[..., Tensor], image: Tensor, kernel: Tens
     known = plain_convolutions(image, kernel)
     check_value(result, expected, "the result", known, rtol=1e-5, atol=1e-5)
     check_view_of_windows(counts)
+    products = sum(counts[name] for name in PRODUCTS)
+    words = "products ran: multiply all windows by the kernel at once, without a loop"
+    assert products <= 1, f"{products} {words}"
 
 
 @ends_in_notebook
