@@ -1247,6 +1247,8 @@ with every_case() as case:
         check_batch_norm_1(5 + 3 * normal(2, 3, 2, 2), False, normal)
     with case("another momentum, a large eps"):
         check_batch_norm_1(normal(4, 2, 1, 3), True, normal, 0.4, 0.5)
+    with case("a momentum of 0 is none: the running statistics stay"):
+        check_batch_norm_1(normal(4, 2, 1, 3), True, normal, 0.0, 1e-5)
     with case("eval, a large eps"):
         check_batch_norm_1(normal(2, 2, 1, 3), False, normal, 0.1, 0.5)
     with case("training, numbers near each other, momentum and eps left out"):
@@ -1262,7 +1264,7 @@ with every_case() as case:
         what = refused(lambda: try_batch_norm(*args))
         check_equal(what, "ValueError", "what is raised", "one value has no variance")
     with case("float64, a transposed view"):
-        x = normal(3, 4, 2, 5).double().transpose(0, 1)
+        x = normal(3, 4, 2, 5).double().transpose(0, 1) / 3
         check_batch_norm_1(x.transpose(2, 3), True, normal)
     with case("numbers about 10000"):
         check_batch_norm_far(normal)
@@ -1297,7 +1299,7 @@ with every_case() as case:
     with case("numbers near each other, eps left out"):
         check_batch_norm_3(normal(4, 2, 3, 1) / 10, normal)
     with case("one channel, float64, a transposed view; grad is such a view, too"):
-        x = normal(1, 2, 5, 3).double().transpose(0, 1)
+        x = normal(1, 2, 5, 3).double().transpose(0, 1) / 3
         check_batch_norm_3(x.transpose(2, 3), normal)
     with case("one image of 2 x 3 pixels; the weight of a channel is 0"):
         check_batch_norm_3(normal(1, 2, 2, 3), normal, silent=True)

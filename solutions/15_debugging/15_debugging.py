@@ -1101,7 +1101,7 @@ cases += [("in place", late, kept, f"unsqueeze_({t}, 0) -> float32(1, 2, 3)")]
 cases += [
     ("through a view", {}, kept, f"select({t}, 1, 0) -> {column}", f"zero_({column}) -> {column}")
 ]
-cases += [("the same call twice", {}, *2 * [f"mul({t}, 0) -> {t}"])]
+cases += [("the same call twice", {}, *2 * [f"mul({t}, 0.125) -> {t}"])]
 found = [f"nonzero({t}) -> int64({n}, 2)" for n in (5, 0)]
 cases += [
     (
@@ -1124,6 +1124,9 @@ order[f"new_zeros({t}, [3], dtype=torch.float64) "] = "each keyword argument, no
 place = torch.empty(0, device=device).device
 given = f"dtype=torch.float64, device={place!r}, pin_memory=False"
 cases += [("three keywords", order, f"new_zeros({t}, [3], {given}) -> float64(3,)")]
+plain = {f"linalg_qr({t}, r)": "a text keeps its quotes: describe it like any other argument"}
+two = "[float32(0,), float32(2, 3)]"
+cases += [("a text among the arguments", plain, f"linalg_qr({t}, 'r') -> {two}")]
 cases += [("misfit", {}, f"mm({t}, {t}) -> RuntimeError")]
 cases += [("out of range", {}, f"select({t}, 0, 9) -> IndexError")]
 cases += [("nothing comes back", {}, kept, f"_foreach_mul_([{t}], 2) -> None")]
@@ -1308,7 +1311,7 @@ def nan_hunt(forward: Callable[[], torch.Tensor]) -> tuple[str, str] | None:
 
 # %% nbgrader={"grade_id": "nan-hunt-check-1", "grade": true, "points": 3}
 cases = [
-    ("fine", [1.0, 2], None, "all is finite, 9e76 in float64 as well", True),
+    ("fine", [1.0, 2], None, "all is finite: 2e306 in float64, a tensor of no element", True),
     ("entropy", [0.5, 0.25, 0.25, 0.0], ("forward", "log"), "the infinity is first", False),
     ("root", [0.0, 4], ("backward", "div"), "the loss is fine, 0/0 comes on the way back", True),
     ("in place", [3.0, 0], ("forward", "log_"), "look at the inputs before it runs", False),
@@ -2123,7 +2126,8 @@ print("softmax over the batch:  ", looks_at(nn.Sequential(nn.Linear(3, 4), nn.So
 # | `"healthy"` | none of these |
 #
 # Each patient has one fault at most. They come with several seeds, a healthy one may be a
-# regression, and its optimizer may have several groups.
+# regression, and its optimizer may have several groups. After a `step()` the gradients are still
+# there, unless it was one that wipes them.
 
 
 # %% nbgrader={"grade_id": "try-not-learning", "locked": true} jupyter={"source_hidden": true}
@@ -2210,7 +2214,7 @@ with every_case(at_most=19) as case:
 # there.* Here a copy has one small change. At the end the difference is everywhere:
 
 
-# %%
+# %% nbgrader={"grade_id": "record", "locked": true} tags=["to-be-read"]
 from torch.utils._pytree import tree_leaves
 
 
@@ -2601,7 +2605,7 @@ cases = [
     ("everything", numbers(5), "none of the five can go", None),
     ("twins", ["a", "same", "b", "same", "c"], "equal lines are different lines", None),
     ("one of the twins", ["same", "a", "same", "b"], "only one of two equal lines", None),
-    ("a stack", [*numbers(8), "x"], "go round again: 0 can go once 1 is gone", None),
+    ("a stack", [*numbers(30), "x"], "go round again: 0 can go once 1 is gone", None),
     ("a queue", ["x", *numbers(20)], "go round again: 19 can go once 18 is gone", None),
     ("an onion", [*numbers(6), "x", *numbers(12)[6:]], "round again until none can go", None),
     ("1 and 7", numbers(8), "more lines need not fail: with 0 and without 5 it runs", None),

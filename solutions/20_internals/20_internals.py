@@ -991,10 +991,10 @@ print(torch.sum(Loud(), dim=0))
 # - `sum`, `mean`: the unit stays.
 # - any other: return `NotImplemented`.
 #
-# A plain tensor or number among the arguments has no unit, `{}`. Quantities are given by position;
-# keyword arguments are handed on as they are. The result is a new `Quantity` with a new dict,
-# its value computed by the same function on the values, so that gradients flow. Leave the arguments as
-# they are.
+# A plain tensor or number among the arguments has no unit, `{}`. Quantities are given by position, and
+# so may be the dimension of `sum` and `mean`; keyword arguments are handed on as they are. The result
+# is a new `Quantity` with a new dict, its value computed by the same function on the values, so that
+# gradients flow. Leave the arguments as they are.
 #
 # Example: 3 m divided by 2 s is 1.5 with `{"m": 1, "s": -1}`. `torch_function` is given.
 

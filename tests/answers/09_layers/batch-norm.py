@@ -1682,3 +1682,61 @@ def batch_norm_backward(grad, x, weight, eps=1e-5):
     g = grad * weight.view(-1, 1, 1)
     grad_x = (g - g.mean(every, keepdim=True) - hat * (g * hat).mean(every, keepdim=True)) / std
     return grad_x, (grad * hat).sum(every), grad.sum(every)
+
+
+# %% wrong="a momentum of 0 is the default" says=["a momentum of 0 is none"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    shape = (1, -1, 1, 1)
+    momentum = momentum or 0.1
+    if training:
+        n = x.numel() // x.shape[1]
+        if n == 1:
+            raise ValueError("one value for each channel has no variance")
+        mean = x.mean((0, 2, 3))
+        var = (x - mean.view(shape)).square().mean((0, 2, 3))
+        new_mean = (1 - momentum) * running_mean + momentum * mean
+        new_var = (1 - momentum) * running_var + momentum * var * n / (n - 1)
+    else:
+        mean, var = running_mean, running_var
+        new_mean, new_var = running_mean.clone(), running_var.clone()
+    normal = (x - mean.view(shape)) / (var.view(shape) + eps).sqrt()
+    return normal * weight.view(shape) + bias.view(shape), new_mean, new_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    shape, over = (1, -1, 1, 1), (0, 2, 3)
+    centred = x - x.mean(over, keepdim=True)
+    deviation = (centred.square().mean(over, keepdim=True) + eps).sqrt()
+    normal = centred / deviation
+    grad_bias, grad_weight = grad.sum(over), (grad * normal).sum(over)
+    inner = grad - grad.mean(over, keepdim=True) - normal * (grad * normal).mean(over, keepdim=True)
+    return inner * weight.view(shape) / deviation, grad_weight, grad_bias
+
+
+# %% wrong="x in float32 where it is normalised" says=["float64, a transposed view"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    shape = (1, -1, 1, 1)
+    if training:
+        n = x.numel() // x.shape[1]
+        if n == 1:
+            raise ValueError("one value for each channel has no variance")
+        mean = x.mean((0, 2, 3))
+        var = (x - mean.view(shape)).square().mean((0, 2, 3))
+        new_mean = (1 - momentum) * running_mean + momentum * mean
+        new_var = (1 - momentum) * running_var + momentum * var * n / (n - 1)
+    else:
+        mean, var = running_mean, running_var
+        new_mean, new_var = running_mean.clone(), running_var.clone()
+    x = x.float()
+    normal = (x - mean.view(shape)) / (var.view(shape) + eps).sqrt()
+    return normal * weight.view(shape) + bias.view(shape), new_mean, new_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    shape, over = (1, -1, 1, 1), (0, 2, 3)
+    centred = x - x.mean(over, keepdim=True)
+    deviation = (centred.square().mean(over, keepdim=True) + eps).sqrt()
+    normal = centred / deviation
+    grad_bias, grad_weight = grad.sum(over), (grad * normal).sum(over)
+    inner = grad - grad.mean(over, keepdim=True) - normal * (grad * normal).mean(over, keepdim=True)
+    return inner * weight.view(shape) / deviation, grad_weight, grad_bias

@@ -800,3 +800,58 @@ it_changes = {
     "threshold moved, mean probability": False,
     "threshold moved, recall": True,
 }
+
+# %% right="odds of the weighted probabilities"
+import math
+
+
+def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
+    sign = 2 * target - 1
+    wrong = torch.sigmoid(-sign * logits)
+    price = -(wrong**gamma) * F.logsigmoid(sign * logits)
+    return (price * (1 + (pos_weight - 1) * target)).mean()
+
+
+def recalibrate(logits, pos_weight):
+    p = logits.sigmoid()
+    return p / (p + pos_weight * (1 - p))
+
+
+it_changes = {
+    "weighted, mean probability": True,
+    "weighted, recall": True,
+    "resampled, mean probability": True,
+    "resampled, recall": True,
+    "focal, mean probability": True,
+    "focal, recall": False,
+    "threshold moved, mean probability": False,
+    "threshold moved, recall": True,
+}
+
+
+# %% right="one less the probability of the other class"
+import math
+
+
+def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
+    sign = 2 * target - 1
+    wrong = torch.sigmoid(-sign * logits)
+    price = -(wrong**gamma) * F.logsigmoid(sign * logits)
+    return (price * (1 + (pos_weight - 1) * target)).mean()
+
+
+def recalibrate(logits, pos_weight):
+    p = logits.sigmoid()
+    return 1 - pos_weight * (1 - p) / (p + pos_weight * (1 - p))
+
+
+it_changes = {
+    "weighted, mean probability": True,
+    "weighted, recall": True,
+    "resampled, mean probability": True,
+    "resampled, recall": True,
+    "focal, mean probability": True,
+    "focal, recall": False,
+    "threshold moved, mean probability": False,
+    "threshold moved, recall": True,
+}

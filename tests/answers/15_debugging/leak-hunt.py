@@ -533,3 +533,29 @@ def leak_hunt(step, suspects):
     for _ in range(3):
         step()
     return [name for name, thing in suspects.items() if reach(thing) > first[name]]
+
+
+# %% wrong="all suspects counted together" says=["a list that empties, and one that grows", "count for each suspect"]
+def leak_hunt(step, suspects):
+    def number(thing):
+        seen, todo, total = {}, [thing], 0
+        while todo:
+            one = todo.pop()
+            if id(one) in seen:
+                continue
+            seen[id(one)] = one
+            total += bool(counts(one))
+            todo.extend(neighbours(one))
+        return total
+
+    for _ in range(2):
+        step()
+    first = {name: number(thing) for name, thing in suspects.items()}
+    for _ in range(3):
+        step()
+    total = sum(map(number, suspects.values()))
+    return (
+        [name for name, thing in suspects.items() if number(thing) > first[name]]
+        if total > sum(first.values())
+        else []
+    )

@@ -1163,3 +1163,42 @@ def loader_autopsy(dataset, batch_size, seconds):
     except Exception:
         return "pickle", None
     return "fine", None
+
+
+# %% wrong="an exception has Error in its name" says=["raises in the worker, at the last item"]
+import pickle
+
+from torch.utils.data import default_collate
+
+
+def loader_autopsy(dataset, batch_size, seconds):
+    items = []
+    for i in range(len(dataset)):
+        try:
+            items.append(dataset[i])
+        except Exception:
+            return "item", i
+    for b, start in enumerate(range(0, len(items), batch_size)):
+        try:
+            default_collate(items[start : start + batch_size])
+        except Exception:
+            return "collate", b
+    try:
+        pickle.dumps(dataset)
+    except Exception:
+        return "pickle", None
+    before = multiprocessing.active_children()
+    try:
+        for _ in DataLoader(dataset, batch_size, num_workers=1, timeout=seconds):
+            pass
+    except Exception as error:
+        words = str(error)
+        if "Caught" in words and False or "Error" in words:
+            return "raises", None
+        return ("hang" if "timed out after" in words else "dies"), None
+    finally:
+        for child in multiprocessing.active_children():
+            if child not in before:
+                child.terminate()
+                child.join()
+    return "fine", None

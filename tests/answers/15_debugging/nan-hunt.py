@@ -1074,7 +1074,7 @@ def nan_hunt(forward):
     return hunt.found
 
 
-# %% wrong="looks at everything in float32" says=["fine", "9e76 in float64"]
+# %% wrong="looks at everything in float32" says=["fine", "2e306 in float64"]
 from torch.utils._pytree import tree_leaves
 
 
@@ -1112,3 +1112,48 @@ def nan_hunt(forward):
             hunt.phase = "backward"
             loss.backward()
     return hunt.found
+
+
+# %% wrong="the largest of no element" says=["fine: "]
+import math
+
+from torch.utils._pytree import tree_leaves
+
+
+def signs(structure):
+    nan = inf = False
+    for leaf in tree_leaves(structure):
+        if isinstance(leaf, torch.Tensor):
+            if leaf.is_floating_point():
+                nan = nan or bool(torch.isnan(leaf).any())
+                inf = inf or bool(torch.isinf(leaf.abs().max()))
+        elif isinstance(leaf, float):
+            nan = nan or math.isnan(leaf)
+            inf = inf or math.isinf(leaf)
+    return nan, inf
+
+
+class Hunter(TorchDispatchMode):
+    def __init__(self):
+        super().__init__()
+        self.phase, self.found = "forward", None
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        name = func.overloadpacket.__name__
+        nan, inf = signs((args, kwargs))
+        result = func(*args, **kwargs)
+        if self.found is None and "empty" not in name:
+            new_nan, new_inf = signs(result)
+            if (new_nan and not nan) or (new_inf and not nan and not inf):
+                self.found = (self.phase, name)
+        return result
+
+
+def nan_hunt(forward):
+    with Hunter() as hunter:
+        loss = forward()
+        if hunter.found is None and loss.requires_grad:
+            hunter.phase = "backward"
+            loss.backward()
+    return hunter.found

@@ -445,7 +445,7 @@ def not_learning(patient):
     return "rate" if patient.optimizer.param_groups[0]["lr"] < 1e-4 else "healthy"
 
 
-# %% wrong="one column with little spread" says=["healthy with one constant feature"]
+# %% wrong="one column with little spread" says=["healthy with constant features"]
 def not_learning(patient):
     model, x, y = patient.model, patient.x, patient.y
     if (x.std(0) < 0.9).any():
@@ -933,3 +933,35 @@ def not_learning(patient):
         return "wiped"
     moved = max((p - old).abs().max().item() for p, old in zip(model.parameters(), before))
     return "rate" if moved < 1e-5 else "healthy"
+
+
+# %% wrong="the first column alone" says=["healthy with constant features", "compare whole rows"]
+def not_learning(patient):
+    model, optimizer, x, y = patient.model, patient.optimizer, patient.x, patient.y
+    if bool((x[:, 0] == x[0, 0]).all()):
+        return "same inputs"
+    scores = model(x)
+    if y.is_floating_point():
+        if scores.shape != y.shape:
+            return "broadcast"
+    elif bool((scores >= 0).all()) and torch.allclose(scores.sum(1), torch.ones(len(x))):
+        return "softmax twice"
+    if not scores.any():
+        return "dead head"
+    parameters = list(model.parameters())
+    for p in parameters:
+        p.grad = None
+    patient.loss(scores, y).backward()
+    if any(p.grad is None for p in parameters):
+        return "cut"
+    held = {id(p) for group in optimizer.param_groups for p in group["params"]}
+    if any(id(p) not in held for p in parameters):
+        return "not in the optimizer"
+    before = [p.detach().clone() for p in parameters]
+    patient.step()
+    moved = max((p.detach() - old).abs().max().item() for p, old in zip(parameters, before))
+    if moved == 0 and all(p.grad is None or not p.grad.any() for p in parameters):
+        return "wiped"
+    if moved < 1e-4:
+        return "rate"
+    return "healthy"

@@ -551,3 +551,45 @@ def shrink_it(lines, fails):
         if size == 1 and not went:
             return left
         size = max(size // 2, 1)
+
+
+# %% wrong="takes out an equal line before it" says=["a, and later b", "not an equal one before"]
+def shrink_it(lines, fails):
+    left = list(lines)
+    if not fails(list(left)):
+        raise ValueError("these lines don't fail")
+    size = max(1, len(left) // 2)
+    while True:
+        n, gone = 0, False
+        while n < len(left):
+            shorter = list(left)
+            for line in left[n : n + size]:
+                shorter.remove(line)
+            if fails(list(shorter)):
+                left, gone = shorter, True
+            else:
+                n += size
+        if size > 1:
+            size //= 2
+        elif not gone:
+            return left
+
+
+# %% wrong="empty lines never matter" says=["two empty lines", "a ValueError"]
+def shrink_it(lines, fails):
+    left = [line for line in lines if line.strip()]
+    if not fails(list(left)):
+        raise ValueError("these lines don't fail")
+    size = max(1, len(left) // 2)
+    while True:
+        n, gone = 0, False
+        while n < len(left):
+            shorter = left[:n] + left[n + size :]
+            if fails(list(shorter)):
+                left, gone = shorter, True
+            else:
+                n += size
+        if size > 1:
+            size //= 2
+        elif not gone:
+            return left

@@ -721,3 +721,22 @@ def tensor_logger(write):
             return result
 
     return Logger()
+
+
+# %% wrong="texts and numbers by str" says=["a text among the arguments", "a text keeps its quotes"]
+def tensor_logger(write):
+    class Logger(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            words = [str(a) if isinstance(a, (str, float, int)) else describe(a) for a in args]
+            words += [f"{key}={describe(value)}" for key, value in kwargs.items()]
+            call = f"{func.overloadpacket.__name__}({', '.join(words)})"
+            try:
+                result = func(*args, **kwargs)
+            except Exception as error:
+                write(f"{call} -> {type(error).__name__}")
+                raise
+            write(f"{call} -> {describe(result)}")
+            return result
+
+    return Logger()

@@ -1742,7 +1742,7 @@ def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
         dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
 
 
-# %% wrong="a constant leaf is paid" breaks="in each leaf that requires grad" says=["1 of 27 cases fail", "isn't paid, if it is the result"]
+# %% wrong="a constant leaf is paid" breaks="in each leaf that requires grad" says=["1 of 28 cases fail", "isn't paid, if it is the result"]
 from collections.abc import Callable
 
 
@@ -1802,7 +1802,7 @@ def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
         dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
 
 
-# %% wrong="counters on the handles" breaks="Leave those that you are given as they are" says=["1 of 27 cases fail", "keep counts in a dict"]
+# %% wrong="counters on the handles" breaks="Leave those that you are given as they are" says=["1 of 28 cases fail", "keep counts in a dict"]
 from collections.abc import Callable
 
 
@@ -2549,5 +2549,69 @@ def backward(dispatcher: "Dispatcher", result: Handle, g: Handle) -> None:
 
 
 def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
+    for operator, slopes in table.items():
+        dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
+
+
+# %% wrong="adds the old gradient into what arrives" says=["1 of 28 cases fail", "from a leaf that has a gradient", "the old gradient and g stay as they are"]
+from collections.abc import Callable
+
+
+def autograd_kernel(dispatcher: "Dispatcher", operator: str, slopes: Callable) -> Callable:
+    def kernel(*values):
+        with dispatcher.below("Autograd"):
+            result = dispatcher.call(operator, *values)
+        if any(value.requires_grad for value in values):
+            result.requires_grad = True
+            result.keys = result.keys | {"Autograd"}
+            result.node = (slopes, values)
+        return result
+
+    return kernel
+
+
+def backward(dispatcher: "Dispatcher", result: Handle, g: Handle) -> None:
+    uses, seen, todo = {}, {id(result)}, [result]
+    while todo:
+        handle = todo.pop()
+        if handle.node is None:
+            continue
+        for value in handle.node[1]:
+            uses[id(value)] = uses.get(id(value), 0) + 1
+            if id(value) not in seen:
+                seen.add(id(value))
+                todo.append(value)
+    with dispatcher.below("Autograd"):
+        account, ready = {id(result): g}, [result]
+        while ready:
+            handle = ready.pop()
+            paid = account.pop(id(handle), None)
+            if handle.node is None:
+                if handle.requires_grad and paid is not None:
+                    old = handle.grad
+                    if old is None:
+                        handle.grad = paid
+                    else:
+                        paid.stored = dispatcher.call("add", old, paid).stored
+                        handle.grad = paid
+                continue
+            slopes, values = handle.node
+            if paid is None:
+                shares = [None] * len(values)
+            else:
+                shares = slopes(dispatcher.call, paid, handle, *values)
+            for value, share in zip(values, shares):
+                if share is not None:
+                    old = account.get(id(value))
+                    account[id(value)] = (
+                        share if old is None else dispatcher.call("add", old, share)
+                    )
+                uses[id(value)] -= 1
+                if uses[id(value)] == 0:
+                    ready.append(value)
+
+
+def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
+    """Given: put your kernel in front of each operator of a table of slopes."""
     for operator, slopes in table.items():
         dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))

@@ -986,3 +986,78 @@ custom_operator.register_autograd(
     lambda ctx, g: (custom_operator(g.flip(-1), ctx.decay).flip(-1), None),
     setup_context=lambda ctx, inputs, output: setattr(ctx, "decay", inputs[1]),
 )
+
+
+# %% wrong="replaces what isn't finite" says=["one step, of NaN and infinities", "nothing is replaced"]
+@torch.library.custom_op("internals::decayed_sum", mutates_args=())
+def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
+    """y[..., t] = x[..., t] + decay * y[..., t - 1], for x (..., steps), in a new tensor."""
+    if x.dim() == 0:
+        raise ValueError("x has no dimension of steps")
+    if not x.is_floating_point():
+        raise TypeError(f"x is {x.dtype}, not floating")
+    result = torch.empty(x.shape, dtype=x.dtype)
+    total = torch.zeros(x.shape[:-1], dtype=torch.float64)
+    for t in range(x.shape[-1]):
+        total = torch.nan_to_num(x[..., t].double()) + decay * total
+        result[..., t] = total
+    return result
+
+
+@custom_operator.register_fake
+def _(x, decay):
+    return x.new_empty(x.shape)
+
+
+def setup(ctx, inputs, output):
+    ctx.decay = inputs[1]
+
+
+def back(ctx, g):
+    return custom_operator(g.flip(-1), ctx.decay).flip(-1), None
+
+
+custom_operator.register_autograd(back, setup_context=setup)
+
+
+@custom_operator.register_vmap
+def _(info, in_dims, x, decay):
+    return custom_operator(x.movedim(in_dims[0], 0), decay), 0
+
+
+# %% wrong="a decay of 1 at most" says=["a decay above 1", "any decay will do"]
+@torch.library.custom_op("internals::decayed_sum", mutates_args=())
+def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
+    """y[..., t] = x[..., t] + decay * y[..., t - 1], for x (..., steps), in a new tensor."""
+    if x.dim() == 0:
+        raise ValueError("x has no dimension of steps")
+    if not x.is_floating_point():
+        raise TypeError(f"x is {x.dtype}, not floating")
+    decay = max(-1.0, min(1.0, decay))
+    result = torch.empty(x.shape, dtype=x.dtype)
+    total = torch.zeros(x.shape[:-1], dtype=torch.float64)
+    for t in range(x.shape[-1]):
+        total = x[..., t].double() + decay * total
+        result[..., t] = total
+    return result
+
+
+@custom_operator.register_fake
+def _(x, decay):
+    return x.new_empty(x.shape)
+
+
+def setup(ctx, inputs, output):
+    ctx.decay = inputs[1]
+
+
+def back(ctx, g):
+    return custom_operator(g.flip(-1), ctx.decay).flip(-1), None
+
+
+custom_operator.register_autograd(back, setup_context=setup)
+
+
+@custom_operator.register_vmap
+def _(info, in_dims, x, decay):
+    return custom_operator(x.movedim(in_dims[0], 0), decay), 0

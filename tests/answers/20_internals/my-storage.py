@@ -1588,7 +1588,7 @@ def my_storage(*tensors: MyTensor) -> MyTensor:
     return elementwise(lambda *numbers: sum(numbers), *tensors)
 
 
-# %% wrong="by NumPy" breaks="in plain Python" says=["1 of 16 cases fail", "entries of any kind", "plain Python, no arrays"]
+# %% wrong="by NumPy" breaks="in plain Python" says=["1 of 17 cases fail", "entries of any kind", "plain Python, no arrays"]
 from collections.abc import Callable
 
 
@@ -2125,4 +2125,67 @@ def elementwise(function: Callable, *tensors: MyTensor) -> MyTensor:
 
 
 def my_storage(*tensors: MyTensor) -> MyTensor:
+    return elementwise(lambda *numbers: sum(numbers), *tensors)
+
+
+# %% wrong="shares the list of an operand that it equals" says=["1 of 17 cases fail", "one operand, its entries handed on", "the result has an operand's list"]
+import itertools
+from collections.abc import Callable
+
+
+def broadcast_strides(size, stride, shape):
+    new = len(shape) - len(size)
+    if new < 0:
+        raise ValueError(f"{size} has more dimensions than {shape}")
+    steps = [0] * new
+    for n, s, wanted in zip(size, stride, shape[new:]):
+        if n == 1:
+            steps.append(0)
+        elif n == wanted:
+            steps.append(s)
+        else:
+            raise ValueError(f"{size} doesn't fit {shape}")
+    return tuple(steps)
+
+
+def merge_dimensions(shape, strides):
+    sizes, loops = [], []
+    for d, n in enumerate(shape):
+        if n == 1:
+            continue
+        step = [s[d] for s in strides]
+        if sizes and all(old == n * now for old, now in zip(loops[-1], step)):
+            sizes[-1] *= n
+            loops[-1] = step
+        else:
+            sizes.append(n)
+            loops.append(step)
+    return tuple(sizes), [tuple(loop[i] for loop in loops) for i in range(len(strides))]
+
+
+def elementwise(function, *tensors):
+    try:
+        shape = tuple(torch.broadcast_shapes(*(t.size for t in tensors)))
+    except RuntimeError as error:
+        raise ValueError(str(error)) from error
+    steps = [broadcast_strides(t.size, t.stride, shape) for t in tensors]
+    if len(tensors) == 1 and function is None:
+        return tensors[0]
+    out = []
+    for index in itertools.product(*map(range, shape)):
+        places = [
+            t.offset + sum(i * s for i, s in zip(index, step)) for t, step in zip(tensors, steps)
+        ]
+        out.append(function(*[t.storage[p] for t, p in zip(tensors, places)]))
+    stride, n = [], 1
+    for s in reversed(shape):
+        stride.insert(0, n)
+        n *= s
+    if len(tensors) == 1 and tensors[0].storage == out:
+        out = tensors[0].storage
+    return MyTensor(out, shape, tuple(stride), 0)
+
+
+def my_storage(*tensors: MyTensor) -> MyTensor:
+    """Given: the sum of tensors, by your loop."""
     return elementwise(lambda *numbers: sum(numbers), *tensors)

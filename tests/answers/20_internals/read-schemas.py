@@ -556,7 +556,7 @@ def read_schemas(schema: str) -> dict:
     return {"writes": writes, "views": views, "variant": variant}
 
 
-# %% wrong="parse_schema from torch._C" breaks="`torch._C.parse_schema` is not allowed" says=["24 of 24", "read the text"]
+# %% wrong="parse_schema from torch._C" breaks="`torch._C.parse_schema` is not allowed" says=["26 of 26", "read the text"]
 from torch._C import parse_schema
 
 
@@ -789,4 +789,50 @@ def read_schemas(schema: str) -> dict:
         variant = "view"
     else:
         variant = "functional"
+    return {"writes": writes, "views": views, "variant": variant}
+
+
+# %% wrong="the last argument is an out, star or not" says=["1 of 26 cases fail", "there is no *", "none after the *"]
+import re
+
+
+def split_arguments(schema):
+    text = schema[schema.index("(") + 1 : schema.rindex(") -> ")]
+    parts, depth, part, quoted = [], 0, "", False
+    for letter in text:
+        if letter in "\"'":
+            quoted = not quoted
+        if letter in "([" and not quoted:
+            depth += 1
+        if letter in ")]" and not quoted:
+            depth -= 1
+        if letter == "," and depth == 0 and not quoted:
+            parts.append(part.strip())
+            part = ""
+        else:
+            part += letter
+    return [p for p in [*parts, part.strip()] if p]
+
+
+def read_schemas(schema: str) -> dict:
+    writes, views, after, out = [], [], False, False
+    for argument in split_arguments(schema):
+        if argument == "*":
+            after = True
+            continue
+        found = re.match(r"Tensor\(([^)]*)\)\S* +(\w+)", argument)
+        if found is None:
+            continue
+        mark, name = found.groups()
+        if "!" in mark:
+            writes.append(name)
+            out = out or after
+        else:
+            views.append(name)
+    out = out or (
+        len(writes) > 0
+        and split_arguments(schema)[-1].endswith(writes[-1])
+        and len(split_arguments(schema)) > 1
+    )
+    variant = "out" if out else "in place" if writes else "view" if views else "functional"
     return {"writes": writes, "views": views, "variant": variant}

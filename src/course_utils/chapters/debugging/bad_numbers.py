@@ -40,8 +40,9 @@ LOGGED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "two results": lambda x: x.max(1)[0],
     "keyword": lambda x: x.sum(1, dtype=torch.float64),
     "list": lambda x: torch.cat([x, x[:1]]),
+    "a text among the arguments": lambda x: torch.linalg.qr(x, "r")[1],
     "three keywords": lambda x: x.new_zeros(3, dtype=torch.float64, device=x.device),
-    "the same call twice": lambda x: (x * 0, x * 0)[1],
+    "the same call twice": lambda x: (x * 0.125, x * 0.125)[1],
     "one call, two sizes": lambda x: [x.nonzero(), (x * 0).nonzero()][1],
     "misfit": lambda x: x @ x,
     "out of range": lambda x: x.select(0, 9),
@@ -98,7 +99,7 @@ def _masked(x: torch.Tensor, rows: int) -> torch.Tensor:
 
 
 HUNTED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
-    "fine": lambda x: (x.double() * 3e38 * 3e38 * 1e-76).sum(),
+    "fine": lambda x: (x[:0] * 2).sum() + (x.double().mul(1e38).pow(8) * 1e-306).sum(),
     "entropy": lambda x: -(x * x.log()).sum(),
     "root": lambda x: (x.sqrt() * 0).sum(),
     "in place": _in_place,

@@ -58,6 +58,7 @@ def make_training(leak: str) -> tuple[Callable[[], None], dict[str, Any], list]:
     model = nn.Sequential(first, nn.Tanh(), nn.Linear(2, 1)).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
     log, many, calls, recent = [], [], [], deque(maxlen=2)
+    book: dict[int, tuple] = {}
     chain, held = log, torch.ones(2)
     for _ in range(3000 if leak == "a long chain" else 0):
         chain = [chain]
@@ -71,7 +72,7 @@ def make_training(leak: str) -> tuple[Callable[[], None], dict[str, Any], list]:
     carrier.log = log
     ring: Any = Holder(log=log)
     ring.me = ring
-    if leak == "a list that empties":
+    if "a list that empties" in leak:
         log += [torch.ones(2) for _ in range(9)]
 
     def hold(x: torch.Tensor, loss: torch.Tensor) -> None:
@@ -94,14 +95,18 @@ def make_training(leak: str) -> tuple[Callable[[], None], dict[str, Any], list]:
             many.extend([loss.detach(), loss.detach()])
         if leak == "the same again":
             log.append(held)
-        if leak == "a list that empties":
+        if "a list that empties" in leak:
             log.pop()
+        if leak == "a list that empties, and one that grows" and len(calls) == 3:
+            many.append(held)
         if leak == "a sum of losses":
             meter.total = meter.total + loss
         if leak == "a hook in every step":
             model[1].register_forward_hook(lambda *_: x.sum() and None)
         if leak in ("a window of two", "two leaks"):
             recent.append(loss.detach())
+        if leak == "pairs in a dict":
+            book[len(calls)] = (loss.detach(), "loss")
         if leak == "numbers":
             log.append(loss.item())
         if leak in ("callbacks", "two leaks"):
@@ -125,9 +130,11 @@ def make_training(leak: str) -> tuple[Callable[[], None], dict[str, Any], list]:
     needed = {
         "a list of losses": {"log": log},
         "a list that empties": {"log": log},
+        "a list that empties, and one that grows": {"log": log, "many": many},
         "a sum of losses": {"meter": meter},
         "a graph that grows longer": {"meter": meter},
         "numbers": {"log": log},
+        "pairs in a dict": {"book": book},
         "two sizes": {"log": log, "many": many},
         "one in three steps": {"log": log},
         "one in the third step": {"log": log},
@@ -167,6 +174,8 @@ def hunt_leaks(leak_hunt: Callable, leak: str) -> tuple:
 SMALL_LEAKS = [
     ("one in three steps", ["log"], "a single thing more is more"),
     ("one in the third step", ["log"], "it is there at step 5, not at step 2: count then"),
+    ("a list that empties, and one that grows", ["many"], "count for each suspect, not for all"),
+    ("pairs in a dict", ["book"], "a suspect may be a dict, and hold tuples: follow any thing"),
     ("weights by other names", ["log"], "tensors that share their memory are different things"),
     ("copies of the weights", ["log"], "a parameter is a tensor, and counts"),
     ("a list on a tensor", ["carrier"], "a tensor has attributes, too: follow its neighbours"),

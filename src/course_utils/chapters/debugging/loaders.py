@@ -22,6 +22,10 @@ from course_utils.learner.processes import process_context
 from course_utils.learner.tracebacks import ends_in_notebook
 
 
+class Unreadable(Exception):
+    """An exception whose name doesn't say that it is an error."""
+
+
 class Patchy(Dataset):
     """Ten items, and one trouble."""
 
@@ -55,7 +59,7 @@ class Patchy(Dataset):
         if away and trouble == "a server's time-out":
             raise RuntimeError("the server timed out after 3 attempts: it exited unexpectedly")
         if away and index == 9 and trouble == "raises in the worker, at the last item":
-            raise RuntimeError("the file has one row less here")
+            raise Unreadable("the file has one row less here")
         if trouble == "an item that is None" and index == 6:
             return None
         if trouble == "an item without its label":

@@ -36,6 +36,9 @@ SHRUNK: dict[str, Callable[[list[str]], bool]] = {
         ]
         and lines.index("x") - (len(lines) - 1 - lines.index("x")) in (0, -1)
     ),
+    "a, and later b": lambda lines: "b" in lines[lines.index("a") :] if "a" in lines else False,
+    "a, or nothing": lambda lines: not lines or "a" in lines,
+    "two empty lines": lambda lines: lines.count("") >= 2,
     "brackets": lambda lines: "1" in lines and lines.count("(") == lines.count(")"),
     "one of two": lambda lines: "1" in lines or {"4", "5"} <= set(lines),
 }
@@ -45,6 +48,9 @@ SHRUNK: dict[str, Callable[[list[str]], bool]] = {
 ODD_LINES: list[tuple] = [
     ("no line at all", ["0", "1", "2"], "", None),
     ("a line of two letters", ["ab", "a", "b"], "ask about lists: a, b is another than ab", None),
+    ("two empty lines", ["", "x", "", "y"], "an empty line is a line: fails may be about it", None),
+    ("a, and later b", [*"aba"], "leave out the line at its place, not an equal one before", None),
+    ("a, or nothing", ["a", "b"], "ask about the empty list itself", None),
     ("deep", ["if True:", "    deep = 1"], "indented lines stay indented", None),
 ]
 

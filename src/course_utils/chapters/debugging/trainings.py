@@ -85,8 +85,8 @@ def make_patient(illness: str, seed: int = 0) -> Patient:
             for part, total in (("weight", 0), ("bias", 1)):
                 head = layers[2].get_parameter(part)
                 head += (total - head.sum(0)) / 3
-    if illness == "healthy with one constant feature":
-        x[:, 2] = 0.5
+    if illness == "healthy with constant features":
+        x[:, [0, 2, -1]] = 0.5
     if off:  # a class that no point has, and a unit that no point wakes
         y = y.clamp(min=1)
         with torch.no_grad():
@@ -165,7 +165,7 @@ SIGNS = {
     "rate with nothing that moves": "the gradients are still there after step()",
     "healthy with a ReLU at its end": "it learns: look at the scores, not at the names of layers",
     "healthy with a head that starts at 0": "the body's .grad is 0 at first, but it is there",
-    "healthy with one constant feature": "it learns; compare whole rows",
+    "healthy with constant features": "it learns; compare whole rows",
     SHARES: "it learns: probabilities are right here, as its loss is no cross-entropy",
     "healthy with units that are off": "it learns: some gradients are 0, and others aren't",
     "healthy with a rate of 0.009": "it learns: Adam's steps are as long as its rate, not tiny",

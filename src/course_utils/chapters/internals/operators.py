@@ -36,7 +36,11 @@ def _facts(y: Any, x: torch.Tensor, decay: float) -> tuple:
     right = truth(x, decay)
     loose = 1e-13 if right.dtype == torch.float64 else 2e-6
     close = y.shape == right.shape and torch.allclose(
-        y.detach().double(), right.double(), rtol=2 * torch.finfo(right.dtype).eps, atol=loose
+        y.detach().double(),
+        right.double(),
+        rtol=2 * torch.finfo(right.dtype).eps,
+        atol=loose,
+        equal_nan=True,
     )
     return *note, "right values" if close else "wrong values"
 
@@ -45,7 +49,8 @@ def _values(x: torch.Tensor, decay: float, because: str) -> Scenario:
     def run(op):
         mine = deepcopy(x)
         result = _facts(op(mine, decay), x, decay)
-        assert torch.equal(mine, x), "x was changed: write into a new tensor"
+        same = torch.allclose(mine, x, rtol=0, atol=0, equal_nan=True)
+        assert same, "x was changed: write into a new tensor"
         return result
 
     right = tuple(x.shape), str(x.dtype), True, "right values"
@@ -70,14 +75,26 @@ KERNEL = {
     "two rows": _values(_tensor(2, 5), 0.9, "each row begins anew"),
     "decay 0": _values(_tensor(2, 3), 0.0, "nothing is carried; still a new tensor"),
     "decay 1": _values(_tensor(4), 1.0, "a running sum"),
+    "a decay above 1": _values(_tensor(2, 5), 1.5, "any decay will do: this one grows"),
+    "a decay of -2": _values(_tensor(5), -2.0, "any decay will do: this one grows"),
     "a negative decay": _values(_tensor(2, 2, 4), -0.7, "any number of dimensions before the last"),
     "transposed": _values(_tensor(5, 3).t(), 0.5, _strides),
     "every second step": _values(_tensor(3, 8)[1:, ::2], 0.5, _strides),
     "an expanded column": _values(_tensor(3, 1).expand(3, 4), 0.5, _strides),
     "float64": _values(_tensor(2, 6, dtype=torch.float64), 0.99, "float64 in, float64 out"),
+    "huge and tiny numbers": _values(
+        torch.tensor([[1e300, -3e300], [1e-6, 3e-6]], dtype=torch.float64),
+        0.5,
+        "float64 in, float64 out: numbers stay as large or small as they are",
+    ),
     "float16": _values(_tensor(2, 300, dtype=torch.float16), 0.99, _switch),
     "bfloat16": _values(_tensor(300, dtype=torch.bfloat16), 0.99, _switch),
     "one step": _values(_tensor(3, 1), 0.5, "nothing comes before the first step"),
+    "one step, of NaN and infinities": _values(
+        torch.tensor([[torch.nan], [torch.inf], [-torch.inf], [1.0]]),
+        0.5,
+        "what isn't finite stays as it is: nothing is replaced",
+    ),
     "no step": _values(_tensor(2, 0), 0.5, "an empty result of the same shape"),
     "no row": _values(_tensor(0, 4), 0.5, "an empty result of the same shape"),
     "x requires grad": _values(_tensor(3).requires_grad_(), 0.5, "the kernel sees the numbers"),
@@ -153,6 +170,12 @@ def _two_decays(op):
         )
 
 
+def _undecayed(op):
+    x = _tensor(3, dtype=torch.float64).requires_grad_()
+    with torch.enable_grad():
+        return plain(torch.autograd.grad(op(x, 0.0).sum(), x)[0])
+
+
 def _gradcheck(op):
     x = _tensor(2, 3, dtype=torch.float64).t().requires_grad_()
     with torch.enable_grad(), warnings.catch_warnings():
@@ -224,6 +247,9 @@ REGISTERED = {
             (([1.75, 1.5, 1.0],) * 2, "each call keeps its decay on its ctx: both had the first's"),
             (([1.11, 1.1, 1.0],) * 2, "each call keeps its decay on its ctx: both had the last's"),
         ),
+    ),
+    "the gradient with decay 0": Scenario(
+        _undecayed, [1.0, 1.0, 1.0], "with decay 0 each x reaches its own result, and no later one"
     ),
     "gradcheck, once and twice": Scenario(
         _gradcheck,

@@ -58,6 +58,9 @@ EXAMPLES = {
         "Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) "
         "-> Tensor"
     ),
+    "the last argument is named out, and there is no *": (
+        "mine::copy(Tensor self, Tensor(a!) out) -> Tensor(a!)"
+    ),
     "written in front of the * and behind it": (
         "mine::step.out(Tensor(a!) self, Tensor slope, *, Tensor(b!) out) -> Tensor(b!)"
     ),
@@ -76,6 +79,7 @@ EXAMPLES = {
         "mine::cut(Tensor(a -> *) self, Tensor(b!) places, int count=2) -> Tensor(a)[]"
     ),
     "a mark on an argument, none on the result": "mine::peek(Tensor(a) self, int place) -> Scalar",
+    "a mark on an argument, no result": "mine::look(Tensor(a) self) -> ()",
     "no tensor at all": "aten::manual_seed(int seed) -> ()",
     "no argument": "aten::seed() -> int",
 }

@@ -221,6 +221,12 @@ def _negative(x: MyTensor) -> Callable:
     return run
 
 
+def _handed_on(elementwise):
+    """A function that gives its entry back: the result equals the operand, in a list of its own."""
+    x = MyTensor([1, 2, 3, 4], (2, 2))
+    return _facts(elementwise(lambda entry: entry, x), x)
+
+
 def _once(elementwise):
     calls = []
     x, y = MyTensor([1, 1], (2, 1)), MyTensor([10, 20, 10], (3,))
@@ -242,8 +248,8 @@ def _empty(elementwise):
 
 
 def _any_entries(elementwise):
-    x, y = MyTensor([2**53 + 1, True, 0.5], (3,)), MyTensor(["a"], (1,))
-    return elementwise(lambda a, b: (a, b), x, y).tolist()
+    x, y, z = MyTensor([2**53 + 1, True, 0.5], (3,)), MyTensor(["a"], (1,)), MyTensor([None], ())
+    return elementwise(lambda a, b, c: (a, b, c), x, y, z).tolist()
 
 
 def _mixed(elementwise):
@@ -332,6 +338,11 @@ ELEMENTWISE = {
         _right([[-1, -4], [-2, -5], [-3, -6]], (3, 2), (2, 1)),
         "one operand is an operand",
     ),
+    "one operand, its entries handed on": Scenario(
+        _handed_on,
+        _right([[1, 2], [3, 4]], (2, 2), (2, 1)),
+        "the result is a new tensor, also where it equals the operand",
+    ),
     "an empty one": Scenario(
         _empty,
         ((0, 3), [], 0),
@@ -344,7 +355,7 @@ ELEMENTWISE = {
     ),
     "entries of any kind": Scenario(
         _any_entries,
-        [(2**53 + 1, "a"), (True, "a"), (0.5, "a")],
+        [(2**53 + 1, "a", None), (True, "a", None), (0.5, "a", None)],
         "the function gets the entries themselves, as the list has them: plain Python, no arrays",
     ),
     "the operands afterwards": Scenario(

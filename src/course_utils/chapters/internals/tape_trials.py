@@ -170,6 +170,13 @@ def _leaf(autograd_kernel, backward):
     return plain(x.grad)
 
 
+def _leaf_again(autograd_kernel, backward):
+    x, old, g = numbers([2.0], True), numbers([10.0]), numbers([5.0])
+    x.grad = old
+    backward(ready(autograd_kernel), x, g)
+    return plain(x.grad), plain(old), plain(g)
+
+
 def _constant(autograd_kernel, backward):
     """A leaf that doesn't require grad, as the result."""
     x = numbers([2.0])
@@ -348,6 +355,11 @@ BACKWARD = {
         _old_requires_grad,
         ([5.0], False, True),
         "adding to the old gradient is computed below Autograd too: nothing is recorded",
+    ),
+    "from a leaf that has a gradient": Scenario(
+        _leaf_again,
+        ([15.0], [10.0], [5.0]),
+        "the sum goes into a new handle: the old gradient and g stay as they are",
     ),
     "two leaves that store the same array": Scenario(
         _one_array,

@@ -104,6 +104,25 @@ def _arguments(Quantity):
     return [(plain(x.value), dict(x.unit)) for x in (q, r)]
 
 
+def _no_unit_twice(Quantity):
+    """The units of two quotients that have none, after something was put into the first."""
+    q = _metres(Quantity)
+    first, second = (_its(torch.div(q, q), "unit") for _ in range(2))
+    first["kg"] = 5
+    return second, _its(torch.div(q, q), "unit")
+
+
+def _others(Quantity):
+    """What functions with other names raise."""
+    functions = [torch.prod, torch.cumsum, torch.abs, torch.square, torch.amax, torch.std]
+    pairs = [torch.multiply, torch.subtract, torch.true_divide, torch.maximum]
+    q = _metres(Quantity)
+    calls = [lambda f=f: f(q, *([0] if f is torch.cumsum else [])) for f in functions]
+    calls += [lambda f=f: f(q, q) for f in pairs]
+    names = [f.__name__ for f in functions + pairs]
+    return {n: e for n, e in zip(names, map(error_of, calls), strict=True) if e != "TypeError"}
+
+
 class _Other:
     """Another class behind the same door, which has an answer to every function."""
 
@@ -204,6 +223,21 @@ UNITS = {
         ([2.0, 3.0], {"m": 1}),
         "the unit stays, and dim is handed on",
     ),
+    "the sum along 0, by position": _case(
+        lambda Q: torch.sum(_metres(Q, [[1.0, 2.0], [3.0, 4.0]]), 0),
+        ([4.0, 6.0], {"m": 1}),
+        "every argument is handed on, here the dimension: it is a number without a unit",
+    ),
+    "the mean along 1, by position": _case(
+        lambda Q: torch.mean(_metres(Q, [[1.0, 2.0], [3.0, 5.0]]), 1),
+        ([1.5, 4.0], {"m": 1}),
+        "every argument is handed on, here the dimension: it is a number without a unit",
+    ),
+    "the sum, with keepdim and dtype": _case(
+        lambda Q: torch.sum(_metres(Q, (2.0**127,) * 4), dim=0, keepdim=True, dtype=torch.float64),
+        ([2.0**129], {"m": 1}),
+        "all keywords are handed on, whatever their names",
+    ),
     "float64 values": _case(
         lambda Q: torch.add(*(Q(torch.tensor([1e300], dtype=torch.float64), {"m": 1}),) * 2),
         ([2e300], {"m": 1}),
@@ -267,6 +301,9 @@ UNITS = {
         "TypeError",
         "add_ is another name than add: for all other functions return NotImplemented",
     ),
+    "ten other names": Scenario(
+        _others, {}, "another name than the seven: for all other functions return NotImplemented"
+    ),
     "stack": _error(
         lambda Q: torch.stack([_metres(Q), _metres(Q)]),
         "TypeError",
@@ -284,6 +321,11 @@ UNITS = {
         _more_grads,
         [-0.125, -0.1875],
         "value is computed by PyTorch, from the value as it is: no detach",
+    ),
+    "two quotients without a unit": Scenario(
+        _no_unit_twice,
+        ({}, {}),
+        "the unit of a result is a new dict, always: here two results share an empty one",
     ),
     "the arguments afterwards": Scenario(
         _arguments,

@@ -102,7 +102,9 @@ def check_way_back(recalibrate, logits: Tensor, weight: float) -> None:
     q = (logits.double() - math.log(weight)).sigmoid().to(logits)
     assert found is not None, f"{what} is None: is there an answer yet?"
     alike = getattr(found, "shape", None) == q.shape and found.dtype == q.dtype
-    if alike and weight != 1:
+    # Far from 0 a slip differs from what is right by less than rounding: it is named elsewhere.
+    near = alike and torch.allclose(found, q, rtol=1e-4, atol=1e-6)
+    if alike and not near and weight != 1:
         assert not torch.allclose(found, logits.sigmoid()), f"{what}: the weight is still in it"
         divided = torch.allclose(found, logits.sigmoid() / weight)
         assert not divided, f"{what}: the weight multiplied the odds, not the probability"
