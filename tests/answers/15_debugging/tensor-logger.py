@@ -338,7 +338,9 @@ def tensor_logger(write):
 
 
 # %% wrong="writes each line once" breaks="every operator calls `write` with one line" says=["the same call twice"]
-def tensor_logger(write, seen=set()):
+def tensor_logger(write):
+    seen = set()
+
     class L(TorchDispatchMode):
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
             kwargs = kwargs or {}
