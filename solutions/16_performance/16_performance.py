@@ -1507,6 +1507,7 @@ lists = {
     "1e-7 is still there": [[1e-7, 2.0]],
     "65,520 rounds to inf": [[65520.0, 0.0]],
     "about half of float16's smallest": [[2.0**-25, 3e-8, 4e-8, 1e-6, 1.0]],
+    "about half of it once scaled": [[2.3e-15, 2.0**-49, 1e-12, 1e-10, 1e-6]],
     "far too large": [[3e9, 5.0, 1e-3, 1e-40]],
     "all small": [[1e-12, -1e-13, 0.0, 1e-6]],
     "a matrix and a number": [[[1e-9, 3.0], [0.0, 5.0]], 7e4],
@@ -1650,6 +1651,7 @@ blocks = {
     "norms without weights": dict(inputs=3, outputs=3, skip=True, bias=True, affine=False),
     "float64": dict(inputs=2, outputs=2, skip=True, dtype="float64"),
     "bfloat16": dict(inputs=2, outputs=4, bias=True, dtype="bfloat16"),
+    "float16": dict(inputs=2, outputs=4, bias=True, dtype="float16"),
 }
 blocks["on the device meta"] = dict(inputs=4, outputs=4, skip=True, groups=2, where="meta")
 ### BEGIN HIDDEN TESTS
@@ -1746,8 +1748,10 @@ inputs = {
     "one dimension, a scale for each": (rows[1], 0),
     "a number": (torch.tensor(-2.5, device=device), None),
     "small numbers": (drawn * 1e-7, None),
+    "far smaller numbers": (drawn * 1e-15, 1),
     "a range of 255, with halves": (torch.tensor([-127.0, 0.5, 1.5, 128.0], device=device), None),
     "too small for a scale": (torch.tensor([0.0, 1e-44], device=device), None),
+    "hardly enough for one": (torch.tensor([0.0, 8e-39, 2e-38], device=device), None),
 }
 ### BEGIN HIDDEN TESTS
 inputs["drawn"], inputs["the last"] = (drawn * 100, None), (drawn - 3, -1)
@@ -1989,7 +1993,7 @@ graph_breaks = {
 
 # %% nbgrader={"grade_id": "graph-breaks-check", "grade": true, "points": 3}
 values = [[1.0, 2.0, -0.5], [-1.0, -4.0, 2.0], [0.0, 0.0, 0.0], [1e-12, -4e-12, 2e-12]]
-values += [[1e-20, -2e-20, 5e-20], [3e25, -2e30, 1e30], [-1e20, 1.0, 2.0]]
+values += [[1e-30, -2e-30, 5e-30], [3e25, -2e30, 1e30], [-1e20, 1.0, 2.0]]
 values = [torch.tensor(row, device=device) for row in values]
 matrices = [sign * torch.arange(6.0, device=device).view(2, 3) for sign in (1, -1, 0.25)]
 numbers = [torch.tensor(value, device=device) for value in (2.0, -3.0, 0.0)]

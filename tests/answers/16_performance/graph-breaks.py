@@ -13,7 +13,7 @@
 #
 # - "with at least one element": a single number
 # - "for every float32 tensor": two dimensions
-# - "10⁻³⁰ and 10³⁰": 1e-20
+# - "10⁻³⁰ and 10³⁰": 1e-30
 
 # %% wrong="the broken branch" says=["the host waits for a value"]
 graph_breaks = {
@@ -270,4 +270,12 @@ graph_breaks = {
     "branch": lambda x: torch.where(x.sum() > 0, x * 2, x - 1),
     "scale": lambda x: torch.where(x.any(), x / x.max(), x),
     "positive": lambda x: x.relu().sum(),
+}
+
+
+# %% wrong="numbers below 1e-20 stay as they are" says=["small numbers are lost"]
+graph_breaks = {
+    "branch": lambda x: torch.where(x.sum() > 0, x * 2, x - 1),
+    "scale": lambda x: x / torch.where(x.abs().max() < 1e-20, 1.0, x.abs().max()),
+    "positive": lambda x: torch.where(x > 0, x, 0).sum(),
 }

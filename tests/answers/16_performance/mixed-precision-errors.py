@@ -332,3 +332,13 @@ def mixed_precision_errors(gradients):
     else:
         scale_lost = int((before & ((values * scale).half() == 0)).sum())
     return scale, int(before.sum()), scale_lost
+
+
+# %% wrong="below float16's smallest number, once scaled" says=["once scaled: lost_scaled is wrong: what is more than half of float16's smallest"]
+def mixed_precision_errors(gradients):
+    scale = 2.0**24
+    while any((g * scale).half().isinf().any() for g in gradients):
+        scale /= 2
+    lost = sum(int(((g != 0) & (g.half() == 0)).sum()) for g in gradients)
+    lost_scaled = sum(int(((g != 0) & ((g * scale).abs() < 2.0**-24)).sum()) for g in gradients)
+    return scale, lost, lost_scaled

@@ -587,3 +587,41 @@ def quantise(x, dim=None):
     zero = torch.round(-128 - low / scale)
     q = (torch.round(x / scale) + zero).clamp(-128, 127).to(torch.int8)
     return q, scale, zero.to(torch.int32)
+
+
+# %% wrong="a scale below 1e-12 becomes 1" says=["far smaller numbers: scale: only a scale of 0 becomes 1"]
+def quantise(x, dim=None):
+    dims = list(range(x.dim()))
+    if dim is not None:
+        dims.remove(dim % x.dim())
+    if dim is None:
+        low, high = x.min(), x.max()
+    elif dims:
+        low, high = x.amin(dims, keepdim=True), x.amax(dims, keepdim=True)
+    else:
+        low, high = x, x
+    low, high = low.clamp(max=0), high.clamp(min=0)
+    scale = (high - low) / 255
+    scale = torch.where(scale < 1e-12, torch.ones_like(scale), scale)
+    zero = torch.round(-128 - low / scale)
+    q = (torch.round(x / scale) + zero).clamp(-128, 127).to(torch.int8)
+    return q, scale, zero.to(torch.int32)
+
+
+# %% wrong="by the inverse of the scale" says=["hardly enough for one: q: divide by the scale"]
+def quantise(x, dim=None):
+    dims = list(range(x.dim()))
+    if dim is not None:
+        dims.remove(dim % x.dim())
+    if dim is None:
+        low, high = x.min(), x.max()
+    elif dims:
+        low, high = x.amin(dims, keepdim=True), x.amax(dims, keepdim=True)
+    else:
+        low, high = x, x
+    low, high = low.clamp(max=0), high.clamp(min=0)
+    scale = (high - low) / 255
+    scale = torch.where(scale == 0, torch.ones_like(scale), scale)
+    zero = torch.round(-128 - low / scale)
+    q = (torch.round(x * (1 / scale)) + zero).clamp(-128, 127).to(torch.int8)
+    return q, scale, zero.to(torch.int32)

@@ -63,12 +63,13 @@ def check_quantised(found: Any, x: Tensor, dim: int | None) -> None:
         slips["that is one scale for the whole tensor; each index of dim has its own"] = same
     for least in (1e-12, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5):
         more, limited = plain + least, plain.clamp(min=least)
-        if torch.allclose(more, limited, rtol=1e-4, atol=1e-9):
+        if bool((plain == 0).any()) and torch.allclose(more, limited, rtol=1e-4, atol=1e-9):
             slips[f"where it is 0, it becomes 1, not {least:g}"] = more
             continue
         slips[f"nothing is added to a scale, be it {least:g}"] = more
         slips[f"a scale has no least value, be it {least:g}"] = limited
-    check_value(scale, right[1], "scale", slips, rtol=1e-4, atol=1e-9)
+    # The smallest float32 are 1.4e-45 apart: any other allowance would hide a wrong small scale.
+    check_value(scale, right[1], "scale", slips, rtol=1e-4, atol=1e-44)
     off = right[2] + 128
     shift = {
         "q begins at -128, not at 0": off,
@@ -93,6 +94,8 @@ def check_quantised(found: Any, x: Tensor, dim: int | None) -> None:
         assert not together, "q: round x / scale, and add zero, which is rounded by itself"
         narrow = torch.equal(q.float(), right[0].float().clamp(min=-127))
         assert not narrow, "q: int8 begins at -128, not at -127"
+        turned = bool((1 / right[1]).isinf().any())
+        assert not turned, "q: divide by the scale; 1 / scale is infinite for one as small as this"
         worst = float(error.max())
         more = ": values left the range of int8 and wrapped around" if worst > 100 else ""
         raise AssertionError(f"q is up to {worst:.3g} steps away from x{more}")
