@@ -642,7 +642,7 @@ print("noted:", [signal.Signals(number).name for number in asked])
 #   Afterwards, even after an error, the handler is the one from before.
 #
 # An error of a save or of a batch is raised as it is. With a run that is complete, `fit` loads it and
-# returns `steps`.
+# returns `steps`. A new run with `steps=0` takes no step and returns 0; whether it writes the file is up to you.
 
 
 # %% nbgrader={"grade_id": "try-train", "locked": true} jupyter={"source_hidden": true}

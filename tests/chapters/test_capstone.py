@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 import sysconfig
+import tempfile
 from importlib import import_module
 from importlib.metadata import distributions
 from pathlib import Path
@@ -128,6 +129,21 @@ def test_ranks_that_wait_are_told(monkeypatch):
 
     with pytest.raises(AssertionError, match="rank 0 was in barrier"):
         trials.run_ranks(work, 2)
+
+
+def test_what_a_rank_asserts_is_told_before_what_another_raised_for_it():
+    def work(rank):
+        assert rank == 0, "rank 1 saved"
+        raise FileNotFoundError("gone")
+
+    with pytest.raises(AssertionError, match="rank 1: rank 1 saved"):
+        trials.run_ranks(work, 2)
+
+
+def test_a_temporary_file_is_named_by_its_last_part():
+    file = Path(tempfile.gettempdir()) / "another" / "run.pt"
+    assert trials.without_folders(f"none: '{file}'") == "none: 'run.pt'"
+    assert trials.without_folders("no folder here: a/b") == "no folder here: a/b"
 
 
 def test_a_workshop_keeps_what_passes(workshop, capsys, monkeypatch):

@@ -314,3 +314,64 @@ def export_it(program, *inputs):
         return x[:, :width]
     (x,) = inputs
     return x[x.mean(1) > 0.5]
+
+
+# %% wrong="blends by multiplying" breaks="what was exported is right for every input" says=["an infinite number", "a NaN came of it"]
+def export_it(program, *inputs):
+    x = inputs[0]
+    if program == "night":
+        dark = (x.mean() < 0.5).to(x.dtype)
+        return dark * (1 - x) + (1 - dark) * x
+    if program == "settle":
+        return torch.while_loop(lambda x: x.abs().max() > 1, lambda x: (x / 2,), (x.clone(),))[0]
+    if program == "crop":
+        n = inputs[1].item()
+        torch._check(n >= 0)
+        torch._check(n <= x.shape[1])
+        return x[:, :n]
+    return x[x.mean(1) > 0.5]
+
+
+# %% wrong="asks for what isn't bright and what isn't dark" breaks="what was exported is right for every input" says=["a mean that is a NaN", "a row whose mean is a NaN"]
+def export_it(program, *inputs):
+    x = inputs[0]
+    if program == "night":
+        return torch.where(x.mean() >= 0.5, x, 1 - x)
+    if program == "settle":
+        return torch.while_loop(lambda x: x.abs().max() > 1, lambda x: (x / 2,), (x.clone(),))[0]
+    if program == "crop":
+        n = inputs[1].item()
+        torch._check(n >= 0)
+        torch._check(n <= x.shape[1])
+        return x[:, :n]
+    return x[~(x.mean(1) <= 0.5)]
+
+
+# %% wrong="the last columns, and the dark rows" says=["the last n columns", "the dark rows came"]
+def export_it(program, *inputs):
+    x = inputs[0]
+    if program == "night":
+        return torch.where(x.mean() < 0.5, 1 - x, x)
+    if program == "settle":
+        return torch.while_loop(lambda x: x.abs().max() > 1, lambda x: (x / 2,), (x.clone(),))[0]
+    if program == "crop":
+        n = inputs[1].item()
+        torch._check(n >= 0)
+        torch._check(n <= x.shape[1])
+        return x[:, x.shape[1] - n :]
+    return x[x.mean(1) < 0.5]
+
+
+# %% wrong="a mask of columns" says=["a mask has one truth value for each row"]
+def export_it(program, *inputs):
+    x = inputs[0]
+    if program == "night":
+        return torch.where(x.mean() < 0.5, 1 - x, x)
+    if program == "settle":
+        return torch.while_loop(lambda x: x.abs().max() > 1, lambda x: (x / 2,), (x.clone(),))[0]
+    if program == "crop":
+        n = inputs[1].item()
+        torch._check(n >= 0)
+        torch._check(n <= x.shape[1])
+        return x[:, :n]
+    return x[x.mean(0) > 0.5]

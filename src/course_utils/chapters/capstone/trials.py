@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import re
 import signal
 import sys
+import tempfile
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -60,6 +62,12 @@ def run_tests_of_text(module: str, text: str) -> list[tuple[str, str]]:
         except Exception as error:
             return [("the file", f"{type(error).__name__}: {error}")]
         return _outcomes(module)
+
+
+def without_folders(words: str) -> str:
+    """Words that name temporary files by their last part alone: the rest is another each time."""
+    start = re.escape(tempfile.gettempdir()) + r"[\\/]"
+    return re.sub(rf"{start}(?:[^'\"\s]*[\\/])?", "", words)
 
 
 @ends_in_notebook
@@ -123,7 +131,7 @@ def _words_of(test: Callable[[], None]) -> str:
     except SystemExit as error:
         return f"it ended the program with status {error.code}"
     except Exception as error:
-        return f"raised {type(error).__name__}: {error}"
+        return f"raised {type(error).__name__}: {without_folders(str(error))}"
     finally:
         after = _state()
         _restore(before)
@@ -165,5 +173,9 @@ def run_ranks(function: Callable, world_size: int) -> list:
         ) from None
     except LaunchError as error:
         told = [one for one in error.reports if one.status in ("raised", "ended")]
+        # What a test asserts comes first: what other ranks raise is often its consequence, or not
+        # raised in time.
+        told.sort(key=lambda one: not one.error.startswith("AssertionError"))
         words = told[0].error.removeprefix("AssertionError: ") if told else str(error)
+        words = without_folders(words)
         raise AssertionError(f"rank {told[0].rank if told else 0}: {words}") from None

@@ -87,7 +87,7 @@ class Workshop:
             raise RuntimeError(f"python {' '.join(words)} failed:\n{done.stdout[-2000:]}")
         return done.stdout
 
-    def run_until(self, file: str, *words: str, timeout: float = 60) -> str:
+    def run_until(self, file: str, *words: str, timeout: float = 100) -> str:
         """Run ``python words``, and send SIGTERM as soon as ``file`` is there.
 
         Where no signal can be sent to another process (Windows), it is killed with all it started.

@@ -1,11 +1,15 @@
 """Calls of ``fit`` on one file, and what could be seen of them."""
 
+import os
 import signal
 import tempfile
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
+from unittest.mock import patch
 
 import torch
+import torch.distributed as dist
 import torch.nn as nn
 from expect import NOTHING
 
@@ -35,8 +39,10 @@ class Run:
     def batch(self, step, rank, world_size):
         self.seen.append((step, rank, world_size, torch.initial_seed()))
         try:
-            self.kept[step] = torch.load(self.file)["step"] if self.file.exists() else 0
-        except RuntimeError:
+            # Alone: beside another rank that writes, what is read here is a matter of luck.
+            here = world_size == 1 and self.file.exists()
+            self.kept[step] = torch.load(self.file)["step"] if here else 0
+        except (RuntimeError, EOFError):
             raise AssertionError(
                 "a file was read that was half written: write beside it, then replace"
             ) from None
@@ -59,7 +65,9 @@ class Run:
         file = str(self.file) if self.as_text else self.file
         try:
             done = fit(self.model, optimizer, loss, self.batch, steps, file, every)
-        except SystemExit:
+        except (SystemExit, KeyboardInterrupt) as error:
+            if not at_step and isinstance(error, KeyboardInterrupt):
+                raise  # no signal was sent here: somebody at the keyboard stopped the tests
             raise AssertionError(
                 "SIGTERM ended the program in the middle of a step: the handler notes it, and the "
                 "loop looks at the note when a step is complete"
@@ -70,11 +78,12 @@ class Run:
         return done
 
     def alone(self, *arguments, **named):
-        """The same, for a rank beside which another might save too."""
-        try:
+        """The same on a rank of a group, of which rank 0 alone may save."""
+        saves = {"torch.save": torch.save, "os.replace": os.replace, "os.rename": os.rename}
+        with ExitStack() as stack:
+            for name, save in saves.items():
+                stack.enter_context(patch(name, partial(on_rank_0, name, save)))
             return self(*arguments, **named)
-        except FileNotFoundError:
-            raise AssertionError("two ranks wrote one file at once: rank 0 alone saves") from None
 
     def weights(self):
         return torch.cat([p.detach().flatten() for p in self.model.parameters()])
@@ -82,6 +91,12 @@ class Run:
     def step_in_file(self):
         assert self.file.exists(), "no file was written at the end"
         return torch.load(self.file)["step"]
+
+
+def on_rank_0(name, save, *arguments, **named):
+    rank = dist.get_rank()
+    assert rank == 0, f"rank {rank} called {name}: rank 0 alone saves"
+    return save(*arguments, **named)
 
 
 @contextmanager
