@@ -890,3 +890,24 @@ def test_the_judges_own_process_is_not_watched():
     command = [sys.executable, "-c", UNWATCHED]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.stdout == "[]\n", done.stderr
+
+
+class Counting(TorchDispatchMode):
+    seen = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        Counting.seen += 1
+        return func(*args, **(kwargs or {}))
+
+
+def leaves_a_mode_on(x):
+    Counting().__enter__()
+    return x + 1
+
+
+def test_a_mode_that_an_answer_leaves_on_does_not_see_what_the_judge_asks():
+    """To read a storage byte by byte, each told to a mode, would never end."""
+    with answered({"leave": leaves_a_mode_on, "seen": lambda: Counting.seen}) as names:
+        for count in (0, 1):
+            assert names["seen"]() == count
+            assert names["leave"](torch.ones(3)).tolist() == [2, 2, 2]

@@ -24,6 +24,7 @@ import torch
 from ipykernel.compiler import get_tmp_directory
 from IPython import get_ipython
 from IPython.core.displaypub import CapturingDisplayPublisher
+from torch.utils._python_dispatch import _disable_current_modes
 
 from course_utils.grading.verdict import (
     encoding,
@@ -169,7 +170,8 @@ class Answering:
     def serve(self, names: list[str]) -> None:
         """Tell the values of names, then answer until the judge hangs up."""
         encoder = encoding.Encoder(memory.Storages(), [], self._handle)
-        values = named_values(self.namespace, names, encoder)
+        with _disable_current_modes():
+            values = named_values(self.namespace, names, encoder)
         wire.send(self.connection, values.fields(), encoder.blobs)
         answers: dict[type[Message], Callable[..., tuple[Message, list[bytes]]]] = {
             Call: self.call,
@@ -198,20 +200,22 @@ class Answering:
     def call(self, request: Call, blobs: list[bytes]) -> tuple[Called, list[bytes]]:
         """Call an object, or its attribute, and say what came of it."""
         self.look()
-        storages = memory.Storages()
-        decoder = encoding.Decoder(blobs, storages, [], self._given)
-        args, kwargs = decoder.decode(request.arguments)
-        if request.random is not None:
-            self.state = blobs[request.random]
-            memory.set_state(torch.default_generator, self.state)
-        tensors, given = list(decoder.received), len(storages.known)
-        layouts = [memory.layout_of(tensor) for tensor in tensors]
-        asked = [tensor.requires_grad for tensor in tensors]
-        items = items_of((args, kwargs))
-        generators = [torch.default_generator, *decoder.generators]
-        states = [self.state, *map(memory.state_bytes, decoder.generators)]
-        encoder = encoding.Encoder(storages, tensors, self._handle)
-        encoder.generators = decoder.generators
+        # What is computed here around the answer, a mode that it leaves on must not see.
+        with _disable_current_modes():
+            storages = memory.Storages()
+            decoder = encoding.Decoder(blobs, storages, [], self._given)
+            args, kwargs = decoder.decode(request.arguments)
+            if request.random is not None:
+                self.state = blobs[request.random]
+                memory.set_state(torch.default_generator, self.state)
+            tensors, given = list(decoder.received), len(storages.known)
+            layouts = [memory.layout_of(tensor) for tensor in tensors]
+            asked = [tensor.requires_grad for tensor in tensors]
+            items = items_of((args, kwargs))
+            generators = [torch.default_generator, *decoder.generators]
+            states = [self.state, *map(memory.state_bytes, decoder.generators)]
+            encoder = encoding.Encoder(storages, tensors, self._handle)
+            encoder.generators = decoder.generators
         result = failure = None
         recorder, profile = Recorder(request.refused, request.largest), witness.Profile()
         if request.watched:
@@ -226,43 +230,45 @@ class Answering:
                     watching.enter_context(profile)
                     watching.enter_context(recorder)
                 result = target(*args, **kwargs)
-            result = encoder.encode(result)
+            with _disable_current_modes():
+                result = encoder.encode(result)
         except BaseException as error:
             result, failure = None, describe(error)
-        if request.attribute not in LASTING:
-            if torch.is_grad_enabled() != request.grad:
-                words = as_it_was.SETTINGS["gradients"].words(request.grad, not request.grad)
-                self.gradients = [words]
-            wrong: list[str] = []
-            asks = [tensor.requires_grad for tensor in tensors]
-            # A trial may ask for gradients, and has no reason to give one up.
-            if asked != asks and (not request.trial or any(map(gt, asked, asks))):
-                wrong.append(ASKED)
-            # The list is not sent back: nobody could see it there.
-            if not request.trial and not all_there(items, items_of((args, kwargs))):
-                wrong.append(ITEMS)
-            if wrong:
-                also = [f"it also raised {failure['message']}"] if failure else []
-                result, failure = None, describe(AssertionError("; ".join(wrong + also)))
-        contents_now = [memory.storage_bytes(storage) for storage in storages.known[:given]]
-        contents = [
-            [number, encoder.add_blob(content)]
-            for number, content in differing(storages.contents[:given], contents_now)
-        ]
-        states_now = [memory.state_bytes(generator) for generator in generators]
-        self.state = states_now[0]
-        moved = [
-            [number, encoder.add_blob(state)] for number, state in differing(states, states_now)
-        ]
-        reply = Called(
-            result=result,
-            error=failure,
-            operators=recorder.operators,
-            events=profile.events,
-            contents=contents,
-            layouts=differing(layouts, [memory.layout_of(tensor) for tensor in tensors]),
-            states=moved,
-        )
+        with _disable_current_modes():
+            if request.attribute not in LASTING:
+                if torch.is_grad_enabled() != request.grad:
+                    words = as_it_was.SETTINGS["gradients"].words(request.grad, not request.grad)
+                    self.gradients = [words]
+                wrong: list[str] = []
+                asks = [tensor.requires_grad for tensor in tensors]
+                # A trial may ask for gradients, and has no reason to give one up.
+                if asked != asks and (not request.trial or any(map(gt, asked, asks))):
+                    wrong.append(ASKED)
+                # The list is not sent back: nobody could see it there.
+                if not request.trial and not all_there(items, items_of((args, kwargs))):
+                    wrong.append(ITEMS)
+                if wrong:
+                    also = [f"it also raised {failure['message']}"] if failure else []
+                    result, failure = None, describe(AssertionError("; ".join(wrong + also)))
+            contents_now = [memory.storage_bytes(storage) for storage in storages.known[:given]]
+            contents = [
+                [number, encoder.add_blob(content)]
+                for number, content in differing(storages.contents[:given], contents_now)
+            ]
+            states_now = [memory.state_bytes(generator) for generator in generators]
+            self.state = states_now[0]
+            moved = [
+                [number, encoder.add_blob(state)] for number, state in differing(states, states_now)
+            ]
+            reply = Called(
+                result=result,
+                error=failure,
+                operators=recorder.operators,
+                events=profile.events,
+                contents=contents,
+                layouts=differing(layouts, [memory.layout_of(tensor) for tensor in tensors]),
+                states=moved,
+            )
         return reply, encoder.blobs
 
     def left(self, request: Left, _: list[bytes]) -> tuple[Words, list[bytes]]:
@@ -295,7 +301,8 @@ class Answering:
         encoder = encoding.Encoder(memory.Storages(), [], self._handle)
         try:
             value = getattr(self.objects[request.number], request.name)
-            return Value(encoder.encode(value), None), encoder.blobs
+            with _disable_current_modes():
+                return Value(encoder.encode(value), None), encoder.blobs
         except BaseException as error:
             return Value(None, describe(error)), []
 
