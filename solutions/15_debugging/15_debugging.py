@@ -1939,8 +1939,9 @@ def try_checkpoint_errors(kind: str) -> tuple:
         try:
             answer = checkpoint_errors(path, model)
         except Exception as error:
-            words = f"{type(error).__name__} left the function, expected a verdict: {error}"
-            raise AssertionError(words) from error
+            said = f"{type(error).__name__} left the function, expected a verdict: {error}"
+            # The folder has another name each time.
+            raise AssertionError(said.replace(place, "…")) from error
         changed = changes(seen, {**state_of(model), "random state": seen["random state"]})
         opened = path.with_suffix(".opened").exists()
         return answer, before, dict(model.state_dict()), changed, opened
