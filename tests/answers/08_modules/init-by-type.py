@@ -1497,3 +1497,81 @@ def predict_squares(sizes, stds):
         q = size * std**2 * q
         squares.append(q / 2 if squares else q)
     return squares
+
+
+# %% wrong="no ReLU where sizes are equal" breaks="between two layers there is a ReLU" says=["three layers of one size", "a ReLU halves the mean square"]
+def init_by_type(model: nn.Module) -> None:
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d):
+            nn.init.kaiming_normal_(module.weight, mode="fan_in", nonlinearity="relu")
+        elif isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+        elif isinstance(module, nn.BatchNorm2d):
+            if module.weight is not None:
+                nn.init.ones_(module.weight)
+        else:
+            continue
+        if module.bias is not None:
+            nn.init.zeros_(module.bias)
+
+
+def predict_squares(sizes: list[int], stds: list[float]) -> list[float]:
+    squares = []
+    q = 1.0
+    for n, std in zip(sizes, stds):
+        q = n * std**2 * q
+        squares.append(q)
+        q = q / 2 if n != sizes[-1] else q
+    return squares
+
+
+# %% wrong="no ReLU behind large weights" says=["three layers of one size"]
+def init_by_type(model: nn.Module) -> None:
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d):
+            nn.init.kaiming_normal_(module.weight, mode="fan_in", nonlinearity="relu")
+        elif isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+        elif isinstance(module, nn.BatchNorm2d):
+            if module.weight is not None:
+                nn.init.ones_(module.weight)
+        else:
+            continue
+        if module.bias is not None:
+            nn.init.zeros_(module.bias)
+
+
+def predict_squares(sizes: list[int], stds: list[float]) -> list[float]:
+    squares = []
+    q = 1.0
+    for n, std in zip(sizes, stds):
+        q = n * std**2 * q
+        squares.append(q)
+        q = q / 2 if std < 1 else q
+    return squares
+
+
+# %% wrong="square linear layers are left out" says=["square, Linear", "does it reach this layer?"]
+def init_by_type(model: nn.Module) -> None:
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d):
+            nn.init.kaiming_normal_(module.weight, mode="fan_in", nonlinearity="relu")
+        elif isinstance(module, nn.Linear) and module.out_features != module.in_features:
+            nn.init.xavier_uniform_(module.weight)
+        elif isinstance(module, nn.BatchNorm2d):
+            if module.weight is not None:
+                nn.init.ones_(module.weight)
+        else:
+            continue
+        if module.bias is not None:
+            nn.init.zeros_(module.bias)
+
+
+def predict_squares(sizes: list[int], stds: list[float]) -> list[float]:
+    squares = []
+    q = 1.0
+    for n, std in zip(sizes, stds):
+        q = n * std**2 * q
+        squares.append(q)
+        q = q / 2
+    return squares

@@ -97,6 +97,15 @@ def run_module(module_class: type[nn.Module], p: float, x: torch.Tensor) -> tupl
         words = "a call changed the module's mode: train() and eval() set it, forward only reads it"
         assert module.training == mode, words
         masks.append(y.eq(0))
+    # In float64, three tenths that went through float32 show in the eighth digit.
+    with _NoDropout():
+        tenths = module_class(0.3)
+        for mode in (False, True):
+            y = tenths.train(mode)(torch.ones(200, dtype=torch.float64))
+            what = f"ListeningDropout(0.3), a float64 input, training={mode}"
+            check_equal(y.dtype, torch.float64, f"{what}: dtype")
+    right = torch.full_like(y[y != 0], 1 / 0.7)
+    check_digits(y[y != 0], right, f"{what}: what survived")
     return [mask.float().mean().item() for mask in masks], torch.equal(masks[0], masks[3])
 
 
@@ -219,7 +228,8 @@ def check_unrecorded(trial, case, ones):
 
 def check_range(dropout_that_listens, case, ones):
     """A probability lies between 0 and 1."""
-    for p, training in ((-0.1, True), (1.01, True), (1.5, True), (1.5, False), (-0.1, False)):
+    outside = [(-0.1, True), (1.01, True), (1.5, True), (1.5, False), (-0.1, False)]
+    for p, training in (*outside, (-1e-6, True), (1 + 1e-6, True), (1 + 1e-6, False)):
         with case(f"p = {p}" if training else f"p = {p}, training=False"):
             try:
                 dropout_that_listens(ones, p, training)

@@ -25,6 +25,9 @@ def _old(small_net: type[nn.Module], kind: str) -> nn.Module:
         return model
     if kind == "root":
         return nn.ReLU()
+    if kind == "hollow":
+        parts = nn.ModuleList([nn.Sequential(), nn.ReLU()])
+        return nn.ModuleDict({"gap": nn.Sequential(), "parts": parts})
     shared, block = nn.ReLU(), nn.Sequential(nn.Linear(2, 2), nn.ReLU6(), nn.ReLU().eval())
     model = nn.Sequential(OrderedDict(a=shared, b=nn.ModuleList([block, nn.Tanh()]), c=shared))
     model.add_module("d", nn.ModuleDict({"x": nn.Sequential(nn.ReLU()), "y": block, "z": shared}))
@@ -58,12 +61,13 @@ def run_replace(
     small_net: type[nn.Module],
     kind: str,
     wanted: str,
-    container: bool = False,
+    container: bool | None = False,
     again: bool = False,
 ) -> dict:
     """Paths and types afterwards, which places hold one module, and what else may have changed.
 
-    With ``again``, the model has been searched for another kind before, which it lacks.
+    ``container`` says whether a replacement is a Sequential; with ``None`` it is the old module
+    itself. With ``again``, the model has been searched for another kind before, which it lacks.
     """
     model, made, wanted_kind = _old(small_net, kind), [], _kinds(small_net)[wanted]
     places = dict(model.named_modules(remove_duplicate=False))
@@ -89,7 +93,8 @@ def run_replace(
         words = "make was called with a module inside one that is replaced: that isn't searched"
         assert any(old is module for module in due), words
         assert len(made) < 50, "make is called again and again: is a replacement searched?"
-        made.append((id(old), nn.Sequential(old, nn.Tanh()) if container else Wrapped(old)))
+        new = nn.Sequential(old, nn.Tanh()) if container else Wrapped(old)
+        made.append((id(old), old if container is None else new))
         return made[-1][1]
 
     try:
@@ -119,14 +124,17 @@ def run_replace(
         "hooks": all(len(module._forward_hooks) == 1 for module in kept),
         "root": new is (made[0][1] if isinstance(places[""], wanted_kind) and made else model),
         "olds": all(
-            m is places[n] for n, m in after.items() if n in places and type(m) is type(places[n])
+            m is places[n] or isinstance(places[n], wanted_kind)
+            for n, m in after.items()
+            if n in places and type(m) is type(places[n])
         ),
     }
 
 
-def _rows(model: nn.Module, kind: type | tuple, container: bool) -> list[tuple]:
+def _rows(model: nn.Module, kind: type | tuple, container: bool | None) -> list[tuple]:
     """The tree after the replacement, as a list: path, type, mode, and which module it is."""
     inside, rows, ends = "0" if container else "old", [], []
+    kind = () if container is None else kind
     top = mode = None
     for path, module in model.named_modules(remove_duplicate=False):
         if top is not None and (top == "" or path.startswith(f"{top}.")):
@@ -166,6 +174,7 @@ def check_swap(trial, small_net, kind, wanted, container=False, again=False):
     olds = dict(old.named_modules(remove_duplicate=False))
     left = {path: olds[path] for path, name in extra if name == type(olds.get(path)).__name__}
     known = _kinds(small_net)[wanted]
+    hollow = all(isinstance(module, nn.Sequential) for module in left.values())
     exact = known if isinstance(known, tuple) else (known,)
     first = dict(old.named_modules()) if left else {}
     if right and not found["calls"] and isinstance(known, tuple):
@@ -177,6 +186,9 @@ def check_swap(trial, small_net, kind, wanted, container=False, again=False):
     elif left and not any(path in first for path in left):
         told = ", ".join(left)
         wrong.append(f"left as they were: {told}; there a module has a second name")
+    elif left and not any(list(module.children()) for module in left.values()) and hollow:
+        words = "an empty container is a module as well; as a truth value it is False: ask is None"
+        wrong.append(f"left as they were: {', '.join(left)}; {words}")
     elif left and not any(type(module) in exact for module in left.values()):
         wrong.append(f"left as they were: {', '.join(left)}; an instance of a subclass counts")
     elif missed or extra:
