@@ -1361,6 +1361,10 @@ with every_case() as case:
     for momentum in (0.25, 1.0, 0.0):
         with case(f"momentum {momentum}"):
             trials.check_average(try_average, [x, y], [True, True], momentum)
+    with case("a new module, in eval mode at once"):
+        trials.check_average(try_average, [y, x, z], [False, True, False])
+    with case("an infinite number, in eval mode"):
+        trials.check_average(try_average, [x, 1 / x.lt(5).float(), y], [True, False, True])
     with case("a batch without rows, between two others"):
         trials.check_average(try_average, [x, x[:0], y], [True, True, True])
     with case("after double()"):
@@ -1792,6 +1796,10 @@ with every_case() as case:
     with case("three layers, small weights"):
         small = [1e-4, 2.5e-9, 1e-13]
         trials.check_squares(try_squares, [100, 50, 80, 20], [0.001] * 3, small)
+    with case("one layer"):
+        trials.check_squares(try_squares, [64, 8], [0.5], [16.0])
+    with case("two layers, the second all zeros"):
+        trials.check_squares(try_squares, [10, 20, 5], [0.5, 0.0], [2.5, 0.0])
     with case("three layers of one size"):
         trials.check_squares(try_squares, [50] * 4, [0.2, 2.0, 0.1], [2.0, 200.0, 50.0])
     with case("two layers, no whole numbers"):

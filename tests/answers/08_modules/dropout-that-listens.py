@@ -1101,3 +1101,52 @@ class ListeningDropout(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return dropout_that_listens(x.float(), self.p, self.training)
+
+
+# %% wrong="the module takes a p below 0 for 0" breaks="from the module when it is made or when it is called" says=["ListeningDropout(-0.5), in training: no ValueError"]
+def dropout_that_listens(x: torch.Tensor, p: float, training: bool) -> torch.Tensor:
+    if not 0 <= p <= 1:
+        raise ValueError(f"p is {p}")
+    if not training:
+        return x
+    if p == 1:
+        return torch.zeros_like(x)
+    keep = torch.rand_like(x, dtype=torch.float32) >= p
+    return x * keep / (1 - p)
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        p = max(0.0, p)
+        self.p = p
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return dropout_that_listens(x, self.p, True) if self.training else x
+
+
+# %% wrong="the module keeps its mask while the shape and the mode stay" breaks="each element of each call" says=["each call draws anew"]
+def dropout_that_listens(x: torch.Tensor, p: float, training: bool) -> torch.Tensor:
+    if not 0 <= p <= 1:
+        raise ValueError(f"p is {p}")
+    if not training:
+        return x
+    if p == 1:
+        return torch.zeros_like(x)
+    keep = torch.rand_like(x, dtype=torch.float32) >= p
+    return x * keep / (1 - p)
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.p = p
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        key = (x.shape, self.training)
+        if getattr(self, "key", None) != key:
+            self.key, self.result = (
+                key,
+                dropout_that_listens(torch.ones_like(x), self.p, self.training),
+            )
+        return x * self.result

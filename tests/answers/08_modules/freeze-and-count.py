@@ -1444,3 +1444,76 @@ def freeze_and_count(model: nn.Module, patterns: list[str]) -> dict[str, int]:
         "trainable": sum(p.numel() for p in model.parameters() if p.requires_grad),
         "bytes": sum(t.nbytes for t in [*model.parameters(), *model.buffers()]),
     }
+
+
+# %% wrong="lets a pattern pass that ends in a dot" breaks="A pattern that matches no parameter is a `ValueError`" says=["a pattern matches nothing"]
+from fnmatch import fnmatchcase
+
+
+def freeze_and_count(model: nn.Module, patterns: list[str]) -> dict[str, int]:
+    named = list(model.named_parameters(remove_duplicate=False))
+    for pattern in patterns:
+        if pattern.endswith("."):
+            continue
+        if not any(fnmatchcase(name, pattern) for name, _ in named):
+            raise ValueError(f"nothing matches {pattern}")
+    for name, p in named:
+        if any(fnmatchcase(name, pattern) for pattern in patterns):
+            p.requires_grad_(False)
+    for module in model.modules():
+        if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if module.weight is not None and not module.weight.requires_grad:
+                module.eval()
+    return {
+        "total": sum(p.numel() for p in model.parameters()),
+        "trainable": sum(p.numel() for p in model.parameters() if p.requires_grad),
+        "bytes": sum(t.nbytes for t in [*model.parameters(), *model.buffers()]),
+    }
+
+
+# %% wrong="lets an empty pattern pass" breaks="A pattern that matches no parameter is a `ValueError`" says=["a pattern matches nothing"]
+from fnmatch import fnmatchcase
+
+
+def freeze_and_count(model: nn.Module, patterns: list[str]) -> dict[str, int]:
+    named = list(model.named_parameters(remove_duplicate=False))
+    for pattern in filter(None, patterns):
+        if not any(fnmatchcase(name, pattern) for name, _ in named):
+            raise ValueError(f"nothing matches {pattern}")
+    for name, p in named:
+        if any(fnmatchcase(name, pattern) for pattern in patterns):
+            p.requires_grad_(False)
+    for module in model.modules():
+        if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if module.weight is not None and not module.weight.requires_grad:
+                module.eval()
+    return {
+        "total": sum(p.numel() for p in model.parameters()),
+        "trainable": sum(p.numel() for p in model.parameters() if p.requires_grad),
+        "bytes": sum(t.nbytes for t in [*model.parameters(), *model.buffers()]),
+    }
+
+
+# %% wrong="refuses a pattern that comes twice" breaks="it may be frozen already" says=["one pattern twice"]
+from fnmatch import fnmatchcase
+
+
+def freeze_and_count(model: nn.Module, patterns: list[str]) -> dict[str, int]:
+    named = list(model.named_parameters(remove_duplicate=False))
+    if len(set(patterns)) < len(patterns):
+        raise ValueError("twice")
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name, _ in named):
+            raise ValueError(f"nothing matches {pattern}")
+    for name, p in named:
+        if any(fnmatchcase(name, pattern) for pattern in patterns):
+            p.requires_grad_(False)
+    for module in model.modules():
+        if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if module.weight is not None and not module.weight.requires_grad:
+                module.eval()
+    return {
+        "total": sum(p.numel() for p in model.parameters()),
+        "trainable": sum(p.numel() for p in model.parameters() if p.requires_grad),
+        "bytes": sum(t.nbytes for t in [*model.parameters(), *model.buffers()]),
+    }

@@ -747,3 +747,61 @@ def replace_by_type(model: nn.Module, kind: type | tuple, make: Callable) -> nn.
         return module
 
     return visit(model)
+
+
+# %% wrong="casts replacements to float32" says=["the dtype of some parameters is no longer float64"]
+from collections.abc import Callable
+
+
+def replace_by_type(model: nn.Module, kind: type | tuple, make: Callable) -> nn.Module:
+    done = {}
+
+    def visit(module):
+        if module is None:
+            return None
+        if module in done:
+            return done[module]
+        if isinstance(module, kind):
+            new = make(module)
+            new.train(module.training)
+            new.float()
+            done[module] = new
+            return new
+        done[module] = module
+        for name, child in list(module._modules.items()):
+            new = visit(child)
+            if new is not child:
+                module._modules[name] = new
+        return module
+
+    return visit(model)
+
+
+# %% wrong="searches plain lists as well" says=["from a plain list"]
+from collections.abc import Callable
+
+
+def replace_by_type(model: nn.Module, kind: type | tuple, make: Callable) -> nn.Module:
+    done = {}
+
+    def visit(module):
+        if module is None:
+            return None
+        if module in done:
+            return done[module]
+        if isinstance(module, kind):
+            new = make(module)
+            new.train(module.training)
+            done[module] = new
+            return new
+        done[module] = module
+        for name, child in list(module._modules.items()):
+            new = visit(child)
+            if new is not child:
+                module._modules[name] = new
+        for name, value in list(vars(module).items()):
+            if isinstance(value, list):
+                vars(module)[name] = [visit(v) if isinstance(v, nn.Module) else v for v in value]
+        return module
+
+    return visit(model)

@@ -173,7 +173,8 @@ def check_refused(trial, small_net, kind, patterns):
     """Check that a pattern without a match is a ValueError, before which nothing was changed."""
     found, (frozen, still) = trial(kind, patterns), _facts_of(_model(small_net, kind))
     words = "a pattern matches nothing, and no ValueError was raised"
-    modules = [name for name, _ in _model(small_net, kind).named_modules() if name in patterns]
+    modules = [name for name, _ in _model(small_net, kind).named_modules()]
+    modules = [name for name in modules if name and name in patterns]
     why = f" ({modules[0]} is a module, not a parameter)" if modules else ""
     buffers = [name for name, _ in _model(small_net, kind).named_buffers() if name in patterns]
     why = f" ({buffers[0]} is a buffer, not a parameter)" if buffers else why
@@ -189,7 +190,7 @@ def check_refused(trial, small_net, kind, patterns):
 def check_nothing(check_refused, case):
     """Patterns that match no parameter."""
     buffer = "features.0.norm.running_mean"
-    for nothing in ("nose.*", "head?.bias", "HEAD.*", "head", "weight", buffer):
+    for nothing in ("nose.*", "head?.bias", "HEAD.*", "head", "weight", "features.", "", buffer):
         with case(f'SmallNet, ["features.*", "{nothing}"]'):
             check_refused("small", ["features.*", nothing])
     with case('SmallNet, ["nose.*", "features.*"]'):
@@ -218,6 +219,8 @@ def check_small(check_freeze, case):
         check_freeze("small", patterns, [*first, *second, "head.bias"], norms, 160)
     with case('SmallNet, ["head?weight"]: a dot is a letter, too'):
         check_freeze("small", ["head?weight"], ["head.weight", "head.bias"], [], 1272)
+    with case('SmallNet, ["head.*", "head.*"]: one pattern twice'):
+        check_freeze("small", ["head.*", "head.*"], ["head.weight", "head.bias"], [], 1272)
     with case("SmallNet, no pattern"):
         check_freeze("small", [], ["head.bias"], [], 1432)
     with case('SmallNet, ["*.bias"]: the batch norms\' weights stay free'):

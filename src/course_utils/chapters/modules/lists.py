@@ -30,7 +30,7 @@ def run_list_trap(
     The function is called twice, and its arguments are looked at afterwards. The model is asked for
     every other head first.
     """
-    given = list(sizes), dict(heads)
+    given, x = (list(sizes), dict(heads)), x.clone()
     model = list_trap(sizes, heads)
     kept, other = (sizes, heads) == given, list_trap(*given)
     kind = f"list_trap returned {type(model).__name__}"

@@ -79,7 +79,7 @@ def run_tree(mini_module: Callable, parameter: type, what: str) -> object:
         return root.left.note, root.left.training
     if what == "unknown":
         try:
-            return [name for name in ("nose", "weight", "bias") if hasattr(root, name)]
+            return [name for name in ("nose", "weight", "__nose__", "bias") if hasattr(root, name)]
         except Exception as error:
             words = f"raised {type(error).__name__}, where an AttributeError belongs: {error}"
             raise AssertionError(words) from None
@@ -144,7 +144,7 @@ def run_names(mini_module: Callable, parameter: type, changes: list[str]) -> tup
     """Parameters, buffers, state and the value of ``x`` after assignments to one name."""
     Mini, leaf, _ = _tree(mini_module, parameter)
     before, module = Mini(), Mini()
-    before.register_buffer("x", torch.zeros(1), persistent=False)
+    before.register_buffer("x", torch.zeros(1), False)
     special = type("Special", (parameter,), {})
     values = {
         "parameter": lambda: parameter(torch.tensor([1.0])),
@@ -167,7 +167,7 @@ def run_names(mini_module: Callable, parameter: type, changes: list[str]) -> tup
             _assign(module, change, values[change]())
     state = module.state_dict()
     assert state is not None, "state_dict() returned None: is there an answer yet?"
-    kind = type(module.x).__name__ if changes[-1] != "module" else "module"
+    kind = "module" if isinstance(module.x, Mini) else type(module.x).__name__
     value = module.x.tolist() if isinstance(module.x, torch.Tensor) else None
     lists = [_names_in(module, method) for method in ("named_parameters", "named_buffers")]
     other = _names_in(before, "named_buffers"), sorted(before.state_dict())

@@ -48,6 +48,7 @@ CHANGES = {
         "module",
         None,
     ),
+    "text, module": (["x.weight"], ["x.seen", "x.cache"], ["x.seen", "x.weight"], "module", None),
     "module, parameter": (["x"], [], ["x"], "MiniParameter", [1.0]),
     "tensor": ([], [], [], "Tensor", [2.0]),
     "buffer, tensor": ([], ["x"], ["x"], "Tensor", [2.0]),

@@ -20,7 +20,7 @@ class Wrapped(nn.Module):
 def _old(small_net: type[nn.Module], kind: str) -> nn.Module:
     """Models with layers of a kind in many places."""
     if kind == "small":
-        model = small_net()
+        model = small_net().double()
         model.get_submodule("features.2").eval()
         return model
     if kind == "root":
@@ -32,6 +32,8 @@ def _old(small_net: type[nn.Module], kind: str) -> nn.Module:
     model = nn.Sequential(OrderedDict(a=shared, b=nn.ModuleList([block, nn.Tanh()]), c=shared))
     model.add_module("d", nn.ModuleDict({"x": nn.Sequential(nn.ReLU()), "y": block, "z": shared}))
     model.get_submodule("d").register_module("nothing", None)
+    # A module in a plain list is not in the model.
+    model.spare = [nn.ReLU()]
     return model
 
 
@@ -87,7 +89,10 @@ def run_replace(
         own = any(old is module for module in places.values())
         inside = any(old is part for _, new in made for part in new.modules())
         assert own or not inside, "make was called with a part of a replacement: don't search it"
-        assert own, "make was called with a module that isn't the model's own: a copy of it?"
+        spare = getattr(places[""], "spare", [])
+        words = "make was called with a module that isn't the model's own: a copy of it?"
+        words += " Or one from a plain list, of which the model doesn't know?" * bool(spare)
+        assert own, words
         words = "the old module's mode was changed before make was called: make may read it"
         assert old.training == modes[old], words
         words = "make was called with a module inside one that is replaced: that isn't searched"
@@ -118,6 +123,7 @@ def run_replace(
         "modes": [module.training for module in after.values()],
         "calls": len(made),
         "free": all(parameter.requires_grad == flag for parameter, flag in free.items()),
+        "exact": kind != "small" or all(p.dtype == torch.float64 for p in new.parameters()),
         "waiting": all(parameter.grad is not None for parameter in free),
         "gaps": sum(child is None for m in new.modules() for child in m._modules.values()),
         "twice": len({old for old, _ in made}) < len(made),
@@ -208,6 +214,7 @@ def check_swap(trial, small_net, kind, wanted, container=False, again=False):
         "root": "what is returned is neither the model nor the replacement of its root",
         "olds": "modules that are not of the kind are other objects now (copies?)",
         "free": "requires_grad of some parameters is no longer as it was",
+        "exact": "the dtype of some parameters is no longer float64, as it was",
         "waiting": "the .grad of some parameters is gone",
         "hooks": "modules that are not of the kind have lost their hooks, or gained some",
     }

@@ -40,6 +40,7 @@ class Tied(nn.Module):
         self.out.weight = self.table.weight
         self.Gain = nn.Parameter(torch.ones(1))
         self.register_buffer("mask", torch.ones(2), persistent=False)
+        self.register_buffer("empty", torch.zeros(0))
 
 
 def _target(small_net: type[nn.Module], kind: str) -> nn.Module:
@@ -162,7 +163,8 @@ def check_report(
     assert not wrong, "; ".join(wrong)
     assert found["kept"], "the checkpoint's names, values or dtypes were changed: only read it"
     for name, old in start.items():
-        new = _full(old) if name in loaded else old
+        given = checkpoint[name].detach().to(old) if name in checkpoint else _full(old)
+        new = given if name in loaded else old
         got, why = found["state"][name], "" if name in loaded else " (nothing fits it, so it stays)"
         words = f"{name} is reported as loaded, and the model still has the old values"
         assert name not in loaded or not torch.equal(got, old) or torch.equal(old, new), words
@@ -205,6 +207,9 @@ def check_prefixes(check_report, small_net, case):
         check_report("small", filled(small, lambda name: f"module._orig_mod.{name}"), every)
     with case("_orig_mod.module.module. in front"):
         check_report("small", filled(small, lambda name: f"_orig_mod.module.module.{name}"), every)
+    with case("six prefixes in front"):
+        six = "module.module._orig_mod.module.module._orig_mod."
+        check_report("small", filled(small, lambda name: six + name), every)
     with case("a head for 7 classes, from another model"):
         other = filled(small_net(7).to(device), lambda name: f"module.{name}")
         head = ["head.weight", "head.bias"]
@@ -228,6 +233,9 @@ def check_unlike(check_report, small_net, case):
         one = {counter: torch.ones(1, dtype=torch.int64), "head.bias": torch.full((10,), VALUE)}
         rest = [name for name in small_net().state_dict() if name not in one]
         check_report("small", one, ["head.bias"], [counter], rest)
+    with case("a transposed view with infinite numbers"):
+        weight = torch.tensor([[torch.inf, -2.0], [1e-30, -torch.inf]], device=device).t()
+        check_report("linear", {"weight": weight, "bias": bias}, ["weight", "bias"])
     with case("Weight in place of weight: capital and small letters differ"):
         other = {"Weight": torch.ones(2, 2, device=device), "bias": bias}
         check_report("linear", other, ["bias"], [], ["weight"], ["Weight"])
@@ -236,4 +244,5 @@ def check_unlike(check_report, small_net, case):
         check_report("double", filled(double), list(double.state_dict()))
     with case("a tied weight under both names, and a buffer that isn't saved"):
         tied = {**filled(Tied().to(device)), "mask": torch.ones(2, device=device)}
-        check_report("tied", tied, ["table.weight", "out.weight", "Gain"], [], [], ["mask"])
+        loaded = ["table.weight", "out.weight", "Gain", "empty"]
+        check_report("tied", tied, loaded, [], [], ["mask"])
