@@ -33,7 +33,7 @@ def _old(small_net: type[nn.Module], kind: str) -> nn.Module:
     model.add_module("d", nn.ModuleDict({"x": nn.Sequential(nn.ReLU()), "y": block, "z": shared}))
     model.get_submodule("d").register_module("nothing", None)
     # A module in a plain list is not in the model.
-    model.spare = [nn.ReLU()]
+    model.__dict__["spare"] = [nn.ReLU()]
     return model
 
 
