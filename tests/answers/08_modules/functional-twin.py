@@ -441,7 +441,7 @@ def functional_twin(parameters, x):
 
 
 def ensemble(models, x):
-    models.sort(key=id)
+    models.sort(key=lambda model: model.fc.bias[0].item())
     stack = {
         n: torch.stack([dict(m.named_parameters())[n].detach() for m in models])
         for n, _ in models[0].named_parameters()
