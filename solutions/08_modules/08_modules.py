@@ -932,6 +932,7 @@ without = {name: tensor for name, tensor in new.items() if name != "inner.leaf.w
 with every_case() as case:
     trials.check_state(try_state, case, right)
     trials.check_modes(try_modes, case)
+    trials.check_exact(try_state, case)
     with case("load_state_dict, all fits"):
         trials.check_load(try_state, new, [], "all fits")
     with case("load_state_dict, float64 values"):
@@ -1360,6 +1361,10 @@ with every_case() as case:
     for momentum in (0.25, 1.0, 0.0):
         with case(f"momentum {momentum}"):
             trials.check_average(try_average, [x, y], [True, True], momentum)
+    with case("a new module, in eval mode at once"):
+        trials.check_average(try_average, [y, x, z], [False, True, False])
+    with case("an infinite number, in eval mode"):
+        trials.check_average(try_average, [x, 1 / x.lt(5).float(), y], [True, False, True])
     with case("a batch without rows, between two others"):
         trials.check_average(try_average, [x, x[:0], y], [True, True, True])
     with case("after double()"):
@@ -1587,6 +1592,8 @@ with every_case() as case:
         trials.check_ensemble(try_ensemble, ConvNet, [8, 6], images)
     with case("two models, whose weights were others at an earlier call"):
         trials.check_ensemble(try_ensemble, ConvNet, [9, 3], images, trained=True)
+    with case("two models, one image"):
+        trials.check_ensemble(try_ensemble, ConvNet, [2, 5], images[:1])
     with case("one model, float64"):
         trials.check_ensemble(try_ensemble, ConvNet, [5], images.double())
     with case("three models, the third of which is the first"):
@@ -1789,6 +1796,12 @@ with every_case() as case:
     with case("three layers, small weights"):
         small = [1e-4, 2.5e-9, 1e-13]
         trials.check_squares(try_squares, [100, 50, 80, 20], [0.001] * 3, small)
+    with case("one layer"):
+        trials.check_squares(try_squares, [64, 8], [0.5], [16.0])
+    with case("two layers, the second all zeros"):
+        trials.check_squares(try_squares, [10, 20, 5], [0.5, 0.0], [2.5, 0.0])
+    with case("three layers of one size"):
+        trials.check_squares(try_squares, [50] * 4, [0.2, 2.0, 0.1], [2.0, 200.0, 50.0])
     with case("two layers, no whole numbers"):
         trials.check_squares(try_squares, [10, 20, 40], [0.3, 0.5], [0.9, 2.25])
 ### BEGIN HIDDEN TESTS
@@ -2205,11 +2218,7 @@ with every_case() as case:
     with case('a tied table, ["*"]: everything is frozen, and the model stays in training mode'):
         everything = [name for name, _ in trials.Talker().named_parameters(remove_duplicate=False)]
         check_freeze("free", ["*"], everything, ["norm"], 0)
-    for nothing in ("nose.*", "head?.bias", "HEAD.*", "head", "weight"):
-        with case(f'SmallNet, ["features.*", "{nothing}"]'):
-            check_refused("small", ["features.*", nothing])
-    with case('SmallNet, ["nose.*", "features.*"]'):
-        check_refused("small", ["nose.*", "features.*"])
+    trials.check_nothing(check_refused, case)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case('["norm.weight"], which is only the end of a name'):
@@ -2394,6 +2403,12 @@ with every_case() as case:
         check_swap("nested", "Hardtanh")
     with case("the same model twice, first for a kind that it lacks"):
         check_swap("nested", "ReLU", False, True)
+    with case("Sequentials that are empty"):
+        check_swap("hollow", "Sequential")
+    with case("the same, replaced by Sequentials of the old one: of the same type, but others"):
+        check_swap("hollow", "Sequential", True)
+    with case("SmallNet, (Block, Conv2d, Linear), make returns the old module itself"):
+        check_swap("small", "Block, Conv2d or Linear", None)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("a kind that is not there"):

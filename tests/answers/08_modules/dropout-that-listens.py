@@ -1038,3 +1038,115 @@ class ListeningDropout(nn.Module):
 
     def forward(self, x):
         return dropout_that_listens(x, self.p, self.drops)
+
+
+# %% wrong="a tolerance around the range of p" breaks="`p` below 0 or above 1 is a `ValueError`" says=["p = 1.000001: no ValueError"]
+def dropout_that_listens(x: torch.Tensor, p: float, training: bool) -> torch.Tensor:
+    if p < -0.001 or p > 1.001:
+        raise ValueError(f"p is {p}")
+    if not training:
+        return x
+    if p == 1:
+        return torch.zeros_like(x)
+    keep = torch.rand_like(x, dtype=torch.float32) >= p
+    return x * keep / (1 - p)
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.p = p
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return dropout_that_listens(x, self.p, self.training)
+
+
+# %% wrong="the module's p goes through float32" breaks="to the last digits of the dtype" says=["ListeningDropout(0.3), a float64 input", "what goes through float32?"]
+def dropout_that_listens(x: torch.Tensor, p: float, training: bool) -> torch.Tensor:
+    if not 0 <= p <= 1:
+        raise ValueError(f"p is {p}")
+    if not training:
+        return x
+    if p == 1:
+        return torch.zeros_like(x)
+    keep = torch.rand_like(x, dtype=torch.float32) >= p
+    return x * keep / (1 - p)
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.p = torch.tensor(p).item()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return dropout_that_listens(x, self.p, self.training)
+
+
+# %% wrong="the module casts to float32" breaks="The result keeps both" says=["a float64 input, training=False: dtype"]
+def dropout_that_listens(x: torch.Tensor, p: float, training: bool) -> torch.Tensor:
+    if not 0 <= p <= 1:
+        raise ValueError(f"p is {p}")
+    if not training:
+        return x
+    if p == 1:
+        return torch.zeros_like(x)
+    keep = torch.rand_like(x, dtype=torch.float32) >= p
+    return x * keep / (1 - p)
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.p = p
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return dropout_that_listens(x.float(), self.p, self.training)
+
+
+# %% wrong="the module takes a p below 0 for 0" breaks="from the module when it is made or when it is called" says=["ListeningDropout(-0.5), in training: no ValueError"]
+def dropout_that_listens(x: torch.Tensor, p: float, training: bool) -> torch.Tensor:
+    if not 0 <= p <= 1:
+        raise ValueError(f"p is {p}")
+    if not training:
+        return x
+    if p == 1:
+        return torch.zeros_like(x)
+    keep = torch.rand_like(x, dtype=torch.float32) >= p
+    return x * keep / (1 - p)
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        p = max(0.0, p)
+        self.p = p
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return dropout_that_listens(x, self.p, True) if self.training else x
+
+
+# %% wrong="the module keeps its mask while the shape and the mode stay" breaks="each element of each call" says=["each call draws anew"]
+def dropout_that_listens(x: torch.Tensor, p: float, training: bool) -> torch.Tensor:
+    if not 0 <= p <= 1:
+        raise ValueError(f"p is {p}")
+    if not training:
+        return x
+    if p == 1:
+        return torch.zeros_like(x)
+    keep = torch.rand_like(x, dtype=torch.float32) >= p
+    return x * keep / (1 - p)
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.p = p
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        key = (x.shape, self.training)
+        if getattr(self, "key", None) != key:
+            self.key, self.result = (
+                key,
+                dropout_that_listens(torch.ones_like(x), self.p, self.training),
+            )
+        return x * self.result

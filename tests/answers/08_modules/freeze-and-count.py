@@ -1367,3 +1367,153 @@ def freeze_and_count(model, patterns):
         "trainable": sum(p.numel() for p in parameters if p.requires_grad),
         "bytes": sum(t.nbytes for t in [*parameters, *model.buffers()]),
     }
+
+
+# %% wrong="buffers' names count as matches" breaks="A pattern that matches no parameter is a `ValueError`" says=["is a buffer, not a parameter"]
+from fnmatch import fnmatchcase
+
+
+def freeze_and_count(model: nn.Module, patterns: list[str]) -> dict[str, int]:
+    named = list(model.named_parameters(remove_duplicate=False))
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name, _ in [*named, *model.named_buffers()]):
+            raise ValueError(f"nothing matches {pattern}")
+    for name, p in named:
+        if any(fnmatchcase(name, pattern) for pattern in patterns):
+            p.requires_grad_(False)
+    for module in model.modules():
+        if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if module.weight is not None and not module.weight.requires_grad:
+                module.eval()
+    return {
+        "total": sum(p.numel() for p in model.parameters()),
+        "trainable": sum(p.numel() for p in model.parameters() if p.requires_grad),
+        "bytes": sum(t.nbytes for t in [*model.parameters(), *model.buffers()]),
+    }
+
+
+# %% wrong="old norms into eval mode before the error" breaks="nothing has been changed" says=["not even the mode of a norm that was frozen before"]
+from fnmatch import fnmatchcase
+
+
+def freeze_and_count(model: nn.Module, patterns: list[str]) -> dict[str, int]:
+    named = list(model.named_parameters(remove_duplicate=False))
+    for module in model.modules():
+        if (
+            isinstance(module, nn.BatchNorm2d)
+            and module.weight is not None
+            and not module.weight.requires_grad
+        ):
+            module.eval()
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name, _ in named):
+            raise ValueError(f"nothing matches {pattern}")
+    for name, p in named:
+        if any(fnmatchcase(name, pattern) for pattern in patterns):
+            p.requires_grad_(False)
+    for module in model.modules():
+        if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if module.weight is not None and not module.weight.requires_grad:
+                module.eval()
+    return {
+        "total": sum(p.numel() for p in model.parameters()),
+        "trainable": sum(p.numel() for p in model.parameters() if p.requires_grad),
+        "bytes": sum(t.nbytes for t in [*model.parameters(), *model.buffers()]),
+    }
+
+
+# %% wrong="resets the statistics of frozen norms" says=["values of the model were changed"]
+from fnmatch import fnmatchcase
+
+
+def freeze_and_count(model: nn.Module, patterns: list[str]) -> dict[str, int]:
+    named = list(model.named_parameters(remove_duplicate=False))
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name, _ in named):
+            raise ValueError(f"nothing matches {pattern}")
+    for name, p in named:
+        if any(fnmatchcase(name, pattern) for pattern in patterns):
+            p.requires_grad_(False)
+    for module in model.modules():
+        if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if module.weight is not None and not module.weight.requires_grad:
+                module.eval()
+                module.reset_running_stats()
+    return {
+        "total": sum(p.numel() for p in model.parameters()),
+        "trainable": sum(p.numel() for p in model.parameters() if p.requires_grad),
+        "bytes": sum(t.nbytes for t in [*model.parameters(), *model.buffers()]),
+    }
+
+
+# %% wrong="lets a pattern pass that ends in a dot" breaks="A pattern that matches no parameter is a `ValueError`" says=["a pattern matches nothing"]
+from fnmatch import fnmatchcase
+
+
+def freeze_and_count(model: nn.Module, patterns: list[str]) -> dict[str, int]:
+    named = list(model.named_parameters(remove_duplicate=False))
+    for pattern in patterns:
+        if pattern.endswith("."):
+            continue
+        if not any(fnmatchcase(name, pattern) for name, _ in named):
+            raise ValueError(f"nothing matches {pattern}")
+    for name, p in named:
+        if any(fnmatchcase(name, pattern) for pattern in patterns):
+            p.requires_grad_(False)
+    for module in model.modules():
+        if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if module.weight is not None and not module.weight.requires_grad:
+                module.eval()
+    return {
+        "total": sum(p.numel() for p in model.parameters()),
+        "trainable": sum(p.numel() for p in model.parameters() if p.requires_grad),
+        "bytes": sum(t.nbytes for t in [*model.parameters(), *model.buffers()]),
+    }
+
+
+# %% wrong="lets an empty pattern pass" breaks="A pattern that matches no parameter is a `ValueError`" says=["a pattern matches nothing"]
+from fnmatch import fnmatchcase
+
+
+def freeze_and_count(model: nn.Module, patterns: list[str]) -> dict[str, int]:
+    named = list(model.named_parameters(remove_duplicate=False))
+    for pattern in filter(None, patterns):
+        if not any(fnmatchcase(name, pattern) for name, _ in named):
+            raise ValueError(f"nothing matches {pattern}")
+    for name, p in named:
+        if any(fnmatchcase(name, pattern) for pattern in patterns):
+            p.requires_grad_(False)
+    for module in model.modules():
+        if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if module.weight is not None and not module.weight.requires_grad:
+                module.eval()
+    return {
+        "total": sum(p.numel() for p in model.parameters()),
+        "trainable": sum(p.numel() for p in model.parameters() if p.requires_grad),
+        "bytes": sum(t.nbytes for t in [*model.parameters(), *model.buffers()]),
+    }
+
+
+# %% wrong="refuses a pattern that comes twice" breaks="it may be frozen already" says=["one pattern twice"]
+from fnmatch import fnmatchcase
+
+
+def freeze_and_count(model: nn.Module, patterns: list[str]) -> dict[str, int]:
+    named = list(model.named_parameters(remove_duplicate=False))
+    if len(set(patterns)) < len(patterns):
+        raise ValueError("twice")
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name, _ in named):
+            raise ValueError(f"nothing matches {pattern}")
+    for name, p in named:
+        if any(fnmatchcase(name, pattern) for pattern in patterns):
+            p.requires_grad_(False)
+    for module in model.modules():
+        if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if module.weight is not None and not module.weight.requires_grad:
+                module.eval()
+    return {
+        "total": sum(p.numel() for p in model.parameters()),
+        "trainable": sum(p.numel() for p in model.parameters() if p.requires_grad),
+        "bytes": sum(t.nbytes for t in [*model.parameters(), *model.buffers()]),
+    }

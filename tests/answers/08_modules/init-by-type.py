@@ -1497,3 +1497,212 @@ def predict_squares(sizes, stds):
         q = size * std**2 * q
         squares.append(q / 2 if squares else q)
     return squares
+
+
+# %% wrong="no ReLU where sizes are equal" breaks="between two layers there is a ReLU" says=["three layers of one size", "a ReLU halves the mean square"]
+def init_by_type(model: nn.Module) -> None:
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d):
+            nn.init.kaiming_normal_(module.weight, mode="fan_in", nonlinearity="relu")
+        elif isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+        elif isinstance(module, nn.BatchNorm2d):
+            if module.weight is not None:
+                nn.init.ones_(module.weight)
+        else:
+            continue
+        if module.bias is not None:
+            nn.init.zeros_(module.bias)
+
+
+def predict_squares(sizes: list[int], stds: list[float]) -> list[float]:
+    squares = []
+    q = 1.0
+    for n, std in zip(sizes, stds):
+        q = n * std**2 * q
+        squares.append(q)
+        q = q / 2 if n != sizes[-1] else q
+    return squares
+
+
+# %% wrong="no ReLU behind large weights" says=["three layers of one size"]
+def init_by_type(model: nn.Module) -> None:
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d):
+            nn.init.kaiming_normal_(module.weight, mode="fan_in", nonlinearity="relu")
+        elif isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+        elif isinstance(module, nn.BatchNorm2d):
+            if module.weight is not None:
+                nn.init.ones_(module.weight)
+        else:
+            continue
+        if module.bias is not None:
+            nn.init.zeros_(module.bias)
+
+
+def predict_squares(sizes: list[int], stds: list[float]) -> list[float]:
+    squares = []
+    q = 1.0
+    for n, std in zip(sizes, stds):
+        q = n * std**2 * q
+        squares.append(q)
+        q = q / 2 if std < 1 else q
+    return squares
+
+
+# %% wrong="square linear layers are left out" says=["square, Linear", "does it reach this layer?"]
+def init_by_type(model: nn.Module) -> None:
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d):
+            nn.init.kaiming_normal_(module.weight, mode="fan_in", nonlinearity="relu")
+        elif isinstance(module, nn.Linear) and module.out_features != module.in_features:
+            nn.init.xavier_uniform_(module.weight)
+        elif isinstance(module, nn.BatchNorm2d):
+            if module.weight is not None:
+                nn.init.ones_(module.weight)
+        else:
+            continue
+        if module.bias is not None:
+            nn.init.zeros_(module.bias)
+
+
+def predict_squares(sizes: list[int], stds: list[float]) -> list[float]:
+    squares = []
+    q = 1.0
+    for n, std in zip(sizes, stds):
+        q = n * std**2 * q
+        squares.append(q)
+        q = q / 2
+    return squares
+
+
+# %% wrong="a bound that is four per cent too large" breaks="weights uniform between ±√(6 / (n_in + n_out))" says=["expected just below the bound"]
+def init_by_type(model: nn.Module) -> None:
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d):
+            nn.init.kaiming_normal_(module.weight, mode="fan_in", nonlinearity="relu")
+        elif isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight, gain=1.04)
+        elif isinstance(module, nn.BatchNorm2d):
+            if module.weight is not None:
+                nn.init.ones_(module.weight)
+        else:
+            continue
+        if module.bias is not None:
+            nn.init.zeros_(module.bias)
+
+
+def predict_squares(sizes: list[int], stds: list[float]) -> list[float]:
+    squares = []
+    q = 1.0
+    for n, std in zip(sizes, stds):
+        q = n * std**2 * q
+        squares.append(q)
+        q = q / 2
+    return squares
+
+
+# %% wrong="multiplies by the stride" breaks="variance 2 / fan_in" says=["mix, Conv2d"]
+def init_by_type(model: nn.Module) -> None:
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d):
+            nn.init.kaiming_normal_(module.weight, mode="fan_in", nonlinearity="relu")
+            module.weight.data.mul_(module.stride[0])
+        elif isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+        elif isinstance(module, nn.BatchNorm2d):
+            if module.weight is not None:
+                nn.init.ones_(module.weight)
+        else:
+            continue
+        if module.bias is not None:
+            nn.init.zeros_(module.bias)
+
+
+def predict_squares(sizes: list[int], stds: list[float]) -> list[float]:
+    squares = []
+    q = 1.0
+    for n, std in zip(sizes, stds):
+        q = n * std**2 * q
+        squares.append(q)
+        q = q / 2
+    return squares
+
+
+# %% wrong="leaves out convolutions with padding" says=["mix, Conv2d", "does it reach this layer?"]
+def init_by_type(model: nn.Module) -> None:
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d) and module.dilation == (1, 1) and module.padding == (0, 0):
+            nn.init.kaiming_normal_(module.weight, mode="fan_in", nonlinearity="relu")
+        elif isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+        elif isinstance(module, nn.BatchNorm2d):
+            if module.weight is not None:
+                nn.init.ones_(module.weight)
+        else:
+            continue
+        if module.bias is not None:
+            nn.init.zeros_(module.bias)
+
+
+def predict_squares(sizes: list[int], stds: list[float]) -> list[float]:
+    squares = []
+    q = 1.0
+    for n, std in zip(sizes, stds):
+        q = n * std**2 * q
+        squares.append(q)
+        q = q / 2
+    return squares
+
+
+# %% wrong="divides by the standard deviation" says=["the second all zeros"]
+def init_by_type(model: nn.Module) -> None:
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d):
+            nn.init.kaiming_normal_(module.weight, mode="fan_in", nonlinearity="relu")
+        elif isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+        elif isinstance(module, nn.BatchNorm2d):
+            if module.weight is not None:
+                nn.init.ones_(module.weight)
+        else:
+            continue
+        if module.bias is not None:
+            nn.init.zeros_(module.bias)
+
+
+def predict_squares(sizes: list[int], stds: list[float]) -> list[float]:
+    squares = []
+    q = 1.0
+    for n, std in zip(sizes, stds):
+        q = n * std * (std**2 / std) * q
+        squares.append(q)
+        q = q / 2
+    return squares
+
+
+# %% wrong="one layer gives an empty list" breaks="as a list of numbers" says=["one layer: ", "how many numbers: expected 1, got 0"]
+def init_by_type(model: nn.Module) -> None:
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d):
+            nn.init.kaiming_normal_(module.weight, mode="fan_in", nonlinearity="relu")
+        elif isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+        elif isinstance(module, nn.BatchNorm2d):
+            if module.weight is not None:
+                nn.init.ones_(module.weight)
+        else:
+            continue
+        if module.bias is not None:
+            nn.init.zeros_(module.bias)
+
+
+def predict_squares(sizes: list[int], stds: list[float]) -> list[float]:
+    squares = []
+    q = 1.0
+    for n, std in zip(sizes, stds):
+        q = n * std**2 * q
+        squares.append(q)
+        q = q / 2
+    return squares if len(squares) > 1 else []

@@ -864,3 +864,25 @@ def list_trap(sizes, heads):
 def set_weight(layer, value):
     with torch.no_grad():
         layer.weight.copy_(value)
+
+
+# %% wrong="switches autograd on at the end" says=["autograd is switched on or off for all that follows"]
+def list_trap(sizes: list[int], heads: dict[str, int]) -> nn.Module:
+    class Free(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = nn.ModuleList([nn.Linear(m, n) for m, n in pairwise(sizes)])
+            self.heads = nn.ModuleDict({name: nn.Linear(sizes[-1], n) for name, n in heads.items()})
+
+        def forward(self, x, head):
+            for layer in self.layers:
+                x = layer(x).relu()
+            return self.heads[head](x)
+
+    return Free()
+
+
+def set_weight(layer: nn.Linear, value: torch.Tensor) -> None:
+    torch.set_grad_enabled(False)
+    layer.weight.copy_(value)
+    torch.set_grad_enabled(True)

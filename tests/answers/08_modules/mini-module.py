@@ -6327,3 +6327,796 @@ class MiniModule:
 
 def mini_module():
     return MiniModule
+
+
+# %% wrong="children of direct subclasses only" breaks="instances of subclasses, too" says=["an instance of a subclass of a subclass is a child, too"]
+class MiniModule:
+    def __init__(self) -> None:
+        self.__dict__.update(
+            _parameters={}, _buffers={}, _children={}, _unsaved=set(), training=True
+        )
+
+    def _forget(self, name):
+        self._parameters.pop(name, None)
+        self._buffers.pop(name, None)
+        self._children.pop(name, None)
+        self._unsaved.discard(name)
+        self.__dict__.pop(name, None)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if isinstance(value, MiniParameter):
+            self._forget(name)
+            self._parameters[name] = value
+        elif type(value) is MiniModule or type(value).__bases__ == (MiniModule,):
+            self._forget(name)
+            self._children[name] = value
+        elif name in self._buffers and isinstance(value, torch.Tensor):
+            self._buffers[name] = value
+        else:
+            self._forget(name)
+            self.__dict__[name] = value
+
+    def __getattr__(self, name: str) -> object:
+        for drawer in ("_parameters", "_buffers", "_children"):
+            found = self.__dict__.get(drawer, {})
+            if name in found:
+                return found[name]
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name: str, tensor: torch.Tensor, persistent: bool = True) -> None:
+        self._forget(name)
+        self._buffers[name] = tensor
+        if not persistent:
+            self._unsaved.add(name)
+
+    def _walk(self, prefix=""):
+        yield prefix, self
+        for name, child in self._children.items():
+            yield from child._walk(prefix + name + ".")
+
+    def named_parameters(self) -> object:
+        seen = set()
+        for prefix, module in self._walk():
+            for name, p in module._parameters.items():
+                if id(p) not in seen:
+                    seen.add(id(p))
+                    yield prefix + name, p
+
+    def named_buffers(self) -> object:
+        seen = set()
+        for prefix, module in self._walk():
+            for name, b in module._buffers.items():
+                if id(b) not in seen:
+                    seen.add(id(b))
+                    yield prefix + name, b
+
+    def train(self, mode: bool = True) -> "MiniModule":
+        for _, module in self._walk():
+            module.__dict__["training"] = mode
+        return self
+
+    def eval(self) -> "MiniModule":
+        return self.train(False)
+
+    def state_dict(self) -> dict[str, torch.Tensor]:
+        state = {}
+        for prefix, module in self._walk():
+            for name, p in module._parameters.items():
+                state[prefix + name] = p.detach()
+            for name, b in module._buffers.items():
+                if name not in module._unsaved:
+                    state[prefix + name] = b.detach()
+        return state
+
+    def load_state_dict(self, state: dict[str, torch.Tensor]) -> None:
+        mine = self.state_dict()
+        wrong = [name for name in mine if name not in state]
+        wrong += [name for name in state if name not in mine]
+        wrong += [name for name in state if name in mine and state[name].shape != mine[name].shape]
+        if wrong:
+            raise RuntimeError(f"these do not fit: {wrong}")
+        with torch.no_grad():
+            for name, tensor in mine.items():
+                tensor.copy_(state[name])
+
+
+def mini_module() -> type:
+    return MiniModule
+
+
+# %% wrong="whole numbers may be missing" breaks="If a name is missing" says=["a buffer of another dtype has to be there, too"]
+class MiniModule:
+    def __init__(self) -> None:
+        self.__dict__.update(
+            _parameters={}, _buffers={}, _children={}, _unsaved=set(), training=True
+        )
+
+    def _forget(self, name):
+        self._parameters.pop(name, None)
+        self._buffers.pop(name, None)
+        self._children.pop(name, None)
+        self._unsaved.discard(name)
+        self.__dict__.pop(name, None)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if isinstance(value, MiniParameter):
+            self._forget(name)
+            self._parameters[name] = value
+        elif isinstance(value, MiniModule):
+            self._forget(name)
+            self._children[name] = value
+        elif name in self._buffers and isinstance(value, torch.Tensor):
+            self._buffers[name] = value
+        else:
+            self._forget(name)
+            self.__dict__[name] = value
+
+    def __getattr__(self, name: str) -> object:
+        for drawer in ("_parameters", "_buffers", "_children"):
+            found = self.__dict__.get(drawer, {})
+            if name in found:
+                return found[name]
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name: str, tensor: torch.Tensor, persistent: bool = True) -> None:
+        self._forget(name)
+        self._buffers[name] = tensor
+        if not persistent:
+            self._unsaved.add(name)
+
+    def _walk(self, prefix=""):
+        yield prefix, self
+        for name, child in self._children.items():
+            yield from child._walk(prefix + name + ".")
+
+    def named_parameters(self) -> object:
+        seen = set()
+        for prefix, module in self._walk():
+            for name, p in module._parameters.items():
+                if id(p) not in seen:
+                    seen.add(id(p))
+                    yield prefix + name, p
+
+    def named_buffers(self) -> object:
+        seen = set()
+        for prefix, module in self._walk():
+            for name, b in module._buffers.items():
+                if id(b) not in seen:
+                    seen.add(id(b))
+                    yield prefix + name, b
+
+    def train(self, mode: bool = True) -> "MiniModule":
+        for _, module in self._walk():
+            module.__dict__["training"] = mode
+        return self
+
+    def eval(self) -> "MiniModule":
+        return self.train(False)
+
+    def state_dict(self) -> dict[str, torch.Tensor]:
+        state = {}
+        for prefix, module in self._walk():
+            for name, p in module._parameters.items():
+                state[prefix + name] = p.detach()
+            for name, b in module._buffers.items():
+                if name not in module._unsaved:
+                    state[prefix + name] = b.detach()
+        return state
+
+    def load_state_dict(self, state: dict[str, torch.Tensor]) -> None:
+        mine = self.state_dict()
+        wrong = [
+            name
+            for name in mine
+            if name not in state and mine[name].dtype.is_floating_point is not False
+        ]
+        wrong += [name for name in state if name not in mine]
+        wrong += [name for name in state if name in mine and state[name].shape != mine[name].shape]
+        if wrong:
+            raise RuntimeError(f"these do not fit: {wrong}")
+        with torch.no_grad():
+            for name, tensor in mine.items():
+                tensor.copy_(state[name])
+
+
+def mini_module() -> type:
+    return MiniModule
+
+
+# %% wrong="loads through float32" says=["copy_ as it is: float32 has 24 bits"]
+class MiniModule:
+    def __init__(self) -> None:
+        self.__dict__.update(
+            _parameters={}, _buffers={}, _children={}, _unsaved=set(), training=True
+        )
+
+    def _forget(self, name):
+        self._parameters.pop(name, None)
+        self._buffers.pop(name, None)
+        self._children.pop(name, None)
+        self._unsaved.discard(name)
+        self.__dict__.pop(name, None)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if isinstance(value, MiniParameter):
+            self._forget(name)
+            self._parameters[name] = value
+        elif isinstance(value, MiniModule):
+            self._forget(name)
+            self._children[name] = value
+        elif name in self._buffers and isinstance(value, torch.Tensor):
+            self._buffers[name] = value
+        else:
+            self._forget(name)
+            self.__dict__[name] = value
+
+    def __getattr__(self, name: str) -> object:
+        for drawer in ("_parameters", "_buffers", "_children"):
+            found = self.__dict__.get(drawer, {})
+            if name in found:
+                return found[name]
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name: str, tensor: torch.Tensor, persistent: bool = True) -> None:
+        self._forget(name)
+        self._buffers[name] = tensor
+        if not persistent:
+            self._unsaved.add(name)
+
+    def _walk(self, prefix=""):
+        yield prefix, self
+        for name, child in self._children.items():
+            yield from child._walk(prefix + name + ".")
+
+    def named_parameters(self) -> object:
+        seen = set()
+        for prefix, module in self._walk():
+            for name, p in module._parameters.items():
+                if id(p) not in seen:
+                    seen.add(id(p))
+                    yield prefix + name, p
+
+    def named_buffers(self) -> object:
+        seen = set()
+        for prefix, module in self._walk():
+            for name, b in module._buffers.items():
+                if id(b) not in seen:
+                    seen.add(id(b))
+                    yield prefix + name, b
+
+    def train(self, mode: bool = True) -> "MiniModule":
+        for _, module in self._walk():
+            module.__dict__["training"] = mode
+        return self
+
+    def eval(self) -> "MiniModule":
+        return self.train(False)
+
+    def state_dict(self) -> dict[str, torch.Tensor]:
+        state = {}
+        for prefix, module in self._walk():
+            for name, p in module._parameters.items():
+                state[prefix + name] = p.detach()
+            for name, b in module._buffers.items():
+                if name not in module._unsaved:
+                    state[prefix + name] = b.detach()
+        return state
+
+    def load_state_dict(self, state: dict[str, torch.Tensor]) -> None:
+        mine = self.state_dict()
+        wrong = [name for name in mine if name not in state]
+        wrong += [name for name in state if name not in mine]
+        wrong += [name for name in state if name in mine and state[name].shape != mine[name].shape]
+        if wrong:
+            raise RuntimeError(f"these do not fit: {wrong}")
+        with torch.no_grad():
+            for name, tensor in mine.items():
+                tensor.copy_(state[name].float())
+
+
+def mini_module() -> type:
+    return MiniModule
+
+
+# %% wrong="a missing bias is None" breaks="A name that doesn't exist is an `AttributeError`" says=["hasattr(module, 'bias') is True"]
+class MiniModule:
+    def __init__(self) -> None:
+        self.__dict__.update(
+            _parameters={}, _buffers={}, _children={}, _unsaved=set(), training=True
+        )
+
+    def _forget(self, name):
+        self._parameters.pop(name, None)
+        self._buffers.pop(name, None)
+        self._children.pop(name, None)
+        self._unsaved.discard(name)
+        self.__dict__.pop(name, None)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if isinstance(value, MiniParameter):
+            self._forget(name)
+            self._parameters[name] = value
+        elif isinstance(value, MiniModule):
+            self._forget(name)
+            self._children[name] = value
+        elif name in self._buffers and isinstance(value, torch.Tensor):
+            self._buffers[name] = value
+        else:
+            self._forget(name)
+            self.__dict__[name] = value
+
+    def __getattr__(self, name: str) -> object:
+        for drawer in ("_parameters", "_buffers", "_children"):
+            found = self.__dict__.get(drawer, {})
+            if name in found:
+                return found[name]
+        if name == "bias":
+            return None
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name: str, tensor: torch.Tensor, persistent: bool = True) -> None:
+        self._forget(name)
+        self._buffers[name] = tensor
+        if not persistent:
+            self._unsaved.add(name)
+
+    def _walk(self, prefix=""):
+        yield prefix, self
+        for name, child in self._children.items():
+            yield from child._walk(prefix + name + ".")
+
+    def named_parameters(self) -> object:
+        seen = set()
+        for prefix, module in self._walk():
+            for name, p in module._parameters.items():
+                if id(p) not in seen:
+                    seen.add(id(p))
+                    yield prefix + name, p
+
+    def named_buffers(self) -> object:
+        seen = set()
+        for prefix, module in self._walk():
+            for name, b in module._buffers.items():
+                if id(b) not in seen:
+                    seen.add(id(b))
+                    yield prefix + name, b
+
+    def train(self, mode: bool = True) -> "MiniModule":
+        for _, module in self._walk():
+            module.__dict__["training"] = mode
+        return self
+
+    def eval(self) -> "MiniModule":
+        return self.train(False)
+
+    def state_dict(self) -> dict[str, torch.Tensor]:
+        state = {}
+        for prefix, module in self._walk():
+            for name, p in module._parameters.items():
+                state[prefix + name] = p.detach()
+            for name, b in module._buffers.items():
+                if name not in module._unsaved:
+                    state[prefix + name] = b.detach()
+        return state
+
+    def load_state_dict(self, state: dict[str, torch.Tensor]) -> None:
+        mine = self.state_dict()
+        wrong = [name for name in mine if name not in state]
+        wrong += [name for name in state if name not in mine]
+        wrong += [name for name in state if name in mine and state[name].shape != mine[name].shape]
+        if wrong:
+            raise RuntimeError(f"these do not fit: {wrong}")
+        with torch.no_grad():
+            for name, tensor in mine.items():
+                tensor.copy_(state[name])
+
+
+def mini_module() -> type:
+    return MiniModule
+
+
+# %% wrong="drawers of the class, for all modules" says=["Each has drawers of its own, made in __init__"]
+class MiniModule:
+    _parameters, _buffers, _children, _unsaved = {}, {}, {}, set()
+
+    def __init__(self) -> None:
+        self.__dict__.update(training=True)
+
+    def _forget(self, name):
+        self._parameters.pop(name, None)
+        self._buffers.pop(name, None)
+        self._children.pop(name, None)
+        self._unsaved.discard(name)
+        self.__dict__.pop(name, None)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if isinstance(value, MiniParameter):
+            self._forget(name)
+            self._parameters[name] = value
+        elif isinstance(value, MiniModule):
+            self._forget(name)
+            self._children[name] = value
+        elif name in self._buffers and isinstance(value, torch.Tensor):
+            self._buffers[name] = value
+        else:
+            self._forget(name)
+            self.__dict__[name] = value
+
+    def __getattr__(self, name: str) -> object:
+        for drawer in ("_parameters", "_buffers", "_children"):
+            found = getattr(MiniModule, drawer)
+            if name in found:
+                return found[name]
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name: str, tensor: torch.Tensor, persistent: bool = True) -> None:
+        self._forget(name)
+        self._buffers[name] = tensor
+        if not persistent:
+            self._unsaved.add(name)
+
+    def _walk(self, prefix=""):
+        yield prefix, self
+        for name, child in self._children.items():
+            yield from child._walk(prefix + name + ".")
+
+    def named_parameters(self) -> object:
+        seen = set()
+        for prefix, module in self._walk():
+            for name, p in module._parameters.items():
+                if id(p) not in seen:
+                    seen.add(id(p))
+                    yield prefix + name, p
+
+    def named_buffers(self) -> object:
+        seen = set()
+        for prefix, module in self._walk():
+            for name, b in module._buffers.items():
+                if id(b) not in seen:
+                    seen.add(id(b))
+                    yield prefix + name, b
+
+    def train(self, mode: bool = True) -> "MiniModule":
+        for _, module in self._walk():
+            module.__dict__["training"] = mode
+        return self
+
+    def eval(self) -> "MiniModule":
+        return self.train(False)
+
+    def state_dict(self) -> dict[str, torch.Tensor]:
+        state = {}
+        for prefix, module in self._walk():
+            for name, p in module._parameters.items():
+                state[prefix + name] = p.detach()
+            for name, b in module._buffers.items():
+                if name not in module._unsaved:
+                    state[prefix + name] = b.detach()
+        return state
+
+    def load_state_dict(self, state: dict[str, torch.Tensor]) -> None:
+        mine = self.state_dict()
+        wrong = [name for name in mine if name not in state]
+        wrong += [name for name in state if name not in mine]
+        wrong += [name for name in state if name in mine and state[name].shape != mine[name].shape]
+        if wrong:
+            raise RuntimeError(f"these do not fit: {wrong}")
+        with torch.no_grad():
+            for name, tensor in mine.items():
+                tensor.copy_(state[name])
+
+
+def mini_module() -> type:
+    return MiniModule
+
+
+# %% wrong="persistent by keyword alone" says=["positional arguments"]
+class MiniModule:
+    def __init__(self) -> None:
+        self.__dict__.update(
+            _parameters={}, _buffers={}, _children={}, _unsaved=set(), training=True
+        )
+
+    def _forget(self, name):
+        self._parameters.pop(name, None)
+        self._buffers.pop(name, None)
+        self._children.pop(name, None)
+        self._unsaved.discard(name)
+        self.__dict__.pop(name, None)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if isinstance(value, MiniParameter):
+            self._forget(name)
+            self._parameters[name] = value
+        elif isinstance(value, MiniModule):
+            self._forget(name)
+            self._children[name] = value
+        elif name in self._buffers and isinstance(value, torch.Tensor):
+            self._buffers[name] = value
+        else:
+            self._forget(name)
+            self.__dict__[name] = value
+
+    def __getattr__(self, name: str) -> object:
+        for drawer in ("_parameters", "_buffers", "_children"):
+            found = self.__dict__.get(drawer, {})
+            if name in found:
+                return found[name]
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name: str, tensor: torch.Tensor, *, persistent: bool = True) -> None:
+        self._forget(name)
+        self._buffers[name] = tensor
+        if not persistent:
+            self._unsaved.add(name)
+
+    def _walk(self, prefix=""):
+        yield prefix, self
+        for name, child in self._children.items():
+            yield from child._walk(prefix + name + ".")
+
+    def named_parameters(self) -> object:
+        seen = set()
+        for prefix, module in self._walk():
+            for name, p in module._parameters.items():
+                if id(p) not in seen:
+                    seen.add(id(p))
+                    yield prefix + name, p
+
+    def named_buffers(self) -> object:
+        seen = set()
+        for prefix, module in self._walk():
+            for name, b in module._buffers.items():
+                if id(b) not in seen:
+                    seen.add(id(b))
+                    yield prefix + name, b
+
+    def train(self, mode: bool = True) -> "MiniModule":
+        for _, module in self._walk():
+            module.__dict__["training"] = mode
+        return self
+
+    def eval(self) -> "MiniModule":
+        return self.train(False)
+
+    def state_dict(self) -> dict[str, torch.Tensor]:
+        state = {}
+        for prefix, module in self._walk():
+            for name, p in module._parameters.items():
+                state[prefix + name] = p.detach()
+            for name, b in module._buffers.items():
+                if name not in module._unsaved:
+                    state[prefix + name] = b.detach()
+        return state
+
+    def load_state_dict(self, state: dict[str, torch.Tensor]) -> None:
+        mine = self.state_dict()
+        wrong = [name for name in mine if name not in state]
+        wrong += [name for name in state if name not in mine]
+        wrong += [name for name in state if name in mine and state[name].shape != mine[name].shape]
+        if wrong:
+            raise RuntimeError(f"these do not fit: {wrong}")
+        with torch.no_grad():
+            for name, tensor in mine.items():
+                tensor.copy_(state[name])
+
+
+def mini_module() -> type:
+    return MiniModule
+
+
+# %% wrong="every name with two underscores is None" breaks="A name that doesn't exist is an `AttributeError`" says=["hasattr(module, '__nose__') is True"]
+class MiniModule:
+    def __init__(self) -> None:
+        self.__dict__.update(
+            _parameters={}, _buffers={}, _children={}, _unsaved=set(), training=True
+        )
+
+    def _forget(self, name):
+        self._parameters.pop(name, None)
+        self._buffers.pop(name, None)
+        self._children.pop(name, None)
+        self._unsaved.discard(name)
+        self.__dict__.pop(name, None)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if isinstance(value, MiniParameter):
+            self._forget(name)
+            self._parameters[name] = value
+        elif isinstance(value, MiniModule):
+            self._forget(name)
+            self._children[name] = value
+        elif name in self._buffers and isinstance(value, torch.Tensor):
+            self._buffers[name] = value
+        else:
+            self._forget(name)
+            self.__dict__[name] = value
+
+    def __getattr__(self, name: str) -> object:
+        if name.startswith("__"):
+            return None
+        for drawer in ("_parameters", "_buffers", "_children"):
+            found = self.__dict__.get(drawer, {})
+            if name in found:
+                return found[name]
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name: str, tensor: torch.Tensor, persistent: bool = True) -> None:
+        self._forget(name)
+        self._buffers[name] = tensor
+        if not persistent:
+            self._unsaved.add(name)
+
+    def _walk(self, prefix=""):
+        yield prefix, self
+        for name, child in self._children.items():
+            yield from child._walk(prefix + name + ".")
+
+    def named_parameters(self) -> object:
+        seen = set()
+        for prefix, module in self._walk():
+            for name, p in module._parameters.items():
+                if id(p) not in seen:
+                    seen.add(id(p))
+                    yield prefix + name, p
+
+    def named_buffers(self) -> object:
+        seen = set()
+        for prefix, module in self._walk():
+            for name, b in module._buffers.items():
+                if id(b) not in seen:
+                    seen.add(id(b))
+                    yield prefix + name, b
+
+    def train(self, mode: bool = True) -> "MiniModule":
+        for _, module in self._walk():
+            module.__dict__["training"] = mode
+        return self
+
+    def eval(self) -> "MiniModule":
+        return self.train(False)
+
+    def state_dict(self) -> dict[str, torch.Tensor]:
+        state = {}
+        for prefix, module in self._walk():
+            for name, p in module._parameters.items():
+                state[prefix + name] = p.detach()
+            for name, b in module._buffers.items():
+                if name not in module._unsaved:
+                    state[prefix + name] = b.detach()
+        return state
+
+    def load_state_dict(self, state: dict[str, torch.Tensor]) -> None:
+        mine = self.state_dict()
+        wrong = [name for name in mine if name not in state]
+        wrong += [name for name in state if name not in mine]
+        wrong += [name for name in state if name in mine and state[name].shape != mine[name].shape]
+        if wrong:
+            raise RuntimeError(f"these do not fit: {wrong}")
+        with torch.no_grad():
+            for name, tensor in mine.items():
+                tensor.copy_(state[name])
+
+
+def mini_module() -> type:
+    return MiniModule
+
+
+# %% wrong="a plain attribute hides the child that follows it" breaks="A name holds one thing" says=["one name: text, module"]
+class MiniModule:
+    def __init__(self) -> None:
+        self.__dict__.update(
+            _parameters={}, _buffers={}, _children={}, _unsaved=set(), training=True
+        )
+
+    def _forget(self, name):
+        self._parameters.pop(name, None)
+        self._buffers.pop(name, None)
+        self._children.pop(name, None)
+        self._unsaved.discard(name)
+        self.__dict__.pop(name, None)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if isinstance(value, MiniParameter):
+            self._forget(name)
+            self._parameters[name] = value
+        elif isinstance(value, MiniModule):
+            self._parameters.pop(name, None)
+            self._buffers.pop(name, None)
+            self._children[name] = value
+        elif name in self._buffers and isinstance(value, torch.Tensor):
+            self._buffers[name] = value
+        else:
+            self._forget(name)
+            self.__dict__[name] = value
+
+    def __getattr__(self, name: str) -> object:
+        for drawer in ("_parameters", "_buffers", "_children"):
+            found = self.__dict__.get(drawer, {})
+            if name in found:
+                return found[name]
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name: str, tensor: torch.Tensor, persistent: bool = True) -> None:
+        self._forget(name)
+        self._buffers[name] = tensor
+        if not persistent:
+            self._unsaved.add(name)
+
+    def _walk(self, prefix=""):
+        yield prefix, self
+        for name, child in self._children.items():
+            yield from child._walk(prefix + name + ".")
+
+    def named_parameters(self) -> object:
+        seen = set()
+        for prefix, module in self._walk():
+            for name, p in module._parameters.items():
+                if id(p) not in seen:
+                    seen.add(id(p))
+                    yield prefix + name, p
+
+    def named_buffers(self) -> object:
+        seen = set()
+        for prefix, module in self._walk():
+            for name, b in module._buffers.items():
+                if id(b) not in seen:
+                    seen.add(id(b))
+                    yield prefix + name, b
+
+    def train(self, mode: bool = True) -> "MiniModule":
+        for _, module in self._walk():
+            module.__dict__["training"] = mode
+        return self
+
+    def eval(self) -> "MiniModule":
+        return self.train(False)
+
+    def state_dict(self) -> dict[str, torch.Tensor]:
+        state = {}
+        for prefix, module in self._walk():
+            for name, p in module._parameters.items():
+                state[prefix + name] = p.detach()
+            for name, b in module._buffers.items():
+                if name not in module._unsaved:
+                    state[prefix + name] = b.detach()
+        return state
+
+    def load_state_dict(self, state: dict[str, torch.Tensor]) -> None:
+        mine = self.state_dict()
+        wrong = [name for name in mine if name not in state]
+        wrong += [name for name in state if name not in mine]
+        wrong += [name for name in state if name in mine and state[name].shape != mine[name].shape]
+        if wrong:
+            raise RuntimeError(f"these do not fit: {wrong}")
+        with torch.no_grad():
+            for name, tensor in mine.items():
+                tensor.copy_(state[name])
+
+
+def mini_module() -> type:
+    return MiniModule

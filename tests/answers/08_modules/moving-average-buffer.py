@@ -705,3 +705,53 @@ def moving_average_buffer(size, momentum=0.1):
             return x - self.mean
 
     return Average()
+
+
+# %% wrong="momentum by position alone" says=["positional-only arguments"]
+def moving_average_buffer(size: int, momentum: float = 0.1, /) -> nn.Module:
+    class Average(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("mean", torch.zeros(size, dtype=torch.float32))
+
+        def forward(self, x):
+            if self.training and len(x) > 0:
+                with torch.no_grad():
+                    self.mean.mul_(1 - momentum).add_(momentum * x.mean(0))
+            return x - self.mean.clone()
+
+    return Average()
+
+
+# %% wrong="starts from the first batch, in eval mode as well" breaks="In eval mode it doesn't" says=["a new module, in eval mode at once"]
+def moving_average_buffer(size: int, momentum: float = 0.1) -> nn.Module:
+    class Average(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("mean", torch.zeros(size, dtype=torch.float32))
+
+        def forward(self, x):
+            if not self.training and not self.mean.any():
+                self.mean.data.copy_(x.detach().mean(0))
+            if self.training and len(x) > 0:
+                with torch.no_grad():
+                    self.mean.mul_(1 - momentum).add_(momentum * x.mean(0))
+            return x - self.mean.clone()
+
+    return Average()
+
+
+# %% wrong="replaces infinite numbers" breaks="Then it returns `x - mean`" says=["an infinite number, in eval mode"]
+def moving_average_buffer(size: int, momentum: float = 0.1) -> nn.Module:
+    class Average(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("mean", torch.zeros(size, dtype=torch.float32))
+
+        def forward(self, x):
+            if self.training and len(x) > 0:
+                with torch.no_grad():
+                    self.mean.mul_(1 - momentum).add_(momentum * x.mean(0))
+            return torch.nan_to_num(x - self.mean.clone())
+
+    return Average()

@@ -663,3 +663,145 @@ def replace_by_type(model, kind, make):
     if isinstance(model, kind):
         return model
     return visit(model)
+
+
+# %% wrong="searches a replacement that is the old module" breaks="neither is its replacement" says=["make returns the old module itself", "that isn't searched"]
+from collections.abc import Callable
+
+
+def replace_by_type(model: nn.Module, kind: type | tuple, make: Callable) -> nn.Module:
+    done = {}
+
+    def visit(module):
+        if module is None:
+            return None
+        if module in done:
+            return done[module]
+        if isinstance(module, kind):
+            new = make(module)
+            new.train(module.training)
+            done[module] = new
+            if new is not module:
+                return new
+        done[module] = module
+        for name, child in list(module._modules.items()):
+            new = visit(child)
+            if new is not child:
+                module._modules[name] = new
+        return module
+
+    return visit(model)
+
+
+# %% wrong="takes an empty container for None" breaks="every module in `model`" says=["an empty container is a module as well"]
+from collections.abc import Callable
+
+
+def replace_by_type(model: nn.Module, kind: type | tuple, make: Callable) -> nn.Module:
+    done = {}
+
+    def visit(module):
+        if module is None:
+            return None
+        if module in done:
+            return done[module]
+        if isinstance(module, kind):
+            new = make(module)
+            new.train(module.training)
+            done[module] = new
+            return new
+        done[module] = module
+        for name, child in list(module._modules.items()):
+            new = visit(child) if child else child
+            if new is not child:
+                module._modules[name] = new
+        return module
+
+    return visit(model)
+
+
+# %% wrong="keeps the old where the new is of its type" says=["of the same type, but others"]
+from collections.abc import Callable
+
+
+def replace_by_type(model: nn.Module, kind: type | tuple, make: Callable) -> nn.Module:
+    done = {}
+
+    def visit(module):
+        if module is None:
+            return None
+        if module in done:
+            return done[module]
+        if isinstance(module, kind):
+            new = make(module)
+            new.train(module.training)
+            if type(new) is type(module) and new is not module:
+                new = module
+            done[module] = new
+            return new
+        done[module] = module
+        for name, child in list(module._modules.items()):
+            new = visit(child)
+            if new is not child:
+                module._modules[name] = new
+        return module
+
+    return visit(model)
+
+
+# %% wrong="casts replacements to float32" says=["the dtype of some parameters is no longer float64"]
+from collections.abc import Callable
+
+
+def replace_by_type(model: nn.Module, kind: type | tuple, make: Callable) -> nn.Module:
+    done = {}
+
+    def visit(module):
+        if module is None:
+            return None
+        if module in done:
+            return done[module]
+        if isinstance(module, kind):
+            new = make(module)
+            new.train(module.training)
+            new.float()
+            done[module] = new
+            return new
+        done[module] = module
+        for name, child in list(module._modules.items()):
+            new = visit(child)
+            if new is not child:
+                module._modules[name] = new
+        return module
+
+    return visit(model)
+
+
+# %% wrong="searches plain lists as well" says=["from a plain list"]
+from collections.abc import Callable
+
+
+def replace_by_type(model: nn.Module, kind: type | tuple, make: Callable) -> nn.Module:
+    done = {}
+
+    def visit(module):
+        if module is None:
+            return None
+        if module in done:
+            return done[module]
+        if isinstance(module, kind):
+            new = make(module)
+            new.train(module.training)
+            done[module] = new
+            return new
+        done[module] = module
+        for name, child in list(module._modules.items()):
+            new = visit(child)
+            if new is not child:
+                module._modules[name] = new
+        for name, value in list(vars(module).items()):
+            if isinstance(value, list):
+                vars(module)[name] = [visit(v) if isinstance(v, nn.Module) else v for v in value]
+        return module
+
+    return visit(model)

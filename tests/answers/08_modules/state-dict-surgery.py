@@ -1039,3 +1039,211 @@ def state_dict_surgery(model, checkpoint):
         "missing": [n for n in own if n not in renamed],
         "unexpected": [n for n in renamed if n not in own],
     }
+
+
+# %% wrong="copies through float32" breaks="copy the values in" says=["a model in float64", "what goes through float32?"]
+def state_dict_surgery(model: nn.Module, checkpoint: dict[str, torch.Tensor]) -> dict:
+    mine = model.state_dict()
+    renamed = {}
+    for key, tensor in checkpoint.items():
+        while key not in mine:
+            if key.startswith("module."):
+                key = key.removeprefix("module.")
+            elif key.startswith("_orig_mod."):
+                key = key.removeprefix("_orig_mod.")
+            else:
+                break
+        renamed[key] = tensor
+    both = [name for name in mine if name in renamed]
+    loaded = [name for name in both if mine[name].shape == renamed[name].shape]
+    if not loaded:
+        raise ValueError("nothing fits")
+    with torch.no_grad():
+        for name in loaded:
+            mine[name].copy_(renamed[name].float())
+    return {
+        "loaded": loaded,
+        "mismatched": [name for name in both if name not in loaded],
+        "missing": [name for name in mine if name not in renamed],
+        "unexpected": [name for name in renamed if name not in mine],
+    }
+
+
+# %% wrong="counters go through float32" breaks="copy the values in" says=["num_batches_tracked in the model afterwards"]
+def state_dict_surgery(model: nn.Module, checkpoint: dict[str, torch.Tensor]) -> dict:
+    mine = model.state_dict()
+    renamed = {}
+    for key, tensor in checkpoint.items():
+        while key not in mine:
+            if key.startswith("module."):
+                key = key.removeprefix("module.")
+            elif key.startswith("_orig_mod."):
+                key = key.removeprefix("_orig_mod.")
+            else:
+                break
+        renamed[key] = tensor
+    both = [name for name in mine if name in renamed]
+    loaded = [name for name in both if mine[name].shape == renamed[name].shape]
+    if not loaded:
+        raise ValueError("nothing fits")
+    with torch.no_grad():
+        for name in loaded:
+            mine[name].copy_(
+                renamed[name].float() if not renamed[name].is_floating_point() else renamed[name]
+            )
+    return {
+        "loaded": loaded,
+        "mismatched": [name for name in both if name not in loaded],
+        "missing": [name for name in mine if name not in renamed],
+        "unexpected": [name for name in renamed if name not in mine],
+    }
+
+
+# %% wrong="capital letters are taken for small ones" says=["capital and small letters differ"]
+def state_dict_surgery(model: nn.Module, checkpoint: dict[str, torch.Tensor]) -> dict:
+    mine = model.state_dict()
+    renamed = {}
+    for key, tensor in checkpoint.items():
+        if key.lower() in mine:
+            key = key.lower()
+        while key not in mine:
+            if key.startswith("module."):
+                key = key.removeprefix("module.")
+            elif key.startswith("_orig_mod."):
+                key = key.removeprefix("_orig_mod.")
+            else:
+                break
+        renamed[key] = tensor
+    both = [name for name in mine if name in renamed]
+    loaded = [name for name in both if mine[name].shape == renamed[name].shape]
+    if not loaded:
+        raise ValueError("nothing fits")
+    with torch.no_grad():
+        for name in loaded:
+            mine[name].copy_(renamed[name])
+    return {
+        "loaded": loaded,
+        "mismatched": [name for name in both if name not in loaded],
+        "missing": [name for name in mine if name not in renamed],
+        "unexpected": [name for name in renamed if name not in mine],
+    }
+
+
+# %% wrong="takes off three prefixes at most" breaks="one after the other" says=["six prefixes in front"]
+def state_dict_surgery(model: nn.Module, checkpoint: dict[str, torch.Tensor]) -> dict:
+    mine = model.state_dict()
+    renamed = {}
+    for key, tensor in checkpoint.items():
+        for _ in range(3):
+            if key in mine:
+                break
+            if key.startswith("module."):
+                key = key.removeprefix("module.")
+            elif key.startswith("_orig_mod."):
+                key = key.removeprefix("_orig_mod.")
+            else:
+                break
+        renamed[key] = tensor
+    both = [name for name in mine if name in renamed]
+    loaded = [name for name in both if mine[name].shape == renamed[name].shape]
+    if not loaded:
+        raise ValueError("nothing fits")
+    with torch.no_grad():
+        for name in loaded:
+            mine[name].copy_(renamed[name])
+    return {
+        "loaded": loaded,
+        "mismatched": [name for name in both if name not in loaded],
+        "missing": [name for name in mine if name not in renamed],
+        "unexpected": [name for name in renamed if name not in mine],
+    }
+
+
+# %% wrong="reads a checkpoint's memory in its order" breaks="copy the values in" says=["a transposed view with infinite numbers"]
+def state_dict_surgery(model: nn.Module, checkpoint: dict[str, torch.Tensor]) -> dict:
+    mine = model.state_dict()
+    renamed = {}
+    for key, tensor in checkpoint.items():
+        while key not in mine:
+            if key.startswith("module."):
+                key = key.removeprefix("module.")
+            elif key.startswith("_orig_mod."):
+                key = key.removeprefix("_orig_mod.")
+            else:
+                break
+        renamed[key] = tensor
+    both = [name for name in mine if name in renamed]
+    loaded = [name for name in both if mine[name].shape == renamed[name].shape]
+    if not loaded:
+        raise ValueError("nothing fits")
+    with torch.no_grad():
+        for name in loaded:
+            mine[name].copy_(
+                torch.as_strided(
+                    renamed[name], mine[name].shape, torch.empty(mine[name].shape).stride()
+                )
+            )
+    return {
+        "loaded": loaded,
+        "mismatched": [name for name in both if name not in loaded],
+        "missing": [name for name in mine if name not in renamed],
+        "unexpected": [name for name in renamed if name not in mine],
+    }
+
+
+# %% wrong="replaces infinite numbers" breaks="copy the values in" says=["a transposed view with infinite numbers"]
+def state_dict_surgery(model: nn.Module, checkpoint: dict[str, torch.Tensor]) -> dict:
+    mine = model.state_dict()
+    renamed = {}
+    for key, tensor in checkpoint.items():
+        while key not in mine:
+            if key.startswith("module."):
+                key = key.removeprefix("module.")
+            elif key.startswith("_orig_mod."):
+                key = key.removeprefix("_orig_mod.")
+            else:
+                break
+        renamed[key] = tensor
+    both = [name for name in mine if name in renamed]
+    loaded = [name for name in both if mine[name].shape == renamed[name].shape]
+    if not loaded:
+        raise ValueError("nothing fits")
+    with torch.no_grad():
+        for name in loaded:
+            mine[name].copy_(torch.nan_to_num(renamed[name]))
+    return {
+        "loaded": loaded,
+        "mismatched": [name for name in both if name not in loaded],
+        "missing": [name for name in mine if name not in renamed],
+        "unexpected": [name for name in renamed if name not in mine],
+    }
+
+
+# %% wrong="skips tensors without numbers" says=["'loaded' lacks ['empty']"]
+def state_dict_surgery(model: nn.Module, checkpoint: dict[str, torch.Tensor]) -> dict:
+    mine = model.state_dict()
+    renamed = {}
+    for key, tensor in checkpoint.items():
+        while key not in mine:
+            if key.startswith("module."):
+                key = key.removeprefix("module.")
+            elif key.startswith("_orig_mod."):
+                key = key.removeprefix("_orig_mod.")
+            else:
+                break
+        renamed[key] = tensor
+    both = [name for name in mine if name in renamed]
+    loaded = [
+        name for name in both if mine[name].numel() and mine[name].shape == renamed[name].shape
+    ]
+    if not loaded:
+        raise ValueError("nothing fits")
+    with torch.no_grad():
+        for name in loaded:
+            mine[name].copy_(renamed[name])
+    return {
+        "loaded": loaded,
+        "mismatched": [name for name in both if name not in loaded],
+        "missing": [name for name in mine if name not in renamed],
+        "unexpected": [name for name in renamed if name not in mine],
+    }

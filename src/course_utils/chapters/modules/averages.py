@@ -25,8 +25,9 @@ def run_average(
     in training, and then again with the same tensor. ``grad``: whether autograd records.
     """
     size, dtype = batches[0].shape[1], batches[0].dtype
-    options = () if momentum is None else (momentum,)
-    other, module = moving_average_buffer(size, *options), moving_average_buffer(size, *options)
+    options = {} if momentum is None else {"momentum": momentum}
+    other = moving_average_buffer(size, **options)
+    module = moving_average_buffer(size, *options.values())
     kind = type(module).__name__
     words = f"it returned {kind}, not a module: is there an answer yet?"
     assert isinstance(module, nn.Module), words

@@ -57,9 +57,13 @@ class Kinds(nn.Module):
 
 def _model(small_net: type[nn.Module], kind: str) -> nn.Module:
     """A model in training mode; one of its parameters is frozen already."""
+    makers = {"norms": Kinds, "small": small_net, "asleep": small_net}
+    model = makers.get(kind, Talker)().to(device)
+    for name, buffer in model.named_buffers():
+        if "running" in name:
+            buffer.fill_(0.5)
     if kind == "norms":
-        return Kinds().to(device)
-    model = (small_net() if kind in ("small", "asleep") else Talker()).to(device)
+        return model
     places = {"small": "head.bias", "asleep": "features.0.norm.weight"}
     model.get_parameter(places.get(kind, "scale")).requires_grad_(kind == "free")
     return model
@@ -169,14 +173,30 @@ def check_refused(trial, small_net, kind, patterns):
     """Check that a pattern without a match is a ValueError, before which nothing was changed."""
     found, (frozen, still) = trial(kind, patterns), _facts_of(_model(small_net, kind))
     words = "a pattern matches nothing, and no ValueError was raised"
-    modules = [name for name, _ in _model(small_net, kind).named_modules() if name in patterns]
+    modules = [name for name, _ in _model(small_net, kind).named_modules()]
+    modules = [name for name in modules if name and name in patterns]
     why = f" ({modules[0]} is a module, not a parameter)" if modules else ""
+    buffers = [name for name, _ in _model(small_net, kind).named_buffers() if name in patterns]
+    why = f" ({buffers[0]} is a buffer, not a parameter)" if buffers else why
     names = [name for name, _ in _model(small_net, kind).named_parameters()]
     ends = [p for p in patterns if any(name.endswith(f".{p}") for name in names)]
     why = why or (f" ({ends[0]} is only the end of names: compare full names)" if ends else "")
     assert found["error"], words + why
     check_equal(found["frozen"], frozen, "frozen after the ValueError", "nothing is changed then")
-    check_equal(found["eval"], still, "in eval mode after the ValueError")
+    told = "nothing is changed then, not even the mode of a norm that was frozen before"
+    check_equal(found["eval"], still, "in eval mode after the ValueError", told)
+
+
+def check_nothing(check_refused, case):
+    """Patterns that match no parameter."""
+    buffer = "features.0.norm.running_mean"
+    for nothing in ("nose.*", "head?.bias", "HEAD.*", "head", "weight", "features.", "", buffer):
+        with case(f'SmallNet, ["features.*", "{nothing}"]'):
+            check_refused("small", ["features.*", nothing])
+    with case('SmallNet, ["nose.*", "features.*"]'):
+        check_refused("small", ["nose.*", "features.*"])
+    with case('SmallNet, ["head.*", "nose.*"]: the weight of a batch norm was frozen before'):
+        check_refused("asleep", ["head.*", "nose.*"])
 
 
 def check_small(check_freeze, case):
@@ -199,6 +219,8 @@ def check_small(check_freeze, case):
         check_freeze("small", patterns, [*first, *second, "head.bias"], norms, 160)
     with case('SmallNet, ["head?weight"]: a dot is a letter, too'):
         check_freeze("small", ["head?weight"], ["head.weight", "head.bias"], [], 1272)
+    with case('SmallNet, ["head.*", "head.*"]: one pattern twice'):
+        check_freeze("small", ["head.*", "head.*"], ["head.weight", "head.bias"], [], 1272)
     with case("SmallNet, no pattern"):
         check_freeze("small", [], ["head.bias"], [], 1432)
     with case('SmallNet, ["*.bias"]: the batch norms\' weights stay free'):

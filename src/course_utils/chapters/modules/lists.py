@@ -30,7 +30,7 @@ def run_list_trap(
     The function is called twice, and its arguments are looked at afterwards. The model is asked for
     every other head first.
     """
-    given = list(sizes), dict(heads)
+    given, x = (list(sizes), dict(heads)), x.clone()
     model = list_trap(sizes, heads)
     kept, other = (sizes, heads) == given, list_trap(*given)
     kind = f"list_trap returned {type(model).__name__}"
@@ -93,8 +93,10 @@ def run_set_weight(
     optimizer = torch.optim.SGD(layer.parameters(), lr=1.0)
     before = old.detach().clone()
     flag = value.requires_grad
-    with untouched():
+    # The first call comes while autograd is off, and has to leave it off.
+    with torch.no_grad(), untouched():
         set_weight(layer, torch.full_like(before, 1e6 / 7))
+    with untouched():
         set_weight(layer, value)
     told = "value.requires_grad was changed: value is only read"
     assert value.requires_grad == flag, told

@@ -54,9 +54,13 @@ def _tree(mini_module: Callable, parameter: type) -> tuple:
 
 def _names_in(root, method: str) -> list:
     """The names that a method lists, after a look at its form."""
-    pairs = getattr(root, method)()
-    assert pairs is not None, f"{method}() returned None: is there an answer yet?"
-    pairs = list(pairs)
+    try:
+        pairs = getattr(root, method)()
+        assert pairs is not None, f"{method}() returned None: is there an answer yet?"
+        pairs = list(pairs)
+    except RecursionError:
+        words = "is a module found below itself? Each has drawers of its own, made in __init__"
+        raise AssertionError(f"{method}() never ends: {words}") from None
     right = all(isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in pairs)
     assert right, f"{method}() gives {pairs[:1]}, expected pairs of a full name and a tensor"
     again = [name for name, _ in getattr(root, method)()]
@@ -75,10 +79,14 @@ def run_tree(mini_module: Callable, parameter: type, what: str) -> object:
         return root.left.note, root.left.training
     if what == "unknown":
         try:
-            return hasattr(root, "nose")
+            return [name for name in ("nose", "weight", "__nose__", "bias") if hasattr(root, name)]
         except Exception as error:
             words = f"raised {type(error).__name__}, where an AttributeError belongs: {error}"
             raise AssertionError(words) from None
+    if what == "grandchild":
+        module = Mini()
+        module.part = type("Derived", (leaf,), {})(1.0)
+        return _names_in(module, "named_parameters"), _names_in(module, "named_buffers")
     if what == "trains":
         (root(torch.ones(2))).sum().backward()
         return [None if p.grad is None else p.grad.tolist() for _, p in root.named_parameters()]
@@ -136,7 +144,7 @@ def run_names(mini_module: Callable, parameter: type, changes: list[str]) -> tup
     """Parameters, buffers, state and the value of ``x`` after assignments to one name."""
     Mini, leaf, _ = _tree(mini_module, parameter)
     before, module = Mini(), Mini()
-    before.register_buffer("x", torch.zeros(1), persistent=False)
+    before.register_buffer("x", torch.zeros(1), False)
     special = type("Special", (parameter,), {})
     values = {
         "parameter": lambda: parameter(torch.tensor([1.0])),
@@ -159,7 +167,7 @@ def run_names(mini_module: Callable, parameter: type, changes: list[str]) -> tup
             _assign(module, change, values[change]())
     state = module.state_dict()
     assert state is not None, "state_dict() returned None: is there an answer yet?"
-    kind = type(module.x).__name__ if changes[-1] != "module" else "module"
+    kind = "module" if isinstance(module.x, Mini) else type(module.x).__name__
     value = module.x.tolist() if isinstance(module.x, torch.Tensor) else None
     lists = [_names_in(module, method) for method in ("named_parameters", "named_buffers")]
     other = _names_in(before, "named_buffers"), sorted(before.state_dict())
@@ -191,6 +199,19 @@ def run_modes(
     return [module.training for module in modules], returned is part
 
 
+def _load_exactly(module, parameter: type, state: dict) -> tuple:
+    """Load ``state`` into a large whole number and a fraction in float64; the error, and both."""
+    module.third = parameter(torch.zeros(1, dtype=torch.float64))
+    module.register_buffer("count", torch.tensor(4))
+    error = ""
+    try:
+        with torch.no_grad(), untouched():
+            module.load_state_dict(state)
+    except (RuntimeError, KeyError) as caught:
+        error = f"{type(caught).__name__}: {caught}"
+    return error, module.count.item(), module.third.item()
+
+
 def run_state(
     mini_module: Callable, parameter: type, what: str, state: dict | None = None
 ) -> object:
@@ -200,6 +221,8 @@ def run_state(
     assert isinstance(found, dict), f"state_dict() returned {type(found).__name__}, not a dict"
     if what == "state":
         return {name: tensor.clone() for name, tensor in found.items()}
+    if what == "exact":
+        return _load_exactly(type(root.inner)(), parameter, state or {})
     if what == "detached":
         root.last.seen = torch.ones(2, requires_grad=True) * 2
         state = root.state_dict()

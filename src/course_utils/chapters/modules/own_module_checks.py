@@ -48,6 +48,7 @@ CHANGES = {
         "module",
         None,
     ),
+    "text, module": (["x.weight"], ["x.seen", "x.cache"], ["x.seen", "x.weight"], "module", None),
     "module, parameter": (["x"], [], ["x"], "MiniParameter", [1.0]),
     "tensor": ([], [], [], "Tensor", [2.0]),
     "buffer, tensor": ([], ["x"], ["x"], "Tensor", [2.0]),
@@ -145,7 +146,12 @@ def check_tree(trial, case):
     with case("a plain attribute, and training"):
         check_equal(trial("plain"), ("plain", True), "leaf.note and leaf.training of a new leaf")
     with case("a name that doesn't exist"):
-        assert trial("unknown") is False, "no AttributeError: hasattr(module, 'nose') is True"
+        found = trial("unknown")
+        assert not found, f"no AttributeError: hasattr(module, {found[0]!r}) is True"
+    with case("a child whose class is derived from a class that is derived from MiniModule"):
+        why = "an instance of a subclass of a subclass is a child, too: ask isinstance"
+        right = (["part.weight"], ["part.seen", "part.cache"])
+        check_equal(trial("grandchild"), right, "named_parameters() and named_buffers()", why)
 
 
 def check_names(trial, case):
@@ -192,6 +198,23 @@ def check_state(trial, case, right):
     with case("state_dict, in the model's memory"):
         memory = trial("memory")
         check_equal(memory, ([9.0, 9.0], [8.0, 8.0]), "the dict after the model changed in place")
+
+
+def check_exact(trial, case):
+    """load_state_dict with a whole number that float32 can't hold, and a third in float64."""
+    large, third = torch.tensor(2**24 + 1), torch.tensor([1.0], dtype=torch.float64) / 3
+    with case("load_state_dict, a whole number of 25 bits and a third in float64"):
+        error, count, value = trial("exact", {"count": large, "third": third})
+        assert not error, f"a state dict that fits raised a {error}"
+        why = "copy_ as it is: float32 has 24 bits"
+        check_equal((count, value), (large.item(), third.item()), "both, loaded", why)
+    with case("load_state_dict, a buffer of whole numbers is missing"):
+        error, count, value = trial("exact", {"third": third})
+        told = f"the error was {error!r}"
+        words = "a buffer of another dtype has to be there, too: a RuntimeError that names count"
+        named = error.startswith("RuntimeError") and "count" in error
+        assert named, f"{words}; {told}"
+        check_equal((count, value), (4, 0.0), "both after a load that failed", "nothing is loaded")
 
 
 IN_TREE = (

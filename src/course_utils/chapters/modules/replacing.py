@@ -20,15 +20,20 @@ class Wrapped(nn.Module):
 def _old(small_net: type[nn.Module], kind: str) -> nn.Module:
     """Models with layers of a kind in many places."""
     if kind == "small":
-        model = small_net()
+        model = small_net().double()
         model.get_submodule("features.2").eval()
         return model
     if kind == "root":
         return nn.ReLU()
+    if kind == "hollow":
+        parts = nn.ModuleList([nn.Sequential(), nn.ReLU()])
+        return nn.ModuleDict({"gap": nn.Sequential(), "parts": parts})
     shared, block = nn.ReLU(), nn.Sequential(nn.Linear(2, 2), nn.ReLU6(), nn.ReLU().eval())
     model = nn.Sequential(OrderedDict(a=shared, b=nn.ModuleList([block, nn.Tanh()]), c=shared))
     model.add_module("d", nn.ModuleDict({"x": nn.Sequential(nn.ReLU()), "y": block, "z": shared}))
     model.get_submodule("d").register_module("nothing", None)
+    # A module in a plain list is not in the model.
+    model.__dict__["spare"] = [nn.ReLU()]
     return model
 
 
@@ -58,12 +63,13 @@ def run_replace(
     small_net: type[nn.Module],
     kind: str,
     wanted: str,
-    container: bool = False,
+    container: bool | None = False,
     again: bool = False,
 ) -> dict:
     """Paths and types afterwards, which places hold one module, and what else may have changed.
 
-    With ``again``, the model has been searched for another kind before, which it lacks.
+    ``container`` says whether a replacement is a Sequential; with ``None`` it is the old module
+    itself. With ``again``, the model has been searched for another kind before, which it lacks.
     """
     model, made, wanted_kind = _old(small_net, kind), [], _kinds(small_net)[wanted]
     places = dict(model.named_modules(remove_duplicate=False))
@@ -83,13 +89,17 @@ def run_replace(
         own = any(old is module for module in places.values())
         inside = any(old is part for _, new in made for part in new.modules())
         assert own or not inside, "make was called with a part of a replacement: don't search it"
-        assert own, "make was called with a module that isn't the model's own: a copy of it?"
+        spare = getattr(places[""], "spare", [])
+        words = "make was called with a module that isn't the model's own: a copy of it?"
+        words += " Or one from a plain list, of which the model doesn't know?" * bool(spare)
+        assert own, words
         words = "the old module's mode was changed before make was called: make may read it"
         assert old.training == modes[old], words
         words = "make was called with a module inside one that is replaced: that isn't searched"
         assert any(old is module for module in due), words
         assert len(made) < 50, "make is called again and again: is a replacement searched?"
-        made.append((id(old), nn.Sequential(old, nn.Tanh()) if container else Wrapped(old)))
+        new = nn.Sequential(old, nn.Tanh()) if container else Wrapped(old)
+        made.append((id(old), old if container is None else new))
         return made[-1][1]
 
     try:
@@ -113,20 +123,24 @@ def run_replace(
         "modes": [module.training for module in after.values()],
         "calls": len(made),
         "free": all(parameter.requires_grad == flag for parameter, flag in free.items()),
+        "exact": kind != "small" or all(p.dtype == torch.float64 for p in new.parameters()),
         "waiting": all(parameter.grad is not None for parameter in free),
         "gaps": sum(child is None for m in new.modules() for child in m._modules.values()),
         "twice": len({old for old, _ in made}) < len(made),
         "hooks": all(len(module._forward_hooks) == 1 for module in kept),
         "root": new is (made[0][1] if isinstance(places[""], wanted_kind) and made else model),
         "olds": all(
-            m is places[n] for n, m in after.items() if n in places and type(m) is type(places[n])
+            m is places[n] or isinstance(places[n], wanted_kind)
+            for n, m in after.items()
+            if n in places and type(m) is type(places[n])
         ),
     }
 
 
-def _rows(model: nn.Module, kind: type | tuple, container: bool) -> list[tuple]:
+def _rows(model: nn.Module, kind: type | tuple, container: bool | None) -> list[tuple]:
     """The tree after the replacement, as a list: path, type, mode, and which module it is."""
     inside, rows, ends = "0" if container else "old", [], []
+    kind = () if container is None else kind
     top = mode = None
     for path, module in model.named_modules(remove_duplicate=False):
         if top is not None and (top == "" or path.startswith(f"{top}.")):
@@ -166,6 +180,7 @@ def check_swap(trial, small_net, kind, wanted, container=False, again=False):
     olds = dict(old.named_modules(remove_duplicate=False))
     left = {path: olds[path] for path, name in extra if name == type(olds.get(path)).__name__}
     known = _kinds(small_net)[wanted]
+    hollow = all(isinstance(module, nn.Sequential) for module in left.values())
     exact = known if isinstance(known, tuple) else (known,)
     first = dict(old.named_modules()) if left else {}
     if right and not found["calls"] and isinstance(known, tuple):
@@ -177,6 +192,9 @@ def check_swap(trial, small_net, kind, wanted, container=False, again=False):
     elif left and not any(path in first for path in left):
         told = ", ".join(left)
         wrong.append(f"left as they were: {told}; there a module has a second name")
+    elif left and not any(list(module.children()) for module in left.values()) and hollow:
+        words = "an empty container is a module as well; as a truth value it is False: ask is None"
+        wrong.append(f"left as they were: {', '.join(left)}; {words}")
     elif left and not any(type(module) in exact for module in left.values()):
         wrong.append(f"left as they were: {', '.join(left)}; an instance of a subclass counts")
     elif missed or extra:
@@ -196,6 +214,7 @@ def check_swap(trial, small_net, kind, wanted, container=False, again=False):
         "root": "what is returned is neither the model nor the replacement of its root",
         "olds": "modules that are not of the kind are other objects now (copies?)",
         "free": "requires_grad of some parameters is no longer as it was",
+        "exact": "the dtype of some parameters is no longer float64, as it was",
         "waiting": "the .grad of some parameters is gone",
         "hooks": "modules that are not of the kind have lost their hooks, or gained some",
     }

@@ -60,10 +60,12 @@ def _zoo() -> nn.Sequential:
             plain=nn.BatchNorm2d(8, affine=False),
             linear=nn.Linear(300, 200),
             twin=nn.Linear(300, 200),
+            square=nn.Linear(200, 200),
             own=Projection(100, 220, bias=False),
             own_filter=Filter(8, 64, 3),
             own_batch=Standard(4),
             equal=nn.Conv2d(16, 64, 3),
+            mix=nn.Conv2d(32, 64, 3, stride=2, padding=1, dilation=2),
             norm=nn.LayerNorm(4),
             norm1d=nn.BatchNorm1d(3),
             table=nn.Embedding(5, 3),
@@ -156,6 +158,10 @@ def _check_spread(weight, name, uniform, fan_in, fan_out, taps=1):
     kind, share = ("uniform", 0.577) if uniform else ("normal", 0.683)
     words = f"{name}: {inside:.2f} of the weights are within one std, {share} if they are {kind}"
     assert abs(inside - share) < 0.04, words
+    if uniform:
+        top = weight.abs().max().item()
+        words = f"{name}: the largest is {top:.4f}, expected just below the bound {bound:.4f}"
+        assert 0.99 * bound < top < 1.0001 * bound, words
 
 
 def run_squares(predict_squares: Callable, sizes: list[int], stds: list[float]) -> tuple:

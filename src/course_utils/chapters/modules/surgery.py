@@ -8,13 +8,16 @@ from collections.abc import Callable, Iterable
 import torch
 import torch.nn as nn
 
+from course_utils.chapters.modules.precision import check_digits
 from course_utils.chapters.modules.surroundings import untouched
 from course_utils.learner.awkward import forbid_side_effects
 from course_utils.learner.checks import check_close, check_equal
 from course_utils.learner.devices import device
 
-# What a checkpoint holds: no number of half precision.
-VALUE = 3 + 2**-10
+# What a checkpoint holds: no number of half precision, and in float64 none of float32.
+VALUE = 3 + 2**-10 + 2**-26
+# And in whole numbers none of float32, either.
+COUNT = 2**24 + 1
 
 
 class Tricky(nn.Module):
@@ -37,6 +40,7 @@ class Tied(nn.Module):
         self.out.weight = self.table.weight
         self.Gain = nn.Parameter(torch.ones(1))
         self.register_buffer("mask", torch.ones(2), persistent=False)
+        self.register_buffer("empty", torch.zeros(0))
 
 
 def _target(small_net: type[nn.Module], kind: str) -> nn.Module:
@@ -46,6 +50,7 @@ def _target(small_net: type[nn.Module], kind: str) -> nn.Module:
     """
     torch.manual_seed(0)
     makers = {"linear": lambda: nn.Linear(2, 2), "small": small_net, "tricky": Tricky, "tied": Tied}
+    makers["double"] = lambda: small_net().double()
     model = makers[kind]().to(device)
     for child in list(model.children())[:1]:
         child.eval()
@@ -71,7 +76,8 @@ def run_surgery(
     watch = forbid_side_effects(model, but=("mode", "requires_grad", "values", "names")).__enter__()
     found = {"error": "", "report": None}
     try:
-        with untouched():
+        # One of the models is met while autograd is off, which has to stay off.
+        with torch.set_grad_enabled(kind != "linear"), untouched():
             report = state_dict_surgery(model, checkpoint)
         found["report"] = report
         if isinstance(report, dict):
@@ -107,10 +113,14 @@ def run_surgery(
     return found
 
 
-def filled(model: nn.Module, change=lambda name: name, value=VALUE) -> dict:
-    """A checkpoint for ``model`` with its names changed, in which every number is ``value``."""
-    state = model.state_dict()
-    return {change(name): torch.full_like(t, value) for name, t in state.items()}
+def _full(tensor: torch.Tensor) -> torch.Tensor:
+    """A tensor like this one, in which every number is that of a checkpoint."""
+    return torch.full_like(tensor, VALUE if tensor.is_floating_point() else COUNT)
+
+
+def filled(model: nn.Module, change=lambda name: name) -> dict:
+    """A checkpoint for ``model`` with its names changed."""
+    return {change(name): _full(t) for name, t in model.state_dict().items()}
 
 
 def check_report(
@@ -153,10 +163,12 @@ def check_report(
     assert not wrong, "; ".join(wrong)
     assert found["kept"], "the checkpoint's names, values or dtypes were changed: only read it"
     for name, old in start.items():
-        new = torch.full_like(old, VALUE) if name in loaded else old
+        given = checkpoint[name].detach().to(old) if name in checkpoint else _full(old)
+        new = given if name in loaded else old
         got, why = found["state"][name], "" if name in loaded else " (nothing fits it, so it stays)"
         words = f"{name} is reported as loaded, and the model still has the old values"
         assert name not in loaded or not torch.equal(got, old) or torch.equal(old, new), words
+        check_digits(got, new, f"{name} in the model afterwards{why}")
         check_close(got, new, f"{name} in the model afterwards{why}")
 
 
@@ -195,6 +207,9 @@ def check_prefixes(check_report, small_net, case):
         check_report("small", filled(small, lambda name: f"module._orig_mod.{name}"), every)
     with case("_orig_mod.module.module. in front"):
         check_report("small", filled(small, lambda name: f"_orig_mod.module.module.{name}"), every)
+    with case("six prefixes in front"):
+        six = "module.module._orig_mod.module.module._orig_mod."
+        check_report("small", filled(small, lambda name: six + name), every)
     with case("a head for 7 classes, from another model"):
         other = filled(small_net(7).to(device), lambda name: f"module.{name}")
         head = ["head.weight", "head.bias"]
@@ -218,6 +233,16 @@ def check_unlike(check_report, small_net, case):
         one = {counter: torch.ones(1, dtype=torch.int64), "head.bias": torch.full((10,), VALUE)}
         rest = [name for name in small_net().state_dict() if name not in one]
         check_report("small", one, ["head.bias"], [counter], rest)
+    with case("a transposed view with infinite numbers"):
+        weight = torch.tensor([[torch.inf, -2.0], [1e-30, -torch.inf]], device=device).t()
+        check_report("linear", {"weight": weight, "bias": bias}, ["weight", "bias"])
+    with case("Weight in place of weight: capital and small letters differ"):
+        other = {"Weight": torch.ones(2, 2, device=device), "bias": bias}
+        check_report("linear", other, ["bias"], [], ["weight"], ["Weight"])
+    with case("a model in float64, and a checkpoint in float64"):
+        double = small_net().double().to(device)
+        check_report("double", filled(double), list(double.state_dict()))
     with case("a tied weight under both names, and a buffer that isn't saved"):
         tied = {**filled(Tied().to(device)), "mask": torch.ones(2, device=device)}
-        check_report("tied", tied, ["table.weight", "out.weight", "Gain"], [], [], ["mask"])
+        loaded = ["table.weight", "out.weight", "Gain", "empty"]
+        check_report("tied", tied, loaded, [], [], ["mask"])
