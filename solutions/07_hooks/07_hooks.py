@@ -1315,6 +1315,7 @@ with every_case() as case:
             check_case(x, target, **options)
     with case("an image of two channels, so that the model raises"):
         check_cam_that_raises(try_grad_cam, ShapeNet(), image[:2])
+    check_states(case, try_in_state, "cam")
 ### BEGIN HIDDEN TESTS
 for cut in (1, 4, 6, 8, 9):
     check_case(wide, 2, cut=cut, factor=1.0)
@@ -1560,8 +1561,8 @@ show(
 #   precision.
 # - What is kept exactly must not be the tensor itself, for the reason above, and needs no copy.
 #
-# Keep a tensor, or a tuple or dict of tensors and plain values such as a dtype. No value is larger
-# than float16 can hold (65504).
+# Keep a tensor, or a tuple, list or dict of tensors and plain values such as a dtype. No value is
+# larger than float16 can hold (65504).
 #
 # Example: a float32 tensor of shape (3, 5) is kept in 30 bytes; `[0.1]` comes back as
 # `[0.0999756]`. An int64 tensor of shape (3, 5) is kept in its own 120 bytes.
@@ -1577,7 +1578,7 @@ def try_offload(x) -> tuple[int, list[torch.Tensor], bool]:
 
 
 # %% nbgrader={"grade_id": "offload-saved", "solution": true}
-def offload_saved(tensor: torch.Tensor) -> torch.Tensor | tuple | dict:
+def offload_saved(tensor: torch.Tensor) -> torch.Tensor | tuple | list | dict:
     """What is kept of a tensor that was saved for backward."""
     ### BEGIN SOLUTION
     if tensor.dtype == torch.float32 and not isinstance(tensor, nn.Parameter):
@@ -1586,7 +1587,7 @@ def offload_saved(tensor: torch.Tensor) -> torch.Tensor | tuple | dict:
     ### END SOLUTION
 
 
-def bring_back(kept: torch.Tensor | tuple | dict) -> torch.Tensor:
+def bring_back(kept: torch.Tensor | tuple | list | dict) -> torch.Tensor:
     """The tensor again, of the dtype that it had."""
     ### BEGIN SOLUTION
     tensor, dtype = kept

@@ -280,7 +280,7 @@ def freeze_rows(embedding, rows):
     frozen = {row % count for row in rows}
 
     def hook(grad):
-        return torch.stack([0 * g if i in frozen else g for i, g in enumerate(grad)])
+        return torch.stack([torch.zeros_like(g) if i in frozen else g for i, g in enumerate(grad)])
 
     return embedding.weight.register_hook(hook)
 
@@ -425,6 +425,63 @@ def freeze_rows(embedding, rows):
     for row in rows:
         mask[row] = True
     return embedding.weight.register_hook(lambda grad: grad.nan_to_num().masked_fill(mask, 0))
+
+
+the_frozen_row_moves = {
+    "SGD": False,
+    "SGD, weight_decay=0.1": True,
+    "SGD, momentum=0.9": False,
+    "SGD, momentum=0.9, after a step": True,
+    "Adam": False,
+    "Adam, after a step": True,
+    "AdamW": True,
+}
+
+
+# %% wrong="a product with zeros, in the weight's dtype" says=["0 times infinity is NaN"]
+def freeze_rows(embedding, rows):
+    mask = torch.zeros(len(embedding.weight), 1, dtype=torch.bool, device=embedding.weight.device)
+    mask[torch.tensor(rows, dtype=torch.long)] = True
+    return embedding.weight.register_hook(lambda grad: grad * (~mask).to(grad.dtype))
+
+
+the_frozen_row_moves = {
+    "SGD": False,
+    "SGD, weight_decay=0.1": True,
+    "SGD, momentum=0.9": False,
+    "SGD, momentum=0.9, after a step": True,
+    "Adam": False,
+    "Adam, after a step": True,
+    "AdamW": True,
+}
+
+
+# %% wrong="makes the caller's indices positive" says=["the caller's list of rows was changed"]
+def freeze_rows(embedding, rows):
+    rows[:] = [r % len(embedding.weight) for r in rows]
+    mask = torch.zeros(len(embedding.weight), 1, dtype=torch.bool, device=embedding.weight.device)
+    mask[torch.tensor(rows, dtype=torch.long)] = True
+    return embedding.weight.register_hook(lambda grad: grad.masked_fill(mask, 0))
+
+
+the_frozen_row_moves = {
+    "SGD": False,
+    "SGD, weight_decay=0.1": True,
+    "SGD, momentum=0.9": False,
+    "SGD, momentum=0.9, after a step": True,
+    "Adam": False,
+    "Adam, after a step": True,
+    "AdamW": True,
+}
+
+
+# %% wrong="all rows frozen are taken for none" says=["all rows of a table are frozen"]
+def freeze_rows(embedding, rows):
+    mask = torch.zeros(len(embedding.weight), 1, dtype=torch.bool, device=embedding.weight.device)
+    mask[torch.tensor(rows, dtype=torch.long)] = True
+    return embedding.weight.register_hook(
+        lambda grad: None if mask.all() else grad.masked_fill(mask, 0)
+    )
 
 
 the_frozen_row_moves = {

@@ -372,3 +372,52 @@ def grad_cam(model, layer, image, target):
     heat = (grad.mean((2, 3), keepdim=True) * kept[0]).sum(1)[0].relu().detach()
     top = heat.max()
     return heat / top if top > 0 else heat
+
+
+# %% wrong="clears all hooks of the layer" says=["the layer had a hook before"]
+def grad_cam(model, layer, image, target):
+    kept = []
+    model.get_submodule(layer).register_forward_hook(lambda m, a, out: kept.append(out))
+    try:
+        with torch.enable_grad():
+            score = model(image.detach().clone().requires_grad_()[None])[0, target]
+            (gradient,) = torch.autograd.grad(score, kept[0])
+    finally:
+        model.get_submodule(layer)._forward_hooks.clear()
+    alpha = gradient.mean(dim=(2, 3), keepdim=True)
+    heat = (alpha * kept[0].detach()).sum(dim=1)[0].relu()
+    top = heat.max()
+    return heat / top if top > 0 else heat
+
+
+# %% wrong="leaves autograd switched on" says=["called under no_grad, it leaves autograd switched on"]
+def grad_cam(model, layer, image, target):
+    kept = []
+    handle = model.get_submodule(layer).register_forward_hook(lambda m, a, out: kept.append(out))
+    try:
+        if torch.set_grad_enabled(True) or True:
+            score = model(image.detach().clone().requires_grad_()[None])[0, target]
+            (gradient,) = torch.autograd.grad(score, kept[0])
+    finally:
+        handle.remove()
+    alpha = gradient.mean(dim=(2, 3), keepdim=True)
+    heat = (alpha * kept[0].detach()).sum(dim=1)[0].relu()
+    top = heat.max()
+    return heat / top if top > 0 else heat
+
+
+# %% wrong="clamps the caller's image" says=["the values of the image were changed"]
+def grad_cam(model, layer, image, target):
+    kept = []
+    image.clamp_(0, 1)
+    handle = model.get_submodule(layer).register_forward_hook(lambda m, a, out: kept.append(out))
+    try:
+        with torch.enable_grad():
+            score = model(image.detach().clone().requires_grad_()[None])[0, target]
+            (gradient,) = torch.autograd.grad(score, kept[0])
+    finally:
+        handle.remove()
+    alpha = gradient.mean(dim=(2, 3), keepdim=True)
+    heat = (alpha * kept[0].detach()).sum(dim=1)[0].relu()
+    top = heat.max()
+    return heat / top if top > 0 else heat

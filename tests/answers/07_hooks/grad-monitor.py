@@ -533,3 +533,45 @@ def grad_monitor(model):
 
 
 ill_layer = "layer4"
+
+
+# %% wrong="waits for a gradient of the input" says=["whatever there is of the input's"]
+def grad_monitor(model):
+    norms, handles = {}, []
+
+    def hook_for(values):
+        def hook(module, grad_input, grad_output):
+            if grad_input and grad_input[0] is not None:
+                values.append(grad_output[0].norm().item())
+
+        return hook
+
+    for name, module in model.named_modules():
+        if not [*module.children()]:
+            norms[name] = []
+            handles.append(module.register_full_backward_hook(hook_for(norms[name])))
+    return norms, handles
+
+
+ill_layer = "layer4"
+
+
+# %% wrong="a batch of no rows is not noted" says=["a batch of 0"]
+def grad_monitor(model):
+    norms, handles = {}, []
+
+    def hook_for(values):
+        def hook(module, grad_output):
+            if len(grad_output[0]):
+                values.append(grad_output[0].norm().item())
+
+        return hook
+
+    for name, module in model.named_modules():
+        if not [*module.children()]:
+            norms[name] = []
+            handles.append(module.register_full_backward_pre_hook(hook_for(norms[name])))
+    return norms, handles
+
+
+ill_layer = "layer4"

@@ -473,3 +473,65 @@ class Reversal(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad_output):
         return -ctx.strength * grad_output, None
+
+
+# %% wrong="an x that was computed is hooked itself" says=["an x that was computed is not hooked either"]
+def gradient_reversal(x, strength):
+    y = x.view_as(x) if x.is_leaf else x
+    if y.requires_grad:
+        y.register_hook(lambda grad: grad * -strength)
+    return y
+
+
+class Reversal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, strength):
+        ctx.strength = strength
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * -ctx.strength, None
+
+
+# %% wrong="the hook removes itself after the first backward" says=["two backwards through one y"]
+def gradient_reversal(x, strength):
+    y = x.view_as(x)
+    if y.requires_grad:
+
+        def once(grad):
+            handle.remove()
+            return grad * -strength
+
+        handle = y.register_hook(once)
+    return y
+
+
+class Reversal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, strength):
+        ctx.strength = strength
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * -ctx.strength, None
+
+
+# %% wrong="infinite gradients are made finite" says=["none is replaced"]
+def gradient_reversal(x, strength):
+    y = x.view_as(x)
+    if y.requires_grad:
+        y.register_hook(lambda grad: grad * -strength)
+    return y
+
+
+class Reversal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, strength):
+        ctx.strength = strength
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return torch.nan_to_num(grad_output) * -ctx.strength, None

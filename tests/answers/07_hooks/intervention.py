@@ -730,3 +730,32 @@ def intervention(donor, model, names, a, b):
 
 
 deciding_block = "blocks.5"
+
+
+# %% wrong="runs a copy of the model" says=["a copy of a model is not the model"]
+def frozen(output):
+    if isinstance(output, tuple):
+        return tuple(frozen(part) for part in output)
+    return output.detach().clone()
+
+
+def intervention(donor, model, names, a, b):
+    kept, answers = {}, {}
+    with torch.no_grad():
+        with contextlib.ExitStack() as stack:
+            for name in names:
+
+                def keep(module, args, output, name=name):
+                    kept[name] = frozen(output)
+
+                stack.enter_context(donor.get_submodule(name).register_forward_hook(keep))
+            donor(a)
+        for name in names:
+            with model.get_submodule(name).register_forward_hook(
+                lambda m, args, output: kept[name]
+            ):
+                answers[name] = copy.deepcopy(model)(b)
+    return answers
+
+
+deciding_block = "blocks.2"

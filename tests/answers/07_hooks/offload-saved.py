@@ -10,7 +10,7 @@
 # - "and needs no copy"
 # - "with the dtype"
 # - "shape and device that it had"
-# - "or a tuple or dict of tensors and plain values such as a dtype"
+# - "or a tuple, list or dict of tensors and plain values such as a dtype"
 #
 # Admits:
 #
@@ -116,7 +116,7 @@ def bring_back(kept):
     return kept[0].to(kept[1])
 
 
-# %% wrong="hides it in a function" breaks="or a tuple or dict of tensors and plain values such as a dtype" says=["keep tensors and plain values, not"]
+# %% wrong="hides it in a function" breaks="or a tuple, list or dict of tensors and plain values such as a dtype" says=["keep tensors and plain values, not"]
 def offload_saved(tensor):
     if tensor.dtype == torch.float32 and not isinstance(tensor, nn.Parameter):
         tensor = tensor.half().float()
@@ -294,6 +294,18 @@ def offload_saved(tensor):
     if tensor.dtype == torch.float32 and not isinstance(tensor, nn.Parameter):
         return tensor.detach().nan_to_num(0).half(), tensor.dtype
     return tensor.detach(), tensor.dtype
+
+
+def bring_back(kept):
+    tensor, dtype = kept
+    return tensor.to(dtype)
+
+
+# %% right="a list is kept"
+def offload_saved(tensor):
+    if tensor.dtype == torch.float32 and not isinstance(tensor, nn.Parameter):
+        return [tensor.detach().half(), tensor.dtype]
+    return [tensor.detach(), tensor.dtype]
 
 
 def bring_back(kept):

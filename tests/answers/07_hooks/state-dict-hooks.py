@@ -447,3 +447,65 @@ def state_dict_hooks(model, renamed):
 
     model.register_load_state_dict_pre_hook(hook)
     return told
+
+
+# %% wrong="fills in what is missing" says=["what is missing is an error as always"]
+def state_dict_hooks(model, renamed):
+    told = []
+
+    def hook(module, state_dict, prefix, *rest):
+        taken = {}
+        for key in list(state_dict):
+            for old, new in renamed.items():
+                if key.startswith(prefix + old + "."):
+                    name = prefix + new + key[len(prefix + old) :]
+                    taken[name] = state_dict.pop(key)
+                    told.append(f"{key} -> {name}")
+                    break
+        state_dict.update(taken)
+        for name, value in module.state_dict().items():
+            state_dict.setdefault(prefix + name, value)
+
+    model.register_load_state_dict_pre_hook(hook)
+    return told
+
+
+# %% wrong="values go through float32" says=["leave the value alone"]
+def state_dict_hooks(model, renamed):
+    told = []
+
+    def hook(module, state_dict, prefix, *rest):
+        taken = {}
+        for key in list(state_dict):
+            for old, new in renamed.items():
+                if key.startswith(prefix + old + "."):
+                    name = prefix + new + key[len(prefix + old) :]
+                    taken[name] = state_dict.pop(key).float()
+                    told.append(f"{key} -> {name}")
+                    break
+        state_dict.update(taken)
+
+    model.register_load_state_dict_pre_hook(hook)
+    return told
+
+
+# %% wrong="drops old keys that do not fit" says=["neither drop nor change"]
+def state_dict_hooks(model, renamed):
+    told = []
+
+    def hook(module, state_dict, prefix, *rest):
+        taken = {}
+        for key in list(state_dict):
+            for old, new in renamed.items():
+                if key.startswith(prefix + old + "."):
+                    name = prefix + new + key[len(prefix + old) :]
+                    value = state_dict.pop(key)
+                    if name not in module.state_dict(prefix=prefix):
+                        break
+                    taken[name] = value
+                    told.append(f"{key} -> {name}")
+                    break
+        state_dict.update(taken)
+
+    model.register_load_state_dict_pre_hook(hook)
+    return told

@@ -589,3 +589,31 @@ class WeightNorm(nn.Module):
     def right_inverse(self, weight):
         weight = weight.detach()
         return length_of(weight), weight
+
+
+# %% wrong="the weight stays as a buffer" says=["neither parameter nor buffer is left"]
+def length(weight):
+    return torch.linalg.vector_norm(weight, dim=tuple(range(1, weight.dim())), keepdim=True)
+
+
+def weight_norm(layer):
+    weight = layer.weight
+    del layer.weight
+    layer.weight_g = nn.Parameter(length(weight).detach())
+    layer.weight_v = nn.Parameter(weight.detach())
+
+    def compute(module, args):
+        module.weight = module.weight_g * module.weight_v / length(module.weight_v)
+
+    layer.register_buffer("weight", weight.detach().clone())
+    compute(layer, ())
+    layer.register_forward_pre_hook(compute)
+    return layer
+
+
+class WeightNorm(nn.Module):
+    def forward(self, g, v):
+        return g * v / length(v)
+
+    def right_inverse(self, weight):
+        return length(weight).detach(), weight.detach()

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from course_utils.chapters.hooks import later_states, states
+from course_utils.chapters.hooks import later_states, rare_states, states
 from course_utils.learner.tracebacks import ends_in_notebook
 
-_TRIALS = {**states.STATES, **later_states.STATES}
+_TRIALS: dict[str, dict[str, Callable[..., Any]]] = {}
+for _states in (states.STATES, later_states.STATES, rare_states.STATES):
+    for _exercise, _trials in _states.items():
+        _TRIALS[_exercise] = {**_TRIALS.get(_exercise, {}), **_trials}
 
 # The names of the learner's functions that an exercise's states are handed.
 _ANSWERS = {
@@ -16,6 +19,7 @@ _ANSWERS = {
     "reversal": ["gradient_reversal", "Reversal"],
     "freezing": ["freeze_rows"],
     "monitor": ["grad_monitor"],
+    "cam": ["grad_cam"],
     "steps": ["step_in_backward"],
     "offload": ["offload_saved", "bring_back"],
     "weight norm": ["weight_norm", "WeightNorm"],

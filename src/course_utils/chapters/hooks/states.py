@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ from torch import Tensor, nn
 
 import course_utils
 from course_utils.chapters.hooks.counting import bystander, hooks_on
+from course_utils.learner.gradients import grad_of
 
 
 def _pair() -> nn.Sequential:
@@ -101,6 +103,32 @@ def _inside_a_network(name: str, reverse: Callable) -> None:
     assert x.grad is not None, f"{name}: no gradient comes through y, where x is computed itself"
     words = f"{name}: where x is itself computed, as 2 * leaf, the leaf's gradient"
     assert x.grad.tolist() == [-1.0] * 3, f"{words} is {x.grad.tolist()}, expected -0.5 times 2"
+    x.grad, computed = None, 2 * x
+    (reverse(computed, 0.5) + 3 * computed).sum().backward()
+    words = f"{words} of y + 3 * x is {grad_of(x).tolist()}, expected 2 * (3 - 0.5)"
+    assert grad_of(x).tolist() == [5.0] * 3, f"{words}: an x that was computed is not hooked either"
+
+
+@_with_both
+def _back_twice(name: str, reverse: Callable) -> None:
+    x, found = _ones(1).requires_grad_(), []
+    y = reverse(x, 0.5)
+    for factor in (1, 2):
+        x.grad = None
+        (factor * y).sum().backward(retain_graph=True)
+        found.append(grad_of(x).item())
+    words = f"{name}: two backwards through one y, of y and of 2 * y, give the gradients"
+    assert found == [-0.5, -1.0], f"{words} {found}, expected -0.5 and -1"
+
+
+@_with_both
+def _special_gradients(name: str, reverse: Callable) -> None:
+    factors, x = [torch.inf, 1e38, 0.0, torch.nan], _ones(4).requires_grad_()
+    (reverse(x, 0.5) * torch.tensor(factors, device=x.device)).sum().backward()
+    found, right = grad_of(x), -0.5 * torch.tensor(factors, device=x.device)
+    words = f"{name}: of gradients {factors} of y those at x are {found.tolist()}"
+    same = torch.equal(found.nan_to_num(nan=7), right.nan_to_num(nan=7))
+    assert same, f"{words}, expected -0.5 times each: none is replaced"
 
 
 @_with_both
@@ -143,7 +171,8 @@ def _frozen_twice(freeze_rows: Callable) -> None:
 
 
 def _unchanged(freeze_rows: Callable) -> None:
-    factors = torch.tensor([[1e300], [1 / 3], [torch.inf], [torch.nan]], dtype=torch.float64)
+    numbers = [[torch.inf], [1 / 3], [torch.inf], [torch.nan], [1e300]]
+    factors = torch.tensor(numbers, dtype=torch.float64)
     factors = factors.to(course_utils.device)
     embedding = nn.Embedding.from_pretrained(torch.zeros_like(factors), freeze=False)
     freeze_rows(embedding, [0])
@@ -153,10 +182,35 @@ def _unchanged(freeze_rows: Callable) -> None:
     same = found is not None and torch.equal(found.nan_to_num(nan=7), right.nan_to_num(nan=7))
     told = None if found is None else found.flatten().tolist()
     words = f"the gradient {factors.flatten().tolist()} with row 0 frozen became {told}"
-    assert same, f"{words}: zero in this row, and unchanged in all others"
+    hint = " (0 times infinity is NaN: fill in zeros)"
+    assert same, f"{words}: zero in this row, and unchanged in all others{hint}"
+
+
+def _all_rows(freeze_rows: Callable) -> None:
+    for rows in ([0], [0, 1, 2]):
+        embedding = nn.Embedding.from_pretrained(_ones(len(rows), 2), freeze=False)
+        freeze_rows(embedding, rows)
+        embedding.weight.sum().backward()
+        found = grad_of(embedding.weight).tolist()
+        words = f"all rows of a table are frozen, {rows} of {len(rows)}, and the gradient"
+        assert not embedding.weight.grad.any(), f"{words} is {found}, expected zeros"
 
 
 # The monitor
+
+
+def _as_data(grad_monitor: Callable) -> None:
+    for rows in (2, 0):
+        network = _pair()
+        norms, _ = grad_monitor(network)
+        # A full backward hook warns where no input needs a gradient: that is meant here.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            network(_ones(rows, 2)).sum().backward()
+        found = {name: len(values) for name, values in norms.items()}
+        words = f"a batch of {rows} that needs no gradient itself, and one backward"
+        hint = "the gradient of each output is noted, whatever there is of the input's"
+        assert found == {"0": 1, "1": 1}, f"{words}: the lists have the lengths {found}; {hint}"
 
 
 def _no_children(grad_monitor: Callable) -> None:
@@ -231,10 +285,13 @@ STATES: dict[str, dict[str, Callable[..., Any]]] = {
         "an x that was computed": _inside_a_network,
         "two strengths, one backward": _two_strengths,
         "every digit of torch.float64": _exact,
+        "two backwards through one y": _back_twice,
+        "gradients of infinity and NaN": _special_gradients,
     },
     "freezing": {
         "two calls with rows of their own": _frozen_twice,
         "every digit, infinity and NaN": _unchanged,
+        "all rows of a table": _all_rows,
     },
     "monitor": {
         "a model without children": _no_children,
@@ -243,5 +300,6 @@ STATES: dict[str, dict[str, Callable[..., Any]]] = {
         "two backwards after one forward": _same_graph,
         "gradients of 0, infinity and NaN": _special,
         "a tiny gradient in torch.float64": _small,
+        "inputs that need no gradient, and none at all": _as_data,
     },
 }

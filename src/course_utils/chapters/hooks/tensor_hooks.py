@@ -83,12 +83,14 @@ def run_freezing(freeze_rows: Callable, table: Tensor, rows: list[int]) -> dict[
     weight, other = embedding.weight, torch.ones_like(table, requires_grad=True)
     weight.sum().backward()
     embedding.train(len(rows) % 2 == 0)
+    given = [*rows]
     try:
         with forbid_side_effects(embedding, but=("hooks", "requires_grad", "names", "values")):
             handle = freeze_rows(embedding, rows)
     except IndexError as error:
         hint = "" if rows else " (an empty list makes a float tensor: say dtype=torch.long)"
         raise AssertionError(f"freeze_rows raised IndexError: {error}{hint}") from error
+    assert rows == given, f"the caller's list of rows was changed, from {given} to {rows}"
     blank = f"freeze_rows returned {handle!r}, not the handle of a hook: is there an answer yet?"
     assert hasattr(handle, "remove"), blank
     same = embedding.weight is weight and weight.requires_grad
