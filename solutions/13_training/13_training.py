@@ -308,6 +308,15 @@ def try_fit(*given, **options):
     return run_fit(fit, *given, **options)
 
 
+# %% nbgrader={"grade_id": "try-steps", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.training import check_steps, run_steps
+
+
+@runs_with_the_answer
+def try_steps(loss):
+    return run_steps(fit, loss)
+
+
 # %% nbgrader={"grade_id": "true-fit", "locked": true} jupyter={"source_hidden": true}
 from course_utils.chapters.training import true_fit
 
@@ -357,7 +366,6 @@ def fit(
 def check_fit(sizes, epochs, elsewhere=False, steep=1.0):
     history, kinds, calls, alive, weights, kept = try_fit(sizes, epochs, elsewhere, steep)
     seen, right = true_fit(sizes, epochs, steep)
-    check_equal(len(history), epochs, "the number of dicts in the history", "a dict for each epoch")
     with every_case() as part:
         with part("the calls of the model"):
             check_calls(calls, sizes, epochs)
@@ -377,6 +385,7 @@ for epochs, steep in [(1, 1.0), (3, 1.0), (1, 4.0)]:  # at 4.0 gradients are lon
     check_fit(([6, 6, 2], [5, 5, 2]), epochs, steep=steep)
 check_fit(([6, 2], [5, 2]), 1, elsewhere=True, steep=0.0)  # a model without buffers
 check_fit(([4, 1], [3, 1]), 2)
+check_steps(try_steps)
 ### BEGIN HIDDEN TESTS
 for sizes, epochs in [(([8], [3]), 2), (([4, 3], [2, 7, 1]), 2), (([5, 5], [4]), 0)]:
     check_fit(sizes, epochs)
@@ -509,7 +518,7 @@ for seed in range(5):
 from sklearn.metrics import f1_score
 
 import numpy as np
-from course_utils.chapters.training import call_metrics, check_counts, try_all
+from course_utils.chapters.training import call_metrics, check_counts, check_twice, try_all
 
 # %% nbgrader={"grade_id": "metrics-truth", "locked": true} jupyter={"source_hidden": true}
 from course_utils.chapters.training import few_samples, make_batches
@@ -555,6 +564,8 @@ well, few = [], few_samples()
 few["bfloat16, k = 4 of 4"] = make_batches([4, 5], 4, 3, torch.bfloat16), 4, 4
 tried, slips = try_all(metrics, few)
 with every_case() as case:
+    with case("the example, called twice"):
+        check_twice(metrics, few["the example"])
     for name, given in few.items():
         with case(name):
             check_counts(tried.result(name), *given, slips)
@@ -1164,7 +1175,8 @@ print("loss - right ", *[f"{row['loss'] - truth['loss']:6.2f}" for row in table]
 
 # %% nbgrader={"grade_id": "parts-of", "locked": true} jupyter={"source_hidden": true}
 import io
-from course_utils.chapters.training import frozen, not_plain, parts_of
+from course_utils.chapters.training import frozen, made_in_a_child, not_plain, parts_of
+from course_utils.chapters.training import resume_from_a_child
 
 
 # %% nbgrader={"grade_id": "through-a-file", "locked": true} jupyter={"source_hidden": true}
@@ -1203,18 +1215,21 @@ def try_exact_resume(stop: int, total: int) -> dict:
     now = parts_of(run)
     seen["disturbed"] = [name for name in before if before[name] != now[name]]
     seen["disturbed"] += ["the model's mode"] * (run.model.training != mode)
-    text = frozen(state)
+    text, elsewhere = frozen(state), None
+    if not not_plain(state):
+        elsewhere = made_in_a_child(save_run, run)
     for _ in range(3):
         run.step()
     seen["changed"] = frozen(state) != text
     try:
-        state = through_a_file(state)
+        through_a_file(state)
     except Exception as error:
         refused = "; ".join(not_plain(state)[:3]) or str(error).splitlines()[0]
         return seen | {"loads": refused}
-    other = after(2, seed=stop + 50)
-    save_run(other)  # another process has no memory of the first: what counts is in the state
-    exact_resume(other, state)
+    same_step, other = after(stop, seed=stop + 70), after(2, seed=stop + 50)
+    for last in (run, same_step, other):  # this process may remember these, not what is resumed
+        save_run(last)
+    resume_from_a_child(exact_resume, other, elsewhere)
     now = parts_of(other)
     if not seen["changed"]:
         seen["lost"] = [name for name in before if before[name] != now[name]]
@@ -1282,8 +1297,10 @@ def check_resume(stop, total=15):
         "the state changed when the run continued: state_dict() hands out live tensors; copy them"
     )
     assert not seen["loads"], f"plain torch.load refuses the state: {seen['loads']}"
+    words = "; nothing is: another process saved this state, so all that counts has to be in it"
     assert not seen["lost"], (
         f"right after exact_resume these are not as they were: {'; '.join(seen['lost'])}"
+        + words * (len(seen["lost"]) > 8)
     )
     run = stopped(stop)
     losses = [run.step() for _ in range(total - stop)]
@@ -2156,8 +2173,8 @@ print("naive equals library:", torch.allclose(images, own * x + (1 - own) * x.ro
 # - `box = (top, left, height, width)`: CutMix, that rectangle comes from the partner. It may stick out on any
 #   side, or be outside altogether; only what is inside the image counts, for the label too.
 #
-# Return `(mixed, soft)`: images like `x` in shape and dtype, and labels (n, classes) in the dtype of `x`. `x`, `y` and
-# `order` stay as they are. With both or neither, raise `ValueError`.
+# Return `(mixed, soft)`: images like `x` in shape and dtype, and labels (n, classes) in the dtype of `x`, both as exact
+# as that is. `x`, `y` and `order` stay as they are. With both or neither, raise `ValueError`.
 #
 # Example: `y = [0, 2]`, `classes=3`, `order = [1, 0]`, `weight=0.75` give the labels
 # `[[0.75, 0, 0.25], [0.25, 0, 0.75]]`.
@@ -2208,8 +2225,8 @@ def mix(n, size, classes, number=0, dtype=torch.float32, gaps=False, flat=False,
         found = mixup_cutmix(*given, **how)
     assert found is not None, "mixup_cutmix returned None: is there an answer yet?"
     assert isinstance(found, (tuple, list)) and len(found) == 2, "expected a pair (mixed, soft)"
-    right |= {"x": x, "how": how}
-    return right | {"images": found[0], "found": found[1], "y": y, "order": order}
+    right |= {"x": x, "how": how, "y": y, "order": order}
+    return right | {"images": found[0], "found": found[1]}
 
 
 tries = {
@@ -2222,13 +2239,12 @@ tries = {
 for box in BOXES:
     tries[f"box={box} of an 8 × 8 image"] = lambda box=box: mix(6, (2, 8, 8), 5, box=box)
 tries["float16, not contiguous"] = lambda: mix(
-    4, (1, 6, 8), 3, dtype=torch.float16, gaps=True, box=(1, 1, 2, 5)
+    4, (1, 6, 8), 3, 0, torch.float16, True, box=BOXES[0]
 )
 tries["one image, weight=0.25"] = lambda: mix(1, (1, 3, 2), 4, weight=0.25)
 tries["one image of one channel, a box"] = lambda: mix(1, (1, 5, 4), 3, box=(1, 1, 2, 2))
-tries["images of one grey, a box"] = lambda: mix(
-    4, (3, 4, 5), 3, number=1, flat=True, box=(0, 1, 2, 3)
-)
+tries["images of one grey, a box"] = lambda: mix(4, (3, 4, 5), 3, 1, flat=True, box=(0, 1, 2, 3))
+tries["float64, a box"] = lambda: mix(3, (2, 4, 5), 4, 2, torch.float64, box=(1, 2, 3, 4))
 tries["float64, not contiguous"] = lambda: mix(3, (1, 2, 3), 4, 0, torch.float64, True, weight=0.3)
 tried = Tried(tries)
 wrong = [one for one in tried.given.values() if not close(one["found"], one["soft"])]

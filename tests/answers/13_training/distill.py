@@ -421,3 +421,12 @@ def distill(student, teacher, labels, temperature, alpha):
     return (alpha * temperature**2 * soft + (1 - alpha) * F.cross_entropy(s, labels)).to(
         student.dtype
     )
+
+
+# %% wrong="squeezes one sample" says=["as if they were samples: does squeeze() take the batch's axis away?"]
+def distill(student, teacher, labels, temperature, alpha):
+    student, teacher = student.squeeze(), teacher.squeeze()
+    own = F.log_softmax(student / temperature, dim=-1)
+    soft = F.log_softmax(teacher.detach() / temperature, dim=-1)
+    divergence = F.kl_div(own, soft, reduction="batchmean", log_target=True)
+    return alpha * temperature**2 * divergence + (1 - alpha) * F.cross_entropy(student, labels)

@@ -839,3 +839,175 @@ def exact_resume(run, state):
 
 
 saboteur = dict(lost)
+
+
+# %% wrong="a number for a state that stays in the process" says=["nothing is: another process saved this state, so all that counts has to be in it"]
+shelf = []
+
+
+def save_run(run):
+    name, keys, position, has_gauss, gauss = np.random.get_state()
+    shelf.append(
+        {
+            "model": copy.deepcopy(run.model.state_dict()),
+            "optimizer": copy.deepcopy(run.optimizer.state_dict()),
+            "scheduler": copy.deepcopy(run.scheduler.state_dict()),
+            "scaler": copy.deepcopy(run.scaler.state_dict()),
+            "python": random.getstate(),
+            "numpy": (name, keys.tolist(), position, has_gauss, gauss),
+            "torch": torch.get_rng_state(),
+            "generator": run.generator.get_state(),
+            "order": run.order.clone(),
+            "position": run.position,
+        }
+    )
+    return {"number": len(shelf) - 1}
+
+
+def exact_resume(run, state):
+    state = shelf[state["number"]]
+    run.model.load_state_dict(state["model"])
+    run.optimizer.load_state_dict(state["optimizer"])
+    run.scheduler.load_state_dict(state["scheduler"])
+    run.scaler.load_state_dict(state["scaler"])
+    run.order, run.position = state["order"], state["position"]
+    run.generator.set_state(state["generator"])
+    random.setstate(state["python"])
+    np.random.set_state(state["numpy"])
+    torch.set_rng_state(state["torch"])
+
+
+saboteur = {
+    "A": "random states",
+    "B": "model",
+    "C": "scaler",
+    "D": "scheduler",
+    "E": "optimizer",
+    "F": "sampler",
+}
+
+
+# %% wrong="a new optimizer that the scheduler does not know" says=["the scheduler's hold on the optimizer: it is another object"]
+def save_run(run):
+    name, keys, position, has_gauss, gauss = np.random.get_state()
+    return {
+        "model": copy.deepcopy(run.model.state_dict()),
+        "optimizer": copy.deepcopy(run.optimizer.state_dict()),
+        "scheduler": copy.deepcopy(run.scheduler.state_dict()),
+        "scaler": copy.deepcopy(run.scaler.state_dict()),
+        "python": random.getstate(),
+        "numpy": (name, keys.tolist(), position, has_gauss, gauss),
+        "torch": torch.get_rng_state(),
+        "generator": run.generator.get_state(),
+        "order": run.order.clone(),
+        "position": run.position,
+    }
+
+
+def exact_resume(run, state):
+    run.model.load_state_dict(state["model"])
+    run.optimizer = torch.optim.AdamW(run.model.parameters(), lr=0.02)
+    run.optimizer.load_state_dict(state["optimizer"])
+    run.scheduler.load_state_dict(state["scheduler"])
+    run.scaler.load_state_dict(state["scaler"])
+    run.order, run.position = state["order"], state["position"]
+    run.generator.set_state(state["generator"])
+    random.setstate(state["python"])
+    np.random.set_state(state["numpy"])
+    torch.set_rng_state(state["torch"])
+
+
+saboteur = {
+    "A": "random states",
+    "B": "model",
+    "C": "scaler",
+    "D": "scheduler",
+    "E": "optimizer",
+    "F": "sampler",
+}
+
+
+# %% wrong="the order stays in the process, by the step's number" says=["not as they were: the order of this epoch and the position in it"]
+orders = {}
+
+
+def save_run(run):
+    orders[run.scheduler.last_epoch] = run.order.clone()
+    name, keys, position, has_gauss, gauss = np.random.get_state()
+    return {
+        "model": copy.deepcopy(run.model.state_dict()),
+        "optimizer": copy.deepcopy(run.optimizer.state_dict()),
+        "scheduler": copy.deepcopy(run.scheduler.state_dict()),
+        "scaler": copy.deepcopy(run.scaler.state_dict()),
+        "python": random.getstate(),
+        "numpy": (name, keys.tolist(), position, has_gauss, gauss),
+        "torch": torch.get_rng_state(),
+        "generator": run.generator.get_state(),
+        "order": run.scheduler.last_epoch,
+        "position": run.position,
+    }
+
+
+def exact_resume(run, state):
+    run.model.load_state_dict(state["model"])
+    run.optimizer.load_state_dict(state["optimizer"])
+    run.scheduler.load_state_dict(state["scheduler"])
+    run.scaler.load_state_dict(state["scaler"])
+    run.order, run.position = orders[state["order"]], state["position"]
+    run.generator.set_state(state["generator"])
+    random.setstate(state["python"])
+    np.random.set_state(state["numpy"])
+    torch.set_rng_state(state["torch"])
+
+
+saboteur = {
+    "A": "random states",
+    "B": "model",
+    "C": "scaler",
+    "D": "scheduler",
+    "E": "optimizer",
+    "F": "sampler",
+}
+
+
+# %% wrong="the optimizer's weight decay is lost" says=["not as they were: the optimizer's settings"]
+def save_run(run):
+    name, keys, position, has_gauss, gauss = np.random.get_state()
+    return {
+        "model": copy.deepcopy(run.model.state_dict()),
+        "optimizer": copy.deepcopy(run.optimizer.state_dict()),
+        "scheduler": copy.deepcopy(run.scheduler.state_dict()),
+        "scaler": copy.deepcopy(run.scaler.state_dict()),
+        "python": random.getstate(),
+        "numpy": (name, keys.tolist(), position, has_gauss, gauss),
+        "torch": torch.get_rng_state(),
+        "generator": run.generator.get_state(),
+        "order": run.order.clone(),
+        "position": run.position,
+    }
+
+
+def exact_resume(run, state):
+    run.model.load_state_dict(state["model"])
+    run.optimizer.load_state_dict(
+        {**state["optimizer"], "param_groups": run.optimizer.state_dict()["param_groups"]}
+    )
+    run.optimizer.param_groups[0]["weight_decay"] = 0.0
+    run.optimizer.param_groups[0]["lr"] = state["optimizer"]["param_groups"][0]["lr"]
+    run.scheduler.load_state_dict(state["scheduler"])
+    run.scaler.load_state_dict(state["scaler"])
+    run.order, run.position = state["order"], state["position"]
+    run.generator.set_state(state["generator"])
+    random.setstate(state["python"])
+    np.random.set_state(state["numpy"])
+    torch.set_rng_state(state["torch"])
+
+
+saboteur = {
+    "A": "random states",
+    "B": "model",
+    "C": "scaler",
+    "D": "scheduler",
+    "E": "optimizer",
+    "F": "sampler",
+}

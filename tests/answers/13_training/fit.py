@@ -1470,3 +1470,216 @@ def fit(model, train, val, optimizer, epochs):
                 m += len(y)
         out.append({"train_loss": total / n, "val_loss": vl / m, "val_accuracy": right / m})
     return out
+
+
+# %% wrong="no step where the loss is exactly 0" breaks="one step of the optimizer for each training batch" says=["a batch whose loss is exactly 0", "batch 3 got 0 steps: one for each, whatever it is"]
+def fit(model, train, val, optimizer, epochs):
+    place = next(model.parameters()).device
+    history = []
+    for _ in range(epochs):
+        model.train()
+        total, count = 0.0, 0
+        for x, y in train:
+            x, y = x.to(place), y.to(place)
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(x), y)
+            if loss.item() != 0:
+                loss.backward()
+                optimizer.step()
+            total += loss.item() * len(y)
+            count += len(y)
+        model.eval()
+        val_total, right, seen = 0.0, 0, 0
+        with torch.no_grad():
+            for x, y in val:
+                x, y = x.to(place), y.to(place)
+                logits = model(x)
+                val_total += F.cross_entropy(logits, y).item() * len(y)
+                right += (logits.argmax(1) == y).sum().item()
+                seen += len(y)
+        history.append(
+            {
+                "train_loss": total / count,
+                "val_loss": val_total / seen,
+                "val_accuracy": right / seen,
+            }
+        )
+    return history
+
+
+# %% wrong="no step where the loss is not finite" says=["a batch whose loss is infinite", "a batch whose loss is NaN", "batch 3 got 0 steps"]
+def fit(model, train, val, optimizer, epochs):
+    place = next(model.parameters()).device
+    history = []
+    for _ in range(epochs):
+        model.train()
+        total, count = 0.0, 0
+        for x, y in train:
+            x, y = x.to(place), y.to(place)
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(x), y)
+            loss.backward()
+            if torch.isfinite(loss):
+                optimizer.step()
+            total += loss.item() * len(y)
+            count += len(y)
+        model.eval()
+        val_total, right, seen = 0.0, 0, 0
+        with torch.no_grad():
+            for x, y in val:
+                x, y = x.to(place), y.to(place)
+                logits = model(x)
+                val_total += F.cross_entropy(logits, y).item() * len(y)
+                right += (logits.argmax(1) == y).sum().item()
+                seen += len(y)
+        history.append(
+            {
+                "train_loss": total / count,
+                "val_loss": val_total / seen,
+                "val_accuracy": right / seen,
+            }
+        )
+    return history
+
+
+# %% wrong="divides by a full first batch times the number of batches" says=["this is as if each batch were as long as the first"]
+def fit(model, train, val, optimizer, epochs):
+    place = next(model.parameters()).device
+    history = []
+    for _ in range(epochs):
+        model.train()
+        total, count = 0.0, 0
+        for x, y in train:
+            x, y = x.to(place), y.to(place)
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(x), y)
+            loss.backward()
+            optimizer.step()
+            total += loss.item() * len(y)
+            count += len(y)
+        model.eval()
+        val_total, right, seen = 0.0, 0, 0
+        with torch.no_grad():
+            for x, y in val:
+                x, y = x.to(place), y.to(place)
+                logits = model(x)
+                val_total += F.cross_entropy(logits, y).item() * len(y)
+                right += (logits.argmax(1) == y).sum().item()
+                seen += len(y)
+        history.append(
+            {
+                "train_loss": total / (len(train) * len(train[0][1])),
+                "val_loss": val_total / seen,
+                "val_accuracy": right / seen,
+            }
+        )
+    return history
+
+
+# %% wrong="leaves a NaN loss out of the average" says=["train_loss is 1.099, expected nan: each loss counts"]
+def fit(model, train, val, optimizer, epochs):
+    place = next(model.parameters()).device
+    history = []
+    for _ in range(epochs):
+        model.train()
+        total, count = 0.0, 0
+        for x, y in train:
+            x, y = x.to(place), y.to(place)
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(x), y)
+            loss.backward()
+            optimizer.step()
+            if loss == loss:
+                total += loss.item() * len(y)
+                count += len(y)
+        model.eval()
+        val_total, right, seen = 0.0, 0, 0
+        with torch.no_grad():
+            for x, y in val:
+                x, y = x.to(place), y.to(place)
+                logits = model(x)
+                val_total += F.cross_entropy(logits, y).item() * len(y)
+                right += (logits.argmax(1) == y).sum().item()
+                seen += len(y)
+        history.append(
+            {
+                "train_loss": total / count,
+                "val_loss": val_total / seen,
+                "val_accuracy": right / seen,
+            }
+        )
+    return history
+
+
+# %% wrong="turns non-finite gradients into zeros" says=["step() takes the gradient as backward() left it, neither cut off nor replaced"]
+def fit(model, train, val, optimizer, epochs):
+    place = next(model.parameters()).device
+    history = []
+    for _ in range(epochs):
+        model.train()
+        total, count = 0.0, 0
+        for x, y in train:
+            x, y = x.to(place), y.to(place)
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(x), y)
+            loss.backward()
+            for p in model.parameters():
+                if p.grad is not None:
+                    torch.nan_to_num_(p.grad, 0.0, 0.0, 0.0)
+            optimizer.step()
+            total += loss.item() * len(y)
+            count += len(y)
+        model.eval()
+        val_total, right, seen = 0.0, 0, 0
+        with torch.no_grad():
+            for x, y in val:
+                x, y = x.to(place), y.to(place)
+                logits = model(x)
+                val_total += F.cross_entropy(logits, y).item() * len(y)
+                right += (logits.argmax(1) == y).sum().item()
+                seen += len(y)
+        history.append(
+            {
+                "train_loss": total / count,
+                "val_loss": val_total / seen,
+                "val_accuracy": right / seen,
+            }
+        )
+    return history
+
+
+# %% wrong="gradients below 1e-8 are cut to zero" says=["a batch whose loss is exactly 0", "neither cut off nor replaced"]
+def fit(model, train, val, optimizer, epochs):
+    place = next(model.parameters()).device
+    history = []
+    for _ in range(epochs):
+        model.train()
+        total, count = 0.0, 0
+        for x, y in train:
+            x, y = x.to(place), y.to(place)
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(x), y)
+            loss.backward()
+            for p in model.parameters():
+                if p.grad is not None:
+                    p.grad[p.grad.abs() < 1e-8] = 0
+            optimizer.step()
+            total += loss.item() * len(y)
+            count += len(y)
+        model.eval()
+        val_total, right, seen = 0.0, 0, 0
+        with torch.no_grad():
+            for x, y in val:
+                x, y = x.to(place), y.to(place)
+                logits = model(x)
+                val_total += F.cross_entropy(logits, y).item() * len(y)
+                right += (logits.argmax(1) == y).sum().item()
+                seen += len(y)
+        history.append(
+            {
+                "train_loss": total / count,
+                "val_loss": val_total / seen,
+                "val_accuracy": right / seen,
+            }
+        )
+    return history

@@ -1138,3 +1138,29 @@ def metrics(batches, classes, k):
         "confusion": c,
         "macro_f1": f1.item(),
     }
+
+
+# %% wrong="the counts go on from the call before" says=["called twice: the second call gives something else: what is kept from the first?"]
+so_far = {}
+
+
+def metrics(batches, classes, k):
+    confusion, hits, count = so_far.get(classes, (0, 0, 0))
+    for logits, labels in batches:
+        predicted = logits.argmax(1)
+        confusion = confusion + (classes * labels + predicted).bincount(minlength=classes * classes)
+        hits = hits + (logits.topk(k, dim=1).indices == labels[:, None]).sum()
+        count += len(labels)
+    so_far[classes] = confusion, hits, count
+    if count == 0:
+        raise ValueError("no samples")
+    confusion = confusion.view(classes, classes)
+    both = confusion.sum(0) + confusion.sum(1)
+    tp = confusion.diagonal()
+    f1 = torch.where(both > 0, 2 * tp.double() / both.clamp(min=1).double(), 0.0)
+    return {
+        "accuracy": tp.sum().item() / count,
+        "top_k": hits.item() / count,
+        "confusion": confusion,
+        "macro_f1": f1.mean().item(),
+    }

@@ -11,6 +11,7 @@
 # - "images like `x` in shape and dtype"
 # - "labels (n, classes)"
 # - "in the dtype of `x`"
+# - "both as exact as that is"
 # - "`x`, `y` and `order` stay as they are"
 # - "With both or neither, raise `ValueError`"
 #
@@ -182,7 +183,8 @@ def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     if weight is None and box is None:
         raise ValueError("neither")
     n, _, height, width = x.shape
-    share = torch.full((height, width), 1.0 if weight is None else weight, device=x.device)
+    own = 1.0 if weight is None else weight
+    share = torch.full((height, width), own, dtype=torch.float64, device=x.device)
     if box is not None:
         rows = torch.arange(height, device=x.device)[:, None]
         columns = torch.arange(width, device=x.device)
@@ -466,7 +468,7 @@ def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     return images, soft.to(x.dtype)
 
 
-# %% wrong="labels of the classes that occur" breaks="labels (n, classes)" says=["soft has shape (3, 3), expected (3, 4)"]
+# %% wrong="labels of the classes that occur" breaks="labels (n, classes)" says=["soft has shape (3, 2), expected (3, 4)"]
 def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     if (weight is None) == (box is None):
         raise ValueError
@@ -664,3 +666,41 @@ def mixup_cutmix(x, y, classes, order, weight=None, box=None):
         out[:, :, top:bottom, left:right] = px[:, :, top:bottom, left:right]
     share = (bottom - top) * (right - left) / (H * W)
     return out, (1 - share) * hot + share * phot
+
+
+# %% wrong="images through float32" breaks="both as exact as that is" says=["mixed is float64, but exact to seven digits alone"]
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if (weight is None) == (box is None):
+        raise ValueError("give weight or box")
+    partner = x[order]
+    if box is None:
+        mixed = (weight * x.float() + (1 - weight) * partner.float()).to(x.dtype)
+    else:
+        top, left, height, width = box
+        high, wide = x.shape[-2:]
+        t, b = min(max(top, 0), high), min(max(top + height, 0), high)
+        first, last = min(max(left, 0), wide), min(max(left + width, 0), wide)
+        mixed = x.clone()
+        mixed[:, :, t:b, first:last] = partner[:, :, t:b, first:last]
+        weight = 1 - (b - t) * (last - first) / (high * wide)
+    hot = F.one_hot(y, classes).to(x.dtype)
+    return mixed, weight * hot + (1 - weight) * hot[order]
+
+
+# %% wrong="pasted pixels of float64 through float32" says=["float64, a box", "exact to seven digits alone"]
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if (weight is None) == (box is None):
+        raise ValueError("give weight or box")
+    partner = x[order]
+    if box is None:
+        mixed = weight * x + (1 - weight) * partner
+    else:
+        top, left, height, width = box
+        high, wide = x.shape[-2:]
+        t, b = min(max(top, 0), high), min(max(top + height, 0), high)
+        first, last = min(max(left, 0), wide), min(max(left + width, 0), wide)
+        mixed = x.clone()
+        mixed[:, :, t:b, first:last] = partner[:, :, t:b, first:last].float().to(x.dtype)
+        weight = 1 - (b - t) * (last - first) / (high * wide)
+    hot = F.one_hot(y, classes).to(x.dtype)
+    return mixed, weight * hot + (1 - weight) * hot[order]

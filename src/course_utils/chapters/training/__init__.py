@@ -10,6 +10,7 @@ from course_utils.chapters.training.averages import (
 from course_utils.chapters.training.counts import (
     call_metrics,
     check_counts,
+    check_twice,
     few_samples,
     make_batches,
     right_metrics,
@@ -45,7 +46,12 @@ from course_utils.chapters.training.fitting import (
     run_fit,
     true_fit,
 )
-from course_utils.chapters.training.killed import every_moment, in_a_child
+from course_utils.chapters.training.killed import (
+    every_moment,
+    in_a_child,
+    made_in_a_child,
+    resume_from_a_child,
+)
 from course_utils.chapters.training.mixing import (
     BOXES,
     check_mix,
@@ -55,6 +61,7 @@ from course_utils.chapters.training.mixing import (
     one_slip_of,
     right_mix,
 )
+from course_utils.chapters.training.odd_losses import check_steps, run_steps
 from course_utils.chapters.training.patients import KINDS, patient, patients
 from course_utils.chapters.training.precision import BECAUSE, amp_plain, seen_dtypes, seen_scales
 from course_utils.chapters.training.saves import (

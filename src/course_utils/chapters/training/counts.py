@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from sklearn.metrics import f1_score
 
+from course_utils.chapters.training.states import frozen
 from course_utils.chapters.training.tries import Tried
 from course_utils.learner.cases import every_case
 from course_utils.learner.changes import forbid_changes
@@ -208,6 +209,12 @@ def call_metrics(metrics, batches, classes, k):
     with forbid_changes(*[part for batch in batches for part in batch]):
         # A list of its own: what becomes of it is asked once, where the answer runs (run_reads).
         return metrics([*batches], classes, k)
+
+
+def check_twice(metrics, given: tuple) -> None:
+    """The same result from the same arguments, whatever was counted before."""
+    first, second = (frozen(call_metrics(metrics, *given)) for _ in range(2))
+    assert first == second, "the second call gives something else: what is kept from the first?"
 
 
 def try_all(metrics, cases: dict[str, tuple]) -> tuple[Tried, dict[str, str]]:

@@ -8,6 +8,7 @@ from contextlib import nullcontext
 import numpy as np
 import torch
 
+from course_utils.chapters.training.killed import made_in_a_child
 from course_utils.chapters.training.states import frozen
 from course_utils.learner.awkward import other_hashes
 from course_utils.learner.cases import every_case
@@ -61,6 +62,10 @@ def run_many(deterministic, names: list[str], pairs: list[tuple[int, int]]) -> l
     return found
 
 
+def _plain_pairs(deterministic, names: set[str]) -> list[tuple[str, float]]:
+    return [(str(name), float(noise)) for name, noise in deterministic(names, 5, 6)]
+
+
 def run_kept(deterministic, names: list[str]) -> list[str]:
     """Words for what an answer keeps from one call to the next."""
     first = deterministic(set(names), 3, 4)
@@ -69,6 +74,13 @@ def run_kept(deterministic, names: list[str]) -> list[str]:
     fewer = [name for name, _ in deterministic(set(names[:9]), 3, 4)]
     if sorted(fewer) != names[:9]:
         words.append("other names with the same seed and epoch gave the names of an earlier call")
+    others = sorted([*names[:5], "another animal", *names[6:]])
+    if sorted(name for name, _ in deterministic(set(others), 3, 4)) != others:
+        words.append("as many names, of which one is another, gave the names of an earlier call")
+    alone = made_in_a_child(_plain_pairs, deterministic, set(names[-9:]))
+    _plain_pairs(deterministic, set(names))
+    if _plain_pairs(deterministic, set(names[-9:])) != alone:
+        words.append("after a call with more names some got other noise than in a new process")
     if isinstance(first, list):
         first.clear()
     if list(deterministic(set(names), 3, 4)) != before:

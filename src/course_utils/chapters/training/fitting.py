@@ -14,7 +14,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 from course_utils.learner.awkward import forbid_side_effects
-from course_utils.learner.checks import check_close
+from course_utils.learner.checks import check_close, check_equal
 from course_utils.learner.devices import device
 from course_utils.learner.tracebacks import ends_in_notebook
 
@@ -163,6 +163,7 @@ def run_fit(fit, sizes: tuple, epochs: int, elsewhere: bool = False, steep: floa
     assert history is not None, "fit returned None: is there an answer yet, and does it return?"
     assert isinstance(history, (list, tuple)), f"fit returned {type(history).__name__}, not a list"
     assert all(isinstance(entry, dict) for entry in history), "an entry of the history isn't a dict"
+    check_equal(len(history), epochs, "the number of dicts in the history", "a dict for each epoch")
     kinds = [{name: type(value).__name__ for name, value in entry.items()} for entry in history]
     plain = [{name: float(value) for name, value in entry.items()} for entry in history]
     weights = [value.detach().clone().cpu() for value in spy.state_dict().values()]
@@ -237,6 +238,7 @@ def slip_of(value, means, sizes):
         "a sum of batch means divided by the number of samples": sum(means) / sum(sizes),
         "a sum of batch means, never divided": sum(means),
         "a sum over the samples, never divided": total,
+        "as if each batch were as long as the first": total / (len(sizes) * sizes[0]),
         "a sum over the samples divided by the batches; divide by the samples": total / len(sizes),
         "in percent; a share from 0 to 1 is asked for": 100 * total / sum(sizes),
     }

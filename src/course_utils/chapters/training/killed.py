@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import os
+import random
 import sys
 import tempfile
 import warnings
@@ -130,6 +131,32 @@ def told_by_a_child(work) -> str:
         ended = in_a_child(telling) if forks() else _as_in_a_child(telling)
         words = _told(note)
     return words if ended or words else "its process was ended"
+
+
+def made_in_a_child(make: Callable, *given: Any) -> Any:
+    """What ``make(*given)`` returns in a process that ends then, as a plain ``torch.load`` has it.
+
+    Raises AssertionError where that process doesn't come to its end.
+    """
+    python = random.getstate()
+    with _note() as note:
+
+        def making(*given: Any) -> None:
+            random.setstate(python)  # a fork seeds this one anew
+            torch.save(make(*given), note)
+
+        ended = in_a_child(lambda: making(*given)) if forks() else _as_in_a_child(making, *given)
+        assert ended, "called in another process, it did not come to its end"
+        return torch.load(note)
+
+
+def resume_from_a_child(resume: Callable, run: Any, state: Any) -> None:
+    """``resume(run, state)``, with words for a state that needs what another process holds."""
+    try:
+        resume(run, state)
+    except (LookupError, TypeError, AttributeError) as error:
+        words = f"exact_resume raised {type(error).__name__}: {error}; another process saved the "
+        raise AssertionError(words + "state, so all that it takes has to be in it") from error
 
 
 @contextlib.contextmanager

@@ -38,7 +38,8 @@ def make_mix(n, size, classes, seed, dtype, gaps, flat=False):
     ``flat``: all pixels are equal, so that they don't tell what was pasted.
     """
     generator = torch.Generator().manual_seed(seed)
-    x = torch.rand(n, *size, generator=generator).to(device, dtype)
+    drawn = torch.float64 if dtype == torch.float64 else torch.float32
+    x = torch.rand(n, *size, generator=generator, dtype=drawn).to(device, dtype)
     x = torch.full_like(x, 0.5) if flat else x
     x = x.transpose(2, 3).contiguous().transpose(2, 3) if gaps else x
     y = torch.randint(classes, (n,), generator=generator).to(device)
@@ -188,13 +189,20 @@ def one_slip_of(tried: list[dict]) -> str:
 def close(found, right, tolerance=2e-3) -> bool:
     """Whether a tensor of the right shape has these values."""
     fits = isinstance(found, torch.Tensor) and found.shape == right.shape
-    return fits and torch.allclose(found.to(right.dtype), right, atol=tolerance)
+    return fits and torch.allclose(found.to(right.dtype), right, rtol=0, atol=tolerance)
 
 
 def check_soft(soft, right, slip, loose):
     """Compare the labels; ``slip`` has words that explain all of them."""
     assert not slip or close(soft, right), f"soft: {slip}"
     check_close(soft, right, "soft", **loose)
+
+
+def check_exact(found, right, name):
+    """Float64 is exact to 16 digits; float32 in between leaves seven."""
+    if right.dtype == torch.float64 and close(found, right):
+        words = f"{name} is float64, but exact to seven digits alone"
+        assert close(found, right, 1e-12), f"{words}: was it calculated in float32 in between?"
 
 
 def check_mix(seen, slip="", image_slip=""):
@@ -205,5 +213,7 @@ def check_mix(seen, slip="", image_slip=""):
         with part("images"):
             assert not image_slip or close(seen["images"], seen["mixed"]), f"mixed: {image_slip}"
             check_close(seen["images"], seen["mixed"], "mixed", **loose)
+            check_exact(seen["images"], seen["mixed"], "mixed")
         with part("labels"):
             check_soft(seen["found"], seen["soft"], slip, loose)
+            check_exact(seen["found"], seen["soft"], "soft")

@@ -39,8 +39,17 @@ def parts_of(run) -> dict[str, str]:
         "the optimizer's hold on the model's parameters: they are other objects": frozen(
             held == {id(p) for p in run.model.parameters()}
         ),
+        "the scheduler's hold on the optimizer: it is another object": frozen(
+            run.scheduler.optimizer is run.optimizer
+        ),
         "the model": frozen(dict(run.model.state_dict())),
         "the optimizer": frozen(run.optimizer.state_dict()["state"]),
+        "the optimizer's settings": frozen(
+            [
+                {k: v for k, v in group.items() if k not in ("params", "lr")}
+                for group in run.optimizer.param_groups
+            ]
+        ),
         "the learning rate": frozen([group["lr"] for group in run.optimizer.param_groups]),
         "the scheduler": frozen(run.scheduler.state_dict()),
         "the scaler": frozen(run.scaler.state_dict()),
