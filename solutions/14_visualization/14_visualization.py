@@ -1578,7 +1578,7 @@ show(
 # most to *disk* asks for the same lattice as that for *cross*. Is there no unit for disks? Look at
 # the scores of single shapes:
 
-# %%
+# %% tags=["nbval-ignore-output"]
 alone = torch.stack([draw_shape(kind, 16, 16) for kind in range(3)]).to(device)
 for shape, scores in zip(SHAPES, network(alone).tolist(), strict=True):
     print(f"{shape:>6}:", {name: round(s, 1) for name, s in zip(SHAPES, scores, strict=True)})
