@@ -6,9 +6,10 @@ import asyncio
 import contextlib
 import json
 import signal
+import socket
 import time
-from collections.abc import AsyncGenerator
-from typing import Any
+import uuid
+from collections.abc import AsyncGenerator, Iterable
 
 import nbformat
 import zmq
@@ -19,6 +20,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
 from course_utils.grading.submission import Settings
+from course_utils.kernels.many_cells import RUN_CELLS, TURN, TURNS
 from course_utils.kernels.provisioner import (
     LONGEST_MESSAGE,
     PromptClient,
@@ -28,9 +30,7 @@ from course_utils.kernels.provisioner import (
 from course_utils.kernels.workplace import Workplace
 
 START_SECONDS = 120
-# For a line of ours in a kernel: to seed it, to fork a snapshot.
-SETUP_SECONDS = 20
-# How long a kernel may be silent after its shell has replied, before the cell counts as done: what
+# How long a kernel may be silent after it has run a cell, before the cell counts as done: what
 # it publishes may be dropped on the way when there is very much of it, its last word included.
 SILENT_SECONDS = 1.0
 # How many messages about one cell are listened to.
@@ -66,62 +66,62 @@ class Runner(NotebookClient):
     async def kernel(self, sandbox: Workplace, descriptors: dict[int, int]) -> AsyncGenerator[None]:
         """Start this runner's kernel in ``sandbox``; at the end it is killed."""
         began = time.monotonic()
-        async with running_kernel(
-            sandbox,
-            fds=descriptors,
-            env=self.settings.variables(),
-            threads=self.settings.threads,
-            startup_seconds=START_SECONDS,
-        ) as (self.km, self.kc):
-            self.start_seconds = time.monotonic() - began
-            provisioner = self.km.provisioner
-            assert isinstance(provisioner, WarmProvisioner)
-            self.provisioner = provisioner
-            self.ended = asyncio.ensure_future(provisioner.wait())
-            outputs = self.kc.iopub_channel.socket
-            self.disconnections = outputs.get_monitor_socket(zmq.EVENT_DISCONNECTED)
-            try:
-                yield
-            finally:
-                self.ended.cancel()
-                outputs.disable_monitor()
+        self.turns, theirs = socket.socketpair()
+        self.turns.setblocking(False)
+        with self.turns, theirs:
+            async with running_kernel(
+                sandbox,
+                fds={**descriptors, TURNS: theirs.fileno()},
+                env=self.settings.variables(),
+                threads=self.settings.threads,
+                startup_seconds=START_SECONDS,
+            ) as (self.km, self.kc):
+                self.start_seconds = time.monotonic() - began
+                provisioner = self.km.provisioner
+                assert isinstance(provisioner, WarmProvisioner)
+                self.provisioner = provisioner
+                self.ended = asyncio.ensure_future(provisioner.wait())
+                outputs = self.kc.iopub_channel.socket
+                self.disconnections = outputs.get_monitor_socket(zmq.EVENT_DISCONNECTED)
+                try:
+                    yield
+                finally:
+                    self.ended.cancel()
+                    outputs.disable_monitor()
 
-    async def run_code(self, code: str) -> list[NotebookNode]:
-        """Run code that is not in the notebook.
+    def ask(self, cells: Iterable[NotebookNode]) -> None:
+        """Send the kernel all that it is to run; it starts each when ``run_next`` says so.
+
+        Args:
+            cells: the notebook's, and lines of ours.
+        """
+        places = {id(cell): place for place, cell in enumerate(self.nb.cells)}
+        self.asked = [(uuid.uuid4().hex, cell, places.get(id(cell))) for cell in cells]
+        content = [
+            {"id": request, "code": cell.source, "silent": place is None}
+            for request, cell, place in self.asked
+        ]
+        self.kc.shell_channel.send(self.kc.session.msg(RUN_CELLS, {"cells": content}))
+
+    async def run_next(self, seconds: float) -> list[NotebookNode]:
+        """Run the next of the cells that were asked for, and keep its outputs.
 
         Returns:
-            What it said, which is no part of the notebook.
-
-        Raises:
-            KernelEnded: as ``run_cell`` says.
-        """
-        # By hand: nbformat would check the cell against its schema each time.
-        cell = NotebookNode(cell_type="code", source=code, metadata=NotebookNode(), outputs=[])
-        self.nb.cells.append(cell)
-        try:
-            await self.run_cell(cell, len(self.nb.cells) - 1, SETUP_SECONDS, silent=True)
-            return cell.outputs
-        finally:
-            self.nb.cells.remove(cell)
-
-    async def run_cell(
-        self, cell: NotebookNode, index: int, seconds: float, *, silent: bool = False
-    ) -> None:
-        """Run a cell and keep its outputs.
+            Its outputs.
 
         Raises:
             KernelEnded: the kernel died, or had to be killed because it would not be interrupted.
         """
+        request, cell, place = self.asked.pop(0)
         self.room, self.left_out = self.settings.output_bytes, False
         self.largest_updates: dict[str, int] = {}
         self.clear_before_next_output = False
         cell.outputs = []
         if self.ended.done():
             raise KernelEnded(self.how_it_ended())
-        request = self.kc.execute(
-            cell.source, silent=silent, allow_stdin=False, stop_on_error=False
-        )
-        replied = asyncio.ensure_future(self.reply(request))
+        self.give_turn()
+        replied = asyncio.ensure_future(self.turn())
+        index = len(self.nb.cells) if place is None else place
         listening = asyncio.ensure_future(self.listen(request, cell, index, replied))
         late = False
         try:
@@ -131,7 +131,7 @@ class Runner(NotebookClient):
                 await self.first(listening, seconds)
                 if not listening.done() and not self.ended.done():
                     self.left_out = True
-                    return
+                    return cell.outputs
             if not listening.done() and not self.ended.done():
                 late = True
                 await self.interrupt()
@@ -144,8 +144,9 @@ class Runner(NotebookClient):
                 await self.km.shutdown_kernel(now=True)
                 raise KernelEnded(f"it ran for {seconds:g} s and would not be interrupted")
             listening.result()
-            if not silent and await self.was_cut_off():
+            if place is not None and await self.was_cut_off():
                 cell.outputs.append(new_output("stream", name="stdout", text=CUT_OFF))
+            return cell.outputs
         finally:
             listening.cancel()
             replied.cancel()
@@ -180,27 +181,31 @@ class Runner(NotebookClient):
         with contextlib.suppress(OSError, RuntimeError):  # it has ended
             await self.km.interrupt_kernel()
 
-    async def reply(self, request: str) -> None:
-        """Wait until the kernel's shell has replied to a request."""
-        while True:
-            await asyncio.sleep(0)
-            # As in ``listen``: a student's code may send anything.
-            with contextlib.suppress(Exception):
-                message = await self.next_message(self.kc.shell_channel)
-                if message["parent_header"].get("msg_id") == request:
-                    return
+    def give_turn(self) -> None:
+        """Have the kernel start the next cell. What it sent before is of no interest any more."""
+        with contextlib.suppress(OSError):  # it has sent nothing; it has ended
+            self.turns.recv(2**16)
+        with contextlib.suppress(OSError):
+            self.turns.send(TURN)
+
+    async def turn(self) -> None:
+        """Wait until the kernel has run a cell; where it has ended, for ever."""
+        with contextlib.suppress(OSError):
+            if await asyncio.get_running_loop().sock_recv(self.turns, len(TURN)):
+                return
+        await asyncio.Event().wait()
 
     async def listen(
         self, request: str, cell: NotebookNode, index: int, replied: asyncio.Future
     ) -> None:
         """Take the kernel's messages about one request until it says that it is done.
 
-        It is done as well when its shell has replied and it says nothing more.
+        It is done as well when it has run the cell and says nothing more.
         """
         for _ in range(MOST_MESSAGES):
             # Messages may come without end, and the time limit must be heard all the same.
             await asyncio.sleep(0)
-            upcoming = asyncio.ensure_future(self.next_message(self.kc.iopub_channel))
+            upcoming = asyncio.ensure_future(self.next_message())
             try:
                 await asyncio.wait({upcoming, replied}, return_when=asyncio.FIRST_COMPLETED)
                 if not upcoming.done():
@@ -226,8 +231,9 @@ class Runner(NotebookClient):
                 except CellExecutionComplete:
                     return
 
-    async def next_message(self, channel: Any) -> dict:
+    async def next_message(self) -> dict:
         """What the kernel says next. Jupyter's channel asks first whether there is anything."""
+        channel = self.kc.iopub_channel
         _, parts = channel.session.feed_identities(await channel.socket.recv_multipart())
         return channel.session.deserialize(parts)
 

@@ -18,6 +18,8 @@ from course_utils.grading.verdict.messages import LONGEST_FAULT
 from course_utils.kernels.workplace import Scratch, Workplace
 
 LOG = logging.getLogger(__name__)
+# For a line of ours in a kernel: to seed it, to fork a snapshot.
+OUR_SECONDS = 20
 # An expression, so that nothing is bound in the student's namespace.
 ANSWERING = "__import__('course_utils.grading.verdict.answering', fromlist=['_'])"
 CONFINEMENT = "__import__('course_utils.kernels.confinement', fromlist=['_'])"
@@ -48,16 +50,20 @@ class StudentsNotebook(Runner):
     async def run(self, sandbox: Workplace, descriptors: dict[int, int]) -> None:
         left = self.settings.for_cells()
         async with self.kernel(sandbox, descriptors):
-            seed = f"import course_utils; course_utils.seed_everything({self.settings.seed})"
-            await self.set_up(f"{seed}; del course_utils")
-            if isinstance(sandbox, Scratch):
-                await self.set_up(f"{CONFINEMENT}.adopt_orphans()")
-            self.inherited = self.memory("VmRSS")
             cells = [cell for cell in self.nb.cells if cell.cell_type == "code"]
-            for number, cell in enumerate(cells, start=1):
+            steps = [self.step(cell) for cell in cells]
+            beginning = self.beginning(sandbox)
+            self.ask([*beginning, *(step for step in steps if step is not None)])
+            for line in beginning:
+                await self.run_ours(line)
+            self.inherited = self.memory("VmRSS")
+            for number, (cell, step) in enumerate(zip(cells, steps, strict=True), start=1):
                 began = time.monotonic()
                 try:
-                    await self.run_one(sandbox, cell, min(left, self.settings.cell_seconds))
+                    if step is cell:
+                        await self.run_next(min(left, self.settings.cell_seconds))
+                    elif step is not None:
+                        await self.make_snapshot(sandbox, grade_id(cell), step)
                 except KernelEnded as error:
                     why = sandbox.killed_because or str(error)
                     self.died = f"{name_of(cell, number)}: {why}"
@@ -76,13 +82,38 @@ class StudentsNotebook(Runner):
             await asyncio.to_thread(sandbox.end_all_but, set(self.snapshots.values()))
         self.drop_malformed()
 
-    async def set_up(self, code: str) -> None:
+    def beginning(self, sandbox: Workplace) -> list[NotebookNode]:
+        """Lines of ours that run before the first cell."""
+        seed = f"import course_utils; course_utils.seed_everything({self.settings.seed})"
+        lines = [line(f"{seed}; del course_utils")]
+        if isinstance(sandbox, Scratch):
+            lines.append(line(f"{CONFINEMENT}.adopt_orphans()"))
+        return lines
+
+    def step(self, cell: NotebookNode) -> NotebookNode | None:
+        """What is run where a cell stands: itself, a line in place of a check, or nothing."""
+        descriptor = self.descriptors.get(grade_id(cell)) if is_check(cell) else None
+        if descriptor is None:
+            return cell if cell.source.strip() else None
+        answer = self.answers.get(exercise_of(grade_id(cell)), "")
+        name = Path(get_file_name(answer)).name
+        arguments = f"{descriptor}, {self.names[grade_id(cell)]!r}, {name!r}"
+        return line(f"{ANSWERING}.wait_for_the_judge({arguments})")
+
+    async def run_ours(self, step: NotebookNode) -> None:
         """Run a line of ours, and log where it fails. The notebook may have made that up."""
-        for output in await self.run_code(code):
+        for output in await self.run_next(OUR_SECONDS):
             if output.output_type == "error":
                 said = f"{output.ename}: {output.evalue}"[:LONGEST_FAULT]
                 words = "%s: a line of ours failed in the notebook's kernel: %s; it says:\n%s"
-                LOG.warning(words, self.student, code, said, extra={"student": self.student})
+                LOG.warning(words, self.student, step.source, said, extra={"student": self.student})
+
+    async def make_snapshot(self, sandbox: Workplace, check: str, step: NotebookNode) -> None:
+        before = sandbox.leaders()
+        await self.run_ours(step)
+        # One at most, whatever else the notebook started meanwhile.
+        for pid in sorted(sandbox.leaders() - before)[:1]:
+            self.snapshots[check] = pid
 
     def memory(self, name: str) -> int:
         """A line of the kernel's ``/proc/PID/status``, in bytes; 0 once it has ended."""
@@ -99,19 +130,10 @@ class StudentsNotebook(Runner):
         most = sandbox.most_memory(pids) - self.inherited
         self.memory_bytes = max(self.memory_bytes, most)
 
-    async def run_one(self, sandbox: Workplace, cell: NotebookNode, seconds: float) -> None:
-        descriptor = self.descriptors.get(grade_id(cell)) if is_check(cell) else None
-        if descriptor is None:
-            if cell.source.strip():
-                await self.run_cell(cell, self.nb.cells.index(cell), seconds)
-            return
-        names, before = self.names[grade_id(cell)], sandbox.leaders()
-        answer = self.answers.get(exercise_of(grade_id(cell)), "")
-        arguments = f"{descriptor}, {names!r}, {Path(get_file_name(answer)).name!r}"
-        await self.set_up(f"{ANSWERING}.wait_for_the_judge({arguments})")
-        # One at most, whatever else the notebook started meanwhile.
-        for pid in sorted(sandbox.leaders() - before)[:1]:
-            self.snapshots[grade_id(cell)] = pid
+
+def line(code: str) -> NotebookNode:
+    """A line of ours, as a cell. By hand: nbformat would check it against its schema."""
+    return NotebookNode(cell_type="code", source=code, metadata=NotebookNode(), outputs=[])
 
 
 def name_of(cell: NotebookNode, number: int) -> str:

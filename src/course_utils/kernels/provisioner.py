@@ -267,7 +267,10 @@ def kernel_manager(workplace: Workplace) -> AsyncKernelManager:
         **{f"{channel}_port": number for number, channel in enumerate(CHANNELS, start=1)},
     )
     manager._kernel_spec = KernelSpec(
-        argv=[sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"],
+        argv=[
+            *(sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"),
+            "--IPKernelApp.kernel_class=course_utils.kernels.many_cells.ManyCellsKernel",
+        ],
         display_name="warm Python",
         language="python",
     )

@@ -32,7 +32,7 @@ MOST_DESCRIPTORS = 64
 MODULES = (
     # In the order of a notebook: later warning filters come first.
     *("ipykernel.kernelapp", "ipykernel.ipkernel", "ipykernel.zmqshell"),
-    "course_utils.kernels.streams",
+    *("course_utils.kernels.streams", "course_utils.kernels.many_cells"),
     *("ipykernel.debugger", "sqlite3", "tornado.platform.asyncio"),
     *("IPython.core.completer", "IPython.core.magics", "IPython.extensions.storemagic"),
     *("IPython.core.completerlib", "IPython.core.debugger", "IPython.core.logger"),
