@@ -278,6 +278,9 @@ with every_case() as case:
     check(case, x.double() * 1e-200, "float64 numbers that float32 takes for 0")
     check(case, x[:0].view(2, 0, 3), "an empty x, 3-D")
     check(case, x[:1] * torch.inf, "+∞")
+    check(case, x[:1] * -torch.inf, "-∞")
+    check(case, -x, "[-4, 0, 1e-7, -0.25], after the first")
+    check(case, x[:2] * 1e-45, "numbers next to 0")
     numerics.check_left(try_in_use, case, "safe_root", x)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
@@ -410,11 +413,13 @@ y = torch.tensor([[3.0, 4.0], [0.0, 0.0]], dtype=torch.float64, device=device)
 with every_case() as case:
     check(case, y[1:], y, "the example, where two points coincide")
     check(case, y, y, "a set against itself")
-    check(case, y * 1e-4, y * 1e-4, "points that are near")
+    check(case, y * 1e-9, y * 1e-9, "points that are near")
     check(case, y + 2**30, y + 2**30, "points 2**30 away from the origin, in float64")
     check(case, y.float(), y[:0].float(), "no y, in float32", ("broadcast", "gram"))
     check(case, y[:0].float(), y.float(), "no x, in float32", ("broadcast", "gram"))
     check(case, y[:, :0], y[:1, :0], "points without coordinates", ("broadcast", "gram"))
+    for how in ("broadcast", "gram", "cdist"):
+        numerics.check_left(try_in_use, case, "pairwise_three_ways", y, y[:1], how)
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(4)
 grid = torch.randint(-3, 4, (9, 6), generator=generator).double().to(device)
@@ -431,7 +436,11 @@ with every_case() as case:
 check = partial(numerics.check_distance_cost, try_operators)
 points = torch.linspace(-3, 3, 60 * 90, device=device).sin()
 with every_case() as case:
-    check(case, points[:2400].view(60, 40), points[2400:4400].view(50, 40), "n = 60")
+    many, few = points[:2400].view(60, 40), points[2400:2520].view(3, 40)
+    check(case, many, points[2400:4400].view(50, 40), "n = 60")
+    check(case, many, few, "n = 60, m = 3")
+    check(case, few, many, "n = 3, m = 60")
+    check(case, few[:, :5], many[:4, :5], "n = 3, m = 4")
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     check(case, points[:210].view(70, 3), points[-90:].view(30, 3), "n = 70")
@@ -624,9 +633,12 @@ with every_case() as case:
     column = torch.tensor([[1e8], [1.0], [1.0], [1.0], [1.0], [1.0]], device=device)
     check(case, column, "= [1e8, 1, 1, 1, 1, 1]")
     check(case, torch.full((7, 2), 0.1, device=device), "of 7 rows")
+    check(case, -torch.full((2, 7), 0.1, device=device).T, "of 7 rows below zero, transposed")
     check(case, column[:1], "of one row")
     check(case, column[:0], "of no row")
     check(case, torch.full((3000, 2), 0.1, device=device), "of 3000 tenths")
+    ups = torch.arange(1.0, 3001, device=device) * torch.tensor([1.0, -1.0]).repeat(1500).to(device)
+    check(case, torch.stack([ups, ups * 0 + 0.1, -ups], 1), "of columns that have little in common")
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(6)
 x = torch.rand(1500, 3, generator=generator).to(device)
@@ -753,6 +765,9 @@ with every_case() as case:
     check(case, batch[0, :3], w, "as many matrices as observations, the same weights for all")
     check(case, x.to(torch.float64), w.double(), "weights in float64", 1e-9, 1e-9)
     check(case, x + 10_000, None, "points far from the origin, in float32: centre first", 1e-3)
+    far, zero = torch.cat([x[:1] + 1e6, x]), torch.cat([w[:1] * 0, w])
+    check(case, far, zero, "a far observation that weighs 0: subtract the mean itself")
+    numerics.check_left(try_in_use, case, "covariance", batch, w)
     check_way(case, batch, w, "the way, with a batch")
     check_way(case, batch, w * (w != 3), "the way, where an observation weighs 0,")
 ### BEGIN HIDDEN TESTS
@@ -903,6 +918,7 @@ with every_case() as case:
     check(case, empty, 1, "with a row of −∞")
     check(case, rows[:0], 1, "of shape (0, 2)")
     check(case, torch.tensor([[1.0, inf], [-inf, inf]], device=device), 1, "with +∞")
+    check(case, torch.cat([empty, rows, -empty]), 1, "with rows of all kinds")
     check(case, (rows * 50).to(torch.float16), 0, "in half precision")
     check(case, (rows / 10).to(torch.bfloat16), 1, "in bfloat16")
     check(case, torch.arange(24.0, device=device).view(2, 3, 4) * 100, -2, "of shape (2, 3, 4)")
@@ -910,6 +926,8 @@ with every_case() as case:
     check(case, rows[:, :1], 1, "of shape (2, 1)")
     far = rows.new_tensor([0.0, *[-30.0] * 99], dtype=torch.float64)
     check(case, far, 0, "in float64, 99 numbers 30 below the largest")
+    check(case, rows.new_tensor([3e38, -3e38]), 0, "near the largest float32")
+    numerics.check_left(try_in_use, case, "stable_logsumexp", rows, 1)
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(8)
 x = torch.randn(4, 5, 6, generator=generator, dtype=torch.float64).to(device) * 500
@@ -933,6 +951,9 @@ with every_case() as case:
     check(case, cube[0, 0], 0, "of one dimension")
     check(case, cube[:1, :1], 0, "with a size of 1 along dim")
     check(case, cube[0].to(torch.float16) / 100, 1, "in half precision")
+    rows = torch.tensor([[1000.0, 999.0], [-torch.inf, -torch.inf], [0, -torch.inf]], device=device)
+    for dtype in (torch.float16, torch.bfloat16, torch.float64):
+        check(case, rows.to(dtype), 1, f"of three rows, one all −∞, in {dtype}")
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(9)
 x = torch.randn(4, 5, 6, generator=generator, dtype=torch.float64).to(device) * 500
@@ -1003,6 +1024,7 @@ with every_case() as case:
     check(case, low, mask, -1, "large scores in half precision")
     check(case, scores.to(torch.bfloat16), mask, -1, "scores in bfloat16")
     check(case, scores.to(torch.float64) - 1e12, mask, -1, "float64, far below zero")
+    numerics.check_masked_corners(masked_softmax, case, scores, mask)
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(9)
 scores = torch.randn(2, 3, 4, 5, generator=generator, dtype=torch.float64).to(device) * 8
@@ -1025,6 +1047,8 @@ with every_case() as case:
     check(case, scores, mask, -1, "a row with everything masked")
     check(case, scores, ~mask, 0, "another dim")
     check(case, scores, mask & False, -1, "everything masked")
+    check(case, scores[:, :1], mask[:, :1], -1, "one score a row")
+    numerics.check_left(try_in_use, case, "masked_softmax", scores, mask)
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(10)
 scores = torch.randn(2, 3, 4, 5, generator=generator, dtype=torch.float64).to(device) * 8
@@ -1242,7 +1266,7 @@ with every_case() as case:
     check(case, infinite * torch.nan, "NaN in both blocks")
     check(case, x.view(2, 3, 1, 4).to(torch.int32), "a batch of whole numbers")
     check(case, x.view(3, 2, 4) > 7, "booleans")
-    check(case, x[:0].view(0, 2, 3), "no block")
+    check(case, x[:0].view(0, 2, 3).half(), "no block, in half precision")
     check(case, x[:0].view(2, 3, 0, 4), "blocks without rows")
     check(case, x[:0].view(0, 3, 2, 2), "an empty batch")
     check(case, x.view(4, 3, 2).mT, "transposed blocks")
@@ -1268,6 +1292,7 @@ with every_case() as case:
     with case("the gradient"):
         slope = try_gradient("block_diagonal", torch.zeros(2, 3, 1, 4, device=device))
         check_close(slope, torch.ones(2, 3, 1, 4, device=device), "the gradient of the sum")
+    numerics.check_left(try_in_use, case, "block_diagonal", many[:2])
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>
@@ -1361,6 +1386,9 @@ with every_case() as case:
     check(case, slow, "diag(2, 3, 2.5), in float64", tol=1e-8)
     check(case, slow * 1e-6, "diag(2e-6, 3e-6, 2.5e-6), in float64", tol=1e-8)
     check(case, slow[:1, :1], "[[2]], with tol=0", tol=0.0)
+    check(case, slow, "diag(2, 3, 2.5), tol and max_steps left out", tol=None)
+    i = torch.arange(1.0, 13, dtype=torch.float64, device=device)
+    check(case, (0.3 * i[:, None] * i).sin(), "a 12 × 12 matrix in float64", tol=1e-10)
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(10)
 with every_case() as case:
@@ -1663,7 +1691,8 @@ with every_case() as case:
     name = "a condition number of 3000, where normal equations fail"
     check(case, hard, sums, ones, name, ("qr", "lstsq"), 2e-3)
     wide, double = hard.double(), ones.double()
-    check(case, wide, wide.sum(1), double, "the same matrix in float64, all three ways")
+    check(case, wide, wide.sum(1), double, "the same matrix in float64, all three ways", atol=1e-8)
+    numerics.check_fit_corners(least_squares, case, u, v)
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(12)
 with every_case() as case:
@@ -1787,6 +1816,8 @@ with every_case() as case:
     check(case, cloud.double() * 1e100, "float64 beyond float32", 1e-6)
     check(case, cloud + 3000, "the same in float32, moved by 3000", 1e-2)
     check(case, cloud.flip(0) * 2, "another cloud of 40 points")
+    thin = cloud.double() * cloud.new_tensor([1.0, 1e-4, 1e-2])
+    check(case, thin, "a cloud that is thin, in float64", 1e-6)
     numerics.check_left(try_in_use, case, "whiten", cloud)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:

@@ -15,6 +15,7 @@ from course_utils.chapters.numerics.linear_algebra import (
     check_blocks,
     check_eigen,
     check_fit,
+    check_fit_corners,
     check_fit_way,
     check_growth,
     check_lost,
@@ -34,6 +35,7 @@ from course_utils.chapters.numerics.softmax import (
     check_logsumexp,
     check_logsumexp_slope,
     check_masked,
+    check_masked_corners,
     check_masked_slope,
 )
 from course_utils.chapters.numerics.sums import (

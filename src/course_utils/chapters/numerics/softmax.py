@@ -63,9 +63,15 @@ def check_logsumexp_slope(
 
 
 def check_masked(
-    answer: Answer, case: every_case, scores: torch.Tensor, mask: torch.Tensor, dim: int, name: str
+    answer: Answer,
+    case: every_case,
+    scores: torch.Tensor,
+    mask: torch.Tensor,
+    dim: int | None,
+    name: str,
 ) -> None:
-    """The value of a softmax under a mask."""
+    """The value of a softmax under a mask; where ``dim`` is None it is left out."""
+    given, dim = () if dim is None else (dim,), -1 if dim is None else dim
     scores, mask = scores.clone(), mask.clone()  # an answer that changes them spoils no other case
     x, whole = scores.double(), mask.expand(scores.shape)
     truth = x.masked_fill(~mask, -torch.inf).softmax(dim).masked_fill(~mask, 0)
@@ -94,10 +100,10 @@ def check_masked(
             "minus a logsumexp in half precision, which rounds too much: take float32 on the way"
         )
         slips = {words: rounded.double(), **slips}
-    with case(f"{name}, dim={dim}"):
+    with case(f"{name}, dim{f'={dim}' if given else ' left out'}"):
         try:
             with forbid_changes(scores, mask):
-                result = answer(scores, mask, dim)
+                result = answer(scores, mask, *given)
         except RuntimeError as error:
             if "overflow" not in str(error):
                 raise
@@ -107,6 +113,9 @@ def check_masked(
         if known:
             none = ~whole.any(dim, keepdim=True).expand(scores.shape)
             words = "a row with everything masked should be zeros"
+            hidden = not scores[~whole].isfinite().all()
+            through = "there is NaN: what stands in a masked place comes through"
+            assert not (hidden and result.isnan().any()), through
             assert not result[none].isnan().any(), f"{words}, it is NaN"
             assert (result[none] == 0).all(), f"{words}, not uniform"
             assert not result.isnan().any(), "there is NaN: an overflow, or 0 / 0?"
@@ -115,8 +124,27 @@ def check_masked(
             size = 8 * torch.finfo(scores.dtype).eps * scores.abs().max().item()
             loose = max(loose, min(size, 0.03))
         right = truth.to(scores.dtype)
+        cut = known and ((result == 0) & (right > 10 * torch.finfo(scores.dtype).tiny)).any()
+        words = "a small probability became 0: is there a threshold, or e^(x - x_max) cut off?"
+        assert not cut, words
         check_value(result, right, "the result", slips, rtol=loose, atol=loose / 10)
         assert (result[~whole] == 0).all(), "a masked place is not exactly 0"
+
+
+def check_masked_corners(
+    answer: Answer, case: every_case, scores: torch.Tensor, mask: torch.Tensor
+) -> None:
+    """Scores under the mask that are no numbers, rows without any, and a dim left out."""
+    none = mask & mask[:, 2:]
+    for dtype in (torch.float32, torch.float16, torch.bfloat16):
+        check_masked(answer, case, scores.to(dtype), none, -1, f"a row all masked, in {dtype}")
+    for bad in (torch.nan, torch.inf, -torch.inf):
+        rest = scores.masked_fill(~none, bad)
+        check_masked(answer, case, rest, none, -1, f"{bad} in each masked place")
+    cube = torch.stack([scores, scores.flip(1), scores / 2])
+    check_masked(answer, case, cube, mask, None, "three dimensions")
+    low = scores.double() * torch.tensor([-16.0, -16.0, 1.0]).to(scores)
+    check_masked(answer, case, low, mask, -1, "scores far apart, in float64")
 
 
 def check_masked_slope(
@@ -136,7 +164,8 @@ def check_masked_slope(
         slope = gradient("masked_softmax", scores, mask, dim, weights=weights)
         words = "it is NaN: mask before the bad place as well as after it"
         assert not slope.isnan().any(), words
-        check_close(slope, truth * (weights - average), "it", rtol=1e-5, atol=1e-6)
+        loose = 1e-9 if scores.dtype == torch.float64 else 1e-5
+        check_close(slope, truth * (weights - average), "it", rtol=loose, atol=loose)
     with case(f"the arguments after {name}"):
         _, names, changed, _ = calls("masked_softmax", scores, mask, dim)
         check_rules(names, changed)

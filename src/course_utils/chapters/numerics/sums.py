@@ -49,6 +49,8 @@ def check_sum_way(answer: Answer, case: every_case, x: torch.Tensor, name: str) 
             assert not counts["_to_copy"], "a dtype was converted; stay in float32"
             found = [name for name in BANNED_SUMS if counts[name]]
             assert not found, f"{', '.join(found)} ran; add up in float32 by yourself"
+            words = "the rows were sorted: add row after row, from the first to the last"
+            assert how == "pairwise" or not counts["sort"], words
             words = "that is the sum from the last row to the first"
             turned = torch.equal(result, back) and not torch.equal(loop, back)
             assert how != "naive" or not turned, words
