@@ -281,6 +281,7 @@ with every_case() as case:
     check(case, x[:1] * -torch.inf, "-∞")
     check(case, -x, "[-4, 0, 1e-7, -0.25], after the first")
     check(case, x[:2] * 1e-45, "numbers next to 0")
+    check(case, x.new_tensor([1e36, 1.0, 1e-30]), "[1e36, 1, 1e-30]")
     numerics.check_left(try_in_use, case, "safe_root", x)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
@@ -413,13 +414,11 @@ y = torch.tensor([[3.0, 4.0], [0.0, 0.0]], dtype=torch.float64, device=device)
 with every_case() as case:
     check(case, y[1:], y, "the example, where two points coincide")
     check(case, y, y, "a set against itself")
-    check(case, y * 1e-9, y * 1e-9, "points that are near")
     check(case, y + 2**30, y + 2**30, "points 2**30 away from the origin, in float64")
     check(case, y.float(), y[:0].float(), "no y, in float32", ("broadcast", "gram"))
     check(case, y[:0].float(), y.float(), "no x, in float32", ("broadcast", "gram"))
     check(case, y[:, :0], y[:1, :0], "points without coordinates", ("broadcast", "gram"))
-    for how in ("broadcast", "gram", "cdist"):
-        numerics.check_left(try_in_use, case, "pairwise_three_ways", y, y[:1], how)
+    numerics.check_distance_corners(pairwise_three_ways, try_gradient, try_in_use, case, y)
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(4)
 grid = torch.randint(-3, 4, (9, 6), generator=generator).double().to(device)
@@ -637,8 +636,7 @@ with every_case() as case:
     check(case, column[:1], "of one row")
     check(case, column[:0], "of no row")
     check(case, torch.full((3000, 2), 0.1, device=device), "of 3000 tenths")
-    ups = torch.arange(1.0, 3001, device=device) * torch.tensor([1.0, -1.0]).repeat(1500).to(device)
-    check(case, torch.stack([ups, ups * 0 + 0.1, -ups], 1), "of columns that have little in common")
+    numerics.check_sum_corners(sum_in_float32, try_in_use, case, column)
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(6)
 x = torch.rand(1500, 3, generator=generator).to(device)
@@ -767,6 +765,7 @@ with every_case() as case:
     check(case, x + 10_000, None, "points far from the origin, in float32: centre first", 1e-3)
     far, zero = torch.cat([x[:1] + 1e6, x]), torch.cat([w[:1] * 0, w])
     check(case, far, zero, "a far observation that weighs 0: subtract the mean itself")
+    check(case, x, w / 1000, "weights that add up to less than 1")
     numerics.check_left(try_in_use, case, "covariance", batch, w)
     check_way(case, batch, w, "the way, with a batch")
     check_way(case, batch, w * (w != 3), "the way, where an observation weighs 0,")
@@ -926,6 +925,8 @@ with every_case() as case:
     check(case, rows[:, :1], 1, "of shape (2, 1)")
     far = rows.new_tensor([0.0, *[-30.0] * 99], dtype=torch.float64)
     check(case, far, 0, "in float64, 99 numbers 30 below the largest")
+    check(case, far * 0.7, 0, "in float64, 99 numbers 21 below the largest")
+    check(case, (far / 13).half().repeat(10), 0, "in half precision, 990 numbers 2.3 below others")
     check(case, rows.new_tensor([3e38, -3e38]), 0, "near the largest float32")
     numerics.check_left(try_in_use, case, "stable_logsumexp", rows, 1)
 ### BEGIN HIDDEN TESTS
@@ -950,6 +951,7 @@ with every_case() as case:
     check(case, cube, 1, "of shape (2, 3, 4), in float64")
     check(case, cube[0, 0], 0, "of one dimension")
     check(case, cube[:1, :1], 0, "with a size of 1 along dim")
+    check(case, cube[0, 0, :1] * 0 - torch.arange(3).to(cube) * 30, 0, "= [0, -30, -60], in float64")
     check(case, cube[0].to(torch.float16) / 100, 1, "in half precision")
     rows = torch.tensor([[1000.0, 999.0], [-torch.inf, -torch.inf], [0, -torch.inf]], device=device)
     for dtype in (torch.float16, torch.bfloat16, torch.float64):
@@ -1048,6 +1050,7 @@ with every_case() as case:
     check(case, scores, ~mask, 0, "another dim")
     check(case, scores, mask & False, -1, "everything masked")
     check(case, scores[:, :1], mask[:, :1], -1, "one score a row")
+    check(case, scores, mask | True, -1, "nothing masked")
     numerics.check_left(try_in_use, case, "masked_softmax", scores, mask)
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(10)
@@ -1264,7 +1267,8 @@ with every_case() as case:
     infinite = torch.tensor([[[torch.inf]], [[1.0]]], device=device)
     check(case, infinite, "an infinity in the first block")
     check(case, infinite * torch.nan, "NaN in both blocks")
-    check(case, x.view(2, 3, 1, 4).to(torch.int32), "a batch of whole numbers")
+    check(case, x.view(2, 3, 1, 4).long() + 2**60, "a batch of large whole numbers")
+    check(case, x.view(2, 3, 1, 4) * 1j, "complex numbers")
     check(case, x.view(3, 2, 4) > 7, "booleans")
     check(case, x[:0].view(0, 2, 3).half(), "no block, in half precision")
     check(case, x[:0].view(2, 3, 0, 4), "blocks without rows")
@@ -1290,8 +1294,9 @@ with every_case() as case:
         _, names, changed, _ = try_calls("block_diagonal", torch.ones(2, 2, 3, device=device))
         check_rules(names, changed, "block_diag")
     with case("the gradient"):
-        slope = try_gradient("block_diagonal", torch.zeros(2, 3, 1, 4, device=device))
-        check_close(slope, torch.ones(2, 3, 1, 4, device=device), "the gradient of the sum")
+        for shape in ((2, 3, 1, 4), (1, 2, 3), (2, 0, 3, 1)):
+            slope = try_gradient("block_diagonal", torch.zeros(shape, device=device))
+            check_close(slope, torch.ones(shape, device=device), f"that of shape {shape}")
     numerics.check_left(try_in_use, case, "block_diagonal", many[:2])
 
 # %% [markdown]
@@ -1411,6 +1416,7 @@ with every_case() as case:
     check(case, tie, "[[0, 1], [1, 0]], but 7 × 7", 30, False, 30)
     check(case, slow, "eigenvalues from 1.4 to 2", 8, False, 8)
     check(case, 3 * torch.eye(2, device=device), "[[3, 0], [0, 3]]", 9, True, 1)
+    check(case, 3 * torch.eye(2, device=device), "[[3, 0], [0, 3]]", 1, True, 1)
     check(case, tie, "[[0, 1], [1, 0]], but 7 × 7", 0, False, 0)
     with case("the global random numbers"):
         *_, moved = try_calls("power_iteration", even)
@@ -1516,6 +1522,9 @@ with every_case() as case:
     check(case, wide.T, "a (5, 3) matrix in float64, transposed")
     check(case, torch.tensor([[-3.0], [4.0]], device=device), "one column")
     check(case, wide.T * 1e-20, "tiny lengths, none of which is 0, in float64")
+    thin = wide.T * wide.new_tensor([1.0, 1e-12, 1e-6])
+    check(case, thin, "columns of very different lengths, in float64")
+    check(case, thin.float(), "columns of very different lengths, in float32")
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     for m, n in ((1, 1), (4, 4), (9, 3), (12, 6)):

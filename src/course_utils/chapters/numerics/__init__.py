@@ -6,6 +6,7 @@ cell that runs with the answer (``gradient``, ``calls``, ``operators``), called 
 """
 
 from course_utils.chapters.numerics.distances import (
+    check_distance_corners,
     check_distance_cost,
     check_distances,
     check_far_distances,
@@ -41,6 +42,7 @@ from course_utils.chapters.numerics.softmax import (
 from course_utils.chapters.numerics.sums import (
     check_covariance,
     check_covariance_way,
+    check_sum_corners,
     check_sum_error,
     check_sum_way,
 )

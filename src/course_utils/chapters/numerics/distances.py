@@ -96,6 +96,23 @@ def check_distances(
                 check_value(slope, right, what, {moved: wrong}, rtol=1e-4, atol=1e-4)
 
 
+def check_distance_corners(
+    answer: Answer, gradient: Answer, in_use: Answer, case: every_case, y: torch.Tensor
+) -> None:
+    """Distances of points that are near, in float64, and what is left behind."""
+    near = torch.cat([y, y[:1] * (1 + 1e-9)])
+    for x, name, ways in (
+        (y * 1e-9, "points that are near", ("broadcast", "gram", "cdist")),
+        (y / 3, "thirds, in float64", ("broadcast", "gram", "cdist")),
+        (near, "two points that are near, and one that is not", ("broadcast", "cdist")),
+    ):
+        check_distances(answer, gradient, case, x, x, name, ways)
+    for how in ("broadcast", "gram", "cdist"):
+        with case(f'"{how}", arguments that have a gradient already'):
+            left = in_use("pairwise_three_ways", y, y[:1], how)
+            assert not left, left
+
+
 def check_distance_cost(
     operators: Answer, case: every_case, x: torch.Tensor, y: torch.Tensor, name: str
 ) -> None:

@@ -34,6 +34,10 @@ def check_logsumexp(calls: Answer, case: every_case, x: torch.Tensor, dim: int, 
             ),
             "this is the sum of the powers, without the logarithm": x.double().exp().sum(dim),
         }
+        if x.dtype == torch.float16 and x.numel():
+            half = x.movedim(dim, 0) - top.to(x).clamp(-60_000, 60_000)
+            words = "the sum is made in half precision: add up in float32, or by one .sum()"
+            slips[words] = sum(half.exp()).log() + top
         for limit in (10, 15, 20, 25):
             above = (x.double() - top.unsqueeze(dim)).clamp(min=-limit).exp().nan_to_num().sum(dim)
             words = f"numbers more than {limit} below the largest count as they are: no limit"
@@ -57,6 +61,9 @@ def check_logsumexp_slope(
         assert not slope.isnan().any(), "it is NaN: 0 · ∞ somewhere?"
         # In float32 PyTorch's own is as far off as x is large: softmax is exp(x - result) there.
         loose = {2: 1e-2, 4: 1e-3, 8: 1e-8}[x.itemsize]
+        cut = (slope == 0) & (right > 1e-30) if x.dtype == torch.float64 else slope != slope
+        words = "0 where softmax is small but not 0: is what lies far below the largest cut off?"
+        assert not cut.any() or not (slope != 0).any(), words
         words = "0 everywhere: is the graph cut, or the maximum not added again?"
         slips = {words: torch.zeros_like(x)}
         check_value(slope, right.to(x), "the gradient", slips, rtol=loose, atol=loose)
@@ -143,6 +150,9 @@ def check_masked_corners(
         check_masked(answer, case, rest, none, -1, f"{bad} in each masked place")
     cube = torch.stack([scores, scores.flip(1), scores / 2])
     check_masked(answer, case, cube, mask, None, "three dimensions")
+    for whole in (True, False):
+        one = torch.tensor(whole, device=mask.device)
+        check_masked(answer, case, scores, one, -1, f"a mask without dimensions, {whole}")
     low = scores.double() * torch.tensor([-16.0, -16.0, 1.0]).to(scores)
     check_masked(answer, case, low, mask, -1, "scores far apart, in float64")
 

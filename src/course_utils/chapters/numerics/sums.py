@@ -36,6 +36,21 @@ def check_sum_error(answer: Answer, case: every_case, x: torch.Tensor, name: str
             assert error <= bound, f"error {error:.4g} u, at most {bound:.4g} u: {hints[how]}"
 
 
+def check_sum_corners(
+    answer: Answer, in_use: Answer, case: every_case, column: torch.Tensor
+) -> None:
+    """Sums of columns that have little in common, and whether the next call changes one."""
+    ups = torch.arange(1.0, 3001).to(column) * torch.tensor([1.0, -1.0]).to(column).repeat(1500)
+    apart = torch.stack([ups, ups * 0 + 0.1, -ups], 1)
+    check_sum_error(answer, case, apart, "of columns that have little in common")
+    many = torch.cat([column[:1], column[1:].repeat(600, 1)])
+    check_sum_error(answer, case, many, "= [1e8, 1, 1, …], of 3001 rows")
+    for how in ("naive", "pairwise", "compensated"):
+        with case(f'"{how}", a second call'):
+            left = in_use("sum_in_float32", column, how)
+            assert not left, left
+
+
 def check_sum_way(answer: Answer, case: every_case, x: torch.Tensor, name: str) -> None:
     """A sum in each way: how many additions ran, and nothing else."""
     n, depth = len(x), max(len(x) - 1, 1).bit_length()
