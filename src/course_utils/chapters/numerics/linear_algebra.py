@@ -112,11 +112,12 @@ def check_steps(
     steps: int,
     settles: bool,
     at_most: int,
+    tol: float = 1e-5,
 ) -> None:
     """How many products with the matrix ran, and whether it gave up where it should."""
     n = len(a)
     with case(f"{name}, max_steps={steps}"):
-        notes, raised, pair = operators("power_iteration", a, 1e-5, steps)
+        notes, raised, pair = operators("power_iteration", a, tol, steps)
         banned = [op for op, *_ in notes if "linalg" in op and "norm" not in op]
         assert not banned, f"{banned[0]} ran: the products are to do it"
         assert not (settles and raised), f"{raised} was raised, though {steps} steps are enough"
@@ -240,6 +241,11 @@ def check_fit_corners(answer: Answer, case: every_case, u: torch.Tensor, v: torc
         loose = 1e-11 if dtype == torch.float64 else 1e-4
         name = f"numbers of size {size:g}, in {dtype}"
         check_fit(answer, case, a, a.sum(1), one.to(dtype), name, rtol=loose, atol=loose)
+    a = u * torch.arange(1.0, len(u) + 1).to(u)[:, None]  # equations of different lengths
+    b = torch.arange(1.0, len(u) + 1).to(u).cos()
+    truth = (torch.linalg.pinv(a) @ b[:, None])[:, 0]
+    name = "equations that cannot all hold: each counts once, as it is"
+    check_fit(answer, case, a, b, truth, name, rtol=1e-9, atol=1e-9)
     hard = u * torch.tensor([1.0, 1e-5, 1e-9]).to(u) @ v.T
     name = "a condition number of 1e9, in float64"
     check_fit(answer, case, hard, hard.sum(1), one, name, ("qr", "lstsq"), 1e-5, 1e-5)

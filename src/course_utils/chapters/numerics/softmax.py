@@ -150,6 +150,9 @@ def check_masked_corners(
         check_masked(answer, case, rest, none, -1, f"{bad} in each masked place")
     cube = torch.stack([scores, scores.flip(1), scores / 2])
     check_masked(answer, case, cube, mask, None, "three dimensions")
+    square, corner = scores[:1] * scores[1:].T, mask.new_ones(3, 3).tril()
+    check_masked(answer, case, square, corner, -1, "square scores and a mask of another order")
+    check_masked(answer, case, square, mask[1], -1, "square scores and a mask of one dimension")
     for whole in (True, False):
         one = torch.tensor(whole, device=mask.device)
         check_masked(answer, case, scores, one, -1, f"a mask without dimensions, {whole}")

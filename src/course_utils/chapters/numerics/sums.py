@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from course_utils.chapters.numerics.notes import Answer, check_form
+from course_utils.chapters.numerics.notes import Answer, check_form, given_twice
 from course_utils.learner.calls import check_rules
 from course_utils.learner.cases import every_case
 from course_utils.learner.changes import forbid_changes
@@ -36,9 +36,7 @@ def check_sum_error(answer: Answer, case: every_case, x: torch.Tensor, name: str
             assert error <= bound, f"error {error:.4g} u, at most {bound:.4g} u: {hints[how]}"
 
 
-def check_sum_corners(
-    answer: Answer, in_use: Answer, case: every_case, column: torch.Tensor
-) -> None:
+def check_sum_corners(answer: Answer, case: every_case, column: torch.Tensor) -> None:
     """Sums of columns that have little in common, and whether the next call changes one."""
     ups = torch.arange(1.0, 3001).to(column) * torch.tensor([1.0, -1.0]).to(column).repeat(1500)
     apart = torch.stack([ups, ups * 0 + 0.1, -ups], 1)
@@ -47,7 +45,7 @@ def check_sum_corners(
     check_sum_error(answer, case, many, "= [1e8, 1, 1, …], of 3001 rows")
     for how in ("naive", "pairwise", "compensated"):
         with case(f'"{how}", a second call'):
-            left = in_use("sum_in_float32", column, how)
+            left = given_twice(answer, column, how)
             assert not left, left
 
 
