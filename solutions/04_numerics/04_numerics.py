@@ -95,7 +95,7 @@ numerics.draw_gaps(
 # ### Exercise 4.1 — Between two marks ★ · 3 min · 2 points · core
 #
 # Without running it: what do these give? Write `True`, `False` or a number. The arithmetic is done in
-# the dtype that is named.
+# the dtype that is named; a gap is the distance to the next number above.
 
 # %% nbgrader={"grade_id": "float-gaps", "solution": true}
 float_gaps = {
@@ -956,7 +956,9 @@ with every_case() as case:
     check(case, cube, 1, "of shape (2, 3, 4), in float64")
     check(case, cube[0, 0], 0, "of one dimension")
     check(case, cube[:1, :1], 0, "with a size of 1 along dim")
-    check(case, cube[0, 0, :1] * 0 - torch.arange(3).to(cube) * 30, 0, "= [0, -30, -60], in float64")
+    check(
+        case, cube[0, 0, :1] * 0 - torch.arange(3).to(cube) * 30, 0, "= [0, -30, -60], in float64"
+    )
     check(case, cube[0].to(torch.float16) / 100, 1, "in half precision")
     rows = torch.tensor([[1000.0, 999.0], [-torch.inf, -torch.inf], [0, -torch.inf]], device=device)
     for dtype in (torch.float16, torch.bfloat16, torch.float64):

@@ -12,6 +12,7 @@
 # - "A row with everything masked gives zeros"
 # - "and its gradient is 0: no NaN"
 # - "No overflow, whatever the scores"
+# - "A masked score may be anything, even NaN"
 #
 # Admits:
 #
@@ -198,3 +199,117 @@ def masked_softmax(scores, mask, dim=-1):
     some = mask.any(dim, keepdim=True)
     filled = scores.masked_fill(~mask, -torch.inf).masked_fill(~some, 0)
     return filled.softmax(dim).masked_fill(~mask, 0)
+
+
+# %% wrong="a small number in the divisor, which half takes for 0" says=["a row all masked, in torch.float16, dim=-1: a row with everything masked should be zeros, it is NaN"]
+def masked_softmax(scores, mask, dim=-1):
+    m = torch.where(mask, scores, torch.finfo(scores.dtype).min).amax(dim, keepdim=True)
+    e = torch.where(mask, (scores - m), -torch.inf).exp()
+    return e / (e.sum(dim, keepdim=True) + 1e-9)
+
+
+# %% wrong="the default is dim 1" says=["three dimensions, dim left out"]
+def masked_softmax(scores, mask, dim=1):
+    some = mask.expand(scores.shape).any(dim, keepdim=True)
+    filled = torch.where(mask, scores, -torch.inf)
+    filled = torch.where(some, filled, 0)
+    return torch.where(mask, filled.softmax(dim), 0)
+
+
+# %% wrong="the default is dim 0" says=["three dimensions, dim left out", "it adds up to 1 along another dimension"]
+def masked_softmax(scores, mask, dim=0):
+    some = mask.expand(scores.shape).any(dim, keepdim=True)
+    filled = torch.where(mask, scores, -torch.inf)
+    filled = torch.where(some, filled, 0)
+    return torch.where(mask, filled.softmax(dim), 0)
+
+
+# %% wrong="small probabilities become 0" says=["a small probability became 0"]
+def masked_softmax(scores, mask, dim=-1):
+    some = mask.expand(scores.shape).any(dim, keepdim=True)
+    filled = torch.where(mask, scores, -torch.inf)
+    filled = torch.where(some, filled, 0)
+    p = filled.softmax(dim)
+    return torch.where(mask & (p > 1e-6), p, 0)
+
+
+# %% wrong="a masked row goes through the softmax" says=["nan in each masked place, dim=-1: there is NaN: what stands in a masked place comes through"]
+def masked_softmax(scores, mask, dim=-1):
+    some = mask.expand(scores.shape).any(dim, keepdim=True)
+    filled = torch.where(mask, scores, -torch.inf)
+    filled = torch.where(some, filled, scores)
+    return filled.softmax(dim) * some
+
+
+# %% wrong="one score a row: no graph" says=["the gradient with one score a row, dim=-1: no gradient flows back"]
+def masked_softmax(scores, mask, dim=-1):
+    some = mask.expand(scores.shape).any(dim, keepdim=True)
+    filled = torch.where(mask, scores, -torch.inf)
+    filled = torch.where(some, filled, 0)
+    if scores.shape[dim] == 1:
+        return mask.expand(scores.shape).to(scores.dtype)
+    return torch.where(mask, filled.softmax(dim), 0)
+
+
+# %% wrong="a hook on the scores" says=["a hook stays on it"]
+def masked_softmax(scores, mask, dim=-1):
+    if scores.requires_grad:
+        scores.register_hook(lambda g: g.nan_to_num(0))
+    return torch.where(mask, scores, -torch.inf).softmax(dim).nan_to_num(0)
+
+
+# %% wrong="asks the mask for a last dimension" says=["a mask without dimensions, True, dim=-1"]
+def masked_softmax(scores, mask, dim=-1):
+    some = mask[..., :].expand(scores.shape).any(dim, keepdim=True)
+    filled = torch.where(mask, scores, -torch.inf)
+    filled = torch.where(some, filled, 0)
+    return torch.where(mask, filled.softmax(dim), 0)
+
+
+# %% wrong="nothing masked: no graph" says=["the gradient with nothing masked, dim=-1: no gradient flows back"]
+def masked_softmax(scores, mask, dim=-1):
+    if mask.all():
+        return scores.detach().softmax(dim)
+    some = mask.expand(scores.shape).any(dim, keepdim=True)
+    filled = torch.where(mask, scores, -torch.inf)
+    filled = torch.where(some, filled, 0)
+    return torch.where(mask, filled.softmax(dim), 0)
+
+
+# %% wrong="turns a square mask" says=["square scores and a mask of another order", "the mask lies the other way"]
+def masked_softmax(scores, mask, dim=-1):
+    mask = mask.mT if mask.dim() == 2 and mask.shape[0] == mask.shape[1] else mask
+    some = mask.expand(scores.shape).any(dim, keepdim=True)
+    filled = torch.where(mask, scores, -torch.inf)
+    filled = torch.where(some, filled, 0)
+    return torch.where(mask, filled.softmax(dim), 0)
+
+
+# %% wrong="compares the sizes from the first dimension on" breaks="broadcasts with `scores`" says=["square scores and a mask of one dimension", "the mask lies the other way"]
+def masked_softmax(scores, mask, dim=-1):
+    mask = (
+        mask.reshape(*mask.shape, *[1] * (scores.dim() - mask.dim()))
+        if mask.dim() and mask.shape[0] == scores.shape[0]
+        else mask
+    )
+    some = mask.expand(scores.shape).any(dim, keepdim=True)
+    filled = torch.where(mask, scores, -torch.inf)
+    filled = torch.where(some, filled, 0)
+    return torch.where(mask, filled.softmax(dim), 0)
+
+
+# %% wrong="adds −∞ to the masked scores" breaks="A masked score may be anything, even NaN" says=["what stands in a masked place comes through"]
+def masked_softmax(scores, mask, dim=-1):
+    return (
+        (scores + torch.zeros_like(scores).masked_fill(~mask, -torch.inf))
+        .softmax(dim)
+        .masked_fill(~mask, 0)
+    )
+
+
+# %% right="minus the largest that is allowed, by hand"
+def masked_softmax(scores, mask, dim=-1):
+    low = scores.masked_fill(~mask, -torch.inf)
+    m = low.detach().amax(dim, keepdim=True).clamp_min(torch.finfo(scores.dtype).min)
+    e = (low - m).exp()
+    return e / e.sum(dim, keepdim=True).clamp_min(1e-3)

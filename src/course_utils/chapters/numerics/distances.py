@@ -77,7 +77,7 @@ def check_distances(
             loose = {"gram": 1e-6}.get(how, 1e-12) * size
             loose = loose if truth.dtype == torch.float64 else 1e-5
             same = result[truth == 0] if known else truth[:0]
-            words = "is a small number added on the way, or a lower bound set?"
+            words = "is a small number added, a bound set, or a part made in another dtype?"
             assert not (same > loose).any(), (
                 f"where two points coincide the distance is {same.max():.1e}: {words}"
             )

@@ -239,7 +239,7 @@ def check_fit_corners(answer: Answer, case: every_case, u: torch.Tensor, v: torc
     for size, dtype in ((1.0, torch.float64), (1e-3, torch.float32), (1e-9, torch.float64)):
         a = (size * u @ v.T).to(dtype)
         loose = 1e-11 if dtype == torch.float64 else 1e-4
-        name = f"numbers of size {size:g}, in {dtype}"
+        name = f"numbers of size {size:g}, in {dtype}: nothing is added or bounded"
         check_fit(answer, case, a, a.sum(1), one.to(dtype), name, rtol=loose, atol=loose)
     a = u * torch.arange(1.0, len(u) + 1).to(u)[:, None]  # equations of different lengths
     b = torch.arange(1.0, len(u) + 1).to(u).cos()
@@ -247,7 +247,7 @@ def check_fit_corners(answer: Answer, case: every_case, u: torch.Tensor, v: torc
     name = "equations that cannot all hold: each counts once, as it is"
     check_fit(answer, case, a, b, truth, name, rtol=1e-9, atol=1e-9)
     hard = u * torch.tensor([1.0, 1e-5, 1e-9]).to(u) @ v.T
-    name = "a condition number of 1e9, in float64"
+    name = "a condition number of 1e9, in float64: no direction is left out"
     check_fit(answer, case, hard, hard.sum(1), one, name, ("qr", "lstsq"), 1e-5, 1e-5)
 
 

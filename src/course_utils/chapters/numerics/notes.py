@@ -89,12 +89,12 @@ def left_on(function: Answer, *args: Any) -> str:
 
 def given_twice(function: Answer, *args: Any) -> str:
     """Words where a second call, with other numbers, changes what the first one gave."""
-    args = [arg.detach() if isinstance(arg, torch.Tensor) else arg for arg in args]
+    plain = [arg.detach() if isinstance(arg, torch.Tensor) else arg for arg in args]
     others = [
         arg / 2 + 1 if isinstance(arg, torch.Tensor) and arg.is_floating_point() else arg
-        for arg in args
+        for arg in plain
     ]
-    first = function(*args)
+    first = function(*plain)
     if not isinstance(first, torch.Tensor):
         return ""
     kept = first.detach().clone()

@@ -30,6 +30,10 @@ def check_white(
         assert not few, "z has float32's digits alone: compute in the dtype of x"
         z, centred, one = z.double(), x.double() - x.double().mean(0), torch.eye(d).to(z).double()
         mean = z.mean(0).abs().max().item()
+        q, free = torch.linalg.qr(centred)[0], z - z.mean(0)
+        bent = (free - q @ (q.T @ free)).abs().max() > 10 * loose * (1 + free.abs().max())
+        words = "z is not (x - m) W, with one W for all rows: is a row cut, scaled or turned alone?"
+        assert mean < loose or not bent, words
         assert mean < loose, f"a column has the mean {mean:.3g}, not 0: subtract it first"
         cov = z.T @ z / (n - 1)
         off = (cov - one).abs().max().item()

@@ -24,7 +24,8 @@ def check_sum_error(answer: Answer, case: every_case, x: torch.Tensor, name: str
     hints = {
         "naive": "are all rows added?",
         "pairwise": "is a row lost where their number is odd?",
-        "compensated": "is what was lost taken from the next row, and with the right sign?",
+        "compensated": "is what was lost taken from the next row, in each column, and with the "
+        "right sign?",
     }
     for how, bound in bounds.items():
         with case(f'"{how}", x {name}'):
@@ -120,6 +121,10 @@ def check_covariance(
         if n != d and isinstance(result, torch.Tensor) and result.shape[-2:] == (n, n):
             raise AssertionError("the observations lie in the rows, the variables in the columns")
         right = truth.reshape(shape).to(x.dtype)
+        if isinstance(result, torch.Tensor) and result.shape == right.shape:
+            factor = (result / right)[right != 0].double().median().item() if right.any() else 1
+            words = f"it is {factor:.3g} times what it should be: has the divisor a bound?"
+            slips[words] = right * factor
         check_value(result, right, "the covariance", slips, rtol=rtol, atol=atol)
         ran = counts.total()
         assert ran < 60, f"{ran} operators ran: is there a loop?"
