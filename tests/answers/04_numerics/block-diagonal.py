@@ -225,7 +225,7 @@ def block_diagonal(blocks):
     return out.reshape(*batch, n * p, n * q)
 
 
-# %% wrong="whole numbers by way of float64" says=["a batch of large whole numbers: the result differs"]
+# %% wrong="whole numbers by way of float64" says=["a batch of whole numbers, large ones: the result differs"]
 def block_diagonal(blocks):
     *batch, n, p, q = blocks.shape
     out = blocks.new_zeros(*batch, n, p, n, q)

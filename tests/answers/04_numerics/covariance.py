@@ -210,19 +210,6 @@ def covariance(x, weights=None):
     return (w * d).mT @ d / (W - V / W)
 
 
-# %% wrong="one pass, moved by the first observation" says=["a far observation that weighs 0: subtract the mean itself"]
-def covariance(x, weights=None):
-    if weights is None:
-        weights = torch.ones_like(x[..., 0]) if x.shape[-1] else x.new_ones(x.shape[:-1])
-    w = weights[..., None]
-    total = w.sum(-2, keepdim=True)
-    mean = (w * x).sum(-2, keepdim=True) / total
-    x = x - x[..., :1, :]
-    mean = (w * x).sum(-2, keepdim=True) / total
-    divisor = total - (w * w).sum(-2, keepdim=True) / total
-    return ((w * x).mT @ x - total * mean.mT @ mean) / divisor
-
-
 # %% wrong="the divisor is at least 0.1" says=["weights that add up to less than 1", "has the divisor a bound?"]
 def covariance(x, weights=None):
     if weights is None:

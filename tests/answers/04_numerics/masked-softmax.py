@@ -12,7 +12,6 @@
 # - "A row with everything masked gives zeros"
 # - "and its gradient is 0: no NaN"
 # - "No overflow, whatever the scores"
-# - "A masked score may be anything, even NaN"
 #
 # Admits:
 #
@@ -233,14 +232,6 @@ def masked_softmax(scores, mask, dim=-1):
     return torch.where(mask & (p > 1e-6), p, 0)
 
 
-# %% wrong="a masked row goes through the softmax" says=["nan in each masked place, dim=-1: there is NaN: what stands in a masked place comes through"]
-def masked_softmax(scores, mask, dim=-1):
-    some = mask.expand(scores.shape).any(dim, keepdim=True)
-    filled = torch.where(mask, scores, -torch.inf)
-    filled = torch.where(some, filled, scores)
-    return filled.softmax(dim) * some
-
-
 # %% wrong="one score a row: no graph" says=["the gradient with one score a row, dim=-1: no gradient flows back"]
 def masked_softmax(scores, mask, dim=-1):
     some = mask.expand(scores.shape).any(dim, keepdim=True)
@@ -298,18 +289,21 @@ def masked_softmax(scores, mask, dim=-1):
     return torch.where(mask, filled.softmax(dim), 0)
 
 
-# %% wrong="adds −∞ to the masked scores" breaks="A masked score may be anything, even NaN" says=["what stands in a masked place comes through"]
-def masked_softmax(scores, mask, dim=-1):
-    return (
-        (scores + torch.zeros_like(scores).masked_fill(~mask, -torch.inf))
-        .softmax(dim)
-        .masked_fill(~mask, 0)
-    )
-
-
 # %% right="minus the largest that is allowed, by hand"
 def masked_softmax(scores, mask, dim=-1):
     low = scores.masked_fill(~mask, -torch.inf)
     m = low.detach().amax(dim, keepdim=True).clamp_min(torch.finfo(scores.dtype).min)
     e = (low - m).exp()
     return e / e.sum(dim, keepdim=True).clamp_min(1e-3)
+
+
+# %% wrong="hides the scores of 0" says=["a score of 0, which counts"]
+def masked_softmax(scores, mask, dim=-1):
+    s = scores * mask
+    return s.masked_fill(s == 0, -torch.inf).softmax(dim).masked_fill(~mask, 0)
+
+
+# %% wrong="50 below the smallest in a masked place" says=["equal scores, far below zero"]
+def masked_softmax(scores, mask, dim=-1):
+    low = scores.amin() - 50 if scores.numel() else 0
+    return torch.where(mask, torch.where(mask, scores, low).softmax(dim), 0)

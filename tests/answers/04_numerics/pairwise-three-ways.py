@@ -374,25 +374,6 @@ def pairwise_three_ways(x, y, how):
     return torch.where(above, torch.where(above, squared, 1).sqrt(), 0)
 
 
-# %% wrong="gram: joins the squares to the points" says=["n = 60, m = 3: cat makes a tensor"]
-def root(s):
-    positive = s > 0
-    return torch.where(positive, torch.where(positive, s, 1).sqrt(), 0)
-
-
-def pairwise_three_ways(x, y, how):
-    if how == "broadcast":
-        return root((x[:, None] - y).square().sum(-1))
-    if how == "gram":
-        centre = y.mean(0) if len(y) else torch.zeros_like(y.sum(0))
-        x, y = x - centre, y - centre
-        return root(
-            torch.cat([-2 * x, (x * x).sum(1, keepdim=True), torch.ones_like(x[:, :1])], 1)
-            @ torch.cat([y, torch.ones_like(y[:, :1]), (y * y).sum(1, keepdim=True)], 1).T
-        )
-    return torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
-
-
 # %% wrong="gram: broadcasts where there are few" says=["\"gram\", n = 3, m = 4: sub makes a tensor"]
 def root(s):
     positive = s > 0
@@ -411,7 +392,7 @@ def pairwise_three_ways(x, y, how):
     return torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
 
 
-# %% wrong="gram: a small number under the root" says=["\"gram\", points that are near: where two points coincide", "is a small number added"]
+# %% wrong="gram: a small number under the root" says=["where two points coincide the distance is 1.0e-06", "is a small number added"]
 def root(s):
     positive = s > 0
     return torch.where(positive, torch.where(positive, s, 1).sqrt(), 0)
@@ -445,7 +426,7 @@ def pairwise_three_ways(x, y, how):
     return torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
 
 
-# %% wrong="a threshold of 1e-10 for the squares" says=["the distance 5.0e-09 became 0"]
+# %% wrong="a threshold of 1e-10 for the squares" says=["the distance 7.5e-06 became 0"]
 def root(s):
     positive = s > 1e-10
     return torch.where(positive, torch.where(positive, s, 1).sqrt(), 0)
@@ -454,26 +435,6 @@ def root(s):
 def pairwise_three_ways(x, y, how):
     if how == "broadcast":
         return root((x[:, None] - y).square().sum(-1))
-    if how == "gram":
-        centre = y.mean(0) if len(y) else torch.zeros_like(y.sum(0))
-        x, y = x - centre, y - centre
-        return root((x * x).sum(1)[:, None] + (y * y).sum(1) - 2 * (x @ y.T))
-    return torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
-
-
-# %% wrong="broadcast: a threshold beside the largest" says=["two points that are near, and one that is not: the distance 5.0e-09 became 0"]
-def cut(s):
-    return s * (s > 1e-14 * s.amax()) if s.numel() else s
-
-
-def root(s):
-    positive = s > 0
-    return torch.where(positive, torch.where(positive, s, 1).sqrt(), 0)
-
-
-def pairwise_three_ways(x, y, how):
-    if how == "broadcast":
-        return root(cut((x[:, None] - y).square().sum(-1)))
     if how == "gram":
         centre = y.mean(0) if len(y) else torch.zeros_like(y.sum(0))
         x, y = x - centre, y - centre

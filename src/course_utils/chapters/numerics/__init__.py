@@ -15,6 +15,7 @@ from course_utils.chapters.numerics.distances import (
 from course_utils.chapters.numerics.linear_algebra import (
     check_blocks,
     check_eigen,
+    check_eigen_corners,
     check_fit,
     check_fit_corners,
     check_fit_way,
@@ -34,6 +35,7 @@ from course_utils.chapters.numerics.pictures import (
 from course_utils.chapters.numerics.rulers import LIBRARY, check_white, solved
 from course_utils.chapters.numerics.softmax import (
     check_logsumexp,
+    check_logsumexp_corners,
     check_logsumexp_slope,
     check_masked,
     check_masked_corners,
@@ -41,6 +43,7 @@ from course_utils.chapters.numerics.softmax import (
 )
 from course_utils.chapters.numerics.sums import (
     check_covariance,
+    check_covariance_corners,
     check_covariance_way,
     check_sum_corners,
     check_sum_error,

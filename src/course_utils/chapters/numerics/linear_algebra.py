@@ -104,6 +104,18 @@ def check_eigen(
         assert left <= 3 * tol * abs(truth) + 1e-12, f"|Av - λv| is {left:.1e}, not small"
 
 
+def check_eigen_corners(answer: Answer, case: every_case, slow: torch.Tensor) -> None:
+    """Matrices for which a start, a sign or a bound of one's own fails; ``slow`` settles slowly."""
+    nothing = slow.new_tensor([[4.0, -2.0], [-2.0, 1.0]]).float()
+    check_eigen(answer, case, nothing, "[[4, -2], [-2, 1]], where Av = 0 for (1, 2)")
+    check_eigen(answer, case, torch.diag(slow.new_tensor([2.0, -5.0])).float(), "diag(2, -5)")
+    name = "diag(2, 3, 2.5), tol and max_steps left out"
+    check_eigen(answer, case, slow, name, tol=None)
+    i = torch.arange(1.0, 13).to(slow)
+    dense = (0.3 * i[:, None] * i).sin()
+    check_eigen(answer, case, dense, "a 12 × 12 matrix in float64", tol=1e-10)
+
+
 def check_steps(
     operators: Answer,
     case: every_case,

@@ -37,10 +37,6 @@ def check_logsumexp(calls: Answer, case: every_case, x: torch.Tensor, dim: int, 
             ),
             "this is the sum of the powers, without the logarithm": x.double().exp().sum(dim),
         }
-        if x.dtype == torch.float16 and x.numel():
-            half = x.movedim(dim, 0) - top.to(x).clamp(-60_000, 60_000)
-            words = "the sum is made in half precision: add up in float32, or by one .sum()"
-            slips[words] = sum(half.exp(), half.new_zeros(half.shape[1:])).log() + top
         for limit in (10, 15, 20, 25):
             above = (x.double() - top.unsqueeze(dim)).clamp(min=-limit).exp().nan_to_num().sum(dim)
             words = f"numbers more than {limit} below the largest count as they are: no limit"
@@ -50,6 +46,19 @@ def check_logsumexp(calls: Answer, case: every_case, x: torch.Tensor, dim: int, 
         loose = {2: 1e-2, 4: 1e-5, 8: 1e-9}[x.itemsize]
         slips = {words: wrong.to(x.dtype) for words, wrong in slips.items()}
         check_value(result, truth.to(x.dtype), "the sum", slips, rtol=loose, atol=loose)
+
+
+def check_logsumexp_corners(
+    calls: Answer, case: every_case, rows: torch.Tensor, empty: torch.Tensor, far: torch.Tensor
+) -> None:
+    """Rows of all kinds together, and numbers at the ends of a dtype."""
+    kinds = torch.cat([empty, rows, -empty])
+    check_logsumexp(calls, case, kinds, 1, "with rows of all kinds")
+    large = (rows * 1e30).bfloat16()
+    check_logsumexp(calls, case, large, 1, "in bfloat16, beyond half precision")
+    check_logsumexp(calls, case, rows.new_tensor([3e38, -3e38]), 0, "near the largest float32")
+    below = "numbers 21 below the largest"
+    check_logsumexp(calls, case, far * 0.7, 0, f"in float64, 99 {below}")
 
 
 def check_logsumexp_slope(
@@ -127,9 +136,6 @@ def check_masked(
         if known:
             none = ~whole.any(dim, keepdim=True).expand(scores.shape)
             words = "a row with everything masked should be zeros"
-            hidden = not scores[~whole].isfinite().all()
-            through = "there is NaN: what stands in a masked place comes through"
-            assert not (hidden and result.isnan().any()), through
             assert not result[none].isnan().any(), f"{words}, it is NaN"
             assert (result[none] == 0).all(), f"{words}, not uniform"
             assert not result.isnan().any(), "there is NaN: an overflow, or 0 / 0?"
@@ -155,13 +161,10 @@ def _is_cut(result: torch.Tensor, right: torch.Tensor) -> bool:
 def check_masked_corners(
     answer: Answer, case: every_case, scores: torch.Tensor, mask: torch.Tensor
 ) -> None:
-    """Scores under the mask that are no numbers, rows without any, and a dim left out."""
+    """Rows with everything masked, masks of few dimensions, and a dim left out."""
     none = mask & mask[:, 2:]
     for dtype in (torch.float32, torch.float16, torch.bfloat16):
         check_masked(answer, case, scores.to(dtype), none, -1, f"a row all masked, in {dtype}")
-    for bad in (torch.nan, torch.inf, -torch.inf):
-        rest = scores.masked_fill(~none, bad)
-        check_masked(answer, case, rest, none, -1, f"{bad} in each masked place")
     cube = torch.stack([scores, scores.flip(1), scores / 2])
     check_masked(answer, case, cube, mask, None, "three dimensions")
     square, corner = scores[:1] * scores[1:].T, mask.new_ones(3, 3).tril()
@@ -170,6 +173,8 @@ def check_masked_corners(
     for whole in (True, False):
         one = torch.tensor(whole, device=mask.device)
         check_masked(answer, case, scores, one, -1, f"a mask without dimensions, {whole}")
+    check_masked(answer, case, scores - 2, mask, -1, "a score of 0, which counts")
+    check_masked(answer, case, scores * 0 - 1e9, mask, -1, "equal scores, far below zero")
     low = scores.double() * torch.tensor([-16.0, -16.0, 1.0]).to(scores)
     check_masked(answer, case, low, mask, -1, "scores far apart, in float64")
 

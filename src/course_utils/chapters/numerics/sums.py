@@ -123,11 +123,21 @@ def check_covariance(
         right = truth.reshape(shape).to(x.dtype)
         if isinstance(result, torch.Tensor) and result.shape == right.shape:
             factor = (result / right)[right != 0].double().median().item() if right.any() else 1
+            factor = 1.0 if abs(factor - 1) < 1e-2 else factor
             words = f"it is {factor:.3g} times what it should be: has the divisor a bound?"
             slips[words] = right * factor
         check_value(result, right, "the covariance", slips, rtol=rtol, atol=atol)
         ran = counts.total()
         assert ran < 60, f"{ran} operators ran: is there a loop?"
+
+
+def check_covariance_corners(
+    answer: Answer, case: every_case, x: torch.Tensor, w: torch.Tensor, batch: torch.Tensor
+) -> None:
+    """Small weights, and a square of them; ``batch`` is (2, 4, 3, 2)."""
+    check_covariance(answer, case, x, w / 1000, "weights that add up to less than 1")
+    name = "as many matrices as observations, with weights of their own"
+    check_covariance(answer, case, batch[0, :3], batch[1, :3, :, 0].abs(), name)
 
 
 def _covariance(x: torch.Tensor, weights: torch.Tensor | None = None) -> torch.Tensor:
