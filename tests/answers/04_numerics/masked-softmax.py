@@ -175,7 +175,7 @@ def masked_softmax(scores, mask, dim=-1):
     return torch.where(total > 0, e / total, 0).to(scores.dtype)
 
 
-# %% wrong="asks for empty rows along the last dimension" says=["1 of 13 cases fail", "a row and a column with everything masked, dim=0"]
+# %% wrong="asks for empty rows along the last dimension" says=["1 of 24 cases fail", "a row and a column with everything masked, dim=0"]
 def masked_softmax(scores, mask, dim=-1):
     mask = mask.expand_as(scores)
     some = mask.any(-1, keepdim=True)
@@ -190,7 +190,7 @@ def masked_softmax(scores, mask, dim=-1):
     return filled.softmax(dim).masked_fill(~mask, 0)
 
 
-# %% wrong="everything masked: zeros without a graph" says=["1 of 6 cases fail", "everything masked, dim=-1: no gradient flows back"]
+# %% wrong="everything masked: zeros without a graph" says=["1 of 11 cases fail", "everything masked, dim=-1: no gradient flows back"]
 def masked_softmax(scores, mask, dim=-1):
     if not mask.any():
         return torch.zeros_like(scores)

@@ -462,7 +462,7 @@ def pairwise_three_ways(x, y, how):
     )
 
 
-# %% wrong="gram: squares in float32" says=["\"gram\", thirds, in float64", "a part made in another dtype"]
+# %% wrong="gram: squares in float32" says=["thirds, in float64: the matrix of distances differs"]
 def root(s):
     positive = s > 0
     return torch.where(positive, torch.where(positive, s, 1).sqrt(), 0)

@@ -174,7 +174,7 @@ def check_masked_corners(
         one = torch.tensor(whole, device=mask.device)
         check_masked(answer, case, scores, one, -1, f"a mask without dimensions, {whole}")
     check_masked(answer, case, scores - 2, mask, -1, "a score of 0, which counts")
-    check_masked(answer, case, scores * 0 - 1e9, mask, -1, "equal scores, far below zero")
+    check_masked(answer, case, scores * 0 - 1e12, mask, -1, "equal scores, far below zero")
     low = scores.double() * torch.tensor([-16.0, -16.0, 1.0]).to(scores)
     check_masked(answer, case, low, mask, -1, "scores far apart, in float64")
 
