@@ -571,44 +571,6 @@ def sum_in_float32(x, how):
     return total
 
 
-# %% wrong="adds up in a total that it keeps" says=["\"naive\", a second call: the next call changed"]
-predicted_sums = {
-    "a loop over 2**25 ones, float32": 2**24,
-    "a loop over 2**25 ones, float64": 2**25,
-    "pairwise over 2**25 ones, float32": 2**25,
-    "a loop over 1000 ones, bfloat16": 256,
-    "a loop over 3000 ones, float16": 2048,
-}
-
-
-kept = {}
-
-
-def sum_in_float32(x, how):
-    total = torch.zeros_like(x[:0].new_zeros(x.shape[1]))
-    if how == "naive":
-        total = kept.setdefault(x.shape[1], total)
-        total.zero_()
-        for row in x:
-            total += row
-        return total
-    if how == "pairwise":
-        while len(x) > 1:
-            half = len(x) // 2
-            left = x[2 * half :]
-            x = x[:half] + x[half : 2 * half]
-            if len(left):
-                x = torch.cat([x, left])
-        return x[0] if len(x) else total
-    excess = torch.zeros_like(total)
-    for row in x:
-        wanted = row - excess
-        new = total + wanted
-        excess = (new - total) - wanted
-        total = new
-    return total
-
-
 # %% right="adds into a buffer by out="
 predicted_sums = {
     "a loop over 2**25 ones, float32": 2**24,

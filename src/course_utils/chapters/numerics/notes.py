@@ -84,10 +84,10 @@ def left_on(function: Answer, *args: Any) -> str:
             return "its old gradient (.grad) was cleared or changed: it is the caller's"
         if leaf._backward_hooks or leaf._post_accumulate_grad_hooks:
             return "a hook stays on it, and changes every gradient that it gets from now on"
-    return given_twice(function, *args)
+    return _given_twice(function, *args)
 
 
-def given_twice(function: Answer, *args: Any) -> str:
+def _given_twice(function: Answer, *args: Any) -> str:
     """Words where a second call, with other numbers, changes what the first one gave."""
     plain = [arg.detach() if isinstance(arg, torch.Tensor) else arg for arg in args]
     others = [
