@@ -95,7 +95,7 @@ numerics.draw_gaps(
 # ### Exercise 4.1 — Between two marks ★ · 3 min · 2 points · core
 #
 # Without running it: what do these give? Write `True`, `False` or a number. The arithmetic is done in
-# the dtype that is named.
+# the dtype that is named; a gap is the distance to the next number above.
 
 # %% nbgrader={"grade_id": "float-gaps", "solution": true}
 float_gaps = {
@@ -274,10 +274,16 @@ with every_case() as case:
     check(case, x, "[4, 0, -1e-7, 0.25]")
     check(case, x.view(2, 2).to(torch.float64), "a float64 matrix")
     check(case, x[1], "a single 0, without dimensions")
+    check(case, x[0], "a single 4, without dimensions")
+    check(case, x[:0].view(0, 2), "a matrix without rows")
     check(case, (x.view(2, 2).T * 1e-20), "tiny numbers, transposed")
     check(case, x.double() * 1e-200, "float64 numbers that float32 takes for 0")
     check(case, x[:0].view(2, 0, 3), "an empty x, 3-D")
     check(case, x[:1] * torch.inf, "+∞")
+    check(case, x[:1] * -torch.inf, "-∞")
+    check(case, -x, "[-4, 0, 1e-7, -0.25], after the first")
+    check(case, x[:2] * 1e-45, "numbers next to 0")
+    check(case, x.new_tensor([1e36, 1.0, 1e-30]), "[1e36, 1, 1e-30]")
     numerics.check_left(try_in_use, case, "safe_root", x)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
@@ -410,11 +416,11 @@ y = torch.tensor([[3.0, 4.0], [0.0, 0.0]], dtype=torch.float64, device=device)
 with every_case() as case:
     check(case, y[1:], y, "the example, where two points coincide")
     check(case, y, y, "a set against itself")
-    check(case, y * 1e-4, y * 1e-4, "points that are near")
     check(case, y + 2**30, y + 2**30, "points 2**30 away from the origin, in float64")
     check(case, y.float(), y[:0].float(), "no y, in float32", ("broadcast", "gram"))
     check(case, y[:0].float(), y.float(), "no x, in float32", ("broadcast", "gram"))
     check(case, y[:, :0], y[:1, :0], "points without coordinates", ("broadcast", "gram"))
+    numerics.check_distance_corners(pairwise_three_ways, try_gradient, try_in_use, case, y)
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(4)
 grid = torch.randint(-3, 4, (9, 6), generator=generator).double().to(device)
@@ -431,7 +437,11 @@ with every_case() as case:
 check = partial(numerics.check_distance_cost, try_operators)
 points = torch.linspace(-3, 3, 60 * 90, device=device).sin()
 with every_case() as case:
-    check(case, points[:2400].view(60, 40), points[2400:4400].view(50, 40), "n = 60")
+    many, few = points[:2400].view(60, 40), points[2400:2520].view(3, 40)
+    check(case, many, points[2400:4400].view(50, 40), "n = 60")
+    check(case, many, few, "n = 60, m = 3")
+    check(case, few, many, "n = 3, m = 60")
+    check(case, few[:, :5], many[:4, :5], "n = 3, m = 4")
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     check(case, points[:210].view(70, 3), points[-90:].view(30, 3), "n = 70")
@@ -624,9 +634,11 @@ with every_case() as case:
     column = torch.tensor([[1e8], [1.0], [1.0], [1.0], [1.0], [1.0]], device=device)
     check(case, column, "= [1e8, 1, 1, 1, 1, 1]")
     check(case, torch.full((7, 2), 0.1, device=device), "of 7 rows")
+    check(case, -torch.full((2, 7), 0.1, device=device).T, "of 7 rows below zero, transposed")
     check(case, column[:1], "of one row")
     check(case, column[:0], "of no row")
     check(case, torch.full((3000, 2), 0.1, device=device), "of 3000 tenths")
+    numerics.check_sum_corners(sum_in_float32, case, column)
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(6)
 x = torch.rand(1500, 3, generator=generator).to(device)
@@ -753,6 +765,8 @@ with every_case() as case:
     check(case, batch[0, :3], w, "as many matrices as observations, the same weights for all")
     check(case, x.to(torch.float64), w.double(), "weights in float64", 1e-9, 1e-9)
     check(case, x + 10_000, None, "points far from the origin, in float32: centre first", 1e-3)
+    numerics.check_covariance_corners(covariance, case, x, w, batch)
+    numerics.check_left(try_in_use, case, "covariance", batch, w)
     check_way(case, batch, w, "the way, with a batch")
     check_way(case, batch, w * (w != 3), "the way, where an observation weighs 0,")
 ### BEGIN HIDDEN TESTS
@@ -910,6 +924,8 @@ with every_case() as case:
     check(case, rows[:, :1], 1, "of shape (2, 1)")
     far = rows.new_tensor([0.0, *[-30.0] * 99], dtype=torch.float64)
     check(case, far, 0, "in float64, 99 numbers 30 below the largest")
+    numerics.check_logsumexp_corners(try_calls, case, rows, empty, far)
+    numerics.check_left(try_in_use, case, "stable_logsumexp", rows, 1)
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(8)
 x = torch.randn(4, 5, 6, generator=generator, dtype=torch.float64).to(device) * 500
@@ -932,7 +948,11 @@ with every_case() as case:
     check(case, cube, 1, "of shape (2, 3, 4), in float64")
     check(case, cube[0, 0], 0, "of one dimension")
     check(case, cube[:1, :1], 0, "with a size of 1 along dim")
+    check(case, torch.arange(3).to(cube) * -30, 0, "= [0, -30, -60], in float64")
     check(case, cube[0].to(torch.float16) / 100, 1, "in half precision")
+    rows = cube.new_tensor([[1.0, 0.0], [-torch.inf, -torch.inf], [0, -torch.inf]])
+    for dtype in (torch.float16, torch.bfloat16, torch.float64):
+        check(case, rows.to(dtype), 1, f"of three rows, one all −∞, in {dtype}")
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(9)
 x = torch.randn(4, 5, 6, generator=generator, dtype=torch.float64).to(device) * 500
@@ -969,7 +989,7 @@ with every_case() as case:
 # the result has. Sizes may be 0, but not along `dim`.
 #
 # - A row with everything masked gives zeros, and its gradient is 0: no NaN.
-# - No overflow, whatever the scores (none is the lowest number of its dtype).
+# - No overflow, whatever the scores (all are finite, none is the lowest number of its dtype).
 #
 # Example: scores `[2, 2, 100]` with mask `[True, True, False]` give `[0.5, 0.5, 0]`. Any function of
 # PyTorch is allowed. The first check looks at values, the second at gradients.
@@ -1003,6 +1023,7 @@ with every_case() as case:
     check(case, low, mask, -1, "large scores in half precision")
     check(case, scores.to(torch.bfloat16), mask, -1, "scores in bfloat16")
     check(case, scores.to(torch.float64) - 1e12, mask, -1, "float64, far below zero")
+    numerics.check_masked_corners(masked_softmax, case, scores, mask)
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(9)
 scores = torch.randn(2, 3, 4, 5, generator=generator, dtype=torch.float64).to(device) * 8
@@ -1025,6 +1046,9 @@ with every_case() as case:
     check(case, scores, mask, -1, "a row with everything masked")
     check(case, scores, ~mask, 0, "another dim")
     check(case, scores, mask & False, -1, "everything masked")
+    check(case, scores[:, :1], mask[:, :1], -1, "one score a row")
+    check(case, scores, mask | True, -1, "nothing masked")
+    numerics.check_left(try_in_use, case, "masked_softmax", scores, mask)
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(10)
 scores = torch.randn(2, 3, 4, 5, generator=generator, dtype=torch.float64).to(device) * 8
@@ -1240,9 +1264,9 @@ with every_case() as case:
     infinite = torch.tensor([[[torch.inf]], [[1.0]]], device=device)
     check(case, infinite, "an infinity in the first block")
     check(case, infinite * torch.nan, "NaN in both blocks")
-    check(case, x.view(2, 3, 1, 4).to(torch.int32), "a batch of whole numbers")
+    check(case, x.view(2, 3, 1, 4).long() + 2**60, "a batch of whole numbers, large ones")
     check(case, x.view(3, 2, 4) > 7, "booleans")
-    check(case, x[:0].view(0, 2, 3), "no block")
+    check(case, x[:0].view(0, 2, 3).half(), "no block, in half precision")
     check(case, x[:0].view(2, 3, 0, 4), "blocks without rows")
     check(case, x[:0].view(0, 3, 2, 2), "an empty batch")
     check(case, x.view(4, 3, 2).mT, "transposed blocks")
@@ -1266,8 +1290,11 @@ with every_case() as case:
         _, names, changed, _ = try_calls("block_diagonal", torch.ones(2, 2, 3, device=device))
         check_rules(names, changed, "block_diag")
     with case("the gradient"):
-        slope = try_gradient("block_diagonal", torch.zeros(2, 3, 1, 4, device=device))
-        check_close(slope, torch.ones(2, 3, 1, 4, device=device), "the gradient of the sum")
+        for shape in ((2, 3, 1, 4), (1, 2, 3)):
+            slope = try_gradient("block_diagonal", torch.zeros(shape, device=device))
+            check_close(slope, torch.ones(shape, device=device), f"that of shape {shape}")
+    numerics.check_left(try_in_use, case, "block_diagonal", many[:2])
+    numerics.check_blocks(block_diagonal, case, many[:2] * 1j, "complex numbers")
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>
@@ -1361,6 +1388,7 @@ with every_case() as case:
     check(case, slow, "diag(2, 3, 2.5), in float64", tol=1e-8)
     check(case, slow * 1e-6, "diag(2e-6, 3e-6, 2.5e-6), in float64", tol=1e-8)
     check(case, slow[:1, :1], "[[2]], with tol=0", tol=0.0)
+    numerics.check_eigen_corners(power_iteration, case, slow)
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(10)
 with every_case() as case:
@@ -1383,7 +1411,9 @@ with every_case() as case:
     check(case, tie, "[[0, 1], [1, 0]], but 7 × 7", 30, False, 30)
     check(case, slow, "eigenvalues from 1.4 to 2", 8, False, 8)
     check(case, 3 * torch.eye(2, device=device), "[[3, 0], [0, 3]]", 9, True, 1)
+    check(case, 3 * torch.eye(2, device=device), "[[3, 0], [0, 3]]", 1, True, 1)
     check(case, tie, "[[0, 1], [1, 0]], but 7 × 7", 0, False, 0)
+    check(case, slow, "eigenvalues from 1.4 to 2", 9, False, 9, tol=1e-8)
     with case("the global random numbers"):
         *_, moved = try_calls("power_iteration", even)
         assert not moved, "PyTorch's global generator was used or seeded: make one of your own"
@@ -1488,6 +1518,9 @@ with every_case() as case:
     check(case, wide.T, "a (5, 3) matrix in float64, transposed")
     check(case, torch.tensor([[-3.0], [4.0]], device=device), "one column")
     check(case, wide.T * 1e-20, "tiny lengths, none of which is 0, in float64")
+    thin = wide.T * wide.new_tensor([1.0, 1e-12, 1e-6])
+    check(case, thin, "columns of very different lengths, in float64")
+    check(case, thin.float(), "columns of very different lengths, in float32")
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     for m, n in ((1, 1), (4, 4), (9, 3), (12, 6)):
@@ -1664,6 +1697,7 @@ with every_case() as case:
     check(case, hard, sums, ones, name, ("qr", "lstsq"), 2e-3)
     wide, double = hard.double(), ones.double()
     check(case, wide, wide.sum(1), double, "the same matrix in float64, all three ways")
+    numerics.check_fit_corners(least_squares, case, u, v)
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(12)
 with every_case() as case:
@@ -1787,6 +1821,9 @@ with every_case() as case:
     check(case, cloud.double() * 1e100, "float64 beyond float32", 1e-6)
     check(case, cloud + 3000, "the same in float32, moved by 3000", 1e-2)
     check(case, cloud.flip(0) * 2, "another cloud of 40 points")
+    thin = cloud.double() * cloud.new_tensor([1.0, 1e-4, 1e-2])
+    check(case, thin, "a cloud that is thin, in float64", 1e-6)
+    check(case, torch.cat([cloud, 30 * cloud[:1]]), "a cloud and one point far out")
     numerics.check_left(try_in_use, case, "whiten", cloud)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:

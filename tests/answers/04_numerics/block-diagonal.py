@@ -176,3 +176,74 @@ def block_diagonal(blocks):
     out = blocks.new_zeros(*batch, n, p, n, q)
     out.diagonal(dim1=-4, dim2=-2).copy_(blocks.movedim(-3, -1))
     return out.reshape(*batch, n * p, n * q)
+
+
+# %% wrong="no block: zeros of float32" says=["no block, in half precision: the result has dtype torch.float32"]
+def block_diagonal(blocks):
+    *batch, n, p, q = blocks.shape
+    if n == 0:
+        return torch.zeros(*batch, 0, 0)
+    out = blocks.new_zeros(*batch, n, p, n, q)
+    out.diagonal(dim1=-4, dim2=-2).copy_(blocks.movedim(-3, -1))
+    return out.reshape(*batch, n * p, n * q)
+
+
+# %% wrong="one tensor for the results of all calls" says=["the next call changed what this one gave"]
+kept = {}
+
+
+def block_diagonal(blocks):
+    *batch, n, p, q = blocks.shape
+    key = (blocks.shape, blocks.dtype)
+    if key not in kept:
+        kept[key] = blocks.new_zeros(*batch, n, p, n, q)
+    out = kept[key]
+    with torch.no_grad():
+        out.diagonal(dim1=-4, dim2=-2).copy_(blocks.movedim(-3, -1))
+    if blocks.requires_grad:
+        out = blocks.new_zeros(*batch, n, p, n, q)
+        out.diagonal(dim1=-4, dim2=-2).copy_(blocks.movedim(-3, -1))
+    return out.view(*batch, n * p, n * q)
+
+
+# %% wrong="complex numbers lose their imaginary part" says=["complex numbers: the result differs"]
+def block_diagonal(blocks):
+    *batch, n, p, q = blocks.shape
+    out = blocks.new_zeros(*batch, n, p, n, q)
+    out.diagonal(dim1=-4, dim2=-2).copy_(blocks.movedim(-3, -1))
+    out = out if not out.is_complex() else out.real.to(out.dtype)
+    return out.reshape(*batch, n * p, n * q)
+
+
+# %% wrong="one block: no graph" says=["the gradient: no gradient flows back"]
+def block_diagonal(blocks):
+    *batch, n, p, q = blocks.shape
+    if n == 1:
+        return blocks.detach()[..., 0, :, :].clone()
+    out = blocks.new_zeros(*batch, n, p, n, q)
+    out.diagonal(dim1=-4, dim2=-2).copy_(blocks.movedim(-3, -1))
+    return out.reshape(*batch, n * p, n * q)
+
+
+# %% wrong="whole numbers by way of float64" says=["a batch of whole numbers, large ones: the result differs"]
+def block_diagonal(blocks):
+    *batch, n, p, q = blocks.shape
+    out = blocks.new_zeros(*batch, n, p, n, q)
+    out.diagonal(dim1=-4, dim2=-2).copy_(blocks.movedim(-3, -1))
+    out = (
+        out
+        if out.is_floating_point() or out.dtype == torch.bool or out.is_complex()
+        else out.double().to(out.dtype)
+    )
+    return out.reshape(*batch, n * p, n * q)
+
+
+# %% right="masked_scatter"
+def block_diagonal(blocks):
+    *batch, n, p, q = blocks.shape
+    place = torch.eye(n, dtype=torch.bool)[:, None, :, None].expand(*batch, n, p, n, q)
+    return (
+        blocks.new_zeros(*batch, n, p, n, q)
+        .masked_scatter(place, blocks)
+        .reshape(*batch, n * p, n * q)
+    )

@@ -208,3 +208,41 @@ def covariance(x, weights=None):
     m = (w * x).sum(-2, keepdim=True) / W
     d = x - m
     return (w * d).mT @ d / (W - V / W)
+
+
+# %% wrong="the divisor is at least 0.1" says=["weights that add up to less than 1", "has the divisor a bound?"]
+def covariance(x, weights=None):
+    if weights is None:
+        weights = torch.ones_like(x[..., 0]) if x.shape[-1] else x.new_ones(x.shape[:-1])
+    w = weights[..., None]
+    total = w.sum(-2, keepdim=True)
+    mean = (w * x).sum(-2, keepdim=True) / total
+    centred = x - mean
+    divisor = total - (w * w).sum(-2, keepdim=True) / total
+    return (w * centred).mT @ centred / divisor.clamp_min(0.1)
+
+
+# %% wrong="the sum of weights is at least 1 for the mean" says=["weights that add up to less than 1"]
+def covariance(x, weights=None):
+    if weights is None:
+        weights = torch.ones_like(x[..., 0]) if x.shape[-1] else x.new_ones(x.shape[:-1])
+    w = weights[..., None]
+    total = w.sum(-2, keepdim=True)
+    mean = (w * x).sum(-2, keepdim=True) / total.clamp_min(1)
+    centred = x - mean
+    divisor = total - (w * w).sum(-2, keepdim=True) / total
+    return (w * centred).mT @ centred / divisor
+
+
+# %% wrong="turns square weights" says=["as many matrices as observations, with weights of their own"]
+def covariance(x, weights=None):
+    if weights is None:
+        weights = torch.ones_like(x[..., 0]) if x.shape[-1] else x.new_ones(x.shape[:-1])
+    w = (weights.mT if weights.dim() > 1 and weights.shape[-1] == weights.shape[-2] else weights)[
+        ..., None
+    ]
+    total = w.sum(-2, keepdim=True)
+    mean = (w * x).sum(-2, keepdim=True) / total
+    centred = x - mean
+    divisor = total - (w * w).sum(-2, keepdim=True) / total
+    return (w * centred).mT @ centred / divisor

@@ -237,7 +237,7 @@ def gram_schmidt(a, modified=True):
     return q.to(a.dtype), r.to(a.dtype)
 
 
-# %% wrong="normalize, which holds lengths above 1e-12" says=["2 of 8 cases fail", "tiny lengths, none of which is 0, in float64"]
+# %% wrong="normalize, which holds lengths above 1e-12" says=["2 of 12 cases fail", "tiny lengths, none of which is 0, in float64"]
 def gram_schmidt(a, modified=True):
     q, r = torch.zeros_like(a), a.new_zeros(a.shape[1], a.shape[1])
     for j in range(a.shape[1]):
@@ -261,4 +261,50 @@ def gram_schmidt(a, modified=True):
             rest = rest - r[i, j] * q[:, i]
         r[j, j] = torch.linalg.vector_norm(rest)
         q[:, j] = rest / r[j, j]
+    return q, r
+
+
+# %% wrong="R afterwards, from Q and a" says=["is R made afterwards, from Q and a?"]
+def gram_schmidt(a, modified=True):
+    m, n = a.shape
+    q, r = torch.zeros_like(a), a.new_zeros(n, n)
+    for j in range(n):
+        rest = a[:, j].clone()
+        for i in range(j):
+            source = rest if modified else a[:, j]
+            r[i, j] = q[:, i] @ source
+            rest = rest - r[i, j] * q[:, i]
+        r[j, j] = torch.linalg.vector_norm(rest)
+        q[:, j] = rest / r[j, j]
+    return q, (q.T @ a).triu()
+
+
+# %% wrong="R holds another coefficient than is subtracted" says=["Into R goes the coefficient that you subtract"]
+def gram_schmidt(a, modified=True):
+    m, n = a.shape
+    q, r = torch.zeros_like(a), a.new_zeros(n, n)
+    for j in range(n):
+        rest = a[:, j].clone()
+        for i in range(j):
+            source = rest if modified else a[:, j]
+            c = q[:, i] @ source
+            r[i, j] = q[:, i] @ a[:, j]
+            rest = rest - c * q[:, i]
+        r[j, j] = torch.linalg.vector_norm(rest)
+        q[:, j] = rest / r[j, j]
+    return q, r
+
+
+# %% wrong="a column much shorter than the first becomes zero" says=["columns of very different lengths, in float64, modified=False"]
+def gram_schmidt(a, modified=True):
+    m, n = a.shape
+    q, r = torch.zeros_like(a), a.new_zeros(n, n)
+    for j in range(n):
+        rest = a[:, j].clone()
+        for i in range(j):
+            source = rest if modified else a[:, j]
+            r[i, j] = q[:, i] @ source
+            rest = rest - r[i, j] * q[:, i]
+        r[j, j] = torch.linalg.vector_norm(rest)
+        q[:, j] = rest / r[j, j] if r[j, j] > 1e-5 * r[0, 0] else 0
     return q, r

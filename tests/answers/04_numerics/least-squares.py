@@ -391,3 +391,91 @@ def least_squares(a, b, how):
     else:
         x = torch.linalg.lstsq(a, b).solution
     return x[..., 0]
+
+
+# %% wrong="rcond of float32 in float64" says=["a condition number of 1e9, in float64: no direction is left out"]
+digits_left = {
+    "float32, condition 1e3, QR": 4,
+    "float32, condition 1e3, normal equations": 1,
+    "float64, condition 1e6, QR": 10,
+    "float64, condition 1e6, normal equations": 4,
+}
+
+
+def least_squares(a, b, how):
+    b = b[..., None]
+    if how == "normal":
+        x = torch.linalg.solve(a.mT @ a, a.mT @ b)
+    elif how == "qr":
+        q, r = torch.linalg.qr(a)
+        x = torch.linalg.solve_triangular(r, q.mT @ b, upper=True)
+    else:
+        x = torch.linalg.lstsq(a, b, rcond=1e-7).solution
+    return x[..., 0]
+
+
+# %% wrong="a tiny ridge" says=["numbers of size 0.001, in torch.float32: nothing is added or bounded"]
+digits_left = {
+    "float32, condition 1e3, QR": 4,
+    "float32, condition 1e3, normal equations": 1,
+    "float64, condition 1e6, QR": 10,
+    "float64, condition 1e6, normal equations": 4,
+}
+
+
+def least_squares(a, b, how):
+    b = b[..., None]
+    if how == "normal":
+        x = torch.linalg.solve(
+            a.mT @ a + torch.finfo(a.dtype).eps * torch.eye(a.shape[-1], dtype=a.dtype), a.mT @ b
+        )
+    elif how == "qr":
+        q, r = torch.linalg.qr(a)
+        x = torch.linalg.solve_triangular(r, q.mT @ b, upper=True)
+    else:
+        x = torch.linalg.lstsq(a, b).solution
+    return x[..., 0]
+
+
+# %% wrong="a QR in float32" says=["right to a few digits alone: is it computed in float32"]
+digits_left = {
+    "float32, condition 1e3, QR": 4,
+    "float32, condition 1e3, normal equations": 1,
+    "float64, condition 1e6, QR": 10,
+    "float64, condition 1e6, normal equations": 4,
+}
+
+
+def least_squares(a, b, how):
+    b = b[..., None]
+    if how == "normal":
+        x = torch.linalg.solve(a.mT @ a, a.mT @ b)
+    elif how == "qr":
+        q, r = (t.to(a.dtype) for t in torch.linalg.qr(a.float()))
+        x = torch.linalg.solve_triangular(r, q.mT @ b, upper=True)
+    else:
+        x = torch.linalg.lstsq(a, b).solution
+    return x[..., 0]
+
+
+# %% wrong="divides each equation by its length" says=["equations that cannot all hold: each counts once, as it is"]
+digits_left = {
+    "float32, condition 1e3, QR": 4,
+    "float32, condition 1e3, normal equations": 1,
+    "float64, condition 1e6, QR": 10,
+    "float64, condition 1e6, normal equations": 4,
+}
+
+
+def least_squares(a, b, how):
+    b = b[..., None]
+    if how == "normal":
+        x = torch.linalg.solve(a.mT @ a, a.mT @ b)
+    elif how == "qr":
+        q, r = torch.linalg.qr(a)
+        x = torch.linalg.solve_triangular(r, q.mT @ b, upper=True)
+    else:
+        x = torch.linalg.lstsq(
+            a / a.norm(dim=-1, keepdim=True), b / a.norm(dim=-1, keepdim=True)
+        ).solution
+    return x[..., 0]

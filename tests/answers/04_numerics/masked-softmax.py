@@ -175,7 +175,7 @@ def masked_softmax(scores, mask, dim=-1):
     return torch.where(total > 0, e / total, 0).to(scores.dtype)
 
 
-# %% wrong="asks for empty rows along the last dimension" says=["1 of 13 cases fail", "a row and a column with everything masked, dim=0"]
+# %% wrong="asks for empty rows along the last dimension" says=["1 of 24 cases fail", "a row and a column with everything masked, dim=0"]
 def masked_softmax(scores, mask, dim=-1):
     mask = mask.expand_as(scores)
     some = mask.any(-1, keepdim=True)
@@ -190,7 +190,7 @@ def masked_softmax(scores, mask, dim=-1):
     return filled.softmax(dim).masked_fill(~mask, 0)
 
 
-# %% wrong="everything masked: zeros without a graph" says=["1 of 6 cases fail", "everything masked, dim=-1: no gradient flows back"]
+# %% wrong="everything masked: zeros without a graph" says=["1 of 11 cases fail", "everything masked, dim=-1: no gradient flows back"]
 def masked_softmax(scores, mask, dim=-1):
     if not mask.any():
         return torch.zeros_like(scores)
@@ -198,3 +198,112 @@ def masked_softmax(scores, mask, dim=-1):
     some = mask.any(dim, keepdim=True)
     filled = scores.masked_fill(~mask, -torch.inf).masked_fill(~some, 0)
     return filled.softmax(dim).masked_fill(~mask, 0)
+
+
+# %% wrong="a small number in the divisor, which half takes for 0" says=["a row all masked, in torch.float16, dim=-1: a row with everything masked should be zeros, it is NaN"]
+def masked_softmax(scores, mask, dim=-1):
+    m = torch.where(mask, scores, torch.finfo(scores.dtype).min).amax(dim, keepdim=True)
+    e = torch.where(mask, (scores - m), -torch.inf).exp()
+    return e / (e.sum(dim, keepdim=True) + 1e-9)
+
+
+# %% wrong="the default is dim 1" says=["three dimensions, dim left out"]
+def masked_softmax(scores, mask, dim=1):
+    some = mask.expand(scores.shape).any(dim, keepdim=True)
+    filled = torch.where(mask, scores, -torch.inf)
+    filled = torch.where(some, filled, 0)
+    return torch.where(mask, filled.softmax(dim), 0)
+
+
+# %% wrong="the default is dim 0" says=["three dimensions, dim left out", "it adds up to 1 along another dimension"]
+def masked_softmax(scores, mask, dim=0):
+    some = mask.expand(scores.shape).any(dim, keepdim=True)
+    filled = torch.where(mask, scores, -torch.inf)
+    filled = torch.where(some, filled, 0)
+    return torch.where(mask, filled.softmax(dim), 0)
+
+
+# %% wrong="small probabilities become 0" says=["a small probability became 0"]
+def masked_softmax(scores, mask, dim=-1):
+    some = mask.expand(scores.shape).any(dim, keepdim=True)
+    filled = torch.where(mask, scores, -torch.inf)
+    filled = torch.where(some, filled, 0)
+    p = filled.softmax(dim)
+    return torch.where(mask & (p > 1e-6), p, 0)
+
+
+# %% wrong="one score a row: no graph" says=["the gradient with one score a row, dim=-1: no gradient flows back"]
+def masked_softmax(scores, mask, dim=-1):
+    some = mask.expand(scores.shape).any(dim, keepdim=True)
+    filled = torch.where(mask, scores, -torch.inf)
+    filled = torch.where(some, filled, 0)
+    if scores.shape[dim] == 1:
+        return mask.expand(scores.shape).to(scores.dtype)
+    return torch.where(mask, filled.softmax(dim), 0)
+
+
+# %% wrong="a hook on the scores" says=["a hook stays on it"]
+def masked_softmax(scores, mask, dim=-1):
+    if scores.requires_grad:
+        scores.register_hook(lambda g: g.nan_to_num(0))
+    return torch.where(mask, scores, -torch.inf).softmax(dim).nan_to_num(0)
+
+
+# %% wrong="asks the mask for a last dimension" says=["a mask without dimensions, True, dim=-1"]
+def masked_softmax(scores, mask, dim=-1):
+    some = mask[..., :].expand(scores.shape).any(dim, keepdim=True)
+    filled = torch.where(mask, scores, -torch.inf)
+    filled = torch.where(some, filled, 0)
+    return torch.where(mask, filled.softmax(dim), 0)
+
+
+# %% wrong="nothing masked: no graph" says=["the gradient with nothing masked, dim=-1: no gradient flows back"]
+def masked_softmax(scores, mask, dim=-1):
+    if mask.all():
+        return scores.detach().softmax(dim)
+    some = mask.expand(scores.shape).any(dim, keepdim=True)
+    filled = torch.where(mask, scores, -torch.inf)
+    filled = torch.where(some, filled, 0)
+    return torch.where(mask, filled.softmax(dim), 0)
+
+
+# %% wrong="turns a square mask" says=["square scores and a mask of another order", "the mask lies the other way"]
+def masked_softmax(scores, mask, dim=-1):
+    mask = mask.mT if mask.dim() == 2 and mask.shape[0] == mask.shape[1] else mask
+    some = mask.expand(scores.shape).any(dim, keepdim=True)
+    filled = torch.where(mask, scores, -torch.inf)
+    filled = torch.where(some, filled, 0)
+    return torch.where(mask, filled.softmax(dim), 0)
+
+
+# %% wrong="compares the sizes from the first dimension on" breaks="broadcasts with `scores`" says=["square scores and a mask of one dimension", "the mask lies the other way"]
+def masked_softmax(scores, mask, dim=-1):
+    mask = (
+        mask.reshape(*mask.shape, *[1] * (scores.dim() - mask.dim()))
+        if mask.dim() and mask.shape[0] == scores.shape[0]
+        else mask
+    )
+    some = mask.expand(scores.shape).any(dim, keepdim=True)
+    filled = torch.where(mask, scores, -torch.inf)
+    filled = torch.where(some, filled, 0)
+    return torch.where(mask, filled.softmax(dim), 0)
+
+
+# %% right="minus the largest that is allowed, by hand"
+def masked_softmax(scores, mask, dim=-1):
+    low = scores.masked_fill(~mask, -torch.inf)
+    m = low.detach().amax(dim, keepdim=True).clamp_min(torch.finfo(scores.dtype).min)
+    e = (low - m).exp()
+    return e / e.sum(dim, keepdim=True).clamp_min(1e-3)
+
+
+# %% wrong="hides the scores of 0" says=["a score of 0, which counts"]
+def masked_softmax(scores, mask, dim=-1):
+    s = scores * mask
+    return s.masked_fill(s == 0, -torch.inf).softmax(dim).masked_fill(~mask, 0)
+
+
+# %% wrong="50 below the smallest in a masked place" says=["equal scores, far below zero"]
+def masked_softmax(scores, mask, dim=-1):
+    low = scores.amin() - 50 if scores.numel() else 0
+    return torch.where(mask, torch.where(mask, scores, low).softmax(dim), 0)

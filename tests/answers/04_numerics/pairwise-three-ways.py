@@ -372,3 +372,125 @@ def pairwise_three_ways(x, y, how):
         squared = x.square().sum(1)[:, None] + y.square().sum(1) - 2 * x @ y.T
     above = squared > 0
     return torch.where(above, torch.where(above, squared, 1).sqrt(), 0)
+
+
+# %% wrong="gram: broadcasts where there are few" says=["\"gram\", n = 3, m = 4: sub makes a tensor"]
+def root(s):
+    positive = s > 0
+    return torch.where(positive, torch.where(positive, s, 1).sqrt(), 0)
+
+
+def pairwise_three_ways(x, y, how):
+    if how == "broadcast":
+        return root((x[:, None] - y).square().sum(-1))
+    if how == "gram" and len(x) * len(y) < 100:
+        return root((x[:, None] - y).square().sum(-1))
+    if how == "gram":
+        centre = y.mean(0) if len(y) else torch.zeros_like(y.sum(0))
+        x, y = x - centre, y - centre
+        return root((x * x).sum(1)[:, None] + (y * y).sum(1) - 2 * (x @ y.T))
+    return torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
+
+
+# %% wrong="gram: a small number under the root" says=["where two points coincide the distance is 1.0e-06", "is a small number added"]
+def root(s):
+    positive = s > 0
+    return torch.where(positive, torch.where(positive, s, 1).sqrt(), 0)
+
+
+def pairwise_three_ways(x, y, how):
+    if how == "broadcast":
+        return root((x[:, None] - y).square().sum(-1))
+    if how == "gram":
+        centre = y.mean(0) if len(y) else torch.zeros_like(y.sum(0))
+        x, y = x - centre, y - centre
+        return torch.sqrt(
+            1e-12 + torch.relu((x * x).sum(1)[:, None] + (y * y).sum(1) - 2 * (x @ y.T))
+        )
+    return torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
+
+
+# %% wrong="broadcast: the squares are at least 1e-12" breaks="the distance is 0, up to rounding" says=["\"broadcast\", a set against itself: where two points coincide", "a bound set"]
+def root(s):
+    positive = s > 0
+    return torch.where(positive, torch.where(positive, s, 1).sqrt(), 0)
+
+
+def pairwise_three_ways(x, y, how):
+    if how == "broadcast":
+        return (x[:, None] - y).square().sum(-1).clamp_min(1e-12).sqrt()
+    if how == "gram":
+        centre = y.mean(0) if len(y) else torch.zeros_like(y.sum(0))
+        x, y = x - centre, y - centre
+        return root((x * x).sum(1)[:, None] + (y * y).sum(1) - 2 * (x @ y.T))
+    return torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
+
+
+# %% wrong="a threshold of 1e-10 for the squares" says=["the distance 7.5e-06 became 0"]
+def root(s):
+    positive = s > 1e-10
+    return torch.where(positive, torch.where(positive, s, 1).sqrt(), 0)
+
+
+def pairwise_three_ways(x, y, how):
+    if how == "broadcast":
+        return root((x[:, None] - y).square().sum(-1))
+    if how == "gram":
+        centre = y.mean(0) if len(y) else torch.zeros_like(y.sum(0))
+        x, y = x - centre, y - centre
+        return root((x * x).sum(1)[:, None] + (y * y).sum(1) - 2 * (x @ y.T))
+    return torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
+
+
+# %% wrong="cdist: in pieces of 25 points" says=["n = 60, m = 3: cdist ran 3 times"]
+def root(s):
+    positive = s > 0
+    return torch.where(positive, torch.where(positive, s, 1).sqrt(), 0)
+
+
+def pairwise_three_ways(x, y, how):
+    if how == "broadcast":
+        return root((x[:, None] - y).square().sum(-1))
+    if how == "gram":
+        centre = y.mean(0) if len(y) else torch.zeros_like(y.sum(0))
+        x, y = x - centre, y - centre
+        return root((x * x).sum(1)[:, None] + (y * y).sum(1) - 2 * (x @ y.T))
+    return (
+        torch.cat([torch.cdist(p, y[:25]) for p in x.split(25)])
+        if len(y) <= 25
+        else torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
+    )
+
+
+# %% wrong="gram: squares in float32" says=["thirds, in float64: the matrix of distances differs"]
+def root(s):
+    positive = s > 0
+    return torch.where(positive, torch.where(positive, s, 1).sqrt(), 0)
+
+
+def pairwise_three_ways(x, y, how):
+    if how == "broadcast":
+        return root((x[:, None] - y).square().sum(-1))
+    if how == "gram":
+        centre = y.mean(0) if len(y) else torch.zeros_like(y.sum(0))
+        x, y = x - centre, y - centre
+        return root(
+            (x.float() * x.float()).to(x.dtype).sum(1)[:, None] + (y * y).sum(1) - 2 * (x @ y.T)
+        )
+    return torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
+
+
+# %% right="broadcast in float64 on the way"
+def root(s):
+    positive = s > 0
+    return torch.where(positive, torch.where(positive, s, 1).sqrt(), 0)
+
+
+def pairwise_three_ways(x, y, how):
+    if how == "broadcast":
+        return root((x.double()[:, None] - y.double()).square().sum(-1)).to(x.dtype)
+    if how == "gram":
+        centre = y.mean(0) if len(y) else torch.zeros_like(y.sum(0))
+        x, y = x - centre, y - centre
+        return root((x * x).sum(1)[:, None] + (y * y).sum(1) - 2 * (x @ y.T))
+    return torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")

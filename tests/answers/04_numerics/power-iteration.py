@@ -72,7 +72,7 @@ def power_iteration(a, tol=1e-5, max_steps=1000):
     return v @ (a @ v), v
 
 
-# %% wrong="ten steps, and no look at the residual" says=["|Av - λv| is", "not small"]
+# %% wrong="ten steps, and no look at the residual" says=["|Av - λv| is", "|Av - λv| is"]
 def power_iteration(a, tol=1e-5, max_steps=1000):
     v = torch.randn(len(a), generator=torch.Generator().manual_seed(0), dtype=torch.float64).to(a)
     for _ in range(8):
@@ -295,7 +295,7 @@ def power_iteration(a, tol=1e-5, max_steps=1000):
     raise RuntimeError
 
 
-# %% wrong="a tolerance of its own" breaks="tol: float = 1e-5" says=["diag(2, 3, 2.5), in float64: |Av - λv| is 2.6e-05, not small"]
+# %% wrong="a tolerance of its own" breaks="tol: float = 1e-5" says=["diag(2, 3, 2.5), in float64: |Av - λv| is 8.8e-06 · |λ|, more than tol"]
 def power_iteration(a, tol=1e-5, max_steps=1000):
     v = torch.randn(len(a), generator=torch.Generator().manual_seed(0), dtype=torch.float64).to(a)
     for _ in range(max_steps):
@@ -364,3 +364,103 @@ def power_iteration(a, tol=1e-5, max_steps=1000):
             return lam, v
         v = p if p.any() else v
     raise RuntimeError("none")
+
+
+# %% wrong="float64 by way of float32, from its start on" says=["float32's digits alone: compute in the dtype of a"]
+def power_iteration(a, tol=1e-5, max_steps=1000):
+    generator = torch.Generator().manual_seed(0)
+    dtype, a = a.dtype, a.float()
+    v = torch.randn(len(a), generator=generator, dtype=a.dtype)
+    for _ in range(max_steps):
+        v = v / torch.linalg.vector_norm(v)
+        product = a @ v
+        value = v @ product
+        if torch.linalg.vector_norm(product - value * v) <= tol * value.abs():
+            return value.to(dtype), v.to(dtype)
+        v = product
+    raise RuntimeError("no eigenvector in max_steps")
+
+
+# %% wrong="the largest entry of the residual" says=["a 12 × 12 matrix in float64", "take the length of the whole vector"]
+def power_iteration(a, tol=1e-5, max_steps=1000):
+    generator = torch.Generator().manual_seed(0)
+    v = torch.randn(len(a), generator=generator, dtype=a.dtype)
+    for _ in range(max_steps):
+        v = v / torch.linalg.vector_norm(v)
+        product = a @ v
+        value = v @ product
+        if torch.linalg.vector_norm(product - value * v, torch.inf) <= tol * value.abs():
+            return value, v
+        v = product
+    raise RuntimeError("no eigenvector in max_steps")
+
+
+# %% wrong="another default of tol" breaks="tol: float = 1e-5" says=["tol and max_steps left out: |Av - λv| is 0.00084"]
+def power_iteration(a, tol=1e-3, max_steps=1000):
+    generator = torch.Generator().manual_seed(0)
+    v = torch.randn(len(a), generator=generator, dtype=a.dtype)
+    for _ in range(max_steps):
+        v = v / torch.linalg.vector_norm(v)
+        product = a @ v
+        value = v @ product
+        if torch.linalg.vector_norm(product - value * v) <= tol * value.abs():
+            return value, v
+        v = product
+    raise RuntimeError("no eigenvector in max_steps")
+
+
+# %% wrong="does not look at the last step" says=["[[3, 0], [0, 3]], max_steps=1: RuntimeError was raised"]
+def power_iteration(a, tol=1e-5, max_steps=1000):
+    generator = torch.Generator().manual_seed(0)
+    v = torch.randn(len(a), generator=generator, dtype=a.dtype)
+    for _ in range(max_steps):
+        v = v / torch.linalg.vector_norm(v)
+        product = a @ v
+        value = v @ product
+        if _ < max_steps - 1 and torch.linalg.vector_norm(product - value * v) <= tol * value.abs():
+            return value, v
+        v = product
+    raise RuntimeError("no eigenvector in max_steps")
+
+
+# %% wrong="starts at 1 to n" breaks="Start from random numbers" says=["[[4, -2], [-2, 1]], where Av = 0 for (1, 2)"]
+def power_iteration(a, tol=1e-5, max_steps=1000):
+    v = torch.arange(1.0, len(a) + 1, dtype=a.dtype)
+    for _ in range(max_steps):
+        v = v / torch.linalg.vector_norm(v)
+        product = a @ v
+        value = v @ product
+        if torch.linalg.vector_norm(product - value * v) <= tol * value.abs():
+            return value, v
+        v = product
+    raise RuntimeError("no eigenvector in max_steps")
+
+
+# %% wrong="the sign of the first entry" says=["diag(2, -5): it gave up"]
+def power_iteration(a, tol=1e-5, max_steps=1000):
+    generator = torch.Generator().manual_seed(0)
+    v = torch.randn(len(a), generator=generator, dtype=a.dtype)
+    for _ in range(max_steps):
+        v = v / torch.linalg.vector_norm(v)
+        product = a @ v
+        value = torch.linalg.vector_norm(product) * torch.sign(product[0] * v[0])
+        if torch.linalg.vector_norm(product - value * v) <= tol * value.abs():
+            return value, v
+        v = product
+    raise RuntimeError("no eigenvector in max_steps")
+
+
+# %% wrong="never gives up for a small tol" says=["eigenvalues from 1.4 to 2, max_steps=9: an answer was returned"]
+def power_iteration(a, tol=1e-5, max_steps=1000):
+    generator = torch.Generator().manual_seed(0)
+    v = torch.randn(len(a), generator=generator, dtype=a.dtype)
+    for _ in range(max_steps):
+        v = v / torch.linalg.vector_norm(v)
+        product = a @ v
+        value = v @ product
+        if torch.linalg.vector_norm(product - value * v) <= tol * value.abs():
+            return value, v
+        v = product
+    if tol < 1e-7:
+        return value, v
+    raise RuntimeError("no eigenvector in max_steps")

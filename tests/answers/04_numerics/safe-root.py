@@ -119,13 +119,13 @@ def safe_root(x):
     return torch.where(keep, torch.where(keep, x, 1.0).sqrt(), 0.0)
 
 
-# %% wrong="clears the caller's old gradient" says=["1 of 15 cases fail", "its old gradient (.grad) was cleared or changed"]
+# %% wrong="clears the caller's old gradient" says=["1 of 27 cases fail", "its old gradient (.grad) was cleared or changed"]
 def safe_root(x):
     x.grad = None
     return torch.where(x > 0, torch.where(x > 0, x, 1).sqrt(), 0)
 
 
-# %% wrong="a hook on the argument" says=["1 of 15 cases fail", "a hook stays on it"]
+# %% wrong="a hook on the argument" says=["1 of 27 cases fail", "a hook stays on it"]
 def safe_root(x):
     if x.requires_grad:
         x.register_hook(lambda slope: slope.nan_to_num(0, 0, 0))
@@ -148,3 +148,55 @@ class Root(torch.autograd.Function):
 
 def safe_root(x):
     return Root.apply(x)
+
+
+# %% wrong="a threshold at the smallest normal number" says=["numbers next to 0: it is 0 for a tiny number above zero"]
+def safe_root(x):
+    positive = x > torch.finfo(x.dtype).tiny
+    safe = torch.where(positive, x, 1)
+    return torch.where(positive, safe.sqrt(), 0)
+
+
+# %% wrong="minus infinity times False" breaks="exactly 0 elsewhere" says=["the values of -∞: there is NaN"]
+def safe_root(x):
+    return torch.where(x == 0, 1, x).abs().sqrt() * (x > 0)
+
+
+# %% wrong="keeps the mask of the first call" says=["the values of a single 4, without dimensions"]
+masks = {}
+
+
+def safe_root(x):
+    positive = masks.setdefault(x.shape, x > 0)
+    return torch.where(positive, torch.where(positive, x, 1).sqrt(), 0)
+
+
+# %% wrong="half a gradient without dimensions" says=["a single 4, without dimensions: the gradient of a weighted sum: expected 0.25"]
+def safe_root(x):
+    positive = x > 0
+    safe = torch.where(positive, x, 1)
+    return torch.where(
+        positive, safe.sqrt() if x.dim() else safe.sqrt() / 2 + safe.detach().sqrt() / 2, 0
+    )
+
+
+# %% wrong="stacks the rows of a matrix" says=["the values of a matrix without rows"]
+def safe_root(x):
+    return (
+        torch.stack([torch.stack([v.sqrt() if v > 0 else v * 0 for v in row]) for row in x])
+        if x.dim() == 2
+        else torch.where(x > 0, torch.where(x > 0, x, 1).sqrt(), 0)
+    )
+
+
+# %% wrong="one tensor for the results of all calls" says=["the next call changed what this one gave"]
+kept = {}
+
+
+def safe_root(x):
+    positive = x > 0
+    root = torch.where(positive, torch.where(positive, x, 1).sqrt(), 0)
+    if root.requires_grad:
+        return root
+    out = kept.setdefault((x.shape, x.dtype), torch.empty_like(root))
+    return out.copy_(root)

@@ -240,3 +240,55 @@ def stable_logsumexp(x, dim):
     s = torch.where((x == -torch.inf).all(dim, keepdim=True), 0.0, s)
     zero = s == 0
     return (torch.where(zero, -torch.inf, torch.where(zero, 1.0, s).log()) + m).squeeze(dim)
+
+
+# %% wrong="a small number in the logarithm, which half takes for 0" says=["one all −∞, in torch.float16, dim=1: it is NaN"]
+def stable_logsumexp(x, dim):
+    largest = x.detach().amax(dim, keepdim=True)
+    shift = torch.where(largest.isfinite(), largest, 0)
+    total = (x - shift).exp().sum(dim, keepdim=True)
+    some = total > 0
+    value = torch.where(some, (total + 1e-12).log() + shift, -torch.inf)
+    return value.squeeze(dim)
+
+
+# %% wrong="one row of −∞: no shift for any" says=["x with rows of all kinds, dim=1"]
+def stable_logsumexp(x, dim):
+    largest = x.detach().amax(dim, keepdim=True)
+    shift = largest if largest.isfinite().all() else torch.zeros_like(largest)
+    total = (x - shift).exp().sum(dim, keepdim=True)
+    some = total > 0
+    value = torch.where(some, torch.where(some, total, 1).log() + shift, -torch.inf)
+    return value.squeeze(dim)
+
+
+# %% wrong="leaves out what lies 20 below the largest" says=["99 numbers 21 below the largest", "what lies far below it counts, too"]
+def stable_logsumexp(x, dim):
+    largest = x.detach().amax(dim, keepdim=True)
+    shift = torch.where(largest.isfinite(), largest, 0)
+    total = ((x - shift).exp() * ((x - shift) > -20)).sum(dim, keepdim=True)
+    some = total > 0
+    value = torch.where(some, torch.where(some, total, 1).log() + shift, -torch.inf)
+    return value.squeeze(dim)
+
+
+# %% wrong="leaves out what lies 40 below the largest" breaks="Elsewhere the gradient is softmax" says=["0 where softmax is small but not 0"]
+def stable_logsumexp(x, dim):
+    largest = x.detach().amax(dim, keepdim=True)
+    shift = torch.where(largest.isfinite(), largest, 0)
+    total = ((x - shift).exp() * ((x - shift) > -40)).sum(dim, keepdim=True)
+    some = total > 0
+    value = torch.where(some, torch.where(some, total, 1).log() + shift, -torch.inf)
+    return value.squeeze(dim)
+
+
+# %% wrong="bfloat16 by way of float16" says=["beyond 65504, where float16 ends"]
+def stable_logsumexp(x, dim):
+    dtype = x.dtype
+    x = x.half() if dtype == torch.bfloat16 else x
+    largest = x.detach().amax(dim, keepdim=True)
+    shift = torch.where(largest.isfinite(), largest, 0)
+    total = (x - shift).exp().sum(dim, keepdim=True)
+    some = total > 0
+    value = torch.where(some, torch.where(some, total, 1).log() + shift, -torch.inf)
+    return value.squeeze(dim).to(dtype)

@@ -368,3 +368,237 @@ def _naive(x):
     for row in reversed(list(x)):
         total = total + row
     return total
+
+
+# %% wrong="pairwise by a view of pairs" says=["of 7 rows below zero, transposed: raised RuntimeError"]
+predicted_sums = {
+    "a loop over 2**25 ones, float32": 2**24,
+    "a loop over 2**25 ones, float64": 2**25,
+    "pairwise over 2**25 ones, float32": 2**25,
+    "a loop over 1000 ones, bfloat16": 256,
+    "a loop over 3000 ones, float16": 2048,
+}
+
+
+def sum_in_float32(x, how):
+    total = torch.zeros_like(x[:0].new_zeros(x.shape[1]))
+    if how == "naive":
+        for row in x:
+            total = total + row
+        return total
+    if how == "pairwise":
+        while len(x) > 1:
+            half = len(x) // 2
+            left = x[2 * half :]
+            pairs = x[: 2 * half].view(half, 2 * x.shape[1])
+            x = pairs[:, : x.shape[1]] + pairs[:, x.shape[1] :]
+            if len(left):
+                x = torch.cat([x, left])
+        return x[0] if len(x) else total
+    excess = torch.zeros_like(total)
+    for row in x:
+        wanted = row - excess
+        new = total + wanted
+        excess = (new - total) - wanted
+        total = new
+    return total
+
+
+# %% wrong="one excess for all columns" says=["\"compensated\", x of columns that have little in common", "in each column"]
+predicted_sums = {
+    "a loop over 2**25 ones, float32": 2**24,
+    "a loop over 2**25 ones, float64": 2**25,
+    "pairwise over 2**25 ones, float32": 2**25,
+    "a loop over 1000 ones, bfloat16": 256,
+    "a loop over 3000 ones, float16": 2048,
+}
+
+
+def sum_in_float32(x, how):
+    total = torch.zeros_like(x[:0].new_zeros(x.shape[1]))
+    if how == "naive":
+        for row in x:
+            total = total + row
+        return total
+    if how == "pairwise":
+        while len(x) > 1:
+            half = len(x) // 2
+            left = x[2 * half :]
+            x = x[:half] + x[half : 2 * half]
+            if len(left):
+                x = torch.cat([x, left])
+        return x[0] if len(x) else total
+    excess = torch.zeros_like(total)
+    for row in x:
+        wanted = row - excess
+        new = total + wanted
+        excess = ((new - total) - wanted).amax().expand_as(total) if len(total) else excess
+        total = new
+    return total
+
+
+# %% wrong="the first column chooses Neumaier's branch" says=["\"compensated\", x of columns that have little in common"]
+predicted_sums = {
+    "a loop over 2**25 ones, float32": 2**24,
+    "a loop over 2**25 ones, float64": 2**25,
+    "pairwise over 2**25 ones, float32": 2**25,
+    "a loop over 1000 ones, bfloat16": 256,
+    "a loop over 3000 ones, float16": 2048,
+}
+
+
+def sum_in_float32(x, how):
+    total = torch.zeros_like(x[:0].new_zeros(x.shape[1]))
+    if how == "naive":
+        for row in x:
+            total = total + row
+        return total
+    if how == "pairwise":
+        while len(x) > 1:
+            half = len(x) // 2
+            left = x[2 * half :]
+            x = x[:half] + x[half : 2 * half]
+            if len(left):
+                x = torch.cat([x, left])
+        return x[0] if len(x) else total
+    excess = torch.zeros_like(total)
+    for row in x:
+        new = total + row
+        if len(row) and total[0].abs() >= row[0].abs():
+            excess = excess + ((total - new) + row)
+        else:
+            excess = excess + ((row - new) + total)
+        total = new
+    return total + excess
+
+
+# %% wrong="the row that is left over loses its sign" says=["\"pairwise\", x of 7 rows below zero"]
+predicted_sums = {
+    "a loop over 2**25 ones, float32": 2**24,
+    "a loop over 2**25 ones, float64": 2**25,
+    "pairwise over 2**25 ones, float32": 2**25,
+    "a loop over 1000 ones, bfloat16": 256,
+    "a loop over 3000 ones, float16": 2048,
+}
+
+
+def sum_in_float32(x, how):
+    total = torch.zeros_like(x[:0].new_zeros(x.shape[1]))
+    if how == "naive":
+        for row in x:
+            total = total + row
+        return total
+    if how == "pairwise":
+        while len(x) > 1:
+            half = len(x) // 2
+            left = x[2 * half :].abs()
+            x = x[:half] + x[half : 2 * half]
+            if len(left):
+                x = torch.cat([x, left])
+        return x[0] if len(x) else total
+    excess = torch.zeros_like(total)
+    for row in x:
+        wanted = row - excess
+        new = total + wanted
+        excess = (new - total) - wanted
+        total = new
+    return total
+
+
+# %% wrong="sorts the rows first" says=["the rows were sorted: add row after row"]
+predicted_sums = {
+    "a loop over 2**25 ones, float32": 2**24,
+    "a loop over 2**25 ones, float64": 2**25,
+    "pairwise over 2**25 ones, float32": 2**25,
+    "a loop over 1000 ones, bfloat16": 256,
+    "a loop over 3000 ones, float16": 2048,
+}
+
+
+def sum_in_float32(x, how):
+    total = torch.zeros_like(x[:0].new_zeros(x.shape[1]))
+    if how == "naive":
+        for row in x:
+            total = total + row
+        return total
+    if how == "pairwise":
+        while len(x) > 1:
+            half = len(x) // 2
+            left = x[2 * half :]
+            x = x[:half] + x[half : 2 * half]
+            if len(left):
+                x = torch.cat([x, left])
+        return x[0] if len(x) else total
+    excess = torch.zeros_like(total)
+    for row in x.sort(0).values:
+        wanted = row - excess
+        new = total + wanted
+        excess = (new - total) - wanted
+        total = new
+    return total
+
+
+# %% wrong="forgets the excess every 100 rows" breaks="with an error of at most 2u times the sum of absolute values" says=["of 3001 rows: error"]
+predicted_sums = {
+    "a loop over 2**25 ones, float32": 2**24,
+    "a loop over 2**25 ones, float64": 2**25,
+    "pairwise over 2**25 ones, float32": 2**25,
+    "a loop over 1000 ones, bfloat16": 256,
+    "a loop over 3000 ones, float16": 2048,
+}
+
+
+def sum_in_float32(x, how):
+    total = torch.zeros_like(x[:0].new_zeros(x.shape[1]))
+    if how == "naive":
+        for row in x:
+            total = total + row
+        return total
+    if how == "pairwise":
+        while len(x) > 1:
+            half = len(x) // 2
+            left = x[2 * half :]
+            x = x[:half] + x[half : 2 * half]
+            if len(left):
+                x = torch.cat([x, left])
+        return x[0] if len(x) else total
+    excess = torch.zeros_like(total)
+    for i, row in enumerate(x):
+        wanted = row - excess if i % 100 else row
+        new = total + wanted
+        excess = (new - total) - wanted
+        total = new
+    return total
+
+
+# %% right="adds into a buffer by out="
+predicted_sums = {
+    "a loop over 2**25 ones, float32": 2**24,
+    "a loop over 2**25 ones, float64": 2**25,
+    "pairwise over 2**25 ones, float32": 2**25,
+    "a loop over 1000 ones, bfloat16": 256,
+    "a loop over 3000 ones, float16": 2048,
+}
+
+
+def sum_in_float32(x, how):
+    total = torch.zeros_like(x[:0].new_zeros(x.shape[1]))
+    if how == "naive":
+        for row in x:
+            torch.add(total, row, out=total)
+        return total
+    if how == "pairwise":
+        while len(x) > 1:
+            half = len(x) // 2
+            left = x[2 * half :]
+            x = x[:half] + x[half : 2 * half]
+            if len(left):
+                x = torch.cat([x, left])
+        return x[0] if len(x) else total
+    excess = torch.zeros_like(total)
+    for row in x:
+        wanted = row - excess
+        new = total + wanted
+        excess = (new - total) - wanted
+        total = new
+    return total

@@ -6,6 +6,7 @@ cell that runs with the answer (``gradient``, ``calls``, ``operators``), called 
 """
 
 from course_utils.chapters.numerics.distances import (
+    check_distance_corners,
     check_distance_cost,
     check_distances,
     check_far_distances,
@@ -14,7 +15,9 @@ from course_utils.chapters.numerics.distances import (
 from course_utils.chapters.numerics.linear_algebra import (
     check_blocks,
     check_eigen,
+    check_eigen_corners,
     check_fit,
+    check_fit_corners,
     check_fit_way,
     check_growth,
     check_lost,
@@ -32,13 +35,17 @@ from course_utils.chapters.numerics.pictures import (
 from course_utils.chapters.numerics.rulers import LIBRARY, check_white, solved
 from course_utils.chapters.numerics.softmax import (
     check_logsumexp,
+    check_logsumexp_corners,
     check_logsumexp_slope,
     check_masked,
+    check_masked_corners,
     check_masked_slope,
 )
 from course_utils.chapters.numerics.sums import (
     check_covariance,
+    check_covariance_corners,
     check_covariance_way,
+    check_sum_corners,
     check_sum_error,
     check_sum_way,
 )

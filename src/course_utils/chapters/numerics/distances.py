@@ -23,7 +23,8 @@ def check_root(
         with forbid_changes(x):
             result = answer(x)
         check_form(result, truth, "the root")
-        assert not result.isnan().any(), "there is NaN: the root of a negative number"
+        words = "there is NaN: the root of a negative number, or 0 · ∞"
+        assert not result.isnan().any(), words
         assert (result[x <= 0] == 0).all(), "exactly 0 is asked for where x is 0 or negative"
         assert (result[x == torch.inf] == torch.inf).all(), "the root of +∞ is +∞"
         check_close(result, truth, "the root")
@@ -75,6 +76,11 @@ def check_distances(
             words = "became 0: does a threshold call points equal that are only near?"
             assert not lost.numel(), f"the distance {lost[0]:.1e} {words}"
             check_value(result, truth, "the matrix of distances", slips, rtol=1e-5, atol=1e-5)
+            same, most = result[truth == 0], 3e-7 if truth.dtype == torch.float64 else 1e-5
+            words = "is a small number added, a bound set, or a part made in another dtype?"
+            assert not (same > most).any(), (
+                f"where two points coincide the distance is {same.max():.1e}: {words}"
+            )
             slopes = gradient("pairwise_three_ways", x, y, how)
             rights, wrongs = (unit.sum(1), -unit.sum(0)), (shifted.sum(1), -shifted.sum(0))
             for slope, right, wrong, letter in zip(slopes, rights, wrongs, "xy", strict=True):
@@ -86,12 +92,29 @@ def check_distances(
                 check_value(slope, right, what, {moved: wrong}, rtol=1e-4, atol=1e-4)
 
 
+def check_distance_corners(
+    answer: Answer, gradient: Answer, in_use: Answer, case: every_case, y: torch.Tensor
+) -> None:
+    """Distances of points that are near, in float64, and what is left behind."""
+    for x, name, ways in (
+        (y * 1e-4, "points that are near", ("broadcast", "gram", "cdist")),
+        (y * 1.5e-6, "points that are nearer", ("broadcast", "gram", "cdist")),
+        (y / 3, "thirds, in float64", ("broadcast", "gram", "cdist")),
+    ):
+        check_distances(answer, gradient, case, x, x, name, ways)
+    for how in ("broadcast", "gram", "cdist"):
+        with case(f'"{how}", arguments that have a gradient already'):
+            left = in_use("pairwise_three_ways", y, y[:1], how)
+            assert not left, left
+
+
 def check_distance_cost(
     operators: Answer, case: every_case, x: torch.Tensor, y: torch.Tensor, name: str
 ) -> None:
     """Distances: how many products and calls of cdist ran, and how large their tensors are."""
     truth = (x.double()[:, None] - y.double()).square().sum(-1).sqrt().to(x)
-    most = max(len(x) * len(y), x.numel(), y.numel()) * x.itemsize
+    # The squares of the lengths may stand beside the points.
+    most = max(len(x) * len(y), max(len(x), len(y)) * (x.shape[1] + 2)) * x.itemsize
     for how in ("broadcast", "gram", "cdist"):
         with case(f'"{how}", {name}'):
             notes, raised, result = operators("pairwise_three_ways", x, y, how)
@@ -99,9 +122,7 @@ def check_distance_cost(
             ran = [line[0] for line in notes]
             assert len(ran) < 50, f"{len(ran)} operators ran: is there a loop?"
             assert ran, "no operator ran: is there an answer yet, and is it made with PyTorch?"
-            heavy = [
-                line for line in notes if line[3] > most * (x.shape[1] ** (how == "broadcast"))
-            ]
+            heavy = [line for line in notes if how == "gram" and line[3] > most]
             for op, _, size, _ in heavy[:1]:
                 raise AssertionError(f"{op} makes a tensor of shape {size}, larger than allowed")
             # A matrix product: its result has two sizes above 1. Sums of squares by einsum don't.

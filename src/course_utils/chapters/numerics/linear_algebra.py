@@ -6,7 +6,7 @@ from math import prod
 
 import torch
 
-from course_utils.chapters.numerics.notes import Answer, check_form
+from course_utils.chapters.numerics.notes import Answer, check_form, few_digits
 from course_utils.learner.cases import every_case
 from course_utils.learner.changes import forbid_changes
 from course_utils.learner.checks import check_close
@@ -57,9 +57,10 @@ def check_growth(
 
 
 def check_eigen(
-    answer: Answer, case: every_case, a: torch.Tensor, name: str, tol: float = 1e-5
+    answer: Answer, case: every_case, a: torch.Tensor, name: str, tol: float | None = 1e-5
 ) -> None:
-    """The eigenvalue largest in size, with its sign, and its eigenvector."""
+    """The eigenvalue largest in size, with its sign, and its eigenvector; tol None: left out."""
+    given, tol = () if tol is None else (tol,), 1e-5 if tol is None else tol
     every = torch.linalg.eigvalsh(a.double())
     truth = every[every.abs().argmax()]
     slips = {
@@ -71,7 +72,7 @@ def check_eigen(
     with case(name):
         try:
             with forbid_changes(a):
-                pair = answer(a, tol)
+                pair = answer(a, *given)
         except RuntimeError as error:
             words = f"it gave up (RuntimeError: {error}), though there is an answer: "
             words += (
@@ -92,8 +93,27 @@ def check_eigen(
         check_form(v, a[0], "the eigenvector")
         length = v.double().square().sum().sqrt().item()
         assert abs(length - 1) < 1e-4, f"the eigenvector has length {length:.4g}, expected 1"
+        few = few_digits(v) and few_digits(value.reshape(1)) and not few_digits(a)
+        assert not few, "float32's digits alone: compute in the dtype of a"
+        own = (a.double() @ v.double() - value.double() * v.double()).square().sum().sqrt()
+        words = f"|Av - λv| is {own / value.abs():.2g} · |λ|, more than tol, {tol:g}: "
+        words += "take the length of the whole vector, and the tol given, 1e-5 where it is left out"
+        most = 1.01 * tol + (1e-12 if a.dtype == torch.float64 else 1e-6)
+        assert own <= most * value.abs() + 1e-15, words
         left = (a.double() @ v.double() - truth * v.double()).square().sum().sqrt().item()
         assert left <= 3 * tol * abs(truth) + 1e-12, f"|Av - λv| is {left:.1e}, not small"
+
+
+def check_eigen_corners(answer: Answer, case: every_case, slow: torch.Tensor) -> None:
+    """Matrices for which a start, a sign or a bound of one's own fails; ``slow`` settles slowly."""
+    nothing = slow.new_tensor([[4.0, -2.0], [-2.0, 1.0]]).float()
+    check_eigen(answer, case, nothing, "[[4, -2], [-2, 1]], where Av = 0 for (1, 2)")
+    check_eigen(answer, case, torch.diag(slow.new_tensor([2.0, -5.0])).float(), "diag(2, -5)")
+    name = "diag(2, 3, 2.5), tol and max_steps left out"
+    check_eigen(answer, case, slow, name, tol=None)
+    i = torch.arange(1.0, 13).to(slow)
+    dense = (0.3 * i[:, None] * i).sin()
+    check_eigen(answer, case, dense, "a 12 × 12 matrix in float64", tol=1e-10)
 
 
 def check_steps(
@@ -104,11 +124,12 @@ def check_steps(
     steps: int,
     settles: bool,
     at_most: int,
+    tol: float = 1e-5,
 ) -> None:
     """How many products with the matrix ran, and whether it gave up where it should."""
     n = len(a)
     with case(f"{name}, max_steps={steps}"):
-        notes, raised, pair = operators("power_iteration", a, 1e-5, steps)
+        notes, raised, pair = operators("power_iteration", a, tol, steps)
         banned = [op for op, *_ in notes if "linalg" in op and "norm" not in op]
         assert not banned, f"{banned[0]} ran: the products are to do it"
         assert not (settles and raised), f"{raised} was raised, though {steps} steps are enough"
@@ -188,7 +209,11 @@ def check_lost(answer: Answer, case: every_case, a: torch.Tensor, name: str) -> 
             check_form(q, a, "Q")
             check_form(r, a.new_empty(n, n), "R")
             assert not q.isnan().any(), "there is NaN in Q: a length of 0?"
-            check_close(q @ r, a, "Q @ R", rtol=1e-3, atol=1e-4)
+            check_close(q @ r, a, "Q @ R", rtol=1e-3, atol=1e-3)
+            off = (q.double() @ r.double() - a.double()).abs().max().item()
+            words = f"Q R is off a by {off:.1g}, far more than rounding: is R made afterwards, from"
+            words += " Q and a? Into R goes the coefficient that you subtract"
+            assert off < 3e-6, words
             lost = (q.T @ q - torch.eye(n).to(q)).abs().max().item()
             cure = "take each coefficient from what is left" if given else "the default is True"
             assert lost < 1e-3 or not modified, f"orthogonality is lost ({lost:.2g}): {cure}"
@@ -212,7 +237,30 @@ def check_fit(
         with case(f'"{how}", {name}'):
             with forbid_changes(a, b):
                 x = answer(a, b, how)
+            check_form(x, truth, "x")
+            near = torch.allclose(x, truth, 1e-3, 1e-3) and x.dtype == torch.float64
+            words = "right to a few digits alone: is it computed in float32, or something added?"
+            fine = torch.allclose(x, truth, rtol, atol)
+            assert fine or not near, words
             check_close(x, truth, "x", rtol=rtol, atol=atol)
+
+
+def check_fit_corners(answer: Answer, case: every_case, u: torch.Tensor, v: torch.Tensor) -> None:
+    """Least squares, in float64: small numbers, a large condition number, all digits."""
+    one = torch.ones(len(v), dtype=u.dtype, device=u.device)
+    for size, dtype in ((1.0, torch.float64), (1e-3, torch.float32), (1e-9, torch.float64)):
+        a = (size * u @ v.T).to(dtype)
+        loose = 1e-11 if dtype == torch.float64 else 1e-4
+        name = f"numbers of size {size:g}, in {dtype}: nothing is added or bounded"
+        check_fit(answer, case, a, a.sum(1), one.to(dtype), name, rtol=loose, atol=loose)
+    a = u * torch.arange(1.0, len(u) + 1).to(u)[:, None]  # equations of different lengths
+    b = torch.arange(1.0, len(u) + 1).to(u).cos()
+    truth = (torch.linalg.pinv(a) @ b[:, None])[:, 0]
+    name = "equations that cannot all hold: each counts once, as it is"
+    check_fit(answer, case, a, b, truth, name, rtol=1e-9, atol=1e-9)
+    hard = u * torch.tensor([1.0, 1e-5, 1e-9]).to(u) @ v.T
+    name = "a condition number of 1e9, in float64: no direction is left out"
+    check_fit(answer, case, hard, hard.sum(1), one, name, ("qr", "lstsq"), 1e-5, 1e-5)
 
 
 def check_fit_way(

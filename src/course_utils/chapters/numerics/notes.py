@@ -63,7 +63,8 @@ def left_on(function: Answer, *args: Any) -> str:
 
     Returns:
         Words for the first thing that is other than before: the values, ``requires_grad``, the
-        old ``grad``, or a hook; empty where all are as they were.
+        old ``grad``, or a hook; or that a second call changes what the first gave. Empty where
+        all are as they were.
     """
     leaves = []
     for arg in args:
@@ -83,14 +84,38 @@ def left_on(function: Answer, *args: Any) -> str:
             return "its old gradient (.grad) was cleared or changed: it is the caller's"
         if leaf._backward_hooks or leaf._post_accumulate_grad_hooks:
             return "a hook stays on it, and changes every gradient that it gets from now on"
-    return ""
+    return _given_twice(function, *args)
+
+
+def _given_twice(function: Answer, *args: Any) -> str:
+    """Words where a second call, with other numbers, changes what the first one gave."""
+    plain = [arg.detach() if isinstance(arg, torch.Tensor) else arg for arg in args]
+    others = [
+        arg / 2 + 1 if isinstance(arg, torch.Tensor) and arg.is_floating_point() else arg
+        for arg in plain
+    ]
+    first = function(*plain)
+    if not isinstance(first, torch.Tensor):
+        return ""
+    kept = first.detach().clone()
+    function(*others)
+    if torch.equal(first.nan_to_num(), kept.nan_to_num()):
+        return ""
+    return "the next call changed what this one gave: make a new tensor in each call"
 
 
 def check_left(in_use: Answer, case: every_case, name: str, *args: Any) -> None:
     """That arguments which have a gradient already stay as they are; ``in_use`` is the trial."""
     with case("an argument that has a gradient already"):
         left = in_use(name, *args)
-        assert not left, f"{left}; the argument stays as it is"
+        mine = left.startswith("the next call")
+        assert not left, left if mine else f"{left}; the argument stays as it is"
+
+
+def few_digits(x: torch.Tensor) -> bool:
+    """Whether numbers of float64 carry the digits of float32 alone, as after ``x.float()``."""
+    known = x.dtype == torch.float64 and x.numel() > 0
+    return known and torch.equal(x.float().double(), x)
 
 
 def check_form(actual: Any, like: torch.Tensor, what: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from course_utils.chapters.numerics.notes import Answer, check_form
+from course_utils.chapters.numerics.notes import Answer, check_form, few_digits
 from course_utils.learner.cases import every_case
 from course_utils.learner.changes import forbid_changes
 from course_utils.learner.values import agrees
@@ -26,8 +26,14 @@ def check_white(
         if x.float().isinf().any():
             words = "there is NaN: float32 takes such numbers for infinity; stay in float64"
         assert not z.isnan().any(), words
+        few = few_digits(z) and not few_digits(x)
+        assert not few, "z has float32's digits alone: compute in the dtype of x"
         z, centred, one = z.double(), x.double() - x.double().mean(0), torch.eye(d).to(z).double()
         mean = z.mean(0).abs().max().item()
+        q, free = torch.linalg.qr(centred)[0], z - z.mean(0)
+        bent = (free - q @ (q.T @ free)).abs().max() > 10 * loose * (1 + free.abs().max())
+        words = "z is not (x - m) W, with one W for all rows: is a row cut, scaled or turned alone?"
+        assert mean < loose or not bent, words
         assert mean < loose, f"a column has the mean {mean:.3g}, not 0: subtract it first"
         cov = z.T @ z / (n - 1)
         off = (cov - one).abs().max().item()
@@ -48,6 +54,9 @@ def check_white(
         words = f"the covariance is off the identity by {off:.3g}"
         if z.allclose(slip, rtol=loose, atol=loose):
             words = f"{words}: zᵀ = L⁻¹ (x - m)ᵀ, so it is z = (x - m) L⁻ᵀ, with L⁻¹ transposed"
+        spread = torch.linalg.eigvalsh(cov)
+        if spread[0] < 1 - loose and spread[-1] < 1 + loose:
+            words = f"{words}: it is too small; is there an eps, or a bound, for small variances?"
         assert off < loose, words
         fit = centred @ (torch.linalg.pinv(centred) @ z)
         words = "white, but not (x - m) W: are rows mixed up?"

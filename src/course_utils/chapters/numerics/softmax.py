@@ -26,9 +26,12 @@ def check_logsumexp(calls: Answer, case: every_case, x: torch.Tensor, dim: int, 
         check_rules(names, changed, *OWN_LOGSUMEXP)
         top = x.double().amax(dim)
         slips = {
+            "beyond 65504, where float16 ends and bfloat16 does not": (
+                torch.logsumexp(x.half().double(), dim)
+            ),
             "overflow or underflow: subtract the largest before the power": x.exp().sum(dim).log(),
             "the maximum was subtracted, but is not added again": truth - top,
-            "this is the maximum alone": top,
+            "this is the maximum alone; what lies far below it counts, too": top,
             "one maximum for all rows: rows far below it vanish": (
                 (x - x.max()).exp().sum(dim).log() + x.max() if x.numel() else truth
             ),
@@ -45,6 +48,19 @@ def check_logsumexp(calls: Answer, case: every_case, x: torch.Tensor, dim: int, 
         check_value(result, truth.to(x.dtype), "the sum", slips, rtol=loose, atol=loose)
 
 
+def check_logsumexp_corners(
+    calls: Answer, case: every_case, rows: torch.Tensor, empty: torch.Tensor, far: torch.Tensor
+) -> None:
+    """Rows of all kinds together, and numbers at the ends of a dtype."""
+    kinds = torch.cat([empty, rows, -empty])
+    check_logsumexp(calls, case, kinds, 1, "with rows of all kinds")
+    large = (rows * 1e30).bfloat16()
+    check_logsumexp(calls, case, large, 1, "in bfloat16, beyond half precision")
+    check_logsumexp(calls, case, rows.new_tensor([3e38, -3e38]), 0, "near the largest float32")
+    below = "numbers 21 below the largest"
+    check_logsumexp(calls, case, far * 0.7, 0, f"in float64, 99 {below}")
+
+
 def check_logsumexp_slope(
     gradient: Answer, case: every_case, x: torch.Tensor, dim: int, name: str
 ) -> None:
@@ -57,15 +73,24 @@ def check_logsumexp_slope(
         assert not slope.isnan().any(), "it is NaN: 0 · ∞ somewhere?"
         # In float32 PyTorch's own is as far off as x is large: softmax is exp(x - result) there.
         loose = {2: 1e-2, 4: 1e-3, 8: 1e-8}[x.itemsize]
+        cut = (slope == 0) & (right > 1e-30) if x.dtype == torch.float64 else slope != slope
+        words = "0 where softmax is small but not 0: is what lies far below the largest cut off?"
+        assert not cut.any() or not (slope != 0).any(), words
         words = "0 everywhere: is the graph cut, or the maximum not added again?"
         slips = {words: torch.zeros_like(x)}
         check_value(slope, right.to(x), "the gradient", slips, rtol=loose, atol=loose)
 
 
 def check_masked(
-    answer: Answer, case: every_case, scores: torch.Tensor, mask: torch.Tensor, dim: int, name: str
+    answer: Answer,
+    case: every_case,
+    scores: torch.Tensor,
+    mask: torch.Tensor,
+    dim: int | None,
+    name: str,
 ) -> None:
-    """The value of a softmax under a mask."""
+    """The value of a softmax under a mask; where ``dim`` is None it is left out."""
+    given, dim = () if dim is None else (dim,), -1 if dim is None else dim
     scores, mask = scores.clone(), mask.clone()  # an answer that changes them spoils no other case
     x, whole = scores.double(), mask.expand(scores.shape)
     truth = x.masked_fill(~mask, -torch.inf).softmax(dim).masked_fill(~mask, 0)
@@ -87,6 +112,10 @@ def check_masked(
             x.masked_fill(~mask, -torch.inf).softmax(-1 if dim != -1 else 0).masked_fill(~mask, 0)
         ),
     }
+    if scores.dim() == 2 and scores.shape[0] == scores.shape[1]:
+        words = "the mask lies the other way: sizes are compared from the last dimension on"
+        turned = whole.mT
+        slips[words] = x.masked_fill(~turned, -torch.inf).softmax(dim).masked_fill(~turned, 0)
     if scores.itemsize == 2:
         hidden = scores.masked_fill(~mask, -torch.inf)
         rounded = (hidden - hidden.logsumexp(dim, keepdim=True)).exp().masked_fill(~mask, 0)
@@ -94,10 +123,10 @@ def check_masked(
             "minus a logsumexp in half precision, which rounds too much: take float32 on the way"
         )
         slips = {words: rounded.double(), **slips}
-    with case(f"{name}, dim={dim}"):
+    with case(f"{name}, dim{f'={dim}' if given else ' left out'}"):
         try:
             with forbid_changes(scores, mask):
-                result = answer(scores, mask, dim)
+                result = answer(scores, mask, *given)
         except RuntimeError as error:
             if "overflow" not in str(error):
                 raise
@@ -115,8 +144,39 @@ def check_masked(
             size = 8 * torch.finfo(scores.dtype).eps * scores.abs().max().item()
             loose = max(loose, min(size, 0.03))
         right = truth.to(scores.dtype)
+        cut = known and _is_cut(result, right)
+        words = "a small probability became 0: is there a threshold, or e^(x - x_max) cut off?"
+        assert not cut, words
         check_value(result, right, "the result", slips, rtol=loose, atol=loose / 10)
         assert (result[~whole] == 0).all(), "a masked place is not exactly 0"
+
+
+def _is_cut(result: torch.Tensor, right: torch.Tensor) -> bool:
+    """Whether small probabilities are 0, and all others are right."""
+    lost = (result == 0) & (right > 10 * torch.finfo(right.dtype).tiny)
+    small = bool(lost.any()) and bool((right[lost] < 1e-3).all())
+    return small and torch.allclose(result, right, rtol=1e-2, atol=1e-3)
+
+
+def check_masked_corners(
+    answer: Answer, case: every_case, scores: torch.Tensor, mask: torch.Tensor
+) -> None:
+    """Rows with everything masked, masks of few dimensions, and a dim left out."""
+    none = mask & mask[:, 2:]
+    for dtype in (torch.float32, torch.float16, torch.bfloat16):
+        check_masked(answer, case, scores.to(dtype), none, -1, f"a row all masked, in {dtype}")
+    cube = torch.stack([scores, scores.flip(1), scores / 2])
+    check_masked(answer, case, cube, mask, None, "three dimensions")
+    square, corner = scores[:1] * scores[1:].T, mask.new_ones(3, 3).tril()
+    check_masked(answer, case, square, corner, -1, "square scores and a mask of another order")
+    check_masked(answer, case, square, mask[1], -1, "square scores and a mask of one dimension")
+    for whole in (True, False):
+        one = torch.tensor(whole, device=mask.device)
+        check_masked(answer, case, scores, one, -1, f"a mask without dimensions, {whole}")
+    check_masked(answer, case, scores - 2, mask, -1, "a score of 0, which counts")
+    check_masked(answer, case, scores * 0 - 1e12, mask, -1, "equal scores, far below zero")
+    low = scores.double() * torch.tensor([-16.0, -16.0, 1.0]).to(scores)
+    check_masked(answer, case, low, mask, -1, "scores far apart, in float64")
 
 
 def check_masked_slope(
@@ -136,7 +196,8 @@ def check_masked_slope(
         slope = gradient("masked_softmax", scores, mask, dim, weights=weights)
         words = "it is NaN: mask before the bad place as well as after it"
         assert not slope.isnan().any(), words
-        check_close(slope, truth * (weights - average), "it", rtol=1e-5, atol=1e-6)
+        loose = 1e-9 if scores.dtype == torch.float64 else 1e-5
+        check_close(slope, truth * (weights - average), "it", rtol=loose, atol=loose)
     with case(f"the arguments after {name}"):
         _, names, changed, _ = calls("masked_softmax", scores, mask, dim)
         check_rules(names, changed)

@@ -24,7 +24,8 @@ def check_sum_error(answer: Answer, case: every_case, x: torch.Tensor, name: str
     hints = {
         "naive": "are all rows added?",
         "pairwise": "is a row lost where their number is odd?",
-        "compensated": "is what was lost taken from the next row, and with the right sign?",
+        "compensated": "is what was lost taken from the next row, in each column, and with the "
+        "right sign?",
     }
     for how, bound in bounds.items():
         with case(f'"{how}", x {name}'):
@@ -34,6 +35,15 @@ def check_sum_error(answer: Answer, case: every_case, x: torch.Tensor, name: str
             assert not result.isnan().any(), "a sum is NaN"
             error = ((result.double() - exact).abs() / size.clamp_min(1e-30) / unit).max().item()
             assert error <= bound, f"error {error:.4g} u, at most {bound:.4g} u: {hints[how]}"
+
+
+def check_sum_corners(answer: Answer, case: every_case, column: torch.Tensor) -> None:
+    """Sums of columns that have little in common, and of many small numbers beside a large one."""
+    ups = torch.arange(1.0, 3001).to(column) * torch.tensor([1.0, -1.0]).to(column).repeat(1500)
+    apart = torch.stack([ups, ups * 0 + 0.1, -ups], 1)
+    check_sum_error(answer, case, apart, "of columns that have little in common")
+    many = torch.cat([column[:1], column[1:].repeat(600, 1)])
+    check_sum_error(answer, case, many, "= [1e8, 1, 1, …], of 3001 rows")
 
 
 def check_sum_way(answer: Answer, case: every_case, x: torch.Tensor, name: str) -> None:
@@ -49,6 +59,8 @@ def check_sum_way(answer: Answer, case: every_case, x: torch.Tensor, name: str) 
             assert not counts["_to_copy"], "a dtype was converted; stay in float32"
             found = [name for name in BANNED_SUMS if counts[name]]
             assert not found, f"{', '.join(found)} ran; add up in float32 by yourself"
+            words = "the rows were sorted: add row after row, from the first to the last"
+            assert how == "pairwise" or not counts["sort"], words
             words = "that is the sum from the last row to the first"
             turned = torch.equal(result, back) and not torch.equal(loop, back)
             assert how != "naive" or not turned, words
@@ -105,9 +117,23 @@ def check_covariance(
         if n != d and isinstance(result, torch.Tensor) and result.shape[-2:] == (n, n):
             raise AssertionError("the observations lie in the rows, the variables in the columns")
         right = truth.reshape(shape).to(x.dtype)
+        if isinstance(result, torch.Tensor) and result.shape == right.shape:
+            factor = (result / right)[right != 0].double().median().item() if right.any() else 1
+            factor = 1.0 if abs(factor - 1) < 1e-2 else factor
+            words = f"it is {factor:.3g} times what it should be: has the divisor a bound?"
+            slips[words] = right * factor
         check_value(result, right, "the covariance", slips, rtol=rtol, atol=atol)
         ran = counts.total()
         assert ran < 60, f"{ran} operators ran: is there a loop?"
+
+
+def check_covariance_corners(
+    answer: Answer, case: every_case, x: torch.Tensor, w: torch.Tensor, batch: torch.Tensor
+) -> None:
+    """Small weights, and a square of them; ``batch`` is (2, 4, 3, 2)."""
+    check_covariance(answer, case, x, w / 1000, "weights that add up to less than 1")
+    name = "as many matrices as observations, with weights of their own"
+    check_covariance(answer, case, batch[0, :3], batch[1, :3, :, 0].abs(), name)
 
 
 def _covariance(x: torch.Tensor, weights: torch.Tensor | None = None) -> torch.Tensor:
