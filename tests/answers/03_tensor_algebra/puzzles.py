@@ -635,7 +635,7 @@ puzzles = {
 }
 
 
-# %% wrong="a running sum in float32" says=["running sum: of [1099511627777, 1, -6]"]
+# %% wrong="a running sum in float32" says=["running sum: of [1073741825, 1, -6]"]
 index = torch.arange
 puzzles = {
     "total": lambda x: x @ (x * 0 + 1),

@@ -7,3 +7,5 @@ from course_utils.chapters.tensor_algebra.patterns import (
     truths_of_six,
     truths_of_tiles,
 )
+from course_utils.chapters.tensor_algebra.pooling import further_images, slip_of_pooling
+from course_utils.chapters.tensor_algebra.puzzles import more_slips
