@@ -42,8 +42,8 @@ def sums_of(string: str) -> str:
     if not over:
         return "it sums over no letter"
     alone = [a for a in over if left.count(a) == 1]
-    words = f"it sums over {' and '.join(over)}"
-    return words + (f", and {' and '.join(alone)} meets nothing" if alone and "," in left else "")
+    words = f"it sums over {', '.join(over)}"
+    return words + f"; in one operand alone: {', '.join(alone)}" * bool(alone and "," in left)
 
 
 def check_strings(strings, names, kind, seed, *sizes):

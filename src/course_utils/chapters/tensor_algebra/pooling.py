@@ -6,8 +6,8 @@ import torch
 import torch.nn.functional as F
 
 
-def slip_of_pooling(result, x: torch.Tensor) -> str:
-    """Words for the slip that gives just this result; none where no such slip is known."""
+def slip_of_pooling(result, x: torch.Tensor, because: str) -> str:
+    """Words for the slip that gives just this result, or else ``because``; none of another kind."""
     flat = x.detach().flatten(2).double()
     pooled = flat @ flat.mT / max(flat.shape[2], 1)
     apart = flat - flat.mean(2, keepdim=True)
@@ -16,7 +16,16 @@ def slip_of_pooling(result, x: torch.Tensor) -> str:
     row, right = rooted.flatten(1), F.normalize(rooted.flatten(1))
     first = F.normalize(pooled.flatten(1))
     centred = apart @ apart.mT / max(flat.shape[2], 1)
+    mixed = torch.einsum("bcp,adp->bcd", flat, flat)
+    across = flat.sum(2)[:, :, None] * flat.sum(2)[:, None]
+
+    def finished(g):
+        return F.normalize((g.sign() * (g.abs() + 1e-12).sqrt()).flatten(1))
+
     slips = {
+        "every image met every other": finished(mixed),
+        "every pixel met every other, not only itself": finished(across),
+        "one half of each matrix is missing": finished(pooled.triu()),
         "the sign is lost: small and large are told apart, + and - are not": F.normalize(
             size.flatten(1)
         ),
@@ -29,32 +38,38 @@ def slip_of_pooling(result, x: torch.Tensor) -> str:
         ).flatten(1),
         "divided by the sum of the absolute values, which is not the length": F.normalize(row, p=1),
         "first the root, then the length": first.sign() * (first.abs() + 1e-12).sqrt(),
-        "the channels' means were taken away: nobody asked for that": F.normalize(
-            (centred.sign() * (centred.abs() + 1e-12).sqrt()).flatten(1)
-        ),
+        "the channels' means were taken away: nobody asked for that": finished(centred),
     }
     if not isinstance(result, torch.Tensor) or result.shape != right.shape:
+        return ""
+    if result.dtype != x.dtype:
         return ""
     result = result.detach().double()
     for words, wrong in slips.items():
         near = torch.allclose(result, wrong, atol=1e-5)
         if near and not torch.allclose(wrong, right, atol=1e-4):
             return words
-    return ""
+    return because
 
 
-def further_images(x: torch.Tensor) -> list[tuple]:
-    """Images, made of x (2, 4, 5, 3) in float64: tensor, name, tolerance, words where it fails."""
+def images_to_pool(x: torch.Tensor) -> list[tuple]:
+    """Images, made of x (2, 4, 5, 3) in float64: tensor, name, words where it fails, tolerance."""
     pixel = torch.tensor([[[[3.0]], [[-4.0]]]], device=x.device)
-    tiny, shorter = "add 1e-12 at most", "is what you add to a length tiny?"
+    tiny = "what you add, in the root or to a length, is 1e-12 at most"
+    digits = "has a step only float32's digits?"
     signs = torch.tensor([1.0, -1.0, 1.0, 1.0]).to(x)[:, None, None]
-    holed = x.clone()
-    holed[0, 0, 0, 0] = torch.nan
+    full = (x.abs() + 0.3) * signs
     return [
-        (pixel * 1e-5, "of one pixel, 3e-05 and -4e-05", 1e-3, tiny),
-        (pixel * 1e-6, "of one pixel, 3e-06 and -4e-06", 0.05, shorter),
-        ((x.abs() + 0.3) * signs, "with no zeros", 1e-9, "has a step only float32's digits?"),
-        (x.view(10, 4, 1, 3), "of ten images with three pixels", 2e-6, ""),
-        (holed, "with a NaN in the first image", 2e-6, "NaN stays, in its own image"),
-        (x[:, :1], "of one channel", 2e-6, ""),
+        (pixel.double(), "of one pixel, 3 and -4"),
+        (x, "of shape (2, 4, 5, 3)"),
+        (x.mT[:, 1:], "that is a transposed slice", "in memory its numbers stand in another order"),
+        (x.float(), "in float32", "", 1e-5),
+        (x / 1024, "of small numbers", tiny),
+        (torch.zeros_like(x), "of zeros", "an image of zeros gives zeros"),
+        (pixel * 1e-5, "of one pixel, 3e-05 and -4e-05", tiny, 1e-3),
+        (pixel * 1e-6, "of one pixel, 3e-06 and -4e-06", tiny, 0.05),
+        (full, "with no zeros", digits, 1e-9),
+        (full.view(10, 4, 1, 3), "of ten images with three pixels", digits, 1e-9),
+        (x * 1000, "of large numbers"),
+        (x[:, :1], "of one channel"),
     ]

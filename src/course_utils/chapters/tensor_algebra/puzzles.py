@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import torch
+
 
 def _rolled_off(x: list, k: int) -> list:
     return [x[i - k] if 0 <= i - k < len(x) else 0 for i in range(len(x))]
@@ -168,3 +170,14 @@ more_slips = {
         (lambda x, keep: _kept_first(x, keep)[::-1], "it runs backwards"),
     ],
 }
+
+
+def digits(result, expected: torch.Tensor) -> str:
+    """Words for a result that went through floating-point numbers."""
+    if not isinstance(result, torch.Tensor) or result.shape != expected.shape:
+        return ""
+    if result.is_floating_point():
+        return "whole numbers stay whole: 1, not 1.0"
+    size, off = expected.abs(), (result - expected).abs()
+    near = (off == 0) | (size > 2**24) & (off * 10**6 < size)
+    return "a float32 has too few digits: 1, not 1.0" if near.all() else ""
