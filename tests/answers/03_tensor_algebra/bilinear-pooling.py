@@ -102,7 +102,7 @@ def bilinear_pooling(x):
     return F.normalize(rearrange(g, "b c d -> b (c d)"), dim=-1)
 
 
-# %% wrong="a loop over channels, without a product" breaks="no loop" says=["0 matrix products"]
+# %% wrong="a loop over channels, without a product" breaks="no loop" says=["0 products: one for the whole batch"]
 def bilinear_pooling(x):
     flat = x.flatten(2)
     rows = [(flat[:, c, None] * flat).mean(2) for c in range(x.shape[1])]
