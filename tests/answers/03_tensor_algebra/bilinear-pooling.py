@@ -102,7 +102,7 @@ def bilinear_pooling(x):
     return F.normalize(rearrange(g, "b c d -> b (c d)"), dim=-1)
 
 
-# %% wrong="a loop over channels, without a product" breaks="no loop" says=["no matrix product ran"]
+# %% wrong="a loop over channels, without a product" breaks="no loop" says=["0 products: one for the whole batch"]
 def bilinear_pooling(x):
     flat = x.flatten(2)
     rows = [(flat[:, c, None] * flat).mean(2) for c in range(x.shape[1])]
@@ -183,3 +183,128 @@ def bilinear_pooling(x):
     pooled = torch.einsum("bchw,bdhw->bcd", small, small) / (x.shape[2] * x.shape[3])
     rooted = pooled.sign() * (pooled.abs() + 1e-12).sqrt()
     return F.normalize(rooted.flatten(1), dim=1).to(x.dtype)
+
+
+# %% wrong="the dtype's eps in the root" breaks="Tiny numbers up to 1e-12 may be added for that" says=["x of one pixel, 3e-05 and -4e-05: the result differs", "is 1e-12 at most"]
+def bilinear_pooling(x: torch.Tensor) -> torch.Tensor:
+    flat = x.flatten(2)
+    g = flat @ flat.mT / flat.shape[2]
+    root = g.sign() * (g.abs() + torch.finfo(g.dtype).eps).sqrt()
+    return F.normalize(root.flatten(1), dim=1)
+
+
+# %% wrong="a length of at least 1e-4" breaks="Tiny numbers up to 1e-12 may be added for that" says=["x of one pixel, 3e-05 and -4e-05: the result differs", "is 1e-12 at most"]
+def bilinear_pooling(x: torch.Tensor) -> torch.Tensor:
+    flat = x.flatten(2)
+    g = flat @ flat.mT / flat.shape[2]
+    root = g.sign() * (g.abs() + 1e-12).sqrt()
+    return F.normalize(root.flatten(1), dim=1, eps=1e-4)
+
+
+# %% wrong="the root in float32" breaks="float32 or float64" says=["x with no zeros: the result differs", "has a step only float32's digits?"]
+def bilinear_pooling(x: torch.Tensor) -> torch.Tensor:
+    flat = x.flatten(2)
+    g = flat @ flat.mT / flat.shape[2]
+    root = (g.sign() * (g.abs() + 1e-12).float().sqrt()).to(x.dtype)
+    return F.normalize(root.flatten(1), dim=1)
+
+
+# %% wrong="the product of a large batch in bfloat16" says=["x of ten images with three pixels", "has a step only float32's digits?"]
+def bilinear_pooling(x: torch.Tensor) -> torch.Tensor:
+    flat = x.flatten(2)
+    kind = x.dtype
+    if len(x) > 4:
+        flat = flat.bfloat16()
+    g = (flat @ flat.mT).to(kind) / flat.shape[2]
+    root = g.sign() * (g.abs() + 1e-12).sqrt()
+    return F.normalize(root.flatten(1), dim=1)
+
+
+# %% wrong="all images with all images, then a diagonal" breaks="No matrix may be written out for each pixel" says=["x of ten images with three pixels: a copy was made: bmm allocated"]
+def bilinear_pooling(x: torch.Tensor) -> torch.Tensor:
+    flat = x.flatten(2)
+    all_pairs = torch.einsum("bcp,adp->badc", flat, flat) / flat.shape[2]
+    g = all_pairs.diagonal(dim1=0, dim2=1).permute(2, 0, 1)
+    root = g.sign() * (g.abs() + 1e-12).sqrt()
+    return F.normalize(root.flatten(1), dim=1)
+
+
+# %% wrong="clamps large numbers" says=["x of large numbers: the result differs"]
+def bilinear_pooling(x: torch.Tensor) -> torch.Tensor:
+    x = x.clamp(-100, 100)
+    flat = x.flatten(2)
+    g = flat @ flat.mT / flat.shape[2]
+    root = g.sign() * (g.abs() + 1e-12).sqrt()
+    return F.normalize(root.flatten(1), dim=1)
+
+
+# %% wrong="keeps a result by its argument's identity" says=["the same tensor, with other numbers: the second result differs"]
+kept = {}
+
+
+def bilinear_pooling(x: torch.Tensor) -> torch.Tensor:
+    if id(x) in kept and kept[id(x)][0] is x:
+        return kept[id(x)][1]
+    flat = x.flatten(2)
+    g = flat @ flat.mT / flat.shape[2]
+    root = g.sign() * (g.abs() + 1e-12).sqrt()
+    result = F.normalize(root.flatten(1), dim=1)
+    kept[id(x)] = x, result
+    return result
+
+
+# %% wrong="writes each result into one buffer" says=["after the second call, the first result"]
+buffers = {}
+
+
+def bilinear_pooling(x: torch.Tensor) -> torch.Tensor:
+    key = (x.dtype, len(x), x.shape[1] ** 2)
+    flat = x.flatten(2)
+    g = flat @ flat.mT / flat.shape[2]
+    root = g.sign() * (g.abs() + 1e-12).sqrt()
+    out = buffers.setdefault(key, torch.empty(len(x), x.shape[1] ** 2, dtype=x.dtype))
+    if torch.is_grad_enabled() and x.requires_grad:
+        return F.normalize(root.flatten(1), dim=1)
+    out.copy_(F.normalize(root.flatten(1), dim=1))
+    return out
+
+
+# %% wrong="every image with every other" says=["every image met every other"]
+def bilinear_pooling(x: torch.Tensor) -> torch.Tensor:
+    g = torch.einsum("bchw,adhw->bcd", x, x) / x[0, 0].numel()
+    root = g.sign() * (g.abs() + 1e-12).sqrt()
+    return F.normalize(root.flatten(1), dim=1)
+
+
+# %% wrong="no sign, a root of the size" says=["the sign is lost"]
+def bilinear_pooling(x: torch.Tensor) -> torch.Tensor:
+    flat = x.flatten(2)
+    g = flat @ flat.mT / flat.shape[2]
+    root = (g.abs() + 1e-12).sqrt()
+    return F.normalize(root.flatten(1), dim=1)
+
+
+# %% wrong="takes the channels' means away" says=["the channels' means were taken away"]
+def bilinear_pooling(x: torch.Tensor) -> torch.Tensor:
+    flat = x.flatten(2)
+    flat = flat - flat.mean(2, keepdim=True)
+    g = flat @ flat.mT / flat.shape[2]
+    root = g.sign() * (g.abs() + 1e-12).sqrt()
+    return F.normalize(root.flatten(1), dim=1)
+
+
+# %% right="a root that never sees a zero"
+def bilinear_pooling(x: torch.Tensor) -> torch.Tensor:
+    flat = x.flatten(2)
+    g = flat @ flat.mT / flat.shape[2]
+    safe = torch.where(g == 0, 1.0, g)
+    root = torch.where(g == 0, 0.0, safe.sign() * safe.abs().sqrt())
+    return F.normalize(root.flatten(1), dim=1)
+
+
+# %% right="a root for each sign"
+def bilinear_pooling(x: torch.Tensor) -> torch.Tensor:
+    flat = x.flatten(2)
+    g = flat @ flat.mT / flat.shape[2]
+    root = g.relu().sqrt() - (-g).relu().sqrt()
+    return F.normalize(root.flatten(1), dim=1)

@@ -139,3 +139,87 @@ einops_six = {
     "columns": ("(j i) h w c -> (i h) (j w) c", {"i": 2}),
     "turned": ("(i j) h w c -> (i w) (j h) c", {"j": 2}),
 }
+
+
+# %% wrong="tells the number of channels" breaks="with the sizes that it needs" says=["channels first, 3 images of 5 channels", "does a size in the dict hold for other images only?"]
+einops_six = {
+    "channels first": ("b h w c -> b c h w", {"c": 3}),
+    "global average": ("b c h w -> b c", {}),
+    "upsample": ("b c h w -> b c (h i) (w j)", {"i": 2, "j": 2}),
+    "heads": ("b t (h d) -> b h t d", {"h": 4}),
+    "patches": ("b c (h p) (w q) -> b (h w) (c p q)", {"p": 2, "q": 2}),
+    "back": ("b (h w) (c p q) -> b c (h p) (w q)", {"h": 3, "p": 2, "q": 2}),
+    "a row": ("s h w c -> h (s w) c", {}),
+    "columns": ("(q p) h w c -> (p h) (q w) c", {"p": 2}),
+    "turned": ("(p q) h w c -> (p w) (q h) c", {"q": 2}),
+}
+
+
+# %% wrong="tells the number of times" says=["heads, 3 images of 5 channels, 7 times", "does a size in the dict hold"]
+einops_six = {
+    "channels first": ("b h w c -> b c h w", {}),
+    "global average": ("b c h w -> b c", {}),
+    "upsample": ("b c h w -> b c (h i) (w j)", {"i": 2, "j": 2}),
+    "heads": ("b t (h d) -> b h t d", {"h": 4, "t": 5}),
+    "patches": ("b c (h p) (w q) -> b (h w) (c p q)", {"p": 2, "q": 2}),
+    "back": ("b (h w) (c p q) -> b c (h p) (w q)", {"h": 3, "p": 2, "q": 2}),
+    "a row": ("s h w c -> h (s w) c", {}),
+    "columns": ("(q p) h w c -> (p h) (q w) c", {"p": 2}),
+    "turned": ("(p q) h w c -> (p w) (q h) c", {"q": 2}),
+}
+
+
+# %% wrong="tells the height" says=["global average, images of 2 × 6 pixels", "does a size in the dict hold"]
+einops_six = {
+    "channels first": ("b h w c -> b c h w", {}),
+    "global average": ("b c h w -> b c", {"h": 6}),
+    "upsample": ("b c h w -> b c (h i) (w j)", {"i": 2, "j": 2}),
+    "heads": ("b t (h d) -> b h t d", {"h": 4}),
+    "patches": ("b c (h p) (w q) -> b (h w) (c p q)", {"p": 2, "q": 2}),
+    "back": ("b (h w) (c p q) -> b c (h p) (w q)", {"h": 3, "p": 2, "q": 2}),
+    "a row": ("s h w c -> h (s w) c", {}),
+    "columns": ("(q p) h w c -> (p h) (q w) c", {"p": 2}),
+    "turned": ("(p q) h w c -> (p w) (q h) c", {"q": 2}),
+}
+
+
+# %% wrong="tells the channels on the way back" says=["back, 3 images of 5 channels", "does a size in the dict hold"]
+einops_six = {
+    "channels first": ("b h w c -> b c h w", {}),
+    "global average": ("b c h w -> b c", {}),
+    "upsample": ("b c h w -> b c (h i) (w j)", {"i": 2, "j": 2}),
+    "heads": ("b t (h d) -> b h t d", {"h": 4}),
+    "patches": ("b c (h p) (w q) -> b (h w) (c p q)", {"p": 2, "q": 2}),
+    "back": ("b (h w) (c p q) -> b c (h p) (w q)", {"h": 3, "c": 3, "p": 2, "q": 2}),
+    "a row": ("s h w c -> h (s w) c", {}),
+    "columns": ("(q p) h w c -> (p h) (q w) c", {"p": 2}),
+    "turned": ("(p q) h w c -> (p w) (q h) c", {"q": 2}),
+}
+
+
+# %% wrong="tells the height of a tile" says=["turned, tiles of 8 × 6 pixels", "does a size in the dict hold"]
+einops_six = {
+    "channels first": ("b h w c -> b c h w", {}),
+    "global average": ("b c h w -> b c", {}),
+    "upsample": ("b c h w -> b c (h i) (w j)", {"i": 2, "j": 2}),
+    "heads": ("b t (h d) -> b h t d", {"h": 4}),
+    "patches": ("b c (h p) (w q) -> b (h w) (c p q)", {"p": 2, "q": 2}),
+    "back": ("b (h w) (c p q) -> b c (h p) (w q)", {"h": 3, "p": 2, "q": 2}),
+    "a row": ("s h w c -> h (s w) c", {}),
+    "columns": ("(q p) h w c -> (p h) (q w) c", {"p": 2}),
+    "turned": ("(p q) h w c -> (p w) (q h) c", {"q": 2, "h": 9}),
+}
+
+
+# %% right="numbers in the pattern of repeat"
+einops_six = {
+    "channels first": ("b h w c -> b c h w", {}),
+    "global average": ("b c h w -> b c", {}),
+    "upsample": ("b c h w -> b c (h 2) (w 2)", {}),
+    "heads": ("b t (h d) -> b h t d", {"h": 4}),
+    "patches": ("b c (h p) (w q) -> b (h w) (c p q)", {"p": 2, "q": 2}),
+    "back": ("b (h w) (c p q) -> b c (h p) (w q)", {"h": 3, "p": 2, "q": 2}),
+    "a row": ("s h w c -> h (s w) c", {}),
+    "columns": ("(q p) h w c -> (p h) (q w) c", {"p": 2}),
+    "turned": ("(p q) h w c -> (p w) (q h) c", {"q": 2}),
+}

@@ -48,7 +48,7 @@ einsum_eight = {
     "mix": "bths,bshd->bthd",
 }
 
-# %% wrong="a letter of its own for the keys' heads" breaks="the dot product of each query with each key" says=["scores, 'bthd,bsgd->bths'", "summed over?", "differs in"]
+# %% wrong="a letter of its own for the keys' heads" breaks="the dot product of each query with each key" says=["scores, 'bthd,bsgd->bths'", "it sums over d, g; in one operand alone: g", "differs in"]
 einsum_eight = {
     "trace": "ii->",
     "column sums": "ij->j",

@@ -98,7 +98,7 @@ product_shapes = {
     "torch.bmm of (7, 2, 3) and (3, 4)": "error",
 }
 
-# %% wrong="a tuple without its comma" breaks="Write a tuple such as `(4, 5)`" says=["(2, 3) @ (3,): a shape is a tuple", "needs a comma"]
+# %% wrong="a tuple without its comma" breaks="Write a tuple such as `(4, 5)`" says=["(2, 3) @ (3,): it is 2; a shape is a tuple, (4,) with its comma"]
 product_shapes = {
     "(3,) @ (3,)": (),
     "(2, 3) @ (3,)": (2),
@@ -107,4 +107,28 @@ product_shapes = {
     "(7, 2, 3) @ (3, 4)": (7, 2, 4),
     "(5, 1, 2, 3) @ (6, 3, 4)": (5, 6, 2, 4),
     "torch.bmm of (7, 2, 3) and (3, 4)": "error",
+}
+
+
+# %% wrong="a shape written as a string" breaks="Write a tuple such as `(4, 5)`" says=["(2, 3) @ (3,): it is '(2,)'; a shape is a tuple"]
+product_shapes = {
+    "(3,) @ (3,)": (),
+    "(2, 3) @ (3,)": "(2,)",
+    "(2, 3) * (3,)": (2, 3),
+    "(2, 3) @ (2, 3)": "error",
+    "(7, 2, 3) @ (3, 4)": (7, 2, 4),
+    "(5, 1, 2, 3) @ (6, 3, 4)": (5, 6, 2, 4),
+    "torch.bmm of (7, 2, 3) and (3, 4)": "error",
+}
+
+
+# %% wrong="the error's class in place of the word" says=["a shape is a tuple"]
+product_shapes = {
+    "(3,) @ (3,)": (),
+    "(2, 3) @ (3,)": (2,),
+    "(2, 3) * (3,)": (2, 3),
+    "(2, 3) @ (2, 3)": "error",
+    "(7, 2, 3) @ (3, 4)": (7, 2, 4),
+    "(5, 1, 2, 3) @ (6, 3, 4)": (5, 6, 2, 4),
+    "torch.bmm of (7, 2, 3) and (3, 4)": RuntimeError,
 }

@@ -99,7 +99,7 @@ puzzles = {
     ),
 }
 
-# %% wrong="does not wrap around" says=["roll: of [3, 1, 4, 1], 1: the result differs"]
+# %% wrong="does not wrap around" says=["roll: of [3, 1, 4, 1], 1: what falls off at one end comes back"]
 index = torch.arange
 puzzles = {
     "total": lambda x: x @ (x * 0 + 1),
@@ -156,7 +156,7 @@ puzzles = {
     ),
 }
 
-# %% wrong="a running sum that leaves the entry itself out" says=["running sum: of [3, 1, 4, 1]: the result differs"]
+# %% wrong="a running sum that leaves the entry itself out" says=["running sum: of [3, 1, 4, 1]: the entry itself counts, too"]
 index = torch.arange
 puzzles = {
     "total": lambda x: x @ (x * 0 + 1),
@@ -297,7 +297,7 @@ puzzles = {
     ),
 }
 
-# %% wrong="one number short of the end" says=["linspace: of 0, 10, 6: the result differs"]
+# %% wrong="one number short of the end" says=["linspace: of 0, 10, 6: b is missing: n numbers have n - 1 steps"]
 index = torch.arange
 puzzles = {
     "total": lambda x: x @ (x * 0 + 1),
@@ -354,7 +354,7 @@ puzzles = {
     ),
 }
 
-# %% wrong="pads and does not cut" says=["pad to: ", "has shape (4,), expected (2,)"]
+# %% wrong="pads and does not cut" says=["pad to: ", "what is more than that is cut off"]
 index = torch.arange
 puzzles = {
     "total": lambda x: x @ (x * 0 + 1),
@@ -394,7 +394,7 @@ puzzles = {
     ),
 }
 
-# %% wrong="zeros where an entry goes, nothing moved" says=["compress: of [3, 1, 4, 1]", "differs"]
+# %% wrong="zeros where an entry goes, nothing moved" says=["compress: of [3, 1, 4, 1]", "has to move to the front"]
 index = torch.arange
 puzzles = {
     "total": lambda x: x @ (x * 0 + 1),
@@ -411,7 +411,7 @@ puzzles = {
     "compress": lambda x, keep: x * keep,
 }
 
-# %% wrong="a mask that is not a number" breaks="A boolean becomes a whole number" says=["histogram: ", "differs"]
+# %% wrong="a mask that is not a number" breaks="A boolean becomes a whole number" says=["histogram: ", "only what is equal counts"]
 index = torch.arange
 puzzles = {
     "total": lambda x: x @ (x * 0 + 1),
@@ -635,7 +635,7 @@ puzzles = {
 }
 
 
-# %% wrong="a running sum in float32" says=["running sum: of [1099511627777, 1, -6]"]
+# %% wrong="a running sum in float32" says=["running sum: of [1073741825, 1, -6]"]
 index = torch.arange
 puzzles = {
     "total": lambda x: x @ (x * 0 + 1),
@@ -776,5 +776,355 @@ puzzles = {
         )
         * 1
         @ x
+    ),
+}
+
+
+# %% wrong="through float64 and back" breaks="other functions of PyTorch" says=["total: double ran, which is not allowed here"]
+puzzles = {
+    "total": lambda x: (x.double() @ (x.double() * 0 + 1)).long(),
+    "outer": lambda x, y: x[:, None] * y,
+    "running sum": lambda x: (torch.arange(len(x))[:, None] >= torch.arange(len(x))) * 1 @ x,
+    "differences": lambda x: (
+        x - (torch.arange(len(x))[:, None] == torch.arange(len(x)) + 1) * 1 @ x
+    ),
+    "reverse": lambda x: (
+        (torch.arange(len(x))[:, None] + torch.arange(len(x)) == len(x) - 1) * 1 @ x
+    ),
+    "roll": lambda x, k: (
+        ((torch.arange(len(x))[:, None] - k) % len(x) == torch.arange(len(x))) * 1 @ x
+    ),
+    "pad to": lambda x, n: (torch.arange(n)[:, None] == torch.arange(len(x))) * 1 @ x,
+    "linspace": lambda a, b, n: a + (b - a) * torch.arange(n) // (n - 1),
+    "bucketize": lambda x, bounds: (bounds <= x[:, None]) * 1 @ (bounds * 0 + 1),
+    "histogram": lambda x, n: (torch.arange(n)[:, None] == x) * 1 @ (x * 0 + 1),
+    "segment sum": lambda x, s, n: (torch.arange(n)[:, None] == s) * 1 @ x,
+    "compress": lambda x, keep: (
+        ((torch.arange(len(x))[:, None] == puzzles["running sum"](keep * 1) - 1) & keep) * 1 @ x
+    ),
+}
+
+
+# %% wrong="unsqueeze in place of None" breaks="other functions of PyTorch" says=["outer: unsqueeze ran"]
+puzzles = {
+    "total": lambda x: x @ (x * 0 + 1),
+    "outer": lambda x, y: x.unsqueeze(1) * y,
+    "running sum": lambda x: (torch.arange(len(x))[:, None] >= torch.arange(len(x))) * 1 @ x,
+    "differences": lambda x: (
+        x - (torch.arange(len(x))[:, None] == torch.arange(len(x)) + 1) * 1 @ x
+    ),
+    "reverse": lambda x: (
+        (torch.arange(len(x))[:, None] + torch.arange(len(x)) == len(x) - 1) * 1 @ x
+    ),
+    "roll": lambda x, k: (
+        ((torch.arange(len(x))[:, None] - k) % len(x) == torch.arange(len(x))) * 1 @ x
+    ),
+    "pad to": lambda x, n: (torch.arange(n)[:, None] == torch.arange(len(x))) * 1 @ x,
+    "linspace": lambda a, b, n: a + (b - a) * torch.arange(n) // (n - 1),
+    "bucketize": lambda x, bounds: (bounds <= x[:, None]) * 1 @ (bounds * 0 + 1),
+    "histogram": lambda x, n: (torch.arange(n)[:, None] == x) * 1 @ (x * 0 + 1),
+    "segment sum": lambda x, s, n: (torch.arange(n)[:, None] == s) * 1 @ x,
+    "compress": lambda x, keep: (
+        ((torch.arange(len(x))[:, None] == puzzles["running sum"](keep * 1) - 1) & keep) * 1 @ x
+    ),
+}
+
+
+# %% wrong="view in place of None" breaks="other functions of PyTorch" says=["outer: view ran"]
+puzzles = {
+    "total": lambda x: x @ (x * 0 + 1),
+    "outer": lambda x, y: x.view(-1, 1) * y,
+    "running sum": lambda x: (torch.arange(len(x))[:, None] >= torch.arange(len(x))) * 1 @ x,
+    "differences": lambda x: (
+        x - (torch.arange(len(x))[:, None] == torch.arange(len(x)) + 1) * 1 @ x
+    ),
+    "reverse": lambda x: (
+        (torch.arange(len(x))[:, None] + torch.arange(len(x)) == len(x) - 1) * 1 @ x
+    ),
+    "roll": lambda x, k: (
+        ((torch.arange(len(x))[:, None] - k) % len(x) == torch.arange(len(x))) * 1 @ x
+    ),
+    "pad to": lambda x, n: (torch.arange(n)[:, None] == torch.arange(len(x))) * 1 @ x,
+    "linspace": lambda a, b, n: a + (b - a) * torch.arange(n) // (n - 1),
+    "bucketize": lambda x, bounds: (bounds <= x[:, None]) * 1 @ (bounds * 0 + 1),
+    "histogram": lambda x, n: (torch.arange(n)[:, None] == x) * 1 @ (x * 0 + 1),
+    "segment sum": lambda x, s, n: (torch.arange(n)[:, None] == s) * 1 @ x,
+    "compress": lambda x, keep: (
+        ((torch.arange(len(x))[:, None] == puzzles["running sum"](keep * 1) - 1) & keep) * 1 @ x
+    ),
+}
+
+
+# %% wrong="an outer product of one row that is flat" says=["outer: of [2], [3, 1, 4, 1]: the result has shape (4,), expected (1, 4)"]
+puzzles = {
+    "total": lambda x: x @ (x * 0 + 1),
+    "outer": lambda x, y: (x[:, None] * y) if len(x) > 1 else x * y,
+    "running sum": lambda x: (torch.arange(len(x))[:, None] >= torch.arange(len(x))) * 1 @ x,
+    "differences": lambda x: (
+        x - (torch.arange(len(x))[:, None] == torch.arange(len(x)) + 1) * 1 @ x
+    ),
+    "reverse": lambda x: (
+        (torch.arange(len(x))[:, None] + torch.arange(len(x)) == len(x) - 1) * 1 @ x
+    ),
+    "roll": lambda x, k: (
+        ((torch.arange(len(x))[:, None] - k) % len(x) == torch.arange(len(x))) * 1 @ x
+    ),
+    "pad to": lambda x, n: (torch.arange(n)[:, None] == torch.arange(len(x))) * 1 @ x,
+    "linspace": lambda a, b, n: a + (b - a) * torch.arange(n) // (n - 1),
+    "bucketize": lambda x, bounds: (bounds <= x[:, None]) * 1 @ (bounds * 0 + 1),
+    "histogram": lambda x, n: (torch.arange(n)[:, None] == x) * 1 @ (x * 0 + 1),
+    "segment sum": lambda x, s, n: (torch.arange(n)[:, None] == s) * 1 @ x,
+    "compress": lambda x, keep: (
+        ((torch.arange(len(x))[:, None] == puzzles["running sum"](keep * 1) - 1) & keep) * 1 @ x
+    ),
+}
+
+
+# %% wrong="sums of segments in float32" says=["segment sum: of [1073741825, 1, -6], [2, 0, 2], 3", "a float32 has too few digits"]
+puzzles = {
+    "total": lambda x: x @ (x * 0 + 1),
+    "outer": lambda x, y: x[:, None] * y,
+    "running sum": lambda x: (torch.arange(len(x))[:, None] >= torch.arange(len(x))) * 1 @ x,
+    "differences": lambda x: (
+        x - (torch.arange(len(x))[:, None] == torch.arange(len(x)) + 1) * 1 @ x
+    ),
+    "reverse": lambda x: (
+        (torch.arange(len(x))[:, None] + torch.arange(len(x)) == len(x) - 1) * 1 @ x
+    ),
+    "roll": lambda x, k: (
+        ((torch.arange(len(x))[:, None] - k) % len(x) == torch.arange(len(x))) * 1 @ x
+    ),
+    "pad to": lambda x, n: (torch.arange(n)[:, None] == torch.arange(len(x))) * 1 @ x,
+    "linspace": lambda a, b, n: a + (b - a) * torch.arange(n) // (n - 1),
+    "bucketize": lambda x, bounds: (bounds <= x[:, None]) * 1 @ (bounds * 0 + 1),
+    "histogram": lambda x, n: (torch.arange(n)[:, None] == x) * 1 @ (x * 0 + 1),
+    "segment sum": lambda x, s, n: (((torch.arange(n)[:, None] == s) * 1.0) @ (x * 1.0)).long(),
+    "compress": lambda x, keep: (
+        ((torch.arange(len(x))[:, None] == puzzles["running sum"](keep * 1) - 1) & keep) * 1 @ x
+    ),
+}
+
+
+# %% wrong="loses a zero that is kept" says=["a zero that is kept keeps its place as well"]
+puzzles = {
+    "total": lambda x: x @ (x * 0 + 1),
+    "outer": lambda x, y: x[:, None] * y,
+    "running sum": lambda x: (torch.arange(len(x))[:, None] >= torch.arange(len(x))) * 1 @ x,
+    "differences": lambda x: (
+        x - (torch.arange(len(x))[:, None] == torch.arange(len(x)) + 1) * 1 @ x
+    ),
+    "reverse": lambda x: (
+        (torch.arange(len(x))[:, None] + torch.arange(len(x)) == len(x) - 1) * 1 @ x
+    ),
+    "roll": lambda x, k: (
+        ((torch.arange(len(x))[:, None] - k) % len(x) == torch.arange(len(x))) * 1 @ x
+    ),
+    "pad to": lambda x, n: (torch.arange(n)[:, None] == torch.arange(len(x))) * 1 @ x,
+    "linspace": lambda a, b, n: a + (b - a) * torch.arange(n) // (n - 1),
+    "bucketize": lambda x, bounds: (bounds <= x[:, None]) * 1 @ (bounds * 0 + 1),
+    "histogram": lambda x, n: (torch.arange(n)[:, None] == x) * 1 @ (x * 0 + 1),
+    "segment sum": lambda x, s, n: (torch.arange(n)[:, None] == s) * 1 @ x,
+    "compress": lambda x, keep: (
+        ((torch.arange(len(x))[:, None] == puzzles["running sum"]((x * keep > 0) * 1) - 1) & keep)
+        * 1
+        @ x
+    ),
+}
+
+
+# %% wrong="keeps a single entry always" says=["compress: of [3], [False]"]
+puzzles = {
+    "total": lambda x: x @ (x * 0 + 1),
+    "outer": lambda x, y: x[:, None] * y,
+    "running sum": lambda x: (torch.arange(len(x))[:, None] >= torch.arange(len(x))) * 1 @ x,
+    "differences": lambda x: (
+        x - (torch.arange(len(x))[:, None] == torch.arange(len(x)) + 1) * 1 @ x
+    ),
+    "reverse": lambda x: (
+        (torch.arange(len(x))[:, None] + torch.arange(len(x)) == len(x) - 1) * 1 @ x
+    ),
+    "roll": lambda x, k: (
+        ((torch.arange(len(x))[:, None] - k) % len(x) == torch.arange(len(x))) * 1 @ x
+    ),
+    "pad to": lambda x, n: (torch.arange(n)[:, None] == torch.arange(len(x))) * 1 @ x,
+    "linspace": lambda a, b, n: a + (b - a) * torch.arange(n) // (n - 1),
+    "bucketize": lambda x, bounds: (bounds <= x[:, None]) * 1 @ (bounds * 0 + 1),
+    "histogram": lambda x, n: (torch.arange(n)[:, None] == x) * 1 @ (x * 0 + 1),
+    "segment sum": lambda x, s, n: (torch.arange(n)[:, None] == s) * 1 @ x,
+    "compress": lambda x, keep: (
+        x
+        if len(x) < 2
+        else ((torch.arange(len(x))[:, None] == puzzles["running sum"](keep * 1) - 1) & keep)
+        * 1
+        @ x
+    ),
+}
+
+
+# %% wrong="adds what goes to what stays" says=["an entry that goes was added to one that stays"]
+puzzles = {
+    "total": lambda x: x @ (x * 0 + 1),
+    "outer": lambda x, y: x[:, None] * y,
+    "running sum": lambda x: (torch.arange(len(x))[:, None] >= torch.arange(len(x))) * 1 @ x,
+    "differences": lambda x: (
+        x - (torch.arange(len(x))[:, None] == torch.arange(len(x)) + 1) * 1 @ x
+    ),
+    "reverse": lambda x: (
+        (torch.arange(len(x))[:, None] + torch.arange(len(x)) == len(x) - 1) * 1 @ x
+    ),
+    "roll": lambda x, k: (
+        ((torch.arange(len(x))[:, None] - k) % len(x) == torch.arange(len(x))) * 1 @ x
+    ),
+    "pad to": lambda x, n: (torch.arange(n)[:, None] == torch.arange(len(x))) * 1 @ x,
+    "linspace": lambda a, b, n: a + (b - a) * torch.arange(n) // (n - 1),
+    "bucketize": lambda x, bounds: (bounds <= x[:, None]) * 1 @ (bounds * 0 + 1),
+    "histogram": lambda x, n: (torch.arange(n)[:, None] == x) * 1 @ (x * 0 + 1),
+    "segment sum": lambda x, s, n: (torch.arange(n)[:, None] == s) * 1 @ x,
+    "compress": lambda x, keep: (
+        (torch.arange(len(x))[:, None] == puzzles["running sum"](keep * 1) - 1) * 1 @ x
+    ),
+}
+
+
+# %% wrong="keeps a total by its length" says=["total: of [1, -1, 2, -1]: the result"]
+import functools
+
+
+@functools.lru_cache
+def by_length(n):
+    return []
+
+
+def total(x):
+    kept = by_length(len(x))
+    if not kept:
+        kept.append(x @ (x * 0 + 1))
+    return kept[0]
+
+
+puzzles = {
+    "total": total,
+    "outer": lambda x, y: x[:, None] * y,
+    "running sum": lambda x: (torch.arange(len(x))[:, None] >= torch.arange(len(x))) * 1 @ x,
+    "differences": lambda x: (
+        x - (torch.arange(len(x))[:, None] == torch.arange(len(x)) + 1) * 1 @ x
+    ),
+    "reverse": lambda x: (
+        (torch.arange(len(x))[:, None] + torch.arange(len(x)) == len(x) - 1) * 1 @ x
+    ),
+    "roll": lambda x, k: (
+        ((torch.arange(len(x))[:, None] - k) % len(x) == torch.arange(len(x))) * 1 @ x
+    ),
+    "pad to": lambda x, n: (torch.arange(n)[:, None] == torch.arange(len(x))) * 1 @ x,
+    "linspace": lambda a, b, n: a + (b - a) * torch.arange(n) // (n - 1),
+    "bucketize": lambda x, bounds: (bounds <= x[:, None]) * 1 @ (bounds * 0 + 1),
+    "histogram": lambda x, n: (torch.arange(n)[:, None] == x) * 1 @ (x * 0 + 1),
+    "segment sum": lambda x, s, n: (torch.arange(n)[:, None] == s) * 1 @ x,
+    "compress": lambda x, keep: (
+        ((torch.arange(len(x))[:, None] == puzzles["running sum"](keep * 1) - 1) & keep) * 1 @ x
+    ),
+}
+
+
+# %% wrong="rolls by k modulo 64" says=["roll: of [-30, 7, -20, 17, -10, 27, 0], -101: the result differs"]
+puzzles = {
+    "total": lambda x: x @ (x * 0 + 1),
+    "outer": lambda x, y: x[:, None] * y,
+    "running sum": lambda x: (torch.arange(len(x))[:, None] >= torch.arange(len(x))) * 1 @ x,
+    "differences": lambda x: (
+        x - (torch.arange(len(x))[:, None] == torch.arange(len(x)) + 1) * 1 @ x
+    ),
+    "reverse": lambda x: (
+        (torch.arange(len(x))[:, None] + torch.arange(len(x)) == len(x) - 1) * 1 @ x
+    ),
+    "roll": lambda x, k: (
+        ((torch.arange(len(x))[:, None] - k % 64) % len(x) == torch.arange(len(x))) * 1 @ x
+    ),
+    "pad to": lambda x, n: (torch.arange(n)[:, None] == torch.arange(len(x))) * 1 @ x,
+    "linspace": lambda a, b, n: a + (b - a) * torch.arange(n) // (n - 1),
+    "bucketize": lambda x, bounds: (bounds <= x[:, None]) * 1 @ (bounds * 0 + 1),
+    "histogram": lambda x, n: (torch.arange(n)[:, None] == x) * 1 @ (x * 0 + 1),
+    "segment sum": lambda x, s, n: (torch.arange(n)[:, None] == s) * 1 @ x,
+    "compress": lambda x, keep: (
+        ((torch.arange(len(x))[:, None] == puzzles["running sum"](keep * 1) - 1) & keep) * 1 @ x
+    ),
+}
+
+
+# %% wrong="the last taken from the first" says=["there the row does not close"]
+puzzles = {
+    "total": lambda x: x @ (x * 0 + 1),
+    "outer": lambda x, y: x[:, None] * y,
+    "running sum": lambda x: (torch.arange(len(x))[:, None] >= torch.arange(len(x))) * 1 @ x,
+    "differences": lambda x: (
+        x - ((torch.arange(len(x))[:, None] - 1) % len(x) == torch.arange(len(x))) * 1 @ x
+    ),
+    "reverse": lambda x: (
+        (torch.arange(len(x))[:, None] + torch.arange(len(x)) == len(x) - 1) * 1 @ x
+    ),
+    "roll": lambda x, k: (
+        ((torch.arange(len(x))[:, None] - k) % len(x) == torch.arange(len(x))) * 1 @ x
+    ),
+    "pad to": lambda x, n: (torch.arange(n)[:, None] == torch.arange(len(x))) * 1 @ x,
+    "linspace": lambda a, b, n: a + (b - a) * torch.arange(n) // (n - 1),
+    "bucketize": lambda x, bounds: (bounds <= x[:, None]) * 1 @ (bounds * 0 + 1),
+    "histogram": lambda x, n: (torch.arange(n)[:, None] == x) * 1 @ (x * 0 + 1),
+    "segment sum": lambda x, s, n: (torch.arange(n)[:, None] == s) * 1 @ x,
+    "compress": lambda x, keep: (
+        ((torch.arange(len(x))[:, None] == puzzles["running sum"](keep * 1) - 1) & keep) * 1 @ x
+    ),
+}
+
+
+# %% wrong="whether a number is there" says=["how often, not whether"]
+puzzles = {
+    "total": lambda x: x @ (x * 0 + 1),
+    "outer": lambda x, y: x[:, None] * y,
+    "running sum": lambda x: (torch.arange(len(x))[:, None] >= torch.arange(len(x))) * 1 @ x,
+    "differences": lambda x: (
+        x - (torch.arange(len(x))[:, None] == torch.arange(len(x)) + 1) * 1 @ x
+    ),
+    "reverse": lambda x: (
+        (torch.arange(len(x))[:, None] + torch.arange(len(x)) == len(x) - 1) * 1 @ x
+    ),
+    "roll": lambda x, k: (
+        ((torch.arange(len(x))[:, None] - k) % len(x) == torch.arange(len(x))) * 1 @ x
+    ),
+    "pad to": lambda x, n: (torch.arange(n)[:, None] == torch.arange(len(x))) * 1 @ x,
+    "linspace": lambda a, b, n: a + (b - a) * torch.arange(n) // (n - 1),
+    "bucketize": lambda x, bounds: (bounds <= x[:, None]) * 1 @ (bounds * 0 + 1),
+    "histogram": lambda x, n: ((torch.arange(n)[:, None] == x) * 1 @ (x * 0 + 1) > 0) * 1,
+    "segment sum": lambda x, s, n: (torch.arange(n)[:, None] == s) * 1 @ x,
+    "compress": lambda x, keep: (
+        ((torch.arange(len(x))[:, None] == puzzles["running sum"](keep * 1) - 1) & keep) * 1 @ x
+    ),
+}
+
+
+# %% right="nothing to do where nothing moves"
+puzzles = {
+    "total": lambda x: x @ (x * 0 + 1),
+    "outer": lambda x, y: x[:, None] * y,
+    "running sum": lambda x: (torch.arange(len(x))[:, None] >= torch.arange(len(x))) * 1 @ x,
+    "differences": lambda x: (
+        x - (torch.arange(len(x))[:, None] == torch.arange(len(x)) + 1) * 1 @ x
+    ),
+    "reverse": lambda x: (
+        (torch.arange(len(x))[:, None] + torch.arange(len(x)) == len(x) - 1) * 1 @ x
+    ),
+    "roll": lambda x, k: (
+        x
+        if k % len(x) == 0
+        else ((torch.arange(len(x))[:, None] - k) % len(x) == torch.arange(len(x))) * 1 @ x
+    ),
+    "pad to": lambda x, n: (
+        x if n == len(x) else (torch.arange(n)[:, None] == torch.arange(len(x))) * 1 @ x
+    ),
+    "linspace": lambda a, b, n: a + (b - a) * torch.arange(n) // (n - 1),
+    "bucketize": lambda x, bounds: (bounds <= x[:, None]) * 1 @ (bounds * 0 + 1),
+    "histogram": lambda x, n: (torch.arange(n)[:, None] == x) * 1 @ (x * 0 + 1),
+    "segment sum": lambda x, s, n: (torch.arange(n)[:, None] == s) * 1 @ x,
+    "compress": lambda x, keep: (
+        ((torch.arange(len(x))[:, None] == puzzles["running sum"](keep * 1) - 1) & keep) * 1 @ x
     ),
 }

@@ -7,3 +7,8 @@ from course_utils.chapters.tensor_algebra.patterns import (
     truths_of_six,
     truths_of_tiles,
 )
+from course_utils.chapters.tensor_algebra.pooling import (
+    images_to_pool,
+    slip_of_pooling,
+)
+from course_utils.chapters.tensor_algebra.puzzles import digits, more_slips

@@ -33,6 +33,19 @@ def truths_of_eight(draw, b, t, s, h, d, n, k, m, o) -> dict:
     }
 
 
+def sums_of(string: str) -> str:
+    """Which letters an einsum string sums over, and which of them one dimension alone has."""
+    left, arrow, right = string.replace(" ", "").partition("->")
+    if not arrow:
+        return "without an arrow every letter that appears twice is summed over"
+    over = [a for a in dict.fromkeys(left) if a.isalpha() and a not in right]
+    if not over:
+        return "it sums over no letter"
+    alone = [a for a in over if left.count(a) == 1]
+    words = f"it sums over {', '.join(over)}"
+    return words + f"; in one operand alone: {', '.join(alone)}" * bool(alone and "," in left)
+
+
 def check_strings(strings, names, kind, seed, *sizes):
     """Compare einsum by a learner's strings with the results without einsum, name by name."""
     generator = torch.Generator().manual_seed(seed)
@@ -51,7 +64,4 @@ def check_strings(strings, names, kind, seed, *sizes):
                     result = torch.einsum(string, *operands)
                 except (RuntimeError, ValueError) as error:
                     raise AssertionError(f"einsum refuses {string!r} ({error})") from None
-                sums = "which letters are missing from its result, and so summed over?"
-                if "->" not in string:
-                    sums = "without an arrow every letter that appears twice is summed over"
-                check_close(result, expected, f"the result ({sums})")
+                check_close(result, expected, f"the result ({sums_of(string)})")

@@ -66,5 +66,7 @@ def check_patterns(einops_six, truths, name):
                 except Exception as error:
                     reason = " ".join(str(error).split("}.\n")[-1].split())
                     reason += ": sizes go into the dict" * ("Non-unitary" in reason)
+                    told = "; does a size in the dict hold for other images only?"
+                    reason += told * ("mismatch" in reason)
                     raise AssertionError(f"einops refuses {pair[0]!r} ({reason})") from None
                 check_close(result, expected, f"the result ({because})")
