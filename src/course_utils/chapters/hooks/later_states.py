@@ -82,6 +82,8 @@ def _frozen_grad(step: Callable) -> None:
     (frozen * free).sum().backward()
     kept = frozen.grad is not None and bool((frozen.grad == 1).all())
     assert kept, "the .grad that a frozen parameter had is gone: leave such a parameter be"
+    moved = "a frozen parameter with a .grad moved: an optimizer steps wherever it finds a .grad"
+    assert torch.equal(frozen, _double()), moved
 
 
 # Saved tensors
@@ -131,10 +133,20 @@ def _twice(keep: Callable, back: Callable) -> None:
 
 
 def _not_copied(keep: Callable, back: Callable) -> None:
-    x = torch.arange(6, device=course_utils.device).view(2, 3).t()
-    places = [t.data_ptr() for t in tree_leaves(keep(x)) if isinstance(t, Tensor)]
-    words = "a transposed tensor of integers was copied: what is kept exactly needs no copy"
-    assert x.data_ptr() in places, words
+    kinds = (torch.int64, torch.int32, torch.bool, torch.float64, torch.bfloat16, torch.complex64)
+    ones = torch.ones(2, 3, device=course_utils.device)
+    for x in [*(ones.to(kind).t() for kind in kinds), nn.Parameter(ones)]:
+        kept = [t for t in tree_leaves(keep(x)) if isinstance(t, Tensor)]
+        what = "a parameter" if isinstance(x, nn.Parameter) else f"a transposed tensor of {x.dtype}"
+        copied = f"{what} was copied: what is kept exactly needs no copy"
+        assert x.data_ptr() in [t.data_ptr() for t in kept], copied
+        itself = f"{what}: the tensor itself is kept. detach() gives another one, without a copy"
+        assert all(t is not x for t in kept), itself
+
+
+def _view(keep: Callable, back: Callable) -> None:
+    x = torch.tensor([[0.1, 0.2], [0.3, 0.4]], device=course_utils.device)
+    _back(keep, back, x.t(), True, "a transposed view of a float32 tensor that is no parameter")
 
 
 # Weight norm
@@ -195,7 +207,7 @@ def _without_graph(weight_norm: Callable, kind: type) -> None:
 # Loading
 
 
-def _load(hooks: Callable, model: nn.Module, renamed: dict, keys: dict[str, str]) -> None:
+def load_renamed(hooks: Callable, model: nn.Module, renamed: dict, keys: dict[str, str]) -> None:
     """Load a state whose keys are the values of ``keys``; check the log."""
     log, own = hooks(model, renamed), model.state_dict()
     state = {keys.get(key, key): value + 1 for key, value in own.items()}
@@ -214,23 +226,23 @@ def _load(hooks: Callable, model: nn.Module, renamed: dict, keys: dict[str, str]
 
 def _repeated(hooks: Callable) -> None:
     model = nn.ModuleDict({"head": nn.ModuleDict({"fc": nn.Linear(1, 1, bias=False)})})
-    _load(hooks, model, {"fc": "head"}, {"head.fc.weight": "fc.fc.weight"})
+    load_renamed(hooks, model, {"fc": "head"}, {"head.fc.weight": "fc.fc.weight"})
 
 
 def _longer_name(hooks: Callable) -> None:
     model = nn.ModuleDict({"fc": nn.ModuleDict({"0": nn.Linear(1, 1, bias=False)})})
-    _load(hooks, model, {"fc": "fc.0"}, {"fc.0.weight": "fc.weight"})
+    load_renamed(hooks, model, {"fc": "fc.0"}, {"fc.0.weight": "fc.weight"})
 
 
 def _any_character(hooks: Callable) -> None:
     parts = {"stem": nn.Linear(1, 1, bias=False), "block_0": nn.Linear(1, 1, bias=False)}
-    _load(hooks, nn.ModuleDict(parts), {"block.0": "stem"}, {"stem.weight": "block.0.weight"})
+    load_renamed(hooks, nn.ModuleDict(parts), {"block.0": "stem"}, {"stem.weight": "block.0.weight"})
 
 
 def _without_dot(hooks: Callable) -> None:
     model = nn.Module()
     model.scale, model.head = nn.Parameter(torch.ones(1)), nn.Linear(1, 1, bias=False)
-    _load(hooks, model, {"scale": "head"}, {"head.weight": "scale.weight"})
+    load_renamed(hooks, model, {"scale": "head"}, {"head.weight": "scale.weight"})
 
 
 def _alone_then_inside(hooks: Callable) -> None:
@@ -309,6 +321,13 @@ def _random_state(intervention: Callable) -> None:
     assert same, "the global generator of random numbers was seeded: leave it as it was"
 
 
+def _zeros(intervention: Callable) -> None:
+    model = _Writes()
+    found = intervention(model, model, ["plain"], _number(0.0), _number(1.0))["plain"].item()
+    words = "in run A the module returned 0, which run B adds to 7"
+    assert found == 7, f"{words}: the answer is {found}. Patch whatever was returned, zeros too"
+
+
 class _Interrupts(nn.Module):
     def __init__(self, calls: int) -> None:
         super().__init__()
@@ -347,7 +366,8 @@ STATES: dict[str, dict[str, Callable[..., Any]]] = {
         "a tensor without elements": _empty,
         "the largest numbers, and NaN": _limits,
         "brought back twice": _twice,
-        "integers, transposed": _not_copied,
+        "what is kept exactly": _not_copied,
+        "a transposed view": _view,
     },
     "weight norm": {
         "weights of a millionth": _small_weights,
@@ -368,5 +388,6 @@ STATES: dict[str, dict[str, Callable[..., Any]]] = {
         "every digit of torch.float64": _digits,
         "the generator of random numbers": _random_state,
         "a KeyboardInterrupt in a run": _interrupted,
+        "an activation of zero": _zeros,
     },
 }

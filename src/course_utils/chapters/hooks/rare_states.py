@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ from torch import Tensor, nn
 
 import course_utils
 from course_utils.chapters.hooks.counting import bystander, hooks_on
+from course_utils.chapters.hooks.later_states import load_renamed
 from course_utils.chapters.hooks.weight_norm import layer_of
 
 
@@ -48,6 +50,73 @@ def _cam_mode(grad_cam: Callable) -> None:
             told = f", and raises {type(error).__name__}"
         words = f"called under no_grad, it leaves autograd switched on{told}"
         assert not torch.is_grad_enabled(), f"{words}: enable_grad() in a with block puts it back"
+
+
+class _Raises(_Maps):
+    def __init__(self, error: type[BaseException]) -> None:
+        super().__init__()
+        self.error = error
+
+    def forward(self, images: Tensor) -> Tensor:
+        super().forward(images)
+        raise self.error
+
+
+def _cam_raises(grad_cam: Callable) -> None:
+    for error in (ValueError, KeyboardInterrupt):
+        model, words = _Raises(error), f"the model raises a {error.__name__}"
+        with torch.no_grad():
+            with contextlib.suppress(error):
+                grad_cam(model, "maps", torch.ones(3, 2, 2, device=course_utils.device), 0)
+            assert not torch.is_grad_enabled(), f"{words} under no_grad, and autograd is left on"
+        left = f"{words}, and a hook is left: a with block, or a finally, takes it out"
+        assert not hooks_on(model), left
+
+
+def _mostly_against(grad_cam: Callable) -> None:
+    image = torch.tensor([-3.0, 0.5, 1], device=course_utils.device).expand(3, 1, 3).clone()
+    found = grad_cam(_Maps(), "maps", image, 0)
+    words = "maps of -3, 0.5 and 1, each of weight 1/3: the result is"
+    told = "the largest value is that of the map, after the relu"
+    assert found.tolist() == [[0, 0.5, 1]], f"{words} {found.tolist()}, expected 0, 0.5, 1: {told}"
+
+
+def _bare(weight_norm: Callable, kind: type) -> None:
+    for name in ("weight_norm", "WeightNorm"):
+        layer = nn.Linear(2, 1, bias=False)
+        nn.init.ones_(layer.to(course_utils.device).weight)
+        if name == "weight_norm":
+            weight_norm(layer)
+        else:
+            torch.nn.utils.parametrize.register_parametrization(layer, "weight", kind())
+        try:
+            found = layer(input=torch.ones(1, 2, device=course_utils.device)).item()
+        except (TypeError, IndexError) as error:
+            words = f"{name}, a Linear without bias, called by layer(input=x): it raised {error}"
+            raise AssertionError(f"{words}; what a pre-hook returns replaces args") from error
+        assert abs(found - 2) < 1e-5, f"{name}, weights of 1, no bias: {found}, expected 1 + 1"
+
+
+def _by_a_hook(weight_norm: Callable, kind: type) -> None:
+    layer = layer_of(torch.tensor([[3.0, 4.0]], device=course_utils.device))
+    layer.register_forward_pre_hook(bystander)
+    weight_norm(layer)
+    hooks = [*layer._forward_pre_hooks.values()]
+    gone = "a forward pre-hook that the layer had before is gone"
+    assert bystander in hooks, f"{gone}: leave other people's hooks alone"
+    assert len(hooks) > 1, "weight_norm hung no forward pre-hook on the layer: it is to work by one"
+    assert "forward" not in vars(layer), "weight_norm put a forward of its own on the layer"
+
+
+def _two_layers(weight_norm: Callable, kind: type) -> None:
+    weights = [torch.tensor(row, device=course_utils.device) for row in ([[3.0, 4.0]], [[6.0, 0]])]
+    layers = [weight_norm(layer_of(weight)) for weight in weights]
+    with torch.no_grad():
+        layers[0].get_parameter("weight_g").mul_(2)
+    found = [layer(torch.ones_like(weights[0])).item() for layer in layers]
+    words = "two layers, of weights [[3, 4]] and [[6, 0]], the first one's g doubled, and x = [[1, 1]]"
+    close = abs(found[0] - 14) + abs(found[1] - 6) < 1e-4
+    assert close, f"{words}: they give {found}, expected [14, 6]: does each use its own g and v?"
 
 
 def _state_dict(weight_norm: Callable, kind: type) -> None:
@@ -94,6 +163,37 @@ def _loaded_digits(hooks: Callable) -> None:
     assert found == 1 / 3, f"{words} was loaded as {found}: rename the key, leave the value alone"
 
 
+def _prefix_again(hooks: Callable) -> None:
+    inner = nn.ModuleDict({"head": nn.ModuleDict({"net": nn.Linear(1, 1, bias=False)})})
+    log, raised = hooks(inner, {"fc": "head"}), ""
+    try:
+        nn.ModuleDict({"net": inner}).load_state_dict({"net.fc.net.weight": torch.ones(1, 1)})
+    except RuntimeError as error:
+        raised = f" It raised {' '.join(str(error).split())}"
+    words = "the model is the part net of another, and the prefix net. comes in a key once more"
+    told = f"the list is {log}; a prefix is what a key begins with.{raised}"
+    assert log == ["net.fc.net.weight -> net.head.net.weight"], f"{words}: {told}"
+
+
+def _two_models(hooks: Callable) -> None:
+    models = [nn.ModuleDict({name: nn.Linear(1, 1, bias=False)}) for name in ("head", "tail")]
+    logs, raised = [hooks(model, {"fc": name}) for model in models for name in model], ""
+    try:
+        for model in models:
+            model.load_state_dict({"fc.weight": torch.ones(1, 1)})
+    except RuntimeError as error:
+        raised = f", and it raised {' '.join(str(error).split())}"
+    right = [[f"fc.weight -> {name}.weight"] for name in ("head", "tail")]
+    words = "two models, fc for head in one and fc for tail in the other: the lists are"
+    assert logs == right, f"{words} {logs}{raised}: each has its own names and its own list"
+
+
+def _buffers(hooks: Callable) -> None:
+    model = nn.ModuleDict({"norm": nn.BatchNorm1d(1)})
+    keys = {key: key.replace("norm.", "bn.") for key in model.state_dict()}
+    load_renamed(hooks, model, {"bn": "norm"}, keys)
+
+
 class _Counts(nn.Module):
     def __init__(self) -> None:
         super().__init__()
@@ -116,12 +216,22 @@ STATES: dict[str, dict[str, Callable[..., Any]]] = {
     "cam": {
         "a layer that has a hook": _cam_hooks,
         "autograd's mode under no_grad": _cam_mode,
+        "a model that raises, and a KeyboardInterrupt": _cam_raises,
+        "maps that speak most against the class": _mostly_against,
     },
-    "weight norm": {"the keys of state_dict()": _state_dict},
+    "weight norm": {
+        "the keys of state_dict()": _state_dict,
+        "no bias, and the input by keyword": _bare,
+        "a layer that has a forward pre-hook": _by_a_hook,
+        "two layers": _two_layers,
+    },
     "loading": {
         "a key that is missing": _missing_key,
         "a key or a shape that does not fit": _what_is_wrong_stays,
         "every digit of torch.float64": _loaded_digits,
+        "the prefix once more in a key": _prefix_again,
+        "two models": _two_models,
+        "buffers under an old name": _buffers,
     },
     "intervention": {"models that count their calls": _counted},
 }
