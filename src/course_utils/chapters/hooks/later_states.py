@@ -75,15 +75,16 @@ def _joins_later(step: Callable) -> None:
 
 
 def _frozen_grad(step: Callable) -> None:
-    frozen, free = (nn.Parameter(_double()) for _ in range(2))
-    frozen.requires_grad_(False)
-    frozen.grad = torch.ones_like(frozen)
-    step([frozen, free], 0.1, 0.5)
-    (frozen * free).sum().backward()
-    kept = frozen.grad is not None and bool((frozen.grad == 1).all())
-    assert kept, "the .grad that a frozen parameter had is gone: leave such a parameter be"
-    moved = "a frozen parameter with a .grad moved: an optimizer steps wherever it finds a .grad"
-    assert torch.equal(frozen, _double()), moved
+    for start in (_double(), _double()[0]):
+        frozen, free = nn.Parameter(start.clone(), requires_grad=False), nn.Parameter(_double())
+        frozen.grad = torch.ones_like(frozen)
+        step([frozen, free], 0.1, 0.5)
+        (frozen * free).sum().backward()
+        kept = frozen.grad is not None and bool((frozen.grad == 1).all())
+        assert kept, "the .grad that a frozen parameter had is gone: leave such a parameter be"
+        moved = "a frozen parameter with a .grad moved: an optimizer steps where there is a .grad"
+        assert torch.equal(frozen, start), moved
+        assert not frozen.requires_grad, "a frozen parameter was given requires_grad=True"
 
 
 # Saved tensors
@@ -116,7 +117,7 @@ def _empty(keep: Callable, back: Callable) -> None:
 
 
 def _limits(keep: Callable, back: Callable) -> None:
-    numbers = [65504.0, -65504.0, torch.nan, 0.1]
+    numbers = [65504.0, -65504.0, torch.nan, 0.1, 1e-6]
     x = torch.tensor(numbers, device=course_utils.device)
     _back(keep, back, x, True, f"{numbers}, the largest of float16 and NaN,")
 
@@ -133,7 +134,8 @@ def _twice(keep: Callable, back: Callable) -> None:
 
 
 def _not_copied(keep: Callable, back: Callable) -> None:
-    kinds = (torch.int64, torch.int32, torch.bool, torch.float64, torch.bfloat16, torch.complex64)
+    exact = "int64 int32 int16 uint8 bool float64 float16 bfloat16 complex64"
+    kinds = [getattr(torch, kind) for kind in exact.split()]
     ones = torch.ones(2, 3, device=course_utils.device)
     for x in [*(ones.to(kind).t() for kind in kinds), nn.Parameter(ones)]:
         kept = [t for t in tree_leaves(keep(x)) if isinstance(t, Tensor)]
@@ -236,7 +238,8 @@ def _longer_name(hooks: Callable) -> None:
 
 def _any_character(hooks: Callable) -> None:
     parts = {"stem": nn.Linear(1, 1, bias=False), "block_0": nn.Linear(1, 1, bias=False)}
-    load_renamed(hooks, nn.ModuleDict(parts), {"block.0": "stem"}, {"stem.weight": "block.0.weight"})
+    model, keys = nn.ModuleDict(parts), {"stem.weight": "block.0.weight"}
+    load_renamed(hooks, model, {"block.0": "stem"}, keys)
 
 
 def _without_dot(hooks: Callable) -> None:
@@ -263,7 +266,7 @@ def _alone_then_inside(hooks: Callable) -> None:
 
 class _Nested(nn.Module):
     def forward(self, x: Tensor) -> tuple:
-        return x + 1, (2 * x, (3 * x,))
+        return x + 1, (2 * x, (3 * x,)), ()
 
 
 class _Writes(nn.Module):
@@ -275,7 +278,8 @@ class _Writes(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         nested = self.nested(x)
-        first, (second, (third,)) = nested
+        assert len(nested) == 3, f"the module returned three entries, and the patch is {nested}"
+        first, (second, (third,)), _ = nested
         words = "the module returned a tuple, and the patch is no tuple, or holds a list"
         assert {type(nested), type(nested[1])} == {tuple}, words
         y = first + second + third + self.plain(x)

@@ -74,8 +74,22 @@ def _special(grad_monitor: Callable) -> None:
     for factor in factors:
         (network(ones(2, 2).requires_grad_()) * factor).sum().backward()
     found, words = norms["1"], "gradients of 0, infinity and NaN are noted, too: "
-    right = [number != number for number in found] == [False, False, True] and found[0] == 0
+    right = str(found) == str([*factors])
     assert right, f"{words}the last module's list is {found}"
+
+
+def _vector(grad_monitor: Callable) -> None:
+    network = small_network()
+    norms, _ = grad_monitor(network)
+    try:
+        network(ones(2).requires_grad_()).sum().backward()
+    except (RuntimeError, IndexError) as error:
+        words = f"an input of shape (2,) instead of a batch: the hook raised {error}"
+        raise AssertionError(f"{words}; the norm goes over all elements of any shape") from error
+    found = norms["1"]
+    words = "an input of shape (2,) instead of a batch: of three ones the norm is 3 ** 0.5"
+    right = len(found) == 1 and abs(found[0] - 3**0.5) < 1e-4
+    assert right, f"{words}, and {found} is noted"
 
 
 def _small(grad_monitor: Callable) -> None:
@@ -100,6 +114,7 @@ def _frozen_layers(grad_monitor: Callable) -> None:
         except RuntimeError as error:
             hint = "ask output.requires_grad: the grad mode says nothing about one tensor"
             raise AssertionError(f"{words}: it raised {error} ({hint})") from error
+    assert len(norms) == 3, f"{words}: it has a list all the same, and norms has {[*norms]}"
     found = len(norms["2"])
     assert found == 1, f"{words}; the last layer's does, and {found} numbers are noted of it"
 
@@ -111,11 +126,12 @@ def _looks_alone(grad_monitor: Callable) -> None:
             network, x = small_network(), ones(2, 2).requires_grad_()
             if monitored:
                 grad_monitor(network)
-            loss = (network(x) * factor).sum()
-            (slope,) = torch.autograd.grad(loss, x, create_graph=True)
-            slope.square().sum().backward()
+            for _ in range(2):
+                loss = (network(x) * factor).sum()
+                (slope,) = torch.autograd.grad(loss, x, create_graph=True)
+                slope.square().sum().backward()
             grads.append(grad_of(network[0].weight).nan_to_num(nan=7))
-        words = "a loss made of a gradient (create_graph=True)"
+        words = "a loss made of a gradient (create_graph=True), twice"
         words += ", which is infinite" * (factor > 1)
         hint = "a hook that looks returns nothing, and no other gradient"
         same = torch.allclose(*grads)
@@ -143,6 +159,7 @@ STATES: dict[str, dict[str, Callable[..., Any]]] = {
         "two backwards after one forward": _same_graph,
         "gradients of 0, infinity and NaN": _special,
         "a tiny gradient in torch.float64": _small,
+        "an input without a batch": _vector,
         "inputs that need no gradient, and none at all": _as_data,
         "a frozen first layer": _frozen_layers,
         "a loss made of a gradient": _looks_alone,

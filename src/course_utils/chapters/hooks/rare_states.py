@@ -31,8 +31,10 @@ def _cam_hooks(grad_cam: Callable) -> None:
     model = _Maps()
     model.maps.register_forward_hook(bystander)
     image = torch.linspace(-3, 3, 12, device=course_utils.device).view(3, 2, 2)
-    before = image.clone()
+    before, names = image.clone(), {*vars(model)}
     grad_cam(model, "maps", image, 0)
+    more = ", ".join(map(repr, {*vars(model)} - names))
+    assert not more, f"the model has a new attribute, {more}: keep what you need in your function"
     left = hooks_on(model)
     assert torch.equal(image, before), "the values of the image were changed: it is the caller's"
     assert model.maps.training, "the layer was switched to eval(): leave its mode as it was"
@@ -75,7 +77,9 @@ def _cam_raises(grad_cam: Callable) -> None:
 
 def _mostly_against(grad_cam: Callable) -> None:
     image = torch.tensor([-3.0, 0.5, 1], device=course_utils.device).expand(3, 1, 3).clone()
-    found = grad_cam(_Maps(), "maps", image, 0)
+    model = _Maps()
+    grad_cam(model, "maps", 2 - image, 1)
+    found = grad_cam(model, "maps", image, 0)
     words = "maps of -3, 0.5 and 1, each of weight 1/3: the result is"
     told = "the largest value is that of the map, after the relu"
     assert found.tolist() == [[0, 0.5, 1]], f"{words} {found.tolist()}, expected 0, 0.5, 1: {told}"
@@ -114,9 +118,9 @@ def _two_layers(weight_norm: Callable, kind: type) -> None:
     with torch.no_grad():
         layers[0].get_parameter("weight_g").mul_(2)
     found = [layer(torch.ones_like(weights[0])).item() for layer in layers]
-    words = "two layers, of weights [[3, 4]] and [[6, 0]], the first one's g doubled, and x = [[1, 1]]"
+    words = "two layers, of weights [[3, 4]] and [[6, 0]], the first one's g doubled; for [[1, 1]]"
     close = abs(found[0] - 14) + abs(found[1] - 6) < 1e-4
-    assert close, f"{words}: they give {found}, expected [14, 6]: does each use its own g and v?"
+    assert close, f"{words} they give {found}, expected [14, 6]: does each use its own g and v?"
 
 
 def _state_dict(weight_norm: Callable, kind: type) -> None:
@@ -194,6 +198,45 @@ def _buffers(hooks: Callable) -> None:
     load_renamed(hooks, model, {"bn": "norm"}, keys)
 
 
+def _other_case(hooks: Callable) -> None:
+    model = nn.ModuleDict({name: nn.Linear(1, 1, bias=False) for name in ("head", "FC")})
+    load_renamed(hooks, model, {"fc": "head"}, {"head.weight": "fc.weight"})
+
+
+def _beside(hooks: Callable) -> None:
+    for kept in ({}, {"first.weight": torch.ones(2, 2)}):
+        model, raised = nn.ModuleDict({"head": nn.Linear(1, 1, bias=False)}), ""
+        hooks(model, {"fc": "head"})
+        whole = nn.ModuleDict({"first": nn.Linear(1, 1, bias=False), "net": model})
+        try:
+            whole.load_state_dict({**kept, "net.fc.weight": torch.ones(1, 1)})
+        except RuntimeError as error:
+            raised = str(error)
+        what = "of a wrong shape" if kept else "missing"
+        words = f"beside the model, in a larger one, first.weight is {what}, and no error is raised"
+        assert "first.weight" in raised, f"{words}: the hook keeps to names, and not to errors"
+
+
+def _two_groups(step: Callable) -> None:
+    own, right = ([nn.Parameter(torch.ones(2)) for _ in range(2)] for _ in range(2))
+    own[0].register_post_accumulate_grad_hook(bystander)
+    groups = [{"params": [right[0]], "lr": 0.1, "momentum": 0.5}]
+    optimizer = torch.optim.SGD([*groups, {"params": [right[1]], "lr": 0.4, "momentum": 0.0}])
+    step([own[0]], 0.1, 0.5)
+    step([own[1]], 0.4, 0.0)
+    for _ in range(2):
+        (own[0] * own[1]).sum().backward()
+        optimizer.zero_grad()
+        (right[0] * right[1]).sum().backward()
+        optimizer.step()
+    found, truth = ([[*map(float, one)] for one in some] for some in (own, right))
+    words = "two calls, for a parameter each, of lr 0.1 and 0.4, momentum 0.5 and 0: after two"
+    told = f"{words} backwards the parameters are {found}, expected {truth}: each call has its own"
+    assert all(map(torch.allclose, own, right)), told
+    kept = bystander in (own[0]._post_accumulate_grad_hooks or {}).values()
+    assert kept, "a hook that the parameter had before is gone: leave other people's hooks alone"
+
+
 class _Counts(nn.Module):
     def __init__(self) -> None:
         super().__init__()
@@ -205,11 +248,13 @@ class _Counts(nn.Module):
 
 
 def _counted(intervention: Callable) -> None:
-    donor, model, x = _Counts(), _Counts(), torch.ones(1, device=course_utils.device)
+    donor, model, x = _Counts(), _Counts().eval(), torch.ones(1, device=course_utils.device)
     intervention(donor, model, ["inner", ""], x, x)
     calls, words = (donor.calls, model.calls), "for two names the donor and the model count"
     hint = "once, and once for each name; a copy of a model is not the model"
     assert calls == (1, 2), f"{words} {calls} calls, expected (1, 2): {hint}"
+    same = donor.training and not model.training
+    assert same, "the donor trains, the model is in eval, and a mode was changed"
 
 
 STATES: dict[str, dict[str, Callable[..., Any]]] = {
@@ -232,6 +277,9 @@ STATES: dict[str, dict[str, Callable[..., Any]]] = {
         "the prefix once more in a key": _prefix_again,
         "two models": _two_models,
         "buffers under an old name": _buffers,
+        "FC beside fc": _other_case,
+        "errors of the modules beside it": _beside,
     },
+    "steps": {"two calls at once": _two_groups},
     "intervention": {"models that count their calls": _counted},
 }
