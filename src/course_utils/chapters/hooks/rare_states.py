@@ -89,14 +89,14 @@ def _bare(weight_norm: Callable, kind: type) -> None:
     for name in ("weight_norm", "WeightNorm"):
         layer = nn.Linear(2, 1, bias=False)
         nn.init.ones_(layer.to(course_utils.device).weight)
-        if name == "weight_norm":
-            weight_norm(layer)
-        else:
-            torch.nn.utils.parametrize.register_parametrization(layer, "weight", kind())
         try:
+            if name == "weight_norm":
+                weight_norm(layer)
+            else:
+                torch.nn.utils.parametrize.register_parametrization(layer, "weight", kind())
             found = layer(input=torch.ones(1, 2, device=course_utils.device)).item()
-        except (TypeError, IndexError) as error:
-            words = f"{name}, a Linear without bias, called by layer(input=x): it raised {error}"
+        except (TypeError, IndexError, AttributeError) as error:
+            words = f"{name}, a Linear whose bias is None, called by layer(input=x): raised {error}"
             raise AssertionError(f"{words}; what a pre-hook returns replaces args") from error
         assert abs(found - 2) < 1e-5, f"{name}, weights of 1, no bias: {found}, expected 1 + 1"
 
@@ -198,6 +198,12 @@ def _buffers(hooks: Callable) -> None:
     load_renamed(hooks, model, {"bn": "norm"}, keys)
 
 
+def _any_character(hooks: Callable) -> None:
+    parts = {"stem": nn.Linear(1, 1, bias=False), "block_0": nn.Linear(1, 1, bias=False)}
+    model, keys = nn.ModuleDict(parts), {"stem.weight": "block.0.weight"}
+    load_renamed(hooks, model, {"block.0": "stem"}, keys)
+
+
 def _other_case(hooks: Callable) -> None:
     model = nn.ModuleDict({name: nn.Linear(1, 1, bias=False) for name in ("head", "FC")})
     load_renamed(hooks, model, {"fc": "head"}, {"head.weight": "fc.weight"})
@@ -277,6 +283,7 @@ STATES: dict[str, dict[str, Callable[..., Any]]] = {
         "the prefix once more in a key": _prefix_again,
         "two models": _two_models,
         "buffers under an old name": _buffers,
+        "block_0 beside block.0": _any_character,
         "FC beside fc": _other_case,
         "errors of the modules beside it": _beside,
     },

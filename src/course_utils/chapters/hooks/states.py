@@ -142,8 +142,8 @@ def _inside_a_network(name: str, reverse: Callable) -> None:
     kept = "an x that was computed keeps its gradient now: nothing else about x is to change"
     assert not computed.retains_grad, f"{name}: {kept}"
     x.grad = None
-    reverse(2 * x[:0], 0.5).sum().backward()
-    assert x.grad is not None, f"{name}: of an x without elements y has no graph"
+    empty = reverse(2 * x[:0], 0.5)
+    assert empty.requires_grad, f"{name}: of an x without elements y has no graph"
 
 
 @_with_both
@@ -176,7 +176,8 @@ def _back_twice(name: str, reverse: Callable) -> None:
         (factor * y).sum().backward(retain_graph=True)
         found.append(grad_of(x).item())
     words = f"{name}: two backwards through one y, of y and of 2 * y, give the gradients"
-    assert found == [-0.5, -1.0], f"{words} {found}, expected -0.5 and -1"
+    told = "what is set up in the call holds for each backward"
+    assert found == [-0.5, -1.0], f"{words} {found}, expected -0.5 and -1: {told}"
 
 
 @_with_both
@@ -206,7 +207,9 @@ def _exact(name: str, reverse: Callable) -> None:
     (reverse(x, 0.1) * signs / 3).sum().backward()
     assert x.grad is not None, f"{name}: no gradient comes through y"
     error = (x.grad + 0.1 / 3 * signs).abs().max().item()
-    assert error < 1e-12, f"{name} in float64 is wrong by {error:.0e}: was it in float32?"
+    words = f"{name}, of gradients 1/3 and -1/3 of y in float64 those at x are {x.grad.tolist()}"
+    told = "was it in float32?" if error < 1e-6 else "expected -0.1 times each"
+    assert error < 1e-12, f"{words}, wrong by {error:.0e}: {told}"
 
 
 # Frozen rows
@@ -242,7 +245,7 @@ def _unchanged(freeze_rows: Callable) -> None:
     same = found is not None and torch.equal(found.nan_to_num(nan=7), right.nan_to_num(nan=7))
     told = None if found is None else found.flatten().tolist()
     words = f"the gradient {factors.flatten().tolist()} with row 0 frozen became {told}"
-    hint = " (0 times infinity is NaN: fill in zeros)"
+    hint = " (0 times infinity is NaN: fill in zeros)" * (found is not None and told[0] != told[0])
     assert same, f"{words}: zero in this row, and unchanged in all others{hint}"
 
 
