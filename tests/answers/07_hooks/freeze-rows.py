@@ -21,7 +21,7 @@
 # - "a list of indices": [2, 0]
 # - "It may be empty": [])
 # - "a negative index counts from the end": [-1]
-# - "indices. It may be": [1, -3]
+# - "`rows` is a list": [1, -3]
 
 # %% wrong="writes to the gradient" breaks="what a `backward()` **adds** to `weight.grad`" says=["a hook that writes to it writes to all rows", "rows [0] of 3"]
 def freeze_rows(embedding, rows):

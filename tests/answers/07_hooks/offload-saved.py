@@ -313,7 +313,7 @@ def bring_back(kept):
     return tensor.to(dtype)
 
 
-# %% wrong="all of four bytes in half" breaks="Indices and masks can't be rounded" says=["torch.int32: [3, 2049], kept and brought back: it was rounded"]
+# %% wrong="all of four bytes in half" breaks="Indices and masks can't be rounded" says=["a transposed tensor of torch.int32 was copied or converted"]
 def offload_saved(tensor: torch.Tensor) -> torch.Tensor | tuple | list | dict:
     if tensor.dtype.itemsize == 4 and not isinstance(tensor, nn.Parameter):
         return tensor.half(), tensor.dtype

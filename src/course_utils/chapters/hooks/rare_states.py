@@ -235,7 +235,7 @@ def _two_groups(step: Callable) -> None:
         optimizer.zero_grad()
         (right[0] * right[1]).sum().backward()
         optimizer.step()
-    found, truth = ([[*map(float, one)] for one in some] for some in (own, right))
+    found, truth = ([one.tolist() for one in some] for some in (own, right))
     words = "two calls, for a parameter each, of lr 0.1 and 0.4, momentum 0.5 and 0: after two"
     told = f"{words} backwards the parameters are {found}, expected {truth}: each call has its own"
     assert all(map(torch.allclose, own, right)), told

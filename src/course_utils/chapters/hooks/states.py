@@ -245,7 +245,7 @@ def _unchanged(freeze_rows: Callable) -> None:
     same = found is not None and torch.equal(found.nan_to_num(nan=7), right.nan_to_num(nan=7))
     told = None if found is None else found.flatten().tolist()
     words = f"the gradient {factors.flatten().tolist()} with row 0 frozen became {told}"
-    hint = " (0 times infinity is NaN: fill in zeros)" * (found is not None and told[0] != told[0])
+    hint = " (0 times infinity is NaN: fill in zeros)" * (told is not None and told[0] != told[0])
     assert same, f"{words}: zero in this row, and unchanged in all others{hint}"
 
 
