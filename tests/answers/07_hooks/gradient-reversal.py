@@ -538,25 +538,6 @@ class Reversal(torch.autograd.Function):
         return torch.nan_to_num(grad_output) * -ctx.strength, None
 
 
-# %% wrong="adds zero" breaks="`y` has exactly the values of `x`" says=["values of -0.0, infinity and NaN: gradient_reversal", "and don't compute"]
-def gradient_reversal(x: torch.Tensor, strength: float) -> torch.Tensor:
-    y = x + 0
-    if y.requires_grad:
-        y.register_hook(lambda grad: -strength * grad)
-    return y
-
-
-class Reversal(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x: torch.Tensor, strength: float) -> torch.Tensor:
-        ctx.strength = strength
-        return x.view_as(x)
-
-    @staticmethod
-    def backward(ctx, grad_output: torch.Tensor) -> tuple:
-        return -ctx.strength * grad_output, None
-
-
 # %% wrong="hook: detaches the gradient" breaks="Second derivatives are reversed likewise" says=["a second derivative: gradient_reversal", "was the gradient detached"]
 def gradient_reversal(x: torch.Tensor, strength: float) -> torch.Tensor:
     y = x.view_as(x)
@@ -637,7 +618,7 @@ class Reversal(torch.autograd.Function):
         return -ctx.strength * grad_output, None
 
 
-# %% wrong="Function: the strength is rounded" breaks="is the gradient of `y` times `-strength`" says=["the gradient is -4.0, expected -4.03125"]
+# %% wrong="Function: the strength is rounded" breaks="is the gradient of `y` times `-strength`" says=["-4.0 came, not -4.03125"]
 def gradient_reversal(x: torch.Tensor, strength: float) -> torch.Tensor:
     y = x.view_as(x)
     if y.requires_grad:

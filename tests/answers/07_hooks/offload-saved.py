@@ -239,7 +239,7 @@ def bring_back(kept):
     return tensor.to(dtype)
 
 
-# %% wrong="exact ones made contiguous" says=["a transposed tensor of integers was copied"]
+# %% wrong="exact ones made contiguous" says=["a transposed tensor of torch.int64 was copied"]
 def offload_saved(tensor):
     if tensor.dtype == torch.float32 and not isinstance(tensor, nn.Parameter):
         return tensor.detach().half(), tensor.dtype

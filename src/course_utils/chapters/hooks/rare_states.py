@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -65,12 +66,14 @@ class _Raises(_Maps):
 
 
 def _cam_raises(grad_cam: Callable) -> None:
-    for error in (ValueError, KeyboardInterrupt):
+    image = torch.ones(3, 2, 2, device=course_utils.device)
+    for error, on in itertools.product((ValueError, KeyboardInterrupt), (True, False)):
         model, words = _Raises(error), f"the model raises a {error.__name__}"
-        with torch.no_grad():
-            with contextlib.suppress(error):
-                grad_cam(model, "maps", torch.ones(3, 2, 2, device=course_utils.device), 0)
-            assert not torch.is_grad_enabled(), f"{words} under no_grad, and autograd is left on"
+        with torch.set_grad_enabled(on):
+            with contextlib.suppress(Exception, KeyboardInterrupt):
+                grad_cam(model, "maps", image, 0)
+            left = f"{words} under no_grad, and autograd is left on"
+            assert torch.is_grad_enabled() == on, left
         left = f"{words}, and a hook is left: a with block, or a finally, takes it out"
         assert not hooks_on(model), left
 

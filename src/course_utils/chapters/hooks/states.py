@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -87,11 +88,14 @@ def _two_captures(capture: Callable) -> None:
 def _one_in_another(capture: Callable) -> None:
     network = small_network()
     with capture(network, ["0"]) as outer:
-        with capture(network, ["0"]) as inner:
+        with capture(network, ["1"]) as inner:
             network(ones(1, 2))
         network(ones(1, 2))
-    counts, words = (len(outer["0"]), len(inner["0"])), "two calls, one of them in an inner capture"
+    counts, words = (len(outer["0"]), len(inner["1"])), "two calls, one of them in an inner capture"
     assert counts == (2, 1), f"{words}: outer and inner list have {counts} entries, expected (2, 1)"
+    # Of one module twice no count is asked: an answer may wrap its forward instead.
+    with contextlib.suppress(AttributeError), capture(network, ["0"]), capture(network, ["0"]):
+        pass
     left = f"{words}: hooks are left. Keep each capture's handles apart, and not on the module"
     assert not hooks_on(network), left
 
@@ -148,7 +152,7 @@ def _inside_a_network(name: str, reverse: Callable) -> None:
 
 @_with_both
 def _same_values(name: str, reverse: Callable) -> None:
-    numbers = [-0.0, torch.inf, -torch.inf, torch.nan, 1.0]
+    numbers = [torch.inf, -torch.inf, torch.nan, 1.0]
     y = reverse(torch.tensor(numbers, device=course_utils.device).requires_grad_(), 0.5)
     words = f"{name}: of x = {numbers} y is {y.tolist()}"
     same = str(y.tolist()) == str(numbers)
@@ -195,9 +199,9 @@ def _two_strengths(name: str, reverse: Callable) -> None:
     x = ones(1).requires_grad_()
     (reverse(x, 0.03125) + reverse(x, 4.0)).sum().backward()
     assert x.grad is not None, f"{name}: no gradient comes through y"
-    words = f"{name}: two calls, of strengths 0.03125 and 4, and one backward: each keeps its own"
+    words = f"{name}: two calls, of strengths 0.03125 and 4, and one backward"
     found = x.grad.item()
-    assert found == -4.03125, f"{words}; the gradient is {found}, expected -4.03125"
+    assert found == -4.03125, f"{words}: each keeps its own strength; {found} came, not -4.03125"
 
 
 @_with_both
@@ -286,7 +290,7 @@ STATES: dict[str, dict[str, Callable[..., Any]]] = {
         "every digit of torch.float64": _exact,
         "two backwards through one y": _back_twice,
         "gradients of infinity and NaN": _special_gradients,
-        "values of -0.0, infinity and NaN": _same_values,
+        "values of infinity and NaN": _same_values,
         "a second derivative": _second_derivative,
     },
     "freezing": {
