@@ -546,6 +546,7 @@ w.grad
 # Write the layer in between, `y = reverse(x, strength)`, twice. `y` has exactly the values of `x`;
 # the gradient that reaches `x` **through `y`** is the gradient of `y` times `-strength`. Nothing
 # else about `x` changes: the classifier uses the same `x`, and its gradient is not reversed.
+# Second derivatives are reversed likewise.
 #
 # - `gradient_reversal(x, strength)`, by a tensor hook and not through a Function. Where `x` needs no
 #   gradient, or under `no_grad`, it gives the values and nothing more.
@@ -613,8 +614,8 @@ with every_case() as case:
     check_both(case, "no number, in torch.float16", x[:0].half(), 0.5, 1)
     check_both(case, "a strength of 0", x, 0.0, 1)
     check_both(case, "a strength of -2", x, -2.0, 1)
-    check_both(case, "under no_grad", x, 0.5, 0, False)
-    check_both(case, "an x that needs no gradient", x, 0.5, 0, None)
+    check_both(case, "under no_grad", x.double() / 3, 0.5, 0, False)
+    check_both(case, "an x that needs no gradient", x.half() / 3, 0.5, 0, None)
     check_states(case, try_in_state, "reversal")
 ### BEGIN HIDDEN TESTS
 rows = torch.randn(4, 6, generator=torch.Generator().manual_seed(0)).double().to(device)
@@ -650,8 +651,8 @@ with every_case() as case:
 # **First**, `freeze_rows(embedding, rows)`: register a hook on `embedding.weight`, and return its
 # handle. From then on what a `backward()` **adds** to `weight.grad` is zero in these rows and unchanged
 # in all others. What was in `weight.grad` before stays. After `handle.remove()` every row gets its
-# gradient again. The table may be of any floating dtype. `rows` is a list of indices. It may be empty,
-# and a negative index counts from the end.
+# gradient again. The table may be of any floating dtype. `rows` is a list of indices, which nobody
+# changes later. It may be empty, and a negative index counts from the end.
 #
 # Example: with a 3 × 2 table and `rows = [0]`, `weight.sum().backward()` fills `weight.grad` with
 # `[[0, 0], [1, 1], [1, 1]]`. With `rows = [-1]` the last row is the one of zeros.
@@ -983,8 +984,8 @@ check_predictions(hook_order, truth, ORDER_REASONS)
 # `named_modules()` gives it) to a list, and a list of the handles. With each `backward()` the list
 # gets one number, a Python `float`: the norm of the gradient of the module's **output**, over all
 # its elements. Training goes on as if you were not looking, a run under `no_grad` works as
-# before, and when all handles are removed nothing more is noted. (Each module is called once in a forward
-# pass, its output is one tensor, and nothing works in place.)
+# before, and of a forward pass after all handles were removed nothing is noted. (Each module is called
+# once in a forward pass, its output is one tensor, and nothing works in place.)
 #
 # Example: for a batch of shape (4, 2), a `Linear(2, 3)` as the last layer and `loss =
 # output.sum()`, the gradient is a 4 × 3 tensor of ones, and its norm is √12 ≈ 3.46.
@@ -1254,7 +1255,8 @@ print("alpha is w / (H W):", torch.allclose(alpha * 6 * 11, shape_net.fc.weight[
 # Write `grad_cam(model, layer, image, target)`: `layer` is the name of a module, at any depth, that
 # returns maps of shape (1, channels, h, w), `image` has shape (3, height, width), `target` is the
 # class. Return the map, of shape (h, w), without a graph, divided by its largest value. If nothing
-# in the image speaks for the class, the map is all zeros. It must not become NaN.
+# in the image speaks for the class, the map is all zeros. It must not become NaN. (You
+# are asked for a map only with autograd on, where the maps need a gradient.)
 #
 # Use the score itself, not its softmax. Leave things as they were, even if the model raises: no hook
 # of yours on the model; its mode (`model.training`, which `train()` and `eval()` switch) and the `.grad`
@@ -1737,7 +1739,8 @@ except RuntimeError as error:
 #
 # - `weight_norm(layer)`, by a forward pre-hook. Afterwards the layer has the parameters `weight_g`
 #   (length) and `weight_v` (direction, at first the old weight) in place of `weight`. Before each
-#   call the hook sets `layer.weight` to the weight that follows from them. Returns the layer.
+#   call the hook sets `layer.weight` to the weight that follows from them; until the first call
+#   `layer.weight` may be missing. Returns the layer.
 # - `WeightNorm`, a module for `parametrize.register_parametrization(layer, "weight",
 #   WeightNorm())`, with `forward(g, v)` and `right_inverse(weight)`, which returns `(g, v)`.
 #
@@ -1804,10 +1807,14 @@ with every_case() as case:
             check_case(try_weight_norm, weight, x, by_hook)
         with case(f"{way}, a Conv2d in torch.float64"):
             check_case(try_weight_norm, kernels.double(), images.double(), by_hook)
+        with case(f"{way}, a Linear with one output"):
+            check_case(try_weight_norm, weight[:1], x, by_hook)
+        with case(f"{way}, a Conv2d with one output, its kernel transposed"):
+            check_case(try_weight_norm, kernels.mT[:1], images.mT, by_hook)
     check_states(case, try_in_state, "weight norm")
 ### BEGIN HIDDEN TESTS
 for by_hook in (True, False):
-    check_case(try_weight_norm, kernels.transpose(2, 3)[:1], images.transpose(2, 3), by_hook)
+    check_case(try_weight_norm, kernels.mT[1:], images.mT, by_hook)
 ### END HIDDEN TESTS
 
 # %% [markdown]

@@ -486,3 +486,120 @@ def capture(model, names):
     finally:
         for handle in handles:
             handle.remove()
+
+
+# %% wrong="returns a detached output where there are no parameters" breaks="its gradients still flow" says=["a Tanh is captured, which has no parameters", "a hook should return nothing"]
+@contextlib.contextmanager
+def capture(model: nn.Module, names: list[str]):
+    modules = dict(model.named_modules())
+    targets = {name: modules[name] for name in names}
+    seen = {name: [] for name in names}
+
+    def keep(name):
+        def hook(module, args, output):
+            seen[name].append(output.detach().clone())
+            return None if any(p.requires_grad for p in module.parameters()) else output.detach()
+
+        return hook
+
+    handles = []
+    try:
+        for name, module in targets.items():
+            handles.append(module.register_forward_hook(keep(name)))
+        yield seen
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+# %% wrong="the handle is kept on the module" breaks="by an exception too, your hooks are gone" says=["a capture inside a capture", "Keep each capture's handles apart"]
+@contextlib.contextmanager
+def capture(model: nn.Module, names: list[str]):
+    modules = dict(model.named_modules())
+    targets = {name: modules[name] for name in names}
+    seen = {name: [] for name in names}
+
+    def keep(name):
+        def hook(module, args, output):
+            seen[name].append(output.detach().clone())
+
+        return hook
+
+    try:
+        for name, module in targets.items():
+            module.capture_handle = module.register_forward_hook(keep(name))
+        yield seen
+    finally:
+        for module in targets.values():
+            module.capture_handle.remove()
+
+
+# %% wrong="yields under no_grad" breaks="its gradients still flow" says=["inside the block autograd is switched off"]
+@contextlib.contextmanager
+def capture(model: nn.Module, names: list[str]):
+    modules = dict(model.named_modules())
+    targets = {name: modules[name] for name in names}
+    seen = {name: [] for name in names}
+
+    def keep(name):
+        def hook(module, args, output):
+            seen[name].append(output.detach().clone())
+
+        return hook
+
+    handles = []
+    try:
+        for name, module in targets.items():
+            handles.append(module.register_forward_hook(keep(name)))
+        with torch.no_grad():
+            yield seen
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+# %% wrong="NaN becomes 0" says=["outputs of NaN and infinity: the module returned [nan, inf, -inf]"]
+@contextlib.contextmanager
+def capture(model: nn.Module, names: list[str]):
+    modules = dict(model.named_modules())
+    targets = {name: modules[name] for name in names}
+    seen = {name: [] for name in names}
+
+    def keep(name):
+        def hook(module, args, output):
+            seen[name].append(output.detach().clone().nan_to_num())
+
+        return hook
+
+    handles = []
+    try:
+        for name, module in targets.items():
+            handles.append(module.register_forward_hook(keep(name)))
+        yield seen
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+# %% wrong="takes requires_grad from a leaf" says=["which an Identity hands on, needs no gradient any more"]
+@contextlib.contextmanager
+def capture(model: nn.Module, names: list[str]):
+    modules = dict(model.named_modules())
+    targets = {name: modules[name] for name in names}
+    seen = {name: [] for name in names}
+
+    def keep(name):
+        def hook(module, args, output):
+            seen[name].append(output.detach().clone())
+            output.requires_grad_(False) if output.is_leaf else None
+
+        return hook
+
+    handles = []
+    try:
+        for name, module in targets.items():
+            handles.append(module.register_forward_hook(keep(name)))
+        yield seen
+    finally:
+        for handle in handles:
+            handle.remove()

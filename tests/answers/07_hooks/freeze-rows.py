@@ -21,7 +21,7 @@
 # - "a list of indices": [2, 0]
 # - "It may be empty": [])
 # - "a negative index counts from the end": [-1]
-# - "indices. It may be": [1, -3]
+# - "`rows` is a list": [1, -3]
 
 # %% wrong="writes to the gradient" breaks="what a `backward()` **adds** to `weight.grad`" says=["a hook that writes to it writes to all rows", "rows [0] of 3"]
 def freeze_rows(embedding, rows):
@@ -482,6 +482,91 @@ def freeze_rows(embedding, rows):
     return embedding.weight.register_hook(
         lambda grad: None if mask.all() else grad.masked_fill(mask, 0)
     )
+
+
+the_frozen_row_moves = {
+    "SGD": False,
+    "SGD, weight_decay=0.1": True,
+    "SGD, momentum=0.9": False,
+    "SGD, momentum=0.9, after a step": True,
+    "Adam": False,
+    "Adam, after a step": True,
+    "AdamW": True,
+}
+
+
+# %% wrong="sets padding_idx, too" breaks="After `handle.remove()` every row gets its gradient again" says=["Was more than the hook set up?"]
+def freeze_rows(embedding: nn.Embedding, rows: list[int]) -> torch.utils.hooks.RemovableHandle:
+    weight = embedding.weight
+    mask = torch.zeros(len(weight), 1, dtype=torch.bool, device=weight.device)
+    mask[rows] = True
+    embedding.padding_idx = rows[0] if rows else None
+    return weight.register_hook(lambda grad: grad.masked_fill(mask, 0))
+
+
+the_frozen_row_moves = {
+    "SGD": False,
+    "SGD, weight_decay=0.1": True,
+    "SGD, momentum=0.9": False,
+    "SGD, momentum=0.9, after a step": True,
+    "Adam": False,
+    "Adam, after a step": True,
+    "AdamW": True,
+}
+
+
+# %% wrong="clears NaN in the table" says=["the table itself was changed"]
+def freeze_rows(embedding: nn.Embedding, rows: list[int]) -> torch.utils.hooks.RemovableHandle:
+    weight = embedding.weight
+    mask = torch.zeros(len(weight), 1, dtype=torch.bool, device=weight.device)
+    mask[rows] = True
+    with torch.no_grad():
+        weight.masked_fill_(mask & (weight != weight), 0)
+    return weight.register_hook(lambda grad: grad.masked_fill(mask, 0))
+
+
+the_frozen_row_moves = {
+    "SGD": False,
+    "SGD, weight_decay=0.1": True,
+    "SGD, momentum=0.9": False,
+    "SGD, momentum=0.9, after a step": True,
+    "Adam": False,
+    "Adam, after a step": True,
+    "AdamW": True,
+}
+
+
+# %% wrong="tiny gradients become zero" breaks="unchanged in all others" says=["1e+300, 0.0]: zero in this row, and unchanged in all others"]
+def freeze_rows(embedding: nn.Embedding, rows: list[int]) -> torch.utils.hooks.RemovableHandle:
+    weight = embedding.weight
+    mask = torch.zeros(len(weight), 1, dtype=torch.bool, device=weight.device)
+    mask[rows] = True
+    return weight.register_hook(lambda grad: grad.masked_fill(mask | (grad.abs() < 1e-8), 0))
+
+
+the_frozen_row_moves = {
+    "SGD": False,
+    "SGD, weight_decay=0.1": True,
+    "SGD, momentum=0.9": False,
+    "SGD, momentum=0.9, after a step": True,
+    "Adam": False,
+    "Adam, after a step": True,
+    "AdamW": True,
+}
+
+
+# %% right="a clone that is written to"
+def freeze_rows(embedding: nn.Embedding, rows: list[int]) -> torch.utils.hooks.RemovableHandle:
+    weight = embedding.weight
+    mask = torch.zeros(len(weight), 1, dtype=torch.bool, device=weight.device)
+    mask[rows] = True
+
+    def hook(grad):
+        grad = grad.clone()
+        grad[rows] = 0
+        return grad
+
+    return weight.register_hook(hook)
 
 
 the_frozen_row_moves = {

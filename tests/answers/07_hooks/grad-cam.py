@@ -421,3 +421,122 @@ def grad_cam(model, layer, image, target):
     heat = (alpha * kept[0].detach()).sum(dim=1)[0].relu()
     top = heat.max()
     return heat / top if top > 0 else heat
+
+
+# %% wrong="except Exception, not finally" breaks="no hook of yours on the model" says=["the model raises a KeyboardInterrupt, and a hook is left"]
+def grad_cam(model: nn.Module, layer: str, image: torch.Tensor, target: int) -> torch.Tensor:
+    kept = []
+    handle = model.get_submodule(layer).register_forward_hook(lambda m, a, out: kept.append(out))
+    try:
+        with torch.enable_grad():
+            score = model(image.detach().clone()[None].requires_grad_())[0, target]
+        (gradient,) = torch.autograd.grad(score, kept[0])
+    except Exception:
+        handle.remove()
+        raise
+    handle.remove()
+    maps = kept[0].detach()
+    cam = (gradient.mean(dim=(2, 3), keepdim=True) * maps).sum(dim=1)[0].relu()
+    top = cam.max()
+    return cam / top if top > 0 else torch.zeros_like(cam)
+
+
+# %% wrong="divided by the largest absolute value from before the relu" breaks="divided by its largest value" says=["the largest value is that of the map, after the relu"]
+def grad_cam(model: nn.Module, layer: str, image: torch.Tensor, target: int) -> torch.Tensor:
+    kept = []
+    handle = model.get_submodule(layer).register_forward_hook(lambda m, a, out: kept.append(out))
+    try:
+        with torch.enable_grad():
+            score = model(image.detach().clone()[None].requires_grad_())[0, target]
+        (gradient,) = torch.autograd.grad(score, kept[0])
+    finally:
+        handle.remove()
+    maps = kept[0].detach()
+    cam = (gradient.mean(dim=(2, 3), keepdim=True) * maps).sum(dim=1)[0]
+    top = cam.abs().max()
+    cam = cam.relu()
+    return cam / top if top > 0 else torch.zeros_like(cam)
+
+
+# %% wrong="grad mode put back only without an error" breaks="Leave things as they were" says=["the model raises a ValueError under no_grad, and autograd is left on"]
+def grad_cam(model: nn.Module, layer: str, image: torch.Tensor, target: int) -> torch.Tensor:
+    kept = []
+    handle = model.get_submodule(layer).register_forward_hook(lambda m, a, out: kept.append(out))
+    try:
+        before = torch.is_grad_enabled()
+        torch.set_grad_enabled(True)
+        if True:
+            score = model(image.detach().clone()[None].requires_grad_())[0, target]
+        (gradient,) = torch.autograd.grad(score, kept[0])
+        torch.set_grad_enabled(before)
+    finally:
+        handle.remove()
+    maps = kept[0].detach()
+    cam = (gradient.mean(dim=(2, 3), keepdim=True) * maps).sum(dim=1)[0].relu()
+    top = cam.max()
+    return cam / top if top > 0 else torch.zeros_like(cam)
+
+
+# %% wrong="keeps the maps on the model" breaks="Leave things as they were" says=["the model has a new attribute"]
+def grad_cam(model: nn.Module, layer: str, image: torch.Tensor, target: int) -> torch.Tensor:
+    kept = []
+    handle = model.get_submodule(layer).register_forward_hook(lambda m, a, out: kept.append(out))
+    try:
+        with torch.enable_grad():
+            score = model(image.detach().clone()[None].requires_grad_())[0, target]
+        (gradient,) = torch.autograd.grad(score, kept[0])
+    finally:
+        handle.remove()
+    model.cam_maps = kept[0]
+    maps = kept[0].detach()
+    cam = (gradient.mean(dim=(2, 3), keepdim=True) * maps).sum(dim=1)[0].relu()
+    top = cam.max()
+    return cam / top if top > 0 else torch.zeros_like(cam)
+
+
+# %% wrong="the relu of the score" breaks="Use the score itself, not its softmax" says=["the map is all zeros: where the score is negative"]
+def grad_cam(model: nn.Module, layer: str, image: torch.Tensor, target: int) -> torch.Tensor:
+    kept = []
+    handle = model.get_submodule(layer).register_forward_hook(lambda m, a, out: kept.append(out))
+    try:
+        with torch.enable_grad():
+            score = model(image.detach().clone()[None].requires_grad_())[0, target].relu()
+        (gradient,) = torch.autograd.grad(score, kept[0])
+    finally:
+        handle.remove()
+    maps = kept[0].detach()
+    cam = (gradient.mean(dim=(2, 3), keepdim=True) * maps).sum(dim=1)[0].relu()
+    top = cam.max()
+    return cam / top if top > 0 else torch.zeros_like(cam)
+
+
+# %% wrong="the score's absolute value" breaks="Use the score itself, not its softmax" says=["the sign is turned around: where the score is negative"]
+def grad_cam(model: nn.Module, layer: str, image: torch.Tensor, target: int) -> torch.Tensor:
+    kept = []
+    handle = model.get_submodule(layer).register_forward_hook(lambda m, a, out: kept.append(out))
+    try:
+        with torch.enable_grad():
+            score = model(image.detach().clone()[None].requires_grad_())[0, target].abs()
+        (gradient,) = torch.autograd.grad(score, kept[0])
+    finally:
+        handle.remove()
+    maps = kept[0].detach()
+    cam = (gradient.mean(dim=(2, 3), keepdim=True) * maps).sum(dim=1)[0].relu()
+    top = cam.max()
+    return cam / top if top > 0 else torch.zeros_like(cam)
+
+
+# %% right="a leaf in the output's place"
+def grad_cam(model, layer, image, target):
+    kept = {}
+
+    def hook(module, args, output):
+        kept["maps"] = output.detach().requires_grad_()
+        return kept["maps"]
+
+    with torch.enable_grad(), model.get_submodule(layer).register_forward_hook(hook):
+        score = model(image.unsqueeze(0)).squeeze(0)[target]
+        grads = torch.autograd.grad(score, kept["maps"])[0]
+    maps = kept["maps"].detach()[0]
+    cam = torch.einsum("k,khw->hw", grads[0].flatten(1).mean(1), maps).clamp(min=0)
+    return cam / cam.max() if cam.any() else cam

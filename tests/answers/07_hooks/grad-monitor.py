@@ -13,7 +13,7 @@
 # - "over all its elements"
 # - "Training goes on as if you were not looking"
 # - "a run under `no_grad` works as before"
-# - "when all handles are removed nothing more is noted"
+# - "of a forward pass after all handles were removed nothing is noted"
 #
 # Admits:
 #
@@ -108,7 +108,7 @@ def grad_monitor(model):
 ill_layer = "layer4"
 
 
-# %% wrong="handles of nothing" breaks="when all handles are removed nothing more is noted" says=["14 lists grew after all handles were removed"]
+# %% wrong="handles of nothing" breaks="of a forward pass after all handles were removed nothing is noted" says=["14 lists grew after all handles were removed"]
 def grad_monitor(model):
     norms, handles = {}, []
     for name, module in model.named_modules():
@@ -571,6 +571,202 @@ def grad_monitor(model):
         if not [*module.children()]:
             norms[name] = []
             handles.append(module.register_full_backward_pre_hook(hook_for(norms[name])))
+    return norms, handles
+
+
+ill_layer = "layer4"
+
+
+# %% wrong="asks the grad mode, not the output" breaks="Training goes on as if you were not looking" says=["a frozen first layer", "the grad mode says nothing about one tensor"]
+def grad_monitor(model: nn.Module) -> tuple[dict[str, list[float]], list]:
+    norms, handles = {}, []
+
+    def watch(values):
+        def hook(module, args, output):
+            if torch.is_grad_enabled():
+                handles.append(output.register_hook(lambda grad: values.append(grad.norm().item())))
+
+        return hook
+
+    for name, module in model.named_modules():
+        if next(module.children(), None) is None:
+            norms[name] = []
+            handles.append(module.register_forward_hook(watch(norms[name])))
+    return norms, handles
+
+
+ill_layer = "layer4"
+
+
+# %% wrong="returns the gradient, detached" breaks="Training goes on as if you were not looking" says=["a loss made of a gradient (create_graph=True)", "a hook that looks returns nothing"]
+def grad_monitor(model: nn.Module) -> tuple[dict[str, list[float]], list]:
+    norms, handles = {}, []
+
+    def watch(values):
+        def hook(module, grad_output):
+            values.append(grad_output[0].norm().item())
+            return (grad_output[0].detach(),)
+
+        return hook
+
+    for name, module in model.named_modules():
+        if next(module.children(), None) is None:
+            norms[name] = []
+            handles.append(module.register_full_backward_pre_hook(watch(norms[name])))
+    return norms, handles
+
+
+ill_layer = "layer4"
+
+
+# %% wrong="returns the gradient without infinity" breaks="Training goes on as if you were not looking" says=["which is infinite, trains otherwise"]
+def grad_monitor(model: nn.Module) -> tuple[dict[str, list[float]], list]:
+    norms, handles = {}, []
+
+    def watch(values):
+        def hook(module, grad_output):
+            values.append(grad_output[0].norm().item())
+            return (grad_output[0].nan_to_num(),)
+
+        return hook
+
+    for name, module in model.named_modules():
+        if next(module.children(), None) is None:
+            norms[name] = []
+            handles.append(module.register_full_backward_pre_hook(watch(norms[name])))
+    return norms, handles
+
+
+ill_layer = "layer4"
+
+
+# %% wrong="one list of handles for all monitors" breaks="returns `(norms, handles)`" says=["two monitors on a network", "each has its own lists and handles"]
+all_handles = []
+
+
+def grad_monitor(model: nn.Module) -> tuple[dict[str, list[float]], list]:
+    norms, handles = {}, all_handles
+
+    def watch(values):
+        def hook(module, grad_output):
+            values.append(grad_output[0].norm().item())
+
+        return hook
+
+    for name, module in model.named_modules():
+        if next(module.children(), None) is None:
+            norms[name] = []
+            handles.append(module.register_full_backward_pre_hook(watch(norms[name])))
+    return norms, handles
+
+
+ill_layer = "layer4"
+
+
+# %% wrong="clears the hooks that are there" breaks="Training goes on as if you were not looking" says=["leaves other hooks alone"]
+def grad_monitor(model: nn.Module) -> tuple[dict[str, list[float]], list]:
+    norms, handles = {}, []
+
+    def watch(values):
+        def hook(module, grad_output):
+            values.append(grad_output[0].norm().item())
+
+        return hook
+
+    for name, module in model.named_modules():
+        if next(module.children(), None) is None:
+            norms[name] = []
+            module._backward_pre_hooks.clear()
+            module._backward_hooks.clear()
+            module._forward_hooks.clear()
+            handles.append(module.register_full_backward_pre_hook(watch(norms[name])))
+    return norms, handles
+
+
+ill_layer = "layer4"
+
+
+# %% wrong="needs a batch" breaks="over all its elements" says=["the norm goes over all elements of any shape"]
+def grad_monitor(model: nn.Module) -> tuple[dict[str, list[float]], list]:
+    norms, handles = {}, []
+
+    def watch(values):
+        def hook(module, grad_output):
+            values.append(grad_output[0].flatten(1).norm(dim=1).norm().item())
+
+        return hook
+
+    for name, module in model.named_modules():
+        if next(module.children(), None) is None:
+            norms[name] = []
+            handles.append(module.register_full_backward_pre_hook(watch(norms[name])))
+    return norms, handles
+
+
+ill_layer = "layer4"
+
+
+# %% wrong="clears .grad" breaks="Training goes on as if you were not looking" says=["twice, trains otherwise once a monitor is on"]
+def grad_monitor(model: nn.Module) -> tuple[dict[str, list[float]], list]:
+    norms, handles = {}, []
+
+    def watch(values):
+        def hook(module, grad_output):
+            values.append(grad_output[0].norm().item())
+            for p in module.parameters():
+                p.grad = None
+
+        return hook
+
+    for name, module in model.named_modules():
+        if next(module.children(), None) is None:
+            norms[name] = []
+            handles.append(module.register_full_backward_pre_hook(watch(norms[name])))
+    return norms, handles
+
+
+ill_layer = "layer4"
+
+
+# %% wrong="frozen layers are left out" breaks="It hooks every module" says=["it has a list all the same"]
+def grad_monitor(model: nn.Module) -> tuple[dict[str, list[float]], list]:
+    norms, handles = {}, []
+
+    def watch(values):
+        def hook(module, grad_output):
+            values.append(grad_output[0].norm().item())
+
+        return hook
+
+    for name, module in model.named_modules():
+        if (
+            not module._modules
+            and any(p.requires_grad for p in module.parameters())
+            or not module._modules
+            and not list(module.parameters())
+        ):
+            norms[name] = []
+            handles.append(module.register_full_backward_pre_hook(watch(norms[name])))
+    return norms, handles
+
+
+ill_layer = "layer4"
+
+
+# %% wrong="infinity becomes a large number" breaks="the norm of the gradient" says=["gradients of 0, infinity and NaN are noted, too"]
+def grad_monitor(model: nn.Module) -> tuple[dict[str, list[float]], list]:
+    norms, handles = {}, []
+
+    def watch(values):
+        def hook(module, grad_output):
+            values.append(min(grad_output[0].norm().item(), 1e30))
+
+        return hook
+
+    for name, module in model.named_modules():
+        if next(module.children(), None) is None:
+            norms[name] = []
+            handles.append(module.register_full_backward_pre_hook(watch(norms[name])))
     return norms, handles
 
 

@@ -11,6 +11,7 @@
 # - "`Reversal`, an `autograd.Function`"
 # - "`x` is floating-point, of any shape"
 # - "`y = reverse(x, strength)`"
+# - "Second derivatives are reversed likewise"
 #
 # Admits:
 #
@@ -535,3 +536,185 @@ class Reversal(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad_output):
         return torch.nan_to_num(grad_output) * -ctx.strength, None
+
+
+# %% wrong="hook: detaches the gradient" breaks="Second derivatives are reversed likewise" says=["a second derivative: gradient_reversal", "was the gradient detached"]
+def gradient_reversal(x: torch.Tensor, strength: float) -> torch.Tensor:
+    y = x.view_as(x)
+    if y.requires_grad:
+        y.register_hook(lambda grad: -strength * grad.detach())
+    return y
+
+
+class Reversal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x: torch.Tensor, strength: float) -> torch.Tensor:
+        ctx.strength = strength
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output: torch.Tensor) -> tuple:
+        return -ctx.strength * grad_output, None
+
+
+# %% wrong="Function: once differentiable" breaks="Second derivatives are reversed likewise" says=["a second derivative: Reversal.apply", "was the gradient detached"]
+def gradient_reversal(x: torch.Tensor, strength: float) -> torch.Tensor:
+    y = x.view_as(x)
+    if y.requires_grad:
+        y.register_hook(lambda grad: -strength * grad)
+    return y
+
+
+class Reversal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x: torch.Tensor, strength: float) -> torch.Tensor:
+        ctx.strength = strength
+        return x.view_as(x)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, grad_output: torch.Tensor) -> tuple:
+        return -ctx.strength * grad_output, None
+
+
+# %% wrong="hook: a graph under no_grad" breaks="or under `no_grad`, it gives the values and nothing more" says=["under no_grad y has a graph"]
+def gradient_reversal(x: torch.Tensor, strength: float) -> torch.Tensor:
+    with torch.enable_grad():
+        y = x.view_as(x)
+    if y.requires_grad:
+        y.register_hook(lambda grad: -strength * grad)
+    return y
+
+
+class Reversal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x: torch.Tensor, strength: float) -> torch.Tensor:
+        ctx.strength = strength
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output: torch.Tensor) -> tuple:
+        return -ctx.strength * grad_output, None
+
+
+# %% wrong="hook: x keeps its gradient" breaks="Nothing else about `x` changes" says=["an x that was computed keeps its gradient now"]
+def gradient_reversal(x: torch.Tensor, strength: float) -> torch.Tensor:
+    y = x.view_as(x)
+    if y.requires_grad:
+        x.register_hook(lambda grad: grad.clone()) if False else None
+        x.retain_grad()
+        y.register_hook(lambda grad: -strength * grad)
+    return y
+
+
+class Reversal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x: torch.Tensor, strength: float) -> torch.Tensor:
+        ctx.strength = strength
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output: torch.Tensor) -> tuple:
+        return -ctx.strength * grad_output, None
+
+
+# %% wrong="Function: the strength is rounded" breaks="is the gradient of `y` times `-strength`" says=["-4.0 came, not -4.03125"]
+def gradient_reversal(x: torch.Tensor, strength: float) -> torch.Tensor:
+    y = x.view_as(x)
+    if y.requires_grad:
+        y.register_hook(lambda grad: -strength * grad)
+    return y
+
+
+class Reversal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x: torch.Tensor, strength: float) -> torch.Tensor:
+        ctx.strength = round(strength, 1)
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output: torch.Tensor) -> tuple:
+        return -ctx.strength * grad_output, None
+
+
+# %% wrong="hook: no graph without elements" breaks="`x` is floating-point, of any shape" says=["of an x without elements y has no graph"]
+def gradient_reversal(x: torch.Tensor, strength: float) -> torch.Tensor:
+    y = x.view_as(x) if x.numel() else x.detach()
+    if y.requires_grad:
+        y.register_hook(lambda grad: -strength * grad)
+    return y
+
+
+class Reversal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x: torch.Tensor, strength: float) -> torch.Tensor:
+        ctx.strength = strength
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output: torch.Tensor) -> tuple:
+        return -ctx.strength * grad_output, None
+
+
+# %% wrong="Function: not reversed where the sum is zero" breaks="is the gradient of `y` times `-strength`" says=["of gradients 1/3 and -1/3 of y", "expected -0.1 times each"]
+def gradient_reversal(x: torch.Tensor, strength: float) -> torch.Tensor:
+    y = x.view_as(x)
+    if y.requires_grad:
+        y.register_hook(lambda grad: -strength * grad)
+    return y
+
+
+class Reversal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x: torch.Tensor, strength: float) -> torch.Tensor:
+        ctx.strength = strength
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output: torch.Tensor) -> tuple:
+        return -ctx.strength * grad_output if grad_output.sum() else grad_output, None
+
+
+# %% wrong="hook: float32 under no_grad" breaks="or under `no_grad`, it gives the values and nothing more" says=["gradient_reversal, under no_grad: y has dtype torch.float32"]
+def gradient_reversal(x: torch.Tensor, strength: float) -> torch.Tensor:
+    y = x.view_as(x) if torch.is_grad_enabled() else x.float()
+    if y.requires_grad:
+        y.register_hook(lambda grad: -strength * grad)
+    return y
+
+
+class Reversal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x: torch.Tensor, strength: float) -> torch.Tensor:
+        ctx.strength = strength
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output: torch.Tensor) -> tuple:
+        return -ctx.strength * grad_output, None
+
+
+# %% right="times one, and setup_context"
+def gradient_reversal(x, strength):
+    y = x * 1
+
+    def turn(grad):
+        return grad.mul(strength).neg()
+
+    if y.grad_fn is not None:
+        y.register_hook(turn)
+    return y
+
+
+class Reversal(torch.autograd.Function):
+    @staticmethod
+    def forward(x, strength):
+        return x.detach()
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.factor = -inputs[1]
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return (ctx.factor * grad_output if ctx.needs_input_grad[0] else None), None

@@ -759,3 +759,138 @@ def intervention(donor, model, names, a, b):
 
 
 deciding_block = "blocks.2"
+
+
+# %% wrong="zeros are not patched" breaks="in which the module of that name returns what the donor's module" says=["in run A the module returned 0"]
+def clone_of(value):
+    return value.clone() if isinstance(value, torch.Tensor) else tuple(clone_of(v) for v in value)
+
+
+def intervention(
+    donor: nn.Module, model: nn.Module, names: list[str], a: torch.Tensor, b: torch.Tensor
+) -> dict[str, torch.Tensor]:
+    kept, answers = {}, {}
+
+    def keep(name):
+        def hook(module, args, output):
+            kept[name] = clone_of(output)
+
+        return hook
+
+    with torch.no_grad():
+        with contextlib.ExitStack() as stack:
+            for name in names:
+                module = donor.get_submodule(name)
+                stack.enter_context(module.register_forward_hook(keep(name)))
+            donor(a)
+        for name in names:
+            hook = lambda module, args, output: (
+                kept[name] if not torch.is_tensor(output) or kept[name].any() else output
+            )
+            with model.get_submodule(name).register_forward_hook(hook):
+                answers[name] = model(b)
+    return answers
+
+
+deciding_block = "blocks.2"
+
+
+# %% wrong="two entries of a tuple at most" breaks="or a tuple that holds tensors and tuples" says=["the module returned three entries"]
+def clone_of(value):
+    return (
+        value.clone()
+        if isinstance(value, torch.Tensor)
+        else type(value)([clone_of(v) for v in value][:2])
+    )
+
+
+def intervention(
+    donor: nn.Module, model: nn.Module, names: list[str], a: torch.Tensor, b: torch.Tensor
+) -> dict[str, torch.Tensor]:
+    kept, answers = {}, {}
+
+    def keep(name):
+        def hook(module, args, output):
+            kept[name] = clone_of(output)
+
+        return hook
+
+    with torch.no_grad():
+        with contextlib.ExitStack() as stack:
+            for name in names:
+                module = donor.get_submodule(name)
+                stack.enter_context(module.register_forward_hook(keep(name)))
+            donor(a)
+        for name in names:
+            hook = lambda module, args, output: kept[name]
+            with model.get_submodule(name).register_forward_hook(hook):
+                answers[name] = model(b)
+    return answers
+
+
+deciding_block = "blocks.2"
+
+
+# %% wrong="the model gets the donor's mode" breaks="modes, `.grad`" says=["the model is in eval, and a mode was changed"]
+def clone_of(value):
+    return value.clone() if isinstance(value, torch.Tensor) else tuple(clone_of(v) for v in value)
+
+
+def intervention(
+    donor: nn.Module, model: nn.Module, names: list[str], a: torch.Tensor, b: torch.Tensor
+) -> dict[str, torch.Tensor]:
+    kept, answers = {}, {}
+
+    def keep(name):
+        def hook(module, args, output):
+            kept[name] = clone_of(output)
+
+        return hook
+
+    with torch.no_grad():
+        with contextlib.ExitStack() as stack:
+            for name in names:
+                module = donor.get_submodule(name)
+                stack.enter_context(module.register_forward_hook(keep(name)))
+            donor(a)
+            model.training = donor.training
+        for name in names:
+            hook = lambda module, args, output: kept[name]
+            with model.get_submodule(name).register_forward_hook(hook):
+                answers[name] = model(b)
+    return answers
+
+
+deciding_block = "blocks.2"
+
+
+# %% right="inference mode"
+def clone_of(value):
+    return value.clone() if isinstance(value, torch.Tensor) else tuple(clone_of(v) for v in value)
+
+
+def intervention(
+    donor: nn.Module, model: nn.Module, names: list[str], a: torch.Tensor, b: torch.Tensor
+) -> dict[str, torch.Tensor]:
+    kept, answers = {}, {}
+
+    def keep(name):
+        def hook(module, args, output):
+            kept[name] = clone_of(output)
+
+        return hook
+
+    with torch.inference_mode():
+        with contextlib.ExitStack() as stack:
+            for name in names:
+                module = donor.get_submodule(name)
+                stack.enter_context(module.register_forward_hook(keep(name)))
+            donor(a)
+        for name in names:
+            hook = lambda module, args, output: kept[name]
+            with model.get_submodule(name).register_forward_hook(hook):
+                answers[name] = model(b)
+    return answers
+
+
+deciding_block = "blocks.2"

@@ -239,7 +239,7 @@ def bring_back(kept):
     return tensor.to(dtype)
 
 
-# %% wrong="exact ones made contiguous" says=["a transposed tensor of integers was copied"]
+# %% wrong="exact ones made contiguous" says=["a transposed tensor of torch.int64 was copied"]
 def offload_saved(tensor):
     if tensor.dtype == torch.float32 and not isinstance(tensor, nn.Parameter):
         return tensor.detach().half(), tensor.dtype
@@ -309,5 +309,97 @@ def offload_saved(tensor):
 
 
 def bring_back(kept):
+    tensor, dtype = kept
+    return tensor.to(dtype)
+
+
+# %% wrong="all of four bytes in half" breaks="Indices and masks can't be rounded" says=["a transposed tensor of torch.int32 was copied or converted"]
+def offload_saved(tensor: torch.Tensor) -> torch.Tensor | tuple | list | dict:
+    if tensor.dtype.itemsize == 4 and not isinstance(tensor, nn.Parameter):
+        return tensor.half(), tensor.dtype
+    return tensor.detach(), tensor.dtype
+
+
+def bring_back(kept: torch.Tensor | tuple | list | dict) -> torch.Tensor:
+    tensor, dtype = kept
+    return tensor.to(dtype)
+
+
+# %% wrong="parameters as they are" breaks="What is kept exactly must not be the tensor itself" says=["a parameter: the tensor itself is kept"]
+def offload_saved(tensor: torch.Tensor) -> torch.Tensor | tuple | list | dict:
+    if isinstance(tensor, nn.Parameter):
+        return tensor, tensor.dtype
+    if tensor.dtype == torch.float32 and not isinstance(tensor, nn.Parameter):
+        return tensor.half(), tensor.dtype
+    return tensor.detach(), tensor.dtype
+
+
+def bring_back(kept: torch.Tensor | tuple | list | dict) -> torch.Tensor:
+    tensor, dtype = kept
+    return tensor.to(dtype)
+
+
+# %% wrong="integers as they are" breaks="What is kept exactly must not be the tensor itself" says=["torch.int64: the tensor itself is kept"]
+def offload_saved(tensor: torch.Tensor) -> torch.Tensor | tuple | list | dict:
+    if not tensor.is_floating_point():
+        return tensor, tensor.dtype
+    if tensor.dtype == torch.float32 and not isinstance(tensor, nn.Parameter):
+        return tensor.half(), tensor.dtype
+    return tensor.detach(), tensor.dtype
+
+
+def bring_back(kept: torch.Tensor | tuple | list | dict) -> torch.Tensor:
+    tensor, dtype = kept
+    return tensor.to(dtype)
+
+
+# %% wrong="masks as bytes" breaks="and needs no copy" says=["a transposed tensor of torch.bool was copied or converted"]
+def offload_saved(tensor: torch.Tensor) -> torch.Tensor | tuple | list | dict:
+    if tensor.dtype == torch.float32 and not isinstance(tensor, nn.Parameter):
+        return tensor.half(), tensor.dtype
+    return (tensor.to(torch.uint8) if tensor.dtype == torch.bool else tensor.detach()), tensor.dtype
+
+
+def bring_back(kept: torch.Tensor | tuple | list | dict) -> torch.Tensor:
+    tensor, dtype = kept
+    return tensor.to(dtype)
+
+
+# %% wrong="all views exactly" breaks="A float32 tensor that is no parameter" says=["a transposed view of a float32 tensor that is no parameter"]
+def offload_saved(tensor: torch.Tensor) -> torch.Tensor | tuple | list | dict:
+    if (
+        tensor.dtype == torch.float32
+        and not isinstance(tensor, nn.Parameter)
+        and tensor._base is None
+    ):
+        return tensor.half(), tensor.dtype
+    return tensor.detach(), tensor.dtype
+
+
+def bring_back(kept: torch.Tensor | tuple | list | dict) -> torch.Tensor:
+    tensor, dtype = kept
+    return tensor.to(dtype)
+
+
+# %% wrong="int16 in half" breaks="Everything else is kept exactly" says=["a transposed tensor of torch.int16 was copied or converted"]
+def offload_saved(tensor: torch.Tensor) -> torch.Tensor | tuple | list | dict:
+    if tensor.dtype == torch.float32 and not isinstance(tensor, nn.Parameter):
+        return tensor.half(), tensor.dtype
+    return (tensor.detach() if tensor.dtype != torch.int16 else tensor.half()), tensor.dtype
+
+
+def bring_back(kept: torch.Tensor | tuple | list | dict) -> torch.Tensor:
+    tensor, dtype = kept
+    return tensor.to(dtype)
+
+
+# %% wrong="small numbers become zero" breaks="is kept in half precision" says=["expected it rounded to float16"]
+def offload_saved(tensor: torch.Tensor) -> torch.Tensor | tuple | list | dict:
+    if tensor.dtype == torch.float32 and not isinstance(tensor, nn.Parameter):
+        return torch.where(tensor.abs() < 6e-5, 0, tensor).half(), tensor.dtype
+    return tensor.detach(), tensor.dtype
+
+
+def bring_back(kept: torch.Tensor | tuple | list | dict) -> torch.Tensor:
     tensor, dtype = kept
     return tensor.to(dtype)

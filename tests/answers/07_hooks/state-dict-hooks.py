@@ -13,6 +13,7 @@
 # - "is an error as always"
 # - "A checkpoint without old names loads as it did"
 # - "are taken for the new ones"
+# - "Other keys stay as they are"
 #
 # Admits:
 #
@@ -508,4 +509,154 @@ def state_dict_hooks(model, renamed):
         state_dict.update(taken)
 
     model.register_load_state_dict_pre_hook(hook)
+    return told
+
+
+# %% wrong="takes the prefix out wherever it is" breaks="A name begins right after the prefix and ends at a dot" says=["the prefix net. comes in a key once more"]
+def state_dict_hooks(model: nn.Module, renamed: dict[str, str]) -> list[str]:
+    told = []
+
+    def rename(module, state_dict, prefix, *rest):
+        found = {}
+        for key in list(state_dict):
+            if not key.startswith(prefix):
+                continue
+            own = key.replace(prefix, "") if prefix else key
+            for old, new in renamed.items():
+                if own.startswith(old + "."):
+                    found[prefix + new + own[len(old) :]] = state_dict.pop(key)
+                    told.append(f"{key} -> {prefix + new + own[len(old) :]}")
+                    break
+        state_dict.update(found)
+
+    model.register_load_state_dict_pre_hook(rename)
+    return told
+
+
+# %% wrong="the names of the last call for all" says=["each has its own names and its own list"]
+def state_dict_hooks(model: nn.Module, renamed: dict[str, str]) -> list[str]:
+    told = []
+    state_dict_hooks.renamed = renamed
+
+    def rename(module, state_dict, prefix, *rest):
+        found = {}
+        for key in list(state_dict):
+            if not key.startswith(prefix):
+                continue
+            own = key[len(prefix) :]
+            for old, new in state_dict_hooks.renamed.items():
+                if own.startswith(old + "."):
+                    found[prefix + new + own[len(old) :]] = state_dict.pop(key)
+                    told.append(f"{key} -> {prefix + new + own[len(old) :]}")
+                    break
+        state_dict.update(found)
+
+    model.register_load_state_dict_pre_hook(rename)
+    return told
+
+
+# %% wrong="floating-point tensors only" breaks="are taken for the new ones" says=["buffers under an old name"]
+def state_dict_hooks(model: nn.Module, renamed: dict[str, str]) -> list[str]:
+    told = []
+
+    def rename(module, state_dict, prefix, *rest):
+        found = {}
+        for key in list(state_dict):
+            if not key.startswith(prefix):
+                continue
+            own = key[len(prefix) :]
+            for old, new in renamed.items():
+                if own.startswith(old + ".") and state_dict[key].is_floating_point():
+                    found[prefix + new + own[len(old) :]] = state_dict.pop(key)
+                    told.append(f"{key} -> {prefix + new + own[len(old) :]}")
+                    break
+        state_dict.update(found)
+
+    model.register_load_state_dict_pre_hook(rename)
+    return told
+
+
+# %% wrong="weights and biases only" breaks="are taken for the new ones" says=["buffers under an old name"]
+def state_dict_hooks(model: nn.Module, renamed: dict[str, str]) -> list[str]:
+    told = []
+
+    def rename(module, state_dict, prefix, *rest):
+        found = {}
+        for key in list(state_dict):
+            if not key.startswith(prefix):
+                continue
+            own = key[len(prefix) :]
+            for old, new in renamed.items():
+                if own.startswith(old + ".") and own.rpartition(".")[2] in ("weight", "bias"):
+                    found[prefix + new + own[len(old) :]] = state_dict.pop(key)
+                    told.append(f"{key} -> {prefix + new + own[len(old) :]}")
+                    break
+        state_dict.update(found)
+
+    model.register_load_state_dict_pre_hook(rename)
+    return told
+
+
+# %% wrong="capital letters are as good" breaks="Other keys stay as they are" says=["FC beside fc"]
+def state_dict_hooks(model: nn.Module, renamed: dict[str, str]) -> list[str]:
+    told = []
+
+    def rename(module, state_dict, prefix, *rest):
+        found = {}
+        for key in list(state_dict):
+            if not key.startswith(prefix):
+                continue
+            own = key[len(prefix) :]
+            for old, new in renamed.items():
+                if own.lower().startswith(old.lower() + "."):
+                    found[prefix + new + own[len(old) :]] = state_dict.pop(key)
+                    told.append(f"{key} -> {prefix + new + own[len(old) :]}")
+                    break
+        state_dict.update(found)
+
+    model.register_load_state_dict_pre_hook(rename)
+    return told
+
+
+# %% wrong="clears the errors" breaks="is an error as always" says=["beside the model, in a larger one, first.weight is of a wrong shape"]
+def state_dict_hooks(model: nn.Module, renamed: dict[str, str]) -> list[str]:
+    told = []
+
+    def rename(module, state_dict, prefix, *rest):
+        found = {}
+        for key in list(state_dict):
+            if not key.startswith(prefix):
+                continue
+            own = key[len(prefix) :]
+            for old, new in renamed.items():
+                if own.startswith(old + "."):
+                    found[prefix + new + own[len(old) :]] = state_dict.pop(key)
+                    told.append(f"{key} -> {prefix + new + own[len(old) :]}")
+                    break
+        state_dict.update(found)
+        del rest[4][:]
+
+    model.register_load_state_dict_pre_hook(rename)
+    return told
+
+
+# %% wrong="uses the names up" says=["the dict of names was changed"]
+def state_dict_hooks(model: nn.Module, renamed: dict[str, str]) -> list[str]:
+    told = []
+
+    def rename(module, state_dict, prefix, *rest):
+        found = {}
+        for key in list(state_dict):
+            if not key.startswith(prefix):
+                continue
+            own = key[len(prefix) :]
+            for old, new in renamed.items():
+                if own.startswith(old + "."):
+                    found[prefix + new + own[len(old) :]] = state_dict.pop(key)
+                    told.append(f"{key} -> {prefix + new + own[len(old) :]}")
+                    del renamed[old]
+                    break
+        state_dict.update(found)
+
+    model.register_load_state_dict_pre_hook(rename)
     return told

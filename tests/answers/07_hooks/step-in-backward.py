@@ -405,3 +405,67 @@ def step_in_backward(parameters, lr, momentum):
         p.grad = None
 
     return [p.register_post_accumulate_grad_hook(step) for p in trained]
+
+
+# %% wrong="one optimizer, with the frozen ones in it" breaks="leave them be" says=["a frozen parameter with a .grad moved"]
+def step_in_backward(parameters, lr, momentum):
+    optimizer = torch.optim.SGD(parameters, lr=lr, momentum=momentum)
+
+    def step(parameter):
+        optimizer.step()
+        parameter.grad = None
+
+    return [p.register_post_accumulate_grad_hook(step) for p in parameters if p.requires_grad]
+
+
+# %% wrong="the last call's momentum for all" says=["two calls at once", "each call has its own"]
+def step_in_backward(parameters: list[nn.Parameter], lr: float, momentum: float) -> list:
+    velocities = {}
+    step_in_backward.settings = lr, momentum
+
+    @torch.no_grad()
+    def step(parameter):
+        if parameter in velocities:
+            velocities[parameter].mul_(step_in_backward.settings[1]).add_(parameter.grad)
+        else:
+            velocities[parameter] = parameter.grad.clone()
+        parameter.sub_(lr * velocities[parameter])
+        parameter.grad = None
+
+    return [p.register_post_accumulate_grad_hook(step) for p in parameters if p.requires_grad]
+
+
+# %% wrong="the last call's lr for all" says=["two calls at once", "each call has its own"]
+def step_in_backward(parameters: list[nn.Parameter], lr: float, momentum: float) -> list:
+    velocities = {}
+    step_in_backward.settings = lr, momentum
+
+    @torch.no_grad()
+    def step(parameter):
+        if parameter in velocities:
+            velocities[parameter].mul_(momentum).add_(parameter.grad)
+        else:
+            velocities[parameter] = parameter.grad.clone()
+        parameter.sub_(step_in_backward.settings[0] * velocities[parameter])
+        parameter.grad = None
+
+    return [p.register_post_accumulate_grad_hook(step) for p in parameters if p.requires_grad]
+
+
+# %% wrong="takes out earlier hooks" says=["a hook that the parameter had before is gone"]
+def step_in_backward(parameters: list[nn.Parameter], lr: float, momentum: float) -> list:
+    velocities = {}
+    for p in parameters:
+        if p._post_accumulate_grad_hooks:
+            p._post_accumulate_grad_hooks.clear()
+
+    @torch.no_grad()
+    def step(parameter):
+        if parameter in velocities:
+            velocities[parameter].mul_(momentum).add_(parameter.grad)
+        else:
+            velocities[parameter] = parameter.grad.clone()
+        parameter.sub_(lr * velocities[parameter])
+        parameter.grad = None
+
+    return [p.register_post_accumulate_grad_hook(step) for p in parameters if p.requires_grad]

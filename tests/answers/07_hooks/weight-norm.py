@@ -12,11 +12,14 @@
 # - "which returns `(g, v)`"
 # - "Don't call PyTorch's own weight norm"
 # - "Train length and direction"
+# - "by a forward pre-hook"
 #
 # Admits:
 #
 # - "for a `Linear`": try_weight_norm, weight, x
 # - "and a `Conv2d`": a Conv2d in torch.float64
+# - "or (out, 1, 1, 1)": a Conv2d with one output, its kernel transposed
+# - "has the shape (out, 1)": a Linear with one output
 
 # %% wrong="computes the weight once" breaks="Before each call the hook sets `layer.weight`" says=["weight_norm, a Linear: the output after a step: the weight is computed once"]
 def weight_norm(layer):
@@ -617,3 +620,285 @@ class WeightNorm(nn.Module):
 
     def right_inverse(self, weight):
         return length(weight).detach(), weight.detach()
+
+
+# %% wrong="squeezes the length" breaks="as many dimensions as the weight" says=["a Linear with one output: weight_g at first"]
+def length_of(weight):
+    return torch.linalg.vector_norm(
+        weight, dim=tuple(range(1, weight.dim())), keepdim=True
+    ).squeeze()[(...,) + (None,) * (weight.dim() - 1)]
+
+
+def weight_norm(layer: nn.Module) -> nn.Module:
+    weight = layer.weight.detach()
+    del layer.weight
+    layer.weight_g = nn.Parameter(length_of(weight))
+    layer.weight_v = nn.Parameter(weight.clone())
+
+    def compute(module, args):
+        module.weight = module.weight_g * module.weight_v / length_of(module.weight_v)
+
+    compute(layer, ())
+    layer.register_forward_pre_hook(compute)
+    return layer
+
+
+class WeightNorm(nn.Module):
+    def forward(self, g: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+        return g * v / length_of(v)
+
+    def right_inverse(self, weight: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return length_of(weight), weight
+
+
+# %% wrong="needs a bias" says=["a Linear whose bias is None"]
+def length_of(weight):
+    return torch.linalg.vector_norm(weight, dim=tuple(range(1, weight.dim())), keepdim=True)
+
+
+def weight_norm(layer: nn.Module) -> nn.Module:
+    weight = layer.weight.detach()
+    layer.bias.data = layer.bias.data.clone()
+    del layer.weight
+    layer.weight_g = nn.Parameter(length_of(weight))
+    layer.weight_v = nn.Parameter(weight.clone())
+
+    def compute(module, args):
+        module.weight = module.weight_g * module.weight_v / length_of(module.weight_v)
+
+    compute(layer, ())
+    layer.register_forward_pre_hook(compute)
+    return layer
+
+
+class WeightNorm(nn.Module):
+    def forward(self, g: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+        return g * v / length_of(v)
+
+    def right_inverse(self, weight: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return length_of(weight), weight
+
+
+# %% wrong="views a transposed kernel" breaks="over in, kh and kw" says=["a Conv2d with one output, its kernel transposed"]
+def length_of(weight):
+    return weight.view(len(weight), -1).norm(dim=1).view(-1, *[1] * (weight.dim() - 1))
+
+
+def weight_norm(layer: nn.Module) -> nn.Module:
+    weight = layer.weight.detach()
+    del layer.weight
+    layer.weight_g = nn.Parameter(length_of(weight))
+    layer.weight_v = nn.Parameter(weight.clone())
+
+    def compute(module, args):
+        module.weight = module.weight_g * module.weight_v / length_of(module.weight_v)
+
+    compute(layer, ())
+    layer.register_forward_pre_hook(compute)
+    return layer
+
+
+class WeightNorm(nn.Module):
+    def forward(self, g: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+        return g * v / length_of(v)
+
+    def right_inverse(self, weight: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return length_of(weight), weight
+
+
+# %% wrong="the hook gives the first input back" says=["what a pre-hook returns replaces args"]
+def length_of(weight):
+    return torch.linalg.vector_norm(weight, dim=tuple(range(1, weight.dim())), keepdim=True)
+
+
+def weight_norm(layer: nn.Module) -> nn.Module:
+    weight = layer.weight.detach()
+    del layer.weight
+    layer.weight_g = nn.Parameter(length_of(weight))
+    layer.weight_v = nn.Parameter(weight.clone())
+
+    def compute(module, args):
+        module.weight = module.weight_g * module.weight_v / length_of(module.weight_v)
+        return (args[0],)
+
+    compute(layer, (None,))
+    layer.register_forward_pre_hook(compute)
+    return layer
+
+
+class WeightNorm(nn.Module):
+    def forward(self, g: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+        return g * v / length_of(v)
+
+    def right_inverse(self, weight: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return length_of(weight), weight
+
+
+# %% wrong="clears the pre-hooks" says=["a forward pre-hook that the layer had before is gone"]
+def length_of(weight):
+    return torch.linalg.vector_norm(weight, dim=tuple(range(1, weight.dim())), keepdim=True)
+
+
+def weight_norm(layer: nn.Module) -> nn.Module:
+    weight = layer.weight.detach()
+    del layer.weight
+    layer.weight_g = nn.Parameter(length_of(weight))
+    layer.weight_v = nn.Parameter(weight.clone())
+
+    def compute(module, args):
+        module.weight = module.weight_g * module.weight_v / length_of(module.weight_v)
+
+    compute(layer, ())
+    layer._forward_pre_hooks.clear()
+    layer.register_forward_pre_hook(compute)
+    return layer
+
+
+class WeightNorm(nn.Module):
+    def forward(self, g: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+        return g * v / length_of(v)
+
+    def right_inverse(self, weight: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return length_of(weight), weight
+
+
+# %% wrong="wraps forward" breaks="by a forward pre-hook" says=["hung no forward pre-hook on the layer"]
+def length_of(weight):
+    return torch.linalg.vector_norm(weight, dim=tuple(range(1, weight.dim())), keepdim=True)
+
+
+def weight_norm(layer: nn.Module) -> nn.Module:
+    weight = layer.weight.detach()
+    del layer.weight
+    layer.weight_g = nn.Parameter(length_of(weight))
+    layer.weight_v = nn.Parameter(weight.clone())
+
+    def compute(module, args):
+        module.weight = module.weight_g * module.weight_v / length_of(module.weight_v)
+
+    compute(layer, ())
+    plain = layer.forward
+
+    def forward(*args, **kwargs):
+        compute(layer, args)
+        return plain(*args, **kwargs)
+
+    layer.forward = forward
+    return layer
+
+
+class WeightNorm(nn.Module):
+    def forward(self, g: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+        return g * v / length_of(v)
+
+    def right_inverse(self, weight: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return length_of(weight), weight
+
+
+# %% wrong="computes for the layer that was last made" breaks="Before each call the hook sets `layer.weight`" says=["does each use its own g and v?"]
+def length_of(weight):
+    return torch.linalg.vector_norm(weight, dim=tuple(range(1, weight.dim())), keepdim=True)
+
+
+def weight_norm(layer: nn.Module) -> nn.Module:
+    weight = layer.weight.detach()
+    del layer.weight
+    layer.weight_g = nn.Parameter(length_of(weight))
+    layer.weight_v = nn.Parameter(weight.clone())
+
+    weight_norm.layer = layer
+
+    def compute(module, args):
+        module = weight_norm.layer
+        module.weight = module.weight_g * module.weight_v / length_of(module.weight_v)
+
+    compute(layer, ())
+    layer.register_forward_pre_hook(compute)
+    return layer
+
+
+class WeightNorm(nn.Module):
+    def forward(self, g: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+        return g * v / length_of(v)
+
+    def right_inverse(self, weight: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return length_of(weight), weight
+
+
+# %% wrong="the norm without a graph" says=["the norm of v is taken for a constant"]
+def length_of(weight):
+    return torch.linalg.vector_norm(weight, dim=tuple(range(1, weight.dim())), keepdim=True)
+
+
+def weight_norm(layer: nn.Module) -> nn.Module:
+    weight = layer.weight.detach()
+    del layer.weight
+    layer.weight_g = nn.Parameter(length_of(weight))
+    layer.weight_v = nn.Parameter(weight.clone())
+
+    def compute(module, args):
+        module.weight = module.weight_g * module.weight_v / length_of(module.weight_v).detach()
+
+    compute(layer, ())
+    layer.register_forward_pre_hook(compute)
+    return layer
+
+
+class WeightNorm(nn.Module):
+    def forward(self, g: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+        return g * v / length_of(v)
+
+    def right_inverse(self, weight: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return length_of(weight), weight
+
+
+# %% wrong="the absolute value of g" says=["is replaced by a new parameter of -10"]
+def length_of(weight):
+    return torch.linalg.vector_norm(weight, dim=tuple(range(1, weight.dim())), keepdim=True)
+
+
+def weight_norm(layer: nn.Module) -> nn.Module:
+    weight = layer.weight.detach()
+    del layer.weight
+    layer.weight_g = nn.Parameter(length_of(weight))
+    layer.weight_v = nn.Parameter(weight.clone())
+
+    def compute(module, args):
+        module.weight = module.weight_g.abs() * module.weight_v / length_of(module.weight_v)
+
+    compute(layer, ())
+    layer.register_forward_pre_hook(compute)
+    return layer
+
+
+class WeightNorm(nn.Module):
+    def forward(self, g: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+        return g * v / length_of(v)
+
+    def right_inverse(self, weight: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return length_of(weight), weight
+
+
+# %% right="one class for both, and setattr"
+class WeightNorm(nn.Module):
+    def forward(self, g, v):
+        return torch.stack([a * b / b.pow(2).sum().sqrt() for a, b in zip(g, v)])
+
+    def right_inverse(self, weight):
+        rows = weight.reshape(len(weight), -1)
+        g = (rows * rows).sum(1).sqrt()
+        return g.reshape((-1,) + (1,) * (weight.dim() - 1)), weight
+
+
+def weight_norm(layer):
+    g, v = WeightNorm().right_inverse(layer.weight.data)
+    del layer._parameters["weight"]
+    layer.register_parameter("weight_g", nn.Parameter(g))
+    layer.register_parameter("weight_v", nn.Parameter(v))
+
+    def before(module, args, kwargs):
+        setattr(module, "weight", WeightNorm()(module.weight_g, module.weight_v))
+
+    layer.register_forward_pre_hook(before, with_kwargs=True)
+    before(layer, None, None)
+    return layer

@@ -78,6 +78,7 @@ def check_capture(
     truth, found = _captured(network, x), trial(names, x, goes_wrong, grad)
     assert found["error"] != "no manager", f"{found['words']}, no context manager"
     told = f"{found['error']} came out of the block ({found['words']})"
+    told += "; inputs passed by keyword are not in args" * (found["error"] == "IndexError")
     if goes_wrong and not found["error"]:
         told = "the exception was swallowed: __exit__ returned True, or an except caught it"
     assert found["error"] == ("ZeroDivisionError" if goes_wrong else ""), told

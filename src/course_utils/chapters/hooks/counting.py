@@ -44,4 +44,6 @@ def about_names(error: Exception, model: nn.Module) -> str:
     words = f"it raised {type(error).__name__}: {error}"
     if isinstance(error, KeyError) or "has no attribute" in str(error):
         words += f" (the model's modules are {known}; get_submodule finds deep ones)"
+    if isinstance(error, IndexError):
+        words += " (inputs that are passed by keyword are not in args)"
     return words

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from course_utils.chapters.hooks import later_states, rare_states, states
+from course_utils.chapters.hooks import later_states, monitor_states, rare_states, states
 from course_utils.learner.tracebacks import ends_in_notebook
 
 _TRIALS: dict[str, dict[str, Callable[..., Any]]] = {}
-for _states in (states.STATES, later_states.STATES, rare_states.STATES):
+for _states in (module.STATES for module in (states, monitor_states, later_states, rare_states)):
     for _exercise, _trials in _states.items():
         _TRIALS[_exercise] = {**_TRIALS.get(_exercise, {}), **_trials}
 

@@ -75,13 +75,16 @@ def _joins_later(step: Callable) -> None:
 
 
 def _frozen_grad(step: Callable) -> None:
-    frozen, free = (nn.Parameter(_double()) for _ in range(2))
-    frozen.requires_grad_(False)
-    frozen.grad = torch.ones_like(frozen)
-    step([frozen, free], 0.1, 0.5)
-    (frozen * free).sum().backward()
-    kept = frozen.grad is not None and bool((frozen.grad == 1).all())
-    assert kept, "the .grad that a frozen parameter had is gone: leave such a parameter be"
+    for start in (_double(), _double()[0]):
+        frozen, free = nn.Parameter(start.clone(), requires_grad=False), nn.Parameter(_double())
+        frozen.grad = torch.ones_like(frozen)
+        step([frozen, free], 0.1, 0.5)
+        (frozen * free).sum().backward()
+        kept = frozen.grad is not None and bool((frozen.grad == 1).all())
+        assert kept, "the .grad that a frozen parameter had is gone: leave such a parameter be"
+        moved = "a frozen parameter with a .grad moved: an optimizer steps where there is a .grad"
+        assert torch.equal(frozen, start), moved
+        assert not frozen.requires_grad, "a frozen parameter was given requires_grad=True"
 
 
 # Saved tensors
@@ -114,7 +117,7 @@ def _empty(keep: Callable, back: Callable) -> None:
 
 
 def _limits(keep: Callable, back: Callable) -> None:
-    numbers = [65504.0, -65504.0, torch.nan, 0.1]
+    numbers = [65504.0, -65504.0, torch.nan, 0.1, 1e-6]
     x = torch.tensor(numbers, device=course_utils.device)
     _back(keep, back, x, True, f"{numbers}, the largest of float16 and NaN,")
 
@@ -131,10 +134,21 @@ def _twice(keep: Callable, back: Callable) -> None:
 
 
 def _not_copied(keep: Callable, back: Callable) -> None:
-    x = torch.arange(6, device=course_utils.device).view(2, 3).t()
-    places = [t.data_ptr() for t in tree_leaves(keep(x)) if isinstance(t, Tensor)]
-    words = "a transposed tensor of integers was copied: what is kept exactly needs no copy"
-    assert x.data_ptr() in places, words
+    exact = "int64 int32 int16 uint8 bool float64 float16 bfloat16 complex64"
+    kinds = [getattr(torch, kind) for kind in exact.split()]
+    ones = torch.ones(2, 3, device=course_utils.device)
+    for x in [*(ones.to(kind).t() for kind in kinds), nn.Parameter(ones)]:
+        kept = [t for t in tree_leaves(keep(x)) if isinstance(t, Tensor)]
+        what = "a parameter" if isinstance(x, nn.Parameter) else f"a transposed tensor of {x.dtype}"
+        copied = f"{what} was copied or converted: what is kept exactly needs neither"
+        assert x.data_ptr() in [t.data_ptr() for t in kept], copied
+        itself = f"{what}: the tensor itself is kept. detach() gives another one, without a copy"
+        assert all(t is not x for t in kept), itself
+
+
+def _view(keep: Callable, back: Callable) -> None:
+    x = torch.tensor([[0.1, 0.2], [0.3, 0.4]], device=course_utils.device)
+    _back(keep, back, x.t(), True, "a transposed view of a float32 tensor that is no parameter")
 
 
 # Weight norm
@@ -176,10 +190,14 @@ def _exact_weights(weight_norm: Callable, kind: type) -> None:
 def _new_length(weight_norm: Callable, kind: type) -> None:
     weight = torch.tensor([[3.0, 4.0]], device=course_utils.device)
     layer = weight_norm(layer_of(weight))
-    layer.weight_g = nn.Parameter(2 * layer.weight_g.detach())
-    found = layer(torch.ones_like(weight)).item()
-    words = "weight_g is replaced by a new parameter of length 10, and the layer called"
-    assert abs(found - 14) < 1e-4, f"{words}: it gives {found}, expected 6 + 8"
+    for length in (10.0, -10.0):
+        layer.weight_g = nn.Parameter(torch.full_like(weight[:, :1], length))
+        found, right = layer(torch.ones_like(weight)).item(), 1.4 * length
+        words = f"weight_g is replaced by a new parameter of {length:g}, and the layer called"
+        assert abs(found - right) < 1e-4, f"{words}: it gives {found}, expected {right:g}"
+        again = kind().forward(layer.weight_g.detach(), weight).sum().item()
+        words = f"WeightNorm's forward(g, v) with g = {length:g}, v = [[3, 4]]"
+        assert abs(again - right) < 1e-4, f"{words}: its sum is {again}, expected {right:g}"
 
 
 def _without_graph(weight_norm: Callable, kind: type) -> None:
@@ -195,7 +213,7 @@ def _without_graph(weight_norm: Callable, kind: type) -> None:
 # Loading
 
 
-def _load(hooks: Callable, model: nn.Module, renamed: dict, keys: dict[str, str]) -> None:
+def load_renamed(hooks: Callable, model: nn.Module, renamed: dict, keys: dict[str, str]) -> None:
     """Load a state whose keys are the values of ``keys``; check the log."""
     log, own = hooks(model, renamed), model.state_dict()
     state = {keys.get(key, key): value + 1 for key, value in own.items()}
@@ -214,23 +232,18 @@ def _load(hooks: Callable, model: nn.Module, renamed: dict, keys: dict[str, str]
 
 def _repeated(hooks: Callable) -> None:
     model = nn.ModuleDict({"head": nn.ModuleDict({"fc": nn.Linear(1, 1, bias=False)})})
-    _load(hooks, model, {"fc": "head"}, {"head.fc.weight": "fc.fc.weight"})
+    load_renamed(hooks, model, {"fc": "head"}, {"head.fc.weight": "fc.fc.weight"})
 
 
 def _longer_name(hooks: Callable) -> None:
     model = nn.ModuleDict({"fc": nn.ModuleDict({"0": nn.Linear(1, 1, bias=False)})})
-    _load(hooks, model, {"fc": "fc.0"}, {"fc.0.weight": "fc.weight"})
-
-
-def _any_character(hooks: Callable) -> None:
-    parts = {"stem": nn.Linear(1, 1, bias=False), "block_0": nn.Linear(1, 1, bias=False)}
-    _load(hooks, nn.ModuleDict(parts), {"block.0": "stem"}, {"stem.weight": "block.0.weight"})
+    load_renamed(hooks, model, {"fc": "fc.0"}, {"fc.0.weight": "fc.weight"})
 
 
 def _without_dot(hooks: Callable) -> None:
     model = nn.Module()
     model.scale, model.head = nn.Parameter(torch.ones(1)), nn.Linear(1, 1, bias=False)
-    _load(hooks, model, {"scale": "head"}, {"head.weight": "scale.weight"})
+    load_renamed(hooks, model, {"scale": "head"}, {"head.weight": "scale.weight"})
 
 
 def _alone_then_inside(hooks: Callable) -> None:
@@ -251,7 +264,7 @@ def _alone_then_inside(hooks: Callable) -> None:
 
 class _Nested(nn.Module):
     def forward(self, x: Tensor) -> tuple:
-        return x + 1, (2 * x, (3 * x,))
+        return x + 1, (2 * x, (3 * x,)), ()
 
 
 class _Writes(nn.Module):
@@ -263,7 +276,8 @@ class _Writes(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         nested = self.nested(x)
-        first, (second, (third,)) = nested
+        assert len(nested) == 3, f"the module returned three entries, and the patch is {nested}"
+        first, (second, (third,)), _ = nested
         words = "the module returned a tuple, and the patch is no tuple, or holds a list"
         assert {type(nested), type(nested[1])} == {tuple}, words
         y = first + second + third + self.plain(x)
@@ -309,6 +323,13 @@ def _random_state(intervention: Callable) -> None:
     assert same, "the global generator of random numbers was seeded: leave it as it was"
 
 
+def _zeros(intervention: Callable) -> None:
+    model = _Writes()
+    found = intervention(model, model, ["plain"], _number(0.0), _number(1.0))["plain"].item()
+    words = "in run A the module returned 0, which run B adds to 7"
+    assert found == 7, f"{words}: the answer is {found}. Patch whatever was returned, zeros too"
+
+
 class _Interrupts(nn.Module):
     def __init__(self, calls: int) -> None:
         super().__init__()
@@ -347,7 +368,8 @@ STATES: dict[str, dict[str, Callable[..., Any]]] = {
         "a tensor without elements": _empty,
         "the largest numbers, and NaN": _limits,
         "brought back twice": _twice,
-        "integers, transposed": _not_copied,
+        "what is kept exactly": _not_copied,
+        "a transposed view": _view,
     },
     "weight norm": {
         "weights of a millionth": _small_weights,
@@ -358,7 +380,6 @@ STATES: dict[str, dict[str, Callable[..., Any]]] = {
     "loading": {
         "the old name twice in a key": _repeated,
         "a new name that begins with the old one": _longer_name,
-        "block_0 beside block.0": _any_character,
         "a parameter of the old name": _without_dot,
         "by itself, then as a part": _alone_then_inside,
     },
@@ -368,5 +389,6 @@ STATES: dict[str, dict[str, Callable[..., Any]]] = {
         "every digit of torch.float64": _digits,
         "the generator of random numbers": _random_state,
         "a KeyboardInterrupt in a run": _interrupted,
+        "an activation of zero": _zeros,
     },
 }

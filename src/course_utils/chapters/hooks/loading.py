@@ -43,6 +43,7 @@ def run_loading(
     module.tail.requires_grad_(False)
     module.stem.weight.grad = torch.ones_like(module.stem.weight)
     module.stem.register_forward_hook(bystander)
+    given = dict(renamed)
     with forbid_side_effects(module, but=("hooks",)):
         log = state_dict_hooks(module, renamed)
     kept = bystander in module.stem._forward_hooks.values()
@@ -61,6 +62,7 @@ def run_loading(
     except Exception as caught:
         error = f"{type(caught).__name__}: {caught}"
     assert sorted(state) == keys, "the caller's dict was changed"
+    assert renamed == given, f"the dict of names was changed, from {given} to {renamed}"
     return log, {name: value.clone() for name, value in module.state_dict().items()}, error
 
 

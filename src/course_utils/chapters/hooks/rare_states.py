@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +12,7 @@ from torch import Tensor, nn
 
 import course_utils
 from course_utils.chapters.hooks.counting import bystander, hooks_on
+from course_utils.chapters.hooks.later_states import load_renamed
 from course_utils.chapters.hooks.weight_norm import layer_of
 
 
@@ -29,8 +32,10 @@ def _cam_hooks(grad_cam: Callable) -> None:
     model = _Maps()
     model.maps.register_forward_hook(bystander)
     image = torch.linspace(-3, 3, 12, device=course_utils.device).view(3, 2, 2)
-    before = image.clone()
+    before, names = image.clone(), {*vars(model)}
     grad_cam(model, "maps", image, 0)
+    more = ", ".join(map(repr, {*vars(model)} - names))
+    assert not more, f"the model has a new attribute, {more}: keep what you need in your function"
     left = hooks_on(model)
     assert torch.equal(image, before), "the values of the image were changed: it is the caller's"
     assert model.maps.training, "the layer was switched to eval(): leave its mode as it was"
@@ -48,6 +53,77 @@ def _cam_mode(grad_cam: Callable) -> None:
             told = f", and raises {type(error).__name__}"
         words = f"called under no_grad, it leaves autograd switched on{told}"
         assert not torch.is_grad_enabled(), f"{words}: enable_grad() in a with block puts it back"
+
+
+class _Raises(_Maps):
+    def __init__(self, error: type[BaseException]) -> None:
+        super().__init__()
+        self.error = error
+
+    def forward(self, images: Tensor) -> Tensor:
+        super().forward(images)
+        raise self.error
+
+
+def _cam_raises(grad_cam: Callable) -> None:
+    image = torch.ones(3, 2, 2, device=course_utils.device)
+    for error, on in itertools.product((ValueError, KeyboardInterrupt), (True, False)):
+        model, words = _Raises(error), f"the model raises a {error.__name__}"
+        with torch.set_grad_enabled(on):
+            with contextlib.suppress(Exception, KeyboardInterrupt):
+                grad_cam(model, "maps", image, 0)
+            left = f"{words} under no_grad, and autograd is left on"
+            assert torch.is_grad_enabled() == on, left
+        left = f"{words}, and a hook is left: a with block, or a finally, takes it out"
+        assert not hooks_on(model), left
+
+
+def _mostly_against(grad_cam: Callable) -> None:
+    image = torch.tensor([-3.0, 0.5, 1], device=course_utils.device).expand(3, 1, 3).clone()
+    model = _Maps()
+    grad_cam(model, "maps", 2 - image, 1)
+    found = grad_cam(model, "maps", image, 0)
+    words = "maps of -3, 0.5 and 1, each of weight 1/3: the result is"
+    told = "the largest value is that of the map, after the relu"
+    assert found.tolist() == [[0, 0.5, 1]], f"{words} {found.tolist()}, expected 0, 0.5, 1: {told}"
+
+
+def _bare(weight_norm: Callable, kind: type) -> None:
+    for name in ("weight_norm", "WeightNorm"):
+        layer = nn.Linear(2, 1, bias=False)
+        nn.init.ones_(layer.to(course_utils.device).weight)
+        try:
+            if name == "weight_norm":
+                weight_norm(layer)
+            else:
+                torch.nn.utils.parametrize.register_parametrization(layer, "weight", kind())
+            found = layer(input=torch.ones(1, 2, device=course_utils.device)).item()
+        except (TypeError, IndexError, AttributeError) as error:
+            words = f"{name}, a Linear whose bias is None, called by layer(input=x): raised {error}"
+            raise AssertionError(f"{words}; what a pre-hook returns replaces args") from error
+        assert abs(found - 2) < 1e-5, f"{name}, weights of 1, no bias: {found}, expected 1 + 1"
+
+
+def _by_a_hook(weight_norm: Callable, kind: type) -> None:
+    layer = layer_of(torch.tensor([[3.0, 4.0]], device=course_utils.device))
+    layer.register_forward_pre_hook(bystander)
+    weight_norm(layer)
+    hooks = [*layer._forward_pre_hooks.values()]
+    gone = "a forward pre-hook that the layer had before is gone"
+    assert bystander in hooks, f"{gone}: leave other people's hooks alone"
+    assert len(hooks) > 1, "weight_norm hung no forward pre-hook on the layer: it is to work by one"
+    assert "forward" not in vars(layer), "weight_norm put a forward of its own on the layer"
+
+
+def _two_layers(weight_norm: Callable, kind: type) -> None:
+    weights = [torch.tensor(row, device=course_utils.device) for row in ([[3.0, 4.0]], [[6.0, 0]])]
+    layers = [weight_norm(layer_of(weight)) for weight in weights]
+    with torch.no_grad():
+        layers[0].get_parameter("weight_g").mul_(2)
+    found = [layer(torch.ones_like(weights[0])).item() for layer in layers]
+    words = "two layers, of weights [[3, 4]] and [[6, 0]], the first one's g doubled; for [[1, 1]]"
+    close = abs(found[0] - 14) + abs(found[1] - 6) < 1e-4
+    assert close, f"{words} they give {found}, expected [14, 6]: does each use its own g and v?"
 
 
 def _state_dict(weight_norm: Callable, kind: type) -> None:
@@ -94,6 +170,82 @@ def _loaded_digits(hooks: Callable) -> None:
     assert found == 1 / 3, f"{words} was loaded as {found}: rename the key, leave the value alone"
 
 
+def _prefix_again(hooks: Callable) -> None:
+    inner = nn.ModuleDict({"head": nn.ModuleDict({"net": nn.Linear(1, 1, bias=False)})})
+    log, raised = hooks(inner, {"fc": "head"}), ""
+    try:
+        nn.ModuleDict({"net": inner}).load_state_dict({"net.fc.net.weight": torch.ones(1, 1)})
+    except RuntimeError as error:
+        raised = f" It raised {' '.join(str(error).split())}"
+    words = "the model is the part net of another, and the prefix net. comes in a key once more"
+    told = f"the list is {log}; a prefix is what a key begins with.{raised}"
+    assert log == ["net.fc.net.weight -> net.head.net.weight"], f"{words}: {told}"
+
+
+def _two_models(hooks: Callable) -> None:
+    models = [nn.ModuleDict({name: nn.Linear(1, 1, bias=False)}) for name in ("head", "tail")]
+    logs, raised = [hooks(model, {"fc": name}) for model in models for name in model], ""
+    try:
+        for model in models:
+            model.load_state_dict({"fc.weight": torch.ones(1, 1)})
+    except RuntimeError as error:
+        raised = f", and it raised {' '.join(str(error).split())}"
+    right = [[f"fc.weight -> {name}.weight"] for name in ("head", "tail")]
+    words = "two models, fc for head in one and fc for tail in the other: the lists are"
+    assert logs == right, f"{words} {logs}{raised}: each has its own names and its own list"
+
+
+def _buffers(hooks: Callable) -> None:
+    model = nn.ModuleDict({"norm": nn.BatchNorm1d(1)})
+    keys = {key: key.replace("norm.", "bn.") for key in model.state_dict()}
+    load_renamed(hooks, model, {"bn": "norm"}, keys)
+
+
+def _any_character(hooks: Callable) -> None:
+    parts = {"stem": nn.Linear(1, 1, bias=False), "block_0": nn.Linear(1, 1, bias=False)}
+    model, keys = nn.ModuleDict(parts), {"stem.weight": "block.0.weight"}
+    load_renamed(hooks, model, {"block.0": "stem"}, keys)
+
+
+def _other_case(hooks: Callable) -> None:
+    model = nn.ModuleDict({name: nn.Linear(1, 1, bias=False) for name in ("head", "FC")})
+    load_renamed(hooks, model, {"fc": "head"}, {"head.weight": "fc.weight"})
+
+
+def _beside(hooks: Callable) -> None:
+    for kept in ({}, {"first.weight": torch.ones(2, 2)}):
+        model, raised = nn.ModuleDict({"head": nn.Linear(1, 1, bias=False)}), ""
+        hooks(model, {"fc": "head"})
+        whole = nn.ModuleDict({"first": nn.Linear(1, 1, bias=False), "net": model})
+        try:
+            whole.load_state_dict({**kept, "net.fc.weight": torch.ones(1, 1)})
+        except RuntimeError as error:
+            raised = str(error)
+        what = "of a wrong shape" if kept else "missing"
+        words = f"beside the model, in a larger one, first.weight is {what}, and no error is raised"
+        assert "first.weight" in raised, f"{words}: the hook keeps to names, and not to errors"
+
+
+def _two_groups(step: Callable) -> None:
+    own, right = ([nn.Parameter(torch.ones(2)) for _ in range(2)] for _ in range(2))
+    own[0].register_post_accumulate_grad_hook(bystander)
+    groups = [{"params": [right[0]], "lr": 0.1, "momentum": 0.5}]
+    optimizer = torch.optim.SGD([*groups, {"params": [right[1]], "lr": 0.4, "momentum": 0.0}])
+    step([own[0]], 0.1, 0.5)
+    step([own[1]], 0.4, 0.0)
+    for _ in range(2):
+        (own[0] * own[1]).sum().backward()
+        optimizer.zero_grad()
+        (right[0] * right[1]).sum().backward()
+        optimizer.step()
+    found, truth = ([one.tolist() for one in some] for some in (own, right))
+    words = "two calls, for a parameter each, of lr 0.1 and 0.4, momentum 0.5 and 0: after two"
+    told = f"{words} backwards the parameters are {found}, expected {truth}: each call has its own"
+    assert all(map(torch.allclose, own, right)), told
+    kept = bystander in (own[0]._post_accumulate_grad_hooks or {}).values()
+    assert kept, "a hook that the parameter had before is gone: leave other people's hooks alone"
+
+
 class _Counts(nn.Module):
     def __init__(self) -> None:
         super().__init__()
@@ -105,23 +257,39 @@ class _Counts(nn.Module):
 
 
 def _counted(intervention: Callable) -> None:
-    donor, model, x = _Counts(), _Counts(), torch.ones(1, device=course_utils.device)
+    donor, model, x = _Counts(), _Counts().eval(), torch.ones(1, device=course_utils.device)
     intervention(donor, model, ["inner", ""], x, x)
     calls, words = (donor.calls, model.calls), "for two names the donor and the model count"
     hint = "once, and once for each name; a copy of a model is not the model"
     assert calls == (1, 2), f"{words} {calls} calls, expected (1, 2): {hint}"
+    same = donor.training and not model.training
+    assert same, "the donor trains, the model is in eval, and a mode was changed"
 
 
 STATES: dict[str, dict[str, Callable[..., Any]]] = {
     "cam": {
         "a layer that has a hook": _cam_hooks,
         "autograd's mode under no_grad": _cam_mode,
+        "a model that raises, and a KeyboardInterrupt": _cam_raises,
+        "maps that speak most against the class": _mostly_against,
     },
-    "weight norm": {"the keys of state_dict()": _state_dict},
+    "weight norm": {
+        "the keys of state_dict()": _state_dict,
+        "no bias, and the input by keyword": _bare,
+        "a layer that has a forward pre-hook": _by_a_hook,
+        "two layers": _two_layers,
+    },
     "loading": {
         "a key that is missing": _missing_key,
         "a key or a shape that does not fit": _what_is_wrong_stays,
         "every digit of torch.float64": _loaded_digits,
+        "the prefix once more in a key": _prefix_again,
+        "two models": _two_models,
+        "buffers under an old name": _buffers,
+        "block_0 beside block.0": _any_character,
+        "FC beside fc": _other_case,
+        "errors of the modules beside it": _beside,
     },
+    "steps": {"two calls at once": _two_groups},
     "intervention": {"models that count their calls": _counted},
 }

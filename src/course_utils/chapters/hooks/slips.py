@@ -118,6 +118,11 @@ def heat_maps(
             gradient.sum(dim=1)[0].relu()
         ),
     }
+    if output[0, target] < 0:
+        against = _scaled(weighted(-output[0, target]).sum(dim=1)[0].relu())
+        negative = "where the score is negative it is taken as it is"
+        slips[f"the sign is turned around: {negative}, without an absolute value"] = against
+        slips[f"the map is all zeros: {negative}, without a relu"] = torch.zeros_like(cam)
     for other in range(output.shape[1]):
         if other != target:
             heat = _scaled(weighted(output[0, other]).sum(dim=1)[0].relu())

@@ -37,6 +37,8 @@ def run_reversal(
         instead = "gradient_reversal goes through a Function: here a tensor hook is to do it"
         assert not any(isinstance(node, BackwardCFunction) for node in _nodes(y.grad_fn)), instead
     if not isinstance(y, Tensor) or not grad:
+        graph = "under no_grad y has a graph: the values alone are asked for, whatever the mode"
+        assert grad is None or getattr(y, "grad_fn", None) is None, graph
         return y, None
     loss = (y + weight * x if weight != 1 else y + x).square().sum() / 2
     gradient = None

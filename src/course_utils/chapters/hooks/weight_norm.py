@@ -71,9 +71,12 @@ def check_weight_norm(trial: Callable, weight: Tensor, x: Tensor, by_hook: bool)
     """Check a layer's parameters, their gradients and its outputs against PyTorch's weight norm."""
     __tracebackhide__ = True
     right = torch.nn.utils.parametrizations.weight_norm(layer_of(weight))
-    truth, _, output, later = run_layer(right, x)
+    truth, slopes, output, later = run_layer(right, x)
+    plain = run_layer(layer_of(weight), x)[1]["weight"]
     pairs = {f"parametrizations.weight.original{n}": f"weight_{'gv'[n]}" for n in (0, 1)}
-    truth = {pairs.get(name, name) if by_hook else name: value for name, value in truth.items()}
+    if by_hook:
+        truth = {pairs.get(name, name): value for name, value in truth.items()}
+        slopes = {pairs.get(name, name): slope for name, slope in slopes.items()}
     with forbid_operators("_weight_norm_interface", because="compute it yourself"):
         values, grads, found, stepped = trial(weight, x, by_hook)
     note = "the old weight is no parameter any more" if by_hook else "right_inverse gives (g, v)"
@@ -84,6 +87,9 @@ def check_weight_norm(trial: Callable, weight: Tensor, x: Tensor, by_hook: bool)
         check_value(values[name], value, f"{name} at first", slips, rtol=1e-4)
         assert grads[name] is not None, f"no gradient reaches {name}: was it detached?"
     check_close(found, output, "the output right after", rtol=1e-4, atol=1e-4)
+    fixed = {"the norm of v is taken for a constant: it is part of the graph, too": plain}
+    for name, slope in slopes.items():
+        check_value(grads[name], slope, f"the gradient of {name}", fixed, rtol=1e-3, atol=1e-3)
     moved = found + right.bias.detach().view(-1, *[1] * (x.dim() - 2))
     stuck = {"the weight is computed once, and not again before each call": moved}
     check_value(stepped, later, "the output after a step", stuck, rtol=1e-3, atol=1e-3)
