@@ -1,7 +1,7 @@
 import contextlib
 import io
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, make_dataclass
 
 from expect import NOTHING
 
@@ -96,6 +96,38 @@ def test_a_bool_is_switched_on_and_off():
 def test_a_bool_takes_no_text():
     assert status_of(["--safe", "False"]) == 2, (
         'bool("False") is True: a bool is switched by --safe and --no-safe, and takes no text'
+    )
+
+
+def test_a_text_stays_as_it_is():
+    for text in ("Data Set", " x ", "50%", "None"):
+        found = read(["--name", text])["name"]
+        assert found == text, f"the text {text!r} became {found!r}: leave a text as it is"
+
+
+def test_two_dataclasses_of_one_name():
+    for name in ("depth", "size"):
+        kind = make_dataclass("Small", [(name, int, 1)])
+        try:
+            found = read([f"--{name}", "9"], kind)
+        except AssertionError as error:
+            raise AssertionError(f"a second dataclass, named as the first: {error}") from None
+        assert found == {name: 9}, f"two dataclasses of one name: the second gave {found}"
+
+
+def test_the_object_is_made_by_a_call():
+    @dataclass
+    class Noting:
+        count: int = 3
+
+        def __post_init__(self):
+            self.noted = self.count
+
+    found = read_config(["--count", "7"], Noting)
+    assert found is not None, NOTHING
+    assert getattr(found, "noted", None) == 7, (
+        "a dataclass may look at its fields in __post_init__: make the object by kind(…), with all "
+        "values"
     )
 
 

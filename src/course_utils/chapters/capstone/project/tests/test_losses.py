@@ -210,13 +210,14 @@ def test_the_gradient():
 
 
 def test_a_small_object():
-    target = a_target((0, 0, 1, 0, (0.5, 0.5, 0.01, 0.01)))
-    found = losses(torch.zeros(1, 8, 2, 2), target).tolist()
-    right = [4 * math.log(2), math.log(3), 0.98]
-    assert all(math.isclose(a, b, rel_tol=1e-4) for a, b in zip(found, right, strict=True)), (
-        f"an object is a hundredth wide: the losses are {[round(one, 4) for one in found]}; it "
-        "counts as any other: number 0 of the target says where an object is"
-    )
+    for wide, words in ((0.01, "a hundredth wide"), (0.0, "a box without width or height")):
+        target = a_target((0, 0, 1, 0, (0.5, 0.5, wide, wide)))
+        found = losses(torch.zeros(1, 8, 2, 2), target).tolist()
+        right = [4 * math.log(2), math.log(3), 1 - 2 * wide]
+        assert all(math.isclose(a, b, rel_tol=1e-4) for a, b in zip(found, right, strict=True)), (
+            f"an object is {words}: the losses are {[round(one, 4) for one in found]}; it "
+            "counts as any other: number 0 of the target says where an object is"
+        )
 
 
 def test_float64():
