@@ -187,6 +187,25 @@ def test_the_default_says_what_a_text_becomes():
     assert found == {"count": 7, "ratio": 5.0, "safe": False}, f"{why}; {found} came out"
 
 
+def test_defaults_that_are_zero_or_empty():
+    @dataclass
+    class Empty:
+        k: int = 0
+        ratio: float = 0.0
+        name: str = ""
+        digits: str = "3"
+        fast: bool = False
+
+    right = {"k": 7, "ratio": 5.0, "name": "12", "digits": "08", "fast": True}
+    words = ["--k", "7", "--ratio", "5", "--name", "12", "--digits", "08", "--fast"]
+    found = read(words, Empty)
+    for name, value in right.items():
+        assert (type(found[name]), found[name]) == (type(value), value), (
+            f"{name} has the default {getattr(Empty(), name)!r}, and became {found[name]!r}: its type "
+            "counts, also where it is 0, empty or a number in quotes"
+        )
+
+
 def test_fields_by_keyword_and_of_a_parent():
     @dataclass
     class Parent:
@@ -216,3 +235,4 @@ def test_a_negative_number_and_an_empty_text():
         raise AssertionError(f"-2 is a number and '' a text, not options. {error}") from None
     found = result["count"], result["ratio"], result["name"]
     assert found == (-2, -0.5, ""), f"the words {words} gave {found}"
+    assert read(["--ratio", "inf"])["ratio"] == float("inf"), "infinity is a float as well"

@@ -71,7 +71,7 @@ def test_half_an_overlap_is_enough():
     wide, half = (0.0, 0.0, 0.5, 0.5), (0.0, 0.0, 0.5, 0.25)
     result = score(([(0.9, 0, half)], [(0, wide)]))
     check(result, "intersection over union is exactly 0.5", precision=1, recall=1)
-    for high in (0.24, 0.2499):
+    for high in (0.24, 0.24999):
         result = score(([(0.9, 0, (0.0, 0.0, 0.5, high))], [(0, wide)]))
         why = f"intersection over union is {2 * high:g}, less than a half"
         check(result, why, precision=0, recall=0)
@@ -99,6 +99,20 @@ def test_a_little_surer_is_surer():
     found = [(0.901, 0, (0.0, 0.0, 0.3, 0.4)), (0.902, 0, (0.05, 0.0, 0.45, 0.4))]
     why = "confidences of 0.901 and 0.902: the second box is surer, and chooses first"
     check(score((found, [(0, first), (0, second)])), why, precision=0.5, recall=0.5)
+
+
+def test_boxes_in_pixels():
+    wide, half = (0.0, 0.0, 90.0, 50.0), (0.0, 0.0, 90.0, 20.0)
+    why = "boxes may be in pixels: don't cut them at 1"
+    check(score(([(0.9, 0, half)], [(0, wide)])), why, precision=0, recall=0)
+    check(score(([(0.9, 7, wide)], [(7, wide)])), "label 7 is a label as any other", f1=1)
+
+
+def test_many_boxes():
+    boxes = [(n / 20, 0.0, n / 20 + 0.04, 0.04) for n in range(20)]
+    found = [(0.9 - n / 100, n % 3, box) for n, box in enumerate(boxes)]
+    result = score((found, [(n % 3, box) for n, box in enumerate(boxes)]))
+    check(result, "20 found boxes in an image, all of them right", precision=1, recall=1)
 
 
 def test_boxes_of_little_confidence_count():

@@ -158,6 +158,10 @@ def test_a_cell_sees_the_pixels_around_it():
 
 def test_an_image_is_judged_alone():
     model, x = shaken(build()), images(3, 64, 64)
+    x[0] *= 20  # a bright one beside the others
+    assert not torch.equal(model(x), model(x.flip(2))), (
+        "other images of the same shape gave the numbers of an earlier call"
+    )
     for mode in (True, False):
         model.train(mode)
         together, alone = model(x)[1:2], model(x[1:2])

@@ -27,9 +27,9 @@ class Notes(list):
 class Fixed(nn.Module):
     """Whatever it gets, it finds the same shapes, and it remembers what it got."""
 
-    def __init__(self, *objects, dtype=torch.float32):
+    def __init__(self, *objects, dtype=torch.float32, trains=True):
         super().__init__()
-        self.weight = nn.Parameter(torch.zeros(1, dtype=dtype))
+        self.weight = nn.Parameter(torch.full((1,), 1 / 3, dtype=dtype), requires_grad=trains)
         self.frozen = nn.Parameter(torch.zeros(1, dtype=torch.float64), requires_grad=False)
         self.part = nn.Dropout(0.5)
         self.outer = nn.Sequential(nn.Dropout(0.5))
@@ -58,6 +58,8 @@ class Fixed(nn.Module):
 
 def find(model, image):
     before = [(weight.dtype, weight.requires_grad) for weight in model.parameters()]
+    numbers = [weight.detach().clone() for weight in model.parameters()]
+    parts = [len(part._forward_hooks) + len(part._forward_pre_hooks) for part in model.modules()]
     model.weight.grad = torch.ones_like(model.weight)
     called = []
     theirs = model.register_forward_hook(lambda *_: called.append(True))
@@ -73,6 +75,12 @@ def find(model, image):
     assert theirs.id in hooks, "a hook that was on the model before is gone: it isn't yours"
     assert hooks == [theirs.id], "a hook is left on the model"
     theirs.remove()
+    after = [len(part._forward_hooks) + len(part._forward_pre_hooks) for part in model.modules()]
+    assert after == parts, "a part of the model has other hooks than before"
+    assert all(map(torch.equal, numbers, model.parameters())), (
+        "the weights have other numbers than before: a network isn't written into by who uses it"
+    )
+    assert model.frozen.grad is None, "a weight without a gradient has one behind the call"
     assert result is not None, NOTHING
     assert isinstance(result, list), f"a {type(result).__name__} came back, not a list"
     for shape in result:
@@ -255,6 +263,10 @@ def test_other_weights():
     (plain,) = find(Fixed((3, 3, 1, 0.9)), an_image())
     (found,) = find(Fixed((3, 3, 1, 0.9), dtype=torch.float64), an_image())
     assert found["shape"] == plain["shape"], "a model in float64 found something else"
+    model = Fixed((3, 3, 1, 0.9), trains=False)
+    model.later = nn.Parameter(torch.zeros(1, dtype=torch.float64))
+    find(model, an_image())
+    assert model.got[0].dtype == torch.float32, "the first parameter counts, also if it is frozen"
 
 
 def test_the_image_stays():

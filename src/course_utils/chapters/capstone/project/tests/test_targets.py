@@ -74,7 +74,11 @@ def test_a_box_without_width_or_height():
 
 
 def test_a_box_that_reaches_out_of_the_image():
-    for box, place in (([-10, 8, 20, 16], (2, 0)), ([70, 30, 86, 46], (7, 7))):
+    for box, place in (
+        ([-10, 8, 20, 16], (2, 0)),
+        ([70, 30, 86, 46], (7, 7)),
+        ([-30, -40, 120, 64], (2, 4)),
+    ):
         target = targets([box], [1], (40, 80))
         why = f"the box {box} reaches out of an image 40 high and 80 wide"
         assert cells_of(target) == [place], f"{why}: its centre counts as it is, don't cut the box"
@@ -136,10 +140,30 @@ def test_the_largest_shape_keeps_the_cell():
         target = targets(boxes, [0, 2], (6400, 6400), 1, dtype)
         why = f"boxes are {dtype}, areas 16785408 and 16785409 pixels: float32 can't tell them apart, "
         close(target[1:4, 0, 0], torch.tensor([0.0, 0, 1]), why + "integers and float64 can")
-    boxes = [[8, 8, 11.3, 11], [8, 8, 11.4, 11]]
-    target = targets(boxes, [0, 2], (64, 64), dtype=torch.float32)
-    why = "areas of 9.9 and 10.2: parts of a pixel count, don't round areas or sides"
-    close(target[1:4, 1, 1], torch.tensor([0.0, 0, 1]), why)
+    for right, area in ((11.3, "9.9"), (11.3999, "10.1997")):
+        boxes = [[8, 8, right, 11], [8, 8, 11.4, 11]]
+        target = targets(boxes, [0, 2], (64, 64), dtype=torch.float64)
+        why = f"areas of {area} and 10.2: parts of a pixel count, don't round areas or sides"
+        close(target[1:4, 1, 1], torch.tensor([0.0, 0, 1]), why)
+
+
+def test_cells_that_are_no_whole_pixels():
+    target = targets([[38, 20, 42, 28]], [1], (50, 81))
+    assert cells_of(target) == [(3, 3)], (
+        "50 by 81 pixels, cells 6.25 high and 10.125 wide: the centre, x = 40 and y = 24, is in row "
+        f"3, column 3, not in {cells_of(target)}"
+    )
+
+
+def test_every_cell_has_its_own_largest():
+    small = [[10 * x + 4, 10 * y + 4, 10 * x + 6, 10 * y + 6] for y in range(2) for x in range(2)]
+    large = [[10 * x + 2, 10 * y + 2, 10 * x + 8, 10 * y + 8] for y in range(2) for x in range(2)]
+    large[0] = [0, 0, 10, 10]
+    target = targets([*small, *large], [0] * 4 + [2] * 4, (20, 20), cells=2)
+    found = cells_of(target)
+    assert len(found) == 4, f"each of four neighbouring cells has a centre, and only {found} count"
+    right = torch.tensor([0.0, 0, 1])[:, None, None].expand(3, 2, 2)
+    close(target[1:4], right, "two shapes in each of four cells: each keeps its own largest")
 
 
 def test_of_equal_areas_the_first_keeps_the_cell():
