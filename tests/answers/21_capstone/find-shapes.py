@@ -1017,7 +1017,7 @@ def find_shapes(model, image):
     ]
 
 
-# %% wrong="forward, past the hooks" says=["passes it by"]
+# %% wrong="forward, past the hooks" says=["not model.forward(x)"]
 import torch
 import torch.nn as nn
 from PIL import Image

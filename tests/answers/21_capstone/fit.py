@@ -83,10 +83,10 @@ def fit(
     before = signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
     try:
         stop = False
-        model.train()
         while step < steps and not stop:
             torch.manual_seed(step * world_size + rank)
             x, y = batch(step, rank, world_size)
+            model.train()
             loss(model(x), y).backward()
             if together:
                 for parameter in model.parameters():
@@ -159,10 +159,10 @@ def fit(
     before = signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
     try:
         stop = False
-        model.train()
         while step < steps and not stop:
             torch.manual_seed(step * world_size + rank)
             x, y = batch(step, rank, world_size)
+            model.train()
             optimizer.zero_grad()
             loss(model(x), y).backward()
             if together:
@@ -237,10 +237,10 @@ def fit(
     before = signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
     try:
         stop = False
-        model.train()
         while step < steps and not stop:
             torch.manual_seed(step * world_size + rank)
             x, y = batch(step, rank, world_size)
+            model.train()
             optimizer.zero_grad()
             loss(model(x), y).backward()
             if together:
@@ -315,10 +315,10 @@ def fit(
     before = signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
     try:
         stop = False
-        model.train()
         while step < steps and not stop:
             torch.manual_seed(step * world_size + rank)
             x, y = batch(step, rank, world_size)
+            model.train()
             optimizer.zero_grad()
             loss(model(x), y).backward()
             if together:
@@ -392,10 +392,10 @@ def fit(
     signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
     try:
         stop = False
-        model.train()
         while step < steps and not stop:
             torch.manual_seed(step * world_size + rank)
             x, y = batch(step, rank, world_size)
+            model.train()
             optimizer.zero_grad()
             loss(model(x), y).backward()
             if together:
@@ -421,7 +421,7 @@ def fit(
     return step
 
 
-# %% wrong="ranks start apart" breaks="All ranks start with rank 0's weights" says=["the ranks' weights differ"]
+# %% wrong="ranks start apart" breaks="All ranks start with rank 0's weights and buffers" says=["the ranks' weights differ"]
 import os
 import signal
 from collections.abc import Callable
@@ -470,10 +470,10 @@ def fit(
     before = signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
     try:
         stop = False
-        model.train()
         while step < steps and not stop:
             torch.manual_seed(step * world_size + rank)
             x, y = batch(step, rank, world_size)
+            model.train()
             optimizer.zero_grad()
             loss(model(x), y).backward()
             if together:
@@ -548,10 +548,10 @@ def fit(
     before = signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
     try:
         stop = False
-        model.train()
         while step < steps and not stop:
             torch.manual_seed(step * world_size + rank)
             x, y = batch(step, rank, world_size)
+            model.train()
             optimizer.zero_grad()
             loss(model(x), y).backward()
             if together:
@@ -625,10 +625,10 @@ def fit(
     before = signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
     try:
         stop = False
-        model.train()
         while step < steps and not stop:
             torch.manual_seed(step)
             x, y = batch(step, rank, world_size)
+            model.train()
             optimizer.zero_grad()
             loss(model(x), y).backward()
             if together:
@@ -703,10 +703,10 @@ def fit(
     before = signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
     try:
         stop = False
-        model.train()
         while step < steps and not stop:
             torch.manual_seed(step * world_size + rank)
             x, y = batch(step, rank, world_size)
+            model.train()
             optimizer.zero_grad()
             loss(model(x), y).backward()
             if together:
@@ -781,10 +781,10 @@ def fit(
     before = signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
     try:
         stop = False
-        model.train()
         while step < steps and not stop:
             torch.manual_seed(step * world_size + rank)
             x, y = batch(step, rank, world_size)
+            model.train()
             optimizer.zero_grad()
             loss(model(x), y).backward()
             if together:
@@ -859,10 +859,10 @@ def fit(
     before = signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
     try:
         stop = False
-        model.train()
         while step < steps and not stop:
             torch.manual_seed(step * world_size + rank)
             x, y = batch(step, rank, world_size)
+            model.train()
             optimizer.zero_grad()
             loss(model(x), y).backward()
             if together:
@@ -1012,10 +1012,10 @@ def fit(
     before = signal.signal(signal.SIGTERM, lambda *_: (_ for _ in ()).throw(SystemExit(0)))
     try:
         stop = False
-        model.train()
         while step < steps and not stop:
             torch.manual_seed(step * world_size + rank)
             x, y = batch(step, rank, world_size)
+            model.train()
             optimizer.zero_grad()
             loss(model(x), y).backward()
             if together:
@@ -1090,10 +1090,10 @@ def fit(
     before = signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
     try:
         stop = False
-        model.train()
         while step < steps and not stop:
             torch.manual_seed(step * world_size + rank)
             x, y = batch(step, rank, world_size)
+            model.train()
             optimizer.zero_grad()
             loss(model(x), y).backward()
             if together:
@@ -1170,10 +1170,10 @@ def fit(
     before = signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
     try:
         stop = False
-        model.train()
         while step < steps and not stop:
             torch.manual_seed(step * world_size + rank)
             x, y = batch(step, rank, world_size)
+            model.train()
             optimizer.zero_grad()
             loss(model(x), y).backward()
             if together:
@@ -1249,10 +1249,10 @@ def fit(
     before = signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
     try:
         stop = False
-        model.train()
         while step < steps and not stop:
             torch.manual_seed(step * world_size + rank)
             x, y = batch(step, rank, world_size)
+            model.train()
             optimizer.zero_grad()
             loss(model(x), y).backward()
             if together:
@@ -1436,10 +1436,10 @@ def fit(
     before = signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
     try:
         stop = False
-        model.train()
         while step < steps and not stop:
             torch.manual_seed(step * world_size + rank)
             x, y = batch(step, rank, world_size)
+            model.train()
             optimizer.zero_grad()
             loss(model(x), y).backward()
             if together:
@@ -1500,10 +1500,10 @@ def fit(
     before = signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
     try:
         stop = False
-        model.train()
         while step < steps and not stop and not asked:
             torch.manual_seed(step * world_size + rank)
             x, y = batch(step, rank, world_size)
+            model.train()
             optimizer.zero_grad()
             loss(model(x), y).backward()
             if together:
@@ -1564,13 +1564,13 @@ def fit(
     before = signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
     try:
         stop = False
-        model.train()
         while step < steps and not stop:
             torch.manual_seed(step * world_size + rank)
             x, y = batch(step, rank, world_size)
             for parameter in model.parameters():
                 if parameter.requires_grad:
                     parameter.grad = None
+            model.train()
             loss(model(x), y).backward()
             if together:
                 for parameter in model.parameters():
@@ -1644,10 +1644,10 @@ def fit(
     before = signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
     try:
         stop = False
-        model.train()
         while step < steps and not stop:
             torch.manual_seed(step * world_size + rank)
             x, y = batch(step, rank, world_size)
+            model.train()
             optimizer.zero_grad()
             loss(model(x), y).backward()
             if together:
@@ -1724,10 +1724,10 @@ def fit(
     before = signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
     try:
         stop = False
-        model.train()
         while step < steps and not stop:
             torch.manual_seed(step * world_size + rank)
             x, y = batch(step, rank, world_size)
+            model.train()
             optimizer.zero_grad()
             loss(model(x), y).backward()
             if together:
@@ -1802,10 +1802,10 @@ def fit(
     before = signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
     try:
         stop = False
-        model.train()
         while step < steps and not stop:
             x, y = batch(step, rank, world_size)
             torch.manual_seed(step * world_size + rank)
+            model.train()
             optimizer.zero_grad()
             loss(model(x), y).backward()
             if together:
@@ -1880,10 +1880,10 @@ def fit(
     before = signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
     try:
         stop = False
-        model.train()
         while step < steps and not stop:
             torch.manual_seed(step * world_size + rank)
             x, y = batch(step, rank, world_size)
+            model.train()
             optimizer.zero_grad()
             loss(model(x), y).backward()
             if together:
@@ -1958,10 +1958,10 @@ def fit(
     before = signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
     try:
         stop = False
-        model.train()
         while step < steps and not stop:
             torch.manual_seed(step * world_size + rank)
             x, y = batch(step, rank, world_size)
+            model.train()
             optimizer.zero_grad()
             loss(model(x), y).backward()
             if together:
@@ -2609,10 +2609,10 @@ def fit(
     before = signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
     try:
         stop = False
-        model.train()
         while not stop and (step < steps or not step):
             torch.manual_seed(step * world_size + rank)
             x, y = batch(step, rank, world_size)
+            model.train()
             optimizer.zero_grad()
             loss(model(x), y).backward()
             if together:
@@ -2695,10 +2695,10 @@ def fit(
     before = signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
     try:
         stop = False
-        model.train()
         while step < steps and not stop:
             torch.manual_seed(step * world_size + rank)
             x, y = batch(step, rank, world_size)
+            model.train()
             optimizer.zero_grad()
             loss(model(x), y).backward()
             if together:
@@ -2771,10 +2771,10 @@ def fit(
     before = signal.signal(signal.SIGTERM, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     try:
         stop = False
-        model.train()
         while step < steps and not stop:
             torch.manual_seed(step * world_size + rank)
             x, y = batch(step, rank, world_size)
+            model.train()
             optimizer.zero_grad()
             loss(model(x), y).backward()
             if together:

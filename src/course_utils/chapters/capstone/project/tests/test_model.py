@@ -188,7 +188,7 @@ def test_a_seed_makes_the_model():
     first, second, other = build(3), build(3), build(4)
     same = [torch.equal(a, b) for a, b in zip(first.parameters(), second.parameters(), strict=True)]
     assert all(same), "the same seed made two different models"
-    weights = {name: p for name, p in first.named_parameters() if p.dim() > 1}
+    weights = {name: p for name, p in first.named_parameters() if p.squeeze().dim() > 1}
     drawn = {name: p for name, p in weights.items() if not bool((p == p.flatten()[0]).all())}
     assert drawn or not weights, (
         "all weights are alike, and so are the gradients of a layer's channels: the last layer's "

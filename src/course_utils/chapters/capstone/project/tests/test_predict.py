@@ -70,7 +70,6 @@ def find(model, image):
     assert [(weight.dtype, weight.requires_grad) for weight in model.parameters()] == before, (
         "the model was changed: its weights keep their dtype and whether they require grad"
     )
-    assert called, "a hook of the network didn't run: call model(x); model.forward(x) passes it by"
     hooks = list(model._forward_hooks)
     assert theirs.id in hooks, "a hook that was on the model before is gone: it isn't yours"
     assert hooks == [theirs.id], "a hook is left on the model"
@@ -82,6 +81,8 @@ def find(model, image):
     )
     assert model.frozen.grad is None, "a weight without a gradient has one behind the call"
     assert result is not None, NOTHING
+    if model.got:
+        assert called, "a hook of the network didn't run: call model(x), not model.forward(x)"
     assert isinstance(result, list), f"a {type(result).__name__} came back, not a list"
     for shape in result:
         assert isinstance(shape, dict), f"the list holds a {type(shape).__name__}, not dicts"
