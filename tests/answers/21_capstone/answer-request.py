@@ -744,7 +744,7 @@ def answer_request(body, find, limit=1_000_000):
 # %% wrong="the picture is turned as its file says" says=["find got a turned image"]
 import io
 
-from PIL import Image
+from PIL import Image, ImageOps
 
 MOST_PIXELS = 4_000_000
 
@@ -760,7 +760,7 @@ def answer_request(body, find, limit=1_000_000):
     except Exception:
         return 400, {"error": "not an image"}
     try:
-        shapes = find(__import__("PIL.ImageOps").ImageOps.exif_transpose(image))
+        shapes = find(ImageOps.exif_transpose(image))
     except Exception:
         return 500, {"error": "our mistake"}
     return 200, {"count": len(shapes), "shapes": shapes}

@@ -1048,7 +1048,7 @@ def find_shapes(model, image):
 # %% wrong="the picture is turned as its file says" says=["the camera was turned"]
 import torch
 import torch.nn as nn
-from PIL import Image
+from PIL import Image, ImageOps
 from shapefinder import SHAPES
 from shapefinder.folder import prepare
 from shapefinder.grid import decode
@@ -1061,9 +1061,7 @@ def find_shapes(model, image):
         model.eval()
         with torch.no_grad():
             output = model(
-                prepare(__import__("PIL.ImageOps").ImageOps.exif_transpose(image))[None].to(
-                    first.device, first.dtype
-                )
+                prepare(ImageOps.exif_transpose(image))[None].to(first.device, first.dtype)
             )
         rows = decode(output)[0].tolist()
     finally:

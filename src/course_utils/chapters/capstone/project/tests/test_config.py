@@ -201,8 +201,8 @@ def test_defaults_that_are_zero_or_empty():
     found = read(words, Empty)
     for name, value in right.items():
         assert (type(found[name]), found[name]) == (type(value), value), (
-            f"{name} has the default {getattr(Empty(), name)!r}, and became {found[name]!r}: its type "
-            "counts, also where it is 0, empty or a number in quotes"
+            f"{name} has the default {getattr(Empty(), name)!r}, and became {found[name]!r}: its "
+            "type counts, also where it is 0, empty or a number in quotes"
         )
 
 

@@ -219,8 +219,9 @@ def test_a_small_object():
             "counts as any other: number 0 of the target says where an object is"
         )
     target = a_target((0, 0, 1, 0, (0.5, 0.5, 0.0, 0.0)), (0, 1, 1, 0, BOX))
-    close(losses(torch.zeros(1, 8, 2, 2), target), torch.tensor([2 * math.log(2), math.log(3), 0.75]),
-          "of two objects, one has a box without width or height, and counts as the other")  # fmt: skip
+    found, right = losses(torch.zeros(1, 8, 2, 2), target), [2 * math.log(2), math.log(3), 0.75]
+    why = "of two objects, one has a box without width or height, and counts as the other"
+    close(found, torch.tensor(right), why)
 
 
 def test_large_numbers_of_the_box():

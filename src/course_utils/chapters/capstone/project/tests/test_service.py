@@ -80,7 +80,8 @@ def test_other_kinds_of_images():
     file = io.BytesIO()
     frames = [Image.new("L", (30, 20), shade) for shade in (0, 90, 180)]
     frames[0].save(file, "GIF", save_all=True, append_images=frames[1:])
-    assert ask(file.getvalue(), Finder(SHAPE))[0] == 200, "a GIF file that moves is an image as well"
+    status, _ = ask(file.getvalue(), Finder(SHAPE))
+    assert status == 200, f"a GIF file that moves is an image as well: the status is {status}"
 
 
 def test_a_photograph_that_was_taken_sideways():

@@ -138,8 +138,11 @@ def test_the_largest_shape_keeps_the_cell():
     boxes = [[1000, 1000, 5096, 5098], [1000, 1000, 5097, 5097]]
     for dtype in (torch.int64, torch.float32):
         target = targets(boxes, [0, 2], (6400, 6400), 1, dtype)
-        why = f"boxes are {dtype}, areas 16785408 and 16785409 pixels: float32 can't tell them apart, "
-        close(target[1:4, 0, 0], torch.tensor([0.0, 0, 1]), why + "integers and float64 can")
+        why = (
+            f"boxes are {dtype}, areas 16785408 and 16785409 pixels: float32 can't tell them apart"
+            ", integers and float64 can"
+        )
+        close(target[1:4, 0, 0], torch.tensor([0.0, 0, 1]), why)
     for right, area in ((11.3, "9.9"), (11.3999, "10.1997")):
         boxes = [[8, 8, right, 11], [8, 8, 11.4, 11]]
         target = targets(boxes, [0, 2], (64, 64), dtype=torch.float64)
@@ -150,8 +153,8 @@ def test_the_largest_shape_keeps_the_cell():
 def test_cells_that_are_no_whole_pixels():
     target = targets([[38, 20, 42, 28]], [1], (50, 81))
     assert cells_of(target) == [(3, 3)], (
-        "50 by 81 pixels, cells 6.25 high and 10.125 wide: the centre, x = 40 and y = 24, is in row "
-        f"3, column 3, not in {cells_of(target)}"
+        "50 by 81 pixels, cells 6.25 high and 10.125 wide: the centre, x = 40 and y = 24, is in "
+        f"row 3, column 3, not in {cells_of(target)}"
     )
 
 
