@@ -631,9 +631,11 @@ print("noted:", [signal.Signals(number).name for number in asked])
 # group is initialised, on each of its ranks.
 #
 # - **A step**, counted from 0: `torch.manual_seed(step * world_size + rank)`; then
-#   `x, y = batch(step, rank, world_size)`; the gradient of `loss(model(x), y)` in training mode, from this batch alone;
+#   `x, y = batch(step, rank, world_size)`; the gradient of `loss(model(x), y)` in training mode, whatever mode
+#   `loss` left the model in, and from this batch alone;
 #   the mean of it over the ranks; the optimizer's step. Parameters may be frozen, and may have an old gradient.
-# - **The start.** If `file` exists, the run continues from it. All ranks start with rank 0's weights.
+#   A parameter gets a gradient on all ranks or on none.
+# - **The start.** If `file` exists, the run continues from it. All ranks start with rank 0's weights and buffers.
 # - **The file** holds `{"step": steps done, "model": state_dict, "optimizer": state_dict}`. It is
 #   written at the end, and after each step whose number in the whole run, from 1, is a multiple of
 #   `every`. Rank 0 alone writes. Whatever
@@ -708,10 +710,10 @@ def fit(
     before = signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
     try:
         stop = False
-        model.train()
         while step < steps and not stop:
             torch.manual_seed(step * world_size + rank)
             x, y = batch(step, rank, world_size)
+            model.train()
             optimizer.zero_grad()
             loss(model(x), y).backward()
             if together:
@@ -1089,8 +1091,8 @@ def find_shapes(model: nn.Module, image: Image.Image) -> list[dict]:
     ### BEGIN SOLUTION
     weight = next(model.parameters())
     modes = [(module, module.training) for module in model.modules()]
-    model.eval()
     try:
+        model.eval()
         with torch.no_grad():
             output = model(prepare(image)[None].to(weight.device, weight.dtype))
     finally:

@@ -739,3 +739,284 @@ def answer_request(body, find, limit=1_000_000):
     except Exception:
         return 500, {"error": "our fault"}
     return 200, {"count": len(shapes), "shapes": shapes}
+
+
+# %% wrong="the picture is turned as its file says" says=["find got a turned image"]
+import io
+
+from PIL import Image, ImageOps
+
+MOST_PIXELS = 4_000_000
+
+
+def answer_request(body, find, limit=1_000_000):
+    if len(body) > limit:
+        return 413, {"error": "too many bytes"}
+    try:
+        image = Image.open(io.BytesIO(body))
+        if image.width * image.height > MOST_PIXELS:
+            return 413, {"error": "too many pixels"}
+        image.load()
+    except Exception:
+        return 400, {"error": "not an image"}
+    try:
+        shapes = find(ImageOps.exif_transpose(image))
+    except Exception:
+        return 500, {"error": "our mistake"}
+    return 200, {"count": len(shapes), "shapes": shapes}
+
+
+# %% wrong="a limit of 0 is taken for none" says=["the limit is 0"]
+import io
+
+from PIL import Image
+
+MOST_PIXELS = 4_000_000
+
+
+def answer_request(body, find, limit=1_000_000):
+    limit = limit or 1_000_000
+    if len(body) > limit:
+        return 413, {"error": "too many bytes"}
+    try:
+        image = Image.open(io.BytesIO(body))
+        if image.width * image.height > MOST_PIXELS:
+            return 413, {"error": "too many pixels"}
+        image.load()
+    except Exception:
+        return 400, {"error": "not an image"}
+    try:
+        shapes = find(image)
+    except Exception:
+        return 500, {"error": "our mistake"}
+    return 200, {"count": len(shapes), "shapes": shapes}
+
+
+# %% wrong="shapes are sorted" says=["in its order"]
+import io
+
+from PIL import Image
+
+MOST_PIXELS = 4_000_000
+
+
+def answer_request(body, find, limit=1_000_000):
+    if len(body) > limit:
+        return 413, {"error": "too many bytes"}
+    try:
+        image = Image.open(io.BytesIO(body))
+        if image.width * image.height > MOST_PIXELS:
+            return 413, {"error": "too many pixels"}
+        image.load()
+    except Exception:
+        return 400, {"error": "not an image"}
+    try:
+        shapes = find(image)
+    except Exception:
+        return 500, {"error": "our mistake"}
+    return 200, {"count": len(shapes), "shapes": sorted(shapes, key=str)}
+
+
+# %% wrong="one frame alone is an image" says=["a GIF file that moves"]
+import io
+
+from PIL import Image
+
+MOST_PIXELS = 4_000_000
+
+
+def answer_request(body, find, limit=1_000_000):
+    if len(body) > limit:
+        return 413, {"error": "too many bytes"}
+    try:
+        image = Image.open(io.BytesIO(body))
+        if image.width * image.height > MOST_PIXELS:
+            return 413, {"error": "too many pixels"}
+        image.load()
+        assert getattr(image, "n_frames", 1) == 1
+    except Exception:
+        return 400, {"error": "not an image"}
+    try:
+        shapes = find(image)
+    except Exception:
+        return 500, {"error": "our mistake"}
+    return 200, {"count": len(shapes), "shapes": shapes}
+
+
+# %% wrong="large JPEG images are read smaller" says=["came smaller"]
+import io
+
+from PIL import Image
+
+MOST_PIXELS = 4_000_000
+
+
+def answer_request(body, find, limit=1_000_000):
+    if len(body) > limit:
+        return 413, {"error": "too many bytes"}
+    try:
+        image = Image.open(io.BytesIO(body))
+        if image.width * image.height > MOST_PIXELS:
+            return 413, {"error": "too many pixels"}
+        image.draft("RGB", (64, 64))
+        image.load()
+    except Exception:
+        return 400, {"error": "not an image"}
+    try:
+        shapes = find(image)
+    except Exception:
+        return 500, {"error": "our mistake"}
+    return 200, {"count": len(shapes), "shapes": shapes}
+
+
+# %% right="a refusal of its own"
+import io
+
+from PIL import Image, UnidentifiedImageError
+
+MOST_PIXELS = 4_000_000
+
+
+class Refused(Exception):
+    pass
+
+
+def opened(body, limit):
+    if len(body) > limit:
+        raise Refused(413, f"at most {limit} bytes")
+    try:
+        image = Image.open(io.BytesIO(body))
+    except Image.DecompressionBombError:
+        raise Refused(413, "a bomb") from None
+    except Exception:
+        raise Refused(400, "unknown file") from None
+    w, h = image.size
+    if w * h > MOST_PIXELS:
+        raise Refused(413, f"{w} x {h} is too large")
+    try:
+        image.load()
+    except Exception as error:
+        raise Refused(400, "cut short: " + str(error)) from error
+    return image
+
+
+def answer_request(body, find, limit=1_000_000):
+    try:
+        image = opened(body, limit)
+    except Refused as refused:
+        status, words = refused.args
+        return status, {"error": words}
+    try:
+        shapes = find(image)
+        return 200, dict(count=len(shapes), shapes=shapes)
+    except Exception:
+        return 500, {"error": "internal error"}
+
+
+# %% wrong="exceptions of Python alone" breaks="whatever exception `find` raises: 500" says=["a class of its own"]
+import io
+
+from PIL import Image
+
+MOST_PIXELS = 4_000_000
+
+
+def answer_request(body, find, limit=1_000_000):
+    if len(body) > limit:
+        return 413, {"error": "too many bytes"}
+    try:
+        image = Image.open(io.BytesIO(body))
+        if image.width * image.height > MOST_PIXELS:
+            return 413, {"error": "too many pixels"}
+        image.load()
+    except Exception:
+        return 400, {"error": "not an image"}
+    try:
+        shapes = find(image)
+    except (
+        ArithmeticError,
+        LookupError,
+        OSError,
+        RuntimeError,
+        ValueError,
+        TypeError,
+        SyntaxError,
+        Image.DecompressionBombError,
+    ):
+        return 500, {"error": "our mistake"}
+    return 200, {"count": len(shapes), "shapes": shapes}
+
+
+# %% wrong="two shapes at most" says=["21 shapes were found"]
+import io
+
+from PIL import Image
+
+MOST_PIXELS = 4_000_000
+
+
+def answer_request(body, find, limit=1_000_000):
+    if len(body) > limit:
+        return 413, {"error": "too many bytes"}
+    try:
+        image = Image.open(io.BytesIO(body))
+        if image.width * image.height > MOST_PIXELS:
+            return 413, {"error": "too many pixels"}
+        image.load()
+    except Exception:
+        return 400, {"error": "not an image"}
+    try:
+        shapes = find(image)
+    except Exception:
+        return 500, {"error": "our mistake"}
+    return 200, {"count": len(shapes), "shapes": shapes[:2]}
+
+
+# %% wrong="tells the later words of the error" says=["is told to the caller"]
+import io
+
+from PIL import Image
+
+MOST_PIXELS = 4_000_000
+
+
+def answer_request(body, find, limit=1_000_000):
+    if len(body) > limit:
+        return 413, {"error": "too many bytes"}
+    try:
+        image = Image.open(io.BytesIO(body))
+        if image.width * image.height > MOST_PIXELS:
+            return 413, {"error": "too many pixels"}
+        image.load()
+    except Exception:
+        return 400, {"error": "not an image"}
+    try:
+        shapes = find(image)
+    except Exception as error:
+        return 500, {"error": "our mistake: " + " ".join(str(a) for a in error.args[1:])}
+    return 200, {"count": len(shapes), "shapes": shapes}
+
+
+# %% wrong="tells the cause of the error" breaks="nothing of its words in the answer" says=["is told to the caller"]
+import io
+
+from PIL import Image
+
+MOST_PIXELS = 4_000_000
+
+
+def answer_request(body, find, limit=1_000_000):
+    if len(body) > limit:
+        return 413, {"error": "too many bytes"}
+    try:
+        image = Image.open(io.BytesIO(body))
+        if image.width * image.height > MOST_PIXELS:
+            return 413, {"error": "too many pixels"}
+        image.load()
+    except Exception:
+        return 400, {"error": "not an image"}
+    try:
+        shapes = find(image)
+    except Exception as error:
+        return 500, {"error": f"our mistake {error.__cause__ or ''}"}
+    return 200, {"count": len(shapes), "shapes": shapes}

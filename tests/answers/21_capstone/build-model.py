@@ -698,3 +698,244 @@ def build_model(width=16, prior=0.05):
     layers = [*block(3, width, 2), *block(width, 2 * width, 2), *block(2 * width, 4 * width, 2)]
     layers += [*block(4 * width, 4 * width), *block(4 * width, 4 * width, 1, 2), last]
     return Around(nn.Sequential(*layers))
+
+
+# %% wrong="no prior below a hundredth" says=["with prior 0.001, which is allowed"]
+import torch
+import torch.nn as nn
+
+
+def build_model(width=16, prior=0.05):
+    sizes = [3, width, 2 * width, 4 * width]
+    layers = []
+    for a, b in zip(sizes, sizes[1:]):
+        layers += [nn.Conv2d(a, b, 3, stride=2, padding=1), nn.GroupNorm(8, b), nn.ReLU()]
+    for gap in (1, 2):
+        layers += [nn.Conv2d(b, b, 3, padding=gap, dilation=gap), nn.GroupNorm(8, b), nn.ReLU()]
+    last = nn.Conv2d(b, 8, 1)
+    nn.init.zeros_(last.weight)
+    nn.init.zeros_(last.bias)
+    with torch.no_grad():
+        last.bias[0] = torch.tensor(min(max(prior, 0.01), 0.99), dtype=torch.float64).logit()
+    return nn.Sequential(*layers, last)
+
+
+# %% wrong="images are viewed, whatever their order" says=["`reshape` takes what `view` refuses"]
+import torch
+import torch.nn as nn
+
+
+class Net(nn.Module):
+    def __init__(self, parts):
+        super().__init__()
+        self.parts = parts
+
+    def forward(self, x):
+        return self.parts(x.view(x.shape[0], 3, -1).view(x.shape))
+
+
+def build_model(width=16, prior=0.05):
+    sizes = [3, width, 2 * width, 4 * width]
+    layers = []
+    for a, b in zip(sizes, sizes[1:]):
+        layers += [nn.Conv2d(a, b, 3, stride=2, padding=1), nn.GroupNorm(8, b), nn.ReLU()]
+    for gap in (1, 2):
+        layers += [nn.Conv2d(b, b, 3, padding=gap, dilation=gap), nn.GroupNorm(8, b), nn.ReLU()]
+    last = nn.Conv2d(b, 8, 1)
+    nn.init.zeros_(last.weight)
+    nn.init.zeros_(last.bias)
+    with torch.no_grad():
+        last.bias[0] = torch.tensor(prior, dtype=torch.float64).logit()
+    return Net(nn.Sequential(*layers, last))
+
+
+# %% wrong="a ReLU behind the class numbers" says=["none of the eight"]
+import torch
+import torch.nn as nn
+
+
+class Net(nn.Module):
+    def __init__(self, parts):
+        super().__init__()
+        self.parts = parts
+
+    def forward(self, x):
+        out = self.parts(x)
+        return torch.cat([out[:, :1], out[:, 1:4].relu(), out[:, 4:]], 1)
+
+
+def build_model(width=16, prior=0.05):
+    sizes = [3, width, 2 * width, 4 * width]
+    layers = []
+    for a, b in zip(sizes, sizes[1:]):
+        layers += [nn.Conv2d(a, b, 3, stride=2, padding=1), nn.GroupNorm(8, b), nn.ReLU()]
+    for gap in (1, 2):
+        layers += [nn.Conv2d(b, b, 3, padding=gap, dilation=gap), nn.GroupNorm(8, b), nn.ReLU()]
+    last = nn.Conv2d(b, 8, 1)
+    nn.init.zeros_(last.weight)
+    nn.init.zeros_(last.bias)
+    with torch.no_grad():
+        last.bias[0] = torch.tensor(prior, dtype=torch.float64).logit()
+    return Net(nn.Sequential(*layers, last))
+
+
+# %% right="a bias of eight, one and one"
+import torch
+import torch.nn as nn
+
+
+class Shift(nn.Module):
+    def __init__(self, prior: float) -> None:
+        super().__init__()
+        self.values = nn.Parameter(torch.zeros(8, 1, 1))
+        nn.init.constant_(self.values[0], torch.tensor(prior).logit().item())
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + self.values
+
+
+def build_model(width: int = 16, prior: float = 0.05) -> nn.Module:
+    layers, before = [], 3
+    for after, stride, reach in (
+        (width, 2, 1),
+        (2 * width, 2, 1),
+        (4 * width, 2, 1),
+        (4 * width, 1, 1),
+        (4 * width, 1, 2),
+    ):
+        layers += [nn.Conv2d(before, after, 3, stride, padding=reach, dilation=reach)]
+        layers += [nn.GroupNorm(8, after), nn.ReLU()]
+        before = after
+    head = nn.Conv2d(before, 8, 1, bias=False)
+    nn.init.zeros_(head.weight)
+    return nn.Sequential(*layers, head, Shift(prior))
+
+
+# %% right="a class with skips"
+import math
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Block(nn.Module):
+    def __init__(self, a, b, stride=1, gap=1):
+        super().__init__()
+        self.conv = nn.Conv2d(a, b, 3, stride, gap, gap, bias=False)
+        self.norm = nn.GroupNorm(4, b)
+
+    def forward(self, x):
+        y = F.gelu(self.norm(self.conv(x)))
+        return x + y if x.shape == y.shape else y
+
+
+class Finder(nn.Module):
+    def __init__(self, width, prior):
+        super().__init__()
+        self.body = nn.Sequential(
+            Block(3, width, 2),
+            Block(width, 2 * width, 2),
+            Block(2 * width, 2 * width, 2),
+            Block(2 * width, 2 * width),
+            Block(2 * width, 2 * width),
+            Block(2 * width, 2 * width, gap=2),
+        )
+        self.head = nn.Conv2d(2 * width, 8, kernel_size=1)
+        self.head.weight.data.zero_()
+        self.head.bias.data.copy_(torch.tensor([math.log(prior / (1 - prior))] + [0.0] * 7))
+
+    def forward(self, x):
+        return self.head(self.body(x))
+
+
+def build_model(width=16, prior=0.05):
+    return Finder(width, prior)
+
+
+# %% wrong="the brightest image scales the batch" says=["in training mode an image's numbers depend on the others"]
+import torch
+import torch.nn as nn
+
+
+class Net(nn.Module):
+    def __init__(self, parts):
+        super().__init__()
+        self.parts = parts
+
+    def forward(self, x):
+        return self.parts(x / x.abs().max().clamp(min=1e-6))
+
+
+def build_model(width=16, prior=0.05):
+    sizes = [3, width, 2 * width, 4 * width]
+    layers = []
+    for a, b in zip(sizes, sizes[1:]):
+        layers += [nn.Conv2d(a, b, 3, stride=2, padding=1), nn.GroupNorm(8, b), nn.ReLU()]
+    for gap in (1, 2):
+        layers += [nn.Conv2d(b, b, 3, padding=gap, dilation=gap), nn.GroupNorm(8, b), nn.ReLU()]
+    last = nn.Conv2d(b, 8, 1)
+    nn.init.zeros_(last.weight)
+    nn.init.zeros_(last.bias)
+    with torch.no_grad():
+        last.bias[0] = torch.tensor(prior, dtype=torch.float64).logit()
+    return Net(nn.Sequential(*layers, last))
+
+
+# %% wrong="keeps the first images of a shape" says=["gave the numbers of an earlier call"]
+import torch
+import torch.nn as nn
+
+
+class Net(nn.Module):
+    def __init__(self, parts):
+        super().__init__()
+        self.parts = parts
+        self.last = None
+
+    def forward(self, x):
+        self.last = x if self.last is None or self.last.shape != x.shape else self.last
+        return self.parts(self.last)
+
+
+def build_model(width=16, prior=0.05):
+    sizes = [3, width, 2 * width, 4 * width]
+    layers = []
+    for a, b in zip(sizes, sizes[1:]):
+        layers += [nn.Conv2d(a, b, 3, stride=2, padding=1), nn.GroupNorm(8, b), nn.ReLU()]
+    for gap in (1, 2):
+        layers += [nn.Conv2d(b, b, 3, padding=gap, dilation=gap), nn.GroupNorm(8, b), nn.ReLU()]
+    last = nn.Conv2d(b, 8, 1)
+    nn.init.zeros_(last.weight)
+    nn.init.zeros_(last.bias)
+    with torch.no_grad():
+        last.bias[0] = torch.tensor(prior, dtype=torch.float64).logit()
+    return Net(nn.Sequential(*layers, last))
+
+
+# %% right="norms without weights of their own"
+import torch
+import torch.nn as nn
+
+
+def build_model(width=16, prior=0.05):
+    sizes = [3, width, 2 * width, 4 * width]
+    layers = []
+    for a, b in zip(sizes, sizes[1:]):
+        layers += [
+            nn.Conv2d(a, b, 3, stride=2, padding=1),
+            nn.GroupNorm(8, b, affine=False),
+            nn.ReLU(),
+        ]
+    for gap in (1, 2):
+        layers += [
+            nn.Conv2d(b, b, 3, padding=gap, dilation=gap),
+            nn.GroupNorm(8, b, affine=False),
+            nn.ReLU(),
+        ]
+    last = nn.Conv2d(b, 8, 1)
+    nn.init.zeros_(last.weight)
+    nn.init.zeros_(last.bias)
+    with torch.no_grad():
+        last.bias[0] = torch.tensor(prior, dtype=torch.float64).logit()
+    return nn.Sequential(*layers, last)

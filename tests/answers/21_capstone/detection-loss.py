@@ -576,3 +576,80 @@ def detection_loss(output, target):
     kind = F.cross_entropy(rows[:, 1:4], wanted[:, 1:4], reduction="sum")
     box = (rows[:, 4:].sigmoid() - wanted[:, 4:]).abs().sum()
     return torch.stack([seen, kind, box]) / count
+
+
+# %% wrong="objects are counted where a box has a width" says=["of two objects, one has a box"]
+import torch
+import torch.nn.functional as F
+
+
+def detection_loss(output, target):
+    out, goal = output.movedim(1, -1), target.movedim(1, -1)
+    has = goal[..., 0] == 1
+    objects = (goal[..., 6] > 0).sum().clamp(min=1)
+    seen = F.binary_cross_entropy_with_logits(out[..., 0], goal[..., 0], reduction="sum")
+    kind = F.cross_entropy(out[has][:, 1:4], goal[has][:, 1:4], reduction="sum")
+    box = (out[has][:, 4:].sigmoid() - goal[has][:, 4:]).abs().sum()
+    return torch.stack([seen, kind, box]) / objects
+
+
+# %% wrong="an object is where a box has an area" says=["a box without width or height"]
+import torch
+import torch.nn.functional as F
+
+
+def detection_loss(output, target):
+    out, goal = output.movedim(1, -1), target.movedim(1, -1)
+    has = (goal[..., 6] > 0) & (goal[..., 7] > 0)
+    objects = has.sum().clamp(min=1)
+    seen = F.binary_cross_entropy_with_logits(out[..., 0], goal[..., 0], reduction="sum")
+    kind = F.cross_entropy(out[has][:, 1:4], goal[has][:, 1:4], reduction="sum")
+    box = (out[has][:, 4:].sigmoid() - goal[has][:, 4:]).abs().sum()
+    return torch.stack([seen, kind, box]) / objects
+
+
+# %% right="by the places of objects"
+import torch
+import torch.nn as nn
+
+
+def detection_loss(output, target):
+    n, r, c = torch.nonzero(target[:, 0] > 0.5, as_tuple=True)
+    count = max(len(n), 1)
+    mine, goal = output[n, :, r, c], target[n, :, r, c]
+    losses = [
+        nn.BCEWithLogitsLoss(reduction="sum")(output[:, 0], target[:, 0]),
+        nn.CrossEntropyLoss(reduction="sum")(mine[:, 1:4], goal[:, 1:4].argmax(1)),
+        nn.L1Loss(reduction="sum")(mine[:, 4:].sigmoid(), goal[:, 4:]),
+    ]
+    return torch.stack(losses).div(count)
+
+
+# %% wrong="boxes stay off the edges" breaks="the **sigmoid** of numbers 4 to 7" says=["the sigmoid is taken as it is"]
+import torch
+import torch.nn.functional as F
+
+
+def detection_loss(output, target):
+    out, goal = output.movedim(1, -1), target.movedim(1, -1)
+    has = goal[..., 0] == 1
+    objects = has.sum().clamp(min=1)
+    seen = F.binary_cross_entropy_with_logits(out[..., 0], goal[..., 0], reduction="sum")
+    kind = F.cross_entropy(out[has][:, 1:4], goal[has][:, 1:4], reduction="sum")
+    box = (out[has][:, 4:].sigmoid().clamp(0.05, 0.95) - goal[has][:, 4:]).abs().sum()
+    return torch.stack([seen, kind, box]) / objects
+
+
+# %% wrong="at most four objects count" says=["16 cells with 16 objects"]
+import torch
+import torch.nn.functional as F
+
+
+def detection_loss(output, target):
+    out, goal = output.movedim(1, -1), target.movedim(1, -1)
+    has = goal[..., 0] == 1
+    objects = has.sum().clamp(1, 4)
+    seen = F.binary_cross_entropy_with_logits(out[..., 0], goal[..., 0], reduction="sum")
+    kind = F.cross_entropy(out[has][:, 1:4], goal[has][:, 1:4], reduction="sum")
+    box = (out[has][:, 4:].sigmoid() - goal[has][:, 4:]).abs().sum()
+    return torch.stack([seen, kind, box]) / objects

@@ -1167,3 +1167,359 @@ def evaluate(found, true, draws=200, seed=0):
         "low": low,
         "high": high,
     }
+
+
+# %% wrong="overlaps in half precision" breaks="if that is at least 0.5" says=["intersection over union is 0.49998"]
+import torch
+from torchvision.ops import box_iou
+
+
+def evaluate(found, true, draws=200, seed=0):
+    rows = []
+    for boxes, goal in zip(found, true):
+        free = [True] * len(goal)
+        hits = 0
+        for n in boxes[:, 0].argsort(descending=True, stable=True).tolist():
+            best, place = 0.5, None
+            for m in range(len(goal)):
+                if free[m] and goal[m, 0] == boxes[n, 1]:
+                    overlap = box_iou(
+                        boxes[n : n + 1, 2:].half().float(), goal[m : m + 1, 1:].double()
+                    ).item()
+                    if overlap > best or (overlap == best and place is None):
+                        best, place = overlap, m
+            if place is not None:
+                free[place] = False
+                hits += 1
+        rows.append([hits, len(boxes), len(goal)])
+    counts = torch.tensor(rows, dtype=torch.float64)
+
+    def ratio(a, b):
+        return torch.where(b == 0, 1.0, a / b)
+
+    hits, k, m = counts.sum(0)
+    n = len(rows)
+    generator = torch.Generator().manual_seed(seed)
+    drawn = torch.randint(n, (draws, n), generator=generator)
+    sums = counts[drawn].sum(1)
+    scores = ratio(2 * sums[:, 0], sums[:, 1] + sums[:, 2])
+    low, high = scores.quantile(torch.tensor([0.025, 0.975], dtype=torch.float64)).tolist()
+    return {
+        "precision": ratio(hits, k).item(),
+        "recall": ratio(hits, m).item(),
+        "f1": ratio(2 * hits, k + m).item(),
+        "count": (counts[:, 1] == counts[:, 2]).double().mean().item(),
+        "low": low,
+        "high": high,
+    }
+
+
+# %% wrong="boxes of little confidence are left out" says=["evaluate leaves none out"]
+import torch
+from torchvision.ops import box_iou
+
+
+def evaluate(found, true, draws=200, seed=0):
+    rows = []
+    for boxes, goal in zip(found, true):
+        free = [True] * len(goal)
+        hits = 0
+        for n in boxes[:, 0].argsort(descending=True, stable=True).tolist():
+            best, place = 0.5, None
+            for m in range(len(goal)):
+                if free[m] and goal[m, 0] == boxes[n, 1]:
+                    overlap = box_iou(
+                        boxes[n : n + 1, 2:].double(), goal[m : m + 1, 1:].double()
+                    ).item()
+                    if overlap > best or (overlap == best and place is None):
+                        best, place = overlap, m
+            if place is not None:
+                free[place] = False
+                hits += 1
+        rows.append([hits, int((boxes[:, 0] >= 0.5).sum()), len(goal)])
+    counts = torch.tensor(rows, dtype=torch.float64)
+
+    def ratio(a, b):
+        return torch.where(b == 0, 1.0, a / b)
+
+    hits, k, m = counts.sum(0)
+    n = len(rows)
+    generator = torch.Generator().manual_seed(seed)
+    drawn = torch.randint(n, (draws, n), generator=generator)
+    sums = counts[drawn].sum(1)
+    scores = ratio(2 * sums[:, 0], sums[:, 1] + sums[:, 2])
+    low, high = scores.quantile(torch.tensor([0.025, 0.975], dtype=torch.float64)).tolist()
+    return {
+        "precision": ratio(hits, k).item(),
+        "recall": ratio(hits, m).item(),
+        "f1": ratio(2 * hits, k + m).item(),
+        "count": (counts[:, 1] == counts[:, 2]).double().mean().item(),
+        "low": low,
+        "high": high,
+    }
+
+
+# %% wrong="confidences are rounded to hundredths" says=["0.901 and 0.902"]
+import torch
+from torchvision.ops import box_iou
+
+
+def evaluate(found, true, draws=200, seed=0):
+    rows = []
+    for boxes, goal in zip(found, true):
+        free = [True] * len(goal)
+        hits = 0
+        for n in boxes[:, 0].round(decimals=2).argsort(descending=True, stable=True).tolist():
+            best, place = 0.5, None
+            for m in range(len(goal)):
+                if free[m] and goal[m, 0] == boxes[n, 1]:
+                    overlap = box_iou(
+                        boxes[n : n + 1, 2:].double(), goal[m : m + 1, 1:].double()
+                    ).item()
+                    if overlap > best or (overlap == best and place is None):
+                        best, place = overlap, m
+            if place is not None:
+                free[place] = False
+                hits += 1
+        rows.append([hits, len(boxes), len(goal)])
+    counts = torch.tensor(rows, dtype=torch.float64)
+
+    def ratio(a, b):
+        return torch.where(b == 0, 1.0, a / b)
+
+    hits, k, m = counts.sum(0)
+    n = len(rows)
+    generator = torch.Generator().manual_seed(seed)
+    drawn = torch.randint(n, (draws, n), generator=generator)
+    sums = counts[drawn].sum(1)
+    scores = ratio(2 * sums[:, 0], sums[:, 1] + sums[:, 2])
+    low, high = scores.quantile(torch.tensor([0.025, 0.975], dtype=torch.float64)).tolist()
+    return {
+        "precision": ratio(hits, k).item(),
+        "recall": ratio(hits, m).item(),
+        "f1": ratio(2 * hits, k + m).item(),
+        "count": (counts[:, 1] == counts[:, 2]).double().mean().item(),
+        "low": low,
+        "high": high,
+    }
+
+
+# %% wrong="labels as yes or no" says=["the box is right and the class wrong"]
+import torch
+from torchvision.ops import box_iou
+
+
+def evaluate(found, true, draws=200, seed=0):
+    rows = []
+    for boxes, goal in zip(found, true):
+        free = [True] * len(goal)
+        hits = 0
+        for n in boxes[:, 0].argsort(descending=True, stable=True).tolist():
+            best, place = 0.5, None
+            for m in range(len(goal)):
+                if free[m] and bool(goal[m, 0]) == bool(boxes[n, 1]):
+                    overlap = box_iou(
+                        boxes[n : n + 1, 2:].double(), goal[m : m + 1, 1:].double()
+                    ).item()
+                    if overlap > best or (overlap == best and place is None):
+                        best, place = overlap, m
+            if place is not None:
+                free[place] = False
+                hits += 1
+        rows.append([hits, len(boxes), len(goal)])
+    counts = torch.tensor(rows, dtype=torch.float64)
+
+    def ratio(a, b):
+        return torch.where(b == 0, 1.0, a / b)
+
+    hits, k, m = counts.sum(0)
+    n = len(rows)
+    generator = torch.Generator().manual_seed(seed)
+    drawn = torch.randint(n, (draws, n), generator=generator)
+    sums = counts[drawn].sum(1)
+    scores = ratio(2 * sums[:, 0], sums[:, 1] + sums[:, 2])
+    low, high = scores.quantile(torch.tensor([0.025, 0.975], dtype=torch.float64)).tolist()
+    return {
+        "precision": ratio(hits, k).item(),
+        "recall": ratio(hits, m).item(),
+        "f1": ratio(2 * hits, k + m).item(),
+        "count": (counts[:, 1] == counts[:, 2]).double().mean().item(),
+        "low": low,
+        "high": high,
+    }
+
+
+# %% right="by a matrix of overlaps"
+import torch
+from torchvision.ops import box_iou
+
+
+def count(boxes, goal):
+    hits = 0
+    if len(boxes) and len(goal):
+        overlap = box_iou(boxes[:, 2:].float(), goal[:, 1:].float())
+        overlap[boxes[:, 1, None] != goal[None, :, 0]] = -1
+        for n in sorted(range(len(boxes)), key=lambda n: -boxes[n, 0].item()):
+            value, place = overlap[n].max(0)
+            if value >= 0.5:
+                overlap[:, place] = -1
+                hits += 1
+    return hits, len(boxes), len(goal)
+
+
+def evaluate(found, true, draws=200, seed=0):
+    counts = torch.tensor([count(b, g) for b, g in zip(found, true, strict=True)])
+
+    def share(part, whole):
+        return float(part) / float(whole) if whole else 1.0
+
+    hits, k, m = counts.sum(0).tolist()
+    g = torch.Generator().manual_seed(seed)
+    picked = torch.randint(len(counts), (draws, len(counts)), generator=g)
+    f1 = [share(2 * h, a + b) for h, a, b in counts[picked].sum(1).tolist()]
+    edges = torch.quantile(torch.tensor(f1), torch.tensor([0.025, 0.975]))
+    same = sum(a == b for _, a, b in counts.tolist()) / len(counts)
+    return dict(
+        precision=share(hits, k),
+        recall=share(hits, m),
+        f1=share(2 * hits, k + m),
+        count=same,
+        low=float(edges[0]),
+        high=float(edges[1]),
+    )
+
+
+# %% wrong="boxes are cut at 1" says=["don't cut them at 1"]
+import torch
+from torchvision.ops import box_iou
+
+
+def evaluate(found, true, draws=200, seed=0):
+    rows = []
+    for boxes, goal in zip(found, true):
+        free = [True] * len(goal)
+        hits = 0
+        for n in boxes[:, 0].argsort(descending=True, stable=True).tolist():
+            best, place = 0.5, None
+            for m in range(len(goal)):
+                if free[m] and goal[m, 0] == boxes[n, 1]:
+                    overlap = box_iou(
+                        boxes[n : n + 1, 2:].double().clamp(0, 1),
+                        goal[m : m + 1, 1:].double().clamp(0, 1),
+                    ).item()
+                    if overlap > best or (overlap == best and place is None):
+                        best, place = overlap, m
+            if place is not None:
+                free[place] = False
+                hits += 1
+        rows.append([hits, len(boxes), len(goal)])
+    counts = torch.tensor(rows, dtype=torch.float64)
+
+    def ratio(a, b):
+        return torch.where(b == 0, 1.0, a / b)
+
+    hits, k, m = counts.sum(0)
+    n = len(rows)
+    generator = torch.Generator().manual_seed(seed)
+    drawn = torch.randint(n, (draws, n), generator=generator)
+    sums = counts[drawn].sum(1)
+    scores = ratio(2 * sums[:, 0], sums[:, 1] + sums[:, 2])
+    low, high = scores.quantile(torch.tensor([0.025, 0.975], dtype=torch.float64)).tolist()
+    return {
+        "precision": ratio(hits, k).item(),
+        "recall": ratio(hits, m).item(),
+        "f1": ratio(2 * hits, k + m).item(),
+        "count": (counts[:, 1] == counts[:, 2]).double().mean().item(),
+        "low": low,
+        "high": high,
+    }
+
+
+# %% wrong="three labels alone" says=["label 7 is a label"]
+import torch
+from torchvision.ops import box_iou
+
+
+def evaluate(found, true, draws=200, seed=0):
+    rows = []
+    for boxes, goal in zip(found, true):
+        free = [True] * len(goal)
+        hits = 0
+        for n in boxes[:, 0].argsort(descending=True, stable=True).tolist():
+            best, place = 0.5, None
+            for m in range(len(goal)):
+                if free[m] and goal[m, 0] < 3 and goal[m, 0] == boxes[n, 1]:
+                    overlap = box_iou(
+                        boxes[n : n + 1, 2:].double(), goal[m : m + 1, 1:].double()
+                    ).item()
+                    if overlap > best or (overlap == best and place is None):
+                        best, place = overlap, m
+            if place is not None:
+                free[place] = False
+                hits += 1
+        rows.append([hits, len(boxes), len(goal)])
+    counts = torch.tensor(rows, dtype=torch.float64)
+
+    def ratio(a, b):
+        return torch.where(b == 0, 1.0, a / b)
+
+    hits, k, m = counts.sum(0)
+    n = len(rows)
+    generator = torch.Generator().manual_seed(seed)
+    drawn = torch.randint(n, (draws, n), generator=generator)
+    sums = counts[drawn].sum(1)
+    scores = ratio(2 * sums[:, 0], sums[:, 1] + sums[:, 2])
+    low, high = scores.quantile(torch.tensor([0.025, 0.975], dtype=torch.float64)).tolist()
+    return {
+        "precision": ratio(hits, k).item(),
+        "recall": ratio(hits, m).item(),
+        "f1": ratio(2 * hits, k + m).item(),
+        "count": (counts[:, 1] == counts[:, 2]).double().mean().item(),
+        "low": low,
+        "high": high,
+    }
+
+
+# %% wrong="three boxes a photograph" says=["20 found boxes in an image"]
+import torch
+from torchvision.ops import box_iou
+
+
+def evaluate(found, true, draws=200, seed=0):
+    rows = []
+    for boxes, goal in zip(found, true):
+        free = [True] * len(goal)
+        hits = 0
+        for n in boxes[:, 0].argsort(descending=True, stable=True).tolist()[:3]:
+            best, place = 0.5, None
+            for m in range(len(goal)):
+                if free[m] and goal[m, 0] == boxes[n, 1]:
+                    overlap = box_iou(
+                        boxes[n : n + 1, 2:].double(), goal[m : m + 1, 1:].double()
+                    ).item()
+                    if overlap > best or (overlap == best and place is None):
+                        best, place = overlap, m
+            if place is not None:
+                free[place] = False
+                hits += 1
+        rows.append([hits, len(boxes), len(goal)])
+    counts = torch.tensor(rows, dtype=torch.float64)
+
+    def ratio(a, b):
+        return torch.where(b == 0, 1.0, a / b)
+
+    hits, k, m = counts.sum(0)
+    n = len(rows)
+    generator = torch.Generator().manual_seed(seed)
+    drawn = torch.randint(n, (draws, n), generator=generator)
+    sums = counts[drawn].sum(1)
+    scores = ratio(2 * sums[:, 0], sums[:, 1] + sums[:, 2])
+    low, high = scores.quantile(torch.tensor([0.025, 0.975], dtype=torch.float64)).tolist()
+    return {
+        "precision": ratio(hits, k).item(),
+        "recall": ratio(hits, m).item(),
+        "f1": ratio(2 * hits, k + m).item(),
+        "count": (counts[:, 1] == counts[:, 2]).double().mean().item(),
+        "low": low,
+        "high": high,
+    }

@@ -1015,3 +1015,358 @@ def find_shapes(model, image):
         )
         for c, k, a, b, d, e in decode(output.detach())[0].tolist()
     ]
+
+
+# %% wrong="forward, past the hooks" says=["not model.forward(x)"]
+import torch
+import torch.nn as nn
+from PIL import Image
+from shapefinder import SHAPES
+from shapefinder.folder import prepare
+from shapefinder.grid import decode
+
+
+def find_shapes(model, image):
+    first = next(model.parameters())
+    modes = [(part, part.training) for part in model.modules()]
+    try:
+        model.eval()
+        with torch.no_grad():
+            output = model.forward(prepare(image)[None].to(first.device, first.dtype))
+        rows = decode(output)[0].tolist()
+    finally:
+        for part, mode in modes:
+            part.training = mode
+    width, height = image.size
+    found = []
+    for sure, label, left, top, right, bottom in rows:
+        box = [left * width, top * height, right * width, bottom * height]
+        found.append({"shape": SHAPES[int(label)], "confidence": sure, "box": box})
+    return found
+
+
+# %% wrong="the picture is turned as its file says" says=["the camera was turned"]
+import torch
+import torch.nn as nn
+from PIL import Image, ImageOps
+from shapefinder import SHAPES
+from shapefinder.folder import prepare
+from shapefinder.grid import decode
+
+
+def find_shapes(model, image):
+    first = next(model.parameters())
+    modes = [(part, part.training) for part in model.modules()]
+    try:
+        model.eval()
+        with torch.no_grad():
+            output = model(
+                prepare(ImageOps.exif_transpose(image))[None].to(first.device, first.dtype)
+            )
+        rows = decode(output)[0].tolist()
+    finally:
+        for part, mode in modes:
+            part.training = mode
+    width, height = image.size
+    found = []
+    for sure, label, left, top, right, bottom in rows:
+        box = [left * width, top * height, right * width, bottom * height]
+        found.append({"shape": SHAPES[int(label)], "confidence": sure, "box": box})
+    return found
+
+
+# %% wrong="a rounded confidence" says=["don't round it"]
+import torch
+import torch.nn as nn
+from PIL import Image
+from shapefinder import SHAPES
+from shapefinder.folder import prepare
+from shapefinder.grid import decode
+
+
+def find_shapes(model, image):
+    first = next(model.parameters())
+    modes = [(part, part.training) for part in model.modules()]
+    try:
+        model.eval()
+        with torch.no_grad():
+            output = model(prepare(image)[None].to(first.device, first.dtype))
+        rows = decode(output)[0].tolist()
+    finally:
+        for part, mode in modes:
+            part.training = mode
+    width, height = image.size
+    found = []
+    for sure, label, left, top, right, bottom in rows:
+        box = [left * width, top * height, right * width, bottom * height]
+        found.append({"shape": SHAPES[int(label)], "confidence": round(sure, 2), "box": box})
+    return found
+
+
+# %% wrong="prepares outside of the try" says=["what `prepare` raises counts, too"]
+import torch
+import torch.nn as nn
+from PIL import Image
+from shapefinder import SHAPES
+from shapefinder.folder import prepare
+from shapefinder.grid import decode
+
+
+def find_shapes(model, image):
+    first = next(model.parameters())
+    modes = [(part, part.training) for part in model.modules()]
+    model.eval()
+    prepare(image)
+    try:
+        with torch.no_grad():
+            output = model(prepare(image)[None].to(first.device, first.dtype))
+        rows = decode(output)[0].tolist()
+    finally:
+        for part, mode in modes:
+            part.training = mode
+    width, height = image.size
+    found = []
+    for sure, label, left, top, right, bottom in rows:
+        box = [left * width, top * height, right * width, bottom * height]
+        found.append({"shape": SHAPES[int(label)], "confidence": sure, "box": box})
+    return found
+
+
+# %% wrong="under autocast" says=["ran under autocast"]
+import torch
+import torch.nn as nn
+from PIL import Image
+from shapefinder import SHAPES
+from shapefinder.folder import prepare
+from shapefinder.grid import decode
+
+
+def find_shapes(model, image):
+    first = next(model.parameters())
+    modes = [(part, part.training) for part in model.modules()]
+    try:
+        model.eval()
+        with torch.no_grad(), torch.autocast("cpu"):
+            output = model(prepare(image)[None].to(first.device, first.dtype))
+        rows = decode(output)[0].tolist()
+    finally:
+        for part, mode in modes:
+            part.training = mode
+    width, height = image.size
+    found = []
+    for sure, label, left, top, right, bottom in rows:
+        box = [left * width, top * height, right * width, bottom * height]
+        found.append({"shape": SHAPES[int(label)], "confidence": sure, "box": box})
+    return found
+
+
+# %% wrong="ten shapes at most" says=["keep all"]
+import torch
+import torch.nn as nn
+from PIL import Image
+from shapefinder import SHAPES
+from shapefinder.folder import prepare
+from shapefinder.grid import decode
+
+
+def find_shapes(model, image):
+    first = next(model.parameters())
+    modes = [(part, part.training) for part in model.modules()]
+    try:
+        model.eval()
+        with torch.no_grad():
+            output = model(prepare(image)[None].to(first.device, first.dtype))
+        rows = decode(output)[0].tolist()
+    finally:
+        for part, mode in modes:
+            part.training = mode
+    width, height = image.size
+    found = []
+    for sure, label, left, top, right, bottom in rows[:10]:
+        box = [left * width, top * height, right * width, bottom * height]
+        found.append({"shape": SHAPES[int(label)], "confidence": sure, "box": box})
+    return found
+
+
+# %% wrong="modes are noted once for each network" says=["note them anew in each call"]
+import torch
+import torch.nn as nn
+from PIL import Image
+from shapefinder import SHAPES
+from shapefinder.folder import prepare
+from shapefinder.grid import decode
+
+KEPT = {}
+
+
+def find_shapes(model, image):
+    first = next(model.parameters())
+    modes = KEPT.setdefault(id(model), [(part, part.training) for part in model.modules()])
+    try:
+        model.eval()
+        with torch.no_grad():
+            output = model(prepare(image)[None].to(first.device, first.dtype))
+        rows = decode(output)[0].tolist()
+    finally:
+        for part, mode in modes:
+            part.training = mode
+    width, height = image.size
+    found = []
+    for sure, label, left, top, right, bottom in rows:
+        box = [left * width, top * height, right * width, bottom * height]
+        found.append({"shape": SHAPES[int(label)], "confidence": sure, "box": box})
+    return found
+
+
+# %% right="a context of modes, in inference mode"
+import contextlib
+
+import torch
+from shapefinder import SHAPES
+from shapefinder.folder import prepare
+from shapefinder.grid import decode
+
+
+@contextlib.contextmanager
+def evaluating(model):
+    were = {part: part.training for part in model.modules()}
+    try:
+        yield model.eval()
+    finally:
+        for part in were:
+            part.training = were[part]
+
+
+@torch.inference_mode()
+def find_shapes(model, image):
+    with evaluating(model):
+        parameter = next(iter(model.parameters()))
+        output = model(prepare(image).unsqueeze(0).to(parameter))
+    scale = torch.tensor([*image.size, *image.size])
+    rows = decode(output)[0].cpu()
+    return [
+        {
+            "shape": SHAPES[int(row[1])],
+            "confidence": float(row[0]),
+            "box": (row[2:].double() * scale).tolist(),
+        }
+        for row in rows
+    ]
+
+
+# %% wrong="the dtype of the first that trains" breaks="in the dtype and on the device of its first parameter" says=["torch.float64 came"]
+import torch
+import torch.nn as nn
+from PIL import Image
+from shapefinder import SHAPES
+from shapefinder.folder import prepare
+from shapefinder.grid import decode
+
+
+def find_shapes(model, image):
+    first = next((p for p in model.parameters() if p.requires_grad), next(model.parameters()))
+    modes = [(part, part.training) for part in model.modules()]
+    try:
+        model.eval()
+        with torch.no_grad():
+            output = model(prepare(image)[None].to(first.device, first.dtype))
+        rows = decode(output)[0].tolist()
+    finally:
+        for part, mode in modes:
+            part.training = mode
+    width, height = image.size
+    found = []
+    for sure, label, left, top, right, bottom in rows:
+        box = [left * width, top * height, right * width, bottom * height]
+        found.append({"shape": SHAPES[int(label)], "confidence": sure, "box": box})
+    return found
+
+
+# %% wrong="a hook stays on a part" breaks="and the hooks of the network" says=["a part of the model has other hooks"]
+import torch
+import torch.nn as nn
+from PIL import Image
+from shapefinder import SHAPES
+from shapefinder.folder import prepare
+from shapefinder.grid import decode
+
+
+def find_shapes(model, image):
+    first = next(model.parameters())
+    modes = [(part, part.training) for part in model.modules()]
+    try:
+        model.eval()
+        list(model.modules())[-1].register_forward_hook(lambda *args: None)
+        with torch.no_grad():
+            output = model(prepare(image)[None].to(first.device, first.dtype))
+        rows = decode(output)[0].tolist()
+    finally:
+        for part, mode in modes:
+            part.training = mode
+    width, height = image.size
+    found = []
+    for sure, label, left, top, right, bottom in rows:
+        box = [left * width, top * height, right * width, bottom * height]
+        found.append({"shape": SHAPES[int(label)], "confidence": sure, "box": box})
+    return found
+
+
+# %% wrong="weights are rounded and back" breaks="and so do the weights and their gradients" says=["the weights have other numbers"]
+import torch
+import torch.nn as nn
+from PIL import Image
+from shapefinder import SHAPES
+from shapefinder.folder import prepare
+from shapefinder.grid import decode
+
+
+def find_shapes(model, image):
+    first = next(model.parameters())
+    modes = [(part, part.training) for part in model.modules()]
+    try:
+        model.eval()
+        for p in model.parameters():
+            p.data = p.data.bfloat16().to(p.dtype)
+        with torch.no_grad():
+            output = model(prepare(image)[None].to(first.device, first.dtype))
+        rows = decode(output)[0].tolist()
+    finally:
+        for part, mode in modes:
+            part.training = mode
+    width, height = image.size
+    found = []
+    for sure, label, left, top, right, bottom in rows:
+        box = [left * width, top * height, right * width, bottom * height]
+        found.append({"shape": SHAPES[int(label)], "confidence": sure, "box": box})
+    return found
+
+
+# %% wrong="gradients of zeros are left" says=["has one behind the call"]
+import torch
+import torch.nn as nn
+from PIL import Image
+from shapefinder import SHAPES
+from shapefinder.folder import prepare
+from shapefinder.grid import decode
+
+
+def find_shapes(model, image):
+    for p in model.parameters():
+        if p.grad is None:
+            p.grad = torch.zeros_like(p)
+    first = next(model.parameters())
+    modes = [(part, part.training) for part in model.modules()]
+    try:
+        model.eval()
+        with torch.no_grad():
+            output = model(prepare(image)[None].to(first.device, first.dtype))
+        rows = decode(output)[0].tolist()
+    finally:
+        for part, mode in modes:
+            part.training = mode
+    width, height = image.size
+    found = []
+    for sure, label, left, top, right, bottom in rows:
+        box = [left * width, top * height, right * width, bottom * height]
+        found.append({"shape": SHAPES[int(label)], "confidence": sure, "box": box})
+    return found

@@ -747,3 +747,247 @@ def make_targets(boxes, labels, size, cells=8):
             [x - column, y - row, (right - left) / width, (bottom - top) / height]
         )
     return target
+
+
+# %% wrong="float32 boxes are counted in float32" breaks="Count in float64" says=["boxes are torch.float32, areas 16785408"]
+import torch
+
+
+def make_targets(boxes, labels, size, cells=8):
+    height, width = size
+    target = torch.zeros(8, cells, cells)
+    left, top, right, bottom = (boxes if boxes.is_floating_point() else boxes.double()).unbind(1)
+    x = (left + right) / 2 * cells / width
+    y = (top + bottom) / 2 * cells / height
+    areas = (right - left) * (bottom - top)
+    for n in areas.argsort(descending=True, stable=True).tolist():
+        column, row = int(x[n]), int(y[n])
+        if target[0, row, column]:
+            continue
+        w, h = (right[n] - left[n]) / width, (bottom[n] - top[n]) / height
+        target[0, row, column] = 1
+        target[1 + int(labels[n]), row, column] = 1
+        target[4:, row, column] = torch.stack([x[n] - column, y[n] - row, w, h])
+    return target
+
+
+# %% wrong="every box is at least a pixel wide" says=["width and height may be 0, and stay 0"]
+import torch
+
+
+def make_targets(boxes, labels, size, cells=8):
+    height, width = size
+    target = torch.zeros(8, cells, cells)
+    left, top, right, bottom = boxes.double().unbind(1)
+    x = (left + right) / 2 * cells / width
+    y = (top + bottom) / 2 * cells / height
+    areas = (right - left) * (bottom - top)
+    for n in areas.argsort(descending=True, stable=True).tolist():
+        column, row = int(x[n]), int(y[n])
+        if target[0, row, column]:
+            continue
+        w = (right[n] - left[n]).clamp(min=1) / width
+        h = (bottom[n] - top[n]).clamp(min=1) / height
+        target[0, row, column] = 1
+        target[1 + int(labels[n]), row, column] = 1
+        target[4:, row, column] = torch.stack([x[n] - column, y[n] - row, w, h])
+    return target
+
+
+# %% wrong="boxes are cut at the edge" says=["don't cut the box"]
+import torch
+
+
+def make_targets(boxes, labels, size, cells=8):
+    height, width = size
+    target = torch.zeros(8, cells, cells)
+    left, top, right, bottom = boxes.double().clamp(min=0).unbind(1)
+    x = (left + right) / 2 * cells / width
+    y = (top + bottom) / 2 * cells / height
+    areas = (right - left) * (bottom - top)
+    for n in areas.argsort(descending=True, stable=True).tolist():
+        column, row = int(x[n]), int(y[n])
+        if target[0, row, column]:
+            continue
+        w, h = (right[n] - left[n]) / width, (bottom[n] - top[n]) / height
+        target[0, row, column] = 1
+        target[1 + int(labels[n]), row, column] = 1
+        target[4:, row, column] = torch.stack([x[n] - column, y[n] - row, w, h])
+    return target
+
+
+# %% wrong="sides are cut to whole pixels for the area" says=["parts of a pixel count"]
+import torch
+
+
+def make_targets(boxes, labels, size, cells=8):
+    height, width = size
+    target = torch.zeros(8, cells, cells)
+    left, top, right, bottom = boxes.double().unbind(1)
+    x = (left + right) / 2 * cells / width
+    y = (top + bottom) / 2 * cells / height
+    areas = (right - left).int() * (bottom - top).int()
+    for n in areas.argsort(descending=True, stable=True).tolist():
+        column, row = int(x[n]), int(y[n])
+        if target[0, row, column]:
+            continue
+        w, h = (right[n] - left[n]) / width, (bottom[n] - top[n]) / height
+        target[0, row, column] = 1
+        target[1 + int(labels[n]), row, column] = 1
+        target[4:, row, column] = torch.stack([x[n] - column, y[n] - row, w, h])
+    return target
+
+
+# %% wrong="areas are rounded to pixels" says=["parts of a pixel count"]
+import torch
+
+
+def make_targets(boxes, labels, size, cells=8):
+    height, width = size
+    target = torch.zeros(8, cells, cells)
+    left, top, right, bottom = boxes.double().unbind(1)
+    x = (left + right) / 2 * cells / width
+    y = (top + bottom) / 2 * cells / height
+    areas = ((right - left) * (bottom - top)).round()
+    for n in areas.argsort(descending=True, stable=True).tolist():
+        column, row = int(x[n]), int(y[n])
+        if target[0, row, column]:
+            continue
+        w, h = (right[n] - left[n]) / width, (bottom[n] - top[n]) / height
+        target[0, row, column] = 1
+        target[1 + int(labels[n]), row, column] = 1
+        target[4:, row, column] = torch.stack([x[n] - column, y[n] - row, w, h])
+    return target
+
+
+# %% wrong="more than three shapes: classes are sorted" says=["each keeps its own class"]
+import torch
+
+
+def make_targets(boxes, labels, size, cells=8):
+    height, width = size
+    target = torch.zeros(8, cells, cells)
+    left, top, right, bottom = boxes.double().unbind(1)
+    x = (left + right) / 2 * cells / width
+    y = (top + bottom) / 2 * cells / height
+    areas = (right - left) * (bottom - top)
+    labels = labels[areas.argsort(descending=True, stable=True)] if len(labels) > 3 else labels
+    for n in areas.argsort(descending=True, stable=True).tolist():
+        column, row = int(x[n]), int(y[n])
+        if target[0, row, column]:
+            continue
+        w, h = (right[n] - left[n]) / width, (bottom[n] - top[n]) / height
+        target[0, row, column] = 1
+        target[1 + int(labels[n]), row, column] = 1
+        target[4:, row, column] = torch.stack([x[n] - column, y[n] - row, w, h])
+    return target
+
+
+# %% right="plain numbers and a dict"
+import torch
+
+
+def make_targets(boxes, labels, size, cells=8):
+    height, width = (int(n) for n in size)
+    target = torch.zeros((8, cells, cells), dtype=torch.float32)
+    rows = [(a, t, r, b, c) for (a, t, r, b), c in zip(boxes.tolist(), labels.tolist())]
+    best = {}
+    for a, t, r, b, c in rows:
+        x, y = (a + r) * cells / (2 * width), (t + b) * cells / (2 * height)
+        key, area = (int(y), int(x)), (r - a) * (b - t)
+        if key not in best or area > best[key][0]:
+            one = [float(c == k) for k in range(3)]
+            numbers = [1.0, *one, x - int(x), y - int(y), (r - a) / width, (b - t) / height]
+            best[key] = area, numbers
+    for (row, column), (_, numbers) in best.items():
+        target[:, row, column] = torch.tensor(numbers)
+    return target
+
+
+# %% wrong="areas equal within a thousandth" says=["areas of 10.1997 and 10.2"]
+import torch
+
+
+def make_targets(boxes, labels, size, cells=8):
+    height, width = size
+    target = torch.zeros(8, cells, cells)
+    left, top, right, bottom = boxes.double().unbind(1)
+    x = (left + right) / 2 * cells / width
+    y = (top + bottom) / 2 * cells / height
+    areas = ((right - left) * (bottom - top)).mul(1000).round()
+    for n in areas.argsort(descending=True, stable=True).tolist():
+        column, row = int(x[n]), int(y[n])
+        if target[0, row, column]:
+            continue
+        w, h = (right[n] - left[n]) / width, (bottom[n] - top[n]) / height
+        target[0, row, column] = 1
+        target[1 + int(labels[n]), row, column] = 1
+        target[4:, row, column] = torch.stack([x[n] - column, y[n] - row, w, h])
+    return target
+
+
+# %% wrong="cells of whole pixels" says=["in row 3, column 3, not in"]
+import torch
+
+
+def make_targets(boxes, labels, size, cells=8):
+    height, width = size
+    target = torch.zeros(8, cells, cells)
+    left, top, right, bottom = boxes.double().unbind(1)
+    x = (left + right) / 2 * cells / width
+    y = (top + bottom) / 2 * cells / height
+    areas = (right - left) * (bottom - top)
+    for n in areas.argsort(descending=True, stable=True).tolist():
+        column = int((left[n] + right[n]) / 2 // (width // cells))
+        row = int((top[n] + bottom[n]) / 2 // (height // cells))
+        if target[0, row, column]:
+            continue
+        w, h = (right[n] - left[n]) / width, (bottom[n] - top[n]) / height
+        target[0, row, column] = 1
+        target[1 + int(labels[n]), row, column] = 1
+        target[4:, row, column] = torch.stack([x[n] - column, y[n] - row, w, h])
+    return target
+
+
+# %% wrong="the largest of all shapes alone comes first" says=["each keeps its own largest"]
+import torch
+
+
+def make_targets(boxes, labels, size, cells=8):
+    height, width = size
+    target = torch.zeros(8, cells, cells)
+    left, top, right, bottom = boxes.double().unbind(1)
+    x = (left + right) / 2 * cells / width
+    y = (top + bottom) / 2 * cells / height
+    areas = (right - left) * (bottom - top)
+    for n in sorted(range(len(areas)), key=lambda n: n != int(areas.argmax())):
+        column, row = int(x[n]), int(y[n])
+        if target[0, row, column]:
+            continue
+        w, h = (right[n] - left[n]) / width, (bottom[n] - top[n]) / height
+        target[0, row, column] = 1
+        target[1 + int(labels[n]), row, column] = 1
+        target[4:, row, column] = torch.stack([x[n] - column, y[n] - row, w, h])
+    return target
+
+
+# %% wrong="the cell above counts as taken, too" says=["each of four neighbouring cells"]
+import torch
+
+
+def make_targets(boxes, labels, size, cells=8):
+    height, width = size
+    target = torch.zeros(8, cells, cells)
+    left, top, right, bottom = boxes.double().unbind(1)
+    x = (left + right) / 2 * cells / width
+    y = (top + bottom) / 2 * cells / height
+    areas = (right - left) * (bottom - top)
+    for n in areas.argsort(descending=True, stable=True).tolist():
+        column, row = int(x[n]), int(y[n])
+        if target[0, max(row - 1, 0) : row + 1, column].any():
+            continue
+        w, h = (right[n] - left[n]) / width, (bottom[n] - top[n]) / height
+        target[0, row, column] = 1
+        target[1 + int(labels[n]), row, column] = 1
+        target[4:, row, column] = torch.stack([x[n] - column, y[n] - row, w, h])
+    return target

@@ -676,3 +676,251 @@ def read_config(words, kind=Config):
             parser.add_argument("--" + name, type=type(default), default=default)
     values = vars(parser.parse_args(words))
     return kind(**values)
+
+
+# %% wrong="texts lose their capitals" says=["leave a text as it is"]
+import argparse
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True)
+class Config:
+    data: str = "data"
+    out: str = "run"
+    steps: int = 240
+    batch: int = 32
+    rate: float = 5e-3
+    width: int = 16
+    seed: int = 0
+    every: int = 50
+    flip: bool = True
+
+
+def read_config(words, kind=Config):
+    parser = argparse.ArgumentParser()
+    for field in fields(kind):
+        option = "--" + field.name
+        if isinstance(field.default, bool):
+            parser.add_argument(
+                option, action=argparse.BooleanOptionalAction, default=field.default
+            )
+        else:
+            parser.add_argument(
+                option,
+                type=(lambda t: t.strip().lower())
+                if type(field.default) is str
+                else type(field.default),
+                default=field.default,
+            )
+    return kind(**vars(parser.parse_args(words)))
+
+
+# %% wrong="a parser for each name of a class" says=["a second dataclass, named as the first"]
+import argparse
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True)
+class Config:
+    data: str = "data"
+    out: str = "run"
+    steps: int = 240
+    batch: int = 32
+    rate: float = 5e-3
+    width: int = 16
+    seed: int = 0
+    every: int = 50
+    flip: bool = True
+
+
+PARSERS = {}
+
+
+def read_config(words, kind=Config):
+    parser = PARSERS.setdefault(kind.__name__, argparse.ArgumentParser())
+    for field in fields(kind):
+        if any(a.dest == field.name for a in parser._actions):
+            continue
+        option = "--" + field.name
+        if isinstance(field.default, bool):
+            parser.add_argument(
+                option, action=argparse.BooleanOptionalAction, default=field.default
+            )
+        else:
+            parser.add_argument(option, type=type(field.default), default=field.default)
+    return kind(**vars(parser.parse_args(words)))
+
+
+# %% wrong="made without a call" says=["may look at its fields in __post_init__"]
+import argparse
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True)
+class Config:
+    data: str = "data"
+    out: str = "run"
+    steps: int = 240
+    batch: int = 32
+    rate: float = 5e-3
+    width: int = 16
+    seed: int = 0
+    every: int = 50
+    flip: bool = True
+
+
+def read_config(words, kind=Config):
+    parser = argparse.ArgumentParser()
+    for field in fields(kind):
+        option = "--" + field.name
+        if isinstance(field.default, bool):
+            parser.add_argument(
+                option, action=argparse.BooleanOptionalAction, default=field.default
+            )
+        else:
+            parser.add_argument(option, type=type(field.default), default=field.default)
+    made = object.__new__(kind)
+    for name, value in vars(parser.parse_args(words)).items():
+        object.__setattr__(made, name, value)
+    return made
+
+
+# %% right="only what was said"
+import argparse
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True)
+class Config:
+    data: str = "data"
+    out: str = "run"
+    steps: int = 240
+    batch: int = 32
+    rate: float = 5e-3
+    width: int = 16
+    seed: int = 0
+    every: int = 50
+    flip: bool = True
+
+
+def read_config(words, kind=Config):
+    parser = argparse.ArgumentParser()
+    for field in fields(kind):
+        option = "--" + field.name
+        if isinstance(field.default, bool):
+            parser.add_argument(
+                option, action=argparse.BooleanOptionalAction, default=argparse.SUPPRESS
+            )
+        else:
+            parser.add_argument(option, type=type(field.default), default=argparse.SUPPRESS)
+    return kind(**vars(parser.parse_args(words)))
+
+
+# %% wrong="infinity is no float" says=["'inf'"]
+import argparse
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True)
+class Config:
+    data: str = "data"
+    out: str = "run"
+    steps: int = 240
+    batch: int = 32
+    rate: float = 5e-3
+    width: int = 16
+    seed: int = 0
+    every: int = 50
+    flip: bool = True
+
+
+def finite(text):
+    value = float(text)
+    if value in (float("inf"), float("-inf")):
+        raise ValueError(text)
+    return value
+
+
+def read_config(words, kind=Config):
+    parser = argparse.ArgumentParser()
+    for field in fields(kind):
+        option = "--" + field.name
+        if isinstance(field.default, bool):
+            parser.add_argument(
+                option, action=argparse.BooleanOptionalAction, default=field.default
+            )
+        else:
+            parser.add_argument(
+                option,
+                type=(lambda t: finite(t)) if type(field.default) is float else type(field.default),
+                default=field.default,
+            )
+    return kind(**vars(parser.parse_args(words)))
+
+
+# %% wrong="a number in quotes makes numbers" says=["a number in quotes"]
+import argparse
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True)
+class Config:
+    data: str = "data"
+    out: str = "run"
+    steps: int = 240
+    batch: int = 32
+    rate: float = 5e-3
+    width: int = 16
+    seed: int = 0
+    every: int = 50
+    flip: bool = True
+
+
+def read_config(words, kind=Config):
+    parser = argparse.ArgumentParser()
+    for field in fields(kind):
+        option = "--" + field.name
+        if isinstance(field.default, bool):
+            parser.add_argument(
+                option, action=argparse.BooleanOptionalAction, default=field.default
+            )
+        else:
+            parser.add_argument(
+                option,
+                type=int if str(field.default).isdigit() else type(field.default),
+                default=field.default,
+            )
+    return kind(**vars(parser.parse_args(words)))
+
+
+# %% wrong="defaults of 0 have no type" says=["has the default 0, and became '7'"]
+import argparse
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True)
+class Config:
+    data: str = "data"
+    out: str = "run"
+    steps: int = 240
+    batch: int = 32
+    rate: float = 5e-3
+    width: int = 16
+    seed: int = 0
+    every: int = 50
+    flip: bool = True
+
+
+def read_config(words, kind=Config):
+    parser = argparse.ArgumentParser()
+    for field in fields(kind):
+        option = "--" + field.name
+        if isinstance(field.default, bool):
+            parser.add_argument(
+                option, action=argparse.BooleanOptionalAction, default=field.default
+            )
+        else:
+            parser.add_argument(
+                option, type=type(field.default) if field.default else str, default=field.default
+            )
+    return kind(**vars(parser.parse_args(words)))

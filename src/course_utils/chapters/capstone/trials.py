@@ -175,7 +175,11 @@ def run_ranks(function: Callable, world_size: int) -> list:
         told = [one for one in error.reports if one.status in ("raised", "ended")]
         # What a test asserts comes first: what other ranks raise is often its consequence, or not
         # raised in time.
-        told.sort(key=lambda one: not one.error.startswith("AssertionError"))
+        told.sort(
+            key=lambda one: (not one.error.startswith("AssertionError"), one.status == "raised")
+        )
         words = told[0].error.removeprefix("AssertionError: ") if told else str(error)
+        if told and told[0].status == "ended":
+            words = f"its process ended {words}, without a word"
         words = without_folders(words)
         raise AssertionError(f"rank {told[0].rank if told else 0}: {words}") from None

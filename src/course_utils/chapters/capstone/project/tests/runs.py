@@ -17,16 +17,20 @@ from shapefinder.train import fit
 
 
 class Net(nn.Module):
-    """With dropout, and a layer that is frozen."""
+    """With dropout, a layer that is frozen, and a buffer."""
 
     def __init__(self, p: float) -> None:
         super().__init__()
         self.body = nn.Sequential(nn.Linear(3, 5), nn.Dropout(p), nn.Tanh(), nn.Linear(5, 1))
         self.fixed = nn.Linear(3, 1).requires_grad_(False)
+        self.register_buffer("shift", torch.randn(1))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        assert self.training, "the model is in evaluation mode during training"
-        return self.body(x) + self.fixed(x)
+        assert all(part.training for part in self.modules()), (
+            "the model, or a part of it, is in evaluation mode during training: call its train() "
+            "at each step, whatever mode `loss` left it in"
+        )
+        return self.body(x) + self.fixed(x) + self.shift
 
 
 class Run:
@@ -61,7 +65,11 @@ class Run:
         self.model.eval()
         self.model.body[0].weight.grad = torch.full((5, 3), 1e3)  # old, and in the way
         self.model.fixed.weight.grad = torch.full((1, 3), 1e3)  # of a frozen layer, too
-        loss = nn.functional.mse_loss
+
+        def loss(output, y):
+            self.model.eval()  # as one that looks at the model may do
+            return nn.functional.mse_loss(output, y)
+
         file = str(self.file) if self.as_text else self.file
         try:
             done = fit(self.model, optimizer, loss, self.batch, steps, file, every)
@@ -86,7 +94,9 @@ class Run:
             return self(*arguments, **named)
 
     def weights(self):
-        return torch.cat([p.detach().flatten() for p in self.model.parameters()])
+        """And the buffer, last."""
+        values = *self.model.parameters(), self.model.shift
+        return torch.cat([value.detach().flatten() for value in values])
 
     def step_in_file(self):
         assert self.file.exists(), "no file was written at the end"

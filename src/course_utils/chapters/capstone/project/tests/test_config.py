@@ -1,7 +1,7 @@
 import contextlib
 import io
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, make_dataclass
 
 from expect import NOTHING
 
@@ -99,6 +99,38 @@ def test_a_bool_takes_no_text():
     )
 
 
+def test_a_text_stays_as_it_is():
+    for text in ("Data Set", " x ", "50%", "None"):
+        found = read(["--name", text])["name"]
+        assert found == text, f"the text {text!r} became {found!r}: leave a text as it is"
+
+
+def test_two_dataclasses_of_one_name():
+    for name in ("depth", "size"):
+        kind = make_dataclass("Small", [(name, int, 1)])
+        try:
+            found = read([f"--{name}", "9"], kind)
+        except AssertionError as error:
+            raise AssertionError(f"a second dataclass, named as the first: {error}") from None
+        assert found == {name: 9}, f"two dataclasses of one name: the second gave {found}"
+
+
+def test_the_object_is_made_by_a_call():
+    @dataclass
+    class Noting:
+        count: int = 3
+
+        def __post_init__(self):
+            self.noted = self.count
+
+    found = read_config(["--count", "7"], Noting)
+    assert found is not None, NOTHING
+    assert getattr(found, "noted", None) == 7, (
+        "a dataclass may look at its fields in __post_init__: make the object by kind(…), with all "
+        "values"
+    )
+
+
 def test_every_dataclass_will_do():
     @dataclass
     class Small:
@@ -155,6 +187,25 @@ def test_the_default_says_what_a_text_becomes():
     assert found == {"count": 7, "ratio": 5.0, "safe": False}, f"{why}; {found} came out"
 
 
+def test_defaults_that_are_zero_or_empty():
+    @dataclass
+    class Empty:
+        k: int = 0
+        ratio: float = 0.0
+        name: str = ""
+        digits: str = "3"
+        fast: bool = False
+
+    right = {"k": 7, "ratio": 5.0, "name": "12", "digits": "08", "fast": True}
+    words = ["--k", "7", "--ratio", "5", "--name", "12", "--digits", "08", "--fast"]
+    found = read(words, Empty)
+    for name, value in right.items():
+        assert (type(found[name]), found[name]) == (type(value), value), (
+            f"{name} has the default {getattr(Empty(), name)!r}, and became {found[name]!r}: its "
+            "type counts, also where it is 0, empty or a number in quotes"
+        )
+
+
 def test_fields_by_keyword_and_of_a_parent():
     @dataclass
     class Parent:
@@ -184,3 +235,4 @@ def test_a_negative_number_and_an_empty_text():
         raise AssertionError(f"-2 is a number and '' a text, not options. {error}") from None
     found = result["count"], result["ratio"], result["name"]
     assert found == (-2, -0.5, ""), f"the words {words} gave {found}"
+    assert read(["--ratio", "inf"])["ratio"] == float("inf"), "infinity is a float as well"

@@ -58,7 +58,7 @@ def test_a_shape_is_found_once():
 
 
 def test_another_class_is_no_hit():
-    for mine, right in ((1, 0), (0, 1), (2, 0)):
+    for mine, right in ((1, 0), (0, 1), (2, 0), (1, 2), (2, 1)):
         result = score(([(0.9, mine, A)], [(right, A)]))
         check(result, "the box is right and the class wrong", precision=0, recall=0, f1=0)
         check(result, COUNT, count=1)
@@ -71,8 +71,10 @@ def test_half_an_overlap_is_enough():
     wide, half = (0.0, 0.0, 0.5, 0.5), (0.0, 0.0, 0.5, 0.25)
     result = score(([(0.9, 0, half)], [(0, wide)]))
     check(result, "intersection over union is exactly 0.5", precision=1, recall=1)
-    result = score(([(0.9, 0, (0.0, 0.0, 0.5, 0.24))], [(0, wide)]))
-    check(result, "intersection over union is 0.48", precision=0, recall=0)
+    for high in (0.24, 0.24999):
+        result = score(([(0.9, 0, (0.0, 0.0, 0.5, high))], [(0, wide)]))
+        why = f"intersection over union is {2 * high:g}, less than a half"
+        check(result, why, precision=0, recall=0)
 
 
 def test_the_surest_chooses_first():
@@ -89,6 +91,35 @@ def test_the_surest_chooses_first():
             if closer in found:
                 why += ", though the other overlaps it more"
             check(score((found, true)), why, precision=0.5, recall=0.5)
+
+
+def test_a_little_surer_is_surer():
+    # Two shapes; the box that comes last is surer by a thousandth, and leaves the other nothing.
+    first, second = (0.0, 0.0, 0.4, 0.4), (0.12, 0.0, 0.52, 0.4)
+    found = [(0.901, 0, (0.0, 0.0, 0.3, 0.4)), (0.902, 0, (0.05, 0.0, 0.45, 0.4))]
+    why = "confidences of 0.901 and 0.902: the second box is surer, and chooses first"
+    check(score((found, [(0, first), (0, second)])), why, precision=0.5, recall=0.5)
+
+
+def test_boxes_in_pixels():
+    wide, half = (0.0, 0.0, 90.0, 50.0), (0.0, 0.0, 90.0, 20.0)
+    why = "boxes may be in pixels: don't cut them at 1"
+    check(score(([(0.9, 0, half)], [(0, wide)])), why, precision=0, recall=0)
+    check(score(([(0.9, 7, wide)], [(7, wide)])), "label 7 is a label as any other", f1=1)
+
+
+def test_many_boxes():
+    boxes = [(n / 20, 0.0, n / 20 + 0.04, 0.04) for n in range(20)]
+    found = [(0.9 - n / 100, n % 3, box) for n, box in enumerate(boxes)]
+    result = score((found, [(n % 3, box) for n, box in enumerate(boxes)]))
+    check(result, "20 found boxes in an image, all of them right", precision=1, recall=1)
+
+
+def test_boxes_of_little_confidence_count():
+    for sure in (0.3, 0.0):
+        result = score(([(0.9, 0, A), (sure, 0, B)], [(0, A)]))
+        why = f"a found box of confidence {sure} is a found box: evaluate leaves none out"
+        check(result, why, precision=0.5, f1=2 / 3, count=0)
 
 
 def test_a_taken_shape_leaves_the_next_best():

@@ -210,13 +210,35 @@ def test_the_gradient():
 
 
 def test_a_small_object():
-    target = a_target((0, 0, 1, 0, (0.5, 0.5, 0.01, 0.01)))
-    found = losses(torch.zeros(1, 8, 2, 2), target).tolist()
-    right = [4 * math.log(2), math.log(3), 0.98]
-    assert all(math.isclose(a, b, rel_tol=1e-4) for a, b in zip(found, right, strict=True)), (
-        f"an object is a hundredth wide: the losses are {[round(one, 4) for one in found]}; it "
-        "counts as any other: number 0 of the target says where an object is"
-    )
+    for wide, words in ((0.01, "a hundredth wide"), (0.0, "a box without width or height")):
+        target = a_target((0, 0, 1, 0, (0.5, 0.5, wide, wide)))
+        found = losses(torch.zeros(1, 8, 2, 2), target).tolist()
+        right = [4 * math.log(2), math.log(3), 1 - 2 * wide]
+        assert all(math.isclose(a, b, rel_tol=1e-4) for a, b in zip(found, right, strict=True)), (
+            f"an object is {words}: the losses are {[round(one, 4) for one in found]}; it "
+            "counts as any other: number 0 of the target says where an object is"
+        )
+    target = a_target((0, 0, 1, 0, (0.5, 0.5, 0.0, 0.0)), (0, 1, 1, 0, BOX))
+    found, right = losses(torch.zeros(1, 8, 2, 2), target), [2 * math.log(2), math.log(3), 0.75]
+    why = "of two objects, one has a box without width or height, and counts as the other"
+    close(found, torch.tensor(right), why)
+
+
+def test_large_numbers_of_the_box():
+    for raw, target in ((100.0, 1.0), (-100.0, 0.0)):
+        output = torch.zeros(1, 8, 2, 2)
+        output[0, 4:] = raw
+        box = losses(output, a_target((0, 0, 1, 0, (target,) * 4)))[2].item()
+        assert abs(box) < 1e-4, (
+            f"the raw numbers are {raw:g}, their sigmoid is {target:g}, as it should be: the box "
+            f"loss is {box:.4f}, not 0; the sigmoid is taken as it is"
+        )
+
+
+def test_an_object_in_every_cell():
+    target = a_target(*[(0, n // 4, n % 4, 1, BOX) for n in range(16)], cells=4)
+    found, right = losses(torch.zeros(1, 8, 4, 4), target), [math.log(2), math.log(3), 0.5]
+    close(found, torch.tensor(right), "16 cells with 16 objects: all of them count")
 
 
 def test_float64():

@@ -15,9 +15,9 @@ def build(seed=0, **options):
     return model
 
 
-def shaken(model):
+def shaken(model, seed=1):
     """The same model with other weights, as after some training."""
-    generator = torch.Generator().manual_seed(1)
+    generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter += 0.1 * torch.randn(parameter.shape, generator=generator)
@@ -35,6 +35,21 @@ def test_eight_numbers_for_each_cell():
         a_tensor(model(images(n, height, width)), shape, name=f"for {n} images {height} x {width}")
 
 
+def test_images_may_be_views():
+    model, x = shaken(build()), images(3, 16, 24)
+    turned = x.transpose(2, 3).contiguous().transpose(2, 3)
+    for name, view in (
+        ("transposed images", turned),
+        ("images with their channels last", x.contiguous(memory_format=torch.channels_last)),
+    ):
+        try:
+            result = model(view)
+        except RuntimeError as error:
+            words = f"{name} are images, too: `reshape` takes what `view` refuses"
+            raise AssertionError(f"{words}. {error}") from None
+        close(result, model(x), f"{name} give other numbers than the same pixels", 1e-3, 1e-4)
+
+
 def test_a_single_cell_in_both_modes():
     model = shaken(build())
     for mode in (True, False):
@@ -46,7 +61,7 @@ def test_a_single_cell_in_both_modes():
 
 
 def test_before_training_every_cell_has_the_prior():
-    for prior in (0.3, 0.05):
+    for prior in (0.3, 0.05, 1e-3, 0.999):
         raw = build(prior=prior)(images(2, 64, 64))[:, 0]
         there = raw.sigmoid()
         assert not torch.allclose(raw, torch.full_like(raw, prior)), (
@@ -55,12 +70,13 @@ def test_before_training_every_cell_has_the_prior():
         assert not torch.allclose(there, torch.full_like(raw, 1 - prior)), (
             f"the sigmoid of number 0 is {1 - prior:g}, one minus the prior: odds are p / (1 - p)"
         )
-        fixed = prior != 0.05 and torch.allclose(there, torch.full_like(raw, 0.05), atol=1e-3)
+        fixed = prior == 0.3 and torch.allclose(there, torch.full_like(raw, 0.05), atol=1e-3)
         assert not fixed, f"the prior is {prior}, and the sigmoid of number 0 is still 0.05"
         assert raw.max() - raw.min() < 1e-4, (
             "before training number 0 differs from cell to cell: the last layer's weights are zero"
         )
-        close(there, torch.full_like(there, prior), f"with prior {prior}, sigmoid of number 0")
+        why = f"with prior {prior}, which is allowed as any other, the sigmoid of number 0"
+        close(there, torch.full_like(there, prior), why, 1e-4)
     there = build()(images(1, 64, 64))[:, 0].sigmoid()
     close(there, torch.full_like(there, 0.05), "without a prior it is 0.05")
 
@@ -71,7 +87,7 @@ def test_the_width_counts():
     assert few < many, (
         f"{few} parameters at width 8 and {many} at width 24: all layers grow with the width"
     )
-    layers = [name for name, p in small.items() if p.dim() > 1 and name in large]
+    layers = [name for name, p in small.items() if p.squeeze().dim() > 1 and name in large]
     stay = [name for name in layers if large[name].numel() <= small[name].numel()]
     assert not stay, (
         f"{', '.join(stay[:3])} is as large at width 8 as at width 24: all layers but the last "
@@ -91,6 +107,12 @@ def test_the_numbers_are_raw():
             "raw, without an activation behind them"
         )
     assert (output < 0).any(), "no number is negative: is there an activation behind the last?"
+    lowest = torch.stack([shaken(build(), n)(images(2, 64, 64)).amin((0, 2, 3)) for n in range(8)])
+    for channel, low in enumerate(lowest.amin(0).tolist()):
+        assert low < 0, (
+            f"number {channel} is never negative, with eight times other weights: raw numbers have "
+            "no activation behind the last layer, none of the eight"
+        )
     model = shaken(build())
     with torch.no_grad():
         for parameter in model.parameters():
@@ -136,6 +158,10 @@ def test_a_cell_sees_the_pixels_around_it():
 
 def test_an_image_is_judged_alone():
     model, x = shaken(build()), images(3, 64, 64)
+    x[0] *= 20  # a bright one beside the others
+    assert not torch.equal(model(x), model(x.flip(2))), (
+        "other images of the same shape gave the numbers of an earlier call"
+    )
     for mode in (True, False):
         model.train(mode)
         together, alone = model(x)[1:2], model(x[1:2])
@@ -162,7 +188,7 @@ def test_a_seed_makes_the_model():
     first, second, other = build(3), build(3), build(4)
     same = [torch.equal(a, b) for a, b in zip(first.parameters(), second.parameters(), strict=True)]
     assert all(same), "the same seed made two different models"
-    weights = {name: p for name, p in first.named_parameters() if p.dim() > 1}
+    weights = {name: p for name, p in first.named_parameters() if p.squeeze().dim() > 1}
     drawn = {name: p for name, p in weights.items() if not bool((p == p.flatten()[0]).all())}
     assert drawn or not weights, (
         "all weights are alike, and so are the gradients of a layer's channels: the last layer's "

@@ -1,3 +1,4 @@
+import io
 import math
 from contextlib import suppress
 
@@ -26,9 +27,9 @@ class Notes(list):
 class Fixed(nn.Module):
     """Whatever it gets, it finds the same shapes, and it remembers what it got."""
 
-    def __init__(self, *objects, dtype=torch.float32):
+    def __init__(self, *objects, dtype=torch.float32, trains=True):
         super().__init__()
-        self.weight = nn.Parameter(torch.zeros(1, dtype=dtype))
+        self.weight = nn.Parameter(torch.full((1,), 1 / 3, dtype=dtype), requires_grad=trains)
         self.frozen = nn.Parameter(torch.zeros(1, dtype=torch.float64), requires_grad=False)
         self.part = nn.Dropout(0.5)
         self.outer = nn.Sequential(nn.Dropout(0.5))
@@ -40,6 +41,9 @@ class Fixed(nn.Module):
         self.modes.append((self.training, self.part.training))
         assert x.dtype == self.weight.dtype, (
             f"{x.dtype} came, and the first parameter is {self.weight.dtype}"
+        )
+        assert not torch.is_autocast_enabled("cpu"), (
+            "the network ran under autocast: it computes in the dtype of its first parameter"
         )
         output = torch.full((len(x), 8, 8, 8), -9.0, dtype=self.weight.dtype)
         for row, column, label, sure in self.objects:
@@ -54,6 +58,8 @@ class Fixed(nn.Module):
 
 def find(model, image):
     before = [(weight.dtype, weight.requires_grad) for weight in model.parameters()]
+    numbers = [weight.detach().clone() for weight in model.parameters()]
+    parts = [len(part._forward_hooks) + len(part._forward_pre_hooks) for part in model.modules()]
     model.weight.grad = torch.ones_like(model.weight)
     called = []
     theirs = model.register_forward_hook(lambda *_: called.append(True))
@@ -68,7 +74,15 @@ def find(model, image):
     assert theirs.id in hooks, "a hook that was on the model before is gone: it isn't yours"
     assert hooks == [theirs.id], "a hook is left on the model"
     theirs.remove()
+    after = [len(part._forward_hooks) + len(part._forward_pre_hooks) for part in model.modules()]
+    assert after == parts, "a part of the model has other hooks than before"
+    assert all(map(torch.equal, numbers, model.parameters())), (
+        "the weights have other numbers than before: a network isn't written into by who uses it"
+    )
+    assert model.frozen.grad is None, "a weight without a gradient has one behind the call"
     assert result is not None, NOTHING
+    if model.got:
+        assert called, "a hook of the network didn't run: call model(x), not model.forward(x)"
     assert isinstance(result, list), f"a {type(result).__name__} came back, not a list"
     for shape in result:
         assert isinstance(shape, dict), f"the list holds a {type(shape).__name__}, not dicts"
@@ -87,6 +101,18 @@ def test_the_model_gets_what_it_was_trained_on():
         x, right = model.got[0], prepare(image)[None]
         assert x.shape == right.shape, f"{mode}: the model got {tuple(x.shape)}"
         close(x, right, f"mode {mode}: the model's pixels are not those of training", 0, 1e-6)
+
+
+def test_an_image_that_was_taken_sideways():
+    file, exif = io.BytesIO(), Image.Exif()
+    exif[0x0112] = 6  # the camera was turned, and viewers turn the picture
+    an_image().save(file, "JPEG", exif=exif)
+    image = Image.open(file)
+    model = Fixed((2, 5, 0, 0.9))
+    (found,) = find(model, image)
+    why = "the file says that the camera was turned, and training doesn't look at that"
+    close(model.got[0], prepare(image)[None], f"{why}: the model's pixels", 0, 1e-6)
+    assert found["box"][2] > 60, f"{why}: the box is in pixels of `image`, 100 wide and 60 high"
 
 
 def test_names():
@@ -133,6 +159,18 @@ def test_the_surest_first():
     )
 
 
+def test_confidences_are_not_rounded():
+    (found,) = find(Fixed((3, 3, 0, 0.87654)), an_image())
+    off = abs(found["confidence"] - 0.87654)
+    assert off < 1e-5, f"the confidence 0.87654 came out as {found['confidence']}: don't round it"
+
+
+def test_many_shapes():
+    places = [(row, column) for row in range(0, 8, 2) for column in range(0, 8, 2)]
+    found = find(Fixed(*((*place, n % 3, 0.9) for n, place in enumerate(places))), an_image())
+    assert len(found) == 16, f"16 shapes are in the output, and {len(found)} came back: keep all"
+
+
 def test_nothing_to_find():
     assert find(Fixed(), an_image()) == [], "where nothing is found the list is empty"
     assert find(Fixed((1, 1, 0, 0.4)), an_image()) == [], "below a confidence of 0.5 nothing counts"
@@ -171,6 +209,30 @@ def test_modes_after_an_error():
         )
 
 
+def test_modes_after_an_image_that_breaks_off():
+    file = io.BytesIO()
+    an_image(size=(300, 200)).save(file, "JPEG")
+    model = Fixed()
+    model.part.eval()
+    with suppress(OSError):
+        find(model, Image.open(io.BytesIO(file.getvalue()[: len(file.getvalue()) // 2])))
+    assert model.training and not model.part.training, (
+        "the image could not be read to its end, and the model was left in another mode: what "
+        "`prepare` raises counts, too"
+    )
+
+
+def test_modes_of_a_second_call():
+    model = Fixed((3, 3, 1, 0.9))
+    for outer in (True, False, True):
+        model.train(outer)
+        model.part.train(not outer)
+        find(model, an_image())
+        assert (model.training, model.part.training) == (outer, not outer), (
+            "a later call put back the modes of an earlier one: note them anew in each call"
+        )
+
+
 def test_each_call_looks_anew():
     image = an_image()
     names = [find(Fixed((3, 3, label, 0.9)), image)[0]["shape"] for label in (0, 2)]
@@ -202,6 +264,10 @@ def test_other_weights():
     (plain,) = find(Fixed((3, 3, 1, 0.9)), an_image())
     (found,) = find(Fixed((3, 3, 1, 0.9), dtype=torch.float64), an_image())
     assert found["shape"] == plain["shape"], "a model in float64 found something else"
+    model = Fixed((3, 3, 1, 0.9), trains=False)
+    model.later = nn.Parameter(torch.zeros(1, dtype=torch.float64))
+    find(model, an_image())
+    assert model.got[0].dtype == torch.float32, "the first parameter counts, also if it is frozen"
 
 
 def test_the_image_stays():

@@ -57,13 +57,14 @@ def ask(body, finder, *limit):
 
 
 def test_shapes_are_found():
-    for found in ([], [SHAPE], [SHAPE, SHAPE]):
+    other = {"shape": "square", "confidence": 0.5, "box": [9.0, 9.0, 20.0, 18.0]}
+    for found in ([], [SHAPE], [SHAPE, SHAPE], [SHAPE, other], [other, *[SHAPE] * 20]):
         finder = Finder(*found)
         status, content = ask(a_file(), finder)
         assert status == 200, f"{len(found)} shapes were found, and the status is {status}"
         assert content == {"count": len(found), "shapes": found}, (
             f"{len(found)} shapes were found; the answer has the keys {sorted(content)}, and count "
-            f"{content.get('count')}"
+            f"{content.get('count')}: the list is that of find, in its order"
         )
         assert finder.got == [((30, 20), "RGB")], f"find was called with {finder.got}"
 
@@ -73,6 +74,24 @@ def test_other_kinds_of_images():
         finder = Finder(SHAPE)
         assert ask(a_file(kind=kind, mode=mode), finder)[0] == 200, f"{kind} is an image as well"
         assert finder.got == [((30, 20), mode)], "find gets the image as it is"
+    finder = Finder(SHAPE)
+    assert ask(a_file((600, 400), "JPEG"), finder)[0] == 200, "a JPEG file of 600 x 400 pixels"
+    assert finder.got[0][0] == (600, 400), "a large JPEG image came smaller: find gets it as it is"
+    file = io.BytesIO()
+    frames = [Image.new("L", (30, 20), shade) for shade in (0, 90, 180)]
+    frames[0].save(file, "GIF", save_all=True, append_images=frames[1:])
+    status, _ = ask(file.getvalue(), Finder(SHAPE))
+    assert status == 200, f"a GIF file that moves is an image as well: the status is {status}"
+
+
+def test_a_photograph_that_was_taken_sideways():
+    file, exif, finder = io.BytesIO(), Image.Exif(), Finder(SHAPE)
+    exif[0x0112] = 6  # the camera was turned, and viewers turn the picture
+    Image.new("RGB", (30, 20)).save(file, "JPEG", exif=exif)
+    assert ask(file.getvalue(), finder)[0] == 200, "a JPEG file with a note of its camera"
+    assert finder.got == [((30, 20), "RGB")], (
+        "find got a turned image: it gets the image as PIL opens it, 30 wide and 20 high"
+    )
 
 
 def test_what_is_no_image():
@@ -106,6 +125,8 @@ def test_too_many_bytes():
     status, _ = ask(body, finder, len(body) - 1)
     assert status == 413, f"a byte too many: the status is {status}, not 413"
     assert not finder.got, "find was called with too many bytes"
+    status, _ = ask(body, finder, 0)
+    assert status == 413, f"the limit is 0: any byte is too many, and the status is {status}"
     status, _ = ask(b"x" * 1_000_001, finder)
     assert status == 413, f"without a limit it is a million: the status is {status}, not 413"
 
@@ -172,13 +193,29 @@ def test_more_pixels_than_pil_opens():
 
 def test_a_mistake_of_ours():
     kinds = (RuntimeError, ValueError, KeyError, OSError, SyntaxError, Image.DecompressionBombError)
-    for kind in kinds:
-        status, content = ask(a_file(), Finder(error=kind("a secret place")))
+
+
+    class Ours(Exception):
+        def __str__(self):
+            return "secret words of its own"
+
+    late = RuntimeError("no weights")
+    late.__cause__ = OSError("a secret place")
+    for error in (*[kind("a secret place") for kind in kinds], Ours("why", "a secret place"), late):
+        kind = type(error)
+        try:
+            status, content = ask(a_file(), Finder(error=error))
+        except Ours:
+            raise AssertionError(
+                "find raised an exception of a class of its own, and it reached the caller: "
+                "whatever find raises is a 500"
+            ) from None
         assert status == 500, (
             f"find raised {kind.__name__} for a whole image: the status is {status}, and a mistake "
             "of ours is a 500"
         )
-        assert "secret" not in content["error"], "what went wrong inside is told to the caller"
+        told = any(word in content["error"] for word in ("secret", "no weights"))
+        assert not told, "what went wrong inside is told to the caller"
 
 
 def test_one_request_after_another():

@@ -68,6 +68,22 @@ def test_a_box_without_width_or_height():
             f"the box {box} has no area, and its centre is in row 2, column 4, not in {found}: "
             "every centre has its cell"
         )
+    for box, right in (([21, 8, 21, 16], [0, 0.2]), ([20, 12, 28, 12], [0.2, 0])):
+        numbers = targets([box], [1], (40, 40))[6:, 2, 4]
+        close(numbers, torch.tensor(right), f"the box {box}: width and height may be 0, and stay 0")
+
+
+def test_a_box_that_reaches_out_of_the_image():
+    for box, place in (
+        ([-10, 8, 20, 16], (2, 0)),
+        ([70, 30, 86, 46], (7, 7)),
+        ([-30, -40, 120, 64], (2, 4)),
+    ):
+        target = targets([box], [1], (40, 80))
+        why = f"the box {box} reaches out of an image 40 high and 80 wide"
+        assert cells_of(target) == [place], f"{why}: its centre counts as it is, don't cut the box"
+        right = torch.tensor([(box[2] - box[0]) / 80, (box[3] - box[1]) / 40])
+        close(target[6:, *place], right, f"{why}: its size counts as it is, don't cut the box")
 
 
 def test_one_grid_for_each_call():
@@ -120,9 +136,37 @@ def test_the_largest_shape_keeps_the_cell():
     why = "areas of 35 and 36: the larger one counts, however little it is larger"
     close(target[1:4, 1, 1], torch.tensor([0.0, 0, 1]), why)
     boxes = [[1000, 1000, 5096, 5098], [1000, 1000, 5097, 5097]]
-    target = targets(boxes, [0, 2], (6400, 6400), cells=1)
-    close(target[1:4, 0, 0], torch.tensor([0.0, 0, 1]), "areas of 16785408 and 16785409 pixels: "
-          "float32 can't tell them apart, integers and float64 can")  # fmt: skip
+    for dtype in (torch.int64, torch.float32):
+        target = targets(boxes, [0, 2], (6400, 6400), 1, dtype)
+        why = (
+            f"boxes are {dtype}, areas 16785408 and 16785409 pixels: float32 can't tell them apart"
+            ", integers and float64 can"
+        )
+        close(target[1:4, 0, 0], torch.tensor([0.0, 0, 1]), why)
+    for right, area in ((11.3, "9.9"), (11.3999, "10.1997")):
+        boxes = [[8, 8, right, 11], [8, 8, 11.4, 11]]
+        target = targets(boxes, [0, 2], (64, 64), dtype=torch.float64)
+        why = f"areas of {area} and 10.2: parts of a pixel count, don't round areas or sides"
+        close(target[1:4, 1, 1], torch.tensor([0.0, 0, 1]), why)
+
+
+def test_cells_that_are_no_whole_pixels():
+    target = targets([[38, 20, 42, 28]], [1], (50, 81))
+    assert cells_of(target) == [(3, 3)], (
+        "50 by 81 pixels, cells 6.25 high and 10.125 wide: the centre, x = 40 and y = 24, is in "
+        f"row 3, column 3, not in {cells_of(target)}"
+    )
+
+
+def test_every_cell_has_its_own_largest():
+    small = [[10 * x + 4, 10 * y + 4, 10 * x + 6, 10 * y + 6] for y in range(2) for x in range(2)]
+    large = [[10 * x + 2, 10 * y + 2, 10 * x + 8, 10 * y + 8] for y in range(2) for x in range(2)]
+    large[0] = [0, 0, 10, 10]
+    target = targets([*small, *large], [0] * 4 + [2] * 4, (20, 20), cells=2)
+    found = cells_of(target)
+    assert len(found) == 4, f"each of four neighbouring cells has a centre, and only {found} count"
+    right = torch.tensor([0.0, 0, 1])[:, None, None].expand(3, 2, 2)
+    close(target[1:4], right, "two shapes in each of four cells: each keeps its own largest")
 
 
 def test_of_equal_areas_the_first_keeps_the_cell():
@@ -162,3 +206,10 @@ def test_several_shapes_and_another_grid():
         f"in 4 by 4 cells the centres are in (0, 0), (3, 3) and (3, 0), not {cells_of(target)}"
     )
     close(target[1:4, 3, 3], torch.tensor([0.0, 1, 0]), "each shape keeps its own class")
+    boxes = [[10 * n, 0, 10 * n + 3 + 5 * n % 7, 6] for n in range(6)]  # not in order of size
+    target = targets(boxes, [0, 1, 2, 0, 1, 2], (48, 64), cells=6)
+    for n, (left, _, right, _) in enumerate(boxes):
+        numbers = target[1:, 0, int((left + right) / 2 * 6 / 64)]
+        kind, wide = torch.eye(3)[n % 3], torch.tensor([(right - left) / 64])
+        close(numbers[:3], kind, f"shape {n} of six, of other sizes: each keeps its own class")
+        close(numbers[5:6], wide, f"shape {n} of six, of other sizes: each keeps its own width")

@@ -16,8 +16,8 @@ def find_shapes(model: nn.Module, image: Image.Image) -> list[dict]:
     """
     weight = next(model.parameters())
     modes = [(module, module.training) for module in model.modules()]
-    model.eval()
     try:
+        model.eval()
         with torch.no_grad():
             output = model(prepare(image)[None].to(weight.device, weight.dtype))
     finally:

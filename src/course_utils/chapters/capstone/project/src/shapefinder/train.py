@@ -46,10 +46,10 @@ def fit(
     before = signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
     try:
         stop = False
-        model.train()
         while step < steps and not stop:
             torch.manual_seed(step * world_size + rank)
             x, y = batch(step, rank, world_size)
+            model.train()
             optimizer.zero_grad()
             loss(model(x), y).backward()
             if together:
