@@ -742,6 +742,7 @@ inf, nan = float("inf"), float("nan")
 with every_case() as case:
     for name, x in {
         "x = (-1, 0.5, 2)": torch.tensor([-1.0, 0.5, 2.0]),
+        "x = (1, 2)": torch.tensor([1.0, 2.0]),
         "x = (-1, 0, 2)": torch.tensor([-1.0, 0.0, 2.0]),
         "float64, shape (2, 2)": torch.tensor([[-1.0, 0.3], [2.1, 0.0]], dtype=torch.float64),
         "bfloat16": torch.tensor([-1.0, 0.5, 2.0], dtype=torch.bfloat16),

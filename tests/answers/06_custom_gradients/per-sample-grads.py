@@ -3,6 +3,7 @@
 #
 # - "every entry has the gradients of all samples"
 # - "of shape (batch, …), detached"
+# - "also where weights or `x` require grad"
 # - "returns a dict with the same keys"
 # - "The last two may not loop over samples"
 # - "`by_vmap` uses `torch.func.vmap`"
@@ -999,3 +1000,435 @@ def clip_and_average(gradients, limit):
         name: torch.einsum("b,b...->...", scale.to(g.dtype), g) / len(g)
         for name, g in gradients.items()
     }
+
+
+# %% wrong="vmap's gradients hang on the weights" breaks="also where weights or `x` require grad" says=["where an argument requires grad, so does the result"]
+def by_loop(weights, x, y):
+    rows = {key: [] for key in weights}
+    for i in range(len(x)):
+        leaves = {key: w.detach().clone().requires_grad_() for key, w in weights.items()}
+        with torch.enable_grad():
+            loss = sample_loss(leaves, x[i].detach(), y[i])
+        for key, g in zip(leaves, torch.autograd.grad(loss, list(leaves.values()))):
+            rows[key].append(g)
+    return {key: torch.stack(row) for key, row in rows.items()}
+
+
+def by_vmap(weights, x, y):
+    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(weights, x, y)
+
+
+def by_hooks(weights, x, y):
+    x = x.detach()
+    with torch.enable_grad():
+        w1, b1, w2 = (weights[k].detach().clone().requires_grad_() for k in ("w1", "b1", "w2"))
+        z1 = x @ w1.t() + b1
+        hidden = torch.tanh(z1)
+        z2 = hidden @ w2.t()
+        loss = F.cross_entropy(z2, y, reduction="sum")
+        g1, g2 = torch.autograd.grad(loss, (z1, z2))
+    result = {
+        "w1": torch.einsum("bo,bi->boi", g1, x),
+        "b1": g1,
+        "w2": torch.einsum("bo,bi->boi", g2, hidden.detach()),
+    }
+    return {key: result[key] for key in weights}
+
+
+def clip_and_average(gradients, limit):
+    flat = torch.cat([g.detach().flatten(1) for g in gradients.values()], dim=1)
+    norm = flat.norm(dim=1)
+    factor = torch.where(
+        norm > limit, limit / torch.where(norm > 0, norm, 1.0), torch.ones_like(norm)
+    )
+    return {
+        key: torch.einsum("b,b...->b...", factor, g.detach()).mean(0)
+        for key, g in gradients.items()
+    }
+
+
+def per_sample_grads(weights, x, y, limit):
+    return clip_and_average(by_vmap(weights, x, y), limit)
+
+
+# %% wrong="clears the weights' grad" breaks="`requires_grad`, `.grad`" says=["had a gradient in .grad, and it was changed"]
+def by_loop(weights, x, y):
+    for w in weights.values():
+        w.grad = None
+    rows = {key: [] for key in weights}
+    for i in range(len(x)):
+        leaves = {key: w.detach().clone().requires_grad_() for key, w in weights.items()}
+        with torch.enable_grad():
+            loss = sample_loss(leaves, x[i].detach(), y[i])
+        for key, g in zip(leaves, torch.autograd.grad(loss, list(leaves.values()))):
+            rows[key].append(g)
+    return {key: torch.stack(row) for key, row in rows.items()}
+
+
+def by_vmap(weights, x, y):
+    weights = {key: w.detach() for key, w in weights.items()}
+    one = torch.func.grad(sample_loss)
+    return {
+        key: g.detach()
+        for key, g in torch.func.vmap(one, in_dims=(None, 0, 0))(weights, x.detach(), y).items()
+    }
+
+
+def by_hooks(weights, x, y):
+    x = x.detach()
+    with torch.enable_grad():
+        w1, b1, w2 = (weights[k].detach().clone().requires_grad_() for k in ("w1", "b1", "w2"))
+        z1 = x @ w1.t() + b1
+        hidden = torch.tanh(z1)
+        z2 = hidden @ w2.t()
+        loss = F.cross_entropy(z2, y, reduction="sum")
+        g1, g2 = torch.autograd.grad(loss, (z1, z2))
+    result = {
+        "w1": torch.einsum("bo,bi->boi", g1, x),
+        "b1": g1,
+        "w2": torch.einsum("bo,bi->boi", g2, hidden.detach()),
+    }
+    return {key: result[key] for key in weights}
+
+
+def clip_and_average(gradients, limit):
+    flat = torch.cat([g.detach().flatten(1) for g in gradients.values()], dim=1)
+    norm = flat.norm(dim=1)
+    factor = torch.where(
+        norm > limit, limit / torch.where(norm > 0, norm, 1.0), torch.ones_like(norm)
+    )
+    return {
+        key: torch.einsum("b,b...->b...", factor, g.detach()).mean(0)
+        for key, g in gradients.items()
+    }
+
+
+def per_sample_grads(weights, x, y, limit):
+    return clip_and_average(by_vmap(weights, x, y), limit)
+
+
+# %% wrong="goes backward into the weights" breaks="`requires_grad`, `.grad`" says=["where an argument requires grad"]
+def by_loop(weights, x, y):
+    rows = {key: [] for key in weights}
+    for i in range(len(x)):
+        leaves = {key: w.detach().clone().requires_grad_() for key, w in weights.items()}
+        with torch.enable_grad():
+            loss = sample_loss(leaves, x[i].detach(), y[i])
+        for key, g in zip(leaves, torch.autograd.grad(loss, list(leaves.values()))):
+            rows[key].append(g)
+    return {key: torch.stack(row) for key, row in rows.items()}
+
+
+def by_vmap(weights, x, y):
+    weights = {key: w.detach() for key, w in weights.items()}
+    one = torch.func.grad(sample_loss)
+    return {
+        key: g.detach()
+        for key, g in torch.func.vmap(one, in_dims=(None, 0, 0))(weights, x.detach(), y).items()
+    }
+
+
+def by_hooks(weights, x, y):
+    w1, b1, w2 = weights["w1"], weights["b1"], weights["w2"]
+    z1 = x @ w1.t() + b1
+    if not z1.requires_grad:
+        z1.requires_grad_()
+    h = torch.tanh(z1)
+    z2 = h @ w2.t()
+    z1.retain_grad()
+    z2.retain_grad()
+    F.cross_entropy(z2, y, reduction="sum").backward()
+    return {
+        "w1": torch.einsum("bo,bi->boi", z1.grad, x.detach()),
+        "b1": z1.grad,
+        "w2": torch.einsum("bo,bi->boi", z2.grad, h.detach()),
+    }
+
+
+def clip_and_average(gradients, limit):
+    flat = torch.cat([g.detach().flatten(1) for g in gradients.values()], dim=1)
+    norm = flat.norm(dim=1)
+    factor = torch.where(
+        norm > limit, limit / torch.where(norm > 0, norm, 1.0), torch.ones_like(norm)
+    )
+    return {
+        key: torch.einsum("b,b...->b...", factor, g.detach()).mean(0)
+        for key, g in gradients.items()
+    }
+
+
+def per_sample_grads(weights, x, y, limit):
+    return clip_and_average(by_vmap(weights, x, y), limit)
+
+
+# %% wrong="keeps the gradients by shape" breaks="every entry has the gradients of all samples" says=["the answer of the call before"]
+def by_loop(weights, x, y):
+    rows = {key: [] for key in weights}
+    for i in range(len(x)):
+        leaves = {key: w.detach().clone().requires_grad_() for key, w in weights.items()}
+        with torch.enable_grad():
+            loss = sample_loss(leaves, x[i].detach(), y[i])
+        for key, g in zip(leaves, torch.autograd.grad(loss, list(leaves.values()))):
+            rows[key].append(g)
+    return {key: torch.stack(row) for key, row in rows.items()}
+
+
+def by_vmap(weights, x, y):
+    key = (x.shape, y.shape)
+    if key not in by_vmap.__dict__:
+        by_vmap.__dict__[key] = {
+            k: g.detach()
+            for k, g in torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(
+                {k: w.detach() for k, w in weights.items()}, x.detach(), y
+            ).items()
+        }
+    return by_vmap.__dict__[key]
+
+
+def by_hooks(weights, x, y):
+    x = x.detach()
+    with torch.enable_grad():
+        w1, b1, w2 = (weights[k].detach().clone().requires_grad_() for k in ("w1", "b1", "w2"))
+        z1 = x @ w1.t() + b1
+        hidden = torch.tanh(z1)
+        z2 = hidden @ w2.t()
+        loss = F.cross_entropy(z2, y, reduction="sum")
+        g1, g2 = torch.autograd.grad(loss, (z1, z2))
+    result = {
+        "w1": torch.einsum("bo,bi->boi", g1, x),
+        "b1": g1,
+        "w2": torch.einsum("bo,bi->boi", g2, hidden.detach()),
+    }
+    return {key: result[key] for key in weights}
+
+
+def clip_and_average(gradients, limit):
+    flat = torch.cat([g.detach().flatten(1) for g in gradients.values()], dim=1)
+    norm = flat.norm(dim=1)
+    factor = torch.where(
+        norm > limit, limit / torch.where(norm > 0, norm, 1.0), torch.ones_like(norm)
+    )
+    return {
+        key: torch.einsum("b,b...->b...", factor, g.detach()).mean(0)
+        for key, g in gradients.items()
+    }
+
+
+def per_sample_grads(weights, x, y, limit):
+    return clip_and_average(by_vmap(weights, x, y), limit)
+
+
+# %% wrong="leaves zeros out of the mean" breaks="Then average over the samples" says=["a zero counts in the mean as well"]
+def by_loop(weights, x, y):
+    rows = {key: [] for key in weights}
+    for i in range(len(x)):
+        leaves = {key: w.detach().clone().requires_grad_() for key, w in weights.items()}
+        with torch.enable_grad():
+            loss = sample_loss(leaves, x[i].detach(), y[i])
+        for key, g in zip(leaves, torch.autograd.grad(loss, list(leaves.values()))):
+            rows[key].append(g)
+    return {key: torch.stack(row) for key, row in rows.items()}
+
+
+def by_vmap(weights, x, y):
+    weights = {key: w.detach() for key, w in weights.items()}
+    one = torch.func.grad(sample_loss)
+    return {
+        key: g.detach()
+        for key, g in torch.func.vmap(one, in_dims=(None, 0, 0))(weights, x.detach(), y).items()
+    }
+
+
+def by_hooks(weights, x, y):
+    x = x.detach()
+    with torch.enable_grad():
+        w1, b1, w2 = (weights[k].detach().clone().requires_grad_() for k in ("w1", "b1", "w2"))
+        z1 = x @ w1.t() + b1
+        hidden = torch.tanh(z1)
+        z2 = hidden @ w2.t()
+        loss = F.cross_entropy(z2, y, reduction="sum")
+        g1, g2 = torch.autograd.grad(loss, (z1, z2))
+    result = {
+        "w1": torch.einsum("bo,bi->boi", g1, x),
+        "b1": g1,
+        "w2": torch.einsum("bo,bi->boi", g2, hidden.detach()),
+    }
+    return {key: result[key] for key in weights}
+
+
+def clip_and_average(gradients, limit):
+    flat = torch.cat([g.detach().flatten(1) for g in gradients.values()], dim=1)
+    norm = flat.norm(dim=1)
+    factor = torch.where(
+        norm > limit, limit / torch.where(norm > 0, norm, 1.0), torch.ones_like(norm)
+    )
+    return {
+        key: torch.einsum("b,b...->b...", factor, g.detach()).sum(0) / (norm > 0).sum().clamp(min=1)
+        for key, g in gradients.items()
+    }
+
+
+def per_sample_grads(weights, x, y, limit):
+    return clip_and_average(by_vmap(weights, x, y), limit)
+
+
+# %% wrong="a floor under the norm" breaks="Where its norm exceeds `limit`, scale it down to `limit`" says=["limit 1e-5"]
+def by_loop(weights, x, y):
+    rows = {key: [] for key in weights}
+    for i in range(len(x)):
+        leaves = {key: w.detach().clone().requires_grad_() for key, w in weights.items()}
+        with torch.enable_grad():
+            loss = sample_loss(leaves, x[i].detach(), y[i])
+        for key, g in zip(leaves, torch.autograd.grad(loss, list(leaves.values()))):
+            rows[key].append(g)
+    return {key: torch.stack(row) for key, row in rows.items()}
+
+
+def by_vmap(weights, x, y):
+    weights = {key: w.detach() for key, w in weights.items()}
+    one = torch.func.grad(sample_loss)
+    return {
+        key: g.detach()
+        for key, g in torch.func.vmap(one, in_dims=(None, 0, 0))(weights, x.detach(), y).items()
+    }
+
+
+def by_hooks(weights, x, y):
+    x = x.detach()
+    with torch.enable_grad():
+        w1, b1, w2 = (weights[k].detach().clone().requires_grad_() for k in ("w1", "b1", "w2"))
+        z1 = x @ w1.t() + b1
+        hidden = torch.tanh(z1)
+        z2 = hidden @ w2.t()
+        loss = F.cross_entropy(z2, y, reduction="sum")
+        g1, g2 = torch.autograd.grad(loss, (z1, z2))
+    result = {
+        "w1": torch.einsum("bo,bi->boi", g1, x),
+        "b1": g1,
+        "w2": torch.einsum("bo,bi->boi", g2, hidden.detach()),
+    }
+    return {key: result[key] for key in weights}
+
+
+def clip_and_average(gradients, limit):
+    flat = torch.cat([g.detach().flatten(1) for g in gradients.values()], dim=1)
+    norm = flat.norm(dim=1)
+    factor = (limit / norm.clamp(min=1e-3)).clamp(max=1)
+    return {
+        key: torch.einsum("b,b...->b...", factor, g.detach()).mean(0)
+        for key, g in gradients.items()
+    }
+
+
+def per_sample_grads(weights, x, y, limit):
+    return clip_and_average(by_vmap(weights, x, y), limit)
+
+
+# %% wrong="squeezes a single sample" breaks="The batch has at least one sample" says=["(1, 1, 2)"]
+def by_loop(weights, x, y):
+    rows = {key: [] for key in weights}
+    for i in range(len(x)):
+        leaves = {key: w.detach().clone().requires_grad_() for key, w in weights.items()}
+        with torch.enable_grad():
+            loss = sample_loss(leaves, x[i].detach(), y[i])
+        for key, g in zip(leaves, torch.autograd.grad(loss, list(leaves.values()))):
+            rows[key].append(g)
+    return {key: torch.stack(row) for key, row in rows.items()}
+
+
+def by_vmap(weights, x, y):
+    weights = {key: w.detach() for key, w in weights.items()}
+    one = torch.func.grad(sample_loss)
+    return {
+        key: g.detach()
+        for key, g in torch.func.vmap(one, in_dims=(None, 0, 0))(weights, x.detach(), y).items()
+    }
+
+
+def by_hooks(weights, x, y):
+    x = x.detach()
+    with torch.enable_grad():
+        w1, b1, w2 = (weights[k].detach().clone().requires_grad_() for k in ("w1", "b1", "w2"))
+        z1 = x @ w1.t() + b1
+        hidden = torch.tanh(z1)
+        z2 = hidden @ w2.t()
+        loss = F.cross_entropy(z2, y, reduction="sum")
+        g1, g2 = torch.autograd.grad(loss, (z1, z2))
+    result = {
+        "w1": torch.einsum("bo,bi->boi", g1, x),
+        "b1": g1,
+        "w2": torch.einsum("bo,bi->boi", g2, hidden.detach()),
+    }
+    return {key: result[key] for key in weights}
+
+
+def clip_and_average(gradients, limit):
+    flat = torch.cat([g.detach().flatten(1) for g in gradients.values()], dim=1)
+    norm = flat.norm(dim=1)
+    factor = torch.where(
+        norm > limit, limit / torch.where(norm > 0, norm, 1.0), torch.ones_like(norm)
+    )
+    return {
+        key: torch.einsum("b,b...->b...", factor, g.detach()).squeeze(0).mean(0)
+        if len(g) > 1
+        else torch.einsum("b,b...->b...", factor, g.detach()).squeeze()
+        for key, g in gradients.items()
+    }
+
+
+def per_sample_grads(weights, x, y, limit):
+    return clip_and_average(by_vmap(weights, x, y), limit)
+
+
+# %% wrong="rounds the limit" breaks="Where its norm exceeds `limit`, scale it down to `limit`" says=["limit 0.5"]
+def by_loop(weights, x, y):
+    rows = {key: [] for key in weights}
+    for i in range(len(x)):
+        leaves = {key: w.detach().clone().requires_grad_() for key, w in weights.items()}
+        with torch.enable_grad():
+            loss = sample_loss(leaves, x[i].detach(), y[i])
+        for key, g in zip(leaves, torch.autograd.grad(loss, list(leaves.values()))):
+            rows[key].append(g)
+    return {key: torch.stack(row) for key, row in rows.items()}
+
+
+def by_vmap(weights, x, y):
+    weights = {key: w.detach() for key, w in weights.items()}
+    one = torch.func.grad(sample_loss)
+    return {
+        key: g.detach()
+        for key, g in torch.func.vmap(one, in_dims=(None, 0, 0))(weights, x.detach(), y).items()
+    }
+
+
+def by_hooks(weights, x, y):
+    x = x.detach()
+    with torch.enable_grad():
+        w1, b1, w2 = (weights[k].detach().clone().requires_grad_() for k in ("w1", "b1", "w2"))
+        z1 = x @ w1.t() + b1
+        hidden = torch.tanh(z1)
+        z2 = hidden @ w2.t()
+        loss = F.cross_entropy(z2, y, reduction="sum")
+        g1, g2 = torch.autograd.grad(loss, (z1, z2))
+    result = {
+        "w1": torch.einsum("bo,bi->boi", g1, x),
+        "b1": g1,
+        "w2": torch.einsum("bo,bi->boi", g2, hidden.detach()),
+    }
+    return {key: result[key] for key in weights}
+
+
+def clip_and_average(gradients, limit):
+    flat = torch.cat([g.detach().flatten(1) for g in gradients.values()], dim=1)
+    norm = flat.norm(dim=1)
+    factor = torch.where(
+        norm > limit, int(limit) / torch.where(norm > 0, norm, 1.0), torch.ones_like(norm)
+    )
+    return {
+        key: torch.einsum("b,b...->b...", factor, g.detach()).mean(0)
+        for key, g in gradients.items()
+    }
+
+
+def per_sample_grads(weights, x, y, limit):
+    return clip_and_average(by_vmap(weights, x, y), limit)

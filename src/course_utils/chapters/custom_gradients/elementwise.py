@@ -204,7 +204,7 @@ def run_function(function, g, *inputs):
 
 def _arrives(x):
     """The gradient that arrives: different numbers, laid out in memory as x is."""
-    g = torch.linspace(1, 2, x.numel(), dtype=x.dtype, device=device).view(x.shape)
+    g = torch.linspace(1.1, 2.3, x.numel(), dtype=x.dtype, device=device).view(x.shape)
     return torch.empty_like(x).copy_(g)
 
 
