@@ -998,7 +998,8 @@ def try_checkpoint(x, seed, times, state=""):
 # - runs `block` a second time in backward, on the same random numbers, recording this time
 #   (`torch.enable_grad()`);
 # - returns the gradient of `x`, and adds those of the block's parameters to their `.grad`, as
-#   `backward()` does. It runs a block that is used twice as well;
+#   `backward()` does: nothing for one that is frozen or not used. It runs a block that is used
+#   twice as well;
 # - leaves the generator after backward as it was before backward.
 #
 # Everything here is on the CPU; on a GPU you would keep the state of its generator too. Gradients
@@ -1678,7 +1679,11 @@ with every_case() as case:
         ("a kernel (2, 3, 2, 2, 1) and a scale (2, 1), limit 3", kernel, 3.0),
         ("(3, 4) and (0, 1), limit 0.5", one, 0.5),
         ("(3, 4) and (0, 1), limit 0", one, 0.0),
-        ("(3, 4) and (0, 0), limit 1", {"w": torch.tensor([[3.0, 4.0], [0.0, 0.0]])}, 1.0),
+        (
+            "(3, 4), (0, 0) and (0, 2), limit 1",
+            {"w": torch.tensor([[3.0, 4], [0, 0], [0, 2]])},
+            1.0,
+        ),
         ("one sample, (1, 1, 2), limit 1", {"w": torch.tensor([[[3.0, 4.0]]])}, 1.0),
         ("w1 transposed, limit 3", {"w1": deep["w1"].transpose(1, 2)}, 3.0),
         ("w1 / 1e6, limit 1e-5", {"w1": deep["w1"] / 1e6}, 1e-5),

@@ -18,6 +18,7 @@
 #
 # - "a block that is used twice": times=2
 # - "`x` requires grad": x of shape (2, 3)
+# - "the block's parameters": custom_gradients.STATES
 
 # %% wrong="no replay of the random numbers" breaks="on the same random numbers" says=["does backward draw the same dropout as forward?"]
 class Checkpoint(torch.autograd.Function):
@@ -329,9 +330,11 @@ class Checkpoint(torch.autograd.Function):
         with torch.random.fork_rng(devices=[]), torch.enable_grad():
             torch.default_generator.set_state(ctx.random)
             y = ctx.run.forward(x)
-        parameters = list(ctx.run.parameters())
-        mine, *theirs = torch.autograd.grad(y, [x, *parameters], gradient)
+        parameters = [p for p in ctx.run.parameters() if p.requires_grad]
+        mine, *theirs = torch.autograd.grad(y, [x, *parameters], gradient, allow_unused=True)
         for parameter, part in zip(parameters, theirs):
+            if part is None:
+                continue
             parameter.grad = part if parameter.grad is None else parameter.grad + part
         return None, mine
 
@@ -360,7 +363,7 @@ class Checkpoint(torch.autograd.Function):
         return (None, leaf.grad)
 
 
-# %% wrong="asks for gradients of frozen parameters too" breaks="adds those of the block's parameters to their `.grad`" says=["frozen"]
+# %% wrong="asks for gradients of frozen parameters too" breaks="and adds those of the block's parameters to their `.grad`" says=["frozen"]
 class Checkpoint(torch.autograd.Function):
     @staticmethod
     def forward(ctx, block, x):
@@ -391,7 +394,7 @@ def checkpoint_by_hand(block, x):
     return Checkpoint.apply(block, x)
 
 
-# %% wrong="asks for gradients of unused parameters too" breaks="adds those of the block's parameters to their `.grad`" says=["a parameter that it never uses"]
+# %% wrong="asks for gradients of unused parameters too" breaks="and adds those of the block's parameters to their `.grad`" says=["its .grad stays None"]
 class Checkpoint(torch.autograd.Function):
     @staticmethod
     def forward(ctx, block, x):
@@ -422,7 +425,7 @@ def checkpoint_by_hand(block, x):
     return Checkpoint.apply(block, x)
 
 
-# %% wrong="zeros for a parameter that is not used" breaks="as `backward()` does" says=["backward() leaves its .grad None"]
+# %% wrong="zeros for a parameter that is not used" breaks="and adds those of the block's parameters to their `.grad`" says=["its .grad stays None"]
 class Checkpoint(torch.autograd.Function):
     @staticmethod
     def forward(ctx, block, x):
@@ -597,7 +600,7 @@ def checkpoint_by_hand(block, x):
     return Checkpoint.apply(block, x)
 
 
-# %% wrong="lets go of the block after one backward" breaks="as `backward()` does" says=["backward comes a second time"]
+# %% wrong="lets go of the block after one backward" breaks="and adds those of the block's parameters to their `.grad`" says=["backward comes a second time"]
 class Checkpoint(torch.autograd.Function):
     @staticmethod
     def forward(ctx, block, x):

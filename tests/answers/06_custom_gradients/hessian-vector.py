@@ -381,22 +381,22 @@ def newton(f, x, steps):
 
 # %% right="vjp of grad, dual tensors, recursion"
 def hvp_double(f, x, v):
-    _, pull = torch.func.vjp(torch.func.grad(f), x)
-    return pull(v)[0]
+    _, pull = torch.func.vjp(torch.func.grad(f), x.detach())
+    return pull(v.detach())[0]
 
 
 def hvp_forward(f, x, v):
     import torch.autograd.forward_ad as forward_ad
 
     with forward_ad.dual_level():
-        dual = forward_ad.make_dual(x.detach().requires_grad_(), v)
+        dual = forward_ad.make_dual(x.detach().requires_grad_(), v.detach())
         (g,) = torch.autograd.grad(f(dual), dual, create_graph=True)
         return forward_ad.unpack_dual(g).tangent.detach().clone()
 
 
 def newton(f, x, steps):
     if steps == 0:
-        return x.clone()
+        return x.detach().clone()
     x = newton(f, x, steps - 1)
     slope = x.clone().requires_grad_()
     f(slope).backward()
@@ -409,13 +409,13 @@ def hvp_double(f, x, v):
         leaf = x.clone().detach().requires_grad_(True)
         f(leaf).backward(create_graph=True)
         g, leaf.grad = leaf.grad, None
-        (g * v).sum().backward()
+        (g * v.detach()).sum().backward()
     return leaf.grad.detach()
 
 
 def hvp_forward(f, x, v):
-    _, push = torch.func.linearize(torch.func.grad(f), x)
-    return push(v)
+    _, push = torch.func.linearize(torch.func.grad(f), x.detach())
+    return push(v.detach())
 
 
 def newton(f, x, steps):

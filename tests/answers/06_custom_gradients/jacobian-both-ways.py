@@ -34,7 +34,7 @@ def by_rows(f, x):
 
 def by_columns(f, x):
     eye = torch.eye(len(x), dtype=x.dtype, device=x.device)
-    return torch.stack([torch.func.jvp(f, (x,), (v,))[1] for v in eye])
+    return torch.stack([torch.func.jvp(f, (x.detach(),), (v,))[1] for v in eye])
 
 
 def jacobian_both_ways(f, x):
@@ -61,7 +61,7 @@ def by_rows(f, x):
 
 def by_columns(f, x):
     eye = torch.eye(len(x), dtype=x.dtype, device=x.device)
-    return torch.stack([torch.func.jvp(f, (x,), (v,))[1] for v in eye]).t()
+    return torch.stack([torch.func.jvp(f, (x.detach(),), (v,))[1] for v in eye]).t()
 
 
 def jacobian_both_ways(f, x):
@@ -91,7 +91,7 @@ def by_rows(f, x):
 
 def by_columns(f, x):
     eye = torch.eye(len(x), dtype=x.dtype, device=x.device)
-    return torch.stack([torch.func.jvp(f, (x,), (v,))[1] for v in eye]).t()
+    return torch.stack([torch.func.jvp(f, (x.detach(),), (v,))[1] for v in eye]).t()
 
 
 def jacobian_both_ways(f, x):
@@ -108,7 +108,7 @@ def by_rows(f, x):
 
 def by_columns(f, x):
     eye = torch.eye(len(x), dtype=x.dtype, device=x.device)
-    return torch.stack([torch.func.jvp(f, (x,), (v,))[1] for v in eye]).t()
+    return torch.stack([torch.func.jvp(f, (x.detach(),), (v,))[1] for v in eye]).t()
 
 
 def jacobian_both_ways(f, x):
@@ -125,7 +125,7 @@ def by_rows(f, x):
 
 def by_columns(f, x):
     eye = torch.eye(len(x), dtype=x.dtype, device=x.device)
-    return torch.stack([torch.func.jvp(f, (x,), (v,))[1] for v in eye]).t()
+    return torch.stack([torch.func.jvp(f, (x.detach(),), (v,))[1] for v in eye]).t()
 
 
 def jacobian_both_ways(f, x):
@@ -142,7 +142,7 @@ def by_rows(f, x):
 
 def by_columns(f, x):
     eye = torch.eye(len(x), dtype=x.dtype, device=x.device)
-    return torch.stack([torch.func.jvp(f, (x,), (v,))[1] for v in eye]).t()
+    return torch.stack([torch.func.jvp(f, (x.detach(),), (v,))[1] for v in eye]).t()
 
 
 def jacobian_both_ways(f, x):
@@ -159,7 +159,7 @@ def by_rows(f, x):
 
 def by_columns(f, x):
     eye = torch.eye(len(x), dtype=x.dtype, device=x.device)
-    return torch.stack([torch.func.jvp(f, (x,), (v,))[1] for v in eye]).t()
+    return torch.stack([torch.func.jvp(f, (x.detach(),), (v,))[1] for v in eye]).t()
 
 
 def jacobian_both_ways(f, x):
@@ -176,7 +176,7 @@ def by_rows(f, x):
 
 def by_columns(f, x):
     eye = torch.eye(len(x), dtype=x.dtype, device=x.device)
-    return torch.stack([torch.func.jvp(f, (x,), (v,))[1] for v in eye]).t()
+    return torch.stack([torch.func.jvp(f, (x.detach(),), (v,))[1] for v in eye]).t()
 
 
 def jacobian_both_ways(f, x):
@@ -195,7 +195,7 @@ def by_rows(f, x):
 
 def by_columns(f, x):
     eye = torch.eye(len(x), dtype=x.dtype, device=x.device)
-    return torch.stack([torch.func.jvp(f, (x,), (v,))[1] for v in eye]).t()
+    return torch.stack([torch.func.jvp(f, (x.detach(),), (v,))[1] for v in eye]).t()
 
 
 def jacobian_both_ways(f, x):
@@ -212,7 +212,7 @@ def by_rows(f, x):
 
 def by_columns(f, x):
     eye = torch.eye(len(x), dtype=x.dtype, device=x.device)
-    return torch.stack([torch.func.jvp(f, (x,), (v,))[1] for v in eye]).t()
+    return torch.stack([torch.func.jvp(f, (x.detach(),), (v,))[1] for v in eye]).t()
 
 
 def jacobian_both_ways(f, x):
@@ -227,7 +227,7 @@ def by_rows(f, x):
 
 def by_columns(f, x):
     eye = torch.eye(len(x), dtype=x.dtype, device=x.device)
-    return torch.stack([torch.func.jvp(f, (x,), (v,))[1] for v in eye]).t()
+    return torch.stack([torch.func.jvp(f, (x.detach(),), (v,))[1] for v in eye]).t()
 
 
 def jacobian_both_ways(f, x):
@@ -245,7 +245,7 @@ def by_rows(f, x):
 
 def by_columns(f, x):
     eye = torch.eye(len(x), dtype=x.dtype, device=x.device)
-    return torch.stack([torch.func.jvp(f, (x,), (v,))[1] for v in eye]).t()
+    return torch.stack([torch.func.jvp(f, (x.detach(),), (v,))[1] for v in eye]).t()
 
 
 def jacobian_both_ways(f, x):
@@ -254,12 +254,12 @@ def jacobian_both_ways(f, x):
 
 # %% right="vmap over vjp and linearize"
 def by_rows(f, x):
-    y, pull = torch.func.vjp(f, x)
+    y, pull = torch.func.vjp(f, x.detach())
     return torch.func.vmap(pull)(torch.eye(y.numel(), dtype=y.dtype, device=y.device))[0]
 
 
 def by_columns(f, x):
-    _, push = torch.func.linearize(f, x)
+    _, push = torch.func.linearize(f, x.detach())
     return torch.stack([push(v) for v in torch.eye(len(x)).to(x)], 1)
 
 
@@ -281,7 +281,7 @@ def by_rows(f, x):
 
 
 def by_columns(f, x):
-    columns = []
+    columns, x = [], x.detach()
     for j in range(len(x)):
         v = torch.zeros_like(x)
         v[j] = 1

@@ -24,11 +24,13 @@
 # Admits:
 #
 # - "whatever floating-point dtype": MyClamp, {name}
-# - "floating-point dtype and shape": "bfloat16": x.bfloat16(), "a single number": x[4], "none": x[:0]
+# - "floating-point dtype and shape": custom_gradients.clamp_inputs(x)
 # - "dtype and shape that is": "bfloat16": torch.tensor([-2.0, -0.5, 0.0, 3.0]
 # - "dtype and shape of `x`": "a single number": torch.tensor(-0.5)
 # - "shape that is": "no numbers": torch.zeros(0, 3)
-# - "one for each input": (False, True, False)
+# - "one for each input": custom_gradients.NEEDS
+# - "like `F.relu`": tiny, huge and infinite
+# - "NaN stays NaN": torch.tensor([nan, -1.0, 2.0])
 # - "for three tensors of one shape": bounds that differ
 
 # %% wrong="masks where the input is below zero" breaks="like `F.relu`, with the gradient 0 at 0" says=["x = (-1, 0, 2): the gradient: at 0 the slope is 0"]
@@ -1465,7 +1467,7 @@ def my_relu_and_friends():
     return {"MyReLU": MyReLU, "MyClamp": MyClamp, "Binarize": Binarize}
 
 
-# %% wrong="computes the slope of ReLU in float32" breaks="whatever floating-point dtype" says=["seven digits alone"]
+# %% wrong="computes the slope of ReLU in float32" breaks="whatever floating-point dtype and shape that is" says=["seven digits alone"]
 class MyReLU(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -1615,7 +1617,7 @@ def my_relu_and_friends():
     return {"MyReLU": MyReLU, "MyClamp": MyClamp, "Binarize": Binarize}
 
 
-# %% wrong="copies the sign of zero" breaks="The first is the sign, with +1 at 0" says=["-0.0 is 0 too"]
+# %% wrong="copies the sign of zero" breaks="with +1 at 0" says=["-0.0 is 0 too"]
 class MyReLU(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -1664,7 +1666,7 @@ def my_relu_and_friends():
     return {"MyReLU": MyReLU, "MyClamp": MyClamp, "Binarize": Binarize}
 
 
-# %% wrong="divides infinity by itself" breaks="The first is the sign, with +1 at 0" says=["infinity by infinity is NaN"]
+# %% wrong="divides infinity by itself" breaks="with +1 at 0" says=["infinity by infinity is NaN"]
 class MyReLU(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -1762,7 +1764,7 @@ def my_relu_and_friends():
     return {"MyReLU": MyReLU, "MyClamp": MyClamp, "Binarize": Binarize}
 
 
-# %% wrong="masks what arrives in place" breaks="goes straight through to `x` where the mask is 1" says=["backward writes into the gradient that arrives"]
+# %% wrong="masks what arrives in place" breaks="where the mask is 1, and stops elsewhere" says=["backward writes into the gradient that arrives"]
 class MyReLU(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):

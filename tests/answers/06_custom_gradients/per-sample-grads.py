@@ -36,10 +36,13 @@ def by_loop(weights, x, y):
 
 
 def by_vmap(weights, x, y):
-    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(weights, x, y)
+    weights = {name: w.detach() for name, w in weights.items()}
+    one = torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))
+    return one(weights, x.detach(), y)
 
 
 def by_hooks(weights, x, y):
+    x = x.detach()
     z1 = (x @ weights["w1"].t() + weights["b1"]).detach().requires_grad_()
     hidden = torch.tanh(z1)
     z2 = hidden @ weights["w2"].detach().t()
@@ -74,6 +77,7 @@ def by_vmap(weights, x, y):
 
 
 def by_hooks(weights, x, y):
+    x = x.detach()
     z1 = (x @ weights["w1"].t() + weights["b1"]).detach().requires_grad_()
     hidden = torch.tanh(z1)
     z2 = hidden @ weights["w2"].detach().t()
@@ -104,7 +108,9 @@ def by_loop(weights, x, y):
 
 
 def by_vmap(weights, x, y):
-    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(weights, x, y)
+    weights = {name: w.detach() for name, w in weights.items()}
+    one = torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))
+    return one(weights, x.detach(), y)
 
 
 def by_hooks(weights, x, y):
@@ -128,7 +134,9 @@ def by_loop(weights, x, y):
 
 
 def by_vmap(weights, x, y):
-    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(weights, x, y)
+    weights = {name: w.detach() for name, w in weights.items()}
+    one = torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))
+    return one(weights, x.detach(), y)
 
 
 def by_hooks(weights, x, y):
@@ -153,11 +161,14 @@ def by_loop(weights, x, y):
 
 def by_vmap(weights, x, y):
     one = torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))
+    weights = {name: w.detach() for name, w in weights.items()}
+    x = x.detach()
     rows = [one(weights, x[i : i + 1], y[i : i + 1]) for i in range(len(x))]
     return {name: torch.cat([row[name] for row in rows]) for name in weights}
 
 
 def by_hooks(weights, x, y):
+    x = x.detach()
     z1 = (x @ weights["w1"].t() + weights["b1"]).detach().requires_grad_()
     hidden = torch.tanh(z1)
     z2 = hidden @ weights["w2"].detach().t()
@@ -188,10 +199,13 @@ def by_loop(weights, x, y):
 
 
 def by_vmap(weights, x, y):
-    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(weights, x, y)
+    weights = {name: w.detach() for name, w in weights.items()}
+    one = torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))
+    return one(weights, x.detach(), y)
 
 
 def by_hooks(weights, x, y):
+    x = x.detach()
     z1 = (x @ weights["w1"].t() + weights["b1"]).detach().requires_grad_()
     hidden = torch.tanh(z1)
     z2 = hidden @ weights["w2"].detach().t()
@@ -222,10 +236,13 @@ def by_loop(weights, x, y):
 
 
 def by_vmap(weights, x, y):
-    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(weights, x, y)
+    weights = {name: w.detach() for name, w in weights.items()}
+    one = torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))
+    return one(weights, x.detach(), y)
 
 
 def by_hooks(weights, x, y):
+    x = x.detach()
     z1 = (x @ weights["w1"].t() + weights["b1"]).detach().requires_grad_()
     hidden = torch.tanh(z1)
     z2 = hidden @ weights["w2"].detach().t()
@@ -256,10 +273,13 @@ def by_loop(weights, x, y):
 
 
 def by_vmap(weights, x, y):
-    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(weights, x, y)
+    weights = {name: w.detach() for name, w in weights.items()}
+    one = torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))
+    return one(weights, x.detach(), y)
 
 
 def by_hooks(weights, x, y):
+    x = x.detach()
     z1 = (x @ weights["w1"].t() + weights["b1"]).detach().requires_grad_()
     hidden = torch.tanh(z1)
     z2 = hidden @ weights["w2"].detach().t()
@@ -290,10 +310,13 @@ def by_loop(weights, x, y):
 
 
 def by_vmap(weights, x, y):
-    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(weights, x, y)
+    weights = {name: w.detach() for name, w in weights.items()}
+    one = torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))
+    return one(weights, x.detach(), y)
 
 
 def by_hooks(weights, x, y):
+    x = x.detach()
     z1 = (x @ weights["w1"].t() + weights["b1"]).detach().requires_grad_()
     hidden = torch.tanh(z1)
     z2 = hidden @ weights["w2"].detach().t()
@@ -327,10 +350,13 @@ def by_loop(weights, x, y):
 
 
 def by_vmap(weights, x, y):
-    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(weights, x, y)
+    weights = {name: w.detach() for name, w in weights.items()}
+    one = torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))
+    return one(weights, x.detach(), y)
 
 
 def by_hooks(weights, x, y):
+    x = x.detach()
     z1 = (x @ weights["w1"].t() + weights["b1"]).detach().requires_grad_()
     hidden = torch.tanh(z1)
     z2 = hidden @ weights["w2"].detach().t()
@@ -361,12 +387,15 @@ def by_loop(weights, x, y):
 
 
 def by_vmap(weights, x, y):
-    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(weights, x, y)
+    weights = {name: w.detach() for name, w in weights.items()}
+    one = torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))
+    return one(weights, x.detach(), y)
 
 
 def by_hooks(weights, x, y):
     for w in weights.values():
         w.requires_grad_()
+    x = x.detach()
     z1 = (x @ weights["w1"].t() + weights["b1"]).detach().requires_grad_()
     hidden = torch.tanh(z1)
     z2 = hidden @ weights["w2"].detach().t()
@@ -396,10 +425,13 @@ def by_loop(weights, x, y):
 
 
 def by_vmap(weights, x, y):
-    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(weights, x, y)
+    weights = {name: w.detach() for name, w in weights.items()}
+    one = torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))
+    return one(weights, x.detach(), y)
 
 
 def by_hooks(weights, x, y):
+    x = x.detach()
     z1 = (x @ weights["w1"].t() + weights["b1"]).detach().requires_grad_()
     hidden = torch.tanh(z1)
     z2 = hidden @ weights["w2"].detach().t()
@@ -435,6 +467,7 @@ def by_vmap(weights, x, y):
 
 
 def by_hooks(weights, x, y):
+    x = x.detach()
     z1 = (x @ weights["w1"].t() + weights["b1"]).detach().requires_grad_()
     hidden = torch.tanh(z1)
     z2 = hidden @ weights["w2"].detach().t()
@@ -465,10 +498,13 @@ def by_loop(weights, x, y):
 
 
 def by_vmap(weights, x, y):
-    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(weights, x, y)
+    weights = {name: w.detach() for name, w in weights.items()}
+    one = torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))
+    return one(weights, x.detach(), y)
 
 
 def by_hooks(weights, x, y):
+    x = x.detach()
     z1 = (x @ weights["w1"].t() + weights["b1"]).detach().requires_grad_()
     hidden = torch.tanh(z1)
     z2 = hidden @ weights["w2"].detach().t()
@@ -502,10 +538,13 @@ def by_loop(weights, x, y):
 
 
 def by_vmap(weights, x, y):
-    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(weights, x, y)
+    weights = {name: w.detach() for name, w in weights.items()}
+    one = torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))
+    return one(weights, x.detach(), y)
 
 
 def by_hooks(weights, x, y):
+    x = x.detach()
     z1 = (x @ weights["w1"].t() + weights["b1"]).detach().requires_grad_()
     hidden = torch.tanh(z1)
     z2 = hidden @ weights["w2"].detach().t()
@@ -536,10 +575,13 @@ def by_loop(weights, x, y):
 
 
 def by_vmap(weights, x, y):
-    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(weights, x, y)
+    weights = {name: w.detach() for name, w in weights.items()}
+    one = torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))
+    return one(weights, x.detach(), y)
 
 
 def by_hooks(weights, x, y):
+    x = x.detach()
     z1 = (x @ weights["w1"].t() + weights["b1"]).detach().requires_grad_()
     hidden = torch.tanh(z1)
     z2 = hidden @ weights["w2"].detach().t()
@@ -570,10 +612,13 @@ def by_loop(weights, x, y):
 
 
 def by_vmap(weights, x, y):
-    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(weights, x, y)
+    weights = {name: w.detach() for name, w in weights.items()}
+    one = torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))
+    return one(weights, x.detach(), y)
 
 
 def by_hooks(weights, x, y):
+    x = x.detach()
     z1 = (x @ weights["w1"].t() + weights["b1"]).detach().requires_grad_()
     hidden = torch.tanh(z1)
     z2 = hidden @ weights["w2"].detach().t()
@@ -605,10 +650,13 @@ def by_loop(weights, x, y):
 
 
 def by_vmap(weights, x, y):
-    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(weights, x, y)
+    weights = {name: w.detach() for name, w in weights.items()}
+    one = torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))
+    return one(weights, x.detach(), y)
 
 
 def by_hooks(weights, x, y):
+    x = x.detach()
     z1 = (x @ weights["w1"].t() + weights["b1"]).detach().requires_grad_()
     hidden = torch.tanh(z1)
     z2 = hidden @ weights["w2"].detach().t()
@@ -639,10 +687,13 @@ def by_loop(weights, x, y):
 
 
 def by_vmap(weights, x, y):
-    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(weights, x, y)
+    weights = {name: w.detach() for name, w in weights.items()}
+    one = torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))
+    return one(weights, x.detach(), y)
 
 
 def by_hooks(weights, x, y):
+    x = x.detach()
     z1 = (x @ weights["w1"].t() + weights["b1"]).detach().requires_grad_()
     hidden = torch.tanh(z1)
     z2 = hidden @ weights["w2"].detach().t()
@@ -673,10 +724,13 @@ def by_loop(weights, x, y):
 
 
 def by_vmap(weights, x, y):
-    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(weights, x, y)
+    weights = {name: w.detach() for name, w in weights.items()}
+    one = torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))
+    return one(weights, x.detach(), y)
 
 
 def by_hooks(weights, x, y):
+    x = x.detach()
     z1 = (x @ weights["w1"].t() + weights["b1"]).detach().requires_grad_()
     hidden = torch.tanh(z1)
     z2 = hidden @ weights["w2"].detach().t()
@@ -705,10 +759,13 @@ def by_loop(weights, x, y):
 
 
 def by_vmap(weights, x, y):
-    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(weights, x, y)
+    weights = {name: w.detach() for name, w in weights.items()}
+    one = torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))
+    return one(weights, x.detach(), y)
 
 
 def by_hooks(weights, x, y):
+    x = x.detach()
     z1 = (x @ weights["w1"].t() + weights["b1"]).detach().requires_grad_()
     hidden = torch.tanh(z1)
     z2 = hidden @ weights["w2"].detach().t()
@@ -732,9 +789,8 @@ def clip_and_average(gradients, limit):
 
 # %% right="leaves with is_grads_batched, vmap of vjp, module hooks"
 def by_loop(weights, x, y):
-    rows = [
-        torch.func.grad(sample_loss)(weights, x[i : i + 1], y[i : i + 1]) for i in range(len(y))
-    ]
+    x, still = x.detach(), {name: w.detach() for name, w in weights.items()}
+    rows = [torch.func.grad(sample_loss)(still, x[i : i + 1], y[i : i + 1]) for i in range(len(y))]
     return {name: torch.stack([row[name] for row in rows]) for name in reversed(weights)}
 
 
@@ -743,7 +799,7 @@ def by_vmap(weights, x, y):
     leaves = {
         name: w.detach().expand(n, *w.shape).clone().requires_grad_() for name, w in weights.items()
     }
-    losses = torch.func.vmap(sample_loss)(leaves, x, y)
+    losses = torch.func.vmap(sample_loss)(leaves, x.detach(), y)
     return dict(zip(leaves, torch.autograd.grad(losses.sum(), list(leaves.values()))))
 
 
@@ -764,7 +820,7 @@ def by_hooks(weights, x, y):
             lambda _, __, g, name=name: seen.update({"g" + name: g[0]})
         )
     model = nn.Sequential(first, nn.Tanh(), last)
-    F.cross_entropy(model(x), y, reduction="sum").backward()
+    F.cross_entropy(model(x.detach()), y, reduction="sum").backward()
     w1, w2 = (
         torch.einsum("bo,bi->boi", seen["g" + name], seen[name]) for name in ("first", "last")
     )
@@ -785,8 +841,8 @@ def clip_and_average(gradients, limit):
 def by_loop(weights, x, y):
     found = {name: [] for name in weights}
     for i in range(y.shape[0]):
-        own = {name: w.clone().requires_grad_() for name, w in weights.items()}
-        sample_loss(own, x[i][None], y[i][None]).backward()
+        own = {name: w.detach().clone().requires_grad_() for name, w in weights.items()}
+        sample_loss(own, x[i][None].detach(), y[i][None]).backward()
         for name in own:
             found[name].append(own[name].grad)
     return {name: torch.stack(found[name], 0) for name in found}
@@ -796,11 +852,13 @@ def by_vmap(weights, x, y):
     def losses(weights):
         return torch.vmap(lambda one, label: sample_loss(weights, one, label))(x, y)
 
-    return torch.func.jacrev(losses)(weights)
+    x = x.detach()
+    return torch.func.jacrev(losses)({name: w.detach() for name, w in weights.items()})
 
 
 def by_hooks(weights, x, y):
-    w1, b1, w2 = (weights[name].clone().requires_grad_() for name in ("w1", "b1", "w2"))
+    w1, b1, w2 = (weights[name].detach().clone().requires_grad_() for name in ("w1", "b1", "w2"))
+    x = x.detach()
     z1 = F.linear(x, w1, b1)
     a1 = z1.tanh()
     z2 = F.linear(a1, w2)
@@ -916,10 +974,13 @@ def by_loop(weights, x, y):
 
 
 def by_vmap(weights, x, y):
-    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(weights, x, y)
+    weights = {name: w.detach() for name, w in weights.items()}
+    one = torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))
+    return one(weights, x.detach(), y)
 
 
 def by_hooks(weights, x, y):
+    x = x.detach()
     z1 = (x @ weights["w1"].t() + weights["b1"]).detach().requires_grad_()
     hidden = torch.tanh(z1)
     z2 = hidden @ weights["w2"].detach().t()
@@ -950,10 +1011,13 @@ def by_loop(weights, x, y):
 
 
 def by_vmap(weights, x, y):
-    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(weights, x, y)
+    weights = {name: w.detach() for name, w in weights.items()}
+    one = torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))
+    return one(weights, x.detach(), y)
 
 
 def by_hooks(weights, x, y):
+    x = x.detach()
     z1 = (x @ weights["w1"].t() + weights["b1"]).detach().requires_grad_()
     hidden = torch.tanh(z1)
     z2 = hidden @ weights["w2"].detach().t()
@@ -980,7 +1044,9 @@ def by_loop(weights, x, y):
 
 
 def by_vmap(weights, x, y):
-    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(weights, x, y)
+    weights = {name: w.detach() for name, w in weights.items()}
+    one = torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))
+    return one(weights, x.detach(), y)
 
 
 def by_hooks(weights, x, y):
@@ -1107,7 +1173,7 @@ def per_sample_grads(weights, x, y, limit):
     return clip_and_average(by_vmap(weights, x, y), limit)
 
 
-# %% wrong="goes backward into the weights" breaks="`requires_grad`, `.grad`" says=["where an argument requires grad"]
+# %% wrong="goes backward into the weights" breaks="`requires_grad`, `.grad`" says=["had a gradient in .grad, and it was changed"]
 def by_loop(weights, x, y):
     rows = {key: [] for key in weights}
     for i in range(len(x)):
