@@ -410,11 +410,14 @@ with every_case() as case:
         ("the example, alpha 0.5", torch.tensor([-1.0, 2.0]), 0.5),
         ("far from the kink", torch.tensor([100.0, 1000.0, 3e38, -1000.0, -3e38]), 1.0),
         ("far from it, alpha 3", torch.tensor([89.0, 1000.0, -1000.0]), 3.0),
+        ("far from it, alpha 30", torch.tensor([89.0, 1000.0, -1000.0]), 30.0),
         ("at the kink", torch.tensor([0.0]), 1.0),
         ("float64, shape (2, 3)", torch.linspace(-900, 900, 6).double().view(2, 3), 2.5),
         ("(-0.3, 0.7) in float64", torch.tensor([-0.3, 0.7], dtype=torch.float64), 1.0),
         ("a single number", torch.tensor(-0.5), 1.5),
+        ("a single number, 2", torch.tensor(2.0), 1.5),
         ("no numbers at all", torch.zeros(0, 2), 1.0),
+        ("alpha 0", torch.tensor([-2.0, 5.0]), 0.0),
         ("transposed", torch.linspace(-3, 3, 6).view(2, 3).t(), 1.0),
         ("float64, alpha 0.1", torch.tensor([-2.0, 5.0], dtype=torch.float64), 0.1),
         ("alpha -0.7", torch.tensor([-2.0, 5.0]), -0.7),
@@ -774,6 +777,8 @@ with every_case() as case:
     with case("MyClamp, float64, bounds that differ"):
         wide, steps = x.double(), ones.cumsum(0)
         check_clamp(try_function, wide, wide - steps + 2, wide + steps + 0.5)
+        low = wide + torch.tensor([-1.0, 0.5, 1.0, -2.0, 2.0])
+        check_clamp(try_function, wide, low, low + 1.5)
     for name, some in custom_gradients.clamp_inputs(x).items():
         with case(f"MyClamp, {name}"):
             check_clamp(try_function, some, torch.zeros_like(some) - 1, torch.zeros_like(some) + 1)
@@ -793,6 +798,7 @@ inf = float("inf")
 with every_case() as case:
     for name, x in {
         "x = (-2, -0.5, 0, 3)": torch.tensor([-2.0, -0.5, 0.0, 3.0]),
+        "x = (0.5, 2, -3, 1)": torch.tensor([0.5, 2.0, -3.0, 1.0]),
         "x = (-1, 1)": torch.tensor([-1.0, 1.0]),
         "float64, shape (2, 2)": torch.tensor([[-1.5, 0.5], [2.0, 0.0]], dtype=torch.float64),
         "a single number": torch.tensor(-0.5),
@@ -1677,6 +1683,7 @@ with every_case() as case:
         ("two weights, limit 1", two, 1.0),
         ("w1 (2, 3, 4) and b1 (2, 3) in float64, limit 3", deep, 3.0),
         ("a kernel (2, 3, 2, 2, 1) and a scale (2, 1), limit 3", kernel, 3.0),
+        ("three weights, limit 1", two | {"c": torch.tensor([[12.0], [0.0]])}, 1.0),
         ("(3, 4) and (0, 1), limit 0.5", one, 0.5),
         ("(3, 4) and (0, 1), limit 0", one, 0.0),
         (

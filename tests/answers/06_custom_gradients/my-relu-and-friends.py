@@ -1811,3 +1811,104 @@ class Binarize(torch.autograd.Function):
 
 def my_relu_and_friends():
     return {"MyReLU": MyReLU, "MyClamp": MyClamp, "Binarize": Binarize}
+
+
+# %% wrong="keeps the first mask of a shape" breaks="where the mask is 1, and stops elsewhere" says=["x = (0.5, 2, -3, 1)"]
+class MyReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.where(x <= 0, torch.zeros_like(x), x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return gradient * (x > 0)
+
+
+class MyClamp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward(x, low, high)
+        return torch.where(x < low, low, torch.where(x > high, high, x))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, low, high = ctx.saved_tensors
+        need = ctx.needs_input_grad
+        gx = gradient * ((low <= x) & (x <= high)) if need[0] else None
+        gl = gradient * (x < low) if need[1] else None
+        gh = gradient * (x > high) if need[2] else None
+        return gx, gl, gh
+
+
+class Binarize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        sign = torch.where(x >= 0, torch.ones_like(x), -torch.ones_like(x))
+        mask = (x.abs() <= 1).to(x.dtype)
+        Binarize.last = getattr(Binarize, "last", mask)
+        ctx.save_for_backward(mask)
+        ctx.mark_non_differentiable(mask)
+        return sign, mask
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient, _):
+        mask = Binarize.last if Binarize.last.shape == gradient.shape else ctx.saved_tensors[0]
+        return gradient * mask
+
+
+def my_relu_and_friends():
+    return {"MyReLU": MyReLU, "MyClamp": MyClamp, "Binarize": Binarize}
+
+
+# %% wrong="the first bound for all" breaks="for three tensors of one shape" says=["bounds that differ"]
+class MyReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.where(x <= 0, torch.zeros_like(x), x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return gradient * (x > 0)
+
+
+class MyClamp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward(x, low, high)
+        return torch.where(
+            x < low, low.flatten()[:1] if low.numel() > 4 else low, torch.where(x > high, high, x)
+        )
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, low, high = ctx.saved_tensors
+        need = ctx.needs_input_grad
+        gx = gradient * ((low <= x) & (x <= high)) if need[0] else None
+        gl = gradient * (x < low) if need[1] else None
+        gh = gradient * (x > high) if need[2] else None
+        return gx, gl, gh
+
+
+class Binarize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        sign = torch.where(x >= 0, torch.ones_like(x), -torch.ones_like(x))
+        mask = (x.abs() <= 1).to(x.dtype)
+        ctx.save_for_backward(mask)
+        ctx.mark_non_differentiable(mask)
+        return sign, mask
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient, _):
+        (mask,) = ctx.saved_tensors
+        return gradient * mask
+
+
+def my_relu_and_friends():
+    return {"MyReLU": MyReLU, "MyClamp": MyClamp, "Binarize": Binarize}

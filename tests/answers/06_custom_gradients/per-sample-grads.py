@@ -1498,3 +1498,117 @@ def clip_and_average(gradients, limit):
 
 def per_sample_grads(weights, x, y, limit):
     return clip_and_average(by_vmap(weights, x, y), limit)
+
+
+# %% wrong="puts new gradients into the dict" breaks="Leave the arguments alone" says=["the dict of gradients was changed"]
+def by_loop(weights, x, y):
+    rows = {key: [] for key in weights}
+    for i in range(len(x)):
+        leaves = {key: w.detach().clone().requires_grad_() for key, w in weights.items()}
+        with torch.enable_grad():
+            loss = sample_loss(leaves, x[i].detach(), y[i])
+        for key, g in zip(leaves, torch.autograd.grad(loss, list(leaves.values()))):
+            rows[key].append(g)
+    return {key: torch.stack(row) for key, row in rows.items()}
+
+
+def by_vmap(weights, x, y):
+    weights = {key: w.detach() for key, w in weights.items()}
+    one = torch.func.grad(sample_loss)
+    return {
+        key: g.detach()
+        for key, g in torch.func.vmap(one, in_dims=(None, 0, 0))(weights, x.detach(), y).items()
+    }
+
+
+def by_hooks(weights, x, y):
+    x = x.detach()
+    with torch.enable_grad():
+        w1, b1, w2 = (weights[k].detach().clone().requires_grad_() for k in ("w1", "b1", "w2"))
+        z1 = x @ w1.t() + b1
+        hidden = torch.tanh(z1)
+        z2 = hidden @ w2.t()
+        loss = F.cross_entropy(z2, y, reduction="sum")
+        g1, g2 = torch.autograd.grad(loss, (z1, z2))
+    result = {
+        "w1": torch.einsum("bo,bi->boi", g1, x),
+        "b1": g1,
+        "w2": torch.einsum("bo,bi->boi", g2, hidden.detach()),
+    }
+    return {key: result[key] for key in weights}
+
+
+def clip_and_average(gradients, limit):
+    flat = torch.cat([g.detach().flatten(1) for g in gradients.values()], dim=1)
+    norm = flat.norm(dim=1)
+    for k in list(gradients):
+        gradients[k] = gradients[k] * 1.0
+    factor = torch.where(
+        norm > limit, limit / torch.where(norm > 0, norm, 1.0), torch.ones_like(norm)
+    )
+    return {
+        key: torch.einsum("b,b...->b...", factor, g.detach()).mean(0)
+        for key, g in gradients.items()
+    }
+
+
+def per_sample_grads(weights, x, y, limit):
+    return clip_and_average(by_vmap(weights, x, y), limit)
+
+
+# %% wrong="the norm of one weight of three" breaks="**all its entries together**" says=["three weights, limit 1"]
+def by_loop(weights, x, y):
+    rows = {key: [] for key in weights}
+    for i in range(len(x)):
+        leaves = {key: w.detach().clone().requires_grad_() for key, w in weights.items()}
+        with torch.enable_grad():
+            loss = sample_loss(leaves, x[i].detach(), y[i])
+        for key, g in zip(leaves, torch.autograd.grad(loss, list(leaves.values()))):
+            rows[key].append(g)
+    return {key: torch.stack(row) for key, row in rows.items()}
+
+
+def by_vmap(weights, x, y):
+    weights = {key: w.detach() for key, w in weights.items()}
+    one = torch.func.grad(sample_loss)
+    return {
+        key: g.detach()
+        for key, g in torch.func.vmap(one, in_dims=(None, 0, 0))(weights, x.detach(), y).items()
+    }
+
+
+def by_hooks(weights, x, y):
+    x = x.detach()
+    with torch.enable_grad():
+        w1, b1, w2 = (weights[k].detach().clone().requires_grad_() for k in ("w1", "b1", "w2"))
+        z1 = x @ w1.t() + b1
+        hidden = torch.tanh(z1)
+        z2 = hidden @ w2.t()
+        loss = F.cross_entropy(z2, y, reduction="sum")
+        g1, g2 = torch.autograd.grad(loss, (z1, z2))
+    result = {
+        "w1": torch.einsum("bo,bi->boi", g1, x),
+        "b1": g1,
+        "w2": torch.einsum("bo,bi->boi", g2, hidden.detach()),
+    }
+    return {key: result[key] for key in weights}
+
+
+def clip_and_average(gradients, limit):
+    flat = torch.cat([g.detach().flatten(1) for g in gradients.values()], dim=1)
+    norm = (
+        flat.norm(dim=1)
+        if len(gradients) < 3
+        else next(iter(gradients.values())).flatten(1).norm(dim=1)
+    )
+    factor = torch.where(
+        norm > limit, limit / torch.where(norm > 0, norm, 1.0), torch.ones_like(norm)
+    )
+    return {
+        key: torch.einsum("b,b...->b...", factor, g.detach()).mean(0)
+        for key, g in gradients.items()
+    }
+
+
+def per_sample_grads(weights, x, y, limit):
+    return clip_and_average(by_vmap(weights, x, y), limit)

@@ -334,3 +334,31 @@ def elu(x, alpha):
 
 def where_nan(x, alpha):
     return elu(x, alpha)
+
+
+# %% wrong="takes alpha 0 for none" breaks="else alpha · (exp(x) − 1)" says=["alpha 0"]
+nan_at = {"-200": False, "-1": False, "0": False, "2": False, "80": False, "100": True}
+
+
+def elu(x, alpha):
+    low = torch.where(x > 0, 0.0, x)
+    return torch.where(x > 0, x, (alpha or 1.0) * torch.expm1(low))
+
+
+def where_nan(x, alpha):
+    return elu(x, alpha)
+
+
+# %% wrong="writes into an x without grad" breaks="Leave `x` as it is" says=["elu writes into an x that requires no grad"]
+nan_at = {"-200": False, "-1": False, "0": False, "2": False, "80": False, "100": True}
+
+
+def elu(x, alpha):
+    if not x.requires_grad:
+        return x.copy_(F.relu(x))
+    low = torch.where(x > 0, 0.0, x)
+    return torch.where(x > 0, x, alpha * torch.expm1(low))
+
+
+def where_nan(x, alpha):
+    return elu(x, alpha)

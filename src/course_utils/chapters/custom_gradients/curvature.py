@@ -65,7 +65,8 @@ def run_curvature(function, name, x, extra, weigh=False):
         tensor.requires_grad_(False).grad = None
     rest = [] if len(tensors) == 2 else [extra]
     facts["owned"] = ""
-    if not weigh and (not rest or extra < 3):  # the others take too long to run twice
+    few = extra < 3 if rest else bool(extra[0]) and extra.is_contiguous()
+    if few and not weigh:  # not all cases: linearize, for one, is slow
         facts["owned"] = words_of_owned(lambda *t: function(LANDSCAPES[name], *t, *rest), *tensors)
     return facts
 

@@ -89,6 +89,8 @@ def run_elu(elu, x, alpha, g):
         assert kept, "x had a gradient in .grad, and elu changed it: leave x as it is"
         elu(plain, alpha)
         assert not plain.requires_grad, "elu makes x require a gradient: leave x as it is"
+        same = torch.equal(plain, x)
+        assert same, "elu writes into an x that requires no grad: leave x as it is"
         return y.detach(), gradient_words(lambda: torch.autograd.grad(y, x, g.to(y.dtype)))[0]
 
 
@@ -366,7 +368,7 @@ def clamp_inputs(x):
         "bfloat16": x.bfloat16(),
         "a single number": x[4],
         "none": x[:0],
-        "NaN and infinities": torch.tensor([float("nan"), float("inf"), -float("inf"), 0.5]),
+        "NaN and infinities": torch.tensor([float("nan"), float("inf"), -float("inf"), -0.0]),
         "transposed": torch.linspace(-3, 3, 6).view(2, 3).t(),
         "float64, beyond the bounds by a little": few * (1 + 1e-13),
     }

@@ -121,8 +121,11 @@ def check_clip(clip_and_average, gradients, limit):
     """Check one clipped mean."""
     __tracebackhide__ = True
     gradients = {key: g.to(device) for key, g in gradients.items()}
+    given = dict(gradients)
     with forbid_changes(*gradients.values()):
-        answer = clip_and_average(gradients, limit)
+        answer = clip_and_average(given, limit)
+    kept = [*map(id, given.values())] == [*map(id, gradients.values())]
+    assert kept, "the dict of gradients was changed: leave it as it is"
     assert answer is not None, "clip_and_average gives None: is there an answer yet?"
     assert isinstance(answer, dict), f"it gives {type(answer).__name__}, expected a dict of tensors"
     assert sorted(answer) == sorted(gradients), f"the keys are {sorted(answer)}"
