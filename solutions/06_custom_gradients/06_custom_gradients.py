@@ -261,6 +261,9 @@ with every_case() as case:
         "rows (3, 4), (0, 0), (6, 8)": torch.tensor([[3.0, 4.0], [0.0, 0.0], [6.0, 8.0]]),
         "shape (2, 3, 4), float64": torch.arange(-12.0, 12, dtype=torch.float64).view(2, 3, 4),
         "a transposed matrix": torch.arange(6.0).view(2, 3).t(),
+        "one number a row, (3, 1)": torch.tensor([[-2.0], [0.0], [3.0]]),
+        "a single row, (1, 2)": torch.tensor([[3.0, 4.0]]),
+        "shape (2, 1, 3)": torch.arange(6.0).view(2, 1, 3),
         "rows (3e-6, 4e-6), (3, 4)": torch.tensor([[3e-6, 4e-6], [3.0, 4.0]]),
         "x = (3e-15, 4e-15)": torch.tensor([3e-15, 4e-15]),
         "no vectors at all, (0, 3)": torch.zeros(0, 3),
@@ -407,11 +410,17 @@ with every_case() as case:
         ("the example, alpha 0.5", torch.tensor([-1.0, 2.0]), 0.5),
         ("far from the kink", torch.tensor([100.0, 1000.0, 3e38, -1000.0, -3e38]), 1.0),
         ("far from it, alpha 3", torch.tensor([89.0, 1000.0, -1000.0]), 3.0),
+        ("far from it, alpha 30", torch.tensor([89.0, 1000.0, -1000.0]), 30.0),
         ("at the kink", torch.tensor([0.0]), 1.0),
         ("float64, shape (2, 3)", torch.linspace(-900, 900, 6).double().view(2, 3), 2.5),
         ("(-0.3, 0.7) in float64", torch.tensor([-0.3, 0.7], dtype=torch.float64), 1.0),
         ("a single number", torch.tensor(-0.5), 1.5),
+        ("a single number, 2", torch.tensor(2.0), 1.5),
         ("no numbers at all", torch.zeros(0, 2), 1.0),
+        ("alpha 0", torch.tensor([-2.0, 5.0]), 0.0),
+        ("transposed", torch.linspace(-3, 3, 6).view(2, 3).t(), 1.0),
+        ("float64, alpha 0.1", torch.tensor([-2.0, 5.0], dtype=torch.float64), 0.1),
+        ("alpha -0.7", torch.tensor([-2.0, 5.0]), -0.7),
     ):
         with case(name):
             check_elu(try_elu, x, alpha)
@@ -647,6 +656,7 @@ def try_function(name, g, *inputs):
 # dtype and shape that is. Leave the inputs as they are.
 #
 # - `MyReLU.apply(x)`: like `F.relu`, with the gradient 0 at 0. It can be differentiated twice.
+#   NaN stays NaN, here and in `MyClamp`.
 # - `MyClamp.apply(x, low, high)`: like `torch.clamp`, for three tensors of one shape with
 #   `low < high` everywhere. `x` gets the gradient where `low <= x <= high`, `low` where `x < low`,
 #   `high` where `x > high`. (At a tie PyTorch's own shares it out; ours gives it to `x`.) It can be
@@ -671,7 +681,7 @@ class MyReLU(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x: torch.Tensor) -> torch.Tensor:
         ctx.save_for_backward(x)
-        return torch.where(x > 0, x, 0.0)
+        return torch.where(x <= 0, 0.0, x)  # NaN is not <= 0, and stays
 
     @staticmethod
     def backward(ctx, gradient: torch.Tensor) -> torch.Tensor:
@@ -731,12 +741,18 @@ def my_relu_and_friends() -> dict:
 # %% nbgrader={"grade_id": "my-relu-and-friends-check", "grade": true, "points": 2}
 from course_utils.chapters.custom_gradients import check_relu
 
+inf, nan = float("inf"), float("nan")
 with every_case() as case:
     for name, x in {
         "x = (-1, 0.5, 2)": torch.tensor([-1.0, 0.5, 2.0]),
+        "x = (1, 2)": torch.tensor([1.0, 2.0]),
         "x = (-1, 0, 2)": torch.tensor([-1.0, 0.0, 2.0]),
-        "float64, shape (2, 2)": torch.tensor([[-1.0, 0.5], [2.0, 0.0]], dtype=torch.float64),
+        "float64, shape (2, 2)": torch.tensor([[-1.0, 0.3], [2.1, 0.0]], dtype=torch.float64),
         "bfloat16": torch.tensor([-1.0, 0.5, 2.0], dtype=torch.bfloat16),
+        "float16": torch.tensor([-1.0, 1e-4, 2.0], dtype=torch.float16),
+        "tiny, huge and infinite": torch.tensor([-1e-30, 1e-30, 1e-9, 3e38, inf, -inf]),
+        "NaN": torch.tensor([nan, -1.0, 2.0]),
+        "transposed": torch.linspace(-2, 3, 6).view(2, 3).t(),
         "a single number": torch.tensor(-0.5),
         "no numbers": torch.zeros(0, 3),
     }.items():
@@ -755,20 +771,19 @@ from course_utils.chapters.custom_gradients import check_clamp
 
 x, ones, work = torch.tensor([-3.0, -1.0, 0.5, 1.0, 4.0]), torch.ones(5), {}
 with every_case() as case:
-    for needs in ((True, True, True), (True, False, False), (False, True, False)):
+    for needs in custom_gradients.NEEDS:
         with case(f"MyClamp of (-3, -1, 0.5, 1, 4) to -1 and 1, asked for {needs}"):
             work[needs] = check_clamp(try_function, x, -ones, ones, needs)
     with case("MyClamp, float64, bounds that differ"):
         wide, steps = x.double(), ones.cumsum(0)
         check_clamp(try_function, wide, wide - steps + 2, wide + steps + 0.5)
-    for name, some in {"bfloat16": x.bfloat16(), "a single number": x[4], "none": x[:0]}.items():
+        low = wide + torch.tensor([-1.0, 0.5, 1.0, -2.0, 2.0])
+        check_clamp(try_function, wide, low, low + 1.5)
+    for name, some in custom_gradients.clamp_inputs(x).items():
         with case(f"MyClamp, {name}"):
-            check_clamp(try_function, some, 0 * some - 1, 0 * some + 1)
+            check_clamp(try_function, some, torch.zeros_like(some) - 1, torch.zeros_like(some) + 1)
     with case("MyClamp, how much work"):
-        few, everything = (work.get((True, need, need), 2 - need) for need in (False, True))
-        few = 0 if len(work) < 3 else few  # the cases above say what is wrong
-        words = "as much work for one gradient as for three: ask ctx.needs_input_grad"
-        assert few < everything, words
+        custom_gradients.check_work(work)
 ### BEGIN HIDDEN TESTS
 for needs in ((True, True, False), (False, True, True), (False, False, True)):
     x, low = torch.randn(2, 30, generator=torch.Generator().manual_seed(0)).double()
@@ -779,14 +794,19 @@ for needs in ((True, True, False), (False, True, True), (False, False, True)):
 # %% nbgrader={"grade_id": "my-relu-and-friends-check-3", "grade": true, "points": 2}
 from course_utils.chapters.custom_gradients import check_binarize
 
+inf = float("inf")
 with every_case() as case:
     for name, x in {
         "x = (-2, -0.5, 0, 3)": torch.tensor([-2.0, -0.5, 0.0, 3.0]),
+        "x = (0.5, 2, -3, 1)": torch.tensor([0.5, 2.0, -3.0, 1.0]),
         "x = (-1, 1)": torch.tensor([-1.0, 1.0]),
         "float64, shape (2, 2)": torch.tensor([[-1.5, 0.5], [2.0, 0.0]], dtype=torch.float64),
         "a single number": torch.tensor(-0.5),
         "no numbers": torch.zeros(0, 3),
         "bfloat16": torch.tensor([-2.0, -0.5, 0.0, 3.0], dtype=torch.bfloat16),
+        "float64, 1 and a little": torch.tensor([1e-13, -1e-13]).double() + torch.ones(1).double(),
+        "-0.0, tiny, infinite": torch.tensor([-0.0, -1e-30, -1e-9, inf, -inf]),
+        "transposed": torch.linspace(-2, 3, 6).view(2, 3).t(),
     }.items():
         with case(f"Binarize, {name}"):
             check_binarize(try_function, x)
@@ -969,8 +989,8 @@ with warnings.catch_warnings():
 
 # %% nbgrader={"grade_id": "run-block", "locked": true} jupyter={"source_hidden": true}
 @runs_with_the_answer
-def try_checkpoint(x, seed, times):
-    return custom_gradients.run_checkpoint(Checkpoint, x, seed, times)
+def try_checkpoint(x, seed, times, state=""):
+    return custom_gradients.run_checkpoint(Checkpoint, x, seed, times, state)
 
 
 # %% [markdown]
@@ -984,7 +1004,8 @@ def try_checkpoint(x, seed, times):
 # - runs `block` a second time in backward, on the same random numbers, recording this time
 #   (`torch.enable_grad()`);
 # - returns the gradient of `x`, and adds those of the block's parameters to their `.grad`, as
-#   `backward()` does. It runs a block that is used twice as well;
+#   `backward()` does: nothing for one that is frozen or not used. It runs a block that is used
+#   twice as well;
 # - leaves the generator after backward as it was before backward.
 #
 # Everything here is on the CPU; on a GPU you would keep the state of its generator too. Gradients
@@ -1032,6 +1053,11 @@ with every_case() as case:
         check_checkpoint(try_checkpoint, torch.linspace(-1, 1, 6).view(2, 3), 0)
     with case("a block used twice"):
         check_checkpoint(try_checkpoint, torch.linspace(-1, 1, 8).view(4, 2), 1, times=2)
+    with case("float64"):
+        check_checkpoint(try_checkpoint, torch.linspace(-1, 1, 6).double().view(2, 3), 2)
+    for state in custom_gradients.STATES:
+        with case(f"another state: {state}"):
+            custom_gradients.check_state(try_checkpoint, state)
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(0)
 for seed, size in enumerate(((5, 4), (16, 2)), start=2):
@@ -1153,7 +1179,8 @@ def try_jacobian(way, name, x):
 #   n < m. For m = n either will do. You may call `f` once more to learn m.
 #
 # `torch.func.jacrev`, `jacfwd` and `torch.autograd.functional.jacobian` are not allowed; a loop over the
-# passes is fine. Results are detached. Leave `x` as it is: no `requires_grad`, no `.grad`.
+# passes is fine. Results are detached, also where `x` requires grad. Leave `x` as it is: its
+# `requires_grad` and its `.grad`.
 #
 # Example: `two_to_three` at (1, 2) has the Jacobian with the rows (2, 1), (1, 1) and (2, 0).
 
@@ -1173,6 +1200,7 @@ def by_columns(f: Callable, x: torch.Tensor) -> torch.Tensor:
     """The Jacobian (m, n) of f at x, a column for each forward pass."""
     ### BEGIN SOLUTION
     unit = torch.eye(len(x), dtype=x.dtype, device=x.device)
+    x = x.detach()
     return torch.stack([torch.func.jvp(f, (x,), (v,))[1] for v in unit], dim=1)
     ### END SOLUTION
 
@@ -1213,6 +1241,7 @@ with every_case() as case:
     for name, x, forward in (
         ("two to three", torch.tensor([1.0, 2.0]), True),
         ("two numbers", torch.tensor([0.5, -1.0, 2.0]), False),
+        ("one number", torch.tensor([1.0, 2.0]), False),
     ):
         with case(f"jacobian_both_ways of {name} at {x.tolist()}"):
             went = check_jacobian(try_jacobian, "cheaper", name, x)
@@ -1322,7 +1351,7 @@ def try_curvature(way, name, x, extra, weigh=False):
 # Never write $H$ down, nor call what does so (`torch.func.hessian`, `torch.func.jacrev`, …) or the finished
 # `hvp` and `vhp` of `torch.autograd.functional`. No tensor may be larger than a few vectors. The two
 # products call `f` at `x` alone, so no differences of gradients. Leave `x` and `v` as they are: values,
-# `requires_grad` and `.grad`. Results are detached.
+# `requires_grad` and `.grad`. Results are detached, also where `x` and `v` require grad.
 #
 # Example: at x = (1, 3), for the saddle above, v = (1, 0) gives $Hv$ = (6, 2). Newton's method has to
 # bring the gradient of Rosenbrock's valley from 233 to below 10⁻⁸ in seven steps. `hessian_vector` is
@@ -1335,20 +1364,21 @@ def hvp_double(f: Callable, x: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
     ### BEGIN SOLUTION
     x = x.detach().requires_grad_()
     (g,) = torch.autograd.grad(f(x), x, create_graph=True)
-    return torch.autograd.grad(g, x, v)[0]
+    return torch.autograd.grad(g, x, v.detach())[0]
     ### END SOLUTION
 
 
 def hvp_forward(f: Callable, x: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
     """The Hessian of f at x times v, by forward over reverse."""
     ### BEGIN SOLUTION
-    return torch.func.jvp(torch.func.grad(f), (x,), (v,))[1]
+    return torch.func.jvp(torch.func.grad(f), (x.detach(),), (v.detach(),))[1]
     ### END SOLUTION
 
 
 def newton(f: Callable, x: torch.Tensor, steps: int) -> torch.Tensor:
     """Where Newton's method is after ``steps`` steps from x."""
     ### BEGIN SOLUTION
+    x = x.detach()
     for _ in range(steps):
         x = x - solve(lambda v, here=x: hvp_double(f, here, v), torch.func.grad(f)(x))
     return x
@@ -1369,6 +1399,8 @@ with every_case() as case:
         for landscape, x, v in (
             ("saddle", torch.tensor([1.0, 3.0]), torch.tensor([1.0, 0.0])),
             ("saddle", torch.tensor([1.0, 3.0]), torch.tensor([0.0, 2.0])),
+            ("saddle", torch.tensor([1.0, 3.0]), torch.zeros(2)),
+            ("saddle", torch.tensor([1.0, 3.0]), torch.tensor([1.0, 0, 2, 0])[::2]),
         ):
             with case(f"hvp_{way} in the saddle at (1, 3), v = {v.tolist()}"):
                 check_product(try_curvature, way, landscape, x, v)
@@ -1544,8 +1576,8 @@ def try_samples(way, weights, x, y):
 # `"b1"` (hidden,) and `"w2"` (classes, hidden). The batch has at least one sample. Write
 #
 # - `by_loop`, `by_vmap` and `by_hooks`: each takes `(weights, x, y)` and returns a dict with the
-#   same keys; every entry has the gradients of all samples, of shape (batch, …), detached. The last
-#   two may not loop over samples: the number of operations must not depend on the batch. `by_vmap`
+#   same keys; every entry has the gradients of all samples, of shape (batch, …), detached, also
+#   where weights or `x` require grad. The last two may not loop over samples: the number of operations must not depend on the batch. `by_vmap`
 #   uses `torch.func.vmap`, `by_hooks` does not: write out the network there, two products, a tanh and
 #   a cross entropy, and catch the gradients of the two products (by hooks, or as you like);
 # - `clip_and_average(gradients, limit)`: takes such a dict, of any keys and any number of dimensions
@@ -1575,14 +1607,16 @@ def by_loop(weights: dict, x: torch.Tensor, y: torch.Tensor) -> dict | None:
 def by_vmap(weights: dict, x: torch.Tensor, y: torch.Tensor) -> dict | None:
     """Gradients of each sample, all at once."""
     ### BEGIN SOLUTION
-    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(weights, x, y)
+    weights = {name: w.detach() for name, w in weights.items()}
+    each = torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))
+    return each(weights, x.detach(), y)
     ### END SOLUTION
 
 
 def by_hooks(weights: dict, x: torch.Tensor, y: torch.Tensor) -> dict | None:
     """Gradients of each sample, from those of the layers' results."""
     ### BEGIN SOLUTION
-    caught = {}
+    caught, x = {}, x.detach()
     z1 = (x @ weights["w1"].detach().t() + weights["b1"].detach()).requires_grad_()
     hidden = torch.tanh(z1)
     z2 = hidden @ weights["w2"].detach().t()
@@ -1622,6 +1656,8 @@ with every_case() as case:
             assert way == "loop" or few == many, loops
         with case(f"by_{way}, one sample in float32"):
             check_samples(try_samples, way, 1, (3, 2, 2), torch.float32)
+        with case(f"by_{way}, 3 samples again, with other numbers"):
+            check_samples(try_samples, way, 3, (2, 4, 3), seed=1)
 ### BEGIN HIDDEN TESTS
 for way in ("loop", "vmap", "hooks"):
     for batch, sizes in ((5, (1, 1, 4)), (4, (6, 3, 5))):
@@ -1647,6 +1683,17 @@ with every_case() as case:
         ("two weights, limit 1", two, 1.0),
         ("w1 (2, 3, 4) and b1 (2, 3) in float64, limit 3", deep, 3.0),
         ("a kernel (2, 3, 2, 2, 1) and a scale (2, 1), limit 3", kernel, 3.0),
+        ("three weights, limit 1", two | {"c": torch.tensor([[12.0], [0.0]])}, 1.0),
+        ("(3, 4) and (0, 1), limit 0.5", one, 0.5),
+        ("(3, 4) and (0, 1), limit 0", one, 0.0),
+        (
+            "(3, 4), (0, 0) and (0, 2), limit 1",
+            {"w": torch.tensor([[3.0, 4], [0, 0], [0, 2]])},
+            1.0,
+        ),
+        ("one sample, (1, 1, 2), limit 1", {"w": torch.tensor([[[3.0, 4.0]]])}, 1.0),
+        ("w1 transposed, limit 3", {"w1": deep["w1"].transpose(1, 2)}, 3.0),
+        ("w1 / 1e6, limit 1e-5", {"w1": deep["w1"] / 1e6}, 1e-5),
     ):
         with case(f"clip_and_average of {name}"):
             check_clip(clip_and_average, gradients, limit)

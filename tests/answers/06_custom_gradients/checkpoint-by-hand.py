@@ -18,6 +18,7 @@
 #
 # - "a block that is used twice": times=2
 # - "`x` requires grad": x of shape (2, 3)
+# - "the block's parameters": custom_gradients.STATES
 
 # %% wrong="no replay of the random numbers" breaks="on the same random numbers" says=["does backward draw the same dropout as forward?"]
 class Checkpoint(torch.autograd.Function):
@@ -329,9 +330,11 @@ class Checkpoint(torch.autograd.Function):
         with torch.random.fork_rng(devices=[]), torch.enable_grad():
             torch.default_generator.set_state(ctx.random)
             y = ctx.run.forward(x)
-        parameters = list(ctx.run.parameters())
-        mine, *theirs = torch.autograd.grad(y, [x, *parameters], gradient)
+        parameters = [p for p in ctx.run.parameters() if p.requires_grad]
+        mine, *theirs = torch.autograd.grad(y, [x, *parameters], gradient, allow_unused=True)
         for parameter, part in zip(parameters, theirs):
+            if part is None:
+                continue
             parameter.grad = part if parameter.grad is None else parameter.grad + part
         return None, mine
 
@@ -358,3 +361,297 @@ class Checkpoint(torch.autograd.Function):
             torch.set_rng_state(now)
         y.backward(gradient)
         return (None, leaf.grad)
+
+
+# %% wrong="asks for gradients of frozen parameters too" breaks="and adds those of the block's parameters to their `.grad`" says=["frozen"]
+class Checkpoint(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, block, x):
+        ctx.block = block
+        ctx.state = torch.get_rng_state()
+        ctx.save_for_backward(x)
+        return block(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        now = torch.get_rng_state()
+        torch.set_rng_state(ctx.state)
+        leaf = x.detach().requires_grad_()
+        try:
+            with torch.enable_grad():
+                y = ctx.block(leaf)
+        finally:
+            torch.set_rng_state(now)
+        params = list(ctx.block.parameters())
+        grads = torch.autograd.grad(y, [leaf, *params], gradient)
+        for p, g in zip(params, grads[1:]):
+            p.grad = g if p.grad is None else p.grad + g
+        return None, grads[0]
+
+
+def checkpoint_by_hand(block, x):
+    return Checkpoint.apply(block, x)
+
+
+# %% wrong="asks for gradients of unused parameters too" breaks="and adds those of the block's parameters to their `.grad`" says=["its .grad stays None"]
+class Checkpoint(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, block, x):
+        ctx.block = block
+        ctx.state = torch.get_rng_state()
+        ctx.save_for_backward(x)
+        return block(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        now = torch.get_rng_state()
+        torch.set_rng_state(ctx.state)
+        leaf = x.detach().requires_grad_()
+        try:
+            with torch.enable_grad():
+                y = ctx.block(leaf)
+        finally:
+            torch.set_rng_state(now)
+        params = [p for p in ctx.block.parameters() if p.requires_grad]
+        grads = torch.autograd.grad(y, [leaf, *params], gradient)
+        for p, g in zip(params, grads[1:]):
+            p.grad = g if p.grad is None else p.grad + g
+        return None, grads[0]
+
+
+def checkpoint_by_hand(block, x):
+    return Checkpoint.apply(block, x)
+
+
+# %% wrong="zeros for a parameter that is not used" breaks="and adds those of the block's parameters to their `.grad`" says=["its .grad stays None"]
+class Checkpoint(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, block, x):
+        ctx.block = block
+        ctx.state = torch.get_rng_state()
+        ctx.save_for_backward(x)
+        return block(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        now = torch.get_rng_state()
+        torch.set_rng_state(ctx.state)
+        leaf = x.detach().requires_grad_()
+        try:
+            with torch.enable_grad():
+                y = ctx.block(leaf)
+        finally:
+            torch.set_rng_state(now)
+        params = [p for p in ctx.block.parameters() if p.requires_grad]
+        grads = torch.autograd.grad(y, [leaf, *params], gradient, allow_unused=True)
+        for p, g in zip(params, grads[1:]):
+            g = torch.zeros_like(p) if g is None else g
+            p.grad = g if p.grad is None else p.grad + g
+        return None, grads[0]
+
+
+def checkpoint_by_hand(block, x):
+    return Checkpoint.apply(block, x)
+
+
+# %% wrong="keeps the block on the class" breaks="returns the gradient of `x`" says=["what backward needs goes on ctx"]
+class Checkpoint(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, block, x):
+        Checkpoint.block = block
+        ctx.state = torch.get_rng_state()
+        ctx.save_for_backward(x)
+        return block(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        now = torch.get_rng_state()
+        torch.set_rng_state(ctx.state)
+        leaf = x.detach().requires_grad_()
+        try:
+            with torch.enable_grad():
+                y = Checkpoint.block(leaf)
+        finally:
+            torch.set_rng_state(now)
+        torch.autograd.backward(y, gradient)
+        return None, leaf.grad
+
+
+def checkpoint_by_hand(block, x):
+    return Checkpoint.apply(block, x)
+
+
+# %% wrong="forgets the generator of a block in eval" breaks="leaves the generator after backward as it was before backward" says=["the block is in eval"]
+class Checkpoint(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, block, x):
+        ctx.block = block
+        ctx.state = torch.get_rng_state()
+        ctx.save_for_backward(x)
+        return block(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        now = torch.get_rng_state()
+        torch.set_rng_state(ctx.state)
+        leaf = x.detach().requires_grad_()
+        try:
+            with torch.enable_grad():
+                y = ctx.block(leaf)
+        finally:
+            if ctx.block.training:
+                torch.set_rng_state(now)
+        torch.autograd.backward(y, gradient)
+        return None, leaf.grad
+
+
+def checkpoint_by_hand(block, x):
+    return Checkpoint.apply(block, x)
+
+
+# %% wrong="puts the block in train" breaks="returns what `block(x)` returns" says=["the block is in eval"]
+class Checkpoint(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, block, x):
+        ctx.block = block
+        ctx.state = torch.get_rng_state()
+        ctx.save_for_backward(x)
+        return block(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        now = torch.get_rng_state()
+        torch.set_rng_state(ctx.state)
+        leaf = x.detach().requires_grad_()
+        try:
+            with torch.enable_grad():
+                y = ctx.block.train()(leaf)
+        finally:
+            torch.set_rng_state(now)
+        torch.autograd.backward(y, gradient)
+        return None, leaf.grad
+
+
+def checkpoint_by_hand(block, x):
+    return Checkpoint.apply(block, x)
+
+
+# %% wrong="keeps a copy of x" breaks="keeps nothing for backward but the block, `x`" says=["a copy of x is kept"]
+class Checkpoint(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, block, x):
+        ctx.block = block
+        ctx.state = torch.get_rng_state()
+        ctx.save_for_backward(x.clone())
+        return block(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        now = torch.get_rng_state()
+        torch.set_rng_state(ctx.state)
+        leaf = x.detach().requires_grad_()
+        try:
+            with torch.enable_grad():
+                y = ctx.block(leaf)
+        finally:
+            torch.set_rng_state(now)
+        torch.autograd.backward(y, gradient)
+        return None, leaf.grad
+
+
+def checkpoint_by_hand(block, x):
+    return Checkpoint.apply(block, x)
+
+
+# %% wrong="adds to x's grad itself" breaks="returns the gradient of `x`" says=["x is a leaf with a gradient"]
+class Checkpoint(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, block, x):
+        ctx.block = block
+        ctx.state = torch.get_rng_state()
+        ctx.save_for_backward(x)
+        return block(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        now = torch.get_rng_state()
+        torch.set_rng_state(ctx.state)
+        leaf = x.detach().requires_grad_()
+        try:
+            with torch.enable_grad():
+                y = ctx.block(leaf)
+        finally:
+            torch.set_rng_state(now)
+        torch.autograd.backward(y, gradient)
+        if x.is_leaf and x.grad is not None:
+            x.grad += leaf.grad
+        return None, leaf.grad
+
+
+def checkpoint_by_hand(block, x):
+    return Checkpoint.apply(block, x)
+
+
+# %% wrong="lets go of the block after one backward" breaks="and adds those of the block's parameters to their `.grad`" says=["backward comes a second time"]
+class Checkpoint(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, block, x):
+        ctx.block = block
+        ctx.state = torch.get_rng_state()
+        ctx.save_for_backward(x)
+        return block(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        now = torch.get_rng_state()
+        torch.set_rng_state(ctx.state)
+        leaf = x.detach().requires_grad_()
+        try:
+            with torch.enable_grad():
+                y = ctx.block(leaf)
+                ctx.block = None
+        finally:
+            torch.set_rng_state(now)
+        torch.autograd.backward(y, gradient)
+        return None, leaf.grad
+
+
+def checkpoint_by_hand(block, x):
+    return Checkpoint.apply(block, x)
+
+
+# %% wrong="a gradient in float32" breaks="equal to those of the plain run to the last bit" says=["float64"]
+class Checkpoint(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, block, x):
+        ctx.block = block
+        ctx.state = torch.get_rng_state()
+        ctx.save_for_backward(x)
+        return block(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        now = torch.get_rng_state()
+        torch.set_rng_state(ctx.state)
+        leaf = x.detach().requires_grad_()
+        try:
+            with torch.enable_grad():
+                y = ctx.block(leaf)
+        finally:
+            torch.set_rng_state(now)
+        torch.autograd.backward(y, gradient.float())
+        return None, leaf.grad
+
+
+def checkpoint_by_hand(block, x):
+    return Checkpoint.apply(block, x)

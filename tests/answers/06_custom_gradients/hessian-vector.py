@@ -11,6 +11,7 @@
 # - "Leave `x` and `v` as they are"
 # - "`requires_grad` and `.grad`"
 # - "Results are detached"
+# - "also where `x` and `v` require grad"
 # - "has to bring the gradient of Rosenbrock's valley from 233"
 # - "`f` takes a 1-D tensor"
 #
@@ -380,22 +381,22 @@ def newton(f, x, steps):
 
 # %% right="vjp of grad, dual tensors, recursion"
 def hvp_double(f, x, v):
-    _, pull = torch.func.vjp(torch.func.grad(f), x)
-    return pull(v)[0]
+    _, pull = torch.func.vjp(torch.func.grad(f), x.detach())
+    return pull(v.detach())[0]
 
 
 def hvp_forward(f, x, v):
     import torch.autograd.forward_ad as forward_ad
 
     with forward_ad.dual_level():
-        dual = forward_ad.make_dual(x.detach().requires_grad_(), v)
+        dual = forward_ad.make_dual(x.detach().requires_grad_(), v.detach())
         (g,) = torch.autograd.grad(f(dual), dual, create_graph=True)
         return forward_ad.unpack_dual(g).tangent.detach().clone()
 
 
 def newton(f, x, steps):
     if steps == 0:
-        return x.clone()
+        return x.detach().clone()
     x = newton(f, x, steps - 1)
     slope = x.clone().requires_grad_()
     f(slope).backward()
@@ -408,13 +409,13 @@ def hvp_double(f, x, v):
         leaf = x.clone().detach().requires_grad_(True)
         f(leaf).backward(create_graph=True)
         g, leaf.grad = leaf.grad, None
-        (g * v).sum().backward()
+        (g * v.detach()).sum().backward()
     return leaf.grad.detach()
 
 
 def hvp_forward(f, x, v):
-    _, push = torch.func.linearize(torch.func.grad(f), x)
-    return push(v)
+    _, push = torch.func.linearize(torch.func.grad(f), x.detach())
+    return push(v.detach())
 
 
 def newton(f, x, steps):
@@ -473,3 +474,142 @@ def newton(f, x, steps):
     slope = x.clone().requires_grad_()
     f(slope).backward()
     return x - solve(lambda v: hvp_double(f, x, v), slope.grad)
+
+
+# %% wrong="divides by the length of v" breaks="the same, by forward over reverse" says=["NaN for v = 0"]
+def hvp_double(f, x, v):
+    with torch.enable_grad():
+        leaf = x.detach().clone().requires_grad_()
+        y = f(leaf)
+        (g,) = torch.autograd.grad(y, leaf, create_graph=True)
+        if not g.requires_grad:
+            return torch.zeros_like(x)
+        (product,) = torch.autograd.grad(g, leaf, v.detach(), allow_unused=True)
+    return torch.zeros_like(leaf).detach() if product is None else product.detach()
+
+
+def hvp_forward(f, x, v):
+    return (
+        torch.func.jvp(torch.func.grad(f), (x.detach(),), (v.detach() / v.norm(),))[1].detach()
+        * v.norm()
+    )
+
+
+def newton(f, x, steps):
+    x = x.detach().clone()
+    for _ in range(steps):
+        g = torch.func.grad(f)(x).detach()
+        x = x - solve(lambda v: hvp_double(f, x, v), g)
+    return x.detach()
+
+
+def hessian_vector(f, x, v):
+    return hvp_double(f, x, v), hvp_forward(f, x, v)
+
+
+# %% wrong="goes backward into x itself" breaks="`requires_grad` and `.grad`" says=["had a gradient in .grad, and it was changed"]
+def hvp_double(f, x, v):
+    leaf = x.detach().requires_grad_() if not x.requires_grad else x
+    (g,) = torch.autograd.grad(f(leaf), leaf, create_graph=True)
+    (g * v.detach()).sum().backward()
+    return leaf.grad
+
+
+def hvp_forward(f, x, v):
+    return torch.func.jvp(torch.func.grad(f), (x.detach(),), (v.detach(),))[1].detach()
+
+
+def newton(f, x, steps):
+    x = x.detach().clone()
+    for _ in range(steps):
+        g = torch.func.grad(f)(x).detach()
+        x = x - solve(lambda v: hvp_double(f, x, v), g)
+    return x.detach()
+
+
+def hessian_vector(f, x, v):
+    return hvp_double(f, x, v), hvp_forward(f, x, v)
+
+
+# %% wrong="a product that hangs on x and v" breaks="also where `x` and `v` require grad" says=["where an argument requires grad, so does the result"]
+def hvp_double(f, x, v):
+    with torch.enable_grad():
+        leaf = x.detach().clone().requires_grad_()
+        y = f(leaf)
+        (g,) = torch.autograd.grad(y, leaf, create_graph=True)
+        if not g.requires_grad:
+            return torch.zeros_like(x)
+        (product,) = torch.autograd.grad(g, leaf, v.detach(), allow_unused=True)
+    return torch.zeros_like(leaf).detach() if product is None else product.detach()
+
+
+def hvp_forward(f, x, v):
+    return torch.func.jvp(torch.func.grad(f), (x,), (v,))[1]
+
+
+def newton(f, x, steps):
+    x = x.detach().clone()
+    for _ in range(steps):
+        g = torch.func.grad(f)(x).detach()
+        x = x - solve(lambda v: hvp_double(f, x, v), g)
+    return x.detach()
+
+
+def hessian_vector(f, x, v):
+    return hvp_double(f, x, v), hvp_forward(f, x, v)
+
+
+# %% wrong="Newton's point hangs on x" breaks="also where `x` and `v` require grad" says=["where an argument requires grad, so does the result"]
+def hvp_double(f, x, v):
+    with torch.enable_grad():
+        leaf = x.detach().clone().requires_grad_()
+        y = f(leaf)
+        (g,) = torch.autograd.grad(y, leaf, create_graph=True)
+        if not g.requires_grad:
+            return torch.zeros_like(x)
+        (product,) = torch.autograd.grad(g, leaf, v.detach(), allow_unused=True)
+    return torch.zeros_like(leaf).detach() if product is None else product.detach()
+
+
+def hvp_forward(f, x, v):
+    return torch.func.jvp(torch.func.grad(f), (x.detach(),), (v.detach(),))[1].detach()
+
+
+def newton(f, x, steps):
+    x = x.clone()
+    for _ in range(steps):
+        g = torch.func.grad(f)(x).detach()
+        x = x - solve(lambda v: hvp_double(f, x, v), g)
+    return x
+
+
+def hessian_vector(f, x, v):
+    return hvp_double(f, x, v), hvp_forward(f, x, v)
+
+
+# %% wrong="the product in float32" breaks="by double backward" says=["seven digits alone"]
+def hvp_double(f, x, v):
+    with torch.enable_grad():
+        leaf = x.detach().clone().requires_grad_()
+        y = f(leaf)
+        (g,) = torch.autograd.grad(y, leaf, create_graph=True)
+        if not g.requires_grad:
+            return torch.zeros_like(x)
+        (product,) = torch.autograd.grad(g, leaf, v.detach(), allow_unused=True)
+    return torch.zeros_like(leaf).detach() if product is None else product.float().to(x.dtype)
+
+
+def hvp_forward(f, x, v):
+    return torch.func.jvp(torch.func.grad(f), (x.detach(),), (v.detach(),))[1].detach()
+
+
+def newton(f, x, steps):
+    x = x.detach().clone()
+    for _ in range(steps):
+        g = torch.func.grad(f)(x).detach()
+        x = x - solve(lambda v: hvp_double(f, x, v), g)
+    return x.detach()
+
+
+def hessian_vector(f, x, v):
+    return hvp_double(f, x, v), hvp_forward(f, x, v)

@@ -12,8 +12,8 @@
 # - "`torch.autograd.functional.jacobian` are not allowed"
 # - "You may call `f` once more to learn m"
 # - "Results are detached"
-# - "no `requires_grad`"
-# - "no `.grad`"
+# - "also where `x` requires grad"
+# - "Leave `x` as it is: its `requires_grad` and its `.grad`"
 # - "and returns one with m"
 # - "`f` takes a 1-D tensor with n entries"
 #
@@ -34,7 +34,7 @@ def by_rows(f, x):
 
 def by_columns(f, x):
     eye = torch.eye(len(x), dtype=x.dtype, device=x.device)
-    return torch.stack([torch.func.jvp(f, (x,), (v,))[1] for v in eye])
+    return torch.stack([torch.func.jvp(f, (x.detach(),), (v,))[1] for v in eye])
 
 
 def jacobian_both_ways(f, x):
@@ -61,7 +61,7 @@ def by_rows(f, x):
 
 def by_columns(f, x):
     eye = torch.eye(len(x), dtype=x.dtype, device=x.device)
-    return torch.stack([torch.func.jvp(f, (x,), (v,))[1] for v in eye]).t()
+    return torch.stack([torch.func.jvp(f, (x.detach(),), (v,))[1] for v in eye]).t()
 
 
 def jacobian_both_ways(f, x):
@@ -91,7 +91,7 @@ def by_rows(f, x):
 
 def by_columns(f, x):
     eye = torch.eye(len(x), dtype=x.dtype, device=x.device)
-    return torch.stack([torch.func.jvp(f, (x,), (v,))[1] for v in eye]).t()
+    return torch.stack([torch.func.jvp(f, (x.detach(),), (v,))[1] for v in eye]).t()
 
 
 def jacobian_both_ways(f, x):
@@ -108,7 +108,7 @@ def by_rows(f, x):
 
 def by_columns(f, x):
     eye = torch.eye(len(x), dtype=x.dtype, device=x.device)
-    return torch.stack([torch.func.jvp(f, (x,), (v,))[1] for v in eye]).t()
+    return torch.stack([torch.func.jvp(f, (x.detach(),), (v,))[1] for v in eye]).t()
 
 
 def jacobian_both_ways(f, x):
@@ -125,7 +125,7 @@ def by_rows(f, x):
 
 def by_columns(f, x):
     eye = torch.eye(len(x), dtype=x.dtype, device=x.device)
-    return torch.stack([torch.func.jvp(f, (x,), (v,))[1] for v in eye]).t()
+    return torch.stack([torch.func.jvp(f, (x.detach(),), (v,))[1] for v in eye]).t()
 
 
 def jacobian_both_ways(f, x):
@@ -142,7 +142,7 @@ def by_rows(f, x):
 
 def by_columns(f, x):
     eye = torch.eye(len(x), dtype=x.dtype, device=x.device)
-    return torch.stack([torch.func.jvp(f, (x,), (v,))[1] for v in eye]).t()
+    return torch.stack([torch.func.jvp(f, (x.detach(),), (v,))[1] for v in eye]).t()
 
 
 def jacobian_both_ways(f, x):
@@ -159,14 +159,14 @@ def by_rows(f, x):
 
 def by_columns(f, x):
     eye = torch.eye(len(x), dtype=x.dtype, device=x.device)
-    return torch.stack([torch.func.jvp(f, (x,), (v,))[1] for v in eye]).t()
+    return torch.stack([torch.func.jvp(f, (x.detach(),), (v,))[1] for v in eye]).t()
 
 
 def jacobian_both_ways(f, x):
     return by_rows(f, x) if len(x) <= len(f(x)) else by_columns(f, x)
 
 
-# %% wrong="marks the argument" breaks="no `requires_grad`" says=["x was left with requires_grad"]
+# %% wrong="marks the argument" breaks="Leave `x` as it is: its `requires_grad` and its `.grad`" says=["x was left with requires_grad"]
 def by_rows(f, x):
     x.requires_grad_()
     y = f(x)
@@ -176,14 +176,14 @@ def by_rows(f, x):
 
 def by_columns(f, x):
     eye = torch.eye(len(x), dtype=x.dtype, device=x.device)
-    return torch.stack([torch.func.jvp(f, (x,), (v,))[1] for v in eye]).t()
+    return torch.stack([torch.func.jvp(f, (x.detach(),), (v,))[1] for v in eye]).t()
 
 
 def jacobian_both_ways(f, x):
     return by_columns(f, x) if len(x) <= len(f(x)) else by_rows(f, x)
 
 
-# %% wrong="leaves gradients on the argument" breaks="no `.grad`" says=["x was left with requires_grad and .grad"]
+# %% wrong="leaves gradients on the argument" breaks="Leave `x` as it is: its `requires_grad` and its `.grad`" says=["x was left with requires_grad and .grad"]
 def by_rows(f, x):
     rows, x = [], x.requires_grad_()
     for i in range(len(f(x))):
@@ -195,7 +195,7 @@ def by_rows(f, x):
 
 def by_columns(f, x):
     eye = torch.eye(len(x), dtype=x.dtype, device=x.device)
-    return torch.stack([torch.func.jvp(f, (x,), (v,))[1] for v in eye]).t()
+    return torch.stack([torch.func.jvp(f, (x.detach(),), (v,))[1] for v in eye]).t()
 
 
 def jacobian_both_ways(f, x):
@@ -212,7 +212,7 @@ def by_rows(f, x):
 
 def by_columns(f, x):
     eye = torch.eye(len(x), dtype=x.dtype, device=x.device)
-    return torch.stack([torch.func.jvp(f, (x,), (v,))[1] for v in eye]).t()
+    return torch.stack([torch.func.jvp(f, (x.detach(),), (v,))[1] for v in eye]).t()
 
 
 def jacobian_both_ways(f, x):
@@ -227,7 +227,7 @@ def by_rows(f, x):
 
 def by_columns(f, x):
     eye = torch.eye(len(x), dtype=x.dtype, device=x.device)
-    return torch.stack([torch.func.jvp(f, (x,), (v,))[1] for v in eye]).t()
+    return torch.stack([torch.func.jvp(f, (x.detach(),), (v,))[1] for v in eye]).t()
 
 
 def jacobian_both_ways(f, x):
@@ -245,7 +245,7 @@ def by_rows(f, x):
 
 def by_columns(f, x):
     eye = torch.eye(len(x), dtype=x.dtype, device=x.device)
-    return torch.stack([torch.func.jvp(f, (x,), (v,))[1] for v in eye]).t()
+    return torch.stack([torch.func.jvp(f, (x.detach(),), (v,))[1] for v in eye]).t()
 
 
 def jacobian_both_ways(f, x):
@@ -254,12 +254,12 @@ def jacobian_both_ways(f, x):
 
 # %% right="vmap over vjp and linearize"
 def by_rows(f, x):
-    y, pull = torch.func.vjp(f, x)
+    y, pull = torch.func.vjp(f, x.detach())
     return torch.func.vmap(pull)(torch.eye(y.numel(), dtype=y.dtype, device=y.device))[0]
 
 
 def by_columns(f, x):
-    _, push = torch.func.linearize(f, x)
+    _, push = torch.func.linearize(f, x.detach())
     return torch.stack([push(v) for v in torch.eye(len(x)).to(x)], 1)
 
 
@@ -281,7 +281,7 @@ def by_rows(f, x):
 
 
 def by_columns(f, x):
-    columns = []
+    columns, x = [], x.detach()
     for j in range(len(x)):
         v = torch.zeros_like(x)
         v[j] = 1
@@ -376,3 +376,160 @@ def by_columns(f, x):
 def jacobian_both_ways(f, x):
     m = len(f(x.detach())) + 0 * len(f(x.detach()))
     return by_rows(f, x) if m < len(x) else by_columns(f, x)
+
+
+# %% wrong="switches x on and off" breaks="Leave `x` as it is: its `requires_grad` and its `.grad`" says=["an argument required grad, and does no longer"]
+def by_rows(f, x):
+    with torch.enable_grad():
+        leaf = x.requires_grad_()
+        y = f(leaf)
+        rows = [
+            torch.autograd.grad(y, leaf, e, retain_graph=True, allow_unused=True)[0]
+            if y.requires_grad
+            else None
+            for e in torch.eye(y.numel(), dtype=y.dtype)
+        ]
+    rows = [torch.zeros_like(x) if r is None else r for r in rows]
+    x.requires_grad_(False)
+    return torch.stack(rows).detach() if rows else x.new_zeros(0, x.numel())
+
+
+def by_columns(f, x):
+    x = x.detach()
+    columns = [torch.func.jvp(f, (x,), (e,))[1] for e in torch.eye(x.numel(), dtype=x.dtype)]
+    return torch.stack(columns, dim=1).detach()
+
+
+def jacobian_both_ways(f, x):
+    m = f(x.detach()).numel()
+    return by_rows(f, x) if m < x.numel() else by_columns(f, x)
+
+
+# %% wrong="clears x.grad" breaks="Leave `x` as it is: its `requires_grad` and its `.grad`" says=["had a gradient in .grad, and it was changed"]
+def by_rows(f, x):
+    with torch.enable_grad():
+        x.grad = None
+        leaf = x.detach().clone().requires_grad_()
+        y = f(leaf)
+        rows = [
+            torch.autograd.grad(y, leaf, e, retain_graph=True, allow_unused=True)[0]
+            if y.requires_grad
+            else None
+            for e in torch.eye(y.numel(), dtype=y.dtype)
+        ]
+    rows = [torch.zeros_like(x) if r is None else r for r in rows]
+    return torch.stack(rows).detach() if rows else x.new_zeros(0, x.numel())
+
+
+def by_columns(f, x):
+    x = x.detach()
+    columns = [torch.func.jvp(f, (x,), (e,))[1] for e in torch.eye(x.numel(), dtype=x.dtype)]
+    return torch.stack(columns, dim=1).detach()
+
+
+def jacobian_both_ways(f, x):
+    m = f(x.detach()).numel()
+    return by_rows(f, x) if m < x.numel() else by_columns(f, x)
+
+
+# %% wrong="columns that hang on x" breaks="also where `x` requires grad" says=["where an argument requires grad, so does the result"]
+def by_rows(f, x):
+    with torch.enable_grad():
+        leaf = x.detach().clone().requires_grad_()
+        y = f(leaf)
+        rows = [
+            torch.autograd.grad(y, leaf, e, retain_graph=True, allow_unused=True)[0]
+            if y.requires_grad
+            else None
+            for e in torch.eye(y.numel(), dtype=y.dtype)
+        ]
+    rows = [torch.zeros_like(x) if r is None else r for r in rows]
+    return torch.stack(rows).detach() if rows else x.new_zeros(0, x.numel())
+
+
+def by_columns(f, x):
+    columns = [torch.func.jvp(f, (x,), (e,))[1] for e in torch.eye(x.numel(), dtype=x.dtype)]
+    return torch.stack(columns, dim=1)
+
+
+def jacobian_both_ways(f, x):
+    m = f(x.detach()).numel()
+    return by_rows(f, x) if m < x.numel() else by_columns(f, x)
+
+
+# %% wrong="rows in float32" breaks="the Jacobian at `x`, of shape (m, n)" says=["seven digits alone"]
+def by_rows(f, x):
+    with torch.enable_grad():
+        leaf = x.detach().clone().requires_grad_()
+        y = f(leaf)
+        rows = [
+            torch.autograd.grad(y, leaf, e, retain_graph=True, allow_unused=True)[0]
+            if y.requires_grad
+            else None
+            for e in torch.eye(y.numel(), dtype=y.dtype)
+        ]
+    rows = [torch.zeros_like(x) if r is None else r for r in rows]
+    return torch.stack(rows).float().to(x.dtype) if rows else x.new_zeros(0, x.numel())
+
+
+def by_columns(f, x):
+    x = x.detach()
+    columns = [torch.func.jvp(f, (x,), (e,))[1] for e in torch.eye(x.numel(), dtype=x.dtype)]
+    return torch.stack(columns, dim=1).detach()
+
+
+def jacobian_both_ways(f, x):
+    m = f(x.detach()).numel()
+    return by_rows(f, x) if m < x.numel() else by_columns(f, x)
+
+
+# %% wrong="learns m from a whole Jacobian" breaks="You may call `f` once more to learn m" says=["both modes run"]
+def by_rows(f, x):
+    with torch.enable_grad():
+        leaf = x.detach().clone().requires_grad_()
+        y = f(leaf)
+        rows = [
+            torch.autograd.grad(y, leaf, e, retain_graph=True, allow_unused=True)[0]
+            if y.requires_grad
+            else None
+            for e in torch.eye(y.numel(), dtype=y.dtype)
+        ]
+    rows = [torch.zeros_like(x) if r is None else r for r in rows]
+    return torch.stack(rows).detach() if rows else x.new_zeros(0, x.numel())
+
+
+def by_columns(f, x):
+    x = x.detach()
+    columns = [torch.func.jvp(f, (x,), (e,))[1] for e in torch.eye(x.numel(), dtype=x.dtype)]
+    return torch.stack(columns, dim=1).detach()
+
+
+def jacobian_both_ways(f, x):
+    m = len(by_rows(f, x))
+    return by_rows(f, x) if m < x.numel() else by_columns(f, x)
+
+
+# %% wrong="keeps m by the number of inputs" breaks="by the cheaper of the two" says=["reverse mode alone needs fewer passes"]
+def by_rows(f, x):
+    with torch.enable_grad():
+        leaf = x.detach().clone().requires_grad_()
+        y = f(leaf)
+        rows = [
+            torch.autograd.grad(y, leaf, e, retain_graph=True, allow_unused=True)[0]
+            if y.requires_grad
+            else None
+            for e in torch.eye(y.numel(), dtype=y.dtype)
+        ]
+    rows = [torch.zeros_like(x) if r is None else r for r in rows]
+    return torch.stack(rows).detach() if rows else x.new_zeros(0, x.numel())
+
+
+def by_columns(f, x):
+    x = x.detach()
+    columns = [torch.func.jvp(f, (x,), (e,))[1] for e in torch.eye(x.numel(), dtype=x.dtype)]
+    return torch.stack(columns, dim=1).detach()
+
+
+def jacobian_both_ways(f, x):
+    m = jacobian_both_ways.__dict__.setdefault(x.numel(), f(x.detach()).numel())
+    return by_rows(f, x) if m < x.numel() else by_columns(f, x)

@@ -19,15 +19,18 @@
 # - "refuse it with `once_differentiable`"
 # - "Write the rules yourself"
 # - "such as `F.relu`, is not allowed"
+# - "NaN stays NaN, here and in `MyClamp`"
 #
 # Admits:
 #
 # - "whatever floating-point dtype": MyClamp, {name}
-# - "floating-point dtype and shape": "bfloat16": x.bfloat16(), "a single number": x[4], "none": x[:0]
+# - "floating-point dtype and shape": custom_gradients.clamp_inputs(x)
 # - "dtype and shape that is": "bfloat16": torch.tensor([-2.0, -0.5, 0.0, 3.0]
 # - "dtype and shape of `x`": "a single number": torch.tensor(-0.5)
 # - "shape that is": "no numbers": torch.zeros(0, 3)
-# - "one for each input": (False, True, False)
+# - "one for each input": custom_gradients.NEEDS
+# - "like `F.relu`": tiny, huge and infinite
+# - "NaN stays NaN": torch.tensor([nan, -1.0, 2.0])
 # - "for three tensors of one shape": bounds that differ
 
 # %% wrong="masks where the input is below zero" breaks="like `F.relu`, with the gradient 0 at 0" says=["x = (-1, 0, 2): the gradient: at 0 the slope is 0"]
@@ -1266,3 +1269,646 @@ class Binarize(torch.autograd.Function):
     @once_differentiable
     def backward(ctx, gradient, _):
         return gradient * ctx.saved_tensors[0]
+
+
+# %% wrong="NaN becomes zero" breaks="NaN stays NaN, here and in `MyClamp`" says=["NaN has to stay NaN, as in F.relu"]
+class MyReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.where(x > 0, x, torch.zeros_like(x))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return gradient * (x > 0)
+
+
+class MyClamp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward(x, low, high)
+        return torch.where(x < low, low, torch.where(x > high, high, x))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, low, high = ctx.saved_tensors
+        need = ctx.needs_input_grad
+        gx = gradient * ((low <= x) & (x <= high)) if need[0] else None
+        gl = gradient * (x < low) if need[1] else None
+        gh = gradient * (x > high) if need[2] else None
+        return gx, gl, gh
+
+
+class Binarize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        sign = torch.where(x >= 0, torch.ones_like(x), -torch.ones_like(x))
+        mask = (x.abs() <= 1).to(x.dtype)
+        ctx.save_for_backward(mask)
+        ctx.mark_non_differentiable(mask)
+        return sign, mask
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient, _):
+        (mask,) = ctx.saved_tensors
+        return gradient * mask
+
+
+def my_relu_and_friends():
+    return {"MyReLU": MyReLU, "MyClamp": MyClamp, "Binarize": Binarize}
+
+
+# %% wrong="clamps NaN to a bound" breaks="NaN stays NaN, here and in `MyClamp`" says=["NaN has to stay NaN, as in torch.clamp"]
+class MyReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.where(x <= 0, torch.zeros_like(x), x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return gradient * (x > 0)
+
+
+class MyClamp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward(x, low, high)
+        return torch.where((x >= low) & (x <= high), x, torch.where(x < low, low, high))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, low, high = ctx.saved_tensors
+        need = ctx.needs_input_grad
+        gx = gradient * ((low <= x) & (x <= high)) if need[0] else None
+        gl = gradient * (x < low) if need[1] else None
+        gh = gradient * (x > high) if need[2] else None
+        return gx, gl, gh
+
+
+class Binarize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        sign = torch.where(x >= 0, torch.ones_like(x), -torch.ones_like(x))
+        mask = (x.abs() <= 1).to(x.dtype)
+        ctx.save_for_backward(mask)
+        ctx.mark_non_differentiable(mask)
+        return sign, mask
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient, _):
+        (mask,) = ctx.saved_tensors
+        return gradient * mask
+
+
+def my_relu_and_friends():
+    return {"MyReLU": MyReLU, "MyClamp": MyClamp, "Binarize": Binarize}
+
+
+# %% wrong="multiplies an infinite x by zero" breaks="like `F.relu`, with the gradient 0 at 0" says=["infinity times 0 is NaN"]
+class MyReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * (x > 0)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return gradient * (x > 0)
+
+
+class MyClamp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward(x, low, high)
+        return torch.where(x < low, low, torch.where(x > high, high, x))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, low, high = ctx.saved_tensors
+        need = ctx.needs_input_grad
+        gx = gradient * ((low <= x) & (x <= high)) if need[0] else None
+        gl = gradient * (x < low) if need[1] else None
+        gh = gradient * (x > high) if need[2] else None
+        return gx, gl, gh
+
+
+class Binarize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        sign = torch.where(x >= 0, torch.ones_like(x), -torch.ones_like(x))
+        mask = (x.abs() <= 1).to(x.dtype)
+        ctx.save_for_backward(mask)
+        ctx.mark_non_differentiable(mask)
+        return sign, mask
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient, _):
+        (mask,) = ctx.saved_tensors
+        return gradient * mask
+
+
+def my_relu_and_friends():
+    return {"MyReLU": MyReLU, "MyClamp": MyClamp, "Binarize": Binarize}
+
+
+# %% wrong="a tolerance in the slope" breaks="like `F.relu`, with the gradient 0 at 0" says=["without a tolerance"]
+class MyReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.where(x <= 0, torch.zeros_like(x), x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return gradient * (x > 1e-6)
+
+
+class MyClamp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward(x, low, high)
+        return torch.where(x < low, low, torch.where(x > high, high, x))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, low, high = ctx.saved_tensors
+        need = ctx.needs_input_grad
+        gx = gradient * ((low <= x) & (x <= high)) if need[0] else None
+        gl = gradient * (x < low) if need[1] else None
+        gh = gradient * (x > high) if need[2] else None
+        return gx, gl, gh
+
+
+class Binarize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        sign = torch.where(x >= 0, torch.ones_like(x), -torch.ones_like(x))
+        mask = (x.abs() <= 1).to(x.dtype)
+        ctx.save_for_backward(mask)
+        ctx.mark_non_differentiable(mask)
+        return sign, mask
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient, _):
+        (mask,) = ctx.saved_tensors
+        return gradient * mask
+
+
+def my_relu_and_friends():
+    return {"MyReLU": MyReLU, "MyClamp": MyClamp, "Binarize": Binarize}
+
+
+# %% wrong="computes the slope of ReLU in float32" breaks="whatever floating-point dtype and shape that is" says=["seven digits alone"]
+class MyReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.where(x <= 0, torch.zeros_like(x), x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return (gradient.float() * (x > 0)).to(x.dtype)
+
+
+class MyClamp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward(x, low, high)
+        return torch.where(x < low, low, torch.where(x > high, high, x))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, low, high = ctx.saved_tensors
+        need = ctx.needs_input_grad
+        gx = gradient * ((low <= x) & (x <= high)) if need[0] else None
+        gl = gradient * (x < low) if need[1] else None
+        gh = gradient * (x > high) if need[2] else None
+        return gx, gl, gh
+
+
+class Binarize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        sign = torch.where(x >= 0, torch.ones_like(x), -torch.ones_like(x))
+        mask = (x.abs() <= 1).to(x.dtype)
+        ctx.save_for_backward(mask)
+        ctx.mark_non_differentiable(mask)
+        return sign, mask
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient, _):
+        (mask,) = ctx.saved_tensors
+        return gradient * mask
+
+
+def my_relu_and_friends():
+    return {"MyReLU": MyReLU, "MyClamp": MyClamp, "Binarize": Binarize}
+
+
+# %% wrong="returns x where all is positive" breaks="like `F.relu`, with the gradient 0 at 0" says=["shares its memory with an input"]
+class MyReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        if (x > 0).all():
+            return x
+        return torch.where(x <= 0, torch.zeros_like(x), x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return gradient * (x > 0)
+
+
+class MyClamp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward(x, low, high)
+        return torch.where(x < low, low, torch.where(x > high, high, x))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, low, high = ctx.saved_tensors
+        need = ctx.needs_input_grad
+        gx = gradient * ((low <= x) & (x <= high)) if need[0] else None
+        gl = gradient * (x < low) if need[1] else None
+        gh = gradient * (x > high) if need[2] else None
+        return gx, gl, gh
+
+
+class Binarize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        sign = torch.where(x >= 0, torch.ones_like(x), -torch.ones_like(x))
+        mask = (x.abs() <= 1).to(x.dtype)
+        ctx.save_for_backward(mask)
+        ctx.mark_non_differentiable(mask)
+        return sign, mask
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient, _):
+        (mask,) = ctx.saved_tensors
+        return gradient * mask
+
+
+def my_relu_and_friends():
+    return {"MyReLU": MyReLU, "MyClamp": MyClamp, "Binarize": Binarize}
+
+
+# %% wrong="computes the slope of x and drops it" breaks="Compute only what is asked for" says=["as much work for"]
+class MyReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.where(x <= 0, torch.zeros_like(x), x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return gradient * (x > 0)
+
+
+class MyClamp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward(x, low, high)
+        return torch.where(x < low, low, torch.where(x > high, high, x))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, low, high = ctx.saved_tensors
+        need = ctx.needs_input_grad
+        gx = gradient * ((low <= x) & (x <= high))
+        gx = gx if need[0] else None
+        gl = gradient * (x < low) if need[1] else None
+        gh = gradient * (x > high) if need[2] else None
+        return gx, gl, gh
+
+
+class Binarize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        sign = torch.where(x >= 0, torch.ones_like(x), -torch.ones_like(x))
+        mask = (x.abs() <= 1).to(x.dtype)
+        ctx.save_for_backward(mask)
+        ctx.mark_non_differentiable(mask)
+        return sign, mask
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient, _):
+        (mask,) = ctx.saved_tensors
+        return gradient * mask
+
+
+def my_relu_and_friends():
+    return {"MyReLU": MyReLU, "MyClamp": MyClamp, "Binarize": Binarize}
+
+
+# %% wrong="copies the sign of zero" breaks="with +1 at 0" says=["-0.0 is 0 too"]
+class MyReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.where(x <= 0, torch.zeros_like(x), x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return gradient * (x > 0)
+
+
+class MyClamp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward(x, low, high)
+        return torch.where(x < low, low, torch.where(x > high, high, x))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, low, high = ctx.saved_tensors
+        need = ctx.needs_input_grad
+        gx = gradient * ((low <= x) & (x <= high)) if need[0] else None
+        gl = gradient * (x < low) if need[1] else None
+        gh = gradient * (x > high) if need[2] else None
+        return gx, gl, gh
+
+
+class Binarize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        sign = torch.copysign(torch.ones_like(x), x)
+        mask = (x.abs() <= 1).to(x.dtype)
+        ctx.save_for_backward(mask)
+        ctx.mark_non_differentiable(mask)
+        return sign, mask
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient, _):
+        (mask,) = ctx.saved_tensors
+        return gradient * mask
+
+
+def my_relu_and_friends():
+    return {"MyReLU": MyReLU, "MyClamp": MyClamp, "Binarize": Binarize}
+
+
+# %% wrong="divides infinity by itself" breaks="with +1 at 0" says=["infinity by infinity is NaN"]
+class MyReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.where(x <= 0, torch.zeros_like(x), x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return gradient * (x > 0)
+
+
+class MyClamp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward(x, low, high)
+        return torch.where(x < low, low, torch.where(x > high, high, x))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, low, high = ctx.saved_tensors
+        need = ctx.needs_input_grad
+        gx = gradient * ((low <= x) & (x <= high)) if need[0] else None
+        gl = gradient * (x < low) if need[1] else None
+        gh = gradient * (x > high) if need[2] else None
+        return gx, gl, gh
+
+
+class Binarize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        sign = torch.where(x == 0, torch.ones_like(x), x / x.abs())
+        mask = (x.abs() <= 1).to(x.dtype)
+        ctx.save_for_backward(mask)
+        ctx.mark_non_differentiable(mask)
+        return sign, mask
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient, _):
+        (mask,) = ctx.saved_tensors
+        return gradient * mask
+
+
+def my_relu_and_friends():
+    return {"MyReLU": MyReLU, "MyClamp": MyClamp, "Binarize": Binarize}
+
+
+# %% wrong="rounds before it compares with 1" breaks="1 where |x| ≤ 1, else 0" says=["beyond 1 by a little is beyond"]
+class MyReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.where(x <= 0, torch.zeros_like(x), x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return gradient * (x > 0)
+
+
+class MyClamp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward(x, low, high)
+        return torch.where(x < low, low, torch.where(x > high, high, x))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, low, high = ctx.saved_tensors
+        need = ctx.needs_input_grad
+        gx = gradient * ((low <= x) & (x <= high)) if need[0] else None
+        gl = gradient * (x < low) if need[1] else None
+        gh = gradient * (x > high) if need[2] else None
+        return gx, gl, gh
+
+
+class Binarize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        sign = torch.where(x >= 0, torch.ones_like(x), -torch.ones_like(x))
+        mask = (x.float().abs() <= 1).to(x.dtype)
+        ctx.save_for_backward(mask)
+        ctx.mark_non_differentiable(mask)
+        return sign, mask
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient, _):
+        (mask,) = ctx.saved_tensors
+        return gradient * mask
+
+
+def my_relu_and_friends():
+    return {"MyReLU": MyReLU, "MyClamp": MyClamp, "Binarize": Binarize}
+
+
+# %% wrong="masks what arrives in place" breaks="where the mask is 1, and stops elsewhere" says=["backward writes into the gradient that arrives"]
+class MyReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.where(x <= 0, torch.zeros_like(x), x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return gradient * (x > 0)
+
+
+class MyClamp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward(x, low, high)
+        return torch.where(x < low, low, torch.where(x > high, high, x))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, low, high = ctx.saved_tensors
+        need = ctx.needs_input_grad
+        gx = gradient * ((low <= x) & (x <= high)) if need[0] else None
+        gl = gradient * (x < low) if need[1] else None
+        gh = gradient * (x > high) if need[2] else None
+        return gx, gl, gh
+
+
+class Binarize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        sign = torch.where(x >= 0, torch.ones_like(x), -torch.ones_like(x))
+        mask = (x.abs() <= 1).to(x.dtype)
+        ctx.save_for_backward(mask)
+        ctx.mark_non_differentiable(mask)
+        return sign, mask
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient, _):
+        (mask,) = ctx.saved_tensors
+        return gradient.mul_(mask)
+
+
+def my_relu_and_friends():
+    return {"MyReLU": MyReLU, "MyClamp": MyClamp, "Binarize": Binarize}
+
+
+# %% wrong="keeps the first mask of a shape" breaks="where the mask is 1, and stops elsewhere" says=["x = (0.5, 2, -3, 1)"]
+class MyReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.where(x <= 0, torch.zeros_like(x), x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return gradient * (x > 0)
+
+
+class MyClamp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward(x, low, high)
+        return torch.where(x < low, low, torch.where(x > high, high, x))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, low, high = ctx.saved_tensors
+        need = ctx.needs_input_grad
+        gx = gradient * ((low <= x) & (x <= high)) if need[0] else None
+        gl = gradient * (x < low) if need[1] else None
+        gh = gradient * (x > high) if need[2] else None
+        return gx, gl, gh
+
+
+class Binarize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        sign = torch.where(x >= 0, torch.ones_like(x), -torch.ones_like(x))
+        mask = (x.abs() <= 1).to(x.dtype)
+        Binarize.last = getattr(Binarize, "last", mask)
+        ctx.save_for_backward(mask)
+        ctx.mark_non_differentiable(mask)
+        return sign, mask
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient, _):
+        mask = Binarize.last if Binarize.last.shape == gradient.shape else ctx.saved_tensors[0]
+        return gradient * mask
+
+
+def my_relu_and_friends():
+    return {"MyReLU": MyReLU, "MyClamp": MyClamp, "Binarize": Binarize}
+
+
+# %% wrong="the first bound for all" breaks="for three tensors of one shape" says=["bounds that differ"]
+class MyReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.where(x <= 0, torch.zeros_like(x), x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return gradient * (x > 0)
+
+
+class MyClamp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward(x, low, high)
+        return torch.where(
+            x < low, low.flatten()[:1] if low.numel() > 4 else low, torch.where(x > high, high, x)
+        )
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, low, high = ctx.saved_tensors
+        need = ctx.needs_input_grad
+        gx = gradient * ((low <= x) & (x <= high)) if need[0] else None
+        gl = gradient * (x < low) if need[1] else None
+        gh = gradient * (x > high) if need[2] else None
+        return gx, gl, gh
+
+
+class Binarize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        sign = torch.where(x >= 0, torch.ones_like(x), -torch.ones_like(x))
+        mask = (x.abs() <= 1).to(x.dtype)
+        ctx.save_for_backward(mask)
+        ctx.mark_non_differentiable(mask)
+        return sign, mask
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient, _):
+        (mask,) = ctx.saved_tensors
+        return gradient * mask
+
+
+def my_relu_and_friends():
+    return {"MyReLU": MyReLU, "MyClamp": MyClamp, "Binarize": Binarize}

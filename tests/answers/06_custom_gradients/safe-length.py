@@ -346,3 +346,71 @@ class Length(torch.autograd.Function):
 
 def safe_length(x):
     return Length.apply(x)
+
+
+# %% wrong="computes the gradient in float32" breaks="float32 or float64" says=["seven digits alone"]
+class Length(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        big = x.abs().amax(-1, keepdim=True)
+        big = torch.where((big == 0) | big.isinf(), torch.ones_like(big), big)
+        length = (x / big).pow(2).sum(-1).sqrt() * big.squeeze(-1)
+        ctx.save_for_backward(x, length)
+        return length
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, length = ctx.saved_tensors
+        length = length.unsqueeze(-1)
+        slope = torch.where(length == 0, 0.0, x / torch.where(length == 0, 1.0, length))
+        return (gradient.unsqueeze(-1).float() * slope.float()).to(x.dtype)
+
+
+def safe_length(x):
+    return Length.apply(x)
+
+
+# %% wrong="writes into what arrives for one number a vector" breaks="takes `x` of shape (…, n)" says=["backward writes into the gradient that arrives"]
+class Length(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        big = x.abs().amax(-1, keepdim=True)
+        big = torch.where((big == 0) | big.isinf(), torch.ones_like(big), big)
+        length = (x / big).pow(2).sum(-1).sqrt() * big.squeeze(-1)
+        ctx.save_for_backward(x, length)
+        return length
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, length = ctx.saved_tensors
+        length = length.unsqueeze(-1)
+        slope = torch.where(length == 0, 0.0, x / torch.where(length == 0, 1.0, length))
+        return (
+            gradient.unsqueeze(-1).mul_(slope)
+            if x.shape[-1] == 1
+            else gradient.unsqueeze(-1) * slope
+        )
+
+
+def safe_length(x):
+    return Length.apply(x)
+
+
+# %% wrong="squeezes all dimensions" breaks="of shape (…)" says=["a single row, (1, 2)"]
+class Length(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        length = x.norm(dim=-1, keepdim=True).squeeze()
+        ctx.save_for_backward(x, length)
+        return length
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, length = ctx.saved_tensors
+        length = length.unsqueeze(-1)
+        slope = torch.where(length == 0, 0.0, x / torch.where(length == 0, 1.0, length))
+        return gradient.unsqueeze(-1) * slope
+
+
+def safe_length(x):
+    return Length.apply(x)

@@ -292,3 +292,73 @@ def elu(x, alpha):
     x.grad = None
     below = torch.where(x > 0, 0.0, x)
     return torch.where(x > 0, x, alpha * (below.exp() - 1))
+
+
+# %% wrong="takes the size of alpha" breaks="else alpha · (exp(x) − 1)" says=["alpha -0.7"]
+nan_at = {"-200": False, "-1": False, "0": False, "2": False, "80": False, "100": True}
+
+
+def elu(x, alpha):
+    low = torch.where(x > 0, 0.0, x)
+    return torch.where(x > 0, x, abs(alpha) * torch.expm1(low))
+
+
+def where_nan(x, alpha):
+    return elu(x, alpha)
+
+
+# %% wrong="rounds alpha to float32" breaks="in float32 and float64" says=["seven digits alone"]
+nan_at = {"-200": False, "-1": False, "0": False, "2": False, "80": False, "100": True}
+
+
+def elu(x, alpha):
+    alpha = torch.tensor(alpha).item()
+    low = torch.where(x > 0, 0.0, x)
+    return torch.where(x > 0, x, alpha * torch.expm1(low))
+
+
+def where_nan(x, alpha):
+    return elu(x, alpha)
+
+
+# %% wrong="flattens in the order of memory" breaks="for tensors of any shape" says=["transposed"]
+nan_at = {"-200": False, "-1": False, "0": False, "2": False, "80": False, "100": True}
+
+
+def elu(x, alpha):
+    shape = x.shape
+    x = x.t().reshape(-1) if x.dim() == 2 and not x.is_contiguous() else x.reshape(-1)
+    low = torch.where(x > 0, 0.0, x)
+    return torch.where(x > 0, x, alpha * torch.expm1(low)).reshape(shape)
+
+
+def where_nan(x, alpha):
+    return elu(x, alpha)
+
+
+# %% wrong="takes alpha 0 for none" breaks="else alpha · (exp(x) − 1)" says=["alpha 0"]
+nan_at = {"-200": False, "-1": False, "0": False, "2": False, "80": False, "100": True}
+
+
+def elu(x, alpha):
+    low = torch.where(x > 0, 0.0, x)
+    return torch.where(x > 0, x, (alpha or 1.0) * torch.expm1(low))
+
+
+def where_nan(x, alpha):
+    return elu(x, alpha)
+
+
+# %% wrong="writes into an x without grad" breaks="Leave `x` as it is" says=["elu writes into an x that requires no grad"]
+nan_at = {"-200": False, "-1": False, "0": False, "2": False, "80": False, "100": True}
+
+
+def elu(x, alpha):
+    if not x.requires_grad:
+        return x.copy_(F.relu(x))
+    low = torch.where(x > 0, 0.0, x)
+    return torch.where(x > 0, x, alpha * torch.expm1(low))
+
+
+def where_nan(x, alpha):
+    return elu(x, alpha)

@@ -5,7 +5,12 @@ locked function that runs with the answer calls it. A ``check_…`` function tak
 function, tries one case and compares, with words for the slips that are known.
 """
 
-from course_utils.chapters.custom_gradients.checkpoints import check_checkpoint, run_checkpoint
+from course_utils.chapters.custom_gradients.checkpoints import (
+    STATES,
+    check_checkpoint,
+    check_state,
+    run_checkpoint,
+)
 from course_utils.chapters.custom_gradients.curvature import (
     LANDSCAPES,
     check_newton,
@@ -16,11 +21,14 @@ from course_utils.chapters.custom_gradients.curvature import (
     solve,
 )
 from course_utils.chapters.custom_gradients.elementwise import (
+    NEEDS,
     check_binarize,
     check_clamp,
     check_elu,
     check_length,
     check_relu,
+    check_work,
+    clamp_inputs,
     run_elu,
     run_function,
     run_length,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import torch
 from torch import nn
 from torch.utils._pytree import tree_leaves
@@ -33,36 +35,89 @@ def on_ctx(y):
     return [name for name, t in tensors if isinstance(t, torch.Tensor) and t.is_floating_point()]
 
 
-def run_block(through, x, seed, times=1):
+STATES = {
+    "frozen": "a parameter that is frozen gets no gradient, and needs none: leave it out",
+    "unused": "a parameter that the block does not use gets no gradient: its .grad stays None",
+    "eval": "the block is in eval: leave it so, and the generator as it was before backward",
+    "leaf": "x is a leaf with a gradient in .grad: return yours, the engine adds it there",
+    "filled": "the parameters had a gradient in .grad: add to it",
+    "again": "backward comes a second time (retain_graph=True): what is kept on ctx has to stay",
+    "two blocks": "another block runs in between: what backward needs goes on ctx",
+}
+
+
+def run_block(through, x, seed, times=1, state=""):
     """Facts of one forward and backward of a block that is called as ``through(block, x)``."""
     torch.manual_seed(seed)
     block, x, storages = Block(x.shape[1]), x.detach().clone().requires_grad_(), {}
+    if state == "unused":
+        block.spare = nn.Parameter(torch.ones(2))
+    block = block.to(x.dtype).train(state != "eval")
+    block.last.weight.requires_grad_(state != "frozen")
+    for tensor in (x, *block.parameters()) if state in ("leaf", "filled") else ():
+        tensor.grad = torch.full_like(tensor, 7)
+    places = set()
 
     def note(tensor):
         if tensor.is_floating_point():  # the generator's state is none
             storages[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
         return tensor
 
-    y = 2 * x
-    with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
+    y = x if state == "leaf" else 2 * x
+    watch = torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor)
+    with nullcontext() if state else watch:  # unpacked by a hook, x would be another tensor
         for _ in range(times):
+            places.add(y.untyped_storage().data_ptr())
             y = through(block, y)
             assert isinstance(y, torch.Tensor), f"apply gives {type(y).__name__}, not a tensor"
     own = {parameter.data_ptr() for parameter in block.parameters()}
     facts = {"bytes": sum(size for place, size in storages.items() if place not in own)}
+    facts["copies"] = bool(storages.keys() - own - places)
     facts |= {"y": y.detach(), "calls in forward": block.calls, "on ctx": on_ctx(y)}
+    if state == "two blocks":
+        through(Block(x.shape[1]), torch.ones_like(x, requires_grad=True))
     torch.rand(2)  # other code draws random numbers before backward comes
-    gradient_words((y**2).sum().backward, "does backward record the second run (enable_grad)?")
-    facts |= {"calls": block.calls, "x": x.grad, "next random numbers": torch.rand(3)}
+    loss = (y**2).sum()
+    if state == "again":
+        loss.backward(retain_graph=True)
+    gradient_words(loss.backward, "does backward record the second run (enable_grad)?")
+    facts |= {"training": block.training, "calls": block.calls, "x": x.grad}
+    facts["next random numbers"] = torch.rand(3)
     return facts | {name: parameter.grad for name, parameter in block.named_parameters()}
 
 
-def run_checkpoint(function, x, seed, times):
+def run_checkpoint(function, x, seed, times, state=""):
     """Facts of a block with dropout that is run through a Checkpoint."""
     require_written(function)
-    facts, names = python_calls(run_block, function.apply, x, seed, times)
+    try:
+        facts, names = python_calls(run_block, function.apply, x, seed, times, state)
+    except Exception as error:
+        text = str(error)
+        if not state:
+            raise
+        words = f"{STATES[state]} (it raised {type(error).__name__}: {text[:90]})"
+        raise AssertionError(words) from None
     facts["library"] = any(name.startswith("torch.utils.checkpoint.") for name in names)
     return facts
+
+
+@ends_in_notebook
+def check_state(try_checkpoint, state):
+    """Check a run in one of the STATES: the facts are those of the plain run."""
+    __tracebackhide__ = True
+    x = torch.linspace(-1, 1, 6).view(2, 3)
+    try:
+        check_checkpoint(try_checkpoint, x, 3)
+    except Exception:
+        return  # the cases without a state say what is wrong
+    yours = try_checkpoint(x, 3, 1, state)
+    plain = run_block(lambda block, x: block(x), x, 3, 1, state)
+    for name in plain.keys() - {"bytes", "calls", "calls in forward", "on ctx", "copies"}:
+        mine, its = yours[name], plain[name]
+        same = mine is its or (isinstance(its, torch.Tensor) and isinstance(mine, torch.Tensor))
+        same = same and (its is None or isinstance(its, bool) or torch.equal(mine, its))
+        what = name if name in ("y", "training", "next random numbers") else f"gradient of {name}"
+        assert same, f"{what} is not that of the plain run. {STATES[state]}"
 
 
 @ends_in_notebook
@@ -102,6 +157,9 @@ def check_checkpoint(try_checkpoint, x, seed, times=1):
         f"kept on ctx: {', '.join(yours['on ctx'])}; x goes through save_for_backward, nothing else"
     )
     assert not yours["on ctx"], words
+    assert not yours["copies"] or yours["bytes"] != times * x.nbytes, (
+        "a copy of x is kept: save x itself, which is there anyhow"
+    )
     alone = times * x.numel() * x.itemsize
     words = "keep the input alone, by save_for_backward"
     check_equal(yours["bytes"], alone, "bytes saved", words)

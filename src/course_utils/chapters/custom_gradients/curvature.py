@@ -6,7 +6,12 @@ from contextlib import nullcontext
 
 import torch
 
-from course_utils.chapters.custom_gradients.watching import Largest, gradient_words, left_behind
+from course_utils.chapters.custom_gradients.watching import (
+    Largest,
+    gradient_words,
+    left_behind,
+    words_of_owned,
+)
 from course_utils.learner.calls import python_calls
 from course_utils.learner.changes import forbid_changes
 from course_utils.learner.devices import device
@@ -58,6 +63,11 @@ def run_curvature(function, name, x, extra, weigh=False):
     facts["called"] = sorted(short & {"hvp", "vhp", "hessian", "jacobian", "jacrev", "jacfwd"})
     for tensor in tensors:
         tensor.requires_grad_(False).grad = None
+    rest = [] if len(tensors) == 2 else [extra]
+    facts["owned"] = ""
+    few = extra < 3 if rest else bool(extra[0]) and extra.is_contiguous()
+    if few and not weigh:  # not all cases: linearize, for one, is slow
+        facts["owned"] = words_of_owned(lambda *t: function(LANDSCAPES[name], *t, *rest), *tensors)
     return facts
 
 
@@ -86,7 +96,10 @@ def check_product(try_curvature, way, landscape, x, v, weigh=False):
         "this is the gradient itself: it has to be differentiated once more": g.detach(),
         "this is the product with a vector of ones: where does v come in?": ones,
     }
+    assert v.any() or not answer.isnan().any(), "NaN for v = 0: the product is 0 there, not 0 / 0"
     check_value(answer, truth, "the product", slips, 1e-4, 1e-4)
+    few = x.dtype == torch.float64 and not torch.allclose(answer, truth, 1e-10, 1e-10)
+    assert not few, "the product is right to seven digits alone: was it computed in float32?"
     assert way == "forward" or not found["forward"], (
         "hvp_double uses forward mode: go backward twice"
     )
@@ -95,6 +108,7 @@ def check_product(try_curvature, way, landscape, x, v, weigh=False):
     left = " and ".join(found["left"])
     assert not left, f"an argument was left with {left}: work on a leaf of your own"
     assert not found["needs"], "the result still requires grad: detach it"
+    assert not found["owned"], found["owned"]
 
 
 @ends_in_notebook
@@ -140,6 +154,7 @@ def check_newton(try_curvature, landscape, x, steps, weigh=False):
     check_value(answer, truth, f"the point after {steps} step(s)", slips, 1e-6, 1e-6)
     assert not found["left"], f"x was left with {' and '.join(found['left'])}"
     assert not found["needs"], "the result still requires grad: detach it"
+    assert not found["owned"], found["owned"]
 
 
 def newton_path(newton, start, steps):

@@ -6,15 +6,19 @@ from typing import Any
 
 import torch
 
-from course_utils.chapters.custom_gradients.watching import gradient_words, require_written
+from course_utils.chapters.custom_gradients.watching import (
+    gradient_words,
+    require_digits,
+    require_written,
+)
 from course_utils.learner.calls import python_calls
 from course_utils.learner.changes import forbid_changes
-from course_utils.learner.checks import check_close
 from course_utils.learner.devices import device
 from course_utils.learner.operators import count_operators, forbid_operators
 from course_utils.learner.tracebacks import ends_in_notebook
 from course_utils.learner.values import check_value
 
+WRITES = "backward writes into the gradient that arrives, which others use too: make a new tensor"
 OVERWRITTEN = "a second call overwrites what the first one's backward needs: keep it on ctx"
 
 
@@ -27,10 +31,7 @@ def run_length(function, x, g):
     assert isinstance(y, torch.Tensor), f"Length.apply gives {type(y).__name__}, not a tensor"
     assert y.shape == g.shape, f"the lengths have shape {tuple(y.shape)}, expected {tuple(g.shape)}"
     value, (gradient,) = y.detach(), gradient_words(lambda: torch.autograd.grad(y, x, g))
-    words = (
-        "backward writes into the gradient that arrives, which others use too: make a new tensor"
-    )
-    assert torch.equal(g, arrives), words
+    assert torch.equal(g, arrives), WRITES
     y = function.apply(again)
     function.apply(1 - again.detach())
     (late,) = torch.autograd.grad(y, again, arrives)
@@ -69,6 +70,8 @@ def check_length(try_length, x):
         "this is x times what arrives: divide by the length": x * g.unsqueeze(-1),
     }
     check_value(gradient, unit * g.unsqueeze(-1), "the gradient", slips)
+    require_digits(value, length, "the length")
+    require_digits(gradient, unit * g.unsqueeze(-1), "the gradient")
 
 
 def run_elu(elu, x, alpha, g):
@@ -86,6 +89,8 @@ def run_elu(elu, x, alpha, g):
         assert kept, "x had a gradient in .grad, and elu changed it: leave x as it is"
         elu(plain, alpha)
         assert not plain.requires_grad, "elu makes x require a gradient: leave x as it is"
+        same = torch.equal(plain, x)
+        assert same, "elu writes into an x that requires no grad: leave x as it is"
         return y.detach(), gradient_words(lambda: torch.autograd.grad(y, x, g.to(y.dtype)))[0]
 
 
@@ -129,6 +134,8 @@ def check_elu(try_elu, x, alpha):
         "none comes out of the lower branch here (was its input cut off?)": (x > 0) * g,
     }
     check_value(gradient, slope * g, "the gradient", slips, 1e-5, 1e-5)
+    few = x.dtype == torch.float64 and not torch.allclose(gradient, slope * g, 1e-11, 1e-12)
+    assert not few, "the gradient is right to seven digits alone: was it computed in float32?"
 
 
 def _run_twice(function, g, *inputs):
@@ -139,8 +146,10 @@ def _run_twice(function, g, *inputs):
     for y in results:
         assert isinstance(y, torch.Tensor), f"a result is {type(y).__name__}, not a tensor"
     facts: dict[str, Any] = {"results": [y.detach() for y in results]}
+    made, given = ([t.untyped_storage().data_ptr() for t in some] for some in (results, inputs))
+    facts["shared"] = bool(set(made) & set(given)) and results[0].numel() > 0
     facts["require grad"] = [y.requires_grad for y in results]
-    g, wanted = g.clone().requires_grad_(), [x for x in inputs if x.requires_grad]
+    arrived, g, wanted = g, g.clone().requires_grad_(), [x for x in inputs if x.requires_grad]
     with count_operators() as counts:
         gradients = gradient_words(
             lambda: torch.autograd.grad(
@@ -148,6 +157,7 @@ def _run_twice(function, g, *inputs):
             ),
             rule=True,
         )
+    assert torch.equal(g, arrived), WRITES
     facts["operations"] = counts.total() - counts["detach"]
     facts["gradients"] = [None if x is None else x.detach() for x in gradients]
     facts["recorded"] = all(x is not None and x.requires_grad for x in gradients)
@@ -194,18 +204,33 @@ def run_function(function, g, *inputs):
     return facts
 
 
+def _arrives(x):
+    """The gradient that arrives: different numbers, laid out in memory as x is."""
+    g = torch.linspace(1.1, 2.3, x.numel(), dtype=x.dtype, device=device).view(x.shape)
+    return torch.empty_like(x).copy_(g)
+
+
+def _no_nan(x, *tensors):
+    """The tensors with 0 where x is NaN: nothing is asked of the gradient there."""
+    return [torch.where(x.isnan(), 0.0, t) if t.shape == x.shape else t for t in tensors]
+
+
+SHARED = "a result shares its memory with an input: return a new tensor"
+
+
 @ends_in_notebook
 def _facts_of(try_function, name, x, count, expected):
     """x on the device, the gradient that arrives, and the facts of a Function of x alone."""
     __tracebackhide__ = True
     x = x.to(device)
-    g = torch.linspace(1, 2, x.numel(), dtype=x.dtype, device=device).view(x.shape)
+    g = _arrives(x)
     with forbid_changes(x):
         facts = try_function(name, g, (x, True))
     found = len(facts["results"])
     assert found == count, f"{found} result{'s' * (found != 1)}, expected {expected}"
     assert facts["gradients"][0] is not None, "backward returns None for x"
     assert facts["kept"], OVERWRITTEN
+    assert not facts["shared"], SHARED
     return x, g, facts
 
 
@@ -214,18 +239,27 @@ def check_relu(try_function, x):
     """Check one case of MyReLU."""
     __tracebackhide__ = True
     x, g, facts = _facts_of(try_function, "MyReLU", x, 1, "one tensor")
-    check_close(facts["results"][0], x.relu(), "the value")
-    mask, (gradient,) = (x > 0).to(x.dtype), facts["gradients"]
+    slips = {
+        "NaN has to stay NaN, as in F.relu: put 0 only where x <= 0": x.relu().nan_to_num(0.0),
+        "infinity times 0 is NaN: choose, don't multiply": torch.where(x > 0, x, x * 0),
+        "an infinite x gives NaN: choose by a comparison, don't compute": (x + x.abs()) / 2,
+    }
+    check_value(facts["results"][0], x.relu(), "the value", slips)
+    require_digits(facts["results"][0], x.relu(), "the value")
+    mask, (gradient,) = (x > 0).to(x.dtype), _no_nan(x, *facts["gradients"])
     slips = {
         "it forgets the gradient that arrives: multiply by it": mask,
         "at 0 the slope is 0, and here it lets the gradient through": g * (x >= 0),
         "it lets the gradient through everywhere": g,
         "it lets through what was negative": g * (x < 0),
+        "a positive x counts as 0, because it is small: x > 0, without a tolerance": g * (x > 0.01),
     }
     check_value(gradient, g * mask, "the gradient", slips, 1e-6, 1e-6)
+    require_digits(gradient, g * mask, "the gradient")
     recorded = facts["recorded"] and facts["second"] is not None
     assert recorded, "a second derivative has to be possible: backward gives something not recorded"
-    check_value(facts["second"], 2 * g * mask, "the second derivative", None, 1e-6, 1e-6)
+    (second,) = _no_nan(x, facts["second"])
+    check_value(second, 2 * g * mask, "the second derivative", None, 1e-6, 1e-6)
 
 
 @ends_in_notebook
@@ -234,9 +268,22 @@ def check_binarize(try_function, x):
     __tracebackhide__ = True
     x, g, facts = _facts_of(try_function, "Binarize", x, 2, "two tensors: the sign and the mask")
     sign, mask = torch.where(x < 0, -1.0, 1.0).to(x.dtype), (x.abs() <= 1).to(x.dtype)
-    slips = {"at 0 the sign is +1": x.sign(), "that is the mask: the sign comes first": mask}
+    slips = {
+        "at 0 the sign is +1": x.sign(),
+        "that is the mask: the sign comes first": mask,
+        "-0.0 is 0 too, and its sign here +1": torch.copysign(torch.ones_like(x), x),
+        "infinity by infinity is NaN: compare x with 0": torch.where(x.isinf(), x / x.abs(), sign),
+        "a small negative number is negative: x < 0, without a tolerance": torch.where(
+            x.abs() < 0.01, 1.0, sign
+        ),
+    }
     check_value(facts["results"][0], sign, "the sign", slips)
-    slips = {"-1 and 1 belong to it": (x.abs() < 1).to(x.dtype)}
+    slips = {
+        "-1 and 1 belong to it": (x.abs() < 1).to(x.dtype),
+        "beyond 1 by a little is beyond: compare x itself, not a float32 of it": (
+            x.float().abs() <= 1
+        ).to(x.dtype),
+    }
     check_value(facts["results"][1], mask, "the mask", slips)
     assert facts["require grad"][0], "the sign has to require grad: do not mark it"
     words = "the mask requires grad: mark it with ctx.mark_non_differentiable"
@@ -249,6 +296,7 @@ def check_binarize(try_function, x):
         "it is multiplied by the sign: straight through means slope 1": g * mask * sign,
     }
     check_value(gradient, g * mask, "the gradient", slips)
+    require_digits(gradient, g * mask, "the gradient")
     assert facts["second"] is None, (
         "a second derivative goes through: refuse it, once_differentiable"
     )
@@ -263,14 +311,19 @@ def check_clamp(try_function, x, low, high, needs=(True, True, True)):
     """Check one case of MyClamp; how many operations its backward took."""
     __tracebackhide__ = True
     x, low, high = (t.to(device) for t in (x, low, high))
-    g = torch.linspace(1, 2, x.numel(), dtype=x.dtype, device=device).view(x.shape)
+    g = _arrives(x)
     with forbid_changes(x, low, high):
         facts = try_function("MyClamp", g, (x, needs[0]), (low, needs[1]), (high, needs[2]))
     assert len(facts["results"]) == 1, f"{len(facts['results'])} results, expected one tensor"
     assert facts["kept"], OVERWRITTEN
-    check_close(
-        facts["results"][0], torch.where(x < low, low, torch.where(x > high, high, x)), "the value"
-    )
+    assert not facts["shared"], SHARED
+    truth, (value,) = torch.clamp(x, low, high), facts["results"]
+    lost = {
+        f"NaN has to stay NaN, as in torch.clamp: not {name}": torch.where(x.isnan(), bound, truth)
+        for name, bound in (("low", low), ("high", high))
+    }
+    check_value(value, truth, "the value", lost)
+    require_digits(value, truth, "the value")
     under, over = (x < low).to(x.dtype), (x > high).to(x.dtype)
     ends = (x != low) & (x != high)
     rules = {"x": 1 - under - over, "low": under, "high": over}
@@ -284,6 +337,7 @@ def check_clamp(try_function, x, low, high, needs=(True, True, True)):
         words = f"{name} needs no gradient: ask ctx.needs_input_grad, and return None for it"
         assert need or not given, words
     for name, gradient in zip(asked, facts["gradients"], strict=True):
+        truth = torch.where(x.isnan(), 0.0, g * rules[name])
         words = f"backward returns None for {name}, which requires grad: it is no constant"
         assert gradient is not None, words
         slips = {
@@ -293,9 +347,37 @@ def check_clamp(try_function, x, low, high, needs=(True, True, True)):
             "low and high are swapped": g * {"x": 0 * under, "low": over, "high": under}[name],
             "it gets nothing": 0 * g,
         }
-        check_value(gradient, g * rules[name], f"the gradient of {name}", slips, 1e-6, 1e-6)
+        (gradient,) = _no_nan(x, gradient)
+        check_value(gradient, truth, f"the gradient of {name}", slips, 1e-6, 1e-6)
+        require_digits(gradient, truth, f"the gradient of {name}")
     recorded = facts["recorded"] and facts["second"] is not None
     assert recorded, "a second derivative has to be possible: backward gives something not recorded"
-    second = 2 * g * sum(rules[name] for name in asked)
-    check_value(facts["second"], second, "the second derivative", None, 1e-6, 1e-6)
+    found, second = _no_nan(x, facts["second"], 2 * g * sum(rules[name] for name in asked))
+    check_value(found, second, "the second derivative", None, 1e-6, 1e-6)
     return facts["operations"]
+
+
+NEEDS = [(x, low, high) for x in (True, False) for low in (True, False) for high in (True, False)]
+NEEDS = NEEDS[:-1]  # where none is needed there is no backward
+
+
+def clamp_inputs(x):
+    """Inputs for MyClamp between -1 and 1, by name."""
+    few = torch.tensor([1, -1, 0.3], dtype=torch.float64)
+    return {
+        "bfloat16": x.bfloat16(),
+        "a single number": x[4],
+        "none": x[:0],
+        "NaN and infinities": torch.tensor([float("nan"), float("inf"), -float("inf"), -0.0]),
+        "transposed": torch.linspace(-3, 3, 6).view(2, 3).t(),
+        "float64, beyond the bounds by a little": few * (1 + 1e-13),
+    }
+
+
+def check_work(work):
+    """Refuse as many operations for two of the three gradients as for all, by needs."""
+    if len(work) < len(NEEDS):
+        return  # the cases before say what is wrong
+    for needs in NEEDS[1:]:
+        words = f"as much work for {needs} as for all three: ask ctx.needs_input_grad"
+        assert work[needs] < work[NEEDS[0]], words

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import torch
 
-from course_utils.chapters.custom_gradients.watching import gradient_words, left_behind
+from course_utils.chapters.custom_gradients.watching import (
+    gradient_words,
+    left_behind,
+    require_digits,
+    words_of_owned,
+)
 from course_utils.learner.calls import python_calls
 from course_utils.learner.changes import forbid_changes
 from course_utils.learner.devices import device
@@ -67,6 +72,7 @@ def run_jacobian(function, name, x):
         "left": left,
         "needs": needs,
         "calls": len(calls),
+        "owned": words_of_owned(lambda x: function(MAPS[name], x), x),
     }
 
 
@@ -86,6 +92,7 @@ def check_jacobian(try_jacobian, way, name, x):
         "each row holds the ones before it as well: .grad adds up": truth.cumsum(0),
     }
     check_value(answer, truth, "the Jacobian", transposed, 1e-5, 1e-6)
+    require_digits(answer, truth, "the Jacobian")
     assert way != "rows" or not found["forward"], "by_rows uses forward mode: go backward"
     assert way != "rows" or found["reverse"], (
         "by_rows makes no backward pass: no differences, please"
@@ -97,7 +104,10 @@ def check_jacobian(try_jacobian, way, name, x):
         f"x was left with {' and '.join(found['left'])}: work on a leaf of your own"
     )
     assert not found["needs"], "the result still requires grad: detach it"
+    assert not found["owned"], found["owned"]
     if way == "cheaper":
+        both = found["forward"] and found["reverse"]
+        assert not both, "both modes run: decide first, then go one way"
         alone = try_jacobian("columns" if found["forward"] else "rows", name, x)["calls"]
         most = 1 + max(alone, min(truth.shape))
         assert found["calls"] <= most, (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F
 
-from course_utils.chapters.custom_gradients.watching import left_behind
+from course_utils.chapters.custom_gradients.watching import left_behind, words_of_owned
 from course_utils.learner.calls import python_calls
 from course_utils.learner.changes import forbid_changes
 from course_utils.learner.devices import device
@@ -20,9 +20,9 @@ def _sample_loss(weights: dict, x: torch.Tensor, y: torch.Tensor) -> torch.Tenso
     return F.cross_entropy(hidden @ weights["w2"].t(), y, reduction="sum")
 
 
-def draw_case(batch: int, sizes: tuple[int, int, int], dtype=torch.float64) -> tuple:
+def draw_case(batch: int, sizes: tuple[int, int, int], dtype=torch.float64, seed=0) -> tuple:
     """Random weights, x and y for a network of these sizes (in, hidden, classes)."""
-    generator = torch.Generator().manual_seed(batch)
+    generator = torch.Generator().manual_seed(batch + 100 * seed)
     shapes = {"w1": (sizes[1], sizes[0]), "b1": sizes[1:2], "w2": (sizes[2], sizes[1])}
     draw = {name: torch.randn(shape, generator=generator) for name, shape in shapes.items()}
     x = torch.randn(batch, sizes[0], generator=generator)
@@ -50,7 +50,12 @@ def run_samples(function, weights, x, y):
         answer = {k: t.detach() if isinstance(t, torch.Tensor) else t for k, t in answer.items()}
     for tensor in before.values():
         tensor.requires_grad_(False).grad = None
-    return facts | {"answer": answer}
+    names = list(before)
+
+    def owned(x, *leaves):
+        return function(dict(zip(names, leaves, strict=True)), x, y)
+
+    return facts | {"answer": answer, "owned": words_of_owned(owned, x, *before.values())}
 
 
 def _without_tanh_slope(weights, x, y):
@@ -61,11 +66,16 @@ def _without_tanh_slope(weights, x, y):
     return {"w1": torch.einsum("bo,bi->boi", after, x), "b1": after}
 
 
+def _each(weights, x, y):
+    """The right gradients of each sample."""
+    return torch.func.vmap(torch.func.grad(_sample_loss), in_dims=(None, 0, 0))(weights, x, y)
+
+
 @ends_in_notebook
-def check_samples(try_samples, way, batch, sizes, dtype=torch.float64):
+def check_samples(try_samples, way, batch, sizes, dtype=torch.float64, seed=0):
     """Check the gradients of one batch; how many operations they took."""
     __tracebackhide__ = True
-    weights, x, y = draw_case(batch, sizes, dtype)
+    weights, x, y = draw_case(batch, sizes, dtype, seed)
     names = list(weights)
     with forbid_changes(x, y, *weights.values()):
         found = try_samples(way, weights, x, y)
@@ -92,11 +102,15 @@ def check_samples(try_samples, way, batch, sizes, dtype=torch.float64):
         }
         if batch > 1:
             slips["one gradient for the whole batch: each sample needs its own"] = truth.sum(0)
+        if seed:
+            earlier = _each(*draw_case(batch, sizes, dtype, seed - 1))[key]
+            slips["the answer of the call before: keep nothing between calls"] = earlier
         if key in unbent:
             bent = "the slope of tanh is missing: catch the gradient of x @ w1.t() + b1, before it"
             slips[bent] = unbent[key]
         check_value(answer[key], truth, f"the gradients of {key}", slips, 1e-4, 1e-5)
     assert not found["needs"], "the gradients still require grad: detach them"
+    assert not found["owned"], found["owned"]
     assert way != "vmap" or found["vmap"], "by_vmap does not call torch.func.vmap"
     assert way != "hooks" or not found["vmap"], "by_hooks calls vmap: catch the layers' gradients"
     return found["count"]
@@ -107,8 +121,11 @@ def check_clip(clip_and_average, gradients, limit):
     """Check one clipped mean."""
     __tracebackhide__ = True
     gradients = {key: g.to(device) for key, g in gradients.items()}
+    given = dict(gradients)
     with forbid_changes(*gradients.values()):
-        answer = clip_and_average(gradients, limit)
+        answer = clip_and_average(given, limit)
+    kept = [*map(id, given.values())] == [*map(id, gradients.values())]
+    assert kept, "the dict of gradients was changed: leave it as it is"
     assert answer is not None, "clip_and_average gives None: is there an answer yet?"
     assert isinstance(answer, dict), f"it gives {type(answer).__name__}, expected a dict of tensors"
     assert sorted(answer) == sorted(gradients), f"the keys are {sorted(answer)}"
@@ -139,6 +156,9 @@ def check_clip(clip_and_average, gradients, limit):
             .clamp(-limit, limit)
             .mean(0),
             "long samples are left out, not scaled down": mean(key, (total <= limit).float()),
+            "a zero counts in the mean as well: divide by the number of all samples": truth
+            * len(total)
+            / total.count_nonzero().clamp(min=1),
         }
         assert not torch.isnan(torch.as_tensor(answer[key])).any(), (
             f"{key} is NaN: the norm of a sample may be 0, and 0 / 0 is NaN"
@@ -150,7 +170,7 @@ def check_clip(clip_and_average, gradients, limit):
 
 def rows_of(by_vmap, weights, x, y):
     """The gradient of each sample as one long row (batch, numbers)."""
-    rows = torch.func.vmap(torch.func.grad(_sample_loss), in_dims=(None, 0, 0))(weights, x, y)
+    rows = _each(weights, x, y)
     if agrees(lambda: by_vmap(weights, x, y), rows):
         rows = by_vmap(weights, x, y)
     return torch.cat([rows[key].flatten(1) for key in weights], dim=1)
@@ -179,8 +199,8 @@ def moons(count, wrong):
 
 def train(by_vmap, clip_and_average, weights, x, y, steps=300, rate=2.0):
     """The weights after clipped steps, by the learner's functions where they are right."""
-    each = torch.func.vmap(torch.func.grad(_sample_loss), in_dims=(None, 0, 0))
-    ours, clip = each(weights, x, y), _clip_ours
+    each, clip = _each, _clip_ours
+    ours = each(weights, x, y)
     if agrees(lambda: by_vmap(weights, x, y), ours):
         each = by_vmap
     if agrees(lambda: clip_and_average(ours, 1.0), _clip_ours(ours, 1.0)):

@@ -56,6 +56,33 @@ def left_behind(*tensors):
     return marks + [".grad"] * any(t.is_leaf and t.grad is not None for t in tensors)
 
 
+def words_of_owned(call, *tensors):
+    """Words for what ``call`` does amiss to tensors that require grad; "" if nothing."""
+    owned = [t.detach().clone().requires_grad_() for t in tensors]
+    for t in owned:
+        t.grad = torch.full_like(t, 7)
+    try:
+        answer = call(*owned)
+    except Exception as error:
+        return f"arguments that require grad make it raise {type(error).__name__}: {error}"
+    if not all(t.requires_grad for t in owned):
+        return "an argument required grad, and does no longer: work on a leaf of your own"
+    if not all(t.grad is not None and (t.grad == 7).all() for t in owned):
+        return "an argument had a gradient in .grad, and it was changed: work on a leaf of your own"
+    if any(getattr(t, "requires_grad", False) for t in tree_leaves(answer)):
+        return "where an argument requires grad, so does the result: detach it"
+    return ""
+
+
+def require_digits(actual, truth, what):
+    """Refuse float64 that holds the digits of a float32."""
+    few = truth.dtype == torch.float64 and not torch.allclose(
+        actual, truth, 1e-11, 1e-300, equal_nan=True
+    )
+    words = f"{what} is right to some seven digits alone: was it computed in float32?"
+    assert not few, words
+
+
 class Largest(OperatorMode):
     """A ``with`` block that notes the bytes of the largest storage made inside it."""
 
