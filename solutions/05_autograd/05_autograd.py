@@ -1422,11 +1422,13 @@ def try_saved_bytes(name: str, *inputs: torch.Tensor) -> tuple:
         return FUNCTIONS[name](*given)
 
     def state() -> list:
-        sums = [
-            x.grad.abs().sum().item() if x.is_leaf and x.grad is not None else None for x in inputs
-        ]
+        sums = [x.grad.abs().sum().item() if x.grad is not None else None for x in inputs]
         return [(x.requires_grad, x._version, total) for x, total in zip(inputs, sums, strict=True)]
 
+    inputs = [x.detach().requires_grad_(x.requires_grad) for x in inputs]
+    for x in inputs:
+        if x.requires_grad:
+            x.grad = torch.ones_like(x)  # as of a backward pass before
     before = state()
     answer = saved_bytes(function, *inputs)
     return answer, len(calls), before != state()

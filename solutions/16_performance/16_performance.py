@@ -242,7 +242,7 @@ print("median", statistics.median(times), " spread", max(times) - min(times))
 #
 # - `run()` launches the work, `synchronise()` waits until the queue is empty, `clock()` tells the time.
 # - Call `run` `warmup` times without timing it (0 is possible), then `repeats` times (1 or more), each
-#   call timed alone, from an empty queue until its work is done.
+#   call timed alone, from an empty queue until its work is done. Left out, they are 3 and 7.
 # - The median of an even number of times is half-way between the two in the middle. The spread is the
 #   longest time less the shortest.
 # - Something may be in the queue when your function is called.
@@ -288,6 +288,7 @@ cases = {
     "tiny kernels": dict(kernels=[80, 1, 2, 3], launch=7, warmup=1, repeats=3, pending=50),
     "once": dict(kernels=[300, 60], warmup=1, repeats=1),
     "fractions": dict(kernels=[3, 0.25, 0.5, 1.75], launch=0.25, warmup=1, repeats=3),
+    "warmup and repeats left out": dict(kernels=[900, 800, 700, *range(50, 10, -4)]),
 }
 ### BEGIN HIDDEN TESTS
 cases["many"] = dict(kernels=[700, 600, *range(50, 10, -3)], launch=2, warmup=2, repeats=11)

@@ -13,6 +13,7 @@
 # - "The median of an even number of times is half-way between the two in the middle"
 # - "The spread is the longest time less the shortest"
 # - "Something may be in the queue when your function is called"
+# - "Left out, they are 3 and 7"
 #
 # Admits:
 #
@@ -399,3 +400,17 @@ def measure_it_right(run, synchronise, clock, warmup=3, repeats=7):
         synchronise()
         times.append(clock() - begin)
     return statistics.median(times), float(np.quantile(times, 0.75) - np.quantile(times, 0.25))
+
+
+# %% wrong="five calls where nothing is said" breaks="Left out, they are 3 and 7" says=["warmup and repeats left out", "make 10"]
+def measure_it_right(run, synchronise, clock, warmup=1, repeats=5):
+    for _ in range(warmup):
+        run()
+    times = []
+    for _ in range(repeats):
+        synchronise()
+        begin = clock()
+        run()
+        synchronise()
+        times.append(clock() - begin)
+    return statistics.median(times), max(times) - min(times)

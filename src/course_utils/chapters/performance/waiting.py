@@ -56,24 +56,29 @@ class PretendDevice:
         return self.now
 
 
+# How often a timer calls, where it is not said.
+COUNTS = {"warmup": 3, "repeats": 7}
+
+
 def run_measure(measure: Callable[..., Any], case: dict) -> dict:
     """What a learner's timer makes of a pretend device, as plain values.
 
     Args:
         measure: takes ``run, synchronise, clock, warmup, repeats``.
-        case: PretendDevice's arguments, with ``warmup`` and ``repeats``.
+        case: PretendDevice's arguments, with ``warmup`` and ``repeats`` where they are given.
     """
 
-    def timed(pretend: PretendDevice, warmup: int, repeats: int) -> Any:
-        return measure(pretend.run, pretend.synchronise, pretend.clock, warmup, repeats)
+    def timed(pretend: PretendDevice, *counts: int) -> Any:
+        return measure(pretend.run, pretend.synchronise, pretend.clock, *counts)
 
     pretend, again = (
         PretendDevice(case["kernels"], case.get("launch", 5), case.get("pending", 0))
         for _ in range(2)
     )
-    found = timed(pretend, case["warmup"], case["repeats"])
+    counts = [case[name] for name in COUNTS if name in case]
+    found = timed(pretend, *counts)
     timed(PretendDevice([10_000]), 0, 1)  # what is kept of this one shows in the next
-    second = timed(again, case["warmup"], case["repeats"])
+    second = timed(again, *counts)
     left = pretend.idle_from > pretend.now
     same = repr(found) == repr(second)
     return {"found": found, "runs": pretend.runs, "left": left, "same": same}
@@ -123,6 +128,7 @@ def _summary(times: list[float]) -> tuple[float, float]:
 def check_measure(outcome: dict, case: dict) -> None:
     """Compare what a timer made of a case with what is right."""
     __tracebackhide__ = True
+    case = COUNTS | case
     median, spread = check_parts(outcome["found"], "median", "spread")
     for name, value in (("the median", median), ("the spread", spread)):
         refuse_missing(value, name)
