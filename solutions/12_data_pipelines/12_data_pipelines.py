@@ -837,6 +837,15 @@ def try_often(*given, **options):
     return run_often(custom_transform, *given, **options)
 
 
+# %% nbgrader={"grade_id": "try-default", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.data_pipelines import check_default, run_default
+
+
+@runs_with_the_answer
+def try_default():
+    return run_default(custom_transform)
+
+
 # %% nbgrader={"grade_id": "check-turn", "locked": true} jupyter={"source_hidden": true}
 from course_utils.chapters.data_pipelines import check_often, check_turn, turns_to_try
 
@@ -872,6 +881,8 @@ with every_case() as case:
         with case(name):
             found = try_custom(*given, composed=composed)
             check_turn(found, *given[1:], given[0] == 1, "one image")
+    with case("p left out; two transforms"):
+        check_default(try_default)
     with case("called a hundred times, one transform, p=0.5"):
         check_often(try_often, 0.5, 30, 70)
     with case("called a hundred times, one transform, p=0.2"):
@@ -1153,6 +1164,7 @@ from course_utils.chapters.data_pipelines import check_seeds_and_epochs, check_s
 
 # %% nbgrader={"grade_id": "check-balance", "locked": true} jupyter={"source_hidden": true}
 from course_utils.chapters.data_pipelines import check_balance, check_few_draws, check_one_draw
+from course_utils.chapters.data_pipelines import check_rare
 
 
 # %% nbgrader={"grade_id": "bucket-sampler", "solution": true}
@@ -1187,7 +1199,9 @@ with every_case() as case:
         "7 items in fours": spread[:7],
         "9 items in fours": spread[:9],
         "3 items in fours": spread[:3],
+        "48 lengths, backwards": spread[::-1],
         "lengths near 2**30": [2**30 + length for length in spread],
+        "lengths up to 2**60 and near them": [(n // 3 << 55) + n % 3 for n in spread],
         "no items": [],
     }.items():
         with case(name):
@@ -1213,6 +1227,7 @@ with every_case() as case:
         "of the classes 3, 7 and 40": [7] * 4 + [3] * 12 + [40],
         "2, 2, -1, 2, 2, -1, 2": [2, 2, -1, 2, 2, -1, 2],
         "7, 7, 7": [7, 7, 7],
+        "beyond 2**40 and below": [2**40, 2**40 + 1, 2**40, -(2**40), 0, 2**40],
     }.items():
         with case(f"labels {name}, 6000 draws"):
             one = check_balance(try_sampler, labels, 6000, 0, "the draws")
@@ -1226,6 +1241,8 @@ with every_case() as case:
         check_few_draws(try_sampler, [4, -1] * 3)
     with case("one draw"):
         check_one_draw(try_sampler, [4, -1] * 3)
+    with case("70 000 items of one class, one of the other"):
+        check_rare(try_sampler)
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>
@@ -1373,6 +1390,7 @@ def worker_rng(worker_id: int) -> None:
 first, again, other = (try_worker_rng(2, n, seed) for n, seed in ((2, 0), (1, 0), (1, 1)))
 elsewhere = try_worker_rng(2, 1, 0, True)
 long = try_worker_rng(3, 12, 1255)
+alone = try_worker_rng(1, 3, 0)
 with every_case() as case:
     with case("the seeds of the workers"):
         for drawn, seed in ((first, 0), (again, 0), (other, 1)):
@@ -1382,6 +1400,8 @@ with every_case() as case:
             check_draws(NoiseSet, first, which, f"dataset.{name}")
         with case(f"three workers, twelve epochs, {name}"):
             check_draws(NoiseSet, long, which, f"dataset.{name}")
+        with case(f"one worker, three epochs, {name}"):
+            check_draws(NoiseSet, alone, which, f"dataset.{name}")
         with case(f"the same seed again, {name}"):
             runs = first, again, other, elsewhere
             one, two, three, four = ([w[which] for w in run[0]] for run in runs)
@@ -1678,6 +1698,8 @@ cases = {
     "black pixels among others": [torch.tensor([[[0.0, 2.0, 4.0]]]), nine],
     "half images, from -300 to 300": [torch.tensor([[[-300.0, 0.0, 300.0]]]).half(), nine.half()],
     "transposed images": [drawn[0].float().mT, drawn[1].mT],
+    "bfloat16 images": [drawn[0].bfloat16(), drawn[1].bfloat16()],
+    "a NaN in one channel": [torch.tensor([[[1.0]], [[torch.nan]]]), torch.ones(2, 1, 2)],
 }
 with every_case() as case:
     for name, images in cases.items():
@@ -1822,6 +1844,7 @@ with every_case() as case:
         (9, 1, 9, 2),
         (1.99, 25, 50, 5),
         (2.01, 25, 50, 5),
+        (1.96, 25, 49, 5),
         (30, 1, 30, 22),
         (3600, 24000 / 1001, 86314, 8),
         (43200, 60000 / 1001, 2589411, 8),
@@ -1830,9 +1853,9 @@ with every_case() as case:
             check_frames(try_tsn, seconds, rate, frames, segments)
     with case("up to 40 frames in up to 40 segments, the middle frames"):
         check_middles(try_tsn, 40)
-    with case("3000 frames in 1000 segments, drawn once"):
+    with case("3000 frames in 1000 segments, and 2500"):
         check_likely(try_tsn)
-    with case("3 000 000 frames in 1000 segments, drawn once"):
+    with case("100 000 000 frames in 1000 segments, drawn once"):
         check_long(try_tsn)
     with case("two calls with one generator"):
         check_drawn(try_twice)

@@ -38,6 +38,19 @@ def batches_to_try() -> dict[str, list]:
     cases["half images, int64 boxes"] = [(image, boxes.long()) for image, boxes in half]
     wide = [item(2, 3, 1, torch.float64), item(3, 2, 2, torch.float64)]
     cases["float64 images, half boxes"] = [(image / 3, boxes.half()) for image, boxes in wide]
+    halves = [item(2, 3, 1, torch.bfloat16), item(4, 1, 2, torch.bfloat16)]
+    thirds = [(image, boxes.double() / 3) for image, boxes in halves]
+    cases["bfloat16 images, float64 boxes of thirds"] = thirds
+    cases["bfloat16 boxes"] = [(image, boxes.bfloat16()) for image, boxes in wide]
+    cases["no boxes at all, int64"] = [(x, b.long()) for x, b in (item(3, 3, 0), item(2, 2, 0))]
+    turned = [(image.mT, boxes.T.contiguous().T) for image, boxes in (item(2, 3, 2), item(4, 2, 3))]
+    cases["transposed images and boxes"] = turned
+    odd = [item(2, 3, 1), item(3, 2, 2)]
+    for (image, boxes), number in zip(odd, (torch.inf, torch.nan), strict=True):
+        image[0, 0, 0] = boxes[0, 0] = number
+    cases["∞ and NaN among the numbers"] = odd
+    cases["one item"] = [item(2, 3, 1)]
+    cases["three hundred boxes"] = [item(2, 2, 300), item(2, 2, 1)]
     black = torch.zeros(3, 2, 2), torch.full((1, 4), 2.0)
     cases["a black image, with a box"] = [black, item(3, 2, 2)]
     cases["a small, a large and a middling image"] = [item(1, 2, 1), item(4, 5, 3), item(3, 2, 2)]

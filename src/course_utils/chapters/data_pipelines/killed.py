@@ -12,7 +12,7 @@ from typing import Any
 
 import lmdb
 
-from course_utils.chapters.data_pipelines.folders import words_of
+from course_utils.chapters.data_pipelines.files import words_of
 from course_utils.chapters.data_pipelines.packs import make_items
 from course_utils.learner.processes import end_at_once, exit_status, run_in_process
 

@@ -14,7 +14,7 @@ from typing import Any
 import lmdb
 from torch.utils.data import DataLoader
 
-from course_utils.chapters.data_pipelines.folders import words_of
+from course_utils.chapters.data_pipelines.files import words_of
 from course_utils.chapters.data_pipelines.pickles import through_pickle
 from course_utils.learner.awkward import elsewhere_is_another_disk
 from course_utils.learner.checks import check_equal

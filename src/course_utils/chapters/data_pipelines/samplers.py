@@ -55,7 +55,9 @@ def check_buckets(run, lengths, batch_size, seed, epoch, what):
     spans = sorted((min(lengths[i] for i in b), max(lengths[i] for i in b)) for b in batches)
     for (_, longest), (shortest, _) in itertools.pairwise(spans):
         words = f"a batch goes up to length {longest}, and another begins at {shortest}"
-        assert longest <= shortest, f"{what}: {words}: sort by length before cutting"
+        why = "sort by length before cutting"
+        why += ", by whole numbers: a float or a short int can't hold them" * (longest > 2**24)
+        assert longest <= shortest, f"{what}: {words}: {why}"
     assert not changed, f"{what}: it changed {' and '.join(changed)}"
     return [sorted(batch) for batch in batches]
 
@@ -108,6 +110,14 @@ def _check_apart_by_any_distance(drawn: list[int], right: float, what: str) -> N
         again = float((items[distance:] == items[:-distance]).mean())
         words = f"{what}: an item comes again {distance} draws later in {again:.0%}, expected"
         assert abs(again - right) < 0.1, f"{words} {right:.0%}: no draw depends on another"
+
+
+def check_rare(run):
+    """A class of 70 000 items and one of a single one: each is drawn about as often."""
+    labels = [0] * 70_000 + [1]
+    share = run("weighted", labels, 400, 0)[0].count(70_000) / 400
+    words = f"the single item of class 1 came in {share:.0%} of 400 draws, expected about 50%"
+    assert 0.4 < share < 0.6, f"{words}: can the weights hold 1 / 70000?"
 
 
 def check_one_draw(run, labels):

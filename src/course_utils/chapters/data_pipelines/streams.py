@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 from torch.utils.data import Dataset, get_worker_info
 
-from course_utils.chapters.data_pipelines.folders import words_of
+from course_utils.chapters.data_pipelines.files import words_of
 from course_utils.learner.awkward import other_hashes
 from course_utils.learner.checks import check_equal
 from course_utils.learner.garbage import what_is_new_alone
