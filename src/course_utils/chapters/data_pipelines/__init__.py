@@ -81,11 +81,13 @@ from course_utils.chapters.data_pipelines.statistics import (
     triple_of,
 )
 from course_utils.chapters.data_pipelines.streams import (
+    check_disturbed,
     check_orders,
     check_pairs,
     check_read,
     check_resumed,
     check_stream,
+    run_disturbed,
     run_pairs,
     run_read,
     run_resumable,

@@ -64,15 +64,33 @@ def run_kept(collate_boxes, items: list) -> bool:
     return len(items) == len(kept) and all(a is b for a, b in zip(items, kept, strict=True))
 
 
+def _same(x: torch.Tensor, y: torch.Tensor) -> bool:
+    """Whether two tensors hold the same numbers, NaN at the same places."""
+    return x.shape == y.shape and bool(((x == y) | ((x != x) & (y != y))).all())
+
+
+def _why_boxes(found, right: torch.Tensor) -> str:
+    fits = getattr(found, "shape", None) == right.shape and found.dtype == torch.float64
+    digits = fits and right.dtype == torch.float64 and _same(found, right.float().double())
+    return (
+        "float64 by name, with float32's digits: a list of numbers becomes float32"
+        if digits
+        else ""
+    )
+
+
 def _why_padding(found, kept: list, right: torch.Tensor) -> str:
     """What a batch of the right shape has in a wrong place."""
     if getattr(found, "shape", None) != right.shape or found.dtype != right.dtype:
         return ""
     sizes = [image.shape[1:] for image, _ in kept]
     pairs = [*zip(found, (image for image, _ in kept), sizes, strict=True)]
-    if all(torch.equal(padded[:, :h, :w], image) for padded, image, (h, w) in pairs):
-        return "the images are in place; what is padded has to be 0"
-    if all(torch.equal(padded[:, -h:, -w:], image) for padded, image, (h, w) in pairs):
+    if all(_same(padded[:, :h, :w], image) for padded, image, (h, w) in pairs):
+        times = ", and NaN or ∞ times 0 is NaN" if bool((found != found).sum() > 1) else ""
+        return f"the images are in place; what is padded has to be 0{times}"
+    if right.isnan().any() and not found.isnan().any():
+        return "NaN and ∞ are numbers of the image: they stay"
+    if all(_same(padded[:, -h:, -w:], image) for padded, image, (h, w) in pairs):
         return "the images are at the right and at the bottom: boxes count from left and top"
     return "each image starts at the left and at the top, with its own pixels"
 
@@ -115,7 +133,8 @@ def check_batch(collate_boxes, items, what):
     if getattr(boxes, "shape", None) == shape:
         behind = any(bool(row[len(b) :].any()) for row, (_, b) in zip(boxes, kept, strict=True))
         assert not behind, f"{what}: boxes: behind the boxes of an item come zeros"
-    check_close(boxes, torch.stack(rows), f"{what}: boxes", **exact)
+    why = _why_boxes(boxes, torch.stack(rows))
+    check_close(boxes, torch.stack(rows), f"{what}: boxes", **exact, because=why)
     counts = torch.tensor([len(b) for _, b in kept])
     mask = torch.arange(most) < counts[:, None]
     if getattr(batch["mask"], "shape", mask.shape) != mask.shape:

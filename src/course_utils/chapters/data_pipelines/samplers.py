@@ -79,6 +79,8 @@ def check_balance(run, labels, draws, seed, what):
         raw = labels.count(c) / len(labels)
         slip = abs(share - raw) < 0.03 and abs(raw - 1 / len(classes)) > 0.06
         hint = " (as in the data: the weights do nothing)" if slip else ""
+        if max(map(abs, labels)) > 2**24 and not slip:
+            hint = " (a label is a class of its own, near another, far off or below 0)"
         if share - 0.06 > raw > 1 / len(classes):
             hint = " (the frequent class got the larger weight: take one over its size)"
         assert abs(share - 1 / len(classes)) < 0.05, f"{what}: the shares are {found}{hint}"
