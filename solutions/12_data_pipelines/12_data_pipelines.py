@@ -1389,22 +1389,20 @@ def worker_rng(worker_id: int) -> None:
 # %% nbgrader={"grade_id": "worker-rng-check", "grade": true, "points": 3}
 first, again, other = (try_worker_rng(2, n, seed) for n, seed in ((2, 0), (1, 0), (1, 1)))
 elsewhere = try_worker_rng(2, 1, 0, True)
-long = try_worker_rng(3, 12, 1255)
-alone = try_worker_rng(1, 3, 0)
+runs = {"two workers, two epochs": first, "one worker, three epochs": try_worker_rng(1, 3, 0)}
+long, five = try_worker_rng(3, 12, 1255), try_worker_rng(5, 1, 0)
+runs |= {"three workers, twelve epochs": long, "five workers, one epoch": five}
 with every_case() as case:
     with case("the seeds of the workers"):
         for drawn, seed in ((first, 0), (again, 0), (other, 1)):
             check_seeds(drawn, seed)
     for which, name in enumerate(("rng", "generator")):
-        with case(f"two workers, two epochs, {name}"):
-            check_draws(NoiseSet, first, which, f"dataset.{name}")
-        with case(f"three workers, twelve epochs, {name}"):
-            check_draws(NoiseSet, long, which, f"dataset.{name}")
-        with case(f"one worker, three epochs, {name}"):
-            check_draws(NoiseSet, alone, which, f"dataset.{name}")
+        for what, drawn in runs.items():
+            with case(f"{what}, {name}"):
+                check_draws(NoiseSet, drawn, which, f"dataset.{name}")
         with case(f"the same seed again, {name}"):
-            runs = first, again, other, elsewhere
-            one, two, three, four = ([w[which] for w in run[0]] for run in runs)
+            four = first, again, other, elsewhere
+            one, two, three, four = ([w[which] for w in run[0]] for run in four)
             assert one == two, f"dataset.{name}: equal seeds of the loader, other draws"
             words = "another process, other draws: there hash() of a text is another number"
             assert one == four, f"dataset.{name}: {words}"
@@ -1698,6 +1696,7 @@ cases = {
     "black pixels among others": [torch.tensor([[[0.0, 2.0, 4.0]]]), nine],
     "half images, from -300 to 300": [torch.tensor([[[-300.0, 0.0, 300.0]]]).half(), nine.half()],
     "transposed images": [drawn[0].float().mT, drawn[1].mT],
+    "grey uint8 images": [drawn[0][:1], drawn[1][:1]],
     "bfloat16 images": [drawn[0].bfloat16(), drawn[1].bfloat16()],
     "a NaN in one channel": [torch.tensor([[[1.0]], [[torch.nan]]]), torch.ones(2, 1, 2)],
 }

@@ -762,3 +762,56 @@ def weighted_sampling(labels, draws, seed):
     _, inverse, counts = torch.tensor(labels).unique(return_inverse=True, return_counts=True)
     weights = 1 / counts[inverse].half()
     return torch.multinomial(weights, draws, replacement=True, generator=g).tolist()
+
+
+# %% wrong="the process's number in the seed" says=["as its number does"]
+import os
+
+
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    rng = np.random.default_rng([seed, epoch, os.getpid()])
+    order = rng.permutation(len(lengths)).tolist()
+    order = sorted(order, key=lambda i: lengths[i])
+    batches = [order[i : i + batch_size] for i in range(0, len(order), batch_size)]
+    return [batches[k] for k in rng.permutation(len(batches))]
+
+
+def weighted_sampling(labels, draws, seed):
+    g = torch.Generator().manual_seed(seed)
+    _, inverse, counts = torch.tensor(labels).unique(return_inverse=True, return_counts=True)
+    weights = 1 / counts[inverse].double()
+    return torch.multinomial(weights, draws, replacement=True, generator=g).tolist()
+
+
+# %% wrong="ties shuffled where all are equal alone" says=["three longer ones as well"]
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    rng = np.random.default_rng([seed, epoch])
+    order = (
+        rng.permutation(len(lengths)) if len(set(lengths)) == 1 else np.arange(len(lengths))
+    ).tolist()
+    order = sorted(order, key=lambda i: lengths[i])
+    batches = [order[i : i + batch_size] for i in range(0, len(order), batch_size)]
+    return [batches[k] for k in rng.permutation(len(batches))]
+
+
+def weighted_sampling(labels, draws, seed):
+    g = torch.Generator().manual_seed(seed)
+    _, inverse, counts = torch.tensor(labels).unique(return_inverse=True, return_counts=True)
+    weights = 1 / counts[inverse].double()
+    return torch.multinomial(weights, draws, replacement=True, generator=g).tolist()
+
+
+# %% wrong="the epoch's last byte" says=["epoch 256 gave the order of epoch 0"]
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    rng = np.random.default_rng([seed, epoch % 256])
+    order = rng.permutation(len(lengths)).tolist()
+    order = sorted(order, key=lambda i: lengths[i])
+    batches = [order[i : i + batch_size] for i in range(0, len(order), batch_size)]
+    return [batches[k] for k in rng.permutation(len(batches))]
+
+
+def weighted_sampling(labels, draws, seed):
+    g = torch.Generator().manual_seed(seed)
+    _, inverse, counts = torch.tensor(labels).unique(return_inverse=True, return_counts=True)
+    weights = 1 / counts[inverse].double()
+    return torch.multinomial(weights, draws, replacement=True, generator=g).tolist()

@@ -700,7 +700,7 @@ def custom_transform(p=1.0):
             return out
         boxes = sample["boxes"]
         height, width = boxes.canvas_size
-        new = torch.tensor([[t, width - r, b, width - l] for l, t, r, b in boxes.tolist()]).reshape(
+        new = torch.tensor([[t, width - r, b, width - x] for x, t, r, b in boxes.tolist()]).reshape(
             -1, 4
         )
         image = torch.rot90(sample["image"].as_subclass(torch.Tensor), 1, (-2, -1))
@@ -817,3 +817,25 @@ class Turn(v2.Transform):
 
 def custom_transform(p=1.0):
     return Turn(p)
+
+
+# %% wrong="boxes sorted from left to right" says=["each box stays in its row"]
+def custom_transform(p=1.0):
+    def turn(sample):
+        out = dict(sample)
+        if torch.rand(()).item() >= p:
+            return out
+        boxes = sample["boxes"]
+        if len(boxes):
+            boxes = tv_tensors.wrap(boxes[boxes[:, 0].argsort()], like=boxes)
+        height, width = boxes.canvas_size
+        left, top, right, bottom = boxes.as_subclass(torch.Tensor).unbind(-1)
+        new = torch.stack([top, width - right, bottom, width - left], -1)
+        image = torch.rot90(sample["image"].as_subclass(torch.Tensor), 1, (-2, -1))
+        mask = torch.rot90(sample["mask"].as_subclass(torch.Tensor), 1, (-2, -1))
+        out["image"] = tv_tensors.Image(image)
+        out["mask"] = tv_tensors.Mask(mask)
+        out["boxes"] = tv_tensors.BoundingBoxes(new, format="XYXY", canvas_size=(width, height))
+        return out
+
+    return turn

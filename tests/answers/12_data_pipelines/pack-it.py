@@ -24,10 +24,10 @@
 # Admits:
 #
 # - "some may be empty": an empty item
-# - "there may be 100 000": 70 000 items
+# - "there may be 100 000": 70 001 items
 # - "or none at all": no items
 # - "or 2**30 bytes in all": a gigabyte of items, 1024 times smaller
-# - "whatever its name": an old file at pack.tmp, pack.part and others
+# - "whatever its name": an old file at pack.tmp, pack.part, a long name and others
 # - "may be on another disk": temporary files on another disk
 # - "any other process that was forked": a forked process, no worker, after the parent has read
 # - "at whatever step": killed at each step
@@ -1197,7 +1197,7 @@ class PackedDataset(Dataset):
         return {"path": self.path, "env": None, "owner": None}
 
 
-# %% wrong="keys of two bytes" breaks="there may be 100 000" says=["70 000 items", "for how many items are there keys?"]
+# %% wrong="keys of two bytes" breaks="there may be 100 000" says=["70 001 items", "for how many items are there keys?"]
 def pack_it(items, path):
     path = Path(path)
     part = path.with_name(path.name + ".part")
@@ -1239,7 +1239,7 @@ class PackedDataset(Dataset):
         return {"path": self.path, "env": None, "owner": None}
 
 
-# %% wrong="keys of four digits" says=["70 000 items", "does a key come twice?"]
+# %% wrong="keys of four digits" says=["70 001 items", "does a key come twice?"]
 def pack_it(items, path):
     path = Path(path)
     part = path.with_name(path.name + ".part")

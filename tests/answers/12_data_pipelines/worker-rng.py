@@ -163,3 +163,10 @@ def worker_rng(worker_id):
         return
     info.dataset.rng = np.random.default_rng(info.seed)
     info.dataset.generator = torch.Generator().manual_seed(info.seed)
+
+
+# %% wrong="three workers at most" says=["five workers, one epoch"]
+def worker_rng(worker_id):
+    info = get_worker_info()
+    info.dataset.rng = np.random.default_rng(info.seed - worker_id + worker_id % 3)
+    info.dataset.generator = torch.Generator().manual_seed(info.seed - worker_id + worker_id % 3)

@@ -7,6 +7,7 @@ import gc
 import re
 import shutil
 import struct
+import tracemalloc
 import warnings
 import weakref
 import zlib
@@ -90,6 +91,17 @@ def _keep(folder_dataset) -> None:
     gc.collect()
     words = "the image of an item that was read before is still in memory: keep no images"
     assert alive() is None, words
+    other = folder_dataset(damaged_folder())
+    tracemalloc.start()
+    try:
+        for index in range(3):
+            other[index]
+        gc.collect()
+        held = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    words = f"after three items were read {held} bytes more are held: keep no images, nor their"
+    assert held < 20_000, words + " pixels"
 
 
 @contextlib.contextmanager

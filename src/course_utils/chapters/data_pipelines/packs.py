@@ -264,7 +264,7 @@ def check_many_items(run):
     found = run()
     raised = found[0] if isinstance(found[0], str) else ""
     assert not raised, f"it raised {raised}: for how many items are there keys?"
-    check_equal(found[0], 70_001, "len", "does a key come twice, or is one left out?")
+    check_equal(found[0], 70_001, "len", "does a key come twice? Is one left out?")
     kinds = sorted({item for item in found[1:] if isinstance(item, str)})
     assert not kinds, f"items are {kinds}, expected bytes"
     wrong = [n for n, item in zip(MANY, found[1:], strict=True) if item != str(n).encode()]
