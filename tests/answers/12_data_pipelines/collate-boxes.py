@@ -767,44 +767,6 @@ def collate_boxes(items):
     return {"images": batch, "sizes": sizes, "boxes": padded, "mask": mask}
 
 
-# %% wrong="images through NumPy" says=["bfloat16 images", "BFloat16"]
-def collate_boxes(items):
-    kept = [item for item in items if item is not None]
-    if not kept:
-        return None
-    images, boxes = zip(*kept)
-    sizes = torch.tensor([[x.shape[1], x.shape[2]] for x in images])
-    counts = torch.tensor([len(b) for b in boxes])
-    most = int(counts.max())
-    tall, wide = sizes.max(0).values.tolist()
-    batch = images[0].new_zeros(len(images), images[0].shape[0], tall, wide)
-    padded = boxes[0].new_zeros(len(boxes), most, 4)
-    for k, (image, box) in enumerate(kept):
-        batch[k, :, : image.shape[1], : image.shape[2]] = torch.from_numpy(image.numpy().copy())
-        padded[k, : len(box)] = box
-    mask = torch.arange(most) < counts[:, None]
-    return {"images": batch, "sizes": sizes, "boxes": padded, "mask": mask}
-
-
-# %% wrong="boxes through NumPy" says=["bfloat16 boxes", "BFloat16"]
-def collate_boxes(items):
-    kept = [item for item in items if item is not None]
-    if not kept:
-        return None
-    images, boxes = zip(*kept)
-    sizes = torch.tensor([[x.shape[1], x.shape[2]] for x in images])
-    counts = torch.tensor([len(b) for b in boxes])
-    most = int(counts.max())
-    tall, wide = sizes.max(0).values.tolist()
-    batch = images[0].new_zeros(len(images), images[0].shape[0], tall, wide)
-    padded = boxes[0].new_zeros(len(boxes), most, 4)
-    for k, (image, box) in enumerate(kept):
-        batch[k, :, : image.shape[1], : image.shape[2]] = image
-        padded[k, : len(box)] = torch.from_numpy(box.numpy().copy())
-    mask = torch.arange(most) < counts[:, None]
-    return {"images": batch, "sizes": sizes, "boxes": padded, "mask": mask}
-
-
 # %% wrong="view of rows" says=["transposed images and boxes"]
 def collate_boxes(items):
     kept = [item for item in items if item is not None]

@@ -1717,42 +1717,6 @@ def folder_dataset(root, transform=None, on_error="raise"):
     return FolderDataset(root, transform, on_error)
 
 
-# %% wrong="last part after a dot" says=["jpg, jpeg end in neither"]
-class FolderDataset(Dataset):
-    def __init__(self, root, transform, on_error):
-        if on_error not in ("raise", "skip"):
-            raise ValueError(f"on_error={on_error!r}")
-        self.root, self.transform, self.on_error = Path(root), transform, on_error
-        self.classes = sorted(e.name for e in self.root.iterdir() if e.is_dir())
-        self.samples = []
-        for label, name in enumerate(self.classes):
-            inside = [e.name for e in (self.root / name).iterdir() if e.is_file()]
-            inside = [n for n in inside if n.lower().split(".")[-1] in ("jpg", "jpeg")]
-            inside = sorted(inside)
-            self.samples += [(str(self.root / name / n), label) for n in inside]
-
-    def __len__(self):
-        return len(self.samples)
-
-    def __getitem__(self, index):
-        path, label = self.samples[index]
-        try:
-            with Image.open(path) as image:
-                image = image.convert("RGB")
-        except Exception as error:
-            if self.on_error == "raise":
-                raise RuntimeError(f"can't decode {Path(path).name}: {error}") from error
-            warnings.warn(f"left out {Path(path).name}: {error}", stacklevel=2)
-            return None
-        if self.transform is not None:
-            image = self.transform(image)
-        return image, label
-
-
-def folder_dataset(root, transform=None, on_error="raise"):
-    return FolderDataset(root, transform, on_error)
-
-
 # %% wrong="draft" says=["no draft, no thumbnail"]
 class FolderDataset(Dataset):
     def __init__(self, root, transform, on_error):

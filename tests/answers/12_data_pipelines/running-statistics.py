@@ -557,26 +557,6 @@ def merge_statistics(a, b):
     )
 
 
-# %% wrong="through NumPy" says=["bfloat16 images", "BFloat16"]
-def running_statistics(images):
-    total = None
-    for image in images:
-        x = torch.from_numpy(image.numpy().astype(np.float64)).flatten(1)
-        mean = x.mean(1)
-        triple = x.shape[1], mean, ((x - mean[:, None]) ** 2).sum(1)
-        total = triple if total is None else merge_statistics(total, triple)
-    return total
-
-
-def merge_statistics(a, b):
-    n = a[0] + b[0]
-    if n == 0:
-        return a
-    d = b[1] - a[1]
-    mean = a[1] + d * (b[0] / n)
-    return n, mean, a[2] + b[2] + d**2 * (a[0] * b[0] / n)
-
-
 # %% wrong="no pixel is NaN" says=["makes its mean NaN"]
 def running_statistics(images):
     total = None

@@ -282,7 +282,7 @@ def tsn_segments(seconds, rate, segments, generator=None):
     return chosen
 
 
-# %% wrong="a byte for a draw" says=["3 000 000 frames in 1000 segments", "the six parts of a segment"]
+# %% wrong="a byte for a draw" says=["100 000 000 frames in 1000 segments", "the six parts of a segment"]
 def tsn_segments(seconds, rate, segments, generator=None):
     frames, chosen = max(1, round(seconds * rate)), []
     edges = [k * frames // segments for k in range(segments + 1)]

@@ -38,10 +38,9 @@ def batches_to_try() -> dict[str, list]:
     cases["half images, int64 boxes"] = [(image, boxes.long()) for image, boxes in half]
     wide = [item(2, 3, 1, torch.float64), item(3, 2, 2, torch.float64)]
     cases["float64 images, half boxes"] = [(image / 3, boxes.half()) for image, boxes in wide]
-    halves = [item(2, 3, 1, torch.bfloat16), item(4, 1, 2, torch.bfloat16)]
+    halves = [item(2, 3, 1, torch.half), item(4, 1, 2, torch.half)]
     thirds = [(image, boxes.double() / 3) for image, boxes in halves]
-    cases["bfloat16 images, float64 boxes of thirds"] = thirds
-    cases["bfloat16 boxes"] = [(image, boxes.bfloat16()) for image, boxes in wide]
+    cases["half images, float64 boxes of thirds"] = thirds
     cases["no boxes at all, int64"] = [(x, b.long()) for x, b in (item(3, 3, 0), item(2, 2, 0))]
     turned = [(image.mT, boxes.T.contiguous().T) for image, boxes in (item(2, 3, 2), item(4, 2, 3))]
     cases["transposed images and boxes"] = turned

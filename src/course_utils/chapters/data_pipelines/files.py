@@ -66,7 +66,8 @@ def run_replaced(folder_dataset) -> bool:
     read_again = not np.array_equal(np.array(dataset[0][0]), old)
     _damage_and_mend(folder_dataset)
     _interrupt(folder_dataset)
-    _keep(folder_dataset)
+    if read_again:
+        _keep(folder_dataset)
     return read_again
 
 

@@ -119,7 +119,7 @@ def check_other_files(run):
         assert "10.jpg" in words, f"{where}: the words {words[:60]!r} don't name the file ({why})"
     words = "an image of 2200 × 2100 pixels (as (height, width))"
     why = "no draft, no thumbnail: the image as it is"
-    if "DecompressionBombWarning" in str(large[1]):
+    if large[0] in ("raised", "None"):
         why = "what Pillow only warns of can be decoded"
     check_equal(large, ("RGB", LARGE[::-1]), words, why)
 
@@ -186,7 +186,7 @@ FILES = {
     "a": ["c-1.jpg", "c.JpEg", "c2.JPG"],
     "a-b": ["c.jpeg"],
 }
-FOREIGN = "c.jpg.txt", "c_jpg", "c.jpeg2", "jpg", "jpeg"
+FOREIGN = "c.jpg.txt", "c_jpg", "c.jpeg2"
 
 
 def _listed_folder() -> Path:
