@@ -343,7 +343,7 @@ def tsn_segments(seconds, rate, segments, generator=None):
     return out
 
 
-# %% wrong="offset in hundredths" says=["of a segment's 3000 places"]
+# %% wrong="offset in hundredths" says=["of a segment's 100000 places"]
 def tsn_segments(seconds, rate, segments, generator=None):
     frames = max(1, round(seconds * rate))
     out = []
