@@ -1991,57 +1991,6 @@ class PackedDataset(Dataset):
         return {**vars(self), "env": None, "owner": None}
 
 
-# %% wrong="handles by path on the class" says=["a new PackedDataset at a path that was packed again"]
-import contextlib
-
-
-def pack_it(items, path):
-    path = Path(path)
-    handle, temp = tempfile.mkstemp(dir=path.parent)
-    os.close(handle)
-    try:
-        env = lmdb.open(temp, subdir=False, map_size=2**36, lock=False)
-        try:
-            with env.begin(write=True) as txn:
-                for n, item in enumerate(items):
-                    txn.put(str(n).encode(), item)
-        finally:
-            env.close()
-        os.replace(temp, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.remove(temp)
-        raise
-
-
-class PackedDataset(Dataset):
-    handles = {}
-
-    def __init__(self, path):
-        self.path, self.env, self.owner = str(path), None, None
-
-    def opened(self):
-        key = self.path, os.getpid()
-        for k in [k for k in self.handles if k[1] != key[1]]:
-            self.handles.pop(k).close()
-        if key not in self.handles:
-            self.handles[key] = lmdb.open(self.path, subdir=False, readonly=True, lock=False)
-        return self.handles[key]
-
-    def __len__(self):
-        return self.opened().stat()["entries"]
-
-    def __getitem__(self, index):
-        with self.opened().begin() as txn:
-            item = txn.get(str(index).encode())
-        if item is None:
-            raise IndexError(index)
-        return item
-
-    def __getstate__(self):
-        return {**vars(self), "env": None, "owner": None}
-
-
 # %% wrong="the last few of many left out" says=["expected 70001"]
 import contextlib
 
