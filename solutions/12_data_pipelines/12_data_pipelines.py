@@ -837,6 +837,15 @@ def try_often(*given, **options):
     return run_often(custom_transform, *given, **options)
 
 
+# %% nbgrader={"grade_id": "try-default", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.data_pipelines import check_default, run_default
+
+
+@runs_with_the_answer
+def try_default():
+    return run_default(custom_transform)
+
+
 # %% nbgrader={"grade_id": "check-turn", "locked": true} jupyter={"source_hidden": true}
 from course_utils.chapters.data_pipelines import check_often, check_turn, turns_to_try
 
@@ -872,6 +881,8 @@ with every_case() as case:
         with case(name):
             found = try_custom(*given, composed=composed)
             check_turn(found, *given[1:], given[0] == 1, "one image")
+    with case("p left out; two transforms"):
+        check_default(try_default)
     with case("called a hundred times, one transform, p=0.5"):
         check_often(try_often, 0.5, 30, 70)
     with case("called a hundred times, one transform, p=0.2"):
@@ -1153,6 +1164,7 @@ from course_utils.chapters.data_pipelines import check_seeds_and_epochs, check_s
 
 # %% nbgrader={"grade_id": "check-balance", "locked": true} jupyter={"source_hidden": true}
 from course_utils.chapters.data_pipelines import check_balance, check_few_draws, check_one_draw
+from course_utils.chapters.data_pipelines import check_rare
 
 
 # %% nbgrader={"grade_id": "bucket-sampler", "solution": true}
@@ -1187,7 +1199,9 @@ with every_case() as case:
         "7 items in fours": spread[:7],
         "9 items in fours": spread[:9],
         "3 items in fours": spread[:3],
+        "48 lengths, those before backwards": spread[::-1],
         "lengths near 2**30": [2**30 + length for length in spread],
+        "lengths up to 2**60 and near them": [(n // 3 << 55) + n % 3 for n in spread],
         "no items": [],
     }.items():
         with case(name):
@@ -1213,6 +1227,7 @@ with every_case() as case:
         "of the classes 3, 7 and 40": [7] * 4 + [3] * 12 + [40],
         "2, 2, -1, 2, 2, -1, 2": [2, 2, -1, 2, 2, -1, 2],
         "7, 7, 7": [7, 7, 7],
+        "beyond 2**40 and below": [2**40, 2**40 + 1, 2**40, -(2**40), 0, 2**40],
     }.items():
         with case(f"labels {name}, 6000 draws"):
             one = check_balance(try_sampler, labels, 6000, 0, "the draws")
@@ -1226,6 +1241,8 @@ with every_case() as case:
         check_few_draws(try_sampler, [4, -1] * 3)
     with case("one draw"):
         check_one_draw(try_sampler, [4, -1] * 3)
+    with case("70 000 items of one class, one of the other"):
+        check_rare(try_sampler)
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>
@@ -1372,22 +1389,22 @@ def worker_rng(worker_id: int) -> None:
 # %% nbgrader={"grade_id": "worker-rng-check", "grade": true, "points": 3}
 first, again, other = (try_worker_rng(2, n, seed) for n, seed in ((2, 0), (1, 0), (1, 1)))
 elsewhere = try_worker_rng(2, 1, 0, True)
-long = try_worker_rng(3, 12, 1255)
+runs = {"two workers, two epochs": first, "one worker, three epochs": try_worker_rng(1, 3, 0)}
+long, five = try_worker_rng(3, 12, 1255), try_worker_rng(5, 1, 0)
+runs |= {"three workers, twelve epochs": long, "five workers, one epoch": five}
 with every_case() as case:
     with case("the seeds of the workers"):
         for drawn, seed in ((first, 0), (again, 0), (other, 1)):
             check_seeds(drawn, seed)
     for which, name in enumerate(("rng", "generator")):
-        with case(f"two workers, two epochs, {name}"):
-            check_draws(NoiseSet, first, which, f"dataset.{name}")
-        with case(f"three workers, twelve epochs, {name}"):
-            check_draws(NoiseSet, long, which, f"dataset.{name}")
+        for what, drawn in runs.items():
+            with case(f"{what}, {name}"):
+                check_draws(NoiseSet, drawn, which, f"dataset.{name}")
         with case(f"the same seed again, {name}"):
-            runs = first, again, other, elsewhere
-            one, two, three, four = ([w[which] for w in run[0]] for run in runs)
+            four = first, again, other, elsewhere
+            one, two, three, four = ([w[which] for w in run[0]] for run in four)
             assert one == two, f"dataset.{name}: equal seeds of the loader, other draws"
-            words = "another process, other draws: there hash() of a text is another number"
-            assert one == four, f"dataset.{name}: {words}"
+            assert one == four, f"dataset.{name}: elsewhere hash() of a text is another number"
             assert one != three, f"dataset.{name}: another seed of the loader, the same draws"
 ### BEGIN HIDDEN TESTS
 many = try_worker_rng(2, 3, 5)
@@ -1678,6 +1695,8 @@ cases = {
     "black pixels among others": [torch.tensor([[[0.0, 2.0, 4.0]]]), nine],
     "half images, from -300 to 300": [torch.tensor([[[-300.0, 0.0, 300.0]]]).half(), nine.half()],
     "transposed images": [drawn[0].float().mT, drawn[1].mT],
+    "grey uint8 images": [drawn[0][:1], drawn[1][:1]],
+    "a NaN in one channel": [torch.tensor([[[1.0]], [[torch.nan]]]), torch.ones(2, 1, 2)],
 }
 with every_case() as case:
     for name, images in cases.items():
@@ -1822,6 +1841,7 @@ with every_case() as case:
         (9, 1, 9, 2),
         (1.99, 25, 50, 5),
         (2.01, 25, 50, 5),
+        (2.44, 25, 61, 5),
         (30, 1, 30, 22),
         (3600, 24000 / 1001, 86314, 8),
         (43200, 60000 / 1001, 2589411, 8),
@@ -1830,9 +1850,9 @@ with every_case() as case:
             check_frames(try_tsn, seconds, rate, frames, segments)
     with case("up to 40 frames in up to 40 segments, the middle frames"):
         check_middles(try_tsn, 40)
-    with case("3000 frames in 1000 segments, drawn once"):
+    with case("3000 frames in 1000 segments, and 2500"):
         check_likely(try_tsn)
-    with case("3 000 000 frames in 1000 segments, drawn once"):
+    with case("100 000 000 frames in 1000 segments, drawn once"):
         check_long(try_tsn)
     with case("two calls with one generator"):
         check_drawn(try_twice)
@@ -2176,7 +2196,7 @@ with every_case() as case:
         check_copied(try_copied)
     with case("a gigabyte of items, 1024 times smaller"):
         check_gigabyte(try_gigabyte)
-    with case("70 000 items"):
+    with case("70 001 items"):
         check_many_items(try_many)
 
 # %% nbgrader={"grade_id": "pack-it-check-2", "grade": true, "points": 1}
@@ -2196,7 +2216,7 @@ with every_case() as case:
     with case("two items, after a writer of forty was killed"):
         what = "items in the file (did the killed writer's half-written file come back?)"
         check_equal(try_repacked(), 2, what)
-    with case("items end: raises; an old file at pack.tmp, pack.part and others"):
+    with case("items end: raises; an old file at pack.tmp, pack.part, a long name and others"):
         check_other_names(try_other_names)
     with case("temporary files on another disk"):
         check_on_another_disk(try_on_another_disk)
@@ -2299,8 +2319,8 @@ show(figure, "Ten batches in a row: one handed out, four that workers hold, five
 # - `for batch in loader` continues from the loader's place to the end of the epoch; then the next
 #   `for` does the next epoch. The last batch may be short. A batch is what `default_collate` makes.
 #   After a `break`, the next `for` continues after the last batch that came out.
-# - Each epoch has every item once, in an order that is shuffled again (items, not whole batches), and
-#   follows from `seed` and the number of the epoch alone, in each process the same. Seed no global generator. (A `DataLoader`
+# - Each epoch has every item once, in an order that is shuffled again (items, not whole batches), is
+#   another one for another seed, and follows from `seed` and the number of the epoch alone, in each process the same. Seed no global generator. (A `DataLoader`
 #   draws a number from PyTorch's when its loop begins; that is all right.)
 # - `loader.state_dict()`, called in a loop or between two, gives its place, in a dict that `json`
 #   can write (its keys are texts), and that does not change afterwards. `load_state_dict` puts another loader there, made
@@ -2348,6 +2368,15 @@ def try_pairs(*given, **options):
 @runs_with_the_answer
 def try_read(*given):
     return run_read(resumable, *given)
+
+
+# %% nbgrader={"grade_id": "try-disturbed", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.data_pipelines import check_disturbed, run_disturbed
+
+
+@runs_with_the_answer
+def try_disturbed(raises: bool):
+    return run_disturbed(resumable, raises)
 
 
 # %% nbgrader={"grade_id": "check-stream", "locked": true} jupyter={"source_hidden": true}
@@ -2416,6 +2445,9 @@ with every_case() as case:
         check_resumed(try_stream, try_resumable, 17, 4, 0, 0, 2, 9, "inside")
     with case("put into a loader that was used before"):
         check_resumed(try_stream, try_resumable, 17, 4, 0, 0, 2, 9, "used")
+    for raises, what in {True: "a dataset that raises, once", False: "two loaders"}.items():
+        with case(what):
+            check_disturbed(try_stream, try_disturbed, raises)
 ### BEGIN HIDDEN TESTS
 check_resumed(try_stream, try_resumable, 12, 3, 7, 2, 3, 8)
 check_resumed(try_stream, try_resumable, 5, 8, 2, 0, 1, 3)

@@ -624,3 +624,194 @@ def weighted_sampling(labels, draws, seed):
     count = min(draws, 1000)
     some = torch.multinomial(weights, count, replacement=True, generator=generator).tolist()
     return [some[k % count] for k in range(draws)]
+
+
+# %% wrong="noise added" says=["by whole numbers: a float"]
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    rng = np.random.default_rng([seed, epoch])
+    order = rng.permutation(len(lengths)).tolist()
+    order = sorted(order, key=(np.array(lengths) + rng.random(len(lengths))).__getitem__)
+    batches = [order[i : i + batch_size] for i in range(0, len(order), batch_size)]
+    return [batches[k] for k in rng.permutation(len(batches))]
+
+
+def weighted_sampling(labels, draws, seed):
+    g = torch.Generator().manual_seed(seed)
+    _, inverse, counts = torch.tensor(labels).unique(return_inverse=True, return_counts=True)
+    weights = 1 / counts[inverse].double()
+    return torch.multinomial(weights, draws, replacement=True, generator=g).tolist()
+
+
+# %% wrong="lengths as int16" says=["a short int can't hold them"]
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    rng = np.random.default_rng([seed, epoch])
+    order = rng.permutation(len(lengths)).tolist()
+    order = sorted(order, key=torch.tensor(lengths).short().tolist().__getitem__)
+    batches = [order[i : i + batch_size] for i in range(0, len(order), batch_size)]
+    return [batches[k] for k in rng.permutation(len(batches))]
+
+
+def weighted_sampling(labels, draws, seed):
+    g = torch.Generator().manual_seed(seed)
+    _, inverse, counts = torch.tensor(labels).unique(return_inverse=True, return_counts=True)
+    weights = 1 / counts[inverse].double()
+    return torch.multinomial(weights, draws, replacement=True, generator=g).tolist()
+
+
+# %% wrong="result kept by number of lengths" says=["those before backwards"]
+kept = {}
+
+
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    key = seed, epoch, batch_size, len(lengths)
+    if key in kept:
+        return kept[key]
+    rng = np.random.default_rng([seed, epoch])
+    order = rng.permutation(len(lengths)).tolist()
+    order = sorted(order, key=lambda i: lengths[i])
+    batches = [order[i : i + batch_size] for i in range(0, len(order), batch_size)]
+    kept[key] = [batches[k] for k in rng.permutation(len(batches))]
+    return kept[key]
+
+
+def weighted_sampling(labels, draws, seed):
+    g = torch.Generator().manual_seed(seed)
+    _, inverse, counts = torch.tensor(labels).unique(return_inverse=True, return_counts=True)
+    weights = 1 / counts[inverse].double()
+    return torch.multinomial(weights, draws, replacement=True, generator=g).tolist()
+
+
+# %% wrong="bincount from the smallest" says=["labels beyond 2**40 and below"]
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    rng = np.random.default_rng([seed, epoch])
+    order = rng.permutation(len(lengths)).tolist()
+    order = sorted(order, key=lambda i: lengths[i])
+    batches = [order[i : i + batch_size] for i in range(0, len(order), batch_size)]
+    return [batches[k] for k in rng.permutation(len(batches))]
+
+
+def weighted_sampling(labels, draws, seed):
+    g = torch.Generator().manual_seed(seed)
+    y = torch.tensor(labels)
+    y = y - y.min()
+    weights = 1 / y.bincount()[y].double()
+    return torch.multinomial(weights, draws, replacement=True, generator=g).tolist()
+
+
+# %% wrong="absolute labels" says=["a label is a class of its own"]
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    rng = np.random.default_rng([seed, epoch])
+    order = rng.permutation(len(lengths)).tolist()
+    order = sorted(order, key=lambda i: lengths[i])
+    batches = [order[i : i + batch_size] for i in range(0, len(order), batch_size)]
+    return [batches[k] for k in rng.permutation(len(batches))]
+
+
+def weighted_sampling(labels, draws, seed):
+    g = torch.Generator().manual_seed(seed)
+    _, inverse, counts = torch.tensor(labels).abs().unique(return_inverse=True, return_counts=True)
+    weights = 1 / counts[inverse].double()
+    return torch.multinomial(weights, draws, replacement=True, generator=g).tolist()
+
+
+# %% wrong="labels as floats" says=["a label is a class of its own"]
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    rng = np.random.default_rng([seed, epoch])
+    order = rng.permutation(len(lengths)).tolist()
+    order = sorted(order, key=lambda i: lengths[i])
+    batches = [order[i : i + batch_size] for i in range(0, len(order), batch_size)]
+    return [batches[k] for k in rng.permutation(len(batches))]
+
+
+def weighted_sampling(labels, draws, seed):
+    g = torch.Generator().manual_seed(seed)
+    _, inverse, counts = torch.tensor(labels, dtype=torch.float32).unique(
+        return_inverse=True, return_counts=True
+    )
+    weights = 1 / counts[inverse].double()
+    return torch.multinomial(weights, draws, replacement=True, generator=g).tolist()
+
+
+# %% wrong="labels as int32" says=["a label is a class of its own"]
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    rng = np.random.default_rng([seed, epoch])
+    order = rng.permutation(len(lengths)).tolist()
+    order = sorted(order, key=lambda i: lengths[i])
+    batches = [order[i : i + batch_size] for i in range(0, len(order), batch_size)]
+    return [batches[k] for k in rng.permutation(len(batches))]
+
+
+def weighted_sampling(labels, draws, seed):
+    g = torch.Generator().manual_seed(seed)
+    _, inverse, counts = torch.tensor(labels).int().unique(return_inverse=True, return_counts=True)
+    weights = 1 / counts[inverse].double()
+    return torch.multinomial(weights, draws, replacement=True, generator=g).tolist()
+
+
+# %% wrong="weights half" says=["can the weights hold 1 / 70000?"]
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    rng = np.random.default_rng([seed, epoch])
+    order = rng.permutation(len(lengths)).tolist()
+    order = sorted(order, key=lambda i: lengths[i])
+    batches = [order[i : i + batch_size] for i in range(0, len(order), batch_size)]
+    return [batches[k] for k in rng.permutation(len(batches))]
+
+
+def weighted_sampling(labels, draws, seed):
+    g = torch.Generator().manual_seed(seed)
+    _, inverse, counts = torch.tensor(labels).unique(return_inverse=True, return_counts=True)
+    weights = 1 / counts[inverse].half()
+    return torch.multinomial(weights, draws, replacement=True, generator=g).tolist()
+
+
+# %% wrong="the process's number in the seed" says=["as its number does"]
+import os
+
+
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    rng = np.random.default_rng([seed, epoch, os.getpid()])
+    order = rng.permutation(len(lengths)).tolist()
+    order = sorted(order, key=lambda i: lengths[i])
+    batches = [order[i : i + batch_size] for i in range(0, len(order), batch_size)]
+    return [batches[k] for k in rng.permutation(len(batches))]
+
+
+def weighted_sampling(labels, draws, seed):
+    g = torch.Generator().manual_seed(seed)
+    _, inverse, counts = torch.tensor(labels).unique(return_inverse=True, return_counts=True)
+    weights = 1 / counts[inverse].double()
+    return torch.multinomial(weights, draws, replacement=True, generator=g).tolist()
+
+
+# %% wrong="ties shuffled where all are equal alone" says=["three longer ones as well"]
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    rng = np.random.default_rng([seed, epoch])
+    order = (
+        rng.permutation(len(lengths)) if len(set(lengths)) == 1 else np.arange(len(lengths))
+    ).tolist()
+    order = sorted(order, key=lambda i: lengths[i])
+    batches = [order[i : i + batch_size] for i in range(0, len(order), batch_size)]
+    return [batches[k] for k in rng.permutation(len(batches))]
+
+
+def weighted_sampling(labels, draws, seed):
+    g = torch.Generator().manual_seed(seed)
+    _, inverse, counts = torch.tensor(labels).unique(return_inverse=True, return_counts=True)
+    weights = 1 / counts[inverse].double()
+    return torch.multinomial(weights, draws, replacement=True, generator=g).tolist()
+
+
+# %% wrong="the epoch's last byte" says=["epoch 256 gave the order of epoch 0"]
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    rng = np.random.default_rng([seed, epoch % 256])
+    order = rng.permutation(len(lengths)).tolist()
+    order = sorted(order, key=lambda i: lengths[i])
+    batches = [order[i : i + batch_size] for i in range(0, len(order), batch_size)]
+    return [batches[k] for k in rng.permutation(len(batches))]
+
+
+def weighted_sampling(labels, draws, seed):
+    g = torch.Generator().manual_seed(seed)
+    _, inverse, counts = torch.tensor(labels).unique(return_inverse=True, return_counts=True)
+    weights = 1 / counts[inverse].double()
+    return torch.multinomial(weights, draws, replacement=True, generator=g).tolist()

@@ -643,3 +643,210 @@ def collate_boxes(items):
         "boxes": padded,
         "mask": torch.arange(most) < counts[:, None],
     }
+
+
+# %% wrong="no boxes anywhere: default type" says=["no boxes at all, int64", "has dtype torch.float32"]
+def collate_boxes(items):
+    kept = [item for item in items if item is not None]
+    if not kept:
+        return None
+    images, boxes = zip(*kept)
+    sizes = torch.tensor([[x.shape[1], x.shape[2]] for x in images])
+    counts = torch.tensor([len(b) for b in boxes])
+    most = int(counts.max())
+    tall, wide = sizes.max(0).values.tolist()
+    batch = images[0].new_zeros(len(images), images[0].shape[0], tall, wide)
+    padded = boxes[0].new_zeros(len(boxes), most, 4)
+    for k, (image, box) in enumerate(kept):
+        batch[k, :, : image.shape[1], : image.shape[2]] = image
+        padded[k, : len(box)] = box
+    if most == 0:
+        padded = torch.zeros(len(boxes), 0, 4)
+    mask = torch.arange(most) < counts[:, None]
+    return {"images": batch, "sizes": sizes, "boxes": padded, "mask": mask}
+
+
+# %% wrong="padding by times 0" says=["NaN or ∞ times 0 is NaN"]
+def collate_boxes(items):
+    kept = [item for item in items if item is not None]
+    if not kept:
+        return None
+    images, boxes = zip(*kept)
+    sizes = torch.tensor([[x.shape[1], x.shape[2]] for x in images])
+    counts = torch.tensor([len(b) for b in boxes])
+    most = int(counts.max())
+    tall, wide = sizes.max(0).values.tolist()
+    batch = images[0][:1, :1, :1].expand(len(images), images[0].shape[0], tall, wide) * 0
+    padded = boxes[0].new_zeros(len(boxes), most, 4)
+    for k, (image, box) in enumerate(kept):
+        batch[k, :, : image.shape[1], : image.shape[2]] = image
+        padded[k, : len(box)] = box
+    mask = torch.arange(most) < counts[:, None]
+    return {"images": batch, "sizes": sizes, "boxes": padded, "mask": mask}
+
+
+# %% wrong="box padding by times 0" says=["∞ and NaN among the numbers", "behind the boxes of an item come zeros"]
+def collate_boxes(items):
+    kept = [item for item in items if item is not None]
+    if not kept:
+        return None
+    images, boxes = zip(*kept)
+    sizes = torch.tensor([[x.shape[1], x.shape[2]] for x in images])
+    counts = torch.tensor([len(b) for b in boxes])
+    most = int(counts.max())
+    tall, wide = sizes.max(0).values.tolist()
+    batch = images[0].new_zeros(len(images), images[0].shape[0], tall, wide)
+    padded = (
+        (torch.cat(boxes)[:1, :1].expand(len(boxes), most, 4) * 0)
+        if most
+        else boxes[0].new_zeros(len(boxes), 0, 4)
+    )
+    for k, (image, box) in enumerate(kept):
+        batch[k, :, : image.shape[1], : image.shape[2]] = image
+        padded[k, : len(box)] = box
+    mask = torch.arange(most) < counts[:, None]
+    return {"images": batch, "sizes": sizes, "boxes": padded, "mask": mask}
+
+
+# %% wrong="padding with NaN, then nan_to_num" says=["∞ and NaN among the numbers", "boxes differs"]
+def collate_boxes(items):
+    kept = [item for item in items if item is not None]
+    if not kept:
+        return None
+    images, boxes = zip(*kept)
+    sizes = torch.tensor([[x.shape[1], x.shape[2]] for x in images])
+    counts = torch.tensor([len(b) for b in boxes])
+    most = int(counts.max())
+    tall, wide = sizes.max(0).values.tolist()
+    batch = images[0].new_zeros(len(images), images[0].shape[0], tall, wide)
+    padded = boxes[0].new_zeros(len(boxes), most, 4)
+    for k, (image, box) in enumerate(kept):
+        batch[k, :, : image.shape[1], : image.shape[2]] = image
+        padded[k, : len(box)] = box
+    padded = padded.nan_to_num(0) if padded.is_floating_point() else padded
+    mask = torch.arange(most) < counts[:, None]
+    return {"images": batch, "sizes": sizes, "boxes": padded, "mask": mask}
+
+
+# %% wrong="images nan_to_num" says=["NaN and ∞ are numbers of the image"]
+def collate_boxes(items):
+    kept = [item for item in items if item is not None]
+    if not kept:
+        return None
+    images, boxes = zip(*kept)
+    sizes = torch.tensor([[x.shape[1], x.shape[2]] for x in images])
+    counts = torch.tensor([len(b) for b in boxes])
+    most = int(counts.max())
+    tall, wide = sizes.max(0).values.tolist()
+    batch = images[0].new_zeros(len(images), images[0].shape[0], tall, wide)
+    padded = boxes[0].new_zeros(len(boxes), most, 4)
+    for k, (image, box) in enumerate(kept):
+        batch[k, :, : image.shape[1], : image.shape[2]] = image
+        padded[k, : len(box)] = box
+    batch = batch.nan_to_num(0) if batch.is_floating_point() else batch
+    mask = torch.arange(most) < counts[:, None]
+    return {"images": batch, "sizes": sizes, "boxes": padded, "mask": mask}
+
+
+# %% wrong="boxes by way of lists" says=["with float32's digits"]
+def collate_boxes(items):
+    kept = [item for item in items if item is not None]
+    if not kept:
+        return None
+    images, boxes = zip(*kept)
+    sizes = torch.tensor([[x.shape[1], x.shape[2]] for x in images])
+    counts = torch.tensor([len(b) for b in boxes])
+    most = int(counts.max())
+    tall, wide = sizes.max(0).values.tolist()
+    batch = images[0].new_zeros(len(images), images[0].shape[0], tall, wide)
+    padded = boxes[0].new_zeros(len(boxes), most, 4)
+    for k, (image, box) in enumerate(kept):
+        batch[k, :, : image.shape[1], : image.shape[2]] = image
+        padded[k, : len(box)] = torch.tensor(box.tolist()).reshape(-1, 4).to(box.dtype)
+    mask = torch.arange(most) < counts[:, None]
+    return {"images": batch, "sizes": sizes, "boxes": padded, "mask": mask}
+
+
+# %% wrong="view of rows" says=["transposed images and boxes"]
+def collate_boxes(items):
+    kept = [item for item in items if item is not None]
+    if not kept:
+        return None
+    images, boxes = zip(*kept)
+    sizes = torch.tensor([[x.shape[1], x.shape[2]] for x in images])
+    counts = torch.tensor([len(b) for b in boxes])
+    most = int(counts.max())
+    tall, wide = sizes.max(0).values.tolist()
+    batch = images[0].new_zeros(len(images), images[0].shape[0], tall, wide)
+    padded = boxes[0].new_zeros(len(boxes), most, 4)
+    for k, (image, box) in enumerate(kept):
+        batch[k, :, : image.shape[1], : image.shape[2]] = image.view(image.shape[0], -1).view(
+            image.shape
+        )
+        padded[k, : len(box)] = box
+    mask = torch.arange(most) < counts[:, None]
+    return {"images": batch, "sizes": sizes, "boxes": padded, "mask": mask}
+
+
+# %% wrong="boxes viewed flat" says=["transposed images and boxes"]
+def collate_boxes(items):
+    kept = [item for item in items if item is not None]
+    if not kept:
+        return None
+    images, boxes = zip(*kept)
+    sizes = torch.tensor([[x.shape[1], x.shape[2]] for x in images])
+    counts = torch.tensor([len(b) for b in boxes])
+    most = int(counts.max())
+    tall, wide = sizes.max(0).values.tolist()
+    batch = images[0].new_zeros(len(images), images[0].shape[0], tall, wide)
+    padded = boxes[0].new_zeros(len(boxes), most, 4)
+    for k, (image, box) in enumerate(kept):
+        batch[k, :, : image.shape[1], : image.shape[2]] = image
+        padded[k, : len(box)] = box.view(-1).view(-1, 4)
+    mask = torch.arange(most) < counts[:, None]
+    return {"images": batch, "sizes": sizes, "boxes": padded, "mask": mask}
+
+
+# %% wrong="one item is not padded" says=["one item", "sizes has shape (2,)"]
+def collate_boxes(items):
+    kept = [item for item in items if item is not None]
+    if not kept:
+        return None
+    images, boxes = zip(*kept)
+    if len(kept) == 1:
+        return {
+            "images": images[0],
+            "sizes": torch.tensor(images[0].shape[1:]),
+            "boxes": boxes[0],
+            "mask": torch.ones(len(boxes[0]), dtype=torch.bool),
+        }
+    sizes = torch.tensor([[x.shape[1], x.shape[2]] for x in images])
+    counts = torch.tensor([len(b) for b in boxes])
+    most = int(counts.max())
+    tall, wide = sizes.max(0).values.tolist()
+    batch = images[0].new_zeros(len(images), images[0].shape[0], tall, wide)
+    padded = boxes[0].new_zeros(len(boxes), most, 4)
+    for k, (image, box) in enumerate(kept):
+        batch[k, :, : image.shape[1], : image.shape[2]] = image
+        padded[k, : len(box)] = box
+    mask = torch.arange(most) < counts[:, None]
+    return {"images": batch, "sizes": sizes, "boxes": padded, "mask": mask}
+
+
+# %% wrong="mask uint8 counts" says=["three hundred boxes"]
+def collate_boxes(items):
+    kept = [item for item in items if item is not None]
+    if not kept:
+        return None
+    images, boxes = zip(*kept)
+    sizes = torch.tensor([[x.shape[1], x.shape[2]] for x in images])
+    counts = torch.tensor([len(b) for b in boxes], dtype=torch.uint8)
+    most = max(len(b) for b in boxes)
+    tall, wide = sizes.max(0).values.tolist()
+    batch = images[0].new_zeros(len(images), images[0].shape[0], tall, wide)
+    padded = boxes[0].new_zeros(len(boxes), most, 4)
+    for k, (image, box) in enumerate(kept):
+        batch[k, :, : image.shape[1], : image.shape[2]] = image
+        padded[k, : len(box)] = box
+    mask = torch.arange(most) < counts[:, None]
+    return {"images": batch, "sizes": sizes, "boxes": padded, "mask": mask}

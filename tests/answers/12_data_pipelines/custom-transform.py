@@ -670,3 +670,172 @@ def custom_transform(p=1.0):
         }
 
     return turn
+
+
+# %% wrong="default a half" says=["the default is p=1.0"]
+def custom_transform(p=0.5):
+    def turn(sample):
+        out = dict(sample)
+        if torch.rand(()).item() >= p:
+            return out
+        boxes = sample["boxes"]
+        height, width = boxes.canvas_size
+        left, top, right, bottom = boxes.as_subclass(torch.Tensor).unbind(-1)
+        new = torch.stack([top, width - right, bottom, width - left], -1)
+        image = torch.rot90(sample["image"].as_subclass(torch.Tensor), 1, (-2, -1))
+        mask = torch.rot90(sample["mask"].as_subclass(torch.Tensor), 1, (-2, -1))
+        out["image"] = tv_tensors.Image(image)
+        out["mask"] = tv_tensors.Mask(mask)
+        out["boxes"] = tv_tensors.BoundingBoxes(new, format="XYXY", canvas_size=(width, height))
+        return out
+
+    return turn
+
+
+# %% wrong="boxes in a list, reshaped, default type" says=["float64 boxes, thirds", "has dtype torch.float32"]
+def custom_transform(p=1.0):
+    def turn(sample):
+        out = dict(sample)
+        if torch.rand(()).item() >= p:
+            return out
+        boxes = sample["boxes"]
+        height, width = boxes.canvas_size
+        new = torch.tensor([[t, width - r, b, width - x] for x, t, r, b in boxes.tolist()]).reshape(
+            -1, 4
+        )
+        image = torch.rot90(sample["image"].as_subclass(torch.Tensor), 1, (-2, -1))
+        mask = torch.rot90(sample["mask"].as_subclass(torch.Tensor), 1, (-2, -1))
+        out["image"] = tv_tensors.Image(image)
+        out["mask"] = tv_tensors.Mask(mask)
+        out["boxes"] = tv_tensors.BoundingBoxes(new, format="XYXY", canvas_size=(width, height))
+        return out
+
+    return turn
+
+
+# %% wrong="boxes by way of float32" says=["float32's digits"]
+def custom_transform(p=1.0):
+    def turn(sample):
+        out = dict(sample)
+        if torch.rand(()).item() >= p:
+            return out
+        boxes = sample["boxes"]
+        height, width = boxes.canvas_size
+        left, top, right, bottom = boxes.as_subclass(torch.Tensor).float().unbind(-1)
+        new = torch.stack([top, width - right, bottom, width - left], -1).to(boxes.dtype)
+        image = torch.rot90(sample["image"].as_subclass(torch.Tensor), 1, (-2, -1))
+        mask = torch.rot90(sample["mask"].as_subclass(torch.Tensor), 1, (-2, -1))
+        out["image"] = tv_tensors.Image(image)
+        out["mask"] = tv_tensors.Mask(mask)
+        out["boxes"] = tv_tensors.BoundingBoxes(new, format="XYXY", canvas_size=(width, height))
+        return out
+
+    return turn
+
+
+# %% wrong="image squeezed" says=["an image of one row", "the same sizes in another order"]
+def custom_transform(p=1.0):
+    def turn(sample):
+        out = dict(sample)
+        if torch.rand(()).item() >= p:
+            return out
+        boxes = sample["boxes"]
+        height, width = boxes.canvas_size
+        left, top, right, bottom = boxes.as_subclass(torch.Tensor).unbind(-1)
+        new = torch.stack([top, width - right, bottom, width - left], -1)
+        image = torch.rot90(sample["image"].as_subclass(torch.Tensor), 1, (-2, -1))
+        mask = torch.rot90(sample["mask"].as_subclass(torch.Tensor), 1, (-2, -1))
+        out["image"] = tv_tensors.Image(image.squeeze())
+        out["mask"] = tv_tensors.Mask(mask)
+        out["boxes"] = tv_tensors.BoundingBoxes(new, format="XYXY", canvas_size=(width, height))
+        return out
+
+    return turn
+
+
+# %% wrong="mask squeezed" says=["an image of one row", "a dimension of size 1"]
+def custom_transform(p=1.0):
+    def turn(sample):
+        out = dict(sample)
+        if torch.rand(()).item() >= p:
+            return out
+        boxes = sample["boxes"]
+        height, width = boxes.canvas_size
+        left, top, right, bottom = boxes.as_subclass(torch.Tensor).unbind(-1)
+        new = torch.stack([top, width - right, bottom, width - left], -1)
+        image = torch.rot90(sample["image"].as_subclass(torch.Tensor), 1, (-2, -1))
+        mask = torch.rot90(sample["mask"].as_subclass(torch.Tensor), 1, (-2, -1))
+        out["image"] = tv_tensors.Image(image)
+        out["mask"] = tv_tensors.Mask(mask.squeeze())
+        out["boxes"] = tv_tensors.BoundingBoxes(new, format="XYXY", canvas_size=(width, height))
+        return out
+
+    return turn
+
+
+# %% wrong="image written in place when square" says=["a square image", "was changed"]
+def custom_transform(p=1.0):
+    def turn(sample):
+        out = dict(sample)
+        if torch.rand(()).item() >= p:
+            return out
+        boxes = sample["boxes"]
+        height, width = boxes.canvas_size
+        left, top, right, bottom = boxes.as_subclass(torch.Tensor).unbind(-1)
+        new = torch.stack([top, width - right, bottom, width - left], -1)
+        image = torch.rot90(sample["image"].as_subclass(torch.Tensor), 1, (-2, -1))
+        mask = torch.rot90(sample["mask"].as_subclass(torch.Tensor), 1, (-2, -1))
+        if image.shape == sample["image"].shape:
+            image = sample["image"].copy_(image.clone())
+        out["image"] = tv_tensors.Image(image)
+        out["mask"] = tv_tensors.Mask(mask)
+        out["boxes"] = tv_tensors.BoundingBoxes(new, format="XYXY", canvas_size=(width, height))
+        return out
+
+    return turn
+
+
+# %% wrong="p on the class" says=["after another transform was made with p=0"]
+class Turn(v2.Transform):
+    def __init__(self, p):
+        super().__init__()
+        Turn.p = p
+
+    def make_params(self, flat_inputs):
+        return {"on": bool(torch.rand(1) < self.p)}
+
+    def transform(self, inpt, params):
+        if not params["on"]:
+            return inpt
+        if isinstance(inpt, tv_tensors.BoundingBoxes):
+            h, w = inpt.canvas_size
+            x = inpt.as_subclass(torch.Tensor)
+            x = torch.stack([x[:, 1], w - x[:, 2], x[:, 3], w - x[:, 0]], 1)
+            return tv_tensors.BoundingBoxes(x, format=inpt.format, canvas_size=(w, h))
+        return tv_tensors.wrap(torch.rot90(inpt, 1, (-2, -1)), like=inpt)
+
+
+def custom_transform(p=1.0):
+    return Turn(p)
+
+
+# %% wrong="boxes sorted from left to right" says=["each box stays in its row"]
+def custom_transform(p=1.0):
+    def turn(sample):
+        out = dict(sample)
+        if torch.rand(()).item() >= p:
+            return out
+        boxes = sample["boxes"]
+        if len(boxes):
+            boxes = tv_tensors.wrap(boxes[boxes[:, 0].argsort()], like=boxes)
+        height, width = boxes.canvas_size
+        left, top, right, bottom = boxes.as_subclass(torch.Tensor).unbind(-1)
+        new = torch.stack([top, width - right, bottom, width - left], -1)
+        image = torch.rot90(sample["image"].as_subclass(torch.Tensor), 1, (-2, -1))
+        mask = torch.rot90(sample["mask"].as_subclass(torch.Tensor), 1, (-2, -1))
+        out["image"] = tv_tensors.Image(image)
+        out["mask"] = tv_tensors.Mask(mask)
+        out["boxes"] = tv_tensors.BoundingBoxes(new, format="XYXY", canvas_size=(width, height))
+        return out
+
+    return turn

@@ -1715,3 +1715,187 @@ class FolderDataset(Dataset):
 
 def folder_dataset(root, transform=None, on_error="raise"):
     return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="draft" says=["no draft, no thumbnail"]
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(f"on_error={on_error!r}")
+        self.root, self.transform, self.on_error = Path(root), transform, on_error
+        self.classes = sorted(e.name for e in self.root.iterdir() if e.is_dir())
+        self.samples = []
+        for label, name in enumerate(self.classes):
+            inside = [e.name for e in (self.root / name).iterdir() if e.is_file()]
+            inside = [n for n in inside if n.lower().endswith((".jpg", ".jpeg"))]
+            inside = sorted(inside)
+            self.samples += [(str(self.root / name / n), label) for n in inside]
+
+    def __len__(self):
+        return len(self.samples)
+
+    def __getitem__(self, index):
+        path, label = self.samples[index]
+        try:
+            with Image.open(path) as image:
+                image.draft("RGB", (512, 512))
+                image = image.convert("RGB")
+        except Exception as error:
+            if self.on_error == "raise":
+                raise RuntimeError(f"can't decode {Path(path).name}: {error}") from error
+            warnings.warn(f"left out {Path(path).name}: {error}", stacklevel=2)
+            return None
+        if self.transform is not None:
+            image = self.transform(image)
+        return image, label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="OSError SyntaxError bombs" says=["Pillow raised ValueError", "catch Exception"]
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(f"on_error={on_error!r}")
+        self.root, self.transform, self.on_error = Path(root), transform, on_error
+        self.classes = sorted(e.name for e in self.root.iterdir() if e.is_dir())
+        self.samples = []
+        for label, name in enumerate(self.classes):
+            inside = [e.name for e in (self.root / name).iterdir() if e.is_file()]
+            inside = [n for n in inside if n.lower().endswith((".jpg", ".jpeg"))]
+            inside = sorted(inside)
+            self.samples += [(str(self.root / name / n), label) for n in inside]
+
+    def __len__(self):
+        return len(self.samples)
+
+    def __getitem__(self, index):
+        path, label = self.samples[index]
+        try:
+            with Image.open(path) as image:
+                image = image.convert("RGB")
+        except (OSError, SyntaxError, Image.DecompressionBombError) as error:
+            if self.on_error == "raise":
+                raise RuntimeError(f"can't decode {Path(path).name}: {error}") from error
+            warnings.warn(f"left out {Path(path).name}: {error}", stacklevel=2)
+            return None
+        if self.transform is not None:
+            image = self.transform(image)
+        return image, label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="last image kept" says=["still in memory: keep no images"]
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(f"on_error={on_error!r}")
+        self.root, self.transform, self.on_error = Path(root), transform, on_error
+        self.classes = sorted(e.name for e in self.root.iterdir() if e.is_dir())
+        self.samples = []
+        for label, name in enumerate(self.classes):
+            inside = [e.name for e in (self.root / name).iterdir() if e.is_file()]
+            inside = [n for n in inside if n.lower().endswith((".jpg", ".jpeg"))]
+            inside = sorted(inside)
+            self.samples += [(str(self.root / name / n), label) for n in inside]
+
+    def __len__(self):
+        return len(self.samples)
+
+    def __getitem__(self, index):
+        path, label = self.samples[index]
+        try:
+            with Image.open(path) as image:
+                image = image.convert("RGB")
+        except Exception as error:
+            if self.on_error == "raise":
+                raise RuntimeError(f"can't decode {Path(path).name}: {error}") from error
+            warnings.warn(f"left out {Path(path).name}: {error}", stacklevel=2)
+            return None
+        self.last = image
+        if self.transform is not None:
+            image = self.transform(image)
+        return image, label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="warnings of Pillow are errors" says=["what Pillow only warns of can be decoded"]
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(f"on_error={on_error!r}")
+        self.root, self.transform, self.on_error = Path(root), transform, on_error
+        self.classes = sorted(e.name for e in self.root.iterdir() if e.is_dir())
+        self.samples = []
+        for label, name in enumerate(self.classes):
+            inside = [e.name for e in (self.root / name).iterdir() if e.is_file()]
+            inside = [n for n in inside if n.lower().endswith((".jpg", ".jpeg"))]
+            inside = sorted(inside)
+            self.samples += [(str(self.root / name / n), label) for n in inside]
+
+    def __len__(self):
+        return len(self.samples)
+
+    def __getitem__(self, index):
+        path, label = self.samples[index]
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                image = Image.open(path).convert("RGB")
+        except Exception as error:
+            if self.on_error == "raise":
+                raise RuntimeError(f"can't decode {Path(path).name}: {error}") from error
+            warnings.warn(f"left out {Path(path).name}: {error}", stacklevel=2)
+            return None
+        if self.transform is not None:
+            image = self.transform(image)
+        return image, label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="pixels of what was read kept" says=["bytes more are held: keep no images"]
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(f"on_error={on_error!r}")
+        self.root, self.transform, self.on_error = Path(root), transform, on_error
+        self.classes = sorted(e.name for e in self.root.iterdir() if e.is_dir())
+        self.samples, self.kept = [], {}
+        for label, name in enumerate(self.classes):
+            inside = [e.name for e in (self.root / name).iterdir() if e.is_file()]
+            inside = [n for n in inside if n.lower().endswith((".jpg", ".jpeg"))]
+            inside = sorted(inside)
+            self.samples += [(str(self.root / name / n), label) for n in inside]
+
+    def __len__(self):
+        return len(self.samples)
+
+    def __getitem__(self, index):
+        path, label = self.samples[index]
+        try:
+            with Image.open(path) as image:
+                image = image.convert("RGB")
+        except Exception as error:
+            if self.on_error == "raise":
+                raise RuntimeError(f"can't decode {Path(path).name}: {error}") from error
+            warnings.warn(f"left out {Path(path).name}: {error}", stacklevel=2)
+            return None
+        self.kept[index] = np.asarray(image)
+        if self.transform is not None:
+            image = self.transform(image)
+        return image, label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)

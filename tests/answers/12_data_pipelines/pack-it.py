@@ -24,10 +24,10 @@
 # Admits:
 #
 # - "some may be empty": an empty item
-# - "there may be 100 000": 70 000 items
+# - "there may be 100 000": 70 001 items
 # - "or none at all": no items
 # - "or 2**30 bytes in all": a gigabyte of items, 1024 times smaller
-# - "whatever its name": an old file at pack.tmp, pack.part and others
+# - "whatever its name": an old file at pack.tmp, pack.part, a long name and others
 # - "may be on another disk": temporary files on another disk
 # - "any other process that was forked": a forked process, no worker, after the parent has read
 # - "at whatever step": killed at each step
@@ -1197,7 +1197,7 @@ class PackedDataset(Dataset):
         return {"path": self.path, "env": None, "owner": None}
 
 
-# %% wrong="keys of two bytes" breaks="there may be 100 000" says=["70 000 items", "for how many items are there keys?"]
+# %% wrong="keys of two bytes" breaks="there may be 100 000" says=["70 001 items", "for how many items are there keys?"]
 def pack_it(items, path):
     path = Path(path)
     part = path.with_name(path.name + ".part")
@@ -1239,7 +1239,7 @@ class PackedDataset(Dataset):
         return {"path": self.path, "env": None, "owner": None}
 
 
-# %% wrong="keys of four digits" says=["70 000 items", "does a key come twice?"]
+# %% wrong="keys of four digits" says=["70 001 items", "does a key come twice?"]
 def pack_it(items, path):
     path = Path(path)
     part = path.with_name(path.name + ".part")
@@ -1891,3 +1891,151 @@ class PackedDataset(Dataset):
         if self.env is not None:
             self.env.close()
         return {"path": self.path, "env": None, "owner": None}
+
+
+# %% wrong="with a long suffix" says=["whose name has 199 letters"]
+import contextlib
+
+
+def pack_it(items, path):
+    path = Path(path)
+    temp = str(path) + "." + "part" * 20
+    Path(temp).unlink(missing_ok=True)
+    try:
+        env = lmdb.open(temp, subdir=False, map_size=2**36, lock=False)
+        try:
+            with env.begin(write=True) as txn:
+                for n, item in enumerate(items):
+                    txn.put(str(n).encode(), item)
+        finally:
+            env.close()
+        os.replace(temp, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.remove(temp)
+        raise
+
+
+class PackedDataset(Dataset):
+    def __init__(self, path):
+        self.path, self.env, self.owner = str(path), None, None
+
+    def opened(self):
+        if self.env is None or self.owner != os.getpid():
+            if self.env is not None:
+                self.env.close()
+            self.env = lmdb.open(self.path, subdir=False, readonly=True, lock=False)
+            self.owner = os.getpid()
+        return self.env
+
+    def __len__(self):
+        return self.opened().stat()["entries"]
+
+    def __getitem__(self, index):
+        with self.opened().begin() as txn:
+            item = txn.get(str(index).encode())
+        if item is None:
+            raise IndexError(index)
+        return item
+
+    def __getstate__(self):
+        return {**vars(self), "env": None, "owner": None}
+
+
+# %% wrong="folder cut from the text" says=["path is a name alone"]
+import contextlib
+
+
+def pack_it(items, path):
+    path = Path(path)
+    handle, temp = tempfile.mkstemp(dir=str(path).rpartition("/")[0] + "/")
+    os.close(handle)
+    try:
+        env = lmdb.open(temp, subdir=False, map_size=2**36, lock=False)
+        try:
+            with env.begin(write=True) as txn:
+                for n, item in enumerate(items):
+                    txn.put(str(n).encode(), item)
+        finally:
+            env.close()
+        os.replace(temp, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.remove(temp)
+        raise
+
+
+class PackedDataset(Dataset):
+    def __init__(self, path):
+        self.path, self.env, self.owner = str(path), None, None
+
+    def opened(self):
+        if self.env is None or self.owner != os.getpid():
+            if self.env is not None:
+                self.env.close()
+            self.env = lmdb.open(self.path, subdir=False, readonly=True, lock=False)
+            self.owner = os.getpid()
+        return self.env
+
+    def __len__(self):
+        return self.opened().stat()["entries"]
+
+    def __getitem__(self, index):
+        with self.opened().begin() as txn:
+            item = txn.get(str(index).encode())
+        if item is None:
+            raise IndexError(index)
+        return item
+
+    def __getstate__(self):
+        return {**vars(self), "env": None, "owner": None}
+
+
+# %% wrong="the last few of many left out" says=["expected 70001"]
+import contextlib
+
+
+def pack_it(items, path):
+    path = Path(path)
+    handle, temp = tempfile.mkstemp(dir=path.parent)
+    os.close(handle)
+    try:
+        env = lmdb.open(temp, subdir=False, map_size=2**36, lock=False)
+        try:
+            with env.begin(write=True) as txn:
+                held = list(items)
+                for n in range(len(held) // 100 * 100 if len(held) > 1000 else len(held)):
+                    txn.put(str(n).encode(), held[n])
+        finally:
+            env.close()
+        os.replace(temp, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.remove(temp)
+        raise
+
+
+class PackedDataset(Dataset):
+    def __init__(self, path):
+        self.path, self.env, self.owner = str(path), None, None
+
+    def opened(self):
+        if self.env is None or self.owner != os.getpid():
+            if self.env is not None:
+                self.env.close()
+            self.env = lmdb.open(self.path, subdir=False, readonly=True, lock=False)
+            self.owner = os.getpid()
+        return self.env
+
+    def __len__(self):
+        return self.opened().stat()["entries"]
+
+    def __getitem__(self, index):
+        with self.opened().begin() as txn:
+            item = txn.get(str(index).encode())
+        if item is None:
+            raise IndexError(index)
+        return item
+
+    def __getstate__(self):
+        return {**vars(self), "env": None, "owner": None}

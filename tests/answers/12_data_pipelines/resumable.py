@@ -1218,3 +1218,141 @@ class Resumable:
 
 def resumable(dataset, batch_size, seed, num_workers=0):
     return Resumable(dataset, batch_size, seed, num_workers)
+
+
+# %% wrong="epoch on the class" says=["each keeps a place of its own"]
+class Resumable:
+    def __init__(self, dataset, batch_size, seed, num_workers):
+        self.dataset, self.batch_size = dataset, batch_size
+        self.seed, self.num_workers = seed, num_workers
+        Resumable.epoch = self.done = 0
+
+    def __iter__(self):
+        epoch = self.epoch
+        order = np.random.default_rng([self.seed, epoch]).permutation(len(self.dataset)).tolist()
+        size = self.batch_size
+        batches = [order[i : i + size] for i in range(0, len(order), size)]
+        loader = DataLoader(
+            self.dataset, batch_sampler=batches[self.done :], num_workers=self.num_workers
+        )
+        for done, batch in enumerate(loader, self.done + 1):
+            Resumable.epoch, self.done = epoch, done
+            if done == len(batches):
+                Resumable.epoch, self.done = epoch + 1, 0
+            yield batch
+
+    def state_dict(self):
+        return {"epoch": self.epoch, "done": self.done}
+
+    def load_state_dict(self, state):
+        Resumable.epoch, self.done = state["epoch"], state["done"]
+
+
+def resumable(dataset, batch_size, seed, num_workers=0):
+    return Resumable(dataset, batch_size, seed, num_workers)
+
+
+# %% wrong="item 0 always first" says=["items came at place 0"]
+class Resumable:
+    def __init__(self, dataset, batch_size, seed, num_workers):
+        self.dataset, self.batch_size = dataset, batch_size
+        self.seed, self.num_workers = seed, num_workers
+        self.epoch = self.done = 0
+
+    def __iter__(self):
+        epoch = self.epoch
+        order = np.random.default_rng([self.seed, epoch]).permutation(len(self.dataset)).tolist()
+        order = [0] + [i for i in order if i]
+        size = self.batch_size
+        batches = [order[i : i + size] for i in range(0, len(order), size)]
+        loader = DataLoader(
+            self.dataset, batch_sampler=batches[self.done :], num_workers=self.num_workers
+        )
+        for done, batch in enumerate(loader, self.done + 1):
+            self.epoch, self.done = epoch, done
+            if done == len(batches):
+                self.epoch, self.done = epoch + 1, 0
+            yield batch
+
+    def state_dict(self):
+        return {"epoch": self.epoch, "done": self.done}
+
+    def load_state_dict(self, state):
+        self.epoch, self.done = state["epoch"], state["done"]
+
+
+def resumable(dataset, batch_size, seed, num_workers=0):
+    return Resumable(dataset, batch_size, seed, num_workers)
+
+
+# %% wrong="counted when asked for" says=["count a batch when it has come"]
+class Resumable:
+    def __init__(self, dataset, batch_size, seed, num_workers):
+        self.dataset, self.batch_size = dataset, batch_size
+        self.seed, self.num_workers = seed, num_workers
+        self.epoch = self.done = 0
+
+    def __iter__(self):
+        epoch = self.epoch
+        order = np.random.default_rng([self.seed, epoch]).permutation(len(self.dataset)).tolist()
+        size = self.batch_size
+        batches = [order[i : i + size] for i in range(0, len(order), size)]
+        loader = DataLoader(
+            self.dataset, batch_sampler=batches[self.done :], num_workers=self.num_workers
+        )
+        rest = iter(loader)
+        for done in range(self.done + 1, len(batches) + 1):
+            self.epoch, self.done = epoch, done
+            batch = next(rest)
+            if done == len(batches):
+                self.epoch, self.done = epoch + 1, 0
+            yield batch
+
+    def state_dict(self):
+        return {"epoch": self.epoch, "done": self.done}
+
+    def load_state_dict(self, state):
+        self.epoch, self.done = state["epoch"], state["done"]
+
+
+def resumable(dataset, batch_size, seed, num_workers=0):
+    return Resumable(dataset, batch_size, seed, num_workers)
+
+
+# %% wrong="the process's number in the seed" says=["no number of a process"]
+import os
+
+
+class Resumable:
+    def __init__(self, dataset, batch_size, seed, num_workers):
+        self.dataset, self.batch_size = dataset, batch_size
+        self.seed, self.num_workers = seed, num_workers
+        self.epoch = self.done = 0
+
+    def __iter__(self):
+        epoch = self.epoch
+        order = (
+            np.random.default_rng([self.seed, epoch, os.getpid()])
+            .permutation(len(self.dataset))
+            .tolist()
+        )
+        size = self.batch_size
+        batches = [order[i : i + size] for i in range(0, len(order), size)]
+        loader = DataLoader(
+            self.dataset, batch_sampler=batches[self.done :], num_workers=self.num_workers
+        )
+        for done, batch in enumerate(loader, self.done + 1):
+            self.epoch, self.done = epoch, done
+            if done == len(batches):
+                self.epoch, self.done = epoch + 1, 0
+            yield batch
+
+    def state_dict(self):
+        return {"epoch": self.epoch, "done": self.done}
+
+    def load_state_dict(self, state):
+        self.epoch, self.done = state["epoch"], state["done"]
+
+
+def resumable(dataset, batch_size, seed, num_workers=0):
+    return Resumable(dataset, batch_size, seed, num_workers)

@@ -555,3 +555,48 @@ def merge_statistics(a, b):
         (ma + mb) / 2 if abs(na - nb) * 1000 < n else ma + d * (nb / n),
         sa + sb + d**2 * (na * nb / n),
     )
+
+
+# %% wrong="no pixel is NaN" says=["makes its mean NaN"]
+def running_statistics(images):
+    total = None
+    for image in images:
+        x = image.double().flatten(1)
+        x = x.nan_to_num()
+        mean = x.mean(1)
+        triple = x.shape[1], mean, ((x - mean[:, None]) ** 2).sum(1)
+        total = triple if total is None else merge_statistics(total, triple)
+    return total
+
+
+def merge_statistics(a, b):
+    n = a[0] + b[0]
+    if n == 0:
+        return a
+    d = b[1] - a[1]
+    mean = a[1] + d * (b[0] / n)
+    return n, mean, a[2] + b[2] + d**2 * (a[0] * b[0] / n)
+
+
+# %% wrong="grey images made three channels" says=["grey uint8 images"]
+def running_statistics(images):
+    total = None
+    for image in images:
+        x = (
+            (image.expand(3, -1, -1) if len(image) == 1 and image.dtype == torch.uint8 else image)
+            .double()
+            .flatten(1)
+        )
+        mean = x.mean(1)
+        triple = x.shape[1], mean, ((x - mean[:, None]) ** 2).sum(1)
+        total = triple if total is None else merge_statistics(total, triple)
+    return total
+
+
+def merge_statistics(a, b):
+    n = a[0] + b[0]
+    if n == 0:
+        return a
+    d = b[1] - a[1]
+    mean = a[1] + d * (b[0] / n)
+    return n, mean, a[2] + b[2] + d**2 * (a[0] * b[0] / n)

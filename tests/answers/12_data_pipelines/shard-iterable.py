@@ -338,3 +338,19 @@ class Share(IterableDataset):
 
 def shard_iterable(source, rank, world):
     return Share(source, rank, world)
+
+
+# %% wrong="rank on the class" says=["each stream keeps its own rank"]
+class Shares(IterableDataset):
+    def __init__(self, source, rank, world):
+        Shares.source, Shares.rank, Shares.world = source, rank, world
+
+    def __iter__(self):
+        info = get_worker_info()
+        worker, workers = (info.id, info.num_workers) if info is not None else (0, 1)
+        share, shares = self.rank * workers + worker, self.world * workers
+        return iter(self.source[share::shares])
+
+
+def shard_iterable(source, rank, world):
+    return Shares(source, rank, world)

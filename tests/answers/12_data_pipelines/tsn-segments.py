@@ -282,7 +282,7 @@ def tsn_segments(seconds, rate, segments, generator=None):
     return chosen
 
 
-# %% wrong="a byte for a draw" says=["3 000 000 frames in 1000 segments", "the six parts of a segment"]
+# %% wrong="a byte for a draw" says=["100 000 000 frames in 1000 segments", "the six parts of a segment"]
 def tsn_segments(seconds, rate, segments, generator=None):
     frames, chosen = max(1, round(seconds * rate)), []
     edges = [k * frames // segments for k in range(segments + 1)]
@@ -343,7 +343,7 @@ def tsn_segments(seconds, rate, segments, generator=None):
     return out
 
 
-# %% wrong="offset in hundredths" says=["of a segment's 3000 places"]
+# %% wrong="offset in hundredths" says=["of a segment's 100000 places"]
 def tsn_segments(seconds, rate, segments, generator=None):
     frames = max(1, round(seconds * rate))
     out = []
@@ -415,3 +415,50 @@ def tsn_segments(seconds, rate, segments, generator=None):
         else:
             result.append(int(torch.randint(start, stop, (), generator=generator)))
     return result
+
+
+# %% wrong="seconds rounded to tenths" says=["the seconds were rounded to tenths"]
+def tsn_segments(seconds, rate, segments, generator=None):
+    frames = max(1, round(round(seconds, 1) * rate))
+    out = []
+    for k in range(segments):
+        begin = k * frames // segments
+        end = max(begin + 1, (k + 1) * frames // segments)
+        if generator is None:
+            out.append((begin + end - 1) // 2)
+        else:
+            out.append(int(torch.randint(begin, end, (), generator=generator)))
+    return out
+
+
+# %% wrong="offset of the largest, cut" says=["segments of 2 frames", "not equally likely"]
+def tsn_segments(seconds, rate, segments, generator=None):
+    frames = max(1, round(seconds * rate))
+    out = []
+    for k in range(segments):
+        begin = k * frames // segments
+        end = max(begin + 1, (k + 1) * frames // segments)
+        if generator is None:
+            out.append((begin + end - 1) // 2)
+        else:
+            out.append(
+                min(
+                    end - 1,
+                    begin + int(torch.randint(-(-frames // segments), (), generator=generator)),
+                )
+            )
+    return out
+
+
+# %% wrong="float32 rand" says=["float32 doesn't hold"]
+def tsn_segments(seconds, rate, segments, generator=None):
+    frames = max(1, round(seconds * rate))
+    out = []
+    for k in range(segments):
+        begin = k * frames // segments
+        end = max(begin + 1, (k + 1) * frames // segments)
+        if generator is None:
+            out.append((begin + end - 1) // 2)
+        else:
+            out.append(int(begin + torch.rand((), generator=generator) * (end - begin)))
+    return out

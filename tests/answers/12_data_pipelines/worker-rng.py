@@ -154,3 +154,19 @@ def worker_rng(worker_id):
     info = get_worker_info()
     info.dataset.rng = np.random.default_rng(info.seed)
     info.dataset.generator = torch.default_generator
+
+
+# %% wrong="one worker keeps its own" says=["one worker, three epochs"]
+def worker_rng(worker_id):
+    info = get_worker_info()
+    if info.num_workers == 1:
+        return
+    info.dataset.rng = np.random.default_rng(info.seed)
+    info.dataset.generator = torch.Generator().manual_seed(info.seed)
+
+
+# %% wrong="three workers at most" says=["five workers, one epoch"]
+def worker_rng(worker_id):
+    info = get_worker_info()
+    info.dataset.rng = np.random.default_rng(info.seed - worker_id + worker_id % 3)
+    info.dataset.generator = torch.Generator().manual_seed(info.seed - worker_id + worker_id % 3)

@@ -12,6 +12,7 @@ from course_utils.chapters.data_pipelines.damaged import (
     damaged_folder,
     run_on_error,
 )
+from course_utils.chapters.data_pipelines.files import run_replaced
 from course_utils.chapters.data_pipelines.folders import (
     check_listing,
     check_other_files,
@@ -21,7 +22,6 @@ from course_utils.chapters.data_pipelines.folders import (
     run_folder,
     run_listing,
     run_other_files,
-    run_replaced,
     run_too_large,
     run_transform,
 )
@@ -65,6 +65,7 @@ from course_utils.chapters.data_pipelines.samplers import (
     check_few_draws,
     check_one_draw,
     check_other_process,
+    check_rare,
     check_seeds_and_epochs,
     check_shuffled,
     check_ties,
@@ -80,20 +81,24 @@ from course_utils.chapters.data_pipelines.statistics import (
     triple_of,
 )
 from course_utils.chapters.data_pipelines.streams import (
+    check_disturbed,
     check_orders,
     check_pairs,
     check_read,
     check_resumed,
     check_stream,
+    run_disturbed,
     run_pairs,
     run_read,
     run_resumable,
     run_stream,
 )
 from course_utils.chapters.data_pipelines.transforms import (
+    check_default,
     check_often,
     check_turn,
     run_custom,
+    run_default,
     run_often,
     turns_to_try,
 )

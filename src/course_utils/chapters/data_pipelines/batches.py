@@ -38,6 +38,18 @@ def batches_to_try() -> dict[str, list]:
     cases["half images, int64 boxes"] = [(image, boxes.long()) for image, boxes in half]
     wide = [item(2, 3, 1, torch.float64), item(3, 2, 2, torch.float64)]
     cases["float64 images, half boxes"] = [(image / 3, boxes.half()) for image, boxes in wide]
+    halves = [item(2, 3, 1, torch.half), item(4, 1, 2, torch.half)]
+    thirds = [(image, boxes.double() / 3) for image, boxes in halves]
+    cases["half images, float64 boxes of thirds"] = thirds
+    cases["no boxes at all, int64"] = [(x, b.long()) for x, b in (item(3, 3, 0), item(2, 2, 0))]
+    turned = [(image.mT, boxes.T.contiguous().T) for image, boxes in (item(2, 3, 2), item(4, 2, 3))]
+    cases["transposed images and boxes"] = turned
+    odd = [item(2, 3, 1), item(3, 2, 2)]
+    for (image, boxes), number in zip(odd, (torch.inf, torch.nan), strict=True):
+        image[0, 0, 0] = boxes[0, 0] = number
+    cases["∞ and NaN among the numbers"] = odd
+    cases["one item"] = [item(2, 3, 1)]
+    cases["three hundred boxes"] = [item(2, 2, 300), item(2, 2, 1)]
     black = torch.zeros(3, 2, 2), torch.full((1, 4), 2.0)
     cases["a black image, with a box"] = [black, item(3, 2, 2)]
     cases["a small, a large and a middling image"] = [item(1, 2, 1), item(4, 5, 3), item(3, 2, 2)]
@@ -51,15 +63,33 @@ def run_kept(collate_boxes, items: list) -> bool:
     return len(items) == len(kept) and all(a is b for a, b in zip(items, kept, strict=True))
 
 
+def _same(x: torch.Tensor, y: torch.Tensor) -> bool:
+    """Whether two tensors hold the same numbers, NaN at the same places."""
+    return x.shape == y.shape and bool(((x == y) | ((x != x) & (y != y))).all())
+
+
+def _why_boxes(found, right: torch.Tensor) -> str:
+    fits = getattr(found, "shape", None) == right.shape and found.dtype == torch.float64
+    digits = fits and right.dtype == torch.float64 and _same(found, right.float().double())
+    return (
+        "float64 by name, with float32's digits: a list of numbers becomes float32"
+        if digits
+        else ""
+    )
+
+
 def _why_padding(found, kept: list, right: torch.Tensor) -> str:
     """What a batch of the right shape has in a wrong place."""
     if getattr(found, "shape", None) != right.shape or found.dtype != right.dtype:
         return ""
     sizes = [image.shape[1:] for image, _ in kept]
     pairs = [*zip(found, (image for image, _ in kept), sizes, strict=True)]
-    if all(torch.equal(padded[:, :h, :w], image) for padded, image, (h, w) in pairs):
-        return "the images are in place; what is padded has to be 0"
-    if all(torch.equal(padded[:, -h:, -w:], image) for padded, image, (h, w) in pairs):
+    if all(_same(padded[:, :h, :w], image) for padded, image, (h, w) in pairs):
+        times = ", and NaN or ∞ times 0 is NaN" if bool((found != found).sum() > 1) else ""
+        return f"the images are in place; what is padded has to be 0{times}"
+    if right.isnan().any() and not found.isnan().any():
+        return "NaN and ∞ are numbers of the image: they stay"
+    if all(_same(padded[:, -h:, -w:], image) for padded, image, (h, w) in pairs):
         return "the images are at the right and at the bottom: boxes count from left and top"
     return "each image starts at the left and at the top, with its own pixels"
 
@@ -102,7 +132,8 @@ def check_batch(collate_boxes, items, what):
     if getattr(boxes, "shape", None) == shape:
         behind = any(bool(row[len(b) :].any()) for row, (_, b) in zip(boxes, kept, strict=True))
         assert not behind, f"{what}: boxes: behind the boxes of an item come zeros"
-    check_close(boxes, torch.stack(rows), f"{what}: boxes", **exact)
+    why = _why_boxes(boxes, torch.stack(rows))
+    check_close(boxes, torch.stack(rows), f"{what}: boxes", **exact, because=why)
     counts = torch.tensor([len(b) for _, b in kept])
     mask = torch.arange(most) < counts[:, None]
     if getattr(batch["mask"], "shape", mask.shape) != mask.shape:

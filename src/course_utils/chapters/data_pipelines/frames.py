@@ -62,6 +62,9 @@ def check_frames(run, seconds, rate, frames, segments):
     slips = {
         "the rate was cut to an int": middles(max(1, round(seconds * int(rate))), segments),
         "the seconds were rounded before": middles(max(1, round(round(seconds) * rate)), segments),
+        "the seconds were rounded to tenths": middles(
+            max(1, round(round(seconds, 1) * rate)), segments
+        ),
         "the rate was rounded": middles(max(1, round(seconds * round(rate))), segments),
         "the rate was rounded to two places": middles(
             max(1, round(seconds * round(rate, 2))), segments
@@ -116,23 +119,33 @@ def check_middles(run, below):
 
 
 def check_long(run):
-    """A thousand segments of 3000 frames: each sixth of a segment is as likely as the others, and
-    so is each frame in it."""
-    drawn = run(3_000_000, 1, 1000, 0)[0]
-    places = [int(frame) - 3000 * k for k, frame in enumerate(drawn)]
-    outside = [place for place in places if not 0 <= place < 3000]
+    """A thousand segments of 100 000 frames: each sixth of a segment is as likely as the others,
+    and so is each frame in it, near the clip's end, too."""
+    size = 100_000
+    drawn = run(size * 1000, 1, 1000, 0)[0]
+    places = [int(frame) - size * k for k, frame in enumerate(drawn)]
+    outside = [place for place in places if not 0 <= place < size]
     assert not outside, "a frame is outside its segment"
-    counts = [sum(500 * n <= place < 500 * n + 500 for place in places) for n in range(6)]
+    counts = [sum(place * 6 // size == n for place in places) for n in range(6)]
     words = f"the six parts of a segment came up {counts} times, expected about 167 each"
     assert 110 < min(counts) <= max(counts) < 225, f"not equally likely: {words}"
     kinds = len(set(places))
-    words = f"at only {kinds} of a segment's 3000 places; the others never come"
+    words = f"at only {kinds} of a segment's {size} places; the others never come"
     assert kinds > 700, f"not equally likely: 1000 segments' frames are {words}"
+    odd = sum(frame % 2 for frame in drawn[-500:])
+    words = f"of the last 500 frames {odd} are odd: float32 doesn't hold each number of a frame"
+    assert 180 < odd < 320, f"not equally likely: {words}; draw whole numbers, or add them later"
 
 
 def check_likely(run):
-    drawn = run(3000, 1, 1000, 0)[0] or []  # a thousand segments of three frames
-    counts = [sum(frame - 3 * k == place for k, frame in enumerate(drawn)) for place in range(3)]
-    words = f"first, second and third frame came up {counts} times, expected about 333 each"
-    one = ": each segment needs its own draw" if max(counts) == 1000 else ""
-    assert 260 < min(counts) <= max(counts) < 410, f"not equally likely: {words}{one}"
+    """A thousand segments of three frames; then five hundred of two frames and as many of three."""
+    for frames in (3000, 2500):
+        drawn, parts = run(frames, 1, 1000, 0)[0] or [], ranges(frames, 1000)
+        places = [(len(part), frame - part[0]) for part, frame in zip(parts, drawn, strict=False)]
+        for size in sorted({len(part) for part in parts}):
+            counts = [places.count((size, place)) for place in range(size)]
+            segments = sum(len(part) == size for part in parts)
+            words = f"in {segments} segments of {size} frames each came {counts} times"
+            one = ": each segment needs its own draw" if max(counts) == 1000 else ""
+            even = 0.7 * segments < min(counts) * size <= max(counts) * size < 1.32 * segments
+            assert even, f"not equally likely: {words}, expected about as often as the others{one}"

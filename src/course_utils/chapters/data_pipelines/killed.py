@@ -12,8 +12,9 @@ from typing import Any
 
 import lmdb
 
-from course_utils.chapters.data_pipelines.folders import words_of
+from course_utils.chapters.data_pipelines.files import words_of
 from course_utils.chapters.data_pipelines.packs import make_items
+from course_utils.learner.awkward import elsewhere_is_another_disk
 from course_utils.learner.processes import end_at_once, exit_status, run_in_process
 
 OLD, NEW = [3, 4], [5] * 9  # the sizes of the items of an old file and of the killed writer's
@@ -71,7 +72,11 @@ def run_other_names(PackedDataset, pack_it) -> dict:
     found = {}
     for ending in ENDINGS:
         path = Path(tempfile.mkdtemp()) / f"pack{ending}"
-        pack_it(make_items(OLD), path)
+        try:
+            pack_it(make_items(OLD), path)
+        except (OSError, lmdb.Error) as error:
+            words = f"for a path whose name has {len(path.name)} letters: {words_of(error)}"
+            raise AssertionError(words) from None
 
         def items():
             yield from make_items(NEW)
@@ -80,10 +85,24 @@ def run_other_names(PackedDataset, pack_it) -> dict:
         with contextlib.suppress(RuntimeError):
             pack_it(items(), path)
         found[path.name] = _read(PackedDataset, path)
+    _without_a_folder(PackedDataset, pack_it)
     return found
 
 
-ENDINGS = ".tmp", ".temp", ".part", ".partial", ".new", ".bak", ""
+def _without_a_folder(PackedDataset, pack_it) -> None:
+    """A path that is a name alone lies in the folder where the process is."""
+    path, words = Path("pack.lmdb"), "path is a name alone, Path('pack.lmdb')"
+    with contextlib.chdir(tempfile.mkdtemp()), elsewhere_is_another_disk(path.absolute()):
+        try:
+            pack_it(make_items(OLD), path)
+        except OSError as error:
+            raise AssertionError(
+                f"{words}: {words_of(error)}: is its folder path.parent?"
+            ) from None
+        assert _read(PackedDataset, path) == crcs(OLD), f"{words}: the items aren't there"
+
+
+ENDINGS = ".tmp", ".temp", ".part", ".partial", ".new", ".bak", "", "-of-a-long-name" * 13
 
 
 def check_other_names(run):

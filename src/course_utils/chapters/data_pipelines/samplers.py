@@ -6,6 +6,7 @@ import itertools
 import random
 from contextlib import nullcontext
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import torch
@@ -17,13 +18,15 @@ from course_utils.learner.checks import check_equal
 def run_sampler(bucket_sampler, weighted_sampling, name: str, *arguments) -> tuple:
     """What a sampler returns, and what it changed that is not its own.
 
-    In a run named ``"bucket, other hashes"`` strings hash as they may in another process.
+    In a run named ``"bucket, other hashes"`` strings hash as they may in another process, whose
+    number is another one.
     """
     numbers: Any = np.random.get_state
     before = torch.get_rng_state(), numbers()[1].copy(), random.getstate()
     kept = list(arguments[0])
     kind, _, salted = name.partition(", ")
-    with other_hashes() if salted else nullcontext():
+    elsewhere = mock.patch("os.getpid", return_value=4_000_001) if salted else nullcontext()
+    with other_hashes() if salted else nullcontext(), elsewhere:
         result = {"bucket": bucket_sampler, "weighted": weighted_sampling}[kind](*arguments)
     same = torch.equal(before[0], torch.get_rng_state()) and before[2] == random.getstate()
     changed = [] if same and (before[1] == numbers()[1]).all() else ["a global generator"]
@@ -55,7 +58,9 @@ def check_buckets(run, lengths, batch_size, seed, epoch, what):
     spans = sorted((min(lengths[i] for i in b), max(lengths[i] for i in b)) for b in batches)
     for (_, longest), (shortest, _) in itertools.pairwise(spans):
         words = f"a batch goes up to length {longest}, and another begins at {shortest}"
-        assert longest <= shortest, f"{what}: {words}: sort by length before cutting"
+        why = "sort by length before cutting"
+        why += ", by whole numbers: a float or a short int can't hold them" * (longest > 2**24)
+        assert longest <= shortest, f"{what}: {words}: {why}"
     assert not changed, f"{what}: it changed {' and '.join(changed)}"
     return [sorted(batch) for batch in batches]
 
@@ -77,6 +82,8 @@ def check_balance(run, labels, draws, seed, what):
         raw = labels.count(c) / len(labels)
         slip = abs(share - raw) < 0.03 and abs(raw - 1 / len(classes)) > 0.06
         hint = " (as in the data: the weights do nothing)" if slip else ""
+        if max(map(abs, labels)) > 2**24 and not slip:
+            hint = " (a label is a class of its own, near another, far off or below 0)"
         if share - 0.06 > raw > 1 / len(classes):
             hint = " (the frequent class got the larger weight: take one over its size)"
         assert abs(share - 1 / len(classes)) < 0.05, f"{what}: the shares are {found}{hint}"
@@ -110,6 +117,14 @@ def _check_apart_by_any_distance(drawn: list[int], right: float, what: str) -> N
         assert abs(again - right) < 0.1, f"{words} {right:.0%}: no draw depends on another"
 
 
+def check_rare(run):
+    """A class of 70 000 items and one of a single one: each is drawn about as often."""
+    labels = [0] * 70_000 + [1]
+    share = run("weighted", labels, 400, 0)[0].count(70_000) / 400
+    words = f"the single item of class 1 came in {share:.0%} of 400 draws, expected about 50%"
+    assert 0.4 < share < 0.6, f"{words}: can the weights hold 1 / 70000?"
+
+
 def check_one_draw(run, labels):
     """A single draw, with twenty seeds: a list of one index."""
     for seed in range(20):
@@ -133,6 +148,11 @@ def check_seeds_and_epochs(run, lengths):
     assert runs[0, 0] != runs[0, 1], "epoch 1 gave the order of epoch 0: is the epoch used?"
     assert orders == 5, f"five seeds and epochs gave {orders} different orders of batches"
     check_apart(run, lengths, 32)
+    for far in (8, 100, 256, 1000, 2**16):
+        for name, key in {"seed": (far, 0), "epoch": (0, far)}.items():
+            later = check_buckets(run, lengths, 4, *key, f"{name} {far}")
+            words = f"{name} {far} gave the order of {name} 0"
+            assert later != runs[0, 0], f"{words}: use all of the number"
     for epoch in (100, 1000, 10_000):
         later = check_buckets(run, lengths, 4, 0, epoch, f"epoch {epoch}")
         words = f"seed 0, epoch {epoch} gave the order of seed 1, epoch 0"
@@ -141,18 +161,23 @@ def check_seeds_and_epochs(run, lengths):
 
 def check_ties(run):
     """Whether items of one length share a batch with others in another epoch."""
-    members = {str(sorted(check_buckets(run, [5] * 12, 4, 0, e, "equals"))) for e in range(40)}
-    words = "the same items share a batch in every epoch: shuffle before sorting"
-    assert len(members) > 1, words
-    words = f"in 40 epochs the twelve items were shared out in {len(members)} ways, again and again"
-    assert len(members) > 20, f"{words}: shuffle before sorting"
+    for lengths in ([5] * 12, [9] * 3 + [5] * 12):
+        rows = [check_buckets(run, lengths, 4, 0, epoch, "equals") for epoch in range(40)]
+        members = {str(sorted(batches)) for batches in rows}
+        others = " (there are three longer ones as well)" if 9 in lengths else ""
+        words = "the same items share a batch in every epoch: shuffle before sorting"
+        assert len(members) > 1, words + others
+        words = f"in 40 epochs the twelve items were shared out in {len(members)} ways, again and"
+        assert len(members) > 20, f"{words} again: shuffle before sorting{others}"
 
 
 def check_other_process(run, lengths):
     """Whether the batches are the same where strings have other hashes."""
     right = run("bucket", list(lengths), 4, 3, 1)[0]
     found = run("bucket, other hashes", list(lengths), 4, 3, 1)[0]
-    assert found == right, "another order: hash() of a text differs from process to process"
+    assert found == right, (
+        "another order: hash() of a text differs from process to process, as its number does"
+    )
 
 
 def check_apart(run, lengths, below):

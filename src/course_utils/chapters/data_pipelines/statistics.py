@@ -148,6 +148,8 @@ def _why_mean(found, count, right, means) -> str:
     """What a wrong mean looks like; ``means`` are those of the images."""
     if means is None or not _fits(found, right):
         return ""
+    if bool((right.isnan() & ~found.isnan()).any()):
+        return "a NaN among the pixels of a channel makes its mean NaN: no pixel is left out"
     if torch.allclose(found, right * count):
         return "this is the sum; divide it by the count"
     if torch.allclose(found, right, rtol=1e-3):

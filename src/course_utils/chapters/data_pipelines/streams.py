@@ -12,11 +12,12 @@ import time
 import warnings
 from contextlib import nullcontext
 from pathlib import Path
+from unittest import mock
 
 import torch
 from torch.utils.data import Dataset, get_worker_info
 
-from course_utils.chapters.data_pipelines.folders import words_of
+from course_utils.chapters.data_pipelines.files import words_of
 from course_utils.learner.awkward import other_hashes
 from course_utils.learner.checks import check_equal
 from course_utils.learner.garbage import what_is_new_alone
@@ -61,11 +62,50 @@ def run_stream(
     leave: bool = False,
     salted: bool = False,
 ) -> list:
-    """The first ``count`` batches of a new loader; where ``salted``, strings hash otherwise."""
-    with other_hashes() if salted else nullcontext():
+    """The first ``count`` batches of a new loader; where ``salted``, strings hash otherwise, and
+    the process has another number."""
+    number = mock.patch("os.getpid", return_value=4_000_001)
+    elsewhere = number if salted and not workers else nullcontext()
+    with other_hashes() if salted else nullcontext(), elsewhere:
         loader = resumable(Records(n), batch_size, seed, workers)
         assert loader is not None, "resumable returned None: is there an answer yet?"
         return _take(loader, count, leave)
+
+
+class Failing(Records):
+    """The numbers 0 to n − 1; the tenth that is read can't be, once."""
+
+    def __getitem__(self, index):
+        self.read.append(int(index))
+        if len(self.read) == 10:
+            raise OSError("not there for a moment")
+        return int(index)
+
+
+def run_disturbed(resumable, raises: bool) -> list[list[int]]:
+    """Eight batches of a loader whose dataset raises on the way, or beside which another one is
+    made and read."""
+    loader, batches = resumable((Failing if raises else Records)(17), 4, 0, 0), []
+    assert loader is not None, "resumable returned None: is there an answer yet?"
+    if not raises:
+        batches = _take(loader, 6)
+        _take(resumable(Records(17), 4, 0, 0), 1)
+        return batches + _take(loader, 2)
+    try:
+        for batch in loader:
+            batches.append(batch.tolist())
+    except OSError:
+        return batches + _take(loader, 8 - len(batches))
+    return batches
+
+
+def check_disturbed(stream, disturbed, raises: bool):
+    whole, found = stream(17, 4, 0, 0, 8), disturbed(raises)
+    words = "another loader was made and read in between: each keeps a place of its own"
+    if raises:
+        words = "an item of the third batch raised, and the next for begins with that batch: count "
+        words += "a batch when it has come"
+    check_equal(found, whole, "eight batches", words)
 
 
 class Pairs(Dataset):
@@ -251,6 +291,7 @@ def check_stream(run, n, batch_size, seed, workers, epochs=3):
     assert run(n, batch_size, seed, workers, len(whole)) == whole, same
     salted = run(n, batch_size, seed, workers, len(whole), False, True)
     same = "in another process, where strings have other hashes, it gave another order: no hash()"
+    same += ", and no number of a process"
     assert salted == whole, same
     for step in (1,) if workers else (1, 8, 256, 2**16, 2**31):
         other = run(n, batch_size, seed + step, workers, per_epoch)
@@ -281,6 +322,10 @@ def check_orders(run, n: int, epochs: int):
             words = f"the order of epoch {epoch} is that of epoch {kept.get(key)}{how}"
             assert key not in kept, f"{words}: shuffle each epoch anew"
         seen[order] = begun[turned] = epoch
+    for place in range(n):
+        came = len({order[place] for order in orders})
+        words = f"in {epochs} epochs only {came} of {n} items came at place {place} of an epoch"
+        assert came > n - 4, f"{words}: shuffle all of them"
 
 
 def check_resumed(stream, resumed, n, batch_size, seed, workers, stop, count, how=""):

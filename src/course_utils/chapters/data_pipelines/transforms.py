@@ -62,6 +62,9 @@ def turns_to_try() -> dict[str, tuple]:
         "inside v2.Compose": (1.0, image, mask, boxes, True),
         "int64, beyond what float32 counts": (1.0, large[None], large, boxes, False),
         "a bfloat16 image": (1.0, image.bfloat16(), mask.bfloat16(), boxes, False),
+        "float64 boxes, thirds": (1.0, image, mask, boxes.double().flip(0) / 3, False),
+        "an image of one row": (1.0, image[:, :1], mask[:1], boxes[1:], False),
+        "a square image": (1.0, image[..., :4], mask[:, :4], boxes[:1], False),
     }
 
 
@@ -86,6 +89,30 @@ def run_often(custom_transform, p: float, count: int, seed: int) -> list:
         sizes = [tuple(out[key].shape[-2:]) for key in ("image", "mask")]
         found.append((*sizes, tuple(out["boxes"].canvas_size), out["boxes"].tolist()[0]))
     return found
+
+
+def run_default(custom_transform) -> tuple:
+    """How often a transform turns that was made without ``p``, of twenty calls; and one that was
+    made with ``p=1``, before another was made with ``p=0``."""
+
+    def first_of_two(p):
+        first = custom_transform(p)
+        custom_transform(0.0)
+        return first
+
+    times = [
+        sum(row[2] != SIZES[n % 2] for n, row in enumerate(run_often(make, 1.0, 20, 0)))
+        for make in (lambda p: custom_transform(), first_of_two)
+    ]
+    return tuple(times)
+
+
+def check_default(run):
+    """Whether p is 1 where it is left out, and each transform's own."""
+    left_out, first = run()
+    assert left_out == 20, f"p left out: turned {left_out} times of 20: the default is p=1.0"
+    words = f"turned {first} times of 20 with p=1, after another transform was made with p=0: each "
+    assert first == 20, words + "keeps a p of its own, in the object"
 
 
 def check_often(run, p, least, most, calls=100):
@@ -157,8 +184,16 @@ def check_turn(found, image, mask, boxes, turned, what):
         whole = out["boxes"].shape == boxes.shape and bool((out["boxes"] == cut(boxes)).all())
         words = "they are whole numbers now: an edge may lie between two pixels"
         assert not whole or torch.equal(boxes, cut(boxes)), f"{where}: {words}"
+    exact = {"rtol": 1e-12, "atol": 1e-12} if boxes.dtype == torch.float64 else {}
     for key, right in {"image": image, "mask": mask, "boxes": boxes}.items():
-        check_close(out[key], right, f"{what}: {key}")
+        digits = exact and key == "boxes" and out[key].shape == right.shape
+        digits = digits and torch.equal(out[key].float(), right.float())
+        why = "float32's digits: compute in the dtype of the boxes" if digits else ""
+        if key == "boxes" and len(boxes) > 1 and torch.equal(out[key], right.flip(0)):
+            why = "they are in another order: each box stays in its row"
+        check_close(
+            out[key], right, f"{what}: {key}", because=why, **(exact if key == "boxes" else {})
+        )
     words = "left, top, right, bottom, as they came"
     check_equal(found["form"], "XYXY", f"{what}: the format of the boxes", words)
     check_equal(found["canvas"], size, f"{what}: canvas_size, (height, width)")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections import Counter
 from collections.abc import Iterator
@@ -110,8 +111,7 @@ def check_seeds(drawn, seed):
 def run_shard(shard_iterable, source: list, world: int, workers: int, before: bool = False) -> list:
     """For each rank, two epochs of (worker, item); ``before``: after a loop in this process."""
     found, given = [], list(source)
-    for rank in range(world):
-        stream = shard_iterable(given, rank, world)
+    for stream in [shard_iterable(given, rank, world) for rank in range(world)]:
         kind = type(stream).__name__
         assert stream is not None, "shard_iterable returned None: is there an answer yet?"
         assert isinstance(stream, IterableDataset), (
@@ -155,7 +155,9 @@ def check_shares(run, count, world, workers, before=False, kinds=""):
     words = [
         f"{name} {sorted(part.elements(), key=repr)[:6]}" for name, part in parts.items() if part
     ]
-    assert not words, f"of the items {source}: {', '.join(words)}"
+    same = len(there) > 1 and any(a and a == b for a, b in itertools.pairwise(first))
+    why = ": two ranks read the same part; each stream keeps its own rank" if same else ""
+    assert not words, f"of the items {source}: {', '.join(words)}{why}"
     shares = [
         [item for w, item in rank if w == worker]
         for rank in first
