@@ -530,7 +530,10 @@ thirds = torch.arange(12.0, dtype=torch.float64).view(3, 4) / 3
 turned = [thirds.t(), thirds.reshape(4, 3) * 10, thirds.t() * 100]  # rank 1's strides differ
 doubled = [torch.tensor([1.0, 2.0, 3.0, 4.0]) * 2**rank for rank in range(3)]
 half, bfloat = ([x.to(kind) for x in doubled] for kind in (torch.float16, torch.bfloat16))
-fine, flat = [x.half() for x in torch.tensor([[257.0], [514], [1028]])], [x.expand(2, 4) for x in half]
+fine, flat = (
+    [x.half() for x in torch.tensor([[257.0], [514], [1028]])],
+    [x.expand(2, 4) for x in half],
+)
 short, none = [torch.tensor([[2.0]])] * 3, [torch.zeros(0, 3, dtype=torch.float16)] * 3
 check_ring(try_ring, 3, [example, turned, half, bfloat, short, none, [torch.tensor(1.5)] * 3])
 check_ring(try_ring, 3, [fine, flat])

@@ -334,7 +334,7 @@ def check_accumulated(grad, right, parts, of_all, changes):
     fine = {"rtol": 1e-4, "atol": 1e-6}
     if is_(right) and grad.dtype == right.dtype == torch.float64:
         fine = {"rtol": 1e-10, "atol": 1e-12}
-        assert torch.allclose(grad, right, **fine), (
+        assert torch.allclose(grad, right, 1e-10, 1e-12), (
             ".grad is right to seven digits only: the model is float64, and on the way the "
             "gradient was rounded to float32"
         )

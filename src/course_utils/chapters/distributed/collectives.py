@@ -178,7 +178,7 @@ def check_every_digit(result, right, what):
             "to float32"
         )
     if fits and result.dtype == right.dtype == torch.float16:
-        near, exact = (torch.allclose(result, right, tol) for tol in (1e-2, 2e-3))
+        near, exact = (torch.allclose(result, right, tol, 1e-5) for tol in (1e-2, 1e-3))
         assert exact or not near, f"{what} is right to two digits only: was it bfloat16 on the way?"
     check_close(result, right, what, **close)
 
@@ -192,6 +192,8 @@ def check_integers(result, right, parts):
     )
     rounded = (parts.to(dtype).sum(0).to(right) for dtype in (torch.float64, torch.float32))
     if result.shape == right.shape and any(torch.equal(result.to(right), r) for r in rounded):
+        if result.dtype != right.dtype and not result.is_floating_point():
+            return
         assert torch.equal(result, right), (
             "the integers were added up in floating point, which rounds large ones: add them in "
             "the dtype of x"
@@ -287,9 +289,9 @@ def check_ring_slips(result, right, tensors, rank):
     same = isinstance(result, torch.Tensor) and result.shape == right.shape
     if not same or result.dtype != right.dtype:
         return
+    check_ends_kept(result, right)
     if torch.allclose(result, right, equal_nan=True):
         return
-    check_ends_kept(result, right)
     lost = result.isnan().any() and not right.isnan().any()
     assert not lost, "NaN: infinity times 0 is NaN; a finished chunk is copied over what is there"
     if torch.allclose(result, ring_that_only_adds(tensors)[rank].view(right.shape).to(right)):

@@ -75,7 +75,7 @@ def check_compress(try_compress, world_size, cases):
                     for name, got, right in zip(NAMES, result, (average, rest), strict=True):
                         fits = like(got, right) or name not in slips
                         assert fits, f"{name}{slips.get(name)}"
-                    lost = like(result[0], average) and bool(((result[0] == 0) & (average != 0)).any())
+                    lost = like(result[0], average) and ((result[0] == 0) & (average != 0)).any()
                     assert not lost, (
                         "average is 0 where a small number was sent: choose the largest, however "
                         "small they are"

@@ -139,7 +139,13 @@ def check_two(found, world_size):
     )
     inputs = [inputs_of_two(rank) for rank in range(world_size)]
     first, second = (torch.cat(part).mean(0) for part in zip(*inputs, strict=True))
-    assert torch.allclose(found[1], second) and torch.allclose(found[0][:1], first[:1]), (
+    near = torch.isclose(found[1], second)
+    assert near[0] or not near[1:].all(), (
+        f"a gradient of {second[0]:g} is not the average over the ranks, and smaller ones are: was "
+        "it clipped?"
+    )
+    right = bool(near.all()) and torch.allclose(found[0][:1], first[:1])
+    assert right, (
         "with two models, whose losses go back together before each finish(), gradients are wrong: "
         "each call of ddp_by_hand needs notes of its own"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 from typing import Any
 
@@ -40,7 +41,7 @@ def run_sampler(answer, cases: list) -> list:
 
 
 def other_states():
-    return random.getstate(), np.random.get_state()[1].tolist()
+    return random.getstate(), pickle.dumps(np.random.get_state())
 
 
 @ends_in_notebook
