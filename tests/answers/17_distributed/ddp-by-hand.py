@@ -1970,7 +1970,7 @@ def ddp_by_hand(model, bucket_bytes):
     return finish
 
 
-# %% wrong="notes shared by all models" says=["two models, each called by keyword"]
+# %% wrong="notes shared by all models" says=["two models don't work at once"]
 ready, works = set(), []
 
 

@@ -1641,7 +1641,7 @@ def sync_bn(
     return SyncBN.apply(x, weight, bias, eps)
 
 
-# %% wrong="bias frozen: nothing for weight" breaks="by `weight` and `bias` for this rank's own output only" says=["perhaps all but weight"]
+# %% wrong="bias frozen: nothing for weight" breaks="by `weight` and `bias` for this rank's own output only" says=["where weight alone needs a gradient"]
 class SyncBN(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, weight, bias, eps):
@@ -1684,7 +1684,7 @@ def sync_bn(
     return SyncBN.apply(x, weight, bias, eps)
 
 
-# %% wrong="bias alone gets nothing" breaks="by `weight` and `bias` for this rank's own output only" says=["perhaps all but bias"]
+# %% wrong="bias alone gets nothing" breaks="by `weight` and `bias` for this rank's own output only" says=["where bias alone needs a gradient"]
 class SyncBN(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, weight, bias, eps):

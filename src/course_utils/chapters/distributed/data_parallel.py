@@ -114,12 +114,12 @@ def two_at_once(answer, rank):
     try:
         finishes = [answer(model, 8) for model in models]
         pairs = zip(models, inputs, strict=True)
-        sum(model(input=x.to(rank_device())).sum() for model, x in pairs).backward()
+        sum(model(x.to(rank_device())).sum() for model, x in pairs).backward()
         for finish in finishes:
             finish()
         models[0].table = torch.full((2, 3), rank + 1.0, device=rank_device())
         with torch.inference_mode():
-            models[0](input=inputs[0].to(rank_device()))
+            models[0](inputs[0].to(rank_device()))
         tables = models[0].get_buffer("table").clone().cpu()
         return [grad_of(model.weight).cpu()[0] for model in models] + [tables]
     except Exception as error:
@@ -134,8 +134,8 @@ def inputs_of_two(rank):
 def check_two(found, world_size):
     """Each gradient is the average over the ranks of what went into the layer."""
     assert not isinstance(found, str), (
-        f"two models, each called by keyword, don't work at once: {found}; does each call of "
-        "ddp_by_hand have notes of its own?"
+        f"two models don't work at once: {found}; does each call of ddp_by_hand have notes of its "
+        "own?"
     )
     inputs = [inputs_of_two(rank) for rank in range(world_size)]
     first, second = (torch.cat(part).mean(0) for part in zip(*inputs, strict=True))
@@ -227,7 +227,7 @@ def check_ddp(try_ddp, world_size, bucket_bytes, mixed=False, seed=0, dtype=torc
             with case(f"{name}, calls"):
                 check_calls(calls, early, bucket_bytes, dtype.itemsize, not mixed)
                 check_quiet(calls, places, dtype)
-            with case(f"{name}, two models at once, called by keyword"):
+            with case(f"{name}, two models at once"):
                 check_two(two, world_size)
 
 
