@@ -1704,9 +1704,9 @@ kept = [torch.tensor([[1.0, 0.25, -9.0], [0.0, 5.0, 0.0]], dtype=torch.float64) 
 long = [torch.zeros(500, dtype=torch.bfloat16) for _ in range(2)]
 long[0][[257, 302]], long[1][[257, 399]] = (x.bfloat16() for x in torch.tensor([[6, -4], [2, 8.0]]))
 cases = [(vectors, zeros, 1), (vectors, vectors[::-1], 2), (matrix, kept, 2), (vectors, zeros, 9)]
-cases += [([torch.tensor(2.0)] * 2, [torch.tensor(0.5)] * 2, 1)]
 big, small = [torch.tensor([-300.0, 400, 1]).half()] * 2, [x.double() / 1e9 for x in vectors]
 cases += [(x, [zeros[0].to(x[0])] * 2, 1) for x in ([x.half() for x in vectors], big, small)]
+cases += [([torch.tensor(2.0)] * 2, [torch.tensor(0.5)] * 2, 1)]
 check_compress(try_compress, 2, [*cases, (long, [torch.zeros_like(long[0])] * 2, 2)])
 check_compress(try_compress, 3, [([*vectors, vectors[0]], [zeros[0]] * 3, 1)])
 check_compress(try_compress, 1, [([x[0]], [y[0]], k) for x, y, k in cases[:4]])

@@ -110,7 +110,8 @@ def two_at_once(answer, rank):
     """The gradients of two models with one loss, or what was raised; rank 0's hold a NaN."""
     models, inputs = [nn.Linear(2, 1), nn.Linear(3, 2)], inputs_of_two(rank)
     models = [model.to(rank_device()) for model in models]
-    models[0].register_buffer("table", torch.zeros(2, 3, device=rank_device()))
+    for model in models:
+        model.register_buffer("table", torch.zeros(2, 3, device=rank_device()))
     try:
         finishes = [answer(model, 8) for model in models]
         pairs = zip(models, inputs, strict=True)
