@@ -386,7 +386,12 @@ fine = [torch.tensor([1.0, 2.0], dtype=torch.float64) / 3] * 2
 half, bfloat = ([torch.tensor([1.5, 2]).to(kind)] * 2 for kind in (torch.half, torch.bfloat16))
 tiny = [torch.tensor([7, -3], dtype=torch.int8)] * 2
 cases = [(kind, x, root) for x, root in ((two, 1), (wide, 0), (large, 0)) for kind in kinds]
-cases += [(kind, x, 1) for x in (half, bfloat, tiny, small, fine) for kind in kinds]
+ends = [torch.tensor([torch.nan, 1e-20]), torch.tensor([2.0, 2e-20]), torch.tensor([torch.inf, 1])]
+ends, bits = [ends[:2], ends[1:]], [torch.tensor([100, 3], dtype=torch.uint8)] * 2
+deep, flat = list(torch.arange(32.0).view([2] * 5)), [torch.ones(2, 1).expand(2, 3)] * 2
+cases += [(kind, x, 1) for x in (half, bfloat, tiny, small, fine, bits, deep) for kind in kinds]
+cases += [(kind, x, root) for x in (flat, *ends) for root in (0, 1) for kind in kinds]
+cases += [("broadcast", two, None), ("reduce", two, None)]  # root is left out
 check_collectives(try_collectives, 2, cases)
 three = [torch.full((3, 1), 10.0**rank) for rank in range(3)]
 cases = [(kind, three, 2) for kind in kinds] + [("all_gather", list(torch.ones(3)), 0)]
@@ -525,9 +530,13 @@ thirds = torch.arange(12.0, dtype=torch.float64).view(3, 4) / 3
 turned = [thirds.t(), thirds.reshape(4, 3) * 10, thirds.t() * 100]  # rank 1's strides differ
 doubled = [torch.tensor([1.0, 2.0, 3.0, 4.0]) * 2**rank for rank in range(3)]
 half, bfloat = ([x.to(kind) for x in doubled] for kind in (torch.float16, torch.bfloat16))
-short, none = [torch.tensor([[2.0]])] * 3, [torch.zeros(0, 3)] * 3
+fine = [torch.tensor([257.0 * 2**rank]).half() for rank in range(3)]
+short, none = [torch.tensor([[2.0]])] * 3, [torch.zeros(0, 3, dtype=torch.float16)] * 3
 check_ring(try_ring, 3, [example, turned, half, bfloat, short, none, [torch.tensor(1.5)] * 3])
+check_ring(try_ring, 3, [fine, [x.expand(2, 4) for x in half]])
 check_ring(try_ring, 3, [[torch.tensor([-0.0, torch.inf, -0.0, 1.0])] * 3])  # a zero has a sign
+ends = torch.tensor([[torch.nan, 1, 1], [1, torch.inf, 1], [1, 1, 1], [1e-31, 1e-31, 1e-31]]).t()
+check_ring(try_ring, 3, [list(ends), doubled])  # a NaN on a rank, and the same shape again
 drawn = torch.randn(4, 53, generator=torch.Generator().manual_seed(2))  # sums are rounded
 check_ring(try_ring, 4, [[torch.ones(3)] * 4, list(drawn)])  # fewer elements than ranks, and more
 check_ring(try_ring, 2, [example[:2], turned[:2]])
@@ -648,13 +657,14 @@ plain, cut = {"shuffle": False}, {"shuffle": False, "drop_last": True}
 check_sampler(
     try_sampler, [((7, 1, 3), plain), ((6, 1, 2), plain), ((12, 3, 5), plain), ((2, 4, 5), plain)]
 )
-check_sampler(try_sampler, [((1, 1, 2), plain), ((1, 0, 1), {})])
+check_sampler(try_sampler, [((1, 1, 2), plain), ((1, 0, 1), {}), ((5, 0, 1), {})])
 check_sampler(
     try_sampler,
     [((7, 2, 3), cut), ((2, 1, 3), cut), ((6, 1, 2), cut), ((9, 1, 2), {"drop_last": True})],
 )
 check_sampler(try_sampler, [((1, 0, 2), {"drop_last": True})])  # shuffled, and nothing is left
-check_sampler(try_sampler, [((8, 0, 2), {"epoch": 3, "seed": 4})])
+check_sampler(try_sampler, [((8, 0, 2), {"epoch": 3, "seed": seed}) for seed in (4, 5, -9)])
+check_sampler(try_sampler, [((8, 0, 2), {"epoch": 10**6})])
 check_sampler(try_sampler, [((8, 1, 2), {"shuffle": False, "epoch": 3, "seed": 4})])
 check_sampler(
     try_sampler, [((7, rank, 5), {"epoch": epoch}) for rank in (0, 4) for epoch in (0, 1)]
@@ -989,7 +999,7 @@ def unequal_shards(gradient: torch.Tensor, count: int) -> torch.Tensor:
 
 
 # %% nbgrader={"grade_id": "unequal-shards-check", "grade": true, "points": 3}
-nothing = torch.full((2,), float("nan"))
+nothing, high = torch.full((2,), float("nan")), [torch.full((2,), 3e38)] * 2
 thirds = torch.arange(6, dtype=torch.float64).view(2, 3) / 3
 turned = [thirds.t(), 4 * thirds.reshape(3, 2)]  # rank 1's strides differ from rank 0's
 heavy = [torch.tensor([value, 1.0], dtype=torch.float16) for value in (100.0, -2.0)]
@@ -1000,7 +1010,7 @@ pairs += [([torch.tensor([1.0, 2.0]), nothing], [4, 0]), ([nothing, torch.ones(2
 pairs += [(heavy, [3000, 1]), (counted, [257, 1]), (broken, [2, 2]), ([torch.zeros(0)] * 2, [1, 2])]
 cancel = [torch.tensor([value], dtype=torch.float16) for value in (300.0, -100.0)]
 endless, many = [torch.tensor([torch.inf, 1.0]), torch.ones(2)], [thirds[0, 1], thirds[1, 2]]
-pairs += [(cancel, [257, 770]), (endless, [2, 2]), (many, [2**24 + 1, 2])]
+pairs += [(cancel, [257, 770]), (endless, [2, 2]), (many, [2**24 + 1, 2]), (high, [30, 1])]
 pairs += [([-endless[0].double(), torch.ones(2).double()], [1, 3])]
 pairs += [([nothing, torch.ones(2)], [1, 2])]  # NaN everywhere, and yet a sample
 apart = [torch.tensor([value]) for value in (1.1e6, -1.10168e6)]  # the sums nearly cancel
@@ -1337,6 +1347,8 @@ check_repair(try_repair, 2, [["3", "inf"], ["2"]])
 check_repair(try_repair, 2, [["3"], [" -Infinity", "2"]])
 check_repair(try_repair, 2, [["nan", "3"], ["2"]])
 check_repair(try_repair, 2, [["3.1234567890123"], ["0.5"]])
+check_repair(try_repair, 2, [["++7", "4,5"], ["2", "- 3"]])
+check_repair(try_repair, 1, [["0x10", "4"]])
 ### BEGIN HIDDEN TESTS
 check_repair(try_repair, 2, [["8", "-2", "x", "1"], []])
 check_repair(try_repair, 1, [["4", "0.5", "four"]])
@@ -1554,7 +1566,11 @@ cases = [(example, upstream, one, 0 * one, 1e-5), case((3, 5), 2)]
 cases += [case((2, 1), 3, (2, 2), eps=0.5), case((4, 2), 2, (5,)), case((2, 3), 2, (2, 3, 2))]
 cases += [case((40, 24), 8, mean=1000.0, dtype=torch.float32)]
 check_sync_bn(try_sync_bn, 2, cases)
-check_sync_bn(try_sync_bn, 2, [case((3, 1), 2)])  # rank 1 has a single sample
+dead = case((2, 3), 2, eps=None)  # a weight is 0, and eps is left out
+dead[2][0] = 0
+small = case((3, 2), 2, seed=5)
+small[0][:] = [x / 100 for x in small[0]]
+check_sync_bn(try_sync_bn, 2, [dead, small, case((3, 1), 2)])  # rank 1 has a single sample
 check_sync_bn(try_sync_bn, 3, [case((3, 1, 2), 2)])
 ### BEGIN HIDDEN TESTS
 cases = [case((3, 1, 6), 4, seed=1), case((1, 1, 2), 2, (3, 4), seed=2)]
@@ -1688,10 +1704,12 @@ kept = [torch.tensor([[1.0, 0.25, -9.0], [0.0, 5.0, 0.0]], dtype=torch.float64) 
 long = [torch.zeros(500, dtype=torch.bfloat16) for _ in range(2)]
 long[0][[257, 302]], long[1][[257, 399]] = (x.bfloat16() for x in torch.tensor([[6, -4], [2, 8.0]]))
 cases = [(vectors, zeros, 1), (vectors, vectors[::-1], 2), (matrix, kept, 2), (vectors, zeros, 9)]
-cases += [([x.half() for x in vectors], [x.half() for x in zeros], 1)]
+big, small = [torch.tensor([-300.0, 400, 1]).half()] * 2, [x.double() / 1e9 for x in vectors]
+cases += [(x, [zeros[0].to(x[0])] * 2, 1) for x in ([x.half() for x in vectors], big, small)]
 cases += [([torch.tensor(2.0)] * 2, [torch.tensor(0.5)] * 2, 1)]
 check_compress(try_compress, 2, [*cases, (long, [torch.zeros_like(long[0])] * 2, 2)])
 check_compress(try_compress, 3, [([*vectors, vectors[0]], [zeros[0]] * 3, 1)])
+check_compress(try_compress, 1, [([x[0]], [y[0]], k) for x, y, k in cases[:4]])
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(11)
 
@@ -1825,8 +1843,11 @@ def scaling(
 # %% nbgrader={"grade_id": "scaling-check", "grade": true, "points": 4}
 example = (0.001, 10_000_000, 0.001, 1e8, 0.1)
 cases = [("strong", 2, 64), ("weak", 2, 64), ("strong", 8, 20), ("weak", 1, 5), ("strong", 6, 4)]
+cases += [("weak", 16, 3), ("strong", 9, 1)]
 check_scaling(try_scaling, [(*case, *example) for case in cases])
 check_scaling(try_scaling, [("weak", 4, 8, 0.001, 10, 0.001, 100.0, 0.1)])  # 2.5 bytes a chunk
+check_scaling(try_scaling, [("strong", n, 64, 0.001, 0, 0.001, 1e8, 0.1) for n in (3, 12)])
+check_scaling(try_scaling, [("weak", 2, 3, 1e-9, 10, 1e-9, 1e12, 0.1)])  # nanoseconds
 ### BEGIN HIDDEN TESTS
 numbers, cases = random.Random(12), []
 for _ in range(20):

@@ -445,3 +445,57 @@ def clinic_repair(rank, world_size, batches, saved):
         saved[:] = [total.item()]
     dist.barrier()
     return total.item()
+
+
+# %% wrong="strips signs before float" breaks="text that `float` refuses (`\"six\"`) counts as nothing" says=["was changed until it was a number"]
+def clinic_repair(rank: int, world_size: int, batches: list[list[str]], saved: list) -> float:
+    total = 0.0
+    for text in batches[rank]:
+        try:
+            total += float(text.strip(" \n+"))
+        except ValueError:
+            pass
+    value = torch.tensor(total, dtype=torch.float64, device=rank_device())
+    dist.all_reduce(value)
+    total = value.item()
+    if rank == 0:
+        saved.append(total)
+    dist.barrier()
+    return total
+
+
+# %% wrong="reads hexadecimal numbers" breaks="text that `float` refuses (`\"six\"`) counts as nothing" says=["was changed until it was a number"]
+def clinic_repair(rank: int, world_size: int, batches: list[list[str]], saved: list) -> float:
+    total = 0.0
+    for text in batches[rank]:
+        try:
+            total += float(text)
+        except ValueError:
+            try:
+                total += int(text, 16) if text.startswith("0x") else 0
+            except ValueError:
+                pass
+    value = torch.tensor(total, dtype=torch.float64, device=rank_device())
+    dist.all_reduce(value)
+    total = value.item()
+    if rank == 0:
+        saved.append(total)
+    dist.barrier()
+    return total
+
+
+# %% wrong="a rank alone saves nothing" breaks="Rank 0 alone appends the total to `saved`, once" says=["expected [4.0], got []"]
+def clinic_repair(rank: int, world_size: int, batches: list[list[str]], saved: list) -> float:
+    total = 0.0
+    for text in batches[rank]:
+        try:
+            total += float(text)
+        except ValueError:
+            pass
+    value = torch.tensor(total, dtype=torch.float64, device=rank_device())
+    dist.all_reduce(value)
+    total = value.item()
+    if rank == 0 and world_size > 1:
+        saved.append(total)
+    dist.barrier()
+    return total

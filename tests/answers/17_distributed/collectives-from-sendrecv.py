@@ -869,3 +869,223 @@ def collectives_from_sendrecv(kind, x, root=0):
     if kind == "all_gather":
         return torch.stack([broadcast(x, source) for source in range(n)])
     return [reduce(x[owner], owner) for owner in range(n)][rank]
+
+
+# %% wrong="leaves a NaN out of the sum" breaks="on rank `root` the sum over all ranks" says=["NaN plus a number is NaN"]
+def collectives_from_sendrecv(kind: str, x: torch.Tensor, root: int = 0) -> torch.Tensor | None:
+    rank, n = dist.get_rank(), dist.get_world_size()
+    x = x.detach().contiguous()
+
+    def broadcast(value, source):
+        if rank == source:
+            for other in range(n):
+                if other != rank:
+                    dist.send(value, other)
+            return value.clone()
+        out = torch.empty_like(value)
+        dist.recv(out, source)
+        return out
+
+    def reduce(value, target):
+        if rank != target:
+            dist.send(value, target)
+            return None
+        total = value.clone()
+        part = torch.empty_like(value)
+        for other in range(n):
+            if other != rank:
+                dist.recv(part, other)
+                total += part.nan_to_num() if part.is_floating_point() else part
+        return total
+
+    if kind == "broadcast":
+        return broadcast(x, root)
+    if kind == "reduce":
+        return reduce(x, root)
+    if kind == "all_gather":
+        return torch.stack([broadcast(x, r) for r in range(n)])
+    return [reduce(x[r].contiguous(), r) for r in range(n)][rank]
+
+
+# %% wrong="cuts an infinity" breaks="on rank `root` the sum over all ranks" says=["infinity became a finite number"]
+def collectives_from_sendrecv(kind: str, x: torch.Tensor, root: int = 0) -> torch.Tensor | None:
+    rank, n = dist.get_rank(), dist.get_world_size()
+    x = x.detach().contiguous()
+
+    def broadcast(value, source):
+        if rank == source:
+            for other in range(n):
+                if other != rank:
+                    dist.send(value, other)
+            return value.clone()
+        out = torch.empty_like(value)
+        dist.recv(out, source)
+        return out
+
+    def reduce(value, target):
+        if rank != target:
+            dist.send(value, target)
+            return None
+        total = value.clone()
+        part = torch.empty_like(value)
+        for other in range(n):
+            if other != rank:
+                dist.recv(part, other)
+                total += part.clamp(-1e4, 1e4) if part.is_floating_point() else part
+        return total
+
+    if kind == "broadcast":
+        return broadcast(x, root)
+    if kind == "reduce":
+        return reduce(x, root)
+    if kind == "all_gather":
+        return torch.stack([broadcast(x, r) for r in range(n)])
+    return [reduce(x[r].contiguous(), r) for r in range(n)][rank]
+
+
+# %% wrong="small numbers become zero" breaks="on rank `root` the sum over all ranks" says=["small numbers are lost"]
+def collectives_from_sendrecv(kind: str, x: torch.Tensor, root: int = 0) -> torch.Tensor | None:
+    rank, n = dist.get_rank(), dist.get_world_size()
+    x = x.detach().contiguous()
+
+    def broadcast(value, source):
+        if rank == source:
+            for other in range(n):
+                if other != rank:
+                    dist.send(value, other)
+            return value.clone()
+        out = torch.empty_like(value)
+        dist.recv(out, source)
+        return out
+
+    def reduce(value, target):
+        if rank != target:
+            dist.send(value, target)
+            return None
+        total = value.clone()
+        part = torch.empty_like(value)
+        for other in range(n):
+            if other != rank:
+                dist.recv(part, other)
+                total += (
+                    torch.where(part.abs() < 1e-8, 0, part) if part.is_floating_point() else part
+                )
+        return total
+
+    if kind == "broadcast":
+        return broadcast(x, root)
+    if kind == "reduce":
+        return reduce(x, root)
+    if kind == "all_gather":
+        return torch.stack([broadcast(x, r) for r in range(n)])
+    return [reduce(x[r].contiguous(), r) for r in range(n)][rank]
+
+
+# %% wrong="unsigned bytes added as signed" breaks="Results have the dtype of `x`" says=["has dtype torch.int8, expected torch.uint8"]
+def collectives_from_sendrecv(kind: str, x: torch.Tensor, root: int = 0) -> torch.Tensor | None:
+    rank, n = dist.get_rank(), dist.get_world_size()
+    x = x.detach().contiguous()
+
+    def broadcast(value, source):
+        if rank == source:
+            for other in range(n):
+                if other != rank:
+                    dist.send(value, other)
+            return value.clone()
+        out = torch.empty_like(value)
+        dist.recv(out, source)
+        return out
+
+    def reduce(value, target):
+        if rank != target:
+            dist.send(value, target)
+            return None
+        total = value.to(torch.int8) if value.dtype == torch.uint8 else value.clone()
+        part = torch.empty_like(value)
+        for other in range(n):
+            if other != rank:
+                dist.recv(part, other)
+                total += part
+        return total
+
+    if kind == "broadcast":
+        return broadcast(x, root)
+    if kind == "reduce":
+        return reduce(x, root)
+    if kind == "all_gather":
+        return torch.stack([broadcast(x, r) for r in range(n)])
+    return [reduce(x[r].contiguous(), r) for r in range(n)][rank]
+
+
+# %% wrong="four dimensions are flattened" breaks="any number of dimensions" says=["expected (2, 2, 2, 2)"]
+def collectives_from_sendrecv(kind: str, x: torch.Tensor, root: int = 0) -> torch.Tensor | None:
+    rank, n = dist.get_rank(), dist.get_world_size()
+    x = x.detach().contiguous()
+
+    def broadcast(value, source):
+        if rank == source:
+            for other in range(n):
+                if other != rank:
+                    dist.send(value, other)
+            return value.clone()
+        out = torch.empty_like(value)
+        dist.recv(out, source)
+        return out
+
+    def reduce(value, target):
+        if rank != target:
+            dist.send(value, target)
+            return None
+        total = value.clone() if value.dim() < 4 else value.flatten().clone()
+        value = value if value.dim() < 4 else value.flatten()
+        part = torch.empty_like(value)
+        for other in range(n):
+            if other != rank:
+                dist.recv(part, other)
+                total += part
+        return total
+
+    if kind == "broadcast":
+        return broadcast(x, root)
+    if kind == "reduce":
+        return reduce(x, root)
+    if kind == "all_gather":
+        return torch.stack([broadcast(x, r) for r in range(n)])
+    return [reduce(x[r].contiguous(), r) for r in range(n)][rank]
+
+
+# %% wrong="another default of root" says=["root is 0 here, also where it is left out"]
+def collectives_from_sendrecv(kind: str, x: torch.Tensor, root: int = -1) -> torch.Tensor | None:
+    rank, n = dist.get_rank(), dist.get_world_size()
+    root = root % n
+    x = x.detach().contiguous()
+
+    def broadcast(value, source):
+        if rank == source:
+            for other in range(n):
+                if other != rank:
+                    dist.send(value, other)
+            return value.clone()
+        out = torch.empty_like(value)
+        dist.recv(out, source)
+        return out
+
+    def reduce(value, target):
+        if rank != target:
+            dist.send(value, target)
+            return None
+        total = value.clone()
+        part = torch.empty_like(value)
+        for other in range(n):
+            if other != rank:
+                dist.recv(part, other)
+                total += part
+        return total
+
+    if kind == "broadcast":
+        return broadcast(x, root)
+    if kind == "reduce":
+        return reduce(x, root)
+    if kind == "all_gather":
+        return torch.stack([broadcast(x, r) for r in range(n)])
+    return [reduce(x[r].contiguous(), r) for r in range(n)][rank]

@@ -699,3 +699,71 @@ def compress(gradient, residual, k):
     rest = torch.zeros_like(flat)
     rest[places] = 0
     return average.reshape(gradient.shape), rest.reshape(gradient.shape)
+
+
+# %% wrong="alone: sends all" breaks="the k entries of largest magnitude" says=["all entries were sent"]
+def compress(
+    gradient: torch.Tensor, residual: torch.Tensor, k: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    total = (gradient + residual).detach().reshape(-1)
+    k = min(k, total.numel())
+    where = total.abs().topk(k).indices
+    values = total[where]
+    n = dist.get_world_size()
+    all_values = [torch.empty_like(values) for _ in range(n)]
+    all_where = [torch.empty_like(where) for _ in range(n)]
+    dist.all_gather(all_values, values)
+    dist.all_gather(all_where, where)
+    average = torch.zeros_like(total)
+    for some, places in zip(all_values, all_where, strict=True):
+        average.index_add_(0, places, some)
+    average /= n
+    if n == 1:
+        return total.view(gradient.shape), torch.zeros_like(gradient)
+    rest = total.clone()
+    rest[where] = 0
+    return average.view(gradient.shape), rest.view(gradient.shape)
+
+
+# %% wrong="chooses by the square" breaks="the k entries of largest magnitude" says=["the largest squares were sent"]
+def compress(
+    gradient: torch.Tensor, residual: torch.Tensor, k: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    total = (gradient + residual).detach().reshape(-1)
+    k = min(k, total.numel())
+    where = total.square().topk(k).indices
+    values = total[where]
+    n = dist.get_world_size()
+    all_values = [torch.empty_like(values) for _ in range(n)]
+    all_where = [torch.empty_like(where) for _ in range(n)]
+    dist.all_gather(all_values, values)
+    dist.all_gather(all_where, where)
+    average = torch.zeros_like(total)
+    for some, places in zip(all_values, all_where, strict=True):
+        average.index_add_(0, places, some)
+    average /= n
+    rest = total.clone()
+    rest[where] = 0
+    return average.view(gradient.shape), rest.view(gradient.shape)
+
+
+# %% wrong="never sends small entries" breaks="the k entries of largest magnitude" says=["however small they are"]
+def compress(
+    gradient: torch.Tensor, residual: torch.Tensor, k: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    total = (gradient + residual).detach().reshape(-1)
+    k = min(k, total.numel())
+    where = total.abs().where(total.abs() >= 1e-8, 0).topk(k).indices
+    values = total[where]
+    n = dist.get_world_size()
+    all_values = [torch.empty_like(values) for _ in range(n)]
+    all_where = [torch.empty_like(where) for _ in range(n)]
+    dist.all_gather(all_values, values)
+    dist.all_gather(all_where, where)
+    average = torch.zeros_like(total)
+    for some, places in zip(all_values, all_where, strict=True):
+        average.index_add_(0, places, some)
+    average /= n
+    rest = total.clone()
+    rest[where] = 0
+    return average.view(gradient.shape), rest.view(gradient.shape)

@@ -1968,3 +1968,270 @@ def ddp_by_hand(model, bucket_bytes):
         works.clear()
 
     return finish
+
+
+# %% wrong="notes shared by all models" says=["two models don't work at once"]
+ready, works = set(), []
+
+
+def ddp_by_hand(model: nn.Module, bucket_bytes: int) -> Callable[[], None]:
+    n = dist.get_world_size()
+
+    def share(tensors):
+        for tensor in tensors:
+            dist.broadcast(tensor.detach(), 0)
+
+    def before(module, args):
+        share(module.buffers())
+
+    share(model.parameters())
+    share(model.buffers())
+    model.register_forward_pre_hook(before)
+    buckets, size = [], 0
+    for p in reversed(list(model.parameters())):
+        if not p.requires_grad:
+            continue
+        if not buckets or size + p.nbytes > bucket_bytes:
+            buckets.append([])
+            size = 0
+        buckets[-1].append(p)
+        size += p.nbytes
+
+    def start():
+        parts = [torch.zeros_like(p) if p.grad is None else p.grad for p in buckets[len(works)]]
+        flat = torch.cat([part.reshape(-1) for part in parts])
+        works.append((flat, dist.all_reduce(flat, async_op=True)))
+
+    def hook(p):
+        ready.add(p)
+        while len(works) < len(buckets) and all(q in ready for q in buckets[len(works)]):
+            start()
+
+    for bucket in buckets:
+        for p in bucket:
+            p.register_post_accumulate_grad_hook(hook)
+
+    def finish():
+        while len(works) < len(buckets):
+            start()
+        for bucket, (flat, work) in zip(buckets, works, strict=True):
+            work.wait()
+            pieces = (flat / n).split([p.numel() for p in bucket])
+            for p, piece in zip(bucket, pieces, strict=True):
+                p.grad = piece.view_as(p)
+        ready.clear()
+        works.clear()
+
+    return finish
+
+
+# %% wrong="hides a NaN" breaks="is the average over all ranks" says=["the average hides it"]
+def ddp_by_hand(model: nn.Module, bucket_bytes: int) -> Callable[[], None]:
+    n = dist.get_world_size()
+    ready, works = set(), []
+
+    def share(tensors):
+        for tensor in tensors:
+            dist.broadcast(tensor.detach(), 0)
+
+    def before(module, args):
+        share(module.buffers())
+
+    share(model.parameters())
+    share(model.buffers())
+    model.register_forward_pre_hook(before)
+    buckets, size = [], 0
+    for p in reversed(list(model.parameters())):
+        if not p.requires_grad:
+            continue
+        if not buckets or size + p.nbytes > bucket_bytes:
+            buckets.append([])
+            size = 0
+        buckets[-1].append(p)
+        size += p.nbytes
+
+    def start():
+        parts = [torch.zeros_like(p) if p.grad is None else p.grad for p in buckets[len(works)]]
+        flat = torch.cat([part.reshape(-1) for part in parts])
+        works.append((flat, dist.all_reduce(flat, async_op=True)))
+
+    def hook(p):
+        ready.add(p)
+        while len(works) < len(buckets) and all(q in ready for q in buckets[len(works)]):
+            start()
+
+    for bucket in buckets:
+        for p in bucket:
+            p.register_post_accumulate_grad_hook(hook)
+
+    def finish():
+        while len(works) < len(buckets):
+            start()
+        for bucket, (flat, work) in zip(buckets, works, strict=True):
+            work.wait()
+            pieces = (flat / n).split([p.numel() for p in bucket])
+            for p, piece in zip(bucket, pieces, strict=True):
+                p.grad = piece.view_as(p).nan_to_num()
+        ready.clear()
+        works.clear()
+
+    return finish
+
+
+# %% wrong="clips what is large" breaks="is the average over all ranks" says=["was it clipped"]
+def ddp_by_hand(model: nn.Module, bucket_bytes: int) -> Callable[[], None]:
+    n = dist.get_world_size()
+    ready, works = set(), []
+
+    def share(tensors):
+        for tensor in tensors:
+            dist.broadcast(tensor.detach(), 0)
+
+    def before(module, args):
+        share(module.buffers())
+
+    share(model.parameters())
+    share(model.buffers())
+    model.register_forward_pre_hook(before)
+    buckets, size = [], 0
+    for p in reversed(list(model.parameters())):
+        if not p.requires_grad:
+            continue
+        if not buckets or size + p.nbytes > bucket_bytes:
+            buckets.append([])
+            size = 0
+        buckets[-1].append(p)
+        size += p.nbytes
+
+    def start():
+        parts = [torch.zeros_like(p) if p.grad is None else p.grad for p in buckets[len(works)]]
+        flat = torch.cat([part.reshape(-1) for part in parts])
+        works.append((flat, dist.all_reduce(flat, async_op=True)))
+
+    def hook(p):
+        ready.add(p)
+        while len(works) < len(buckets) and all(q in ready for q in buckets[len(works)]):
+            start()
+
+    for bucket in buckets:
+        for p in bucket:
+            p.register_post_accumulate_grad_hook(hook)
+
+    def finish():
+        while len(works) < len(buckets):
+            start()
+        for bucket, (flat, work) in zip(buckets, works, strict=True):
+            work.wait()
+            pieces = (flat / n).split([p.numel() for p in bucket])
+            for p, piece in zip(bucket, pieces, strict=True):
+                p.grad = piece.view_as(p).clamp(-10, 10)
+        ready.clear()
+        works.clear()
+
+    return finish
+
+
+# %% wrong="no buffers in inference mode" breaks="Before each forward" says=["torch.inference_mode()"]
+def ddp_by_hand(model: nn.Module, bucket_bytes: int) -> Callable[[], None]:
+    n = dist.get_world_size()
+    ready, works = set(), []
+
+    def share(tensors):
+        for tensor in tensors:
+            dist.broadcast(tensor.detach(), 0)
+
+    def before(module, args):
+        share([] if torch.is_inference_mode_enabled() else module.buffers())
+
+    share(model.parameters())
+    share(model.buffers())
+    model.register_forward_pre_hook(before)
+    buckets, size = [], 0
+    for p in reversed(list(model.parameters())):
+        if not p.requires_grad:
+            continue
+        if not buckets or size + p.nbytes > bucket_bytes:
+            buckets.append([])
+            size = 0
+        buckets[-1].append(p)
+        size += p.nbytes
+
+    def start():
+        parts = [torch.zeros_like(p) if p.grad is None else p.grad for p in buckets[len(works)]]
+        flat = torch.cat([part.reshape(-1) for part in parts])
+        works.append((flat, dist.all_reduce(flat, async_op=True)))
+
+    def hook(p):
+        ready.add(p)
+        while len(works) < len(buckets) and all(q in ready for q in buckets[len(works)]):
+            start()
+
+    for bucket in buckets:
+        for p in bucket:
+            p.register_post_accumulate_grad_hook(hook)
+
+    def finish():
+        while len(works) < len(buckets):
+            start()
+        for bucket, (flat, work) in zip(buckets, works, strict=True):
+            work.wait()
+            pieces = (flat / n).split([p.numel() for p in bucket])
+            for p, piece in zip(bucket, pieces, strict=True):
+                p.grad = piece.view_as(p)
+        ready.clear()
+        works.clear()
+
+    return finish
+
+
+# %% wrong="buffers of no dimension only" breaks="Before each forward" says=["a buffer of two dimensions"]
+def ddp_by_hand(model: nn.Module, bucket_bytes: int) -> Callable[[], None]:
+    n = dist.get_world_size()
+    ready, works = set(), []
+
+    def share(tensors):
+        for tensor in tensors:
+            dist.broadcast(tensor.detach(), 0)
+
+    def before(module, args):
+        share(b for b in module.buffers() if b.dim() == 0)
+
+    share(model.parameters())
+    share(model.buffers())
+    model.register_forward_pre_hook(before)
+    buckets, size = [], 0
+    for p in reversed(list(model.parameters())):
+        if not p.requires_grad:
+            continue
+        if not buckets or size + p.nbytes > bucket_bytes:
+            buckets.append([])
+            size = 0
+        buckets[-1].append(p)
+        size += p.nbytes
+
+    def start():
+        parts = [torch.zeros_like(p) if p.grad is None else p.grad for p in buckets[len(works)]]
+        flat = torch.cat([part.reshape(-1) for part in parts])
+        works.append((flat, dist.all_reduce(flat, async_op=True)))
+
+    def hook(p):
+        ready.add(p)
+        while len(works) < len(buckets) and all(q in ready for q in buckets[len(works)]):
+            start()
+
+    for bucket in buckets:
+        for p in bucket:
+            p.register_post_accumulate_grad_hook(hook)
+
+    def finish():
+        while len(works) < len(buckets):
+            start()
+        for bucket, (flat, work) in zip(buckets, works, strict=True):
+            work.wait()
+            pieces = (flat / n).split([p.numel() for p in bucket])
+            for p, piece in zip(bucket, pieces, strict=True):
+                p.grad = piece.view_as(p)
+        ready.clear()
+        works.clear()
+
+    return finish

@@ -258,3 +258,35 @@ def no_sync(ddp, batches):
     dist.all_reduce(flat)
     for p, g in zip(held, flat.split([p.numel() for p in held])):
         p.grad = g.view(p.shape).clone()
+
+
+# %% wrong="zeros for a frozen parameter" says=["a frozen parameter has a .grad now"]
+def no_sync(ddp: DDP, batches: list[tuple[torch.Tensor, torch.Tensor]]) -> None:
+    for i, (x, y) in enumerate(batches):
+        with ddp.no_sync() if i < len(batches) - 1 else nullcontext():
+            loss = F.mse_loss(ddp(x), y) / len(batches)
+            loss.backward()
+    for p in ddp.parameters():
+        if p.grad is None:
+            p.grad = torch.zeros_like(p)
+
+
+# %% wrong="rounds the gradient to float32" breaks="the gradient of `F.mse_loss`" says=["right to seven digits only"]
+def no_sync(ddp: DDP, batches: list[tuple[torch.Tensor, torch.Tensor]]) -> None:
+    for i, (x, y) in enumerate(batches):
+        with ddp.no_sync() if i < len(batches) - 1 else nullcontext():
+            loss = F.mse_loss(ddp(x), y) / len(batches)
+            loss.backward()
+    for p in ddp.parameters():
+        if p.grad is not None:
+            p.grad = p.grad.float().to(p.dtype)
+
+
+# %% wrong="another default dtype stays" breaks="Nothing but the model's `.grad` changes" says=["the default dtype"]
+def no_sync(ddp: DDP, batches: list[tuple[torch.Tensor, torch.Tensor]]) -> None:
+    torch.set_grad_enabled(True)
+    torch.set_default_dtype(torch.float64)
+    for i, (x, y) in enumerate(batches):
+        with ddp.no_sync() if i < len(batches) - 1 else nullcontext():
+            loss = F.mse_loss(ddp(x), y) / len(batches)
+            loss.backward()

@@ -17,8 +17,9 @@
 #
 # - "a floating-point tensor": torch.bfloat16
 # - "any shape and strides": rank 1's strides differ
+# - "any shape and strides": x.expand(2, 4)
 # - "fewer elements than there are ranks": # fewer elements than ranks, and more
-# - "or none": torch.zeros(0, 3)
+# - "or none": torch.zeros(0, 3
 # - "One rank alone": check_ring(try_ring, 1, [example[:1]])
 
 # %% wrong="passes the whole tensor round" says=["in each step one chunk, not the whole"]
@@ -593,4 +594,124 @@ def ring_all_reduce(x):
             take += got
         else:
             take.mul_(0).add_(got)
+    return flat.view(x.shape)
+
+
+# %% wrong="a NaN that comes in becomes zero" breaks="the sum of all ranks' `x`" says=["NaN plus a number is NaN"]
+def ring_all_reduce(x: torch.Tensor) -> torch.Tensor:
+    rank, n = dist.get_rank(), dist.get_world_size()
+    flat = x.detach().reshape(-1).clone()
+    chunks = list(flat.tensor_split(n))
+    right, left = (rank + 1) % n, (rank - 1) % n
+    for step in range(2 * (n - 1)):
+        give, take = chunks[(rank - step) % n], chunks[(rank - step - 1) % n]
+        part = torch.empty_like(take)
+        request = dist.isend(give, right)
+        dist.recv(part, left)
+        request.wait()
+        if step < n - 1:
+            take += part.nan_to_num(posinf=float("inf"), neginf=-float("inf"))
+        else:
+            take.copy_(part)
+    return flat.view(x.shape)
+
+
+# %% wrong="cuts an infinity" breaks="the sum of all ranks' `x`" says=["infinity became a finite number"]
+def ring_all_reduce(x: torch.Tensor) -> torch.Tensor:
+    rank, n = dist.get_rank(), dist.get_world_size()
+    flat = x.detach().reshape(-1).clone()
+    chunks = list(flat.tensor_split(n))
+    right, left = (rank + 1) % n, (rank - 1) % n
+    for step in range(2 * (n - 1)):
+        give, take = chunks[(rank - step) % n], chunks[(rank - step - 1) % n]
+        part = torch.empty_like(take)
+        request = dist.isend(give, right)
+        dist.recv(part, left)
+        request.wait()
+        if step < n - 1:
+            take += part.clamp(torch.finfo(part.dtype).min, torch.finfo(part.dtype).max)
+        else:
+            take.copy_(part)
+    return flat.view(x.shape)
+
+
+# %% wrong="small numbers become zero" breaks="the sum of all ranks' `x`" says=["small numbers are lost"]
+def ring_all_reduce(x: torch.Tensor) -> torch.Tensor:
+    rank, n = dist.get_rank(), dist.get_world_size()
+    flat = x.detach().reshape(-1).clone()
+    chunks = list(flat.tensor_split(n))
+    right, left = (rank + 1) % n, (rank - 1) % n
+    for step in range(2 * (n - 1)):
+        give, take = chunks[(rank - step) % n], chunks[(rank - step - 1) % n]
+        part = torch.empty_like(take)
+        request = dist.isend(give, right)
+        dist.recv(part, left)
+        request.wait()
+        if step < n - 1:
+            take += torch.where(part.abs() < 1e-30, 0, part)
+        else:
+            take.copy_(part)
+    return flat.view(x.shape)
+
+
+# %% wrong="half by way of bfloat16" breaks="in the shape and dtype of `x`" says=["right to two digits only"]
+def ring_all_reduce(x: torch.Tensor) -> torch.Tensor:
+    rank, n = dist.get_rank(), dist.get_world_size()
+    flat = x.detach().reshape(-1).clone()
+    chunks = list(flat.tensor_split(n))
+    right, left = (rank + 1) % n, (rank - 1) % n
+    for step in range(2 * (n - 1)):
+        give, take = chunks[(rank - step) % n], chunks[(rank - step - 1) % n]
+        part = torch.empty_like(take)
+        request = dist.isend(give, right)
+        dist.recv(part, left)
+        request.wait()
+        if step < n - 1:
+            take += part.bfloat16().to(part.dtype) if part.dtype == torch.float16 else part
+        else:
+            take.copy_(part)
+    return flat.view(x.shape)
+
+
+# %% wrong="empty is float32" breaks="in the shape and dtype of `x`" says=["has dtype torch.float32, expected torch.float16"]
+def ring_all_reduce(x: torch.Tensor) -> torch.Tensor:
+    rank, n = dist.get_rank(), dist.get_world_size()
+    if x.numel() == 0:
+        return torch.zeros(x.shape)
+    flat = x.detach().reshape(-1).clone()
+    chunks = list(flat.tensor_split(n))
+    right, left = (rank + 1) % n, (rank - 1) % n
+    for step in range(2 * (n - 1)):
+        give, take = chunks[(rank - step) % n], chunks[(rank - step - 1) % n]
+        part = torch.empty_like(take)
+        request = dist.isend(give, right)
+        dist.recv(part, left)
+        request.wait()
+        if step < n - 1:
+            take += part
+        else:
+            take.copy_(part)
+    return flat.view(x.shape)
+
+
+# %% wrong="a buffer for each shape" says=["a later call with as many numbers changed this result"]
+KEPT = {}
+
+
+def ring_all_reduce(x: torch.Tensor) -> torch.Tensor:
+    rank, n = dist.get_rank(), dist.get_world_size()
+    flat = x.detach().reshape(-1).clone()
+    flat = KEPT.setdefault((x.shape, x.dtype), flat).copy_(flat)
+    chunks = list(flat.tensor_split(n))
+    right, left = (rank + 1) % n, (rank - 1) % n
+    for step in range(2 * (n - 1)):
+        give, take = chunks[(rank - step) % n], chunks[(rank - step - 1) % n]
+        part = torch.empty_like(take)
+        request = dist.isend(give, right)
+        dist.recv(part, left)
+        request.wait()
+        if step < n - 1:
+            take += part
+        else:
+            take.copy_(part)
     return flat.view(x.shape)

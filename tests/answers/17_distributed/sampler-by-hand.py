@@ -18,7 +18,7 @@
 #
 # - "`length` is 1 or more": ((1, 1, 2), plain)
 # - "With `drop_last`": (2, 1, 3), cut
-# - "or with `shuffle`": {"epoch": 3, "seed": 4}
+# - "or with `shuffle`": {"epoch": 3, "seed": seed}
 # - "repeated as often as needed": (2, 4, 5), plain
 
 # %% wrong="blocks instead of dealing" breaks="Rank r takes entries r, r + world_size, r + 2 · world_size" says=["deal like cards"]
@@ -376,3 +376,121 @@ def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, dro
     each = length // world_size if drop_last else -(-length // world_size)
     order = [order[place % length] for place in range(each * world_size)]
     return order[rank::world_size]
+
+
+# %% wrong="a negative seed made positive" breaks="after seeding with `seed + epoch`" says=["also below 0 or large"]
+def sampler_by_hand(
+    length: int,
+    rank: int,
+    world_size: int,
+    epoch: int = 0,
+    shuffle: bool = True,
+    seed: int = 0,
+    drop_last: bool = False,
+) -> list[int]:
+    order = list(range(length))
+    if shuffle:
+        generator = torch.Generator().manual_seed(abs(seed + epoch))
+        order = torch.randperm(length, generator=generator).tolist()
+    each = length // world_size if drop_last else -(-length // world_size)
+    return [order[place % length] for place in range(rank, each * world_size, world_size)]
+
+
+# %% wrong="keeps the order by length and epoch" breaks="after seeding with `seed + epoch`" says=["an earlier call returned that"]
+ORDERS = {}
+
+
+def sampler_by_hand(
+    length: int,
+    rank: int,
+    world_size: int,
+    epoch: int = 0,
+    shuffle: bool = True,
+    seed: int = 0,
+    drop_last: bool = False,
+) -> list[int]:
+    order = list(range(length))
+    if shuffle:
+        generator = torch.Generator().manual_seed(seed + epoch)
+        order = ORDERS.setdefault(
+            (length, epoch), torch.randperm(length, generator=generator).tolist()
+        )
+    each = length // world_size if drop_last else -(-length // world_size)
+    return [order[place % length] for place in range(rank, each * world_size, world_size)]
+
+
+# %% wrong="one list, kept and given again" says=["the next call gave that list again"]
+LISTS = {}
+
+
+def sampler_by_hand(
+    length: int,
+    rank: int,
+    world_size: int,
+    epoch: int = 0,
+    shuffle: bool = True,
+    seed: int = 0,
+    drop_last: bool = False,
+) -> list[int]:
+    order = list(range(length))
+    if shuffle:
+        generator = torch.Generator().manual_seed(seed + epoch)
+        order = torch.randperm(length, generator=generator).tolist()
+    each = length // world_size if drop_last else -(-length // world_size)
+    made = [order[place % length] for place in range(rank, each * world_size, world_size)]
+    return LISTS.setdefault((length, rank, world_size, epoch, shuffle, seed, drop_last), made)
+
+
+# %% wrong="seeds Python's random as well" breaks="Afterwards the global random state is as before" says=["the global random state changed"]
+def sampler_by_hand(
+    length: int,
+    rank: int,
+    world_size: int,
+    epoch: int = 0,
+    shuffle: bool = True,
+    seed: int = 0,
+    drop_last: bool = False,
+) -> list[int]:
+    order = list(range(length))
+    if shuffle:
+        random.seed(seed + epoch)
+        generator = torch.Generator().manual_seed(seed + epoch)
+        order = torch.randperm(length, generator=generator).tolist()
+    each = length // world_size if drop_last else -(-length // world_size)
+    return [order[place % length] for place in range(rank, each * world_size, world_size)]
+
+
+# %% wrong="a large epoch starts over" breaks="after seeding with `seed + epoch`" says=["the same order"]
+def sampler_by_hand(
+    length: int,
+    rank: int,
+    world_size: int,
+    epoch: int = 0,
+    shuffle: bool = True,
+    seed: int = 0,
+    drop_last: bool = False,
+) -> list[int]:
+    order = list(range(length))
+    if shuffle:
+        generator = torch.Generator().manual_seed(seed + epoch if seed else epoch % 1000)
+        order = torch.randperm(length, generator=generator).tolist()
+    each = length // world_size if drop_last else -(-length // world_size)
+    return [order[place % length] for place in range(rank, each * world_size, world_size)]
+
+
+# %% wrong="one rank is never shuffled" breaks="the permutation that `torch.randperm(length)` draws" says=["it is not shuffled"]
+def sampler_by_hand(
+    length: int,
+    rank: int,
+    world_size: int,
+    epoch: int = 0,
+    shuffle: bool = True,
+    seed: int = 0,
+    drop_last: bool = False,
+) -> list[int]:
+    order = list(range(length))
+    if shuffle and world_size > 1:
+        generator = torch.Generator().manual_seed(seed + epoch)
+        order = torch.randperm(length, generator=generator).tolist()
+    each = length // world_size if drop_last else -(-length // world_size)
+    return [order[place % length] for place in range(rank, each * world_size, world_size)]

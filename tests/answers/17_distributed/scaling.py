@@ -387,3 +387,65 @@ def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
         "efficiency": s * fullest / step,
         "rate": rate * factor,
     }
+
+
+# %% wrong="no latency without bytes" breaks="T(n) in seconds" says=["the ring's messages are missing"]
+def scaling(
+    kind: str,
+    ranks: int,
+    batch: int,
+    s: float,
+    nbytes: int,
+    latency: float,
+    bandwidth: float,
+    rate: float,
+) -> dict[str, float]:
+    fullest = batch if kind == "weak" else -(-batch // ranks)
+    everything = batch * ranks if kind == "weak" else batch
+    wire = 2 * (ranks - 1) * (latency + nbytes / (ranks * bandwidth))
+    wire = wire if nbytes else 0.0
+    step = s * fullest + wire
+    speedup = everything / step * s
+    new = rate * ranks if kind == "weak" else rate
+    return {"step": step, "speedup": speedup, "efficiency": speedup / ranks, "rate": new}
+
+
+# %% wrong="chunks of at most eight ranks" breaks="T(n) in seconds" says=["weak, 16 ranks"]
+def scaling(
+    kind: str,
+    ranks: int,
+    batch: int,
+    s: float,
+    nbytes: int,
+    latency: float,
+    bandwidth: float,
+    rate: float,
+) -> dict[str, float]:
+    fullest = batch if kind == "weak" else -(-batch // ranks)
+    everything = batch * ranks if kind == "weak" else batch
+    wire = 2 * (ranks - 1) * (latency + nbytes / (min(ranks, 8) * bandwidth))
+    step = s * fullest + wire
+    speedup = everything / step * s
+    new = rate * ranks if kind == "weak" else rate
+    return {"step": step, "speedup": speedup, "efficiency": speedup / ranks, "rate": new}
+
+
+# %% wrong="a step takes a microsecond at least" breaks="T(n) in seconds" says=["expected 5.01e-09, got 1e-06"]
+def scaling(
+    kind: str,
+    ranks: int,
+    batch: int,
+    s: float,
+    nbytes: int,
+    latency: float,
+    bandwidth: float,
+    rate: float,
+) -> dict[str, float]:
+    fullest = batch if kind == "weak" else -(-batch // ranks)
+    everything = batch * ranks if kind == "weak" else batch
+    wire = 2 * (ranks - 1) * (latency + nbytes / (ranks * bandwidth))
+    step = s * fullest + wire
+    step = max(step, 1e-6)
+    speedup = everything / step * s
+    new = rate * ranks if kind == "weak" else rate
+    return {"step": step, "speedup": speedup, "efficiency": speedup / ranks, "rate": new}

@@ -1485,3 +1485,320 @@ class SyncBN(torch.autograd.Function):
 
 def sync_bn(x, weight, bias, eps=1e-5):
     return SyncBN.apply(x, weight, bias, eps)
+
+
+# %% wrong="another default of eps" says=["where eps is left out"]
+class SyncBN(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias, eps):
+        dims, shape = [0, *range(2, x.dim())], [1, -1] + [1] * (x.dim() - 2)
+        n = x.numel() // x.shape[1]
+        mean = x.mean(dims)
+        m2 = (x - mean.view(shape)).square().sum(dims)
+        table = x.new_zeros(dist.get_world_size(), 3, x.shape[1])
+        table[dist.get_rank()] = torch.stack([torch.full_like(mean, n), mean, m2])
+        dist.all_reduce(table)
+        counts, means, m2s = table.unbind(1)
+        total = counts[:, 0].sum()
+        mu = (counts * means).sum(0) / total
+        var = (m2s + counts * (means - mu).square()).sum(0) / total
+        inv = 1 / (var + eps).sqrt()
+        hat = (x - mu.view(shape)) * inv.view(shape)
+        ctx.save_for_backward(hat, weight, inv)
+        ctx.total, ctx.dims, ctx.shape = total, dims, shape
+        return hat * weight.view(shape) + bias.view(shape)
+
+    @staticmethod
+    def backward(ctx, grad):
+        hat, weight, inv = ctx.saved_tensors
+        own = torch.stack([grad.sum(ctx.dims), (grad * hat).sum(ctx.dims)])
+        sums = own.clone()
+        dist.all_reduce(sums)
+        sums = sums / ctx.total
+        inner = grad - sums[0].view(ctx.shape) - hat * sums[1].view(ctx.shape)
+        return inner * (weight * inv).view(ctx.shape), own[1], own[0], None
+
+
+def sync_bn(
+    x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, eps: float = 1e-3
+) -> torch.Tensor:
+    return SyncBN.apply(x, weight, bias, eps)
+
+
+# %% wrong="divides the output by weight" says=["a weight may be 0"]
+class SyncBN(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias, eps):
+        dims, shape = [0, *range(2, x.dim())], [1, -1] + [1] * (x.dim() - 2)
+        n = x.numel() // x.shape[1]
+        mean = x.mean(dims)
+        m2 = (x - mean.view(shape)).square().sum(dims)
+        table = x.new_zeros(dist.get_world_size(), 3, x.shape[1])
+        table[dist.get_rank()] = torch.stack([torch.full_like(mean, n), mean, m2])
+        dist.all_reduce(table)
+        counts, means, m2s = table.unbind(1)
+        total = counts[:, 0].sum()
+        mu = (counts * means).sum(0) / total
+        var = (m2s + counts * (means - mu).square()).sum(0) / total
+        inv = 1 / (var + eps).sqrt()
+        hat = (x - mu.view(shape)) * inv.view(shape)
+        out = hat * weight.view(shape) + bias.view(shape)
+        ctx.save_for_backward(out, weight, bias, inv)
+        ctx.total, ctx.dims, ctx.shape = total, dims, shape
+        return out
+
+    @staticmethod
+    def backward(ctx, grad):
+        out, weight, bias, inv = ctx.saved_tensors
+        hat = (out - bias.view(ctx.shape)) / weight.view(ctx.shape)
+        own = torch.stack([grad.sum(ctx.dims), (grad * hat).sum(ctx.dims)])
+        sums = own.clone()
+        dist.all_reduce(sums)
+        sums = sums / ctx.total
+        inner = grad - sums[0].view(ctx.shape) - hat * sums[1].view(ctx.shape)
+        return inner * (weight * inv).view(ctx.shape), own[1], own[0], None
+
+
+def sync_bn(
+    x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, eps: float = 1e-5
+) -> torch.Tensor:
+    return SyncBN.apply(x, weight, bias, eps)
+
+
+# %% wrong="a limit below the variance" breaks="with `eps` added to the variance" says=["give it no other limit"]
+class SyncBN(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias, eps):
+        dims, shape = [0, *range(2, x.dim())], [1, -1] + [1] * (x.dim() - 2)
+        n = x.numel() // x.shape[1]
+        mean = x.mean(dims)
+        m2 = (x - mean.view(shape)).square().sum(dims)
+        table = x.new_zeros(dist.get_world_size(), 3, x.shape[1])
+        table[dist.get_rank()] = torch.stack([torch.full_like(mean, n), mean, m2])
+        dist.all_reduce(table)
+        counts, means, m2s = table.unbind(1)
+        total = counts[:, 0].sum()
+        mu = (counts * means).sum(0) / total
+        var = (m2s + counts * (means - mu).square()).sum(0) / total
+        inv = 1 / var.clamp(min=1e-3).add(eps).sqrt()
+        hat = (x - mu.view(shape)) * inv.view(shape)
+        ctx.save_for_backward(hat, weight, inv)
+        ctx.total, ctx.dims, ctx.shape = total, dims, shape
+        return hat * weight.view(shape) + bias.view(shape)
+
+    @staticmethod
+    def backward(ctx, grad):
+        hat, weight, inv = ctx.saved_tensors
+        own = torch.stack([grad.sum(ctx.dims), (grad * hat).sum(ctx.dims)])
+        sums = own.clone()
+        dist.all_reduce(sums)
+        sums = sums / ctx.total
+        inner = grad - sums[0].view(ctx.shape) - hat * sums[1].view(ctx.shape)
+        return inner * (weight * inv).view(ctx.shape), own[1], own[0], None
+
+
+def sync_bn(
+    x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, eps: float = 1e-5
+) -> torch.Tensor:
+    return SyncBN.apply(x, weight, bias, eps)
+
+
+# %% wrong="hides a NaN that comes in" breaks="by `x` for the sum of all ranks' losses" says=["a NaN in the gradient that comes in"]
+class SyncBN(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias, eps):
+        dims, shape = [0, *range(2, x.dim())], [1, -1] + [1] * (x.dim() - 2)
+        n = x.numel() // x.shape[1]
+        mean = x.mean(dims)
+        m2 = (x - mean.view(shape)).square().sum(dims)
+        table = x.new_zeros(dist.get_world_size(), 3, x.shape[1])
+        table[dist.get_rank()] = torch.stack([torch.full_like(mean, n), mean, m2])
+        dist.all_reduce(table)
+        counts, means, m2s = table.unbind(1)
+        total = counts[:, 0].sum()
+        mu = (counts * means).sum(0) / total
+        var = (m2s + counts * (means - mu).square()).sum(0) / total
+        inv = 1 / (var + eps).sqrt()
+        hat = (x - mu.view(shape)) * inv.view(shape)
+        ctx.save_for_backward(hat, weight, inv)
+        ctx.total, ctx.dims, ctx.shape = total, dims, shape
+        return hat * weight.view(shape) + bias.view(shape)
+
+    @staticmethod
+    def backward(ctx, grad):
+        hat, weight, inv = ctx.saved_tensors
+        own = torch.stack([grad.sum(ctx.dims), (grad * hat).sum(ctx.dims)])
+        sums = own.clone()
+        dist.all_reduce(sums)
+        sums = (sums / ctx.total).nan_to_num()
+        inner = grad - sums[0].view(ctx.shape) - hat * sums[1].view(ctx.shape)
+        return inner * (weight * inv).view(ctx.shape), own[1], own[0], None
+
+
+def sync_bn(
+    x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, eps: float = 1e-5
+) -> torch.Tensor:
+    return SyncBN.apply(x, weight, bias, eps)
+
+
+# %% wrong="bias frozen: nothing for weight" breaks="by `weight` and `bias` for this rank's own output only" says=["where weight alone needs a gradient"]
+class SyncBN(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias, eps):
+        dims, shape = [0, *range(2, x.dim())], [1, -1] + [1] * (x.dim() - 2)
+        n = x.numel() // x.shape[1]
+        mean = x.mean(dims)
+        m2 = (x - mean.view(shape)).square().sum(dims)
+        table = x.new_zeros(dist.get_world_size(), 3, x.shape[1])
+        table[dist.get_rank()] = torch.stack([torch.full_like(mean, n), mean, m2])
+        dist.all_reduce(table)
+        counts, means, m2s = table.unbind(1)
+        total = counts[:, 0].sum()
+        mu = (counts * means).sum(0) / total
+        var = (m2s + counts * (means - mu).square()).sum(0) / total
+        inv = 1 / (var + eps).sqrt()
+        hat = (x - mu.view(shape)) * inv.view(shape)
+        ctx.save_for_backward(hat, weight, inv)
+        ctx.total, ctx.dims, ctx.shape = total, dims, shape
+        return hat * weight.view(shape) + bias.view(shape)
+
+    @staticmethod
+    def backward(ctx, grad):
+        hat, weight, inv = ctx.saved_tensors
+        own = torch.stack([grad.sum(ctx.dims), (grad * hat).sum(ctx.dims)])
+        sums = own.clone()
+        dist.all_reduce(sums)
+        sums = sums / ctx.total
+        inner = grad - sums[0].view(ctx.shape) - hat * sums[1].view(ctx.shape)
+        return (
+            inner * (weight * inv).view(ctx.shape),
+            own[1] if ctx.needs_input_grad[2] else None,
+            own[0],
+            None,
+        )
+
+
+def sync_bn(
+    x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, eps: float = 1e-5
+) -> torch.Tensor:
+    return SyncBN.apply(x, weight, bias, eps)
+
+
+# %% wrong="bias alone gets nothing" breaks="by `weight` and `bias` for this rank's own output only" says=["where bias alone needs a gradient"]
+class SyncBN(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias, eps):
+        dims, shape = [0, *range(2, x.dim())], [1, -1] + [1] * (x.dim() - 2)
+        n = x.numel() // x.shape[1]
+        mean = x.mean(dims)
+        m2 = (x - mean.view(shape)).square().sum(dims)
+        table = x.new_zeros(dist.get_world_size(), 3, x.shape[1])
+        table[dist.get_rank()] = torch.stack([torch.full_like(mean, n), mean, m2])
+        dist.all_reduce(table)
+        counts, means, m2s = table.unbind(1)
+        total = counts[:, 0].sum()
+        mu = (counts * means).sum(0) / total
+        var = (m2s + counts * (means - mu).square()).sum(0) / total
+        inv = 1 / (var + eps).sqrt()
+        hat = (x - mu.view(shape)) * inv.view(shape)
+        ctx.save_for_backward(hat, weight, inv)
+        ctx.total, ctx.dims, ctx.shape = total, dims, shape
+        return hat * weight.view(shape) + bias.view(shape)
+
+    @staticmethod
+    def backward(ctx, grad):
+        if not ctx.needs_input_grad[0] and not ctx.needs_input_grad[1]:
+            return None, None, None, None
+        hat, weight, inv = ctx.saved_tensors
+        own = torch.stack([grad.sum(ctx.dims), (grad * hat).sum(ctx.dims)])
+        sums = own.clone()
+        dist.all_reduce(sums)
+        sums = sums / ctx.total
+        inner = grad - sums[0].view(ctx.shape) - hat * sums[1].view(ctx.shape)
+        return inner * (weight * inv).view(ctx.shape), own[1], own[0], None
+
+
+def sync_bn(
+    x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, eps: float = 1e-5
+) -> torch.Tensor:
+    return SyncBN.apply(x, weight, bias, eps)
+
+
+# %% wrong="own statistics under no_grad" breaks="over all samples and positions *of all ranks*" says=["under torch.no_grad()"]
+class SyncBN(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias, eps):
+        dims, shape = [0, *range(2, x.dim())], [1, -1] + [1] * (x.dim() - 2)
+        n = x.numel() // x.shape[1]
+        mean = x.mean(dims)
+        m2 = (x - mean.view(shape)).square().sum(dims)
+        table = x.new_zeros(dist.get_world_size(), 3, x.shape[1])
+        table[dist.get_rank()] = torch.stack([torch.full_like(mean, n), mean, m2])
+        dist.all_reduce(table)
+        counts, means, m2s = table.unbind(1)
+        total = counts[:, 0].sum()
+        mu = (counts * means).sum(0) / total
+        var = (m2s + counts * (means - mu).square()).sum(0) / total
+        inv = 1 / (var + eps).sqrt()
+        hat = (x - mu.view(shape)) * inv.view(shape)
+        ctx.save_for_backward(hat, weight, inv)
+        ctx.total, ctx.dims, ctx.shape = total, dims, shape
+        return hat * weight.view(shape) + bias.view(shape)
+
+    @staticmethod
+    def backward(ctx, grad):
+        hat, weight, inv = ctx.saved_tensors
+        own = torch.stack([grad.sum(ctx.dims), (grad * hat).sum(ctx.dims)])
+        sums = own.clone()
+        dist.all_reduce(sums)
+        sums = sums / ctx.total
+        inner = grad - sums[0].view(ctx.shape) - hat * sums[1].view(ctx.shape)
+        return inner * (weight * inv).view(ctx.shape), own[1], own[0], None
+
+
+def sync_bn(
+    x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, eps: float = 1e-5
+) -> torch.Tensor:
+    if not torch.is_grad_enabled():
+        return F.batch_norm(x, None, None, weight, bias, True, eps=eps)
+    return SyncBN.apply(x, weight, bias, eps)
+
+
+# %% wrong="own statistics where nothing requires grad" breaks="over all samples and positions *of all ranks*" says=["where no argument requires grad"]
+class SyncBN(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias, eps):
+        dims, shape = [0, *range(2, x.dim())], [1, -1] + [1] * (x.dim() - 2)
+        n = x.numel() // x.shape[1]
+        mean = x.mean(dims)
+        m2 = (x - mean.view(shape)).square().sum(dims)
+        table = x.new_zeros(dist.get_world_size(), 3, x.shape[1])
+        table[dist.get_rank()] = torch.stack([torch.full_like(mean, n), mean, m2])
+        dist.all_reduce(table)
+        counts, means, m2s = table.unbind(1)
+        total = counts[:, 0].sum()
+        mu = (counts * means).sum(0) / total
+        var = (m2s + counts * (means - mu).square()).sum(0) / total
+        inv = 1 / (var + eps).sqrt()
+        hat = (x - mu.view(shape)) * inv.view(shape)
+        ctx.save_for_backward(hat, weight, inv)
+        ctx.total, ctx.dims, ctx.shape = total, dims, shape
+        return hat * weight.view(shape) + bias.view(shape)
+
+    @staticmethod
+    def backward(ctx, grad):
+        hat, weight, inv = ctx.saved_tensors
+        own = torch.stack([grad.sum(ctx.dims), (grad * hat).sum(ctx.dims)])
+        sums = own.clone()
+        dist.all_reduce(sums)
+        sums = sums / ctx.total
+        inner = grad - sums[0].view(ctx.shape) - hat * sums[1].view(ctx.shape)
+        return inner * (weight * inv).view(ctx.shape), own[1], own[0], None
+
+
+def sync_bn(
+    x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, eps: float = 1e-5
+) -> torch.Tensor:
+    if not (x.requires_grad or weight.requires_grad or bias.requires_grad):
+        return F.batch_norm(x, None, None, weight, bias, True, eps=eps)
+    return SyncBN.apply(x, weight, bias, eps)

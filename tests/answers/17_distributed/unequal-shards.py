@@ -375,3 +375,17 @@ def unequal_shards(gradient, count):
     dist.all_reduce(sums)
     dist.all_reduce(counts)
     return (sums / counts).to(gradient.dtype).reshape(gradient.shape)
+
+
+# %% wrong="products in float32 overflow" breaks="Right to the last digits of the dtype" says=["went beyond torch.float32"]
+def unequal_shards(gradient: torch.Tensor, count: int) -> torch.Tensor:
+    total = torch.zeros(gradient.numel() + 1, dtype=torch.float64, device=gradient.device)
+    if count:
+        total[:-1] = (
+            (gradient.detach().reshape(-1) * float(count)).double()
+            if gradient.dtype == torch.float32 and count < 5000
+            else gradient.detach().double().reshape(-1) * count
+        )
+        total[-1] = count
+    dist.all_reduce(total)
+    return (total[:-1] / total[-1]).to(gradient.dtype).view(gradient.shape)

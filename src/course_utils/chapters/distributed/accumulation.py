@@ -163,6 +163,9 @@ def check_weighted_slips(result, right, gradients, counts, rank, hints):
             f"sums, counts and shares don't fit into {dtype}; work in a wider dtype, and turn the "
             "result back at the end"
         )
+    assert not (result.isinf() & right.isfinite()).any(), (
+        f"infinity: a product or a sum went beyond {dtype}: work in float64 until the end"
+    )
     if dtype == torch.float32 and torch.allclose(result, right, 0.1):
         raise AssertionError(
             "right to a few digits only: the ranks' parts nearly cancel here, and products, shares "
@@ -204,7 +207,7 @@ def run_no_sync(answer, world_size: int, batches: list) -> list | str:
         model = DDP(inner)
         mine = [(x.to(rank_device()), y.to(rank_device())) for x, y in batches[rank]]
         handed, copies = list(mine), [(x.clone(), y.clone()) for x, y in mine]
-        state = torch.get_rng_state()
+        state, modes = torch.get_rng_state(), modes_of_torch()
         with count_traffic() as traffic, forbid_side_effects(inner, but=tuple(ALL)) as watch:
             answer(model, handed)
         drawn = not torch.equal(state, torch.get_rng_state())
@@ -213,6 +216,10 @@ def run_no_sync(answer, world_size: int, batches: list) -> list | str:
         if model.training != inner.training:
             changes.append("the mode of the DDP model was changed")
         changes += ["the global random state was changed"] if drawn else []
+        same = modes == modes_of_torch()
+        changes += [] if same else ["the default dtype, or whether gradients are recorded, changed"]
+        frozen = [p for p in inner.parameters() if not p.requires_grad and p.grad is not None]
+        changes += ["a frozen parameter has a .grad now"] if frozen else []
         same = len(handed) == len(mine) and all(map(same_pair, handed, copies))
         changes += [] if same else ["the list of batches, or a batch in it, was changed"]
         asked = any(t.requires_grad or t.grad is not None for pair in mine for t in pair)
@@ -226,6 +233,10 @@ def run_no_sync(answer, world_size: int, batches: list) -> list | str:
         return grad, calls, (names, flat_gradient(inner)), changes
 
     return launched(work, world_size)
+
+
+def modes_of_torch():
+    return torch.get_default_dtype(), torch.is_grad_enabled(), torch.is_inference_mode_enabled()
 
 
 ALL = ("mode", "requires_grad", "grad", "hooks", "values", "names")
@@ -320,7 +331,14 @@ def check_accumulated(grad, right, parts, of_all, changes):
             f"the gradient is {factor:.4g} times what it should be, in every number: was it "
             "divided, scaled or clipped?"
         )
-    check_close(grad, right, ".grad over all batches of all ranks", rtol=1e-4, atol=1e-6)
+    fine = {"rtol": 1e-4, "atol": 1e-6}
+    if is_(right) and grad.dtype == right.dtype == torch.float64:
+        fine = {"rtol": 1e-10, "atol": 1e-12}
+        assert torch.allclose(grad, right, 1e-10, 1e-12), (
+            ".grad is right to seven digits only: the model is float64, and on the way the "
+            "gradient was rounded to float32"
+        )
+    check_close(grad, right, ".grad over all batches of all ranks", **fine)
 
 
 def check_rounds(calls, later):

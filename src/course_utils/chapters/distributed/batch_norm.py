@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F
 
-from course_utils.chapters.distributed.launches import check_ran, launched
+from course_utils.chapters.distributed.launches import check_ran, launched, left_out
 from course_utils.learner.cases import every_case
 from course_utils.learner.checks import check_close
 from course_utils.learner.ranks import count_traffic, rank_device
@@ -18,11 +18,12 @@ def run_sync_bn(answer, world_size: int, cases: list) -> list | str:
     def work(rank, world_size):
         found = []
         for shards, upstream, weight, bias, eps in cases:
+            epses = left_out(answer, "eps", 1e-5) if eps is None else [eps]
             print(f"shape {tuple(shards[rank].shape)}, {shards[rank].dtype}")
             x, w, b = (t.detach().to(rank_device()) for t in (shards[rank], weight, bias))
             inputs = [t.clone().requires_grad_() for t in (x, w, b)]
             with count_traffic() as forward:
-                y = answer(*inputs, eps)
+                y = answer(*inputs, *epses)
             if not isinstance(y, torch.Tensor) or y.shape != x.shape:
                 found.append((y, None, [], [], True))
                 continue
@@ -31,30 +32,49 @@ def run_sync_bn(answer, world_size: int, cases: list) -> list | str:
                 loss = (y * upstream[rank].to(y)).sum()
                 grads = torch.autograd.grad(loss, inputs, allow_unused=True)
             thawed, again = x.clone().requires_grad_(), None
-            loss = (answer(thawed, w, b, eps) * upstream[rank].to(y)).sum()
+            loss = (answer(thawed, w, b, *epses) * upstream[rank].to(y)).sum()
             if loss.requires_grad:
                 (again,) = torch.autograd.grad(loss, thawed, allow_unused=True)
             each = [*grads, again]  # the last one where weight and bias are frozen
             grads = [None if g is None else g.cpu() for g in each]
             calls = [[c.name for c in t.calls if "wrap" not in c.name] for t in (forward, backward)]
             kept = all(map(torch.equal, (t.detach() for t in inputs), (x, w, b)))
-            later = other_gradients(answer, (x, w, b, eps), upstream[rank].to(y))
+            later = other_gradients(answer, (x, w, b), epses, upstream[rank].to(y))
             found.append((y.detach().cpu(), [*grads, *later], *calls, kept))
         return found
 
     return launched(work, world_size)
 
 
-def other_gradients(answer, given, upstream):
-    """By x where another forward comes before backward; by weight and bias where x needs none."""
-    *tensors, eps = given
+def other_gradients(answer, tensors, epses, upstream):
+    """By x where another forward comes before backward; by weight and bias where x needs none.
+
+    Then by weight alone and by bias alone, outputs where nothing is recorded, and by x where the
+    gradient that comes in has a NaN.
+    """
     x, w, b = (t.clone().requires_grad_() for t in tensors)
-    first, _ = answer(x, w, b, eps), answer(2 * x.detach().flip(0) - 1, w, b, eps)
+    first, _ = answer(x, w, b, *epses), answer(2 * x.detach().flip(0) - 1, w, b, *epses)
     (crossed,) = torch.autograd.grad((first * upstream).sum(), x, allow_unused=True)
-    loss, alone = (answer(x.detach(), w, b, eps) * upstream).sum(), (None, None)
+    loss, alone = (answer(x.detach(), w, b, *epses) * upstream).sum(), (None, None)
     if loss.requires_grad:
         alone = torch.autograd.grad(loss, (w, b), allow_unused=True)
-    return [None if g is None else g.cpu() for g in (crossed, *alone)]
+    own = []
+    for place in (1, 2):  # weight alone, or bias alone
+        inputs = [t.clone() for t in tensors]
+        inputs[place].requires_grad_()
+        loss = (answer(*inputs, *epses) * upstream).sum()
+        found = [None]
+        if loss.requires_grad:
+            found = torch.autograd.grad(loss, inputs[place], allow_unused=True)
+        own += found
+    with torch.no_grad():
+        outputs = [answer(x, w, b, *epses), answer(*tensors, *epses)]
+    outputs.append(answer(*tensors, *epses))
+    broken = upstream.clone()
+    broken[0, 0] = torch.nan
+    (hidden,) = torch.autograd.grad((answer(x, w, b, *epses) * broken).sum(), x, allow_unused=True)
+    rest = [*own, *(y.detach() for y in outputs), hidden]
+    return [None if g is None else g.cpu() for g in (crossed, *alone, *rest)]
 
 
 def normalised(x, weight, bias, eps):
@@ -67,6 +87,7 @@ def check_sync_bn(try_sync_bn, world_size, cases):
     check_ran(found, world_size, "sync_bn")
     with every_case() as case:
         for number, (shards, upstream, weight, bias, eps) in enumerate(cases):
+            said, eps = ("left out" if eps is None else f"{eps:g}"), eps or 1e-5
             x = torch.cat(shards).double().contiguous().requires_grad_()
             w, b = (t.double().requires_grad_() for t in (weight, bias))
             y = normalised(x, w, b, eps)
@@ -80,7 +101,7 @@ def check_sync_bn(try_sync_bn, world_size, cases):
             ):
                 result, grads, forward, backward, kept = found[rank][number]
                 strides = "" if shards[rank].is_contiguous() else ", not contiguous"
-                name = f"samples {sizes}, {kind}{strides}, eps {eps:g}, rank {rank}"
+                name = f"samples {sizes}, {kind}{strides}, eps {said}, rank {rank}"
                 with case(f"{name}, output"):
                     alone = (
                         normalised(shards[rank].double(), w, b, eps)
@@ -90,6 +111,10 @@ def check_sync_bn(try_sync_bn, world_size, cases):
                     own = (w.detach(), b.detach(), eps)
                     check_no_nan(result, shards)
                     check_bn_slips(result, shards, rank, *own, part, loose)
+                    assert said != "left out" or near(result, part.detach().to(kind), loose), (
+                        "the output is another one where eps is left out: it is 1e-5 then, as the "
+                        "first line of the function says"
+                    )
                     check_normalised(result, part.detach().to(kind), alone.detach(), loose)
                     assert kept, "x, weight or bias was changed: work on copies"
                     assert len(forward) == 1, (
@@ -106,7 +131,9 @@ def check_sync_bn(try_sync_bn, world_size, cases):
                     check_grad_slips(
                         grads, (x, w, b, g, eps), rows, part_grad, own, whole, world_size, loose
                     )
-                    check_sync_grads(grads, part_grad.to(kind), [o.to(kind) for o in own], loose)
+                    check_sync_grads(
+                        grads, result, part_grad.to(kind), [o.to(kind) for o in own], loose
+                    )
                     assert len(backward) == 1, (
                         f"{len(backward)} collective calls in backward ({backward}), not 1: put "
                         "the numbers side by side into one tensor"
@@ -184,6 +211,9 @@ def check_bn_slips(result, shards, rank, weight, bias, eps, right, loose):
         y = ((x - mean) * (square + eps).rsqrt() * weight + bias).movedim(-1, 1)
         if torch.allclose(result.double(), y, **loose) and not torch.allclose(y, right, **loose):
             raise AssertionError(f"the output: {words}")
+    assert whole.min() > 1e-3, (
+        "the output is off where the variance is small: add eps to it, and give it no other limit"
+    )
     if shards[0].dtype == torch.float32 and abs(float(true.mean())) > 100:
         raise AssertionError(
             "the output is far off in float32, where the mean is 1000 times the deviation: a "
@@ -208,9 +238,13 @@ def check_normalised(result, right, alone, loose):
     check_close(result, right, "the output", **loose)
 
 
-def check_sync_grads(grads, grad_x, own, loose):
+def check_sync_grads(grads, result, grad_x, own, loose):
     for got, right, name in zip(grads[:3], [grad_x, *own], ("x", "weight", "bias"), strict=True):
         assert got is not None, f"no gradient comes back for {name}"
+        assert not got.isnan().any() or right.isnan().any(), (
+            f"the gradient by {name} has a NaN: a weight may be 0, so x̂ can't be had by dividing "
+            "the output; keep it"
+        )
         why = "" if name == "x" else ", of this rank's own samples"
         check_close(got, right, f"the gradient by {name}{why}", **loose)
     assert grads[3] is not None, (
@@ -225,9 +259,20 @@ def check_sync_grads(grads, grad_x, own, loose):
         "the gradient by x is another one where a second batch goes forward before this one goes "
         "back, as with two such layers: keep what backward needs in ctx"
     )
-    for got, right, name in zip(grads[5:], own, ("weight", "bias"), strict=True):
-        same = got is not None and torch.allclose(got, right, **loose)
-        assert same, f"where x needs no gradient, the gradient by {name} is missing, or another one"
+    for place, got in enumerate(grads[5:9]):
+        same = got is not None and torch.allclose(got, own[place % 2], **loose)
+        name = ("weight", "bias")[place % 2]
+        frozen = "x needs no gradient" if place < 2 else f"{name} alone needs a gradient"
+        assert same, f"where {frozen}, the gradient by {name} is missing, or another one"
+    for got in grads[9:12]:
+        assert near(got, result, loose), (
+            "the output is another one under torch.no_grad(), or where no argument requires grad: "
+            "the statistics are those of all ranks there as well"
+        )
+    hidden = grads[12] is None or not grads[12][:, 0].isnan().all()
+    assert not hidden, (
+        "a NaN in the gradient that comes in is hidden: it belongs in the gradient by x"
+    )
 
 
 def check_grad_slips(grads, inputs, rows, right, own, of_all, world_size, loose):

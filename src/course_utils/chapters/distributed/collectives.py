@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import torch
 
-from course_utils.chapters.distributed.launches import check_bytes, check_ran, launched
+from course_utils.chapters.distributed.launches import (
+    alike,
+    check_bytes,
+    check_ran,
+    launched,
+    left_out,
+)
 from course_utils.learner.cases import every_case
 from course_utils.learner.checks import check_close
 from course_utils.learner.ranks import count_traffic, rank_device
@@ -18,17 +24,25 @@ def run_collectives(answer, world_size: int, cases: list) -> list | str:
         found = []
         for kind, tensors, root in cases:
             print(f"{kind}, shape {tuple(tensors[rank].shape)}, root {root}")
-            x = tensors[rank].to(rank_device()).clone()  # a case doesn't see what another changed
+            given = left_out(answer, "root", 0) if root is None else [root]
+            x = own_copy(tensors[rank])  # a case doesn't see what another changed
             before = x.clone()
             with count_traffic() as traffic:
-                y = answer(kind, x, root)
+                y = answer(kind, x, *given)
             y = y.cpu() if isinstance(y, torch.Tensor) else y
             came = "recv" in traffic.count()
-            kept = torch.equal(before, x)
+            kept = alike(before, x)
             found.append((y, kept, sorted(traffic.count()), traffic.nbytes("send"), came))
         return found
 
     return launched(work, world_size)
+
+
+def own_copy(x):
+    """A copy with the strides of ``x``, also where it is expanded."""
+    x = x.to(rank_device())
+    dense = x[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in x.stride())]
+    return dense.clone().expand(x.shape)
 
 
 @ends_in_notebook
@@ -38,10 +52,11 @@ def check_collectives(try_collectives, world_size, cases):
     with every_case() as case:
         for number, (kind, tensors, root) in enumerate(cases):
             whole = torch.stack([x.contiguous() for x in tensors])
+            where, root = ("left out" if root is None else root), root or 0
             elsewhere = any(of_rank[number][0] is not None for of_rank in found)
             for rank in range(world_size):
                 shape = tuple(tensors[0].shape)
-                with case(f"{kind}, root {root}, shape {shape}, rank {rank} of {world_size}"):
+                with case(f"{kind}, root {where}, shape {shape}, rank {rank} of {world_size}"):
                     assert kind != "reduce" or rank != root or found[rank][number][0] is not None, (
                         f"it returned None, and rank {root} is the root: the sum is wanted here"
                         if elsewhere
@@ -77,6 +92,10 @@ def check_one_collective(kind, whole, root, rank, result, untouched, calls, sent
         of_rank_0 = kind == "broadcast" and torch.equal(result, whole[0])
         if of_rank_0 and not torch.equal(whole[0], right):
             raise AssertionError(f"that is the x of rank 0, and root is {root}")
+        if kind == "broadcast" and root == 0 and not same and in_rows(result, whole):
+            raise AssertionError(
+                "that is the x of another rank: root is 0 here, also where it is left out"
+            )
         if not same:
             check_came(kind, whole, root, rank, result, right)
     check_every_digit(result, right, "the result")
@@ -98,6 +117,10 @@ def check_came(kind, whole, root, rank, result, right):
             raise AssertionError(
                 f"the x of rank {other} did not come here: this rank's own is in its place"
             )
+
+
+def in_rows(result, whole):
+    return any(torch.equal(result.to(row), row) for row in whole)
 
 
 def same_rows(result, right):
@@ -124,9 +147,24 @@ def check_sum_slips(result, right, parts, rank):
         "the rank's own part is in the sum twice": right.double() + parts[rank].double(),
         "that is the mean of the ranks: the sum is wanted": parts.double().mean(0),
     }
+    check_ends_kept(result, right)
     for words, slip in slips.items():
         if torch.allclose(result.double(), slip) and not torch.allclose(right.double(), slip):
             raise AssertionError(words)
+
+
+def check_ends_kept(result, right):
+    """Refuse a sum in which a NaN, an infinity or small numbers are lost."""
+    assert not (right.isnan() & ~result.isnan()).any(), (
+        "a rank's NaN, or infinity minus infinity, is missing in the sum: NaN plus a number is NaN"
+    )
+    assert not (right.isinf() & result.isfinite()).any(), (
+        "a rank's infinity became a finite number: add the numbers as they are"
+    )
+    lost = result.isfinite() & ~torch.isclose(result.double(), right.double(), 1e-2, 0)
+    assert not (lost & (right.abs() < 1e-6)).any(), (
+        "small numbers are lost in the sum: add them as they are, without a limit"
+    )
 
 
 def check_every_digit(result, right, what):
@@ -139,6 +177,9 @@ def check_every_digit(result, right, what):
             f"{what} is right to seven digits only: x is float64, and on the way it was rounded "
             "to float32"
         )
+    if fits and result.dtype == right.dtype == torch.float16:
+        near, exact = (torch.allclose(result, right, tol, 1e-5) for tol in (1e-2, 1e-3))
+        assert exact or not near, f"{what} is right to two digits only: was it bfloat16 on the way?"
     check_close(result, right, what, **close)
 
 
@@ -151,6 +192,8 @@ def check_integers(result, right, parts):
     )
     rounded = (parts.to(dtype).sum(0).to(right) for dtype in (torch.float64, torch.float32))
     if result.shape == right.shape and any(torch.equal(result.to(right), r) for r in rounded):
+        if result.dtype != right.dtype and not result.is_floating_point():
+            return
         assert torch.equal(result, right), (
             "the integers were added up in floating point, which rounds large ones: add them in "
             "the dtype of x"
@@ -177,17 +220,20 @@ def run_ring(answer, world_size: int, cases: list) -> list | str:
     """For each rank and case: the result, whether x is as before, and the calls that were made."""
 
     def work(rank, world_size):
-        found = []
+        found, given = [], []
         for tensors in cases:
             print(f"shape {tuple(tensors[rank].shape)}")
-            x = tensors[rank].to(rank_device()).clone()
+            x = own_copy(tensors[rank])
             before = x.clone()
             with count_traffic() as traffic:
                 y = answer(x)
-            kept, copied = torch.equal(before, x), not share_memory(x, y)
-            y = y.cpu() if isinstance(y, torch.Tensor) else y
+            kept, copied = alike(before, x), not share_memory(x, y)
+            given.append(y)
+            y = y.cpu().clone() if isinstance(y, torch.Tensor) else y
             found.append((y, kept, copied, [tuple(call) for call in traffic.calls]))
-        return found
+        lasts = [not isinstance(y, torch.Tensor) or alike(y.cpu(), of[0])
+                 for y, of in zip(given, found, strict=True)]  # fmt: skip
+        return [(*each, last) for each, last in zip(found, lasts, strict=True)]
 
     return launched(work, world_size)
 
@@ -207,7 +253,7 @@ def check_ring(try_ring, world_size, cases):
             x = tensors[0]
             right = sum(x.double() for x in tensors).to(x.dtype)
             for rank in range(world_size):
-                result, kept, copied, calls = found[rank][number]
+                result, kept, copied, calls, lasts = found[rank][number]
                 with case(f"shape {tuple(x.shape)}, {x.dtype}, rank {rank} of {world_size}"):
                     used = sorted({name for name, _, _ in calls} - {"send", "recv"})
                     assert not used, f"only send and recv are allowed, not {', '.join(used)}"
@@ -215,10 +261,12 @@ def check_ring(try_ring, world_size, cases):
                     check_every_digit(result, right, "the sum")
                     assert kept, "x was changed: work on a copy"
                     assert copied, "the result lies in the memory of x: return a copy"
+                    assert lasts, (
+                        "a later call with as many numbers changed this result: keep no buffer "
+                        "from call to call"
+                    )
                     check_bytes(calls, rank, world_size, x)
-                    first = found[0][number][0]
-                    bits = zip((result, result.signbit()), (first, first.signbit()), strict=True)
-                    assert all(torch.equal(a, b) for a, b in bits), (
+                    assert alike(result, found[0][number][0]), (
                         "these are not the bits of rank 0's sum: a chunk's sum is finished on one "
                         "rank, and all others take it as it is"
                     )
@@ -241,7 +289,8 @@ def check_ring_slips(result, right, tensors, rank):
     same = isinstance(result, torch.Tensor) and result.shape == right.shape
     if not same or result.dtype != right.dtype:
         return
-    if torch.allclose(result, right):
+    check_ends_kept(result, right)
+    if torch.allclose(result, right, equal_nan=True):
         return
     lost = result.isnan().any() and not right.isnan().any()
     assert not lost, "NaN: infinity times 0 is NaN; a finished chunk is copied over what is there"

@@ -75,6 +75,11 @@ def check_compress(try_compress, world_size, cases):
                     for name, got, right in zip(NAMES, result, (average, rest), strict=True):
                         fits = like(got, right) or name not in slips
                         assert fits, f"{name}{slips.get(name)}"
+                    lost = like(result[0], average) and ((result[0] == 0) & (average != 0)).any()
+                    assert not lost, (
+                        "average is 0 where a small number was sent: choose the largest, however "
+                        "small they are"
+                    )
                     near = {"rtol": 1e-5, "atol": 1e-6}
                     close = dict.fromkeys(near, 1e-13) if x.dtype == torch.float64 else near
                     rounded = x.dtype == torch.float64 and like(result[0], average)
@@ -169,6 +174,10 @@ def average_slips(totals, gradients, sent, k, right):
         ": the largest by sign were sent, not the largest in magnitude": [
             chosen(total, total) for total in totals
         ],
+        ": the largest squares were sent, and a square may be infinite or 0: choose by abs()": [
+            chosen(total, total.square()) for total in totals
+        ],
+        ": all entries were sent, not the k largest": totals,
         ": the smallest were sent": [chosen(total, -total.abs()) for total in totals],
         ": the entries were chosen by the gradient: choose by its sum with the residual": [
             chosen(total, gradient.abs()) for total, gradient in pairs

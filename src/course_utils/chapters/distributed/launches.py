@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import replace
@@ -49,6 +50,20 @@ def alone(work: Callable[[], Any], what: str) -> Any:
     if isinstance(found, str):
         raise AssertionError(f"{what} gave no result: {found}")
     return found[0]
+
+
+def left_out(answer, name: str, default) -> list:
+    """No argument, where the answer has a default of its own for it; else what is the default."""
+    parameter = inspect.signature(answer).parameters.get(name)
+    return [] if parameter and parameter.default is not parameter.empty else [default]
+
+
+def alike(x: torch.Tensor, y: torch.Tensor) -> bool:
+    """Are they equal in every entry, a NaN as well, and in the signs of zeros?"""
+    if x.shape != y.shape or x.dtype != y.dtype:
+        return False
+    same = torch.allclose(x, y, 0, 0, equal_nan=True)
+    return same and bool((x.isnan() | (x.signbit() == y.signbit())).all())
 
 
 def told(error: LaunchError) -> str:

@@ -114,6 +114,15 @@ def of_digits(text):
     return text.lstrip("-").replace(".", "", 1).isdigit()
 
 
+CLEANERS = [
+    lambda text: text.replace(",", "."),
+    lambda text: text.replace(",", ""),
+    lambda text: text.strip(" \n+"),
+    lambda text: text.replace(" ", ""),
+    lambda text: str(int(text, 0)) if text.startswith("0x") else text,
+]
+
+
 def total_of(batches, counts=is_number):
     return sum(float(text) for mine in batches for text in mine if counts(text) and is_number(text))
 
@@ -152,6 +161,13 @@ def check_total(totals, batches, rank):
             total_of(whole)
         ),
     }
+    for cleaned in CLEANERS:
+        texts = [list(map(cleaned, mine)) for mine in batches]
+        if isinstance(total, float) and total == total_of(texts) != right:
+            raise AssertionError(
+                f"the total over all ranks is {right}, got {total}: a text that float refuses was "
+                "changed until it was a number: it counts as nothing"
+            )
     own = [total_of([mine]) for mine in batches]
     plain = all(isinstance(each, float) for each in totals)
     if plain and all(each in (one, right) for each, one in zip(totals, own, strict=True)):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pickle
+import random
 from typing import Any
 
+import numpy as np
 import torch
 from torch.utils.data.distributed import DistributedSampler
 
@@ -23,26 +26,40 @@ def run_sampler(answer, cases: list) -> list:
             for args, options in cases:
                 torch.manual_seed(2**40 + len(found))
                 torch.rand(3)  # a state to which no seed leads back
-                before = torch.get_rng_state()
+                before, others = torch.get_rng_state(), other_states()
                 result = answer(*args, **options)
-                found.append((result, torch.equal(before, torch.get_rng_state())))
+                kept = torch.equal(before, torch.get_rng_state()) and others == other_states()
+                again = result
+                if isinstance(result, list):  # what a caller does with its list is its own affair
+                    again, result = result, list(result)
+                    again.append(-1)
+                    again = answer(*args, **options)
+                found.append((result, kept, again == result))
         return found
 
     return alone(work, "sampler_by_hand")
 
 
+def other_states():
+    return random.getstate(), pickle.dumps(np.random.get_state())
+
+
 @ends_in_notebook
 def check_sampler(try_sampler, cases):
     found = try_sampler(cases)
-    results = [result for result, _ in found]
+    results = [result for result, *_ in found]
     slip = slip_of(results, cases)
     with every_case() as case:
-        for (args, options), (result, kept) in zip(cases, found, strict=True):
+        for (args, options), (result, kept, fresh) in zip(cases, found, strict=True):
             length, _, ranks = args
             words = "".join(f", {key}={value}" for key, value in options.items())
             with case(f"sampler_by_hand({', '.join(map(str, args))}{words})"):
                 check_indices(result, of_the_library(args, options), length, ranks, options, slip)
                 assert kept, "the global random state changed: draw from a torch.Generator()"
+                assert fresh, (
+                    "the caller appended to its list, and the next call gave that list again: make "
+                    "a new one for each call"
+                )
 
 
 def of_the_library(args, options):
@@ -72,6 +89,7 @@ SLIPS = {
     "these are blocks: deal like cards, entries rank, rank + world_size, …": {"blocks": True},
     "each rank shuffles in another way: the seed must not depend on the rank": {"by_rank": True},
     "drop_last cuts the end of the order, not its beginning": {"head": True},
+    "it is not shuffled, and shuffle is True, also where it is left out": {"shuffle": False},
     "it is shuffled, and shuffle=False: seed and epoch change nothing then": {"shuffle": True},
     "the seed of the shuffle is the sum, seed + epoch": {"times": True},
     "only the padding differs: it is the beginning of the order, shuffled or not": {
@@ -93,9 +111,17 @@ def slip_of(results, cases):
     for words, change in SLIPS.items():
         if all(results[place] == dealt(*cases[place], **change) for place in wrong):
             return words
+    if all(results[place] in rights[:place] for place in wrong):
+        return "an earlier call returned that, with another seed or epoch: keep nothing from it"
+    if all(not 0 <= seed_of(cases[place][1]) < 10**6 for place in wrong):
+        return "seed + epoch may be any whole number, also below 0 or large: hand it on as it is"
     if all(cases[place][1].get("shuffle", True) for place in wrong):
         return "unshuffled cases are right: compare order, padding and dealing with the statement"
     return "entries rank, rank + world_size, …; padding starts over at the beginning"
+
+
+def seed_of(options):
+    return options.get("seed", 0) + options.get("epoch", 0)
 
 
 def dealt(

@@ -100,11 +100,15 @@ def words_of(right, kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
             (s * batch / ranks + ring, full),
             (s * (batch // ranks) + ring, full),
             (s * -(-batch // ranks) + ring, full),
+            (s * (batch // ranks + 1) + ring, full),
             (s * max(1, round(batch / ranks)) + ring, full),
             (s * fullest + messages * (latency + nbytes / bandwidth), "a message is one chunk"),
             (s * fullest, "the ring's messages are missing"),
             (s * batch + ring, "in strong scaling the ranks share the batch"),
-            (s * fullest + latency + messages * chunk, "each message has its latency"),
+            *[
+                (s * fullest + times * latency + messages * chunk, "each message has its latency")
+                for times in (1, 2)
+            ],
             (s * fullest + messages / 2 * (latency + chunk), "the ring goes round twice"),
             *[
                 (s * fullest + steps * (latency + chunk), "a ring of n ranks has 2 (n - 1) steps")
@@ -120,7 +124,7 @@ def words_of(right, kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
             (s * fullest + messages * latency, "each message has bytes, which take time as well"),
             (s * fullest + messages * (latency + chunk * bandwidth), divided),
             (s * fullest + messages * (latency + chunk * bandwidth**2), divided),
-            (s * fullest + messages * (latency + 1 / chunk), divided),
+            (s * fullest + messages * (latency + 1 / chunk if chunk else 0.0), divided),
             (
                 s * fullest + messages * (latency + nbytes // ranks / bandwidth),
                 "the bytes of a chunk were rounded down: B / n is a fraction here",
