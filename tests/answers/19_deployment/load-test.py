@@ -314,3 +314,16 @@ def load_test(due, sent, done):
         "p95": ordered[-(-95 * n // 100) - 1].item(),
         "in flight": n / period * ordered[-(-95 * n // 100) - 1].item(),
     }
+
+
+# %% wrong="waits in float32" breaks="Return a dict of four floats" says=["only its first seven digits are right"]
+def load_test(due, sent, done):
+    waits = (done - due).float()
+    span = (done.max() - due.min()).item()
+    n = len(due)
+    return {
+        "throughput": n / span,
+        "mean latency": waits.mean().item(),
+        "p95": waits.sort().values[-(-95 * n // 100) - 1].item(),
+        "in flight": waits.sum().item() / span,
+    }

@@ -221,4 +221,6 @@ def check_load(result: Any, due: torch.Tensor, sent: torch.Tensor, done: torch.T
             near = [w for w, bad in slips[name].items() if abs(got - bad) <= 1e-6 * abs(bad)
                     and abs(bad - value) > 1e-6 * abs(value)]  # fmt: skip
             wrong.append(f"{name}: {', or '.join(near) or 'another number was expected'}")
+        elif abs(got - value) > 1e-8 * abs(value):
+            wrong.append(f"{name}: only its first seven digits are right, those that float32 holds")
     assert not wrong, "; ".join(wrong)

@@ -67,6 +67,9 @@ def good_files() -> dict[str, tuple[bytes, dict]]:
         "half": entry("F16", [3], 20, 26),
     }
     mixed = struct.pack("<qqf3e", 7, -9, 2.5, 1.0, -0.5, 4.0)
+    behind = {"steps": entry("I64", [2, 1], 0, 16), "none": entry("F32", [0, 4], 0, 0)}
+    exact = {"steps": entry("I64", [2, 1], 0, 16)}
+    steps = {name: OTHERS[name] for name in ("steps", "none")}
     large = {"single": entry("F32", [2], 0, 8), "half": entry("F16", [2], 8, 12)}
     wanted = {"single": ((2,), torch.float32), "half": ((2,), torch.float16)}
     return {
@@ -74,6 +77,12 @@ def good_files() -> dict[str, tuple[bytes, dict]]:
         "bias in front of weight": (pack(turned, NUMBERS), WANTED),
         "the header names weight first, its bytes come second": (pack(backwards, NUMBERS), WANTED),
         "0-D, empty, float16 and int64 tensors": (pack(others, mixed), OTHERS),
+        "an empty tensor, named behind one that begins at the same byte": (
+            pack(behind, struct.pack("<qq", 7, -9)), steps,
+        ),
+        "int64 numbers beyond 2**53": (
+            pack(exact, struct.pack("<qq", 2**53 + 1, 1 - 2**63)), {"steps": OTHERS["steps"]},
+        ),
         "large numbers, finite ones": (
             pack(large, struct.pack("<2f2e", 3e38, 3e38, 6e4, 6e4)), wanted,
         ),
@@ -113,6 +122,11 @@ def bad_files() -> dict[str, tuple[bytes, dict, str]]:
             "not even the entry is whole",
         ),
         "one name too many": (pack(wide, NUMBERS + body_of(9)), "nobody wanted `extra`"),
+        "offset where bias is wanted": (
+            pack({"weight": entry("F32", [2, 3], 0, 24), "offset": entry("F32", [2], 24, 32)},
+                 NUMBERS),
+            "as many names, and one is another",
+        ),
         "bias is missing": (
             pack({"weight": entry("F32", [2, 3], 0, 24)}, NUMBERS[:24]), "all names are wanted",
         ),
@@ -129,6 +143,9 @@ def bad_files() -> dict[str, tuple[bytes, dict, str]]:
             pack({"weight": entry("F32", [2, 4], 0, 32), "bias": entry("F32", [2], 32, 40)},
                  NUMBERS + body_of(9, 10)),
             "as many dimensions, and the second size is another",
+        ),
+        "shape (2, 3, 1) where (2, 3) is wanted": (
+            pack(_changed("weight", shape=[2, 3, 1]), NUMBERS), "a size of 1 is a size as well",
         ),
         "two tensors over the same bytes": (pack(overlap, NUMBERS[:24]), "they overlap"),
         "bytes that belong to no tensor, between": (pack(gap, NUMBERS + body_of(9)), "a gap"),
@@ -200,6 +217,7 @@ def check_loaded(name: str, said: dict[str, Any]) -> None:
     content, wanted = good_files()[name]
     assert "raised" not in said, (
         f"this file is sound, and {said.get('raised')} was raised: {said.get('words')}"
+        + ("; an empty tensor ends where it begins" if "same byte" in name else "")
     )
     assert "kind" not in said, (
         f"a {said.get('kind')} came back, not a dict: is there an answer yet?"
@@ -213,6 +231,10 @@ def check_loaded(name: str, said: dict[str, Any]) -> None:
         assert isinstance(got, tuple), f"`{key}` is of type {got}, not a tensor"
         assert got[0] == shape, f"`{key}` has shape {got[0]}, expected {shape}"
         assert got[1] == kind, f"`{key}` has dtype {got[1]}, expected {kind}"
+        assert "2**53" not in name or got[2] == values, (
+            f"`{key}` holds {got[2]}, expected {values}: floating-point numbers don't hold every "
+            "int64; leave them int64 all the way"
+        )
         assert got[2] == values, (
             f"`{key}` holds other numbers: each tensor's offsets count from the end of the header, "
             "and say where its bytes are, whatever the order of the names"
