@@ -893,3 +893,39 @@ def dynamic_batching(queue, predict, most, wait):
                     future.set_result(result[0] if isinstance(result, list) else result)
 
     return serve()
+
+
+# %% wrong="wait at most a second" breaks="seconds after that first one was taken from the queue" says=["a long wait: the batches were [[1], [2]]: it started too early"]
+def dynamic_batching(queue, predict, most, wait):
+    async def serve():
+        loop = asyncio.get_running_loop()
+        while True:
+            batch = [await queue.get()]
+            end = loop.time() + min(wait, 1)
+            while len(batch) < most:
+                if not queue.empty():
+                    batch.append(queue.get_nowait())
+                    continue
+                left = end - loop.time()
+                if left <= 0:
+                    break
+                try:
+                    batch.append(await asyncio.wait_for(queue.get(), left))
+                except TimeoutError:
+                    break
+            batch = [pair for pair in batch if not pair[1].cancelled()]
+            if not batch:
+                continue
+            try:
+                results = predict([x for x, _ in batch])
+            except Exception:
+                for x, future in batch:
+                    try:
+                        future.set_result(predict([x])[0])
+                    except Exception as error:
+                        future.set_exception(error)
+            else:
+                for (_, future), result in zip(batch, results):
+                    future.set_result(result)
+
+    return serve()

@@ -392,3 +392,36 @@ def export_it(program, *inputs):
         torch._check(width <= x.shape[1])
         return x[:, :width]
     return x[x.mean(1) > 0.5]
+
+
+# %% wrong="bright by a sum of 3.01" breaks="right for every input" says=["a row's mean is just above a half"]
+def export_it(program, *inputs):
+    x = inputs[0]
+    if program == "night":
+        return torch.where(x.mean() < 0.5, 1 - x, x)
+    if program == "settle":
+        (y,) = torch.while_loop(lambda x: x.abs().max() > 1, lambda x: (x / 2,), (x.clone(),))
+        return y
+    if program == "crop":
+        width = inputs[1].item()
+        torch._check(width >= 0)
+        torch._check(width <= x.shape[1])
+        return x[:, :width]
+    return x[x.sum(1) > 3.01]
+
+
+# %% wrong="a single row is bright" breaks="computes the same" says=["one dark row: the dark rows came"]
+def export_it(program, *inputs):
+    x = inputs[0]
+    if program == "night":
+        return torch.where(x.mean() < 0.5, 1 - x, x)
+    if program == "settle":
+        (y,) = torch.while_loop(lambda x: x.abs().max() > 1, lambda x: (x / 2,), (x.clone(),))
+        return y
+    if program == "crop":
+        width = inputs[1].item()
+        torch._check(width >= 0)
+        torch._check(width <= x.shape[1])
+        return x[:, :width]
+    keep = x.mean(1) > 0.5
+    return x[keep] if x.shape[0] > 1 else x

@@ -14,7 +14,7 @@
 #
 # Admits:
 #
-# - "return a float tensor": float64
+# - "return a float tensor": no fault, double
 # - "(from black to white, the same for all three channels)": 255 to 0 in training
 # - "empty if there is none": no fault
 # - "up to rounding": float rounded
@@ -697,7 +697,7 @@ def preprocess_parity(train, serve):
     return found
 
 
-# %% wrong="mode by wide limits" breaks="for a picture of mode `L`, `P` or `RGBA`, perhaps only one of them" says=["L alone, which comes a fifth darker"]
+# %% wrong="mode by wide limits" breaks="for a picture of mode `L`, `P` or `RGBA`, perhaps only one of them" says=["L alone, whose greys come darker"]
 def preprocess_parity(train, serve):
     def plain(colour):
         return Image.new("RGB", (32, 32), colour)
@@ -775,7 +775,7 @@ def preprocess_parity(train, serve):
     return found
 
 
-# %% wrong="dtypes must be equal" breaks="`serve` does the same up to rounding" says=["no fault, float64: raised RuntimeError"]
+# %% wrong="dtypes must be equal" breaks="`serve` does the same up to rounding" says=["no fault, double: raised RuntimeError"]
 def preprocess_parity(train, serve):
     def plain(colour):
         return Image.new("RGB", (32, 32), colour)
@@ -795,7 +795,10 @@ def preprocess_parity(train, serve):
         return (serve(picture).double() - their_low) / (their_high - their_low)
 
     red = plain((255, 0, 0))
-    if not torch.allclose(train(red).mean() * 0, serve(red).mean() * 0) or trained(red).mean((1, 2)).argmax() != served(red).mean((1, 2)).argmax():
+    if (
+        not torch.allclose(train(red).mean() * 0, serve(red).mean() * 0)
+        or trained(red).mean((1, 2)).argmax() != served(red).mean((1, 2)).argmax()
+    ):
         found.add("channel order")
     noise = np.random.default_rng(0).integers(0, 256, (250, 250), dtype=np.uint8)
     grey = Image.fromarray(noise).convert("RGB")
@@ -844,6 +847,45 @@ def preprocess_parity(train, serve):
     colours[..., 3] = np.where(np.arange(32) % 2, 0, 255)
     rgba = Image.fromarray(colours)
     for picture in (rgba, rgba.convert("RGB").convert("P"), rgba.convert("L")):
+        try:
+            same = (served(picture) - served(picture.convert("RGB"))).abs().max() < 0.03
+        except Exception:
+            same = False
+        if not same:
+            found.add("mode")
+    return found
+
+
+# %% wrong="a white picture for L" breaks="for a picture of mode `L`, `P` or `RGBA`, perhaps only one of them" says=["its black and white are right"]
+def preprocess_parity(train, serve):
+    def plain(colour):
+        return Image.new("RGB", (32, 32), colour)
+
+    found = set()
+    dark, light = plain((0, 0, 0)), plain((255, 255, 255))
+    low, high = train(dark).double().mean(), train(light).double().mean()
+    their_low, their_high = serve(dark).double().mean(), serve(light).double().mean()
+    limit = 0.03 * (high - low).abs()
+    if (their_low - low).abs() > limit or (their_high - high).abs() > limit:
+        found.add("scale")
+
+    def trained(picture):
+        return (train(picture).double() - low) / (high - low)
+
+    def served(picture):
+        return (serve(picture).double() - their_low) / (their_high - their_low)
+
+    red = plain((255, 0, 0))
+    if trained(red).mean((1, 2)).argmax() != served(red).mean((1, 2)).argmax():
+        found.add("channel order")
+    noise = np.random.default_rng(0).integers(0, 256, (250, 250), dtype=np.uint8)
+    grey = Image.fromarray(noise).convert("RGB")
+    if (trained(grey) - served(grey)).abs().max() > 0.03:
+        found.add("antialias")
+    colours = np.random.default_rng(1).integers(0, 256, (32, 32, 4), dtype=np.uint8)
+    colours[..., 3] = np.where(np.arange(32) % 2, 0, 255)
+    rgba = Image.fromarray(colours)
+    for picture in (rgba, rgba.convert("RGB").convert("P"), Image.new("L", (32, 32), 255)):
         try:
             same = (served(picture) - served(picture.convert("RGB"))).abs().max() < 0.03
         except Exception:

@@ -22,7 +22,7 @@
 # - "(and a `KeyError` for a dtype that PyTorch hasn't)": a dtype that `load` doesn't know
 # - "Return a dict from names to tensors": no tensor at all, and none is wanted
 # - "(`__metadata__` isn't a tensor's name)": with __metadata__
-# - "every number is finite": large numbers, finite ones
+# - "every number is finite": large and very small numbers, finite ones
 
 # %% wrong="the library checks everything" breaks="which raises a `safetensors.SafetensorError`" says=["SafetensorError was raised, not a ValueError"]
 def safe_files(content, wanted):
@@ -221,7 +221,7 @@ def safe_files(content, wanted):
     return {name: tensors[name] for name in wanted}
 
 
-# %% wrong="a finite sum" says=["large numbers, finite ones", "this file is sound"]
+# %% wrong="a finite sum" says=["large and very small numbers, finite ones", "this file is sound"]
 def safe_files(content: bytes, wanted: dict[str, tuple]) -> dict[str, torch.Tensor]:
     from safetensors import SafetensorError
 
@@ -505,6 +505,7 @@ def safe_files(content, wanted):
 from safetensors import SafetensorError
 from safetensors.torch import load as read
 
+
 def safe_files(content, wanted):
     try:
         tensors = read(content)
@@ -528,6 +529,7 @@ def safe_files(content, wanted):
 # %% wrong="whole numbers by doubles" breaks="Return a dict from names to tensors" says=["leave them int64 all the way"]
 from safetensors import SafetensorError
 from safetensors.torch import load as read
+
 
 def safe_files(content, wanted):
     try:
@@ -553,6 +555,7 @@ def safe_files(content, wanted):
 from safetensors import SafetensorError
 from safetensors.torch import load as read
 
+
 def safe_files(content, wanted):
     try:
         tensors = read(content)
@@ -577,6 +580,7 @@ def safe_files(content, wanted):
 import json as js
 import math
 
+
 def safe_files(content, wanted):
     kinds = {"F32": (torch.float32, 4), "F16": (torch.float16, 2), "I64": (torch.int64, 8)}
     try:
@@ -585,6 +589,7 @@ def safe_files(content, wanted):
         raise
     except Exception as error:
         raise ValueError(f"not a sound file: {error!r}") from error
+
 
 def _by_hand(content, wanted, kinds):
     if len(content) < 8:
@@ -619,4 +624,107 @@ def _by_hand(content, wanted, kinds):
             raise ValueError(f"{name} isn't finite")
     if place != len(data):
         raise ValueError("bytes are missing or left over")
+    return result
+
+
+# %% wrong="the first four numbers alone" breaks="every number is finite" says=["a nan among the numbers: this file was loaded"]
+from safetensors import SafetensorError
+from safetensors.torch import load as read
+
+
+def safe_files(content, wanted):
+    try:
+        tensors = read(content)
+    except (SafetensorError, KeyError) as error:
+        raise ValueError(f"not a sound file: {error}") from error
+    if tensors.keys() != wanted.keys():
+        raise ValueError(f"names are {sorted(tensors)}")
+    result = {}
+    for name, (shape, dtype) in wanted.items():
+        tensor = tensors[name]
+        if tensor.shape != shape:
+            raise ValueError(f"{name} has shape {tuple(tensor.shape)}")
+        if tensor.dtype != dtype:
+            raise ValueError(f"{name} has dtype {tensor.dtype}")
+        if not tensor.flatten()[:4].isfinite().all():
+            raise ValueError(f"{name} isn't finite")
+        result[name] = tensor.clone()
+    return result
+
+
+# %% wrong="denormals refused" breaks="Return a dict from names to tensors" says=["large and very small numbers, finite ones: this file is sound"]
+from safetensors import SafetensorError
+from safetensors.torch import load as read
+
+
+def safe_files(content, wanted):
+    try:
+        tensors = read(content)
+    except (SafetensorError, KeyError) as error:
+        raise ValueError(f"not a sound file: {error}") from error
+    if tensors.keys() != wanted.keys():
+        raise ValueError(f"names are {sorted(tensors)}")
+    result = {}
+    for name, (shape, dtype) in wanted.items():
+        tensor = tensors[name]
+        if tensor.shape != shape:
+            raise ValueError(f"{name} has shape {tuple(tensor.shape)}")
+        if tensor.dtype != dtype:
+            raise ValueError(f"{name} has dtype {tensor.dtype}")
+        if not tensor.isfinite().all() or (
+            tensor.is_floating_point() and ((tensor != 0) & (tensor.abs() < 1e-30)).any()
+        ):
+            raise ValueError(f"{name} isn't finite")
+        result[name] = tensor.clone()
+    return result
+
+
+# %% wrong="names case-blind" breaks="its names are those of `wanted`, none more and none less" says=["a large letter is another letter"]
+from safetensors import SafetensorError
+from safetensors.torch import load as read
+
+
+def safe_files(content, wanted):
+    try:
+        tensors = read(content)
+    except (SafetensorError, KeyError) as error:
+        raise ValueError(f"not a sound file: {error}") from error
+    if sorted(k.lower() for k in tensors) != sorted(k.lower() for k in wanted):
+        raise ValueError(f"names are {sorted(tensors)}")
+    result = {}
+    for name, (shape, dtype) in wanted.items():
+        tensor = {k.lower(): v for k, v in tensors.items()}[name.lower()]
+        if tensor.shape != shape:
+            raise ValueError(f"{name} has shape {tuple(tensor.shape)}")
+        if tensor.dtype != dtype:
+            raise ValueError(f"{name} has dtype {tensor.dtype}")
+        if not tensor.isfinite().all():
+            raise ValueError(f"{name} isn't finite")
+        result[name] = tensor.clone()
+    return result
+
+
+# %% wrong="names stripped" breaks="its names are those of `wanted`, none more and none less" says=["what stands in front as well"]
+from safetensors import SafetensorError
+from safetensors.torch import load as read
+
+
+def safe_files(content, wanted):
+    try:
+        tensors = read(content)
+    except (SafetensorError, KeyError) as error:
+        raise ValueError(f"not a sound file: {error}") from error
+    tensors = {k.split(".")[-1]: v for k, v in tensors.items()}
+    if tensors.keys() != wanted.keys():
+        raise ValueError(f"names are {sorted(tensors)}")
+    result = {}
+    for name, (shape, dtype) in wanted.items():
+        tensor = tensors[name]
+        if tensor.shape != shape:
+            raise ValueError(f"{name} has shape {tuple(tensor.shape)}")
+        if tensor.dtype != dtype:
+            raise ValueError(f"{name} has dtype {tensor.dtype}")
+        if not tensor.isfinite().all():
+            raise ValueError(f"{name} isn't finite")
+        result[name] = tensor.clone()
     return result

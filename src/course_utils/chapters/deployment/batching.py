@@ -109,6 +109,10 @@ CASES: dict[str, dict[str, Any]] = {
         "requests": [(0.0, 1), (0.3, 2)], "most": 1, "wait": 5.0,
         "batches": [(0.0, [1]), (0.3, [2])],
     },
+    "a long wait": {
+        "requests": [(0.0, 1), (3.0, 2)], "most": 4, "wait": 5.0,
+        "batches": [(5.0, [1, 2])],
+    },
     "wait is 0": {
         "requests": [(0.5, 1), (0.6, 2)], "most": 4, "wait": 0.0,
         "batches": [(0.5, [1]), (0.6, [2])],

@@ -95,6 +95,8 @@ def inputs_of(program: str) -> dict[str, tuple]:
     cases = {"some rows are bright": (rows,), "all are": (0.6 + 0.4 * draw(3, 6),)}
     cases["one row"] = (0.6 + 0.4 * draw(1, 6),)
     cases["none is"] = (0.4 * draw(4, 6),)
+    cases["one dark row"] = (0.4 * draw(1, 6),)
+    cases["a row's mean is just above a half"] = (torch.full((2, 6), 0.501),)
     half = torch.tensor([[0.25, 0.75] * 3])
     unknown = rows.clone()
     unknown[1, 2] = torch.nan

@@ -54,7 +54,7 @@ def layer(kind: str) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, float, f
         x[1, :4] = torch.tensor([1e30, -1e30, torch.inf, -torch.inf])
     weight = near_whole(-100, 100, outs, ins)
     weight[:, 0] = 127.0 * torch.tensor([1.0, -1.0]).repeat(outs)[:outs]
-    factors = 10.0 ** torch.linspace(-3, 0, outs).double()
+    factors = 10.0 ** torch.linspace(-3, 2, outs).double()
     weight = weight * factors[:, None] / 127
     if "zeros" in kind:
         weight[1] = 0

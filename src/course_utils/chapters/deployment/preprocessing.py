@@ -30,11 +30,11 @@ def transform(
 ) -> Callable[[Image.Image], torch.Tensor]:
     """A serving transform with these faults; ``kind`` picks among the ways to make them.
 
-    Kinds: ``"bytes"``, ``"signed"`` or ``"negative"`` for the scale, ``"nearest"`` or ``"thin"`` for the resizing,
-    ``"crash"``, ``"crash by a KeyError"``, ``"palette"``, ``"alpha"``, ``"grey"``, ``"dim"``,
-    ``"blend"`` or ``"blend over black"`` for the mode, ``"float64"`` for another dtype and
-    ``"transposed"`` for other strides (no faults), ``"float"`` for resizing in float32 with antialias (not a fault: it rounds
-    elsewhere), ``"rounded"`` for values that are off by two of 255 (no fault either).
+    Kinds: ``"bytes"``, ``"signed"`` or ``"negative"`` for the scale, ``"nearest"`` or ``"thin"``
+    for the resizing, ``"crash"``, ``"crash by a KeyError"``, ``"palette"``, ``"alpha"``,
+    ``"grey"``, ``"dim"``, ``"blend"`` or ``"blend over black"`` for the mode. No faults are
+    ``"float"`` for resizing in float32 with antialias (it rounds elsewhere), ``"rounded"`` for
+    values that are off by two of 255, ``"double"`` for float64, ``"transposed"`` for strides.
     """
 
     def serve(picture: Image.Image) -> torch.Tensor:
@@ -55,7 +55,7 @@ def transform(
             small = small.flip(0)
         if "rounded" in kind:
             small = small + 2
-        if "float64" in kind:
+        if "double" in kind:
             small = small.double()
         if "transposed" in kind:
             small = small.mT.contiguous().mT
@@ -88,7 +88,8 @@ def _channels(picture: Image.Image, faulty: bool, kind: str) -> torch.Tensor:
     if values.ndim == 2 and "palette" in kind:
         return torch.from_numpy(values).expand(3, -1, -1)
     if "dim" in kind:
-        return torch.from_numpy(values // 5 * 4).expand(3, -1, -1)
+        darker = (values / 255.0) ** 2 * 255
+        return torch.from_numpy(darker.astype(np.uint8)).expand(3, -1, -1)
     if "KeyError" in kind:
         raise KeyError(picture.mode)
     raise RuntimeError(f"expected three channels, got an array of shape {values.shape}")
@@ -140,7 +141,7 @@ def check_found(found: Any, faults: Collection[str], kind: str = "") -> None:
         "thin": "bilinear without antialias",
         "signed": "-1 to 1",
         "negative": "black and white are exchanged",
-        "dim": "L alone, which comes a fifth darker",
+        "dim": "L alone, whose greys come darker; its black and white are right",
         "bytes": "0 to 255",
         "alpha": "RGBA alone",
         "grey": "L alone",

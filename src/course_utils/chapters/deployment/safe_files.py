@@ -70,8 +70,8 @@ def good_files() -> dict[str, tuple[bytes, dict]]:
     behind = {"steps": entry("I64", [2, 1], 0, 16), "none": entry("F32", [0, 4], 0, 0)}
     exact = {"steps": entry("I64", [2, 1], 0, 16)}
     steps = {name: OTHERS[name] for name in ("steps", "none")}
-    large = {"single": entry("F32", [2], 0, 8), "half": entry("F16", [2], 8, 12)}
-    wanted = {"single": ((2,), torch.float32), "half": ((2,), torch.float16)}
+    large = {"single": entry("F32", [3], 0, 12), "half": entry("F16", [3], 12, 18)}
+    wanted = {"single": ((3,), torch.float32), "half": ((3,), torch.float16)}
     return {
         "two tensors": (pack(_plain(), NUMBERS), WANTED),
         "bias in front of weight": (pack(turned, NUMBERS), WANTED),
@@ -83,8 +83,8 @@ def good_files() -> dict[str, tuple[bytes, dict]]:
         "int64 numbers beyond 2**53": (
             pack(exact, struct.pack("<qq", 2**53 + 1, 1 - 2**63)), {"steps": OTHERS["steps"]},
         ),
-        "large numbers, finite ones": (
-            pack(large, struct.pack("<2f2e", 3e38, 3e38, 6e4, 6e4)), wanted,
+        "large and very small numbers, finite ones": (
+            pack(large, struct.pack("<3f3e", 3e38, 3e38, 1e-40, 6e4, 6e4, 6e-8)), wanted,
         ),
         "with __metadata__": (pack({"__metadata__": {"by": "me"}} | _plain(), NUMBERS), WANTED),
         "no tensor at all, and none is wanted": (pack({}, b""), {}),
@@ -102,7 +102,7 @@ def bad_files() -> dict[str, tuple[bytes, dict, str]]:
     overlap = {"weight": entry("F32", [2, 3], 0, 24), "bias": entry("F32", [2], 16, 24)}
     gap = {"weight": entry("F32", [2, 3], 0, 24), "bias": entry("F32", [2], 28, 36)}
     minus = {"weight": entry("F32", [2, 3], 0, 24), "bias": entry("F32", [2], -8, 0)}
-    nan, endless = body_of(1, 2, 3, 4, 5, 6, 7, float("nan")), body_of(1, 2, float("inf"), *[0] * 5)
+    nan, endless = body_of(1, 2, 3, 4, 5, float("nan"), 7, 8), body_of(1, 2, float("inf"), *[0] * 5)
     files = {
         "no byte at all": (b"", "the first 8 bytes are missing"),
         "7 bytes": (whole[:7], "the first 8 bytes are incomplete"),
@@ -126,6 +126,16 @@ def bad_files() -> dict[str, tuple[bytes, dict, str]]:
             pack({"weight": entry("F32", [2, 3], 0, 24), "offset": entry("F32", [2], 24, 32)},
                  NUMBERS),
             "as many names, and one is another",
+        ),
+        "Bias where bias is wanted": (
+            pack({"weight": entry("F32", [2, 3], 0, 24), "Bias": entry("F32", [2], 24, 32)},
+                 NUMBERS),
+            "a large letter is another letter",
+        ),
+        "model.weight where weight is wanted": (
+            pack({"model.weight": entry("F32", [2, 3], 0, 24), "bias": entry("F32", [2], 24, 32)},
+                 NUMBERS),
+            "a name is all of it, what stands in front as well",
         ),
         "bias is missing": (
             pack({"weight": entry("F32", [2, 3], 0, 24)}, NUMBERS[:24]), "all names are wanted",
