@@ -928,7 +928,7 @@ print("the server puts it into channel", suspect(red).mean((1, 2)).argmax().item
 # their names, empty if there is none:
 #
 # - `"channel order"`: its three channels come in the opposite order to `train`'s;
-# - `"scale"`: black and white have other values than in `train` (such as 0 to 255, -1 to 1, or exchanged);
+# - `"scale"`: black and white have other values than in `train` (such as 0 to 255, or -1 to 1);
 # - `"antialias"`: it makes large pictures small by taking the nearest pixel, or by bilinear interpolation
 #   of four neighbours, where `train` averages over all the pixels that fall into one;
 # - `"mode"`: for a picture of mode `L`, `P` or `RGBA`, perhaps only one of them, it raises an exception
@@ -992,8 +992,8 @@ servers += [(["mode"], "blend over black"), (["mode"], "alpha, 0 to 0.01 in trai
 servers += [(["channel order", "scale"], "signed"), (["scale", "antialias"], "bytes thin")]
 servers += [(["mode", "scale"], "bytes palette"), (list(faults.FAULTS), "signed nearest crash")]
 servers += [(["scale"], "-0.5 to 0.5 in training"), ([], "rounded, -1 to 0 in training")]
-servers += [([], "255 to 0 in training"), ([], "double"), ([], "transposed in memory")]
-servers += [(["scale"], "negative"), (["channel order", "scale"], "negative")]
+servers += [([], "double"), ([], "transposed in memory")]
+servers += [(["scale"], "narrow"), (["channel order", "scale"], "narrow")]
 servers += [(["mode"], "crash by a KeyError"), (["mode"], "dim")]
 with every_case() as case:
     for names, kind in servers:

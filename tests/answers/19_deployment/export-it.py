@@ -394,7 +394,7 @@ def export_it(program, *inputs):
     return x[x.mean(1) > 0.5]
 
 
-# %% wrong="bright by a sum of 3.01" breaks="right for every input" says=["a row's mean is just above a half"]
+# %% wrong="bright by a sum of 3.01" breaks="what was exported is right for every input" says=["a row's mean is just above a half"]
 def export_it(program, *inputs):
     x = inputs[0]
     if program == "night":

@@ -22,7 +22,7 @@
 # - "cut, damaged": a JPEG cut in half
 # - "Exactly `most_bytes` and exactly `most_pixels` are allowed": a body of exactly most_bytes
 # - "`detect` gets a PIL picture of mode RGB": a picture with a palette
-# - "`detect` raises anything else": a picture for which detect raises: KeyError
+# - "`detect` raises anything else": a picture for which detect raises
 # - "`detect` raises a `ValueError`": a picture that detect refuses
 
 # %% wrong="the naive server" breaks="`GET /health` answers" says=["GET /health has status 404", "a body of one byte more: status 200", "mode L"]

@@ -103,6 +103,11 @@ def draw_load(curves: dict[str, list[tuple[float, float]]], knees: dict[str, flo
 
 CASES: dict[str, tuple[list[float], list[float], list[float]]] = {
     "all were sent in time": ([0, 1, 2, 3], [0, 1, 2, 3], [0.5, 1.5, 2.5, 4.0]),
+    "a clock that has run for a month": (
+        [2_600_000, 2_600_001.1, 2_600_002.3],
+        [2_600_000, 2_600_001.1, 2_600_002.3],
+        [2_600_000.4, 2_600_001.2, 2_600_003.7],
+    ),
     "the client was held up": ([0, 1, 2, 3, 4], [0, 5, 5.5, 6, 6.5], [5, 5.5, 6, 6.5, 7.5]),
     "answers come in another order": ([0, 1, 2], [0, 1, 2], [9, 3, 2.5]),
     "the slowest was sent late": ([0, 1, 2], [0, 1, 4], [1, 2, 5.5]),
@@ -114,11 +119,6 @@ CASES: dict[str, tuple[list[float], list[float], list[float]]] = {
     "nineteen": (list(range(19)), list(range(19)), [k + 0.1 * (k + 1) for k in range(19)]),
     "twenty": (list(range(20)), list(range(20)), [k + 0.1 * (k + 1) for k in range(20)]),
     "forty": (list(range(40)), list(range(40)), [k + 0.1 * (k + 1) for k in range(40)]),
-    "a clock that has run for a month": (
-        [2_600_000, 2_600_001.1, 2_600_002.3],
-        [2_600_000, 2_600_001.1, 2_600_002.3],
-        [2_600_000.4, 2_600_001.2, 2_600_003.7],
-    ),
 }
 
 

@@ -233,7 +233,7 @@ def check_parity(kind: str, said: dict[str, Any]) -> None:
     )
     signed = "a difference below 0 counts by its size: take the absolute value"
     alone = "that is of the first {} alone; take the largest over all"
-    slips = [(alone.format("output"), said["first"])]
+    slips: list[tuple[str, float]] = [(alone.format("output"), said["first"])]
     slips += [(alone.format("two outputs"), said["first two"])]
     mean = "that is a mean: take the largest difference"
     both = "that is the sum of the outputs' largest; take the largest over all"

@@ -21,7 +21,6 @@ RANGES: dict[str, tuple[float, float]] = {
     "0 to 0.01 in training": (0.01, 0),
     "-0.5 to 0.5 in training": (1, -0.5),
     "-1 to 0 in training": (1, -1),
-    "255 to 0 in training": (-255, 255),
 }
 
 
@@ -30,7 +29,7 @@ def transform(
 ) -> Callable[[Image.Image], torch.Tensor]:
     """A serving transform with these faults; ``kind`` picks among the ways to make them.
 
-    Kinds: ``"bytes"``, ``"signed"`` or ``"negative"`` for the scale, ``"nearest"`` or ``"thin"``
+    Kinds: ``"bytes"``, ``"signed"`` or ``"narrow"`` for the scale, ``"nearest"`` or ``"thin"``
     for the resizing, ``"crash"``, ``"crash by a KeyError"``, ``"palette"``, ``"alpha"``,
     ``"grey"``, ``"dim"``, ``"blend"`` or ``"blend over black"`` for the mode. No faults are
     ``"float"`` for resizing in float32 with antialias (it rounds elsewhere), ``"rounded"`` for
@@ -61,8 +60,8 @@ def transform(
             small = small.mT.contiguous().mT
         if "scale" not in faults:
             return small / 255
-        if "negative" in kind:
-            return 1 - small / 255
+        if "narrow" in kind:
+            return 0.25 + small / 510
         return small / 127.5 - 1 if "signed" in kind else small
 
     return serve
@@ -140,7 +139,7 @@ def check_found(found: Any, faults: Collection[str], kind: str = "") -> None:
         "nearest": "nearest pixel",
         "thin": "bilinear without antialias",
         "signed": "-1 to 1",
-        "negative": "black and white are exchanged",
+        "narrow": "0.25 to 0.75, with the same grey in the middle",
         "dim": "L alone, whose greys come darker; its black and white are right",
         "bytes": "0 to 255",
         "alpha": "RGBA alone",
@@ -172,13 +171,11 @@ def check_found(found: Any, faults: Collection[str], kind: str = "") -> None:
             + (", up to rounding: less than 0.02 of that range" if "rounded" in kind else "")
             + "; compare with `train`, not with what you know of it"
         )
-    turned = "; white may have the lowest values: scale them back before you ask for the largest"
-    order = turned if "negative" in kind and "channel order" in {*missed, *extra} else ""
     assert not missed, (
         f"not found: {', '.join(missed)}"
         + (f" ({how})" if how else "")
-        + (order or ("; it has to be seen through the other faults" if len(faults) > 1 else ""))
+        + ("; it has to be seen through the other faults" if len(faults) > 1 else "")
     )
     assert not extra, f"found, though it isn't there: {', '.join(extra)}; " + (
-        "another fault was taken for it" + order if faults else "the two are the same"
+        "another fault was taken for it" if faults else "the two are the same"
     )
