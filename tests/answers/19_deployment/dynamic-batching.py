@@ -17,6 +17,8 @@
 #
 # Admits:
 #
+# - "returns a list of results in the same order": two ask for the same
+# - "What is in the queue already joins without waiting": wait is 0, three are there
 # - "with `wait=0` a batch may be one request": wait is 0
 # - "If none is left": all are cancelled
 # - "the first request that is there, cancelled or not": the first is cancelled before it is taken
@@ -637,3 +639,293 @@ async def dynamic_batching(queue, predict, most, wait):
             continue
         for (_, future), result in zip(batch, results):
             future.set_result(result)
+
+
+# %% wrong="wait 0 takes one" breaks="with what came until then" says=["what is in the queue already joins, whatever `wait` is"]
+def dynamic_batching(queue, predict, most, wait):
+    async def serve():
+        loop = asyncio.get_running_loop()
+        while True:
+            batch = [await queue.get()]
+            end = loop.time() + wait
+            while wait and len(batch) < most:
+                if not queue.empty():
+                    batch.append(queue.get_nowait())
+                    continue
+                left = end - loop.time()
+                if left <= 0:
+                    break
+                try:
+                    batch.append(await asyncio.wait_for(queue.get(), left))
+                except TimeoutError:
+                    break
+            batch = [pair for pair in batch if not pair[1].cancelled()]
+            if not batch:
+                continue
+            try:
+                results = predict([x for x, _ in batch])
+            except Exception:
+                for x, future in batch:
+                    try:
+                        future.set_result(predict([x])[0])
+                    except Exception as error:
+                        future.set_exception(error)
+            else:
+                for (_, future), result in zip(batch, results):
+                    future.set_result(result)
+
+    return serve()
+
+
+# %% wrong="looks results up by x" breaks="`predict(list of x)` returns a list of results" says=["don't look them up by x"]
+def dynamic_batching(queue, predict, most, wait):
+    async def serve():
+        loop = asyncio.get_running_loop()
+        while True:
+            batch = [await queue.get()]
+            end = loop.time() + wait
+            while len(batch) < most:
+                if not queue.empty():
+                    batch.append(queue.get_nowait())
+                    continue
+                left = end - loop.time()
+                if left <= 0:
+                    break
+                try:
+                    batch.append(await asyncio.wait_for(queue.get(), left))
+                except TimeoutError:
+                    break
+            batch = [pair for pair in batch if not pair[1].cancelled()]
+            if not batch:
+                continue
+            try:
+                results = predict([x for x, _ in batch])
+            except Exception:
+                for x, future in batch:
+                    try:
+                        future.set_result(predict([x])[0])
+                    except Exception as error:
+                        future.set_exception(error)
+            else:
+                said = {x: y for (x, _), y in zip(batch, results)}
+                for x, future in batch:
+                    future.set_result(said[x])
+
+    return serve()
+
+
+# %% wrong="results kept" breaks="`predict(list of x)` returns a list of results" says=["nor keep them"]
+def dynamic_batching(queue, predict, most, wait):
+    async def serve():
+        seen = {}
+        loop = asyncio.get_running_loop()
+        while True:
+            batch = [await queue.get()]
+            end = loop.time() + wait
+            while len(batch) < most:
+                if not queue.empty():
+                    batch.append(queue.get_nowait())
+                    continue
+                left = end - loop.time()
+                if left <= 0:
+                    break
+                try:
+                    batch.append(await asyncio.wait_for(queue.get(), left))
+                except TimeoutError:
+                    break
+            batch = [pair for pair in batch if not pair[1].cancelled()]
+            if not batch:
+                continue
+            try:
+                results = predict([x for x, _ in batch])
+            except Exception:
+                for x, future in batch:
+                    try:
+                        future.set_result(predict([x])[0])
+                    except Exception as error:
+                        future.set_exception(error)
+            else:
+                for (x, future), result in zip(batch, results):
+                    future.set_result(seen.setdefault(x, result))
+
+    return serve()
+
+
+# %% wrong="falsy results" breaks="`predict(list of x)` returns a list of results" says=["None and 0 are results as well"]
+def dynamic_batching(queue, predict, most, wait):
+    async def serve():
+        loop = asyncio.get_running_loop()
+        while True:
+            batch = [await queue.get()]
+            end = loop.time() + wait
+            while len(batch) < most:
+                if not queue.empty():
+                    batch.append(queue.get_nowait())
+                    continue
+                left = end - loop.time()
+                if left <= 0:
+                    break
+                try:
+                    batch.append(await asyncio.wait_for(queue.get(), left))
+                except TimeoutError:
+                    break
+            batch = [pair for pair in batch if not pair[1].cancelled()]
+            if not batch:
+                continue
+            try:
+                results = predict([x for x, _ in batch])
+            except Exception:
+                for x, future in batch:
+                    try:
+                        future.set_result(predict([x])[0])
+                    except Exception as error:
+                        future.set_exception(error)
+            else:
+                for (_, future), result in zip(batch, results):
+                    result and future.set_result(result)
+
+    return serve()
+
+
+# %% wrong="None is no result" breaks="`predict(list of x)` returns a list of results" says=["request 1 never got an answer", "None and 0 are results as well"]
+def dynamic_batching(queue, predict, most, wait):
+    async def serve():
+        loop = asyncio.get_running_loop()
+        while True:
+            batch = [await queue.get()]
+            end = loop.time() + wait
+            while len(batch) < most:
+                if not queue.empty():
+                    batch.append(queue.get_nowait())
+                    continue
+                left = end - loop.time()
+                if left <= 0:
+                    break
+                try:
+                    batch.append(await asyncio.wait_for(queue.get(), left))
+                except TimeoutError:
+                    break
+            batch = [pair for pair in batch if not pair[1].cancelled()]
+            if not batch:
+                continue
+            try:
+                results = predict([x for x, _ in batch])
+            except Exception:
+                for x, future in batch:
+                    try:
+                        future.set_result(predict([x])[0])
+                    except Exception as error:
+                        future.set_exception(error)
+            else:
+                for (_, future), result in zip(batch, results):
+                    result is None or future.set_result(result)
+
+    return serve()
+
+
+# %% wrong="words of the error alone" breaks="each poisoned one gets its own error" says=["hand on the error itself"]
+def dynamic_batching(queue, predict, most, wait):
+    async def serve():
+        loop = asyncio.get_running_loop()
+        while True:
+            batch = [await queue.get()]
+            end = loop.time() + wait
+            while len(batch) < most:
+                if not queue.empty():
+                    batch.append(queue.get_nowait())
+                    continue
+                left = end - loop.time()
+                if left <= 0:
+                    break
+                try:
+                    batch.append(await asyncio.wait_for(queue.get(), left))
+                except TimeoutError:
+                    break
+            batch = [pair for pair in batch if not pair[1].cancelled()]
+            if not batch:
+                continue
+            try:
+                results = predict([x for x, _ in batch])
+            except Exception:
+                for x, future in batch:
+                    try:
+                        future.set_result(predict([x])[0])
+                    except Exception as error:
+                        future.set_exception(RuntimeError(str(error)))
+            else:
+                for (_, future), result in zip(batch, results):
+                    future.set_result(result)
+
+    return serve()
+
+
+# %% wrong="list alone is unwrapped" breaks="`predict(list of x)` returns a list of results" says=["where predict gave [5]: hand on that"]
+def dynamic_batching(queue, predict, most, wait):
+    async def serve():
+        loop = asyncio.get_running_loop()
+        while True:
+            batch = [await queue.get()]
+            end = loop.time() + wait
+            while len(batch) < most:
+                if not queue.empty():
+                    batch.append(queue.get_nowait())
+                    continue
+                left = end - loop.time()
+                if left <= 0:
+                    break
+                try:
+                    batch.append(await asyncio.wait_for(queue.get(), left))
+                except TimeoutError:
+                    break
+            batch = [pair for pair in batch if not pair[1].cancelled()]
+            if not batch:
+                continue
+            try:
+                results = predict([x for x, _ in batch])
+            except Exception:
+                for x, future in batch:
+                    try:
+                        future.set_result(predict([x])[0])
+                    except Exception as error:
+                        future.set_exception(error)
+            else:
+                for (_, future), result in zip(batch, results):
+                    future.set_result(result[0] if isinstance(result, list) else result)
+
+    return serve()
+
+
+# %% wrong="wait at most a second" breaks="seconds after that first one was taken from the queue" says=["a long wait: the batches were [[1], [2]]: it started too early"]
+def dynamic_batching(queue, predict, most, wait):
+    async def serve():
+        loop = asyncio.get_running_loop()
+        while True:
+            batch = [await queue.get()]
+            end = loop.time() + min(wait, 1)
+            while len(batch) < most:
+                if not queue.empty():
+                    batch.append(queue.get_nowait())
+                    continue
+                left = end - loop.time()
+                if left <= 0:
+                    break
+                try:
+                    batch.append(await asyncio.wait_for(queue.get(), left))
+                except TimeoutError:
+                    break
+            batch = [pair for pair in batch if not pair[1].cancelled()]
+            if not batch:
+                continue
+            try:
+                results = predict([x for x, _ in batch])
+            except Exception:
+                for x, future in batch:
+                    try:
+                        future.set_result(predict([x])[0])
+                    except Exception as error:
+                        future.set_exception(error)
+            else:
+                for (_, future), result in zip(batch, results):
+                    future.set_result(result)
+
+    return serve()

@@ -10,6 +10,7 @@
 #
 # Admits:
 #
+# - "right for every input": bright as a whole, with numbers below 0
 # - "(rows, 6), one row or more": one row
 # - "`n` is a 0-D int64 tensor": no column
 # - "right for every input": a mean of exactly a half
@@ -375,3 +376,52 @@ def export_it(program, *inputs):
         torch._check(n <= x.shape[1])
         return x[:, :n]
     return x[x.mean(0) > 0.5]
+
+
+# %% wrong="night by the size of x minus 0 or 1" breaks="computes the same" says=["numbers below 0 stay below 0"]
+def export_it(program, *inputs):
+    x = inputs[0]
+    if program == "night":
+        return ((x.mean() < 0.5).float() - x).abs()
+    if program == "settle":
+        (y,) = torch.while_loop(lambda x: x.abs().max() > 1, lambda x: (x / 2,), (x.clone(),))
+        return y
+    if program == "crop":
+        width = inputs[1].item()
+        torch._check(width >= 0)
+        torch._check(width <= x.shape[1])
+        return x[:, :width]
+    return x[x.mean(1) > 0.5]
+
+
+# %% wrong="bright by a sum of 3.01" breaks="what was exported is right for every input" says=["a row's mean is just above a half"]
+def export_it(program, *inputs):
+    x = inputs[0]
+    if program == "night":
+        return torch.where(x.mean() < 0.5, 1 - x, x)
+    if program == "settle":
+        (y,) = torch.while_loop(lambda x: x.abs().max() > 1, lambda x: (x / 2,), (x.clone(),))
+        return y
+    if program == "crop":
+        width = inputs[1].item()
+        torch._check(width >= 0)
+        torch._check(width <= x.shape[1])
+        return x[:, :width]
+    return x[x.sum(1) > 3.01]
+
+
+# %% wrong="a single row is bright" breaks="computes the same" says=["one dark row: the dark rows came"]
+def export_it(program, *inputs):
+    x = inputs[0]
+    if program == "night":
+        return torch.where(x.mean() < 0.5, 1 - x, x)
+    if program == "settle":
+        (y,) = torch.while_loop(lambda x: x.abs().max() > 1, lambda x: (x / 2,), (x.clone(),))
+        return y
+    if program == "crop":
+        width = inputs[1].item()
+        torch._check(width >= 0)
+        torch._check(width <= x.shape[1])
+        return x[:, :width]
+    keep = x.mean(1) > 0.5
+    return x[keep] if x.shape[0] > 1 else x

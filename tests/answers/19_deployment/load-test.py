@@ -314,3 +314,42 @@ def load_test(due, sent, done):
         "p95": ordered[-(-95 * n // 100) - 1].item(),
         "in flight": n / period * ordered[-(-95 * n // 100) - 1].item(),
     }
+
+
+# %% wrong="waits in float32" breaks="Return a dict of four floats" says=["only seven of its digits are right"]
+def load_test(due, sent, done):
+    waits = (done - due).float()
+    span = (done.max() - due.min()).item()
+    n = len(due)
+    return {
+        "throughput": n / span,
+        "mean latency": waits.mean().item(),
+        "p95": waits.sort().values[-(-95 * n // 100) - 1].item(),
+        "in flight": waits.sum().item() / span,
+    }
+
+
+# %% wrong="rounds latencies to microseconds" breaks="Return a dict of four floats" says=["microseconds: mean latency: that is made of rounded times"]
+def load_test(due, sent, done):
+    waits = (done - due).round(decimals=6)
+    span = (done.max() - due.min()).item()
+    n = len(due)
+    return {
+        "throughput": n / span,
+        "mean latency": waits.mean().item(),
+        "p95": waits.sort().values[-(-95 * n // 100) - 1].item(),
+        "in flight": waits.sum().item() / span,
+    }
+
+
+# %% wrong="three decimals" breaks="as those who had to wait felt it" says=["mean latency: that is rounded: give the number as it is"]
+def load_test(due, sent, done):
+    waits = done - due
+    span = (done.max() - due.min()).item()
+    n = len(due)
+    return {
+        "throughput": n / span,
+        "mean latency": round(waits.mean().item(), 3),
+        "p95": waits.sort().values[-(-95 * n // 100) - 1].item(),
+        "in flight": waits.sum().item() / span,
+    }

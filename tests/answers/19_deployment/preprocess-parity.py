@@ -14,6 +14,7 @@
 #
 # Admits:
 #
+# - "return a float tensor": double
 # - "empty if there is none": no fault
 # - "up to rounding": float rounded
 # - "perhaps several": signed nearest crash
@@ -348,7 +349,7 @@ def preprocess_parity(train: Callable, serve: Callable) -> set[str]:
     return found
 
 
-# %% wrong="0.02, whatever the range" breaks="`serve` does the same up to rounding" says=["0 to 255 in training", "0.02 of that range are 5"]
+# %% wrong="0.02, whatever the range" breaks="`serve` does the same up to rounding" says=["0 to 255 in training", "less than 0.02 of that range"]
 def preprocess_parity(train, serve):
     def plain(colour):
         return Image.new("RGB", (32, 32), colour)
@@ -534,5 +535,321 @@ def preprocess_parity(train, serve):
             found.add("mode")
             continue
         if not (got - want).abs().max() <= limit:
+            found.add("mode")
+    return found
+
+
+# %% wrong="scale by a middle grey" breaks="black and white have other values than in `train`" says=["not found: scale (0.25 to 0.75, with the same grey in the middle"]
+def preprocess_parity(train, serve):
+    def plain(colour):
+        return Image.new("RGB", (32, 32), colour)
+
+    found = set()
+    dark, light = plain((0, 0, 0)), plain((255, 255, 255))
+    low, high = train(dark).double().mean(), train(light).double().mean()
+    their_low, their_high = serve(dark).double().mean(), serve(light).double().mean()
+    limit = 0.03 * (high - low).abs()
+    half = plain((128, 128, 128))
+    if (train(half).double() - serve(half).double()).abs().max() > limit:
+        found.add("scale")
+
+    def trained(picture):
+        return (train(picture).double() - low) / (high - low)
+
+    def served(picture):
+        return (serve(picture).double() - their_low) / (their_high - their_low)
+
+    red = plain((255, 0, 0))
+    if trained(red).mean((1, 2)).argmax() != served(red).mean((1, 2)).argmax():
+        found.add("channel order")
+    noise = np.random.default_rng(0).integers(0, 256, (250, 250), dtype=np.uint8)
+    grey = Image.fromarray(noise).convert("RGB")
+    if (trained(grey) - served(grey)).abs().max() > 0.03:
+        found.add("antialias")
+    colours = np.random.default_rng(1).integers(0, 256, (32, 32, 4), dtype=np.uint8)
+    colours[..., 3] = np.where(np.arange(32) % 2, 0, 255)
+    rgba = Image.fromarray(colours)
+    for picture in (rgba, rgba.convert("RGB").convert("P"), rgba.convert("L")):
+        try:
+            same = (served(picture) - served(picture.convert("RGB"))).abs().max() < 0.03
+        except Exception:
+            same = False
+        if not same:
+            found.add("mode")
+    return found
+
+
+# %% wrong="scale by the middle of both" breaks="black and white have other values than in `train`" says=["not found: scale (0.25 to 0.75, with the same grey in the middle"]
+def preprocess_parity(train, serve):
+    def plain(colour):
+        return Image.new("RGB", (32, 32), colour)
+
+    found = set()
+    dark, light = plain((0, 0, 0)), plain((255, 255, 255))
+    low, high = train(dark).double().mean(), train(light).double().mean()
+    their_low, their_high = serve(dark).double().mean(), serve(light).double().mean()
+    limit = 0.03 * (high - low).abs()
+    if ((their_high + their_low) - (high + low)).abs() > 2 * limit:
+        found.add("scale")
+
+    def trained(picture):
+        return (train(picture).double() - low) / (high - low)
+
+    def served(picture):
+        return (serve(picture).double() - their_low) / (their_high - their_low)
+
+    red = plain((255, 0, 0))
+    if trained(red).mean((1, 2)).argmax() != served(red).mean((1, 2)).argmax():
+        found.add("channel order")
+    noise = np.random.default_rng(0).integers(0, 256, (250, 250), dtype=np.uint8)
+    grey = Image.fromarray(noise).convert("RGB")
+    if (trained(grey) - served(grey)).abs().max() > 0.03:
+        found.add("antialias")
+    colours = np.random.default_rng(1).integers(0, 256, (32, 32, 4), dtype=np.uint8)
+    colours[..., 3] = np.where(np.arange(32) % 2, 0, 255)
+    rgba = Image.fromarray(colours)
+    for picture in (rgba, rgba.convert("RGB").convert("P"), rgba.convert("L")):
+        try:
+            same = (served(picture) - served(picture.convert("RGB"))).abs().max() < 0.03
+        except Exception:
+            same = False
+        if not same:
+            found.add("mode")
+    return found
+
+
+# %% wrong="a share of the highest value" breaks="`serve` does the same up to rounding" says=["training has values from -1 to 0 here"]
+def preprocess_parity(train, serve):
+    def plain(colour):
+        return Image.new("RGB", (32, 32), colour)
+
+    found = set()
+    dark, light = plain((0, 0, 0)), plain((255, 255, 255))
+    low, high = train(dark).double().mean(), train(light).double().mean()
+    their_low, their_high = serve(dark).double().mean(), serve(light).double().mean()
+    limit = 0.03 * high.abs()
+    if (their_low - low).abs() > limit or (their_high - high).abs() > limit:
+        found.add("scale")
+
+    def trained(picture):
+        return (train(picture).double() - low) / (high - low)
+
+    def served(picture):
+        return (serve(picture).double() - their_low) / (their_high - their_low)
+
+    red = plain((255, 0, 0))
+    if trained(red).mean((1, 2)).argmax() != served(red).mean((1, 2)).argmax():
+        found.add("channel order")
+    noise = np.random.default_rng(0).integers(0, 256, (250, 250), dtype=np.uint8)
+    grey = Image.fromarray(noise).convert("RGB")
+    if (trained(grey) - served(grey)).abs().max() > 0.03:
+        found.add("antialias")
+    colours = np.random.default_rng(1).integers(0, 256, (32, 32, 4), dtype=np.uint8)
+    colours[..., 3] = np.where(np.arange(32) % 2, 0, 255)
+    rgba = Image.fromarray(colours)
+    for picture in (rgba, rgba.convert("RGB").convert("P"), rgba.convert("L")):
+        try:
+            same = (served(picture) - served(picture.convert("RGB"))).abs().max() < 0.03
+        except Exception:
+            same = False
+        if not same:
+            found.add("mode")
+    return found
+
+
+# %% wrong="three kinds of exceptions" breaks="it raises an exception" says=["any exception is a fault"]
+def preprocess_parity(train, serve):
+    def plain(colour):
+        return Image.new("RGB", (32, 32), colour)
+
+    found = set()
+    dark, light = plain((0, 0, 0)), plain((255, 255, 255))
+    low, high = train(dark).double().mean(), train(light).double().mean()
+    their_low, their_high = serve(dark).double().mean(), serve(light).double().mean()
+    limit = 0.03 * (high - low).abs()
+    if (their_low - low).abs() > limit or (their_high - high).abs() > limit:
+        found.add("scale")
+
+    def trained(picture):
+        return (train(picture).double() - low) / (high - low)
+
+    def served(picture):
+        return (serve(picture).double() - their_low) / (their_high - their_low)
+
+    red = plain((255, 0, 0))
+    if trained(red).mean((1, 2)).argmax() != served(red).mean((1, 2)).argmax():
+        found.add("channel order")
+    noise = np.random.default_rng(0).integers(0, 256, (250, 250), dtype=np.uint8)
+    grey = Image.fromarray(noise).convert("RGB")
+    if (trained(grey) - served(grey)).abs().max() > 0.03:
+        found.add("antialias")
+    colours = np.random.default_rng(1).integers(0, 256, (32, 32, 4), dtype=np.uint8)
+    colours[..., 3] = np.where(np.arange(32) % 2, 0, 255)
+    rgba = Image.fromarray(colours)
+    for picture in (rgba, rgba.convert("RGB").convert("P"), rgba.convert("L")):
+        try:
+            same = (served(picture) - served(picture.convert("RGB"))).abs().max() < 0.03
+        except (RuntimeError, ValueError, IndexError):
+            same = False
+        if not same:
+            found.add("mode")
+    return found
+
+
+# %% wrong="mode by wide limits" breaks="for a picture of mode `L`, `P` or `RGBA`, perhaps only one of them" says=["L alone, whose greys come darker"]
+def preprocess_parity(train, serve):
+    def plain(colour):
+        return Image.new("RGB", (32, 32), colour)
+
+    found = set()
+    dark, light = plain((0, 0, 0)), plain((255, 255, 255))
+    low, high = train(dark).double().mean(), train(light).double().mean()
+    their_low, their_high = serve(dark).double().mean(), serve(light).double().mean()
+    limit = 0.03 * (high - low).abs()
+    if (their_low - low).abs() > limit or (their_high - high).abs() > limit:
+        found.add("scale")
+
+    def trained(picture):
+        return (train(picture).double() - low) / (high - low)
+
+    def served(picture):
+        return (serve(picture).double() - their_low) / (their_high - their_low)
+
+    red = plain((255, 0, 0))
+    if trained(red).mean((1, 2)).argmax() != served(red).mean((1, 2)).argmax():
+        found.add("channel order")
+    noise = np.random.default_rng(0).integers(0, 256, (250, 250), dtype=np.uint8)
+    grey = Image.fromarray(noise).convert("RGB")
+    if (trained(grey) - served(grey)).abs().max() > 0.03:
+        found.add("antialias")
+    colours = np.random.default_rng(1).integers(0, 256, (32, 32, 4), dtype=np.uint8)
+    colours[..., 3] = np.where(np.arange(32) % 2, 0, 255)
+    rgba = Image.fromarray(colours)
+    for picture in (rgba, rgba.convert("RGB").convert("P"), rgba.convert("L")):
+        try:
+            same = (served(picture) - served(picture.convert("RGB"))).abs().max() < 0.6
+        except Exception:
+            same = False
+        if not same:
+            found.add("mode")
+    return found
+
+
+# %% wrong="view of the result" breaks="`serve` does the same up to rounding" says=["no fault, transposed in memory: raised RuntimeError"]
+def preprocess_parity(train, serve):
+    def plain(colour):
+        return Image.new("RGB", (32, 32), colour)
+
+    found = set()
+    dark, light = plain((0, 0, 0)), plain((255, 255, 255))
+    low, high = train(dark).double().mean(), train(light).double().mean()
+    their_low, their_high = serve(dark).double().mean(), serve(light).double().mean()
+    limit = 0.03 * (high - low).abs()
+    if (their_low - low).abs() > limit or (their_high - high).abs() > limit:
+        found.add("scale")
+
+    def trained(picture):
+        return (train(picture).double() - low) / (high - low)
+
+    def served(picture):
+        return (serve(picture).double() - their_low) / (their_high - their_low)
+
+    red = plain((255, 0, 0))
+    if trained(red).mean((1, 2)).argmax() != served(red).view(3, -1).mean(1).argmax():
+        found.add("channel order")
+    noise = np.random.default_rng(0).integers(0, 256, (250, 250), dtype=np.uint8)
+    grey = Image.fromarray(noise).convert("RGB")
+    if (trained(grey) - served(grey)).abs().max() > 0.03:
+        found.add("antialias")
+    colours = np.random.default_rng(1).integers(0, 256, (32, 32, 4), dtype=np.uint8)
+    colours[..., 3] = np.where(np.arange(32) % 2, 0, 255)
+    rgba = Image.fromarray(colours)
+    for picture in (rgba, rgba.convert("RGB").convert("P"), rgba.convert("L")):
+        try:
+            same = (served(picture) - served(picture.convert("RGB"))).abs().max() < 0.03
+        except Exception:
+            same = False
+        if not same:
+            found.add("mode")
+    return found
+
+
+# %% wrong="dtypes must be equal" breaks="`serve` does the same up to rounding" says=["no fault, double: raised RuntimeError"]
+def preprocess_parity(train, serve):
+    def plain(colour):
+        return Image.new("RGB", (32, 32), colour)
+
+    found = set()
+    dark, light = plain((0, 0, 0)), plain((255, 255, 255))
+    low, high = train(dark).double().mean(), train(light).double().mean()
+    their_low, their_high = serve(dark).double().mean(), serve(light).double().mean()
+    limit = 0.03 * (high - low).abs()
+    if (their_low - low).abs() > limit or (their_high - high).abs() > limit:
+        found.add("scale")
+
+    def trained(picture):
+        return (train(picture).double() - low) / (high - low)
+
+    def served(picture):
+        return (serve(picture).double() - their_low) / (their_high - their_low)
+
+    red = plain((255, 0, 0))
+    if (
+        not torch.allclose(train(red).mean() * 0, serve(red).mean() * 0)
+        or trained(red).mean((1, 2)).argmax() != served(red).mean((1, 2)).argmax()
+    ):
+        found.add("channel order")
+    noise = np.random.default_rng(0).integers(0, 256, (250, 250), dtype=np.uint8)
+    grey = Image.fromarray(noise).convert("RGB")
+    if (trained(grey) - served(grey)).abs().max() > 0.03:
+        found.add("antialias")
+    colours = np.random.default_rng(1).integers(0, 256, (32, 32, 4), dtype=np.uint8)
+    colours[..., 3] = np.where(np.arange(32) % 2, 0, 255)
+    rgba = Image.fromarray(colours)
+    for picture in (rgba, rgba.convert("RGB").convert("P"), rgba.convert("L")):
+        try:
+            same = (served(picture) - served(picture.convert("RGB"))).abs().max() < 0.03
+        except Exception:
+            same = False
+        if not same:
+            found.add("mode")
+    return found
+
+
+# %% wrong="a white picture for L" breaks="for a picture of mode `L`, `P` or `RGBA`, perhaps only one of them" says=["its black and white are right"]
+def preprocess_parity(train, serve):
+    def plain(colour):
+        return Image.new("RGB", (32, 32), colour)
+
+    found = set()
+    dark, light = plain((0, 0, 0)), plain((255, 255, 255))
+    low, high = train(dark).double().mean(), train(light).double().mean()
+    their_low, their_high = serve(dark).double().mean(), serve(light).double().mean()
+    limit = 0.03 * (high - low).abs()
+    if (their_low - low).abs() > limit or (their_high - high).abs() > limit:
+        found.add("scale")
+
+    def trained(picture):
+        return (train(picture).double() - low) / (high - low)
+
+    def served(picture):
+        return (serve(picture).double() - their_low) / (their_high - their_low)
+
+    red = plain((255, 0, 0))
+    if trained(red).mean((1, 2)).argmax() != served(red).mean((1, 2)).argmax():
+        found.add("channel order")
+    noise = np.random.default_rng(0).integers(0, 256, (250, 250), dtype=np.uint8)
+    grey = Image.fromarray(noise).convert("RGB")
+    if (trained(grey) - served(grey)).abs().max() > 0.03:
+        found.add("antialias")
+    colours = np.random.default_rng(1).integers(0, 256, (32, 32, 4), dtype=np.uint8)
+    colours[..., 3] = np.where(np.arange(32) % 2, 0, 255)
+    rgba = Image.fromarray(colours)
+    for picture in (rgba, rgba.convert("RGB").convert("P"), Image.new("L", (32, 32), 255)):
+        try:
+            same = (served(picture) - served(picture.convert("RGB"))).abs().max() < 0.03
+        except Exception:
+            same = False
+        if not same:
             found.add("mode")
     return found

@@ -16,6 +16,9 @@
 #
 # Admits:
 #
+# - "`weight` is float32": transposed views
+# - "float32, (out, in)": one output
+# - "What lies beyond is clamped": far beyond low and high
 # - "n may be 0": no row
 # - "What lies beyond": beyond low and high
 # - "`low` ≤ 0": from 0 up
@@ -430,3 +433,76 @@ def quantised_inference(x, weight, bias, low, high):
     ints = (weight / step[:, None]).round().to(torch.int32)
     total = (whole[:, None] * ints).sum(2, dtype=torch.int32)
     return total, F.linear(x.clamp(low, high), ints * step[:, None]) + bias
+
+
+# %% wrong="clamped as whole numbers only" breaks="What lies beyond is clamped" says=["far beyond the range even an int32 overflows"]
+def quantised_inference(x, weight, bias, low, high):
+    scale = (high - low) / 255
+    zero = round(-low / scale)
+    whole = ((x / scale).round().int() + zero).clamp(0, 255).to(torch.uint8)
+    step = weight.abs().amax(1) / 127
+    step = torch.where(step == 0, 1.0, step)
+    ints = (weight / step[:, None]).round().to(torch.int8)
+    total = ((whole.int() - zero)[:, None] * ints.int()).sum(2, dtype=torch.int32)
+    return total, total * scale * step + bias
+
+
+# %% wrong="256 wraps" breaks="What lies beyond is clamped" says=["far beyond low and high"]
+def quantised_inference(x, weight, bias, low, high):
+    scale = (high - low) / 255
+    zero = round(-low / scale)
+    whole = ((x.clamp(low, high) / scale).round() + zero).to(torch.uint8)
+    step = weight.abs().amax(1) / 127
+    step = torch.where(step == 0, 1.0, step)
+    ints = (weight / step[:, None]).round().to(torch.int8)
+    total = ((whole.int() - zero)[:, None] * ints.int()).sum(2, dtype=torch.int32)
+    return total, total * scale * step + bias
+
+
+# %% wrong="steps by the wrong dimension" breaks="what they are worth" says=["they belong to its columns"]
+def quantised_inference(x, weight, bias, low, high):
+    scale = (high - low) / 255
+    zero = round(-low / scale)
+    whole = ((x.clamp(low, high) / scale).round() + zero).clamp(0, 255).to(torch.uint8)
+    step = weight.abs().amax(1) / 127
+    step = torch.where(step == 0, 1.0, step)
+    ints = (weight / step[:, None]).round().to(torch.int8)
+    total = ((whole.int() - zero)[:, None] * ints.int()).sum(2, dtype=torch.int32)
+    return total, total * scale * (step[:, None] if len(x) == len(step) else step) + bias
+
+
+# %% wrong="one output squeezed" breaks="`total`, int32" says=["one output: total has shape (4,), expected (4, 1)"]
+def quantised_inference(x, weight, bias, low, high):
+    scale = (high - low) / 255
+    zero = round(-low / scale)
+    whole = ((x.clamp(low, high) / scale).round() + zero).clamp(0, 255).to(torch.uint8)
+    step = weight.abs().amax(1) / 127
+    step = torch.where(step == 0, 1.0, step)
+    ints = (weight / step[:, None]).round().to(torch.int8)
+    total = ((whole.int() - zero)[:, None] * ints.int()).sum(2, dtype=torch.int32)
+    y = total * scale * step + bias
+    return (total.squeeze(1), y.squeeze(1)) if len(weight) == 1 else (total, y)
+
+
+# %% wrong="view of the weight" breaks="sums of products of whole numbers" says=["transposed views: raised RuntimeError"]
+def quantised_inference(x, weight, bias, low, high):
+    scale = (high - low) / 255
+    zero = round(-low / scale)
+    whole = ((x.clamp(low, high) / scale).round() + zero).clamp(0, 255).to(torch.uint8)
+    step = weight.view(-1).abs().view(len(weight), -1).amax(1) / 127
+    step = torch.where(step == 0, 1.0, step)
+    ints = (weight / step[:, None]).round().to(torch.int8)
+    total = ((whole.int() - zero)[:, None] * ints.int()).sum(2, dtype=torch.int32)
+    return total, total * scale * step + bias
+
+
+# %% wrong="large weights cut at 1" breaks="one scale for each row of `weight`" says=["what is a row's scale?"]
+def quantised_inference(x, weight, bias, low, high):
+    scale = (high - low) / 255
+    zero = round(-low / scale)
+    whole = ((x.clamp(low, high) / scale).round() + zero).clamp(0, 255).to(torch.uint8)
+    step = weight.abs().amax(1).clamp(max=1) / 127
+    step = torch.where(step == 0, 1.0, step)
+    ints = (weight / step[:, None]).round().to(torch.int8)
+    total = ((whole.int() - zero)[:, None] * ints.int()).sum(2, dtype=torch.int32)
+    return total, total * scale * step + bias

@@ -12,14 +12,17 @@
 # - "never another exception"
 # - "The tensors own their memory"
 # - "which raises a `safetensors.SafetensorError`"
+# - "Return a dict from names to tensors"
 #
 # Admits:
 #
+# - "none belongs to two tensors": an empty tensor, named behind one that begins at the same byte
+# - "dtypes are float32 (`F32`), float16 (`F16`) and int64 (`I64`)": int64 numbers beyond 2**53
 # - "for each name a tuple of shape and dtype": 0-D, empty, float16 and int64 tensors
 # - "(and a `KeyError` for a dtype that PyTorch hasn't)": a dtype that `load` doesn't know
 # - "Return a dict from names to tensors": no tensor at all, and none is wanted
 # - "(`__metadata__` isn't a tensor's name)": with __metadata__
-# - "every number is finite": large numbers, finite ones
+# - "every number is finite": large and very small numbers, finite ones
 
 # %% wrong="the library checks everything" breaks="which raises a `safetensors.SafetensorError`" says=["SafetensorError was raised, not a ValueError"]
 def safe_files(content, wanted):
@@ -218,7 +221,7 @@ def safe_files(content, wanted):
     return {name: tensors[name] for name in wanted}
 
 
-# %% wrong="a finite sum" says=["large numbers, finite ones", "this file is sound"]
+# %% wrong="a finite sum" says=["large and very small numbers, finite ones", "this file is sound"]
 def safe_files(content: bytes, wanted: dict[str, tuple]) -> dict[str, torch.Tensor]:
     from safetensors import SafetensorError
 
@@ -496,3 +499,232 @@ def safe_files(content, wanted):
     except Exception as error:
         raise ValueError(f"not a sound file: {error!r}") from error
     return tensors
+
+
+# %% wrong="sizes of 1 don't count" breaks="every shape" says=["shape (2, 3, 1) where (2, 3) is wanted", "a size of 1 is a size as well"]
+from safetensors import SafetensorError
+from safetensors.torch import load as read
+
+
+def safe_files(content, wanted):
+    try:
+        tensors = read(content)
+    except (SafetensorError, KeyError) as error:
+        raise ValueError(f"not a sound file: {error}") from error
+    if tensors.keys() != wanted.keys():
+        raise ValueError(f"names are {sorted(tensors)}")
+    result = {}
+    for name, (shape, dtype) in wanted.items():
+        tensor = tensors[name]
+        if [n for n in tensor.shape if n != 1] != [n for n in shape if n != 1]:
+            raise ValueError(f"{name} has shape {tuple(tensor.shape)}")
+        if tensor.dtype != dtype:
+            raise ValueError(f"{name} has dtype {tensor.dtype}")
+        if not tensor.isfinite().all():
+            raise ValueError(f"{name} isn't finite")
+        result[name] = tensor.clone()
+    return result
+
+
+# %% wrong="whole numbers by doubles" breaks="Return a dict from names to tensors" says=["leave them int64 all the way"]
+from safetensors import SafetensorError
+from safetensors.torch import load as read
+
+
+def safe_files(content, wanted):
+    try:
+        tensors = read(content)
+    except (SafetensorError, KeyError) as error:
+        raise ValueError(f"not a sound file: {error}") from error
+    if tensors.keys() != wanted.keys():
+        raise ValueError(f"names are {sorted(tensors)}")
+    result = {}
+    for name, (shape, dtype) in wanted.items():
+        tensor = tensors[name]
+        if tensor.shape != shape:
+            raise ValueError(f"{name} has shape {tuple(tensor.shape)}")
+        if tensor.dtype != dtype:
+            raise ValueError(f"{name} has dtype {tensor.dtype}")
+        if not tensor.isfinite().all():
+            raise ValueError(f"{name} isn't finite")
+        result[name] = tensor.double().to(dtype)
+    return result
+
+
+# %% wrong="counts the names" breaks="its names are those of `wanted`, none more and none less" says=["offset where bias is wanted", "as many names, and one is another"]
+from safetensors import SafetensorError
+from safetensors.torch import load as read
+
+
+def safe_files(content, wanted):
+    try:
+        tensors = read(content)
+    except (SafetensorError, KeyError) as error:
+        raise ValueError(f"not a sound file: {error}") from error
+    if len(tensors) != len(wanted):
+        raise ValueError(f"names are {sorted(tensors)}")
+    result = {}
+    for name, (shape, dtype) in wanted.items():
+        tensor = tensors.get(name, torch.zeros(shape, dtype=dtype))
+        if tensor.shape != shape:
+            raise ValueError(f"{name} has shape {tuple(tensor.shape)}")
+        if tensor.dtype != dtype:
+            raise ValueError(f"{name} has dtype {tensor.dtype}")
+        if not tensor.isfinite().all():
+            raise ValueError(f"{name} isn't finite")
+        result[name] = tensor.clone()
+    return result
+
+
+# %% wrong="by hand, sorted by begin alone" breaks="Return a dict from names to tensors" says=["an empty tensor ends where it begins"]
+import json as js
+import math
+
+
+def safe_files(content, wanted):
+    kinds = {"F32": (torch.float32, 4), "F16": (torch.float16, 2), "I64": (torch.int64, 8)}
+    try:
+        return _by_hand(content, wanted, kinds)
+    except ValueError:
+        raise
+    except Exception as error:
+        raise ValueError(f"not a sound file: {error!r}") from error
+
+
+def _by_hand(content, wanted, kinds):
+    if len(content) < 8:
+        raise ValueError("too short")
+    length = int.from_bytes(content[:8], "little")
+    if 8 + length > len(content):
+        raise ValueError("the header is cut")
+    header = js.loads(content[8 : 8 + length].decode("utf-8"))
+    if not isinstance(header, dict):
+        raise ValueError("the header is no object")
+    header.pop("__metadata__", None)
+    data = content[8 + length :]
+    if set(header) != set(wanted):
+        raise ValueError("other names")
+    place = 0
+    result = {}
+    for name, about in sorted(header.items(), key=lambda item: item[1]["data_offsets"][0]):
+        begin, end = about["data_offsets"]
+        if begin != place:
+            raise ValueError("gap or overlap")
+        dtype, size = kinds[about["dtype"]]
+        shape = tuple(about["shape"])
+        if (shape, dtype) != (tuple(wanted[name][0]), wanted[name][1]):
+            raise ValueError(f"{name} has another shape or dtype")
+        if end - begin != size * math.prod(shape):
+            raise ValueError(f"{name} has another number of bytes")
+        place = end
+        part = bytearray(data[begin:end])
+        tensor = torch.frombuffer(part, dtype=dtype) if part else torch.empty(0, dtype=dtype)
+        result[name] = tensor.reshape(shape)
+        if not result[name].isfinite().all():
+            raise ValueError(f"{name} isn't finite")
+    if place != len(data):
+        raise ValueError("bytes are missing or left over")
+    return result
+
+
+# %% wrong="the first four numbers alone" breaks="every number is finite" says=["a nan among the numbers: this file was loaded"]
+from safetensors import SafetensorError
+from safetensors.torch import load as read
+
+
+def safe_files(content, wanted):
+    try:
+        tensors = read(content)
+    except (SafetensorError, KeyError) as error:
+        raise ValueError(f"not a sound file: {error}") from error
+    if tensors.keys() != wanted.keys():
+        raise ValueError(f"names are {sorted(tensors)}")
+    result = {}
+    for name, (shape, dtype) in wanted.items():
+        tensor = tensors[name]
+        if tensor.shape != shape:
+            raise ValueError(f"{name} has shape {tuple(tensor.shape)}")
+        if tensor.dtype != dtype:
+            raise ValueError(f"{name} has dtype {tensor.dtype}")
+        if not tensor.flatten()[:4].isfinite().all():
+            raise ValueError(f"{name} isn't finite")
+        result[name] = tensor.clone()
+    return result
+
+
+# %% wrong="denormals refused" breaks="Return a dict from names to tensors" says=["large and very small numbers, finite ones: this file is sound"]
+from safetensors import SafetensorError
+from safetensors.torch import load as read
+
+
+def safe_files(content, wanted):
+    try:
+        tensors = read(content)
+    except (SafetensorError, KeyError) as error:
+        raise ValueError(f"not a sound file: {error}") from error
+    if tensors.keys() != wanted.keys():
+        raise ValueError(f"names are {sorted(tensors)}")
+    result = {}
+    for name, (shape, dtype) in wanted.items():
+        tensor = tensors[name]
+        if tensor.shape != shape:
+            raise ValueError(f"{name} has shape {tuple(tensor.shape)}")
+        if tensor.dtype != dtype:
+            raise ValueError(f"{name} has dtype {tensor.dtype}")
+        if not tensor.isfinite().all() or (
+            tensor.is_floating_point() and ((tensor != 0) & (tensor.abs() < 1e-30)).any()
+        ):
+            raise ValueError(f"{name} isn't finite")
+        result[name] = tensor.clone()
+    return result
+
+
+# %% wrong="names case-blind" breaks="its names are those of `wanted`, none more and none less" says=["a large letter is another letter"]
+from safetensors import SafetensorError
+from safetensors.torch import load as read
+
+
+def safe_files(content, wanted):
+    try:
+        tensors = read(content)
+    except (SafetensorError, KeyError) as error:
+        raise ValueError(f"not a sound file: {error}") from error
+    if sorted(k.lower() for k in tensors) != sorted(k.lower() for k in wanted):
+        raise ValueError(f"names are {sorted(tensors)}")
+    result = {}
+    for name, (shape, dtype) in wanted.items():
+        tensor = {k.lower(): v for k, v in tensors.items()}[name.lower()]
+        if tensor.shape != shape:
+            raise ValueError(f"{name} has shape {tuple(tensor.shape)}")
+        if tensor.dtype != dtype:
+            raise ValueError(f"{name} has dtype {tensor.dtype}")
+        if not tensor.isfinite().all():
+            raise ValueError(f"{name} isn't finite")
+        result[name] = tensor.clone()
+    return result
+
+
+# %% wrong="names stripped" breaks="its names are those of `wanted`, none more and none less" says=["what stands in front as well"]
+from safetensors import SafetensorError
+from safetensors.torch import load as read
+
+
+def safe_files(content, wanted):
+    try:
+        tensors = read(content)
+    except (SafetensorError, KeyError) as error:
+        raise ValueError(f"not a sound file: {error}") from error
+    tensors = {k.split(".")[-1]: v for k, v in tensors.items()}
+    if tensors.keys() != wanted.keys():
+        raise ValueError(f"names are {sorted(tensors)}")
+    result = {}
+    for name, (shape, dtype) in wanted.items():
+        tensor = tensors[name]
+        if tensor.shape != shape:
+            raise ValueError(f"{name} has shape {tuple(tensor.shape)}")
+        if tensor.dtype != dtype:
+            raise ValueError(f"{name} has dtype {tensor.dtype}")
+        if not tensor.isfinite().all():
+            raise ValueError(f"{name} isn't finite")
+        result[name] = tensor.clone()
+    return result

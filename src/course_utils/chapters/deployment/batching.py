@@ -109,9 +109,26 @@ CASES: dict[str, dict[str, Any]] = {
         "requests": [(0.0, 1), (0.3, 2)], "most": 1, "wait": 5.0,
         "batches": [(0.0, [1]), (0.3, [2])],
     },
+    "a long wait": {
+        "requests": [(0.0, 1), (3.0, 2)], "most": 4, "wait": 5.0,
+        "batches": [(5.0, [1, 2])],
+    },
     "wait is 0": {
         "requests": [(0.5, 1), (0.6, 2)], "most": 4, "wait": 0.0,
         "batches": [(0.5, [1]), (0.6, [2])],
+    },
+    "wait is 0, three are there": {
+        "requests": [(0.0, 1), (0.0, 2), (0.0, 3), (0.1, 4)], "most": 4, "wait": 0.0,
+        "batches": [(0.0, [1, 2, 3]), (0.1, [4])],
+        "early": "what is in the queue already joins, whatever `wait` is",
+    },
+    "two ask for the same": {
+        "requests": [(0.0, 7), (0.01, 7), (0.5, 7)], "most": 8, "wait": 0.1,
+        "batches": [(0.1, [7, 7]), (0.6, [7])],
+    },
+    "results that are None, 0 and a list": {
+        "requests": [(0.0, 1), (0.01, 2), (0.02, 3)], "most": 8, "wait": 0.1,
+        "batches": [(0.1, [1, 2, 3])], "results": [None, 0, [5]],
     },
     "one is cancelled while it waits": {
         "requests": [(0.0, 1), (0.01, 2, 0.05), (0.02, 3)], "most": 8, "wait": 0.1,
@@ -164,6 +181,8 @@ async def _scene(worker: Callable, case: dict[str, Any]) -> dict[str, Any]:
             if number < 0:
                 kind = RuntimeError if case.get("error") else ValueError
                 raise kind(f"poison {number}")
+        if "results" in case:
+            return list(case["results"][: len(numbers)])
         return [(number, position) for position, number in enumerate(numbers)]
 
     async def client(index: int, when: float, number: int, cancelled: float | None = None) -> None:
@@ -246,17 +265,32 @@ def check_batching(name: str, said: dict[str, Any]) -> None:
         where = f"request {one[1]}"
         if len(one) > 2:
             continue
-        assert kind != "nothing", f"{where} never got an answer" + (
-            "; one that fails doesn't end the others" if poisoned and one[1] > 0 else ""
+        assert kind != "nothing", (
+            f"{where} never got an answer"
+            + ("; one that fails doesn't end the others" if poisoned and one[1] > 0 else "")
+            + ("; None and 0 are results as well" if "results" in case else "")
         )
         if one[1] < 0:
             assert kind == "error", f"{where} is poisoned, and got {what}"
             assert f"poison {one[1]}" in what, f"{where} got the error of another request: {what}"
+            own = case.get("error", "ValueError")
+            assert what.startswith(own), (
+                f"{where} got {what}; predict raised a {own}: hand on the error itself"
+            )
             continue
         assert kind == "result", f"{where} is sound, and ended by {kind}: {what}" + (
             "; only the poisoned one may fail" if poisoned else ""
         )
+        if "results" in case:
+            right = repr(case["results"][index])
+            assert what == right, f"{where} got {what}, where predict gave {right}: hand on that"
+            continue
         assert what[0] == one[1], f"{where} got the result of request {what[0]}"
+        places = [place for _, batch in case["batches"] for place in range(len(batch))]
+        assert "same" not in name or what[1] == places[index], (
+            f"{where} got what predict gave another one that asks for the same: results belong to "
+            "places in a batch; don't look them up by x, nor keep them"
+        )
     when = " while a batch waits for its second request" if said.get("filling") else ""
     assert said["stops"], f"cancelled{when}, it doesn't end: is asyncio.CancelledError caught?"
 
@@ -280,7 +314,7 @@ def _check_batches(calls: list, case: dict[str, Any], poisoned: bool) -> None:
         elif len(numbers) < len(right):
             reason = ": too much was waited for; the wait is counted from the first request"
         else:
-            reason = ": it started too early"
+            reason = f": {case.get('early', 'it started too early')}"
         raise AssertionError(f"the batches were {numbers}{reason}")
     for (when, batch), (right_time, _) in zip(started, wanted, strict=True):
         assert abs(when - right_time) < NEAR + 1e-4, (

@@ -86,6 +86,8 @@ def inputs_of(program: str) -> dict[str, tuple]:
         mixed[3, 0] = 0.3  # a dark number in a bright row
         cases["dark as a whole, with a bright row"] = (mixed,)
         cases["dark as a whole, its first row bright"] = (mixed.flip(0),)
+        cases["dark as a whole, with numbers above 1"] = (torch.tensor([[1.5, -1.0] * 3] * 3),)
+        cases["bright as a whole, with numbers below 0"] = (torch.tensor([[2.5, -0.5] * 3] * 3),)
         endless, unknown = draw(3, 6), draw(3, 6)
         endless[1, 2], unknown[1, 2] = torch.inf, torch.nan
         cases |= {"an infinite number": (endless,), "a NaN among the numbers": (unknown,)}
@@ -93,6 +95,8 @@ def inputs_of(program: str) -> dict[str, tuple]:
     cases = {"some rows are bright": (rows,), "all are": (0.6 + 0.4 * draw(3, 6),)}
     cases["one row"] = (0.6 + 0.4 * draw(1, 6),)
     cases["none is"] = (0.4 * draw(4, 6),)
+    cases["one dark row"] = (0.4 * draw(1, 6),)
+    cases["a row's mean is just above a half"] = (torch.full((2, 6), 0.501),)
     half = torch.tensor([[0.25, 0.75] * 3])
     unknown = rows.clone()
     unknown[1, 2] = torch.nan
@@ -236,6 +240,7 @@ def _slips(program: str, name: str, right: torch.Tensor, *inputs: torch.Tensor) 
         if "NaN" in name:
             return {"a mean that is a NaN isn't below a half, and nothing is inverted": 1 - right}
         slips = {
+            "the size of what was asked for: numbers below 0 stay below 0": right.abs(),
             "the branch of the other case was taken": 1 - right,
             "x - 1 in place of 1 - x": x - 1,
         }

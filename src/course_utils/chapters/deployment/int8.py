@@ -33,10 +33,13 @@ def layer(kind: str) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, float, f
     """``x``, ``weight``, ``bias``, ``low``, ``high`` of a case; no number is near a tie."""
     generator = torch.Generator().manual_seed(19)
     sizes = {"one row": (1, 5, 3), "no row": (0, 5, 3), "large sums": (2, 9000, 6)}
+    sizes |= {"one output": (4, 5, 1), "as many rows as outputs": (6, 37, 6)}
     rows, ins, outs = sizes.get(kind, (4, 37, 6))
     low, high = (0.0, 3.0) if "from 0" in kind else (-1.0, 2.5)
     if "down to" in kind:
         low, high = -4.0, 0.0
+    if "far beyond" in kind:  # both ends are rounded away from 0, which makes 256
+        low, high = -73.5, 181.5
 
     def near_whole(low: int, high: int, *shape: int) -> torch.Tensor:
         whole = torch.randint(low, high + 1, shape, generator=generator).double()
@@ -47,9 +50,11 @@ def layer(kind: str) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, float, f
     x = (near_whole(0, 255, rows, ins) - zero) * scale
     if "beyond" in kind and rows:
         x[0, :4] = torch.tensor([high + 1, low - 1, high * 40 + 1, low - 100])
+    if "far beyond" in kind:
+        x[1, :4] = torch.tensor([1e30, -1e30, torch.inf, -torch.inf])
     weight = near_whole(-100, 100, outs, ins)
     weight[:, 0] = 127.0 * torch.tensor([1.0, -1.0]).repeat(outs)[:outs]
-    factors = 10.0 ** torch.linspace(-3, 0, outs).double()
+    factors = 10.0 ** torch.linspace(-3, 2, outs).double()
     weight = weight * factors[:, None] / 127
     if "zeros" in kind:
         weight[1] = 0
@@ -58,6 +63,8 @@ def layer(kind: str) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, float, f
     if "large" in kind:
         weight = weight.abs()
         x = x.abs()
+    if "transposed" in kind:
+        x, weight = x.T.contiguous().T, weight.T.contiguous().T
     bias = torch.randn(outs, generator=generator)
     return x.float(), weight.float(), bias, low, high
 
@@ -71,7 +78,7 @@ def truth(
     slip: str = "",
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The integers and the floats that the exercise asks for, or what a slip gives instead."""
-    if slip == "anew" and x.numel():
+    if slip == "anew" and x.numel() and x.isfinite().all():
         low, high = min(0.0, x.min().item()), max(0.0, x.max().item())
     scale = (high - low) / (256 if slip == "256" else 255)
     zero = int(-low / scale) if slip == "zero cut" else round(-low / scale)
@@ -182,6 +189,10 @@ def check_layer(kind: str, result: Any, inputs: tuple) -> None:
         assert not bool(sound.any()), (
             f"total: rows {off} of `weight` are wrong, the others right: what is a row's scale?"
         )
+        assert "far beyond" not in kind, (
+            "total: far beyond the range even an int32 overflows, and high itself may become 256: "
+            "clamp to 0 and 255 while the numbers are floats"
+        )
         raise AssertionError("total differs from the sum of products of whole numbers")
     if not torch.allclose(y, floats, rtol=1e-4, atol=1e-5):
         plain = truth(*inputs, slip="no bias")[1]
@@ -197,4 +208,10 @@ def check_layer(kind: str, result: Any, inputs: tuple) -> None:
         assert not torch.allclose(y, half.float(), rtol=1e-4, atol=1e-5), (
             "y: x came in as floats there; y is what `total` is worth"
         )
+        if y.shape[0] == y.shape[1] > 1:
+            turned = total * ((inputs[4] - inputs[3]) / 255) * steps + bias
+            assert not torch.allclose(y, turned.float(), rtol=1e-4, atol=1e-5), (
+                "y: the steps of the rows of `weight` went to the rows of y: they belong to its "
+                "columns"
+            )
         raise AssertionError("y: a unit of total is worth x's step times its row's step")

@@ -20,6 +20,7 @@ RANGES: dict[str, tuple[float, float]] = {
     "0 to 255 in training": (255, 0),
     "0 to 0.01 in training": (0.01, 0),
     "-0.5 to 0.5 in training": (1, -0.5),
+    "-1 to 0 in training": (1, -1),
 }
 
 
@@ -28,10 +29,11 @@ def transform(
 ) -> Callable[[Image.Image], torch.Tensor]:
     """A serving transform with these faults; ``kind`` picks among the ways to make them.
 
-    Kinds: ``"bytes"`` or ``"signed"`` for the scale, ``"nearest"`` or ``"thin"`` for the resizing,
-    ``"crash"``, ``"palette"``, ``"alpha"``, ``"grey"``, ``"blend"`` or ``"blend over black"`` for
-    the mode, ``"float"`` for resizing in float32 with antialias (not a fault: it rounds
-    elsewhere), ``"rounded"`` for values that are off by two of 255 (no fault either).
+    Kinds: ``"bytes"``, ``"signed"`` or ``"narrow"`` for the scale, ``"nearest"`` or ``"thin"``
+    for the resizing, ``"crash"``, ``"crash by a KeyError"``, ``"palette"``, ``"alpha"``,
+    ``"grey"``, ``"dim"``, ``"blend"`` or ``"blend over black"`` for the mode. No faults are
+    ``"float"`` for resizing in float32 with antialias (it rounds elsewhere), ``"rounded"`` for
+    values that are off by two of 255, ``"double"`` for float64, ``"transposed"`` for strides.
     """
 
     def serve(picture: Image.Image) -> torch.Tensor:
@@ -52,8 +54,14 @@ def transform(
             small = small.flip(0)
         if "rounded" in kind:
             small = small + 2
+        if "double" in kind:
+            small = small.double()
+        if "transposed" in kind:
+            small = small.mT.contiguous().mT
         if "scale" not in faults:
             return small / 255
+        if "narrow" in kind:
+            return 0.25 + small / 510
         return small / 127.5 - 1 if "signed" in kind else small
 
     return serve
@@ -61,7 +69,8 @@ def transform(
 
 def _channels(picture: Image.Image, faulty: bool, kind: str) -> torch.Tensor:
     """(3, height, width), uint8; a faulty one looks away from the picture's mode."""
-    alone = {"palette": "P", "grey": "L", "blend": "RGBA"}  # the only mode that goes wrong
+    # The only mode that goes wrong.
+    alone = {"palette": "P", "grey": "L", "dim": "L", "blend": "RGBA"}
     if not faulty or any(picture.mode != mode and word in kind for word, mode in alone.items()):
         picture = picture.convert("RGB")
     if picture.mode == "RGB":
@@ -77,6 +86,11 @@ def _channels(picture: Image.Image, faulty: bool, kind: str) -> torch.Tensor:
     values = np.array(picture)
     if values.ndim == 2 and "palette" in kind:
         return torch.from_numpy(values).expand(3, -1, -1)
+    if "dim" in kind:
+        darker = (values / 255.0) ** 2 * 255
+        return torch.from_numpy(darker.astype(np.uint8)).expand(3, -1, -1)
+    if "KeyError" in kind:
+        raise KeyError(picture.mode)
     raise RuntimeError(f"expected three channels, got an array of shape {values.shape}")
 
 
@@ -87,7 +101,7 @@ def try_parity_test(parity: Callable, faults: Collection[str], kind: str) -> Any
         train = lambda picture: prepare(picture).flip(0)  # noqa: E731
         faults = set(faults) ^ {"channel order"}
     serve = transform(faults, kind)
-    words = next((words for words in RANGES if words in kind), None)
+    words = next((words for words in RANGES if kind.endswith(words)), None)
     if words is not None:
         factor, plus = RANGES[words]
         train = lambda picture: prepare(picture) * factor + plus  # noqa: E731
@@ -113,13 +127,20 @@ def try_parity_test(parity: Callable, faults: Collection[str], kind: str) -> Any
 def check_found(found: Any, faults: Collection[str], kind: str = "") -> None:
     """Check what :func:`try_parity_test` says against the faults that were made."""
     __tracebackhide__ = True
-    assert not isinstance(found, str), found
+    raised = isinstance(found, str) and found.startswith("raised") and "crash" in kind
+    assert not isinstance(found, str), found + (
+        "; the server raises that for a picture of this mode, and any exception is a fault"
+        if raised
+        else ""
+    )
     strange = [name for name in found if name not in FAULTS]
     assert not strange, f"the set holds {strange}; the names are {', '.join(FAULTS)}"
     ways = {
         "nearest": "nearest pixel",
         "thin": "bilinear without antialias",
         "signed": "-1 to 1",
+        "narrow": "0.25 to 0.75, with the same grey in the middle",
+        "dim": "L alone, whose greys come darker; its black and white are right",
         "bytes": "0 to 255",
         "alpha": "RGBA alone",
         "grey": "L alone",
@@ -143,11 +164,11 @@ def check_found(found: Any, faults: Collection[str], kind: str = "") -> None:
             f"{', '.join(extra)}: training has blue first here, and the server does the same; "
             "compare with `train`, not with what you know of it"
         )
-    for words in [words for words in RANGES if words in kind and extra and not faults]:
+    for words in [one for one in RANGES if kind.endswith(one) and extra and not faults]:
         raise AssertionError(
             f"{', '.join(extra)}: training has values from {words.removesuffix(' in training')} "
             "here, and the server does the same"
-            + (", up to rounding: 0.02 of that range are 5" if "rounded" in kind else "")
+            + (", up to rounding: less than 0.02 of that range" if "rounded" in kind else "")
             + "; compare with `train`, not with what you know of it"
         )
     assert not missed, (

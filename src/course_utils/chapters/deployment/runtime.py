@@ -48,12 +48,16 @@ class OnnxDetector:
         return {"shape": NAMES[int(scores[0].argmax())], "box": box}
 
 
+# By a picture's side; Pillow raises an OSError for a broken file as well.
+BUGS = {5: KeyError, 7: OSError, 11: TypeError, 13: ZeroDivisionError, 17: RuntimeError}
+
+
 class Examiner:
     """What the server of exercise 19.7 is tried with instead of a detector.
 
     It says a picture's mode, size and first pixel. Pictures of 40 by 40 wait until two of them
-    are looked at, so they need two threads; those of 3 by 3 are refused; 5 by 5 is a bug, and so
-    is 7 by 7, whose error is of the kind that Pillow raises for a broken file.
+    are looked at, so they need two threads; those of 3 by 3 and 4 by 4 are refused; the squares of
+    ``BUGS`` meet a bug of this kind.
     """
 
     def __init__(self) -> None:
@@ -65,10 +69,10 @@ class Examiner:
     def __call__(self, picture: Image.Image) -> dict[str, Any]:
         if picture.size == (3, 3):
             raise ValueError("too small to see anything")
-        if picture.size == (5, 5):
-            raise KeyError("a bug of the detector")
-        if picture.size == (7, 7):
-            raise OSError("a bug of the detector: no such file")
+        if picture.size == (4, 4):  # a ValueError as well
+            raise UnicodeError("too small to see anything")
+        if picture.width == picture.height and picture.width in BUGS:
+            raise BUGS[picture.width]("a bug of the detector")
         met = None
         if picture.size == (40, 40):
             try:

@@ -67,15 +67,24 @@ def good_files() -> dict[str, tuple[bytes, dict]]:
         "half": entry("F16", [3], 20, 26),
     }
     mixed = struct.pack("<qqf3e", 7, -9, 2.5, 1.0, -0.5, 4.0)
-    large = {"single": entry("F32", [2], 0, 8), "half": entry("F16", [2], 8, 12)}
-    wanted = {"single": ((2,), torch.float32), "half": ((2,), torch.float16)}
+    behind = {"steps": entry("I64", [2, 1], 0, 16), "none": entry("F32", [0, 4], 0, 0)}
+    exact = {"steps": entry("I64", [2, 1], 0, 16)}
+    steps = {name: OTHERS[name] for name in ("steps", "none")}
+    large = {"single": entry("F32", [3], 0, 12), "half": entry("F16", [3], 12, 18)}
+    wanted = {"single": ((3,), torch.float32), "half": ((3,), torch.float16)}
     return {
         "two tensors": (pack(_plain(), NUMBERS), WANTED),
         "bias in front of weight": (pack(turned, NUMBERS), WANTED),
         "the header names weight first, its bytes come second": (pack(backwards, NUMBERS), WANTED),
         "0-D, empty, float16 and int64 tensors": (pack(others, mixed), OTHERS),
-        "large numbers, finite ones": (
-            pack(large, struct.pack("<2f2e", 3e38, 3e38, 6e4, 6e4)), wanted,
+        "an empty tensor, named behind one that begins at the same byte": (
+            pack(behind, struct.pack("<qq", 7, -9)), steps,
+        ),
+        "int64 numbers beyond 2**53": (
+            pack(exact, struct.pack("<qq", 2**53 + 1, 1 - 2**63)), {"steps": OTHERS["steps"]},
+        ),
+        "large and very small numbers, finite ones": (
+            pack(large, struct.pack("<3f3e", 3e38, 3e38, 1e-40, 6e4, 6e4, 6e-8)), wanted,
         ),
         "with __metadata__": (pack({"__metadata__": {"by": "me"}} | _plain(), NUMBERS), WANTED),
         "no tensor at all, and none is wanted": (pack({}, b""), {}),
@@ -93,7 +102,7 @@ def bad_files() -> dict[str, tuple[bytes, dict, str]]:
     overlap = {"weight": entry("F32", [2, 3], 0, 24), "bias": entry("F32", [2], 16, 24)}
     gap = {"weight": entry("F32", [2, 3], 0, 24), "bias": entry("F32", [2], 28, 36)}
     minus = {"weight": entry("F32", [2, 3], 0, 24), "bias": entry("F32", [2], -8, 0)}
-    nan, endless = body_of(1, 2, 3, 4, 5, 6, 7, float("nan")), body_of(1, 2, float("inf"), *[0] * 5)
+    nan, endless = body_of(1, 2, 3, 4, 5, float("nan"), 7, 8), body_of(1, 2, float("inf"), *[0] * 5)
     files = {
         "no byte at all": (b"", "the first 8 bytes are missing"),
         "7 bytes": (whole[:7], "the first 8 bytes are incomplete"),
@@ -113,6 +122,21 @@ def bad_files() -> dict[str, tuple[bytes, dict, str]]:
             "not even the entry is whole",
         ),
         "one name too many": (pack(wide, NUMBERS + body_of(9)), "nobody wanted `extra`"),
+        "offset where bias is wanted": (
+            pack({"weight": entry("F32", [2, 3], 0, 24), "offset": entry("F32", [2], 24, 32)},
+                 NUMBERS),
+            "as many names, and one is another",
+        ),
+        "Bias where bias is wanted": (
+            pack({"weight": entry("F32", [2, 3], 0, 24), "Bias": entry("F32", [2], 24, 32)},
+                 NUMBERS),
+            "a large letter is another letter",
+        ),
+        "model.weight where weight is wanted": (
+            pack({"model.weight": entry("F32", [2, 3], 0, 24), "bias": entry("F32", [2], 24, 32)},
+                 NUMBERS),
+            "a name is all of it, what stands in front as well",
+        ),
         "bias is missing": (
             pack({"weight": entry("F32", [2, 3], 0, 24)}, NUMBERS[:24]), "all names are wanted",
         ),
@@ -129,6 +153,9 @@ def bad_files() -> dict[str, tuple[bytes, dict, str]]:
             pack({"weight": entry("F32", [2, 4], 0, 32), "bias": entry("F32", [2], 32, 40)},
                  NUMBERS + body_of(9, 10)),
             "as many dimensions, and the second size is another",
+        ),
+        "shape (2, 3, 1) where (2, 3) is wanted": (
+            pack(_changed("weight", shape=[2, 3, 1]), NUMBERS), "a size of 1 is a size as well",
         ),
         "two tensors over the same bytes": (pack(overlap, NUMBERS[:24]), "they overlap"),
         "bytes that belong to no tensor, between": (pack(gap, NUMBERS + body_of(9)), "a gap"),
@@ -200,6 +227,7 @@ def check_loaded(name: str, said: dict[str, Any]) -> None:
     content, wanted = good_files()[name]
     assert "raised" not in said, (
         f"this file is sound, and {said.get('raised')} was raised: {said.get('words')}"
+        + ("; an empty tensor ends where it begins" if "same byte" in name else "")
     )
     assert "kind" not in said, (
         f"a {said.get('kind')} came back, not a dict: is there an answer yet?"
@@ -213,6 +241,10 @@ def check_loaded(name: str, said: dict[str, Any]) -> None:
         assert isinstance(got, tuple), f"`{key}` is of type {got}, not a tensor"
         assert got[0] == shape, f"`{key}` has shape {got[0]}, expected {shape}"
         assert got[1] == kind, f"`{key}` has dtype {got[1]}, expected {kind}"
+        assert "2**53" not in name or got[2] == values, (
+            f"`{key}` holds {got[2]}, expected {values}: floating-point numbers don't hold every "
+            "int64; leave them int64 all the way"
+        )
         assert got[2] == values, (
             f"`{key}` holds other numbers: each tensor's offsets count from the end of the header, "
             "and say where its bytes are, whatever the order of the names"
