@@ -155,6 +155,20 @@ def _is_salted(value: object) -> bool:
     return inside or isinstance(value, (str, bytes))
 
 
+class replaced:
+    """Let an attribute of a module or a class have another value, in a block."""
+
+    def __init__(self, owner: Any, name: str, value: Any) -> None:
+        self.owner, self.name, self.value = owner, name, value
+
+    def __enter__(self) -> None:
+        self.kept = getattr(self.owner, self.name)
+        setattr(self.owner, self.name, self.value)
+
+    def __exit__(self, *error: object) -> None:
+        setattr(self.owner, self.name, self.kept)
+
+
 class elsewhere_is_another_disk:
     """Let the folder for temporary files be on another disk than ``path``, in a block."""
 

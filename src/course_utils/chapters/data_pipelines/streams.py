@@ -12,13 +12,12 @@ import time
 import warnings
 from contextlib import nullcontext
 from pathlib import Path
-from unittest import mock
 
 import torch
 from torch.utils.data import Dataset, get_worker_info
 
 from course_utils.chapters.data_pipelines.files import words_of
-from course_utils.learner.awkward import other_hashes
+from course_utils.learner.awkward import other_hashes, replaced
 from course_utils.learner.checks import check_equal
 from course_utils.learner.garbage import what_is_new_alone
 
@@ -64,7 +63,7 @@ def run_stream(
 ) -> list:
     """The first ``count`` batches of a new loader; where ``salted``, strings hash otherwise, and
     the process has another number."""
-    number = mock.patch("os.getpid", return_value=4_000_001)
+    number = replaced(os, "getpid", lambda: 4_000_001)
     elsewhere = number if salted and not workers else nullcontext()
     with other_hashes() if salted else nullcontext(), elsewhere:
         loader = resumable(Records(n), batch_size, seed, workers)
