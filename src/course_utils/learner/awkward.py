@@ -149,6 +149,22 @@ class other_hashes:
         vars(builtins)["hash"] = self.kept
 
 
+class another_process(other_hashes):
+    """Let strings hash as in another process, and this one have another number, in a block.
+
+    Not around a DataLoader's workers: they are only ended by the process that started them.
+    """
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        self.number = replaced(os, "getpid", lambda: 4_000_001)
+        self.number.__enter__()
+
+    def __exit__(self, *error: object) -> None:
+        self.number.__exit__(*error)
+        super().__exit__(*error)
+
+
 def _is_salted(value: object) -> bool:
     """Whether a hash holds that of a string, which Python salts."""
     inside = isinstance(value, (tuple, frozenset)) and any(map(_is_salted, value))

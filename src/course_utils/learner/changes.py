@@ -57,7 +57,7 @@ class forbid_changes:
             # The layout first: a storage that was cut short has no values that could be read.
             if _layout(tensor) != layout:
                 changed = "shape, stride or storage"
-            elif not _same_values(tensor.detach(), values):
+            elif not same_values(tensor.detach(), values):
                 changed = "values"
             elif tensor.requires_grad != asked:
                 changed = "requires_grad"
@@ -99,6 +99,6 @@ def _layout(tensor: torch.Tensor) -> tuple:
     return tensor.shape, tensor.stride(), tensor.storage_offset(), storage.nbytes(), tensor.dtype
 
 
-def _same_values(x: torch.Tensor, y: torch.Tensor) -> bool:
-    """Whether all values are equal; a NaN equals a NaN."""
-    return bool(((x == y) | ((x != x) & (y != y))).all())
+def same_values(x: torch.Tensor, y: torch.Tensor) -> bool:
+    """Whether the shapes and all values are equal; a NaN equals a NaN."""
+    return x.shape == y.shape and bool(((x == y) | ((x != x) & (y != y))).all())

@@ -10,6 +10,7 @@ from course_utils.chapters.custom_gradients.watching import (
     Largest,
     gradient_words,
     left_behind,
+    require_digits,
     words_of_owned,
 )
 from course_utils.learner.calls import python_calls
@@ -98,8 +99,7 @@ def check_product(try_curvature, way, landscape, x, v, weigh=False):
     }
     assert v.any() or not answer.isnan().any(), "NaN for v = 0: the product is 0 there, not 0 / 0"
     check_value(answer, truth, "the product", slips, 1e-4, 1e-4)
-    few = x.dtype == torch.float64 and not torch.allclose(answer, truth, 1e-10, 1e-10)
-    assert not few, "the product is right to seven digits alone: was it computed in float32?"
+    require_digits(answer, truth, "the product", 1e-10, 1e-10)
     assert way == "forward" or not found["forward"], (
         "hvp_double uses forward mode: go backward twice"
     )

@@ -134,8 +134,7 @@ def check_elu(try_elu, x, alpha):
         "none comes out of the lower branch here (was its input cut off?)": (x > 0) * g,
     }
     check_value(gradient, slope * g, "the gradient", slips, 1e-5, 1e-5)
-    few = x.dtype == torch.float64 and not torch.allclose(gradient, slope * g, 1e-11, 1e-12)
-    assert not few, "the gradient is right to seven digits alone: was it computed in float32?"
+    require_digits(gradient, slope * g, "the gradient", atol=1e-12)
 
 
 def _run_twice(function, g, *inputs):

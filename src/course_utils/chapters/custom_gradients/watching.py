@@ -74,12 +74,12 @@ def words_of_owned(call, *tensors):
     return ""
 
 
-def require_digits(actual, truth, what):
+def require_digits(actual, truth, what, rtol=1e-11, atol=1e-300):
     """Refuse float64 that holds the digits of a float32."""
     few = truth.dtype == torch.float64 and not torch.allclose(
-        actual, truth, 1e-11, 1e-300, equal_nan=True
+        actual, truth, rtol, atol, equal_nan=True
     )
-    words = f"{what} is right to some seven digits alone: was it computed in float32?"
+    words = f"{what} is right to seven digits alone: was it computed in float32?"
     assert not few, words
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torchvision.transforms import v2
 
-from course_utils.learner.changes import forbid_changes
+from course_utils.learner.changes import forbid_changes, same_values
 from course_utils.learner.checks import check_close
 
 numbers = torch.Generator().manual_seed(0)
@@ -64,14 +64,9 @@ def run_kept(collate_boxes, items: list) -> bool:
     return len(items) == len(kept) and all(a is b for a, b in zip(items, kept, strict=True))
 
 
-def _same(x: torch.Tensor, y: torch.Tensor) -> bool:
-    """Whether two tensors hold the same numbers, NaN at the same places."""
-    return x.shape == y.shape and bool(((x == y) | ((x != x) & (y != y))).all())
-
-
 def _why_boxes(found, right: torch.Tensor) -> str:
     fits = getattr(found, "shape", None) == right.shape and found.dtype == torch.float64
-    digits = fits and right.dtype == torch.float64 and _same(found, right.float().double())
+    digits = fits and right.dtype == torch.float64 and same_values(found, right.float().double())
     return (
         "float64 by name, with float32's digits: a list of numbers becomes float32"
         if digits
@@ -85,12 +80,12 @@ def _why_padding(found, kept: list, right: torch.Tensor) -> str:
         return ""
     sizes = [image.shape[1:] for image, _ in kept]
     pairs = [*zip(found, (image for image, _ in kept), sizes, strict=True)]
-    if all(_same(padded[:, :h, :w], image) for padded, image, (h, w) in pairs):
+    if all(same_values(padded[:, :h, :w], image) for padded, image, (h, w) in pairs):
         times = ", and NaN or ∞ times 0 is NaN" if bool((found != found).sum() > 1) else ""
         return f"the images are in place; what is padded has to be 0{times}"
     if right.isnan().any() and not found.isnan().any():
         return "NaN and ∞ are numbers of the image: they stay"
-    if all(_same(padded[:, -h:, -w:], image) for padded, image, (h, w) in pairs):
+    if all(same_values(padded[:, -h:, -w:], image) for padded, image, (h, w) in pairs):
         return "the images are at the right and at the bottom: boxes count from left and top"
     return "each image starts at the left and at the top, with its own pixels"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import re
 import shutil
@@ -11,14 +10,13 @@ import tracemalloc
 import warnings
 import weakref
 import zlib
-from collections.abc import Generator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from PIL import Image
 
 from course_utils.chapters.data_pipelines.damaged import damaged_folder
+from course_utils.learner.awkward import replaced
 
 
 def words_of(error: BaseException) -> str:
@@ -105,20 +103,13 @@ def _keep(folder_dataset) -> None:
     assert held < 20_000, words + " pixels"
 
 
-@contextlib.contextmanager
-def _opening_raises(error: BaseException) -> Generator[None]:
+def _opening_raises(error: BaseException) -> replaced:
     """Inside a block, Pillow opens nothing."""
-    library: Any = Image
-    read = library.open
 
     def opens(*arguments, **others):
         raise error
 
-    library.open = opens
-    try:
-        yield
-    finally:
-        library.open = read
+    return replaced(Image, "open", opens)
 
 
 def check_what_pillow_raises(folder_dataset) -> None:

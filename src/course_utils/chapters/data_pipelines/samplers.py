@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import random
 from contextlib import nullcontext
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from course_utils.learner.awkward import other_hashes, replaced
+from course_utils.learner.awkward import another_process
 from course_utils.learner.checks import check_equal
 
 
@@ -25,8 +24,7 @@ def run_sampler(bucket_sampler, weighted_sampling, name: str, *arguments) -> tup
     before = torch.get_rng_state(), numbers()[1].copy(), random.getstate()
     kept = list(arguments[0])
     kind, _, salted = name.partition(", ")
-    elsewhere = replaced(os, "getpid", lambda: 4_000_001) if salted else nullcontext()
-    with other_hashes() if salted else nullcontext(), elsewhere:
+    with another_process() if salted else nullcontext():
         result = {"bucket": bucket_sampler, "weighted": weighted_sampling}[kind](*arguments)
     same = torch.equal(before[0], torch.get_rng_state()) and before[2] == random.getstate()
     changed = [] if same and (before[1] == numbers()[1]).all() else ["a global generator"]

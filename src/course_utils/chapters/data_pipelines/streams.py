@@ -17,7 +17,7 @@ import torch
 from torch.utils.data import Dataset, get_worker_info
 
 from course_utils.chapters.data_pipelines.files import words_of
-from course_utils.learner.awkward import other_hashes, replaced
+from course_utils.learner.awkward import another_process, other_hashes
 from course_utils.learner.checks import check_equal
 from course_utils.learner.garbage import what_is_new_alone
 
@@ -63,9 +63,8 @@ def run_stream(
 ) -> list:
     """The first ``count`` batches of a new loader; where ``salted``, strings hash otherwise, and
     the process has another number."""
-    number = replaced(os, "getpid", lambda: 4_000_001)
-    elsewhere = number if salted and not workers else nullcontext()
-    with other_hashes() if salted else nullcontext(), elsewhere:
+    elsewhere = other_hashes if workers else another_process
+    with elsewhere() if salted else nullcontext():
         loader = resumable(Records(n), batch_size, seed, workers)
         assert loader is not None, "resumable returned None: is there an answer yet?"
         return _take(loader, count, leave)
