@@ -34,7 +34,7 @@
 import torch
 import torch.nn.functional as F
 from course_utils import check_close, check_predictions, count_operators, device, draw_einsum
-from course_utils import every_case, forbid_changes, forbid_copies, show
+from course_utils import check_states, every_case, forbid_changes, forbid_copies, show
 from einops import rearrange, reduce, repeat
 
 # %% [markdown]
@@ -795,6 +795,7 @@ with every_case() as case:
         second, then, now = try_twice(x, x.flip(1))
         check_close(second, slow_bilinear(x.flip(1)), "the second result", atol=2e-6)
         check_close(now, then, "after the second call, the first result")
+check_states(bilinear_pooling, x, what="bilinear_pooling(x)")
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(3)
 x = torch.randn(3, 5, 6, 8, generator=generator, dtype=torch.float64).to(device)

@@ -37,7 +37,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 from course_utils import check_predictions, count_operators, draw_graph, every_case
-from course_utils import runs_with_the_answer, show
+from course_utils import check_states, runs_with_the_answer, show
 
 # %% [markdown]
 # The small tensors of this chapter stay on the CPU. Where there is a GPU, the checks try your functions
@@ -1095,6 +1095,7 @@ check_sums(
     (g.sum(), {(): "a number stays a number"}),
     (half, {(2,): front, (3, 1): kept, (3, 2): nothing}),
 )
+check_states(unbroadcast, cube, (2, 1), what="unbroadcast(g, (2, 1))", but=["inference_mode"])
 ### BEGIN HIDDEN TESTS
 generator, groups = torch.Generator().manual_seed(0), []
 for size in ((4, 2, 3), (1, 2, 1), (2, 0, 3), (5,), ()):
@@ -1210,6 +1211,8 @@ check_vjps(
     *((f"n, k, m = {n, k, m}", "matmul", zero(n, m), zero(n, k), zero(k, m)) for n, k, m in sizes),
     *((f"x of shape {size}", "softmax", zero(size), zero(size)) for size in ((0, 3), (2, 0))),
 )
+check_states(matmul_vjp, g, a, b, what="matmul_vjp(gradient, a, b)")
+check_states(softmax_vjp, g, x.softmax(1), what="softmax_vjp(gradient, y)")
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(0)
 draw = lambda *size: torch.randn(size, generator=generator, dtype=torch.float64)
@@ -1244,6 +1247,8 @@ check_vjps(
     ("nearly flat rows", "layer_norm", norm[0], 0.001 * rows, *norm[2:]),
     ("one row, float64", "layer_norm", double[0][:1], double[1][:1], *double[2:]),
 )
+check_states(logsumexp_vjp, g, x, what="logsumexp_vjp(gradient, x)")
+check_states(layer_norm_vjp, *norm[:3], what="layer_norm_vjp(gradient, x, weight)")
 ### BEGIN HIDDEN TESTS
 generator, cases = torch.Generator().manual_seed(1), []
 draw = lambda *size: torch.randn(size, generator=generator, dtype=torch.float64)
@@ -2073,6 +2078,8 @@ check_networks(
     ("a bias that decides where h is positive", x, target, w1, torch.tensor([1.6, -2.5]), w2, b2),
     ("float64, x transposed", two[0].t().contiguous().t(), target[1:], *two[1:]),
 )
+network = (x, target, w1, b1, w2, b2)
+check_states(two_layer_gradients, *network, what="two_layer_gradients(x, target, …)")
 ### BEGIN HIDDEN TESTS
 generator, cases = torch.Generator().manual_seed(2), []
 for batch, d, hidden, classes in ((7, 3, 5, 4), (4, 1, 2, 2), (9, 6, 1, 3)):

@@ -36,7 +36,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 from course_utils import check_equal, check_parts, check_predictions, check_rules, check_value, show
-from course_utils import device, every_case, runs_with_the_answer, seeded
+from course_utils import check_states, device, every_case, runs_with_the_answer, seeded
 from course_utils.chapters.layers import watched_in_use as watched
 
 # %% [markdown]
@@ -146,6 +146,7 @@ with every_case() as case:
         check_linear_by_hand(example[1].half(), example[1].half(), None)
     with case("bfloat16"):
         check_linear_by_hand(*(part.bfloat16() for part in example))
+check_states(linear_by_hand, *example, what="linear_by_hand(x, weight, bias)")
 ### BEGIN HIDDEN TESTS
 check_linear_by_hand(normal(3, 4).t().unsqueeze(0), normal(3, 5).t(), normal(5))
 ### END HIDDEN TESTS
@@ -696,6 +697,8 @@ with every_case() as case:
         check_transposed_conv(x, weight, 2, 1)
     with case("no image"):
         check_transposed_conv(normal(0, 2, 3, 3), normal(2, 3, 2, 2), 1, 0)
+x, but, what = normal(2, 2, 4, 3), ["inference_mode"], "transposed_conv(x, weight, 2, 1)"
+check_states(transposed_conv, x, normal(2, 3, 3, 3), 2, 1, what=what, but=but)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("4 channels to 1, kernel (2, 4), stride 3, padding 1"):
@@ -866,6 +869,7 @@ with every_case() as case:
         check_pooling_and_back_1((1e30 * (1 + normal(1, 2, 3, 130).abs())).bfloat16(), 3)
     with case("ties everywhere, an image that requires a gradient"):
         check_pooling_and_back_1(torch.zeros(1, 2, 4, 6, device=device, requires_grad=True), 2)
+check_states(pooling_and_back, normal(2, 3, 6, 5), 2, what="pooling_and_back(x, 2)")
 ### BEGIN HIDDEN TESTS
 with every_case() as case, case("channels last, or no image"):
     check_pooling_and_back_1(normal(2, 6, 9, 3).permute(0, 3, 1, 2), 3)
@@ -885,6 +889,9 @@ with every_case() as case:
         check_pooling_and_back_2(seeded(2)(1, 2, 5, 7).double(), 3)
     with case("values and where that are transposed views, float16"):
         check_pooling_and_back_2(seeded(5)(2, 2, 4, 6).half(), 2, turned=True)
+values, where = seeded(1)(1, 1, 2, 2), torch.tensor([[[[0, 3], [9, 6]]]], device=device)
+but = ["old_gradient", "inside_a_graph"]
+check_states(unpool, values, where, 4, 4, what="unpool(values, where, 4, 4)", but=but)
 ### BEGIN HIDDEN TESTS
 with every_case() as case, case("3 images, 2 channels, 5 x 7"):
     check_pooling_and_back_2(seeded(4)(3, 2, 5, 7), 2)
@@ -907,6 +914,7 @@ with every_case() as case:
         check_pooling_and_back_3((50 + seeded(6)(4000)).half(), 3)
     with case("no row: (0, 5) to 2"):
         check_pooling_and_back_3(seeded(7)(0, 5), 2)
+check_states(adaptive_mean, seeded(4)(2, 3, 7), 3, what="adaptive_mean(x, 3)")
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     for n, m in ((10, 4), (1, 3), (11, 1), (13, 12), (21, 19)):
@@ -1268,6 +1276,10 @@ with every_case() as case:
         check_batch_norm_1(x.transpose(2, 3), True, normal)
     with case("numbers about 10000"):
         check_batch_norm_far(normal)
+channels = [normal(3), normal(3), normal(3), normal(3).square()]
+for training in (True, False):
+    what = f"batch_norm(x, weight, bias, running_mean, running_var, {training})"
+    check_states(batch_norm, normal(2, 3, 2, 2), *channels, training, what=what)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("channels last, eval"):
@@ -1305,6 +1317,9 @@ with every_case() as case:
         check_batch_norm_3(normal(1, 2, 2, 3), normal, silent=True)
     with case("numbers about 10000"):
         check_backward_far(normal)
+grad, x, weight = normal(2, 3, 2, 2), normal(2, 3, 2, 2), normal(3)
+what = "batch_norm_backward(grad, x, weight)"
+check_states(batch_norm_backward, grad, x, weight, what=what)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("a transposed view"):
@@ -1460,6 +1475,8 @@ with every_case() as case:
         with case(f"{groups} groups of 4 channels"):
             what = refused(lambda: try_norm_family(x, "group", groups, 1e-5))
             check_equal(what, "ValueError", "what is raised", f"{groups} does not divide 4")
+for kind in ("batch", "layer", "instance", "group", "rms"):
+    check_states(norm_family, x, kind, 2, what=f'norm_family(x, "{kind}", 2)')
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     for kind in ("batch", "layer", "instance", "rms", "group"):
@@ -1776,6 +1793,11 @@ with every_case() as case:
             check_rnn_by_hand_1(kind, 1, 5, 6, normal, torch.float64, True)
     with case("gru with w_hh all zeros"):
         check_reset(normal)
+for kind, n in {"rnn": 4, "gru": 12, "lstm": 16}.items():
+    sizes = ((2, 3), (2, 4), (n, 3), (n, 4), (n,), (n,))
+    x, h, *weights = (normal(*size) for size in sizes)
+    state = (h, h.cos()) if kind == "lstm" else h
+    check_states(rnn_by_hand, kind, x, state, *weights, what=f'rnn_by_hand("{kind}", …)')
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     for kind in ("rnn", "gru", "lstm"):
@@ -1796,6 +1818,8 @@ with every_case() as case:
         check_rnn_by_hand_2(6, 3, normal)
     with case("truncated_gradient, float64, all three require a gradient"):
         check_rnn_by_hand_2(5, 2, normal, torch.float64, True)
+x, weights, but = normal(5, 2, 3), (normal(4, 3), normal(4, 4)), ["no_grad", "inference_mode"]
+check_states(truncated_gradient, x, *weights, 2, what="truncated_gradient(x, …, 2)", but=but)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     for time, k in ((9, 4), (1, 1), (12, 2)):
@@ -2214,6 +2238,8 @@ with every_case() as case:
     with case("float64, four dimensions, a mask (N, 1, 1, S), views with gaps"):
         views = [normal(4, 2, 3, 8).double().transpose(0, 2) for _ in range(3)]
         check_attention_1(*views, normal(3, 1, 1, 4) > -1, True)
+mask, what = hard.view(2, 1, 5), "attention(q, k, v, mask, True)"
+check_states(attention, *sentence, mask, True, what=what)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("4 x 2 x 7 words"):
@@ -2241,6 +2267,10 @@ with every_case() as case:
         check_attention_2(2, 1, 12, 3, dtype=torch.float64)
     with case("2 heads, float16, 2 sentences of 3 and 1 words"):
         check_attention_2(2, 3, 8, 2, [3, 1], dtype=torch.float16)
+normal = seeded(2)
+weights = {"in_proj_weight": normal(24, 8), "in_proj_bias": normal(24)}
+weights |= {"out_proj.weight": normal(8, 8), "out_proj.bias": normal(8)}
+check_states(multi_head, normal(2, 3, 8), weights, 2, what="multi_head(x, weights, 2)")
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("as many words as heads and features"):

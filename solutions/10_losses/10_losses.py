@@ -424,7 +424,7 @@ print("picked by the mask:", prices[real].sum().item())
 # Every library function is allowed. Leave the arguments as they are. Example: the walk above.
 
 # %% nbgrader={"grade_id": "try-sequence-loss", "locked": true} jupyter={"source_hidden": true}
-from course_utils import check_raises, count_operators, runs_with_the_answer
+from course_utils import check_raises, check_states, count_operators, runs_with_the_answer
 from course_utils.chapters.losses import padded_batch, priced, sequence_truths
 
 
@@ -509,6 +509,9 @@ with every_case() as case:
         (_, _, _, slips), _ = sequence_truths([[long, short]])
         slips = {"that is the mean per sequence, and 'token' is the default": 4.0, **slips}
         check_number(sequence_loss([padded_batch([long, short])]), 3.0, "the loss", slips)
+for per in ("token", "sequence"):
+    batches, what = [padded_batch([long, short])], f'sequence_loss(batches, "{per}")'
+    check_states(sequence_loss, batches, per, what=what)
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(0)
 for dtype in (torch.float32, torch.float64):
@@ -761,6 +764,7 @@ with every_case() as case:
     ):
         with case(name):
             check_case(logits, target, **options)
+check_states(cross_entropy, z, gap, w, what="cross_entropy(logits, target, weight)")
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(0)
 for dtype, classes in ((torch.float32, 5), (torch.float64, 2), (torch.float64, 7)):
@@ -805,6 +809,7 @@ with every_case() as case:
         check_case(z, y, label_smoothing=1.0)
     with case("probabilities and ignore_index=2, which plays no part"):
         check_case(z, t, ignore_index=2)
+check_states(cross_entropy, z, t, w, what="cross_entropy(logits, probabilities, weight)")
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(1)
 for dtype, classes in ((torch.float32, 4), (torch.float64, 2), (torch.float64, 6)):
@@ -1143,6 +1148,7 @@ with every_case() as case:
         check_case(z.double().view(2, 2) / 3, y.double().view(2, 2), 3.0, 2.0)
     with case("shape ()"):
         check_case(z[1], y[1], 3.0, 2.0)
+check_states(imbalance, z, y, 3.0, 2.0, what="imbalance(logits, target, 3.0, 2.0)")
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(0)
 for shape, weight, gamma in (((), 2.0, 1.0), ((5, 1), 0.5, 3.0), ((2, 3, 4), 7.0, 1.5)):
@@ -1161,6 +1167,8 @@ for weight in (9.0, 1.0, 0.5):
     check_way_back(recalibrate, torch.tensor(0.7, dtype=torch.float64, device=device), weight)
 check_way_back(recalibrate, torch.tensor(0.7, device=device), 9.0)
 check_way_back(recalibrate, torch.tensor([[1.5, -0.3, 0.0]], device=device), 9.0)
+logits = torch.tensor([[1.5, -0.3, 0.0]], device=device)
+check_states(recalibrate, logits, 9.0, what="recalibrate(logits, 9.0)")
 ### BEGIN HIDDEN TESTS
 check_way_back(recalibrate, torch.tensor(2.1, dtype=torch.float64, device=device), 19.0)
 ### END HIDDEN TESTS
@@ -1392,6 +1400,7 @@ with every_case() as case:
     ):
         with case(name):
             check_kl_directions(kl_directions, *pair)
+check_states(kl_directions, p.log(), q.log(), what="kl_directions(log_p, log_q)")
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(0)
 for dtype, shape in ((torch.float32, (4, 3)), (torch.float64, (1, 7)), (torch.float64, (3, 1))):
@@ -1629,6 +1638,8 @@ with every_case() as case:
         with case(f"a prediction of shape {shape}, a target of shape {other}"):
             wrong = six.new_zeros(shape), six.new_zeros(other), 0.5
             check_raises(ValueError, lambda wrong=wrong: robust_regression(*wrong))
+what = "robust_regression(prediction, target, 0.75)"
+check_states(robust_regression, zero, three, 0.75, what=what)
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(0)
 for shape, q in (((), 0.3), ((7,), 0.95), ((2, 3, 2), 0.01)):
@@ -1830,6 +1841,11 @@ with every_case() as case:
     for margin in (0.25, 3.0):
         with case(f"the walk, margin {margin}"):
             check_case(line, torch.tensor([0, 0, 1, 1], device=device), margin)
+labels, what = (
+    torch.tensor([0, 0, 1, 1, 0, 1], device=device),
+    "metric_losses(embeddings, labels, 1.0)",
+)
+check_states(metric_losses, near, labels, 1.0, what=what)
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(0)
 for n, margin, dtype in (
@@ -1868,6 +1884,7 @@ with every_case() as case:
         check_pairs(*torch.arange(1.0, 31, device=device).sin().view(2, 5, 3), 0.5)
     with case("the number of operators"):
         check_loop()
+check_states(info_nce, *pair, 0.5, what="info_nce(first, second, 0.5)")
 ### BEGIN HIDDEN TESTS
 pair = torch.randn(2, 8, 3, generator=torch.Generator().manual_seed(8))
 check_pairs(*pair.to(device), 0.01)
@@ -2069,6 +2086,8 @@ with every_case() as case:
     ):
         with case(name):
             check_shrink(shrink, weight, step)
+weight = torch.tensor([[1.0, -2.0], [0.0, 0.5]], device=device)
+check_states(shrink, weight, 0.7, what="shrink(weight, 0.7)")
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(0)
 for shape in ((), (4, 5), (0, 3)):

@@ -25,6 +25,7 @@ _HOME = {
     "awkward_tensors": "learner.awkward",
     "called_twice": "learner.awkward",
     "forbid_side_effects": "learner.awkward",
+    "check_states": "learner.other_states",
     "every_case": "learner.cases",
     "runs_with_the_answer": "learner.cases",
     "send_cells_to_workers": "learner.processes",

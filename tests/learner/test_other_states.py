@@ -1,0 +1,94 @@
+"""One call in other states: each of them finds the slip that it is for, and right answers pass."""
+
+import pytest
+import torch
+
+from course_utils import check_states
+from course_utils.learner.other_states import STATES
+
+
+def center(x):
+    return x - x.mean()
+
+
+def asks_for_gradients(x):
+    return center(x) if torch.is_grad_enabled() else x
+
+
+def asks_for_inference(x):
+    return x if torch.is_inference_mode_enabled() else center(x)
+
+
+def views(x):
+    return center(x).view(-1).view(x.shape) + 0 * x.view(-1)[0]
+
+
+def empties(x):
+    x.grad = None
+    return center(x)
+
+
+def asks_whether_a_leaf(x):
+    return center(x) if x.is_leaf else x
+
+
+KEPT = torch.arange(6.0).reshape(2, 3)
+
+
+def keeps(x):
+    return KEPT.expand(2, 3)
+
+
+SLIPS = {
+    "no_grad": asks_for_gradients,
+    "inference_mode": asks_for_inference,
+    "gaps": views,
+    "old_gradient": empties,
+    "inside_a_graph": asks_whether_a_leaf,
+    "result_overwritten": keeps,
+}
+
+
+@pytest.fixture
+def x():
+    return torch.arange(6.0).reshape(2, 3)
+
+
+@pytest.mark.parametrize("answer", [center, lambda x: [{"a": center(x), "mean": x.mean().item()}]])
+def test_right_answers_pass_and_give_their_result(answer, x):
+    assert str(check_states(answer, x, what="center(x)")) == str(answer(x))
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_each_state_finds_its_slip_and_names_itself(state, x):
+    with pytest.raises(AssertionError) as caught:
+        check_states(SLIPS[state], x, what="center(x)")
+    assert str(caught.value).startswith(f"center(x) {STATES[state][0]} ")
+    assert STATES[state][1] in str(caught.value)
+
+
+def test_a_state_may_be_left_out(x):
+    check_states(asks_for_inference, x, what="center(x)", but=["inference_mode"])
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (lambda x: x.mul_(2), "its values"),
+        (lambda x: center(x.requires_grad_()), "its requires_grad"),
+        (lambda x: center(x.float()) if x.is_contiguous() else [center(x), 0], "2 values, and 1"),
+        (lambda x: x.is_contiguous(), "gives False, and True without"),
+        (lambda x: x if x.is_contiguous() else x.double(), "gives a torch.float64 of shape (2, 3)"),
+    ],
+)
+def test_words_say_what_differs(answer, words, x):
+    with pytest.raises(AssertionError) as caught:
+        check_states(answer, x, what="center(x)")
+    assert words in str(caught.value)
+
+
+def test_arguments_may_be_nested_and_nothing_is_left_behind(x):
+    given = {"x": x, "rows": (x.long(), None)}
+    check_states(lambda given, times: given["x"] * times + given["rows"][0], given, 3, what="f")
+    assert torch.equal(x, torch.arange(6.0).reshape(2, 3))
+    assert not x.requires_grad
