@@ -37,7 +37,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 from course_utils import check_predictions, count_operators, draw_graph, every_case
-from course_utils import check_states, runs_with_the_answer, show
+from course_utils import check_states, runs_with_the_answer, seeded, show
 
 # %% [markdown]
 # The small tensors of this chapter stay on the CPU. Where there is a GPU, the checks try your functions
@@ -1059,6 +1059,7 @@ wide.grad_fn.name(), gradient
 
 # %% nbgrader={"grade_id": "unbroadcast-trials", "locked": true} jupyter={"source_hidden": true}
 from course_utils import watched
+from course_utils.chapters.autograd import check_sums
 
 
 @runs_with_the_answer
@@ -1079,8 +1080,6 @@ def unbroadcast(gradient: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
 
 
 # %% nbgrader={"grade_id": "unbroadcast-check", "grade": true, "points": 3}
-from course_utils.chapters.autograd import check_sums
-
 g = torch.tensor([[1.0, 2.0, 3.0], [10.0, 20.0, 30.0]])
 cube, half = torch.arange(24.0, dtype=torch.float64).reshape(4, 2, 3), g.to(torch.float16).t()
 front, kept, nothing = "one in front", "a widened one stays, with size 1", "nothing was broadcast"
@@ -1142,7 +1141,7 @@ check_sums(try_unbroadcast, *groups, (torch.ones(1, 1).expand(3, 4), {(4,): fron
 
 # %% nbgrader={"grade_id": "vjp-truth", "locked": true} jupyter={"source_hidden": true}
 from course_utils import watched
-from course_utils.chapters.autograd import check_vjps
+from course_utils.chapters.autograd import EMPTY_VJPS, check_vjps
 
 
 @runs_with_the_answer
@@ -1199,7 +1198,6 @@ def vjp_by_hand(rule: str, *tensors: torch.Tensor) -> torch.Tensor | tuple | Non
 a, b = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), torch.tensor([[1.0, -1.0], [2.0, 0.5]])
 g = torch.tensor([[1.0, 0.0], [0.0, 2.0], [-1.0, 1.0]])
 x, cube = 2 * g + 1, torch.arange(12.0, dtype=torch.float64).reshape(2, 2, 3)
-zero, sizes = torch.zeros, ((3, 0, 2), (0, 3, 2), (2, 3, 0))
 check_vjps(
     try_vjp,
     ("a (3, 2), b (2, 2)", "matmul", g, a, b),
@@ -1208,19 +1206,17 @@ check_vjps(
     ("the example", "softmax", torch.tensor([1.0, 0.0]), torch.zeros(2)),
     ("x (3, 2)", "softmax", g, x),
     ("x (2, 2, 3), float64", "softmax", cube.sin(), cube.cos()),
-    *((f"n, k, m = {n, k, m}", "matmul", zero(n, m), zero(n, k), zero(k, m)) for n, k, m in sizes),
-    *((f"x of shape {size}", "softmax", zero(size), zero(size)) for size in ((0, 3), (2, 0))),
+    *EMPTY_VJPS,
 )
 check_states(matmul_vjp, g, a, b, what="matmul_vjp(gradient, a, b)")
 check_states(softmax_vjp, g, x.softmax(1), what="softmax_vjp(gradient, y)")
 ### BEGIN HIDDEN TESTS
-generator = torch.Generator().manual_seed(0)
-draw = lambda *size: torch.randn(size, generator=generator, dtype=torch.float64)
+normal = seeded(0)
+draw = lambda *size: normal(*size).double()
 cases = [("transposed a and b", "matmul", draw(4, 4), draw(3, 4).t(), draw(4, 3).t())]
 for n, k, m in ((2, 5, 3), (1, 1, 4), (0, 2, 3), (3, 0, 2)):
     cases.append((f"n, k, m = {n, k, m}", "matmul", draw(n, m), draw(n, k), draw(k, m)))
-for size in ((7,), (2, 3, 4), (5, 1), (0, 3)):
-    cases.append((f"x {size}", "softmax", draw(*size), 3 * draw(*size)))
+cases += [(f"x {n}", "softmax", draw(*n), 3 * draw(*n)) for n in ((7,), (2, 3, 4), (5, 1), (0, 3))]
 check_vjps(try_vjp, *cases)
 ### END HIDDEN TESTS
 
@@ -2078,15 +2074,13 @@ check_networks(
     ("a bias that decides where h is positive", x, target, w1, torch.tensor([1.6, -2.5]), w2, b2),
     ("float64, x transposed", two[0].t().contiguous().t(), target[1:], *two[1:]),
 )
-network = (x, target, w1, b1, w2, b2)
-check_states(two_layer_gradients, *network, what="two_layer_gradients(x, target, …)")
+check_states(two_layer_gradients, x, target, w1, b1, w2, b2, what="two_layer_gradients(…)")
 ### BEGIN HIDDEN TESTS
-generator, cases = torch.Generator().manual_seed(2), []
-for batch, d, hidden, classes in ((7, 3, 5, 4), (4, 1, 2, 2), (9, 6, 1, 3)):
-    sizes = (batch, d), (d, hidden), (hidden,), (hidden, classes), (classes,)
-    tensors = [torch.randn(size, generator=generator, dtype=torch.float64) for size in sizes]
-    found = torch.randint(classes, (batch,), generator=generator)
-    cases.append((f"batch {batch}, {d}, {hidden}, {classes}", tensors[0], found, *tensors[1:]))
+normal, cases = seeded(2), []
+for n, d, h, c in ((7, 3, 5, 4), (4, 1, 2, 2), (9, 6, 1, 3)):
+    tensors = [normal(*size).double() for size in ((n, d), (d, h), (h,), (h, c), (c,))]
+    found = (7 * normal(n)).long() % c
+    cases.append((f"batch {n}, {d}, {h}, {c}", tensors[0], found, *tensors[1:]))
 check_networks(try_network, *cases)
 ### END HIDDEN TESTS
 

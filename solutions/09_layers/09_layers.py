@@ -142,10 +142,9 @@ with every_case() as case:
     with case("a transposed input, float64"):
         x, weight, bias = (normal(*shape).double() for shape in ((3, 4, 2), (1, 3), (1,)))
         check_linear_by_hand(x.transpose(0, 2), weight, bias)
-    with case("float16, no bias"):
-        check_linear_by_hand(example[1].half(), example[1].half(), None)
-    with case("bfloat16"):
-        check_linear_by_hand(*(part.bfloat16() for part in example))
+    for dtype in (torch.float16, torch.bfloat16):
+        with case(f"{dtype}, no bias"):
+            check_linear_by_hand(example[1].to(dtype), example[1].to(dtype), None)
 check_states(linear_by_hand, *example, what="linear_by_hand(x, weight, bias)")
 ### BEGIN HIDDEN TESTS
 check_linear_by_hand(normal(3, 4).t().unsqueeze(0), normal(3, 5).t(), normal(5))
@@ -849,10 +848,9 @@ def adaptive_mean(x: torch.Tensor, m: int) -> torch.Tensor:
 
 
 # %% nbgrader={"grade_id": "pooling-and-back-check-1", "grade": true, "points": 2}
-normal = seeded(0)
+normal, rows = seeded(0), [[1.0, 5, 2, 0], [3, 4, 8, 1], [0, 0, 1, 1], [0, 9, 1, 1]]
 with every_case() as case:
     with case("the image above"):
-        rows = [[1.0, 5, 2, 0], [3, 4, 8, 1], [0, 0, 1, 1], [0, 9, 1, 1]]
         check_pooling_and_back_1(torch.tensor(rows, device=device).view(1, 1, 4, 4), 2)
     for size in ("1", "1e30"):
         with case(f"2 images, 3 channels, numbers about -{size}"):
@@ -1318,8 +1316,7 @@ with every_case() as case:
     with case("numbers about 10000"):
         check_backward_far(normal)
 grad, x, weight = normal(2, 3, 2, 2), normal(2, 3, 2, 2), normal(3)
-what = "batch_norm_backward(grad, x, weight)"
-check_states(batch_norm_backward, grad, x, weight, what=what)
+check_states(batch_norm_backward, grad, x, weight, what="batch_norm_backward(grad, x, weight)")
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("a transposed view"):
@@ -2267,9 +2264,8 @@ with every_case() as case:
         check_attention_2(2, 1, 12, 3, dtype=torch.float64)
     with case("2 heads, float16, 2 sentences of 3 and 1 words"):
         check_attention_2(2, 3, 8, 2, [3, 1], dtype=torch.float16)
-normal = seeded(2)
-weights = {"in_proj_weight": normal(24, 8), "in_proj_bias": normal(24)}
-weights |= {"out_proj.weight": normal(8, 8), "out_proj.bias": normal(8)}
+normal, layer = seeded(2), nn.MultiheadAttention(8, 2, device="meta")
+weights = {name: normal(*part.shape) for name, part in layer.named_parameters()}
 check_states(multi_head, normal(2, 3, 8), weights, 2, what="multi_head(x, weights, 2)")
 ### BEGIN HIDDEN TESTS
 with every_case() as case:

@@ -1630,16 +1630,14 @@ with every_case() as case:
         with case("targets 4, -2 and 1"):
             check_case(zero, three, q)
     wide = (1e6 + six.flip(0) / 2, 1e6 + six)  # a million more: float32 would lose the digits
-    pairs = {"shape ()": (zero[0], three[0]), "(2, 3), float64": wide}
-    for name, pair in pairs.items():
+    for name, pair in {"shape ()": (zero[0], three[0]), "(2, 3), float64": wide}.items():
         with case(name):
             check_case(*pair, 0.9)
     for shape, other in UNEQUAL_SHAPES:
         with case(f"a prediction of shape {shape}, a target of shape {other}"):
             wrong = six.new_zeros(shape), six.new_zeros(other), 0.5
             check_raises(ValueError, lambda wrong=wrong: robust_regression(*wrong))
-what = "robust_regression(prediction, target, 0.75)"
-check_states(robust_regression, zero, three, 0.75, what=what)
+check_states(robust_regression, zero, three, 0.75, what="robust_regression(…, 0.75)")
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(0)
 for shape, q in (((), 0.3), ((7,), 0.95), ((2, 3, 2), 0.01)):
@@ -1886,8 +1884,7 @@ with every_case() as case:
         check_loop()
 check_states(info_nce, *pair, 0.5, what="info_nce(first, second, 0.5)")
 ### BEGIN HIDDEN TESTS
-pair = torch.randn(2, 8, 3, generator=torch.Generator().manual_seed(8))
-check_pairs(*pair.to(device), 0.01)
+check_pairs(*torch.randn(2, 8, 3, generator=torch.Generator().manual_seed(8)).to(device), 0.01)
 ### END HIDDEN TESTS
 
 # %% [markdown]

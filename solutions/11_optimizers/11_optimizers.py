@@ -31,7 +31,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 from course_utils import check_close, check_copied, check_equal, check_predictions, device
-from course_utils import every_case, forbid_changes, runs_with_the_answer, show
+from course_utils import check_states, every_case, forbid_changes, runs_with_the_answer, show
 
 # %% [markdown]
 # The small examples stay on the CPU. The checks try your answers on `device`.
@@ -539,6 +539,9 @@ with every_case() as case:
         with case(name):
             for dtype in (torch.float64, torch.float32):
                 check_sgd_step(sgd_family, name, dtype)
+p, grad, buffer = torch.tensor([[1.0, -2.0], [0.5, 0.25], [3.0, -1.0]], device=device)
+options, what = (0.1, 0.9, 0.0, 0.01), "sgd_family(p, grad, buffer, 0.1, 0.9, 0.0, 0.01)"
+check_states(sgd_family, p, grad, buffer, *options, what=what)
 ### BEGIN HIDDEN TESTS
 draw = torch.Generator().manual_seed(3)
 for shape in ((4,), (2, 3), (), (0, 2)):
@@ -910,6 +913,8 @@ with every_case() as case:
         with case(f"{kind}, {options}, three steps"):
             p = try_adam(kind, start, gradients, **ADAM_OPTIONS[options])
             told(p, right, "p", {**slips, **NAN}, atol=6e-5)
+step, what = lambda p, g: adam_family(p, g, {}, "adamw", 0.1)[0], "adam_family(p, grad, {}, …)"
+check_states(step, start, 2 * start, what=what, but=["old_gradient", "inside_a_graph"])
 
 # %% nbgrader={"grade_id": "adam-family-check-2", "grade": true, "points": 2}
 draw = torch.Generator().manual_seed(4)
@@ -2302,6 +2307,9 @@ with every_case() as case:
     for name, (tensors, slips, options) in MUON_CASES.items():
         with case(name):
             check_muon(muon_and_friends, tensors, slips, **options)
+p = torch.tensor([[1.0, 2.0], [-3.0, 0.5], [0.25, 1.0]], device=device)
+what = "muon_and_friends(p, grad, buffer, 0.05)"
+check_states(muon_and_friends, p, p.sin(), p.cos(), 0.05, what=what)
 ### BEGIN HIDDEN TESTS
 draw = torch.Generator().manual_seed(7)
 for rows, columns in ((4, 4), (8, 3), (3, 8)):

@@ -30,7 +30,7 @@ import matplotlib.pyplot as plt
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
-from course_utils import device, every_case, runs_with_the_answer, show
+from course_utils import check_states, device, every_case, runs_with_the_answer, show
 from course_utils.chapters import visualization
 
 # %% [markdown]
@@ -894,6 +894,8 @@ with every_case(at_most=12) as case:
     many = torch.arange(2499, device=device)
     scores, labels = many % 4 / 4, (many % 10 != 0).to(torch.uint8)
     visualization.check_pr(case, try_pr, "2499 samples, labels in uint8", scores, labels, 0.5)
+    with case("the same, in other states"):
+        check_states(pr_and_confusion, scores, labels, 0.5, what="the call")
     ### BEGIN HIDDEN TESTS
     for size in (1, 40, 300):
         scores = torch.randint(-20, 60, (size,), generator=generator).double().to(device) / 7

@@ -103,7 +103,7 @@ def linear_by_hand(x, weight, bias):
     return y.squeeze(0) if x.dim() == 2 else y
 
 
-# %% wrong="float32 zeros as bias" breaks="in that dtype" says=["float16, no bias: the result has dtype torch.float32, expected torch.float16"]
+# %% wrong="float32 zeros as bias" breaks="in that dtype" says=["torch.float16, no bias: the result has dtype torch.float32, expected torch.float16"]
 def linear_by_hand(x, weight, bias):
     if bias is None:
         bias = torch.zeros(weight.shape[0], device=x.device)
@@ -211,7 +211,7 @@ def linear_by_hand(x, weight, bias):
     return y if bias is None else y + bias
 
 
-# %% wrong="whatever has 16 bits becomes float16" says=["bfloat16: the result has dtype torch.float16, expected torch.bfloat16"]
+# %% wrong="whatever has 16 bits becomes float16" says=["torch.bfloat16, no bias: the result has dtype torch.float16, expected torch.bfloat16"]
 def linear_by_hand(x, weight, bias):
     y = x.float() @ weight.float().t() if x.element_size() == 2 else x @ weight.t()
     y = y if bias is None else y + bias

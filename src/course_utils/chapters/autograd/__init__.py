@@ -21,5 +21,5 @@ from course_utils.chapters.autograd.networks import (
     network_by_autograd,
     network_slips,
 )
-from course_utils.chapters.autograd.products import check_sums, check_vjp, check_vjps
+from course_utils.chapters.autograd.products import EMPTY_VJPS, check_sums, check_vjp, check_vjps
 from course_utils.chapters.autograd.repairs import check_repair, check_repairs, verdict_on
