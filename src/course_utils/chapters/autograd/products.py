@@ -233,7 +233,6 @@ def check_vjp(try_vjp: Callable, rule: str, g: Tensor, *inputs: Tensor) -> None:
     check_each(parts, answers, truth, VJP_SLIPS[rule](g, *given))
 
 
-@ends_in_notebook
 EMPTY_VJPS = [  # cases of ``check_vjps`` without a row, a column, or anything to sum over
     (f"n, k, m = {n, k, m}", "matmul", torch.zeros(n, m), torch.zeros(n, k), torch.zeros(k, m))
     for n, k, m in ((3, 0, 2), (0, 3, 2), (2, 3, 0))
@@ -244,6 +243,7 @@ EMPTY_VJPS += [
 ]
 
 
+@ends_in_notebook
 def check_vjps(try_vjp: Callable, *cases: tuple) -> None:
     """:func:`check_vjp` for several cases: a name, a rule, the gradient and the inputs."""
     with every_case() as case:
