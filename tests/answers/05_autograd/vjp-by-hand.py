@@ -22,8 +22,8 @@
 #
 # Admits:
 #
-# - "any dimension may have size 0": ((3, 0, 2), (0, 3, 2), (2, 3, 0))
-# - "In `matmul_vjp` and `softmax_vjp` any dimension": ((0, 3), (2, 0))
+# - "any dimension may have size 0": n, k, m =
+# - "In `matmul_vjp` and `softmax_vjp` any dimension": x of shape
 # - "which has one dimension or more": x (2, 2, 3), float64
 # - "rows around 1000 and around −1000": rows near 1000 and near -1000
 # - "one dimension less than `x`": x (3,), gradient ()
