@@ -7,6 +7,7 @@
 # - "returns the length of each vector"
 # - "of shape (…)"
 # - "and of x's dtype"
+# - "returns, for each vector"
 # - "the gradient that arrives"
 # - "times x / length"
 # - "however short the vector"
@@ -438,7 +439,7 @@ class Length(torch.autograd.Function):
         return torch.where(size == 0, torch.zeros_like(small), gradient.unsqueeze(-1) * direction)
 
 
-# %% wrong="takes the rows by a view" breaks="of shape (…, n)" says=["shape (3, 2, 2), transposed", "Use .reshape"]
+# %% wrong="takes the rows by a view" breaks="takes `x` of shape (…, n)" says=["shape (3, 2, 2), transposed", "Use .reshape"]
 class Length(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
