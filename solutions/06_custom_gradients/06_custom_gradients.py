@@ -177,12 +177,13 @@ for expression, function in {
 }.items():
     x = torch.tensor(3.0, requires_grad=True)
     machine[prefix + expression] = torch.autograd.grad(function(x), x)[0].item()
+product = "the product rule: one part goes through Sevens with 3 arriving, the other is its value"
 because = {
     "value of Sevens.apply(x)": "forward alone makes the value",
     prefix + "Sevens.apply(x)": "1 arrives; the engine asks backward and never looks at forward",
     prefix + "2 * Sevens.apply(x)": "what arrives is 2, and backward multiplies it by 7",
     prefix + "Sevens.apply(5 * x)": "behind Sevens stands the rule of 5 * x, which multiplies by 5",
-    prefix + "x * Sevens.apply(x)": "the product rule: one part is 3 * 7, the other Sevens itself",
+    prefix + "x * Sevens.apply(x)": product,
 }
 check_predictions(believe_the_rule, machine, because)
 
@@ -1166,6 +1167,9 @@ print("first column of J:   ", torch.func.jacrev(two_to_three)(x)[:, 0])
 
 
 # %% nbgrader={"grade_id": "trials-4", "locked": true} jupyter={"source_hidden": true}
+import torch.autograd.forward_ad as forward_ad
+
+
 @runs_with_the_answer
 def try_jacobian(way, name, x):
     ways = {"rows": by_rows, "columns": by_columns, "cheaper": jacobian_both_ways}
@@ -1586,9 +1590,10 @@ def try_samples(way, weights, x, y):
 #   uses `torch.func.vmap`, `by_hooks` does not: write out the network there, two products, a tanh and
 #   a cross entropy, and catch the gradients of the two products (by hooks, or as you like);
 # - `clip_and_average(gradients, limit)`: takes such a dict, of any keys and any number of dimensions
-#   after the batch, at least one, and a `limit` above 0. Each sample's gradient, **all its entries together**, is one long
-#   vector. Where its norm exceeds `limit`, scale it down to `limit`; leave shorter ones alone, a zero
-#   too. Then average over the samples. Return a dict of tensors of the weights' shapes.
+#   after the batch, at least one, and a `limit` above 0. Each sample's gradient, **all its entries
+#   together**, is one long vector. Where its norm exceeds `limit`, scale it down to `limit`; leave
+#   shorter ones alone, a zero too. Then average over the samples. Return a dict of tensors of the
+#   weights' shapes.
 #
 # Example: with one weight and the gradients (3, 4) and (0, 1) of two samples, a limit of 1 gives
 # the average of (0.6, 0.8) and (0, 1), which is (0.3, 0.9). Leave the arguments alone: values,

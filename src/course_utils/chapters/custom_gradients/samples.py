@@ -29,7 +29,7 @@ def draw_case(batch: int, sizes: tuple[int, int, int], dtype=torch.float64, seed
     generator = torch.Generator().manual_seed(batch + 100 * seed)
     shapes = {"w1": (sizes[1], sizes[0]), "b1": sizes[1:2], "w2": (sizes[2], sizes[1])}
     draw = {name: torch.randn(shape, generator=generator) for name, shape in shapes.items()}
-    x = torch.randn(batch, sizes[0], generator=generator)
+    x = torch.randn(batch, sizes[0], generator=generator).t().contiguous().t()  # column by column
     y = torch.randint(sizes[2], (batch,), generator=generator)
     weights = {name: w.to(device, dtype) for name, w in draw.items()}
     return weights, x.to(device, dtype), y.to(device)
