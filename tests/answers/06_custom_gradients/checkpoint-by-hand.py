@@ -20,7 +20,7 @@
 #
 # - "a block that is used twice": times=2
 # - "`x` requires grad": x of shape (2, 3)
-# - "the block's parameters": custom_gradients.STATES
+# - "the block's parameters": custom_gradients.states_of
 
 # %% wrong="no replay of the random numbers" breaks="on the same random numbers" says=["does backward draw the same dropout as forward?"]
 class Checkpoint(torch.autograd.Function):
