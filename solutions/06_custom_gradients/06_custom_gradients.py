@@ -177,14 +177,13 @@ for expression, function in {
 }.items():
     x = torch.tensor(3.0, requires_grad=True)
     machine[prefix + expression] = torch.autograd.grad(function(x), x)[0].item()
+product = "the product rule: one part goes through Sevens with 3 arriving, the other is its value"
 because = {
     "value of Sevens.apply(x)": "forward alone makes the value",
     prefix + "Sevens.apply(x)": "1 arrives; the engine asks backward and never looks at forward",
     prefix + "2 * Sevens.apply(x)": "what arrives is 2, and backward multiplies it by 7",
     prefix + "Sevens.apply(5 * x)": "behind Sevens stands the rule of 5 * x, which multiplies by 5",
-    prefix
-    + "x * Sevens.apply(x)": "the product rule: one part goes through Sevens with 3 arriving, "
-    "the other is the value of Sevens itself",
+    prefix + "x * Sevens.apply(x)": product,
 }
 check_predictions(believe_the_rule, machine, because)
 
@@ -207,6 +206,7 @@ check_predictions(believe_the_rule, machine, because)
 # %% nbgrader={"grade_id": "trials", "locked": true} jupyter={"source_hidden": true}
 # How the exercises are tried, here and below. You need not read these cells.
 from course_utils.chapters import custom_gradients
+from torch.autograd.function import once_differentiable
 
 
 @runs_with_the_answer
@@ -220,7 +220,8 @@ def try_length(x, g):
 # Write `Length`, a Function. `Length.apply(x)` takes `x` of shape (…, n), float32 or float64, and
 # returns the length of each vector, of shape (…) and of x's dtype. Its backward returns, for each
 # vector, the gradient that arrives times x / length, however short the vector, and exactly 0 where
-# the length is 0. Leave `x` as it is. It need not be differentiable twice.
+# the length is 0. All numbers are finite; no square overflows, and none but that of 0 is 0. Leave
+# `x` as it is. It need not be differentiable twice.
 #
 # Example: for x = (3, 4) the length is 5, and where 1 arrives `x` gets (0.6, 0.8). For x = (0, 0) it
 # gets (0, 0). `safe_length` is given; it calls your Function.
@@ -264,6 +265,7 @@ with every_case() as case:
         "one number a row, (3, 1)": torch.tensor([[-2.0], [0.0], [3.0]]),
         "a single row, (1, 2)": torch.tensor([[3.0, 4.0]]),
         "shape (2, 1, 3)": torch.arange(6.0).view(2, 1, 3),
+        "shape (3, 2, 2), transposed": torch.arange(12.0).view(2, 3, 2).transpose(0, 1),
         "rows (3e-6, 4e-6), (3, 4)": torch.tensor([[3e-6, 4e-6], [3.0, 4.0]]),
         "x = (3e-15, 4e-15)": torch.tensor([3e-15, 4e-15]),
         "no vectors at all, (0, 3)": torch.zeros(0, 3),
@@ -365,7 +367,7 @@ def try_elu(x, alpha, g):
 #
 # **Repair.** Write `elu(x, alpha)` for tensors of any shape: x where x > 0, else alpha · (exp(x) − 1).
 # Value and gradient must be finite and right for every finite x, in float32 and float64, at 0 as
-# well: for alpha = 1 the slope there is 1. Use ordinary operations; `F.elu` and its relatives are
+# well: there the slope is alpha. Use ordinary operations; `F.elu` and its relatives are
 # not allowed. Leave `x` as it is.
 #
 # Example: `elu(torch.tensor([-1.0, 2.0]), 1.0)` is about (−0.632, 2), with the slopes (0.368, 1).
@@ -412,6 +414,7 @@ with every_case() as case:
         ("far from it, alpha 3", torch.tensor([89.0, 1000.0, -1000.0]), 3.0),
         ("far from it, alpha 30", torch.tensor([89.0, 1000.0, -1000.0]), 30.0),
         ("at the kink", torch.tensor([0.0]), 1.0),
+        ("at the kink, alpha 0.5", torch.tensor([0.0, -0.0, 1e-7, -1e-7]), 0.5),
         ("float64, shape (2, 3)", torch.linspace(-900, 900, 6).double().view(2, 3), 2.5),
         ("(-0.3, 0.7) in float64", torch.tensor([-0.3, 0.7], dtype=torch.float64), 1.0),
         ("a single number", torch.tensor(-0.5), 1.5),
@@ -640,9 +643,6 @@ show(figure, "Left the sign, a step; right its slope zero, and the box of height
 
 
 # %% nbgrader={"grade_id": "run-twice", "locked": true} jupyter={"source_hidden": true}
-from torch.autograd.function import once_differentiable
-
-
 @runs_with_the_answer
 def try_function(name, g, *inputs):
     functions = {"MyReLU": MyReLU, "MyClamp": MyClamp, "Binarize": Binarize}
@@ -769,7 +769,7 @@ check_relu(try_function, torch.arange(-6.0, 6).view(3, 4).t())
 # %% nbgrader={"grade_id": "my-relu-and-friends-check-2", "grade": true, "points": 2}
 from course_utils.chapters.custom_gradients import check_clamp
 
-x, ones, work = torch.tensor([-3.0, -1.0, 0.5, 1.0, 4.0]), torch.ones(5), {}
+x, ones, work, inf = torch.tensor([-3.0, -1.0, 0.5, 1.0, 4.0]), torch.ones(5), {}, float("inf")
 with every_case() as case:
     for needs in custom_gradients.NEEDS:
         with case(f"MyClamp of (-3, -1, 0.5, 1, 4) to -1 and 1, asked for {needs}"):
@@ -782,6 +782,9 @@ with every_case() as case:
     for name, some in custom_gradients.clamp_inputs(x).items():
         with case(f"MyClamp, {name}"):
             check_clamp(try_function, some, torch.zeros_like(some) - 1, torch.zeros_like(some) + 1)
+    with case("MyClamp, x and bounds infinite"):
+        some, end = torch.tensor([inf, -inf, 0.5]), torch.full((3,), inf)
+        check_clamp(try_function, some, -end, end)
     with case("MyClamp, how much work"):
         custom_gradients.check_work(work)
 ### BEGIN HIDDEN TESTS
@@ -1006,7 +1009,7 @@ def try_checkpoint(x, seed, times, state=""):
 # - returns the gradient of `x`, and adds those of the block's parameters to their `.grad`, as
 #   `backward()` does: nothing for one that is frozen or not used. It runs a block that is used
 #   twice as well;
-# - leaves the generator after backward as it was before backward.
+# - leaves the generator after backward as it was before backward, also where `block` raises there.
 #
 # Everything here is on the CPU; on a GPU you would keep the state of its generator too. Gradients
 # have to be equal to those of the plain run to the last bit. `torch.utils.checkpoint` is not
@@ -1030,10 +1033,12 @@ class Checkpoint(torch.autograd.Function):
         (x,) = ctx.saved_tensors
         now = torch.get_rng_state()
         torch.set_rng_state(ctx.state)
-        with torch.enable_grad():
-            x = x.detach().requires_grad_()
-            y = ctx.block(x)
-        torch.set_rng_state(now)
+        try:
+            with torch.enable_grad():
+                x = x.detach().requires_grad_()
+                y = ctx.block(x)
+        finally:
+            torch.set_rng_state(now)
         torch.autograd.backward(y, gradient)
         return None, x.grad
 
@@ -1055,7 +1060,7 @@ with every_case() as case:
         check_checkpoint(try_checkpoint, torch.linspace(-1, 1, 8).view(4, 2), 1, times=2)
     with case("float64"):
         check_checkpoint(try_checkpoint, torch.linspace(-1, 1, 6).double().view(2, 3), 2)
-    for state in custom_gradients.STATES:
+    for state in custom_gradients.states_of(try_checkpoint):
         with case(f"another state: {state}"):
             custom_gradients.check_state(try_checkpoint, state)
 ### BEGIN HIDDEN TESTS
@@ -1073,7 +1078,7 @@ for seed, size in enumerate(((5, 4), (16, 2)), start=2):
 # <details><summary>Hint 2</summary>
 #
 # In `backward`: note where the generator is, go back to the kept state, run the block on a fresh
-# leaf while recording, put the generator back.
+# leaf while recording, put the generator back (`try … finally`).
 # </details>
 # <details><summary>Hint 3</summary>
 #
@@ -1162,6 +1167,9 @@ print("first column of J:   ", torch.func.jacrev(two_to_three)(x)[:, 0])
 
 
 # %% nbgrader={"grade_id": "trials-4", "locked": true} jupyter={"source_hidden": true}
+import torch.autograd.forward_ad as forward_ad
+
+
 @runs_with_the_answer
 def try_jacobian(way, name, x):
     ways = {"rows": by_rows, "columns": by_columns, "cheaper": jacobian_both_ways}
@@ -1171,7 +1179,7 @@ def try_jacobian(way, name, x):
 # %% [markdown]
 # ### Exercise 6.7 — The Jacobian, both ways ★★ · 15 min · 3 points
 #
-# `f` takes a 1-D tensor with n entries and returns one with m. Write
+# `f` takes a 1-D tensor with n entries and returns one with m, which depends on it alone. Write
 #
 # - `by_rows(f, x)`: the Jacobian at `x`, of shape (m, n), by reverse mode: a row a pass;
 # - `by_columns(f, x)`: the same by forward mode: a column a pass;
@@ -1342,7 +1350,8 @@ def try_curvature(way, name, x, extra, weigh=False):
 # %% [markdown]
 # ### Exercise 6.8 — Curvature without the matrix ★★★ · 28 min · 4 points
 #
-# `f` takes a 1-D tensor and returns a number (a tensor without dimensions). Write
+# `f` takes a 1-D tensor and returns a number (a tensor without dimensions) that depends on it alone,
+# and is not linear. Write
 #
 # - `hvp_double(f, x, v)`: $Hv$ at `x`, by double backward;
 # - `hvp_forward(f, x, v)`: the same, by forward over reverse;
@@ -1581,9 +1590,10 @@ def try_samples(way, weights, x, y):
 #   uses `torch.func.vmap`, `by_hooks` does not: write out the network there, two products, a tanh and
 #   a cross entropy, and catch the gradients of the two products (by hooks, or as you like);
 # - `clip_and_average(gradients, limit)`: takes such a dict, of any keys and any number of dimensions
-#   after the batch, at least one. Each sample's gradient, **all its entries together**, is one long
-#   vector. Where its norm exceeds `limit`, scale it down to `limit`; leave shorter ones alone, a zero
-#   too. Then average over the samples. Return a dict of tensors of the weights' shapes.
+#   after the batch, at least one, and a `limit` above 0. Each sample's gradient, **all its entries
+#   together**, is one long vector. Where its norm exceeds `limit`, scale it down to `limit`; leave
+#   shorter ones alone, a zero too. Then average over the samples. Return a dict of tensors of the
+#   weights' shapes.
 #
 # Example: with one weight and the gradients (3, 4) and (0, 1) of two samples, a limit of 1 gives
 # the average of (0.6, 0.8) and (0, 1), which is (0.3, 0.9). Leave the arguments alone: values,
@@ -1656,6 +1666,8 @@ with every_case() as case:
             assert way == "loop" or few == many, loops
         with case(f"by_{way}, one sample in float32"):
             check_samples(try_samples, way, 1, (3, 2, 2), torch.float32)
+        with case(f"by_{way}, one input, one class"):
+            check_samples(try_samples, way, 2, (1, 2, 1))
         with case(f"by_{way}, 3 samples again, with other numbers"):
             check_samples(try_samples, way, 3, (2, 4, 3), seed=1)
 ### BEGIN HIDDEN TESTS
@@ -1685,13 +1697,13 @@ with every_case() as case:
         ("a kernel (2, 3, 2, 2, 1) and a scale (2, 1), limit 3", kernel, 3.0),
         ("three weights, limit 1", two | {"c": torch.tensor([[12.0], [0.0]])}, 1.0),
         ("(3, 4) and (0, 1), limit 0.5", one, 0.5),
-        ("(3, 4) and (0, 1), limit 0", one, 0.0),
+        ("gradients that require grad", {"w": one["w"].clone().requires_grad_()}, 1.0),
         (
             "(3, 4), (0, 0) and (0, 2), limit 1",
             {"w": torch.tensor([[3.0, 4], [0, 0], [0, 2]])},
             1.0,
         ),
-        ("one sample, (1, 1, 2), limit 1", {"w": torch.tensor([[[3.0, 4.0]]])}, 1.0),
+        ("one sample, (1, 1, 2), limit 1, the key 7", {7: torch.tensor([[[3.0, 4.0]]])}, 1.0),
         ("w1 transposed, limit 3", {"w1": deep["w1"].transpose(1, 2)}, 3.0),
         ("w1 / 1e6, limit 1e-5", {"w1": deep["w1"] / 1e6}, 1e-5),
     ):

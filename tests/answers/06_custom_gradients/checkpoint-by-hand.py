@@ -8,8 +8,10 @@
 # - "recording this time"
 # - "returns the gradient of `x`"
 # - "and adds those of the block's parameters to their `.grad`"
+# - "nothing for one that is frozen or not used"
 # - "It runs a block that is used twice as well"
 # - "leaves the generator after backward as it was before backward"
+# - "also where `block` raises there"
 # - "equal to those of the plain run to the last bit"
 # - "`torch.utils.checkpoint` is not allowed"
 # - "returns what `block(x)` returns"
@@ -18,7 +20,7 @@
 #
 # - "a block that is used twice": times=2
 # - "`x` requires grad": x of shape (2, 3)
-# - "the block's parameters": custom_gradients.STATES
+# - "the block's parameters": custom_gradients.states_of
 
 # %% wrong="no replay of the random numbers" breaks="on the same random numbers" says=["does backward draw the same dropout as forward?"]
 class Checkpoint(torch.autograd.Function):
@@ -655,3 +657,130 @@ class Checkpoint(torch.autograd.Function):
 
 def checkpoint_by_hand(block, x):
     return Checkpoint.apply(block, x)
+
+
+# %% wrong="generator lost in an error" breaks="also where `block` raises there" says=["the generator is not put back: finally does it"]
+class Checkpoint(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, block, x):
+        ctx.block = block
+        ctx.state = torch.get_rng_state()
+        ctx.save_for_backward(x)
+        return block(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        leaf = x.detach().requires_grad_()
+        now = torch.get_rng_state()
+        torch.set_rng_state(ctx.state)
+        with torch.enable_grad():
+            y = ctx.block(leaf)
+        torch.set_rng_state(now)
+        torch.autograd.backward(y, gradient)
+        return None, leaf.grad
+
+
+# %% wrong="no state kept in eval" breaks="on the same random numbers" says=["draws random numbers although the block is in eval"]
+class Checkpoint(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, block, x):
+        ctx.block = block
+        ctx.state = torch.get_rng_state() if block.training else None
+        ctx.save_for_backward(x)
+        return block(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        leaf = x.detach().requires_grad_()
+        now = torch.get_rng_state()
+        torch.set_rng_state(now if ctx.state is None else ctx.state)
+        try:
+            with torch.enable_grad():
+                y = ctx.block(leaf)
+        finally:
+            torch.set_rng_state(now)
+        torch.autograd.backward(y, gradient)
+        return None, leaf.grad
+
+
+# %% wrong="cannot have every parameter frozen" breaks="nothing for one that is frozen or not used" says=["every parameter is frozen: x gets its gradient all the same"]
+class Checkpoint(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, block, x):
+        ctx.block = block
+        ctx.state = torch.get_rng_state()
+        ctx.save_for_backward(x)
+        return block(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        leaf = x.detach().requires_grad_()
+        now = torch.get_rng_state()
+        torch.set_rng_state(ctx.state)
+        try:
+            with torch.enable_grad():
+                y = ctx.block(leaf)
+        finally:
+            torch.set_rng_state(now)
+        params = [p for p in ctx.block.parameters() if p.requires_grad]
+        (of_x,) = torch.autograd.grad(y, leaf, gradient, retain_graph=True)
+        torch.autograd.backward(y, gradient, inputs=params)
+        return None, of_x
+
+
+# %% wrong="adds the old gradient, used or not" breaks="nothing for one that is frozen or not used" says=["also one that the block does not use: add to it"]
+class Checkpoint(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, block, x):
+        ctx.block = block
+        ctx.state = torch.get_rng_state()
+        ctx.save_for_backward(x)
+        return block(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        leaf = x.detach().requires_grad_()
+        now = torch.get_rng_state()
+        torch.set_rng_state(ctx.state)
+        try:
+            with torch.enable_grad():
+                y = ctx.block(leaf)
+        finally:
+            torch.set_rng_state(now)
+        old = [p.grad for p in ctx.block.parameters()]
+        ctx.block.zero_grad()
+        torch.autograd.backward(y, gradient)
+        for p, g in zip(ctx.block.parameters(), old, strict=True):
+            if g is not None:
+                p.grad = p.grad + g
+        return None, leaf.grad
+
+
+# %% wrong="frozen by the first parameter" breaks="and adds those of the block's parameters to their `.grad`" says=["a parameter that is frozen gets no gradient"]
+class Checkpoint(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, block, x):
+        ctx.block = block
+        ctx.state = torch.get_rng_state()
+        ctx.save_for_backward(x)
+        return block(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        leaf = x.detach().requires_grad_()
+        now = torch.get_rng_state()
+        torch.set_rng_state(ctx.state)
+        try:
+            with torch.enable_grad():
+                y = ctx.block(leaf)
+        finally:
+            torch.set_rng_state(now)
+        if next(ctx.block.parameters()).requires_grad:
+            torch.autograd.backward(y, gradient)
+            return None, leaf.grad
+        return None, torch.autograd.grad(y, leaf, gradient)[0]

@@ -613,3 +613,28 @@ def newton(f, x, steps):
 
 def hessian_vector(f, x, v):
     return hvp_double(f, x, v), hvp_forward(f, x, v)
+
+
+# %% wrong="reverse over forward" breaks="the same, by forward over reverse" says=["f itself goes forward, and the gradient is taken of that"]
+def hvp_double(f, x, v):
+    leaf = x.detach().clone().requires_grad_()
+    with torch.enable_grad():
+        value = f(leaf)
+        (g,) = torch.autograd.grad(value, leaf, create_graph=True)
+    if not g.requires_grad:
+        return torch.zeros_like(leaf, requires_grad=False)
+    (hv,) = torch.autograd.grad(g, leaf, v.detach(), allow_unused=True, materialize_grads=True)
+    return hv.detach()
+
+
+def hvp_forward(f, x, v):
+    x, v = x.detach(), v.detach()
+    return torch.func.grad(lambda p: torch.func.jvp(f, (p,), (v,))[1])(x).detach()
+
+
+def newton(f, x, steps):
+    point = x.detach().clone()
+    for _ in range(steps):
+        g = torch.func.grad(f)(point).detach()
+        point = point - solve(lambda v: hvp_double(f, point, v), g)
+    return point.detach()

@@ -1912,3 +1912,98 @@ class Binarize(torch.autograd.Function):
 
 def my_relu_and_friends():
     return {"MyReLU": MyReLU, "MyClamp": MyClamp, "Binarize": Binarize}
+
+
+# %% wrong="the mask of a clamp by differences" breaks="`x` gets the gradient where `low <= x <= high`" says=["compare x with the bounds, don't subtract"]
+class MyReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return gradient * (x > 0)
+
+
+class MyClamp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward(x, low, high)
+        return torch.where(x < low, low, torch.where(x > high, high, x))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, low, high = ctx.saved_tensors
+        for_x = for_low = for_high = None
+        if ctx.needs_input_grad[0]:
+            for_x = gradient * ((x - low >= 0) & (high - x >= 0))
+        if ctx.needs_input_grad[1]:
+            for_low = gradient * (x < low)
+        if ctx.needs_input_grad[2]:
+            for_high = gradient * (x > high)
+        return for_x, for_low, for_high
+
+
+class Binarize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        sign = torch.where(x >= 0, torch.ones_like(x), -torch.ones_like(x))
+        mask = (x.abs() <= 1).to(x.dtype)
+        ctx.mark_non_differentiable(mask)
+        ctx.save_for_backward(mask)
+        return sign, mask
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient, of_mask):
+        (mask,) = ctx.saved_tensors
+        return gradient * mask
+
+
+# %% wrong="empties what a ReLU keeps" says=["backward comes a second time (retain_graph=True): what is kept on ctx has to stay"]
+class MyReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.kept = [x > 0]
+        return x.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * ctx.kept.pop()
+
+
+class MyClamp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward(x, low, high)
+        return torch.where(x < low, low, torch.where(x > high, high, x))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, low, high = ctx.saved_tensors
+        for_x = for_low = for_high = None
+        if ctx.needs_input_grad[0]:
+            for_x = gradient * ((low <= x) & (x <= high))
+        if ctx.needs_input_grad[1]:
+            for_low = gradient * (x < low)
+        if ctx.needs_input_grad[2]:
+            for_high = gradient * (x > high)
+        return for_x, for_low, for_high
+
+
+class Binarize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        sign = torch.where(x >= 0, torch.ones_like(x), -torch.ones_like(x))
+        mask = (x.abs() <= 1).to(x.dtype)
+        ctx.mark_non_differentiable(mask)
+        ctx.save_for_backward(mask)
+        return sign, mask
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient, of_mask):
+        (mask,) = ctx.saved_tensors
+        return gradient * mask

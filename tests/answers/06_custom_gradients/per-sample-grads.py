@@ -1612,3 +1612,262 @@ def clip_and_average(gradients, limit):
 
 def per_sample_grads(weights, x, y, limit):
     return clip_and_average(by_vmap(weights, x, y), limit)
+
+
+# %% wrong="the tanh of by_hooks in float32" says=["the gradients of w2 is right to seven digits alone"]
+def by_loop(weights, x, y):
+    kept = {k: w.detach() for k, w in weights.items()}
+    each = [torch.func.grad(sample_loss)(kept, a, b) for a, b in zip(x.detach(), y, strict=True)]
+    return {k: torch.stack([one[k] for one in each]).detach() for k in weights}
+
+
+def by_vmap(weights, x, y):
+    kept = {k: w.detach() for k, w in weights.items()}
+    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(kept, x.detach(), y)
+
+
+def by_hooks(weights, x, y):
+    w = {k: v.detach().clone().requires_grad_() for k, v in weights.items()}
+    x = x.detach()
+    with torch.enable_grad():
+        z1 = x @ w["w1"].t() + w["b1"]
+        hidden = torch.tanh(z1)
+        z2 = hidden @ w["w2"].t()
+        loss = F.cross_entropy(z2, y, reduction="sum")
+    g1, g2 = torch.autograd.grad(loss, (z1, z2))
+    hidden = hidden.detach()
+    w1 = torch.einsum("bo,bi->boi", g1, x)
+    w2 = torch.einsum("bo,bi->boi", g2, torch.tanh(z1.detach().float()).to(x.dtype))
+    return {"w1": w1, "b1": g1, "w2": w2}
+
+
+def clip_and_average(gradients, limit):
+    rows = torch.cat([g.flatten(1) for g in gradients.values()], dim=1)
+    norm = rows.norm(dim=1)
+    factor = torch.where(norm > limit, limit / norm, torch.ones_like(norm))
+    result = {}
+    for k, g in gradients.items():
+        result[k] = (g * factor.view(-1, *[1] * (g.dim() - 1))).mean(0)
+    return result
+
+
+# %% wrong="clipping takes requires_grad off" breaks="`requires_grad`, `.grad`" says=["an argument was changed (its requires_grad)"]
+def by_loop(weights, x, y):
+    kept = {k: w.detach() for k, w in weights.items()}
+    each = [torch.func.grad(sample_loss)(kept, a, b) for a, b in zip(x.detach(), y, strict=True)]
+    return {k: torch.stack([one[k] for one in each]).detach() for k in weights}
+
+
+def by_vmap(weights, x, y):
+    kept = {k: w.detach() for k, w in weights.items()}
+    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(kept, x.detach(), y)
+
+
+def by_hooks(weights, x, y):
+    w = {k: v.detach().clone().requires_grad_() for k, v in weights.items()}
+    x = x.detach()
+    with torch.enable_grad():
+        z1 = x @ w["w1"].t() + w["b1"]
+        hidden = torch.tanh(z1)
+        z2 = hidden @ w["w2"].t()
+        loss = F.cross_entropy(z2, y, reduction="sum")
+    g1, g2 = torch.autograd.grad(loss, (z1, z2))
+    hidden = hidden.detach()
+    w1 = torch.einsum("bo,bi->boi", g1, x)
+    w2 = torch.einsum("bo,bi->boi", g2, hidden)
+    return {"w1": w1, "b1": g1, "w2": w2}
+
+
+def clip_and_average(gradients, limit):
+    for g in gradients.values():
+        g.requires_grad_(False)
+    rows = torch.cat([g.flatten(1) for g in gradients.values()], dim=1)
+    norm = rows.norm(dim=1)
+    factor = torch.where(norm > limit, limit / norm, torch.ones_like(norm))
+    result = {}
+    for k, g in gradients.items():
+        result[k] = (g * factor.view(-1, *[1] * (g.dim() - 1))).mean(0)
+    return result
+
+
+# %% wrong="one input squeezed away" breaks="of shape (batch, …), detached" says=["a dimension of size 1 is missing"]
+def by_loop(weights, x, y):
+    kept = {k: w.detach() for k, w in weights.items()}
+    each = [torch.func.grad(sample_loss)(kept, a, b) for a, b in zip(x.detach(), y, strict=True)]
+    return {k: torch.stack([one[k] for one in each]).detach() for k in weights}
+
+
+def by_vmap(weights, x, y):
+    kept = {k: w.detach() for k, w in weights.items()}
+    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(kept, x.detach(), y)
+
+
+def by_hooks(weights, x, y):
+    w = {k: v.detach().clone().requires_grad_() for k, v in weights.items()}
+    x = x.detach()
+    with torch.enable_grad():
+        z1 = x @ w["w1"].t() + w["b1"]
+        hidden = torch.tanh(z1)
+        z2 = hidden @ w["w2"].t()
+        loss = F.cross_entropy(z2, y, reduction="sum")
+    g1, g2 = torch.autograd.grad(loss, (z1, z2))
+    hidden = hidden.detach()
+    w1 = torch.einsum("bo,bi->boi", g1, x)
+    w2 = torch.einsum("bo,bi->boi", g2, hidden)
+    return {"w1": w1.squeeze(-1), "b1": g1, "w2": w2}
+
+
+def clip_and_average(gradients, limit):
+    rows = torch.cat([g.flatten(1) for g in gradients.values()], dim=1)
+    norm = rows.norm(dim=1)
+    factor = torch.where(norm > limit, limit / norm, torch.ones_like(norm))
+    result = {}
+    for k, g in gradients.items():
+        result[k] = (g * factor.view(-1, *[1] * (g.dim() - 1))).mean(0)
+    return result
+
+
+# %% wrong="one class squeezed away" breaks="of shape (batch, …), detached" says=["a dimension of size 1 is missing"]
+def by_loop(weights, x, y):
+    kept = {k: w.detach() for k, w in weights.items()}
+    each = [torch.func.grad(sample_loss)(kept, a, b) for a, b in zip(x.detach(), y, strict=True)]
+    return {k: torch.stack([one[k] for one in each]).detach() for k in weights}
+
+
+def by_vmap(weights, x, y):
+    kept = {k: w.detach() for k, w in weights.items()}
+    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(kept, x.detach(), y)
+
+
+def by_hooks(weights, x, y):
+    w = {k: v.detach().clone().requires_grad_() for k, v in weights.items()}
+    x = x.detach()
+    with torch.enable_grad():
+        z1 = x @ w["w1"].t() + w["b1"]
+        hidden = torch.tanh(z1)
+        z2 = hidden @ w["w2"].t()
+        loss = F.cross_entropy(z2, y, reduction="sum")
+    g1, g2 = torch.autograd.grad(loss, (z1, z2))
+    hidden = hidden.detach()
+    w1 = torch.einsum("bo,bi->boi", g1, x)
+    w2 = torch.einsum("bo,bi->boi", g2, hidden)
+    return {"w1": w1, "b1": g1, "w2": w2.squeeze(1)}
+
+
+def clip_and_average(gradients, limit):
+    rows = torch.cat([g.flatten(1) for g in gradients.values()], dim=1)
+    norm = rows.norm(dim=1)
+    factor = torch.where(norm > limit, limit / norm, torch.ones_like(norm))
+    result = {}
+    for k, g in gradients.items():
+        result[k] = (g * factor.view(-1, *[1] * (g.dim() - 1))).mean(0)
+    return result
+
+
+# %% wrong="keys as keywords" breaks="returns a dict with the same keys" says=["the key 7"]
+def by_loop(weights, x, y):
+    kept = {k: w.detach() for k, w in weights.items()}
+    each = [torch.func.grad(sample_loss)(kept, a, b) for a, b in zip(x.detach(), y, strict=True)]
+    return {k: torch.stack([one[k] for one in each]).detach() for k in weights}
+
+
+def by_vmap(weights, x, y):
+    kept = {k: w.detach() for k, w in weights.items()}
+    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(kept, x.detach(), y)
+
+
+def by_hooks(weights, x, y):
+    w = {k: v.detach().clone().requires_grad_() for k, v in weights.items()}
+    x = x.detach()
+    with torch.enable_grad():
+        z1 = x @ w["w1"].t() + w["b1"]
+        hidden = torch.tanh(z1)
+        z2 = hidden @ w["w2"].t()
+        loss = F.cross_entropy(z2, y, reduction="sum")
+    g1, g2 = torch.autograd.grad(loss, (z1, z2))
+    hidden = hidden.detach()
+    w1 = torch.einsum("bo,bi->boi", g1, x)
+    w2 = torch.einsum("bo,bi->boi", g2, hidden)
+    return {"w1": w1, "b1": g1, "w2": w2}
+
+
+def clip_and_average(gradients, limit):
+    rows = torch.cat([g.flatten(1) for g in gradients.values()], dim=1)
+    norm = rows.norm(dim=1)
+    factor = torch.where(norm > limit, limit / norm, torch.ones_like(norm))
+    result = {}
+    for k, g in gradients.items():
+        result[k] = (g * factor.view(-1, *[1] * (g.dim() - 1))).mean(0)
+    return dict(**result)
+
+
+# %% wrong="the norms of the entries added up" breaks="**all its entries together**" says=["norms don't add up: take the root of the sum of all squares"]
+def by_loop(weights, x, y):
+    kept = {k: w.detach() for k, w in weights.items()}
+    each = [torch.func.grad(sample_loss)(kept, a, b) for a, b in zip(x.detach(), y, strict=True)]
+    return {k: torch.stack([one[k] for one in each]).detach() for k in weights}
+
+
+def by_vmap(weights, x, y):
+    kept = {k: w.detach() for k, w in weights.items()}
+    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(kept, x.detach(), y)
+
+
+def by_hooks(weights, x, y):
+    w = {k: v.detach().clone().requires_grad_() for k, v in weights.items()}
+    x = x.detach()
+    with torch.enable_grad():
+        z1 = x @ w["w1"].t() + w["b1"]
+        hidden = torch.tanh(z1)
+        z2 = hidden @ w["w2"].t()
+        loss = F.cross_entropy(z2, y, reduction="sum")
+    g1, g2 = torch.autograd.grad(loss, (z1, z2))
+    hidden = hidden.detach()
+    w1 = torch.einsum("bo,bi->boi", g1, x)
+    w2 = torch.einsum("bo,bi->boi", g2, hidden)
+    return {"w1": w1, "b1": g1, "w2": w2}
+
+
+def clip_and_average(gradients, limit):
+    norm = sum(g.flatten(1).norm(dim=1) for g in gradients.values())
+    factor = torch.where(norm > limit, limit / norm, torch.ones_like(norm))
+    result = {}
+    for k, g in gradients.items():
+        result[k] = (g * factor.view(-1, *[1] * (g.dim() - 1))).mean(0)
+    return result
+
+
+# %% wrong="the largest norm of an entry" breaks="is one long vector" says=["not the largest norm of an entry"]
+def by_loop(weights, x, y):
+    kept = {k: w.detach() for k, w in weights.items()}
+    each = [torch.func.grad(sample_loss)(kept, a, b) for a, b in zip(x.detach(), y, strict=True)]
+    return {k: torch.stack([one[k] for one in each]).detach() for k in weights}
+
+
+def by_vmap(weights, x, y):
+    kept = {k: w.detach() for k, w in weights.items()}
+    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(kept, x.detach(), y)
+
+
+def by_hooks(weights, x, y):
+    w = {k: v.detach().clone().requires_grad_() for k, v in weights.items()}
+    x = x.detach()
+    with torch.enable_grad():
+        z1 = x @ w["w1"].t() + w["b1"]
+        hidden = torch.tanh(z1)
+        z2 = hidden @ w["w2"].t()
+        loss = F.cross_entropy(z2, y, reduction="sum")
+    g1, g2 = torch.autograd.grad(loss, (z1, z2))
+    hidden = hidden.detach()
+    w1 = torch.einsum("bo,bi->boi", g1, x)
+    w2 = torch.einsum("bo,bi->boi", g2, hidden)
+    return {"w1": w1, "b1": g1, "w2": w2}
+
+
+def clip_and_average(gradients, limit):
+    norm = torch.stack([g.flatten(1).norm(dim=1) for g in gradients.values()]).amax(0)
+    factor = torch.where(norm > limit, limit / norm, torch.ones_like(norm))
+    result = {}
+    for k, g in gradients.items():
+        result[k] = (g * factor.view(-1, *[1] * (g.dim() - 1))).mean(0)
+    return result

@@ -7,6 +7,7 @@
 # - "returns the length of each vector"
 # - "of shape (…)"
 # - "and of x's dtype"
+# - "returns, for each vector"
 # - "the gradient that arrives"
 # - "times x / length"
 # - "however short the vector"
@@ -414,3 +415,110 @@ class Length(torch.autograd.Function):
 
 def safe_length(x):
     return Length.apply(x)
+
+
+# %% wrong="one zero vector stops all" breaks="returns, for each vector" says=["choose for each vector by itself"]
+class Length(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        scale = x.abs().amax(dim=-1, keepdim=True)
+        scale = torch.where(scale == 0, torch.ones_like(scale), scale)
+        small = x / scale
+        size = small.square().sum(dim=-1, keepdim=True).sqrt()
+        ctx.save_for_backward(small, size)
+        return (size * scale).squeeze(-1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient):
+        small, size = ctx.saved_tensors
+        if (size == 0).any():
+            return torch.zeros_like(small)
+        safe = torch.where(size == 0, torch.ones_like(size), size)
+        direction = small / safe
+        return torch.where(size == 0, torch.zeros_like(small), gradient.unsqueeze(-1) * direction)
+
+
+# %% wrong="takes the rows by a view" breaks="takes `x` of shape (…, n)" says=["shape (3, 2, 2), transposed", "Use .reshape"]
+class Length(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        x = x.view(-1, x.shape[-1]).view(x.shape)
+        scale = x.abs().amax(dim=-1, keepdim=True)
+        scale = torch.where(scale == 0, torch.ones_like(scale), scale)
+        small = x / scale
+        size = small.square().sum(dim=-1, keepdim=True).sqrt()
+        ctx.save_for_backward(small, size)
+        return (size * scale).squeeze(-1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient):
+        small, size = ctx.saved_tensors
+        safe = torch.where(size == 0, torch.ones_like(size), size)
+        direction = small / safe
+        return torch.where(size == 0, torch.zeros_like(small), gradient.unsqueeze(-1) * direction)
+
+
+# %% right="scaled by the largest entry, once_differentiable"
+class Length(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        scale = x.abs().amax(dim=-1, keepdim=True)
+        scale = torch.where(scale == 0, torch.ones_like(scale), scale)
+        small = x / scale
+        size = small.square().sum(dim=-1, keepdim=True).sqrt()
+        ctx.save_for_backward(small, size)
+        return (size * scale).squeeze(-1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient):
+        small, size = ctx.saved_tensors
+        safe = torch.where(size == 0, torch.ones_like(size), size)
+        direction = small / safe
+        return gradient.unsqueeze(-1) * direction
+
+
+# %% wrong="empties what is kept" breaks="the gradient that arrives" says=["backward comes a second time (retain_graph=True): what is kept on ctx has to stay"]
+class Length(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        scale = x.abs().amax(dim=-1, keepdim=True)
+        scale = torch.where(scale == 0, torch.ones_like(scale), scale)
+        small = x / scale
+        size = small.square().sum(dim=-1, keepdim=True).sqrt()
+        ctx.kept = [small, size]
+        return (size * scale).squeeze(-1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient):
+        size, small = ctx.kept.pop(), ctx.kept.pop()
+        safe = torch.where(size == 0, torch.ones_like(size), size)
+        direction = small / safe
+        return torch.where(size == 0, torch.zeros_like(small), gradient.unsqueeze(-1) * direction)
+
+
+# %% wrong="takes what arrives by a view" breaks="the gradient that arrives" says=["Neither x nor what arrives in backward need be contiguous"]
+class Length(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        scale = x.abs().amax(dim=-1, keepdim=True)
+        scale = torch.where(scale == 0, torch.ones_like(scale), scale)
+        small = x / scale
+        size = small.square().sum(dim=-1, keepdim=True).sqrt()
+        ctx.save_for_backward(small, size)
+        return (size * scale).squeeze(-1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient):
+        small, size = ctx.saved_tensors
+        safe = torch.where(size == 0, torch.ones_like(size), size)
+        direction = small / safe
+        return torch.where(
+            size == 0,
+            torch.zeros_like(small),
+            gradient.view(-1, 1).view(*gradient.shape, 1) * direction,
+        )

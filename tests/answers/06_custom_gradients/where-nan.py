@@ -8,7 +8,7 @@
 # - "else alpha · (exp(x) − 1)"
 # - "must be finite and right for every finite x"
 # - "in float32 and float64"
-# - "for alpha = 1 the slope there is 1"
+# - "there the slope is alpha"
 # - "`F.elu` and its relatives are not allowed"
 # - "Leave `x` as it is"
 # - "Value and gradient"
@@ -40,7 +40,7 @@ def elu(x, alpha):
     return torch.where(x > 0, x, lower)
 
 
-# %% wrong="minimum shares the slope at zero" breaks="for alpha = 1 the slope there is 1" says=["a minimum shares its gradient out at a tie"]
+# %% wrong="minimum shares the slope at zero" breaks="there the slope is alpha" says=["a minimum shares its gradient out at a tie"]
 nan_at = {"-200": False, "-1": False, "0": False, "2": False, "80": False, "100": True}
 
 
@@ -362,3 +362,21 @@ def elu(x, alpha):
 
 def where_nan(x, alpha):
     return elu(x, alpha)
+
+
+# %% wrong="slope one at zero for every alpha" breaks="there the slope is alpha" says=["so the slope there is alpha"]
+nan_at = {"-200": False, "-1": False, "0": False, "2": False, "80": False, "100": True}
+
+
+def elu(x, alpha):
+    safe = torch.where(x > 0, torch.zeros_like(x), x)
+    return torch.where(x >= 0, x, alpha * torch.expm1(safe))
+
+
+# %% wrong="a tolerance at the kink" breaks="x where x > 0" says=["and its slope 1: compare without a tolerance"]
+nan_at = {"-200": False, "-1": False, "0": False, "2": False, "80": False, "100": True}
+
+
+def elu(x, alpha):
+    safe = torch.where(x > 0, torch.zeros_like(x), x)
+    return torch.where(x > 1e-6, x, alpha * torch.expm1(safe))

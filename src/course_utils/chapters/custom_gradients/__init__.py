@@ -6,10 +6,10 @@ function, tries one case and compares, with words for the slips that are known.
 """
 
 from course_utils.chapters.custom_gradients.checkpoints import (
-    STATES,
     check_checkpoint,
     check_state,
     run_checkpoint,
+    states_of,
 )
 from course_utils.chapters.custom_gradients.curvature import (
     LANDSCAPES,

@@ -41,9 +41,11 @@ def solve(product, g):
 
 def run_curvature(function, name, x, extra, weigh=False):
     """What a product or Newton's method gives, and how it came by it."""
-    elsewhere = []
+    elsewhere, levels = [], []
 
     def f(point):
+        level = torch._C._functorch.peek_interpreter_stack()  # which of torch.func is innermost
+        levels.append(level is not None and level.key() == torch._C._functorch.TransformType.Jvp)
         try:
             here = torch.func.debug_unwrap(point).detach()
             elsewhere.append(here.shape == x.shape and not torch.equal(here.to(x.dtype), x))
@@ -60,7 +62,7 @@ def run_curvature(function, name, x, extra, weigh=False):
     tensors = [x, extra] if isinstance(extra, torch.Tensor) else [x]
     facts = {"answer": answer.detach() if needs else answer, "needs": needs}
     facts |= {"left": left_behind(*tensors), "elsewhere": any(elsewhere), "most": largest.most}
-    facts["forward"] = "make_dual" in short
+    facts |= {"forward": "make_dual" in short, "inside": any(levels)}
     facts["called"] = sorted(short & {"hvp", "vhp", "hessian", "jacobian", "jacrev", "jacfwd"})
     for tensor in tensors:
         tensor.requires_grad_(False).grad = None
@@ -105,6 +107,8 @@ def check_product(try_curvature, way, landscape, x, v, weigh=False):
     )
     words = "hvp_forward never makes a dual tensor: take torch.func.jvp of the gradient"
     assert way == "double" or found["forward"], words
+    words = "f itself goes forward, and the gradient is taken of that: take the jvp of the gradient"
+    assert not found["inside"], words
     left = " and ".join(found["left"])
     assert not left, f"an argument was left with {left}: work on a leaf of your own"
     assert not found["needs"], "the result still requires grad: detach it"

@@ -7,9 +7,12 @@ from typing import Any
 import torch
 
 from course_utils.chapters.custom_gradients.watching import (
+    AGAIN,
+    grad_again,
     gradient_words,
     require_digits,
     require_written,
+    same_gradients,
 )
 from course_utils.learner.calls import python_calls
 from course_utils.learner.changes import forbid_changes
@@ -34,8 +37,9 @@ def run_length(function, x, g):
     assert torch.equal(g, arrives), WRITES
     y = function.apply(again)
     function.apply(1 - again.detach())
-    (late,) = torch.autograd.grad(y, again, arrives)
-    assert torch.equal(late.nan_to_num(), gradient.nan_to_num()), OVERWRITTEN
+    late, last = grad_again(y, [again], arrives)
+    assert same_gradients(late, [gradient]), OVERWRITTEN
+    assert same_gradients(late, last), AGAIN
     return value, gradient
 
 
@@ -46,6 +50,7 @@ def check_length(try_length, x):
     x = x.to(device)
     length = x.square().sum(-1).sqrt()
     g = torch.linspace(1, 2, length.numel(), dtype=x.dtype, device=device).view(length.shape)
+    g = g.mT.contiguous().mT if g.dim() > 1 else g  # laid out column by column
     unit = torch.where(length == 0, 0.0, 1 / length).nan_to_num(0).unsqueeze(-1) * x
     with forbid_changes(x):
         value, gradient = try_length(x, g)
@@ -68,6 +73,7 @@ def check_length(try_length, x):
         "that is the slope of the squared length": 2 * x * g.unsqueeze(-1),
         "divided once too often: the slope is x / length": unit * (g / length).unsqueeze(-1),
         "this is x times what arrives: divide by the length": x * g.unsqueeze(-1),
+        "a zero vector makes every gradient 0: choose for each vector by itself": 0 * x,
     }
     check_value(gradient, unit * g.unsqueeze(-1), "the gradient", slips)
     require_digits(value, length, "the length")
@@ -128,6 +134,17 @@ def check_elu(try_elu, x, alpha):
     slips = {
         "0 at the kink: whatever cuts x off there (a clamp, a relu) passes no gradient at its very "
         "end": at_zero * g,
+        "1 at the kink, for every alpha: x = 0 is not above 0, so the slope there is alpha": (
+            torch.where(x >= 0, 1.0, slope) * g
+        ),
+        "a small x above 0 is above 0: compare without a tolerance": slope.where(
+            (x <= 0) | (x > 0.01), alpha
+        )
+        * g,
+        "a small x above 0 is above 0, and its slope 1: compare without a tolerance": slope.where(
+            (x <= 0) | (x > 0.01), 0
+        )
+        * g,
         "0.5 at the kink: a minimum shares its gradient out at a tie": (at_zero + slope) / 2 * g,
         "it forgets alpha": torch.where(x > 0, 1.0, low) * g,
         "1 in the lower branch: was it written without being recorded?": g,
@@ -169,11 +186,9 @@ def _run_twice(function, g, *inputs):
     first, (x, *bounds) = function(*inputs), inputs
     function(1 - x.detach(), *(bound.detach() - 1 for bound in bounds))
     first = first[0] if isinstance(first, (tuple, list)) else first
-    late = torch.autograd.grad(first, wanted, g.detach().clone(), allow_unused=True)
-    pairs = zip(late, facts["gradients"], strict=True)
-    facts["kept"] = all(
-        x is None or y is None or torch.equal(x.nan_to_num(), y.nan_to_num()) for x, y in pairs
-    )
+    late, last = grad_again(first, wanted, g.detach().clone())
+    facts["kept"] = same_gradients(late, facts["gradients"])
+    facts["stays"] = same_gradients(late, last)
     return facts
 
 
@@ -197,7 +212,7 @@ def run_function(function, g, *inputs):
     with forbid_operators("threshold_backward", "hardtanh_backward", because="write the rule"):
         facts, names = python_calls(_run_twice, spied.apply, g, *inputs)
     facts["given"] = given[0] if given else []
-    finished = names["torch.autograd.grad"] > 3 or names["torch.autograd.backward"]
+    finished = names["torch.autograd.grad"] > 4 or names["torch.autograd.backward"]
     finished = finished or names["torch._functorch.eager_transforms.vjp"]
     assert not finished, "PyTorch differentiates inside your Function: write the rule itself"
     return facts
@@ -229,6 +244,7 @@ def _facts_of(try_function, name, x, count, expected):
     assert found == count, f"{found} result{'s' * (found != 1)}, expected {expected}"
     assert facts["gradients"][0] is not None, "backward returns None for x"
     assert facts["kept"], OVERWRITTEN
+    assert facts["stays"], AGAIN
     assert not facts["shared"], SHARED
     return x, g, facts
 
@@ -315,6 +331,7 @@ def check_clamp(try_function, x, low, high, needs=(True, True, True)):
         facts = try_function("MyClamp", g, (x, needs[0]), (low, needs[1]), (high, needs[2]))
     assert len(facts["results"]) == 1, f"{len(facts['results'])} results, expected one tensor"
     assert facts["kept"], OVERWRITTEN
+    assert facts["stays"], AGAIN
     assert not facts["shared"], SHARED
     truth, (value,) = torch.clamp(x, low, high), facts["results"]
     lost = {
@@ -323,6 +340,7 @@ def check_clamp(try_function, x, low, high, needs=(True, True, True)):
     }
     check_value(value, truth, "the value", lost)
     require_digits(value, truth, "the value")
+    apart = (x - low >= 0).to(x.dtype), (high - x >= 0).to(x.dtype)  # NaN where both are infinite
     under, over = (x < low).to(x.dtype), (x > high).to(x.dtype)
     ends = (x != low) & (x != high)
     rules = {"x": 1 - under - over, "low": under, "high": over}
@@ -340,6 +358,8 @@ def check_clamp(try_function, x, low, high, needs=(True, True, True)):
         words = f"backward returns None for {name}, which requires grad: it is no constant"
         assert gradient is not None, words
         slips = {
+            "infinity less infinity is NaN: compare x with the bounds, don't subtract": g
+            * {"x": apart[0] * apart[1], "low": 1 - apart[0], "high": 1 - apart[1]}[name],
             "it forgets the gradient that arrives: multiply by it": rules[name],
             "at low and high themselves the gradient belongs to x": g * at_ends[name],
             "it gets everything, also where the result is a bound": g,

@@ -29,7 +29,7 @@ def draw_case(batch: int, sizes: tuple[int, int, int], dtype=torch.float64, seed
     generator = torch.Generator().manual_seed(batch + 100 * seed)
     shapes = {"w1": (sizes[1], sizes[0]), "b1": sizes[1:2], "w2": (sizes[2], sizes[1])}
     draw = {name: torch.randn(shape, generator=generator) for name, shape in shapes.items()}
-    x = torch.randn(batch, sizes[0], generator=generator)
+    x = torch.randn(batch, sizes[0], generator=generator).t().contiguous().t()  # column by column
     y = torch.randint(sizes[2], (batch,), generator=generator)
     weights = {name: w.to(device, dtype) for name, w in draw.items()}
     return weights, x.to(device, dtype), y.to(device)
@@ -113,6 +113,7 @@ def check_samples(try_samples, way, batch, sizes, dtype=torch.float64, seed=0):
             bent = "the slope of tanh is missing: catch the gradient of x @ w1.t() + b1, before it"
             slips[bent] = unbent[key]
         check_value(answer[key], truth, f"the gradients of {key}", slips, 1e-4, 1e-5)
+        require_digits(answer[key], truth, f"the gradients of {key}", 1e-10, 1e-11)
     assert not found["needs"], "the gradients still require grad: detach them"
     assert not found["owned"], found["owned"]
     assert way != "vmap" or found["vmap"], "by_vmap does not call torch.func.vmap"
@@ -141,6 +142,7 @@ def check_clip(clip_and_average, gradients, limit):
 
     norms = {key: g.flatten(1).norm(dim=1) for key, g in gradients.items()}
     total = torch.stack(list(norms.values())).norm(dim=0)
+    added, most = sum(norms.values()), torch.stack([*norms.values()]).amax(0)
     whole = sum((mean(key, torch.ones_like(total)) ** 2).sum() for key in gradients).sqrt()
     for key in gradients:
         factors = torch.where(total > limit, limit / total, 1.0)
@@ -154,6 +156,12 @@ def check_clip(clip_and_average, gradients, limit):
                 key, (limit / total).nan_to_num(0)
             ),
             "a sample's norm is over all its entries together": mean(key, alone),
+            "norms don't add up: take the root of the sum of all squares": mean(
+                key, torch.where(added > limit, limit / added, 1.0)
+            ),
+            "not the largest norm of an entry: one norm of all entries together": mean(
+                key, torch.where(most > limit, limit / most, 1.0)
+            ),
             "average over the samples: this is their sum": truth * len(total),
             "nothing was clipped": mean(key, torch.ones_like(total)),
             "each number was clipped by itself: scale the whole vector": gradients[key]
@@ -167,8 +175,8 @@ def check_clip(clip_and_average, gradients, limit):
         assert not torch.isnan(torch.as_tensor(answer[key])).any(), (
             f"{key} is NaN: the norm of a sample may be 0, and 0 / 0 is NaN"
         )
-        check_value(answer[key], truth, key, slips, 1e-4, 1e-6)
-        require_digits(answer[key], truth, key, atol=1e-12)
+        check_value(answer[key], truth, str(key), slips, 1e-4, 1e-6)
+        require_digits(answer[key], truth, str(key), atol=1e-12)
 
 
 def rows_of(by_vmap, weights, x, y):

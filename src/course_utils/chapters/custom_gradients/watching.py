@@ -10,6 +10,8 @@ from torch.utils._pytree import tree_leaves
 
 from course_utils.learner.operators import OperatorMode
 
+AGAIN = "backward comes a second time (retain_graph=True): what is kept on ctx has to stay"
+
 
 def require_written(function):
     """Refuse a Function without a rule of its own, wherever it may have it from."""
@@ -37,6 +39,8 @@ def gradient_words(call, lost="was the result made with detach, item or NumPy?",
             text += ": in backward the shapes don't fit; a dimension is missing (unsqueeze)"
         elif "modified by an inplace operation" in text:
             text = "a tensor that backward needs was changed in place after it was saved"
+        elif "view size is not compatible" in text:
+            text += " Neither x nor what arrives in backward need be contiguous"
         elif rule and "used in an in-place operation" in text:
             text = "backward writes into the gradient that arrives, which others use too: "
             text += "multiply by a mask, or clone"
@@ -48,6 +52,21 @@ def gradient_words(call, lost="was the result made with detach, item or NumPy?",
             text = f"{error}: besides ctx, backward gets one gradient for each output"
             raise AssertionError(text) from None
         raise
+
+
+def grad_again(y, wanted, g):
+    """Two backward passes through one graph; what each gives."""
+    once = torch.autograd.grad(y, wanted, g, allow_unused=True, retain_graph=True)
+    try:
+        return once, torch.autograd.grad(y, wanted, g, allow_unused=True)
+    except Exception as error:
+        raise AssertionError(f"{AGAIN} (it raised {type(error).__name__}: {error})") from None
+
+
+def same_gradients(first, second):
+    """Whether two lists of gradients agree; a NaN equals a NaN."""
+    pairs = [(x, y) for x, y in zip(first, second, strict=True) if x is not None and y is not None]
+    return all(torch.equal(x.nan_to_num(), y.nan_to_num()) for x, y in pairs)
 
 
 def left_behind(*tensors):
