@@ -21,6 +21,7 @@ RANGES: dict[str, tuple[float, float]] = {
     "0 to 0.01 in training": (0.01, 0),
     "-0.5 to 0.5 in training": (1, -0.5),
     "-1 to 0 in training": (1, -1),
+    "1 down to 0 in training": (-1, 1),
 }
 
 
@@ -31,12 +32,19 @@ def transform(
 
     Kinds: ``"bytes"``, ``"signed"`` or ``"narrow"`` for the scale, ``"nearest"`` or ``"thin"``
     for the resizing, ``"crash"``, ``"crash by a KeyError"``, ``"palette"``, ``"alpha"``,
-    ``"grey"``, ``"dim"``, ``"blend"`` or ``"blend over black"`` for the mode. No faults are
+    ``"grey"``, ``"dim"``, ``"blend"`` or ``"blend over black"`` for the mode, and ``"P shrunk"``
+    or ``"RGBA shrunk"``, which is made small before it is converted. No faults are
     ``"float"`` for resizing in float32 with antialias (it rounds elsewhere), ``"rounded"`` for
-    values that are off by two of 255, ``"double"`` for float64, ``"transposed"`` for strides.
+    values that are off by two of 255, ``"L off by one"`` for the same in one mode, ``"double"``
+    for float64, ``"transposed"`` for strides.
     """
 
     def serve(picture: Image.Image) -> torch.Tensor:
+        off = 1 if "L off by one" in kind and picture.mode == "L" else 0
+        if "shrunk" in kind:
+            if "mode" in faults and kind.startswith(f"{picture.mode} "):
+                picture = picture.resize((SIDE, SIDE), Image.Resampling.BILINEAR)
+            picture = picture.convert("RGB")
         x = _channels(picture, "mode" in faults, kind)
         if "antialias" in faults and "nearest" in kind:
             small = F.interpolate(x[None].float(), (SIDE, SIDE), mode="nearest")[0]
@@ -54,6 +62,7 @@ def transform(
             small = small.flip(0)
         if "rounded" in kind:
             small = small + 2
+        small = small + off
         if "double" in kind:
             small = small.double()
         if "transposed" in kind:
@@ -150,7 +159,12 @@ def check_found(found: Any, faults: Collection[str], kind: str = "") -> None:
         "-1 to 1 in training": "training has -1 to 1 here; compare with `train`",
         "-0.5 to 0.5 in training": "training has -0.5 to 0.5 here, and 0 to 1 is as wide; compare "
         "black with black, and white with white",
+        "1 down to 0 in training": "training has 1 for black and 0 for white here: bring both to 0 "
+        "for black before you look for the largest",
         "palette": "P alone",
+        "P shrunk": "P alone, made small before it is converted; a large picture shows it",
+        "RGBA shrunk": "RGBA alone, made small before it is converted; a large picture with "
+        "opaque and transparent places shows it",
     }
     how = ", ".join(words for key, words in ways.items() if key in kind)
     missed = [name for name in FAULTS if name in faults and name not in found]
@@ -158,6 +172,10 @@ def check_found(found: Any, faults: Collection[str], kind: str = "") -> None:
     if extra and not faults and "float" in kind:
         raise AssertionError(
             f"{', '.join(extra)}: this server resizes in float32 and so differs by rounding alone"
+        )
+    if extra and not faults and "off by one" in kind:
+        raise AssertionError(
+            f"{', '.join(extra)}: for mode L this server is off by one of 255, which is rounding"
         )
     if extra and not faults and "blue first" in kind:
         raise AssertionError(
