@@ -981,24 +981,8 @@ def preprocess_parity(train: Callable, serve: Callable) -> set[str]:
 
 
 # %% nbgrader={"grade_id": "preprocess-parity-check", "grade": true, "points": 4}
-servers = [([], "sound"), ([], "float"), ([], "float rounded"), ([], "blue first")]
-servers += [([], "-1 to 1 in training"), (["scale"], "-1 to 1 in training")]
-servers += [([], "rounded, 0 to 255 in training")]
-servers += [(["channel order"], "")]
-servers += [(["scale"], "bytes"), (["scale"], "signed"), (["antialias"], "nearest")]
-servers += [(["antialias"], "thin"), (["mode"], "crash"), (["mode"], "palette")]
-servers += [(["mode"], "alpha"), (["mode"], "grey"), (["mode"], "blend")]
-servers += [(["mode"], "blend over black"), (["mode"], "alpha, 0 to 0.01 in training")]
-servers += [(["channel order", "scale"], "signed"), (["scale", "antialias"], "bytes thin")]
-servers += [(["mode", "scale"], "bytes palette"), (list(faults.FAULTS), "signed nearest crash")]
-servers += [(["scale"], "-0.5 to 0.5 in training"), ([], "rounded, -1 to 0 in training")]
-servers += [([], "double"), ([], "transposed in memory")]
-servers += [(["scale"], "narrow"), (["channel order", "scale"], "narrow")]
-servers += [(["mode"], "crash by a KeyError"), (["mode"], "dim"), ([], "L off by one")]
-servers += [(["mode"], "P shrunk"), (["mode"], "RGBA shrunk")]
-servers += [(names, "1 down to 0 in training") for names in ([], ["channel order"])]
 with every_case() as case:
-    for names, kind in servers:
+    for names, kind in faults.SERVERS:
         with case(" and ".join(names) or f"no fault, {kind}"):
             faults.check_found(try_parity_test(names, kind), names, kind)
 ### BEGIN HIDDEN TESTS
