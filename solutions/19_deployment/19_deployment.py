@@ -922,9 +922,9 @@ print("the server puts it into channel", suspect(red).mean((1, 2)).argmax().item
 #
 # Write `preprocess_parity(train, serve)`. Both take a PIL picture of any size and mode and return a float
 # tensor (3, 32, 32). `train` is right, whatever the order of its channels and the range of its values (from
-# black to white, the same for all three channels). `serve` does the same up to rounding (differences below
-# 0.02 of the range of `train`'s values), or has any of these faults, perhaps several. Return the set of
-# their names, empty if there is none:
+# black to white, the same for all three channels). In both, black has the smaller number. `serve` does the
+# same up to rounding (differences below 0.02 of the range of `train`'s values), or has any of these faults,
+# perhaps several. Return the set of their names, empty if there is none:
 #
 # - `"channel order"`: its three channels come in the opposite order to `train`'s;
 # - `"scale"`: black and white have other values than in `train` (such as 0 to 255, or -1 to 1);
@@ -962,7 +962,7 @@ def preprocess_parity(train: Callable, serve: Callable) -> set[str]:
     right, got, found = look(train), look(serve), set()
     if right[0] != got[0]:
         found.add("channel order")
-    if max(abs(right[1] - got[1]), abs(right[2] - got[2])) > 0.02 * abs(right[2] - right[1]):
+    if max(abs(right[1] - got[1]), abs(right[2] - got[2])) > 0.02 * (right[2] - right[1]):
         found.add("scale")
     if (right[3] - got[3]).abs().max() > 0.05:
         found.add("antialias")
@@ -972,7 +972,7 @@ def preprocess_parity(train: Callable, serve: Callable) -> set[str]:
             other.putalpha(Image.fromarray(noise[::-1, :, 0].copy()))
         try:
             off = (serve(other) - serve(other.convert("RGB"))).abs().max()
-            same = off < 0.02 * abs(got[2] - got[1])
+            same = off < 0.02 * (got[2] - got[1])
         except Exception:
             same = False
         found |= set() if same else {"mode"}

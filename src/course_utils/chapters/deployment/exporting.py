@@ -235,12 +235,12 @@ def _slips(program: str, name: str, right: torch.Tensor, *inputs: torch.Tensor) 
         means, half = x.mean(1), "a mean of exactly a half isn't above a half"
         return {
             half: x[means >= 0.5],
+            "numbers above 1 and below 0 count in a mean as they are": (
+                x[x.clamp(0, 1).mean(1) > 0.5]
+            ),
             "the dark rows came; the bright ones are meant": x[means <= 0.5],
             "a row whose mean is a NaN isn't above a half: ask for what is, not for what isn't": (
                 x[~(means <= 0.5)]
-            ),
-            "numbers above 1 and below 0 count in a mean as they are": (
-                x[x.clamp(0, 1).mean(1) > 0.5]
             ),
             "one bright number is enough; a row's mean is meant": x[(x > 0.5).any(1)],
             "every number has to be bright; a row's mean is meant": x[(x > 0.5).all(1)],
