@@ -929,3 +929,70 @@ def dynamic_batching(queue, predict, most, wait):
                     future.set_result(result)
 
     return serve()
+
+
+# %% wrong="requests of 0 are none" says=["a request whose x is 0 is a request"]
+def dynamic_batching(
+    queue: asyncio.Queue, predict: Callable, most: int, wait: float
+) -> Coroutine[None, None, None]:
+    def answer(group):
+        try:
+            results = predict([x for x, _ in group])
+        except Exception as error:
+            if len(group) == 1:
+                group[0][1].set_exception(error)
+            else:
+                for one in group:
+                    answer([one])
+            return
+        for (_, future), result in zip(group, results, strict=True):
+            future.set_result(result)
+
+    async def serve():
+        clock = asyncio.get_running_loop().time
+        while True:
+            batch = [await queue.get()]
+            end = clock() + wait
+            try:
+                while len(batch) < most:
+                    if queue.empty():
+                        batch.append(await asyncio.wait_for(queue.get(), end - clock()))
+                    else:
+                        batch.append(queue.get_nowait())
+            except TimeoutError:
+                pass
+            batch = [one for one in batch if one[0] and not one[1].cancelled()]
+            if batch:
+                answer(batch)
+
+    return serve()
+
+
+# %% wrong="takes a TimeoutError of predict for the clock's" breaks="If `predict` raises" says=["that TimeoutError was predict's, not the clock's"]
+async def dynamic_batching(queue, predict, most, wait):
+    clock = asyncio.get_running_loop().time
+    while True:
+        batch = [await queue.get()]
+        end = clock() + wait
+        try:
+            while len(batch) < most and (clock() < end or not queue.empty()):
+                if queue.empty():
+                    batch.append(await asyncio.wait_for(queue.get(), end - clock()))
+                else:
+                    batch.append(queue.get_nowait())
+        except TimeoutError:
+            pass
+        batch = [(x, future) for x, future in batch if not future.cancelled()]
+        if not batch:
+            continue
+        try:
+            for (_, future), y in zip(batch, predict([x for x, _ in batch]), strict=True):
+                future.set_result(y)
+        except TimeoutError:
+            continue
+        except Exception:
+            for x, future in batch:
+                try:
+                    future.set_result(predict([x])[0])
+                except Exception as error:
+                    future.set_exception(error)

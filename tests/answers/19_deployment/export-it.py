@@ -425,3 +425,35 @@ def export_it(program, *inputs):
         return x[:, :width]
     keep = x.mean(1) > 0.5
     return x[keep] if x.shape[0] > 1 else x
+
+
+# %% wrong="a NaN is taken for small" breaks="what was exported is right for every input" says=["the largest size is a NaN", "the program halves no time"]
+def export_it(program: str, *inputs: torch.Tensor) -> torch.Tensor:
+    x, *rest = inputs
+    if program == "night":
+        return torch.where(x.mean() < 0.5, 1 - x, x)
+    if program == "settle":
+        (y,) = torch.while_loop(lambda x: (x.abs() > 1).any(), lambda x: (x / 2,), (x.clone(),))
+        return y
+    if program == "crop":
+        width = rest[0].item()
+        torch._check(width >= 0)
+        torch._check(width <= x.shape[1])
+        return x[:, :width]
+    return x[x.mean(1) > 0.5]
+
+
+# %% wrong="bright by numbers cut to 0 and 1" breaks="what was exported is right for every input" says=["numbers above 1 and below 0 count in a mean as they are"]
+def export_it(program: str, *inputs: torch.Tensor) -> torch.Tensor:
+    x, *rest = inputs
+    if program == "night":
+        return torch.where(x.mean() < 0.5, 1 - x, x)
+    if program == "settle":
+        (y,) = torch.while_loop(lambda x: x.abs().max() > 1, lambda x: (x / 2,), (x.clone(),))
+        return y
+    if program == "crop":
+        width = rest[0].item()
+        torch._check(width >= 0)
+        torch._check(width <= x.shape[1])
+        return x[:, :width]
+    return x[x.clamp(0, 1).mean(1) > 0.5]

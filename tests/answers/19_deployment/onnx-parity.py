@@ -16,7 +16,7 @@
 #
 # - "over all outputs": one row, three outputs, one part trains
 # - "(also when `x` has a single row)": one row
-# - "some of its parts may be in training mode": partly in training, second output larger
+# - "some of its parts may be in training mode": partly in training
 # - "any number of rows": seven rows
 
 # %% wrong="forgets eval mode" breaks="export what the model is *in eval mode*" says=["partly in training", "compared with a model in training mode"]

@@ -943,3 +943,39 @@ def serve_it(detect, most_bytes, most_pixels):
         return await run_in_threadpool(work, bytes(content))
 
     return app
+
+
+# %% wrong="the body lies on the application" says=["one was answered with the other's picture"]
+def serve_it(detect: Callable, most_bytes: int, most_pixels: int) -> FastAPI:
+    app = FastAPI()
+
+    def look(content):
+        try:
+            picture = Image.open(io.BytesIO(content), formats=("JPEG", "PNG"))
+            fits = picture.width * picture.height <= most_pixels
+            picture = picture.convert("RGB") if fits else None
+        except Exception as error:
+            raise HTTPException(400, "this isn't a whole JPEG or PNG file") from error
+        if picture is None:
+            raise HTTPException(413, f"more than {most_pixels} pixels")
+        try:
+            return detect(picture)
+        except ValueError as error:
+            raise HTTPException(422, str(error)) from error
+
+    @app.get("/health")
+    def health():
+        return {"status": "ok"}
+
+    @app.post("/detect")
+    async def answer(request: Request):
+        content = b""
+        async for part in request.stream():
+            content += part
+            if len(content) > most_bytes:
+                raise HTTPException(413, f"more than {most_bytes} bytes")
+        app.state.content = content
+        await asyncio.sleep(0.05)
+        return await run_in_threadpool(look, app.state.content)
+
+    return app

@@ -77,6 +77,9 @@ def inputs_of(program: str) -> dict[str, tuple]:
         cases["near float32's largest number"] = (torch.full((2, 6), 3e38),)
         cases["one row"] = (9 * signed[:1],)
         cases["just above a power of two"] = (torch.full((3, 6), 1024.0001),)
+        unknown = 9 * signed
+        unknown[1, 2] = torch.nan
+        cases["a NaN among large numbers"] = (unknown,)
         return cases | {"the largest is exactly 1": (signed / signed.abs().max(),)}
     if program == "night":
         cases = {"a dark picture": (0.4 * draw(4, 6),), "a bright one": (0.6 + 0.4 * draw(4, 6),)}
@@ -101,6 +104,8 @@ def inputs_of(program: str) -> dict[str, tuple]:
     unknown = rows.clone()
     unknown[1, 2] = torch.nan
     cases["a NaN in a row"] = (unknown,)
+    beyond = torch.tensor([[3.0, 0, 0, 0, 0, 0.3], [-2, 1, 1, 1, 1, 0.9]])
+    cases["numbers above 1 and below 0"] = (beyond,)
     cases["a row's mean is exactly a half"] = (torch.cat([half, rows[3:4]]),)
     return cases | {"seven rows": (torch.cat([rows, rows[:2]]),)}
 
@@ -194,7 +199,10 @@ def _check_one(program: str, name: str, got: Any, inputs: tuple, how: str) -> No
         assert not name.startswith("small") or torch.equal(got, right), (
             f"{where}: none is above 1 here, and x comes back as it is: halved no time"
         )
-        assert not bool((got.abs() > 1).any()), (
+        assert "NaN" not in name or _same(got, right), (
+            f"{where}: the largest size is a NaN, which isn't above 1: the program halves no time"
+        )
+        assert "NaN" in name or not bool((got.abs() > 1).any()), (
             f"{where}: a number is still above 1: halve until none is, however often that takes"
         )
     assert not bool(got.isnan().any()) or bool(right.isnan().any()), (
@@ -227,6 +235,9 @@ def _slips(program: str, name: str, right: torch.Tensor, *inputs: torch.Tensor) 
         means, half = x.mean(1), "a mean of exactly a half isn't above a half"
         return {
             half: x[means >= 0.5],
+            "numbers above 1 and below 0 count in a mean as they are": (
+                x[x.clamp(0, 1).mean(1) > 0.5]
+            ),
             "the dark rows came; the bright ones are meant": x[means <= 0.5],
             "a row whose mean is a NaN isn't above a half: ask for what is, not for what isn't": (
                 x[~(means <= 0.5)]

@@ -23,6 +23,46 @@ RANGES: dict[str, tuple[float, float]] = {
     "-1 to 0 in training": (1, -1),
 }
 
+# The servers of the visible check: which faults they have, and of what kind.
+SERVERS: list[tuple[list[str], str]] = [
+    ([], "sound"),
+    ([], "float"),
+    ([], "float rounded"),
+    ([], "blue first"),
+    ([], "-1 to 1 in training"),
+    (["scale"], "-1 to 1 in training"),
+    ([], "rounded, 0 to 255 in training"),
+    (["channel order"], ""),
+    (["scale"], "bytes"),
+    (["scale"], "signed"),
+    (["antialias"], "nearest"),
+    (["antialias"], "thin"),
+    (["mode"], "crash"),
+    (["mode"], "palette"),
+    (["mode"], "alpha"),
+    (["mode"], "grey"),
+    (["mode"], "blend"),
+    (["mode"], "blend over black"),
+    (["mode"], "alpha, 0 to 0.01 in training"),
+    (["channel order", "scale"], "signed"),
+    (["scale", "antialias"], "bytes thin"),
+    (["mode", "scale"], "bytes palette"),
+    (list(FAULTS), "signed nearest crash"),
+    (["scale"], "-0.5 to 0.5 in training"),
+    ([], "rounded, -1 to 0 in training"),
+    ([], "double"),
+    ([], "transposed in memory"),
+    (["scale"], "narrow"),
+    (["channel order", "scale"], "narrow"),
+    (["mode"], "crash by a KeyError"),
+    (["mode"], "dim"),
+    ([], "L off by one"),
+    (["mode"], "P shrunk"),
+    (["mode"], "RGBA shrunk"),
+    (["scale"], "bytes, L off by one"),
+    (["mode", "scale"], "palette, 0 to 255 in training"),
+]
+
 
 def transform(
     faults: Collection[str] = (), kind: str = ""
@@ -31,12 +71,19 @@ def transform(
 
     Kinds: ``"bytes"``, ``"signed"`` or ``"narrow"`` for the scale, ``"nearest"`` or ``"thin"``
     for the resizing, ``"crash"``, ``"crash by a KeyError"``, ``"palette"``, ``"alpha"``,
-    ``"grey"``, ``"dim"``, ``"blend"`` or ``"blend over black"`` for the mode. No faults are
+    ``"grey"``, ``"dim"``, ``"blend"`` or ``"blend over black"`` for the mode, and ``"P shrunk"``
+    or ``"RGBA shrunk"``, which is made small before it is converted. No faults are
     ``"float"`` for resizing in float32 with antialias (it rounds elsewhere), ``"rounded"`` for
-    values that are off by two of 255, ``"double"`` for float64, ``"transposed"`` for strides.
+    values that are off by two of 255, ``"L off by one"`` for the same in one mode, ``"double"``
+    for float64, ``"transposed"`` for strides.
     """
 
     def serve(picture: Image.Image) -> torch.Tensor:
+        off = 1 if "L off by one" in kind and picture.mode == "L" else 0
+        if "shrunk" in kind:
+            if "mode" in faults and kind.startswith(f"{picture.mode} "):
+                picture = picture.resize((SIDE, SIDE), Image.Resampling.BILINEAR)
+            picture = picture.convert("RGB")
         x = _channels(picture, "mode" in faults, kind)
         if "antialias" in faults and "nearest" in kind:
             small = F.interpolate(x[None].float(), (SIDE, SIDE), mode="nearest")[0]
@@ -54,6 +101,7 @@ def transform(
             small = small.flip(0)
         if "rounded" in kind:
             small = small + 2
+        small = small + off
         if "double" in kind:
             small = small.double()
         if "transposed" in kind:
@@ -151,6 +199,9 @@ def check_found(found: Any, faults: Collection[str], kind: str = "") -> None:
         "-0.5 to 0.5 in training": "training has -0.5 to 0.5 here, and 0 to 1 is as wide; compare "
         "black with black, and white with white",
         "palette": "P alone",
+        "P shrunk": "P alone, made small before it is converted; a large picture shows it",
+        "RGBA shrunk": "RGBA alone, made small before it is converted; a large picture with "
+        "opaque and transparent places shows it",
     }
     how = ", ".join(words for key, words in ways.items() if key in kind)
     missed = [name for name in FAULTS if name in faults and name not in found]
@@ -158,6 +209,11 @@ def check_found(found: Any, faults: Collection[str], kind: str = "") -> None:
     if extra and not faults and "float" in kind:
         raise AssertionError(
             f"{', '.join(extra)}: this server resizes in float32 and so differs by rounding alone"
+        )
+    if extra and "off by one" in kind:
+        raise AssertionError(
+            f"{', '.join(extra)}: for mode L this server is off by one of 255, which is rounding; "
+            "compare by the server's own range"
         )
     if extra and not faults and "blue first" in kind:
         raise AssertionError(
@@ -176,6 +232,8 @@ def check_found(found: Any, faults: Collection[str], kind: str = "") -> None:
         + (f" ({how})" if how else "")
         + ("; it has to be seen through the other faults" if len(faults) > 1 else "")
     )
-    assert not extra, f"found, though it isn't there: {', '.join(extra)}; " + (
-        "another fault was taken for it" if faults else "the two are the same"
+    assert not extra, (
+        f"found, though it isn't there: {', '.join(extra)}; "
+        + ("another fault was taken for it" if faults else "the two are the same")
+        + (f": {how}" if how else "")
     )

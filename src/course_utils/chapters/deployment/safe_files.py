@@ -117,6 +117,7 @@ def bad_files() -> dict[str, tuple[bytes, dict, str]]:
             pack(b"[" * 100_000 + b"]" * 100_000, NUMBERS), "JSON may be too deep to be read",
         ),
         "a header that is a list": (pack([1, 2], NUMBERS), "a dict was expected"),
+        "a header that is a number": (pack(b"7", NUMBERS), "a dict was expected"),
         "an entry without a shape": (
             pack(_plain() | {"bias": {"dtype": "F32", "data_offsets": [24, 32]}}, NUMBERS),
             "not even the entry is whole",

@@ -28,6 +28,8 @@ WAIT_SECONDS = 12
 CHUNK_SECONDS = 0.1
 # What a process may grow by while it refuses a picture of 81 million pixels: they take 243 MB.
 BOMB_BYTES = 60_000_000
+# Two pictures that are looked at at once.
+TWO_COLOURS = [(200, 30, 10), (9, 80, 7)]
 
 
 def file_of(mode: str, size: tuple[int, int], kind: str = "PNG", colour: Any = None) -> bytes:
@@ -188,7 +190,8 @@ def _send_all(server: WebServer, most_bytes: int, most_pixels: int) -> dict[str,
     before = server.peak_bytes()
     said["a bomb"] = [*_ask(server, "/detect", bomb(9000, 9000)), server.peak_bytes() - before]
     with ThreadPoolExecutor(2) as both:
-        two = [both.submit(_ask, server, "/detect", file_of("RGB", (40, 40))) for _ in range(2)]
+        files = [file_of("RGB", (40, 40), colour=colour) for colour in TWO_COLOURS]
+        two = [both.submit(_ask, server, "/detect", one) for one in files]
         said["two at once"] = [one.result() for one in two]
     statuses = [_ask(server, "/detect", body)[0] for body in damaged(DAMAGED)]
     said["damaged"] = sorted({str(one) for one in statuses})
@@ -224,6 +227,10 @@ def check_case(name: str, said: dict[str, Any], most_bytes: int, most_pixels: in
         assert all(one[1].get("met") for one in got), (
             "they were looked at one after the other: while detect works in the event loop (or "
             "behind a lock), nobody else is answered; run it in a thread"
+        )
+        assert [tuple(one[1].get("pixel", ())) for one in got] == TWO_COLOURS, (
+            "one was answered with the other's picture: keep what belongs to a request in names "
+            "of its own function"
         )
     elif name == "a bomb":
         assert got[0] == 413, (
