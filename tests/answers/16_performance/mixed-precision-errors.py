@@ -342,3 +342,18 @@ def mixed_precision_errors(gradients):
     lost = sum(int(((g != 0) & (g.half() == 0)).sum()) for g in gradients)
     lost_scaled = sum(int(((g != 0) & ((g * scale).abs() < 2.0**-24)).sum()) for g in gradients)
     return scale, lost, lost_scaled
+
+# %% wrong="no scale below 2 to the -24" breaks="Large gradients may need a scale below 1" says=["near float32's largest: with this scale an entry becomes inf"]
+def mixed_precision_errors(gradients):
+    def halves(scale):
+        return [(gradient * scale).half() for gradient in gradients]
+
+    powers = [2.0**power for power in range(24, -25, -1)]
+    fits = (p for p in powers if not any(half.isinf().any() for half in halves(p)))
+    scale = next(fits, powers[-1])
+
+    def lost(scale):
+        pairs = zip(gradients, halves(scale), strict=True)
+        return sum(((g != 0) & (half == 0)).sum().item() for g, half in pairs)
+
+    return scale, lost(1.0), lost(scale)

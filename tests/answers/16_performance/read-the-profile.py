@@ -3,6 +3,7 @@
 #
 # - "a string and three integers"
 # - "in *any order*"
+# - "and leaves it as it is"
 # - "for each name `(calls, self_time)`"
 # - "if both are of the same thread"
 # - "begins no earlier and ends no later"
@@ -391,4 +392,20 @@ def read_the_profile(events):
             parent = stack[-1][0]
             found[parent] = (found[parent][0], found[parent][1] - (end - start))
         stack.append((name, end, thread))
+    return found
+
+# %% wrong="sorts the caller's list" breaks="and leaves it as it is" says=["the list of events was changed"]
+def read_the_profile(events):
+    found, open_ = {}, []
+    events.sort(key=lambda event: (event[1], event[2], -event[3]))
+    for name, thread, start, end in events:
+        while open_ and (open_[-1][1] != thread or open_[-1][2] <= start):
+            open_.pop()
+        calls, own = found.get(name, (0, 0))
+        found[name] = (calls + 1, own + end - start)
+        if open_:
+            parent = open_[-1][0]
+            calls, own = found[parent]
+            found[parent] = (calls, own - (end - start))
+        open_.append((name, thread, end))
     return found

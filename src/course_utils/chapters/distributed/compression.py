@@ -61,7 +61,7 @@ def check_compress(try_compress, world_size, cases):
         for number, (gradients, residuals, k) in enumerate(cases):
             totals = [(g + r).contiguous() for g, r in zip(gradients, residuals, strict=True)]
             sent = [top(total, k) for total in totals]
-            average = sum(sent) / world_size
+            average = mean_of(sent)
             for rank in range(world_size):
                 result, kept, nbytes, dtypes = found[rank][number]
                 x = gradients[rank]
@@ -72,6 +72,7 @@ def check_compress(try_compress, world_size, cases):
                     pair = isinstance(result, list) and len(result) == 2
                     assert pair, "expected a tuple of two tensors: (average, rest)"
                     rest = totals[rank] - sent[rank]
+                    check_finite(result[0], average)
                     for name, got, right in zip(NAMES, result, (average, rest), strict=True):
                         fits = like(got, right) or name not in slips
                         assert fits, f"{name}{slips.get(name)}"
@@ -114,6 +115,19 @@ def check_compress(try_compress, world_size, cases):
 NAMES = ("average", "rest")
 
 
+def mean_of(sent):
+    """The average in the dtype of its parts, also where their sum is beyond it."""
+    return torch.stack(sent).double().mean(0).to(sent[0].dtype)
+
+
+def check_finite(got, right):
+    shaped = isinstance(got, torch.Tensor) and got.shape == right.shape
+    assert not shaped or not (got.isinf() & right.isfinite()).any(), (
+        f"average is infinite, and what was sent is not: the sum went beyond {right.dtype}; divide "
+        "before adding, or add in a wider dtype"
+    )
+
+
 def too_many(dtypes, dtype):
     """Why more bytes travelled than k values and positions have."""
     wide = [d for d in dtypes if d.is_floating_point and d.itemsize > dtype.itemsize]
@@ -133,7 +147,7 @@ def slips_of(found, cases):
     for number, (gradients, residuals, k) in enumerate(cases):
         totals = [(g + r).contiguous() for g, r in zip(gradients, residuals, strict=True)]
         sent = [top(total, k) for total in totals]
-        average = sum(sent) / len(sent)
+        average = mean_of(sent)
         averages = average_slips(totals, gradients, sent, k, average)
         for rank, of_rank in enumerate(found):
             result = of_rank[number][0]
@@ -191,6 +205,9 @@ def average_slips(totals, gradients, sent, k, right):
         ": signs alone were sent": [mine.sign() for mine in sent],
         ": positions were sent in the values' dtype, which doesn't hold all whole numbers: send "
         "integers": [rounded_places(mine) for mine in sent],
+        ": positions above 32767 were put elsewhere, as int16 does: send int32 or int64": [
+            rounded_places(mine, torch.int16) for mine in sent
+        ],
         ": one entry more than k was sent": [top(total, k + 1) for total in totals],
         ": the ranks share k entries here: each sends k": [
             top(total, max(1, min(k, total.numel()) // n)) for total in totals
@@ -236,9 +253,10 @@ def rest_slips(gradient, total, sent, rank, right):
     }
 
 
-def rounded_places(sent):
-    """What was sent, each entry where its position is when that is rounded to the dtype."""
+def rounded_places(sent, dtype=None):
+    """What was sent, each entry where its position is when that is turned into the dtype."""
     flat = sent.flatten()
     where = flat.nonzero().flatten()
-    there = where.to(flat.dtype).long().clamp(max=flat.numel() - 1)
+    there = where.to(dtype or flat.dtype).long().clamp(max=flat.numel() - 1)
+    there = torch.where(there < 0, there + flat.numel(), there)
     return torch.zeros_like(flat).index_add(0, there, flat[where]).view(sent.shape)
