@@ -231,6 +231,7 @@ def checkpoint_schedule(saved):
     f, r, lengths = best[-1]
     return lengths, f + r
 
+
 # %% wrong="takes the sizes out of the caller's list" breaks="leaves it as it is" says=["the list that was handed in was changed"]
 def checkpoint_schedule(saved):
     sizes = []

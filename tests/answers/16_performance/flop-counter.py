@@ -730,6 +730,7 @@ def flop_counter(run):
         run()
     return {name: n for name, n in counts.items() if n}
 
+
 # %% wrong="the gradient by the weight is always there" breaks="The mask tells which gradients are computed" says=["backward by the image alone", "only what output_mask asks for"]
 def flop_counter(run):
     found = {}

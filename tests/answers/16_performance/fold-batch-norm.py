@@ -1203,6 +1203,7 @@ def fold_batch_norm(block):
         result.bias.copy_(sum(b for _, b in parts))
     return result
 
+
 # %% wrong="asks the 3 × 3 convolution alone for a bias" breaks="may have a bias or none" says=["here, none there", "the 1 × 1 convolution has a bias as well"]
 def fold_batch_norm(block):
     wide = block.wide
@@ -1211,7 +1212,9 @@ def fold_batch_norm(block):
         factor = 1 / (norm.running_var + norm.eps).sqrt()
         start = -norm.running_mean if bias is None else bias - norm.running_mean
         if norm.affine:
-            return kernel * (factor * norm.weight).view(-1, 1, 1, 1), start * factor * norm.weight + norm.bias
+            return kernel * (factor * norm.weight).view(
+                -1, 1, 1, 1
+            ), start * factor * norm.weight + norm.bias
         return kernel * factor.view(-1, 1, 1, 1), start * factor
 
     with torch.no_grad():
@@ -1240,7 +1243,9 @@ def fold_batch_norm(block):
         factor = 1 / (norm.running_var.float() + norm.eps).sqrt()
         start = -norm.running_mean if bias is None else bias - norm.running_mean
         if norm.affine:
-            return kernel * (factor * norm.weight).view(-1, 1, 1, 1), start * factor * norm.weight + norm.bias
+            return kernel * (factor * norm.weight).view(
+                -1, 1, 1, 1
+            ), start * factor * norm.weight + norm.bias
         return kernel * factor.view(-1, 1, 1, 1), start * factor
 
     with torch.no_grad():

@@ -415,6 +415,7 @@ def measure_it_right(run, synchronise, clock, warmup=1, repeats=5):
         times.append(clock() - begin)
     return statistics.median(times), max(times) - min(times)
 
+
 # %% wrong="times in a float32 tensor" says=["fractions: median and spread are right to seven digits only"]
 def measure_it_right(run, synchronise, clock, warmup=3, repeats=7):
     for _ in range(warmup):

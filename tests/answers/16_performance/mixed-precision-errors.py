@@ -343,6 +343,7 @@ def mixed_precision_errors(gradients):
     lost_scaled = sum(int(((g != 0) & ((g * scale).abs() < 2.0**-24)).sum()) for g in gradients)
     return scale, lost, lost_scaled
 
+
 # %% wrong="no scale below 2 to the -24" breaks="Large gradients may need a scale below 1" says=["near float32's largest: with this scale an entry becomes inf"]
 def mixed_precision_errors(gradients):
     def halves(scale):

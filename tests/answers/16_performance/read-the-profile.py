@@ -394,6 +394,7 @@ def read_the_profile(events):
         stack.append((name, end, thread))
     return found
 
+
 # %% wrong="sorts the caller's list" breaks="and leaves it as it is" says=["the list of events was changed"]
 def read_the_profile(events):
     found, open_ = {}, []

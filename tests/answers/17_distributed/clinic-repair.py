@@ -500,6 +500,7 @@ def clinic_repair(rank: int, world_size: int, batches: list[list[str]], saved: l
     dist.barrier()
     return total
 
+
 # %% wrong="nothing was added: an int" breaks="as a `float`" says=["the total 0 is an int: return a float"]
 def clinic_repair(rank, world_size, batches, saved):
     own = 0.0

@@ -768,6 +768,7 @@ def compress(
     rest[where] = 0
     return average.view(gradient.shape), rest.view(gradient.shape)
 
+
 # %% wrong="half precision: the sum before the division" breaks="half precision too" says=["average is infinite, and what was sent is not"]
 def compress(gradient, residual, k):
     total = (gradient + residual).contiguous().flatten()

@@ -495,10 +495,9 @@ def sampler_by_hand(
     each = length // world_size if drop_last else -(-length // world_size)
     return [order[place % length] for place in range(rank, each * world_size, world_size)]
 
+
 # %% wrong="the seed counts from epoch 1 on" breaks="after seeding with `seed + epoch`" says=["sampler_by_hand(8, 1, 2, seed=4)", "`seed` changes nothing"]
-def sampler_by_hand(
-    length, rank, world_size, epoch=0, shuffle=True, seed=0, drop_last=False
-):
+def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, drop_last=False):
     order = list(range(length))
     if shuffle:
         generator = torch.Generator().manual_seed(seed + epoch if epoch else 0)
@@ -506,10 +505,9 @@ def sampler_by_hand(
     each = length // world_size if drop_last else -(-length // world_size)
     return [order[place % length] for place in range(rank, each * world_size, world_size)]
 
+
 # %% wrong="rounds up by nearly a half" breaks="Each rank gets ⌈length / world_size⌉ indices" says=["sampler_by_hand(201, 0, 200, shuffle=False)", "each rank gets ⌈201 / 200⌉ = 2"]
-def sampler_by_hand(
-    length, rank, world_size, epoch=0, shuffle=True, seed=0, drop_last=False
-):
+def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, drop_last=False):
     order = list(range(length))
     if shuffle:
         generator = torch.Generator().manual_seed(seed + epoch)

@@ -1803,6 +1803,7 @@ def sync_bn(
         return F.batch_norm(x, None, None, weight, bias, True, eps=eps)
     return SyncBN.apply(x, weight, bias, eps)
 
+
 # %% wrong="scales the incoming gradient in place" breaks="The arguments stay as they are" says=["backward changed the gradient that came in"]
 class SyncBN(torch.autograd.Function):
     @staticmethod
