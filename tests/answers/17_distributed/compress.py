@@ -785,21 +785,3 @@ def compress(gradient, residual, k):
     rest = total.clone()
     rest[where] = 0
     return average.view(gradient.shape), rest.view(gradient.shape)
-
-
-# %% wrong="positions in 16 bits" breaks="with their positions" says=["positions above 32767"]
-def compress(gradient, residual, k):
-    total = (gradient + residual).contiguous().flatten()
-    where = total.abs().topk(min(k, total.numel())).indices
-    values, short = total[where], where.to(torch.int16)
-    ranks = dist.get_world_size()
-    all_values = [torch.empty_like(values) for _ in range(ranks)]
-    all_places = [torch.empty_like(short) for _ in range(ranks)]
-    dist.all_gather(all_values, values)
-    dist.all_gather(all_places, short)
-    average = torch.zeros_like(total)
-    for places, sent in zip(all_places, all_values, strict=True):
-        average[places.long()] += sent / ranks
-    rest = total.clone()
-    rest[where] = 0
-    return average.view(gradient.shape), rest.view(gradient.shape)

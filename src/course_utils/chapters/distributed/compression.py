@@ -205,9 +205,6 @@ def average_slips(totals, gradients, sent, k, right):
         ": signs alone were sent": [mine.sign() for mine in sent],
         ": positions were sent in the values' dtype, which doesn't hold all whole numbers: send "
         "integers": [rounded_places(mine) for mine in sent],
-        ": positions above 32767 were put elsewhere, as int16 does: send int32 or int64": [
-            rounded_places(mine, torch.int16) for mine in sent
-        ],
         ": one entry more than k was sent": [top(total, k + 1) for total in totals],
         ": the ranks share k entries here: each sends k": [
             top(total, max(1, min(k, total.numel()) // n)) for total in totals
@@ -253,10 +250,9 @@ def rest_slips(gradient, total, sent, rank, right):
     }
 
 
-def rounded_places(sent, dtype=None):
-    """What was sent, each entry where its position is when that is turned into the dtype."""
+def rounded_places(sent):
+    """What was sent, each entry where its position is when that is rounded to the dtype."""
     flat = sent.flatten()
     where = flat.nonzero().flatten()
-    there = where.to(dtype or flat.dtype).long().clamp(max=flat.numel() - 1)
-    there = torch.where(there < 0, there + flat.numel(), there)
+    there = where.to(flat.dtype).long().clamp(max=flat.numel() - 1)
     return torch.zeros_like(flat).index_add(0, there, flat[where]).view(sent.shape)
