@@ -1701,11 +1701,9 @@ square = torch.tensor([[3.0, -7.0], [0.5, 2.0], [1.0, 6.0]], dtype=torch.float64
 matrix = [square / 7, square * 3]
 kept = [torch.tensor([[1.0, 0.25, -9.0], [0.0, 5.0, 0.0]], dtype=torch.float64) / 3] * 2
 long = [torch.zeros(500, dtype=torch.bfloat16) for _ in range(2)]
-long[0][[257, 302]], long[1][[257, 399]] = (
-    x.bfloat16() for x in torch.tensor([[6, -4], [2, 8.0]])
-)
+long[0][[257, 302]], long[1][[257, 399]] = (x.bfloat16() for x in torch.tensor([[6, -4], [2, 8.0]]))
 cases = [(vectors, zeros, 1), (vectors, vectors[::-1], 2), (matrix, kept, 2), (vectors, zeros, 9)]
-big, small = [torch.tensor([-300.0, 4e4, 1]).half()] * 2, [x.double() / 1e9 for x in vectors]
+big, small = [torch.tensor([-300.0, 400, 1]).half()] * 2, [x.double() / 1e9 for x in vectors]
 cases += [(x, [zeros[0].to(x[0])] * 2, 1) for x in ([x.half() for x in vectors], big, small)]
 cases += [([torch.tensor(2.0)] * 2, [torch.tensor(0.5)] * 2, 1)]
 check_compress(try_compress, 2, [*cases, (long, [torch.zeros_like(long[0])] * 2, 2)])

@@ -767,21 +767,3 @@ def compress(
     rest = total.clone()
     rest[where] = 0
     return average.view(gradient.shape), rest.view(gradient.shape)
-
-
-# %% wrong="half precision: the sum before the division" breaks="half precision too" says=["average is infinite, and what was sent is not"]
-def compress(gradient, residual, k):
-    total = (gradient + residual).contiguous().flatten()
-    where = total.abs().topk(min(k, total.numel())).indices
-    values = total[where]
-    ranks = dist.get_world_size()
-    all_values = [torch.empty_like(values) for _ in range(ranks)]
-    all_places = [torch.empty_like(where) for _ in range(ranks)]
-    dist.all_gather(all_values, values)
-    dist.all_gather(all_places, where)
-    average = torch.zeros_like(total)
-    average.index_add_(0, torch.cat(all_places), torch.cat(all_values))
-    average /= ranks
-    rest = total.clone()
-    rest[where] = 0
-    return average.view(gradient.shape), rest.view(gradient.shape)
