@@ -287,8 +287,10 @@ cases = {
     "one slow call": dict(kernels=[9, 10, 11, 900, 12, 14], warmup=1, repeats=5),
     "tiny kernels": dict(kernels=[80, 1, 2, 3], launch=7, warmup=1, repeats=3, pending=50),
     "once": dict(kernels=[300, 60], warmup=1, repeats=1),
-    "fractions": dict(kernels=[3, 0.2, 0.5, 1.7], launch=0.25, warmup=1, repeats=3),
+    "fractions": dict(kernels=[3, 0.2, 0.45, 1.7], launch=0.25, warmup=1, repeats=3),
+    "a time of 0": dict(kernels=[5, 0, 3, 0], launch=0, warmup=1, repeats=3),
     "warmup and repeats left out": dict(kernels=[900, 800, 700, *range(50, 10, -4)]),
+    "repeats left out": dict(kernels=[900, *range(50, 10, -4)], warmup=1),
 }
 ### BEGIN HIDDEN TESTS
 cases["many"] = dict(kernels=[700, 600, *range(50, 10, -3)], launch=2, warmup=2, repeats=11)
@@ -458,9 +460,14 @@ logs = {
     "equal ends, in the order of names": [("clamp", 1, 0, 9), ("relu", 1, 0, 9)],
     "two equal events": [("mm", 1, 0, 9), ("mm", 1, 0, 9), ("t", 1, 2, 4)],
     "nothing": [],
+    "five deep, one without a name": [
+        (name, 1, 2 * n, 50 - n**2) for n, name in enumerate(["step", "forward", "", "mm", "copy_"])
+    ],
     "threads 0 and -1, times below 0": [
         ("load", -1, -20, 40),
         ("step", 0, -10, 30),
+        ("copy", 1, -15, 20),
+        ("wait", -1, -10, 0),
         ("mm", 0, 5, 10),
     ],
     "nanoseconds since 1970": [
@@ -1249,6 +1256,7 @@ ledgers = {
     "two linear layers": ([("linear", 3, 7), ("linear", 7, 2)], 5, "momentum", 4),
     "ends with GELU": ([("linear", 3, 5), tanh, ("linear", 5, 4), gelu], 5, "sgd", 4),
     "ends with ReLU": ([("linear", 2, 6), gelu, ("linear", 6, 5), relu], 3, "sgd", 4),
+    "ends with two ReLUs": ([("linear", 2, 6), relu, relu], 3, "sgd", 4),
     "float64, one row": ([("linear", 5, 3), relu, ("linear", 3, 4)], 1, "adam", 8),
 }
 ### BEGIN HIDDEN TESTS
@@ -1369,6 +1377,7 @@ chains = [
     [1, 9, 1, 1, 1, 9, 1, 4],
 ]
 chains += [[0, 2, 0, 0, 6], [2] * 7, [13, 2, 11, 1, 7, 3, 5, 5, 3, 7, 1, 2]]
+chains += [[0, 5] * 6]  # many segments
 chains += [[0, 1, 3, 2, 0, 4, 1, 1]]  # the best schedule doesn't begin with the best for a part
 ### BEGIN HIDDEN TESTS
 chains += [[3, 1, 4, 1, 5, 9, 2, 6, 5, 3], [1] * 14, [6, 2, 9, 1, 8, 3, 7, 5, 2, 9, 1, 4]]
@@ -1514,8 +1523,8 @@ lists = {
     "about half of it once scaled": [[2.3e-15, 2.0**-49, 1e-12, 1e-10, 1e-6]],
     "far too large": [[3e9, 5.0, 1e-3, 1e-40]],
     "near float32's largest": [[-3e38, 1.0]],
-    "all small": [[1e-12, -1e-13, 0.0, 1e-6]],
-    "a matrix and a number": [[[1e-9, 3.0], [0.0, 5.0]], 7e4],
+    "all small": [[1e-12, 1e-12, -1e-13, -0.0, 1e-6]],
+    "a matrix and two numbers": [[[1e-9, 3.0], [0.0, 5.0]], 7e4, 1e-9],
     "an empty tensor": [[]],
     "an empty list": [],
 }
@@ -1661,9 +1670,9 @@ blocks = {
     "bfloat16": dict(inputs=2, outputs=4, bias=True, dtype="bfloat16"),
     "float16": dict(inputs=2, outputs=4, bias=True, dtype="float16"),
 }
+blocks["depthwise"] = dict(inputs=6, outputs=6, skip=True, groups=6, bias=True, seed=8)
 blocks["on the device meta"] = dict(inputs=4, outputs=4, skip=True, groups=2, where="meta")
 ### BEGIN HIDDEN TESTS
-blocks["depthwise"] = dict(inputs=6, outputs=6, skip=True, groups=6, bias=True, seed=8)
 blocks["three groups"] = dict(inputs=6, outputs=6, skip=True, groups=3, seed=9)
 ### END HIDDEN TESTS
 with every_case() as case:

@@ -778,3 +778,29 @@ def flop_counter(run):
     with Counting():
         run()
     return found
+
+
+# %% wrong="stays on where run raises" says=["a mode is entered and never left"]
+def flop_counter(run):
+    found = {}
+
+    class Counting(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+            flops = 0
+            if name in ("mm", "bmm", "addmm", "baddbmm"):
+                first = args[1] if "add" in name else args[0]
+                flops = 2 * result.numel() * first.shape[-1]
+            elif name == "convolution":
+                flops = 2 * result.numel() * args[1][0].numel()
+            elif name == "convolution_backward":
+                flops = 2 * args[0].numel() * args[2][0].numel() * sum(args[10][:2])
+            if flops:
+                found[name] = found.get(name, 0) + flops
+            return result
+
+    mode = Counting()
+    mode.__enter__()
+    run()
+    mode.__exit__(None, None, None)
+    return found

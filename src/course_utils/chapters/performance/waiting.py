@@ -200,6 +200,8 @@ def _slips(case: dict, times: list[float]) -> dict[str, tuple[float, float]]:
             min(times) if len(times) > 2 else math.nan,
             max(times) - min(times),
         ),
+        "a time may be 0: it counts like any other": _summary([time or 1 for time in times]),
+        "a time may be 0: leave it in": _summary([time for time in times if time] or times),
         "the times were rounded: a clock tells fractions as well": _summary(whole),
         quarter: (middle, quarters[2] - quarters[0]),
         f"{quarter}, whichever way they are taken": (middle, fourths[2] - fourths[0]),
