@@ -1204,7 +1204,7 @@ def fold_batch_norm(block):
     return result
 
 
-# %% wrong="asks the 3 × 3 convolution alone for a bias" breaks="may have a bias or none" says=["here, none there", "the 1 × 1 convolution has a bias as well"]
+# %% wrong="asks the 3 × 3 convolution alone for a bias" breaks="may have a bias or none" says=["here, none there", "own bias is missing"]
 def fold_batch_norm(block):
     wide = block.wide
 

@@ -557,7 +557,7 @@ def memory_ledger(layers, batch, optimizer, itemsize):
     }
 
 
-# %% wrong="a second ReLU keeps nothing" says=["ends with two ReLUs: activations"]
+# %% wrong="of two equal activations the second keeps nothing" says=["ends with tanh twice: activations"]
 def memory_ledger(layers, batch, optimizer, itemsize):
     parameters, kept, width = 0, {}, layers[0][1]
     for n, (kind, *sizes) in enumerate(layers):

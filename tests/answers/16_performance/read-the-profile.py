@@ -412,7 +412,7 @@ def read_the_profile(events):
     return found
 
 
-# %% wrong="sorted by the thread's size" breaks="if both are of the same thread" says=["threads 0 and -1, times below 0: 'load'"]
+# %% wrong="sorted by the thread's size" breaks="if both are of the same thread" says=["threads 1 and -1: the self time of 'load' is wrong"]
 def read_the_profile(events):
     found, open_ = {}, []
     for name, thread, start, end in sorted(events, key=lambda e: (abs(e[1]), e[2], -e[3])):
@@ -444,7 +444,7 @@ def read_the_profile(events):
     return found
 
 
-# %% wrong="an empty name is taken for none" says=["five deep, one without a name: ''"]
+# %% wrong="an empty name is taken for none" says=["five deep, one without a name: the self time of ''"]
 def read_the_profile(events):
     found, open_ = {}, []
     for name, thread, start, end in sorted(events, key=lambda e: (e[1], e[2], -e[3])):
