@@ -412,7 +412,7 @@ def read_the_profile(events):
     return found
 
 
-# %% wrong="sorted by the thread's size" breaks="if both are of the same thread" says=["threads 1 and -1: the self time of 'load' is wrong"]
+# %% wrong="sorted by the thread's size" breaks="if both are of the same thread" says=["threads 1 and -1: 'load': an event of another thread closes nothing"]
 def read_the_profile(events):
     found, open_ = {}, []
     for name, thread, start, end in sorted(events, key=lambda e: (abs(e[1]), e[2], -e[3])):
