@@ -655,12 +655,9 @@ def sampler_by_hand(
 
 # %% nbgrader={"grade_id": "sampler-by-hand-check", "grade": true, "points": 3}
 plain, cut = {"shuffle": False}, {"shuffle": False, "drop_last": True}
-check_sampler(
-    try_sampler, [((7, 1, 3), plain), ((6, 1, 2), plain), ((12, 3, 5), plain), ((2, 4, 5), plain)]
-)
-check_sampler(
-    try_sampler, [((1, 1, 2), plain), ((1, 0, 1), {}), ((5, 0, 1), {}), ((201, 0, 200), plain)]
-)
+several = ((7, 1, 3), (6, 1, 2), (12, 3, 5), (2, 4, 5), (201, 0, 200))
+check_sampler(try_sampler, [(args, plain) for args in several])
+check_sampler(try_sampler, [((1, 1, 2), plain), ((1, 0, 1), {}), ((5, 0, 1), {})])
 check_sampler(
     try_sampler,
     [((7, 2, 3), cut), ((2, 1, 3), cut), ((6, 1, 2), cut), ((9, 1, 2), {"drop_last": True})],
