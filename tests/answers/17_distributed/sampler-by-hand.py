@@ -19,7 +19,7 @@
 # - "`length` is 1 or more": ((1, 1, 2), plain)
 # - "With `drop_last`": (2, 1, 3), cut
 # - "or with `shuffle`": {"epoch": 3, "seed": seed}
-# - "repeated as often as needed": (2, 4, 5), plain
+# - "repeated as often as needed": (2, 4, 5)
 
 # %% wrong="blocks instead of dealing" breaks="Rank r takes entries r, r + world_size, r + 2 · world_size" says=["deal like cards"]
 def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, drop_last=False):
