@@ -287,8 +287,10 @@ cases = {
     "one slow call": dict(kernels=[9, 10, 11, 900, 12, 14], warmup=1, repeats=5),
     "tiny kernels": dict(kernels=[80, 1, 2, 3], launch=7, warmup=1, repeats=3, pending=50),
     "once": dict(kernels=[300, 60], warmup=1, repeats=1),
-    "fractions": dict(kernels=[3, 0.25, 0.5, 1.75], launch=0.25, warmup=1, repeats=3),
+    "fractions": dict(kernels=[3, 0.2, 0.45, 1.7], launch=0.25, warmup=1, repeats=3),
+    "a time of 0": dict(kernels=[5, 0, 3, 0], launch=0, warmup=1, repeats=3),
     "warmup and repeats left out": dict(kernels=[900, 800, 700, *range(50, 10, -4)]),
+    "repeats left out": dict(kernels=[900, *range(50, 10, -4)], warmup=1),
 }
 ### BEGIN HIDDEN TESTS
 cases["many"] = dict(kernels=[700, 600, *range(50, 10, -3)], launch=2, warmup=2, repeats=11)
@@ -408,7 +410,7 @@ draw_flame(walked, alt, title)
 # ### Exercise 16.3 — Read the profile ★★ · 12 min · 4 points · core
 #
 # `read_the_profile(events)` gets a list of `(name, thread, start, end)`: a string and three integers, in
-# *any order*, each with `start < end`. Return a dict: for each name `(calls, self_time)`.
+# *any order*, each with `start < end`, and leaves it as it is. Return a dict: for each name `(calls, self_time)`.
 #
 # - An event is inside another if both are of the same thread and it begins no earlier and ends no
 #   later. Of two with equal begin and end, the first in the list encloses the second.
@@ -458,10 +460,19 @@ logs = {
     "equal ends, in the order of names": [("clamp", 1, 0, 9), ("relu", 1, 0, 9)],
     "two equal events": [("mm", 1, 0, 9), ("mm", 1, 0, 9), ("t", 1, 2, 4)],
     "nothing": [],
+    "five deep, one without a name": [
+        (name, 1, 2 * n, 50 - n**2) for n, name in enumerate(["step", "forward", "", "mm", "copy_"])
+    ],
     "threads 0 and -1, times below 0": [
         ("load", -1, -20, 40),
         ("step", 0, -10, 30),
         ("mm", 0, 5, 10),
+    ],
+    "threads 1 and -1": [
+        ("wait", -1, 10, 30),
+        ("copy", 1, 5, 40),
+        ("open", -1, 1, 4),
+        ("load", -1, 0, 60),
     ],
     "nanoseconds since 1970": [
         (
@@ -1028,7 +1039,8 @@ def flop_counter(run: Callable) -> dict[str, int]:
 programs = ["linear", "two layers, backward", "attention, backward", "baddbmm", "convolution"]
 programs += ["strided, dilated", "groups, backward", "no gradient by the image"]
 programs += ["one dimension, backward", "three dimensions", "one filter, backward"]
-programs += ["nothing to multiply", "a factor made with a dtype"]
+programs += ["backward by the image alone", "nothing to multiply", "no rows"]
+programs += ["a factor made with a dtype"]
 several = [[name] for name in programs] + [["linear", "linear", "convolution"]]
 ### BEGIN HIDDEN TESTS
 several += [["depthwise, backward"], programs]
@@ -1248,6 +1260,7 @@ ledgers = {
     "two linear layers": ([("linear", 3, 7), ("linear", 7, 2)], 5, "momentum", 4),
     "ends with GELU": ([("linear", 3, 5), tanh, ("linear", 5, 4), gelu], 5, "sgd", 4),
     "ends with ReLU": ([("linear", 2, 6), gelu, ("linear", 6, 5), relu], 3, "sgd", 4),
+    "ends with tanh twice": ([("linear", 2, 6), tanh, tanh], 3, "sgd", 4),
     "float64, one row": ([("linear", 5, 3), relu, ("linear", 3, 4)], 1, "adam", 8),
 }
 ### BEGIN HIDDEN TESTS
@@ -1329,10 +1342,10 @@ print("equal gradients:", torch.equal(*gradients))
 #
 # ### Exercise 16.8 — A schedule for checkpoints ★★ · 14 min · 4 points
 #
-# `checkpoint_schedule(saved)` gets the sizes of the layers' inputs, 1 to 14 integers from 0 on. Return
-# `(lengths, peak)`: a list with the number of layers in each segment, in order, so that the peak is as
-# small as possible, and that peak: the sum of all segments' first inputs, plus the largest "rest of
-# a segment". Of several best schedules any will do.
+# `checkpoint_schedule(saved)` gets the sizes of the layers' inputs, a list of 1 to 14 integers from 0 on, and
+# leaves it as it is. Return `(lengths, peak)`: a list with the number of layers in each segment, in order,
+# so that the peak is as small as possible, and that peak: the sum of all segments' first inputs, plus the
+# largest "rest of a segment". Of several best schedules any will do.
 #
 # Example: nine layers of size 1 give `([3, 3, 3], 5)`.
 
@@ -1368,6 +1381,7 @@ chains = [
     [1, 9, 1, 1, 1, 9, 1, 4],
 ]
 chains += [[0, 2, 0, 0, 6], [2] * 7, [13, 2, 11, 1, 7, 3, 5, 5, 3, 7, 1, 2]]
+chains += [[0, 5] * 6]  # many segments
 chains += [[0, 1, 3, 2, 0, 4, 1, 1]]  # the best schedule doesn't begin with the best for a part
 ### BEGIN HIDDEN TESTS
 chains += [[3, 1, 4, 1, 5, 9, 2, 6, 5, 3], [1] * 14, [6, 2, 9, 1, 8, 3, 7, 5, 2, 9, 1, 4]]
@@ -1375,7 +1389,9 @@ chains += [[3, 1, 4, 1, 5, 9, 2, 6, 5, 3], [1] * 14, [6, 2, 9, 1, 8, 3, 7, 5, 2,
 with every_case() as case:
     for chain in chains:
         with case(str(chain)):
-            check_schedule(checkpoint_schedule(list(chain)), chain)
+            mine = list(chain)
+            check_schedule(checkpoint_schedule(mine), chain)
+            assert mine == chain, "the list that was handed in was changed: work on a copy"
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>
@@ -1510,8 +1526,9 @@ lists = {
     "about half of float16's smallest": [[2.0**-25, 3e-8, 4e-8, 1e-6, 1.0]],
     "about half of it once scaled": [[2.3e-15, 2.0**-49, 1e-12, 1e-10, 1e-6]],
     "far too large": [[3e9, 5.0, 1e-3, 1e-40]],
-    "all small": [[1e-12, -1e-13, 0.0, 1e-6]],
-    "a matrix and a number": [[[1e-9, 3.0], [0.0, 5.0]], 7e4],
+    "near float32's largest": [[-3e38, 1.0]],
+    "all small": [[1e-12, 1e-12, -1e-13, -0.0, 1e-6]],
+    "a matrix and two numbers": [[[1e-9, 3.0], [0.0, 5.0]], 7e4, 1e-9],
     "an empty tensor": [[]],
     "an empty list": [],
 }
@@ -1651,12 +1668,15 @@ blocks = {
     "stride 2, with biases": dict(inputs=2, outputs=6, stride=2, bias=True),
     "norms without weights": dict(inputs=3, outputs=3, skip=True, bias=True, affine=False),
     "float64": dict(inputs=2, outputs=2, skip=True, dtype="float64"),
+    "a bias and a norm's weights here, none there": dict(
+        inputs=4, outputs=4, bias=True, skip=True, mixed=True, seed=6
+    ),
     "bfloat16": dict(inputs=2, outputs=4, bias=True, dtype="bfloat16"),
     "float16": dict(inputs=2, outputs=4, bias=True, dtype="float16"),
 }
+blocks["depthwise"] = dict(inputs=6, outputs=6, skip=True, groups=6, bias=True, seed=8)
 blocks["on the device meta"] = dict(inputs=4, outputs=4, skip=True, groups=2, where="meta")
 ### BEGIN HIDDEN TESTS
-blocks["depthwise"] = dict(inputs=6, outputs=6, skip=True, groups=6, bias=True, seed=8)
 blocks["three groups"] = dict(inputs=6, outputs=6, skip=True, groups=3, seed=9)
 ### END HIDDEN TESTS
 with every_case() as case:

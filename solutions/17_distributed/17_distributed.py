@@ -394,7 +394,8 @@ cases += [(kind, x, root) for x in (flat, *ends) for root in (0, 1) for kind in 
 cases += [("broadcast", two, None), ("reduce", two, None)]  # root is left out
 check_collectives(try_collectives, 2, cases)
 three = [torch.full((3, 1), 10.0**rank) for rank in range(3)]
-cases = [(kind, three, 2) for kind in kinds] + [("all_gather", list(torch.ones(3)), 0)]
+cases = [(kind, three, 2) for kind in kinds]
+cases += [(kind, list(torch.arange(1.0, 4)), 0) for kind in kinds[:3]]  # 0-D
 cases += [(kind, [torch.zeros(3, 0)] * 3, 1) for kind in kinds]
 check_collectives(try_collectives, 3, cases)
 alone = [(kind, [torch.tensor([[3.0]])], 0) for kind in kinds]
@@ -654,9 +655,8 @@ def sampler_by_hand(
 
 # %% nbgrader={"grade_id": "sampler-by-hand-check", "grade": true, "points": 3}
 plain, cut = {"shuffle": False}, {"shuffle": False, "drop_last": True}
-check_sampler(
-    try_sampler, [((7, 1, 3), plain), ((6, 1, 2), plain), ((12, 3, 5), plain), ((2, 4, 5), plain)]
-)
+several = ((7, 1, 3), (6, 1, 2), (12, 3, 5), (2, 4, 5), (201, 0, 200))
+check_sampler(try_sampler, [(args, plain) for args in several])
 check_sampler(try_sampler, [((1, 1, 2), plain), ((1, 0, 1), {}), ((5, 0, 1), {})])
 check_sampler(
     try_sampler,
@@ -664,7 +664,7 @@ check_sampler(
 )
 check_sampler(try_sampler, [((1, 0, 2), {"drop_last": True})])  # shuffled, and nothing is left
 check_sampler(try_sampler, [((8, 0, 2), {"epoch": 3, "seed": seed}) for seed in (4, 5, -9)])
-check_sampler(try_sampler, [((8, 0, 2), {"epoch": 10**6})])
+check_sampler(try_sampler, [((8, 0, 2), {"epoch": 10**6}), ((8, 1, 2), {"seed": 4})])
 check_sampler(try_sampler, [((8, 1, 2), {"shuffle": False, "epoch": 3, "seed": 4})])
 check_sampler(
     try_sampler, [((7, rank, 5), {"epoch": epoch}) for rank in (0, 4) for epoch in (0, 1)]
@@ -1314,9 +1314,9 @@ check_predictions(
 
 # %% nbgrader={"grade_id": "try-repair", "locked": true}
 @runs_with_the_answer
-def try_repair(world_size: int, batches: list) -> list | str:
-    """What each rank returned, and what it found in ``saved``."""
-    return run_repair(clinic_repair, world_size, batches)
+def try_repair(world_size: int, cases: list) -> list | str:
+    """For each rank and case: what it returned, and what it found in ``saved``."""
+    return run_repair(clinic_repair, world_size, cases)
 
 
 # %% nbgrader={"grade_id": "clinic-repair", "solution": true}
@@ -1341,17 +1341,13 @@ def clinic_repair(rank: int, world_size: int, batches: list[list[str]], saved: l
 # %% nbgrader={"grade_id": "clinic-repair-check", "grade": true, "points": 2}
 check_repair(try_repair, 2, [["1", "six"], ["2", "3", "4"]])
 check_repair(try_repair, 3, [[], ["five", "-2.5", "10"], ["7"]])
-check_repair(try_repair, 2, [[" 8 ", "", "1e2"], ["+.5", "1_000", "²"]])
-check_repair(try_repair, 2, [["16777217"], ["2"]])
-check_repair(try_repair, 2, [["3", "inf"], ["2"]])
-check_repair(try_repair, 2, [["3"], [" -Infinity", "2"]])
-check_repair(try_repair, 2, [["nan", "3"], ["2"]])
-check_repair(try_repair, 2, [["3.1234567890123"], ["0.5"]])
-check_repair(try_repair, 2, [["++7", "4,5"], ["2", "- 3"]])
-check_repair(try_repair, 1, [["0x10", "4"]])
+cases = [[[" 8 ", "", "1e2"], ["+.5", "1_000", "²"]], [["16777217"], ["2"]], [["3", "inf"], ["2"]]]
+cases += [[["3"], [" -Infinity", "2"]], [["nan", "3"], ["2"]], [["3.1234567890123"], ["0.5"]]]
+cases += [[["++7", "4,5"], ["2", "- 3"]], [["six"], []]]
+check_repair(try_repair, 2, *cases)
+check_repair(try_repair, 1, [["0x10", "4"]], [["4", "0.5", "four"]])
 ### BEGIN HIDDEN TESTS
 check_repair(try_repair, 2, [["8", "-2", "x", "1"], []])
-check_repair(try_repair, 1, [["4", "0.5", "four"]])
 ### END HIDDEN TESTS
 
 # %% [markdown]

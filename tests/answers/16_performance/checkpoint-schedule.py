@@ -2,6 +2,7 @@
 # Rules:
 #
 # - "a list with the number of layers in each segment"
+# - "leaves it as it is"
 # - "so that the peak is as small as possible"
 # - "and that peak"
 # - "the sum of all segments' first inputs"
@@ -229,3 +230,32 @@ def checkpoint_schedule(saved):
         best.append((f, r, lengths))
     f, r, lengths = best[-1]
     return lengths, f + r
+
+
+# %% wrong="takes the sizes out of the caller's list" breaks="leaves it as it is" says=["the list that was handed in was changed"]
+def checkpoint_schedule(saved):
+    sizes = []
+    while saved:
+        sizes.append(saved.pop(0))
+    n, best = len(sizes), None
+    for cuts in range(2 ** (n - 1)):
+        starts = [0, *(place for place in range(1, n) if cuts >> (place - 1) & 1)]
+        ends = [*starts[1:], n]
+        rest = max(sum(sizes[a + 1 : b]) for a, b in zip(starts, ends, strict=True))
+        peak = sum(sizes[a] for a in starts) + rest
+        if best is None or peak < best[1]:
+            best = ([b - a for a, b in zip(starts, ends, strict=True)], peak)
+    return best
+
+
+# %% wrong="at most five segments" breaks="so that the peak is as small as possible" says=["[0, 5, 0, 5", "has a smaller peak"]
+def checkpoint_schedule(saved):
+    n, best = len(saved), None
+    for cuts in range(2 ** (n - 1)):
+        starts = [0, *(place for place in range(1, n) if cuts >> (place - 1) & 1)]
+        ends = [*starts[1:], n]
+        rest = max(sum(saved[a + 1 : b]) for a, b in zip(starts, ends, strict=True))
+        peak = sum(saved[a] for a in starts) + rest
+        if len(starts) <= 5 and (best is None or peak < best[1]):
+            best = ([b - a for a, b in zip(starts, ends, strict=True)], peak)
+    return best

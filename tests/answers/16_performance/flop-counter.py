@@ -729,3 +729,78 @@ def flop_counter(run):
     with Mode():
         run()
     return {name: n for name, n in counts.items() if n}
+
+
+# %% wrong="the gradient by the weight is always there" breaks="The mask tells which gradients are computed" says=["backward by the image alone", "only what output_mask asks for"]
+def flop_counter(run):
+    found = {}
+
+    class Counting(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+            flops = 0
+            if name in ("mm", "bmm", "addmm", "baddbmm"):
+                first = args[1] if "add" in name else args[0]
+                flops = 2 * result.numel() * first.shape[-1]
+            elif name == "convolution":
+                flops = 2 * result.numel() * args[1][0].numel()
+            elif name == "convolution_backward":
+                flops = 2 * args[0].numel() * args[2][0].numel() * (2 if args[10][0] else 1)
+            if flops:
+                found[name] = found.get(name, 0) + flops
+            return result
+
+    with Counting():
+        run()
+    return found
+
+
+# %% wrong="divides by the number of rows" says=["no rows: raised ZeroDivisionError"]
+def flop_counter(run):
+    found = {}
+
+    class Counting(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+            flops = 0
+            if name in ("mm", "bmm", "addmm", "baddbmm"):
+                first = args[1] if "add" in name else args[0]
+                rows = result.numel() // result.shape[-1]
+                flops = 2 * result.numel() * (first.numel() // rows)
+            elif name == "convolution":
+                flops = 2 * result.numel() * args[1][0].numel()
+            elif name == "convolution_backward":
+                flops = 2 * args[0].numel() * args[2][0].numel() * sum(args[10][:2])
+            if flops:
+                found[name] = found.get(name, 0) + flops
+            return result
+
+    with Counting():
+        run()
+    return found
+
+
+# %% wrong="stays on where run raises" says=["a mode is entered and never left"]
+def flop_counter(run):
+    found = {}
+
+    class Counting(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+            flops = 0
+            if name in ("mm", "bmm", "addmm", "baddbmm"):
+                first = args[1] if "add" in name else args[0]
+                flops = 2 * result.numel() * first.shape[-1]
+            elif name == "convolution":
+                flops = 2 * result.numel() * args[1][0].numel()
+            elif name == "convolution_backward":
+                flops = 2 * args[0].numel() * args[2][0].numel() * sum(args[10][:2])
+            if flops:
+                found[name] = found.get(name, 0) + flops
+            return result
+
+    mode = Counting()
+    mode.__enter__()
+    run()
+    mode.__exit__(None, None, None)
+    return found

@@ -1202,3 +1202,94 @@ def fold_batch_norm(block):
         result.weight.copy_(sum(k for k, _ in parts))
         result.bias.copy_(sum(b for _, b in parts))
     return result
+
+
+# %% wrong="asks the 3 × 3 convolution alone for a bias" breaks="may have a bias or none" says=["here, none there", "own bias is missing"]
+def fold_batch_norm(block):
+    wide = block.wide
+
+    def folded(kernel, bias, norm):
+        factor = 1 / (norm.running_var + norm.eps).sqrt()
+        start = -norm.running_mean if bias is None else bias - norm.running_mean
+        if norm.affine:
+            return kernel * (factor * norm.weight).view(
+                -1, 1, 1, 1
+            ), start * factor * norm.weight + norm.bias
+        return kernel * factor.view(-1, 1, 1, 1), start * factor
+
+    with torch.no_grad():
+        narrow = F.pad(block.narrow.weight, (1, 1, 1, 1))
+        parts = [folded(wide.weight, wide.bias, block.wide_norm)]
+        bias = None if wide.bias is None else block.narrow.bias
+        parts.append(folded(narrow, bias, block.narrow_norm))
+        if block.skip is not None:
+            unit = torch.zeros_like(wide.weight)
+            for n in range(len(unit)):
+                unit[n, n % unit.shape[1], 1, 1] = 1
+            parts.append(folded(unit, None, block.skip))
+        conv = nn.Conv2d(
+            wide.in_channels, wide.out_channels, 3, wide.stride, 1, groups=wide.groups
+        ).to(wide.weight)
+        conv.weight.copy_(sum(weight for weight, _ in parts))
+        conv.bias.copy_(sum(bias for _, bias in parts))
+    return conv
+
+
+# %% wrong="folds in float32" breaks="stride, dtype and device" says=["float64: its output is right to a few digits only"]
+def fold_batch_norm(block):
+    wide = block.wide
+
+    def folded(kernel, bias, norm):
+        factor = 1 / (norm.running_var.float() + norm.eps).sqrt()
+        start = -norm.running_mean if bias is None else bias - norm.running_mean
+        if norm.affine:
+            return kernel * (factor * norm.weight).view(
+                -1, 1, 1, 1
+            ), start * factor * norm.weight + norm.bias
+        return kernel * factor.view(-1, 1, 1, 1), start * factor
+
+    with torch.no_grad():
+        narrow = F.pad(block.narrow.weight, (1, 1, 1, 1))
+        parts = [folded(wide.weight, wide.bias, block.wide_norm)]
+        parts.append(folded(narrow, block.narrow.bias, block.narrow_norm))
+        if block.skip is not None:
+            unit = torch.zeros_like(wide.weight)
+            for n in range(len(unit)):
+                unit[n, n % unit.shape[1], 1, 1] = 1
+            parts.append(folded(unit, None, block.skip))
+        conv = nn.Conv2d(
+            wide.in_channels, wide.out_channels, 3, wide.stride, 1, groups=wide.groups
+        ).to(wide.weight)
+        conv.weight.copy_(sum(weight for weight, _ in parts))
+        conv.bias.copy_(sum(bias for _, bias in parts))
+    return conv
+
+
+# %% wrong="the input's own branch is left out where there is a group for each channel" breaks="and the groups" says=["depthwise: its output", "the input's own branch"]
+def fold_batch_norm(block):
+    wide = block.wide
+
+    def folded(kernel, bias, norm):
+        factor = 1 / (norm.running_var + norm.eps).sqrt()
+        start = -norm.running_mean if bias is None else bias - norm.running_mean
+        if norm.affine:
+            return kernel * (factor * norm.weight).view(
+                -1, 1, 1, 1
+            ), start * factor * norm.weight + norm.bias
+        return kernel * factor.view(-1, 1, 1, 1), start * factor
+
+    with torch.no_grad():
+        narrow = F.pad(block.narrow.weight, (1, 1, 1, 1))
+        parts = [folded(wide.weight, wide.bias, block.wide_norm)]
+        parts.append(folded(narrow, block.narrow.bias, block.narrow_norm))
+        if block.skip is not None and wide.groups < wide.in_channels:
+            unit = torch.zeros_like(wide.weight)
+            for n in range(len(unit)):
+                unit[n, n % unit.shape[1], 1, 1] = 1
+            parts.append(folded(unit, None, block.skip))
+        conv = nn.Conv2d(
+            wide.in_channels, wide.out_channels, 3, wide.stride, 1, groups=wide.groups
+        ).to(wide.weight)
+        conv.weight.copy_(sum(weight for weight, _ in parts))
+        conv.bias.copy_(sum(bias for _, bias in parts))
+    return conv

@@ -414,3 +414,45 @@ def measure_it_right(run, synchronise, clock, warmup=1, repeats=5):
         synchronise()
         times.append(clock() - begin)
     return statistics.median(times), max(times) - min(times)
+
+
+# %% wrong="times in a float32 tensor" says=["fractions: median and spread are right to seven digits only"]
+def measure_it_right(run, synchronise, clock, warmup=3, repeats=7):
+    for _ in range(warmup):
+        run()
+    times = torch.empty(repeats)
+    for n in range(repeats):
+        synchronise()
+        begin = clock()
+        run()
+        synchronise()
+        times[n] = clock() - begin
+    return times.quantile(0.5).item(), (times.max() - times.min()).item()
+
+
+# %% wrong="a time of 0 counts as 1" says=["a time of 0: a time may be 0"]
+def measure_it_right(run, synchronise, clock, warmup=3, repeats=7):
+    for _ in range(warmup):
+        run()
+    times = []
+    for _ in range(repeats):
+        synchronise()
+        begin = clock()
+        run()
+        synchronise()
+        times.append(clock() - begin or 1)
+    return statistics.median(times), max(times) - min(times)
+
+
+# %% wrong="repeats follow from warmup" breaks="Left out, they are 3 and 7" says=["repeats left out: run was called 6 times"]
+def measure_it_right(run, synchronise, clock, warmup=3, repeats=None):
+    for _ in range(warmup):
+        run()
+    times = []
+    for _ in range(repeats or warmup + 4):
+        synchronise()
+        begin = clock()
+        run()
+        synchronise()
+        times.append(clock() - begin)
+    return statistics.median(times), max(times) - min(times)

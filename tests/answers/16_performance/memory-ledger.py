@@ -555,3 +555,25 @@ def memory_ledger(layers, batch, optimizer, itemsize):
         "optimizer": {"sgd": 0, "momentum": 1, "adam": 2}[optimizer] * p,
         "activations": sum(sizes[k] for k in kept) * batch * itemsize,
     }
+
+
+# %% wrong="of two equal activations the second keeps nothing" says=["ends with tanh twice: activations"]
+def memory_ledger(layers, batch, optimizer, itemsize):
+    parameters, kept, width = 0, {}, layers[0][1]
+    for n, (kind, *sizes) in enumerate(layers):
+        if kind == "linear":
+            parameters += (sizes[0] + 1) * sizes[1]
+            kept[n], width = sizes
+        elif kind == "gelu":
+            kept[n] = width
+        elif layers[n - 1][0] != kind:
+            kept[n + 1] = width
+    own = parameters * itemsize
+    states = {"sgd": 0, "momentum": 1, "adam": 2}[optimizer]
+    activations = batch * itemsize * sum(kept.values())
+    return {
+        "parameters": own,
+        "gradients": own,
+        "optimizer": states * own,
+        "activations": activations,
+    }

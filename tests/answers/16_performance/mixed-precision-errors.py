@@ -16,7 +16,7 @@
 # Admits:
 #
 # - "perhaps empty": an empty list
-# - "of any shapes": a matrix and a number
+# - "of any shapes": a matrix and two numbers
 # - "Large gradients": far too large
 
 # %% wrong="only the first tensor" says=["look at all the tensors"]
@@ -187,7 +187,7 @@ def mixed_precision_errors(gradients):
     return scale, int(lost.sum()), int(after.sum())
 
 
-# %% wrong="only vectors" says=["a matrix and a number: raised"]
+# %% wrong="only vectors" says=["a matrix and two numbers: raised"]
 def mixed_precision_errors(gradients):
     every = torch.cat([torch.zeros(1), *(torch.atleast_1d(g) for g in gradients)])
     scale = 2.0**24
@@ -248,7 +248,7 @@ def mixed_precision_errors(gradients: list[torch.Tensor]) -> tuple[float, int, i
     return torch.tensor(scale), lost(1.0), lost(scale)
 
 
-# %% wrong="one dimension at least" breaks="of any shapes" says=["a matrix and a number: raised"]
+# %% wrong="one dimension at least" breaks="of any shapes" says=["a matrix and two numbers: raised"]
 def mixed_precision_errors(gradients: list[torch.Tensor]) -> tuple[float, int, int]:
     """The scale, and how many entries underflow in float16 without it and with it."""
 
@@ -342,3 +342,62 @@ def mixed_precision_errors(gradients):
     lost = sum(int(((g != 0) & (g.half() == 0)).sum()) for g in gradients)
     lost_scaled = sum(int(((g != 0) & ((g * scale).abs() < 2.0**-24)).sum()) for g in gradients)
     return scale, lost, lost_scaled
+
+
+# %% wrong="no scale below 2 to the -24" breaks="Large gradients may need a scale below 1" says=["near float32's largest: with this scale an entry becomes inf"]
+def mixed_precision_errors(gradients):
+    def halves(scale):
+        return [(gradient * scale).half() for gradient in gradients]
+
+    powers = [2.0**power for power in range(24, -25, -1)]
+    fits = (p for p in powers if not any(half.isinf().any() for half in halves(p)))
+    scale = next(fits, powers[-1])
+
+    def lost(scale):
+        pairs = zip(gradients, halves(scale), strict=True)
+        return sum(((g != 0) & (half == 0)).sum().item() for g, half in pairs)
+
+    return scale, lost(1.0), lost(scale)
+
+
+# %% wrong="zeros with a sign count" breaks="that aren't 0" says=["all small: lost is wrong: entries that were 0 before are not lost"]
+def mixed_precision_errors(gradients):
+    scale = 2.0**24
+    while any((gradient * scale).half().isinf().any() for gradient in gradients):
+        scale /= 2
+
+    def lost(scale):
+        return sum(
+            ((g.signbit() | (g != 0)) & ((g * scale).half() == 0)).sum().item() for g in gradients
+        )
+
+    return scale, lost(1.0), lost(scale)
+
+
+# %% wrong="equal entries count once" breaks="become 0 in float16 without a scale" says=["all small: lost is wrong"]
+def mixed_precision_errors(gradients):
+    scale = 2.0**24
+    while any((gradient * scale).half().isinf().any() for gradient in gradients):
+        scale /= 2
+
+    def lost(scale):
+        return sum(
+            ((g != 0) & ((g * scale).half() == 0)).sum().item()
+            for g in map(torch.unique, gradients)
+        )
+
+    return scale, lost(1.0), lost(scale)
+
+
+# %% wrong="a number loses nothing" breaks="of any shapes" says=["a matrix and two numbers: lost is wrong"]
+def mixed_precision_errors(gradients):
+    scale = 2.0**24
+    while any((gradient * scale).half().isinf().any() for gradient in gradients):
+        scale /= 2
+
+    def lost(scale):
+        return sum(
+            ((g != 0) & ((g * scale).half() == 0)).sum().item() for g in gradients if g.dim()
+        )
+
+    return scale, lost(1.0), lost(scale)

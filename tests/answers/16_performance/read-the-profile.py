@@ -3,6 +3,7 @@
 #
 # - "a string and three integers"
 # - "in *any order*"
+# - "and leaves it as it is"
 # - "for each name `(calls, self_time)`"
 # - "if both are of the same thread"
 # - "begins no earlier and ends no later"
@@ -391,4 +392,69 @@ def read_the_profile(events):
             parent = stack[-1][0]
             found[parent] = (found[parent][0], found[parent][1] - (end - start))
         stack.append((name, end, thread))
+    return found
+
+
+# %% wrong="sorts the caller's list" breaks="and leaves it as it is" says=["the list of events was changed"]
+def read_the_profile(events):
+    found, open_ = {}, []
+    events.sort(key=lambda event: (event[1], event[2], -event[3]))
+    for name, thread, start, end in events:
+        while open_ and (open_[-1][1] != thread or open_[-1][2] <= start):
+            open_.pop()
+        calls, own = found.get(name, (0, 0))
+        found[name] = (calls + 1, own + end - start)
+        if open_:
+            parent = open_[-1][0]
+            calls, own = found[parent]
+            found[parent] = (calls, own - (end - start))
+        open_.append((name, thread, end))
+    return found
+
+
+# %% wrong="sorted by the thread's size" breaks="if both are of the same thread" says=["threads 1 and -1: 'load': an event of another thread closes nothing"]
+def read_the_profile(events):
+    found, open_ = {}, []
+    for name, thread, start, end in sorted(events, key=lambda e: (abs(e[1]), e[2], -e[3])):
+        while open_ and (open_[-1][1] != thread or open_[-1][2] <= start):
+            open_.pop()
+        calls, own = found.get(name, (0, 0))
+        found[name] = (calls + 1, own + end - start)
+        if open_:
+            parent = open_[-1][0]
+            calls, own = found[parent]
+            found[parent] = (calls, own - (end - start))
+        open_.append((name, thread, end))
+    return found
+
+
+# %% wrong="three open events at most" breaks="the events *directly* inside it" says=["five deep, one without a name"]
+def read_the_profile(events):
+    found, open_ = {}, []
+    for name, thread, start, end in sorted(events, key=lambda e: (e[1], e[2], -e[3])):
+        while open_ and (open_[-1][1] != thread or open_[-1][2] <= start):
+            open_.pop()
+        calls, own = found.get(name, (0, 0))
+        found[name] = (calls + 1, own + end - start)
+        if open_:
+            parent = open_[-1][0]
+            calls, own = found[parent]
+            found[parent] = (calls, own - (end - start))
+        open_ = [*open_, (name, thread, end)][:3]
+    return found
+
+
+# %% wrong="an empty name is taken for none" says=["five deep, one without a name: the self time of ''"]
+def read_the_profile(events):
+    found, open_ = {}, []
+    for name, thread, start, end in sorted(events, key=lambda e: (e[1], e[2], -e[3])):
+        while open_ and (open_[-1][1] != thread or open_[-1][2] <= start):
+            open_.pop()
+        calls, own = found.get(name, (0, 0))
+        found[name] = (calls + 1, own + end - start)
+        parent = open_[-1][0] if open_ else None
+        if parent:
+            calls, own = found[parent]
+            found[parent] = (calls, own - (end - start))
+        open_.append((name, thread, end))
     return found

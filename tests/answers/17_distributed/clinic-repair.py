@@ -499,3 +499,20 @@ def clinic_repair(rank: int, world_size: int, batches: list[list[str]], saved: l
         saved.append(total)
     dist.barrier()
     return total
+
+
+# %% wrong="nothing was added: an int" breaks="as a `float`" says=["the total 0 is an int: return a float"]
+def clinic_repair(rank, world_size, batches, saved):
+    own = 0.0
+    for text in batches[rank]:
+        try:
+            own += float(text)
+        except ValueError:
+            continue
+    total = torch.tensor([own], dtype=torch.float64, device=rank_device())
+    dist.all_reduce(total)
+    total = total.item() or 0
+    if rank == 0:
+        saved.append(total)
+    dist.barrier()
+    return total

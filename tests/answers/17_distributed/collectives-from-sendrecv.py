@@ -18,7 +18,7 @@
 # Admits:
 #
 # - "floating point or integer": torch.int8
-# - "any number of dimensions": list(torch.ones(3))
+# - "any number of dimensions": list(torch.arange(1.0, 4))
 # - "perhaps empty": torch.zeros(3, 0)
 # - "or not contiguous": rank 0's is turned
 # - "any number of ranks, also one": torch.tensor([[3.0]])
@@ -1089,3 +1089,28 @@ def collectives_from_sendrecv(kind: str, x: torch.Tensor, root: int = -1) -> tor
     if kind == "all_gather":
         return torch.stack([broadcast(x, r) for r in range(n)])
     return [reduce(x[r].contiguous(), r) for r in range(n)][rank]
+
+
+# %% wrong="a number that is broadcast gets a dimension" breaks="any number of dimensions" says=["broadcast, root 0, shape ()", "shape (1,)"]
+def collectives_from_sendrecv(kind, x, root=0):
+    rank, ranks = dist.get_rank(), dist.get_world_size()
+    mine = x.contiguous()
+
+    def from_rank(source):
+        got = torch.empty_like(mine)
+        if rank != source:
+            dist.recv(got, source)
+            return got
+        for other in set(range(ranks)) - {rank}:
+            dist.send(mine, other)
+        return mine.clone()
+
+    if kind == "broadcast":
+        row = from_rank(root)
+        return row if x.dim() else row.reshape(1)
+    rows = torch.stack([from_rank(source) for source in range(ranks)])
+    if kind == "all_gather":
+        return rows
+    if kind == "reduce":
+        return rows.sum(0, dtype=x.dtype) if rank == root else None
+    return rows[:, rank].sum(0, dtype=x.dtype)

@@ -19,7 +19,7 @@
 # - "`length` is 1 or more": ((1, 1, 2), plain)
 # - "With `drop_last`": (2, 1, 3), cut
 # - "or with `shuffle`": {"epoch": 3, "seed": seed}
-# - "repeated as often as needed": (2, 4, 5), plain
+# - "repeated as often as needed": (2, 4, 5)
 
 # %% wrong="blocks instead of dealing" breaks="Rank r takes entries r, r + world_size, r + 2 · world_size" says=["deal like cards"]
 def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, drop_last=False):
@@ -493,4 +493,24 @@ def sampler_by_hand(
         generator = torch.Generator().manual_seed(seed + epoch)
         order = torch.randperm(length, generator=generator).tolist()
     each = length // world_size if drop_last else -(-length // world_size)
+    return [order[place % length] for place in range(rank, each * world_size, world_size)]
+
+
+# %% wrong="the seed counts from epoch 1 on" breaks="after seeding with `seed + epoch`" says=["sampler_by_hand(8, 1, 2, seed=4)", "`seed` changes nothing"]
+def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, drop_last=False):
+    order = list(range(length))
+    if shuffle:
+        generator = torch.Generator().manual_seed(seed + epoch if epoch else 0)
+        order = torch.randperm(length, generator=generator).tolist()
+    each = length // world_size if drop_last else -(-length // world_size)
+    return [order[place % length] for place in range(rank, each * world_size, world_size)]
+
+
+# %% wrong="rounds up by nearly a half" breaks="Each rank gets ⌈length / world_size⌉ indices" says=["sampler_by_hand(201, 0, 200, shuffle=False)", "each rank gets ⌈201 / 200⌉ = 2"]
+def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, drop_last=False):
+    order = list(range(length))
+    if shuffle:
+        generator = torch.Generator().manual_seed(seed + epoch)
+        order = torch.randperm(length, generator=generator).tolist()
+    each = length // world_size if drop_last else round(length / world_size + 0.49)
     return [order[place % length] for place in range(rank, each * world_size, world_size)]

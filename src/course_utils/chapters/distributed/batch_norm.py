@@ -32,13 +32,14 @@ def run_sync_bn(answer, world_size: int, cases: list) -> list | str:
                 loss = (y * upstream[rank].to(y)).sum()
                 grads = torch.autograd.grad(loss, inputs, allow_unused=True)
             thawed, again = x.clone().requires_grad_(), None
-            loss = (answer(thawed, w, b, *epses) * upstream[rank].to(y)).sum()
-            if loss.requires_grad:
-                (again,) = torch.autograd.grad(loss, thawed, allow_unused=True)
+            result, given = answer(thawed, w, b, *epses), upstream[rank].to(y).clone()
+            if result.requires_grad:
+                (again,) = torch.autograd.grad(result, thawed, given, allow_unused=True)
             each = [*grads, again]  # the last one where weight and bias are frozen
             grads = [None if g is None else g.cpu() for g in each]
             calls = [[c.name for c in t.calls if "wrap" not in c.name] for t in (forward, backward)]
             kept = all(map(torch.equal, (t.detach() for t in inputs), (x, w, b)))
+            kept = kept and (torch.equal(given, upstream[rank].to(y)) or "backward")
             later = other_gradients(answer, (x, w, b), epses, upstream[rank].to(y))
             found.append((y.detach().cpu(), [*grads, *later], *calls, kept))
         return found
@@ -117,6 +118,9 @@ def check_sync_bn(try_sync_bn, world_size, cases):
                     )
                     check_normalised(result, part.detach().to(kind), alone.detach(), loose)
                     assert kept, "x, weight or bias was changed: work on copies"
+                    assert kept != "backward", (
+                        "backward changed the gradient that came in, in place: it is the caller's"
+                    )
                     assert len(forward) == 1, (
                         f"{len(forward)} collective calls in forward ({forward}), not 1: put "
                         "the numbers side by side into one tensor"

@@ -42,12 +42,12 @@ EARLIER = ("an earlier total",)
 class Saved(list):
     """A list to which rank 0 appends slowly: meanwhile it looks whether another rank is through."""
 
-    def __init__(self, rank, folder):
+    def __init__(self, rank, folder, patience):
         super().__init__(EARLIER)
-        self.rank, self.folder, self.alone = rank, folder, False
+        self.rank, self.folder, self.alone, self.patience = rank, folder, False, patience
 
     def append(self, value):
-        until = time.monotonic() + (0.3 if self.rank == 0 else 0)
+        until = time.monotonic() + (self.patience if self.rank == 0 else 0)
         while time.monotonic() < until and not self.alone:
             self.alone = any(self.folder.iterdir())
             time.sleep(0.01)
@@ -65,40 +65,59 @@ class Saved(list):
         self.append(value)
 
 
-def run_repair(answer, world_size: int, batches: list) -> list | str:
-    """What each rank returned, what it found in ``saved``, and whether others were through then."""
+def run_repair(answer, world_size: int, cases: list) -> list | str:
+    """For each rank and case: what it returned, what it found in ``saved``, and what else it did.
+
+    All cases share a launch; rank 0 takes its time to save in the first alone.
+    """
 
     with tempfile.TemporaryDirectory() as folder:
 
         def work(rank, world_size):
-            saved = Saved(rank, Path(folder))
-            own = Unread([list(texts) for texts in batches], rank)
-            total = answer(rank, world_size, own, saved)
-            if rank > 0:
-                Path(folder, str(rank)).touch()
-            there = tuple(saved[:1]) == EARLIER
-            return total, saved[there:], (saved.alone, there), list.__eq__(own, batches)
+            found = []
+            for number, batches in enumerate(cases):
+                print(f"batches {batches}")
+                here = Path(folder, str(number))
+                here.mkdir(exist_ok=True)
+                patience = 0.02 if number or world_size == 1 else 0.3
+                saved = Saved(rank, here, patience)
+                own = Unread([list(texts) for texts in batches], rank)
+                total = answer(rank, world_size, own, saved)
+                if rank > 0:
+                    Path(here, str(rank)).touch()
+                there = tuple(saved[:1]) == EARLIER
+                kept = list.__eq__(own, batches)
+                found.append((total, saved[there:], (saved.alone, there), kept))
+            return found
 
         return launched(work, world_size, timeout=5)
 
 
 @ends_in_notebook
-def check_repair(try_repair, world_size, batches):
-    found = try_repair(world_size, batches)
-    check_ran(found, world_size, f"clinic_repair with {batches}")
+def check_repair(try_repair, world_size, *cases):
+    """Each of ``cases`` has a list of texts for each rank."""
+    found = try_repair(world_size, list(cases))
+    check_ran(found, world_size, "clinic_repair")
     with every_case() as case:
-        for rank, (_, saved, (alone, there), kept) in enumerate(found):
-            with case(f"{batches}, rank {rank}"):
-                check_total([each[0] for each in found], batches, rank)
-                want = [total_of(batches)] if rank == 0 else []
-                assert there, "what was in `saved` before is gone: append, and leave the rest"
-                if repr(saved) != repr(want):  # a nan equals nothing, not even itself
-                    check_equal(saved, want, "saved", "rank 0 alone saves the total, once")
-                assert kept, "`batches` was changed: it is the caller's list; leave its texts in it"
-                assert not alone, (
-                    "another rank had returned before rank 0 saved the total: all wait for it, "
-                    "at a barrier that every rank comes to after rank 0 has saved"
-                )
+        for number, batches in enumerate(cases):
+            of_ranks = [of_rank[number] for of_rank in found]
+            for rank in range(world_size):
+                with case(f"{batches}, rank {rank}"):
+                    check_one_repair(of_ranks, batches, rank)
+
+
+def check_one_repair(of_ranks, batches, rank):
+    _, saved, (alone, there), kept = of_ranks[rank]
+    check_total([each[0] for each in of_ranks], batches, rank)
+    want = [total_of(batches)] if rank == 0 else []
+    assert there, "what was in `saved` before is gone: append, and leave the rest"
+    if repr(saved) != repr(want):  # a nan equals nothing, not even itself
+        check_equal(saved, want, "saved", "rank 0 alone saves the total, once")
+    assert kept, "`batches` was changed: it is the caller's list; leave its texts in it"
+    assert not alone, (
+        "another rank had returned before rank 0 saved the total: all wait for it, at a barrier "
+        "that every rank comes to after rank 0 has saved"
+    )
 
 
 def is_number(text):

@@ -139,5 +139,5 @@ def dealt(
     each = length // ranks if options.get("drop_last") else -(-length // ranks)
     order = order[length - each * ranks :] if head and options.get("drop_last") else order
     more = list(pad(order)) if pad else order
-    whole = (order + more * ranks * length)[: each * ranks]
+    whole = (order + more * each * ranks)[: each * ranks]
     return whole[rank * each : (rank + 1) * each] if blocks else whole[rank::ranks]

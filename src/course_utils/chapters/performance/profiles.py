@@ -191,10 +191,14 @@ def check_profiles(read: Callable[..., Any], logs: Mapping[str, Sequence[Event]]
     __tracebackhide__ = True
     given, raised, named = {}, {}, None
     for name, log in logs.items():
+        mine = list(log)
         try:
-            given[name] = read(list(log))
+            given[name] = read(mine)
         except Exception as error:
             raised[name] = error
+        if mine != log:
+            words = "the list of events was changed: it is the caller's; sort a copy (sorted)"
+            raised[name] = AssertionError(words)
     for name, found in given.items():
         pairs = _pairs(found)
         if pairs == self_times(logs[name]):

@@ -154,6 +154,10 @@ def check_measure(outcome: dict, case: dict) -> None:
     middle = any(math.isclose(median, value) for value in near)
     if not math.isclose(median, right[0], rel_tol=1e-6) and lower != upper and middle:
         raise AssertionError("with an even number of times, the median is half-way between two")
+    pairs = zip((median, spread), right, strict=True)
+    assert not all(math.isclose(a, b, rel_tol=1e-5) for a, b in pairs), (
+        "median and spread are right to seven digits only: the times went through float32"
+    )
     if not math.isclose(median, right[0], rel_tol=1e-6):
         raise AssertionError(f"the median of the times isn't {median:g}")
     raise AssertionError(f"the longest less the shortest time isn't {spread:g}")
@@ -196,6 +200,8 @@ def _slips(case: dict, times: list[float]) -> dict[str, tuple[float, float]]:
             min(times) if len(times) > 2 else math.nan,
             max(times) - min(times),
         ),
+        "a time may be 0: it counts like any other": _summary([time or 1 for time in times]),
+        "a time may be 0: leave it in": _summary([time for time in times if time] or times),
         "the times were rounded: a clock tells fractions as well": _summary(whole),
         quarter: (middle, quarters[2] - quarters[0]),
         f"{quarter}, whichever way they are taken": (middle, fourths[2] - fourths[0]),
@@ -216,4 +222,4 @@ def _slips(case: dict, times: list[float]) -> dict[str, tuple[float, float]]:
 
 def _same(one: tuple, other: tuple) -> bool:
     pairs = zip(one, other, strict=True)
-    return all(math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-9) for a, b in pairs)
+    return all(math.isclose(a, b, rel_tol=1e-10, abs_tol=1e-10) for a, b in pairs)
