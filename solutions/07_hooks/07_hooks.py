@@ -611,6 +611,7 @@ with every_case() as case:
     check_both(case, "numbers that round", torch.linspace(-0.7, 0.9, 7, device=device), 0.3, 0)
     check_both(case, "torch.float64, transposed", (x.double().expand(3, 2) / 3).t(), 2.0, 0.25)
     check_both(case, "a tensor without dimensions", x[0], 1.5, 1)
+    check_both(case, "thirds in torch.bfloat16", x.bfloat16() / 3, 0.5, 0)
     check_both(case, "no number, in torch.float16", x[:0].half(), 0.5, 1)
     check_both(case, "a strength of 0", x, 0.0, 1)
     check_both(case, "a strength of -2", x, -2.0, 1)
@@ -707,7 +708,7 @@ the_frozen_row_moves = {name: name not in stays for name in the_frozen_row_moves
 
 
 # %% nbgrader={"grade_id": "freeze-rows-check", "grade": true, "points": 3}
-table = torch.arange(6.0, device=device).view(3, 2)
+table = torch.arange(6.0, device=device).view(3, 2) / 3
 with every_case() as case:
     for rows in ([0], [-1], [2, 0], []):
         with case(f"rows {rows} of 3"):
@@ -1609,6 +1610,7 @@ kinds = (
     ([True, False], torch.bool),
     ([1 / 3, 1e-9], torch.bfloat16),
     ([1 / 3 + 2j], torch.complex64),
+    ([1 / 3 + 2j], torch.complex128),
     (0.1, torch.float32),
     ([[]], torch.float32),
     ([1 / 3, 2.0], torch.float16),

@@ -603,3 +603,29 @@ def capture(model: nn.Module, names: list[str]):
     finally:
         for handle in handles:
             handle.remove()
+
+
+# %% wrong="an attribute of the name is taken for a module" breaks="is a `KeyError` on entering" says=["'training' is no module's name: raised AttributeError"]
+@contextlib.contextmanager
+def capture(model, names):
+    seen = {name: [] for name in names}
+
+    def keep(name):
+        def hook(module, args, output):
+            seen[name].append(output.detach().clone(memory_format=torch.contiguous_format))
+
+        return hook
+
+    modules = dict(model.named_modules())
+    found = [
+        (name, getattr(model, name) if name and hasattr(model, name) else modules[name])
+        for name in seen
+    ]
+    handles = []
+    try:
+        for name, module in found:
+            handles.append(module.register_forward_hook(keep(name)))
+        yield seen
+    finally:
+        for handle in handles:
+            handle.remove()

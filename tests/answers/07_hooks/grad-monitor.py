@@ -771,3 +771,67 @@ def grad_monitor(model: nn.Module) -> tuple[dict[str, list[float]], list]:
 
 
 ill_layer = "layer4"
+
+
+# %% wrong="retain_grad on each output" breaks="Training goes on as if you were not looking" says=["the model's output keeps its gradient now"]
+def grad_monitor(model):
+    norms, handles = {}, []
+
+    def watch(values):
+        def hook(module, args, output):
+            if output.requires_grad:
+                output.retain_grad()
+                output.register_hook(lambda grad: values.append(grad.norm().item()))
+
+        return hook
+
+    for name, module in model.named_modules():
+        if not list(module.children()):
+            norms[name] = []
+            handles.append(module.register_forward_hook(watch(norms[name])))
+    return norms, handles
+
+
+ill_layer = "layer4"
+
+
+# %% wrong="one child is no child" breaks="that has no children" says=["a Sequential of one Linear has a child"]
+def grad_monitor(model):
+    norms, handles = {}, []
+
+    def watch(values):
+        def hook(module, args, output):
+            if output.requires_grad:
+                output.register_hook(lambda grad: values.append(grad.norm().item()))
+
+        return hook
+
+    for name, module in model.named_modules():
+        if len(list(module.modules())) < 3:
+            norms[name] = []
+            handles.append(module.register_forward_hook(watch(norms[name])))
+    return norms, handles
+
+
+ill_layer = "layer4"
+
+
+# %% wrong="a Sequential is a container" breaks="that has no children" says=["an empty Sequential, 1, has none"]
+def grad_monitor(model):
+    norms, handles = {}, []
+
+    def watch(values):
+        def hook(module, args, output):
+            if output.requires_grad:
+                output.register_hook(lambda grad: values.append(grad.norm().item()))
+
+        return hook
+
+    for name, module in model.named_modules():
+        if not isinstance(module, nn.Sequential) and not list(module.children()):
+            norms[name] = []
+            handles.append(module.register_forward_hook(watch(norms[name])))
+    return norms, handles
+
+
+ill_layer = "layer4"

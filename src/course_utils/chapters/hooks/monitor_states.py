@@ -47,6 +47,9 @@ def _own_container(grad_monitor: Callable) -> None:
     norms, _ = grad_monitor(_Own())
     words = "a class of its own holds a Sequential: the modules without children, and only these"
     assert sorted(norms) == ["inner.0", "inner.1"], f"{words}; norms has {sorted(norms)}"
+    norms, _ = grad_monitor(nn.Sequential(nn.Sequential(nn.Linear(1, 1)), nn.Sequential()))
+    words = "a Sequential of one Linear has a child, and an empty Sequential, 1, has none"
+    assert sorted(norms) == ["0.0", "1"], f"{words}; norms has {sorted(norms)}"
 
 
 def _before(grad_monitor: Callable) -> None:
@@ -59,7 +62,10 @@ def _before(grad_monitor: Callable) -> None:
 def _same_graph(grad_monitor: Callable) -> None:
     network = small_network()
     norms, _ = grad_monitor(network)
-    loss = network(ones(2, 2).requires_grad_()).sum()
+    y = network(ones(2, 2).requires_grad_())
+    words = "the model's output keeps its gradient now (retain_grad): as if you were not looking"
+    assert not y.retains_grad, words
+    loss = y.sum()
     loss.backward(retain_graph=True)
     loss.backward()
     lengths = [len(values) for values in norms.values()]

@@ -126,8 +126,29 @@ def _two_layers(weight_norm: Callable, kind: type) -> None:
     assert close, f"{words} they give {found}, expected [14, 6]: does each use its own g and v?"
 
 
+def _two_parametrized(weight_norm: Callable, kind: type) -> None:
+    one = torch.ones(2, 3, device=course_utils.device)
+    for name in ("weight_norm", "WeightNorm"):
+        weights = [one, one.view(2, 3, 1, 1), 2 * one]
+        layers = [layer_of(weight) for weight in weights]
+        for layer in layers:
+            if name == "weight_norm":
+                weight_norm(layer)
+            else:
+                torch.nn.utils.parametrize.register_parametrization(layer, "weight", kind())
+        for layer, weight in zip(layers, weights, strict=True):
+            layer(weight)
+            found = layer.weight
+            words = f"{name}: a Linear of ones, a Conv2d of ones, a Linear of twos, called in turn"
+            assert isinstance(found, Tensor), f"{name}: layer.weight is {found!r}"
+            right = found.shape == weight.shape and torch.allclose(found, weight, 1e-4)
+            assert right, f"{words}: what is kept for one is taken for another"
+
+
 def _state_dict(weight_norm: Callable, kind: type) -> None:
     layer = weight_norm(layer_of(torch.tensor([[3.0, 4.0]], device=course_utils.device)))
+    frozen = [name for name, one in layer.named_parameters() if not one.requires_grad]
+    assert not frozen, f"{', '.join(frozen)} needs no gradient now: all is trained, the bias too"
     layer(torch.ones(1, 2, device=course_utils.device))
     found = sorted(layer.state_dict())
     words = "weight_g and weight_v stand in place of weight: neither parameter nor buffer is left"
@@ -264,6 +285,10 @@ def _counted(intervention: Callable) -> None:
     assert calls == (1, 2), f"{words} {calls} calls, expected (1, 2): {hint}"
     same = donor.training and not model.training
     assert same, "the donor trains, the model is in eval, and a mode was changed"
+    intervention(donor, donor, ["inner", ""], x, x)
+    calls = donor.calls - 1
+    words = "a donor that is the model counts, for two names,"
+    assert calls == 3, f"{words} {calls} calls, expected 1 + 2: {hint}"
 
 
 STATES: dict[str, dict[str, Callable[..., Any]]] = {
@@ -278,6 +303,7 @@ STATES: dict[str, dict[str, Callable[..., Any]]] = {
         "no bias, and the input by keyword": _bare,
         "a layer that has a forward pre-hook": _by_a_hook,
         "two layers": _two_layers,
+        "three layers, each way": _two_parametrized,
     },
     "loading": {
         "a key that is missing": _missing_key,
