@@ -835,3 +835,47 @@ def grad_monitor(model):
 
 
 ill_layer = "layer4"
+
+
+# %% wrong="outputs of two dimensions alone" breaks="over all its elements" says=["an input of shape (3, 1, 4, 2): of an output of 36 ones the norm is 6"]
+def grad_monitor(model):
+    norms, handles = {}, []
+
+    def watch(values):
+        def hook(module, args, output):
+            if output.requires_grad and output.dim() < 3:
+                output.register_hook(lambda grad: values.append(grad.norm().item()))
+
+        return hook
+
+    for name, module in model.named_modules():
+        if not list(module.children()):
+            norms[name] = []
+            handles.append(module.register_forward_hook(watch(norms[name])))
+    return norms, handles
+
+
+ill_layer = "layer4"
+
+
+# %% wrong="the model's own handle is not in the list" breaks="of a forward pass after all handles were removed nothing is noted" says=["all handles are removed, and a number was noted"]
+def grad_monitor(model):
+    norms, handles = {}, []
+
+    def watch(values):
+        def hook(module, args, output):
+            if output.requires_grad:
+                output.register_hook(lambda grad: values.append(grad.norm().item()))
+
+        return hook
+
+    for name, module in model.named_modules():
+        if not list(module.children()):
+            norms[name] = []
+            handle = module.register_forward_hook(watch(norms[name]))
+            if name:
+                handles.append(handle)
+    return norms, handles
+
+
+ill_layer = "layer4"

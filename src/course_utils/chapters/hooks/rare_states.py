@@ -129,7 +129,7 @@ def _two_layers(weight_norm: Callable, kind: type) -> None:
 def _two_parametrized(weight_norm: Callable, kind: type) -> None:
     one = torch.ones(2, 3, device=course_utils.device)
     for name in ("weight_norm", "WeightNorm"):
-        weights = [one, one.view(2, 3, 1, 1), 2 * one]
+        weights = [one, one.view(2, 1, 3, 1), 2 * one]
         layers = [layer_of(weight) for weight in weights]
         for layer in layers:
             if name == "weight_norm":
@@ -291,6 +291,40 @@ def _counted(intervention: Callable) -> None:
     assert calls == 3, f"{words} {calls} calls, expected 1 + 2: {hint}"
 
 
+class _Picks(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.place = nn.Identity()
+
+    def forward(self, x: Tensor) -> Tensor:
+        return 10 * x[self.place(x.argmax())]
+
+
+def _integer(intervention: Callable) -> None:
+    model, a = _Picks(), torch.tensor([1.0, 2.0], device=course_utils.device)
+    words = "a module returns an integer, 1 in run A, which is an index in run B"
+    try:
+        found = intervention(model, model, ["place"], a, a.flip(0))["place"].item()
+    except (IndexError, TypeError) as error:
+        raise AssertionError(f"{words}: {error}; the patch keeps its dtype") from error
+    assert found == 10, f"{words}: the answer is {found}, expected 10"
+
+
+def _limits_of_steps(step: Callable) -> None:
+    for start, lr, momentum in (([1.0], 0.5, 1.0), ([1.0], 0.0, 0.5), ([], 1.0, 0.5)):
+        own, right = (nn.Parameter(torch.tensor(start)) for _ in range(2))
+        step([own], lr, momentum)
+        optimizer = torch.optim.SGD([right], lr=lr, momentum=momentum)
+        for _ in range(3):
+            own.sum().backward()
+            optimizer.zero_grad()
+            right.sum().backward()
+            optimizer.step()
+        words = f"a parameter {start}, lr {lr:g}, momentum {momentum:g}, three backwards: it is"
+        close = torch.allclose(own, right)
+        assert close, f"{words} {own.tolist()}, expected {right.tolist()}: as they are given"
+
+
 STATES: dict[str, dict[str, Callable[..., Any]]] = {
     "cam": {
         "a layer that has a hook": _cam_hooks,
@@ -316,6 +350,12 @@ STATES: dict[str, dict[str, Callable[..., Any]]] = {
         "FC beside fc": _other_case,
         "errors of the modules beside it": _beside,
     },
-    "steps": {"two calls at once": _two_groups},
-    "intervention": {"models that count their calls": _counted},
+    "steps": {
+        "two calls at once": _two_groups,
+        "momentum 1, lr 0, and no number": _limits_of_steps,
+    },
+    "intervention": {
+        "models that count their calls": _counted,
+        "a module that returns an integer": _integer,
+    },
 }
