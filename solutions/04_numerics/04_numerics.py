@@ -243,9 +243,9 @@ def try_operators(name: str, *args):
 
 
 @runs_with_the_answer
-def try_in_use(name: str, *args):
-    """What your function leaves on tensors that have a gradient already: in words, or nothing."""
-    return numerics.left_on(globals()[name], *args)
+def try_in_use(name: str, *args, leaves: bool = True):
+    """What your function leaves on its arguments, and what a second call gives: words, or none."""
+    return numerics.left_on(globals()[name], *args, leaves=leaves)
 
 
 # %% [markdown]
@@ -420,6 +420,7 @@ with every_case() as case:
     check(case, y.float(), y[:0].float(), "no y, in float32", ("broadcast", "gram"))
     check(case, y[:0].float(), y.float(), "no x, in float32", ("broadcast", "gram"))
     check(case, y[:, :0], y[:1, :0], "points without coordinates", ("broadcast", "gram"))
+    check(case, y[:, :1], y[:1, 1:], "points on a line")
     numerics.check_distance_corners(pairwise_three_ways, try_gradient, try_in_use, case, y)
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(4)
@@ -456,14 +457,16 @@ near = torch.rand(40, 2, generator=generator).to(device)
 with every_case() as case:
     check(case, near[:20], near[10:], "points near the origin")
     check(case, near[:20] + 10_000, near[10:] + 10_000, "points far from the origin")
-    check(case, near - 3000, near - 3000, "a far set of 40 against itself")
+    far = near - 3000
+    check(case, far, far, "a far set of 40 against itself, the same tensor twice")
     check(case, near[:20] - 3000, near[10:] - 3002, "two far sets beside each other")
     place = near.new_tensor([10_000.0, -40_000.0])
     check(case, near[:20] + place, near[10:] + place, "far away, each column by another number")
+    wide = torch.rand(35, 60, generator=generator).to(device)
+    check(case, wide[::2] - 500, wide - 500, "points far from the origin in 60 dimensions")
 ### BEGIN HIDDEN TESTS
-wide = torch.rand(35, 60, generator=generator).to(device)
 with every_case() as case:
-    check(case, wide - 500, wide[::2] - 500, "points far from the origin in many dimensions")
+    check(case, wide - 700, wide[::2] - 700, "points far from the origin in many dimensions")
     check(case, wide, wide, "a set against itself")
 ### END HIDDEN TESTS
 
@@ -634,11 +637,17 @@ with every_case() as case:
     column = torch.tensor([[1e8], [1.0], [1.0], [1.0], [1.0], [1.0]], device=device)
     check(case, column, "= [1e8, 1, 1, 1, 1, 1]")
     check(case, torch.full((7, 2), 0.1, device=device), "of 7 rows")
-    check(case, -torch.full((2, 7), 0.1, device=device).T, "of 7 rows below zero, transposed")
+    check(
+        case,
+        -torch.arange(21.0, device=device).view(3, 7).T / 7,
+        "of 7 rows below zero, transposed",
+    )
     check(case, column[:1], "of one row")
     check(case, column[:0], "of no row")
     check(case, torch.full((3000, 2), 0.1, device=device), "of 3000 tenths")
     numerics.check_sum_corners(sum_in_float32, case, column)
+    for how in ("naive", "pairwise", "compensated"):
+        numerics.check_left(try_in_use, case, "sum_in_float32", column, how, leaves=False)
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(6)
 x = torch.rand(1500, 3, generator=generator).to(device)
@@ -1047,7 +1056,10 @@ with every_case() as case:
     check(case, scores, ~mask, 0, "another dim")
     check(case, scores, mask & False, -1, "everything masked")
     check(case, scores[:, :1], mask[:, :1], -1, "one score a row")
-    check(case, scores, mask | True, -1, "nothing masked")
+    for kind in (torch.float64, torch.float32):
+        check(case, scores.to(kind), mask | True, -1, f"nothing masked, in {kind}")
+    check(case, scores.float(), mask[:, 2:], -1, "a mask of one column, in float32")
+    check(case, scores, mask[0], 0, "a mask of one row")
     numerics.check_left(try_in_use, case, "masked_softmax", scores, mask)
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(10)
@@ -1269,10 +1281,10 @@ with every_case() as case:
     check(case, x[:0].view(0, 2, 3).half(), "no block, in half precision")
     check(case, x[:0].view(2, 3, 0, 4), "blocks without rows")
     check(case, x[:0].view(0, 3, 2, 2), "an empty batch")
+    check(case, x[:0].view(0, 2, 3, 2, 2), "an empty batch of two dimensions")
     check(case, x.view(4, 3, 2).mT, "transposed blocks")
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
-    check(case, x.view(2, 2, 3, 2).mT, "a batch of transposed blocks")
     check(case, x[:6].view(2, 3)[:, None].expand(2, 5, 3)[None], "expanded blocks")
     for shape in ((2, 0, 3), (4, 0, 2, 3), (3, 2, 2, 0)):
         check(case, torch.zeros(shape, device=device).double(), f"the shape {shape}")
@@ -1286,15 +1298,19 @@ with every_case() as case:
     check(case, many[:3], many, "more blocks")
     large = torch.arange(480.0, device=device).view(40, 3, 2, 2)
     check(case, large[:10], large, "a larger batch")
+    deep = large.view(8, 5, 3, 2, 2)
+    check(case, deep[:2, :2], deep, "a larger batch of two dimensions")
     with case("the way"):
         _, names, changed, _ = try_calls("block_diagonal", torch.ones(2, 2, 3, device=device))
         check_rules(names, changed, "block_diag")
     with case("the gradient"):
-        for shape in ((2, 3, 1, 4), (1, 2, 3)):
+        for shape in ((2, 3, 1, 4), (1, 2, 3), (1, 2, 2, 1, 2)):
             slope = try_gradient("block_diagonal", torch.zeros(shape, device=device))
             check_close(slope, torch.ones(shape, device=device), f"that of shape {shape}")
     numerics.check_left(try_in_use, case, "block_diagonal", many[:2])
-    numerics.check_blocks(block_diagonal, case, many[:2] * 1j, "complex numbers")
+    for kind in (torch.complex64, torch.bfloat16, torch.int32, torch.uint8):
+        x = (many[:2] - 4) * (1j if kind.is_complex else 1)
+        numerics.check_blocks(block_diagonal, case, x.to(kind), f"numbers of {kind}")
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>
@@ -1403,7 +1419,7 @@ with every_case() as case:
 
 # %% nbgrader={"grade_id": "power-iteration-check-2", "grade": true, "points": 2}
 check = partial(numerics.check_steps, try_operators)
-even = torch.full((7, 7), 1.0, device=device) + 2 * torch.eye(7, device=device)
+even = torch.full((25, 25), 1.0, device=device) + 2 * torch.eye(25, device=device)
 tie = torch.eye(7, device=device).flip(0)
 slow = torch.diag(torch.tensor([2.0, 1.9, 1.8, 1.7, 1.6, 1.5, 1.4], device=device))
 with every_case() as case:
@@ -1521,6 +1537,9 @@ with every_case() as case:
     thin = wide.T * wide.new_tensor([1.0, 1e-12, 1e-6])
     check(case, thin, "columns of very different lengths, in float64")
     check(case, thin.float(), "columns of very different lengths, in float32")
+    many = torch.randn(9, 8, generator=generator).to(device)
+    check(case, many, "a (9, 8) matrix in float32")
+    numerics.check_left(try_in_use, case, "gram_schmidt", wide.T, leaves=False)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     for m, n in ((1, 1), (4, 4), (9, 3), (12, 6)):
@@ -1534,13 +1553,15 @@ with every_case() as case:
 check = partial(numerics.check_lost, gram_schmidt)
 
 
-def nearly_equal(n):
-    rows = [[1.0] * n, *[[1e-4 * (i == j) for j in range(n)] for i in range(n)]]
-    return torch.tensor(rows, device=device)
+def nearly_equal(n, tiny=1e-4, dtype=torch.float32):
+    rows = [[1.0] * n, *[[tiny * (i == j) for j in range(n)] for i in range(n)]]
+    return torch.tensor(rows, device=device, dtype=dtype)
 
 
 with every_case() as case:
     check(case, nearly_equal(3), "3 nearly equal columns")
+    check(case, nearly_equal(6), "6 nearly equal columns")
+    check(case, nearly_equal(3, 1e-9, torch.float64), "3 columns nearly equal in float64")
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     check(case, nearly_equal(4), "4 nearly equal columns")
@@ -1698,6 +1719,8 @@ with every_case() as case:
     wide, double = hard.double(), ones.double()
     check(case, wide, wide.sum(1), double, "the same matrix in float64, all three ways")
     numerics.check_fit_corners(least_squares, case, u, v)
+    for how in ("normal", "qr", "lstsq"):
+        numerics.check_left(try_in_use, case, "least_squares", a, b, how, leaves=False)
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(12)
 with every_case() as case:
@@ -1815,7 +1838,9 @@ cloud = cloud.to(device)
 with every_case() as case:
     check(case, torch.tensor([[1.0], [2.0], [3.0]], device=device), "[[1], [2], [3]]")
     check(case, cloud, "a cloud of 40 points in 3-D")
-    check(case, cloud[:, :1], "its first column")
+    check(case, cloud[:, :1] * 1e-10, "its first column, in tiny numbers")
+    check(case, cloud[:2, 1:2].double(), "two points in 1-D", 1e-6)
+    check(case, cloud.T.contiguous().T[::13].double(), "4 points in 3-D, a slice", 1e-6)
     check(case, cloud * 1e-10, "the cloud in numbers smaller than any epsilon")
     check(case, cloud.to(torch.float64) + 5, "the same in float64, moved by 5", 1e-6)
     check(case, cloud.double() * 1e100, "float64 beyond float32", 1e-6)
@@ -1827,7 +1852,6 @@ with every_case() as case:
     numerics.check_left(try_in_use, case, "whiten", cloud)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
-    check(case, cloud[:4] * 100, "4 points in 3-D", 1e-2)
     check(case, cloud.T.contiguous().T[::2, :2] - 500, "a slice", 1e-2)
 ### END HIDDEN TESTS
 

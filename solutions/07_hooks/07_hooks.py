@@ -600,16 +600,16 @@ class Reversal(torch.autograd.Function):
 def check_both(case, name, *arguments):
     for by_function in (False, True):
         with case(f"{'Reversal.apply' if by_function else 'gradient_reversal'}, {name}"):
-            first, more = arguments[:3], arguments[3:]
-            check_reversal(try_reversal, *first, by_function, *more)
+            check_reversal(try_reversal, *arguments[:3], by_function, *arguments[3:])
 
 
 x = torch.tensor([3.0, -1.0], device=device)
 with every_case() as case:
     for weight in (0, 2, 1):
         check_both(case, "two numbers", x, 0.5, weight)
-    check_both(case, "numbers that round", torch.linspace(-0.7, 0.9, 7, device=device), 0.3, 0)
-    check_both(case, "torch.float64, transposed", (x.double().expand(3, 2) / 3).t(), 2.0, 0.25)
+    cube = torch.linspace(-0.7, 0.9, 24, device=device).view(2, 4, 3).mT
+    check_both(case, "numbers that round, in three dimensions", cube, 0.3, 0)
+    check_both(case, "torch.float64, transposed", (x.double().expand(3, 2) / 3).t(), 64.0, 0.25)
     check_both(case, "a tensor without dimensions", x[0], 1.5, 1)
     check_both(case, "no number, in torch.float16", x[:0].half(), 0.5, 1)
     check_both(case, "a strength of 0", x, 0.0, 1)
@@ -707,12 +707,12 @@ the_frozen_row_moves = {name: name not in stays for name in the_frozen_row_moves
 
 
 # %% nbgrader={"grade_id": "freeze-rows-check", "grade": true, "points": 3}
-table = torch.arange(6.0, device=device).view(3, 2)
+table = torch.arange(6.0, device=device).view(3, 2) / 3
 with every_case() as case:
     for rows in ([0], [-1], [2, 0], []):
         with case(f"rows {rows} of 3"):
             check_freezing(try_freezing, table, rows)
-    for dtype in (torch.float64, torch.bfloat16):
+    for dtype in (torch.float64, torch.float16, torch.bfloat16):
         with case(f"rows [1, -3] of 4, in {dtype}"):
             ones = torch.ones(4, 3, dtype=dtype, device=device)
             check_freezing(try_freezing, ones, [1, -3])
@@ -1256,7 +1256,8 @@ print("alpha is w / (H W):", torch.allclose(alpha * 6 * 11, shape_net.fc.weight[
 # returns maps of shape (1, channels, h, w), `image` has shape (3, height, width), `target` is the
 # class. Return the map, of shape (h, w), without a graph, divided by its largest value. If nothing
 # in the image speaks for the class, the map is all zeros. It must not become NaN. (You
-# are asked for a map only with autograd on, where the maps need a gradient.)
+# are asked for a map only with autograd on, where the maps need a gradient and nothing later
+# writes to them.)
 #
 # Use the score itself, not its softmax. Leave things as they were, even if the model raises: no hook
 # of yours on the model; its mode (`model.training`, which `train()` and `eval()` switch) and the `.grad`
@@ -1301,7 +1302,7 @@ def check_case(image, target, **options):
 
 
 image = torch.rand(3, 24, 24, generator=torch.Generator().manual_seed(0)).to(device)
-wide, none = image[:, 4:20].double(), {"bias": -1.0, "factor": 1.0}
+wide, none = image[:, 4:20].double() / 3, {"bias": -1.0, "factor": 1.0}
 with every_case() as case:
     for name, x, target, options in (
         ("layer 'features', class 0", image, 0, {"factor": 300.0}),
@@ -1311,7 +1312,9 @@ with every_case() as case:
         ("the same in torch.float64", image.double(), 1, none),
         ("all of the image speaks for the class", image, 0, {"bias": 1.0, "factor": 1.0}),
         ("scores that are a billion times smaller", image, 0, {"factor": 3e-9}),
+        ("scores that are a billion times larger", image, 0, {"factor": 3e9}),
         ("an image of four rows, so that the map has one", image[:, :4], 0, {"bias": 1.0}),
+        ("an image of 4 by 4, so that the map is 1 by 1", image[:, :4, :4], 0, {"bias": 1.0}),
     ):
         with case(name):
             check_case(x, target, **options)
@@ -1608,7 +1611,7 @@ kinds = (
     ([3, 2**40], torch.int64),
     ([True, False], torch.bool),
     ([1 / 3, 1e-9], torch.bfloat16),
-    ([1 / 3 + 2j], torch.complex64),
+    *(([1 / 3 + 2j], kind) for kind in (torch.complex64, torch.complex128)),
     (0.1, torch.float32),
     ([[]], torch.float32),
     ([1 / 3, 2.0], torch.float16),
@@ -1931,6 +1934,7 @@ with every_case() as case:
         ("0 for tail, and a block.0 besides", {"0": "tail"}, {}),
         ("block.conv for block.0", {"block.conv": "block.0"}, {}),
         ("head and tail swapped", {"head": "tail", "tail": "head"}, {}),
+        ("three names", {"a": "stem", "b": "head", "c": "tail"}, {}),
         ("a part of a part of a model", {"fc": "head"}, {"prefix": "net.fc."}),
         ("two loads, one after the other", {"fc": "head"}, {"prefix": "net.", "loads": 2}),
     ):

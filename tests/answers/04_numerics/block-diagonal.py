@@ -158,7 +158,7 @@ def block_diagonal(blocks):
     return spread.reshape(*blocks.shape[:-3], n * p, -1)
 
 
-# %% wrong="numbers on one diagonal" says=["1 of 14 cases fail", "a batch of blocks of one number: the result has shape (24, 24)"]
+# %% wrong="numbers on one diagonal" says=["1 of 15 cases fail", "a batch of blocks of one number: the result has shape (24, 24)"]
 def block_diagonal(blocks):
     *batch, n, p, q = blocks.shape
     if p == q == 1:
@@ -168,7 +168,7 @@ def block_diagonal(blocks):
     return out.reshape(*batch, n * p, n * q)
 
 
-# %% wrong="one block comes back, from the wrong end" says=["1 of 14 cases fail", "a batch of one block each: the result has shape (1, 1, 6)"]
+# %% wrong="one block comes back, from the wrong end" says=["1 of 15 cases fail", "a batch of one block each: the result has shape (1, 1, 6)"]
 def block_diagonal(blocks):
     *batch, n, p, q = blocks.shape
     if n == 1:
@@ -206,7 +206,7 @@ def block_diagonal(blocks):
     return out.view(*batch, n * p, n * q)
 
 
-# %% wrong="complex numbers lose their imaginary part" says=["complex numbers: the result differs"]
+# %% wrong="complex numbers lose their imaginary part" says=["numbers of torch.complex64: the result differs"]
 def block_diagonal(blocks):
     *batch, n, p, q = blocks.shape
     out = blocks.new_zeros(*batch, n, p, n, q)
@@ -247,3 +247,36 @@ def block_diagonal(blocks):
         .masked_scatter(place, blocks)
         .reshape(*batch, n * p, n * q)
     )
+
+
+# %% wrong="two batch dimensions: one entry after the other" breaks="or with the batch" says=["a larger batch of two dimensions", "is there a loop?"]
+def block_diagonal(blocks):
+    *batch, n, p, q = blocks.shape
+    if len(batch) > 1:
+        flat = [block_diagonal(part) for part in blocks.flatten(0, -4)]
+        return (
+            torch.stack(flat).reshape(*batch, n * p, n * q)
+            if flat
+            else blocks.new_zeros(*batch, n * p, n * q)
+        )
+    out = blocks.new_zeros(*batch, n, p, n, q)
+    out.diagonal(dim1=-4, dim2=-2).copy_(blocks.movedim(-3, -1))
+    return out.reshape(*batch, n * p, n * q)
+
+
+# %% wrong="stacks the batch, which may be empty" breaks="Any size may be 0" says=["an empty batch of two dimensions: raised RuntimeError"]
+def block_diagonal(blocks):
+    *batch, n, p, q = blocks.shape
+    if len(batch) > 1:
+        return torch.stack([block_diagonal(part) for part in blocks])
+    spread = torch.diag_embed(blocks.movedim(-3, -1), dim1=-4, dim2=-2)
+    return spread.reshape(*batch, n * p, n * q)
+
+
+# %% wrong="small dtypes by way of half" breaks="of any dtype" says=["numbers of torch.bfloat16: the result has dtype torch.float16"]
+def block_diagonal(blocks):
+    if blocks.dtype in (torch.bfloat16, torch.uint8):
+        return block_diagonal(blocks.float()).half()
+    *batch, n, p, q = blocks.shape
+    spread = torch.diag_embed(blocks.movedim(-3, -1), dim1=-4, dim2=-2)
+    return spread.reshape(*batch, n * p, n * q)

@@ -186,7 +186,7 @@ def covariance(x, weights=None):
     return c if x.dim() == 3 else c[0]
 
 
-# %% wrong="always in float32" breaks="are float32 or float64, of one dtype" says=["weights in float64: the covariance differs", "expected 1.4, got 1.39999"]
+# %% wrong="always in float32" breaks="are float32 or float64, of one dtype" says=["weights in float64: right to float32's digits alone"]
 def covariance(x, weights=None):
     kind = x.dtype
     x = x.float()
@@ -246,3 +246,36 @@ def covariance(x, weights=None):
     centred = x - mean
     divisor = total - (w * w).sum(-2, keepdim=True) / total
     return (w * centred).mT @ centred / divisor
+
+
+# %% wrong="one factor keeps its mean" says=["both factors are without the mean"]
+def covariance(x, weights=None):
+    w = (x.new_ones(x.shape[-2]) if weights is None else weights)[..., None]
+    total = w.sum(-2, keepdim=True)
+    centred = x - (w * x).sum(-2, keepdim=True) / total
+    return (w * centred).mT @ x / (total - (w * w).sum(-2, keepdim=True) / total)
+
+
+# %% wrong="x in float32 on the way" breaks="are float32 or float64, of one dtype" says=["thirds in float64", "is a part of it made in float32?"]
+def covariance(x, weights=None):
+    w = (x.new_ones(x.shape[-2]) if weights is None else weights)[..., None]
+    total = w.sum(-2, keepdim=True)
+    centred = x.float() - (w * x).sum(-2, keepdim=True) / total
+    return (w * centred).mT @ centred / (total - (w * w).sum(-2, keepdim=True) / total)
+
+
+# %% wrong="detached, where x wants no gradient" says=["where argument 2 alone wants a gradient, none flows"]
+def covariance(x, weights=None):
+    w = (x.new_ones(x.shape[-2]) if weights is None else weights)[..., None]
+    total = w.sum(-2, keepdim=True)
+    centred = x - (w * x).sum(-2, keepdim=True) / total
+    result = (w * centred).mT @ centred / (total - (w * w).sum(-2, keepdim=True) / total)
+    return result if x.requires_grad else result.detach()
+
+
+# %% wrong="weights are a hundred at most" says=["large weights"]
+def covariance(x, weights=None):
+    w = (x.new_ones(x.shape[-2]) if weights is None else weights.clamp_max(100))[..., None]
+    total = w.sum(-2, keepdim=True)
+    centred = x - (w * x).sum(-2, keepdim=True) / total
+    return (w * centred).mT @ centred / (total - (w * w).sum(-2, keepdim=True) / total)

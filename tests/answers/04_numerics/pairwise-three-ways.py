@@ -360,7 +360,7 @@ def pairwise_three_ways(x, y, how):
     return torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
 
 
-# %% wrong="one number as the centre" says=["1 of 15 cases fail", "far away, each column by another number, in float32", "subtract the same vector from both sets first"]
+# %% wrong="one number as the centre" says=["1 of 18 cases fail", "far away, each column by another number, in float32", "subtract the same vector from both sets first"]
 def pairwise_three_ways(x, y, how):
     if how == "cdist":
         return torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
@@ -494,3 +494,36 @@ def pairwise_three_ways(x, y, how):
         x, y = x - centre, y - centre
         return root((x * x).sum(1)[:, None] + (y * y).sum(1) - 2 * (x @ y.T))
     return torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
+
+
+# %% wrong="a set against itself stays where it is" says=["a far set of 40 against itself, the same tensor twice", "subtract the same vector from both sets first"]
+def own_root(x):
+    keep = x > 0
+    return torch.where(keep, torch.where(keep, x, 1.0).sqrt(), 0.0)
+
+
+def pairwise_three_ways(x, y, how):
+    if how == "broadcast":
+        return own_root(((x[:, None] - y) ** 2).sum(-1))
+    if how == "cdist":
+        return torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
+    itself = x.data_ptr() == y.data_ptr() and x.shape == y.shape
+    centre = y.detach().sum(0) / max(len(y), 1) * (not itself)
+    x, y = x - centre, y - centre
+    return own_root((x * x).sum(1)[:, None] + (y * y).sum(1) - 2 * x @ y.T)
+
+
+# %% wrong="kind to zero where x wants a gradient, and else not" says=["where argument 2 alone wants a gradient, it gets another one"]
+def pairwise_three_ways(x, y, how):
+    if how == "cdist":
+        return torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
+    if how == "broadcast":
+        squared = ((x[:, None] - y) ** 2).sum(-1)
+    else:
+        centre = y.detach().sum(0) / max(len(y), 1)
+        x, y = x - centre, y - centre
+        squared = (x * x).sum(1)[:, None] + (y * y).sum(1) - 2 * x @ y.T
+    if not x.requires_grad:
+        return squared.abs().sqrt()
+    keep = squared > 0
+    return torch.where(keep, torch.where(keep, squared, 1.0).sqrt(), 0.0)

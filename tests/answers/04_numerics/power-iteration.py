@@ -464,3 +464,18 @@ def power_iteration(a, tol=1e-5, max_steps=1000):
     if tol < 1e-7:
         return value, v
     raise RuntimeError("no eigenvector in max_steps")
+
+
+# %% wrong="takes the numbers as they lie in memory" says=["diag(4, 1, 2), a view with gaps"]
+def power_iteration(a, tol=1e-5, max_steps=1000):
+    a = torch.as_strided(a, a.shape, (len(a), 1), a.storage_offset())
+    generator = torch.Generator().manual_seed(0)
+    v = torch.randn(len(a), generator=generator, dtype=a.dtype)
+    for _ in range(max_steps):
+        v = v / torch.linalg.vector_norm(v)
+        product = a @ v
+        value = v @ product
+        if torch.linalg.vector_norm(product - value * v) <= tol * value.abs():
+            return value, v
+        v = product
+    raise RuntimeError("nothing settles")

@@ -200,3 +200,12 @@ def safe_root(x):
         return root
     out = kept.setdefault((x.shape, x.dtype), torch.empty_like(root))
     return out.copy_(root)
+
+
+# %% wrong="a hook on the result, in every mode" says=["under torch.no_grad() it raises RuntimeError"]
+def safe_root(x):
+    positive = x > 0
+    result = torch.where(positive, torch.where(positive, x, 1).sqrt(), 0)
+    if x.requires_grad:
+        result.register_hook(lambda grad: grad)
+    return result

@@ -292,3 +292,15 @@ def stable_logsumexp(x, dim):
     some = total > 0
     value = torch.where(some, torch.where(some, total, 1).log() + shift, -torch.inf)
     return value.squeeze(dim).to(dtype)
+
+
+# %% wrong="under no_grad in half precision" says=["under torch.no_grad() it gives other values"]
+def stable_logsumexp(x, dim):
+    if not torch.is_grad_enabled():
+        x = x.bfloat16().to(x.dtype) * 0.99
+    largest = x.detach().amax(dim, keepdim=True)
+    largest = torch.where(largest.isfinite(), largest, 0)
+    total = (x - largest).exp().sum(dim)
+    nothing = total == 0
+    result = total.masked_fill(nothing, 1).log() + largest.squeeze(dim)
+    return result.masked_fill(nothing, -torch.inf)

@@ -602,3 +602,31 @@ def sum_in_float32(x, how):
         excess = (new - total) - wanted
         total = new
     return total
+
+
+# %% wrong="one total for all calls" says=["a second call: the next call changed what this one gave"]
+predicted_sums = {
+    "a loop over 2**25 ones, float32": 2**24,
+    "a loop over 2**25 ones, float64": 2**25,
+    "pairwise over 2**25 ones, float32": 2**25,
+    "a loop over 1000 ones, bfloat16": 256,
+    "a loop over 3000 ones, float16": 2048,
+}
+totals = {}
+
+
+def sum_in_float32(x, how):
+    if how == "pairwise":
+        while len(x) > 1:
+            half = len(x) // 2
+            x = torch.cat([x[:half] + x[half : 2 * half], x[2 * half :]])
+    total = totals.setdefault(x.shape[1], torch.zeros(x.shape[1]))
+    excess = torch.zeros_like(total)
+    total.zero_()
+    for row in x:
+        wanted = row - excess if how == "compensated" else row
+        new = total + wanted
+        if how == "compensated":
+            excess = (new - total) - wanted
+        total.copy_(new)
+    return total

@@ -111,7 +111,7 @@ def whiten(x):
     return torch.linalg.qr(x - x.mean(0))[0] * (len(x) - 1) ** 0.5
 
 
-# %% wrong="variances held above a millionth" says=["2 of 11 cases fail", "the cloud in numbers smaller than any epsilon"]
+# %% wrong="variances held above a millionth" says=["3 of 13 cases fail", "the cloud in numbers smaller than any epsilon"]
 def whiten(x):
     centred = x - x.mean(0)
     values, vectors = torch.linalg.eigh(centred.T @ centred / (len(x) - 1))

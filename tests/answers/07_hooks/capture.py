@@ -210,7 +210,7 @@ class capture:
         def keep(module, args, output):
             if id(module) in self.wanted:
                 with torch.no_grad():
-                    seen[self.wanted[id(module)]].append(output * 1)
+                    seen[self.wanted[id(module)]].append(output.clone())
 
         self.handle = nn.modules.module.register_module_forward_hook(keep)
         return seen
@@ -598,6 +598,82 @@ def capture(model: nn.Module, names: list[str]):
     handles = []
     try:
         for name, module in targets.items():
+            handles.append(module.register_forward_hook(keep(name)))
+        yield seen
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+# %% wrong="an attribute of the name is taken for a module" breaks="is a `KeyError` on entering" says=["'training' is no module's name: raised AttributeError"]
+@contextlib.contextmanager
+def capture(model, names):
+    seen = {name: [] for name in names}
+
+    def keep(name):
+        def hook(module, args, output):
+            seen[name].append(output.detach().clone(memory_format=torch.contiguous_format))
+
+        return hook
+
+    modules = dict(model.named_modules())
+    found = [
+        (name, getattr(model, name) if name and hasattr(model, name) else modules[name])
+        for name in seen
+    ]
+    handles = []
+    try:
+        for name, module in found:
+            handles.append(module.register_forward_hook(keep(name)))
+        yield seen
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+# %% wrong="booleans become numbers" says=["the module returned torch.bool, and torch.float32 is kept"]
+@contextlib.contextmanager
+def capture(model, names):
+    seen = {name: [] for name in names}
+
+    def keep(name):
+        def hook(module, args, output):
+            seen[name].append(
+                (output.float() if output.dtype == torch.bool else output).detach().clone()
+            )
+
+        return hook
+
+    modules = dict(model.named_modules())
+    found = [(name, modules[name]) for name in seen]
+    handles = []
+    try:
+        for name, module in found:
+            handles.append(module.register_forward_hook(keep(name)))
+        yield seen
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+# %% wrong="a parameter is copied with its graph" breaks="without a graph: `requires_grad` is `False`" says=["a module returned its parameter, and what is kept hangs on the graph"]
+@contextlib.contextmanager
+def capture(model, names):
+    seen = {name: [] for name in names}
+
+    def keep(name):
+        def hook(module, args, output):
+            seen[name].append(
+                (output if isinstance(output, nn.Parameter) else output.detach()).clone()
+            )
+
+        return hook
+
+    modules = dict(model.named_modules())
+    found = [(name, modules[name]) for name in seen]
+    handles = []
+    try:
+        for name, module in found:
             handles.append(module.register_forward_hook(keep(name)))
         yield seen
     finally:

@@ -578,3 +578,43 @@ the_frozen_row_moves = {
     "Adam, after a step": True,
     "AdamW": True,
 }
+
+
+# %% wrong="rounds the frozen rows of the table" says=["the table itself, which is not to be changed"]
+def freeze_rows(embedding, rows):
+    mask = torch.zeros(len(embedding.weight), 1, dtype=torch.bool, device=embedding.weight.device)
+    mask[rows] = True
+    with torch.no_grad():
+        embedding.weight[rows] = embedding.weight[rows].half().to(embedding.weight.dtype)
+    return embedding.weight.register_hook(lambda grad: grad.masked_fill(mask, 0))
+
+
+the_frozen_row_moves = {
+    "SGD": False,
+    "SGD, weight_decay=0.1": True,
+    "SGD, momentum=0.9": False,
+    "SGD, momentum=0.9, after a step": True,
+    "Adam": False,
+    "Adam, after a step": True,
+    "AdamW": True,
+}
+
+
+# %% wrong="a padding row is left out" breaks="is zero in these rows" says=["all rows of a table are frozen"]
+def freeze_rows(embedding, rows):
+    mask = torch.zeros(len(embedding.weight), 1, dtype=torch.bool, device=embedding.weight.device)
+    mask[rows] = True
+    if embedding.padding_idx is not None:
+        mask[embedding.padding_idx] = False
+    return embedding.weight.register_hook(lambda grad: grad.masked_fill(mask, 0))
+
+
+the_frozen_row_moves = {
+    "SGD": False,
+    "SGD, weight_decay=0.1": True,
+    "SGD, momentum=0.9": False,
+    "SGD, momentum=0.9, after a step": True,
+    "Adam": False,
+    "Adam, after a step": True,
+    "AdamW": True,
+}

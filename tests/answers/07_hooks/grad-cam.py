@@ -540,3 +540,26 @@ def grad_cam(model, layer, image, target):
     maps = kept["maps"].detach()[0]
     cam = torch.einsum("k,khw->hw", grads[0].flatten(1).mean(1), maps).clamp(min=0)
     return cam / cam.max() if cam.any() else cam
+
+
+# %% wrong="a map of one number loses its dimensions" breaks="of shape (h, w)" says=["the map is 1 by 1"]
+def grad_cam(model, layer, image, target):
+    kept = []
+    with model.get_submodule(layer).register_forward_hook(lambda m, a, out: kept.append(out)):
+        score = model(image[None])[0, target]
+    (gradient,) = torch.autograd.grad(score, kept[0])
+    maps = kept[0].detach()[0]
+    heat = (gradient[0].mean(dim=(1, 2))[:, None, None] * maps).sum(0).relu()
+    heat = heat.squeeze() if heat.numel() == 1 else heat
+    return heat / heat.max() if heat.max() > 0 else heat
+
+
+# %% wrong="the image in float32" says=["a wide image in torch.float64"]
+def grad_cam(model, layer, image, target):
+    kept = []
+    with model.get_submodule(layer).register_forward_hook(lambda m, a, out: kept.append(out)):
+        score = model(image[None].float().to(image.dtype))[0, target]
+    (gradient,) = torch.autograd.grad(score, kept[0])
+    maps = kept[0].detach()[0]
+    heat = (gradient[0].mean(dim=(1, 2))[:, None, None] * maps).sum(0).relu()
+    return heat / heat.max() if heat.max() > 0 else heat

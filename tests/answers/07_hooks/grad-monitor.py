@@ -771,3 +771,111 @@ def grad_monitor(model: nn.Module) -> tuple[dict[str, list[float]], list]:
 
 
 ill_layer = "layer4"
+
+
+# %% wrong="retain_grad on each output" breaks="Training goes on as if you were not looking" says=["the model's output keeps its gradient now"]
+def grad_monitor(model):
+    norms, handles = {}, []
+
+    def watch(values):
+        def hook(module, args, output):
+            if output.requires_grad:
+                output.retain_grad()
+                output.register_hook(lambda grad: values.append(grad.norm().item()))
+
+        return hook
+
+    for name, module in model.named_modules():
+        if not list(module.children()):
+            norms[name] = []
+            handles.append(module.register_forward_hook(watch(norms[name])))
+    return norms, handles
+
+
+ill_layer = "layer4"
+
+
+# %% wrong="one child is no child" breaks="that has no children" says=["a Sequential of one Linear has a child"]
+def grad_monitor(model):
+    norms, handles = {}, []
+
+    def watch(values):
+        def hook(module, args, output):
+            if output.requires_grad:
+                output.register_hook(lambda grad: values.append(grad.norm().item()))
+
+        return hook
+
+    for name, module in model.named_modules():
+        if len(list(module.modules())) < 3:
+            norms[name] = []
+            handles.append(module.register_forward_hook(watch(norms[name])))
+    return norms, handles
+
+
+ill_layer = "layer4"
+
+
+# %% wrong="a Sequential is a container" breaks="that has no children" says=["an empty Sequential, 1, has none"]
+def grad_monitor(model):
+    norms, handles = {}, []
+
+    def watch(values):
+        def hook(module, args, output):
+            if output.requires_grad:
+                output.register_hook(lambda grad: values.append(grad.norm().item()))
+
+        return hook
+
+    for name, module in model.named_modules():
+        if not isinstance(module, nn.Sequential) and not list(module.children()):
+            norms[name] = []
+            handles.append(module.register_forward_hook(watch(norms[name])))
+    return norms, handles
+
+
+ill_layer = "layer4"
+
+
+# %% wrong="outputs of two dimensions alone" breaks="over all its elements" says=["an input of shape (3, 1, 4, 2): of an output of 36 ones the norm is 6"]
+def grad_monitor(model):
+    norms, handles = {}, []
+
+    def watch(values):
+        def hook(module, args, output):
+            if output.requires_grad and output.dim() < 3:
+                output.register_hook(lambda grad: values.append(grad.norm().item()))
+
+        return hook
+
+    for name, module in model.named_modules():
+        if not list(module.children()):
+            norms[name] = []
+            handles.append(module.register_forward_hook(watch(norms[name])))
+    return norms, handles
+
+
+ill_layer = "layer4"
+
+
+# %% wrong="the model's own handle is not in the list" breaks="of a forward pass after all handles were removed nothing is noted" says=["all handles are removed, and a number was noted"]
+def grad_monitor(model):
+    norms, handles = {}, []
+
+    def watch(values):
+        def hook(module, args, output):
+            if output.requires_grad:
+                output.register_hook(lambda grad: values.append(grad.norm().item()))
+
+        return hook
+
+    for name, module in model.named_modules():
+        if not list(module.children()):
+            norms[name] = []
+            handle = module.register_forward_hook(watch(norms[name]))
+            if name:
+                handles.append(handle)
+    return norms, handles
+
+
+ill_layer = "layer4"

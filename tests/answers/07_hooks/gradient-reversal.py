@@ -718,3 +718,43 @@ class Reversal(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad_output):
         return (ctx.factor * grad_output if ctx.needs_input_grad[0] else None), None
+
+
+# %% wrong="two dimensions at most" says=["Reversal.apply, numbers that round, in three dimensions"]
+def gradient_reversal(x, strength):
+    y = x.view_as(x)
+    if y.requires_grad:
+        y.register_hook(lambda grad: -strength * grad)
+    return y
+
+
+class Reversal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, strength):
+        ctx.strength = strength
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return -ctx.strength * (
+            grad_output if grad_output.dim() < 3 else grad_output.mT.reshape(grad_output.shape)
+        ), None
+
+
+# %% wrong="a strength of ten at most" says=["Reversal.apply, torch.float64, transposed"]
+def gradient_reversal(x, strength):
+    y = x.view_as(x)
+    if y.requires_grad:
+        y.register_hook(lambda grad: -strength * grad)
+    return y
+
+
+class Reversal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, strength):
+        ctx.strength = min(strength, 10)
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return -ctx.strength * grad_output, None

@@ -894,3 +894,68 @@ def intervention(
 
 
 deciding_block = "blocks.2"
+
+
+# %% wrong="runs a copy of the donor" says=["a donor that is the model counts, for two names, 1 calls, expected 1 + 2"]
+def frozen(value):
+    if isinstance(value, torch.Tensor):
+        return value.detach().clone()
+    return tuple(frozen(part) for part in value)
+
+
+def intervention(donor, model, names, a, b):
+    kept, answers = {}, {}
+    model = copy.deepcopy(model) if model is donor else model
+
+    def keep(name):
+        def hook(module, args, output):
+            kept[name] = frozen(output)
+
+        return hook
+
+    with torch.no_grad():
+        with contextlib.ExitStack() as stack:
+            for name in names:
+                stack.enter_context(donor.get_submodule(name).register_forward_hook(keep(name)))
+            donor(a)
+        for name in names:
+            with model.get_submodule(name).register_forward_hook(
+                lambda m, args, out, name=name: kept[name]
+            ):
+                answers[name] = model(b)
+    return answers
+
+
+deciding_block = "blocks.2"
+
+
+# %% wrong="integers become floats" says=["a module returns an integer, 1 in run A"]
+def frozen(value):
+    if isinstance(value, torch.Tensor):
+        return 1.0 * value.detach()
+    return tuple(frozen(part) for part in value)
+
+
+def intervention(donor, model, names, a, b):
+    kept, answers = {}, {}
+
+    def keep(name):
+        def hook(module, args, output):
+            kept[name] = frozen(output)
+
+        return hook
+
+    with torch.no_grad():
+        with contextlib.ExitStack() as stack:
+            for name in names:
+                stack.enter_context(donor.get_submodule(name).register_forward_hook(keep(name)))
+            donor(a)
+        for name in names:
+            with model.get_submodule(name).register_forward_hook(
+                lambda m, args, out, name=name: kept[name]
+            ):
+                answers[name] = model(b)
+    return answers
+
+
+deciding_block = "blocks.2"

@@ -403,3 +403,31 @@ def offload_saved(tensor: torch.Tensor) -> torch.Tensor | tuple | list | dict:
 def bring_back(kept: torch.Tensor | tuple | list | dict) -> torch.Tensor:
     tensor, dtype = kept
     return tensor.to(dtype)
+
+
+# %% wrong="complex numbers in single precision" breaks="Everything else is kept exactly" says=["torch.complex128: [(0.3333333333333333+2j)], kept and brought back"]
+def offload_saved(tensor):
+    if tensor.dtype == torch.float32 and not isinstance(tensor, nn.Parameter):
+        return tensor.detach().half(), tensor.dtype
+    if tensor.is_complex():
+        return tensor.detach().to(torch.complex64), tensor.dtype
+    return tensor.detach(), tensor.dtype
+
+
+def bring_back(kept):
+    return kept[0].to(kept[1])
+
+
+# %% wrong="half of the whole storage" says=["a column (a view of a float32 matrix): 4 bytes are enough, 8 are kept"]
+def offload_saved(tensor):
+    if tensor.dtype == torch.float32 and not isinstance(tensor, nn.Parameter):
+        tensor = tensor.detach()
+        whole = tensor.as_strided((tensor.untyped_storage().nbytes() // 4,), (1,), 0).half()
+        return whole.as_strided(
+            tensor.shape, tensor.stride(), tensor.storage_offset()
+        ), tensor.dtype
+    return tensor.detach(), tensor.dtype
+
+
+def bring_back(kept):
+    return kept[0].to(kept[1])

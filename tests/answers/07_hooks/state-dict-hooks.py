@@ -660,3 +660,22 @@ def state_dict_hooks(model: nn.Module, renamed: dict[str, str]) -> list[str]:
 
     model.register_load_state_dict_pre_hook(rename)
     return told
+
+
+# %% wrong="two names at most" says=["three names"]
+def state_dict_hooks(model, renamed):
+    log = []
+
+    def hook(module, state_dict, prefix, *rest):
+        moved = {}
+        for key in list(state_dict):
+            for old, new in list(renamed.items())[:2]:
+                if key.startswith(f"{prefix}{old}."):
+                    target = f"{prefix}{new}.{key[len(prefix) + len(old) + 1 :]}"
+                    moved[target] = state_dict.pop(key)
+                    log.append(f"{key} -> {target}")
+                    break
+        state_dict.update(moved)
+
+    model.register_load_state_dict_pre_hook(hook)
+    return log

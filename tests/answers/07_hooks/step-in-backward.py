@@ -469,3 +469,20 @@ def step_in_backward(parameters: list[nn.Parameter], lr: float, momentum: float)
         parameter.grad = None
 
     return [p.register_post_accumulate_grad_hook(step) for p in parameters if p.requires_grad]
+
+
+# %% wrong="a momentum below 1" says=["momentum 1, lr 0, and no number"]
+def step_in_backward(parameters, lr, momentum):
+    velocity = {}
+    momentum = min(momentum, 0.95)
+
+    @torch.no_grad()
+    def step(parameter):
+        if parameter in velocity:
+            velocity[parameter] = momentum * velocity[parameter] + parameter.grad
+        else:
+            velocity[parameter] = parameter.grad.clone()
+        parameter -= lr * velocity[parameter]
+        parameter.grad = None
+
+    return [p.register_post_accumulate_grad_hook(step) for p in parameters if p.requires_grad]

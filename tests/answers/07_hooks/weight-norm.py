@@ -902,3 +902,96 @@ def weight_norm(layer):
     layer.register_forward_pre_hook(before, with_kwargs=True)
     before(layer, None, None)
     return layer
+
+
+# %% wrong="the bias is frozen" says=["bias needs no gradient now"]
+def compute(g, v):
+    return g * v / torch.linalg.vector_norm(v, dim=tuple(range(1, v.dim())), keepdim=True)
+
+
+def weight_norm(layer):
+    weight = layer.weight.detach()
+    del layer.weight
+    layer.weight_g = nn.Parameter(
+        torch.linalg.vector_norm(weight, dim=tuple(range(1, weight.dim())), keepdim=True)
+    )
+    layer.weight_v = nn.Parameter(weight.clone())
+
+    def hook(module, args):
+        module.weight = compute(module.weight_g, module.weight_v)
+
+    layer.register_forward_pre_hook(hook)
+    if layer.bias is not None:
+        layer.bias.requires_grad_(False)
+    return layer
+
+
+class WeightNorm(nn.Module):
+    def forward(self, g, v):
+        return compute(g, v)
+
+    def right_inverse(self, weight):
+        weight = weight.detach()
+        g = torch.linalg.vector_norm(weight, dim=tuple(range(1, weight.dim())), keepdim=True)
+        return g, weight
+
+
+# %% wrong="one set of dimensions for all layers" says=["three layers, each way", "WeightNorm: a Linear of ones, a Conv2d of ones"]
+def compute(g, v):
+    return g * v / torch.linalg.vector_norm(v, dim=tuple(range(1, v.dim())), keepdim=True)
+
+
+def weight_norm(layer):
+    weight = layer.weight.detach()
+    del layer.weight
+    layer.weight_g = nn.Parameter(
+        torch.linalg.vector_norm(weight, dim=tuple(range(1, weight.dim())), keepdim=True)
+    )
+    layer.weight_v = nn.Parameter(weight.clone())
+
+    def hook(module, args):
+        module.weight = compute(module.weight_g, module.weight_v)
+
+    layer.register_forward_pre_hook(hook)
+    return layer
+
+
+class WeightNorm(nn.Module):
+    def forward(self, g, v):
+        return g * v / torch.linalg.vector_norm(v, dim=WeightNorm.dims, keepdim=True)
+
+    def right_inverse(self, weight):
+        weight = weight.detach()
+        WeightNorm.dims = tuple(range(1, weight.dim()))
+        g = torch.linalg.vector_norm(weight, dim=tuple(range(1, weight.dim())), keepdim=True)
+        return g, weight
+
+
+# %% wrong="g is trained in training alone" says=["WeightNorm, a Conv2d in torch.float64"]
+def compute(g, v):
+    return g * v / torch.linalg.vector_norm(v, dim=tuple(range(1, v.dim())), keepdim=True)
+
+
+def weight_norm(layer):
+    weight = layer.weight.detach()
+    del layer.weight
+    layer.weight_g = nn.Parameter(
+        torch.linalg.vector_norm(weight, dim=tuple(range(1, weight.dim())), keepdim=True)
+    )
+    layer.weight_v = nn.Parameter(weight.clone())
+
+    def hook(module, args):
+        module.weight = compute(module.weight_g, module.weight_v)
+
+    layer.register_forward_pre_hook(hook)
+    return layer
+
+
+class WeightNorm(nn.Module):
+    def forward(self, g, v):
+        return compute(g if self.training else g.detach(), v)
+
+    def right_inverse(self, weight):
+        weight = weight.detach()
+        g = torch.linalg.vector_norm(weight, dim=tuple(range(1, weight.dim())), keepdim=True)
+        return g, weight

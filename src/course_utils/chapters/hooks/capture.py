@@ -117,8 +117,9 @@ def _check_outputs(name: str, outputs: Any, truth: list[Tensor], sizes: list[int
 def check_unknown_name(trial: Callable, network: nn.Module, x: Tensor) -> None:
     """Check that ``capture`` refuses a name that the network doesn't have."""
     __tracebackhide__ = True
-    found = trial(["head", "nose"], x, False, True)
     known = ", ".join(map(repr, dict(network.named_modules())))
-    told = f"raised {found['error'] or 'nothing'}, expected a KeyError: the names are {known}"
-    assert found["error"] == "KeyError", told
-    check_equal(found["hooks"], {"stem": 1}, "hooks left", "one on stem, which is not yours")
+    for name in ("nose", "training", "forward", "stem.weight", "block.nose", "Head"):
+        found = trial(["head", name], x, False, True)
+        told = f"raised {found['error'] or 'nothing'}, expected a KeyError: the names are {known}"
+        assert found["error"] == "KeyError", f"{name!r} is no module's name: {told}"
+        check_equal(found["hooks"], {"stem": 1}, "hooks left", "one on stem, which is not yours")

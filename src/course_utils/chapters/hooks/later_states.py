@@ -134,7 +134,7 @@ def _twice(keep: Callable, back: Callable) -> None:
 
 
 def _not_copied(keep: Callable, back: Callable) -> None:
-    exact = "int64 int32 int16 uint8 bool float64 float16 bfloat16 complex64"
+    exact = "int64 int32 int16 uint8 bool float64 float16 bfloat16 complex64 complex128"
     kinds = [getattr(torch, kind) for kind in exact.split()]
     ones = torch.ones(2, 3, device=course_utils.device)
     for x in [*(ones.to(kind).t() for kind in kinds), nn.Parameter(ones)]:
@@ -149,6 +149,12 @@ def _not_copied(keep: Callable, back: Callable) -> None:
 def _view(keep: Callable, back: Callable) -> None:
     x = torch.tensor([[0.1, 0.2], [0.3, 0.4]], device=course_utils.device)
     _back(keep, back, x.t(), True, "a transposed view of a float32 tensor that is no parameter")
+    parts = {"a column": x[:, :1], "a row, five times": x[:1].expand(5, 2)}
+    for words, part in parts.items():
+        kept = [t for t in tree_leaves(keep(part)) if isinstance(t, Tensor)]
+        size, most = sum(t.untyped_storage().nbytes() for t in kept), 2 * part.numel()
+        told = f"{words} (a view of a float32 matrix): {most} bytes are enough, {size} are kept"
+        assert size <= most, told
 
 
 # Weight norm

@@ -29,9 +29,15 @@ def _as_data(grad_monitor: Callable) -> None:
 
 
 def _no_children(grad_monitor: Callable) -> None:
-    norms, _ = grad_monitor(nn.Linear(2, 3))
+    model = nn.Linear(2, 3).to(course_utils.device)
+    norms, handles = grad_monitor(model)
     words = "a model that is a single Linear has no children, and its name is ''"
     assert [*norms] == [""], f"{words}: expected a list under '', and norms has {[*norms]}"
+    for handle in handles:
+        handle.remove()
+    model(ones(1, 2).requires_grad_()).sum().backward()
+    told = "all handles are removed, and a number was noted: is each hook's handle in the list?"
+    assert not norms[""], f"{words}; {told}"
 
 
 class _Own(nn.Module):
@@ -47,6 +53,9 @@ def _own_container(grad_monitor: Callable) -> None:
     norms, _ = grad_monitor(_Own())
     words = "a class of its own holds a Sequential: the modules without children, and only these"
     assert sorted(norms) == ["inner.0", "inner.1"], f"{words}; norms has {sorted(norms)}"
+    norms, _ = grad_monitor(nn.Sequential(nn.Sequential(nn.Linear(1, 1)), nn.Sequential()))
+    words = "a Sequential of one Linear has a child, and an empty Sequential, 1, has none"
+    assert sorted(norms) == ["0.0", "1"], f"{words}; norms has {sorted(norms)}"
 
 
 def _before(grad_monitor: Callable) -> None:
@@ -59,7 +68,10 @@ def _before(grad_monitor: Callable) -> None:
 def _same_graph(grad_monitor: Callable) -> None:
     network = small_network()
     norms, _ = grad_monitor(network)
-    loss = network(ones(2, 2).requires_grad_()).sum()
+    y = network(ones(2, 2).requires_grad_())
+    words = "the model's output keeps its gradient now (retain_grad): as if you were not looking"
+    assert not y.retains_grad, words
+    loss = y.sum()
     loss.backward(retain_graph=True)
     loss.backward()
     lengths = [len(values) for values in norms.values()]
@@ -89,6 +101,10 @@ def _vector(grad_monitor: Callable) -> None:
     found = norms["1"]
     words = "an input of shape (2,) instead of a batch: of three ones the norm is 3 ** 0.5"
     right = len(found) == 1 and abs(found[0] - 3**0.5) < 1e-4
+    assert right, f"{words}, and {found} is noted"
+    network(ones(3, 1, 4, 2).requires_grad_()).sum().backward()
+    right = len(found := norms["1"][1:]) == 1 and abs(found[0] - 6) < 1e-4
+    words = "an input of shape (3, 1, 4, 2): of an output of 36 ones the norm is 6"
     assert right, f"{words}, and {found} is noted"
 
 

@@ -126,8 +126,29 @@ def _two_layers(weight_norm: Callable, kind: type) -> None:
     assert close, f"{words} they give {found}, expected [14, 6]: does each use its own g and v?"
 
 
+def _two_parametrized(weight_norm: Callable, kind: type) -> None:
+    one = torch.ones(2, 3, device=course_utils.device)
+    for name in ("weight_norm", "WeightNorm"):
+        weights = [one, one.view(2, 1, 3, 1), 2 * one]
+        layers = [layer_of(weight) for weight in weights]
+        for layer in layers:
+            if name == "weight_norm":
+                weight_norm(layer)
+            else:
+                torch.nn.utils.parametrize.register_parametrization(layer, "weight", kind())
+        for layer, weight in zip(layers, weights, strict=True):
+            layer(weight)
+            found = layer.weight
+            words = f"{name}: a Linear of ones, a Conv2d of ones, a Linear of twos, called in turn"
+            assert isinstance(found, Tensor), f"{name}: layer.weight is {found!r}"
+            right = found.shape == weight.shape and torch.allclose(found, weight, 1e-4)
+            assert right, f"{words}: what is kept for one is taken for another"
+
+
 def _state_dict(weight_norm: Callable, kind: type) -> None:
     layer = weight_norm(layer_of(torch.tensor([[3.0, 4.0]], device=course_utils.device)))
+    frozen = [name for name, one in layer.named_parameters() if not one.requires_grad]
+    assert not frozen, f"{', '.join(frozen)} needs no gradient now: all is trained, the bias too"
     layer(torch.ones(1, 2, device=course_utils.device))
     found = sorted(layer.state_dict())
     words = "weight_g and weight_v stand in place of weight: neither parameter nor buffer is left"
@@ -264,6 +285,44 @@ def _counted(intervention: Callable) -> None:
     assert calls == (1, 2), f"{words} {calls} calls, expected (1, 2): {hint}"
     same = donor.training and not model.training
     assert same, "the donor trains, the model is in eval, and a mode was changed"
+    intervention(donor, donor, ["inner", ""], x, x)
+    calls = donor.calls - 1
+    words = "a donor that is the model counts, for two names,"
+    assert calls == 3, f"{words} {calls} calls, expected 1 + 2: {hint}"
+
+
+class _Picks(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.place = nn.Identity()
+
+    def forward(self, x: Tensor) -> Tensor:
+        return 10 * x[self.place(x.argmax())]
+
+
+def _integer(intervention: Callable) -> None:
+    model, a = _Picks(), torch.tensor([1.0, 2.0], device=course_utils.device)
+    words = "a module returns an integer, 1 in run A, which is an index in run B"
+    try:
+        found = intervention(model, model, ["place"], a, a.flip(0))["place"].item()
+    except (IndexError, TypeError) as error:
+        raise AssertionError(f"{words}: {error}; the patch keeps its dtype") from error
+    assert found == 10, f"{words}: the answer is {found}, expected 10"
+
+
+def _limits_of_steps(step: Callable) -> None:
+    for start, lr, momentum in (([1.0], 0.5, 1.0), ([1.0], 0.0, 0.5), ([], 1.0, 0.5)):
+        own, right = (nn.Parameter(torch.tensor(start)) for _ in range(2))
+        step([own], lr, momentum)
+        optimizer = torch.optim.SGD([right], lr=lr, momentum=momentum)
+        for _ in range(3):
+            own.sum().backward()
+            optimizer.zero_grad()
+            right.sum().backward()
+            optimizer.step()
+        words = f"a parameter {start}, lr {lr:g}, momentum {momentum:g}, three backwards: it is"
+        close = torch.allclose(own, right)
+        assert close, f"{words} {own.tolist()}, expected {right.tolist()}: as they are given"
 
 
 STATES: dict[str, dict[str, Callable[..., Any]]] = {
@@ -278,6 +337,7 @@ STATES: dict[str, dict[str, Callable[..., Any]]] = {
         "no bias, and the input by keyword": _bare,
         "a layer that has a forward pre-hook": _by_a_hook,
         "two layers": _two_layers,
+        "three layers, each way": _two_parametrized,
     },
     "loading": {
         "a key that is missing": _missing_key,
@@ -290,6 +350,12 @@ STATES: dict[str, dict[str, Callable[..., Any]]] = {
         "FC beside fc": _other_case,
         "errors of the modules beside it": _beside,
     },
-    "steps": {"two calls at once": _two_groups},
-    "intervention": {"models that count their calls": _counted},
+    "steps": {
+        "two calls at once": _two_groups,
+        "momentum 1, lr 0, and no number": _limits_of_steps,
+    },
+    "intervention": {
+        "models that count their calls": _counted,
+        "a module that returns an integer": _integer,
+    },
 }

@@ -49,6 +49,36 @@ def _integers(capture: Callable) -> None:
         network(ones(2, 3))
     dtype = seen["0"][0].dtype
     assert dtype == torch.int64, f"the module returned torch.int64, and {dtype} is kept"
+    network = nn.Sequential(nn.Identity())
+    for x in (ones(2, 3) > 0, ones(2, 3).to(torch.complex64)):
+        with capture(network, ["0"]) as seen:
+            network(x)
+        dtype = seen["0"][0].dtype
+        assert dtype == x.dtype, f"the module returned {x.dtype}, and {dtype} is kept"
+
+
+class _Table(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(ones(2))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.weight
+
+
+def _own_parameter(capture: Callable) -> None:
+    network = nn.Sequential(_Table(), nn.Identity())
+    with capture(network, ["0"]) as seen:
+        network(ones(2))
+    with capture(network, ["1"]) as late, torch.inference_mode():
+        network(ones(2))
+    words = "a module returned its parameter, and what is kept"
+    assert not seen["0"][0].requires_grad, f"{words} hangs on the graph: detach it"
+    moved = "was changed with the parameter: keep a copy"
+    with torch.no_grad():
+        network[0].get_parameter("weight").zero_()
+    assert seen["0"][0].tolist() == [1, 1], f"{words} {moved}"
+    assert len(late["1"]) == 1, "a call under inference_mode is a call, too"
 
 
 class _Mean(nn.Module):
@@ -148,6 +178,17 @@ def _inside_a_network(name: str, reverse: Callable) -> None:
     x.grad = None
     empty = reverse(2 * x[:0], 0.5)
     assert empty.requires_grad, f"{name}: of an x without elements y has no graph"
+
+
+@_with_both
+def _inference(name: str, reverse: Callable) -> None:
+    x = ones(2).requires_grad_()
+    try:
+        with torch.inference_mode():
+            found = reverse(x, 0.5).tolist()
+    except RuntimeError as error:
+        found = f"RuntimeError: {error}"
+    assert found == [1, 1], f"{name} under inference_mode: of x = [1, 1] y is {found}"
 
 
 @_with_both
@@ -255,7 +296,7 @@ def _unchanged(freeze_rows: Callable) -> None:
 
 def _all_rows(freeze_rows: Callable) -> None:
     for rows in ([0], [0, 1, 2]):
-        embedding = nn.Embedding.from_pretrained(ones(len(rows), 2), freeze=False)
+        embedding = nn.Embedding.from_pretrained(ones(len(rows), 2), False, padding_idx=0)
         freeze_rows(embedding, rows)
         embedding.weight.sum().backward()
         found = grad_of(embedding.weight).tolist()
@@ -278,6 +319,7 @@ STATES: dict[str, dict[str, Callable[..., Any]]] = {
         "a KeyboardInterrupt inside the block": _interrupted,
         "a module that returns integers": _integers,
         "a module that returns one number": _without_dimensions,
+        "a module that returns its parameter, and inference_mode": _own_parameter,
         "a hook registered inside the block": _hook_inside,
         "two captures, one after the other": _two_captures,
         "a capture inside a capture": _one_in_another,
@@ -291,6 +333,7 @@ STATES: dict[str, dict[str, Callable[..., Any]]] = {
         "two backwards through one y": _back_twice,
         "gradients of infinity and NaN": _special_gradients,
         "values of infinity and NaN": _same_values,
+        "under inference_mode": _inference,
         "a second derivative": _second_derivative,
     },
     "freezing": {

@@ -59,6 +59,7 @@ def run_weight_norm(by_hook: Callable | None, kind: type, weight: Tensor, x: Ten
         again = kind().forward(*pair)
         assert isinstance(again, Tensor), f"forward(g, v) returned {again!r}, no weight"
         torch.nn.utils.parametrize.register_parametrization(layer, "weight", kind())
+        layer.train(weight.dim() == 2)
     try:
         return run_layer(layer, x)
     except TypeError as error:

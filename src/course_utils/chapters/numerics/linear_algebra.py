@@ -111,6 +111,8 @@ def check_eigen_corners(answer: Answer, case: every_case, slow: torch.Tensor) ->
     check_eigen(answer, case, torch.diag(slow.new_tensor([2.0, -5.0])).float(), "diag(2, -5)")
     name = "diag(2, 3, 2.5), tol and max_steps left out"
     check_eigen(answer, case, slow, name, tol=None)
+    wide = torch.diag(slow.new_tensor([4.0, 9, 1, 9, 2]))
+    check_eigen(answer, case, wide[::2, ::2], "diag(4, 1, 2), a view with gaps")
     i = torch.arange(1.0, 13).to(slow)
     dense = (0.3 * i[:, None] * i).sin()
     check_eigen(answer, case, dense, "a 12 × 12 matrix in float64", tol=1e-10)

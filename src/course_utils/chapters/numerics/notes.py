@@ -52,64 +52,130 @@ def operators_of(function: Answer, *args: Any) -> tuple[list[list], str, Any]:
     return notes.lines[:4000], raised, result
 
 
-def left_on(function: Answer, *args: Any) -> str:
-    """What a call leaves on arguments that want a gradient and have an old one already.
+def left_on(function: Answer, *args: Any, leaves: bool = True) -> str:
+    """What a call leaves on arguments that want a gradient, and what it makes of other states.
 
     A gradient and a hook do not travel to the judge, so a locked function calls this.
 
     Args:
         function: from tensors and other values to anything.
         args: its arguments; in place of a floating-point tensor it gets a leaf of the same values.
+        leaves: whether gradients are asked of the function; else it is only called twice.
 
     Returns:
         Words for the first thing that is other than before: the values, ``requires_grad``, the
-        old ``grad``, or a hook; or that a second call changes what the first gave. Empty where
-        all are as they were.
+        old ``grad``, or a hook; that without a graph, or where one argument alone wants a
+        gradient, it does something else; or that a second call changes what the first gave.
+        Empty where all is well.
     """
-    leaves = []
-    for arg in args:
-        if isinstance(arg, torch.Tensor) and arg.is_floating_point():
-            arg = arg.detach().clone().requires_grad_()
-            arg.grad = torch.full_like(arg, 0.25)
-        leaves.append(arg)
-    function(*leaves)
-    for leaf, arg in zip(leaves, args, strict=True):
-        if leaf is arg:
+    if not leaves:
+        return _given_twice(function, *args)
+    given = _leaves(args)
+    for leaf in given:
+        if _is_float(leaf):
+            leaf.grad = torch.full_like(leaf, 0.25)
+    function(*given)
+    kept = "; the argument stays as it is"
+    for leaf, arg in zip(given, args, strict=True):
+        if not _is_float(leaf):
             continue
         if not torch.equal(leaf.detach(), arg.detach()):
-            return "its values were changed"
+            return f"its values were changed{kept}"
         if not leaf.requires_grad:
-            return "its requires_grad was changed"
+            return f"its requires_grad was changed{kept}"
         if leaf.grad is None or not bool((leaf.grad == 0.25).all()):
-            return "its old gradient (.grad) was cleared or changed: it is the caller's"
+            return f"its old gradient (.grad) was cleared or changed: it is the caller's{kept}"
         if leaf._backward_hooks or leaf._post_accumulate_grad_hooks:
-            return "a hook stays on it, and changes every gradient that it gets from now on"
-    return _given_twice(function, *args)
+            return f"a hook stays on it, and changes every gradient that it gets from now on{kept}"
+    return (
+        _without_graph(function, *args)
+        or _given_twice(function, *args)
+        or _one_alone(function, *args)
+    )
+
+
+def _is_float(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.is_floating_point()
+
+
+def _leaves(args: tuple, alone: int | None = None) -> list:
+    """Copies of the arguments, as leaves; where ``alone`` is given, that one wants a gradient."""
+    return [
+        arg.detach().clone().requires_grad_(alone in (None, place)) if _is_float(arg) else arg
+        for place, arg in enumerate(args)
+    ]
+
+
+def _tensors(result: Any) -> list[torch.Tensor]:
+    return [x for x in tree_leaves(result) if isinstance(x, torch.Tensor)]
+
+
+def _same(x: Any, y: Any) -> bool:
+    ours, theirs = _tensors(x), _tensors(y)
+    pairs = zip(ours, theirs, strict=False)
+    alike = all(a.shape == b.shape and torch.allclose(a, b, 1e-3, 1e-6, True) for a, b in pairs)
+    return alike and len(ours) == len(theirs)
+
+
+def _without_graph(function: Answer, *args: Any) -> str:
+    """Words where the function does something else under ``no_grad`` or ``inference_mode``."""
+    truth = function(*_leaves(args, -1))
+    if any(x.requires_grad for x in _tensors(truth)):
+        return "the result wants a gradient, though no argument does"
+    for mode in (torch.no_grad, torch.inference_mode):
+        given = _leaves(args)
+        try:
+            with mode():
+                found = function(*given)
+        except Exception as error:
+            return f"under torch.{mode.__name__}() it raises {type(error).__name__}: {error}"
+        if not _same(found, truth):
+            return f"under torch.{mode.__name__}() it gives other values"
+        if any(x.requires_grad for x in _tensors(found)):
+            return f"under torch.{mode.__name__}() the result should have no graph"
+    return ""
+
+
+def _one_alone(function: Answer, *args: Any) -> str:
+    """Words where an argument's gradient is another one if no other argument wants one."""
+    places = [place for place, arg in enumerate(args) if _is_float(arg)]
+    if len(places) < 2:
+        return ""
+    every = _leaves(args)
+    truths = torch.autograd.grad(function(*every).sum(), [every[place] for place in places])
+    for place, truth in zip(places, truths, strict=True):
+        given = _leaves(args, place)
+        result = function(*given)
+        words = f"where argument {place + 1} alone wants a gradient, "
+        if not result.requires_grad:
+            return f"{words}none flows"
+        if not _same(torch.autograd.grad(result.sum(), given[place]), (truth,)):
+            return f"{words}it gets another one"
+    return ""
 
 
 def _given_twice(function: Answer, *args: Any) -> str:
     """Words where a second call, with other numbers, changes what the first one gave."""
     plain = [arg.detach() if isinstance(arg, torch.Tensor) else arg for arg in args]
-    others = [
-        arg / 2 + 1 if isinstance(arg, torch.Tensor) and arg.is_floating_point() else arg
-        for arg in plain
-    ]
+    others = [arg / 2 + 1 if _is_float(arg) else arg for arg in plain]
     first = function(*plain)
-    if not isinstance(first, torch.Tensor):
-        return ""
-    kept = first.detach().clone()
+    kept = [x.detach().clone() for x in _tensors(first)]
     function(*others)
-    if torch.equal(first.nan_to_num(), kept.nan_to_num()):
-        return ""
-    return "the next call changed what this one gave: make a new tensor in each call"
+    if not _same(first, kept):
+        return "the next call changed what this one gave: make a new tensor in each call"
+    if not _same(function(*plain), kept):
+        return "the third call, equal to the first, gives something else: what was kept between?"
+    return ""
 
 
-def check_left(in_use: Answer, case: every_case, name: str, *args: Any) -> None:
-    """That arguments which have a gradient already stay as they are; ``in_use`` is the trial."""
-    with case("an argument that has a gradient already"):
-        left = in_use(name, *args)
-        mine = left.startswith("the next call")
-        assert not left, left if mine else f"{left}; the argument stays as it is"
+def check_left(
+    in_use: Answer, case: every_case, name: str, *args: Any, leaves: bool = True
+) -> None:
+    """That arguments stay as they are, and a call does not hang on its state: ``in_use`` tries."""
+    what = "an argument that has a gradient already" if leaves else "a second call"
+    with case(what):
+        left = in_use(name, *args, leaves=leaves)
+        assert not left, left
 
 
 def few_digits(x: torch.Tensor) -> bool:

@@ -57,6 +57,9 @@ def check_logsumexp_corners(
     large = (rows * 1e30).bfloat16()
     check_logsumexp(calls, case, large, 1, "in bfloat16, beyond half precision")
     check_logsumexp(calls, case, rows.new_tensor([3e38, -3e38]), 0, "near the largest float32")
+    check_logsumexp(calls, case, rows.mT, 0, "transposed")
+    deep = torch.arange(16.0).to(rows).view(2, 2, 1, 2, 2) * 100
+    check_logsumexp(calls, case, deep, 1, "of five dimensions")
     below = "numbers 21 below the largest"
     check_logsumexp(calls, case, far * 0.7, 0, f"in float64, 99 {below}")
 
@@ -175,6 +178,14 @@ def check_masked_corners(
         check_masked(answer, case, scores, one, -1, f"a mask without dimensions, {whole}")
     check_masked(answer, case, scores - 2, mask, -1, "a score of 0, which counts")
     check_masked(answer, case, scores * 0 - 1e12, mask, -1, "equal scores, far below zero")
+    alone = mask & (mask.cumsum(-1) == 1)  # one place in each row
+    for dtype in (torch.float64, torch.float32, torch.bfloat16):
+        lowest = torch.full_like(scores, 0.99 * torch.finfo(dtype).min, dtype=dtype)
+        check_masked(answer, case, lowest, alone, -1, f"one score a row, the lowest, in {dtype}")
+    large = (scores * 1e30).bfloat16()
+    check_masked(answer, case, large, alone, -1, "bfloat16, beyond half precision")
+    check_masked(answer, case, scores.mT, mask.mT, 0, "transposed")
+    check_masked(answer, case, cube.mT[None], mask.mT, 2, "four dimensions")
     low = scores.double() * torch.tensor([-16.0, -16.0, 1.0]).to(scores)
     check_masked(answer, case, low, mask, -1, "scores far apart, in float64")
 

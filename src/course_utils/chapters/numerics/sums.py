@@ -42,8 +42,8 @@ def check_sum_corners(answer: Answer, case: every_case, column: torch.Tensor) ->
     ups = torch.arange(1.0, 3001).to(column) * torch.tensor([1.0, -1.0]).to(column).repeat(1500)
     apart = torch.stack([ups, ups * 0 + 0.1, -ups], 1)
     check_sum_error(answer, case, apart, "of columns that have little in common")
-    many = torch.cat([column[:1], column[1:].repeat(600, 1)])
-    check_sum_error(answer, case, many, "= [1e8, 1, 1, …], of 3001 rows")
+    many = 64 * torch.cat([column[:1], column[1:].repeat(600, 1)])
+    check_sum_error(answer, case, many, "= [64e8, 64, 64, …], of 3001 rows")
 
 
 def check_sum_way(answer: Answer, case: every_case, x: torch.Tensor, name: str) -> None:
@@ -122,6 +122,10 @@ def check_covariance(
             factor = 1.0 if abs(factor - 1) < 1e-2 else factor
             words = f"it is {factor:.3g} times what it should be: has the divisor a bound?"
             slips[words] = right * factor
+            wide = x.dtype == torch.float64 == result.dtype
+            near = wide and torch.allclose(result, right, 1e-5, 1e-6)
+            words = "right to float32's digits alone: is a part of it made in float32?"
+            assert not near or torch.allclose(result, right, rtol, atol), words
         check_value(result, right, "the covariance", slips, rtol=rtol, atol=atol)
         ran = counts.total()
         assert ran < 60, f"{ran} operators ran: is there a loop?"
@@ -131,7 +135,13 @@ def check_covariance_corners(
     answer: Answer, case: every_case, x: torch.Tensor, w: torch.Tensor, batch: torch.Tensor
 ) -> None:
     """Small weights, and a square of them; ``batch`` is (2, 4, 3, 2)."""
-    check_covariance(answer, case, x, w / 1000, "weights that add up to less than 1")
+    check_covariance(answer, case, x, w / 1e6, "weights that add up to less than 1")
+    check_covariance(answer, case, x, w * 1e6, "large weights")
+    check_covariance(answer, case, batch.mT, w[:2], "more variables than observations")
+    thirds = x.double() / 3, w.double() / 3
+    check_covariance(answer, case, *thirds, "thirds in float64", 1e-9, 1e-9)
+    name = "points far from the origin, with weights: both factors are without the mean"
+    check_covariance(answer, case, batch[0] + 3000, batch[1, ..., 0].abs(), name, 1e-3, 2e-3)
     name = "as many matrices as observations, with weights of their own"
     check_covariance(answer, case, batch[0, :3], batch[1, :3, :, 0].abs(), name)
 
