@@ -233,7 +233,8 @@ def check_vjp(try_vjp: Callable, rule: str, g: Tensor, *inputs: Tensor) -> None:
     check_each(parts, answers, truth, VJP_SLIPS[rule](g, *given))
 
 
-EMPTY_VJPS: list[tuple] = [  # cases of ``check_vjps`` without a row, a column, or anything to sum over
+# Cases of `check_vjps` without a row, a column, or anything to sum over.
+EMPTY_VJPS: list[tuple] = [
     (f"n, k, m = {n, k, m}", "matmul", torch.zeros(n, m), torch.zeros(n, k), torch.zeros(k, m))
     for n, k, m in ((3, 0, 2), (0, 3, 2), (2, 3, 0))
 ]
