@@ -292,8 +292,8 @@ print("over 4 samples: ", ((means * sizes).sum() / sizes.sum()).item())
 # - in each epoch the model sees each batch of `train` once and then each of `val` once, no more;
 # - batches may be on another device than the model: move them there. `train` and `val` stay as they are,
 #   and so do the model's hooks, and what is frozen;
-# - the values are plain Python floats, not rounded. When the model is called, at most the last batch's graph is
-#   still alive.
+# - the values are plain Python floats, not rounded, also those of a model in bfloat16. When the model is called,
+#   at most the last batch's graph is still alive.
 #
 # Example: two batches of 3 and 1 samples with mean losses 1.0 and 4.0 give 1.75, not 2.5.
 
@@ -313,8 +313,8 @@ from course_utils.chapters.training import check_steps, run_steps
 
 
 @runs_with_the_answer
-def try_steps(loss):
-    return run_steps(fit, loss)
+def try_steps(*given):
+    return run_steps(fit, *given)
 
 
 # %% nbgrader={"grade_id": "true-fit", "locked": true} jupyter={"source_hidden": true}
@@ -883,7 +883,7 @@ def best_checkpoint(folder: str, state: dict, step: int, score: float, keep: int
     highest = torch.load(best)["score"] if os.path.exists(best) else float("-inf")
     if score > highest:
         atomic_save(entry, best)
-    found = [re.fullmatch(r"step-(\d{6,})\.pt", name) for name in os.listdir(folder)]
+    found = [re.fullmatch(r"step-(\d+)\.pt", name) for name in os.listdir(folder)]
     for match in sorted(filter(None, found), key=lambda match: int(match[1]))[:-keep]:
         os.remove(os.path.join(folder, match[0]))
     ### END SOLUTION
@@ -923,6 +923,10 @@ with every_case() as case:
     with case("other files: step-1_000.pt, step-+7.pt, step-000001-pt, notes.part"):
         others = ["step-1_000.pt", "step-+7.pt", "step-000001-pt", "notes.part"]
         check_saves([(1, 0.1), (2, 0.2), (3, 0.3)], 2, *others)
+    with case("a file step-7.pt of before, keep=1"):
+        left = try_saves([(8, 0.1), (9, 0.2)], 1, ["step-7.pt"])[1]
+        words = "step-7.pt is left: step-, digits and .pt is a step's, however many digits"
+        assert "step-7.pt" not in left, words
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("a hidden one"):
@@ -2231,7 +2235,7 @@ def mix(n, size, classes, number=0, dtype=torch.float32, gaps=False, flat=False,
 
 tries = {
     "the example's weight": lambda: mix(5, (1, 4, 4), 3, weight=0.75),
-    "weight=0.0": lambda: mix(3, (2, 3, 5), 4, weight=0.0),
+    "weight=0.0, a weight like any: ask for None": lambda: mix(3, (2, 3, 5), 4, weight=0.0),
     "weight=1.0": lambda: mix(3, (2, 3, 5), 4, weight=1.0),
     "box=(2, -1, 3, 8) of a 4 × 9 image": lambda: mix(4, (1, 4, 9), 3, box=(2, -1, 3, 8)),
     "box=(-1, 2, 8, 3) of a 9 × 4 image": lambda: mix(4, (1, 9, 4), 3, box=(-1, 2, 8, 3)),

@@ -23,6 +23,7 @@
 # - "and what is frozen"
 # - "plain Python floats"
 # - "not rounded"
+# - "also those of a model in bfloat16"
 # - "at most the last batch's graph is still alive"
 #
 # Admits:
@@ -1683,3 +1684,66 @@ def fit(model, train, val, optimizer, epochs):
             }
         )
     return history
+
+# %% wrong="sums in the dtype of the loss" breaks="also those of a model in bfloat16" says=["bfloat16", "add up floats"]
+def fit(model, train, val, optimizer, epochs):
+    where = next(model.parameters()).device
+    history = []
+    for _ in range(epochs):
+        model.train()
+        total, seen = 0.0, 0
+        for x, y in train:
+            x, y = x.to(where), y.to(where)
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(x), y)
+            loss.backward()
+            optimizer.step()
+            total = total + loss.detach() * len(y)
+            seen += len(y)
+        model.eval()
+        val_total, right, count = 0.0, 0, 0
+        with torch.no_grad():
+            for x, y in val:
+                x, y = x.to(where), y.to(where)
+                scores = model(x)
+                val_total += F.cross_entropy(scores, y).item() * len(y)
+                right += (scores.argmax(1) == y).sum().item()
+                count += len(y)
+        history.append({"train_loss": float(total / seen), "val_loss": val_total / count, "val_accuracy": right / count})
+    return history
+
+# %% right="closure and tensors"
+def fit(model, train, val, optimizer, epochs):
+    place = next(iter(model.parameters())).device
+
+    def measure(batches, after):
+        parts, hits = [], 0
+        for x, y in batches:
+            target = y.to(place)
+
+            def closure():
+                optimizer.zero_grad(set_to_none=False)
+                for p in model.parameters():
+                    p.grad = None
+                out = model(x.to(place))
+                cost = nn.CrossEntropyLoss(reduction="sum")(out, target)
+                parts.append(cost.detach().double())
+                nonlocal hits
+                hits += int(out.argmax(-1).eq(target).sum())
+                if after:
+                    (cost / len(target)).backward()
+                return cost
+
+            optimizer.step(closure) if after else closure()
+        n = sum(len(y) for _, y in batches)
+        return float(sum(parts)) / n, hits / n
+
+    rows = []
+    for _ in range(epochs):
+        model.train(True)
+        first = measure(train, True)[0]
+        model.train(False)
+        with torch.inference_mode():
+            loss, accuracy = measure(val, False)
+        rows.append(dict(train_loss=first, val_loss=loss, val_accuracy=accuracy))
+    return rows
