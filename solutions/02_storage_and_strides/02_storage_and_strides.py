@@ -1400,6 +1400,7 @@ views = {
     "a single number, expanded to (1, 1)": lambda big: big[7].expand(1, 1),
     "of whole numbers that float64 would round": lambda big: (big.long() + 2**60)[1:4],
     "transposed, in torch.complex64": lambda big: (big * 1j).view(20, 30)[4:8, 5:10].t(),
+    "a whole storage, expanded": lambda big: big.expand(2, 600),
     "of which the first is NaN": lambda big: (big / big)[:3],
 }
 with every_case() as case:
@@ -1573,6 +1574,7 @@ examples = {
     (): ((), "no dimension, no stride"),
     (2, 0, 3): ((3, 3, 1), "a size of 0 counts as 1"),
     (0, 2): ((2, 1), "the step over the rows passes two"),
+    (1, 4, 1): ((4, 1, 1), "a size of 1 has a stride like any other"),
     (3, 2, 0, 2, 0, 5): ((20, 10, 10, 5, 5, 1), "each size of 0 counts as 1"),
     (3, 70_000, 50_000, 0): ((3_500_000_000, 50_000, 1, 1), "the numbers may be large"),
 }
