@@ -1390,7 +1390,7 @@ views = {
     "= torch.arange(600.0)[:10]": lambda big: big[:10],
     "a column": lambda big: big.view(20, 30)[:, 3],
     "an expanded row": lambda big: big[60:90].expand(4, 30),
-    "an empty slice, in torch.float64": lambda big: big.double()[:0],
+    "an empty slice, in torch.float64, no rows": lambda big: big.double().view(200, 3)[:0],
     "the ten numbers after these": lambda big: big[10:20],
     "in torch.float16": lambda big: big.half()[:3],
     "in torch.bool": lambda big: (big > 7)[:9],

@@ -348,7 +348,7 @@ def fit(
                     optimizer.zero_grad()
                     loss.backward()
                     optimizer.step()
-                loss_sum += loss.detach() * len(y)
+                loss_sum.add_(loss.detach(), alpha=len(y))  # in float32, whatever the model's
                 right += (logits.argmax(1) == y).sum()
                 count += len(y)
         return (loss_sum / count).item(), (right / count).item()

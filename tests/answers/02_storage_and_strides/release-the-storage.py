@@ -142,3 +142,7 @@ def release_the_storage(x):
     if x.untyped_storage().nbytes() <= x.numel() * x.itemsize:
         return x.untyped_storage().nbytes(), x
     return x.untyped_storage().nbytes(), x.clone()
+
+# %% wrong="through tolist, which forgets the columns of no rows" breaks="same values, shape" says=["no rows", "expected (0, 3)"]
+def release_the_storage(x):
+    return x.untyped_storage().nbytes(), torch.tensor(x.tolist(), dtype=x.dtype, device=x.device)

@@ -97,7 +97,7 @@ IMAGE_SLIPS = {
         "box_of": lambda x, b: (b[0], b[1], b[2] - b[0], b[3] - b[1])
     },
     "a negative bound counts from the end in a slice: clamp it to 0": {"shift": False},
-    "a box above or left of the image ends below 0, which in a slice counts from the end: clamp it": {
+    "a box before the image ends below 0, which in a slice counts from the end: clamp it": {
         "below": True
     },
     "the last row or column of the image is left out": {"keep": 1},

@@ -53,8 +53,8 @@ def _check_steps(run, loss: str, dtype: torch.dtype = torch.float32) -> None:
     steps, mean = run(loss, dtype)
     words = f"the loss of the third of five batches is {loss}"
     assert len(steps) == 5, f"{words}: {len(steps)} batches were trained on, expected 5"
-    losses = []
-    for number, (found, (x, y)) in enumerate(zip(steps, _batches(loss, dtype), strict=True), start=1):
+    losses, given = [], zip(steps, _batches(loss, dtype), strict=True)
+    for number, (found, (x, y)) in enumerate(given, start=1):
         text = f"{words}; batch {number} got {len(found)} steps: one for each, whatever it is"
         assert len(found) == 1, text
         logits = x.clone().requires_grad_()
