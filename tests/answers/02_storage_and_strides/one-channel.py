@@ -189,8 +189,11 @@ def one_channel(image, kernel):
         total = total + (windows[:, :, i] * row).sum(-1)
     return total
 
+
 # %% wrong="kernel read as it lies" breaks="either may be any view" says=["read as they lie"]
 def one_channel(image, kernel):
     (h, w), (kh, kw) = image.shape, kernel.shape
-    windows = image.as_strided((h - kh + 1, w - kw + 1, kh, kw), image.stride() * 2, image.storage_offset())
+    windows = image.as_strided(
+        (h - kh + 1, w - kw + 1, kh, kw), image.stride() * 2, image.storage_offset()
+    )
     return (windows * kernel.as_strided((kh, kw), (kw, 1))).sum((2, 3))

@@ -137,11 +137,13 @@ def release_the_storage(x):
 def release_the_storage(x):
     return x.untyped_storage().nbytes(), torch.from_numpy(x.detach().cpu().numpy().copy())
 
+
 # %% wrong="own storage assumed where the bytes fit" breaks="whose storage holds its own elements and nothing else" says=["a whole storage, expanded", "is it a copy"]
 def release_the_storage(x):
     if x.untyped_storage().nbytes() <= x.numel() * x.itemsize:
         return x.untyped_storage().nbytes(), x
     return x.untyped_storage().nbytes(), x.clone()
+
 
 # %% wrong="through tolist, which forgets the columns of no rows" breaks="same values, shape" says=["no rows", "expected (0, 3)"]
 def release_the_storage(x):

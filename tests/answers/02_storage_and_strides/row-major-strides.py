@@ -326,6 +326,7 @@ def memory_format(size, stride):
     names = [name for name, own in steps.items() if all(own[d] == stride[d] for d in used)]
     return "both" if len(names) == 2 else names[0] if names else "neither"
 
+
 # %% wrong="a size of 1 in row_major has the stride of its neighbour" breaks="returns the strides of a contiguous tensor" says=["a size of 1 has a stride like any other"]
 def walk(size, order):
     strides, step = [0] * len(size), 1
@@ -340,5 +341,10 @@ def row_major_strides(size):
 
 
 def memory_format(size, stride):
-    fits = [all(n == 1 or a == b for n, a, b in zip(size, stride, walk(size, order))) for order in ((0, 1, 2, 3), (0, 2, 3, 1))]
-    return {(True, True): "both", (True, False): "contiguous", (False, True): "channels_last"}.get(tuple(fits), "neither")
+    fits = [
+        all(n == 1 or a == b for n, a, b in zip(size, stride, walk(size, order)))
+        for order in ((0, 1, 2, 3), (0, 2, 3, 1))
+    ]
+    return {(True, True): "both", (True, False): "contiguous", (False, True): "channels_last"}.get(
+        tuple(fits), "neither"
+    )

@@ -189,6 +189,7 @@ def trace_by_strides(matrix, anti=False):
     line = matrix.as_strided((n,), (step,), first)
     return line.sum(dtype=None if line.dtype == torch.bool else line.dtype)
 
+
 # %% wrong="always from the top right, size of the step" breaks="Strides must not be negative" says=["leads away from it"]
 def trace_by_strides(matrix, anti=False):
     n = matrix.shape[0]

@@ -782,6 +782,7 @@ def best_checkpoint(folder, state, step, score, keep=2):
     for file in sorted(steps, key=steps.get, reverse=True)[keep:]:
         file.unlink()
 
+
 # %% wrong="six digits or more" breaks="what is named by `step-`, digits and `.pt` is yours" says=["however many digits"]
 def best_checkpoint(folder, state, step, score, keep=2):
     import re
@@ -796,6 +797,7 @@ def best_checkpoint(folder, state, step, score, keep=2):
     mine.sort(key=lambda name: int(name[5:-3]))
     for name in mine[:-keep]:
         os.remove(os.path.join(folder, name))
+
 
 # %% wrong="cut by a negative length" breaks="for the **`keep` highest steps**" says=["too many were removed", "a slice from the end"]
 def best_checkpoint(folder, state, step, score, keep=2):

@@ -1685,6 +1685,7 @@ def fit(model, train, val, optimizer, epochs):
         )
     return history
 
+
 # %% wrong="sums in the dtype of the loss" breaks="also those of a model in bfloat16" says=["bfloat16", "add up floats"]
 def fit(model, train, val, optimizer, epochs):
     where = next(model.parameters()).device
@@ -1709,8 +1710,15 @@ def fit(model, train, val, optimizer, epochs):
                 val_total += F.cross_entropy(scores, y).item() * len(y)
                 right += (scores.argmax(1) == y).sum().item()
                 count += len(y)
-        history.append({"train_loss": float(total / seen), "val_loss": val_total / count, "val_accuracy": right / count})
+        history.append(
+            {
+                "train_loss": float(total / seen),
+                "val_loss": val_total / count,
+                "val_accuracy": right / count,
+            }
+        )
     return history
+
 
 # %% right="closure and tensors"
 def fit(model, train, val, optimizer, epochs):

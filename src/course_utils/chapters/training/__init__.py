@@ -2,6 +2,7 @@
 
 from course_utils.chapters.training.averages import (
     check_average,
+    check_nan,
     check_swapped,
     check_weight,
     make_states,
@@ -54,6 +55,7 @@ from course_utils.chapters.training.killed import (
 )
 from course_utils.chapters.training.mixing import (
     BOXES,
+    check_infinite,
     check_mix,
     close,
     image_slip_of,
