@@ -130,7 +130,7 @@ def one_channel(image, kernel):
     return (windows * kernel).sum(dim=(2, 3)).squeeze()
 
 
-# %% wrong="the kernel is contiguous" says=["an expanded row, and a transposed kernel: the result differs"]
+# %% wrong="the kernel is contiguous" says=["an expanded row, and a transposed kernel: the result: the kernel's numbers were read as they lie"]
 def one_channel(image, kernel):
     windows = image.unfold(0, kernel.shape[0], 1).unfold(1, kernel.shape[1], 1)
     flat = kernel.as_strided((kernel.numel(),), (1,))
