@@ -292,8 +292,8 @@ print("over 4 samples: ", ((means * sizes).sum() / sizes.sum()).item())
 # - in each epoch the model sees each batch of `train` once and then each of `val` once, no more;
 # - batches may be on another device than the model: move them there. `train` and `val` stay as they are,
 #   and so do the model's hooks, and what is frozen;
-# - the values are plain Python floats, not rounded, also those of a model in bfloat16. When the model is called,
-#   at most the last batch's graph is still alive.
+# - the values are plain Python floats, not rounded. When the model is called, at most the last batch's graph is
+#   still alive.
 #
 # Example: two batches of 3 and 1 samples with mean losses 1.0 and 4.0 give 1.75, not 2.5.
 
@@ -313,8 +313,8 @@ from course_utils.chapters.training import check_steps, run_steps
 
 
 @runs_with_the_answer
-def try_steps(*given):
-    return run_steps(fit, *given)
+def try_steps(loss):
+    return run_steps(fit, loss)
 
 
 # %% nbgrader={"grade_id": "true-fit", "locked": true} jupyter={"source_hidden": true}
@@ -348,7 +348,7 @@ def fit(
                     optimizer.zero_grad()
                     loss.backward()
                     optimizer.step()
-                loss_sum.add_(loss.detach(), alpha=len(y))  # in float32, whatever the model's
+                loss_sum += loss.detach() * len(y)
                 right += (logits.argmax(1) == y).sum()
                 count += len(y)
         return (loss_sum / count).item(), (right / count).item()

@@ -23,7 +23,6 @@
 # - "and what is frozen"
 # - "plain Python floats"
 # - "not rounded"
-# - "also those of a model in bfloat16"
 # - "at most the last batch's graph is still alive"
 #
 # Admits:
@@ -1681,40 +1680,6 @@ def fit(model, train, val, optimizer, epochs):
                 "train_loss": total / count,
                 "val_loss": val_total / seen,
                 "val_accuracy": right / seen,
-            }
-        )
-    return history
-
-
-# %% wrong="sums in the dtype of the loss" breaks="also those of a model in bfloat16" says=["bfloat16", "add up floats"]
-def fit(model, train, val, optimizer, epochs):
-    where = next(model.parameters()).device
-    history = []
-    for _ in range(epochs):
-        model.train()
-        total, seen = 0.0, 0
-        for x, y in train:
-            x, y = x.to(where), y.to(where)
-            optimizer.zero_grad()
-            loss = F.cross_entropy(model(x), y)
-            loss.backward()
-            optimizer.step()
-            total = total + loss.detach() * len(y)
-            seen += len(y)
-        model.eval()
-        val_total, right, count = 0.0, 0, 0
-        with torch.no_grad():
-            for x, y in val:
-                x, y = x.to(where), y.to(where)
-                scores = model(x)
-                val_total += F.cross_entropy(scores, y).item() * len(y)
-                right += (scores.argmax(1) == y).sum().item()
-                count += len(y)
-        history.append(
-            {
-                "train_loss": float(total / seen),
-                "val_loss": val_total / count,
-                "val_accuracy": right / count,
             }
         )
     return history
