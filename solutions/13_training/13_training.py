@@ -2191,7 +2191,7 @@ print("naive equals library:", torch.allclose(images, own * x + (1 - own) * x.ro
 from course_utils.chapters.training import right_mix
 
 # %% nbgrader={"grade_id": "mix-words", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.training import BOXES, Tried, check_infinite, check_mix, close
+from course_utils.chapters.training import BOXES, Tried, check_mix, close
 from course_utils.chapters.training import image_slip_of, make_mix, one_slip_of
 
 
@@ -2285,8 +2285,6 @@ with every_case() as case:
         with case(name):
             call = lambda: mixup_cutmix(images, label, 2, label, **how)
             check_raises(ValueError, call, "the call")
-    with case("an infinite pixel outside the box"):
-        check_infinite(mixup_cutmix)
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>

@@ -721,21 +721,3 @@ def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     mixed[:, :, top:bottom, left:right] = x[order][:, :, top:bottom, left:right]
     share = max(bottom - top, 0) * max(right - left, 0) / (high * wide)
     return mixed, (1 - share) * hot + share * hot[order]
-
-
-# %% wrong="pasted by a product with a mask" breaks="that rectangle comes from the partner" says=["an infinite pixel outside the box", "0 times infinity is NaN"]
-def mixup_cutmix(x, y, classes, order, weight=None, box=None):
-    if (weight is None) == (box is None):
-        raise ValueError("one of weight and box")
-    hot = F.one_hot(y, classes).to(x.dtype)
-    if weight is not None:
-        return weight * x + (1 - weight) * x[order], weight * hot + (1 - weight) * hot[order]
-    high, wide = x.shape[2:]
-    top, left, height, width = box
-    bottom, right = min(max(top + height, 0), high), min(max(left + width, 0), wide)
-    top, left = min(max(top, 0), high), min(max(left, 0), wide)
-    mask = torch.zeros(high, wide, dtype=x.dtype, device=x.device)
-    mask[top:bottom, left:right] = 1
-    mixed = x * (1 - mask) + x[order] * mask
-    share = (bottom - top) * (right - left) / (high * wide)
-    return mixed, (1 - share) * hot + share * hot[order]

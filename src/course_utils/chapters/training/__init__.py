@@ -55,7 +55,6 @@ from course_utils.chapters.training.killed import (
 )
 from course_utils.chapters.training.mixing import (
     BOXES,
-    check_infinite,
     check_mix,
     close,
     image_slip_of,

@@ -195,17 +195,6 @@ def close(found, right, tolerance=2e-3) -> bool:
     return fits and torch.allclose(found.to(right.dtype), right, rtol=0, atol=tolerance)
 
 
-def check_infinite(mixup_cutmix) -> None:
-    """An infinite pixel outside the box stays where it is, and nothing else comes of it."""
-    x = torch.ones(2, 1, 2, 3, device=device)
-    x[1, 0, 1, 2] = torch.inf
-    y = torch.tensor([0, 1], device=device)
-    mixed = mixup_cutmix(x, y, 2, 1 - y, box=(0, 0, 1, 2))[0]
-    words = "0 times infinity is NaN: take pixels by a slice, or torch.where, not by a product"
-    assert not mixed.isnan().any(), words
-    check_close(mixed, x, "mixed, where all pixels inside the box are 1")
-
-
 def check_soft(soft, right, slip, loose):
     """Compare the labels; ``slip`` has words that explain all of them."""
     assert not slip or close(soft, right), f"soft: {slip}"
