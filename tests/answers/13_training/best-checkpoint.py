@@ -16,7 +16,6 @@
 # - "The system's folder for temporary files may be on another disk"
 # - "files of other names stay"
 # - "whether you can read them or not"
-# - "what is named by `step-`, digits and `.pt` is yours"
 # - "each of these files that is there loads"
 # - "there are no fewer steps than before"
 # - "`best.pt` is as good as before or better"
@@ -781,22 +780,6 @@ def best_checkpoint(folder, state, step, score, keep=2):
             steps[file] = int(middle)
     for file in sorted(steps, key=steps.get, reverse=True)[keep:]:
         file.unlink()
-
-
-# %% wrong="six digits or more" breaks="what is named by `step-`, digits and `.pt` is yours" says=["however many digits"]
-def best_checkpoint(folder, state, step, score, keep=2):
-    import re
-
-    entry = {"state": state, "step": step, "score": score}
-    atomic_save(entry, os.path.join(folder, f"step-{step:06d}.pt"))
-    best = os.path.join(folder, "best.pt")
-    old = torch.load(best)["score"] if os.path.exists(best) else float("-inf")
-    if score > old:
-        atomic_save(entry, best)
-    mine = [name for name in os.listdir(folder) if re.fullmatch(r"step-[0-9]{6,}\.pt", name)]
-    mine.sort(key=lambda name: int(name[5:-3]))
-    for name in mine[:-keep]:
-        os.remove(os.path.join(folder, name))
 
 
 # %% wrong="cut by a negative length" breaks="for the **`keep` highest steps**" says=["too many were removed", "a slice from the end"]
