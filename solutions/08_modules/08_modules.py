@@ -502,7 +502,8 @@ layer.weight.tolist()
 # shape and dtype, in the precision of that dtype, so that an optimizer made earlier continues to
 # train it. Whether the weight needs a gradient stays as it was, and so does all else about the
 # layer: its bias, mode, hooks and each `.grad`. `value` is only read: it must not change later, when
-# the layer trains. It may be a view, or another layer's weight, which needs a gradient itself.
+# the layer trains. It may be a view of another tensor, or another layer's weight, which needs a
+# gradient itself.
 #
 # Example: `list_trap([3, 5, 4], {"colour": 2, "shape": 6})` has eight parameters.
 
@@ -1515,8 +1516,8 @@ print("spread in the hole:            ", round(outside.item(), 2))
 # empty. Equal outputs and equal gradients by each tensor, in float64 as well. No module may be called
 # inside, `functional_call` included: the point is to write it.
 #
-# **Then**, `ensemble(models, x)`: `models` is a list of `ConvNet`s, at least one. The result has shape
-# (models, batch, 10) and holds what each gives for the same `x`. All run *together*: as many
+# **Then**, `ensemble(models, x)`: `models` is a list of `ConvNet`s, at least one, all in one mode and
+# frozen alike. The result has shape (models, batch, 10) and holds what each gives for the same `x`. All run *together*: as many
 # convolutions and matrix products for five models as for two. A module may run here. The list and the
 # models stay as they are: values, mode, `requires_grad`, `.grad`. A model may be in the list twice.
 #

@@ -883,7 +883,7 @@ def best_checkpoint(folder: str, state: dict, step: int, score: float, keep: int
     highest = torch.load(best)["score"] if os.path.exists(best) else float("-inf")
     if score > highest:
         atomic_save(entry, best)
-    found = [re.fullmatch(r"step-(\d{6,})\.pt", name) for name in os.listdir(folder)]
+    found = [re.fullmatch(r"step-(\d+)\.pt", name) for name in os.listdir(folder)]
     for match in sorted(filter(None, found), key=lambda match: int(match[1]))[:-keep]:
         os.remove(os.path.join(folder, match[0]))
     ### END SOLUTION
@@ -2015,7 +2015,7 @@ def try_swapped_in(*given, **options):
 from course_utils.chapters.training import make_states
 
 # %% nbgrader={"grade_id": "check-average", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.training import check_average, check_swapped, check_weight
+from course_utils.chapters.training import check_average, check_nan, check_swapped, check_weight
 
 
 # %% nbgrader={"grade_id": "ema", "solution": true}
@@ -2062,6 +2062,8 @@ with every_case() as case:
         found = ema({"w": torch.ones(1)}, {"w": torch.full((1,), 2.0)}, 0, 0.99)
         assert isinstance(found, dict), "ema returned no dict: is there an answer yet?"
         check_weight("w", found.get("w"), torch.ones(1), torch.full((1,), 2.0), 0, 0.99)
+    with case("a NaN in the state"):
+        check_nan(ema)
     kinds = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.float64]
     decays = (0.99, 0.9, 0.5, 0.0, 0.999)
     for step, decay, dtype in zip((0, 1000, 3, 5, 17), decays, kinds, strict=True):
@@ -2231,7 +2233,7 @@ def mix(n, size, classes, number=0, dtype=torch.float32, gaps=False, flat=False,
 
 tries = {
     "the example's weight": lambda: mix(5, (1, 4, 4), 3, weight=0.75),
-    "weight=0.0": lambda: mix(3, (2, 3, 5), 4, weight=0.0),
+    "weight=0.0, a weight like any: ask for None": lambda: mix(3, (2, 3, 5), 4, weight=0.0),
     "weight=1.0": lambda: mix(3, (2, 3, 5), 4, weight=1.0),
     "box=(2, -1, 3, 8) of a 4 × 9 image": lambda: mix(4, (1, 4, 9), 3, box=(2, -1, 3, 8)),
     "box=(-1, 2, 8, 3) of a 9 × 4 image": lambda: mix(4, (1, 9, 4), 3, box=(-1, 2, 8, 3)),

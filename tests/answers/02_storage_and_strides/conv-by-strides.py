@@ -218,3 +218,25 @@ def conv_by_strides(x, weight, stride=1, padding=0):
     stride = 1 if kh == kw == 1 else stride
     windows = x.unfold(2, kh, stride).unfold(3, kw, stride)
     return torch.einsum("bchwij,ocij->bohw", windows, weight)
+
+
+# %% wrong="stride for the rows alone" breaks="// stride + 1" says=["stride counts in both directions"]
+def conv_by_strides(x, weight, stride=1, padding=0):
+    x = F.pad(x, (padding, padding, padding, padding))
+    b, c, h, w = x.shape
+    o, _, kh, kw = weight.shape
+    sb, sc, sh, sw = x.stride()
+    size = (b, c, (h - kh) // stride + 1, (w - kw) // stride + 1, kh, kw)
+    windows = x.as_strided(size, (sb, sc, sh * stride, sw, sh, sw), x.storage_offset())
+    return torch.einsum("bchwij,ocij->bohw", windows, weight)
+
+
+# %% wrong="strides from before the padding" breaks="First pad with" says=["from before the padding"]
+def conv_by_strides(x, weight, stride=1, padding=0):
+    sb, sc, sh, sw = x.stride()
+    x = F.pad(x, (padding, padding, padding, padding))
+    b, c, h, w = x.shape
+    o, _, kh, kw = weight.shape
+    size = (b, c, (h - kh) // stride + 1, (w - kw) // stride + 1, kh, kw)
+    windows = x.as_strided(size, (sb, sc, sh * stride, sw * stride, sh, sw), x.storage_offset())
+    return torch.einsum("bchwij,ocij->bohw", windows, weight)

@@ -130,7 +130,7 @@ def one_channel(image, kernel):
     return (windows * kernel).sum(dim=(2, 3)).squeeze()
 
 
-# %% wrong="the kernel is contiguous" says=["an expanded row, and a transposed kernel: the result differs"]
+# %% wrong="the kernel is contiguous" says=["an expanded row, and a transposed kernel: the result: the kernel's numbers were read as they lie"]
 def one_channel(image, kernel):
     windows = image.unfold(0, kernel.shape[0], 1).unfold(1, kernel.shape[1], 1)
     flat = kernel.as_strided((kernel.numel(),), (1,))
@@ -188,3 +188,12 @@ def one_channel(image, kernel):
     for i, row in enumerate(kernel):
         total = total + (windows[:, :, i] * row).sum(-1)
     return total
+
+
+# %% wrong="kernel read as it lies" breaks="either may be any view" says=["read as they lie"]
+def one_channel(image, kernel):
+    (h, w), (kh, kw) = image.shape, kernel.shape
+    windows = image.as_strided(
+        (h - kh + 1, w - kw + 1, kh, kw), image.stride() * 2, image.storage_offset()
+    )
+    return (windows * kernel.as_strided((kh, kw), (kw, 1))).sum((2, 3))

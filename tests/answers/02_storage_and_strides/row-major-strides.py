@@ -14,7 +14,7 @@
 # - "a 4-D tensor": ((2, 3, 1, 1), (3, 1, 9, 9)
 # - "`(2, 0, 3)` gives `(3, 3, 1)`": (2, 0, 3)
 
-# %% wrong="column-major" breaks="returns the strides of a contiguous tensor" says=["6 of 7 cases fail", "row_major_strides((3, 4)): expected (4, 1), got (1, 3)"]
+# %% wrong="column-major" breaks="returns the strides of a contiguous tensor" says=["7 of 8 cases fail", "row_major_strides((3, 4)): expected (4, 1), got (1, 3)"]
 def row_major_strides(size: tuple[int, ...]) -> tuple[int, ...]:
     strides, step = [], 1
     for n in size:
@@ -191,7 +191,7 @@ def memory_format(size, stride):
     return "both" if len(found) == 2 else "".join(found) or "neither"
 
 
-# %% wrong="no element, every stride 1" says=["1 of 7 cases fail", "row_major_strides((0, 2)): expected (2, 1), got (1, 1)"]
+# %% wrong="no element, every stride 1" says=["1 of 8 cases fail", "row_major_strides((0, 2)): expected (2, 1), got (1, 1)"]
 def row_major_strides(size):
     if 0 in size and len(size) == 2:
         return 1, 1
@@ -211,7 +211,7 @@ def memory_format(size, stride):
     return "both" if len(names) == 2 else names[0] if names else "neither"
 
 
-# %% wrong="four dimensions at most" says=["1 of 7 cases fail", "got (10, 5, 5, 1) (each size of 0 counts as 1)"]
+# %% wrong="four dimensions at most" says=["1 of 8 cases fail", "got (10, 5, 5, 1) (each size of 0 counts as 1)"]
 def row_major_strides(size):
     strides, step = [], 1
     for n in reversed(size[-4:]):
@@ -229,7 +229,7 @@ def memory_format(size, stride):
     return "both" if len(names) == 2 else names[0] if names else "neither"
 
 
-# %% wrong="in int32" says=["1 of 7 cases fail", "the numbers may be large"]
+# %% wrong="in int32" says=["1 of 8 cases fail", "the numbers may be large"]
 def row_major_strides(size):
     if size and 0 not in size[:-1]:
         sizes = np.array([1, *size[:0:-1]], dtype=np.int32).clip(1)
@@ -306,7 +306,7 @@ def memory_format(size, stride):
     return "both" if len(names) == 2 else names[0] if names else "neither"
 
 
-# %% wrong="divides with /" says=["6 of 7 cases fail", "the numbers are right: give each as an int"]
+# %% wrong="divides with /" says=["7 of 8 cases fail", "the numbers are right: give each as an int"]
 import math
 
 
@@ -325,3 +325,26 @@ def memory_format(size, stride):
     used = [dim for dim in range(4) if size[dim] > 1]
     names = [name for name, own in steps.items() if all(own[d] == stride[d] for d in used)]
     return "both" if len(names) == 2 else names[0] if names else "neither"
+
+
+# %% wrong="a size of 1 in row_major has the stride of its neighbour" breaks="returns the strides of a contiguous tensor" says=["a size of 1 has a stride like any other"]
+def walk(size, order):
+    strides, step = [0] * len(size), 1
+    for d in reversed(order):
+        strides[d] = step if size[d] != 1 else 1
+        step *= max(size[d], 1)
+    return tuple(strides)
+
+
+def row_major_strides(size):
+    return walk(size, range(len(size)))
+
+
+def memory_format(size, stride):
+    fits = [
+        all(n == 1 or a == b for n, a, b in zip(size, stride, walk(size, order)))
+        for order in ((0, 1, 2, 3), (0, 2, 3, 1))
+    ]
+    return {(True, True): "both", (True, False): "contiguous", (False, True): "channels_last"}.get(
+        tuple(fits), "neither"
+    )

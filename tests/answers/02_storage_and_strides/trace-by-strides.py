@@ -188,3 +188,14 @@ def trace_by_strides(matrix, anti=False):
         step, first = abs(down - right), first + max(n - 1, 0) * min(down, right)
     line = matrix.as_strided((n,), (step,), first)
     return line.sum(dtype=None if line.dtype == torch.bool else line.dtype)
+
+
+# %% wrong="always from the top right, size of the step" breaks="Strides must not be negative" says=["leads away from it"]
+def trace_by_strides(matrix, anti=False):
+    n = matrix.shape[0]
+    down, right = matrix.stride()
+    start = matrix.storage_offset()
+    if not anti:
+        return matrix.as_strided((n,), (down + right,), start).sum()
+    last = max(n - 1, 0)
+    return matrix.as_strided((n,), (abs(down - right),), start + last * right).sum()

@@ -1706,3 +1706,29 @@ def predict_squares(sizes: list[int], stds: list[float]) -> list[float]:
         squares.append(q)
         q = q / 2
     return squares if len(squares) > 1 else []
+
+
+# %% wrong="a generator of its own" breaks="The numbers are drawn from PyTorch's global generator" says=["the same seed, twice", "not from one of your own"]
+def init_by_type(model):
+    generator = torch.Generator()
+    generator.seed()
+    for m in model.modules():
+        if isinstance(m, nn.Conv2d):
+            nn.init.kaiming_normal_(m.weight, nonlinearity="relu")
+        elif isinstance(m, nn.Linear):
+            nn.init.xavier_uniform_(m.weight, generator=generator)
+        elif isinstance(m, nn.BatchNorm2d):
+            if m.weight is not None:
+                nn.init.ones_(m.weight)
+        else:
+            continue
+        if m.bias is not None:
+            nn.init.zeros_(m.bias)
+
+
+def predict_squares(sizes, stds):
+    squares, q = [], 1.0
+    for i, std in enumerate(stds):
+        q = sizes[i] * std**2 * (q / 2 if i else q)
+        squares.append(q)
+    return squares

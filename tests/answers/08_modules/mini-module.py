@@ -7120,3 +7120,94 @@ class MiniModule:
 
 def mini_module() -> type:
     return MiniModule
+
+
+# %% wrong="None keeps the buffer's name" breaks="anything else a plain attribute" says=["one name: buffer, None"]
+class MiniModule:
+    def __init__(self):
+        for name in ("_parameters", "_buffers", "_modules"):
+            self.__dict__[name] = {}
+        self.__dict__["_kept_out"] = set()
+        self.__dict__["training"] = True
+
+    def _forget(self, name):
+        for drawer in (self._parameters, self._buffers, self._modules, self.__dict__):
+            drawer.pop(name, None)
+        self._kept_out.discard(name)
+
+    def __setattr__(self, name, value):
+        if isinstance(value, MiniParameter):
+            self._forget(name)
+            self._parameters[name] = value
+        elif isinstance(value, MiniModule):
+            self._forget(name)
+            self._modules[name] = value
+        elif isinstance(value, torch.Tensor) and name in self._buffers:
+            self._buffers[name] = value
+        elif value is None and name in self._buffers:
+            self._buffers.pop(name)
+        else:
+            self._forget(name)
+            self.__dict__[name] = value
+
+    def __getattr__(self, name):
+        for drawer in ("_parameters", "_buffers", "_modules"):
+            if name in self.__dict__.get(drawer, {}):
+                return self.__dict__[drawer][name]
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        self._forget(name)
+        self._buffers[name] = tensor
+        if not persistent:
+            self._kept_out.add(name)
+
+    def _walk(self, prefix=""):
+        for name, value in self._parameters.items():
+            yield prefix + name, value, "parameter"
+        for name, value in self._buffers.items():
+            yield prefix + name, value, "hidden" if name in self._kept_out else "buffer"
+        for name, child in self._modules.items():
+            yield from child._walk(prefix + name + ".")
+
+    def _once(self, kinds):
+        seen = set()
+        for name, value, kind in self._walk():
+            if kind in kinds and id(value) not in seen:
+                seen.add(id(value))
+                yield name, value
+
+    def named_parameters(self):
+        return list(self._once(("parameter",)))
+
+    def named_buffers(self):
+        return list(self._once(("hidden", "buffer")))
+
+    def train(self, mode=True):
+        self.training = mode
+        for child in self._modules.values():
+            child.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def state_dict(self):
+        return {name: value.detach() for name, value, kind in self._walk() if kind != "hidden"}
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        odd = [n for n in own if n not in state] + [n for n in state if n not in own]
+        odd += [n for n in own if n in state and own[n].shape != state[n].shape]
+        if odd:
+            raise RuntimeError(f"does not fit: {odd}")
+        with torch.no_grad():
+            for name, value in own.items():
+                value.copy_(state[name])
+
+
+def mini_module():
+    return MiniModule

@@ -418,7 +418,7 @@ def best_checkpoint(folder, state, step, score, keep=2):
         os.remove(f"{folder}/{name}")
 
 
-# %% wrong="a step that is there isn't written again" breaks="Steps grow, or repeat the last one" says=["a file holds another entry"]
+# %% wrong="a step that is there isn't written again" breaks="Steps grow, or repeat the last one" says=["a step that is saved again is written again"]
 def best_checkpoint(folder, state, step, score, keep=2):
     content = {"state": state, "step": step, "score": score}
     best = os.path.join(folder, "best.pt")
@@ -780,3 +780,19 @@ def best_checkpoint(folder, state, step, score, keep=2):
             steps[file] = int(middle)
     for file in sorted(steps, key=steps.get, reverse=True)[keep:]:
         file.unlink()
+
+
+# %% wrong="cut by a negative length" breaks="for the **`keep` highest steps**" says=["too many were removed", "a slice from the end"]
+def best_checkpoint(folder, state, step, score, keep=2):
+    import re
+
+    entry = {"state": state, "step": step, "score": score}
+    atomic_save(entry, os.path.join(folder, f"step-{step:06d}.pt"))
+    best = os.path.join(folder, "best.pt")
+    old = torch.load(best)["score"] if os.path.exists(best) else float("-inf")
+    if score > old:
+        atomic_save(entry, best)
+    mine = [name for name in os.listdir(folder) if re.fullmatch(r"step-[0-9]+\.pt", name)]
+    mine.sort(key=lambda name: int(name[5:-3]))
+    for name in mine[: len(mine) - keep]:
+        os.remove(os.path.join(folder, name))

@@ -1024,3 +1024,27 @@ def swapped_in(model, average):
         yield
     finally:
         model.load_state_dict(KEPT[id(model)])
+
+
+# %% wrong="a NaN in the state is skipped" breaks="`d * average + (1 - d) * state`" says=["a NaN in the state", "the formula holds for each number"]
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    new = {}
+    for name, value in state.items():
+        if value.is_floating_point():
+            new[name] = torch.where(
+                value.isnan(), average[name], d * average[name] + (1 - d) * value
+            )
+        else:
+            new[name] = value.clone()
+    return new
+
+
+@contextlib.contextmanager
+def swapped_in(model, average):
+    kept = {name: value.clone() for name, value in model.state_dict().items()}
+    try:
+        model.load_state_dict(average)
+        yield model
+    finally:
+        model.load_state_dict(kept)

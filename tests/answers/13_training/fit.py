@@ -1683,3 +1683,40 @@ def fit(model, train, val, optimizer, epochs):
             }
         )
     return history
+
+
+# %% right="closure and tensors"
+def fit(model, train, val, optimizer, epochs):
+    place = next(iter(model.parameters())).device
+
+    def measure(batches, after):
+        parts, hits = [], 0
+        for x, y in batches:
+            target = y.to(place)
+
+            def closure():
+                optimizer.zero_grad(set_to_none=False)
+                for p in model.parameters():
+                    p.grad = None
+                out = model(x.to(place))
+                cost = nn.CrossEntropyLoss(reduction="sum")(out, target)
+                parts.append(cost.detach().double())
+                nonlocal hits
+                hits += int(out.argmax(-1).eq(target).sum())
+                if after:
+                    (cost / len(target)).backward()
+                return cost
+
+            optimizer.step(closure) if after else closure()
+        n = sum(len(y) for _, y in batches)
+        return float(sum(parts)) / n, hits / n
+
+    rows = []
+    for _ in range(epochs):
+        model.train(True)
+        first = measure(train, True)[0]
+        model.train(False)
+        with torch.inference_mode():
+            loss, accuracy = measure(val, False)
+        rows.append(dict(train_loss=first, val_loss=loss, val_accuracy=accuracy))
+    return rows

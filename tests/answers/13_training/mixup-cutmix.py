@@ -224,7 +224,7 @@ def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     return mixed, soft
 
 
-# %% wrong="tests the weight by its truth" says=["weight=0.0: raised ValueError"]
+# %% wrong="tests the weight by its truth" says=["weight=0.0, a weight like any: ask for None: raised ValueError"]
 def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     if bool(weight) == bool(box):
         raise ValueError("one of both")
@@ -704,3 +704,20 @@ def mixup_cutmix(x, y, classes, order, weight=None, box=None):
         weight = 1 - (b - t) * (last - first) / (high * wide)
     hot = F.one_hot(y, classes).to(x.dtype)
     return mixed, weight * hot + (1 - weight) * hot[order]
+
+
+# %% wrong="end of the box below 0" breaks="or be outside altogether" says=["ends below 0", "counts from the end"]
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if (weight is None) == (box is None):
+        raise ValueError("one of weight and box")
+    hot = F.one_hot(y, classes).to(x.dtype)
+    if weight is not None:
+        return weight * x + (1 - weight) * x[order], weight * hot + (1 - weight) * hot[order]
+    high, wide = x.shape[2:]
+    top, left, height, width = box
+    bottom, right = min(top + height, high), min(left + width, wide)
+    top, left = max(top, 0), max(left, 0)
+    mixed = x.clone()
+    mixed[:, :, top:bottom, left:right] = x[order][:, :, top:bottom, left:right]
+    share = max(bottom - top, 0) * max(right - left, 0) / (high * wide)
+    return mixed, (1 - share) * hot + share * hot[order]

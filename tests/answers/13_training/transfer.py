@@ -937,3 +937,26 @@ def train_mode(model):
             and not m.weight.requires_grad
         ):
             m.eval()
+
+
+# %% wrong="a rate of 0 is the default" breaks="everything requires a gradient and learns at `lr`" says=["a rate like any"]
+def transfer(model, classes, mode, lr):
+    if mode not in ("probe", "full", "discriminative"):
+        raise ValueError(mode)
+    lr = lr or 1e-3
+    old = model[1]
+    model[1] = nn.Linear(old.in_features, classes, device=old.weight.device)
+    model[0].requires_grad_(mode != "probe")
+    head = {"params": list(model[1].parameters()), "lr": lr}
+    if mode == "probe":
+        return [head]
+    rate = lr if mode == "full" else lr / 10
+    return [{"params": list(model[0].parameters()), "lr": rate}, head]
+
+
+def train_mode(model):
+    model.train()
+    for part in model.modules():
+        if isinstance(part, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if not part.weight.requires_grad:
+                part.training = False

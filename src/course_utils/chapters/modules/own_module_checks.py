@@ -57,6 +57,7 @@ CHANGES = {
     "buffer, None, tensor": ([], [], [], "Tensor", [2.0]),
     "counter": ([], ["x"], ["x"], "Tensor", 4),
     "parameter, tensor": ([], [], [], "Tensor", [2.0]),
+    "buffer, None": ([], [], [], "NoneType", None),
     "buffer, number": ([], [], [], "int", None),
     "buffer, parameter": (["x"], [], ["x"], "MiniParameter", [1.0]),
     "module, text": ([], [], [], "str", None),

@@ -252,6 +252,11 @@ def check_zoo(try_init, try_init_alone, case):
     with case("a Linear(300, 200) under two seeds"):
         same = torch.equal(try_init_alone(1)[0], try_init_alone(2)[0])
         assert not same, "the same weights: draw from PyTorch's global generator, and don't seed it"
+    with case("the same model and the same seed, twice"):
+        again = try_init()["state"]
+        other = [n for n in ("conv.weight", "linear.weight") if not torch.equal(state[n], again[n])]
+        words = "is another: draw from PyTorch's global generator, not from one of your own"
+        assert not other, f"{', '.join(other)} {words}"
     with case("two models, started one after the other"):
         same = torch.equal(try_init_alone(1)[0], try_init_alone(1, 1)[0])
         words = "the same weights: the draws have to move PyTorch's global generator on"

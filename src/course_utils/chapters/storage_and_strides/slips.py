@@ -63,6 +63,11 @@ def traces(matrix: Tensor, anti: bool) -> dict[str, Tensor]:
         )
         if anti
         else None,
+        "it starts at the top right corner, but this step leads away from it": note(
+            matrix, (n,), (step,), start + last * right
+        )
+        if anti and down < right
+        else None,
         "this is the other diagonal": (matrix if anti else matrix.flip(1)).diagonal(),
         "the last element is missing": note(matrix, (last,), (step,), start + first),
     }
@@ -95,7 +100,7 @@ def windows(x: Tensor, k: int, step: int) -> dict[str, Tensor]:
 
 def convolutions(x: Tensor, weight: Tensor, stride: int = 1, padding: int = 0) -> dict[str, Tensor]:
     """What is not the convolution of images (batch, in, h, w) with ``weight`` (out, in, kh, kw)."""
-    slips = {}
+    slips, before = {}, x.stride()
     x = F.pad(x, [padding] * 4) if padding else x
     (batch, channels, height, width), (kh, kw) = x.shape, weight.shape[2:]
     size = (batch, channels, (height - kh) // stride + 1, (width - kw) // stride + 1, kh, kw)
@@ -106,7 +111,13 @@ def convolutions(x: Tensor, weight: Tensor, stride: int = 1, padding: int = 0) -
     notes = {
         "the windows do not move on as stride says": (b, c, down, right, down, right),
         "stride stands in the wrong place: it is between windows, not inside them": inside,
+        "from window to window stride counts in both directions": (
+            b, c, down * stride, right, down, right,
+        ),
         CONTIGUOUS: plain,
+        "these are the strides from before the padding: ask the padded tensor": (
+            *before[:2], before[2] * stride, before[3] * stride, *before[2:],
+        ),
         "rows and columns are exchanged inside the window": (
             b, c, down * stride, right * stride, right, down,
         ),
@@ -126,6 +137,10 @@ def plain_convolutions(image: Tensor, kernel: Tensor) -> dict[str, Tensor]:
     """The same for one channel: an image (h, w) and a kernel (kh, kw), without padding."""
     x, weight = image[None, None], kernel[None, None]
     slips = {words: result[0, 0] for words, result in convolutions(x, weight).items()}
+    lies = note(kernel, kernel.shape, (kernel.shape[1], 1))
+    if lies is not None:
+        words = "the kernel's numbers were read as they lie: it may be a view, too"
+        slips[words] = F.conv2d(x, lies[None, None])[0, 0]
     whole = F.conv2d(x, weight)
     if whole.numel() > 1:
         slips["the sum is over all windows at once"] = whole.sum()

@@ -2,6 +2,7 @@
 
 from course_utils.chapters.training.averages import (
     check_average,
+    check_nan,
     check_swapped,
     check_weight,
     make_states,

@@ -191,6 +191,13 @@ def check_weight(name, mine, average, state, step, decay):
     check_close(mine, right, words if few else name, rtol=loose, atol=loose)
 
 
+def check_nan(ema) -> None:
+    """A state that has a NaN gives an average that has it."""
+    found = ema({"w": torch.ones(2)}, {"w": torch.tensor([2.0, torch.nan])}, 0, 0.99)["w"]
+    words = "what is NaN in the state is NaN in the average: the formula holds for each number"
+    assert found.isnan().tolist() == [False, True], words
+
+
 def check_average(found, average, state, step, decay):
     assert isinstance(found, dict), "ema returned no dict: is there an answer yet?"
     check_equal(sorted(found), sorted(state), "the names")

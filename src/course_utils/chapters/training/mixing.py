@@ -51,7 +51,7 @@ def labels_of(share, y, order, right):
     return share * hard + (1 - share) * hard[order]
 
 
-def _pasted(x, order, box, outside=False, channels=slice(None), shift=True, keep=0, in_turn=False):
+def _pasted(x, order, box, outside=False, channels=slice(None), shift=True, keep=0, **slips):
     """``x`` with what is inside ``box`` from its partners, as known slips paste it."""
     top, left, height, width = box
     bottom, right = min(top + height, x.shape[2] - keep), min(left + width, x.shape[3] - keep)
@@ -59,9 +59,9 @@ def _pasted(x, order, box, outside=False, channels=slice(None), shift=True, keep
         top, left = max(top, 0), max(left, 0)
     here, there = (x[order], x) if outside else (x, x[order])
     mixed = here.clone()
-    if top < bottom and left < right:
+    if slips.get("below") or (top < bottom and left < right):
         part = (slice(None), channels, slice(top, bottom), slice(left, right))
-        if in_turn:
+        if slips.get("in_turn"):
             for image, partner in zip(mixed, order.tolist(), strict=True):
                 image[part[1:]] = mixed[partner][part[1:]]
         else:
@@ -97,6 +97,9 @@ IMAGE_SLIPS = {
         "box_of": lambda x, b: (b[0], b[1], b[2] - b[0], b[3] - b[1])
     },
     "a negative bound counts from the end in a slice: clamp it to 0": {"shift": False},
+    "a box before the image ends below 0, which in a slice counts from the end: clamp it": {
+        "below": True
+    },
     "the last row or column of the image is left out": {"keep": 1},
     "a box that sticks out is cut off, not moved into the image": {"box_of": _moved},
     "all channels are pasted, not the first alone": {"channels": slice(0, 1)},

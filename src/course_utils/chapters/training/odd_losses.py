@@ -25,11 +25,11 @@ class Echo(nn.Module):
         return x + self.weight
 
     def note(self, *_) -> None:
-        """A step begins; it moves nothing, so that the next batch's loss is what it would be."""
+        """A step was taken; it is undone, so that the next batch's loss is what it would be."""
         for found in self.steps[-1:]:
             found.append([] if self.weight.grad is None else self.weight.grad.tolist())
-        if self.weight.grad is not None:
-            self.weight.grad.zero_()
+        with torch.no_grad():
+            self.weight.zero_()
 
 
 def _batches(loss: str) -> list[tuple[torch.Tensor, torch.Tensor]]:
@@ -43,7 +43,7 @@ def run_steps(fit, loss: str) -> tuple[list[list], float]:
     """For each of five training batches the gradients at the steps that followed; the average."""
     model, train = Echo().to(device), _batches(loss)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    optimizer.register_step_pre_hook(model.note)
+    optimizer.register_step_post_hook(model.note)
     history = fit(model, train, train[:1], optimizer, 1)
     return model.steps, float(history[0]["train_loss"])
 

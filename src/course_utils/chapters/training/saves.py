@@ -142,6 +142,9 @@ def check_files(files, names, saves, keep, others=OTHERS):
         because = (
             "a name with + or _ was taken for a step: int() reads them, but they aren't digits"
         )
+    if set(steps) < set(wanted):
+        because = "too many were removed: where there are fewer than keep, a slice from the end, "
+        because += "such as names[:2 - 3], still takes some"
     check_equal(steps, wanted, "the files of steps", because)
     strays = sorted(set(names) - {*mine, *others})
     because = (
@@ -156,9 +159,10 @@ def check_files(files, names, saves, keep, others=OTHERS):
         assert best == "no file", f"{words}: NaN is never the best"
     text = f"{words}, expected {right.get('best.pt')}: the highest score ever, the earlier at a tie"
     assert best == right.get("best.pt", best), text
-    assert repr([mine[n] for n in wanted]) == repr([right[n] for n in wanted]), (
-        f"a file holds another entry: {mine}"
-    )
+    for name in wanted:
+        words = f"{name} holds (step, score, sum of the state) {mine[name]}, expected {right[name]}"
+        words += ": a step that is saved again is written again"
+        assert repr(mine[name]) == repr(right[name]), words
 
 
 def check_remains(files, before, after_all):

@@ -80,7 +80,7 @@ def run_transfer(train_mode, transfer, mode: str, frozen_before: bool = False) -
     return seen
 
 
-def run_bare(transfer, mode: str, layer: bool = False) -> list:
+def run_bare(transfer, mode: str, layer: bool = False, lr: float = 0.5) -> list:
     """The rates by parameter, where the backbone has none, or is a ``layer`` itself. Then the head
     had as many outputs before, and what should be frozen was free and the other way round."""
     body = nn.Linear(4, 4).requires_grad_(mode == "probe") if layer else nn.Flatten()
@@ -88,7 +88,7 @@ def run_bare(transfer, mode: str, layer: bool = False) -> list:
     head = model[1]
     try:
         groups = [
-            {**group, "params": list(group["params"])} for group in transfer(model, 5, mode, 0.5)
+            {**group, "params": list(group["params"])} for group in transfer(model, 5, mode, lr)
         ]
     except Exception as error:
         words = f"{type(error).__name__}: {error}".splitlines()[0]
@@ -177,6 +177,8 @@ def check_rates(seen, name, want):
 def check_bare(try_bare):
     for mode in ("probe", "full", "discriminative"):
         check_equal(try_bare(mode), [[0.5], [0.5]], f"mode {mode!r}: the rates of the head")
+    words = "the rates of the head where lr is 0.0, a rate like any"
+    check_equal(try_bare("full", lr=0.0), [[0.0], [0.0]], words)
 
 
 def check_single(try_bare):
