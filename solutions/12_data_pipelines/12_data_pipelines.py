@@ -501,7 +501,7 @@ except NotImplementedError:
 #   upper and lower case; class by class, sorted by name within a class as Python sorts texts. Other
 #   files and all folders are left out.
 # - `dataset[i]` is `(image, label)`: a PIL image in mode RGB, whatever the file's mode, of the file's
-#   size (no EXIF tag turns it), decoded to the end; and the position of its class. If there is a `transform`, `transform(image)` takes the
+#   size (no EXIF tag turns it), decoded to the end; and the position of its class. If there is a `transform` (a function, or one of v2's), `transform(image)` takes the
 #   image's place.
 # - Making the dataset opens no image. A file is read each time its item is asked for: keep no images.
 # - A file that can't be decoded, whatever Pillow raises (a header that claims 14 000 × 14 000 pixels
@@ -1705,10 +1705,7 @@ cases = {
     "half images, from -300 to 300": [torch.tensor([[[-300.0, 0.0, 300.0]]]).half(), nine.half()],
     "transposed images": [drawn[0].float().mT, drawn[1].mT],
     "grey uint8 images": [drawn[0][:1], drawn[1][:1]],
-    "a NaN in one channel, ∞ in another": [
-        torch.tensor([[[1.0]], [[torch.nan]], [[1.0]]]),
-        torch.tensor([[[1.0, 1.0]], [[1.0, 1.0]], [[1.0, torch.inf]]]),
-    ],
+    "a NaN in one channel": [torch.tensor([[[1.0]], [[torch.nan]]]), torch.ones(2, 1, 2)],
 }
 with every_case() as case:
     for name, images in cases.items():

@@ -852,7 +852,7 @@ def collate_boxes(items):
     return {"images": batch, "sizes": sizes, "boxes": padded, "mask": mask}
 
 
-# %% wrong="bool images come back as uint8" breaks="images and boxes their dtype" says=["bool images, int8 boxes, some below 0: images", "torch.uint8"]
+# %% wrong="bool images come back as uint8" breaks="images and boxes their dtype" says=["bool images, int8 boxes, some below 0: the batch: images", "torch.uint8"]
 import torch
 
 
@@ -880,7 +880,7 @@ def collate_boxes(items):
     return {"images": out, "sizes": sizes, "boxes": padded, "mask": mask}
 
 
-# %% wrong="int8 boxes lose their sign" breaks="(B, largest N, 4), boxes first, then zeros" says=["bool images, int8 boxes, some below 0: boxes"]
+# %% wrong="int8 boxes lose their sign" breaks="(B, largest N, 4), boxes first, then zeros" says=["bool images, int8 boxes, some below 0: the batch: boxes"]
 import torch
 
 

@@ -2042,62 +2042,6 @@ class PackedDataset(Dataset):
         return {**vars(self), "env": None, "owner": None}
 
 
-# %% wrong="handles kept on the class by path" breaks="gives the item of that place" says=["once the file was packed anew", "no handle is kept on the class or by path"]
-import os
-import tempfile
-from pathlib import Path
-
-import lmdb
-from torch.utils.data import Dataset
-
-
-def pack_it(items, path):
-    path = Path(path)
-    handle, part = tempfile.mkstemp(dir=path.parent)
-    os.close(handle)
-    os.unlink(part)
-    env = lmdb.open(part, subdir=False, map_size=2**40, lock=False)
-    try:
-        with env.begin(write=True) as transaction:
-            for n, item in enumerate(items):
-                transaction.put(str(n).encode(), item)
-    except BaseException:
-        env.close()
-        os.unlink(part)
-        raise
-    env.close()
-    os.replace(part, path)
-
-
-class PackedDataset(Dataset):
-    envs = {}
-
-    def __init__(self, path):
-        self.path, self.env, self.owner = str(path), None, None
-
-    def opened(self):
-        key = self.path, os.getpid()
-        if key not in self.envs:
-            for env in self.envs.values():
-                env.close()
-            self.envs.clear()
-            self.envs[key] = lmdb.open(self.path, subdir=False, readonly=True, lock=False)
-        return self.envs[key]
-
-    def __len__(self):
-        return self.opened().stat()["entries"]
-
-    def __getitem__(self, index):
-        with self.opened().begin() as transaction:
-            item = transaction.get(str(index).encode())
-        if item is None:
-            raise IndexError(index)
-        return item
-
-    def __getstate__(self):
-        return {**vars(self), "env": None, "owner": None}
-
-
 # %% wrong="past the end by far" breaks="an index past the end is an `IndexError`" says=["raises, by eight: expected 'IndexError', got 'KeyError'"]
 import os
 import tempfile

@@ -600,27 +600,3 @@ def merge_statistics(a, b):
     d = b[1] - a[1]
     mean = a[1] + d * (b[0] / n)
     return n, mean, a[2] + b[2] + d**2 * (a[0] * b[0] / n)
-
-
-# %% wrong="infinite pixels are left out" breaks="the mean, and S" says=["∞ among the pixels of a channel makes its mean ∞"]
-import torch
-
-
-def running_statistics(images):
-    total = None
-    for image in images:
-        x = image.double().flatten(1)
-        x = torch.where(x.isinf(), torch.zeros_like(x), x)
-        mean = x.mean(1)
-        one = x.shape[1], mean, ((x - mean[:, None]) ** 2).sum(1)
-        total = one if total is None else merge_statistics(total, one)
-    return total
-
-
-def merge_statistics(a, b):
-    (na, ma, sa), (nb, mb, sb) = a, b
-    n = na + nb
-    if n == 0:
-        return 0, ma.clone(), sa.clone()
-    d = mb - ma
-    return n, ma + d * (nb / n), sa + sb + d**2 * (na / n) * nb
