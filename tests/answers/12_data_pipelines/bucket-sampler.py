@@ -801,7 +801,7 @@ def weighted_sampling(labels, draws, seed):
     return torch.multinomial(weights, draws, replacement=True, generator=g).tolist()
 
 
-# %% wrong="the epoch's last byte" says=["epoch 256 gave the order of epoch 0"]
+# %% wrong="the epoch's last byte" says=["epoch 65536 gave the order of epoch 0"]
 def bucket_sampler(lengths, batch_size, seed, epoch):
     rng = np.random.default_rng([seed, epoch % 256])
     order = rng.permutation(len(lengths)).tolist()
