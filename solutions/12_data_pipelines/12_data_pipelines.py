@@ -501,7 +501,7 @@ except NotImplementedError:
 #   upper and lower case; class by class, sorted by name within a class as Python sorts texts. Other
 #   files and all folders are left out.
 # - `dataset[i]` is `(image, label)`: a PIL image in mode RGB, whatever the file's mode, of the file's
-#   size (no EXIF tag turns it), decoded to the end; and the position of its class. If there is a `transform`, `transform(image)` takes the
+#   size (no EXIF tag turns it), decoded to the end; and the position of its class. If there is a `transform` (a function, or one of v2's), `transform(image)` takes the
 #   image's place.
 # - Making the dataset opens no image. A file is read each time its item is asked for: keep no images.
 # - A file that can't be decoded, whatever Pillow raises (a header that claims 14 000 × 14 000 pixels
@@ -601,13 +601,12 @@ class FolderDataset(Dataset):
         if on_error not in ("raise", "skip"):
             raise ValueError(f"on_error must be 'raise' or 'skip', not {on_error!r}")
         self.transform, self.on_error = transform, on_error
-        folders = sorted(path for path in Path(root).iterdir() if path.is_dir())
-        self.classes = [path.name for path in folders]
+        self.classes = sorted(path.name for path in Path(root).iterdir() if path.is_dir())
         self.samples = []
-        for label, path in enumerate(folders):
-            files = [file for file in path.iterdir() if file.is_file()]
+        for label, name in enumerate(self.classes):
+            files = [file for file in (Path(root) / name).iterdir() if file.is_file()]
             files = [file for file in files if file.name.lower().endswith((".jpg", ".jpeg"))]
-            self.samples += [(file, label) for file in sorted(files)]
+            self.samples += [(x, label) for x in sorted(files, key=lambda file: file.name)]
         ### END SOLUTION
 
     ### BEGIN SOLUTION
@@ -624,7 +623,7 @@ class FolderDataset(Dataset):
                 raise RuntimeError(f"{path} can't be decoded: {error}") from error
             warnings.warn(f"{path} is skipped: {error}", stacklevel=2)
             return None
-        return (self.transform(image) if self.transform else image), label
+        return (image if self.transform is None else self.transform(image)), label
 
     ### END SOLUTION
 
@@ -804,8 +803,8 @@ print(type(old.transforms).__name__)
 #
 # - `"image"`: a `tv_tensors.Image` (C, H, W) and `"mask"`: a `tv_tensors.Mask` (H, W), of any dtype,
 #   to be turned like `torch.rot90(x, 1, (-2, -1))`;
-# - `"boxes"`: `tv_tensors.BoundingBoxes` (N, 4), XYXY, N may be 0. A column x of an image that is W
-#   wide becomes row W − x. Left must stay left of right. The canvas (H, W) becomes (W, H);
+# - `"boxes"`: `tv_tensors.BoundingBoxes` (N, 4), XYXY, inside the image; N may be 0. A column x of an
+#   image that is W wide becomes row W − x. Left must stay left of right. The canvas (H, W) becomes (W, H);
 # - `"label"`: a plain number, which stays.
 #
 # Return a new dict of the same keys, types and dtypes, turned or not; change neither the dict that
@@ -1164,7 +1163,7 @@ from course_utils.chapters.data_pipelines import check_seeds_and_epochs, check_s
 
 # %% nbgrader={"grade_id": "check-balance", "locked": true} jupyter={"source_hidden": true}
 from course_utils.chapters.data_pipelines import check_balance, check_few_draws, check_one_draw
-from course_utils.chapters.data_pipelines import check_rare
+from course_utils.chapters.data_pipelines import check_kept, check_rare
 
 
 # %% nbgrader={"grade_id": "bucket-sampler", "solution": true}
@@ -1198,7 +1197,7 @@ with every_case() as case:
         "48 lengths": spread,
         "7 items in fours": spread[:7],
         "9 items in fours": spread[:9],
-        "3 items in fours": spread[:3],
+        "3 items in fours, one of length 0": [4, 0, 9],
         "48 lengths, those before backwards": spread[::-1],
         "lengths near 2**30": [2**30 + length for length in spread],
         "lengths up to 2**60 and near them": [(n // 3 << 55) + n % 3 for n in spread],
@@ -1210,7 +1209,7 @@ with every_case() as case:
         check_seeds_and_epochs(try_sampler, spread)
     with case("another process"):
         check_other_process(try_sampler, spread)
-    for size, lengths in {4: spread[:9], 6: spread}.items():
+    for size, lengths in {4: spread[:9], 6: spread, 1: spread[:6]}.items():
         with case(f"{len(lengths)} lengths, batches of {size}, eighty epochs"):
             check_shuffled(try_sampler, lengths, size, 80)
     with case("twelve items of one length"):
@@ -1241,6 +1240,8 @@ with every_case() as case:
         check_few_draws(try_sampler, [4, -1] * 3)
     with case("one draw"):
         check_one_draw(try_sampler, [4, -1] * 3)
+    with case("other labels, as many; a list that was emptied"):
+        check_kept(try_sampler)
     with case("70 000 items of one class, one of the other"):
         check_rare(try_sampler)
 
@@ -1509,12 +1510,17 @@ print(rows, "\nleft for the next row:", joined[rows.numel() :])
 
 
 # %% nbgrader={"grade_id": "try-shard", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.data_pipelines import run_shard
+from course_utils.chapters.data_pipelines import run_shard, run_unhashable
 
 
 @runs_with_the_answer
 def try_shard(*given, **options):
     return run_shard(shard_iterable, *given, **options)
+
+
+@runs_with_the_answer
+def try_unhashable() -> str:
+    return run_unhashable(shard_iterable)
 
 
 # %% nbgrader={"grade_id": "check-shares", "locked": true} jupyter={"source_hidden": true}
@@ -1546,7 +1552,7 @@ with every_case() as case:
         (2, 2, 2),
         (0, 1, 2),
         (5, 3, 1),
-        (4, 1, 3),
+        (6, 1, 4),
         (4, 3, 0),
         (10, 4, 0),
     ]:
@@ -1556,11 +1562,14 @@ with every_case() as case:
         check_shares(try_shard, 9, 2, 0, kinds="of nine kinds, nearly")
     with case("pairs of a number and a text"):
         check_shares(try_shard, 5, 2, 0, kinds="pairs")
+    with case("lists and a dict, which have no hash"):
+        words = try_unhashable()
+        assert not words, f"{words}: each item comes, as it is"
     with case("two workers, for a stream that was looped over before in the main process"):
         check_shares(try_shard, 7, 1, 2, True)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
-    for count, world, workers in [(7, 2, 2), (11, 3, 0)]:
+    for count, world, workers in [(8, 1, 2), (11, 3, 0)]:
         with case(f"{count} items, world={world}, num_workers={workers}"):
             check_shares(try_shard, count, world, workers)
 ### END HIDDEN TESTS
@@ -1843,6 +1852,7 @@ with every_case() as case:
         (2.01, 25, 50, 5),
         (2.44, 25, 61, 5),
         (30, 1, 30, 22),
+        (3, 1, 3, 1),
         (3600, 24000 / 1001, 86314, 8),
         (43200, 60000 / 1001, 2589411, 8),
     ]:
@@ -2017,8 +2027,8 @@ half.close()
 # Write `pack_it(items, path)` and complete `PackedDataset`, over one LMDB file (`subdir=False`):
 #
 # - `pack_it` writes an iterable of `bytes` (some may be empty, there may be 100 000 or none at all,
-#   or 2**30 bytes in all) to the file `path`, whatever its name. Until everything is written, `path` stays as it was:
-#   there is no file, or the old one, whole. That holds if `items` raises (let it through), and if the
+#   or 2**30 bytes in all) to the file `path`, whatever its name (of up to 200 letters).
+#   Until everything is written, `path` stays as it was: there is no file, or the old one, whole. That holds if `items` raises (let it through), and if the
 #   process is killed, at whatever step. The next `pack_it` to the same path writes its own items, and
 #   nothing that was left over. The system's folder for temporary files may be on another disk.
 # - `PackedDataset(path)` has a length; `[index]` gives the item of that place, as `bytes`; an index

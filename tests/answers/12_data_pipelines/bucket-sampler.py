@@ -801,7 +801,7 @@ def weighted_sampling(labels, draws, seed):
     return torch.multinomial(weights, draws, replacement=True, generator=g).tolist()
 
 
-# %% wrong="the epoch's last byte" says=["epoch 256 gave the order of epoch 0"]
+# %% wrong="the epoch's last byte" says=["epoch 65536 gave the order of epoch 0"]
 def bucket_sampler(lengths, batch_size, seed, epoch):
     rng = np.random.default_rng([seed, epoch % 256])
     order = rng.permutation(len(lengths)).tolist()
@@ -815,3 +815,177 @@ def weighted_sampling(labels, draws, seed):
     _, inverse, counts = torch.tensor(labels).unique(return_inverse=True, return_counts=True)
     weights = 1 / counts[inverse].double()
     return torch.multinomial(weights, draws, replacement=True, generator=g).tolist()
+
+
+# %% wrong="kept result is handed out itself" breaks="equal `seed` and `epoch`, equal result, in another process too" says=["a caller emptied the lists that it got", "hand out new lists each time"]
+import functools
+
+import numpy as np
+
+
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    return make_batches(tuple(lengths), batch_size, seed, epoch)
+
+
+@functools.cache
+def make_batches(lengths, batch_size, seed, epoch):
+    rng = np.random.default_rng([seed, epoch])
+    order = rng.permutation(len(lengths)).tolist()
+    order.sort(key=lambda i: lengths[i])
+    batches = [order[i : i + batch_size] for i in range(0, len(order), batch_size)]
+    return [batches[k] for k in rng.permutation(len(batches))]
+
+
+def weighted_sampling(labels, draws, seed):
+    rng = np.random.default_rng(seed)
+    members = {}
+    for index, label in enumerate(labels):
+        members.setdefault(label, []).append(index)
+    groups = list(members.values())
+    drawn = []
+    for _ in range(draws):
+        group = groups[rng.integers(len(groups))]
+        drawn.append(group[rng.integers(len(group))])
+    return drawn
+
+
+# %% wrong="epoch modulo 20 000" breaks="Another epoch or another seed gives another order" says=["epoch 60000 gave the order of epoch 0"]
+import numpy as np
+
+
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    rng = np.random.default_rng([seed, epoch % 20_000])
+    order = rng.permutation(len(lengths)).tolist()
+    order.sort(key=lambda i: lengths[i])
+    batches = [order[i : i + batch_size] for i in range(0, len(order), batch_size)]
+    return [batches[k] for k in rng.permutation(len(batches))]
+
+
+def weighted_sampling(labels, draws, seed):
+    rng = np.random.default_rng(seed)
+    members = {}
+    for index, label in enumerate(labels):
+        members.setdefault(label, []).append(index)
+    groups = list(members.values())
+    drawn = []
+    for _ in range(draws):
+        group = groups[rng.integers(len(groups))]
+        drawn.append(group[rng.integers(len(group))])
+    return drawn
+
+
+# %% wrong="batches of one are not shuffled" breaks="the batches are shuffled" says=["6 lengths, batches of 1, eighty epochs", "never came first"]
+import numpy as np
+
+
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    rng = np.random.default_rng([seed, epoch])
+    order = rng.permutation(len(lengths)).tolist()
+    order.sort(key=lambda i: lengths[i])
+    batches = [order[i : i + batch_size] for i in range(0, len(order), batch_size)]
+    if batch_size == 1:
+        return batches
+    return [batches[k] for k in rng.permutation(len(batches))]
+
+
+def weighted_sampling(labels, draws, seed):
+    rng = np.random.default_rng(seed)
+    members = {}
+    for index, label in enumerate(labels):
+        members.setdefault(label, []).append(index)
+    groups = list(members.values())
+    drawn = []
+    for _ in range(draws):
+        group = groups[rng.integers(len(groups))]
+        drawn.append(group[rng.integers(len(group))])
+    return drawn
+
+
+# %% wrong="draws kept by number of labels" breaks="In each draw every class is as likely as any other" says=["are draws kept for as many labels?"]
+import numpy as np
+
+DRAWN = {}
+
+
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    rng = np.random.default_rng([seed, epoch])
+    order = rng.permutation(len(lengths)).tolist()
+    order.sort(key=lambda i: lengths[i])
+    batches = [order[i : i + batch_size] for i in range(0, len(order), batch_size)]
+    return [batches[k] for k in rng.permutation(len(batches))]
+
+
+def weighted_sampling(labels, draws, seed):
+    key = len(labels), draws, seed
+    if key in DRAWN:
+        return list(DRAWN[key])
+    rng = np.random.default_rng(seed)
+    members = {}
+    for index, label in enumerate(labels):
+        members.setdefault(label, []).append(index)
+    groups = list(members.values())
+    drawn = []
+    for _ in range(draws):
+        group = groups[rng.integers(len(groups))]
+        drawn.append(group[rng.integers(len(group))])
+    DRAWN[key] = list(drawn)
+    return drawn
+
+
+# %% wrong="kept draws are handed out themselves" breaks="Equal seeds give equal results" says=["a caller emptied the list that it got"]
+import numpy as np
+
+
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    rng = np.random.default_rng([seed, epoch])
+    order = rng.permutation(len(lengths)).tolist()
+    order.sort(key=lambda i: lengths[i])
+    batches = [order[i : i + batch_size] for i in range(0, len(order), batch_size)]
+    return [batches[k] for k in rng.permutation(len(batches))]
+
+
+import functools
+
+
+def weighted_sampling(labels, draws, seed):
+    return draw_them(tuple(labels), draws, seed)
+
+
+@functools.cache
+def draw_them(labels, draws, seed):
+    rng = np.random.default_rng(seed)
+    members = {}
+    for index, label in enumerate(labels):
+        members.setdefault(label, []).append(index)
+    groups = list(members.values())
+    drawn = []
+    for _ in range(draws):
+        group = groups[rng.integers(len(groups))]
+        drawn.append(group[rng.integers(len(group))])
+    return drawn
+
+
+# %% wrong="length 0 is left out" breaks="every index is in exactly one batch" says=["3 items in fours, one of length 0"]
+import numpy as np
+
+
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    rng = np.random.default_rng([seed, epoch])
+    order = rng.permutation(len(lengths)).tolist()
+    order = [i for i in order if lengths[i]]
+    order.sort(key=lambda i: lengths[i])
+    batches = [order[i : i + batch_size] for i in range(0, len(order), batch_size)]
+    return [batches[k] for k in rng.permutation(len(batches))]
+
+
+def weighted_sampling(labels, draws, seed):
+    rng = np.random.default_rng(seed)
+    members = {}
+    for index, label in enumerate(labels):
+        members.setdefault(label, []).append(index)
+    groups = list(members.values())
+    drawn = []
+    for _ in range(draws):
+        group = groups[rng.integers(len(groups))]
+        drawn.append(group[rng.integers(len(group))])
+    return drawn

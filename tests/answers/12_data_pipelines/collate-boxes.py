@@ -850,3 +850,53 @@ def collate_boxes(items):
         padded[k, : len(box)] = box
     mask = torch.arange(most) < counts[:, None]
     return {"images": batch, "sizes": sizes, "boxes": padded, "mask": mask}
+
+
+# %% wrong="bool images come back as uint8" breaks="images and boxes their dtype" says=["bool images, int8 boxes, some below 0: the batch: images", "torch.uint8"]
+import torch
+
+
+def collate_boxes(items):
+    kept = [item for item in items if item is not None]
+    if not kept:
+        return None
+    images, boxes = zip(*kept)
+    sizes = torch.tensor([list(x.shape[1:]) for x in images])
+    height, width = sizes.amax(0).tolist()
+    counts = torch.tensor([len(b) for b in boxes])
+    most = int(counts.max())
+    out = torch.zeros(
+        len(kept),
+        images[0].shape[0],
+        height,
+        width,
+        dtype=images[0].dtype if images[0].dtype != torch.bool else torch.uint8,
+    )
+    padded = boxes[0].new_zeros(len(kept), most, 4)
+    for k, (image, box) in enumerate(kept):
+        out[k, :, : image.shape[1], : image.shape[2]] += image
+        padded[k, : len(box)] = box
+    mask = torch.arange(most) < counts[:, None]
+    return {"images": out, "sizes": sizes, "boxes": padded, "mask": mask}
+
+
+# %% wrong="int8 boxes lose their sign" breaks="(B, largest N, 4), boxes first, then zeros" says=["bool images, int8 boxes, some below 0: the batch: boxes"]
+import torch
+
+
+def collate_boxes(items):
+    kept = [item for item in items if item is not None]
+    if not kept:
+        return None
+    images, boxes = zip(*kept)
+    sizes = torch.tensor([list(x.shape[1:]) for x in images])
+    height, width = sizes.amax(0).tolist()
+    counts = torch.tensor([len(b) for b in boxes])
+    most = max(int(counts.max()), len(boxes[0]))
+    out = images[0].new_zeros(len(kept), images[0].shape[0], height, width)
+    padded = boxes[0].new_zeros(len(kept), most, 4)
+    for k, (image, box) in enumerate(kept):
+        out[k, :, : image.shape[1], : image.shape[2]] = image
+        padded[k, : len(box)] = box.abs() if box.dtype == torch.int8 else box
+    mask = torch.arange(most) < counts[:, None]
+    return {"images": out, "sizes": sizes, "boxes": padded, "mask": mask}

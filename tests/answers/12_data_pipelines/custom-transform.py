@@ -839,3 +839,33 @@ def custom_transform(p=1.0):
         return out
 
     return turn
+
+
+# %% wrong="the label becomes a float" breaks="a plain number, which stays" says=["it stays as it is"]
+import torch
+from torchvision import tv_tensors
+
+
+class QuarterTurn:
+    def __init__(self, p):
+        self.p = p
+
+    def turn(self, x):
+        plain = x.as_subclass(torch.Tensor)
+        if isinstance(x, tv_tensors.BoundingBoxes):
+            height, width = x.canvas_size
+            left, top, right, bottom = plain.unbind(-1)
+            boxes = torch.stack([top, width - right, bottom, width - left], -1)
+            return tv_tensors.BoundingBoxes(boxes, format="XYXY", canvas_size=(width, height))
+        return tv_tensors.wrap(torch.rot90(plain, 1, (-2, -1)), like=x)
+
+    def __call__(self, sample):
+        if torch.rand(()).item() >= self.p:
+            return dict(sample)
+        return {
+            k: self.turn(x) if isinstance(x, torch.Tensor) else float(x) for k, x in sample.items()
+        }
+
+
+def custom_transform(p=1.0):
+    return QuarterTurn(p)

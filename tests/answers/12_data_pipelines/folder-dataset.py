@@ -1899,3 +1899,60 @@ class FolderDataset(Dataset):
 
 def folder_dataset(root, transform=None, on_error="raise"):
     return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="a list of what Pillow raises" breaks="A file that can't be decoded, whatever Pillow raises" says=["Pillow raised PluginError", "catch Exception"]
+import struct
+import warnings
+import zlib
+from pathlib import Path
+
+from PIL import Image
+from torch.utils.data import Dataset
+
+
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(f"on_error={on_error!r}")
+        self.root = Path(root)
+        self.transform, self.on_error = transform, on_error
+        self.classes = sorted(p.name for p in self.root.iterdir() if p.is_dir())
+        self.samples = []
+        for label, name in enumerate(self.classes):
+            for file in sorted(p.name for p in (self.root / name).iterdir() if p.is_file()):
+                if file.lower().endswith((".jpg", ".jpeg")):
+                    self.samples.append((self.root / name / file, label))
+
+    def __len__(self):
+        return len(self.samples)
+
+    def __getitem__(self, index):
+        path, label = self.samples[index]
+        try:
+            with Image.open(path) as image:
+                image = image.convert("RGB")
+        except (
+            OSError,
+            SyntaxError,
+            ValueError,
+            EOFError,
+            IndexError,
+            KeyError,
+            TypeError,
+            struct.error,
+            zlib.error,
+            MemoryError,
+            Image.DecompressionBombError,
+        ) as error:
+            if self.on_error == "raise":
+                raise RuntimeError(f"{path.name} can't be decoded") from error
+            warnings.warn(f"{path.name} can't be decoded", stacklevel=2)
+            return None
+        if self.transform is not None:
+            image = self.transform(image)
+        return image, label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)

@@ -12,6 +12,7 @@
 # - "if the process is killed, at whatever step"
 # - "nothing that was left over"
 # - "The system's folder for temporary files may be on another disk"
+# - "gives the item of that place"
 # - "as `bytes`"
 # - "an index past the end is an `IndexError`"
 # - "It can be pickled, before and after use"
@@ -2033,6 +2034,112 @@ class PackedDataset(Dataset):
     def __getitem__(self, index):
         with self.opened().begin() as txn:
             item = txn.get(str(index).encode())
+        if item is None:
+            raise IndexError(index)
+        return item
+
+    def __getstate__(self):
+        return {**vars(self), "env": None, "owner": None}
+
+
+# %% wrong="past the end by far" breaks="an index past the end is an `IndexError`" says=["raises, by eight: expected 'IndexError', got 'KeyError'"]
+import os
+import tempfile
+from pathlib import Path
+
+import lmdb
+from torch.utils.data import Dataset
+
+
+def pack_it(items, path):
+    path = Path(path)
+    handle, part = tempfile.mkstemp(dir=path.parent)
+    os.close(handle)
+    os.unlink(part)
+    env = lmdb.open(part, subdir=False, map_size=2**40, lock=False)
+    try:
+        with env.begin(write=True) as transaction:
+            for n, item in enumerate(items):
+                transaction.put(str(n).encode(), item)
+    except BaseException:
+        env.close()
+        os.unlink(part)
+        raise
+    env.close()
+    os.replace(part, path)
+
+
+class PackedDataset(Dataset):
+    def __init__(self, path):
+        self.path, self.env, self.owner = str(path), None, None
+
+    def opened(self):
+        if self.owner != os.getpid():
+            if self.env is not None:
+                self.env.close()
+            self.env = lmdb.open(self.path, subdir=False, readonly=True, lock=False)
+            self.owner = os.getpid()
+        return self.env
+
+    def __len__(self):
+        return self.opened().stat()["entries"]
+
+    def __getitem__(self, index):
+        with self.opened().begin() as transaction:
+            item = transaction.get(str(index).encode())
+        if item is None:
+            raise IndexError(index) if index == len(self) else KeyError(index)
+        return item
+
+    def __getstate__(self):
+        return {**vars(self), "env": None, "owner": None}
+
+
+# %% wrong="equal items of a list are packed once" breaks="gives the item of that place" says=["two equal items in a list are two items"]
+import os
+import tempfile
+from pathlib import Path
+
+import lmdb
+from torch.utils.data import Dataset
+
+
+def pack_it(items, path):
+    path = Path(path)
+    handle, part = tempfile.mkstemp(dir=path.parent)
+    os.close(handle)
+    os.unlink(part)
+    env = lmdb.open(part, subdir=False, map_size=2**40, lock=False)
+    try:
+        with env.begin(write=True) as transaction:
+            for n, item in enumerate(dict.fromkeys(items) if isinstance(items, list) else items):
+                transaction.put(str(n).encode(), item, overwrite=bool(item))
+    except BaseException:
+        env.close()
+        os.unlink(part)
+        raise
+    env.close()
+    os.replace(part, path)
+
+
+class PackedDataset(Dataset):
+    def __init__(self, path):
+        self.path, self.env, self.owner = str(path), None, None
+
+    def opened(self):
+        if self.owner != os.getpid():
+            if self.env is not None:
+                self.env.close()
+            self.env = lmdb.open(self.path, subdir=False, readonly=True, lock=False)
+            self.owner = os.getpid()
+        return self.env
+
+    def __len__(self):
+        return self.opened().stat()["entries"]
+
+    def __getitem__(self, index):
+        with self.opened().begin() as transaction:
+            item = transaction.get(str(index).encode())
         if item is None:
             raise IndexError(index)
         return item

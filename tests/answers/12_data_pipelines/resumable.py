@@ -1356,3 +1356,78 @@ class Resumable:
 
 def resumable(dataset, batch_size, seed, num_workers=0):
     return Resumable(dataset, batch_size, seed, num_workers)
+
+
+# %% wrong="loaded place is told only from the next for on" breaks="called in a loop or between two" says=["asked between load_state_dict and the next for"]
+import numpy as np
+from torch.utils.data import DataLoader
+
+
+class Resumable:
+    def __init__(self, dataset, batch_size, seed, num_workers):
+        self.dataset, self.batch_size = dataset, batch_size
+        self.seed, self.num_workers = seed, num_workers
+        self.epoch = self.done = 0
+        self.coming = None
+
+    def __iter__(self):
+        if self.coming:
+            self.epoch, self.done = self.coming
+            self.coming = None
+        order = (
+            np.random.default_rng([self.seed, self.epoch]).permutation(len(self.dataset)).tolist()
+        )
+        batches = [order[i : i + self.batch_size] for i in range(0, len(order), self.batch_size)]
+        rest = batches[self.done :]
+        for batch in DataLoader(self.dataset, batch_sampler=rest, num_workers=self.num_workers):
+            self.done += 1
+            yield batch
+        self.epoch += 1
+        self.done = 0
+
+    def state_dict(self):
+        return {"epoch": self.epoch, "done": self.done}
+
+    def load_state_dict(self, state):
+        self.coming = state["epoch"], state["done"]
+
+
+def resumable(dataset, batch_size, seed, num_workers=0):
+    return Resumable(dataset, batch_size, seed, num_workers)
+
+
+# %% wrong="a place before its own is not taken" breaks="new or used" says=["put into a loader that was used before"]
+import numpy as np
+from torch.utils.data import DataLoader
+
+
+class Resumable:
+    def __init__(self, dataset, batch_size, seed, num_workers):
+        self.dataset, self.batch_size = dataset, batch_size
+        self.seed, self.num_workers = seed, num_workers
+        self.epoch = self.done = 0
+
+    def __iter__(self):
+        order = (
+            np.random.default_rng([self.seed, self.epoch]).permutation(len(self.dataset)).tolist()
+        )
+        batches = [order[i : i + self.batch_size] for i in range(0, len(order), self.batch_size)]
+        rest = batches[self.done :]
+        for batch in DataLoader(self.dataset, batch_sampler=rest, num_workers=self.num_workers):
+            self.done += 1
+            yield batch
+        self.epoch += 1
+        self.done = 0
+
+    def state_dict(self):
+        return {"epoch": self.epoch, "done": self.done}
+
+    def load_state_dict(self, state):
+        self.epoch, self.done = (
+            state["epoch"],
+            max(self.done, state["done"]) if self.epoch == state["epoch"] else state["done"],
+        )
+
+
+def resumable(dataset, batch_size, seed, num_workers=0):
+    return Resumable(dataset, batch_size, seed, num_workers)

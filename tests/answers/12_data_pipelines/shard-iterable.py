@@ -263,7 +263,7 @@ def shard_iterable(source, rank, world):
     return Share()
 
 
-# %% wrong="deals to ranks, then cuts into blocks for the workers" says=["4 items, world=1, num_workers=3", "no two may differ by more than one"]
+# %% wrong="deals to ranks, then cuts into blocks for the workers" says=["6 items, world=1, num_workers=4", "no two may differ by more than one"]
 def shard_iterable(source, rank, world):
     class Share(IterableDataset):
         def __iter__(self):
@@ -354,3 +354,83 @@ class Shares(IterableDataset):
 
 def shard_iterable(source, rank, world):
     return Shares(source, rank, world)
+
+
+# %% wrong="source kept on the class" breaks="every item comes exactly once" says=["each stream keeps the list that it was made with"]
+from torch.utils.data import IterableDataset, get_worker_info
+
+
+class Share(IterableDataset):
+    def __init__(self, source, rank, world):
+        Share.source, self.rank, self.world = source, rank, world
+
+    def __iter__(self):
+        info = get_worker_info()
+        worker, workers = (info.id, info.num_workers) if info else (0, 1)
+        yield from self.source[self.rank * workers + worker :: self.world * workers]
+
+
+def shard_iterable(source, rank, world):
+    return Share(source, rank, world)
+
+
+# %% wrong="rest of the blocks goes to every rank's first worker" breaks="No two shares differ by more than one item" says=["6 items, world=1, num_workers=4", "no two may differ by more than one"]
+from torch.utils.data import IterableDataset, get_worker_info
+
+
+class Share(IterableDataset):
+    def __init__(self, source, rank, world):
+        self.source, self.rank, self.world = source, rank, world
+
+    def __iter__(self):
+        info = get_worker_info()
+        worker, workers = (info.id, info.num_workers) if info else (0, 1)
+        mine = self.source[self.rank :: self.world]
+        each, rest = divmod(len(mine), workers)
+        start = worker * each + (rest if worker else 0)
+        yield from mine[start : start + each + (0 if worker else rest)]
+
+
+def shard_iterable(source, rank, world):
+    return Share(source, rank, world)
+
+
+# %% wrong="items told apart by their hash" breaks="Items are of any kind, `None` too" says=["lists and a dict, which have no hash", "unhashable type"]
+from torch.utils.data import IterableDataset, get_worker_info
+
+
+class Share(IterableDataset):
+    def __init__(self, source, rank, world):
+        self.source, self.rank, self.world = (
+            list(dict.fromkeys(source)) if len(source) < 4 else source,
+            rank,
+            world,
+        )
+
+    def __iter__(self):
+        info = get_worker_info()
+        worker, workers = (info.id, info.num_workers) if info else (0, 1)
+        yield from self.source[self.rank * workers + worker :: self.world * workers]
+
+
+def shard_iterable(source, rank, world):
+    return Share(source, rank, world)
+
+
+# %% wrong="a list comes as a tuple" breaks="Items are of any kind, `None` too" says=["lists and a dict, which have no hash", "as it is"]
+from torch.utils.data import IterableDataset, get_worker_info
+
+
+class Share(IterableDataset):
+    def __init__(self, source, rank, world):
+        self.source, self.rank, self.world = source, rank, world
+
+    def __iter__(self):
+        info = get_worker_info()
+        worker, workers = (info.id, info.num_workers) if info else (0, 1)
+        for item in self.source[self.rank * workers + worker :: self.world * workers]:
+            yield tuple(item) if isinstance(item, list) else item
+
+
+def shard_iterable(source, rank, world):
+    return Share(source, rank, world)

@@ -63,6 +63,7 @@ from course_utils.chapters.data_pipelines.samplers import (
     check_balance,
     check_buckets,
     check_few_draws,
+    check_kept,
     check_one_draw,
     check_other_process,
     check_rare,
@@ -107,5 +108,6 @@ from course_utils.chapters.data_pipelines.workers import (
     check_seeds,
     check_shares,
     run_shard,
+    run_unhashable,
     run_worker_rng,
 )

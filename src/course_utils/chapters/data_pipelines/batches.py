@@ -49,6 +49,8 @@ def batches_to_try() -> dict[str, list]:
     for (image, boxes), number in zip(odd, (torch.inf, torch.nan), strict=True):
         image[0, 0, 0] = boxes[0, 0] = number
     cases["∞ and NaN among the numbers"] = odd
+    bits = [(image > 99, boxes.char() - 5) for image, boxes in (item(2, 3, 1), item(3, 2, 2))]
+    cases["bool images, int8 boxes, some below 0"] = bits
     cases["one item"] = [item(2, 3, 1)]
     cases["three hundred boxes"] = [item(2, 2, 300), item(2, 2, 1)]
     black = torch.zeros(3, 2, 2), torch.full((1, 4), 2.0)

@@ -115,7 +115,9 @@ def _opening_raises(error: BaseException) -> replaced:
 def check_what_pillow_raises(folder_dataset) -> None:
     """Pillow raises whatever a decoder raises: of a TIFF, a GIF, an icon."""
     dataset = folder_dataset(damaged_folder(), on_error="skip")
-    for error in (ValueError(), EOFError(), IndexError(), struct.error(), zlib.error()):
+    of_a_plugin = type("PluginError", (Exception,), {})
+    kinds = ValueError, EOFError, IndexError, struct.error, zlib.error, MemoryError, of_a_plugin
+    for error in [kind() for kind in kinds]:
         with _opening_raises(error):
             kind, *_ = look_at(dataset, 0)
         words = f"Pillow raised {type(error).__name__}, and the item isn't None: whatever it is, "

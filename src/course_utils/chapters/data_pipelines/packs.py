@@ -88,13 +88,21 @@ def run_pack(
         raise AssertionError(words) from error
 
 
+def _raised(dataset: Any, index: int) -> str:
+    try:
+        dataset[index]
+    except Exception as error:
+        return type(error).__name__
+    return "nothing"
+
+
 def _pack_and_read(PackedDataset, pack_it, sizes: list[int], workers: int, used: bool) -> dict:
     path = Path(tempfile.mkdtemp()) / "pack.lmdb"
     pack_it(iter(make_items(sizes)), path)
     assert path.is_file(), f"after pack_it there is no file {path.name}: is there an answer yet?"
     with counted_opens():
         dataset = PackedDataset(path)
-        said: dict[str, Any] = {"length": 0, "past": "nothing", "pickled": ""}
+        said: dict[str, Any] = {"length": 0, "pickled": ""}
         said["length"] = len(dataset)
         if used and sizes:
             dataset[0]
@@ -110,10 +118,7 @@ def _pack_and_read(PackedDataset, pack_it, sizes: list[int], workers: int, used:
             worker_init_fn=_count_from_here,
         )
         rows = [*loader]
-        try:
-            dataset[len(sizes)]
-        except Exception as error:
-            said["past"] = type(error).__name__
+        said["past"] = [_raised(dataset, len(sizes) + further) for further in (0, 7)]
     for readonly, lock in HOW:
         assert readonly, "the reader opened the file for writing, too: readonly=True"
         words = "the reader opened the file with a lock, which is a file beside it: lock=False"
@@ -278,7 +283,8 @@ def check_gigabyte(run):
 
 @what_is_new_alone()
 def run_copied(PackedDataset, pack_it) -> list:
-    """What a copy reads that was pickled, alone in its process: before any use, and after."""
+    """What a copy reads that was pickled, alone in its process: before any use, and after; and
+    what is read of a list of two equal items."""
     found = []
     for used in (False, True):
         path = Path(tempfile.mkdtemp()) / "pack.lmdb"
@@ -292,6 +298,13 @@ def run_copied(PackedDataset, pack_it) -> list:
             found.append([zlib.crc32(copy[n]) for n in range(len(copy))])
         except Exception as error:
             found.append(words_of(error))
+    path = Path(tempfile.mkdtemp()) / "pack.lmdb"
+    pack_it([bytes(2)] * 2, path)
+    try:
+        dataset = PackedDataset(path)
+        found.append([zlib.crc32(dataset[n]) for n in range(len(dataset))])
+    except Exception as error:
+        found.append(words_of(error))
     return found
 
 
@@ -304,7 +317,8 @@ def check_pack(run, sizes, workers, used, what):
     wrong = [n for n, (a, b) in enumerate(zip(said["sums"], right, strict=False)) if a != b]
     assert not wrong, f"{what}: items {wrong[:5]} are not those that were packed (in whose order?)"
     check_equal(len(said["sums"]), len(right), f"{what}: items that were read")
-    check_equal(said["past"], "IndexError", f"{what}: what an index past the end raises")
+    for past, by in zip(said["past"], ("", ", by eight"), strict=True):
+        check_equal(past, "IndexError", f"{what}: what an index past the end raises{by}")
     eager = (
         " (unpickling opened it: open at first use)" if "already open" in said["pickled"] else ""
     )
@@ -331,9 +345,12 @@ def check_forked(run):
 
 
 def check_copied(run):
-    for found, used in zip(run(), ("before use", "after use"), strict=True):
+    *copies, equal = run()
+    for found, used in zip(copies, ("before use", "after use"), strict=True):
         why = " (the copy has opened nothing yet: its state says so of file and process)"
         why = why if used == "after use" else ""
         assert not isinstance(found, str), f"a copy that was pickled {used}: {found}{why}"
         right = [zlib.crc32(item) for item in make_items([7, 3, 9])]
         check_equal(found, right, f"what the copy read that was pickled {used}")
+    right = [zlib.crc32(bytes(2))] * 2
+    check_equal(equal, right, "a list", "two equal items in a list are two items")

@@ -18,14 +18,17 @@ def run_sampler(bucket_sampler, weighted_sampling, name: str, *arguments) -> tup
     """What a sampler returns, and what it changed that is not its own.
 
     In a run named ``"bucket, other hashes"`` strings hash as they may in another process, whose
-    number is another one.
+    number is another one; in one named ``"…, emptied"`` an earlier result was emptied.
     """
     numbers: Any = np.random.get_state
     before = torch.get_rng_state(), numbers()[1].copy(), random.getstate()
     kept = list(arguments[0])
-    kind, _, salted = name.partition(", ")
-    with another_process() if salted else nullcontext():
-        result = {"bucket": bucket_sampler, "weighted": weighted_sampling}[kind](*arguments)
+    kind, _, how = name.partition(", ")
+    sampler = {"bucket": bucket_sampler, "weighted": weighted_sampling}[kind]
+    if how == "emptied":
+        _empty(sampler(*arguments))
+    with another_process() if how == "other hashes" else nullcontext():
+        result = sampler(*arguments)
     same = torch.equal(before[0], torch.get_rng_state()) and before[2] == random.getstate()
     changed = [] if same and (before[1] == numbers()[1]).all() else ["a global generator"]
     changed += [] if kept == list(arguments[0]) else ["its first argument"]
@@ -36,6 +39,13 @@ def run_sampler(bucket_sampler, weighted_sampling, name: str, *arguments) -> tup
         assert not odd, f"a batch is of type {type(odd[0]).__name__}, expected a list of indices"
         result = [[int(i) for i in x] if hasattr(x, "__len__") else int(x) for x in result]
     return result, changed
+
+
+def _empty(result: Any) -> None:
+    """A list belongs to who asked for it, and so do the lists in it."""
+    for part in (*result, result):
+        if isinstance(part, list):
+            part.clear()
 
 
 def check_buckets(run, lengths, batch_size, seed, epoch, what):
@@ -139,6 +149,9 @@ def check_seeds_and_epochs(run, lengths):
     runs = {key: check_buckets(run, lengths, 4, *key, f"(seed, epoch) = {key}") for key in keys}
     again = check_buckets(run, lengths, 4, 0, 0, "again")
     assert again == runs[0, 0], "called twice with equal seed and epoch, it gave another order"
+    words = "a caller emptied the lists that it got, and the next call, with equal arguments, gave"
+    emptied = run("bucket, emptied", lengths, 4, 0, 0)[0]
+    assert all(emptied or [[]]), f"{words} them again: hand out new lists each time"
     orders = len({str(batches) for batches in runs.values()})
     assert orders > 1, "the batches come in one order, whatever seed and epoch: shuffle them"
     assert runs[0, 1] != runs[1, 0], "seed 0, epoch 1 gave the order of seed 1, epoch 0"
@@ -146,7 +159,7 @@ def check_seeds_and_epochs(run, lengths):
     assert runs[0, 0] != runs[0, 1], "epoch 1 gave the order of epoch 0: is the epoch used?"
     assert orders == 5, f"five seeds and epochs gave {orders} different orders of batches"
     check_apart(run, lengths, 32)
-    for far in (8, 100, 256, 1000, 2**16):
+    for far in (60_000, 2**16):  # and so what divides them
         for name, key in {"seed": (far, 0), "epoch": (0, far)}.items():
             later = check_buckets(run, lengths, 4, *key, f"{name} {far}")
             words = f"{name} {far} gave the order of {name} 0"
@@ -207,6 +220,18 @@ def check_shuffled(run, lengths, batch_size, count):
         order[n:] + order[:n] == orders[0] for order in orders for n in [order.index(orders[0][0])]
     )
     assert not turned, "the batches come in one order, only begun elsewhere: shuffle them"
+
+
+def check_kept(run):
+    """Whether a call is its own: other labels, as many as before, and a list that was emptied."""
+    few, many = [0] * 5 + [1], [0] + [1] * 5
+    run("weighted", few, 400, 0)
+    share = run("weighted", many, 400, 0)[0].count(0) / 400
+    words = f"after {few}, of the labels {many} the first item came in {share:.0%}, expected 50%"
+    assert 0.35 < share < 0.65, f"{words}: are draws kept for as many labels? These are others"
+    words = "a caller emptied the list that it got, and the next call, with equal arguments, gave"
+    emptied = run("weighted, emptied", many, 400, 0)[0]
+    assert len(emptied) == 400, f"{words} it again: hand out a new list each time"
 
 
 def check_few_draws(run, labels):

@@ -12,6 +12,7 @@ import time
 import warnings
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch.utils.data import Dataset, get_worker_info
@@ -204,6 +205,17 @@ def _has_other_keys(state: object) -> bool:
     return isinstance(state, (list, tuple)) and any(map(_has_other_keys, state))
 
 
+def _passed_on(other: Any, third: Any, given: dict, how: str) -> list[list[int]]:
+    """The batch that a third loader gives, which gets the state of another one that was put to a
+    place. The other one goes on and is put there again."""
+    if how != "used":
+        return []
+    third.load_state_dict(other.state_dict())
+    _take(other, 2)
+    other.load_state_dict(given)
+    return _take(third, 1)
+
+
 @what_is_new_alone()
 def run_resumable(
     resumable,
@@ -219,7 +231,7 @@ def run_resumable(
 
     Args:
         how: ``"inside"`` asks for the state in the loop, before the break; ``"used"`` lets the
-            second loader give two epochs and three batches before it is put there.
+            second loader give two epochs and three batches before it is put there, twice.
     """
     before = multiprocessing.active_children()
     loader = resumable(Records(n), batch_size, seed, workers)
@@ -245,14 +257,16 @@ def run_resumable(
     records = Records(n)
     other = resumable(records, batch_size, seed, workers)
     _take(other, 2 * -(-n // batch_size) + 3 if how == "used" else 0)
-    given, before_read = json.loads(text), len(records.read)
+    given = json.loads(text)
     other.load_state_dict(given)
+    passed = _passed_on(other, resumable(Records(n), batch_size, seed, workers), given, how)
+    before_read = len(records.read)
     rest, read = _take(other, count), len(records.read) - before_read
     loaded = json.dumps(given) != text
     del loader, other
     gc.collect()
     left = _running(before)
-    counts = {"read": read, "workers left": left, "running": running}
+    counts = {"read": read, "workers left": left, "running": running, "passed": passed}
     return {"head": head, "rest": rest, "moved": moved, "loaded": loaded, **counts}
 
 
@@ -332,6 +346,8 @@ def check_resumed(stream, resumed, n, batch_size, seed, workers, stop, count, ho
     words = "the dict of state_dict() changed when the loader continued, or was asked again"
     assert not found["moved"], words
     assert not found["loaded"], "the dict that was loaded was changed when the loader continued"
+    words = "state_dict(), asked between load_state_dict and the next for, isn't the place that was"
+    assert found["passed"] in ([], whole[stop : stop + 1]), f"{words} loaded"
     right, rest, per_epoch = whole[stop:], found["rest"], -(-n // batch_size)
     if workers and found["head"] != whole[:stop]:
         own = stream(n, batch_size, seed, workers, stop)

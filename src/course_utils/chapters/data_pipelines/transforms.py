@@ -86,6 +86,8 @@ def run_often(custom_transform, p: float, count: int, seed: int) -> list:
             "label": n,
         }
         out = turn(sample)
+        words = f"the label came as the int {n} and is {out.get('label')!r}: it stays as it is"
+        assert repr(out.get("label")) == repr(n), words
         sizes = [tuple(out[key].shape[-2:]) for key in ("image", "mask")]
         found.append((*sizes, tuple(out["boxes"].canvas_size), out["boxes"].tolist()[0]))
     return found
