@@ -163,7 +163,7 @@ def read_config(words: list[str], kind: type = Config) -> object:
     Ends with SystemExit, status 2, where a word is unknown or a value does not fit.
     """
     ### BEGIN SOLUTION
-    parser = argparse.ArgumentParser(allow_abbrev=False)
+    parser = argparse.ArgumentParser(allow_abbrev=False, conflict_handler="resolve")
     for field in fields(kind):
         switch = {"action": argparse.BooleanOptionalAction}
         how = switch if isinstance(field.default, bool) else {"type": type(field.default)}
@@ -705,8 +705,8 @@ def fit(
         optimizer.load_state_dict(saved["optimizer"])
         step = saved["step"]
     if together:
-        for value in model.state_dict().values():
-            dist.broadcast(value, 0)
+        for value in (*model.parameters(), *model.buffers()):
+            dist.broadcast(value.detach(), 0)
     before = signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
     try:
         stop = False
