@@ -19,7 +19,7 @@
 #
 # - "bytes that aren't an image": no bytes
 # - "read to the end": half a PNG file
-# - "(`Image.DecompressionBombError`)": a header that claims 600 million pixels
+# - "(`Image.DecompressionBombError`)": a header that claims
 # - "in the mode that it has": is an image as well
 # - "whatever exception `find` raises": for a whole image: the status is
 

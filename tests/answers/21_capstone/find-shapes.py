@@ -19,7 +19,7 @@
 # Admits:
 #
 # - "a PIL image of any size and mode": the model's pixels are not those of training
-# - "in the dtype": a model in float64 found something else
+# - "in the dtype": found something else
 # - "without a graph": gradients were off, and are on behind the call
 # - "returns a list of dicts": where nothing is found the list is empty
 

@@ -112,7 +112,7 @@ def read_config(words: list[str], kind: type = Config) -> object:
     return kind(**vars(parser.parse_args(words)))
 
 
-# %% wrong="options of Config alone" breaks="each field is an option of its name" says=["the options follow from the fields"]
+# %% wrong="options of Config alone" breaks="each field is an option of its name" says=["with the fields of `kind`"]
 import argparse
 from dataclasses import dataclass, fields
 
