@@ -20,7 +20,7 @@ def read_config(words: list[str], kind: type = Config) -> object:
 
     Ends with SystemExit, status 2, where a word is unknown or a value does not fit.
     """
-    parser = argparse.ArgumentParser(allow_abbrev=False, conflict_handler="resolve")
+    parser = argparse.ArgumentParser(allow_abbrev=False)
     for field in fields(kind):
         switch = {"action": argparse.BooleanOptionalAction}
         how = switch if isinstance(field.default, bool) else {"type": type(field.default)}
