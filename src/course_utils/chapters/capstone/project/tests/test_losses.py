@@ -168,7 +168,9 @@ def test_raw_numbers_of_the_object():
             f"four cells are surely wrong by {size}: the object loss is {there:.4f}, not "
             f"{4 * size}{why}"
         )
-    there = losses(100 * (1 - 2 * a_target((0, 0, 1, 0, BOX), cells=8)), a_target((0, 0, 1, 0, BOX), cells=8))[0].item()
+    there = losses(
+        100 * (1 - 2 * a_target((0, 0, 1, 0, BOX), cells=8)), a_target((0, 0, 1, 0, BOX), cells=8)
+    )[0].item()
     assert math.isclose(there, 6400, rel_tol=1e-3), (
         f"64 cells are surely wrong by 100: the object loss of an object is {there:.4f}, not 6400: "
         "it is as large as it comes"

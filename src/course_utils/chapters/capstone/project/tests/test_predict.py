@@ -106,7 +106,9 @@ def test_the_model_gets_what_it_was_trained_on():
         try:
             find(model, image)
         except (ValueError, ZeroDivisionError) as error:
-            raise AssertionError(f"an image of {size} pixels is an image as well: {error}") from None
+            raise AssertionError(
+                f"an image of {size} pixels is an image as well: {error}"
+            ) from None
         close(model.got[0], prepare(image)[None], f"an image of {size} pixels", 0, 1e-6)
 
 

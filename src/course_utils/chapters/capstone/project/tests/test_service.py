@@ -72,7 +72,14 @@ def test_shapes_are_found():
 
 
 def test_other_kinds_of_images():
-    for kind, mode in (("JPEG", "L"), ("PNG", "RGBA"), ("GIF", "P"), ("BMP", "RGB"), ("WEBP", "RGB"), ("TIFF", "L")):
+    for kind, mode in (
+        ("JPEG", "L"),
+        ("PNG", "RGBA"),
+        ("GIF", "P"),
+        ("BMP", "RGB"),
+        ("WEBP", "RGB"),
+        ("TIFF", "L"),
+    ):
         finder = Finder(SHAPE)
         assert ask(a_file(kind=kind, mode=mode), finder)[0] == 200, f"{kind} is an image as well"
         assert finder.got == [((30, 20), mode)], "find gets the image as it is"
@@ -199,7 +206,6 @@ def test_more_pixels_than_pil_opens():
 
 def test_a_mistake_of_ours():
     kinds = (RuntimeError, ValueError, KeyError, OSError, SyntaxError, Image.DecompressionBombError)
-
 
     class Ours(Exception):
         def __str__(self):
