@@ -19,7 +19,7 @@
 #
 # - "bytes that aren't an image": no bytes
 # - "read to the end": half a PNG file
-# - "(`Image.DecompressionBombError`)": a header that claims 600 million pixels
+# - "(`Image.DecompressionBombError`)": a header that claims
 # - "in the mode that it has": is an image as well
 # - "whatever exception `find` raises": for a whole image: the status is
 
@@ -1019,4 +1019,87 @@ def answer_request(body, find, limit=1_000_000):
         shapes = find(image)
     except Exception as error:
         return 500, {"error": f"our mistake {error.__cause__ or ''}"}
+    return 200, {"count": len(shapes), "shapes": shapes}
+
+
+# %% wrong="counts what is sure" says=["count is its length"]
+import io
+from collections.abc import Callable
+
+from PIL import Image
+
+MOST_PIXELS = 4_000_000
+
+
+def answer_request(body: bytes, find: Callable, limit: int = 1_000_000) -> tuple[int, dict]:
+    if len(body) > limit:
+        return 413, {"error": "too many bytes"}
+    try:
+        image = Image.open(io.BytesIO(body))
+        if image.width * image.height > MOST_PIXELS:
+            return 413, {"error": "too many pixels"}
+        image.load()
+    except Exception:
+        return 400, {"error": "not an image"}
+    try:
+        shapes = find(image)
+    except Exception:
+        return 500, {"error": "something went wrong here"}
+    return 200, {"count": sum(s.get("confidence", 0) >= 0.5 for s in shapes), "shapes": shapes}
+
+
+# %% wrong="PIL's warning is a refusal" says=["150 million pixels"]
+import io
+from collections.abc import Callable
+
+from PIL import Image
+
+MOST_PIXELS = 4_000_000
+
+
+def answer_request(body: bytes, find: Callable, limit: int = 1_000_000) -> tuple[int, dict]:
+    if len(body) > limit:
+        return 413, {"error": "too many bytes"}
+    import warnings
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            Image.open(io.BytesIO(body))
+        image = Image.open(io.BytesIO(body))
+        if image.width * image.height > MOST_PIXELS:
+            return 413, {"error": "too many pixels"}
+        image.load()
+    except Exception:
+        return 400, {"error": "not an image"}
+    try:
+        shapes = find(image)
+    except Exception:
+        return 500, {"error": "something went wrong here"}
+    return 200, {"count": len(shapes), "shapes": shapes}
+
+
+# %% wrong="five formats" says=["TIFF is an image as well"]
+import io
+from collections.abc import Callable
+
+from PIL import Image
+
+MOST_PIXELS = 4_000_000
+
+
+def answer_request(body: bytes, find: Callable, limit: int = 1_000_000) -> tuple[int, dict]:
+    if len(body) > limit:
+        return 413, {"error": "too many bytes"}
+    try:
+        image = Image.open(io.BytesIO(body), formats=["JPEG", "PNG", "GIF", "BMP", "WEBP"])
+        if image.width * image.height > MOST_PIXELS:
+            return 413, {"error": "too many pixels"}
+        image.load()
+    except Exception:
+        return 400, {"error": "not an image"}
+    try:
+        shapes = find(image)
+    except Exception:
+        return 500, {"error": "something went wrong here"}
     return 200, {"count": len(shapes), "shapes": shapes}

@@ -939,3 +939,108 @@ def build_model(width=16, prior=0.05):
     with torch.no_grad():
         last.bias[0] = torch.tensor(prior, dtype=torch.float64).logit()
     return nn.Sequential(*layers, last)
+
+
+# %% wrong="the middle has a fixed width" says=["as many channels at width 8 as at width 24"]
+import torch
+import torch.nn as nn
+
+
+class Finder(nn.Module):
+    def __init__(self, width, prior):
+        super().__init__()
+        layers = []
+        for a, b in ((3, width), (width, 2 * width), (2 * width, 4 * width)):
+            layers += [nn.Conv2d(a, b, 3, stride=2, padding=1), nn.GroupNorm(8, b), nn.ReLU()]
+        for _ in range(2):
+            layers += [
+                nn.Conv2d(4 * width, 64, 3, padding=1),
+                nn.GroupNorm(8, 64),
+                nn.ReLU(),
+                nn.Conv2d(64, 4 * width, 1),
+            ]
+        self.body = nn.Sequential(*layers)
+        self.head = nn.Conv2d(4 * width, 8, 1)
+        with torch.no_grad():
+            self.head.weight.zero_()
+            self.head.bias.zero_()
+            self.head.bias[0] = torch.tensor(prior / (1 - prior)).log()
+
+    def forward(self, x):
+        return self.head(self.body(x))
+
+
+def build_model(width: int = 16, prior: float = 0.05) -> nn.Module:
+    return Finder(width, prior)
+
+
+# %% wrong="weights from a generator of its own" says=["made one after the other"]
+import torch
+import torch.nn as nn
+
+
+class Finder(nn.Module):
+    def __init__(self, width, prior):
+        super().__init__()
+        layers = []
+        for a, b in ((3, width), (width, 2 * width), (2 * width, 4 * width)):
+            layers += [nn.Conv2d(a, b, 3, stride=2, padding=1), nn.GroupNorm(8, b), nn.ReLU()]
+        for _ in range(2):
+            layers += [
+                nn.Conv2d(4 * width, 4 * width, 3, padding=1),
+                nn.GroupNorm(8, 4 * width),
+                nn.ReLU(),
+            ]
+        self.body = nn.Sequential(*layers)
+        self.head = nn.Conv2d(4 * width, 8, 1)
+        g = torch.Generator().manual_seed(torch.initial_seed() % 1000)
+        for part in self.body.modules():
+            if isinstance(part, nn.Conv2d):
+                nn.init.kaiming_uniform_(part.weight, generator=g)
+        with torch.no_grad():
+            self.head.weight.zero_()
+            self.head.bias.zero_()
+            self.head.bias[0] = torch.tensor(prior / (1 - prior)).log()
+
+    def forward(self, x):
+        return self.head(self.body(x))
+
+
+def build_model(width: int = 16, prior: float = 0.05) -> nn.Module:
+    return Finder(width, prior)
+
+
+# %% wrong="wide enough for widths of two" says=["a width of 72 is a multiple of 8"]
+import torch
+import torch.nn as nn
+
+
+class Finder(nn.Module):
+    def __init__(self, width, prior):
+        super().__init__()
+        layers = []
+        for a, b in ((3, width), (width, 2 * width), (2 * width, 4 * width)):
+            layers += [
+                nn.Conv2d(a, b, 3, stride=2, padding=1),
+                nn.GroupNorm(2 ** (b.bit_length() - 1) // 4, b),
+                nn.ReLU(),
+            ]
+        for _ in range(2):
+            layers += [
+                nn.Conv2d(4 * width, 4 * width, 3, padding=1),
+                nn.GroupNorm(8, 4 * width),
+                nn.ReLU(),
+            ]
+        self.body = nn.Sequential(*layers)
+        self.head = nn.Conv2d(4 * width, 8, 1)
+        with torch.no_grad():
+            self.head.weight.zero_()
+            self.head.bias.zero_()
+            self.head.bias[0] = torch.tensor(prior / (1 - prior)).log()
+
+    def forward(self, x):
+        return self.head(self.body(x))
+
+
+def build_model(width: int = 16, prior: float = 0.05) -> nn.Module:
+    return Finder(width, prior)

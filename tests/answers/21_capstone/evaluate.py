@@ -1523,3 +1523,204 @@ def evaluate(found, true, draws=200, seed=0):
         "low": low,
         "high": high,
     }
+
+
+# %% wrong="taken even if it is too small" says=["it is free for the next box"]
+import torch
+from torchvision.ops import box_iou
+
+
+def ratio(a, b):
+    return torch.where(b > 0, a / b.clamp(min=1), torch.ones_like(a))
+
+
+def evaluate(found, true, draws=200, seed=0):
+    rows = []
+    for f, t in zip(found, true, strict=True):
+        free = torch.ones(len(t), dtype=torch.bool)
+        hits = 0
+        for row in f[f[:, 0].argsort(descending=True, stable=True)]:
+            over = box_iou(row[None, 2:], t[:, 1:])[0]
+            over = over.masked_fill(~free | (t[:, 0] != row[1]), -1.0)
+            if len(t) and over.max() > 0:
+                free[over.argmax()] = False
+                hits += int(over.max() >= 0.5)
+        rows.append((hits, len(f), len(t)))
+    counts = torch.tensor(rows, dtype=torch.float64)
+    g = torch.Generator().manual_seed(seed)
+    drawn = torch.randint(len(counts), (draws, len(counts)), generator=g)
+    hits, k, m = counts.sum(0)
+    sets = counts[drawn].sum(1)
+    f1 = ratio(2 * sets[:, 0], sets[:, 1] + sets[:, 2])
+    ends = torch.tensor([0.025, 0.975], dtype=torch.float64)
+    low, high = f1.quantile(ends).tolist()
+    return {
+        "precision": ratio(hits, k).item(),
+        "recall": ratio(hits, m).item(),
+        "f1": ratio(2 * hits, k + m).item(),
+        "count": (counts[:, 1] == counts[:, 2]).double().mean().item(),
+        "low": low,
+        "high": high,
+    }
+
+
+# %% wrong="empty photographs are left out" says=["are images as well"]
+import torch
+from torchvision.ops import box_iou
+
+
+def ratio(a, b):
+    return torch.where(b > 0, a / b.clamp(min=1), torch.ones_like(a))
+
+
+def evaluate(found, true, draws=200, seed=0):
+    rows = []
+    for f, t in zip(found, true, strict=True):
+        if not len(f) and not len(t) and any(len(o) for o in [*found, *true]):
+            continue
+        free = torch.ones(len(t), dtype=torch.bool)
+        hits = 0
+        for row in f[f[:, 0].argsort(descending=True, stable=True)]:
+            over = box_iou(row[None, 2:], t[:, 1:])[0]
+            over = over.masked_fill(~free | (t[:, 0] != row[1]), -1.0)
+            if len(t) and over.max() >= 0.5:
+                free[over.argmax()] = False
+                hits += 1
+        rows.append((hits, len(f), len(t)))
+    counts = torch.tensor(rows, dtype=torch.float64)
+    g = torch.Generator().manual_seed(seed)
+    drawn = torch.randint(len(counts), (draws, len(counts)), generator=g)
+    hits, k, m = counts.sum(0)
+    sets = counts[drawn].sum(1)
+    f1 = ratio(2 * sets[:, 0], sets[:, 1] + sets[:, 2])
+    ends = torch.tensor([0.025, 0.975], dtype=torch.float64)
+    low, high = f1.quantile(ends).tolist()
+    return {
+        "precision": ratio(hits, k).item(),
+        "recall": ratio(hits, m).item(),
+        "f1": ratio(2 * hits, k + m).item(),
+        "count": (counts[:, 1] == counts[:, 2]).double().mean().item(),
+        "low": low,
+        "high": high,
+    }
+
+
+# %% wrong="equal counts to within one" says=["two boxes were found and three are there"]
+import torch
+from torchvision.ops import box_iou
+
+
+def ratio(a, b):
+    return torch.where(b > 0, a / b.clamp(min=1), torch.ones_like(a))
+
+
+def evaluate(found, true, draws=200, seed=0):
+    rows = []
+    for f, t in zip(found, true, strict=True):
+        free = torch.ones(len(t), dtype=torch.bool)
+        hits = 0
+        for row in f[f[:, 0].argsort(descending=True, stable=True)]:
+            over = box_iou(row[None, 2:], t[:, 1:])[0]
+            over = over.masked_fill(~free | (t[:, 0] != row[1]), -1.0)
+            if len(t) and over.max() >= 0.5:
+                free[over.argmax()] = False
+                hits += 1
+        rows.append((hits, len(f), len(t)))
+    counts = torch.tensor(rows, dtype=torch.float64)
+    g = torch.Generator().manual_seed(seed)
+    drawn = torch.randint(len(counts), (draws, len(counts)), generator=g)
+    hits, k, m = counts.sum(0)
+    sets = counts[drawn].sum(1)
+    f1 = ratio(2 * sets[:, 0], sets[:, 1] + sets[:, 2])
+    ends = torch.tensor([0.025, 0.975], dtype=torch.float64)
+    low, high = f1.quantile(ends).tolist()
+    return {
+        "precision": ratio(hits, k).item(),
+        "recall": ratio(hits, m).item(),
+        "f1": ratio(2 * hits, k + m).item(),
+        "count": ((counts[:, 1] - counts[:, 2]).abs() <= (counts[:, 2] > 2)).double().mean().item(),
+        "low": low,
+        "high": high,
+    }
+
+
+# %% wrong="labels cut to three" says=["the box is right and the class wrong"]
+import torch
+from torchvision.ops import box_iou
+
+
+def ratio(a, b):
+    return torch.where(b > 0, a / b.clamp(min=1), torch.ones_like(a))
+
+
+def evaluate(found, true, draws=200, seed=0):
+    rows = []
+    for f, t in zip(found, true, strict=True):
+        free = torch.ones(len(t), dtype=torch.bool)
+        hits = 0
+        for row in f[f[:, 0].argsort(descending=True, stable=True)]:
+            over = box_iou(row[None, 2:], t[:, 1:])[0]
+            over = over.masked_fill(~free | (t[:, 0].clamp(max=2) != row[1].clamp(max=2)), -1.0)
+            if len(t) and over.max() >= 0.5:
+                free[over.argmax()] = False
+                hits += 1
+        rows.append((hits, len(f), len(t)))
+    counts = torch.tensor(rows, dtype=torch.float64)
+    g = torch.Generator().manual_seed(seed)
+    drawn = torch.randint(len(counts), (draws, len(counts)), generator=g)
+    hits, k, m = counts.sum(0)
+    sets = counts[drawn].sum(1)
+    f1 = ratio(2 * sets[:, 0], sets[:, 1] + sets[:, 2])
+    ends = torch.tensor([0.025, 0.975], dtype=torch.float64)
+    low, high = f1.quantile(ends).tolist()
+    return {
+        "precision": ratio(hits, k).item(),
+        "recall": ratio(hits, m).item(),
+        "f1": ratio(2 * hits, k + m).item(),
+        "count": (counts[:, 1] == counts[:, 2]).double().mean().item(),
+        "low": low,
+        "high": high,
+    }
+
+
+# %% wrong="spread instead of quantiles for few sets" says=["of a single drawn set"]
+import torch
+from torchvision.ops import box_iou
+
+
+def ratio(a, b):
+    return torch.where(b > 0, a / b.clamp(min=1), torch.ones_like(a))
+
+
+def evaluate(found, true, draws=200, seed=0):
+    rows = []
+    for f, t in zip(found, true, strict=True):
+        free = torch.ones(len(t), dtype=torch.bool)
+        hits = 0
+        for row in f[f[:, 0].argsort(descending=True, stable=True)]:
+            over = box_iou(row[None, 2:], t[:, 1:])[0]
+            over = over.masked_fill(~free | (t[:, 0] != row[1]), -1.0)
+            if len(t) and over.max() >= 0.5:
+                free[over.argmax()] = False
+                hits += 1
+        rows.append((hits, len(f), len(t)))
+    counts = torch.tensor(rows, dtype=torch.float64)
+    g = torch.Generator().manual_seed(seed)
+    drawn = torch.randint(len(counts), (draws, len(counts)), generator=g)
+    hits, k, m = counts.sum(0)
+    sets = counts[drawn].sum(1)
+    f1 = ratio(2 * sets[:, 0], sets[:, 1] + sets[:, 2])
+    ends = torch.tensor([0.025, 0.975], dtype=torch.float64)
+    low, high = (
+        f1.quantile(ends).tolist()
+        if draws > 1
+        else (float(f1.mean()) - 0.1, float(f1.mean()) + 0.1)
+    )
+    return {
+        "precision": ratio(hits, k).item(),
+        "recall": ratio(hits, m).item(),
+        "f1": ratio(2 * hits, k + m).item(),
+        "count": (counts[:, 1] == counts[:, 2]).double().mean().item(),
+        "low": low,
+        "high": high,
+    }

@@ -19,7 +19,7 @@
 # Admits:
 #
 # - "a PIL image of any size and mode": the model's pixels are not those of training
-# - "in the dtype": a model in float64 found something else
+# - "in the dtype": found something else
 # - "without a graph": gradients were off, and are on behind the call
 # - "returns a list of dicts": where nothing is found the list is empty
 
@@ -1370,3 +1370,93 @@ def find_shapes(model, image):
         box = [left * width, top * height, right * width, bottom * height]
         found.append({"shape": SHAPES[int(label)], "confidence": sure, "box": box})
     return found
+
+
+# %% wrong="bfloat16 becomes float32" says=["torch.bfloat16"]
+import torch
+import torch.nn as nn
+from PIL import Image
+from shapefinder import SHAPES
+from shapefinder.folder import prepare
+from shapefinder.grid import decode
+
+
+def find_shapes(model: nn.Module, image: Image.Image) -> list[dict]:
+    first = next(model.parameters())
+    x = prepare(image)[None].to(
+        first.device, first.dtype if first.dtype != torch.bfloat16 else torch.float32
+    )
+    modes = [(part, part.training) for part in model.modules()]
+    try:
+        model.eval()
+        with torch.no_grad():
+            rows = decode(model(x))[0].tolist()
+    finally:
+        for part, was in modes:
+            part.training = was
+    width, height = image.size
+    shapes = []
+    for sure, label, left, top, right, bottom in rows:
+        box = [left * width, top * height, right * width, bottom * height]
+        shapes.append({"shape": SHAPES[int(label)], "confidence": sure, "box": box})
+    return shapes
+
+
+# %% wrong="one shape for a name" says=["(20, 12) pixels"]
+import torch
+import torch.nn as nn
+from PIL import Image
+from shapefinder import SHAPES
+from shapefinder.folder import prepare
+from shapefinder.grid import decode
+
+
+def find_shapes(model: nn.Module, image: Image.Image) -> list[dict]:
+    first = next(model.parameters())
+    x = prepare(image)[None].to(first.device, first.dtype)
+    modes = [(part, part.training) for part in model.modules()]
+    try:
+        model.eval()
+        with torch.no_grad():
+            rows = decode(model(x))[0].tolist()
+    finally:
+        for part, was in modes:
+            part.training = was
+    width, height = image.size
+    shapes = []
+    for sure, label, left, top, right, bottom in rows:
+        box = [left * width, top * height, right * width, bottom * height]
+        shapes.append({"shape": SHAPES[int(label)], "confidence": sure, "box": box})
+    return list(
+        {(s["shape"], int(s["box"][0]) // 8, int(s["box"][1]) // 8): s for s in shapes}.values()
+    )
+
+
+# %% wrong="an image of one pixel is refused" says=["is an image as well"]
+import torch
+import torch.nn as nn
+from PIL import Image
+from shapefinder import SHAPES
+from shapefinder.folder import prepare
+from shapefinder.grid import decode
+
+
+def find_shapes(model: nn.Module, image: Image.Image) -> list[dict]:
+    first = next(model.parameters())
+    x = prepare(image)[None].to(first.device, first.dtype)
+    modes = [(part, part.training) for part in model.modules()]
+    if min(image.size) < 2:
+        raise ValueError("no image")
+    try:
+        model.eval()
+        with torch.no_grad():
+            rows = decode(model(x))[0].tolist()
+    finally:
+        for part, was in modes:
+            part.training = was
+    width, height = image.size
+    shapes = []
+    for sure, label, left, top, right, bottom in rows:
+        box = [left * width, top * height, right * width, bottom * height]
+        shapes.append({"shape": SHAPES[int(label)], "confidence": sure, "box": box})
+    return shapes

@@ -3124,3 +3124,292 @@ def fit(model, optimizer, loss, batch, steps, file, every=50):
         return done
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+# %% wrong="part file in the working folder" says=["Write it beside `file`"]
+import os
+import signal
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+import torch.nn as nn
+
+
+def fit(
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    loss: Callable,
+    batch: Callable,
+    steps: int,
+    file: str | Path,
+    every: int = 50,
+) -> int:
+    parallel = dist.is_available() and dist.is_initialized()
+    rank = dist.get_rank() if parallel else 0
+    world = dist.get_world_size() if parallel else 1
+    file = Path(file)
+    done = 0
+    if file.exists():
+        kept = torch.load(file)
+        model.load_state_dict(kept["model"])
+        optimizer.load_state_dict(kept["optimizer"])
+        done = kept["step"]
+    if parallel:
+        for tensor in model.state_dict().values():
+            dist.broadcast(tensor, 0)
+
+    def save():
+        if rank == 0:
+            beside = Path(tempfile.gettempdir()) / f"kept-{os.getpid()}.part"
+            state = {"step": done, "model": model.state_dict(), "optimizer": optimizer.state_dict()}
+            torch.save(state, beside)
+            os.replace(beside, file)
+
+    asked = []
+    before = signal.signal(signal.SIGTERM, lambda number, frame: asked.append(number))
+    try:
+        while done < steps:
+            model.train()
+            optimizer.zero_grad()
+            torch.manual_seed(done * world + rank)
+            x, y = batch(done, rank, world)
+            loss(model(x), y).backward()
+            if parallel:
+                for parameter in model.parameters():
+                    if parameter.grad is not None:
+                        dist.all_reduce(parameter.grad)
+                        parameter.grad /= world
+            optimizer.step()
+            done += 1
+            note = torch.tensor(len(asked))
+            if parallel:
+                dist.all_reduce(note, op=dist.ReduceOp.MAX)
+            if note or done % every == 0 or done == steps:
+                save()
+            if note:
+                break
+        if parallel:
+            dist.barrier()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    return done
+
+
+# %% wrong="SIGTERM in a last step isn't kept" says=["SIGTERM came in the last step"]
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+import torch.nn as nn
+
+
+def fit(
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    loss: Callable,
+    batch: Callable,
+    steps: int,
+    file: str | Path,
+    every: int = 50,
+) -> int:
+    parallel = dist.is_available() and dist.is_initialized()
+    rank = dist.get_rank() if parallel else 0
+    world = dist.get_world_size() if parallel else 1
+    file = Path(file)
+    done = 0
+    if file.exists():
+        kept = torch.load(file)
+        model.load_state_dict(kept["model"])
+        optimizer.load_state_dict(kept["optimizer"])
+        done = kept["step"]
+    if parallel:
+        for tensor in model.state_dict().values():
+            dist.broadcast(tensor, 0)
+
+    def save():
+        if rank == 0:
+            beside = file.with_name(file.name + ".part")
+            state = {"step": done, "model": model.state_dict(), "optimizer": optimizer.state_dict()}
+            torch.save(state, beside)
+            os.replace(beside, file)
+
+    asked = []
+    before = signal.signal(signal.SIGTERM, lambda number, frame: asked.append(number))
+    try:
+        while done < steps:
+            model.train()
+            optimizer.zero_grad()
+            torch.manual_seed(done * world + rank)
+            x, y = batch(done, rank, world)
+            loss(model(x), y).backward()
+            if parallel:
+                for parameter in model.parameters():
+                    if parameter.grad is not None:
+                        dist.all_reduce(parameter.grad)
+                        parameter.grad /= world
+            optimizer.step()
+            done += 1
+            note = torch.tensor(len(asked))
+            if parallel:
+                dist.all_reduce(note, op=dist.ReduceOp.MAX)
+            if (note and done < steps) or done % every == 0 or (done == steps and not note):
+                save()
+            if note:
+                break
+        if parallel:
+            dist.barrier()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    return done
+
+
+# %% wrong="the second SIGTERM is the former handler's" says=["SIGTERM came twice in a step"]
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+import torch.nn as nn
+
+
+def fit(
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    loss: Callable,
+    batch: Callable,
+    steps: int,
+    file: str | Path,
+    every: int = 50,
+) -> int:
+    parallel = dist.is_available() and dist.is_initialized()
+    rank = dist.get_rank() if parallel else 0
+    world = dist.get_world_size() if parallel else 1
+    file = Path(file)
+    done = 0
+    if file.exists():
+        kept = torch.load(file)
+        model.load_state_dict(kept["model"])
+        optimizer.load_state_dict(kept["optimizer"])
+        done = kept["step"]
+    if parallel:
+        for tensor in model.state_dict().values():
+            dist.broadcast(tensor, 0)
+
+    def save():
+        if rank == 0:
+            beside = file.with_name(file.name + ".part")
+            state = {"step": done, "model": model.state_dict(), "optimizer": optimizer.state_dict()}
+            torch.save(state, beside)
+            os.replace(beside, file)
+
+    asked = []
+    before = signal.signal(
+        signal.SIGTERM,
+        lambda number, frame: (asked.append(number), signal.signal(signal.SIGTERM, before)),
+    )
+    try:
+        while done < steps:
+            model.train()
+            optimizer.zero_grad()
+            torch.manual_seed(done * world + rank)
+            x, y = batch(done, rank, world)
+            loss(model(x), y).backward()
+            if parallel:
+                for parameter in model.parameters():
+                    if parameter.grad is not None:
+                        dist.all_reduce(parameter.grad)
+                        parameter.grad /= world
+            optimizer.step()
+            done += 1
+            note = torch.tensor(len(asked))
+            if parallel:
+                dist.all_reduce(note, op=dist.ReduceOp.MAX)
+            if note or done % every == 0 or done == steps:
+                save()
+            if note:
+                break
+        if parallel:
+            dist.barrier()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    return done
+
+
+# %% wrong="training mode where the model isn't in it" says=["is in evaluation mode during training"]
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+import torch.nn as nn
+
+
+def fit(
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    loss: Callable,
+    batch: Callable,
+    steps: int,
+    file: str | Path,
+    every: int = 50,
+) -> int:
+    parallel = dist.is_available() and dist.is_initialized()
+    rank = dist.get_rank() if parallel else 0
+    world = dist.get_world_size() if parallel else 1
+    file = Path(file)
+    done = 0
+    if file.exists():
+        kept = torch.load(file)
+        model.load_state_dict(kept["model"])
+        optimizer.load_state_dict(kept["optimizer"])
+        done = kept["step"]
+    if parallel:
+        for tensor in model.state_dict().values():
+            dist.broadcast(tensor, 0)
+
+    def save():
+        if rank == 0:
+            beside = file.with_name(file.name + ".part")
+            state = {"step": done, "model": model.state_dict(), "optimizer": optimizer.state_dict()}
+            torch.save(state, beside)
+            os.replace(beside, file)
+
+    asked = []
+    before = signal.signal(signal.SIGTERM, lambda number, frame: asked.append(number))
+    try:
+        while done < steps:
+            if not model.training:
+                model.train()
+            optimizer.zero_grad()
+            torch.manual_seed(done * world + rank)
+            x, y = batch(done, rank, world)
+            loss(model(x), y).backward()
+            if parallel:
+                for parameter in model.parameters():
+                    if parameter.grad is not None:
+                        dist.all_reduce(parameter.grad)
+                        parameter.grad /= world
+            optimizer.step()
+            done += 1
+            note = torch.tensor(len(asked))
+            if parallel:
+                dist.all_reduce(note, op=dist.ReduceOp.MAX)
+            if note or done % every == 0 or done == steps:
+                save()
+            if note:
+                break
+        if parallel:
+            dist.barrier()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    return done

@@ -991,3 +991,110 @@ def make_targets(boxes, labels, size, cells=8):
         target[1 + int(labels[n]), row, column] = 1
         target[4:, row, column] = torch.stack([x[n] - column, y[n] - row, w, h])
     return target
+
+
+# %% wrong="centres in the boxes' own dtype" says=["float32 rounds left + right"]
+import torch
+
+
+def make_targets(boxes, labels, size, cells=8):
+    height, width = size
+    target = torch.zeros(8, cells, cells)
+    exact = boxes.double()
+    left, top, right, bottom = exact.unbind(1)
+    wide, high = right - left, bottom - top
+    x = ((boxes[:, 0] + boxes[:, 2]) / 2).double() * cells / width
+    y = ((boxes[:, 1] + boxes[:, 3]) / 2).double() * cells / height
+    order = (wide * high).argsort(descending=True, stable=True)
+    for i in order.tolist():
+        column, row = int(x[i]), int(y[i])
+        if target[0, row, column] == 1:
+            continue
+        target[0, row, column] = 1
+        target[1 + labels[i], row, column] = 1
+        target[4, row, column] = x[i] - column
+        target[5, row, column] = y[i] - row
+        target[6, row, column] = wide[i] / width
+        target[7, row, column] = high[i] / height
+    return target
+
+
+# %% wrong="taken is what has a width" says=["A cell is taken when its number 0 is 1"]
+import torch
+
+
+def make_targets(boxes, labels, size, cells=8):
+    height, width = size
+    target = torch.zeros(8, cells, cells)
+    exact = boxes.double()
+    left, top, right, bottom = exact.unbind(1)
+    wide, high = right - left, bottom - top
+    x = (left + right) / 2 * cells / width
+    y = (top + bottom) / 2 * cells / height
+    order = (wide * high).argsort(descending=True, stable=True)
+    for i in order.tolist():
+        column, row = int(x[i]), int(y[i])
+        if target[6, row, column] > 0:
+            continue
+        target[:, row, column] = 0
+        target[0, row, column] = 1
+        target[1 + labels[i], row, column] = 1
+        target[4, row, column] = x[i] - column
+        target[5, row, column] = y[i] - row
+        target[6, row, column] = wide[i] / width
+        target[7, row, column] = high[i] / height
+    return target
+
+
+# %% wrong="a row has eight cells" says=["a row has `cells` cells, not 8"]
+import torch
+
+
+def make_targets(boxes, labels, size, cells=8):
+    height, width = size
+    target = torch.zeros(8, cells, cells)
+    exact = boxes.double()
+    left, top, right, bottom = exact.unbind(1)
+    wide, high = right - left, bottom - top
+    x = (left + right) / 2 * cells / width
+    y = (top + bottom) / 2 * cells / height
+    taken = set()
+    order = (wide * high).argsort(descending=True, stable=True)
+    for i in order.tolist():
+        column, row = int(x[i]), int(y[i])
+        if row * 8 + column in taken:
+            continue
+        taken.add(row * 8 + column)
+        target[0, row, column] = 1
+        target[1 + labels[i], row, column] = 1
+        target[4, row, column] = x[i] - column
+        target[5, row, column] = y[i] - row
+        target[6, row, column] = wide[i] / width
+        target[7, row, column] = high[i] / height
+    return target
+
+
+# %% wrong="the place in the cell in float32" says=["the place within the cell, counted in float64"]
+import torch
+
+
+def make_targets(boxes, labels, size, cells=8):
+    height, width = size
+    target = torch.zeros(8, cells, cells)
+    exact = boxes.double()
+    left, top, right, bottom = exact.unbind(1)
+    wide, high = right - left, bottom - top
+    x = (left + right) / 2 * cells / width
+    y = (top + bottom) / 2 * cells / height
+    order = (wide * high).argsort(descending=True, stable=True)
+    for i in order.tolist():
+        column, row = int(x[i]), int(y[i])
+        if target[0, row, column] == 1:
+            continue
+        target[0, row, column] = 1
+        target[1 + labels[i], row, column] = 1
+        target[4, row, column] = x[i].float() - column
+        target[5, row, column] = y[i].float() - row
+        target[6, row, column] = wide[i] / width
+        target[7, row, column] = high[i] / height
+    return target

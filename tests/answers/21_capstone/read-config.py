@@ -112,7 +112,7 @@ def read_config(words: list[str], kind: type = Config) -> object:
     return kind(**vars(parser.parse_args(words)))
 
 
-# %% wrong="options of Config alone" breaks="each field is an option of its name" says=["the options follow from the fields"]
+# %% wrong="options of Config alone" breaks="each field is an option of its name" says=["with the fields of `kind`"]
 import argparse
 from dataclasses import dataclass, fields
 
@@ -924,3 +924,111 @@ def read_config(words, kind=Config):
                 option, type=type(field.default) if field.default else str, default=field.default
             )
     return kind(**vars(parser.parse_args(words)))
+
+
+# %% wrong="no is a 0 for all" says=["--no-… is for a bool alone"]
+import argparse
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True)
+class Config:
+    data: str = "data"
+    out: str = "run"
+    steps: int = 240
+    batch: int = 32
+    rate: float = 5e-3
+    width: int = 16
+    seed: int = 0
+    every: int = 50
+    flip: bool = True
+
+
+import sys
+
+
+def read_config(words, kind=Config):
+    given = {f.name: f.default for f in fields(kind)}
+    words = list(words)
+    while words:
+        word = words.pop(0)
+        name = word[2:]
+        if not word.startswith("--"):
+            sys.exit(2)
+        if name.startswith("no-") and name[3:] in given:
+            given[name[3:]] = type(given[name[3:]])(0)
+        elif name not in given:
+            sys.exit(2)
+        elif isinstance(given[name], bool):
+            given[name] = True
+        else:
+            try:
+                given[name] = type(given[name])(words.pop(0))
+            except (ValueError, IndexError):
+                sys.exit(2)
+    return kind(**given)
+
+
+# %% wrong="a single dash is stripped as well" says=["an option begins with two dashes"]
+import argparse
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True)
+class Config:
+    data: str = "data"
+    out: str = "run"
+    steps: int = 240
+    batch: int = 32
+    rate: float = 5e-3
+    width: int = 16
+    seed: int = 0
+    every: int = 50
+    flip: bool = True
+
+
+def read_config(words: list[str], kind: type = Config) -> object:
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    for field in fields(kind):
+        name = "--" + field.name
+        if isinstance(field.default, bool):
+            parser.add_argument(name, action=argparse.BooleanOptionalAction, default=field.default)
+        else:
+            parser.add_argument(name, type=type(field.default), default=field.default)
+    words = [
+        "--" + w.lstrip("-") if w.lstrip("-") in {f.name for f in fields(kind)} else w
+        for w in words
+    ]
+    given = vars(parser.parse_args(words))
+    return kind(**given)
+
+
+# %% wrong="text of a switch after an equals sign" says=["a bool takes no text"]
+import argparse
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True)
+class Config:
+    data: str = "data"
+    out: str = "run"
+    steps: int = 240
+    batch: int = 32
+    rate: float = 5e-3
+    width: int = 16
+    seed: int = 0
+    every: int = 50
+    flip: bool = True
+
+
+def read_config(words: list[str], kind: type = Config) -> object:
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    for field in fields(kind):
+        name = "--" + field.name
+        if isinstance(field.default, bool):
+            parser.add_argument(name, action=argparse.BooleanOptionalAction, default=field.default)
+        else:
+            parser.add_argument(name, type=type(field.default), default=field.default)
+    words = [w.split("=")[0] if w.endswith(("=False", "=True")) else w for w in words]
+    given = vars(parser.parse_args(words))
+    return kind(**given)

@@ -171,6 +171,19 @@ def test_what_does_not_fit_ends_with_status_2():
     for words in (["--speed", "1"], ["--count", "many"], ["--count", "1.5"], ["stray"]):
         status = status_of(words)
         assert status == 2, f"{words}: the program ends with status 2, not {status}"
+    for words, why in (
+        (["--count"], "the text of an option is missing"),
+        (["--no-count"], "--no-… is for a bool alone"),
+        (["-count", "5"], "an option begins with two dashes"),
+        (["count", "5"], "an option begins with two dashes"),
+        (["--count", "5", "stray"], "a word is left over"),
+        (["--fast=False"], "a bool takes no text"),
+    ):
+        try:
+            status = status_of(words)
+        except (IndexError, KeyError, TypeError, ValueError) as error:
+            status = f"none: it raised {type(error).__name__}"
+        assert status == 2, f"{words}: {why}, so the status is 2, not {status}"
 
 
 def test_the_default_says_what_a_text_becomes():

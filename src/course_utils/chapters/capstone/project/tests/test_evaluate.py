@@ -58,7 +58,7 @@ def test_a_shape_is_found_once():
 
 
 def test_another_class_is_no_hit():
-    for mine, right in ((1, 0), (0, 1), (2, 0), (1, 2), (2, 1)):
+    for mine, right in ((1, 0), (0, 1), (2, 0), (1, 2), (2, 1), (7, 8)):
         result = score(([(0.9, mine, A)], [(right, A)]))
         check(result, "the box is right and the class wrong", precision=0, recall=0, f1=0)
         check(result, COUNT, count=1)
@@ -128,6 +128,10 @@ def test_a_taken_shape_leaves_the_next_best():
     result = score((both, [(0, left), (0, right)]))
     check(result, "the second box overlaps the shape that is still free by more than half",
           precision=1, recall=1)  # fmt: skip
+    far = (0.25, 0.0, 0.65, 0.4)
+    result = score(([(0.9, 0, far), (0.6, 0, A)], [(0, A)]))
+    check(result, "the surest box overlaps the shape by less than a half, so it doesn't take it: "
+          "it is free for the next box", precision=0.5, recall=1)  # fmt: skip
 
 
 def test_shares_over_all_images():
@@ -137,6 +141,12 @@ def test_shares_over_all_images():
     check(result, "the sums over all images are divided, not averaged image by image",
           precision=0.5, recall=1, f1=2 / 3)  # fmt: skip
     check(result, COUNT, count=0.5)
+    two, three = [(0.9, 0, A), (0.8, 0, B)], [(0, A), (0, B), (0, C)]
+    check(score((two, three)), f"two boxes were found and three are there: {COUNT}", count=0)
+    empty = [], []
+    result = score(images[0], empty, empty, images[0])
+    check(result, "two of four images have no box, neither found nor true, and are images as well: "
+          "both agree in their number", precision=1 / 3, recall=1, count=0.5)  # fmt: skip
 
 
 def test_a_share_of_nothing_is_one():
@@ -191,3 +201,5 @@ def test_the_interval_again():
     first, second = score(*IMAGES), score(*IMAGES)
     assert first == second, "the same images gave two different intervals: seed the generator"
     assert first["low"] < first["f1"] < first["high"], "f1 lies within its interval"
+    one = score(*IMAGES, draws=1)
+    assert one["low"] == one["high"], "of a single drawn set, low and high are both its f1"

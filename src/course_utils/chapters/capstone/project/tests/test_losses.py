@@ -168,6 +168,13 @@ def test_raw_numbers_of_the_object():
             f"four cells are surely wrong by {size}: the object loss is {there:.4f}, not "
             f"{4 * size}{why}"
         )
+    there = losses(
+        100 * (1 - 2 * a_target((0, 0, 1, 0, BOX), cells=8)), a_target((0, 0, 1, 0, BOX), cells=8)
+    )[0].item()
+    assert math.isclose(there, 6400, rel_tol=1e-3), (
+        f"64 cells are surely wrong by 100: the object loss of an object is {there:.4f}, not 6400: "
+        "it is as large as it comes"
+    )
     for label in range(3):
         there = losses(output, a_target((0, 0, 1, label, BOX)))[0].item()
         assert abs(there) < 1e-4, (
@@ -191,6 +198,12 @@ def test_no_object_at_all():
     close(result, torch.tensor([8 * math.log(2), 0.0, 0.0]), "without an object")
     result.sum().backward()
     assert output.grad is not None and not output.grad.isnan().any(), "the gradient is NaN"
+
+
+def test_an_image_without_an_object_beside_another():
+    found = losses(torch.zeros(2, 8, 2, 2), a_target((1, 0, 1, 0, BOX), n=2))
+    right = torch.tensor([8 * math.log(2), math.log(3), 0.5])
+    close(found, right, "of two images the first has no object: its cells count as well, all 8")
 
 
 def test_the_gradient():
@@ -222,6 +235,14 @@ def test_a_small_object():
     found, right = losses(torch.zeros(1, 8, 2, 2), target), [2 * math.log(2), math.log(3), 0.75]
     why = "of two objects, one has a box without width or height, and counts as the other"
     close(found, torch.tensor(right), why)
+
+
+def test_raw_numbers_of_the_box():
+    output, raw = torch.zeros(1, 8, 2, 2), (1.3, -0.7, 2.1, 0.4)
+    output[0, 4:, 0, 1] = torch.tensor(raw)
+    right = sum(abs(1 / (1 + math.exp(-a)) - b) for a, b in zip(raw, BOX, strict=True))
+    why = f"the box's raw numbers are {raw}, its target is {BOX}: the box loss"
+    close(losses(output, ONE)[2], torch.tensor(right), why)
 
 
 def test_large_numbers_of_the_box():

@@ -93,6 +93,19 @@ def test_the_width_counts():
         f"{', '.join(stay[:3])} is as large at width 8 as at width 24: all layers but the last "
         "grow with the width"
     )
+    sizes = {name: (p.squeeze().shape[:1], large.get(name, p)) for name, p in small.items()}
+    stay = [n for n, (size, p) in sizes.items() if size and 8 < size[0] == p.squeeze().shape[0]]
+    assert not stay, (
+        f"{', '.join(stay[:3])} has as many channels at width 8 as at width 24: all layers but "
+        "the last grow with the width, those in the middle as well"
+    )
+    for width in (40, 72):
+        try:
+            build(width=width)
+        except (ValueError, RuntimeError) as error:
+            raise AssertionError(
+                f"a width of {width} is a multiple of 8, too, and the model isn't made: {error}"
+            ) from None
     default = sum(p.numel() for p in build().parameters())
     assert default <= 250_000, f"{default} parameters, at most 250000 are allowed"
     assert default == sum(p.numel() for p in build(width=16).parameters()), "the width is 16"
@@ -203,6 +216,13 @@ def test_a_seed_makes_the_model():
     assert not same, (
         f"two seeds gave {', '.join(same[:3])} the same numbers: draw every weight from torch's "
         "default generator"
+    )
+    earlier = dict(build(3).named_parameters())
+    later = dict(build_model().named_parameters())  # nobody has seeded in between
+    same = [name for name in drawn if torch.equal(earlier[name], later[name])]
+    assert not same, (
+        f"{', '.join(same[:3])} is alike in two models that were made one after the other: draw "
+        "every weight from torch's default generator, which goes on, not from one of your own"
     )
     after = [(build(seed), torch.get_rng_state())[1] for seed in (3, 4)]
     assert not torch.equal(*after), "the generator was seeded anew: leave the seed to the caller"

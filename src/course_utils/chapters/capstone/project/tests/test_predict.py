@@ -101,6 +101,15 @@ def test_the_model_gets_what_it_was_trained_on():
         x, right = model.got[0], prepare(image)[None]
         assert x.shape == right.shape, f"{mode}: the model got {tuple(x.shape)}"
         close(x, right, f"mode {mode}: the model's pixels are not those of training", 0, 1e-6)
+    for size in ((1, 1), (1, 300), (900, 2)):
+        model, image = Fixed(), an_image(size=size)
+        try:
+            find(model, image)
+        except (ValueError, ZeroDivisionError) as error:
+            raise AssertionError(
+                f"an image of {size} pixels is an image as well: {error}"
+            ) from None
+        close(model.got[0], prepare(image)[None], f"an image of {size} pixels", 0, 1e-6)
 
 
 def test_an_image_that_was_taken_sideways():
@@ -167,8 +176,13 @@ def test_confidences_are_not_rounded():
 
 def test_many_shapes():
     places = [(row, column) for row in range(0, 8, 2) for column in range(0, 8, 2)]
-    found = find(Fixed(*((*place, n % 3, 0.9) for n, place in enumerate(places))), an_image())
-    assert len(found) == 16, f"16 shapes are in the output, and {len(found)} came back: keep all"
+    model = Fixed(*((*place, n % 3, 0.9) for n, place in enumerate(places)))
+    for size in ((100, 60), (20, 12)):
+        found = find(model, an_image(size=size))
+        assert len(found) == 16, (
+            f"16 shapes are in the output for an image of {size} pixels, and {len(found)} came "
+            "back: keep all"
+        )
 
 
 def test_nothing_to_find():
@@ -262,8 +276,9 @@ def test_a_graph_is_off_already():
 
 def test_other_weights():
     (plain,) = find(Fixed((3, 3, 1, 0.9)), an_image())
-    (found,) = find(Fixed((3, 3, 1, 0.9), dtype=torch.float64), an_image())
-    assert found["shape"] == plain["shape"], "a model in float64 found something else"
+    for dtype in (torch.float64, torch.bfloat16, torch.float16):
+        (found,) = find(Fixed((3, 3, 1, 0.9), dtype=dtype), an_image())
+        assert found["shape"] == plain["shape"], f"a model in {dtype} found something else"
     model = Fixed((3, 3, 1, 0.9), trains=False)
     model.later = nn.Parameter(torch.zeros(1, dtype=torch.float64))
     find(model, an_image())

@@ -173,6 +173,17 @@ def test_of_equal_areas_the_first_keeps_the_cell():
     for boxes in ([[4, 6, 8, 15], [3, 3, 9, 9]], [[3, 3, 9, 9], [4, 6, 8, 15]]):
         target = targets(boxes, [1, 0], (36, 48), cells=2)
         close(target[1:4, 0, 0], torch.tensor([0.0, 1, 0]), "both areas are 36: the first counts")
+    narrow, flat = [20, 8, 20, 16], [16, 12, 24, 12]
+    for boxes in ([narrow, flat], [flat, narrow]):
+        target = targets(boxes, [1, 0], (40, 40))
+        why = (
+            "two shapes in a cell, one without width and one without height: both areas are 0, and "
+            "the first counts. A cell is taken when its number 0 is 1"
+        )
+        close(target[1:4, 2, 4], torch.tensor([0.0, 1, 0]), why)
+    target = targets([[3, 3, 9, 9]] * 40, [1] + [0, 2] * 19 + [0], (64, 64))
+    why = "forty equal areas: the first counts. A sort keeps their order where it is stable=True"
+    close(target[1:4, 0, 0], torch.tensor([0.0, 1, 0]), why)
 
 
 def test_of_three_equal_areas_the_first_keeps_the_cell():
@@ -197,6 +208,11 @@ def test_a_centre_on_the_line_between_two_cells():
         f"the centre, x = 8 - 2e-8, is left of the line, and the object is in {found}: float32 "
         "rounds it to 8, float64 doesn't"
     )
+    found = cells_of(targets([[4 + 2**-21, 20, 12 - 2**-20, 28]], [0], (64, 64), 8, torch.float32))
+    assert found == [(3, 0)], (
+        "the boxes are float32, and the centre is just left of the line x = 8: the object is in "
+        f"{found}. float32 rounds left + right to 16: make float64 of the boxes before you add"
+    )
 
 
 def test_several_shapes_and_another_grid():
@@ -206,6 +222,15 @@ def test_several_shapes_and_another_grid():
         f"in 4 by 4 cells the centres are in (0, 0), (3, 3) and (3, 0), not {cells_of(target)}"
     )
     close(target[1:4, 3, 3], torch.tensor([0.0, 1, 0]), "each shape keeps its own class")
+    target = targets([[81, 4, 87, 8], [2, 14, 6, 18]], [0, 1], (100, 100), cells=10)
+    found = cells_of(target)
+    assert found == [(0, 8), (1, 0)], (
+        f"of 10 by 10 cells, (0, 8) and (1, 0) are two, and objects are in {found}: a row has "
+        "`cells` cells, not 8"
+    )
+    place = targets([[1702, 0, 1704, 4]], [0], (1777, 1777), cells=300)[4, 0, 287:288]
+    right = torch.tensor([1703 * 300 / 1777 - 287])
+    close(place, right, "a grid of 300 cells: the place within the cell, counted in float64")
     boxes = [[10 * n, 0, 10 * n + 3 + 5 * n % 7, 6] for n in range(6)]  # not in order of size
     target = targets(boxes, [0, 1, 2, 0, 1, 2], (48, 64), cells=6)
     for n, (left, _, right, _) in enumerate(boxes):

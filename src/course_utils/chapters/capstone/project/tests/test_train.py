@@ -172,6 +172,12 @@ def test_a_save_that_dies_leaves_the_file_whole():
             "a save that died half-way destroyed the last good file: write beside it, then replace"
         )
         assert torch.load(run.file)["step"] == 2, "the last good file was changed"
+        names = [one if isinstance(one, str | Path) else getattr(one, "name", 0) for one in tried]
+        folders = {Path(one).resolve().parent for one in names if isinstance(one, str | Path)}
+        assert folders <= {run.file.resolve().parent}, (
+            "the new file is written in another folder than that of `file`: that may be another "
+            "disk, and `os.replace` can't move from disk to disk. Write it beside `file`"
+        )
 
 
 def test_a_move_that_dies_leaves_the_file_whole():
@@ -201,15 +207,32 @@ def test_a_move_that_dies_leaves_the_file_whole():
 
 def test_sigterm_ends_the_run_after_the_step():
     with a_run() as run:
-        mine = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        reached = []
+
+        def former(number, frame):
+            reached.append(number)
+
+        def twice(step, rank):
+            terminate(step, rank)
+            terminate(step, rank)
+
+        mine = signal.signal(signal.SIGTERM, former)
         try:
-            done = run(6, at_step=terminate)
+            done = run(6, at_step=twice)
             after = signal.getsignal(signal.SIGTERM)
         finally:
             signal.signal(signal.SIGTERM, mine)
+        assert len(reached) != 1, (
+            "SIGTERM came twice in a step, and the second one reached the former handler, which "
+            "may end the program in the middle of the step: put it back when `fit` ends, not before"
+        )
         assert done == 3, f"SIGTERM came in step 2, so 3 steps are done, not {done}"
         assert run.file.exists() and torch.load(run.file)["step"] == 3, "the run was not kept"
-        assert after == signal.SIG_IGN, "the handler that was there before is not back"
+        assert after is former, "the handler that was there before is not back"
+    with a_run() as run:
+        assert run(3, at_step=terminate) == 3, "SIGTERM came in the last of 3 steps: all are done"
+        kept = run.file.exists() and torch.load(run.file)["step"] == 3
+        assert kept, "SIGTERM came in the last step, and the end of the run was not kept"
 
 
 def error_of(run, **named):

@@ -16,6 +16,7 @@ def decode(output: torch.Tensor, threshold: float = 0.5) -> list[torch.Tensor]:
         image's width and height; the surest comes first.
     """
     n, _, height, width = output.shape
+    output = output.float() if output.dtype.itemsize < 4 else output  # nms takes no half ones
     there = output[:, 0].sigmoid()
     x, y, wide, high = output[:, 4:].sigmoid().unbind(1)
     column = torch.arange(width, device=output.device)

@@ -41,8 +41,8 @@ def fit(
         optimizer.load_state_dict(saved["optimizer"])
         step = saved["step"]
     if together:
-        for value in model.state_dict().values():
-            dist.broadcast(value, 0)
+        for value in (*model.parameters(), *model.buffers()):
+            dist.broadcast(value.detach(), 0)
     before = signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
     try:
         stop = False
