@@ -21,16 +21,9 @@ from course_utils.chapters.custom_gradients.curvature import (
     solve,
 )
 from course_utils.chapters.custom_gradients.elementwise import (
-    NEEDS,
-    check_binarize,
-    check_clamp,
     check_elu,
     check_length,
-    check_relu,
-    check_work,
-    clamp_inputs,
     run_elu,
-    run_function,
     run_length,
 )
 from course_utils.chapters.custom_gradients.gradient_tests import (
@@ -44,6 +37,15 @@ from course_utils.chapters.custom_gradients.jacobians import (
     check_jacobian,
     draw_jacobian,
     run_jacobian,
+)
+from course_utils.chapters.custom_gradients.relu_and_friends import (
+    NEEDS,
+    check_binarize,
+    check_clamp,
+    check_relu,
+    check_work,
+    clamp_inputs,
+    run_function,
 )
 from course_utils.chapters.custom_gradients.samples import (
     check_clip,

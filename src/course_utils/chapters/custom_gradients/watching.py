@@ -10,6 +10,8 @@ from torch.utils._pytree import tree_leaves
 
 from course_utils.learner.operators import OperatorMode
 
+WRITES = "backward writes into the gradient that arrives, which others use too: make a new tensor"
+OVERWRITTEN = "a second call overwrites what the first one's backward needs: keep it on ctx"
 AGAIN = "backward comes a second time (retain_graph=True): what is kept on ctx has to stay"
 
 
