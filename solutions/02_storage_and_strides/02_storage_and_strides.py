@@ -31,7 +31,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from course_utils import check_close, check_equal, check_predictions, count_operators, device, show
-from course_utils import draw_storage, every_case, forbid_changes, forbid_copies
+from course_utils import check_states, draw_storage, every_case, forbid_changes, forbid_copies
 from course_utils.chapters.storage_and_strides import slips
 
 # %% [markdown]
@@ -1137,6 +1137,7 @@ with every_case() as case:
     for name, (image, kernel) in examples.items():
         with case(name):
             slips.check_one_channel(one_channel, image, kernel)
+check_states(one_channel, table, table[:2, :3], what="one_channel(image, kernel)")
 ### BEGIN HIDDEN TESTS
 slips.check_one_channel(one_channel, table[::2, ::3], table[:3, :2].t()[:, :2])
 slips.check_one_channel(one_channel, table[0].expand(5, 8), table[:3, :1])
@@ -1235,6 +1236,7 @@ with every_case() as case:
         given = f"stride {stride}, padding {padding}"
         with case(f"{name}; {given if stride + padding > 1 else 'neither stride nor padding'}"):
             check_case(images, kernels, stride, padding)
+check_states(conv_by_strides, x, weight, 2, 1, what="conv_by_strides(x, weight, 2, 1)")
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(0)
 images = torch.randn(2, 3, 9, 8, generator=generator, dtype=torch.float64).to(device)

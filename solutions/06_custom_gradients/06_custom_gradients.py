@@ -34,7 +34,7 @@ import warnings
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
-from course_utils import check_predictions, every_case, runs_with_the_answer, show
+from course_utils import check_predictions, check_states, every_case, runs_with_the_answer, show
 
 # %% [markdown]
 # ## Three ways to write |x| · core
@@ -427,6 +427,7 @@ with every_case() as case:
     ):
         with case(name):
             check_elu(try_elu, x, alpha)
+check_states(elu, torch.tensor([[-2.0, 5.0], [0.5, 0.0]]), 1.5, what="elu(x, 1.5)")
 ### BEGIN HIDDEN TESTS
 for kind in (1.0, 20.0):
     x = kind * torch.linspace(-50, 50, 31)[::2]

@@ -142,9 +142,9 @@ with every_case() as case:
     with case("a transposed input, float64"):
         x, weight, bias = (normal(*shape).double() for shape in ((3, 4, 2), (1, 3), (1,)))
         check_linear_by_hand(x.transpose(0, 2), weight, bias)
-    for dtype in (torch.float16, torch.bfloat16):
-        with case(f"{dtype}, no bias"):
-            check_linear_by_hand(example[1].to(dtype), example[1].to(dtype), None)
+    for dtype, bias in ((torch.float16, None), (torch.bfloat16, example[2].bfloat16())):
+        with case(f"{dtype}, {'no' if bias is None else 'a'} bias"):
+            check_linear_by_hand(example[1].to(dtype), example[1].to(dtype), bias)
 check_states(linear_by_hand, *example, what="linear_by_hand(x, weight, bias)")
 ### BEGIN HIDDEN TESTS
 check_linear_by_hand(normal(3, 4).t().unsqueeze(0), normal(3, 5).t(), normal(5))

@@ -34,7 +34,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 from course_utils import check_predictions, count_operators, device
-from course_utils import every_case, runs_with_the_answer
+from course_utils import check_states, every_case, runs_with_the_answer
 
 # %% nbgrader={"grade_id": "tools", "locked": true} jupyter={"source_hidden": true}
 import copy
@@ -1774,6 +1774,7 @@ inputs = {
     "too small for a scale": (torch.tensor([0.0, 1e-44], device=device), None),
     "hardly enough for one": (torch.tensor([0.0, 8e-39, 2e-38], device=device), None),
 }
+check_states(quantise, drawn, 1, what="quantise(x, 1)")
 ### BEGIN HIDDEN TESTS
 inputs["drawn"], inputs["the last"] = (drawn * 100, None), (drawn - 3, -1)
 ### END HIDDEN TESTS

@@ -160,7 +160,7 @@ def linear_by_hand(x, weight, bias):
     return y if bias is None else y + bias
 
 
-# %% wrong="a column of float32 ones for the bias" breaks="All have one floating dtype" says=["float16: raised RuntimeError", "same dtype"]
+# %% wrong="a column of float32 ones for the bias" breaks="All have one floating dtype" says=["torch.bfloat16, a bias: raised RuntimeError", "same dtype"]
 def linear_by_hand(x, weight, bias):
     if bias is None:
         return x @ weight.t()
@@ -211,7 +211,7 @@ def linear_by_hand(x, weight, bias):
     return y if bias is None else y + bias
 
 
-# %% wrong="whatever has 16 bits becomes float16" says=["torch.bfloat16, no bias: the result has dtype torch.float16, expected torch.bfloat16"]
+# %% wrong="whatever has 16 bits becomes float16" says=["torch.bfloat16, a bias: the result has dtype torch.float16, expected torch.bfloat16"]
 def linear_by_hand(x, weight, bias):
     y = x.float() @ weight.float().t() if x.element_size() == 2 else x @ weight.t()
     y = y if bias is None else y + bias

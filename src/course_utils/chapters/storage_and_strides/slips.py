@@ -115,13 +115,13 @@ def convolutions(x: Tensor, weight: Tensor, stride: int = 1, padding: int = 0) -
             b, c, down * stride, right, down, right,
         ),
         CONTIGUOUS: plain,
-        "these are the strides from before the padding: ask the padded tensor": (
-            *before[:2], before[2] * stride, before[3] * stride, *before[2:],
-        ),
         "rows and columns are exchanged inside the window": (
             b, c, down * stride, right * stride, right, down,
         ),
     }  # fmt: skip
+    if padding:
+        words = "these are the strides from before the padding: ask the padded tensor"
+        notes[words] = (*before[:2], before[2] * stride, before[3] * stride, *before[2:])
     views = {words: note(x, size, steps, start) for words, steps in notes.items()}
     views[OFFSET] = note(x, size, (b, c, down * stride, right * stride, down, right), 0)
     for words, view in _somewhere(views).items():
