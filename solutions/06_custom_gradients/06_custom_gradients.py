@@ -270,6 +270,7 @@ with every_case() as case:
         "x = (3e-15, 4e-15)": torch.tensor([3e-15, 4e-15]),
         "no vectors at all, (0, 3)": torch.zeros(0, 3),
         "float64 beyond float32": 1e100 * torch.tensor([3.0, 4.0], dtype=torch.float64),
+        "float64 below float32": 1e-100 * torch.tensor([3.0, 4.0], dtype=torch.float64),
     }.items():
         with case(name):
             check_length(try_length, x)

@@ -1879,7 +1879,7 @@ with every_case() as case:
         with case(f"the walk, {rows} rows, temperature {temperature}"):
             check_pairs(*(pair.double() if temperature == 2 else pair)[:, :rows] / 3, temperature)
     with case("five rows of three numbers"):
-        check_pairs(*torch.arange(1.0, 31, device=device).sin().view(2, 5, 3), 0.5)
+        check_pairs(*torch.arange(1.0, 31, device=device).double().sin().view(2, 5, 3), 0.5)
     with case("the number of operators"):
         check_loop()
 check_states(info_nce, *pair, 0.5, what="info_nce(first, second, 0.5)")
@@ -2326,7 +2326,7 @@ with every_case() as case:
         ("one row, weights 1 and 4", z[2:], y[2:], w, 0.5),
         ("three classes, none of the last, q = 1", z.repeat(1, 2)[:, :3], y, None, 1.0),
         ("three classes, q = 0.4", z.repeat(1, 2)[:, :3], 2 - y, None, 0.4),
-        ("float64", z.to(torch.float64) / 3, y, w.double() / 3, 0.3),
+        ("float64", z.to(torch.float64) / 3, y, w.double() + 0.1, 0.3),
         ("scores up to 1000", 500 * z, y, None, 0.5),
         ("scores up to 1000, a small q", 500 * z, y, w, 0.02),
         ("twelve classes", z.repeat(1, 6), 11 - y, None, 0.6),

@@ -921,7 +921,7 @@ print("the server puts it into channel", suspect(red).mean((1, 2)).argmax().item
 # ### Exercise 19.6 — A parity test ★★★ · 25 min · 4 points · core
 #
 # Write `preprocess_parity(train, serve)`. Both take a PIL picture of any size and mode and return a float
-# tensor (3, 32, 32). `train` is right, whatever the order of its channels and the range of its values (from
+# tensor (3, 32, 32). `train` is right, with red first or blue first, whatever the range of its values (from
 # black to white, the same for all three channels). In both, black has the smaller number. `serve` does the
 # same up to rounding (differences below 0.02 of the range of `train`'s values), or has any of these faults,
 # perhaps several. Return the set of their names, empty if there is none:

@@ -875,3 +875,30 @@ class CustomLoss(nn.Module):
                 1 if self.weight is None else self.weight[target][0]
             )
         return custom_loss(logits, target, self.weight, self.q)
+
+
+# %% wrong="weights of float64 with the digits of float32" says=["float64"]
+def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
+    target = target.to(logits.dtype)
+    z = (2 * target - 1) * logits
+    price = -F.logsigmoid(z)
+    if gamma:
+        price = price * torch.sigmoid(-z) ** gamma
+    weights = torch.where(target == 1, pos_weight, 1.0)
+    return (price * weights).mean()
+
+
+def recalibrate(logits, pos_weight):
+    return torch.sigmoid(logits - math.log(pos_weight))
+
+
+it_changes = {
+    "weighted, mean probability": True,
+    "weighted, recall": True,
+    "resampled, mean probability": True,
+    "resampled, recall": True,
+    "focal, mean probability": True,
+    "focal, recall": False,
+    "threshold moved, mean probability": False,
+    "threshold moved, recall": True,
+}

@@ -897,3 +897,22 @@ def metric_losses(embeddings, labels, margin):
 def info_nce(first, second, temperature):
     scores = F.normalize(first, dim=1) @ F.normalize(second, dim=1).t() / temperature
     return F.cross_entropy(scores, torch.arange(len(first), device=first.device))
+
+
+# %% wrong="cosines of float64 with the digits of float32" says=["five rows of three numbers"]
+def metric_losses(embeddings, labels, margin):
+    distance = torch.cdist(embeddings, embeddings, compute_mode="donot_use_mm_for_euclid_dist")
+    same = labels[:, None] == labels
+    own = same & ~torch.eye(len(labels), dtype=torch.bool, device=labels.device)
+    keep = own.any(1) & (~same).any(1)
+    if not keep.any():
+        return embeddings.sum() * 0
+    far = distance.masked_fill(~own, -torch.inf).amax(1)[keep]
+    near = distance.masked_fill(same, torch.inf).amin(1)[keep]
+    return (far - near + margin).clamp(min=0).mean()
+
+
+def info_nce(first, second, temperature):
+    a, b = F.normalize(first, dim=1), F.normalize(second, dim=1)
+    scores = (a.float() @ b.float().t()).to(a.dtype) / temperature
+    return F.cross_entropy(scores, torch.arange(len(first), device=first.device))

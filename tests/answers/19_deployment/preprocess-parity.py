@@ -1,7 +1,7 @@
 # %% [markdown]
 # Rules:
 #
-# - "`train` is right, whatever the order of its channels and the range of its values"
+# - "`train` is right, with red first or blue first, whatever the range of its values"
 # - "`serve` does the same up to rounding"
 # - "has any of these faults, perhaps several"
 # - "Return the set of their names"
@@ -18,7 +18,7 @@
 # - "empty if there is none": no fault
 # - "up to rounding": float rounded
 # - "perhaps several": signed nearest crash
-# - "`train` is right, whatever the order of its channels and the range of its values": -1 to 1 in training
+# - "`train` is right, with red first or blue first, whatever the range of its values": -1 to 1 in training
 
 # %% wrong="compares numbers, and calls everything by the first name" breaks="its three channels come in the opposite order" says=["found, though it isn't there: channel order"]
 def preprocess_parity(train, serve):
@@ -31,7 +31,7 @@ def preprocess_parity(train, serve):
     return found
 
 
-# %% wrong="knows training instead of asking it" breaks="`train` is right, whatever the order of its channels and the range of its values" says=["training has blue first here", "compare with `train`"]
+# %% wrong="knows training instead of asking it" breaks="`train` is right, with red first or blue first, whatever the range of its values" says=["training has blue first here", "compare with `train`"]
 def preprocess_parity(train, serve):
     found = set()
     plain = {c: Image.new("RGB", (32, 32), c) for c in ("red", "black", "white")}

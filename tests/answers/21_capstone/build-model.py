@@ -1044,3 +1044,29 @@ class Finder(nn.Module):
 
 def build_model(width: int = 16, prior: float = 0.05) -> nn.Module:
     return Finder(width, prior)
+
+
+# %% wrong="a prior below a thousandth is raised to it" says=["a small prior counts as it is"]
+import math
+
+import torch
+import torch.nn as nn
+
+
+def norm(channels: int) -> nn.Module:
+    return nn.GroupNorm(8, channels)
+
+
+def build_model(width: int = 16, prior: float = 0.05) -> nn.Module:
+    w = width
+    layers = []
+    for a, b in ((3, w), (w, 2 * w), (2 * w, 4 * w)):
+        layers += [nn.Conv2d(a, b, 3, stride=2, padding=1), norm(b), nn.ReLU()]
+    layers += [nn.Conv2d(4 * w, 4 * w, 3, padding=1), norm(4 * w), nn.ReLU()]
+    layers += [nn.Conv2d(4 * w, 4 * w, 3, padding=2, dilation=2), norm(4 * w), nn.ReLU()]
+    last = nn.Conv2d(4 * w, 8, 1)
+    nn.init.zeros_(last.weight)
+    nn.init.zeros_(last.bias)
+    with torch.no_grad():
+        last.bias[0] = torch.tensor(prior).logit(eps=1e-3)
+    return nn.Sequential(*layers, last)

@@ -190,6 +190,12 @@ def bad_files() -> dict[str, tuple[bytes, dict, str]]:
         pack({"half": entry("F6_E2M3", [4], 0, 3)}, bytes(3)), {"half": OTHERS["half"]},
         "the file is whole; its numbers have six bits, and PyTorch has no such dtype",
     )  # fmt: skip
+    for here, there in (([], [1]), ([1], [])):
+        found[f"shape {tuple(here)} where {tuple(there)} is wanted"] = (
+            pack({"one": entry("F32", here, 0, 4)}, body_of(3)),
+            {"one": (tuple(there), torch.float32)},
+            "a tensor without dimensions and one of one entry have different shapes",
+        )
     found["an empty header, ten bytes long, it says"] = (
         pack({}, b"", 10), {}, "the header is shorter than the file says; nothing is wanted here",
     )  # fmt: skip

@@ -223,10 +223,14 @@ def test_the_gradient():
 
 
 def test_a_small_object():
-    for wide, words in ((0.01, "a hundredth wide"), (0.0, "a box without width or height")):
-        target = a_target((0, 0, 1, 0, (0.5, 0.5, wide, wide)))
+    for numbers, words in (
+        ((0.5, 0.5, 0.01, 0.01), "a hundredth wide"),
+        ((0.5, 0.5, 0.0, 0.0), "a box without width or height"),
+        ((0.0, 0.0, 0.0, 0.0), "a point on the corner of its cell, four zeros"),
+    ):
+        target = a_target((0, 0, 1, 0, numbers))
         found = losses(torch.zeros(1, 8, 2, 2), target).tolist()
-        right = [4 * math.log(2), math.log(3), 1 - 2 * wide]
+        right = [4 * math.log(2), math.log(3), sum(abs(0.5 - number) for number in numbers)]
         assert all(math.isclose(a, b, rel_tol=1e-4) for a, b in zip(found, right, strict=True)), (
             f"an object is {words}: the losses are {[round(one, 4) for one in found]}; it "
             "counts as any other: number 0 of the target says where an object is"

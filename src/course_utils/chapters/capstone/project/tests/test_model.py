@@ -1,3 +1,4 @@
+import math
 from unittest.mock import patch
 
 import torch
@@ -77,6 +78,11 @@ def test_before_training_every_cell_has_the_prior():
         )
         why = f"with prior {prior}, which is allowed as any other, the sigmoid of number 0"
         close(there, torch.full_like(there, prior), why, 1e-4)
+    found = build(prior=1e-5)(images(1, 64, 64))[:, 0].sigmoid().max().item()
+    assert math.isclose(found, 1e-5, rel_tol=0.01), (
+        f"with prior 0.00001 the sigmoid of number 0 is {found:.6f}: a small prior counts as it is, "
+        "and is not cut off"
+    )
     there = build()(images(1, 64, 64))[:, 0].sigmoid()
     close(there, torch.full_like(there, 0.05), "without a prior it is 0.05")
 
