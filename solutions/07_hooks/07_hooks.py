@@ -370,7 +370,7 @@ def make_network(seed: int = 0) -> Network:
 # %% nbgrader={"grade_id": "try-capture", "locked": true}
 import contextlib
 from course_utils.chapters.hooks import check_capture, check_unknown_name, run_capture
-from course_utils.chapters.hooks import check_states, run_in_state
+from course_utils.chapters.hooks import check_all_states, run_in_state
 
 
 @runs_with_the_answer
@@ -427,7 +427,7 @@ with every_case() as case:
         check_case(["stem", "block"], x, goes_wrong=True)
     with case("capture(network, ['head', 'nose'])"):
         check_unknown_name(try_capture, make_network(), x)
-    check_states(case, try_in_state, "capture")
+    check_all_states(case, try_in_state, "capture")
 ### BEGIN HIDDEN TESTS
 check_case(["", "block", "leaky"], torch.ones(1, 4, device=device))
 check_case(["stem", "leaky", "head"], x[:0])
@@ -616,7 +616,7 @@ with every_case() as case:
     check_both(case, "a strength of -2", x, -2.0, 1)
     check_both(case, "under no_grad", x.double() / 3, 0.5, 0, False)
     check_both(case, "an x that needs no gradient", x.half() / 3, 0.5, 0, None)
-    check_states(case, try_in_state, "reversal")
+    check_all_states(case, try_in_state, "reversal")
 ### BEGIN HIDDEN TESTS
 rows = torch.randn(4, 6, generator=torch.Generator().manual_seed(0)).double().to(device)
 with every_case() as case:
@@ -716,7 +716,7 @@ with every_case() as case:
         with case(f"rows [1, -3] of 4, in {dtype}"):
             ones = torch.ones(4, 3, dtype=dtype, device=device)
             check_freezing(try_freezing, ones, [1, -3])
-    check_states(case, try_in_state, "freezing")
+    check_all_states(case, try_in_state, "freezing")
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(0)
 for shape, rows in (((5, 3), [1, 4]), ((7, 1), [0, 2, -1]), ((2, 4), [0, 1]), ((4, 2), [-1])):
@@ -1038,7 +1038,7 @@ with every_case() as case:
         check_case(2, True, 0)
     with case("one step of a healthy network"):
         check_case(1, False, 0)
-    check_states(case, try_in_state, "monitor")
+    check_all_states(case, try_in_state, "monitor")
 ### BEGIN HIDDEN TESTS
 check_case(1, False, 1)
 check_case(3, True, 2)
@@ -1320,7 +1320,7 @@ with every_case() as case:
             check_case(x, target, **options)
     with case("an image of two channels, so that the model raises"):
         check_cam_that_raises(try_grad_cam, ShapeNet(), image[:2])
-    check_states(case, try_in_state, "cam")
+    check_all_states(case, try_in_state, "cam")
 ### BEGIN HIDDEN TESTS
 for cut in (1, 4, 6, 8, 9):
     check_case(wide, 2, cut=cut, factor=1.0)
@@ -1470,7 +1470,7 @@ with every_case() as case:
         check_case([x.double() for x in batches], 0.1, 0.5, "stem")
     with case("a second call, which has velocities of its own"):
         check_case(batches[:2], 0.1, 0.9, "leaky", before=True)
-    check_states(case, try_in_state, "steps")
+    check_all_states(case, try_in_state, "steps")
 ### BEGIN HIDDEN TESTS
 check_case(batches[::-1], 0.02, 0.9, "head")
 check_case([*batches, *batches], 0.3, 0.8, "block")
@@ -1624,7 +1624,7 @@ with every_case() as case:
     for batch in (images, images.double()):
         with case(f"a CNN, with a batch in {batch.dtype}"):
             check_offload(try_offload, batch)
-    check_states(case, try_in_state, "offload")
+    check_all_states(case, try_in_state, "offload")
 ### BEGIN HIDDEN TESTS
 check_offload(try_offload, images.transpose(2, 3)[:1, :, ::1, 2:])
 ### END HIDDEN TESTS
@@ -1814,7 +1814,7 @@ with every_case() as case:
             check_case(try_weight_norm, weight[:1], x, by_hook)
         with case(f"{way}, a Conv2d with one output, its kernel transposed"):
             check_case(try_weight_norm, kernels.mT[:1], images.mT, by_hook)
-    check_states(case, try_in_state, "weight norm")
+    check_all_states(case, try_in_state, "weight norm")
 ### BEGIN HIDDEN TESTS
 for by_hook in (True, False):
     check_case(try_weight_norm, kernels.mT[1:], images.mT, by_hook)
@@ -1942,7 +1942,7 @@ with every_case() as case:
             check_loading(try_loading, renamed, **options)
     with case("a key nose.weight, which was not renamed"):
         check_unknown_key(try_loading)
-    check_states(case, try_in_state, "loading")
+    check_all_states(case, try_in_state, "loading")
 ### BEGIN HIDDEN TESTS
 circle = {"stem": "head", "head": "tail", "tail": "stem"}
 check_loading(try_loading, {"block.conv": "block.0", "a": "stem"})
@@ -2101,7 +2101,7 @@ with every_case() as case:
             check_case(kind, names, *((a, b) if kind == "committee" else (first, second)), seeds)
     with case("inputs of two lengths, and a donor that is the model"):
         check_case("listener", ["act", "enter", "lstm"], first[:, :2], second)
-    check_states(case, try_in_state, "intervention")
+    check_all_states(case, try_in_state, "intervention")
     for which, pair in (("a", (first[:, :, :1], second)), ("b", (first, second[:, :, :1]))):
         with case(f"an input {which} of the wrong shape, so that its run raises"):
             check_clean_after_error(try_intervention, ["enter", "lstm"], *pair)

@@ -19,7 +19,7 @@ from course_utils.chapters.hooks.grad_cam import (
     check_grad_cam,
     run_grad_cam,
 )
-from course_utils.chapters.hooks.in_state import check_states, run_in_state
+from course_utils.chapters.hooks.in_state import check_all_states, run_in_state
 from course_utils.chapters.hooks.intervention import (
     check_clean_after_error,
     check_deciding,

@@ -46,7 +46,7 @@ def run_in_state(exercise: str, state: str, namespace: dict[str, Any]) -> str:
 
 
 @ends_in_notebook
-def check_states(case: Any, trial: Callable, exercise: str) -> None:
+def check_all_states(case: Any, trial: Callable, exercise: str) -> None:
     """Check an answer in each state of an exercise, each as a case of its own."""
     __tracebackhide__ = True
     for state in states_of(exercise):

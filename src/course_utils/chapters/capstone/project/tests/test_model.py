@@ -80,7 +80,7 @@ def test_before_training_every_cell_has_the_prior():
         close(there, torch.full_like(there, prior), why, 1e-4)
     found = build(prior=1e-5)(images(1, 64, 64))[:, 0].sigmoid().max().item()
     assert math.isclose(found, 1e-5, rel_tol=0.01), (
-        f"with prior 0.00001 the sigmoid of number 0 is {found:.6f}: a small prior counts as it is, "
+        f"with prior 0.00001 the sigmoid of number 0 is {found:.6f}: a small prior counts as it is "
         "and is not cut off"
     )
     there = build()(images(1, 64, 64))[:, 0].sigmoid()
