@@ -927,7 +927,8 @@ print("the server puts it into channel", suspect(red).mean((1, 2)).argmax().item
 # perhaps several. Return the set of their names, empty if there is none:
 #
 # - `"channel order"`: its three channels come in the opposite order to `train`'s;
-# - `"scale"`: black and white have other values than in `train` (such as 0 to 255, or -1 to 1);
+# - `"scale"`: black and white have other values than in `train` (such as 0 to 255, or -1 to 1), in all
+#   three channels;
 # - `"antialias"`: it makes large pictures small by taking the nearest pixel, or by bilinear interpolation
 #   of four neighbours, where `train` averages over all the pixels that fall into one;
 # - `"mode"`: for a picture of mode `L`, `P` or `RGBA`, perhaps only one of them, it raises an exception

@@ -996,3 +996,188 @@ async def dynamic_batching(queue, predict, most, wait):
                     future.set_result(predict([x])[0])
                 except Exception as error:
                     future.set_exception(error)
+
+
+# %% wrong="a batch that came to nothing keeps its places" says=["all are cancelled, and a batch of others follows: ", "begin each anew"]
+async def dynamic_batching(queue, predict, most, wait):
+    loop = asyncio.get_running_loop()
+    batch = []
+    while True:
+        batch.append(await queue.get())
+        end = loop.time() + wait
+        while len(batch) < most:
+            if not queue.empty():
+                batch.append(queue.get_nowait())
+                continue
+            left = end - loop.time()
+            if left <= 0:
+                break
+            try:
+                batch.append(await asyncio.wait_for(queue.get(), left))
+            except TimeoutError:
+                break
+        live = [(x, future) for x, future in batch if not future.cancelled()]
+        if not live:
+            continue
+        batch = live
+        try:
+            results = predict([x for x, _ in batch])
+        except Exception:
+            for x, future in batch:
+                try:
+                    result = predict([x])[0]
+                except Exception as error:
+                    future.set_exception(error)
+                else:
+                    future.set_result(result)
+        else:
+            for (_, future), result in zip(batch, results, strict=True):
+                future.set_result(result)
+        batch = []
+
+
+# %% wrong="single ones for good after a bad batch" says=["two sound ones after a poisoned one: ", "one bad batch doesn't end batching"]
+async def dynamic_batching(queue, predict, most, wait):
+    loop = asyncio.get_running_loop()
+    while True:
+        batch = [await queue.get()]
+        end = loop.time() + wait
+        while len(batch) < most:
+            if not queue.empty():
+                batch.append(queue.get_nowait())
+                continue
+            left = end - loop.time()
+            if left <= 0:
+                break
+            try:
+                batch.append(await asyncio.wait_for(queue.get(), left))
+            except TimeoutError:
+                break
+        batch = [(x, future) for x, future in batch if not future.cancelled()]
+        if not batch:
+            continue
+        try:
+            results = predict([x for x, _ in batch])
+        except Exception:
+            most = 1
+            for x, future in batch:
+                try:
+                    result = predict([x])[0]
+                except Exception as error:
+                    future.set_exception(error)
+                else:
+                    future.set_result(result)
+        else:
+            for (_, future), result in zip(batch, results, strict=True):
+                future.set_result(result)
+
+
+# %% wrong="an error that nobody has alone is everybody's" says=["too many for predict at once, none is poisoned: request 1 is sound"]
+async def dynamic_batching(queue, predict, most, wait):
+    loop = asyncio.get_running_loop()
+    while True:
+        batch = [await queue.get()]
+        end = loop.time() + wait
+        while len(batch) < most:
+            if not queue.empty():
+                batch.append(queue.get_nowait())
+                continue
+            left = end - loop.time()
+            if left <= 0:
+                break
+            try:
+                batch.append(await asyncio.wait_for(queue.get(), left))
+            except TimeoutError:
+                break
+        batch = [(x, future) for x, future in batch if not future.cancelled()]
+        if not batch:
+            continue
+        try:
+            results = predict([x for x, _ in batch])
+        except Exception as whole:
+            sound = []
+            for x, future in batch:
+                try:
+                    result = predict([x])[0]
+                except Exception as error:
+                    future.set_exception(error)
+                else:
+                    sound.append((future, result))
+            for future, result in sound:
+                if len(sound) == len(batch):
+                    future.set_exception(whole)
+                else:
+                    future.set_result(result)
+        else:
+            for (_, future), result in zip(batch, results, strict=True):
+                future.set_result(result)
+
+
+# %% wrong="alone, the list in place of its entry" says=["one is poisoned: ", "each request gets the entry of its own"]
+async def dynamic_batching(queue, predict, most, wait):
+    loop = asyncio.get_running_loop()
+    while True:
+        batch = [await queue.get()]
+        end = loop.time() + wait
+        while len(batch) < most:
+            if not queue.empty():
+                batch.append(queue.get_nowait())
+                continue
+            left = end - loop.time()
+            if left <= 0:
+                break
+            try:
+                batch.append(await asyncio.wait_for(queue.get(), left))
+            except TimeoutError:
+                break
+        batch = [(x, future) for x, future in batch if not future.cancelled()]
+        if not batch:
+            continue
+        try:
+            results = predict([x for x, _ in batch])
+        except Exception:
+            for x, future in batch:
+                try:
+                    result = predict([x])
+                except Exception as error:
+                    future.set_exception(error)
+                else:
+                    future.set_result(result)
+        else:
+            for (_, future), result in zip(batch, results, strict=True):
+                future.set_result(result)
+
+
+# %% wrong="a poisoned request is cancelled" says=["is poisoned, and was cancelled", "by `set_exception`"]
+async def dynamic_batching(queue, predict, most, wait):
+    loop = asyncio.get_running_loop()
+    while True:
+        batch = [await queue.get()]
+        end = loop.time() + wait
+        while len(batch) < most:
+            if not queue.empty():
+                batch.append(queue.get_nowait())
+                continue
+            left = end - loop.time()
+            if left <= 0:
+                break
+            try:
+                batch.append(await asyncio.wait_for(queue.get(), left))
+            except TimeoutError:
+                break
+        batch = [(x, future) for x, future in batch if not future.cancelled()]
+        if not batch:
+            continue
+        try:
+            results = predict([x for x, _ in batch])
+        except Exception:
+            for x, future in batch:
+                try:
+                    result = predict([x])[0]
+                except Exception:
+                    future.cancel()
+                else:
+                    future.set_result(result)
+        else:
+            for (_, future), result in zip(batch, results, strict=True):
+                future.set_result(result)

@@ -457,3 +457,19 @@ def export_it(program: str, *inputs: torch.Tensor) -> torch.Tensor:
         torch._check(width <= x.shape[1])
         return x[:, :width]
     return x[x.clamp(0, 1).mean(1) > 0.5]
+
+
+# %% wrong="a row's mean without its NaN" says=["a NaN in a row: a NaN isn't left out of a row's mean"]
+def export_it(program, *inputs):
+    x = inputs[0]
+    if program == "night":
+        return torch.cond(x.mean() < 0.5, lambda x: 1 - x, lambda x: x.clone(), (x,))
+    if program == "settle":
+        (y,) = torch.while_loop(lambda y: y.abs().max() > 1, lambda y: (y / 2,), (x.clone(),))
+        return y
+    if program == "crop":
+        width = inputs[1].item()
+        torch._check(width >= 0)
+        torch._check(width <= x.shape[1])
+        return x[:, :width]
+    return x[x.nanmean(1) > 0.5]

@@ -482,3 +482,116 @@ def onnx_parity(model, x, path):
     difference = max((torch.as_tensor(a) - b).abs().max().item() for a, b in zip(theirs, mine))
     own_error = max((a - b).abs().max().item() for a, b in zip(exact, mine))
     return difference, own_error
+
+
+# %% wrong="keeps a file that is there" says=["the older file at `path` is still there"]
+def onnx_parity(model, x, path):
+    plain = copy.deepcopy(model).eval()
+    example = x if len(x) > 1 else torch.cat([x, x])
+    if not Path(path).exists():
+        free = ({0: torch.export.Dim.DYNAMIC},)
+        torch.onnx.export(
+            plain,
+            (example,),
+            path,
+            input_names=["picture"],
+            dynamic_shapes=free,
+            external_data=False,
+        )
+    with torch.no_grad():
+        mine = plain(x)
+        exact = copy.deepcopy(plain).double()(x.double())
+    theirs = [torch.from_numpy(one) for one in runner(path)(x)]
+    difference = max((a - b).abs().max().item() for a, b in zip(theirs, mine, strict=True))
+    own_error = max((a - b).abs().max().item() for a, b in zip(exact, mine, strict=True))
+    return difference, own_error
+
+
+# %% wrong="64 rows at most" says=["partly in training: raised "]
+def onnx_parity(model, x, path):
+    plain = copy.deepcopy(model).eval()
+    example = x if len(x) > 1 else torch.cat([x, x])
+    with quiet():
+        torch.onnx.export(
+            plain,
+            (example,),
+            path,
+            input_names=["picture"],
+            dynamic_shapes=({0: torch.export.Dim("batch", max=64)},),
+            external_data=False,
+        )
+    with torch.no_grad():
+        mine = plain(x)
+        exact = copy.deepcopy(plain).double()(x.double())
+    theirs = [torch.from_numpy(one) for one in runner(path)(x)]
+    difference = max((a - b).abs().max().item() for a, b in zip(theirs, mine, strict=True))
+    own_error = max((a - b).abs().max().item() for a, b in zip(exact, mine, strict=True))
+    return difference, own_error
+
+
+# %% wrong="float64 for everybody, from now on" says=["default dtype or its recording of gradients is left switched"]
+def onnx_parity(model, x, path):
+    plain = copy.deepcopy(model).eval()
+    example = x if len(x) > 1 else torch.cat([x, x])
+    with quiet():
+        torch.onnx.export(
+            plain,
+            (example,),
+            path,
+            input_names=["picture"],
+            dynamic_shapes=({0: torch.export.Dim.DYNAMIC},),
+            external_data=False,
+        )
+    with torch.no_grad():
+        mine = plain(x)
+        torch.set_default_dtype(torch.float64)
+        exact = copy.deepcopy(plain).double()(x.double())
+    theirs = [torch.from_numpy(one) for one in runner(path)(x)]
+    difference = max((a - b).abs().max().item() for a, b in zip(theirs, mine, strict=True))
+    own_error = max((a - b).abs().max().item() for a, b in zip(exact, mine, strict=True))
+    return difference, own_error
+
+
+# %% wrong="takes away the gradients of the step before" says=["requires_grad or .grad of the model's weights is changed"]
+def onnx_parity(model, x, path):
+    model.zero_grad()
+    plain = copy.deepcopy(model).eval()
+    example = x if len(x) > 1 else torch.cat([x, x])
+    with quiet():
+        torch.onnx.export(
+            plain,
+            (example,),
+            path,
+            input_names=["picture"],
+            dynamic_shapes=({0: torch.export.Dim.DYNAMIC},),
+            external_data=False,
+        )
+    with torch.no_grad():
+        mine = plain(x)
+        exact = copy.deepcopy(plain).double()(x.double())
+    theirs = [torch.from_numpy(one) for one in runner(path)(x)]
+    difference = max((a - b).abs().max().item() for a, b in zip(theirs, mine, strict=True))
+    own_error = max((a - b).abs().max().item() for a, b in zip(exact, mine, strict=True))
+    return difference, own_error
+
+
+# %% wrong="recording is switched off for good" says=["default dtype or its recording of gradients is left switched"]
+def onnx_parity(model, x, path):
+    plain = copy.deepcopy(model).eval()
+    example = x if len(x) > 1 else torch.cat([x, x])
+    with quiet():
+        torch.onnx.export(
+            plain,
+            (example,),
+            path,
+            input_names=["picture"],
+            dynamic_shapes=({0: torch.export.Dim.DYNAMIC},),
+            external_data=False,
+        )
+    torch.set_grad_enabled(False)
+    mine = plain(x)
+    exact = copy.deepcopy(plain).double()(x.double())
+    theirs = [torch.from_numpy(one) for one in runner(path)(x)]
+    difference = max((a - b).abs().max().item() for a, b in zip(theirs, mine, strict=True))
+    own_error = max((a - b).abs().max().item() for a, b in zip(exact, mine, strict=True))
+    return difference, own_error

@@ -799,3 +799,199 @@ def safe_files(content: bytes, wanted: dict[str, tuple]) -> dict[str, torch.Tens
         if not tensor.isfinite().all():
             raise ValueError(f"{name} holds a number that isn't finite")
     return tensors
+
+
+# %% wrong="numbers in place, where they aren't aligned" says=["int64 numbers that begin at byte 6: this file is sound"]
+def safe_files(content, wanted):
+    kinds = {"F32": torch.float32, "F16": torch.float16, "I64": torch.int64}
+    try:
+        (length,) = struct.unpack("<Q", content[:8])
+        if length > len(content) - 8:
+            raise ValueError("the header is longer than the file")
+        header = json.loads(content[8 : 8 + length].decode("utf-8"))
+        header.pop("__metadata__", None)
+        body = content[8 + length :]
+        whole = torch.frombuffer(bytearray(body or b" "), dtype=torch.uint8)
+        if set(header) != set(wanted):
+            raise ValueError(f"names are {sorted(header)}")
+        place, result = 0, {}
+        for name, about in sorted(header.items(), key=lambda e: e[1]["data_offsets"]):
+            begin, end = about["data_offsets"]
+            if begin != place or end < begin:
+                raise ValueError(f"{name} doesn't begin where the one before ends")
+            place = end
+            shape, dtype = wanted[name]
+            if tuple(about["shape"]) != tuple(shape):
+                raise ValueError(f"{name} has shape {about['shape']}")
+            if kinds[about["dtype"]] != dtype:
+                raise ValueError(f"{name} has dtype {about['dtype']}")
+            count = 1
+            for size in shape:
+                count *= size
+            if end - begin != count * dtype.itemsize:
+                raise ValueError(f"{name} has {end - begin} bytes")
+            if count == 0:
+                result[name] = torch.zeros(shape, dtype=dtype)
+                continue
+            tensor = whole[begin:end].view(dtype).view(shape)
+            if not tensor.isfinite().all():
+                raise ValueError(f"{name} isn't finite")
+            result[name] = tensor
+        if place != len(body):
+            raise ValueError("bytes are missing or left over")
+    except ValueError:
+        raise
+    except Exception as error:
+        raise ValueError(f"not a sound file: {error!r}") from error
+    return result
+
+
+# %% wrong="the header is read as ASCII" says=["a name with a blank and letters beyond ASCII: this file is sound"]
+def safe_files(content, wanted):
+    kinds = {"F32": torch.float32, "F16": torch.float16, "I64": torch.int64}
+    try:
+        (length,) = struct.unpack("<Q", content[:8])
+        if length > len(content) - 8:
+            raise ValueError("the header is longer than the file")
+        header = json.loads(content[8 : 8 + length].decode("ascii"))
+        header.pop("__metadata__", None)
+        body = content[8 + length :]
+        if set(header) != set(wanted):
+            raise ValueError(f"names are {sorted(header)}")
+        place, result = 0, {}
+        for name, about in sorted(header.items(), key=lambda e: e[1]["data_offsets"]):
+            begin, end = about["data_offsets"]
+            if begin != place or end < begin:
+                raise ValueError(f"{name} doesn't begin where the one before ends")
+            place = end
+            shape, dtype = wanted[name]
+            if tuple(about["shape"]) != tuple(shape):
+                raise ValueError(f"{name} has shape {about['shape']}")
+            if kinds[about["dtype"]] != dtype:
+                raise ValueError(f"{name} has dtype {about['dtype']}")
+            count = 1
+            for size in shape:
+                count *= size
+            if end - begin != count * dtype.itemsize:
+                raise ValueError(f"{name} has {end - begin} bytes")
+            if count == 0:
+                result[name] = torch.zeros(shape, dtype=dtype)
+                continue
+            tensor = torch.frombuffer(bytearray(body[begin:end]), dtype=dtype).view(shape)
+            if not tensor.isfinite().all():
+                raise ValueError(f"{name} isn't finite")
+            result[name] = tensor
+        if place != len(body):
+            raise ValueError("bytes are missing or left over")
+    except ValueError:
+        raise
+    except Exception as error:
+        raise ValueError(f"not a sound file: {error!r}") from error
+    return result
+
+
+# %% wrong="gaps are looked for between tensors alone" says=["bytes that belong to no tensor, in front: this file was loaded"]
+def safe_files(content, wanted):
+    kinds = {"F32": torch.float32, "F16": torch.float16, "I64": torch.int64}
+    try:
+        (length,) = struct.unpack("<Q", content[:8])
+        if length > len(content) - 8:
+            raise ValueError("the header is longer than the file")
+        header = json.loads(content[8 : 8 + length].decode("utf-8"))
+        header.pop("__metadata__", None)
+        body = content[8 + length :]
+        if set(header) != set(wanted):
+            raise ValueError(f"names are {sorted(header)}")
+        place, result = None, {}
+        for name, about in sorted(header.items(), key=lambda e: e[1]["data_offsets"]):
+            begin, end = about["data_offsets"]
+            if (place is not None and begin != place) or end < begin:
+                raise ValueError(f"{name} doesn't begin where the one before ends")
+            place = end
+            shape, dtype = wanted[name]
+            if tuple(about["shape"]) != tuple(shape):
+                raise ValueError(f"{name} has shape {about['shape']}")
+            if kinds[about["dtype"]] != dtype:
+                raise ValueError(f"{name} has dtype {about['dtype']}")
+            count = 1
+            for size in shape:
+                count *= size
+            if end - begin != count * dtype.itemsize:
+                raise ValueError(f"{name} has {end - begin} bytes")
+            if count == 0:
+                result[name] = torch.zeros(shape, dtype=dtype)
+                continue
+            tensor = torch.frombuffer(bytearray(body[begin:end]), dtype=dtype).view(shape)
+            if not tensor.isfinite().all():
+                raise ValueError(f"{name} isn't finite")
+            result[name] = tensor
+        if (place or 0) != len(body):
+            raise ValueError("bytes are missing or left over")
+    except ValueError:
+        raise
+    except Exception as error:
+        raise ValueError(f"not a sound file: {error!r}") from error
+    return result
+
+
+# %% wrong="where an empty tensor is doesn't matter" says=["an empty tensor that begins behind the last byte: this file was loaded"]
+def safe_files(content, wanted):
+    kinds = {"F32": torch.float32, "F16": torch.float16, "I64": torch.int64}
+    try:
+        (length,) = struct.unpack("<Q", content[:8])
+        if length > len(content) - 8:
+            raise ValueError("the header is longer than the file")
+        header = json.loads(content[8 : 8 + length].decode("utf-8"))
+        header.pop("__metadata__", None)
+        body = content[8 + length :]
+        if set(header) != set(wanted):
+            raise ValueError(f"names are {sorted(header)}")
+        place, result = 0, {}
+        for name, about in sorted(header.items(), key=lambda e: e[1]["data_offsets"]):
+            begin, end = about["data_offsets"]
+            if begin != end and begin != place or end < begin:
+                raise ValueError(f"{name} doesn't begin where the one before ends")
+            place = place if begin == end else end
+            shape, dtype = wanted[name]
+            if tuple(about["shape"]) != tuple(shape):
+                raise ValueError(f"{name} has shape {about['shape']}")
+            if kinds[about["dtype"]] != dtype:
+                raise ValueError(f"{name} has dtype {about['dtype']}")
+            count = 1
+            for size in shape:
+                count *= size
+            if end - begin != count * dtype.itemsize:
+                raise ValueError(f"{name} has {end - begin} bytes")
+            if count == 0:
+                result[name] = torch.zeros(shape, dtype=dtype)
+                continue
+            tensor = torch.frombuffer(bytearray(body[begin:end]), dtype=dtype).view(shape)
+            if not tensor.isfinite().all():
+                raise ValueError(f"{name} isn't finite")
+            result[name] = tensor
+        if place != len(body):
+            raise ValueError("bytes are missing or left over")
+    except ValueError:
+        raise
+    except Exception as error:
+        raise ValueError(f"not a sound file: {error!r}") from error
+    return result
+
+
+# %% wrong="a number without dimensions isn't looked at" says=["a nan alone, without dimensions: this file was loaded"]
+def safe_files(content, wanted):
+    try:
+        tensors = load(content)
+    except Exception as error:
+        raise ValueError(f"not a sound file: {error}") from error
+    if set(tensors) != set(wanted):
+        raise ValueError(f"names {sorted(tensors)}, wanted {sorted(wanted)}")
+    for name, (shape, dtype) in wanted.items():
+        tensor = tensors[name]
+        if tuple(tensor.shape) != tuple(shape):
+            raise ValueError(f"{name} has shape {tuple(tensor.shape)}, wanted {shape}")
+        if tensor.dtype != dtype:
+            raise ValueError(f"{name} has dtype {tensor.dtype}, wanted {dtype}")
+        if tensor.ndim and not all(row.isfinite().all() for row in tensor):
+            raise ValueError(f"{name} has numbers that aren't finite")
+    return tensors

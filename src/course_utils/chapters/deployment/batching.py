@@ -142,6 +142,11 @@ CASES: dict[str, dict[str, Any]] = {
         "requests": [(0.0, 1, 0.05), (0.02, 2, 0.06), (0.5, 3)], "most": 8, "wait": 0.1,
         "batches": [(0.6, [3])],
     },
+    "all are cancelled, and a batch of others follows": {
+        "requests": [(0.0, 1, 0.05), (0.02, 2, 0.06), (0.5, 3), (0.55, 4)], "most": 3, "wait": 0.1,
+        "batches": [(0.6, [3, 4])],
+        "early": "requests of a batch that came to nothing still take places: begin each anew",
+    },
     "the first is cancelled before it is taken": {
         "requests": [(0.0, 1, 0.0), (0.04, 2)], "most": 8, "wait": 0.1,
         "batches": [(0.1, [2])],
@@ -159,6 +164,16 @@ CASES: dict[str, dict[str, Any]] = {
     "an error of another kind": {
         "requests": [(0.0, 1), (0.01, -2), (0.02, 3), (0.5, 4)], "most": 8, "wait": 0.1,
         "batches": [(0.1, [1, -2, 3]), (0.6, [4])], "error": "RuntimeError",
+    },
+    "two sound ones after a poisoned one": {
+        "requests": [(0.0, 1), (0.01, -2), (0.5, 3), (0.55, 4)], "most": 8, "wait": 0.1,
+        "batches": [(0.1, [1, -2]), (0.6, [3, 4])],
+        "other": ": one bad batch doesn't end batching: the next is a batch again",
+    },
+    "too many for predict at once, none is poisoned": {
+        "requests": [(0.0, 1), (0.01, 2), (0.02, 3)], "most": 8, "wait": 0.1, "crowd": 2,
+        "batches": [(0.1, [1, 2, 3])],
+        "sound": "; the batch failed, and each alone is fine: only who fails alone gets an error",
     },
     "predict raises a TimeoutError": {
         "requests": [(0.0, 1), (0.01, -2), (0.5, 3)], "most": 8, "wait": 0.1,
@@ -190,6 +205,8 @@ async def _scene(worker: Callable, case: dict[str, Any]) -> dict[str, Any]:
         numbers = list(numbers)
         threads.add(threading.get_ident())
         calls.append((round(loop.time(), 6), numbers))
+        if len(numbers) > case.get("crowd", len(numbers)):
+            raise MemoryError(f"{len(numbers)} at once")
         for number in numbers:
             if number < 0:
                 raise KINDS[case.get("error", "ValueError")](f"poison {number}")
@@ -271,7 +288,7 @@ def check_batching(name: str, said: dict[str, Any]) -> None:
     gone = [one[1] for one in requests if len(one) > 2]
     ran = [number for _, numbers in calls for number in numbers]
     assert not set(gone) & set(ran), "a cancelled request was still handed to predict"
-    poisoned = any(one[1] < 0 for one in requests)
+    poisoned = any(one[1] < 0 for one in requests) or "crowd" in case
     _check_batches(calls, case, poisoned)
     for index, one in enumerate(requests):
         kind, what = ends[index]
@@ -285,7 +302,10 @@ def check_batching(name: str, said: dict[str, Any]) -> None:
             + case.get("unanswered", "")
         )
         if one[1] < 0:
-            assert kind == "error", f"{where} is poisoned, and got {what}"
+            assert kind == "error", (
+                f"{where} is poisoned, and {f'got {what}' if what else 'was ' + kind}: "
+                "predict's error is its answer, by `set_exception`"
+            )
             assert f"poison {one[1]}" in what, f"{where} got the error of another request: {what}"
             own = case.get("error", "ValueError")
             assert what.startswith(own), (
@@ -293,12 +313,15 @@ def check_batching(name: str, said: dict[str, Any]) -> None:
             )
             continue
         assert kind == "result", f"{where} is sound, and ended by {kind}: {what}" + (
-            "; only the poisoned one may fail" if poisoned else ""
+            case.get("sound", "; only the poisoned one may fail" if poisoned else "")
         )
         if "results" in case:
             right = repr(case["results"][index])
             assert what == right, f"{where} got {what}, where predict gave {right}: hand on that"
             continue
+        assert isinstance(what, list), (
+            f"{where} got {what}; predict gives a list, and each request gets the entry of its own"
+        )
         assert what[0] == one[1], f"{where} got the result of request {what[0]}"
         places = [place for _, batch in case["batches"] for place in range(len(batch))]
         assert "same" not in name or what[1] == places[index], (

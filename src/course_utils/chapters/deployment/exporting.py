@@ -102,7 +102,7 @@ def inputs_of(program: str) -> dict[str, tuple]:
     cases["a row's mean is just above a half"] = (torch.full((2, 6), 0.501),)
     half = torch.tensor([[0.25, 0.75] * 3])
     unknown = rows.clone()
-    unknown[1, 2] = torch.nan
+    unknown[1, 2] = unknown[3, 4] = torch.nan  # in a dark row, and in a bright one
     cases["a NaN in a row"] = (unknown,)
     beyond = torch.tensor([[3.0, 0, 0, 0, 0, 0.3], [-2, 1, 1, 1, 1, 0.9]])
     cases["numbers above 1 and below 0"] = (beyond,)
@@ -242,6 +242,9 @@ def _slips(program: str, name: str, right: torch.Tensor, *inputs: torch.Tensor) 
             "a row whose mean is a NaN isn't above a half: ask for what is, not for what isn't": (
                 x[~(means <= 0.5)]
             ),
+            "a NaN isn't left out of a row's mean: the mean is a NaN then, and not above a half": (
+                x[x.nanmean(1) > 0.5]
+            ),
             "one bright number is enough; a row's mean is meant": x[(x > 0.5).any(1)],
             "every number has to be bright; a row's mean is meant": x[(x > 0.5).all(1)],
         }
@@ -264,6 +267,8 @@ def _slips(program: str, name: str, right: torch.Tensor, *inputs: torch.Tensor) 
         return slips
     if name.startswith("small"):
         return {}
+    if name.endswith("exactly 1"):
+        return {"divided once too often: exactly 1 isn't above 1": x / 2}
     return {
         "halved once, and not until it fits": x / 2,
         "divided once too often: exactly 1 isn't above 1": right / 2,

@@ -80,7 +80,8 @@ def model_of(kind: str) -> tuple[nn.Module, torch.Tensor]:
         model.first.weight.requires_grad_(False)
     if "one part trains" in kind:  # and the model itself doesn't
         model.body[3].train()
-    rows = 1 if "one row" in kind else 5
+    model.first.weight.grad = torch.ones_like(model.first.weight)  # of a step before
+    rows = 1 if "one row" in kind else 70
     return model, torch.randn(rows, 6)
 
 
@@ -91,11 +92,13 @@ def try_parity(onnx_parity: Callable, kind: str) -> dict[str, Any]:
     state = torch.get_rng_state()
     model, x = model_of(kind)
     modes = [part.training for part in model.modules()]
-    requires = [part.requires_grad for part in model.parameters()]
+    requires = [(part.requires_grad, part.grad) for part in model.parameters()]
+    given, switches = x.clone(), (torch.get_default_dtype(), torch.is_grad_enabled())
     weights = {name: value.clone() for name, value in model.state_dict().items()}
     said: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.onnx"
+        path.write_bytes(b"an older file")
         try:
             with quiet():
                 said["returned"] = result = onnx_parity(model, x, str(path))
@@ -110,14 +113,24 @@ def try_parity(onnx_parity: Callable, kind: str) -> dict[str, Any]:
         elif "returned" in said:
             said["returned"] = type(said["returned"]).__name__
         said["modes"] = modes == [part.training for part in model.modules()]
-        said["grads"] = requires == [part.requires_grad for part in model.parameters()]
-        said["grads"] &= all(part.grad is None for part in model.parameters())
+        left = [(part.requires_grad, part.grad) for part in model.parameters()]
+        # An old gradient is the same object, with the numbers that it had.
+        said["grads"] = all(
+            one == other and was is now and (now is None or bool((now == 1).all()))
+            for (one, was), (other, now) in zip(requires, left, strict=True)
+        )
+        said["x"] = torch.equal(x, given) and not x.requires_grad
+        said["switches"] = switches == (torch.get_default_dtype(), torch.is_grad_enabled())
+        torch.set_default_dtype(switches[0])
+        torch.set_grad_enabled(switches[1])
         said["weights"] = all(
             value.dtype == weights[name].dtype and torch.equal(value, weights[name])
             for name, value in model.state_dict().items()
         )
         said["files"] = sorted(one.name for one in Path(folder).iterdir())
         if "model.onnx" in said["files"]:
+            said["old"] = path.read_bytes() == b"an older file"
+        if said.get("old") is False:
             _look_at(said, onnx.load(str(path)), path, model, x)
         full = replaced(torch.onnx, "export", _on_a_full_disk)
         with contextlib.suppress(Exception), quiet(), full:
@@ -205,8 +218,12 @@ def check_parity(kind: str, said: dict[str, Any]) -> None:
         "the file takes a fixed number of rows: is its first dimension free? "
         + said["raised"].splitlines()[0]
     )
+    assert said.get("returned") != "NoneType", "None came back: is there an answer yet?"
+    raised = said.get("raised", "")
+    assert not said.get("old") or (raised and "Protobuf" not in raised), (
+        "the older file at `path` is still there: export writes over it, each time"
+    )
     assert "raised" not in said, f"raised {said.get('raised')}"
-    assert said["returned"] != "NoneType", "None came back: is there an answer yet?"
     assert "model.onnx" in said["files"], "no file was written at `path`"
     assert said["files"] == ["model.onnx"], (
         f"more than the file came: {', '.join(said['files'])}; external_data=False puts the "
@@ -277,6 +294,11 @@ def check_parity(kind: str, said: dict[str, Any]) -> None:
     assert said["after an error"], (
         "the disk was full, torch.onnx.export raised, and parts of the model are left in another "
         "mode: restore them in a `finally`, or work on a deepcopy"
+    )
+    assert said["x"], "x was changed: leave the argument alone, make tensors of your own"
+    assert said["switches"], (
+        "PyTorch's default dtype or its recording of gradients is left switched: that is for all "
+        "code that runs afterwards"
     )
     assert said["grads"], (
         "requires_grad or .grad of the model's weights is changed: leave them as they are, work on "

@@ -56,6 +56,7 @@ SERVERS: list[tuple[list[str], str]] = [
     (["channel order", "scale"], "narrow"),
     (["mode"], "crash by a KeyError"),
     (["mode"], "dim"),
+    (["mode"], "L unknown"),
     ([], "L off by one"),
     (["mode"], "P shrunk"),
     (["mode"], "RGBA shrunk"),
@@ -71,8 +72,8 @@ def transform(
 
     Kinds: ``"bytes"``, ``"signed"`` or ``"narrow"`` for the scale, ``"nearest"`` or ``"thin"``
     for the resizing, ``"crash"``, ``"crash by a KeyError"``, ``"palette"``, ``"alpha"``,
-    ``"grey"``, ``"dim"``, ``"blend"`` or ``"blend over black"`` for the mode, and ``"P shrunk"``
-    or ``"RGBA shrunk"``, which is made small before it is converted. No faults are
+    ``"grey"``, ``"dim"``, ``"L unknown"``, ``"blend"`` or ``"blend over black"`` for the mode, and
+    ``"P shrunk"`` or ``"RGBA shrunk"``, which is made small before it is converted. No faults are
     ``"float"`` for resizing in float32 with antialias (it rounds elsewhere), ``"rounded"`` for
     values that are off by two of 255, ``"L off by one"`` for the same in one mode, ``"double"``
     for float64, ``"transposed"`` for strides.
@@ -80,8 +81,9 @@ def transform(
 
     def serve(picture: Image.Image) -> torch.Tensor:
         off = 1 if "L off by one" in kind and picture.mode == "L" else 0
-        if "shrunk" in kind:
-            if "mode" in faults and kind.startswith(f"{picture.mode} "):
+        lost = "mode" in faults and "unknown" in kind and picture.mode == "L"
+        if "shrunk" in kind or "unknown" in kind:
+            if "shrunk" in kind and "mode" in faults and kind.startswith(f"{picture.mode} "):
                 picture = picture.resize((SIDE, SIDE), Image.Resampling.BILINEAR)
             picture = picture.convert("RGB")
         x = _channels(picture, "mode" in faults, kind)
@@ -102,6 +104,8 @@ def transform(
         if "rounded" in kind:
             small = small + 2
         small = small + off
+        if lost:
+            small = torch.full_like(small, torch.nan)
         if "double" in kind:
             small = small.double()
         if "transposed" in kind:
@@ -199,6 +203,8 @@ def check_found(found: Any, faults: Collection[str], kind: str = "") -> None:
         "-0.5 to 0.5 in training": "training has -0.5 to 0.5 here, and 0 to 1 is as wide; compare "
         "black with black, and white with white",
         "palette": "P alone",
+        "unknown": "L alone, for which it gives NaN; a NaN is no number that is too far off: ask "
+        "whether all are near enough",
         "P shrunk": "P alone, made small before it is converted; a large picture shows it",
         "RGBA shrunk": "RGBA alone, made small before it is converted; a large picture with "
         "opaque and transparent places shows it",

@@ -70,6 +70,8 @@ def good_files() -> dict[str, tuple[bytes, dict]]:
     behind = {"steps": entry("I64", [2, 1], 0, 16), "none": entry("F32", [0, 4], 0, 0)}
     exact = {"steps": entry("I64", [2, 1], 0, 16)}
     steps = {name: OTHERS[name] for name in ("steps", "none")}
+    odd = {"half": entry("F16", [3], 0, 6), "steps": entry("I64", [2, 1], 6, 22)}
+    foreign = json.dumps({"größe 1": entry("F32", [2], 0, 8)}, ensure_ascii=False).encode()
     large = {"single": entry("F32", [3], 0, 12), "half": entry("F16", [3], 12, 18)}
     wanted = {"single": ((3,), torch.float32), "half": ((3,), torch.float16)}
     return {
@@ -79,6 +81,13 @@ def good_files() -> dict[str, tuple[bytes, dict]]:
         "0-D, empty, float16 and int64 tensors": (pack(others, mixed), OTHERS),
         "an empty tensor, named behind one that begins at the same byte": (
             pack(behind, struct.pack("<qq", 7, -9)), steps,
+        ),
+        "int64 numbers that begin at byte 6": (
+            pack(odd, struct.pack("<3eqq", 1, 2, 3, 7, -9)),
+            {name: OTHERS[name] for name in ("half", "steps")},
+        ),
+        "a name with a blank and letters beyond ASCII": (
+            pack(foreign, body_of(1, 2)), {"größe 1": ((2,), torch.float32)},
         ),
         "int64 numbers beyond 2**53": (
             pack(exact, struct.pack("<qq", 2**53 + 1, 1 - 2**63)), {"steps": OTHERS["steps"]},
@@ -100,6 +109,7 @@ def bad_files() -> dict[str, tuple[bytes, dict, str]]:
     seven = body_of(1, 2, 3, 4, 5, 6, 7)
     wide = _plain() | {"extra": entry("F32", [1], 32, 36)}
     overlap = {"weight": entry("F32", [2, 3], 0, 24), "bias": entry("F32", [2], 16, 24)}
+    late = {"weight": entry("F32", [2, 3], 4, 28), "bias": entry("F32", [2], 28, 36)}
     gap = {"weight": entry("F32", [2, 3], 0, 24), "bias": entry("F32", [2], 28, 36)}
     minus = {"weight": entry("F32", [2, 3], 0, 24), "bias": entry("F32", [2], -8, 0)}
     nan, endless = body_of(1, 2, 3, 4, 5, float("nan"), 7, 8), body_of(1, 2, float("inf"), *[0] * 5)
@@ -160,6 +170,9 @@ def bad_files() -> dict[str, tuple[bytes, dict, str]]:
         ),
         "two tensors over the same bytes": (pack(overlap, NUMBERS[:24]), "they overlap"),
         "bytes that belong to no tensor, between": (pack(gap, NUMBERS + body_of(9)), "a gap"),
+        "bytes that belong to no tensor, in front": (
+            pack(late, body_of(9) + NUMBERS), "a gap before the first tensor",
+        ),
         "bytes that belong to no tensor, at the end": (pack(_plain(), NUMBERS + seven), "a rest"),
         "a negative offset": (pack(minus, NUMBERS[:24]), "offsets count from 0"),
         "offsets that don't fit the shape": (
@@ -189,6 +202,14 @@ def bad_files() -> dict[str, tuple[bytes, dict, str]]:
     found["a dtype that `load` doesn't know"] = (
         pack({"half": entry("F6_E2M3", [4], 0, 3)}, bytes(3)), {"half": OTHERS["half"]},
         "the file is whole; its numbers have six bits, and PyTorch has no such dtype",
+    )  # fmt: skip
+    found["an empty tensor that begins behind the last byte"] = (
+        pack({"none": entry("F32", [0, 4], 8, 8)}, b""), {"none": OTHERS["none"]},
+        "it has no numbers, and its offsets are untrue all the same",
+    )  # fmt: skip
+    found["a nan alone, without dimensions"] = (
+        pack({"scale": entry("F32", [], 0, 4)}, body_of(float("nan"))), {"scale": OTHERS["scale"]},
+        "every number has to be finite, a single one as well",
     )  # fmt: skip
     for here, there in (([], [1]), ([1], [])):
         found[f"shape {tuple(here)} where {tuple(there)} is wanted"] = (

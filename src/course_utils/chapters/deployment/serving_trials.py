@@ -35,7 +35,7 @@ TWO_COLOURS = [(200, 30, 10), (9, 80, 7)]
 def file_of(mode: str, size: tuple[int, int], kind: str = "PNG", colour: Any = None) -> bytes:
     """A picture of one colour as the bytes of a file."""
     full: dict[str, Any] = {"RGB": (200, 30, 10), "L": 90, "P": 7}
-    full |= {"RGBA": (200, 30, 10, 255), "CMYK": (0, 99, 0, 0)}
+    full |= {"RGBA": (200, 30, 10, 255), "CMYK": (0, 99, 0, 0), "1": 1, "LA": (90, 255)}
     picture = Image.new(mode, size, full[mode] if colour is None else colour)
     if mode == "P":
         picture.putpalette([value for k in range(256) for value in (k, 255 - k, 40)])
@@ -117,6 +117,8 @@ def requests_of(most_bytes: int, most_pixels: int) -> dict[str, tuple[bytes, int
         "a grey picture": (file_of("L", (9, 7)), 200),
         "a picture with a palette": (file_of("P", (9, 9)), 200),
         "a picture with alpha": (file_of("RGBA", (6, 8)), 200),
+        "a picture of black and white, a bit each": (file_of("1", (11, 8)), 200),
+        "a grey picture with alpha": (file_of("LA", (8, 11)), 200),
         "a CMYK picture as JPEG": (file_of("CMYK", (16, 16), "JPEG"), 200),
         "a body of exactly most_bytes": (exact + bytes(most_bytes - len(exact)), 200),
         "a body of one byte more": (exact + bytes(most_bytes + 1 - len(exact)), 413),
