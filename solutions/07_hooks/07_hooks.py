@@ -1566,8 +1566,8 @@ show(
 #   precision.
 # - What is kept exactly must not be the tensor itself, for the reason above, and needs no copy.
 #
-# Keep a tensor, or a tuple, list or dict of tensors and plain values such as a dtype. No value is
-# larger than float16 can hold (65504).
+# Keep a tensor, or a tuple, list or dict of tensors and plain values such as a dtype. No finite value
+# is larger than float16 can hold (65504).
 #
 # Example: a float32 tensor of shape (3, 5) is kept in 30 bytes; `[0.1]` comes back as
 # `[0.0999756]`. An int64 tensor of shape (3, 5) is kept in its own 120 bytes.
@@ -2022,8 +2022,9 @@ with branches.square.register_forward_hook(lambda m, args, out: kept["square"]):
 #   the value at the moment when the module returned it, whatever happens to it later, in place.
 #   Each named module is called once in a run; inputs may be passed by keyword.
 # - The answers, which are tensors, have no graph.
-# - All is left as it was, even if a run raises (the exception goes on its way): your hooks are gone,
-#   those that were there before are not, modes, `.grad` and autograd's own mode are untouched.
+# - All is left as it was, even if a run raises or a name is unknown (the exception goes on its way):
+#   your hooks are gone, those that were there before are not, modes, `.grad` and autograd's own mode
+#   are untouched.
 #
 # Example: `intervention(branches, branches, ["twice", "square"], a, b)` gives 21 for `twice` and
 # 102 for `square`.

@@ -679,3 +679,70 @@ def capture(model, names):
     finally:
         for handle in handles:
             handle.remove()
+
+
+# %% wrong="makes a list at the first call" says=["each name has its list from the start"]
+@contextlib.contextmanager
+def capture(model, names):
+    modules = dict(model.named_modules())
+    picked = {name: modules[name] for name in names}
+    seen = {}
+
+    def keep(name):
+        def hook(module, args, output):
+            seen.setdefault(name, []).append(output.detach().clone())
+
+        return hook
+
+    handles = []
+    try:
+        for name, module in picked.items():
+            handles.append(module.register_forward_hook(keep(name)))
+        yield seen
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+# %% wrong="registers before the block is entered" says=["a hook hangs on the model before the block"]
+class capture:
+    def __init__(self, model, names):
+        modules = dict(model.named_modules())
+        self.seen = {name: [] for name in names}
+        picked = [(modules[name], self.seen[name]) for name in names]
+        self.handles = [m.register_forward_hook(self.keeper(into)) for m, into in picked]
+
+    def keeper(self, into):
+        return lambda module, args, output: into.append(output.detach().clone())
+
+    def __enter__(self):
+        return self.seen
+
+    def __exit__(self, *error):
+        for handle in self.handles:
+            handle.remove()
+
+
+# %% wrong="uses the names up" says=["the caller's list of names was changed"]
+@contextlib.contextmanager
+def capture(model, names):
+    modules = dict(model.named_modules())
+    picked = {name: modules[name] for name in names}
+    seen = {name: [] for name in names}
+    while names:
+        names.pop()
+
+    def keep(name):
+        def hook(module, args, output):
+            seen[name].append(output.detach().clone())
+
+        return hook
+
+    handles = []
+    try:
+        for name, module in picked.items():
+            handles.append(module.register_forward_hook(keep(name)))
+        yield seen
+    finally:
+        for handle in handles:
+            handle.remove()

@@ -618,3 +618,28 @@ the_frozen_row_moves = {
     "Adam, after a step": True,
     "AdamW": True,
 }
+
+
+# %% wrong="takes all hooks of the weight out" says=["a hook that weight had before is gone"]
+def freeze_rows(embedding, rows):
+    weight = embedding.weight
+    mask = torch.zeros(weight.shape[0], 1, dtype=torch.bool, device=weight.device)
+    mask[rows] = True
+    weight.register_hook(lambda grad: grad.masked_fill(mask, 0))
+
+    class Handle:
+        def remove(self):
+            weight._backward_hooks.clear()
+
+    return Handle()
+
+
+the_frozen_row_moves = {
+    "SGD": False,
+    "SGD, weight_decay=0.1": True,
+    "SGD, momentum=0.9": False,
+    "SGD, momentum=0.9, after a step": True,
+    "Adam": False,
+    "Adam, after a step": True,
+    "AdamW": True,
+}

@@ -563,3 +563,32 @@ def grad_cam(model, layer, image, target):
     maps = kept[0].detach()[0]
     heat = (gradient[0].mean(dim=(1, 2))[:, None, None] * maps).sum(0).relu()
     return heat / heat.max() if heat.max() > 0 else heat
+
+
+# %% wrong="leaves the image without requires_grad" says=["an image whose requires_grad is True, and it is False afterwards"]
+def grad_cam(model, layer, image, target):
+    kept = []
+    image.requires_grad_(False)
+    module = model.get_submodule(layer)
+    with module.register_forward_hook(lambda m, args, out: kept.append(out)):
+        scores = model(image[None])
+    maps = kept[0]
+    (grad,) = torch.autograd.grad(scores[0, target], maps)
+    alpha = grad.mean(dim=(2, 3), keepdim=True)
+    heat = (alpha * maps).sum(dim=1)[0].relu().detach()
+    top = heat.max()
+    return heat / top if top > 0 else heat
+
+
+# %% wrong="prepends its hook" says=["an earlier hook makes the layer return its maps minus 2"]
+def grad_cam(model, layer, image, target):
+    kept = []
+    module = model.get_submodule(layer)
+    with module.register_forward_hook(lambda m, args, out: kept.append(out), prepend=True):
+        scores = model(image[None])
+    maps = kept[0]
+    (grad,) = torch.autograd.grad(scores[0, target], maps)
+    alpha = grad.mean(dim=(2, 3), keepdim=True)
+    heat = (alpha * maps).sum(dim=1)[0].relu().detach()
+    top = heat.max()
+    return heat / top if top > 0 else heat

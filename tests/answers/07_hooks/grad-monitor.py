@@ -879,3 +879,46 @@ def grad_monitor(model):
 
 
 ill_layer = "layer4"
+
+
+# %% wrong="makes every output need a gradient" says=["its output requires a gradient now"]
+def grad_monitor(model):
+    norms, handles = {}, []
+
+    def watch(into):
+        def hook(module, args, output):
+            output.requires_grad_() if not output.requires_grad else None
+            output.register_hook(lambda grad: into.append(grad.norm().item()))
+
+        return hook
+
+    for name, module in model.named_modules():
+        if not list(module.children()):
+            norms[name] = []
+            handles.append(module.register_forward_hook(watch(norms[name])))
+    return norms, handles
+
+
+ill_layer = "layer4"
+
+
+# %% wrong="asks for the grad mode when it is made" says=["a monitor that was made under no_grad"]
+def grad_monitor(model):
+    on = torch.is_grad_enabled()
+    norms, handles = {}, []
+
+    def watch(into):
+        def hook(module, args, output):
+            if on and output.requires_grad:
+                output.register_hook(lambda grad: into.append(grad.norm().item()))
+
+        return hook
+
+    for name, module in model.named_modules():
+        if not list(module.children()):
+            norms[name] = []
+            handles.append(module.register_forward_hook(watch(norms[name])))
+    return norms, handles
+
+
+ill_layer = "layer4"

@@ -308,8 +308,10 @@ def intervention(donor, model, names, a, b):
     found = {}
 
     def run(one, hooks, x):
-        handles = [one.get_submodule(n).register_forward_hook(h) for n, h in hooks.items()]
+        handles = []
         try:
+            for n, h in hooks.items():
+                handles.append(one.get_submodule(n).register_forward_hook(h))
             return one(x).detach()
         finally:
             [handle.remove() for handle in handles]
@@ -954,6 +956,68 @@ def intervention(donor, model, names, a, b):
             with model.get_submodule(name).register_forward_hook(
                 lambda m, args, out, name=name: kept[name]
             ):
+                answers[name] = model(b)
+    return answers
+
+
+deciding_block = "blocks.2"
+
+
+# %% wrong="registers all before the try" says=["a name that the models don't have, behind one that they do: hooks are left"]
+def intervention(donor, model, names, a, b):
+    def frozen(output):
+        if isinstance(output, torch.Tensor):
+            return output.detach().clone()
+        return tuple(frozen(part) for part in output)
+
+    kept, answers = {}, {}
+
+    def keep(name):
+        def hook(module, args, output):
+            kept[name] = frozen(output)
+
+        return hook
+
+    with torch.no_grad():
+        handles = []
+        for name in names:
+            handles.append(donor.get_submodule(name).register_forward_hook(keep(name)))
+        try:
+            donor(a)
+        finally:
+            for handle in handles:
+                handle.remove()
+        for name in names:
+            with model.get_submodule(name).register_forward_hook(lambda m, i, o: kept[name]):
+                answers[name] = model(b)
+    return answers
+
+
+deciding_block = "blocks.2"
+
+
+# %% wrong="uses the names up" says=["the caller's list of names was changed"]
+def intervention(donor, model, names, a, b):
+    def frozen(output):
+        if isinstance(output, torch.Tensor):
+            return output.detach().clone()
+        return tuple(frozen(part) for part in output)
+
+    kept, answers = {}, {}
+
+    def keep(name):
+        def hook(module, args, output):
+            kept[name] = frozen(output)
+
+        return hook
+
+    with torch.no_grad():
+        with contextlib.ExitStack() as stack:
+            for name in names:
+                stack.enter_context(donor.get_submodule(name).register_forward_hook(keep(name)))
+            donor(a)
+        for name in [names.pop(0) for _ in range(len(names))]:
+            with model.get_submodule(name).register_forward_hook(lambda m, i, o: kept[name]):
                 answers[name] = model(b)
     return answers
 

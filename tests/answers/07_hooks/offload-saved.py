@@ -431,3 +431,51 @@ def offload_saved(tensor):
 
 def bring_back(kept):
     return kept[0].to(kept[1])
+
+
+# %% wrong="keeps one for each address" says=["an address or an id tells nothing about the numbers"]
+seen = {}
+
+
+def offload_saved(tensor):
+    key = tensor.data_ptr(), tensor.shape
+    if key in seen:
+        return seen[key]
+    if tensor.dtype == torch.float32 and not isinstance(tensor, nn.Parameter):
+        seen[key] = tensor.detach().half(), tensor.dtype
+        return seen[key]
+    seen[key] = tensor.detach(), tensor.dtype
+    return seen[key]
+
+
+def bring_back(kept):
+    tensor, dtype = kept
+    return tensor.to(dtype)
+
+
+# %% wrong="clamps infinity" says=["of which float16 holds all but the last"]
+def offload_saved(tensor):
+    if tensor.dtype == torch.float32 and not isinstance(tensor, nn.Parameter):
+        return tensor.detach().clamp(-65504, 65504).half(), tensor.dtype
+    return tensor.detach(), tensor.dtype
+
+
+def bring_back(kept):
+    tensor, dtype = kept
+    return tensor.to(dtype)
+
+
+# %% wrong="keeps exactly what half makes zero" says=["of which float16 holds all but the last"]
+def offload_saved(tensor):
+    if (
+        tensor.dtype == torch.float32
+        and (tensor.half() == 0).sum() == (tensor == 0).sum()
+        and not isinstance(tensor, nn.Parameter)
+    ):
+        return tensor.detach().half(), tensor.dtype
+    return tensor.detach(), tensor.dtype
+
+
+def bring_back(kept):
+    tensor, dtype = kept
+    return tensor.to(dtype)

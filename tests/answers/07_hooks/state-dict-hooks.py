@@ -679,3 +679,41 @@ def state_dict_hooks(model, renamed):
 
     model.register_load_state_dict_pre_hook(hook)
     return log
+
+
+# %% wrong="changes the dict that it walks over" says=["walk over list(state_dict)"]
+def state_dict_hooks(model, renamed):
+    told = []
+
+    def rename(module, state_dict, prefix, *rest):
+        moved = {}
+        for key in state_dict:
+            for old, new in renamed.items():
+                if key.startswith(f"{prefix}{old}."):
+                    to = prefix + new + key[len(prefix) + len(old) :]
+                    moved[to] = state_dict.pop(key)
+                    told.append(f"{key} -> {to}")
+                    break
+        state_dict.update(moved)
+
+    model.register_load_state_dict_pre_hook(rename)
+    return told
+
+
+# %% wrong="binds a new dict to the name" says=["put them into the dict that the hook is handed"]
+def state_dict_hooks(model, renamed):
+    told = []
+
+    def rename(module, state_dict, prefix, *rest):
+        moved = {}
+        for key in list(state_dict):
+            for old, new in renamed.items():
+                if key.startswith(f"{prefix}{old}."):
+                    to = prefix + new + key[len(prefix) + len(old) :]
+                    moved[to] = state_dict.pop(key)
+                    told.append(f"{key} -> {to}")
+                    break
+        state_dict = {**state_dict, **moved}
+
+    model.register_load_state_dict_pre_hook(rename)
+    return told

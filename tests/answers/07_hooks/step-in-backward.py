@@ -486,3 +486,54 @@ def step_in_backward(parameters, lr, momentum):
         parameter.grad = None
 
     return [p.register_post_accumulate_grad_hook(step) for p in parameters if p.requires_grad]
+
+
+# %% wrong="damps from the second step on" says=["from the second backward on the gradient is multiplied by (1 - momentum)"]
+def step_in_backward(parameters, lr, momentum):
+    velocities = {}
+
+    def step(parameter):
+        with torch.no_grad():
+            old = velocities.get(parameter)
+            grad = parameter.grad
+            velocity = grad.clone() if old is None else momentum * old + (1 - momentum) * grad
+            velocities[parameter] = velocity
+            parameter -= lr * velocity
+        parameter.grad = None
+
+    return [p.register_post_accumulate_grad_hook(step) for p in parameters if p.requires_grad]
+
+
+# %% wrong="steps by the velocity itself" says=["the step is the velocity itself"]
+def step_in_backward(parameters, lr, momentum):
+    velocities = {}
+
+    def step(parameter):
+        with torch.no_grad():
+            old = velocities.get(parameter)
+            grad = parameter.grad
+            velocity = grad.clone() if old is None else momentum * old + grad
+            velocities[parameter] = velocity
+            parameter -= velocity
+        parameter.grad = None
+
+    return [p.register_post_accumulate_grad_hook(step) for p in parameters if p.requires_grad]
+
+
+# %% wrong="uses the list of parameters up" says=["the caller's list of parameters was changed"]
+def step_in_backward(parameters, lr, momentum):
+    velocities = {}
+    mine = list(parameters)
+    parameters.clear()
+    parameters = mine
+
+    def step(parameter):
+        with torch.no_grad():
+            old = velocities.get(parameter)
+            grad = parameter.grad
+            velocity = grad.clone() if old is None else momentum * old + grad
+            velocities[parameter] = velocity
+            parameter -= lr * velocity
+        parameter.grad = None
+
+    return [p.register_post_accumulate_grad_hook(step) for p in parameters if p.requires_grad]

@@ -995,3 +995,59 @@ class WeightNorm(nn.Module):
         weight = weight.detach()
         g = torch.linalg.vector_norm(weight, dim=tuple(range(1, weight.dim())), keepdim=True)
         return g, weight
+
+
+# %% wrong="normalises the weight it was given" says=["right_inverse changed the weight that it was given"]
+def length(weight):
+    return torch.linalg.vector_norm(weight, dim=tuple(range(1, weight.dim())), keepdim=True)
+
+
+def weight_norm(layer):
+    weight = layer.weight
+    del layer.weight
+    layer.weight_g = nn.Parameter(length(weight).detach())
+    layer.weight_v = nn.Parameter(weight.detach().clone())
+
+    def set_weight(module, args):
+        module.weight = module.weight_g * module.weight_v / length(module.weight_v)
+
+    layer.register_forward_pre_hook(set_weight)
+    return layer
+
+
+class WeightNorm(nn.Module):
+    def forward(self, g, v):
+        return g * v / length(v)
+
+    def right_inverse(self, weight):
+        g = length(weight).detach()
+        with torch.no_grad():
+            weight /= g
+        return g, (weight * g).detach()
+
+
+# %% wrong="returns the weight from the hook" says=["what a forward pre-hook returns replaces the input"]
+def length(weight):
+    return torch.linalg.vector_norm(weight, dim=tuple(range(1, weight.dim())), keepdim=True)
+
+
+def weight_norm(layer):
+    weight = layer.weight
+    del layer.weight
+    layer.weight_g = nn.Parameter(length(weight).detach())
+    layer.weight_v = nn.Parameter(weight.detach().clone())
+
+    def set_weight(module, args):
+        module.weight = module.weight_g * module.weight_v / length(module.weight_v)
+        return module.weight
+
+    layer.register_forward_pre_hook(set_weight)
+    return layer
+
+
+class WeightNorm(nn.Module):
+    def forward(self, g, v):
+        return g * v / length(v)
+
+    def right_inverse(self, weight):
+        return length(weight).detach(), weight.detach().clone()

@@ -26,8 +26,9 @@ def run_capture(
     network.head.bias.requires_grad_(False)
     network.head.weight.grad = torch.ones_like(network.head.weight)
     watched = forbid_side_effects(network, but=("hooks",)).__enter__()
+    given = [*names]
     try:
-        manager = capture(network, names)
+        manager = capture(network, given)
         if not hasattr(manager, "__enter__"):
             return found | {"error": "no manager", "words": f"capture returned {manager!r}"}
         with manager as seen, torch.set_grad_enabled(grad):
@@ -45,7 +46,8 @@ def run_capture(
             if isinstance(some, list)
         }
         seen = dict(seen)
-    return found | {"seen": seen, "hooks": hooks_on(network), "changed": watched.changes()}
+    changed = watched.changes() + ["the caller's list of names was changed"] * (given != names)
+    return found | {"seen": seen, "hooks": hooks_on(network), "changed": changed}
 
 
 def _captured(network: Network, x: Tensor) -> dict[str, list[Tensor]]:

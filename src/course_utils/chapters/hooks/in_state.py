@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from course_utils.chapters.hooks import later_states, monitor_states, rare_states, states
+from course_utils.chapters.hooks import (
+    further_states,
+    later_states,
+    monitor_states,
+    rare_states,
+    states,
+)
 from course_utils.learner.tracebacks import ends_in_notebook
 
 _TRIALS: dict[str, dict[str, Callable[..., Any]]] = {}
-for _states in (module.STATES for module in (states, monitor_states, later_states, rare_states)):
-    for _exercise, _trials in _states.items():
+for _module in (states, monitor_states, later_states, rare_states, further_states):
+    for _exercise, _trials in _module.STATES.items():
         _TRIALS[_exercise] = {**_TRIALS.get(_exercise, {}), **_trials}
 
 # The names of the learner's functions that an exercise's states are handed.

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 import course_utils
@@ -115,13 +116,14 @@ def run_intervention(
     for name, one in pairs.items():
         _watch(one, ran[name])
     answers, error = None, ""
-    a, b = a.detach(), b.detach()
+    a, b, given = a.detach(), b.detach(), [*names]
     try:
-        answers = intervention(donor, model, names, a, b)
+        answers = intervention(donor, model, given, a, b)
     except Exception as caught:
         error = about_names(caught, donor)
     asked = [name for name, x in (("a", a), ("b", b)) if x.requires_grad]
     left = [words for name, one in pairs.items() for words in _left(name, one)]
+    left += ["the caller's list of names was changed"] * (given != names)
     left += [f"requires_grad of the input {name} was changed" for name in asked]
     if not torch.is_grad_enabled():
         left.append("autograd is switched off for good: use a with block")
@@ -129,7 +131,7 @@ def run_intervention(
     counts = [*map(len, ran.values())]
     with torch.no_grad():
         with contextlib.suppress(Exception):
-            intervention(donor, model, names, a, b)
+            intervention(donor, model, [*names], a, b)
         if torch.is_grad_enabled():
             words = "called under no_grad, it switched autograd on: a with block, such as "
             left.append(f"{words}`with torch.no_grad():`, puts back what was there")
@@ -180,7 +182,10 @@ def _intervention_slips(donor, model, name, names, a, b) -> dict[str, Tensor]:
     slips["B's activation went into run A: it is to be the other way round"] = other
     if isinstance(model, Listener) and name == "enter":
         words = "this is the activation after the module that follows wrote to it: keep a copy"
-        slips[words] = known_slips.patched(donor, model, ["enter", "act"], a, b)
+        with torch.no_grad():
+            twice = F.leaky_relu(F.leaky_relu(donor.enter(a), 0.1), 0.1)
+            with model.act.register_forward_hook(lambda *_: twice):
+                slips[words] = model(b)
     for late in names:
         if late != name:
             wrong = known_slips.patched(donor, model, [late], a, b)

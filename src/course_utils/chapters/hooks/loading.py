@@ -85,6 +85,14 @@ def check_loading(
     replaced = {key.replace(old, name) for old, name in renamed.items() for key in state}
     if any(f'"{key}"' in error for key in replaced - {*state} - {prefix + key for key in truth}):
         lost = "; a name begins right after the prefix and ends at a dot, and only there it counts"
+    if "mutated during iteration" in error:
+        lost = "; walk over list(state_dict), and change the dict itself"
+    elif prefix and not found:
+        lost = "; as a part of a larger model its keys begin with the prefix that the hook is told"
+    elif "Missing" in error and "Unexpected" not in error and not lost:
+        lost = "; the new names did not arrive: put them into the dict that the hook is handed"
+    elif any(f'Unexpected key(s) in state_dict: "{key}"' in error for key in state) and found:
+        lost = lost or "; under its old name a key is unknown to the model: take it out"
     assert not error, f"load_state_dict raised {' '.join(error.split())[:240]}{lost}"
     for key, value in truth.items():
         others = {

@@ -171,17 +171,21 @@ def descent(
         ):
             if rule == "kept":
                 gradient = old.add_(gradient)
-            part = 1 - momentum if rule == "damped" else 1
+            late = rule == "damped later" and len(weights) > 0
+            part = 1 - momentum if rule == "damped" or late else 1
             velocity.mul_(0 if rule == "plain" else momentum).add_(part * gradient)
             step = gradient + momentum * velocity if rule == "nesterov" else velocity
             with torch.no_grad():
-                parameter.sub_((-lr if rule == "uphill" else lr) * step)
+                parameter.sub_({"uphill": -lr, "no lr": 1}.get(rule, lr) * step)
         weights.append([parameter.detach().clone() for parameter in network.parameters()])
     return weights
 
 
 DESCENTS = {
     "plain": "the velocity is missing: what is kept from one backward to the next?",
+    "damped later": "from the second backward on the gradient is multiplied by (1 - momentum): SGD "
+    "adds it whole",
+    "no lr": "the step is the velocity itself: it should be lr times that",
     "damped": "the gradient is multiplied by (1 - momentum): SGD adds it whole",
     "nesterov": "this is Nesterov's step: subtract lr * velocity",
     "kept": "the gradients of earlier backwards are added in: set .grad to None after its use",

@@ -154,7 +154,7 @@ def _special_outputs(capture: Callable) -> None:
 # Reversal: the state is tried with both of the learner's layers
 
 
-def _with_both(state: Callable) -> Callable[[Callable, Any], None]:
+def with_both(state: Callable) -> Callable[[Callable, Any], None]:
     def both(by_hook: Callable, function: Any) -> None:
         for name, reverse in (("gradient_reversal", by_hook), ("Reversal.apply", function.apply)):
             state(name, reverse)
@@ -162,7 +162,7 @@ def _with_both(state: Callable) -> Callable[[Callable, Any], None]:
     return both
 
 
-@_with_both
+@with_both
 def _inside_a_network(name: str, reverse: Callable) -> None:
     x = ones(3).requires_grad_()
     reverse(2 * x, 0.5).sum().backward()
@@ -180,7 +180,7 @@ def _inside_a_network(name: str, reverse: Callable) -> None:
     assert empty.requires_grad, f"{name}: of an x without elements y has no graph"
 
 
-@_with_both
+@with_both
 def _inference(name: str, reverse: Callable) -> None:
     x = ones(2).requires_grad_()
     try:
@@ -191,7 +191,7 @@ def _inference(name: str, reverse: Callable) -> None:
     assert found == [1, 1], f"{name} under inference_mode: of x = [1, 1] y is {found}"
 
 
-@_with_both
+@with_both
 def _same_values(name: str, reverse: Callable) -> None:
     numbers = [torch.inf, -torch.inf, torch.nan, 1.0]
     y = reverse(torch.tensor(numbers, device=course_utils.device).requires_grad_(), 0.5)
@@ -200,7 +200,7 @@ def _same_values(name: str, reverse: Callable) -> None:
     assert same, f"{words}: take a view or a copy of x, and don't compute"
 
 
-@_with_both
+@with_both
 def _second_derivative(name: str, reverse: Callable) -> None:
     x, found = torch.tensor(3.0, device=course_utils.device).requires_grad_(), None
     (first,) = torch.autograd.grad(reverse(x, 0.5) ** 3, x, create_graph=True)
@@ -212,7 +212,7 @@ def _second_derivative(name: str, reverse: Callable) -> None:
     assert found.item() == 4.5, f"{words} {found.item()}, expected -0.5 * -0.5 * 6 * y = 4.5"
 
 
-@_with_both
+@with_both
 def _back_twice(name: str, reverse: Callable) -> None:
     x, found = ones(1).requires_grad_(), []
     y = reverse(x, 0.5)
@@ -225,7 +225,7 @@ def _back_twice(name: str, reverse: Callable) -> None:
     assert found == [-0.5, -1.0], f"{words} {found}, expected -0.5 and -1: {told}"
 
 
-@_with_both
+@with_both
 def _special_gradients(name: str, reverse: Callable) -> None:
     factors, x = [torch.inf, 1e38, 0.0, torch.nan], ones(4).requires_grad_()
     (reverse(x, 0.5) * torch.tensor(factors, device=x.device)).sum().backward()
@@ -235,7 +235,7 @@ def _special_gradients(name: str, reverse: Callable) -> None:
     assert same, f"{words}, expected -0.5 times each: none is replaced"
 
 
-@_with_both
+@with_both
 def _two_strengths(name: str, reverse: Callable) -> None:
     x = ones(1).requires_grad_()
     (reverse(x, 0.03125) + reverse(x, 4.0)).sum().backward()
@@ -245,7 +245,7 @@ def _two_strengths(name: str, reverse: Callable) -> None:
     assert found == -4.03125, f"{words}: each keeps its own strength; {found} came, not -4.03125"
 
 
-@_with_both
+@with_both
 def _exact(name: str, reverse: Callable) -> None:
     x = ones(2, dtype=torch.float64).requires_grad_()
     signs = torch.tensor([1.0, -1], dtype=torch.float64, device=x.device)

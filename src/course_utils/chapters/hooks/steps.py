@@ -41,7 +41,9 @@ def run_steps(
         network(2 * batches[-1]).square().mean().backward()
         for handle in earlier or []:
             handle.remove()
-    handles = step_in_backward(parameters, lr, momentum)
+    given = [*parameters]
+    handles = step_in_backward(given, lr, momentum)
+    assert len(given) == len(parameters), "the caller's list of parameters was changed"
     missing = f"step_in_backward returned {handles!r}, not the handles of its hooks"
     assert isinstance(handles, list | tuple | dict), f"{missing}: is there an answer yet?"
     handles = [*handles.values()] if isinstance(handles, dict) else handles

@@ -97,7 +97,12 @@ def run_freezing(freeze_rows: Callable, table: Tensor, rows: list[int]) -> dict[
     assert hasattr(handle, "remove"), blank
     same = embedding.weight is weight and weight.requires_grad
     assert same, "weight was replaced, or needs no gradient any more"
-    weight.sum().backward()
+    try:
+        weight.sum().backward()
+    except RuntimeError as error:
+        wide = " (a mask of the rows alone goes along the columns: give it the shape (rows, 1))"
+        hint = wide * ("must match the size" in str(error))
+        raise AssertionError(f"raised RuntimeError: {error}{hint}") from error
     found, weight.grad = {"before": weight.grad}, None
     (weight + other).square().sum().backward()
     found["weight"], found["other"], weight.grad = weight.grad, other.grad, None

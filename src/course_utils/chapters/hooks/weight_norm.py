@@ -87,6 +87,9 @@ def check_weight_norm(trial: Callable, weight: Tensor, x: Tensor, by_hook: bool)
         slips |= known_slips.directions(weight) if value.shape == weight.shape else {}
         check_value(values[name], value, f"{name} at first", slips, rtol=1e-4)
         assert grads[name] is not None, f"no gradient reaches {name}: was it detached?"
+    instead = layer_of(weight)(weight).detach()
+    replaced = by_hook and found.shape == instead.shape and torch.allclose(found, instead)
+    assert not replaced, "what a forward pre-hook returns replaces the input: let it return nothing"
     check_close(found, output, "the output right after", rtol=1e-4, atol=1e-4)
     fixed = {"the norm of v is taken for a constant: it is part of the graph, too": plain}
     for name, slope in slopes.items():
