@@ -1103,3 +1103,84 @@ def answer_request(body: bytes, find: Callable, limit: int = 1_000_000) -> tuple
     except Exception:
         return 500, {"error": "something went wrong here"}
     return 200, {"count": len(shapes), "shapes": shapes}
+
+
+# %% wrong="pixels times their numbers" says=["however many numbers a pixel has"]
+import io
+from collections.abc import Callable
+
+from PIL import Image
+
+MOST_PIXELS = 4_000_000
+
+
+def answer_request(body: bytes, find: Callable, limit: int = 1_000_000) -> tuple[int, dict]:
+    if len(body) > limit:
+        return 413, {"error": "too many bytes"}
+    try:
+        image = Image.open(io.BytesIO(body))
+        if image.width * image.height * len(image.getbands()) > MOST_PIXELS:
+            return 413, {"error": "too many pixels"}
+        image.load()
+    except Exception:
+        return 400, {"error": "not an image"}
+    try:
+        shapes = find(image)
+    except Exception:
+        return 500, {"error": "something went wrong here"}
+    return 200, {"count": len(shapes), "shapes": shapes}
+
+
+# %% wrong="rare modes become RGB" breaks="in the mode that it has" says=["TIFF, mode F: find gets the image as it is"]
+import io
+from collections.abc import Callable
+
+from PIL import Image
+
+MOST_PIXELS = 4_000_000
+
+
+def answer_request(body: bytes, find: Callable, limit: int = 1_000_000) -> tuple[int, dict]:
+    if len(body) > limit:
+        return 413, {"error": "too many bytes"}
+    try:
+        image = Image.open(io.BytesIO(body))
+        if image.width * image.height > MOST_PIXELS:
+            return 413, {"error": "too many pixels"}
+        image.load()
+    except Exception:
+        return 400, {"error": "not an image"}
+    try:
+        shapes = find(
+            image if image.mode in ("1", "L", "P", "RGB", "RGBA") else image.convert("RGB")
+        )
+    except Exception:
+        return 500, {"error": "something went wrong here"}
+    return 200, {"count": len(shapes), "shapes": shapes}
+
+
+# %% wrong="the last picture of a file that moves" says=["the first picture"]
+import io
+from collections.abc import Callable
+
+from PIL import Image
+
+MOST_PIXELS = 4_000_000
+
+
+def answer_request(body: bytes, find: Callable, limit: int = 1_000_000) -> tuple[int, dict]:
+    if len(body) > limit:
+        return 413, {"error": "too many bytes"}
+    try:
+        image = Image.open(io.BytesIO(body))
+        if image.width * image.height > MOST_PIXELS:
+            return 413, {"error": "too many pixels"}
+        image.load()
+        image.seek(getattr(image, "n_frames", 1) - 1)
+    except Exception:
+        return 400, {"error": "not an image"}
+    try:
+        shapes = find(image)
+    except Exception:
+        return 500, {"error": "something went wrong here"}
+    return 200, {"count": len(shapes), "shapes": shapes}

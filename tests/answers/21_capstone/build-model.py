@@ -1070,3 +1070,98 @@ def build_model(width: int = 16, prior: float = 0.05) -> nn.Module:
     with torch.no_grad():
         last.bias[0] = torch.tensor(prior).logit(eps=1e-3)
     return nn.Sequential(*layers, last)
+
+
+# %% wrong="a norm for each channel at width 8" says=["one image of one cell, width 8"]
+import torch
+import torch.nn as nn
+
+
+def block(a, b, stride=1, dilation=1):
+    return nn.Sequential(
+        nn.Conv2d(a, b, 3, stride=stride, padding=dilation, dilation=dilation),
+        nn.GroupNorm(8, b),
+        nn.ReLU(),
+    )
+
+
+def build_model(width: int = 16, prior: float = 0.05) -> nn.Module:
+    last = nn.Conv2d(width, 8, 1)
+    nn.init.zeros_(last.weight)
+    nn.init.zeros_(last.bias)
+    with torch.no_grad():
+        last.bias[0] = torch.tensor(prior / (1 - prior)).log()
+    return nn.Sequential(
+        block(3, width, 2),
+        block(width, 2 * width, 2),
+        block(2 * width, width, 2),
+        block(width, width),
+        block(width, width, dilation=2),
+        last,
+    )
+
+
+# %% wrong="an activation that all models share" says=["two models share a layer"]
+import torch
+import torch.nn as nn
+
+SHARED = nn.PReLU()
+
+
+def block(a, b, stride=1, dilation=1):
+    return nn.Sequential(
+        nn.Conv2d(a, b, 3, stride=stride, padding=dilation, dilation=dilation),
+        nn.GroupNorm(8, b),
+        SHARED,
+    )
+
+
+def build_model(width: int = 16, prior: float = 0.05) -> nn.Module:
+    last = nn.Conv2d(4 * width, 8, 1)
+    nn.init.zeros_(last.weight)
+    nn.init.zeros_(last.bias)
+    with torch.no_grad():
+        last.bias[0] = torch.tensor(prior / (1 - prior)).log()
+    return nn.Sequential(
+        block(3, width, 2),
+        block(width, 2 * width, 2),
+        block(2 * width, 4 * width, 2),
+        block(4 * width, 4 * width),
+        block(4 * width, 4 * width, dilation=2),
+        last,
+    )
+
+
+# %% wrong="counts in float32 within" says=["still counts in float32"]
+import torch
+import torch.nn as nn
+
+
+def block(a, b, stride=1, dilation=1):
+    return nn.Sequential(
+        nn.Conv2d(a, b, 3, stride=stride, padding=dilation, dilation=dilation),
+        nn.GroupNorm(8, b),
+        nn.ReLU(),
+    )
+
+
+class Float(nn.Module):
+    def forward(self, x):
+        return x.float().to(x.dtype)
+
+
+def build_model(width: int = 16, prior: float = 0.05) -> nn.Module:
+    last = nn.Conv2d(4 * width, 8, 1)
+    nn.init.zeros_(last.weight)
+    nn.init.zeros_(last.bias)
+    with torch.no_grad():
+        last.bias[0] = torch.tensor(prior / (1 - prior)).log()
+    return nn.Sequential(
+        Float(),
+        block(3, width, 2),
+        block(width, 2 * width, 2),
+        block(2 * width, 4 * width, 2),
+        block(4 * width, 4 * width),
+        block(4 * width, 4 * width, dilation=2),
+        last,
+    )

@@ -1724,3 +1724,41 @@ def evaluate(found, true, draws=200, seed=0):
         "low": low,
         "high": high,
     }
+
+
+# %% wrong="sorts by float32" says=["in float64 the second box is surer"]
+import torch
+from torchvision.ops import box_iou
+
+
+def evaluate(
+    found: list[torch.Tensor], true: list[torch.Tensor], draws: int = 200, seed: int = 0
+) -> dict[str, float]:
+    counts = []
+    for mine, theirs in zip(found, true, strict=True):
+        hits = 0
+        overlaps = box_iou(mine[:, 2:], theirs[:, 1:])
+        overlaps[mine[:, 1, None] != theirs[None, :, 0]] = -1
+        for n in mine[:, 0].float().argsort(descending=True, stable=True).tolist():
+            if len(theirs) and overlaps[n].max() >= 0.5:
+                overlaps[:, overlaps[n].argmax()] = -1
+                hits += 1
+        counts.append([hits, len(mine), len(theirs)])
+    counts = torch.tensor(counts, dtype=torch.float64)
+
+    def ratio(a, b):
+        return torch.where(b > 0, a / b.clamp(min=1), 1.0)
+
+    hits, mine, theirs = counts.sum(0)
+    generator = torch.Generator().manual_seed(seed)
+    drawn = torch.randint(len(counts), (draws, len(counts)), generator=generator)
+    sums = counts[drawn].sum(1)
+    scores = ratio(2 * sums[:, 0], sums[:, 1] + sums[:, 2])
+    return {
+        "precision": ratio(hits, mine).item(),
+        "recall": ratio(hits, theirs).item(),
+        "f1": ratio(2 * hits, mine + theirs).item(),
+        "count": (counts[:, 1] == counts[:, 2]).double().mean().item(),
+        "low": scores.quantile(0.025).item(),
+        "high": scores.quantile(0.975).item(),
+    }

@@ -1064,3 +1064,160 @@ def read_config(words: list[str], kind: type = Config) -> object:
                 name, type=type(default), default=None if default == "" else default
             )
     return kind(**vars(parser.parse_args(words)))
+
+
+# %% wrong="options of earlier classes stay" says=["the dataclass of an earlier call had that field"]
+import argparse
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True)
+class Config:
+    data: str = "data"
+    out: str = "run"
+    steps: int = 240
+    batch: int = 32
+    rate: float = 5e-3
+    width: int = 16
+    seed: int = 0
+    every: int = 50
+    flip: bool = True
+
+
+PARSER = argparse.ArgumentParser(conflict_handler="resolve")
+
+
+def read_config(words: list[str], kind: type = Config) -> object:
+    parser = PARSER
+    for field in fields(kind):
+        if isinstance(field.default, bool):
+            parser.add_argument(
+                f"--{field.name}", action=argparse.BooleanOptionalAction, default=field.default
+            )
+        else:
+            parser.add_argument(f"--{field.name}", type=type(field.default), default=field.default)
+    got = vars(parser.parse_args(words))
+    return kind(**{f.name: got[f.name] for f in fields(kind)})
+
+
+# %% wrong="the attributes of an object" says=["may have slots"]
+import argparse
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True)
+class Config:
+    data: str = "data"
+    out: str = "run"
+    steps: int = 240
+    batch: int = 32
+    rate: float = 5e-3
+    width: int = 16
+    seed: int = 0
+    every: int = 50
+    flip: bool = True
+
+
+def read_config(words: list[str], kind: type = Config) -> object:
+    parser = argparse.ArgumentParser()
+    for name, default in vars(kind()).items():
+        if isinstance(default, bool):
+            parser.add_argument(f"--{name}", action=argparse.BooleanOptionalAction, default=default)
+        else:
+            parser.add_argument(f"--{name}", type=type(default), default=default)
+    return kind(**vars(parser.parse_args(words)))
+
+
+# %% wrong="names of the class, its parents' too" says=["--unit is no field's"]
+import argparse
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True)
+class Config:
+    data: str = "data"
+    out: str = "run"
+    steps: int = 240
+    batch: int = 32
+    rate: float = 5e-3
+    width: int = 16
+    seed: int = 0
+    every: int = 50
+    flip: bool = True
+
+
+def read_config(words: list[str], kind: type = Config) -> object:
+    parser = argparse.ArgumentParser()
+    known = [k.__dict__.get("__annotations__", {}) for k in kind.__mro__[:-1]]
+    made = kind()
+    for name in [name for part in reversed(known) for name in part]:
+        default = getattr(made, name)
+        if isinstance(default, bool):
+            parser.add_argument(f"--{name}", action=argparse.BooleanOptionalAction, default=default)
+        else:
+            parser.add_argument(f"--{name}", type=type(default), default=default)
+    return kind(**vars(parser.parse_args(words)))
+
+
+# %% wrong="words from a file behind @" says=["'@here' is a text as any other"]
+import argparse
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True)
+class Config:
+    data: str = "data"
+    out: str = "run"
+    steps: int = 240
+    batch: int = 32
+    rate: float = 5e-3
+    width: int = 16
+    seed: int = 0
+    every: int = 50
+    flip: bool = True
+
+
+def read_config(words: list[str], kind: type = Config) -> object:
+    parser = argparse.ArgumentParser(fromfile_prefix_chars="@")
+    for field in fields(kind):
+        if isinstance(field.default, bool):
+            parser.add_argument(
+                f"--{field.name}", action=argparse.BooleanOptionalAction, default=field.default
+            )
+        else:
+            parser.add_argument(f"--{field.name}", type=type(field.default), default=field.default)
+    return kind(**vars(parser.parse_args(words)))
+
+
+# %% wrong="a switch is set once" says=["of two words for a field the last one counts"]
+import argparse
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True)
+class Config:
+    data: str = "data"
+    out: str = "run"
+    steps: int = 240
+    batch: int = 32
+    rate: float = 5e-3
+    width: int = 16
+    seed: int = 0
+    every: int = 50
+    flip: bool = True
+
+
+def read_config(words: list[str], kind: type = Config) -> object:
+    parser = argparse.ArgumentParser()
+    for field in fields(kind):
+        if isinstance(field.default, bool):
+            either = parser.add_mutually_exclusive_group()
+            either.add_argument(
+                f"--{field.name}", dest=field.name, action="store_true", default=field.default
+            )
+            either.add_argument(
+                f"--no-{field.name}", dest=field.name, action="store_false", default=field.default
+            )
+        else:
+            parser.add_argument(f"--{field.name}", type=type(field.default), default=field.default)
+    return kind(**vars(parser.parse_args(words)))

@@ -3,6 +3,7 @@
 import os
 import signal
 import tempfile
+import time
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -12,18 +13,22 @@ import torch
 import torch.distributed as dist
 import torch.nn as nn
 from expect import NOTHING
+from ranks import run_ranks
 
 from shapefinder.train import fit
 
 
 class Net(nn.Module):
-    """With dropout, a layer that is frozen, and a buffer."""
+    """With dropout, a layer that is frozen, one that no loss depends on, and three buffers."""
 
     def __init__(self, p: float) -> None:
         super().__init__()
         self.body = nn.Sequential(nn.Linear(3, 5), nn.Dropout(p), nn.Tanh(), nn.Linear(5, 1))
         self.fixed = nn.Linear(3, 1).requires_grad_(False)
+        self.idle = nn.Linear(1, 1)
         self.register_buffer("shift", torch.randn(1))
+        self.register_buffer("count", torch.randint(1000, ()))
+        self.register_buffer("unsaved", torch.randn(2), persistent=False)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         assert all(part.training for part in self.modules()), (
@@ -61,10 +66,12 @@ class Run:
         self.model, self.seen, self.at_step, self.kept = Net(self.p), [], at_step, {}
         torch.manual_seed(99)
         kind = torch.optim.SGD if self.plain else torch.optim.AdamW  # which makes weights decay
-        optimizer = kind(self.model.parameters(), lr=0.05)
+        groups = [{"params": part.parameters()} for part in self.model.children()]
+        optimizer = kind(groups, lr=0.05)
         self.model.eval()
         self.model.body[0].weight.grad = torch.full((5, 3), 1e3)  # old, and in the way
         self.model.fixed.weight.grad = torch.full((1, 3), 1e3)  # of a frozen layer, too
+        self.model.idle.weight.grad = torch.full((1, 1), 1e3)  # and of one that isn't used
 
         def loss(output, y):
             # As one that looks at the model may do, or at a part of it.
@@ -81,7 +88,15 @@ class Run:
                 "SIGTERM ended the program in the middle of a step: the handler notes it, and the "
                 "loop looks at the note when a step is complete"
             ) from None
+        except (AttributeError, TypeError) as error:
+            if "NoneType" not in str(error):
+                raise
+            raise AssertionError(
+                "a parameter has no gradient, its `grad` is None: some are frozen, and some aren't "
+                f"used by the loss: {error}"
+            ) from None
         assert done is not None, NOTHING
+        assert type(done) is int, f"fit returned a {type(done).__name__}, not an int"
         frozen = not self.model.fixed.weight.requires_grad
         assert frozen, "a parameter was frozen, and isn't any more: leave requires_grad as it is"
         return done
@@ -98,6 +113,10 @@ class Run:
         """And the buffer, last."""
         values = *self.model.parameters(), self.model.shift
         return torch.cat([value.detach().flatten() for value in values])
+
+    def buffers(self):
+        """Those that no step changes; the last one is not in the file."""
+        return [self.model.count.item(), *self.model.unsaved.tolist()]
 
     def step_in_file(self):
         assert self.file.exists(), "no file was written at the end"
@@ -119,3 +138,53 @@ def a_run(p=0.5, plain=False):
 def terminate(step, rank, when=(2, 0)):
     if (step, rank) == when:
         signal.raise_signal(signal.SIGTERM)
+
+
+def on_two_ranks():
+    """Straight to 5; broken by a SIGTERM to rank 1 alone, then to 5; and what rank 1 wrote."""
+    with tempfile.TemporaryDirectory() as folder:
+
+        def work(rank):
+            save = torch.save
+
+            def watched(state, place, *more, **others):
+                time.sleep(0.3)  # a slow disk: the other rank has to wait for the file
+                return save(state, place, *more, **others)
+
+            straight, broken = Run(Path(folder) / "a"), Run(Path(folder) / "b")
+            with patch("torch.save", watched):
+                done = straight.alone(5, seed=rank)
+                at_step = partial(terminate, when=(2, 1))
+                stopped = broken.alone(5, seed=rank, at_step=at_step)
+                kept = torch.load(broken.file)["step"] if broken.file.exists() else None
+                ranks = [None, None]
+                dist.all_gather_object(ranks, kept)
+                again = broken.alone(5, seed=5 + rank) if None not in ranks else None
+            seen = [one[:3] for one in straight.seen]
+            seeds = [one[3] for one in straight.seen]
+            weights = straight.weights(), broken.weights()
+            return done, stopped, kept, again, seen, seeds, weights, straight.buffers()
+
+        for name in "ab":
+            (Path(folder) / name).mkdir()
+        return run_ranks(work, 2)
+
+
+def late_on_two_ranks():
+    """Rank 0 gets SIGTERM while it saves after step 2, when the ranks have agreed to go on."""
+    with tempfile.TemporaryDirectory() as folder:
+
+        def work(rank):
+            save, sent = torch.save, []
+
+            def signalled(state, place, *more, **others):
+                found = save(state, place, *more, **others)
+                if not sent:
+                    sent.append(signal.raise_signal(signal.SIGTERM))
+                return found
+
+            run = Run(folder)
+            with patch("torch.save", signalled):
+                return run.alone(6, seed=rank, every=2)
+
+        return run_ranks(work, 2)

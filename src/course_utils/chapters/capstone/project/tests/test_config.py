@@ -1,7 +1,8 @@
 import contextlib
 import io
 import sys
-from dataclasses import asdict, dataclass, make_dataclass
+from dataclasses import asdict, dataclass, field, make_dataclass
+from typing import ClassVar
 
 from expect import NOTHING
 
@@ -39,10 +40,10 @@ def read(words, kind=Other):
     return asdict(result)
 
 
-def status_of(words):
+def status_of(words, kind=Other):
     try:
         with contextlib.redirect_stderr(io.StringIO()):
-            result = read_config(words, Other)
+            result = read_config(words, kind)
     except SystemExit as told:
         return told.code
     assert result is not None, NOTHING
@@ -114,9 +115,13 @@ def test_a_bool_takes_no_text():
 
 
 def test_a_text_stays_as_it_is():
-    for text in ("Data Set", " x ", "50%", "None"):
-        found = read(["--name", text])["name"]
-        assert found == text, f"the text {text!r} became {found!r}: leave a text as it is"
+    for text in ("Data Set", " x ", "50%", "None", "größe", "a=b", "@here", "1e3"):
+        why = f"the text {text!r} is a text as any other: leave it as it is"
+        try:
+            found = read(["--name", text])["name"]
+        except AssertionError as error:
+            raise AssertionError(f"{why}. {error}") from None
+        assert found == text, f"{why}; it became {found!r}"
 
 
 def test_two_dataclasses_of_one_name():
@@ -127,6 +132,65 @@ def test_two_dataclasses_of_one_name():
         except AssertionError as error:
             raise AssertionError(f"a second dataclass, named as the first: {error}") from None
         assert found == {name: 9}, f"two dataclasses of one name: the second gave {found}"
+
+
+def test_an_option_of_an_earlier_call_is_unknown():
+    kind = make_dataclass("Small", [("depth", int, 1), ("wide", bool, False)])
+    read(["--depth", "2", "--wide"], kind)
+    for words, later in ((["--depth", "2"], Other), (["--count", "2"], kind), (["--wide"], Other)):
+        status = status_of(words, later)
+        assert status == 2, (
+            f"{words}: the dataclass of an earlier call had that field, and this one hasn't. The "
+            f"status is 2, not {status}: every call has its own parser"
+        )
+
+
+def test_the_last_word_counts():
+    for words, right in (
+        (["--fast", "--no-fast"], ("fast", False)),
+        (["--no-safe", "--safe"], ("safe", True)),
+        (["--count", "1", "--name", "y", "--count", "4"], ("count", 4)),
+    ):
+        name, value = right
+        try:
+            found = read(words)[name]
+        except AssertionError as error:
+            raise AssertionError(f"of two words for a field the last one counts. {error}") from None
+        assert found == value, f"{words}: the last word for a field counts, and {found!r} came out"
+
+
+def test_the_example_of_the_statement():
+    try:
+        with contextlib.redirect_stderr(io.StringIO()):
+            found = read_config(["--steps", "20", "--no-flip"])
+    except SystemExit:
+        raise AssertionError("--steps 20 --no-flip are options of Config") from None
+    assert found is not None, NOTHING
+    changed = {n: v for n, v in asdict(found).items() if v != getattr(Config(), n)}
+    assert changed == {"steps": 20, "flip": False}, (
+        f"--steps 20 --no-flip changed {changed}, not steps and flip alone"
+    )
+
+
+def test_a_dataclass_with_slots():
+    @dataclass(frozen=True, slots=True)
+    class Slots:
+        unit: ClassVar[str] = "pixels"
+        depth: int = 1
+        on: bool = field(default=False, repr=False)
+
+    why = (
+        "a dataclass may have slots, and names of the class that are no fields: fields(kind) tells "
+        "what it has, and each has a name and a default"
+    )
+    for words, right in (([], (1, False)), (["--depth", "9", "--on"], (9, True))):
+        try:
+            found = read(words, Slots)
+        except (AssertionError, AttributeError, TypeError, ValueError) as error:
+            raise AssertionError(f"{why}. {error}") from None
+        assert found == {"depth": right[0], "on": right[1]}, f"{why}; {words} gave {found}"
+    status = status_of(["--unit", "x"], Slots)
+    assert status == 2, f"{why}; --unit is no field's, and the status is {status}, not 2"
 
 
 def test_the_object_is_made_by_a_call():

@@ -101,6 +101,30 @@ def test_a_little_surer_is_surer():
     check(score((found, [(0, first), (0, second)])), why, precision=0.5, recall=0.5)
 
 
+def test_views_and_other_dtypes():
+    rows = torch.tensor([[0.9, 0, *A], [0.8, 0, *B], [0.7, 1, *C]])
+    shapes = rows[[0, 2]][:, 1:]
+    wide, turned = torch.cat([rows, rows], 1)[:, :6], rows.t().contiguous().t()
+    gone = torch.cat([torch.zeros(2, 1), shapes], 1)[:, 1:]
+    for found, true, name in (
+        (wide, gone, "columns of wider tensors"),
+        (turned, shapes.t().contiguous().t(), "transposed tensors"),
+        (rows.double(), shapes.double(), "float64 tensors"),
+    ):
+        try:
+            result = evaluate([found], [true])
+        except RuntimeError as error:
+            raise AssertionError(f"found and true may be {name}: {error}") from None
+        assert result is not None, NOTHING
+        check(result, f"found and true are {name}", precision=2 / 3, recall=1, f1=0.8, count=0)
+    first, second = (0.0, 0.0, 0.4, 0.4), (0.12, 0.0, 0.52, 0.4)
+    found = [(0.9, 0, 0.0, 0.0, 0.3, 0.4), (0.9 + 1e-9, 0, 0.05, 0.0, 0.45, 0.4)]
+    true = torch.tensor([(0, *first), (0, *second)], dtype=torch.float64)
+    result = evaluate([torch.tensor(found, dtype=torch.float64)], [true])
+    why = "in float64 the second box is surer by 1e-9, and chooses first: float32 can't tell"
+    check(result, why, precision=0.5, recall=0.5)
+
+
 def test_boxes_in_pixels():
     wide, half = (0.0, 0.0, 90.0, 50.0), (0.0, 0.0, 90.0, 20.0)
     why = "boxes may be in pixels: don't cut them at 1"

@@ -200,6 +200,27 @@ def test_no_object_at_all():
     assert output.grad is not None and not output.grad.isnan().any(), "the gradient is NaN"
 
 
+def test_no_object_in_other_dtypes():
+    for dtype in (torch.float64, torch.bfloat16, torch.float16):
+        output = torch.zeros(2, 8, 1, 3, dtype=dtype)
+        found = losses(output, torch.zeros(2, 8, 1, 3, dtype=dtype), dtype)
+        right = torch.tensor([6 * math.log(2), 0.0, 0.0])
+        close(found, right, f"without an object, in {dtype}", 2e-2)
+
+
+def test_a_single_cell_and_no_image():
+    target = a_target((0, 0, 0, 1, BOX), cells=1)
+    right = torch.tensor([math.log(2), math.log(3), 0.5])
+    close(losses(torch.zeros(1, 8, 1, 1), target), right, "one image of one cell")
+    for n, height, width in ((0, 2, 2), (0, 1, 3)):
+        empty = torch.zeros(n, 8, height, width)
+        try:
+            found = losses(empty, empty.clone())
+        except (RuntimeError, ValueError, IndexError, ZeroDivisionError) as error:
+            raise AssertionError(f"a batch of no image: its sums are 0. {error}") from None
+        close(found, torch.zeros(3), "a batch of no image: its sums are 0, divided by 1")
+
+
 def test_an_image_without_an_object_beside_another():
     found = losses(torch.zeros(2, 8, 2, 2), a_target((1, 0, 1, 0, BOX), n=2))
     right = torch.tensor([8 * math.log(2), math.log(3), 0.5])

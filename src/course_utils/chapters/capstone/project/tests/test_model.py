@@ -52,13 +52,13 @@ def test_images_may_be_views():
 
 
 def test_a_single_cell_in_both_modes():
-    model = shaken(build())
-    for mode in (True, False):
+    for width, mode in ((16, True), (16, False), (8, True), (8, False)):
+        name = f"one image of one cell, width {width}, training is {mode}"
         try:
-            result = model.train(mode)(images(1, 8, 8))
+            result = shaken(build(width=width)).train(mode)(images(1, 8, 8))
         except ValueError as error:
-            raise AssertionError(f"one image of one cell, training is {mode}: {error}") from None
-        a_tensor(result, (1, 8, 1, 1), name="one image of one cell")
+            raise AssertionError(f"{name}: {error}") from None
+        a_tensor(result, (1, 8, 1, 1), name=name)
 
 
 def test_before_training_every_cell_has_the_prior():
@@ -85,6 +85,10 @@ def test_before_training_every_cell_has_the_prior():
     )
     there = build()(images(1, 64, 64))[:, 0].sigmoid()
     close(there, torch.full_like(there, 0.05), "without a prior it is 0.05")
+    for width, height, wide in ((8, 72, 40), (24, 8, 24), (32, 16, 8)):
+        there = build(width=width, prior=0.2)(images(2, height, wide))[:, 0].sigmoid()
+        why = f"width {width}, prior 0.2, images {height} x {wide}: the sigmoid of number 0"
+        close(there, torch.full_like(there, 0.2), why, 1e-4)
 
 
 def test_the_width_counts():
@@ -230,13 +234,22 @@ def test_a_seed_makes_the_model():
         f"{', '.join(same[:3])} is alike in two models that were made one after the other: draw "
         "every weight from torch's default generator, which goes on, not from one of your own"
     )
+    shared = {id(value) for value in first.parameters()} & {id(v) for v in second.parameters()}
+    assert not shared, (
+        "two models share a layer, and training one would change the other: make every layer anew"
+    )
     after = [(build(seed), torch.get_rng_state())[1] for seed in (3, 4)]
     assert not torch.equal(*after), "the generator was seeded anew: leave the seed to the caller"
 
 
 def test_other_dtypes():
-    model = build().double()
-    a_tensor(model(images(1, 64, 64).double()), (1, 8, 8, 8), torch.float64, "in float64")
+    model = shaken(build())
+    first = model(images(1, 64, 64))
+    second = model.double()(images(1, 64, 64).double())
+    a_tensor(second, (1, 8, 8, 8), torch.float64, "in float64, after a call in float32")
+    close(second, first, "in float64 the numbers are others than in float32", 1e-3, 1e-4)
+    finer = model(images(1, 64, 64).double() + 1e-13)
+    assert not torch.equal(finer, second), "in float64 the network still counts in float32"
     x = images(1, 64, 64)
     before = x.clone()
     shaken(build())(x)

@@ -22,7 +22,7 @@ def a_file(size=(30, 20), kind="PNG", mode="RGB"):
 class Finder:
     def __init__(self, *found, error=None):
         self.found, self.error, self.got = list(found), error, []
-        self.spent, self.body = False, ""
+        self.spent, self.body, self.pixel = False, "", None
 
     def __call__(self, image):
         assert isinstance(image, Image.Image), f"find got a {type(image).__name__}, not an image"
@@ -32,6 +32,7 @@ class Finder:
             self.spent = True
             raise
         self.got.append((image.size, image.mode))
+        self.pixel = image.getpixel((0, 0))
         if self.error:
             raise self.error
         return self.found
@@ -79,18 +80,31 @@ def test_other_kinds_of_images():
         ("BMP", "RGB"),
         ("WEBP", "RGB"),
         ("TIFF", "L"),
+        ("TIFF", "F"),
+        ("TIFF", "CMYK"),
+        ("PNG", "1"),
+        ("PNG", "LA"),
+        ("PNG", "I;16"),
+        ("PPM", "RGB"),
+        ("TGA", "RGB"),
     ):
         finder = Finder(SHAPE)
         assert ask(a_file(kind=kind, mode=mode), finder)[0] == 200, f"{kind} is an image as well"
-        assert finder.got == [((30, 20), mode)], "find gets the image as it is"
+        assert finder.got == [((30, 20), mode)], (
+            f"{kind}, mode {mode}: find gets the image as it is, and got {finder.got}"
+        )
     finder = Finder(SHAPE)
     assert ask(a_file((600, 400), "JPEG"), finder)[0] == 200, "a JPEG file of 600 x 400 pixels"
     assert finder.got[0][0] == (600, 400), "a large JPEG image came smaller: find gets it as it is"
     file = io.BytesIO()
     frames = [Image.new("L", (30, 20), shade) for shade in (0, 90, 180)]
     frames[0].save(file, "GIF", save_all=True, append_images=frames[1:])
-    status, _ = ask(file.getvalue(), Finder(SHAPE))
+    finder = Finder(SHAPE)
+    status, _ = ask(file.getvalue(), finder)
     assert status == 200, f"a GIF file that moves is an image as well: the status is {status}"
+    assert finder.pixel == 0, (
+        "of a GIF file that moves, find gets what PIL opens: the first picture"
+    )
 
 
 def test_a_photograph_that_was_taken_sideways():
@@ -136,6 +150,10 @@ def test_too_many_bytes():
     assert not finder.got, "find was called with too many bytes"
     status, _ = ask(body, finder, 0)
     assert status == 413, f"the limit is 0: any byte is too many, and the status is {status}"
+    status, _ = ask(b"", finder, 0)
+    assert status == 400, (
+        f"the limit is 0, and no bytes are not more: they are no image, and the status is {status}"
+    )
     status, _ = ask(b"x" * 1_000_001, finder)
     assert status == 413, f"without a limit it is a million: the status is {status}, not 413"
 
@@ -159,6 +177,17 @@ def test_too_many_pixels():
             f"{status}, not {right}{why}"
         )
         assert bool(finder.got) == (right == 200), "find is called for what is allowed, no more"
+
+
+def test_pixels_are_counted_not_bytes():
+    for mode in ("RGBA", "I;16"):
+        file, finder = io.BytesIO(), Finder(SHAPE)
+        Image.new(mode, (2100, 1000)).save(file, "PNG")
+        status, _ = ask(file.getvalue(), finder)
+        assert status == 200, (
+            f"2.1 million pixels of mode {mode}: the status is {status}; width times height counts, "
+            "however many numbers a pixel has"
+        )
 
 
 def test_too_many_pixels_are_not_decoded():

@@ -1,17 +1,14 @@
 import signal
 import tempfile
-import time
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from unittest.mock import patch
 
 import torch
-import torch.distributed as dist
 import torch.nn as nn
 from expect import close
 from ranks import run_ranks
-from runs import Net, Run, a_run, terminate
+from runs import Net, Run, a_run, late_on_two_ranks, on_two_ranks, terminate
 
 
 def test_the_steps_of_one_process():
@@ -56,6 +53,10 @@ def test_the_steps_are_those_of_the_loop():
             "a frozen parameter has moved: a step starts from its own batch's gradient alone, and "
             "the old ones have to go, to None, that of a frozen parameter as well; where it is 0, "
             "the weight still decays"
+        )
+        assert torch.equal(run.model.idle.weight, model.idle.weight), (
+            "a parameter that the loss doesn't depend on has moved: it gets no gradient, and its "
+            "old one has to go, to None"
         )
         right = torch.cat([p.detach().flatten() for p in (*model.parameters(), model.shift)])
         close(run.weights(), right, "the weights after three steps: does each start from its own "
@@ -172,6 +173,21 @@ def test_a_save_that_dies_leaves_the_file_whole():
             "a save that died half-way destroyed the last good file: write beside it, then replace"
         )
         assert torch.load(run.file)["step"] == 2, "the last good file was changed"
+        try:
+            done = run(4)
+        except AssertionError:
+            raise
+        except Exception as error:
+            raise AssertionError(
+                "a save died half-way, and the next call of fit fails over what it left beside the "
+                f"good file; it continues from `file`, whatever lies beside it: {error!r}"
+            ) from None
+        steps = [step for step, *_ in run.seen]
+        assert (done, steps) == (4, [2, 3]), (
+            f"a save died half-way after 2 steps were kept; the next call did steps {steps}, not "
+            "2 and 3: it continues from `file`, whatever lies beside it"
+        )
+        assert run.step_in_file() == 4, "after a save that died, the next one isn't in the file"
         names = [one if isinstance(one, str | Path) else getattr(one, "name", 0) for one in tried]
         folders = {Path(one).resolve().parent for one in names if isinstance(one, str | Path)}
         assert folders <= {run.file.resolve().parent}, (
@@ -235,6 +251,29 @@ def test_sigterm_ends_the_run_after_the_step():
         assert kept, "SIGTERM came in the last step, and the end of the run was not kept"
 
 
+def test_sigterm_during_the_last_save():
+    save, reached = torch.save, []
+
+    def signalled(state, place, *more, **others):
+        signal.raise_signal(signal.SIGTERM)
+        return save(state, place, *more, **others)
+
+    with a_run() as run:
+        mine = signal.signal(signal.SIGTERM, lambda *_: reached.append(True))
+        try:
+            with patch("torch.save", signalled):
+                done = run(2)
+        finally:
+            signal.signal(signal.SIGTERM, mine)
+        assert not reached, (
+            "SIGTERM came during the last save and reached the former handler, which may end the "
+            "program in the middle of the file: put it back behind the last save"
+        )
+        assert done == 2 and run.step_in_file() == 2, (
+            "SIGTERM came during the last save: all is kept"
+        )
+
+
 def error_of(run, **named):
     """What a call raises, and the handler of SIGTERM afterwards."""
     mine, raised = signal.signal(signal.SIGTERM, signal.SIG_IGN), None
@@ -260,36 +299,6 @@ def test_the_handler_is_back_after_an_error():
         assert after == signal.SIG_IGN, "a file was unreadable: the former handler is not back"
 
 
-def on_two_ranks():
-    """Straight to 5; broken by a SIGTERM to rank 1 alone, then to 5; and what rank 1 wrote."""
-    with tempfile.TemporaryDirectory() as folder:
-
-        def work(rank):
-            save = torch.save
-
-            def watched(state, place, *more, **others):
-                time.sleep(0.3)  # a slow disk: the other rank has to wait for the file
-                return save(state, place, *more, **others)
-
-            straight, broken = Run(Path(folder) / "a"), Run(Path(folder) / "b")
-            with patch("torch.save", watched):
-                done = straight.alone(5, seed=rank)
-                at_step = partial(terminate, when=(2, 1))
-                stopped = broken.alone(5, seed=rank, at_step=at_step)
-                kept = torch.load(broken.file)["step"] if broken.file.exists() else None
-                ranks = [None, None]
-                dist.all_gather_object(ranks, kept)
-                again = broken.alone(5, seed=5 + rank) if None not in ranks else None
-            seen = [one[:3] for one in straight.seen]
-            seeds = [one[3] for one in straight.seen]
-            weights = straight.weights(), broken.weights()
-            return done, stopped, kept, again, seen, seeds, weights
-
-        for name in "ab":
-            (Path(folder) / name).mkdir()
-        return run_ranks(work, 2)
-
-
 def test_two_ranks_and_a_signal_for_one():
     first, second = on_two_ranks()
     assert (first[0], second[0]) == (5, 5), "both ranks return the steps that are done"
@@ -305,6 +314,13 @@ def test_two_ranks_and_a_signal_for_one():
     assert torch.equal(first[6][0], second[6][0]), (
         "the ranks' buffers differ: all start with those of rank 0, as with its weights"
     )
+    assert first[7][0] == second[7][0], (
+        "the ranks' buffers differ: all start with those of rank 0, also with those of whole numbers"
+    )
+    assert first[7] == second[7], (
+        "a buffer that is not in the state dict, persistent=False, differs from rank to rank: "
+        "model.buffers() has it"
+    )
     stopped = first[1], second[1]
     assert stopped == (3, 3), (
         f"rank 1 alone got SIGTERM in step 2: both stop after 3 steps, not after {stopped}"
@@ -318,26 +334,6 @@ def test_two_ranks_and_a_signal_for_one():
     assert torch.equal(first[6][0], first[6][1]), (
         "a run of two ranks that was stopped and continued differs from one that was not"
     )
-
-
-def late_on_two_ranks():
-    """Rank 0 gets SIGTERM while it saves after step 2, when the ranks have agreed to go on."""
-    with tempfile.TemporaryDirectory() as folder:
-
-        def work(rank):
-            save, sent = torch.save, []
-
-            def signalled(state, place, *more, **others):
-                found = save(state, place, *more, **others)
-                if not sent:
-                    sent.append(signal.raise_signal(signal.SIGTERM))
-                return found
-
-            run = Run(folder)
-            with patch("torch.save", signalled):
-                return run.alone(6, seed=rank, every=2)
-
-        return run_ranks(work, 2)
 
 
 def test_two_ranks_and_a_signal_during_a_save():
