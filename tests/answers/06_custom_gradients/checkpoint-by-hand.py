@@ -784,3 +784,64 @@ class Checkpoint(torch.autograd.Function):
             torch.autograd.backward(y, gradient)
             return None, leaf.grad
         return None, torch.autograd.grad(y, leaf, gradient)[0]
+
+
+# %% wrong="the state only for nn.Dropout" says=["draws by torch.rand and has no nn.Dropout"]
+class Checkpoint(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, block, x):
+        ctx.block = block
+        ctx.state = torch.get_rng_state()
+        ctx.save_for_backward(x)
+        return block(x)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        leaf = x.detach().requires_grad_()
+        now = torch.get_rng_state()
+        if any(isinstance(m, nn.Dropout) for m in ctx.block.modules()):
+            torch.set_rng_state(ctx.state)
+        try:
+            with torch.enable_grad():
+                y = ctx.block(leaf)
+        finally:
+            torch.set_rng_state(now)
+        torch.autograd.backward(y, gradient)
+        return None, leaf.grad
+
+
+def checkpoint_by_hand(block, x):
+    return Checkpoint.apply(block, x)
+
+
+# %% wrong="swallows what the block raises" says=["nobody hears of it"]
+class Checkpoint(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, block, x):
+        ctx.block = block
+        ctx.state = torch.get_rng_state()
+        ctx.save_for_backward(x)
+        return block(x)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        leaf = x.detach().requires_grad_()
+        now = torch.get_rng_state()
+        torch.set_rng_state(ctx.state)
+        try:
+            with torch.enable_grad():
+                y = ctx.block(leaf)
+        except RuntimeError:
+            return None, torch.zeros_like(x)
+        finally:
+            torch.set_rng_state(now)
+        torch.autograd.backward(y, gradient)
+        return None, leaf.grad
+
+
+def checkpoint_by_hand(block, x):
+    return Checkpoint.apply(block, x)

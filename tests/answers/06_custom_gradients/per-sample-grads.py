@@ -26,7 +26,7 @@
 # - "of any keys and any number of dimensions": a kernel (2, 3, 2, 2, 1) and a scale (2, 1)
 # - "a zero too": two zeros, limit 1
 # - "leave shorter ones alone": (3, 4) and (0, 1), limit 10
-# - "of any keys": "w1 (2, 3, 4) and b1 (2, 3) in float64
+# - "of any keys": w1 (2, 3, 4) and b1 (2, 3) in float64
 
 # %% wrong="the gradient of the batch" breaks="every entry has the gradients of all samples" says=["one gradient for the whole batch: each sample needs its own"]
 def by_loop(weights, x, y):
@@ -1871,3 +1871,239 @@ def clip_and_average(gradients, limit):
     for k, g in gradients.items():
         result[k] = (g * factor.view(-1, *[1] * (g.dim() - 1))).mean(0)
     return result
+
+
+# %% wrong="no norm below 1e-8" says=["tiny gradients come out too small"]
+def by_loop(weights, x, y):
+    weights = {name: w.detach().requires_grad_() for name, w in weights.items()}
+    x = x.detach()
+    all_rows = {name: [] for name in weights}
+    for i in range(len(x)):
+        found = torch.autograd.grad(sample_loss(weights, x[i], y[i]), list(weights.values()))
+        for name, g in zip(weights, found, strict=True):
+            all_rows[name].append(g)
+    return {name: torch.stack(rows) for name, rows in all_rows.items()}
+
+
+def by_vmap(weights, x, y):
+    weights = {name: w.detach() for name, w in weights.items()}
+    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(
+        weights, x.detach(), y
+    )
+
+
+def by_hooks(weights, x, y):
+    w1, b1, w2 = (weights[name].detach() for name in ("w1", "b1", "w2"))
+    x = x.detach()
+    z1 = (x @ w1.t() + b1).requires_grad_()
+    hidden = torch.tanh(z1)
+    z2 = hidden @ w2.t()
+    loss = F.cross_entropy(z2, y, reduction="sum")
+    g1, g2 = torch.autograd.grad(loss, (z1, z2))
+    return {
+        "w1": torch.einsum("bo,bi->boi", g1, x),
+        "b1": g1,
+        "w2": torch.einsum("bo,bi->boi", g2, hidden.detach()),
+    }
+
+
+def clip_and_average(gradients, limit):
+    rows = torch.cat([g.flatten(1) for g in gradients.values()], dim=1)
+    factor = (limit / rows.norm(dim=1).clamp(min=1e-8)).clamp(max=1)
+    result = {}
+    for name, g in gradients.items():
+        result[name] = (g * factor.reshape(-1, *[1] * (g.ndim - 1))).mean(0)
+    return result
+
+
+def per_sample_grads(weights, x, y, limit):
+    return clip_and_average(by_vmap(weights, x, y), limit)
+
+
+# %% wrong="1e-6 beside each norm" says=["something was added to the norm"]
+def by_loop(weights, x, y):
+    weights = {name: w.detach().requires_grad_() for name, w in weights.items()}
+    x = x.detach()
+    all_rows = {name: [] for name in weights}
+    for i in range(len(x)):
+        found = torch.autograd.grad(sample_loss(weights, x[i], y[i]), list(weights.values()))
+        for name, g in zip(weights, found, strict=True):
+            all_rows[name].append(g)
+    return {name: torch.stack(rows) for name, rows in all_rows.items()}
+
+
+def by_vmap(weights, x, y):
+    weights = {name: w.detach() for name, w in weights.items()}
+    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(
+        weights, x.detach(), y
+    )
+
+
+def by_hooks(weights, x, y):
+    w1, b1, w2 = (weights[name].detach() for name in ("w1", "b1", "w2"))
+    x = x.detach()
+    z1 = (x @ w1.t() + b1).requires_grad_()
+    hidden = torch.tanh(z1)
+    z2 = hidden @ w2.t()
+    loss = F.cross_entropy(z2, y, reduction="sum")
+    g1, g2 = torch.autograd.grad(loss, (z1, z2))
+    return {
+        "w1": torch.einsum("bo,bi->boi", g1, x),
+        "b1": g1,
+        "w2": torch.einsum("bo,bi->boi", g2, hidden.detach()),
+    }
+
+
+def clip_and_average(gradients, limit):
+    rows = torch.cat([g.flatten(1) for g in gradients.values()], dim=1)
+    factor = (limit / (rows.norm(dim=1) + 1e-6)).clamp(max=1)
+    result = {}
+    for name, g in gradients.items():
+        result[name] = (g * factor.reshape(-1, *[1] * (g.ndim - 1))).mean(0)
+    return result
+
+
+def per_sample_grads(weights, x, y, limit):
+    return clip_and_average(by_vmap(weights, x, y), limit)
+
+
+# %% wrong="empties .grad in place after keeping it" says=["each row is 0"]
+def by_loop(weights, x, y):
+    weights = {name: w.detach().requires_grad_() for name, w in weights.items()}
+    x = x.detach()
+    all_rows = {name: [] for name in weights}
+    for i in range(len(x)):
+        sample_loss(weights, x[i], y[i]).backward()
+        for name, w in weights.items():
+            all_rows[name].append(w.grad)
+            w.grad.zero_()
+    return {name: torch.stack(rows) for name, rows in all_rows.items()}
+
+
+def by_vmap(weights, x, y):
+    weights = {name: w.detach() for name, w in weights.items()}
+    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(
+        weights, x.detach(), y
+    )
+
+
+def by_hooks(weights, x, y):
+    w1, b1, w2 = (weights[name].detach() for name in ("w1", "b1", "w2"))
+    x = x.detach()
+    z1 = (x @ w1.t() + b1).requires_grad_()
+    hidden = torch.tanh(z1)
+    z2 = hidden @ w2.t()
+    loss = F.cross_entropy(z2, y, reduction="sum")
+    g1, g2 = torch.autograd.grad(loss, (z1, z2))
+    return {
+        "w1": torch.einsum("bo,bi->boi", g1, x),
+        "b1": g1,
+        "w2": torch.einsum("bo,bi->boi", g2, hidden.detach()),
+    }
+
+
+def clip_and_average(gradients, limit):
+    rows = torch.cat([g.flatten(1) for g in gradients.values()], dim=1)
+    factor = (limit / rows.norm(dim=1)).clamp(max=1)
+    result = {}
+    for name, g in gradients.items():
+        result[name] = (g * factor.reshape(-1, *[1] * (g.ndim - 1))).mean(0)
+    return result
+
+
+def per_sample_grads(weights, x, y, limit):
+    return clip_and_average(by_vmap(weights, x, y), limit)
+
+
+# %% wrong="squeezes the rows of one number" says=["one number a sample, limit 1"]
+def by_loop(weights, x, y):
+    weights = {name: w.detach().requires_grad_() for name, w in weights.items()}
+    x = x.detach()
+    all_rows = {name: [] for name in weights}
+    for i in range(len(x)):
+        found = torch.autograd.grad(sample_loss(weights, x[i], y[i]), list(weights.values()))
+        for name, g in zip(weights, found, strict=True):
+            all_rows[name].append(g)
+    return {name: torch.stack(rows) for name, rows in all_rows.items()}
+
+
+def by_vmap(weights, x, y):
+    weights = {name: w.detach() for name, w in weights.items()}
+    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(
+        weights, x.detach(), y
+    )
+
+
+def by_hooks(weights, x, y):
+    w1, b1, w2 = (weights[name].detach() for name in ("w1", "b1", "w2"))
+    x = x.detach()
+    z1 = (x @ w1.t() + b1).requires_grad_()
+    hidden = torch.tanh(z1)
+    z2 = hidden @ w2.t()
+    loss = F.cross_entropy(z2, y, reduction="sum")
+    g1, g2 = torch.autograd.grad(loss, (z1, z2))
+    return {
+        "w1": torch.einsum("bo,bi->boi", g1, x),
+        "b1": g1,
+        "w2": torch.einsum("bo,bi->boi", g2, hidden.detach()),
+    }
+
+
+def clip_and_average(gradients, limit):
+    rows = torch.cat([g.flatten(1) for g in gradients.values()], dim=1)
+    factor = (limit / rows.squeeze().norm(dim=-1)).clamp(max=1)
+    result = {}
+    for name, g in gradients.items():
+        result[name] = (g * factor.reshape(-1, *[1] * (g.ndim - 1))).mean(0)
+    return result
+
+
+def per_sample_grads(weights, x, y, limit):
+    return clip_and_average(by_vmap(weights, x, y), limit)
+
+
+# %% wrong="the logarithm of a softmax" says=["logits in the thousands", "F.cross_entropy takes the logits"]
+def by_loop(weights, x, y):
+    weights = {name: w.detach().requires_grad_() for name, w in weights.items()}
+    x = x.detach()
+    all_rows = {name: [] for name in weights}
+    for i in range(len(x)):
+        found = torch.autograd.grad(sample_loss(weights, x[i], y[i]), list(weights.values()))
+        for name, g in zip(weights, found, strict=True):
+            all_rows[name].append(g)
+    return {name: torch.stack(rows) for name, rows in all_rows.items()}
+
+
+def by_vmap(weights, x, y):
+    weights = {name: w.detach() for name, w in weights.items()}
+    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(
+        weights, x.detach(), y
+    )
+
+
+def by_hooks(weights, x, y):
+    w1, b1, w2 = (weights[name].detach() for name in ("w1", "b1", "w2"))
+    x = x.detach()
+    z1 = (x @ w1.t() + b1).requires_grad_()
+    hidden = torch.tanh(z1)
+    z2 = hidden @ w2.t()
+    loss = -torch.log(torch.softmax(z2, 1))[torch.arange(len(y)), y].sum()
+    g1, g2 = torch.autograd.grad(loss, (z1, z2))
+    return {
+        "w1": torch.einsum("bo,bi->boi", g1, x),
+        "b1": g1,
+        "w2": torch.einsum("bo,bi->boi", g2, hidden.detach()),
+    }
+
+
+def clip_and_average(gradients, limit):
+    rows = torch.cat([g.flatten(1) for g in gradients.values()], dim=1)
+    factor = (limit / rows.norm(dim=1)).clamp(max=1)
+    result = {}
+    for name, g in gradients.items():
+        result[name] = (g * factor.reshape(-1, *[1] * (g.ndim - 1))).mean(0)
+    return result
+
+
+def per_sample_grads(weights, x, y, limit):
+    return clip_and_average(by_vmap(weights, x, y), limit)

@@ -542,3 +542,23 @@ class Length(torch.autograd.Function):
 def safe_length(x: torch.Tensor) -> torch.Tensor:
     """Given: the lengths, by your Function."""
     return Length.apply(x)
+
+
+# %% wrong="zero by the sum of its entries" says=["the vector (3, -3) is not"]
+class Length(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        length = (x * x).sum(-1).sqrt()
+        ctx.save_for_backward(x, length)
+        return length
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient):
+        x, length = ctx.saved_tensors
+        divisor = torch.where(x.sum(-1) == 0, 1.0, length)
+        return gradient.unsqueeze(-1) * (x / divisor.unsqueeze(-1))
+
+
+def safe_length(x):
+    return Length.apply(x)

@@ -380,3 +380,16 @@ nan_at = {"-200": False, "-1": False, "0": False, "2": False, "80": False, "100"
 def elu(x, alpha):
     safe = torch.where(x > 0, torch.zeros_like(x), x)
     return torch.where(x > 1e-6, x, alpha * torch.expm1(safe))
+
+
+# %% wrong="harmless from 88.8 on" says=["where exp has just become infinite", "in the branch not taken"]
+nan_at = {"-200": False, "-1": False, "0": False, "2": False, "80": False, "100": True}
+
+
+def elu(x, alpha):
+    safe = torch.where(x > 88.8, 0.0, x)
+    return torch.where(x > 0, x, alpha * (safe.exp() - 1))
+
+
+def where_nan(x, alpha):
+    return elu(x, alpha)

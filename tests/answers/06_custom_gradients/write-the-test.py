@@ -15,7 +15,7 @@
 #
 # Admits:
 #
-# - "are a sine, a cube and a bell curve": ("cube", 0), ("bell", 0)
+# - "are a sine, a cube and a bell curve": ("sine", "cube", "bell")
 # - "The others are broken": range(7)
 
 # %% wrong="gradcheck alone, on positive numbers" breaks="its slope is wrong for negative numbers" says=["lets through sine 2, whose slope is wrong for negative numbers"]
@@ -219,3 +219,28 @@ def write_the_test(function):
         return (x == kept).all() & torch.isclose(late, early).all()
 
     return passes(points) & passes(points.view(2, 3).t()) & passes(points[::2])
+
+
+# %% wrong="zero, and no negative number" says=["lets through cube 2"]
+def write_the_test(function):
+    points = torch.tensor([[0.0, 0.4, 0.9], [1.3, 1.1, 0.3]], dtype=torch.float64)
+    try:
+        kept = points.clone()
+        function(points)
+        if not torch.equal(points, kept):
+            return False
+        x = points.clone().requires_grad_()
+        if not torch.autograd.gradcheck(function, [x], raise_exception=False):
+            return False
+        if not torch.autograd.gradgradcheck(function, [x], raise_exception=False):
+            return False
+        turned = points.t().detach().requires_grad_()
+        if not torch.autograd.gradcheck(function, [turned], raise_exception=False):
+            return False
+        (alone,) = torch.autograd.grad(function(x).sum(), x)
+        first = function(x)
+        function((points + 0.3).requires_grad_())
+        (late,) = torch.autograd.grad(first.sum(), x)
+        return torch.equal(alone, late)
+    except Exception:
+        return False

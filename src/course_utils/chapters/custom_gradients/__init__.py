@@ -23,6 +23,8 @@ from course_utils.chapters.custom_gradients.curvature import (
 from course_utils.chapters.custom_gradients.elementwise import (
     check_elu,
     check_length,
+    elu_inputs,
+    length_inputs,
     run_elu,
     run_length,
 )
@@ -50,6 +52,7 @@ from course_utils.chapters.custom_gradients.relu_and_friends import (
 from course_utils.chapters.custom_gradients.samples import (
     check_clip,
     check_samples,
+    clip_inputs,
     moons,
     rows_of,
     run_samples,

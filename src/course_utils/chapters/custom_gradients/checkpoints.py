@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 
 import torch
+import torch.nn.functional as F
 from torch import nn
 from torch.utils._pytree import tree_leaves
 
@@ -25,14 +26,17 @@ class Block(nn.Module):
 
     def __init__(self, width: int) -> None:
         super().__init__()
-        self.calls, self.most, wide = 0, 9, 4 * width
+        self.calls, self.most, self.noisy, wide = 0, 9, False, 4 * width
         self.layers = nn.Sequential(nn.Linear(width, wide), nn.Tanh(), nn.Dropout(0.5))
         self.last = nn.Linear(wide, width)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         self.calls += 1
         y = self.last(self.layers(x))
-        assert self.calls <= self.most, BROKEN
+        if self.noisy:
+            y = y + torch.rand(y.shape) * F.dropout(y)
+        if self.calls > self.most:
+            raise RuntimeError(BROKEN)
         return y
 
 
@@ -50,6 +54,8 @@ STATES = {
     "eval": "the block is in eval: leave it so, and the generator as it was before backward",
     "eval, the dropout not": "a part of the block draws random numbers although the block is in "
     "eval: keep the generator's state always",
+    "draws by itself": "the block draws by torch.rand and has no nn.Dropout: keep the generator's "
+    "state always",
     "raises": "the block raises in backward, and the generator is not put back: finally does it",
     "leaf": "x is a leaf with a gradient in .grad: return yours, the engine adds it there",
     "filled": "the parameters had a gradient in .grad, also one that the block does not use: "
@@ -67,7 +73,9 @@ def run_block(through, x, seed, times=1, state=""):
         block.spare = nn.Parameter(torch.ones(2))
     block = block.to(x.dtype).train(not state.startswith("eval"))
     block.layers.train(state != "eval")
-    block.most = 1 if state == "raises" else 9
+    block.most, block.noisy = 1 if state == "raises" else 9, state == "draws by itself"
+    if block.noisy:
+        block.layers[2] = nn.Identity()
     for parameter in block.parameters() if state == "all frozen" else ():
         parameter.requires_grad_(False)
     if state == "frozen":
@@ -101,9 +109,15 @@ def run_block(through, x, seed, times=1, state=""):
         loss.backward(retain_graph=True)
     try:
         gradient_words(loss.backward, "does backward record the second run (enable_grad)?")
-    except AssertionError as error:
+    except (AssertionError, RuntimeError) as error:
+        if state != "again" and "was freed" in str(error):
+            words = (
+                "backward runs on into the graph behind x: give the block a fresh leaf, made of "
+            )
+            raise AssertionError(f"{words}x.detach()") from None
         if str(error) != BROKEN:
             raise
+        facts["raised"] = True
     facts |= {"training": block.training, "dropout's mode": block.layers.training}
     facts |= {"calls": block.calls, "x": x.grad}
     facts["next random numbers"] = torch.rand(3)
@@ -141,6 +155,8 @@ def check_state(try_checkpoint, state):
     x = torch.linspace(-1, 1, 6).view(2, 3)
     yours = try_checkpoint(x, 3, 1, state)
     plain = run_block(lambda block, x: block(x), x, 3, 1, state)
+    lost = "the block raises in backward, and nobody hears of it: let its error out"
+    assert state != "raises" or yours.get("raised"), lost
     names = plain.keys() - {"bytes", "calls", "calls in forward", "on ctx", "copies"}
     for name in ("next random numbers",) if state == "raises" else names:
         mine, its = yours[name], plain[name]

@@ -39,6 +39,29 @@ def run_length(function, x, g):
     return value, gradient
 
 
+def length_inputs():
+    """Inputs for Length, by name."""
+    few = torch.tensor([3.0, 4.0])
+    return {
+        "x = (3, 4)": few,
+        "x = (0, 0)": torch.zeros(2),
+        "shape (2, 3, 4), float64": torch.arange(-12.0, 12, dtype=torch.float64).view(2, 3, 4),
+        "a transposed matrix": torch.arange(6.0).view(2, 3).t(),
+        "one number a row, (3, 1)": torch.tensor([[-2.0], [0.0], [3.0]]),
+        "a single row, (1, 2)": few[None],
+        "shape (2, 1, 3)": torch.arange(6.0).view(2, 1, 3),
+        "shape (3, 2, 2), transposed": torch.arange(12.0).view(2, 3, 2).transpose(0, 1),
+        "rows (3e-6, 4e-6), (0, 0), (3, 4)": torch.stack([few * 1e-6, few * 0, few]),
+        "rows (3, -3), (0, 5), (-0.0, 0)": torch.tensor([[3.0, -3], [0, 5], [-0.0, 0]]),
+        "x = (3e-15, 4e-15)": few * 1e-15,
+        "x = (3e18, 4e18)": few * 1e18,
+        "one row three times, expanded": few.expand(3, 2),
+        "no vectors at all, (0, 3)": torch.zeros(0, 3),
+        "float64 beyond float32": 1e100 * few.double(),
+        "float64 below float32": 1e-100 * few.double(),
+    }
+
+
 @ends_in_notebook
 def check_length(try_length, x):
     """Check one case of the safe length."""
@@ -70,6 +93,10 @@ def check_length(try_length, x):
         "divided once too often: the slope is x / length": unit * (g / length).unsqueeze(-1),
         "this is x times what arrives: divide by the length": x * g.unsqueeze(-1),
         "a zero vector makes every gradient 0: choose for each vector by itself": 0 * x,
+        "3 - 3 is 0, and the vector (3, -3) is not: ask whether its length is 0": torch.where(
+            x.sum(-1, keepdim=True) == 0, x, unit
+        )
+        * g.unsqueeze(-1),
     }
     check_value(gradient, unit * g.unsqueeze(-1), "the gradient", slips)
     require_digits(value, length, "the length")
@@ -94,6 +121,33 @@ def run_elu(elu, x, alpha, g):
         same = torch.equal(plain, x)
         assert same, "elu writes into an x that requires no grad: leave x as it is"
         return y.detach(), gradient_words(lambda: torch.autograd.grad(y, x, g.to(y.dtype)))[0]
+
+
+def elu_inputs():
+    """Inputs for elu, each with its alpha, by name."""
+    few = torch.tensor([-2.0, 5.0])
+    return {
+        "the example, alpha 1": (torch.tensor([-1.0, 2.0]), 1.0),
+        "the example, alpha 0.5": (torch.tensor([-1.0, 2.0]), 0.5),
+        "far from the kink": (torch.tensor([100.0, 1000.0, 3e38, -1000.0, -3e38]), 1.0),
+        "far from it, alpha 3": (torch.tensor([89.0, 1000.0, -1000.0]), 3.0),
+        "far from it, alpha 30": (torch.tensor([89.0, 1000.0, -1000.0]), 30.0),
+        "where exp has just become infinite": (torch.tensor([88.0, 88.73, 88.76]), 1.0),
+        "where it has in float64": (torch.tensor([88.75, 709.5, 709.79, 711]).double(), 1.0),
+        "at the kink": (torch.tensor([0.0]), 1.0),
+        "at the kink, alpha 0.5": (torch.tensor([0.0, -0.0, 1e-7, -1e-7]), 0.5),
+        "next to the kink, alpha 0.5": (torch.tensor([1e-30, -1e-30]), 0.5),
+        "float64, shape (2, 3)": (torch.linspace(-900, 900, 6).double().view(2, 3), 2.5),
+        "(-0.3, 0.7) in float64": (torch.tensor([-0.3, 0.7], dtype=torch.float64), 1.0),
+        "a single number": (torch.tensor(-0.5), 1.5),
+        "a single number, 2": (torch.tensor(2.0), 1.5),
+        "no numbers at all": (torch.zeros(0, 2), 1.0),
+        "alpha 0": (few, 0.0),
+        "transposed": (torch.linspace(-3, 3, 6).view(2, 3).t(), 1.0),
+        "expanded": (few.expand(3, 2), 1.5),
+        "float64, alpha 0.1": (few.double(), 0.1),
+        "alpha -0.7": (few, -0.7),
+    }
 
 
 @ends_in_notebook

@@ -24,13 +24,16 @@ def _sample_loss(weights: dict, x: torch.Tensor, y: torch.Tensor) -> torch.Tenso
     return F.cross_entropy(hidden @ weights["w2"].t(), y, reduction="sum")
 
 
-def draw_case(batch: int, sizes: tuple[int, int, int], dtype=torch.float64, seed=0) -> tuple:
+def draw_case(
+    batch: int, sizes: tuple[int, int, int], dtype=torch.float64, seed=0, scale=1
+) -> tuple:
     """Random weights, x and y for a network of these sizes (in, hidden, classes)."""
     generator = torch.Generator().manual_seed(batch + 100 * seed)
     shapes = {"w1": (sizes[1], sizes[0]), "b1": sizes[1:2], "w2": (sizes[2], sizes[1])}
     draw = {name: torch.randn(shape, generator=generator) for name, shape in shapes.items()}
     x = torch.randn(batch, sizes[0], generator=generator).t().contiguous().t()  # column by column
     y = torch.randint(sizes[2], (batch,), generator=generator)
+    draw["w2"] *= scale
     weights = {name: w.to(device, dtype) for name, w in draw.items()}
     return weights, x.to(device, dtype), y.to(device)
 
@@ -76,10 +79,10 @@ def _each(weights, x, y):
 
 
 @ends_in_notebook
-def check_samples(try_samples, way, batch, sizes, dtype=torch.float64, seed=0):
+def check_samples(try_samples, way, batch, sizes, dtype=torch.float64, seed=0, scale=1):
     """Check the gradients of one batch; how many operations they took."""
     __tracebackhide__ = True
-    weights, x, y = draw_case(batch, sizes, dtype, seed)
+    weights, x, y = draw_case(batch, sizes, dtype, seed, scale)
     names = list(weights)
     with forbid_changes(x, y, *weights.values()):
         found = try_samples(way, weights, x, y)
@@ -101,6 +104,7 @@ def check_samples(try_samples, way, batch, sizes, dtype=torch.float64, seed=0):
         slips = {
             "of the mean loss: the batch's size divides them, so take the sum": truth / batch,
             "added up over the samples so far: each step needs a fresh gradient": truth.cumsum(0),
+            "each row is 0: an empty .grad was kept, or one that was emptied later": 0 * truth,
             "every row holds the gradient of the whole batch": truth.sum(0).expand_as(truth),
             "the outer product is the other way round": truth.transpose(1, -1),
         }
@@ -112,6 +116,11 @@ def check_samples(try_samples, way, batch, sizes, dtype=torch.float64, seed=0):
         if key in unbent:
             bent = "the slope of tanh is missing: catch the gradient of x @ w1.t() + b1, before it"
             slips[bent] = unbent[key]
+        lost = scale > 1 and isinstance(answer[key], torch.Tensor) and answer[key].isnan().any()
+        words = (
+            "a softmax may become 0, and its logarithm infinite: F.cross_entropy takes the logits"
+        )
+        assert not lost, f"the gradients of {key} are NaN: {words}"
         check_value(answer[key], truth, f"the gradients of {key}", slips, 1e-4, 1e-5)
         require_digits(answer[key], truth, f"the gradients of {key}", 1e-10, 1e-11)
     assert not found["needs"], "the gradients still require grad: detach them"
@@ -119,6 +128,40 @@ def check_samples(try_samples, way, batch, sizes, dtype=torch.float64, seed=0):
     assert way != "vmap" or found["vmap"], "by_vmap does not call torch.func.vmap"
     assert way != "hooks" or not found["vmap"], "by_hooks calls vmap: catch the layers' gradients"
     return found["count"]
+
+
+def _near(x, y):
+    """Whether an answer is a tensor that agrees with another to nearly all digits."""
+    same = isinstance(x, torch.Tensor) and x.shape == y.shape and x.dtype == y.dtype
+    return same and torch.allclose(x, y, 1e-10, 0)
+
+
+def clip_inputs():
+    """Gradients and a limit for clip_and_average, by name."""
+    one = {"w": torch.tensor([[3.0, 4.0], [0.0, 1.0]])}
+    two = {"a": torch.tensor([[3.0], [0.0]]), "b": torch.tensor([[4.0], [1.0]])}
+    w1 = torch.arange(24.0, dtype=torch.float64).view(2, 3, 4)
+    deep = {"w1": w1, "b1": torch.ones(2, 3).double()}
+    kernel = {"kernel": torch.arange(24.0).view(2, 3, 2, 2, 1), "scale": torch.ones(2, 1)}
+    three = {"w": torch.tensor([[3.0, 4], [0, 0], [0, 2]])}
+    return {
+        "(3, 4) and (0, 1), limit 1": (one, 1.0),
+        "(3, 4) and (0, 1), limit 10": (one, 10.0),
+        "two zeros, limit 1": ({"w": torch.zeros(2, 3)}, 1.0),
+        "two weights, limit 1": (two, 1.0),
+        "w1 (2, 3, 4) and b1 (2, 3) in float64, limit 3": (deep, 3.0),
+        "a kernel (2, 3, 2, 2, 1) and a scale (2, 1), limit 3": (kernel, 3.0),
+        "three weights, limit 1": (two | {"c": torch.tensor([[12.0], [0.0]])}, 1.0),
+        "(3, 4) and (0, 1), limit 0.5": (one, 0.5),
+        "gradients that require grad": ({"w": one["w"].clone().requires_grad_()}, 1.0),
+        "(3, 4), (0, 0) and (0, 2), limit 1": (three, 1.0),
+        "one sample, (1, 1, 2), limit 1, the key 7": ({7: one["w"][None, :1]}, 1.0),
+        "w1 transposed, limit 3": ({"w1": w1.transpose(1, 2)}, 3.0),
+        "w1 / 1e6, limit 1e-5": ({"w1": w1 / 1e6}, 1e-5),
+        "w1 / 1e12, limit 1e-11": ({"w1": w1 / 1e12}, 1e-11),
+        "a limit that is a whole number, 3": (deep, 3),
+        "one number a sample, limit 1": ({"w": torch.tensor([[3.0], [0.5], [-2.0]])}, 1.0),
+    }
 
 
 @ends_in_notebook
@@ -172,11 +215,24 @@ def check_clip(clip_and_average, gradients, limit):
             * len(total)
             / total.count_nonzero().clamp(min=1),
         }
+        padded, raised = ((limit / (total + 1e-6)), (limit / total.clamp(min=1e-6)))
+        for factors in (padded.clamp(max=1), raised.clamp(max=1)):
+            slip = mean(key, factors)
+            if slip.dtype == torch.float64 and not torch.allclose(slip, truth, 1e-8, 0):
+                words = "something was added to the norm, or it was cut off below: "
+                assert not _near(answer[key], slip), f"{words}limit / norm, as it is"
         assert not torch.isnan(torch.as_tensor(answer[key])).any(), (
             f"{key} is NaN: the norm of a sample may be 0, and 0 / 0 is NaN"
         )
-        check_value(answer[key], truth, str(key), slips, 1e-4, 1e-6)
-        require_digits(answer[key], truth, str(key), atol=1e-12)
+        small = min(1, limit)
+        if limit < 1e-5 and isinstance(answer[key], torch.Tensor):
+            few = answer[key].norm() < 0.99 * truth.norm()
+            words = (
+                "tiny gradients come out too small: was something added to the norm, or is there "
+            )
+            assert not few, f"{words}a least norm?"
+        check_value(answer[key], truth, str(key), slips, 1e-4, 1e-6 * small)
+        require_digits(answer[key], truth, str(key), atol=1e-12 * small)
 
 
 def rows_of(by_vmap, weights, x, y):

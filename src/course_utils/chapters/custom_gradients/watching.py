@@ -92,6 +92,27 @@ def words_of_owned(call, *tensors):
         return "an argument had a gradient in .grad, and it was changed: work on a leaf of your own"
     if any(getattr(t, "requires_grad", False) for t in tree_leaves(answer)):
         return "where an argument requires grad, so does the result: detach it"
+    return _words_of_inner(call, answer, *tensors)
+
+
+def _words_of_inner(call, answer, *tensors):
+    """Words for what differs where tensors have a graph behind them, and gaps in memory."""
+    leaves = [t.detach().clone().requires_grad_() for t in tensors]
+    given = [torch.stack([t, t * 0 + 1], dim=-1)[..., 0] for t in leaves]
+    where = "arguments that come out of other operations, with gaps in memory,"
+    plain = call(*[t.detach().clone() for t in tensors])
+    try:
+        inner = call(*given)
+    except Exception as error:
+        return f"{where} make it raise {type(error).__name__}: {error}"
+    if any(getattr(t, "requires_grad", False) for t in tree_leaves(inner)):
+        return "where an argument requires grad, so does the result: detach it"
+    if not all(t.requires_grad for t in given) or any(t.grad is not None for t in leaves):
+        return "an argument with a graph behind it was changed: work on a leaf of your own"
+    for words, other in (("arguments that require grad", answer), (where, inner)):
+        pairs = zip(tree_leaves(plain), tree_leaves(other), strict=True)
+        if not all(x.shape == y.shape and torch.allclose(x, y, 1e-5, 1e-5) for x, y in pairs):
+            return f"{words} give another result"
     return ""
 
 
