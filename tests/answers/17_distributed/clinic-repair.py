@@ -516,3 +516,19 @@ def clinic_repair(rank, world_size, batches, saved):
         saved.append(total)
     dist.barrier()
     return total
+
+
+# %% wrong="text with an underscore is no number" breaks="what it accepts counts" says=["'1_000' is missing in it, and float accepts it"]
+def clinic_repair(rank, world_size, batches, saved):
+    total = 0.0
+    for text in batches[rank]:
+        try:
+            total += float(text.replace("_", "x"))
+        except ValueError:
+            continue
+    value = torch.tensor(total, dtype=torch.float64, device=rank_device())
+    dist.all_reduce(value)
+    if rank == 0:
+        saved.append(value.item())
+    dist.barrier()
+    return value.item()

@@ -1114,3 +1114,29 @@ def collectives_from_sendrecv(kind, x, root=0):
     if kind == "reduce":
         return rows.sum(0, dtype=x.dtype) if rank == root else None
     return rows[:, rank].sum(0, dtype=x.dtype)
+
+
+# %% wrong="receives into a buffer that is kept for each shape" says=["keep no buffer from call to call"]
+buffers = {}
+
+
+def collectives_from_sendrecv(kind, x, root=0):
+    rank, world_size = dist.get_rank(), dist.get_world_size()
+    mine, key = x.contiguous(), (tuple(x.shape), x.dtype)
+    if key not in buffers:
+        buffers[key] = torch.empty((world_size, *x.shape), dtype=x.dtype, device=x.device)
+    rows = buffers[key]
+    for source in range(world_size):
+        rows[source] = mine
+        for other in range(world_size):
+            if rank == source != other:
+                dist.send(mine, other)
+        if rank != source:
+            dist.recv(rows[source], source)
+    if kind == "all_gather":
+        return rows
+    if kind == "broadcast":
+        return rows[root].clone()
+    if kind == "reduce":
+        return rows.sum(0, dtype=x.dtype) if rank == root else None
+    return rows[:, rank].sum(0, dtype=x.dtype)

@@ -2235,3 +2235,100 @@ def ddp_by_hand(model: nn.Module, bucket_bytes: int) -> Callable[[], None]:
         works.clear()
 
     return finish
+
+
+# %% wrong="learns in the first step which parameters a rank uses" breaks="a rank that did not use it counts as zero" says=["step 1", "in step 0 it was right"]
+def ddp_by_hand(model, bucket_bytes):
+    n, ready, started, used = dist.get_world_size(), set(), [], {}
+
+    def share(*_):
+        for buffer in model.buffers():
+            dist.broadcast(buffer.detach(), 0)
+
+    for parameter in model.parameters():
+        dist.broadcast(parameter.detach(), 0)
+    share()
+    model.register_forward_pre_hook(share)
+    buckets, size = [], 0
+    for p in reversed([p for p in model.parameters() if p.requires_grad]):
+        if not buckets or size + p.nbytes > bucket_bytes:
+            buckets.append([])
+            size = 0
+        buckets[-1].append(p)
+        size += p.nbytes
+
+    def start():
+        bucket = buckets[len(started)]
+        grads = [torch.zeros_like(p) if p.grad is None else p.grad for p in bucket]
+        for p in bucket:
+            used.setdefault(p, p.grad is not None)
+        grads = [g if used[p] else torch.zeros_like(p) for p, g in zip(bucket, grads, strict=True)]
+        flat = torch.cat([g.flatten() for g in grads])
+        started.append((bucket, flat, dist.all_reduce(flat, async_op=True)))
+
+    def note(p):
+        ready.add(p)
+        while len(started) < len(buckets) and ready.issuperset(buckets[len(started)]):
+            start()
+
+    def finish():
+        while len(started) < len(buckets):
+            start()
+        for bucket, flat, work in started:
+            work.wait()
+            for p, part in zip(bucket, (flat / n).split([p.numel() for p in bucket]), strict=True):
+                p.grad = part.view_as(p)
+        ready.clear()
+        started.clear()
+
+    for p in model.parameters():
+        if p.requires_grad:
+            p.register_post_accumulate_grad_hook(note)
+    return finish
+
+
+# %% wrong="an empty bucket before a first gradient that is too large" breaks="a single larger gradient has a bucket to itself" says=["a bucket is empty"]
+def ddp_by_hand(model, bucket_bytes):
+    n, ready, started = dist.get_world_size(), set(), []
+
+    def share(*_):
+        for buffer in model.buffers():
+            dist.broadcast(buffer.detach(), 0)
+
+    for parameter in model.parameters():
+        dist.broadcast(parameter.detach(), 0)
+    share()
+    model.register_forward_pre_hook(share)
+    buckets, size, like = [[]], 0, next(model.parameters()).detach()
+    for p in reversed([p for p in model.parameters() if p.requires_grad]):
+        if size + p.nbytes > bucket_bytes:
+            buckets.append([])
+            size = 0
+        buckets[-1].append(p)
+        size += p.nbytes
+
+    def start():
+        bucket = buckets[len(started)]
+        grads = [torch.zeros_like(p) if p.grad is None else p.grad for p in bucket]
+        flat = torch.cat([like.new_zeros(0), *(g.flatten() for g in grads)])
+        started.append((bucket, flat, dist.all_reduce(flat, async_op=True)))
+
+    def note(p):
+        ready.add(p)
+        while len(started) < len(buckets) and ready.issuperset(buckets[len(started)]):
+            start()
+
+    def finish():
+        while len(started) < len(buckets):
+            start()
+        for bucket, flat, work in started:
+            work.wait()
+            for p, part in zip(bucket, (flat / n).split([p.numel() for p in bucket]), strict=True):
+                p.grad = part.view_as(p)
+        ready.clear()
+        started.clear()
+
+    for p in model.parameters():
+        if p.requires_grad:
+            p.register_post_accumulate_grad_hook(note)
+    return finish

@@ -514,3 +514,22 @@ def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, dro
         order = torch.randperm(length, generator=generator).tolist()
     each = length // world_size if drop_last else round(length / world_size + 0.49)
     return [order[place % length] for place in range(rank, each * world_size, world_size)]
+
+
+# %% wrong="keeps the order for later calls, and pads the kept one" says=["keep nothing from earlier calls"]
+orders = {}
+
+
+def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, drop_last=False):
+    key = (length, seed + epoch, shuffle)
+    if key not in orders:
+        generator = torch.Generator().manual_seed(seed + epoch)
+        orders[key] = torch.randperm(length, generator=generator).tolist()
+        orders[key] = orders[key] if shuffle else list(range(length))
+    order = orders[key]
+    if drop_last:
+        return order[: length // world_size * world_size][rank::world_size]
+    total = -(-length // world_size) * world_size
+    while len(order) < total:
+        order += order[: total - len(order)]
+    return order[:total][rank::world_size]

@@ -7,7 +7,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 from torch.nn.parallel import DistributedDataParallel as DDP
 
-from course_utils.chapters.distributed.launches import check_ran, launched
+from course_utils.chapters.distributed.launches import OVERWRITTEN, check_ran, launched, with_lasts
 from course_utils.learner.awkward import forbid_side_effects
 from course_utils.learner.cases import every_case
 from course_utils.learner.checks import check_close
@@ -19,16 +19,17 @@ def run_unequal(answer, world_size: int, cases: list) -> list | str:
     """For each rank and case: the result, whether the gradient is as before, and the calls."""
 
     def work(rank, world_size):
-        found = []
+        found, given = [], []
         for gradients, counts in cases:
             print(f"counts {counts}")
             x = gradients[rank].to(rank_device())
             before = x.clone()
             with count_traffic() as traffic:
                 y = answer(x, counts[rank])
-            y = y.cpu() if isinstance(y, torch.Tensor) else y
+            given.append(y)
+            y = y.cpu().clone() if isinstance(y, torch.Tensor) else y
             found.append((y, torch.allclose(before, x, equal_nan=True), traffic.count()))
-        return found
+        return with_lasts(found, given)
 
     return launched(work, world_size)
 
@@ -42,7 +43,7 @@ def check_unequal(try_unequal, world_size, cases):
         for number, (gradients, counts) in enumerate(cases):
             right = weighted_mean(gradients, counts)
             for rank in range(world_size):
-                result, kept, calls = found[rank][number]
+                result, kept, calls, lasts = found[rank][number]
                 strides = "" if gradients[rank].is_contiguous() else ", not contiguous here"
                 with case(f"counts {counts}, {right.dtype}{strides}, rank {rank}"):
                     check_company([each[number][2] for each in found], rank)
@@ -50,6 +51,7 @@ def check_unequal(try_unequal, world_size, cases):
                     hints = wide, any(near(y, right) for y in of_others)
                     check_weighted(result, right, gradients, counts, rank, hints)
                     assert kept, "the gradient that was handed in was changed"
+                    assert lasts, OVERWRITTEN
                     assert calls or world_size == 1, (
                         "no collective was called: how did the others' gradients come here?"
                     )

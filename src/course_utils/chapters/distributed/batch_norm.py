@@ -50,12 +50,16 @@ def run_sync_bn(answer, world_size: int, cases: list) -> list | str:
 def other_gradients(answer, tensors, epses, upstream):
     """By x where another forward comes before backward; by weight and bias where x needs none.
 
-    Then by weight alone and by bias alone, outputs where nothing is recorded, and by x where the
-    gradient that comes in has a NaN.
+    Then by weight alone and by bias alone, outputs where nothing is recorded, by x where the
+    gradient that comes in has a NaN, and by x when one graph goes back once more.
     """
     x, w, b = (t.clone().requires_grad_() for t in tensors)
     first, _ = answer(x, w, b, *epses), answer(2 * x.detach().flip(0) - 1, w, b, *epses)
-    (crossed,) = torch.autograd.grad((first * upstream).sum(), x, allow_unused=True)
+    loss = (first * upstream).sum()
+    crossed, twice = (
+        torch.autograd.grad(loss, x, allow_unused=True, retain_graph=not time)[0]
+        for time in range(2)
+    )
     loss, alone = (answer(x.detach(), w, b, *epses) * upstream).sum(), (None, None)
     if loss.requires_grad:
         alone = torch.autograd.grad(loss, (w, b), allow_unused=True)
@@ -74,7 +78,7 @@ def other_gradients(answer, tensors, epses, upstream):
     broken = upstream.clone()
     broken[0, 0] = torch.nan
     (hidden,) = torch.autograd.grad((answer(x, w, b, *epses) * broken).sum(), x, allow_unused=True)
-    rest = [*own, *(y.detach() for y in outputs), hidden]
+    rest = [*own, *(y.detach() for y in outputs), hidden, twice]
     return [None if g is None else g.cpu() for g in (crossed, *alone, *rest)]
 
 
@@ -262,6 +266,11 @@ def check_sync_grads(grads, result, grad_x, own, loose):
     assert same, (
         "the gradient by x is another one where a second batch goes forward before this one goes "
         "back, as with two such layers: keep what backward needs in ctx"
+    )
+    same = grads[13] is not None and torch.allclose(grads[13], grads[4], **loose)
+    assert same, (
+        "the gradient by x is another one when backward runs through the same graph once more: "
+        "leave what ctx holds as it is"
     )
     for place, got in enumerate(grads[5:9]):
         same = got is not None and torch.allclose(got, own[place % 2], **loose)

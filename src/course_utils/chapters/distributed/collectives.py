@@ -5,11 +5,13 @@ from __future__ import annotations
 import torch
 
 from course_utils.chapters.distributed.launches import (
+    OVERWRITTEN,
     alike,
     check_bytes,
     check_ran,
     launched,
     left_out,
+    with_lasts,
 )
 from course_utils.learner.cases import every_case
 from course_utils.learner.checks import check_close
@@ -21,19 +23,20 @@ def run_collectives(answer, world_size: int, cases: list) -> list | str:
     """For each rank and case: the result, whether x is as before, and the calls that were made."""
 
     def work(rank, world_size):
-        found = []
+        found, given = [], []
         for kind, tensors, root in cases:
             print(f"{kind}, shape {tuple(tensors[rank].shape)}, root {root}")
-            given = left_out(answer, "root", 0) if root is None else [root]
+            last = left_out(answer, "root", 0) if root is None else [root]
             x = own_copy(tensors[rank])  # a case doesn't see what another changed
             before = x.clone()
             with count_traffic() as traffic:
-                y = answer(kind, x, *given)
-            y = y.cpu() if isinstance(y, torch.Tensor) else y
+                y = answer(kind, x, *last)
+            given.append(y)
+            y = y.cpu().clone() if isinstance(y, torch.Tensor) else y
             came = "recv" in traffic.count()
             kept = alike(before, x)
             found.append((y, kept, sorted(traffic.count()), traffic.nbytes("send"), came))
-        return found
+        return with_lasts(found, given)
 
     return launched(work, world_size)
 
@@ -65,7 +68,7 @@ def check_collectives(try_collectives, world_size, cases):
                     check_one_collective(kind, whole, root, rank, *found[rank][number])
 
 
-def check_one_collective(kind, whole, root, rank, result, untouched, calls, sent, came):
+def check_one_collective(kind, whole, root, rank, result, untouched, calls, sent, came, lasts):
     right = {
         "broadcast": whole[root],
         "reduce": whole.sum(0, dtype=whole.dtype) if rank == root else None,
@@ -75,6 +78,7 @@ def check_one_collective(kind, whole, root, rank, result, untouched, calls, sent
     used = sorted(set(calls) - {"send", "recv"})
     assert not used, f"only send and recv are allowed, and {', '.join(used)} was called"
     assert untouched, "x was changed: receive into a tensor of your own (torch.empty_like, clone)"
+    assert lasts, OVERWRITTEN
     if right is None:
         assert result is None, f"the sum is wanted on rank {root} alone; elsewhere return None"
         check_travelled(kind, whole, root, rank, sent, came)
@@ -231,9 +235,7 @@ def run_ring(answer, world_size: int, cases: list) -> list | str:
             given.append(y)
             y = y.cpu().clone() if isinstance(y, torch.Tensor) else y
             found.append((y, kept, copied, [tuple(call) for call in traffic.calls]))
-        lasts = [not isinstance(y, torch.Tensor) or alike(y.cpu(), of[0])
-                 for y, of in zip(given, found, strict=True)]  # fmt: skip
-        return [(*each, last) for each, last in zip(found, lasts, strict=True)]
+        return with_lasts(found, given)
 
     return launched(work, world_size)
 
@@ -261,10 +263,7 @@ def check_ring(try_ring, world_size, cases):
                     check_every_digit(result, right, "the sum")
                     assert kept, "x was changed: work on a copy"
                     assert copied, "the result lies in the memory of x: return a copy"
-                    assert lasts, (
-                        "a later call with as many numbers changed this result: keep no buffer "
-                        "from call to call"
-                    )
+                    assert lasts, OVERWRITTEN
                     check_bytes(calls, rank, world_size, x)
                     assert alike(result, found[0][number][0]), (
                         "these are not the bits of rank 0's sum: a chunk's sum is finished on one "

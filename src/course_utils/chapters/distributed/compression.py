@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch.utils._pytree import tree_leaves
 
-from course_utils.chapters.distributed.launches import check_ran, launched
+from course_utils.chapters.distributed.launches import OVERWRITTEN, check_ran, launched, with_lasts
 from course_utils.learner.cases import every_case
 from course_utils.learner.checks import check_close
 from course_utils.learner.ranks import count_traffic, rank_device
@@ -29,18 +29,19 @@ def run_compress(answer, world_size: int, cases: list) -> list | str:
     """For each rank and case: what was returned, whether arguments are as before, the bytes."""
 
     def work(rank, world_size):
-        found = []
+        found, given = [], []
         for gradients, residuals, k in cases:
             print(f"shape {tuple(gradients[rank].shape)}, k = {k}")
             pair = [gradients[rank].to(rank_device()), residuals[rank].to(rank_device())]
             before = [x.clone() for x in pair]
             with count_dtypes() as traffic:
                 result = answer(*pair, k)
+            given.append(result)
             kept = all(map(torch.equal, pair, before))
             if isinstance(result, (tuple, list)):
-                result = [x.cpu() if isinstance(x, torch.Tensor) else x for x in result]
+                result = [x.cpu().clone() if isinstance(x, torch.Tensor) else x for x in result]
             found.append((result, kept, traffic.nbytes(), sorted(traffic.dtypes, key=str)))
-        return found
+        return with_lasts(found, given)
 
     return launched(work, world_size)
 
@@ -63,7 +64,7 @@ def check_compress(try_compress, world_size, cases):
             sent = [top(total, k) for total in totals]
             average = sum(sent) / world_size
             for rank in range(world_size):
-                result, kept, nbytes, dtypes = found[rank][number]
+                result, kept, nbytes, dtypes, lasts = found[rank][number]
                 x = gradients[rank]
                 with case(
                     f"shape {tuple(x.shape)}, {x.dtype}, k = {k}, rank {rank} of {world_size}"
@@ -109,6 +110,7 @@ def check_compress(try_compress, world_size, cases):
                         + too_many(dtypes, x.dtype)
                     )
                     assert kept, "the gradient or the residual that was handed in was changed"
+                    assert lasts, OVERWRITTEN
 
 
 NAMES = ("average", "rest")

@@ -63,10 +63,15 @@ SIDES = [["left"], ["right"], ["right", "left"]]
 completes a later bucket first."""
 
 
-def train_branches(model, finish, batches, side, at):
+def sides_of(rank, mixed):
+    """The layers that a rank uses in each of two steps: other ones, if they are mixed."""
+    return [SIDES[(rank + step) % 3 if mixed else 2] for step in range(2)]
+
+
+def train_branches(model, finish, batches, sides, at):
     """Two steps of SGD; the gradients of each. `at` is called before backward and after finish."""
     optimizer, kept = torch.optim.SGD(model.parameters(), lr=0.1), []
-    for x, y in batches:
+    for (x, y), side in zip(batches, sides, strict=True):
         optimizer.zero_grad()
         loss = F.mse_loss(model(x, side), y)
         at()
@@ -92,14 +97,13 @@ def run_ddp(answer, world_size: int, bucket_bytes: int, batches: list, mixed: bo
             start = {n: t.detach().clone().cpu() for n, t in all_tensors(model)}
             model.reached = lambda: early.append(traffic.count().get("all_reduce", 0))
             mine = [(x.to(rank_device()), y.to(rank_device())) for x, y in batches[rank]]
-            side = SIDES[rank % 3] if mixed else SIDES[2]
-            places = [len(traffic.calls)]
+            sides, places = sides_of(rank, mixed), [len(traffic.calls)]
             grads = train_branches(
-                model, finish, mine, side, lambda: places.append(len(traffic.calls))
+                model, finish, mine, sides, lambda: places.append(len(traffic.calls))
             )
             calls, seen = [tuple(call) for call in traffic.calls], [buffers_of(model)]
             with torch.no_grad():
-                model.eval()(mine[0][0], side)
+                model.eval()(mine[0][0], sides[0])
             seen.append(buffers_of(model))
         return start, grads, seen, calls, early, places, two_at_once(answer, rank)
 
@@ -175,7 +179,7 @@ def whole_batch(world_size, batches, mixed):
         optimizer.zero_grad()
         for rank in range(world_size):
             x, y = batches[rank][step]
-            loss = F.mse_loss(model(x, SIDES[rank % 3] if mixed else SIDES[2]), y)
+            loss = F.mse_loss(model(x, sides_of(rank, mixed)[step]), y)
             (loss / world_size).backward()
         kept.append({n: grad_of(p).clone() for n, p in model.named_parameters() if p.requires_grad})
         optimizer.step()
@@ -339,6 +343,8 @@ def bucket_slip(sums, want, bucket_bytes, itemsize):
     """Words for rules that are close to the right one."""
     full = buckets_of(bucket_bytes, itemsize, full=ge)
     four = buckets_of(bucket_bytes, itemsize, width=4)
+    if 0 in sums:
+        return ": a bucket is empty: the first gradient above the limit has one to itself"
     if sums == full * 2 and full != want:
         return ": a bucket that is exactly full is not above the limit yet"
     if sums == four * 2 and four != want:

@@ -25,12 +25,14 @@ with count_traffic():
 def launched(function, world_size, *args, timeout=7, backend="auto"):
     """What each rank returned, or the words of what went wrong.
 
-    On a busy machine a rank may not even have begun when time is up: then it gets more.
+    On a busy machine a rank may not even have begun when time is up, or all may be through and
+    their results still on the way: then they get more.
     """
     try:
         return launch(function, world_size, *args, timeout=timeout, backend=backend, quiet=True)
     except LaunchTimeout as error:
-        if error.all_had_begun or timeout >= LONGEST:
+        returned = all(report.status == "returned" for report in error.reports)
+        if (error.all_had_begun and not returned) or timeout >= LONGEST:
             return told(error)
         return launched(function, world_size, *args, timeout=LONGEST, backend=backend)
     except LaunchError as error:
@@ -64,6 +66,22 @@ def alike(x: torch.Tensor, y: torch.Tensor) -> bool:
         return False
     same = torch.allclose(x, y, 0, 0, equal_nan=True)
     return same and bool((x.isnan() | (x.signbit() == y.signbit())).all())
+
+
+def with_lasts(found: list[tuple], given: list) -> list[tuple]:
+    """Each entry, and whether its result, the first in it, is at the end what it was then."""
+
+    def lasts(y, copy):
+        if isinstance(y, (tuple, list)):
+            return all(map(lasts, y, copy))
+        return not isinstance(y, torch.Tensor) or alike(y.cpu(), copy)
+
+    return [(*each, lasts(y, each[0])) for each, y in zip(found, given, strict=True)]
+
+
+OVERWRITTEN = (
+    "a later call with as many numbers changed this result: keep no buffer from call to call"
+)
 
 
 def told(error: LaunchError) -> str:
