@@ -455,6 +455,7 @@ logs = {
     ],
     "side by side": [("mul", 1, 0, 5), ("mul", 1, 5, 9), ("add", 1, 9, 30)],
     "a recursion": [("backward", 1, 0, 90), ("backward", 1, 10, 60), ("mm", 1, 20, 50)],
+    "a recursion by way of another": [("call", 1, 0, 90), ("lin", 1, 10, 70), ("call", 1, 20, 50)],
     "the inner one is listed first": [("mm", 1, 0, 5), ("linear", 1, 0, 10), ("t", 1, 5, 10)],
     "equal ends": [("relu", 1, 0, 9), ("clamp", 1, 0, 9), ("fill", 1, 0, 4), ("copy", 1, 4, 8)],
     "equal ends, in the order of names": [("clamp", 1, 0, 9), ("relu", 1, 0, 9)],
@@ -465,6 +466,8 @@ logs = {
     ],
     "threads 0 and -1, times below 0": [
         ("load", -1, -20, 40),
+        ("open", -1, -19, -2),
+        ("seek", -1, -15, -5),
         ("step", 0, -10, 30),
         ("mm", 0, 5, 10),
     ],
@@ -720,22 +723,9 @@ def hidden_syncs(
 
 
 # %% nbgrader={"grade_id": "hidden-syncs-check", "grade": true, "points": 4}
-settings = {
-    "steep and flat batches": dict(batches=[(8, 5.0), (8, 0.1), (3, 1.0)]),
-    "flat batches": dict(batches=[(4, 0.01), (64, 0.01)], seed=4),
-    "one row": dict(batches=[(1, 1.0)], seed=2),
-    "no batch": dict(batches=[]),
-    "float64": dict(batches=[(5, 2.0), (6, 0.5)], dtype="float64", seed=3),
-    "bfloat16": dict(batches=[(6, 0.5)], dtype="bfloat16", seed=3),
-    "frozen, with old gradients": dict(batches=[(8, 0.5), (4, 0.1)], old=True, seed=5),
-    "a layer that isn't used": dict(batches=[(8, 1.0)], spare=True, seed=6),
-    "a parameter that isn't held": dict(batches=[(8, 0.5), (4, 0.1)], loose=True, seed=9),
-    "batches of the same sizes": dict(batches=[(8, 2.0), (8, 1.0), (3, 0.5)], seed=10),
-    "frozen, held, with old gradients": dict(batches=[(8, 0.5), (4, 0.1)], decay=True, seed=5),
-    "gradients that are all 0": dict(batches=[(6, 1.0), (3, 2.0)], sure=True, seed=13),
-    "a model in eval mode": dict(batches=[(4, 1.0)], eval=True, seed=11),
-    "longer": dict(batches=[(4, 0.3 * n) for n in range(1, 9)], seed=7),
-}
+from course_utils.chapters.performance.syncs import LOOPS
+
+settings = {name: dict(setting) for name, setting in LOOPS.items()}
 ### BEGIN HIDDEN TESTS
 settings["longer still"] = dict(batches=[(5, 0.2 * n) for n in range(1, 10)], seed=12)
 ### END HIDDEN TESTS
@@ -807,9 +797,9 @@ print(f"memory-bound below {roof['peak'] / roof['bandwidth']:.0f} flops per byte
 # ### Exercise 16.5 — Roofline ★★ · 10 min · 4 points · core
 #
 # `roofline(kind, sizes, itemsize, peak, bandwidth)` returns `(flops, bytes, bound)` of one operator.
-# Each operand is read once and each result written once, `itemsize` bytes an element. An addition is one
-# flop, a multiplication one. `bound` is `"compute"` if the flops take longer than the bytes, else
-# `"memory"`; `peak` is in flops a second, `bandwidth` in bytes a second.
+# Each operand is read once and each result written once, `itemsize` bytes an element. A size may be 0.
+# An addition is one flop, a multiplication one. `bound` is `"compute"` if the flops take longer than
+# the bytes, else `"memory"`; `peak` is in flops a second, `bandwidth` in bytes a second.
 #
 # | kind | sizes | computes |
 # | --- | --- | --- |
@@ -858,6 +848,7 @@ from course_utils.chapters.performance.rooflines import check_roofline
 tries = [("add", (10,), 4), ("copy", (7,), 4), ("add_", (9,), 4), ("axpy", (6,), 2)]
 tries += [("bias", (5, 3), 4), ("linear", (2, 3, 5), 4), ("linear", (64, 256, 128), 2)]
 tries += [("conv", (2, 3, 8, 5, 7, 3), 4), ("depthwise", (2, 6, 5, 7, 3), 4), ("copy", (9,), 8)]
+tries += [("add", (0,), 4), ("bias", (0, 5), 2)]
 machines = [(1e9, 1e9), (100e9, 10e9), (1e9, 100e9), (1.0, 12.0)]  # the last: a tie for "add"
 machines += [(1e9, 4e9)]  # the roof begins at a quarter of a flop for each byte
 ### BEGIN HIDDEN TESTS
@@ -1382,6 +1373,7 @@ chains = [
 ]
 chains += [[0, 2, 0, 0, 6], [2] * 7, [13, 2, 11, 1, 7, 3, 5, 5, 3, 7, 1, 2]]
 chains += [[0, 5] * 6]  # many segments
+chains += [[n << 30 for n in (3, 2, 1, 5, 2)]]  # gigabytes
 chains += [[0, 1, 3, 2, 0, 4, 1, 1]]  # the best schedule doesn't begin with the best for a part
 ### BEGIN HIDDEN TESTS
 chains += [[3, 1, 4, 1, 5, 9, 2, 6, 5, 3], [1] * 14, [6, 2, 9, 1, 8, 3, 7, 5, 2, 9, 1, 4]]
@@ -1532,6 +1524,7 @@ lists = {
     "an empty tensor": [[]],
     "an empty list": [],
 }
+twice = [torch.tensor([[1e-9, 3.0, 2.0], [4e-8, 5.0, 0.0]], device=device)] * 2
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(9)
 drawn = 2.0 ** (6 * torch.randn(300, generator=generator) - 18)
@@ -1545,6 +1538,10 @@ with every_case() as case:
             assert kept, "the caller's list was changed: leave its tensors in it"
             assert same, "the gradients themselves were changed"
             check_scale(found, tensors)
+    with case("one tensor twice in the list"):
+        check_scale(mixed_precision_errors(twice), twice)
+    with case("other states of the tensors"):
+        check_states(mixed_precision_errors, twice, what="mixed_precision_errors([x, x])")
 
 # %% [markdown]
 # <details><summary>Hint</summary>
@@ -1666,14 +1663,15 @@ blocks = {
     "groups": dict(inputs=4, outputs=4, skip=True, groups=2),
     "two groups of three": dict(inputs=6, outputs=6, skip=True, groups=2, seed=7),
     "stride 2, with biases": dict(inputs=2, outputs=6, stride=2, bias=True),
+    "stride (2, 1)": dict(inputs=2, outputs=3, stride=(2, 1)),
+    "no bias, norms without weights": dict(inputs=3, outputs=2, affine=False, seed=3),
     "norms without weights": dict(inputs=3, outputs=3, skip=True, bias=True, affine=False),
     "float64": dict(inputs=2, outputs=2, skip=True, dtype="float64"),
     "a bias and a norm's weights here, none there": dict(
         inputs=4, outputs=4, bias=True, skip=True, mixed=True, seed=6
     ),
-    "bfloat16": dict(inputs=2, outputs=4, bias=True, dtype="bfloat16"),
-    "float16": dict(inputs=2, outputs=4, bias=True, dtype="float16"),
 }
+blocks |= {t: dict(inputs=2, outputs=4, bias=True, dtype=t) for t in ("bfloat16", "float16")}
 blocks["depthwise"] = dict(inputs=6, outputs=6, skip=True, groups=6, bias=True, seed=8)
 blocks["on the device meta"] = dict(inputs=4, outputs=4, skip=True, groups=2, where="meta")
 ### BEGIN HIDDEN TESTS
@@ -1774,7 +1772,6 @@ inputs = {
     "too small for a scale": (torch.tensor([0.0, 1e-44], device=device), None),
     "hardly enough for one": (torch.tensor([0.0, 8e-39, 2e-38], device=device), None),
 }
-check_states(quantise, drawn, 1, what="quantise(x, 1)")
 ### BEGIN HIDDEN TESTS
 inputs["drawn"], inputs["the last"] = (drawn * 100, None), (drawn - 3, -1)
 ### END HIDDEN TESTS
@@ -1785,6 +1782,9 @@ with every_case() as case:
             check_quantised(quantise(mine, dim), x, dim)
             same = torch.equal(mine, x) and not mine.requires_grad
             assert same, "x itself was changed"
+    for dim in (None, 1):
+        with case(f"other states of x, dim={dim}"):
+            check_states(quantise, drawn, dim, what="quantise(x, dim)")
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>
@@ -2017,7 +2017,7 @@ graph_breaks = {
 values = [[1.0, 2.0, -0.5], [-1.0, -4.0, 2.0], [0.0, 0.0, 0.0], [1e-12, -4e-12, 2e-12]]
 values += [[1e-30, -2e-30, 5e-30], [3e25, -2e30, 1e30], [-1e20, 1.0, 2.0]]
 values = [torch.tensor(row, device=device) for row in values]
-matrices = [sign * torch.arange(6.0, device=device).view(2, 3) for sign in (1, -1, 0.25)]
+matrices = [sign * torch.arange(6.0, device=device).view(3, 2).t() for sign in (1, -1, 0.25)]
 numbers = [torch.tensor(value, device=device) for value in (2.0, -3.0, 0.0)]
 ### BEGIN HIDDEN TESTS
 values += [torch.tensor([5.0, -9.0, 0.0], device=device), torch.full((3,), -0.1, device=device)]

@@ -259,3 +259,104 @@ def checkpoint_schedule(saved):
         if len(starts) <= 5 and (best is None or peak < best[1]):
             best = ([b - a for a, b in zip(starts, ends, strict=True)], peak)
     return best
+
+
+# %% wrong="a start value that large sizes pass" says=["no number to begin with is above all sizes"]
+def checkpoint_schedule(saved: list[int]) -> tuple[list[int], int]:
+    import itertools
+
+    best, peak = None, 10**6
+    for cuts in itertools.product([False, True], repeat=len(saved) - 1):
+        lengths = [1]
+        for cut in cuts:
+            if cut:
+                lengths.append(1)
+            else:
+                lengths[-1] += 1
+        kept, rest, start = 0, [], 0
+        for length in lengths:
+            kept += saved[start]
+            rest.append(sum(saved[start + 1 : start + length]))
+            start += length
+        if kept + max(rest) < peak:
+            best, peak = lengths, kept + max(rest)
+    return best, peak
+
+
+# %% wrong="segments of one length" says=["segments needn't have the same number of layers"]
+def checkpoint_schedule(saved):
+    n = len(saved)
+    best = None
+    for length in range(1, n + 1):
+        lengths = [length] * (n // length) + ([n % length] if n % length else [])
+        starts = range(0, n, length)
+        peak = sum(saved[s] for s in starts) + max(sum(saved[s + 1 : s + length]) for s in starts)
+        if best is None or peak < best[1]:
+            best = lengths, peak
+    return best
+
+
+# %% wrong="places of the cuts" says=["those are the places of the cuts"]
+def checkpoint_schedule(saved: list[int]) -> tuple[list[int], int]:
+    import itertools
+
+    best, peak = None, float("inf")
+    for cuts in itertools.product([False, True], repeat=len(saved) - 1):
+        lengths = [1]
+        for cut in cuts:
+            if cut:
+                lengths.append(1)
+            else:
+                lengths[-1] += 1
+        kept, rest, start = 0, [], 0
+        for length in lengths:
+            kept += saved[start]
+            rest.append(sum(saved[start + 1 : start + length]))
+            start += length
+        if kept + max(rest) < peak:
+            best, peak = list(itertools.accumulate(lengths)), kept + max(rest)
+    return best, peak
+
+
+# %% wrong="the largest segment by its number of layers" says=["not that of the segment with the most layers"]
+def checkpoint_schedule(saved: list[int]) -> tuple[list[int], int]:
+    import itertools
+
+    best, peak = None, float("inf")
+    for cuts in itertools.product([False, True], repeat=len(saved) - 1):
+        lengths = [1]
+        for cut in cuts:
+            if cut:
+                lengths.append(1)
+            else:
+                lengths[-1] += 1
+        kept, rest, start = 0, [], 0
+        for length in lengths:
+            kept += saved[start]
+            rest.append(sum(saved[start + 1 : start + length]))
+            start += length
+        if kept + rest[lengths.index(max(lengths))] < peak:
+            best, peak = lengths, kept + rest[lengths.index(max(lengths))]
+    return best, peak
+
+
+# %% wrong="the rests added up" says=["the largest rest counts, not the sum of the rests"]
+def checkpoint_schedule(saved: list[int]) -> tuple[list[int], int]:
+    import itertools
+
+    best, peak = None, float("inf")
+    for cuts in itertools.product([False, True], repeat=len(saved) - 1):
+        lengths = [1]
+        for cut in cuts:
+            if cut:
+                lengths.append(1)
+            else:
+                lengths[-1] += 1
+        kept, rest, start = 0, [], 0
+        for length in lengths:
+            kept += saved[start]
+            rest.append(sum(saved[start + 1 : start + length]))
+            start += length
+        if kept + sum(rest) < peak:
+            best, peak = lengths, kept + sum(rest)
+    return best, peak

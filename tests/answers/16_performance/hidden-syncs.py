@@ -644,3 +644,71 @@ def hidden_syncs(model, optimizer, batches):
         losses.append(loss.detach().to(wide).reshape(1))
         hits += (scores.argmax(1) == y).sum()
     return torch.cat(losses[1:] or losses), hits
+
+
+# %% wrong="shared parameters counted twice" says=["a parameter that two layers share counts once"]
+def hidden_syncs(
+    model: nn.Module, optimizer: torch.optim.SGD, batches: list
+) -> tuple[torch.Tensor, torch.Tensor]:
+    losses, hits = [], torch.zeros((), dtype=torch.int64, device=device)
+    for x, y in batches:
+        optimizer.zero_grad()
+        scores = model(x)
+        loss = F.cross_entropy(scores, y)
+        loss.backward()
+        grads = [
+            p.grad
+            for part in model.modules()
+            for p in part.parameters(recurse=False)
+            if p.grad is not None
+        ]
+        norm = sum(g.square().sum() for g in grads).sqrt()
+        for g in grads:
+            g.mul_((1 / norm).clamp(max=1))
+        optimizer.step()
+        losses.append(loss.detach())
+        hits += (scores.argmax(1) == y).sum()
+    return torch.stack(losses) if losses else torch.zeros(0, device=device), hits
+
+
+# %% wrong="a least factor" says=["the factor has no least value"]
+def hidden_syncs(
+    model: nn.Module, optimizer: torch.optim.SGD, batches: list
+) -> tuple[torch.Tensor, torch.Tensor]:
+    losses, hits = [], torch.zeros((), dtype=torch.int64, device=device)
+    for x, y in batches:
+        optimizer.zero_grad()
+        scores = model(x)
+        loss = F.cross_entropy(scores, y)
+        loss.backward()
+        grads = [p.grad for p in model.parameters() if p.grad is not None]
+        norm = sum(g.square().sum() for g in grads).sqrt()
+        for g in grads:
+            g.mul_((1 / norm).clamp(1e-3, 1))
+        optimizer.step()
+        losses.append(loss.detach())
+        hits += (scores.argmax(1) == y).sum()
+    return torch.stack(losses) if losses else torch.zeros(0, device=device), hits
+
+
+# %% wrong="a zero gradient for what isn't used" says=["with zeros in its place weight decay moves it"]
+def hidden_syncs(
+    model: nn.Module, optimizer: torch.optim.SGD, batches: list
+) -> tuple[torch.Tensor, torch.Tensor]:
+    losses, hits = [], torch.zeros((), dtype=torch.int64, device=device)
+    for x, y in batches:
+        optimizer.zero_grad()
+        scores = model(x)
+        loss = F.cross_entropy(scores, y)
+        loss.backward()
+        for p in model.parameters():
+            if p.grad is None and p.requires_grad:
+                p.grad = torch.zeros_like(p)
+        grads = [p.grad for p in model.parameters() if p.grad is not None]
+        norm = sum(g.square().sum() for g in grads).sqrt()
+        for g in grads:
+            g.mul_((1 / norm).clamp(max=1))
+        optimizer.step()
+        losses.append(loss.detach())
+        hits += (scores.argmax(1) == y).sum()
+    return torch.stack(losses) if losses else torch.zeros(0, device=device), hits

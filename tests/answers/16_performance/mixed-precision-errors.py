@@ -401,3 +401,35 @@ def mixed_precision_errors(gradients):
         )
 
     return scale, lost(1.0), lost(scale)
+
+
+# %% wrong="flattens by view" says=["gaps in memory"]
+def mixed_precision_errors(gradients: list[torch.Tensor]) -> tuple[float, int, int]:
+    scale = 2.0**24
+    gradients = [g.view(-1) for g in gradients]
+    while any((g * scale).half().isinf().any() for g in gradients):
+        scale /= 2
+    lost = sum(((g != 0) & (g.half() == 0)).sum().item() for g in gradients)
+    scaled = sum(((g != 0) & ((g * scale).half() == 0)).sum().item() for g in gradients)
+    return scale, lost, scaled
+
+
+# %% wrong="each tensor once" says=["one tensor twice in the list: lost is wrong"]
+def mixed_precision_errors(gradients: list[torch.Tensor]) -> tuple[float, int, int]:
+    scale = 2.0**24
+    gradients = list({id(g): g for g in gradients}.values())
+    while any((g * scale).half().isinf().any() for g in gradients):
+        scale /= 2
+    lost = sum(((g != 0) & (g.half() == 0)).sum().item() for g in gradients)
+    scaled = sum(((g != 0) & ((g * scale).half() == 0)).sum().item() for g in gradients)
+    return scale, lost, scaled
+
+
+# %% wrong="counts what is lost after scaling only if it was kept before" says=["count each by itself"]
+def mixed_precision_errors(gradients: list[torch.Tensor]) -> tuple[float, int, int]:
+    scale = 2.0**24
+    while any((g * scale).half().isinf().any() for g in gradients):
+        scale /= 2
+    lost = sum(((g != 0) & (g.half() == 0)).sum().item() for g in gradients)
+    scaled = sum(((g.half() != 0) & ((g * scale).half() == 0)).sum().item() for g in gradients)
+    return scale, lost, scaled

@@ -625,3 +625,36 @@ def quantise(x, dim=None):
     zero = torch.round(-128 - low / scale)
     q = (torch.round(x * (1 / scale)) + zero).clamp(-128, 127).to(torch.int8)
     return q, scale, zero.to(torch.int32)
+
+
+# %% wrong="flattens by view without a dim" says=["quantise(x, dim) with tensors that have gaps in memory"]
+def quantise(
+    x: torch.Tensor, dim: int | None = None
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    if dim is None:
+        low, high = x.view(-1).min(), x.view(-1).max()
+    else:
+        dim = dim % x.ndim
+        rows = x.movedim(dim, 0).reshape(x.shape[dim], -1)
+        shape = [1] * x.ndim
+        shape[dim] = x.shape[dim]
+        low, high = rows.amin(1).reshape(shape), rows.amax(1).reshape(shape)
+    low, high = low.clamp(max=0), high.clamp(min=0)
+    scale = (high - low) / 255
+    scale = torch.where(scale == 0, 1.0, scale)
+    zero = torch.round(-128 - low / scale).to(torch.int32)
+    q = (torch.round(x / scale) + zero).clamp(-128, 127).to(torch.int8)
+    return q, scale, zero
+
+
+# %% wrong="a range along dim instead of for each index" says=["take the extremes over all other dimensions"]
+def quantise(x, dim=None):
+    if dim is None:
+        low, high = x.min(), x.max()
+    else:
+        low, high = x.amin(dim, keepdim=True), x.amax(dim, keepdim=True)
+    low, high = low.clamp(max=0), high.clamp(min=0)
+    scale = (high - low) / 255
+    scale = torch.where(scale == 0, 1.0, scale)
+    zero = torch.round(-128 - low / scale).to(torch.int32)
+    return (torch.round(x / scale) + zero).clamp(-128, 127).to(torch.int8), scale, zero

@@ -358,7 +358,7 @@ def read_the_profile(events):
     return {n: (c, int(np.int64(t).astype(np.int32))) for n, (c, t) in found.items()}
 
 
-# %% wrong="thread 0 is taken for none" says=["threads 0 and -1, times below 0: 'load': an event of another thread is not inside"]
+# %% wrong="thread 0 is taken for none" says=["threads 0 and -1, times below 0: 'seek': an event of another thread is not inside"]
 def read_the_profile(events):
     order = sorted(
         enumerate(events), key=lambda pair: (pair[1][1], pair[1][2], -pair[1][3], pair[0])
@@ -457,4 +457,49 @@ def read_the_profile(events):
             calls, own = found[parent]
             found[parent] = (calls, own - (end - start))
         open_.append((name, thread, end))
+    return found
+
+
+# %% wrong="a recursion by way of another isn't counted" says=["a recursion by way of another: the self time of 'call' is wrong"]
+def read_the_profile(events):
+    calls, spent, ends = {}, {}, []
+    for name, thread, start, end in sorted(events, key=lambda e: (e[1], e[2], -e[3])):
+        ends = [o for o in ends if o[1] == thread and o[2] > start]
+        calls[name] = calls.get(name, 0) + 1
+        if name not in [o[0] for o in ends]:
+            spent[name] = spent.get(name, 0) + end - start
+            if ends:
+                spent[ends[-1][0]] -= end - start
+        ends.append((name, thread, end))
+    return {n: (calls[n], spent[n]) for n in calls}
+
+
+# %% wrong="times before 0 do not count as open" says=["threads 0 and -1, times below 0: the self time"]
+def read_the_profile(events: list[tuple[str, int, int, int]]) -> dict[str, tuple[int, int]]:
+    found = {}
+    opened = []
+    for name, thread, start, end in sorted(events, key=lambda e: (e[1], e[2], -e[3])):
+        while opened and (opened[-1][1] != thread or opened[-1][2] <= max(start, 0)):
+            opened.pop()
+        calls, spent = found.get(name, (0, 0))
+        found[name] = (calls + 1, spent + end - start)
+        if opened:
+            parent = opened[-1][0]
+            calls, spent = found[parent]
+            found[parent] = (calls, spent - (end - start))
+        opened.append((name, thread, end))
+    return found
+
+
+# %% wrong="all that lies within, equal ones too" says=["taken off twice: only direct children count"]
+def read_the_profile(events):
+    found = {}
+    for i, (name, thread, start, end) in enumerate(events):
+        inside = sum(
+            e - s
+            for j, (_, t, s, e) in enumerate(events)
+            if j != i and t == thread and start <= s and e <= end
+        )
+        calls, spent = found.get(name, (0, 0))
+        found[name] = (calls + 1, spent + end - start - inside)
     return found

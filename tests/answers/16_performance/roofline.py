@@ -4,6 +4,7 @@
 # - "Each operand is read once"
 # - "each result written once"
 # - "`itemsize` bytes an element"
+# - "A size may be 0"
 # - "An addition is one flop, a multiplication one"
 # - "if the flops take longer than the bytes"
 # - "`x.add_(y)`, in place"
@@ -535,3 +536,40 @@ def roofline(kind, sizes, itemsize, peak, bandwidth):
         flops, elements = 2 * b * c * h * w * k * k, 2 * b * c * h * w + c * k * k
     nbytes = elements * itemsize
     return flops, nbytes, "compute" if flops / peak > 4 * elements / bandwidth else "memory"
+
+
+# %% wrong="divides by the bytes: fails where there are none" breaks="A size may be 0" says=["add, sizes (0,), itemsize 4: raised ZeroDivisionError"]
+def roofline(
+    kind: str, sizes: tuple[int, ...], itemsize: int, peak: float, bandwidth: float
+) -> tuple[int, int, str]:
+    if kind == "copy":
+        (n,) = sizes
+        flops, elements = 0, 2 * n
+    elif kind in ("add", "add_"):
+        (n,) = sizes
+        flops, elements = n, 3 * n
+    elif kind == "axpy":
+        (n,) = sizes
+        flops, elements = 2 * n, 3 * n
+    elif kind == "bias":
+        rows, columns = sizes
+        flops, elements = rows * columns, 2 * rows * columns + columns
+    elif kind == "linear":
+        batch, inputs, outputs = sizes
+        flops = 2 * batch * inputs * outputs
+        elements = batch * inputs + inputs * outputs + batch * outputs
+    elif kind == "conv":
+        batch, inputs, outputs, height, width, kernel = sizes
+        flops = 2 * batch * outputs * height * width * inputs * kernel * kernel
+        elements = (
+            batch * inputs * height * width
+            + outputs * inputs * kernel * kernel
+            + batch * outputs * height * width
+        )
+    else:
+        batch, channels, height, width, kernel = sizes
+        flops = 2 * batch * channels * height * width * kernel * kernel
+        elements = 2 * batch * channels * height * width + channels * kernel * kernel
+    nbytes = elements * itemsize
+    bound = "compute" if flops / nbytes > peak / bandwidth else "memory"
+    return flops, nbytes, bound

@@ -86,6 +86,7 @@ def run_fold(fold: Callable[..., Any], case: dict) -> dict:
     found["needs"] = block.wide.weight.requires_grad and not block.narrow.weight.requires_grad
     if found["conv"]:
         found["bias"] = conv.bias is not None
+        found["parameters"] = sorted(name for name, _ in conv.named_parameters())
         found["weight"] = tuple(conv.weight.shape)
         found["dtype"] = str(conv.weight.dtype)[6:]
     if found["conv"] and conv.weight.dtype == x.dtype and conv.in_channels == x.shape[1]:
@@ -162,6 +163,8 @@ def check_fold(found: dict, case: dict) -> None:
         return
     assert found["conv"], f"a {found['kind']} came back, expected an nn.Conv2d"
     assert found["bias"], "the convolution has no bias: norms shift, so it always needs one"
+    learns = found["parameters"] == ["bias", "weight"]
+    assert learns, "weight and bias are no parameters: copy into those that nn.Conv2d has made"
     block, x = _block(case)
     with torch.no_grad():
         right = block(x)

@@ -41,6 +41,9 @@ def _slips(gradients: Sequence[Tensor], scale: float) -> dict[str, int]:
     some, scaled = values != 0, (values * scale).abs()
     gone, before = scaled.half() == 0, values.half()
     slips = {
+        "count each by itself: an entry may be lost without a scale, with it, or both": (
+            gone & (before != 0)
+        ),
         "entries that were 0 before are not lost": gone,
         "also entries that float16 held may be lost by a scale below 1": (
             some & (before == 0) & gone

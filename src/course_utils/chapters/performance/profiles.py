@@ -91,6 +91,20 @@ def total_times(events: Sequence[Event]) -> dict:
     return found
 
 
+def _all_inside(events: Sequence[Event]) -> dict:
+    """A slip: all that lies within an event is taken off, of two equal ones each of the other."""
+    found: dict[str, tuple[int, int]] = {}
+    for n, (name, thread, start, end) in enumerate(events):
+        inside = sum(
+            last - first
+            for m, (_, other, first, last) in enumerate(events)
+            if m != n and other == thread and start <= first and last <= end
+        )
+        calls, total = found.get(name, (0, 0))
+        found[name] = calls + 1, total + end - start - inside
+    return found
+
+
 def _last_times(events: Sequence[Event]) -> dict:
     """A slip: of several events with one name, the time of the last replaces the others'."""
     names: dict[str, list[int]] = {}
@@ -116,6 +130,10 @@ def _slips(events: Sequence[Event]) -> list[tuple[str, dict]]:
         (
             "an event inside an event inside was taken off twice: only direct children count",
             self_times(events, deep=True),
+        ),
+        (
+            "an event inside an event inside was taken off twice: only direct children count ",
+            _all_inside(events),
         ),
         (
             "an event of another thread is not inside, whenever it ran",

@@ -53,10 +53,16 @@ def check_quantised(found: Any, x: Tensor, dim: int | None) -> None:
         "0 must lie in the range: low is at most 0, high at least 0": torch.where(
             bare_high == bare_low, 1.0, (bare_high - bare_low) / 255
         ),
-        "256 values have 255 steps between them": (high - low) / 256,
+        "256 values have 255 steps between them": torch.where(high == low, 1.0, (high - low) / 256),
         "that is symmetric, from -max to max; here low and high are their own": whole / 127,
         "that is symmetric, from -max to max": 2 * whole / 255,
     }
+    if dim is not None and x.dim() > 1 and isinstance(scale, Tensor):
+        along = x.amin(dim, keepdim=True).shape
+        words = (
+            "each index along dim has its own scale: take the extremes over all other dimensions"
+        )
+        assert scale.shape != along or along == right[1].shape, f"scale: {words}"
     slips["only a scale of 0 becomes 1, not a small one"] = torch.ones_like(right[1])
     if dim is not None:
         same = torch.full_like(right[1], float(_range(x, None)[1] - _range(x, None)[0]) / 255)

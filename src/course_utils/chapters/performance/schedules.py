@@ -46,19 +46,28 @@ def check_schedule(found: Any, saved: Sequence[int]) -> None:
     """Check that a schedule covers the layers, and that no other has a smaller peak."""
     __tracebackhide__ = True
     lengths, mine = check_parts(found, "lengths", "peak")
-    assert lengths is not None, "lengths is None: is there an answer yet?"
+    words = "lengths is None: is there an answer yet?"
+    if mine is not None:
+        words = "lengths is None, peak isn't: no number to begin with is above all sizes"
+    assert lengths is not None, words
     assert isinstance(lengths, (list, tuple)), f"lengths is a {type(lengths).__name__}, not a list"
     whole = all(isinstance(n, int) and not isinstance(n, bool) and n > 0 for n in lengths)
     assert whole, "lengths holds whole numbers from 1 on: how many layers each segment has"
     layers = sum(lengths)
+    ends = len(lengths) > 1 and lengths[-1] == len(saved) and [*lengths] == sorted({*lengths})
+    assert not ends, "those are the places of the cuts; lengths says how many layers a segment has"
     assert layers == len(saved), f"the segments have {layers} layers together, not {len(saved)}"
     right = peak(saved, lengths)
-    sums, start = [], 0
+    sums, rests, start = [], [], 0
     for length in lengths:
         sums.append(sum(saved[start : start + length]))
+        rests.append(sums[-1] - saved[start])
         start += length
     firsts = sum(saved[sum(lengths[:n])] for n in range(len(lengths)))
     slips = {
+        "the largest rest counts, not that of the segment with the most layers": (
+            firsts + rests[lengths.index(max(lengths))]
+        ),
         "the first input of the segment that is run again is counted twice": firsts + max(sums),
         "the inputs that are kept of all segments are missing": max(sums),
         "only one segment is run again at a time: the largest counts, not all": sum(saved),
@@ -69,4 +78,13 @@ def check_schedule(found: Any, saved: Sequence[int]) -> None:
     best = min(peak(saved, lengths) for lengths in partitions(len(saved)))
     more = "; it doesn't begin with the best one of the first layers alone"
     more = more if _by_prefixes(saved) > best else ""
+    if (
+        not more
+        and len(lengths) > 1
+        and {*lengths[:-1]} == {lengths[0]}
+        and lengths[-1] <= lengths[0]
+    ):
+        more = "; segments needn't have the same number of layers"
+    if right == sum(saved):
+        more = "; if all look alike to you: the largest rest counts, not the sum of the rests"
     assert right == best, f"another schedule has a smaller peak than {right}{more}"

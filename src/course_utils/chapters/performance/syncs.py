@@ -109,6 +109,30 @@ class _Operators(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
+# Batches (rows, size of the numbers) and the state of model and optimizer, by the case's name.
+LOOPS: dict[str, dict] = {
+    "steep and flat batches": dict(batches=[(8, 5.0), (8, 0.1), (3, 1.0)]),
+    "flat batches": dict(batches=[(4, 0.01), (64, 0.01)], seed=4),
+    "one row": dict(batches=[(1, 1.0)], seed=2),
+    "no batch": dict(batches=[]),
+    "float64": dict(batches=[(5, 2.0), (6, 0.5)], dtype="float64", seed=3),
+    "bfloat16": dict(batches=[(6, 0.5)], dtype="bfloat16", seed=3),
+    "frozen, with old gradients": dict(batches=[(8, 0.5), (4, 0.1)], old=True, seed=5),
+    "a layer that isn't used": dict(batches=[(8, 1.0)], spare=True, seed=6),
+    "a layer that isn't used, weight decay": dict(
+        batches=[(8, 1.0), (4, 0.5)], spare=True, decay=True, seed=6
+    ),
+    "two layers with one weight": dict(batches=[(8, 1.0), (4, 0.5)], tied=True, seed=8),
+    "a norm of thousands": dict(batches=[(6, 1.0), (3, 2.0)], steep=True, seed=14),
+    "a parameter that isn't held": dict(batches=[(8, 0.5), (4, 0.1)], loose=True, seed=9),
+    "batches of the same sizes": dict(batches=[(8, 2.0), (8, 1.0), (3, 0.5)], seed=10),
+    "frozen, held, with old gradients": dict(batches=[(8, 0.5), (4, 0.1)], decay=True, seed=5),
+    "gradients that are all 0": dict(batches=[(6, 1.0), (3, 2.0)], sure=True, seed=13),
+    "a model in eval mode": dict(batches=[(4, 1.0)], eval=True, seed=11),
+    "longer": dict(batches=[(4, 0.3 * n) for n in range(1, 9)], seed=7),
+}
+
+
 class _WithSpare(nn.Sequential):
     """A Sequential that may have a layer, spare, which its forward pass doesn't use."""
 
@@ -129,6 +153,9 @@ def _task(case: dict) -> tuple[nn.Module, torch.optim.Optimizer, list]:
     model = _WithSpare(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 4), nn.Linear(4, 3))
     if case.get("spare"):
         model.add_module("spare", nn.Linear(2, 2))
+    if case.get("tied"):
+        model.extend([nn.Linear(3, 3), nn.Linear(3, 3)])
+        model[5].weight = model[4].weight
     model.to(device, dtype)
     with torch.no_grad():
         for p in model.parameters():
@@ -147,7 +174,7 @@ def _task(case: dict) -> tuple[nn.Module, torch.optim.Optimizer, list]:
     if case.get("decay"):
         for p in model[2].parameters():
             p.grad = torch.full_like(p, 2.0)
-    if case.get("sure"):
+    if case.get("sure") or case.get("steep"):
         with torch.no_grad():
             model.get_parameter("3.weight").mul_(1e4)
     decay = 0.1 if case.get("decay") else 0.0  # moves a parameter whose gradient is 0
@@ -217,7 +244,12 @@ def _truth(case: dict, limit: float = 1.0, clip: str = "norm") -> tuple:
         scores = model(x)
         loss = F.cross_entropy(scores, y)
         loss.backward()
+        if clip == "unused zeros":
+            for p in model.parameters():
+                p.grad = torch.zeros_like(p) if p.grad is None and p.requires_grad else p.grad
         groups = [{"params": model.parameters()}] if clip != "held" else optimizer.param_groups
+        if clip == "shared":
+            groups = [{"params": [*part.parameters(recurse=False)]} for part in model.modules()]
         grads = [p.grad for group in groups for p in group["params"] if p.grad is not None]
         norm = math.sqrt(sum(g.square().sum().item() for g in grads))
         norm = norm**2 if clip == "squared" else norm
@@ -228,7 +260,7 @@ def _truth(case: dict, limit: float = 1.0, clip: str = "norm") -> tuple:
             elif clip == "each" and own > limit:
                 g.div_(own)
             elif clip not in ("always", "each", "none") and norm > limit:
-                g.mul_(limit / norm)
+                g.mul_(max(limit / norm, 1e-3 if clip == "least" else 0))
         optimizer.step()
         losses.append(loss.item())
         if clip == "after":
@@ -264,6 +296,10 @@ def check_loop(outcome: dict, case: dict) -> None:
         "all zero_grad": "an old gradient that the optimizer doesn't hold stays, also of a frozen "
         "parameter; the norm is over all gradients",
         "zeros": "where a frozen parameter's gradient is 0 and not None, weight decay moves it",
+        "unused zeros": "a layer that isn't used has no gradient; with zeros in its place weight "
+        "decay moves it",
+        "shared": "a parameter that two layers share counts once",
+        "least": "the factor has no least value, however large the norm is",
         "held": "the norm is over all gradients, also where the optimizer doesn't hold a parameter",
     }
     nan = any(bool(part.isnan().any()) for part in outcome["weights"])

@@ -68,17 +68,17 @@ def run_measure(measure: Callable[..., Any], case: dict) -> dict:
         case: PretendDevice's arguments, with ``warmup`` and ``repeats`` where they are given.
     """
 
-    def timed(pretend: PretendDevice, *counts: int) -> Any:
-        return measure(pretend.run, pretend.synchronise, pretend.clock, *counts)
+    def timed(pretend: PretendDevice, *counts: int, **named: int) -> Any:
+        return measure(pretend.run, pretend.synchronise, pretend.clock, *counts, **named)
 
     pretend, again = (
         PretendDevice(case["kernels"], case.get("launch", 5), case.get("pending", 0))
         for _ in range(2)
     )
-    counts = [case[name] for name in COUNTS if name in case]
-    found = timed(pretend, *counts)
+    counts = {name: case[name] for name in COUNTS if name in case}
+    found = timed(pretend, *counts.values())
     timed(PretendDevice([10_000]), 0, 1)  # what is kept of this one shows in the next
-    second = timed(again, *counts)
+    second = timed(again, **counts)
     left = pretend.idle_from > pretend.now
     same = repr(found) == repr(second)
     return {"found": found, "runs": pretend.runs, "left": left, "same": same}
