@@ -119,7 +119,9 @@ print(parser.parse_args(["--flip", "False"]))
 #   default counts;
 # - an option's text becomes what its default is: `str`, `int` or `float`;
 # - a field whose default is a `bool` is switched by `--name` and `--no-name`, and takes no text;
+# - of several words for a field the last one counts;
 # - an unknown word, or a text that doesn't fit, ends the program with status 2. `argparse` does so.
+#   Whether `--ste` may stand for `--steps` is up to you.
 #
 # `kind` may be any dataclass whose fields have such defaults. Example:
 # `read_config(["--steps", "20", "--no-flip"])` gives a `Config` with `steps=20`, `flip=False`.
@@ -236,8 +238,8 @@ print("size in shares:  ", (60 - 50) / width, (16 - 8) / height)
 # - `boxes` is `(n, 4)`, int64, float32 or float64: left, top, right, bottom in pixels. n may be 0, and
 #   a box may have no width or height. Count in float64: float32 rounds the numbers of a large photograph.
 # - `labels` is `(n,)`, int64: 0, 1 or 2. `size` is (height, width) of the photograph in pixels.
-# - A centre on the line between two cells belongs to the cell to the right, or below. Every centre lies
-#   inside the photograph.
+# - A centre on the line between two cells belongs to the cell to the right, or below; where `cells` is no
+#   power of two, rounding in float64 may put it on either side. Every centre lies inside the photograph.
 # - If several centres fall into one cell, the shape with the largest area in pixels gets it; of equal
 #   areas the first.
 # - The arguments stay as they are.

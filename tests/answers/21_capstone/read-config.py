@@ -285,15 +285,16 @@ class Config:
 
 def read_config(words, kind=Config):
     parser = argparse.ArgumentParser()
-    for name, default in vars(kind()).items():
+    defaults = {field.name: field.default for field in dataclasses.fields(kind)}
+    for name, default in defaults.items():
         if default is True or default is False:
             parser.add_argument(f"--{name}", dest=name, action="store_true")
             parser.add_argument(f"--no-{name}", dest=name, action="store_false")
         else:
             parser.add_argument(f"--{name}", type=default.__class__)
-    parser.set_defaults(**vars(kind()))
+    parser.set_defaults(**defaults)
     found = parser.parse_args(list(words))
-    return dataclasses.replace(kind(), **{name: getattr(found, name) for name in vars(kind())})
+    return dataclasses.replace(kind(), **{name: getattr(found, name) for name in defaults})
 
 
 # %% right="a parser without argparse"
