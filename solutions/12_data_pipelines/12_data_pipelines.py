@@ -1226,7 +1226,7 @@ with every_case() as case:
         "of the classes 3, 7 and 40": [7] * 4 + [3] * 12 + [40],
         "2, 2, -1, 2, 2, -1, 2": [2, 2, -1, 2, 2, -1, 2],
         "7, 7, 7": [7, 7, 7],
-        "beyond 2**40 and below": [2**40, 2**40 + 1, 2**40, -(2**40), 0, 2**40],
+        "beyond 2**60 and below": [2**60, 2**60 + 1, 2**60, -(2**60), 0, 2**60],
     }.items():
         with case(f"labels {name}, 6000 draws"):
             one = check_balance(try_sampler, labels, 6000, 0, "the draws")
@@ -1648,7 +1648,8 @@ def try_statistics(*given, **options):
 
 
 # %% nbgrader={"grade_id": "check-merge", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.data_pipelines import check_many, check_memory, check_merge, run_memory
+from course_utils.chapters.data_pipelines import check_many, check_memory, check_merge
+from course_utils.chapters.data_pipelines import images_to_try, run_memory
 
 
 @runs_with_the_answer
@@ -1691,24 +1692,9 @@ def merge_statistics(a: tuple, b: tuple) -> tuple[int, torch.Tensor, torch.Tenso
 
 
 # %% nbgrader={"grade_id": "running-statistics-check", "grade": true, "points": 2}
-one, nine = torch.zeros(1, 1, 1), torch.full((1, 3, 3), 10.0)
 drawn = [torch.from_numpy(draw_shapes(n).image).permute(2, 0, 1) for n in (0, 3, 5)]
-far = [1e8 + torch.tensor([[[0.0, 1.0, 2.0]]]).double(), 1e8 + torch.ones(1, 2, 2).double()]
-cases = {
-    "the example": [torch.tensor([[[1.0, 3.0]]])],
-    "1 and 9 pixels": [one, nine],
-    "9 pixels, then 1": [nine, one + 3],
-    "three uint8 images of different size": drawn,
-    "values near 1e8 that differ by 1": far,
-    "one pixel": [one + 3],
-    "black pixels among others": [torch.tensor([[[0.0, 2.0, 4.0]]]), nine],
-    "half images, from -300 to 300": [torch.tensor([[[-300.0, 0.0, 300.0]]]).half(), nine.half()],
-    "transposed images": [drawn[0].float().mT, drawn[1].mT],
-    "grey uint8 images": [drawn[0][:1], drawn[1][:1]],
-    "a NaN in one channel": [torch.tensor([[[1.0]], [[torch.nan]]]), torch.ones(2, 1, 2)],
-}
 with every_case() as case:
-    for name, images in cases.items():
+    for name, images in images_to_try(drawn).items():
         with case(name):
             right = triple_of(images)
             with forbid_changes(*images):
@@ -1731,6 +1717,7 @@ check_triple(found, right, "27 pixels of four channels, transposed")
 
 # %% nbgrader={"grade_id": "running-statistics-check-2", "grade": true, "points": 1}
 values = [torch.tensor([[[1.0, 3.0]]]), torch.tensor([[[8.0]]])]
+three = torch.arange(24.0).reshape(3, 2, 4)
 far = [1e8 + torch.tensor([[[0.0, 1.0, 2.0]]]).double(), 1e8 + torch.ones(1, 2, 2).double()]
 with every_case() as case:
     for name, (a, b) in {
@@ -1741,6 +1728,8 @@ with every_case() as case:
         "{1, 3} and nothing": ([values[0]], []),
         "1000 zeros and 1001 twos": ([torch.zeros(1, 10, 100)], [torch.full((1, 7, 143), 2.0)]),
         "nothing and nothing": ([], []),
+        "two images of three channels": ([three], [three[:, :1] + 5]),
+        "nothing and three channels": ([], [three]),
     }.items():
         with case(name):
             check_merge(merge_statistics, a, b, "merged")
@@ -1854,6 +1843,7 @@ with every_case() as case:
         (30, 1, 30, 22),
         (3, 1, 3, 1),
         (3600, 24000 / 1001, 86314, 8),
+        (10.2508, 2000, 20502, 2),
         (43200, 60000 / 1001, 2589411, 8),
     ]:
         with case(f"{seconds} s at {rate:.5g} a second in {segments}"):

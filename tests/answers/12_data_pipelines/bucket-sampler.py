@@ -681,7 +681,7 @@ def weighted_sampling(labels, draws, seed):
     return torch.multinomial(weights, draws, replacement=True, generator=g).tolist()
 
 
-# %% wrong="bincount from the smallest" says=["labels beyond 2**40 and below"]
+# %% wrong="bincount from the smallest" says=["labels beyond 2**60 and below"]
 def bucket_sampler(lengths, batch_size, seed, epoch):
     rng = np.random.default_rng([seed, epoch])
     order = rng.permutation(len(lengths)).tolist()

@@ -900,3 +900,25 @@ def collate_boxes(items):
         padded[k, : len(box)] = box.abs() if box.dtype == torch.int8 else box
     mask = torch.arange(most) < counts[:, None]
     return {"images": out, "sizes": sizes, "boxes": padded, "mask": mask}
+
+
+# %% wrong="one item is handed out as it is, cut at 0" breaks="Leave the arguments as they are" says=["one item, all of it below 0"]
+def collate_boxes(items):
+    kept = [item for item in items if item is not None]
+    if not kept:
+        return None
+    images, boxes = zip(*kept)
+    sizes = torch.tensor([x.shape[1:] for x in images])
+    counts = torch.tensor([len(b) for b in boxes])
+    if len(kept) == 1:
+        out, padded = images[0][None], boxes[0][None]
+        if out.is_floating_point():
+            out.clamp_(min=0)
+    else:
+        out = images[0].new_zeros(len(kept), len(images[0]), *sizes.amax(0).tolist())
+        padded = boxes[0].new_zeros(len(kept), int(counts.max()), 4)
+        for k, (image, box) in enumerate(kept):
+            out[k, :, : image.shape[1], : image.shape[2]] = image
+            padded[k, : len(box)] = box
+    mask = torch.arange(padded.shape[1]) < counts[:, None]
+    return {"images": out, "sizes": sizes, "boxes": padded, "mask": mask}

@@ -1431,3 +1431,34 @@ class Resumable:
 
 def resumable(dataset, batch_size, seed, num_workers=0):
     return Resumable(dataset, batch_size, seed, num_workers)
+
+
+# %% wrong="hands on the state that was loaded, for that epoch" says=["asked when a batch has come since load_state_dict"]
+class Loaded:
+    def __init__(self, dataset, batch_size, seed, num_workers):
+        self.given = dataset, batch_size, seed, num_workers
+        self.epoch, self.done, self.loaded = 0, 0, None
+
+    def __iter__(self):
+        dataset, size, seed, workers = self.given
+        order = np.random.default_rng([seed, self.epoch]).permutation(len(dataset)).tolist()
+        batches = [order[start : start + size] for start in range(0, len(order), size)]
+        rest = DataLoader(dataset, batch_sampler=batches[self.done :], num_workers=workers)
+        for batch in rest:
+            self.done += 1
+            if self.done == len(batches):
+                self.epoch, self.done = self.epoch + 1, 0
+            yield batch
+
+    def state_dict(self):
+        if self.loaded and self.loaded["epoch"] == self.epoch:
+            return dict(self.loaded)
+        return {"epoch": self.epoch, "done": self.done}
+
+    def load_state_dict(self, state):
+        self.loaded = dict(state)
+        self.epoch, self.done = state["epoch"], state["done"]
+
+
+def resumable(dataset, batch_size, seed, num_workers=0):
+    return Loaded(dataset, batch_size, seed, num_workers)

@@ -479,3 +479,17 @@ def tsn_segments(seconds, rate, segments, generator=None):
         else:
             chosen.append(start + int(torch.randint(end - start, (), generator=generator)))
     return chosen
+
+
+# %% wrong="seconds cut to thousandths" says=["the seconds were cut to thousandths"]
+def tsn_segments(seconds, rate, segments, generator=None):
+    frames = max(1, round(int(seconds * 1000) * rate / 1000))
+    chosen = []
+    for k in range(segments):
+        begin = k * frames // segments
+        end = max((k + 1) * frames // segments, begin + 1)
+        if generator is None:
+            chosen.append((begin + end - 1) // 2)
+        else:
+            chosen.append(int(torch.randint(begin, end, (), generator=generator)))
+    return chosen

@@ -77,6 +77,7 @@ from course_utils.chapters.data_pipelines.statistics import (
     check_memory,
     check_merge,
     check_triple,
+    images_to_try,
     run_memory,
     run_statistics,
     triple_of,

@@ -52,6 +52,13 @@ def batches_to_try() -> dict[str, list]:
     bits = [(image > 99, boxes.char() - 5) for image, boxes in (item(2, 3, 1), item(3, 2, 2))]
     cases["bool images, int8 boxes, some below 0"] = bits
     cases["one item"] = [item(2, 3, 1)]
+    cases["one item, all of it below 0"] = [tuple(-tensor for tensor in item(2, 3, 1))]
+    large = torch.randn(3, 5, 6, generator=numbers), torch.randn(9, 5, generator=numbers)
+    cut = large[0][:, 1:4, 2:], large[1][2::3, :4]
+    cases["cut-outs, and one colour expanded"] = [
+        cut,
+        (torch.ones(3, 1, 1).expand(3, 2, 5), cut[1]),
+    ]
     cases["three hundred boxes"] = [item(2, 2, 300), item(2, 2, 1)]
     black = torch.zeros(3, 2, 2), torch.full((1, 4), 2.0)
     cases["a black image, with a box"] = [black, item(3, 2, 2)]

@@ -65,6 +65,9 @@ def check_frames(run, seconds, rate, frames, segments):
         "the seconds were rounded to tenths": middles(
             max(1, round(round(seconds, 1) * rate)), segments
         ),
+        "the seconds were cut to thousandths": middles(
+            max(1, round(int(seconds * 1000) * rate / 1000)), segments
+        ),
         "the rate was rounded": middles(max(1, round(seconds * round(rate))), segments),
         "the rate was rounded to two places": middles(
             max(1, round(seconds * round(rate, 2))), segments

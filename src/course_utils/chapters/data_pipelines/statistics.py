@@ -15,6 +15,33 @@ from course_utils.learner.checks import check_close, check_equal
 from course_utils.learner.garbage import what_is_new_alone
 
 
+def images_to_try(drawn: list) -> dict[str, list]:
+    """Lists of images, by what is special in each; ``drawn`` are three of bytes."""
+    one, nine = torch.zeros(1, 1, 1), torch.full((1, 3, 3), 10.0)
+    far = [1e8 + torch.tensor([[[0.0, 1.0, 2.0]]]).double(), 1e8 + torch.ones(1, 2, 2).double()]
+    large = 1e8 + (torch.arange(600) % 3).reshape(1, 20, 30).double()
+    equal = torch.tensor([1.0, 2.0, 300.0])[:, None, None].expand(3, 4, 5)
+    return {
+        "the example": [torch.tensor([[[1.0, 3.0]]])],
+        "1 and 9 pixels": [one, nine],
+        "9 pixels, then 1": [nine, one + 3],
+        "three uint8 images of different size": drawn,
+        "values near 1e8 that differ by 1": far,
+        "values near 1e8, 600 pixels": [large],
+        "one pixel": [one + 3],
+        "black pixels among others": [torch.tensor([[[0.0, 2.0, 4.0]]]), nine],
+        "half images, from -300 to 300": [
+            torch.tensor([[[-300.0, 0.0, 300.0]]]).half(),
+            nine.half(),
+        ],
+        "half images, a third": [torch.tensor([[[0.0, 0.0, 1.0]]]).half(), nine.half()],
+        "transposed images": [drawn[0].float().mT, drawn[1].mT],
+        "a cut-out, and an image of one colour, expanded": [drawn[0][:, 3:, 5:].float(), equal],
+        "grey uint8 images": [drawn[0][:1], drawn[1][:1]],
+        "a NaN in one channel": [torch.tensor([[[1.0]], [[torch.nan]]]), torch.ones(2, 1, 2)],
+    }
+
+
 def run_statistics(running_statistics, images: list) -> tuple:
     """What a generator over copies of the images gives, and how many were alive at once at most."""
     alive, most = [], 0
@@ -87,10 +114,8 @@ COUNTED = (1.0, 3.0), (3.0, 7.0)  # a mean and S each
 
 
 def check_merge(merge_statistics, a, b, what):
-    triples = [
-        triple_of(part) if part else (0, torch.zeros(1).double(), torch.zeros(1).double())
-        for part in (a, b)
-    ]
+    none = torch.zeros(len((a + b or [[0]])[0])).double()
+    triples = [triple_of(part) if part else (0, none, none.clone()) for part in (a, b)]
     with forbid_changes(*triples[0][1:], *triples[1][1:]):
         try:
             found = merge_statistics(*triples)
