@@ -42,8 +42,7 @@ class Branches(nn.Module):
 
     def forward(self, x, side):
         self.seen = self.seen + x.detach().mean()  # another tensor at each step
-        count = self.last.get_buffer("count") + whole_number(x)
-        self.last.register_buffer("count", count, persistent=False)
+        self.last.get_buffer("count").add_(whole_number(x))  # in place, as batch norm does
         x = torch.tanh(self.first(x))
         if x.requires_grad:
             x.register_hook(lambda grad: self.reached())

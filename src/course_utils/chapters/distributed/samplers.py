@@ -51,7 +51,7 @@ def check_sampler(try_sampler, *groups):
     with every_case() as case:
         for cases in groups:
             of_group = [next(found) for _ in cases]
-            slip = slip_of(try_sampler, [result for result, *_ in of_group], cases)
+            slip = slip_of([result for result, *_ in of_group], cases, try_sampler)
             for (args, options), (result, kept, fresh) in zip(cases, of_group, strict=True):
                 length, _, ranks = args
                 right = of_the_library(args, options)
@@ -107,12 +107,13 @@ SLIPS = {
 }
 
 
-def slip_of(try_sampler, results, cases):
+def slip_of(results, cases, try_sampler=None):
     """Words for the slip that explains every wrong result; else where to look."""
     rights = [of_the_library(*case) for case in cases]
     wrong = [place for place, right in enumerate(rights) if results[place] != right]
     stays = [results[place] in rights[:place] for place in wrong]
-    if wrong and not all(stays) and try_sampler([cases[wrong[0]]])[0][0] == rights[wrong[0]]:
+    alone = [cases[place] for place in wrong[:1] if try_sampler and not all(stays)]
+    if alone and try_sampler(alone)[0][0] == rights[wrong[0]]:
         return "the same call is right when it comes first: keep nothing from earlier calls"
     for words, change in SLIPS.items():
         if all(results[place] == dealt(*cases[place], **change) for place in wrong):
