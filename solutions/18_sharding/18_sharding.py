@@ -325,8 +325,8 @@ with every_case() as case:
         check_case(2, [(30, 4), (3,)], 2, {"lr": 0.05, "betas": (0.5, 0.9), "eps": 0.1})
     with case("3 ranks, a parameter without dimensions and one without numbers"):
         check_case(3, [(), (5, 1, 2), (0, 3), (3, 3)], 3, {"lr": 0.02, "weight_decay": 0.3})
-    with case("2 ranks, a single number"):
-        check_case(2, [(1, 1)], 2, {"lr": 0.1})
+    with case("2 ranks, a single number, no options"):
+        check_case(2, [(1, 1)], 2, {})
     with case("2 ranks, four numbers"):
         check_case(2, [(3, 1), (1,)], 2, {"lr": 0.1, "maximize": True})
 ### BEGIN HIDDEN TESTS
@@ -502,7 +502,7 @@ print("the graph still holds the matrix:", h.grad_fn._saved_mat2.data_ptr() == p
 #
 # - `shards[l].grad` holds this rank's rows of the **mean** over the ranks of the gradient of $W$, added, as
 #   ever, to what was there;
-# - `x.grad` is what an ordinary stack would give (`x` may require grad, or not);
+# - `x.grad` is what an ordinary stack would give (`x` may require grad, or not, or come from a layer);
 # - at no time, forward or backward, are more than **two** whole matrices alive, copies included (their
 #   gradients are not counted).
 #

@@ -150,10 +150,10 @@ def test_a_kept_copy_of_a_matrix_counts_as_a_whole_matrix():
 
 
 def test_words_for_a_step_that_was_not_the_newest():
-    found = [(15, torch.zeros(7, 2), torch.zeros(2))]
+    found = [(15, torch.zeros(7, 2), torch.zeros(2), 0.5)]
     with pytest.raises(AssertionError, match="entries come in any order"):
         sharding.check_checkpoint(found, 1, [13, 22, 15, 17], "", 1)
-    found = [(17, torch.zeros(7, 2), torch.zeros(2))]
+    found = [(17, torch.zeros(7, 2), torch.zeros(2), 0.5)]
     with pytest.raises(AssertionError, match="not the one saved last"):
         sharding.check_checkpoint(found, 1, [13, 22, 15, 17], "", 1)
 

@@ -6,7 +6,7 @@
 # - "holds this rank's rows of the **mean** over the ranks"
 # - "added, as ever, to what was there"
 # - "`x.grad` is what an ordinary stack would give"
-# - "(`x` may require grad, or not)"
+# - "(`x` may require grad, or not, or come from a layer)"
 # - "more than **two** whole matrices alive"
 # - "at no time, forward or backward"
 # - "copies included"
@@ -19,7 +19,7 @@
 #
 # Admits:
 #
-# - "(`x` may require grad, or not)": x does not require grad
+# - "(`x` may require grad, or not, or come from a layer)": x does not require grad
 # - "one for each entry of `shards`": 2 ranks, 5 layers
 
 # %% wrong="autograd keeps the whole matrices" breaks="more than **two** whole matrices alive" says=["whole matrices were alive at once", "5 layers: 5 whole", "copies included"]
@@ -373,7 +373,7 @@ def fully_sharded(x, shards):
     return x
 
 
-# %% wrong="lets x require grad" breaks="(`x` may require grad, or not)" says=["x requires grad after the call", "leave the caller's x as it is"]
+# %% wrong="lets x require grad" breaks="(`x` may require grad, or not, or come from a layer)" says=["x requires grad after the call", "leave the caller's x as it is"]
 class Layer(torch.autograd.Function):
     @staticmethod
     def forward(ctx, h, shard):
@@ -927,3 +927,51 @@ def fully_sharded(x: torch.Tensor, shards: list[torch.Tensor]) -> torch.Tensor:
     for shard in shards:
         h = Layer.apply(h, shard)
     return h
+
+
+# %% wrong="writes the .grad of x itself" breaks="`x.grad` is what an ordinary stack would give" says=["where x comes from a layer, no right gradient comes back"]
+class OneLayer(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, h, shard, x):
+        out = torch.tanh(h @ gather_rows(shard).T)
+        ctx.save_for_backward(h, shard, out)
+        ctx.x = x
+        return out
+
+    @staticmethod
+    def backward(ctx, grad):
+        h, shard, out = ctx.saved_tensors
+        g = grad * (1 - out.square())
+        dh = g @ gather_rows(shard)
+        if ctx.x is not None and ctx.x.requires_grad:
+            ctx.x.grad = dh if ctx.x.grad is None else ctx.x.grad + dh
+            dh = None
+        return dh, scatter_mean_rows(g.T @ h), None
+
+
+def fully_sharded(x, shards):
+    h = x
+    for number, shard in enumerate(shards):
+        h = OneLayer.apply(h, shard, None if number else x)
+    return h
+
+
+# %% wrong="the gradient of the matrix is turned" breaks="holds this rank's rows of the **mean** over the ranks" says=["is this one turned?"]
+class Turned(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, h, shard):
+        out = torch.tanh(h @ gather_rows(shard).T)
+        ctx.save_for_backward(h, shard, out)
+        return out
+
+    @staticmethod
+    def backward(ctx, grad):
+        h, shard, out = ctx.saved_tensors
+        g = grad * (1 - out.square())
+        return g @ gather_rows(shard), scatter_mean_rows(h.T @ g)
+
+
+def fully_sharded(x, shards):
+    for shard in shards:
+        x = Turned.apply(x, shard)
+    return x

@@ -929,3 +929,33 @@ def tensor_parallel(
     x: torch.Tensor, up: torch.Tensor, down: torch.Tensor, bias: torch.Tensor
 ) -> torch.Tensor:
     return F.gelu(Exit.apply(Entry.apply(x) @ up.T)) @ down.T + bias
+
+
+# %% wrong="clears the .grad of x" breaks="a call leaves nothing behind on them" says=["x.grad is not added to what was there before"]
+class Enter(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad):
+        grad = grad.clone()
+        dist.all_reduce(grad)
+        return grad
+
+
+class Leave(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, part):
+        part = part.clone()
+        dist.all_reduce(part)
+        return part
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad
+
+
+def tensor_parallel(x, up, down, bias):
+    x.grad = None
+    return Leave.apply(F.gelu(Enter.apply(x) @ up.T) @ down.T) + bias

@@ -16,16 +16,20 @@ from course_utils.chapters.sharding.jobs import attempt, local
 from course_utils.learner.checks import check_close
 from course_utils.learner.tracebacks import ends_in_notebook
 
+NAME = "run [1]"  # somewhere in the folder's path
+EXTRA = {"once": "step"}  # in this case an entry has the name that people give to one of their own
 
-def state_of(world_size: int, value: float) -> dict:
-    """A sharded weight (7, 2) whose numbers are value + 0, 1, 2, …, and a count on every rank."""
+
+def state_of(world_size: int, value: float, extra: str) -> dict:
+    """A sharded weight (7, 2) whose numbers are value + 0, 1, 2, …; on every rank two more."""
     full = value + torch.arange(14.0).view(7, 2)
     mesh = init_device_mesh("cpu", (world_size,))
     weight = distribute_tensor(full, mesh, [Shard(0)])
-    return {"weight": weight, "count": torch.full((2,), value)}
+    own = torch.tensor(value + 0.5, dtype=torch.float64)
+    return {"weight": weight, "count": torch.full((2,), value), extra: own}
 
 
-def run_saves(rank, world_size, sharded_checkpoint, folder, steps, killed_in):
+def run_saves(rank, world_size, sharded_checkpoint, folder, extra, steps, killed_in):
     whole_write, whole_finish = dcp.FileSystemWriter.write_data, dcp.FileSystemWriter.finish
     finished = []
 
@@ -40,8 +44,8 @@ def run_saves(rank, world_size, sharded_checkpoint, folder, steps, killed_in):
     dcp.FileSystemWriter.finish = finish
     for step in steps:
         finished.clear()
-        state = state_of(world_size, 100.0 * step)
-        held = dict(state)
+        state = state_of(world_size, 100.0 * step, extra)
+        held, place = dict(state), os.getcwd()
         if step == steps[-1] and killed_in == "shards":
             dcp.FileSystemWriter.write_data = write_and_die
         if step == steps[-1] and killed_in in ("table", "once"):
@@ -50,6 +54,7 @@ def run_saves(rank, world_size, sharded_checkpoint, folder, steps, killed_in):
         written = rank != 0 or bool(finished)  # rank 0 finishes a save
         _no_save_goes_on(written)
         _same_entries(state, held, "sharded_checkpoint")
+        assert os.getcwd() == place, "the current folder was changed by sharded_checkpoint"
 
 
 def _no_save_goes_on(written: bool) -> None:
@@ -110,8 +115,8 @@ def _list_in_any_order() -> None:
     os.scandir = Scan  # ty: ignore[invalid-assignment]  what a listing is asked for, no more
 
 
-def run_load(rank, world_size, newest_checkpoint, folder):
-    state = state_of(world_size, -1.0)
+def run_load(rank, world_size, newest_checkpoint, folder, extra):
+    state = state_of(world_size, -1.0, extra)
     held = dict(state)
     _list_in_any_order()
     step = newest_checkpoint(folder, state)
@@ -121,12 +126,12 @@ def run_load(rank, world_size, newest_checkpoint, folder):
         f"{'a text' if isinstance(step, str) else 'a ' + type(step).__name__}: return an int"
     )
     _same_entries(state, held, "newest_checkpoint")
-    return step, local(held["weight"]).clone(), held["count"].clone()
+    return step, local(held["weight"]).clone(), held["count"].clone(), held[extra].item()
 
 
 @ends_in_notebook
 def check_checkpoint(found, save_ranks, steps, killed_in, load_ranks):
-    found, kept = found if isinstance(found, tuple) else (found, None)
+    found, kept, elsewhere = found if isinstance(found, tuple) else (found, None, None)
     if isinstance(found, str) and " seconds rank" in found:
         found = "the ranks wait for each other; dcp.save and dcp.load are for all of them\n" + found
     elif isinstance(found, str) and killed_in and "CheckpointException" in found:
@@ -139,7 +144,7 @@ def check_checkpoint(found, save_ranks, steps, killed_in, load_ranks):
     complete = steps[: len(steps) - killed]
     truth = max(complete, default=-1)
     full = (100.0 * truth if complete else -1.0) + torch.arange(14.0).view(7, 2)
-    for rank, (step, weight, count) in enumerate(found):
+    for rank, (step, weight, count, own) in enumerate(found):
         reason = "" if step == truth else _why_that_step(step, complete, steps, truth)
         if step == -1 and complete and save_ranks != load_ranks:
             reason = (
@@ -152,6 +157,11 @@ def check_checkpoint(found, save_ranks, steps, killed_in, load_ranks):
             reason = (
                 f": of {len(complete)} completed saves {kept or 'none'} was left before the "
                 "loading; remove an old one, if at all, when a newer one is complete"
+            )
+        if isinstance(elsewhere, list) and elsewhere[rank][0] == truth:
+            reason = (
+                f": the folder's path has a part {NAME!r}, and glob.glob takes brackets for a "
+                "pattern; Path(folder).glob doesn't"
             )
         assert step == truth, f"the step on rank {rank} is {step}, expected {truth}{reason}"
         mine = full.chunk(load_ranks)[rank]
@@ -167,8 +177,12 @@ def check_checkpoint(found, save_ranks, steps, killed_in, load_ranks):
             f"rank {rank} loads numbers of the killed save: give each step its own folder"
         )
         check_close(weight, mine, f"rank {rank}'s rows of the weight")
-        check_close(
-            count, torch.full((2,), 100.0 * truth if complete else -1.0), f"rank {rank}'s count"
+        base = 100.0 * truth if complete else -1.0
+        check_close(count, torch.full((2,), base), f"rank {rank}'s count")
+        assert own == base + 0.5, (
+            f'state["{EXTRA.get(killed_in, "epoch")}"] is {own} on rank {rank}, expected '
+            f"{base + 0.5}: the caller may have an entry of any name, so save none of your own "
+            "beside them"
         )
 
 
@@ -203,14 +217,18 @@ def checkpoint_trial(
     From each new rank what it loads, and how many saves were complete before.
     """
     with tempfile.TemporaryDirectory() as folder:
-        inside = str(Path(folder) / "checkpoints")
+        extra = EXTRA.get(killed_in, "epoch")
+        above = Path(folder) / NAME
+        above.mkdir()
+        inside = str(above / "checkpoints")
+        place = save, inside, extra
         if killed_in == "twice":
-            first = attempt(run_saves, save_ranks, save, inside, steps[:-1], "table")
+            first = attempt(run_saves, save_ranks, *place, steps[:-1], "table")
             if isinstance(first, str) and "exit status" not in first:
                 return first
             steps, killed_in = steps[-1:], "table"
         if steps:
-            words = attempt(run_saves, save_ranks, save, inside, steps, killed_in)
+            words = attempt(run_saves, save_ranks, *place, steps, killed_in)
             if isinstance(words, str) and "exit status" not in words:
                 return words
             if killed_in and not isinstance(words, str):
@@ -219,9 +237,15 @@ def checkpoint_trial(
                     "save with dcp.save?"
                 )
         if killed_in == "once":
-            words = attempt(run_saves, save_ranks, save, inside, steps[-1:], "")
+            words = attempt(run_saves, save_ranks, *place, steps[-1:], "")
             if isinstance(words, str):
                 return f"step {steps[-1]}, whose save was killed, is saved once more: {words}"
         kept = len(list(Path(folder).rglob(".metadata")))
-        found = attempt(run_load, load_ranks, load, inside)
-        return found if isinstance(found, str) else (found, kept)
+        found = attempt(run_load, load_ranks, load, inside, extra)
+        if isinstance(found, str):
+            return found
+        elsewhere = None
+        if kept and all(step == -1 for step, *_ in found):
+            moved = above.rename(Path(folder) / "run 1")
+            elsewhere = attempt(run_load, load_ranks, load, str(moved / "checkpoints"), extra)
+        return found, kept, elsewhere

@@ -31,6 +31,11 @@ def gather_rows(shard: torch.Tensor) -> torch.Tensor:
 def scatter_mean_rows(gradient: torch.Tensor) -> torch.Tensor:
     """This rank's rows of the mean of all ranks' gradients."""
     rows, columns = gradient.shape
+    if rows % dist.get_world_size():
+        raise ValueError(
+            f"scatter_mean_rows was handed shape {tuple(gradient.shape)}, and its rows don't go "
+            "round: it takes the whole gradient of W, of shape (out, in); is this one turned?"
+        )
     unseen["now"] = True
     mine = torch.empty(rows // dist.get_world_size(), columns)
     dist.reduce_scatter_tensor(mine, gradient.detach().contiguous())
@@ -119,6 +124,17 @@ def run_fully_sharded(rank, world_size, fully_sharded, sizes, batch, with_input)
             f"another call before the backward pass of the first gives another {name}.grad: what "
             "a backward pass needs belongs on the ctx of its call"
         )
+    for leaf in leaves.values():
+        leaf.grad = None
+    out = fully_sharded(x * 1.0, shards)
+    out.backward(random_like(out.shape, 60, rank))
+    behind = first[-1] is None or (
+        x.grad is not None and torch.allclose(first[-1], x.grad, 1e-4, 1e-5)
+    )
+    assert behind, (
+        "where x comes from a layer, no right gradient comes back to that layer: x.grad is not for "
+        "you to write; return it from a Function's backward"
+    )
     _forward_and_backward(rank, fully_sharded, x, shards, sizes)
     for name, grad in zip(leaves, first, strict=True):
         now = leaves[name].grad
@@ -347,48 +363,3 @@ def some_of(wrong: list[str], most: int = 4) -> str:
     wrong = sorted(dict.fromkeys(wrong), key=lambda words: "differs in" in words)
     more = f"; and {len(wrong) - most} more" if len(wrong) > most else ""
     return "; ".join(wrong[:most]) + more
-
-
-def known_slip(name, found, truth, world_size, own):
-    """Words for a gradient that a known slip would give."""
-    if found is None:
-        return f"{name} is None: no gradient comes back to it"
-    if found.shape == truth.shape and world_size > 1:
-        if name == "bias.grad" and truth.any() and not found.any():
-            return (
-                f"{name} is zero on a rank: each rank adds the whole bias itself, after the sum, "
-                "and so each has its gradient"
-            )
-        if name == "bias.grad" and torch.allclose(found, truth * world_size, 1e-4, 1e-4):
-            return (
-                f"{name} is {world_size} times what it should be: the bias is whole on each rank, "
-                "and so is its gradient; it isn't summed over the ranks"
-            )
-        if name == "x.grad" and torch.allclose(found, truth / world_size, 1e-4, 1e-4):
-            return (
-                f"{name} is 1/{world_size} of what it should be: the ranks' parts of it are added "
-                "up, not averaged"
-            )
-        if torch.allclose(found, truth * world_size, 1e-4, 1e-4):
-            slip = "the sum at the exit was summed again"
-            return f"{name} is {world_size} times what it should be: {slip}"
-        if name == "bias.grad" and torch.allclose(found, truth / world_size, 1e-4, 1e-4):
-            return (
-                f"{name} is 1/{world_size} of what it should be: add the whole bias after the sum"
-            )
-        if torch.allclose(found, truth / world_size, 1e-4, 1e-4):
-            slip = "the gradient of a sum goes back to each part as it is, and no one divides it"
-            return f"{name} is 1/{world_size} of what it should be: {slip}"
-        if own is not None and torch.allclose(found, own, 1e-4, 1e-4):
-            if name == "up.grad":
-                return f"{name} is the sum of all ranks' slices: this rank's own stays as it is"
-            return f"{name} holds only what this rank's hidden units contribute: sum over the ranks"
-        if name == "x.grad" and torch.allclose(found, own * world_size, 1e-4, 1e-4):
-            return (
-                f"{name} holds only what this rank's hidden units contribute, {world_size} times: "
-                "sum over the ranks at the entry, and not once more at the exit"
-            )
-    try:
-        check_close(found, truth, name, rtol=1e-4, atol=1e-4)
-    except AssertionError as error:
-        return str(error)

@@ -150,7 +150,7 @@ def check_sharded_optimizer(found, world_size, shapes, steps, options):
             world_size, shapes, steps, {}, mean
         ),
         "of `options` the learning rate alone got to Adam; hand on all of them": one_process(
-            world_size, shapes, steps, {"lr": options["lr"]}, mean
+            world_size, shapes, steps, {k: v for k, v in options.items() if k == "lr"}, mean
         ),
         "Adam got rank 0's gradients; it needs the mean over all ranks": one_process(
             *job, lambda gradients: gradients[0]

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch.distributed.tensor import DTensor
 
-from course_utils.chapters.sharding.fully_sharded import known_slip, some_of
+from course_utils.chapters.sharding.fully_sharded import some_of
 from course_utils.chapters.sharding.jobs import Sent, Untouched, local, random_like
 from course_utils.learner.checks import check_close
 from course_utils.learner.tracebacks import ends_in_notebook
@@ -32,6 +32,7 @@ def run_tensor_parallel(rank, world_size, tensor_parallel, sizes):
     for leaf in leaves:
         leaf.grad = None
     again = _forward_and_backward(tensor_parallel, leaves, sizes)
+    added = _forward_and_backward(tensor_parallel, leaves, sizes)  # the old .grad is still there
     other = (x.detach() + 1).requires_grad_()
     twice = torch.cat([x.detach(), x.detach()]).requires_grad_()
     try:
@@ -40,7 +41,7 @@ def run_tensor_parallel(rank, world_size, tensor_parallel, sizes):
     except RuntimeError:
         longer = False
     # What the first evaluation returned, after calls with other numbers.
-    return *found, left, again[1], kept, longer
+    return *found, left, (again[1], added[1]), kept, longer
 
 
 def _forward_and_backward(tensor_parallel, leaves, sizes):
@@ -69,7 +70,8 @@ def check_tensor_parallel(found, world_size, sizes):
     truth, coefficients = F.gelu(x @ up.T) @ down.T + bias, random_like((sizes[0], sizes[3]), 90)
     expected = torch.autograd.grad((truth * coefficients).sum(), (x, up, down, bias))
     wrong, slip_of_y = [], _slip_of_y([each[0] for each in found], truth, (x, up, down, bias))
-    for rank, (y, grads, forward, backward, others, left, again, kept, longer) in enumerate(found):
+    for rank, (y, grads, forward, backward, others, left, later, kept, longer) in enumerate(found):
+        again, added = later
         wrong += left[:2]
         wrong.append(slip_of_y or _differs(y, truth.detach(), f"rank {rank}'s y"))
         mine = (up.chunk(world_size)[rank], down.chunk(world_size, 1)[rank])
@@ -104,8 +106,63 @@ def check_tensor_parallel(found, world_size, sizes):
             )
         if changed and not left:
             wrong.append(f"a second call with the same tensors gives another {changed[0]}.grad")
+        lost = [
+            name
+            for name, a, b in zip(NAMES, again, added, strict=True)
+            if a is not None and not (b is not None and torch.allclose(2 * a, b, 1e-4, 1e-5))
+        ]
+        if lost and not changed:
+            wrong.append(
+                f"{lost[0]}.grad is not added to what was there before: leave the caller's .grad "
+                "alone, and let a Function's backward return gradients"
+            )
     wrong = [words for words in wrong if words]
     assert not wrong, some_of(wrong)
+
+
+def known_slip(name, found, truth, world_size, own):
+    """Words for a gradient that a known slip would give."""
+    if found is None:
+        return f"{name} is None: no gradient comes back to it"
+    if found.shape == truth.shape and world_size > 1:
+        if name == "bias.grad" and truth.any() and not found.any():
+            return (
+                f"{name} is zero on a rank: each rank adds the whole bias itself, after the sum, "
+                "and so each has its gradient"
+            )
+        if name == "bias.grad" and torch.allclose(found, truth * world_size, 1e-4, 1e-4):
+            return (
+                f"{name} is {world_size} times what it should be: the bias is whole on each rank, "
+                "and so is its gradient; it isn't summed over the ranks"
+            )
+        if name == "x.grad" and torch.allclose(found, truth / world_size, 1e-4, 1e-4):
+            return (
+                f"{name} is 1/{world_size} of what it should be: the ranks' parts of it are added "
+                "up, not averaged"
+            )
+        if torch.allclose(found, truth * world_size, 1e-4, 1e-4):
+            slip = "the sum at the exit was summed again"
+            return f"{name} is {world_size} times what it should be: {slip}"
+        if name == "bias.grad" and torch.allclose(found, truth / world_size, 1e-4, 1e-4):
+            return (
+                f"{name} is 1/{world_size} of what it should be: add the whole bias after the sum"
+            )
+        if torch.allclose(found, truth / world_size, 1e-4, 1e-4):
+            slip = "the gradient of a sum goes back to each part as it is, and no one divides it"
+            return f"{name} is 1/{world_size} of what it should be: {slip}"
+        if own is not None and torch.allclose(found, own, 1e-4, 1e-4):
+            if name == "up.grad":
+                return f"{name} is the sum of all ranks' slices: this rank's own stays as it is"
+            return f"{name} holds only what this rank's hidden units contribute: sum over the ranks"
+        if name == "x.grad" and torch.allclose(found, own * world_size, 1e-4, 1e-4):
+            return (
+                f"{name} holds only what this rank's hidden units contribute, {world_size} times: "
+                "sum over the ranks at the entry, and not once more at the exit"
+            )
+    try:
+        check_close(found, truth, name, rtol=1e-4, atol=1e-4)
+    except AssertionError as error:
+        return str(error)
 
 
 def _differs(found, truth, name):
