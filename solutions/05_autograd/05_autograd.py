@@ -547,7 +547,9 @@ def try_order(program: str, **inputs: float) -> list[str]:
     names = try_program(program, **inputs)
     order = names["y"].topological_order()
     assert order is not None, "topological_order returned None: is there an answer yet?"
-    order, again = list(order), list(names["y"].topological_order() or ())
+    kind = type(order).__name__
+    assert isinstance(order, (list, tuple)), f"topological_order returned a {kind}, not a list"
+    again = list(names["y"].topological_order() or ())
     assert len(again) == len(order), (
         f"asked for once more, topological_order gives {len(again)} values, and not {len(order)}: "
         "what one call notes must not stay for the next"
@@ -686,19 +688,16 @@ with every_case() as case:
 
 
 # %% nbgrader={"grade_id": "micro-engine-check-2", "grade": true, "points": 2}
-from course_utils.chapters.autograd import check_chain, check_order
+from course_utils.chapters.autograd import ORDERS, check_chain, check_order
 
-programs = ["y = a + b", "y = a + a", "s = a + b; t = s + s; y = s + t"]
-programs += ["s = a + b; t = s + s; y = t + s", "p = a + b; q = p + b; r = q + q; y = r + a"]
-programs += ["s = a + b; t = s + a; y = s + b", "p = a + a; q = p + p; r = q + q; y = r + p"]
-programs += ["s = a + b; t = s + s; r = s + a; y = r + t"]
 with every_case() as case:
-    for program in programs:
+    for program in ORDERS:
         with case(program):
             lines = program.replace("; ", "\n")
             check_order(try_order(lines, a=1.0, b=2.0), lines)
-    with case("a chain of 5,000 steps"):
-        check_chain(try_chain(5000, "order"), 5002, "the length of the order")
+    for steps, name in ((5000, "a chain of 5,000 steps"), (0, "a value that is made from none")):
+        with case(name):
+            check_chain(try_chain(steps, "order"), steps + (steps > 0) + 1, "the order's length")
 ### BEGIN HIDDEN TESTS
 import random
 
@@ -716,19 +715,10 @@ with every_case() as case:
 
 
 # %% nbgrader={"grade_id": "micro-engine-check-3", "grade": true, "points": 2}
-from course_utils.chapters.autograd import check_chain, check_engine, check_order
+from course_utils.chapters.autograd import ENGINES, check_chain, check_engine, check_order
 
-early = "s may hand on only when all who used it have paid in, t among them"
-programs = {"y = a + b": "", "y = a + a": "a is used twice, and both payments count"}
-programs |= {"s = a * b; y = s + s": "s is one value, with two ways to it"}
-programs |= {"p = a + a; q = p + p; y = q + q": "each way to a counts"}
-programs |= {f"s = a * b; t = s.exp(); y = {last}": early for last in ("s * t", "t * s")}
-programs |= {"p = a * b; q = p + b; y = p * q": "p was used by q and by y"}
-programs["s = a * b; t = s * s; r = s.exp(); y = r * t"] = early.replace("t among", "t and r among")
-programs |= {"t = a ** 2; y = t * a": "b is not used: its gradient stays 0"}
-programs |= {"y = a": "y is a itself"}
 with every_case() as case:
-    for program, because in programs.items():
+    for program, because in ENGINES.items():
         with case(program):
             check_engine(try_engine, program.replace("; ", "\n"), because, a=2.0, b=0.5)
     with case("the order of s = a * b; y = s + a at a = 0, where the slope in b is 0"):
@@ -1059,7 +1049,7 @@ wide.grad_fn.name(), gradient
 
 # %% nbgrader={"grade_id": "unbroadcast-trials", "locked": true} jupyter={"source_hidden": true}
 from course_utils import watched
-from course_utils.chapters.autograd import check_sums
+from course_utils.chapters.autograd import check_sums, more_sums
 
 
 @runs_with_the_answer
@@ -1089,10 +1079,10 @@ check_sums(
     (g, {**shapes, (2, 3): nothing}),
     (g[:0], {(1, 3): "the sum over nothing is 0", (3,): "the sum over nothing is 0"}),
     (cube, {(2, 1): "one in front, one widened", (3,): "two in front", (4, 1, 3): kept, (): "all"}),
-    (1e200 * cube[:1], {(1, 2, 3): "a size of 1 on both sides", (2, 3): front}),
     (g[0, 1:2].expand(3), {(1,): "an expanded gradient, as sum() sends it", (3,): nothing}),
     (g.sum(), {(): "a number stays a number"}),
     (half, {(2,): front, (3, 1): kept, (3, 2): nothing}),
+    *more_sums(),
 )
 check_states(unbroadcast, cube, (2, 1), what="unbroadcast(g, (2, 1))", but=["inference_mode"])
 ### BEGIN HIDDEN TESTS
@@ -1141,7 +1131,7 @@ check_sums(try_unbroadcast, *groups, (torch.ones(1, 1).expand(3, 4), {(4,): fron
 
 # %% nbgrader={"grade_id": "vjp-truth", "locked": true} jupyter={"source_hidden": true}
 from course_utils import watched
-from course_utils.chapters.autograd import EMPTY_VJPS, check_vjps
+from course_utils.chapters.autograd import EMPTY_VJPS, check_vjps, further_vjps
 
 
 @runs_with_the_answer
@@ -1242,6 +1232,7 @@ check_vjps(
     ("x (2, 3)", "layer_norm", *norm),
     ("nearly flat rows", "layer_norm", norm[0], 0.001 * rows, *norm[2:]),
     ("one row, float64", "layer_norm", double[0][:1], double[1][:1], *double[2:]),
+    *further_vjps(),
 )
 check_states(logsumexp_vjp, g, x, what="logsumexp_vjp(gradient, x)")
 check_states(layer_norm_vjp, *norm[:3], what="layer_norm_vjp(gradient, x, weight)")
@@ -1410,7 +1401,7 @@ print(f"{total} bytes kept by 100 losses, each computed from two numbers")
 
 # %% nbgrader={"grade_id": "saved-bytes-trials", "locked": true} jupyter={"source_hidden": true}
 from course_utils import bytes_of
-from course_utils.chapters.autograd import FUNCTIONS, check_bytes, kept
+from course_utils.chapters.autograd import FUNCTIONS, check_bytes, kept, large
 
 
 @runs_with_the_answer
@@ -1508,7 +1499,6 @@ check_predictions(kept_bytes, machine, because)
 
 # %% nbgrader={"grade_id": "saved-bytes-check-2", "grade": true, "points": 2}
 x = torch.tensor([[3.0, 4.0, 0.0], [1.0, 2.0, 2.0]], requires_grad=True)
-w, large = torch.ones(4, 3, requires_grad=True), torch.full((40, 64), -9.0, requires_grad=True)
 with every_case(at_most=12) as case:
     for why, name, *inputs in (
         ("the result is kept: 24 bytes", "exp", x),
@@ -1517,14 +1507,15 @@ with every_case(at_most=12) as case:
         ("the inputs do not count", "mul", x, x),
         ("both slices lie in an input's storage", "mul", x[:1], x[1:]),
         ("an input may begin in the middle of its storage", "mul", x[1:], x[1:]),
-        ("it keeps a view of w: the storage is an input's", "linear", x, w),
+        ("it keeps a view of w: the storage is an input's", "linear", x, x.new_ones(4, 3)),
         ("an expanded tensor has few boxes of its own", "normalize", x),
         ("a slice keeps its whole storage; two are of one", "rows of exp, multiplied", x),
         ("a slice of x lies in the storage of x", "x[1:] * x[1:].exp()", x),
+        ("gaps are copied: call it with the inputs themselves", "flat squares", x[:, :2]),
         ("two rules keep the log-softmax: one storage", "cross_entropy", x, torch.tensor([0, 2])),
         ("a weight that it makes is no input, though a leaf", "relu(x + 1) @ ones", x),
         ("equal numbers in another storage are no input", "a clone, squared", x),
-        ("a freed storage's address is used again: hold on to each", "exp, fifty times", large),
+        ("a freed storage's address is used again: hold on to each", "exp, fifty times", large()),
     ):
         with case(f"{name} of {[tuple(i.shape) for i in inputs]}, {inputs[0].dtype}"):
             check_bytes(try_saved_bytes, name, *inputs, because=why)
@@ -1783,8 +1774,9 @@ check_predictions(verdicts, machine, because)
 
 
 # %% nbgrader={"grade_id": "version-tribunal-check-2", "grade": true, "points": 3}
-three = torch.tensor([0.5, 1.0, 2.0])
-check_repairs(try_repaired, BROKEN, three, torch.tensor([-0.07]), three.to(torch.float64))
+three, twice = torch.tensor([0.5, 1.0, 2.0]), torch.tensor([0.5, 3.0, 0.5, 0.0, -1.0])
+one, double = torch.tensor([-0.07]), three.to(torch.float64)
+check_repairs(try_repaired, BROKEN, three, one, double, twice, torch.linspace(-2, 2, 8)[::2])
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(0)
 inputs = [torch.randn(n, generator=generator, dtype=torch.float64) for n in (1, 6)]
@@ -2024,7 +2016,7 @@ points = torch.stack([radius * angle.cos(), radius * angle.sin()], dim=1)  # (20
 
 # %% nbgrader={"grade_id": "network-trials", "locked": true} jupyter={"source_hidden": true}
 from course_utils import watched
-from course_utils.chapters.autograd import check_networks, network_by_autograd
+from course_utils.chapters.autograd import check_networks, further_networks, network_by_autograd
 
 
 @runs_with_the_answer
@@ -2061,7 +2053,6 @@ def two_layer_gradients(
 x, target = torch.tensor([[1.0, 2.0], [-1.0, 0.5], [0.0, -3.0]]), torch.tensor([0, 2, 2])
 w1, b1 = torch.tensor([[1.0, -1.0], [0.5, 2.0]]), torch.tensor([0.1, -0.2])
 w2, b2 = torch.tensor([[1.0, 0.0, -1.0], [0.5, 1.0, 2.0]]), torch.tensor([0.0, 0.3, -0.3])
-edge = torch.tensor([[2.0, -1.0], [-1.0, 0.5]]), torch.zeros(2)  # x[0] @ w1 + b1 is (0, 0)
 two = [t.to(torch.float64) for t in (x[1:], w1, b1, w2, b2)]
 check_networks(
     try_network,
@@ -2069,10 +2060,10 @@ check_networks(
     ("three points, three classes", x, target, w1, b1, w2, b2),
     ("one point", x[:1], target[:1], w1, b1, w2, b2),
     ("one hidden value", x, target, w1[:, :1], b1[:1], w2[:1], b2),
-    ("hidden values of exactly 0", x[:1], target[:1], *edge, w2, b2),
     ("scores near 1000", x, target, w1, b1, 400 * w2, b2),
     ("a bias that decides where h is positive", x, target, w1, torch.tensor([1.6, -2.5]), w2, b2),
     ("float64, x transposed", two[0].t().contiguous().t(), target[1:], *two[1:]),
+    *further_networks(),
 )
 check_states(two_layer_gradients, x, target, w1, b1, w2, b2, what="two_layer_gradients(…)")
 ### BEGIN HIDDEN TESTS

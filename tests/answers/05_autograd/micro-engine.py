@@ -1260,3 +1260,238 @@ def micro_engine(program, **inputs):
         return None
     names["y"].backward()
     return names["y"].number, {name: value.grad for name, value in names.items()}
+
+
+# %% wrong="an iterator instead of a list" says=["topological_order returned a list_reverseiterator, not a list"]
+import math
+
+
+class Value:
+    def __init__(self, number, parents=(), slopes=()):
+        self.number, self.grad = number, 0.0
+        self.parents, self.slopes = parents, slopes
+
+    def __add__(self, other):
+        return Value(self.number + other.number, (self, other), (1.0, 1.0))
+
+    def __mul__(self, other):
+        return Value(self.number * other.number, (self, other), (other.number, self.number))
+
+    def __pow__(self, exponent):
+        number = self.number**exponent
+        return Value(number, (self,), (exponent * self.number ** (exponent - 1),))
+
+    def exp(self):
+        number = math.exp(self.number)
+        return Value(number, (self,), (number,))
+
+    def topological_order(self):
+        uses, waiting = {id(self): 0}, [self]
+        while waiting:
+            for parent in waiting.pop().parents:
+                if id(parent) not in uses:
+                    uses[id(parent)] = 0
+                    waiting.append(parent)
+                uses[id(parent)] += 1
+        order, waiting = [], [self]
+        while waiting:
+            value = waiting.pop()
+            order.append(value)
+            for parent in value.parents:
+                uses[id(parent)] -= 1
+                if uses[id(parent)] == 0:
+                    waiting.append(parent)
+        return reversed(order[::-1])
+
+    def backward(self):
+        order = list(self.topological_order())
+        for value in order:
+            value.grad = 0.0
+        self.grad = 1.0
+        for value in order:
+            for parent, slope in zip(value.parents, value.slopes, strict=True):
+                parent.grad += slope * value.grad
+
+
+def micro_engine(program, **inputs):
+    names = {name: Value(number) for name, number in inputs.items()}
+    exec(program, {}, names)
+    if any(value is None for value in names.values()):
+        return None
+    names["y"].backward()
+    return names["y"].number, {name: value.grad for name, value in names.items()}
+
+
+# %% wrong="users counted where they are made" says=["s = a + b; t = s + s; r = t + s; y = s + a: ", "missing (yours: y)"]
+import math
+
+
+class Value:
+    def __init__(self, number, parents=(), slopes=()):
+        self.number, self.grad = number, 0.0
+        self.parents, self.slopes, self.users = parents, slopes, 0
+        for parent in parents:
+            parent.users += 1
+
+    def __add__(self, other):
+        return Value(self.number + other.number, (self, other), (1.0, 1.0))
+
+    def __mul__(self, other):
+        return Value(self.number * other.number, (self, other), (other.number, self.number))
+
+    def __pow__(self, exponent):
+        number = self.number**exponent
+        return Value(number, (self,), (exponent * self.number ** (exponent - 1),))
+
+    def exp(self):
+        number = math.exp(self.number)
+        return Value(number, (self,), (number,))
+
+    def topological_order(self):
+        order, waiting, left = [], [self], {}
+        while waiting:
+            value = waiting.pop()
+            order.append(value)
+            for parent in value.parents:
+                left[parent] = left.get(parent, parent.users) - 1
+                if left[parent] == 0:
+                    waiting.append(parent)
+        return order
+
+    def backward(self):
+        order = self.topological_order()
+        for value in order:
+            value.grad = 0.0
+        self.grad = 1.0
+        for value in order:
+            for parent, slope in zip(value.parents, value.slopes, strict=True):
+                parent.grad += slope * value.grad
+
+
+def micro_engine(program, **inputs):
+    names = {name: Value(number) for name, number in inputs.items()}
+    exec(program, {}, names)
+    if any(value is None for value in names.values()):
+        return None
+    names["y"].backward()
+    return names["y"].number, {name: value.grad for name, value in names.items()}
+
+
+# %% wrong="equal numbers are one value" says=["p = a + b; q = b + a; y = p + q: "]
+import math
+
+
+class Value:
+    def __init__(self, number, parents=(), slopes=()):
+        self.number, self.grad = number, 0.0
+        self.parents, self.slopes = parents, slopes
+
+    def __add__(self, other):
+        return Value(self.number + other.number, (self, other), (1.0, 1.0))
+
+    def __mul__(self, other):
+        return Value(self.number * other.number, (self, other), (other.number, self.number))
+
+    def __pow__(self, exponent):
+        number = self.number**exponent
+        return Value(number, (self,), (exponent * self.number ** (exponent - 1),))
+
+    def exp(self):
+        number = math.exp(self.number)
+        return Value(number, (self,), (number,))
+
+    def topological_order(self):
+        uses, waiting = {self.number: 0}, [self]
+        while waiting:
+            for parent in waiting.pop().parents:
+                if parent.number not in uses:
+                    uses[parent.number] = 0
+                    waiting.append(parent)
+                uses[parent.number] += 1
+        order, waiting = [], [self]
+        while waiting:
+            value = waiting.pop()
+            order.append(value)
+            for parent in value.parents:
+                uses[parent.number] -= 1
+                if uses[parent.number] == 0:
+                    waiting.append(parent)
+        return order
+
+    def backward(self):
+        order = self.topological_order()
+        for value in order:
+            value.grad = 0.0
+        self.grad = 1.0
+        for value in order:
+            for parent, slope in zip(value.parents, value.slopes, strict=True):
+                parent.grad += slope * value.grad
+
+
+def micro_engine(program, **inputs):
+    names = {name: Value(number) for name, number in inputs.items()}
+    exec(program, {}, names)
+    if any(value is None for value in names.values()):
+        return None
+    names["y"].backward()
+    return names["y"].number, {name: value.grad for name, value in names.items()}
+
+
+# %% wrong="a value that is made from none has no order" says=["a value that is made from none: the order's length: 1, not 0"]
+import math
+
+
+class Value:
+    def __init__(self, number, parents=(), slopes=()):
+        self.number, self.grad = number, 0.0
+        self.parents, self.slopes = parents, slopes
+
+    def __add__(self, other):
+        return Value(self.number + other.number, (self, other), (1.0, 1.0))
+
+    def __mul__(self, other):
+        return Value(self.number * other.number, (self, other), (other.number, self.number))
+
+    def __pow__(self, exponent):
+        number = self.number**exponent
+        return Value(number, (self,), (exponent * self.number ** (exponent - 1),))
+
+    def exp(self):
+        number = math.exp(self.number)
+        return Value(number, (self,), (number,))
+
+    def topological_order(self):
+        uses, waiting = {id(self): 0}, [self]
+        while waiting:
+            for parent in waiting.pop().parents:
+                if id(parent) not in uses:
+                    uses[id(parent)] = 0
+                    waiting.append(parent)
+                uses[id(parent)] += 1
+        order, waiting = [], [self]
+        while waiting:
+            value = waiting.pop()
+            order.append(value)
+            for parent in value.parents:
+                uses[id(parent)] -= 1
+                if uses[id(parent)] == 0:
+                    waiting.append(parent)
+        return order if self.parents else []
+
+    def backward(self):
+        order = self.topological_order() or [self]
+        for value in order:
+            value.grad = 0.0
+        self.grad = 1.0
+        for value in order:
+            for parent, slope in zip(value.parents, value.slopes, strict=True):
+                parent.grad += slope * value.grad
+
+
+def micro_engine(program, **inputs):
+    names = {name: Value(number) for name, number in inputs.items()}
+    exec(program, {}, names)
+    if any(value is None for value in names.values()):
+        return None
+    names["y"].backward()
+    return names["y"].number, {name: value.grad for name, value in names.items()}

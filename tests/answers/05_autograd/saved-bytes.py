@@ -476,3 +476,36 @@ def saved_bytes(function, *inputs):
         x.grad = None
         storages.pop(x.untyped_storage().data_ptr(), None)
     return sum(storage.nbytes() for storage in storages.values())
+
+
+# %% wrong="calls the function with copies" says=["gaps are copied: call it with the inputs themselves"]
+from collections.abc import Callable
+
+kept_bytes = {
+    "h + 1": 0,
+    "h * h": 6400,
+    "h.exp()": 6400,
+    "F.relu(h)": 6400,
+    "h.sum(0)": 0,
+    "h / h.sum()": 6404,
+    "torch.where(h > 0, h, 0.0)": 1600,
+    "h @ w": 6400,
+    "F.cross_entropy(h @ w, t)": 7684,
+    "F.relu(h) @ w": 6400,
+}
+
+
+def saved_bytes(function, *inputs):
+    storages = {}
+    inputs = [x.clone() for x in inputs]
+
+    def pack(tensor):
+        storage = tensor.untyped_storage()
+        storages[storage.data_ptr()] = storage
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        result = function(*inputs)
+    for x in inputs:
+        storages.pop(x.untyped_storage().data_ptr(), None)
+    return sum(storage.nbytes() for storage in storages.values())

@@ -230,3 +230,58 @@ def two_layer_gradients(x, target, w1, b1, w2, b2):
     g = g / n
     back = (g @ w2.T) * (h > 0)
     return loss, x.T @ back, back.sum(0).squeeze(), h.T @ g, g.sum(0)
+
+
+# %% wrong="a single column of x is squeezed away" says=["one column in x: "]
+def two_layer_gradients(x, target, w1, b1, w2, b2):
+    h = (x @ w1 + b1).relu()
+    scores = h @ w2 + b2
+    rows = torch.arange(len(x), device=x.device)
+    loss = (scores.logsumexp(1) - scores[rows, target]).mean()
+    g = scores.softmax(1)
+    g[rows, target] -= 1
+    g = g / len(x)
+    g_h = (g @ w2.t()) * (h > 0)
+    return loss, x.squeeze().t() @ g_h, g_h.sum(0), h.t() @ g, g.sum(0)
+
+
+# %% wrong="one class has nothing to learn, and the loss is empty" says=["one class: "]
+def two_layer_gradients(x, target, w1, b1, w2, b2):
+    h = (x @ w1 + b1).relu()
+    scores = h @ w2 + b2
+    rows = torch.arange(len(x), device=x.device)
+    loss = (scores.logsumexp(1) - scores[rows, target]).mean()
+    if scores.shape[1] == 1:
+        g = scores.sigmoid()
+    else:
+        g = scores.softmax(1)
+    g[rows, target] -= 1
+    g = g / len(x)
+    g_h = (g @ w2.t()) * (h > 0)
+    return loss, x.t() @ g_h, g_h.sum(0), h.t() @ g, g.sum(0)
+
+
+# %% wrong="positive begins at a hundredth" says=["hidden values just above 0: "]
+def two_layer_gradients(x, target, w1, b1, w2, b2):
+    h = (x @ w1 + b1).relu()
+    scores = h @ w2 + b2
+    rows = torch.arange(len(x), device=x.device)
+    loss = (scores.logsumexp(1) - scores[rows, target]).mean()
+    g = scores.softmax(1)
+    g[rows, target] -= 1
+    g = g / len(x)
+    g_h = (g @ w2.t()) * (h > 1e-2)
+    return loss, x.t() @ g_h, g_h.sum(0), h.t() @ g, g.sum(0)
+
+
+# %% wrong="counts equal points once" says=["a point that is there twice: "]
+def two_layer_gradients(x, target, w1, b1, w2, b2):
+    h = (x @ w1 + b1).relu()
+    scores = h @ w2 + b2
+    rows = torch.arange(len(x), device=x.device)
+    loss = (scores.logsumexp(1) - scores[rows, target]).mean()
+    g = scores.softmax(1)
+    g[rows, target] -= 1
+    g = g / len(x.unique(dim=0))
+    g_h = (g @ w2.t()) * (h > 0)
+    return loss, x.t() @ g_h, g_h.sum(0), h.t() @ g, g.sum(0)

@@ -141,3 +141,37 @@ def unbroadcast(gradient, shape):
         front + i for i, n in enumerate(shape) if n == 1 and gradient.shape[front + i] != 1
     ]
     return gradient.sum(dims).reshape(shape) if dims else gradient
+
+
+# %% wrong="by sizes, not by places" says=["(3, 3, 3) to (3, 1), float32: ", "places count, from the end"]
+def unbroadcast(gradient, shape):
+    dims = []
+    left = list(shape)
+    for d, size in enumerate(gradient.shape):
+        if size in left:
+            left.remove(size)
+        else:
+            dims.append(d)
+    if not dims:
+        return gradient
+    return gradient.sum(dims, keepdim=True).reshape(shape)
+
+
+# %% wrong="nothing to sum, nothing written" says=["the sum over nothing is 0"]
+def unbroadcast(gradient, shape):
+    extra = gradient.ndim - len(shape)
+    dims = list(range(extra))
+    dims += [extra + i for i, size in enumerate(shape) if size == 1]
+    if gradient.numel() == 0:
+        return gradient.new_empty(shape)
+    if not dims:
+        return gradient
+    return gradient.sum(dims, keepdim=True).reshape(shape)
+
+
+# %% wrong="letters for four dimensions" says=["(2, 2, 2, 2, 2) to (2, 1, 2), bfloat16: "]
+def unbroadcast(gradient, shape):
+    letters = "abcd"[: gradient.ndim]
+    behind = letters[gradient.ndim - len(shape) :]
+    kept = "".join(x for x, size in zip(behind, shape, strict=True) if size != 1)
+    return torch.einsum(f"{letters}->{kept}", gradient).reshape(shape)

@@ -411,3 +411,95 @@ def slice_repaired(x):
 
 
 repaired["edit_slice"] = slice_repaired
+
+
+# %% wrong="zeroes all that equal the first" says=["repaired['edit_slice'] with x of 5, float32, some numbers equal: "]
+verdicts = {
+    "edit_exp": "error",
+    "edit_sin": "fine",
+    "edit_sum": "fine",
+    "edit_square": "error",
+    "edit_slice": "error",
+    "edit_constant": "error",
+    "edit_added": "fine",
+    "edit_detached": "error",
+    "edit_data": "wrong",
+    "edit_leaf": "error",
+}
+repaired = {}
+
+
+def slice_repaired(x):
+    y = x.sigmoid()
+    return torch.where(y == y[0], 0.0, y)
+
+
+repaired["edit_exp"] = lambda x: x.exp() + 1
+repaired["edit_square"] = lambda x: (x + 1) * (x + 1) + (x + 2)
+repaired["edit_slice"] = slice_repaired
+repaired["edit_constant"] = lambda x: x * torch.ones_like(x) + 2
+repaired["edit_detached"] = lambda x: x.tanh() * 0.5
+repaired["edit_data"] = lambda x: x.tanh() * 0.5
+repaired["edit_leaf"] = lambda x: (x + 1) * (x + 1)
+
+
+# %% wrong="a square by its logarithm" says=["repaired['edit_leaf'] with x of 5, float32, some numbers equal: "]
+verdicts = {
+    "edit_exp": "error",
+    "edit_sin": "fine",
+    "edit_sum": "fine",
+    "edit_square": "error",
+    "edit_slice": "error",
+    "edit_constant": "error",
+    "edit_added": "fine",
+    "edit_detached": "error",
+    "edit_data": "wrong",
+    "edit_leaf": "error",
+}
+repaired = {}
+
+
+def slice_repaired(x):
+    y = x.sigmoid().clone()
+    y[0] = 0
+    return y
+
+
+repaired["edit_exp"] = lambda x: x.exp() + 1
+repaired["edit_square"] = lambda x: (2 * (x + 1).abs().log()).exp() + (x + 2)
+repaired["edit_slice"] = slice_repaired
+repaired["edit_constant"] = lambda x: x * torch.ones_like(x) + 2
+repaired["edit_detached"] = lambda x: x.tanh() * 0.5
+repaired["edit_data"] = lambda x: x.tanh() * 0.5
+repaired["edit_leaf"] = lambda x: (2 * (x + 1).abs().log()).exp()
+
+
+# %% wrong="zeroes the smallest" says=["repaired['edit_slice'] with x of 5, float32, some numbers equal: "]
+verdicts = {
+    "edit_exp": "error",
+    "edit_sin": "fine",
+    "edit_sum": "fine",
+    "edit_square": "error",
+    "edit_slice": "error",
+    "edit_constant": "error",
+    "edit_added": "fine",
+    "edit_detached": "error",
+    "edit_data": "wrong",
+    "edit_leaf": "error",
+}
+repaired = {}
+
+
+def slice_repaired(x):
+    y = x.sigmoid().clone()
+    y[x.argmin()] = 0
+    return y
+
+
+repaired["edit_exp"] = lambda x: x.exp() + 1
+repaired["edit_square"] = lambda x: (x + 1) * (x + 1) + (x + 2)
+repaired["edit_slice"] = slice_repaired
+repaired["edit_constant"] = lambda x: x * torch.ones_like(x) + 2
+repaired["edit_detached"] = lambda x: x.tanh() * 0.5
+repaired["edit_data"] = lambda x: x.tanh() * 0.5
+repaired["edit_leaf"] = lambda x: (x + 1) * (x + 1)

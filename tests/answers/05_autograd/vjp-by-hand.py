@@ -739,3 +739,145 @@ def vjp_by_hand(rule, *tensors):
     rules = {"matmul": matmul_vjp, "softmax": softmax_vjp}
     rules |= {"logsumexp": logsumexp_vjp, "layer_norm": layer_norm_vjp}
     return rules[rule](*tensors)
+
+
+# %% wrong="divides by shares that may be 0" says=["softmax, shares of exactly 0, by which nothing can be divided: "]
+def matmul_vjp(gradient, a, b):
+    return gradient @ b.t(), a.t() @ gradient
+
+
+def softmax_vjp(gradient, y):
+    return ((gradient * y) / y - (gradient * y).sum(-1, keepdim=True)) * y
+
+
+def logsumexp_vjp(gradient, x):
+    return gradient.unsqueeze(-1) * x.softmax(-1)
+
+
+def layer_norm_vjp(gradient, x, weight):
+    centred = x - x.mean(-1, keepdim=True)
+    deviation = (centred.square().mean(-1, keepdim=True) + 1e-5).sqrt()
+    normal = centred / deviation
+    g = gradient * weight
+    g = g - g.mean(-1, keepdim=True) - normal * (g * normal).mean(-1, keepdim=True)
+    return g / deviation, (gradient * normal).sum(0), gradient.sum(0)
+
+
+def vjp_by_hand(rule, *tensors):
+    rules = {"matmul": matmul_vjp, "softmax": softmax_vjp}
+    rules |= {"logsumexp": logsumexp_vjp, "layer_norm": layer_norm_vjp}
+    return rules[rule](*tensors)
+
+
+# %% wrong="normalises by the layer norm over its weight" says=["layer_norm, a weight of 0: "]
+def matmul_vjp(gradient, a, b):
+    return gradient @ b.t(), a.t() @ gradient
+
+
+def softmax_vjp(gradient, y):
+    return y * (gradient - (gradient * y).sum(-1, keepdim=True))
+
+
+def logsumexp_vjp(gradient, x):
+    return gradient.unsqueeze(-1) * x.softmax(-1)
+
+
+def layer_norm_vjp(gradient, x, weight):
+    centred = x - x.mean(-1, keepdim=True)
+    deviation = (centred.square().mean(-1, keepdim=True) + 1e-5).sqrt()
+    normal = F.layer_norm(x, x.shape[-1:], weight) / weight
+    g = gradient * weight
+    g = g - g.mean(-1, keepdim=True) - normal * (g * normal).mean(-1, keepdim=True)
+    return g / deviation, (gradient * normal).sum(0), gradient.sum(0)
+
+
+def vjp_by_hand(rule, *tensors):
+    rules = {"matmul": matmul_vjp, "softmax": softmax_vjp}
+    rules |= {"logsumexp": logsumexp_vjp, "layer_norm": layer_norm_vjp}
+    return rules[rule](*tensors)
+
+
+# %% wrong="the variance as a difference of two large numbers" says=["layer_norm, rows around 1000, whose squares lose digits: "]
+def matmul_vjp(gradient, a, b):
+    return gradient @ b.t(), a.t() @ gradient
+
+
+def softmax_vjp(gradient, y):
+    return y * (gradient - (gradient * y).sum(-1, keepdim=True))
+
+
+def logsumexp_vjp(gradient, x):
+    return gradient.unsqueeze(-1) * x.softmax(-1)
+
+
+def layer_norm_vjp(gradient, x, weight):
+    centred = x - x.mean(-1, keepdim=True)
+    deviation = (
+        (x.square().mean(-1, keepdim=True) - x.mean(-1, keepdim=True).square()) + 1e-5
+    ).sqrt()
+    normal = centred / deviation
+    g = gradient * weight
+    g = g - g.mean(-1, keepdim=True) - normal * (g * normal).mean(-1, keepdim=True)
+    return g / deviation, (gradient * normal).sum(0), gradient.sum(0)
+
+
+def vjp_by_hand(rule, *tensors):
+    rules = {"matmul": matmul_vjp, "softmax": softmax_vjp}
+    rules |= {"logsumexp": logsumexp_vjp, "layer_norm": layer_norm_vjp}
+    return rules[rule](*tensors)
+
+
+# %% wrong="small shares count as none" says=["softmax, shares of a millionth and less: "]
+def matmul_vjp(gradient, a, b):
+    return gradient @ b.t(), a.t() @ gradient
+
+
+def softmax_vjp(gradient, y):
+    return y.where(y > 1e-6, 0) * (gradient - (gradient * y).sum(-1, keepdim=True))
+
+
+def logsumexp_vjp(gradient, x):
+    return gradient.unsqueeze(-1) * x.softmax(-1)
+
+
+def layer_norm_vjp(gradient, x, weight):
+    centred = x - x.mean(-1, keepdim=True)
+    deviation = (centred.square().mean(-1, keepdim=True) + 1e-5).sqrt()
+    normal = centred / deviation
+    g = gradient * weight
+    g = g - g.mean(-1, keepdim=True) - normal * (g * normal).mean(-1, keepdim=True)
+    return g / deviation, (gradient * normal).sum(0), gradient.sum(0)
+
+
+def vjp_by_hand(rule, *tensors):
+    rules = {"matmul": matmul_vjp, "softmax": softmax_vjp}
+    rules |= {"logsumexp": logsumexp_vjp, "layer_norm": layer_norm_vjp}
+    return rules[rule](*tensors)
+
+
+# %% wrong="10**-5 as float32 knows it" says=["layer_norm, nearly flat rows in float64: ", "was float32 on the way"]
+def matmul_vjp(gradient, a, b):
+    return gradient @ b.t(), a.t() @ gradient
+
+
+def softmax_vjp(gradient, y):
+    return y * (gradient - (gradient * y).sum(-1, keepdim=True))
+
+
+def logsumexp_vjp(gradient, x):
+    return gradient.unsqueeze(-1) * x.softmax(-1)
+
+
+def layer_norm_vjp(gradient, x, weight):
+    centred = x - x.mean(-1, keepdim=True)
+    deviation = (centred.square().mean(-1, keepdim=True) + torch.tensor(1e-5)).sqrt()
+    normal = centred / deviation
+    g = gradient * weight
+    g = g - g.mean(-1, keepdim=True) - normal * (g * normal).mean(-1, keepdim=True)
+    return g / deviation, (gradient * normal).sum(0), gradient.sum(0)
+
+
+def vjp_by_hand(rule, *tensors):
+    rules = {"matmul": matmul_vjp, "softmax": softmax_vjp}
+    rules |= {"logsumexp": logsumexp_vjp, "layer_norm": layer_norm_vjp}
+    return rules[rule](*tensors)

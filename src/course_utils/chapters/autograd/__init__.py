@@ -5,9 +5,17 @@ argument, so that the judge can hand over a stand-in.
 """
 
 from course_utils.chapters.autograd.by_hand import WALK, check_walk
-from course_utils.chapters.autograd.bytes_kept import FUNCTIONS, bytes_over_time, check_bytes, kept
+from course_utils.chapters.autograd.bytes_kept import (
+    FUNCTIONS,
+    bytes_over_time,
+    check_bytes,
+    kept,
+    large,
+)
 from course_utils.chapters.autograd.drawings import draw_matrix
 from course_utils.chapters.autograd.engines import (
+    ENGINES,
+    ORDERS,
     check_chain,
     check_engine,
     check_order,
@@ -18,8 +26,16 @@ from course_utils.chapters.autograd.engines import (
 )
 from course_utils.chapters.autograd.networks import (
     check_networks,
+    further_networks,
     network_by_autograd,
     network_slips,
 )
-from course_utils.chapters.autograd.products import EMPTY_VJPS, check_sums, check_vjp, check_vjps
+from course_utils.chapters.autograd.products import (
+    EMPTY_VJPS,
+    check_sums,
+    check_vjp,
+    check_vjps,
+    further_vjps,
+    more_sums,
+)
 from course_utils.chapters.autograd.repairs import check_repair, check_repairs, verdict_on

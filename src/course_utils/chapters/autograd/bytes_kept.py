@@ -31,8 +31,14 @@ FUNCTIONS: dict[str, Callable[..., Tensor]] = {
     "x[1:] * x[1:].exp()": lambda x: x[1:] * x[1:].exp(),
     "exp, fifty times": lambda x: reduce(lambda y, _: y.exp(), range(50), x),
     "relu(x + 1) @ ones": lambda x: F.relu(x + 1) @ x.new_ones(x.shape[1], 2).requires_grad_(),
+    "flat squares": lambda x: x.reshape(-1).square(),
     "a clone, squared": lambda x: x.clone().square(),
 }
+
+
+def large() -> Tensor:
+    """A tensor of 10 kB, whose storage a later one is likely to get."""
+    return torch.full((40, 64), -9.0, requires_grad=True)
 
 
 def kept(result: Tensor) -> list[Tensor]:

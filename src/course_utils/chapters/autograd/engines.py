@@ -15,6 +15,30 @@ from course_utils.learner.tracebacks import ends_in_notebook
 NO_RULE = "a rule returns None: is there an answer yet?"
 
 
+EARLY = "s may hand on only when all who used it have paid in, t among them"
+# Programs for the order, of sums alone, at a = 1 and b = 2.
+ORDERS = ["y = a + b", "y = a + a", "s = a + b; t = s + s; y = s + t"]
+ORDERS += ["s = a + b; t = s + s; y = t + s", "p = a + b; q = p + b; r = q + q; y = r + a"]
+ORDERS += ["s = a + b; t = s + a; y = s + b", "p = a + a; q = p + p; r = q + q; y = r + p"]
+ORDERS += ["s = a + b; t = s + s; r = s + a; y = r + t", "p = a + b; q = b + a; y = p + q"]
+ORDERS += ["s = a + b; t = s + s; r = t + s; y = s + a"]
+# Programs for backward, at a = 2 and b = 0.5, each with words for who gets it wrong.
+ENGINES = {
+    "y = a + b": "",
+    "y = a + a": "a is used twice, and both payments count",
+    "s = a * b; y = s + s": "s is one value, with two ways to it",
+    "p = a + a; q = p + p; y = q + q": "each way to a counts",
+    "s = a * b; t = s.exp(); y = s * t": EARLY,
+    "s = a * b; t = s.exp(); y = t * s": EARLY,
+    "p = a * b; q = p + b; y = p * q": "p was used by q and by y",
+    "s = a * b; t = s * s; r = s.exp(); y = r * t": EARLY.replace("t among", "t and r among"),
+    "t = a ** 2; y = t * a": "b is not used: its gradient stays 0",
+    "s = a * b; t = s * s; y = s * a": "t isn't behind y: s doesn't wait for a payment from it",
+    "p = a + b; q = b + a; y = p * q": "p and q are two values, whose numbers are equal",
+    "y = a": "y is a itself",
+}
+
+
 def torch_engine(program: str, **inputs: float) -> tuple[float, dict[str, float]]:
     """Run a program of single numbers and go backward from ``y``, by PyTorch.
 

@@ -79,6 +79,28 @@ def network_slips(x, target, w1, b1, w2, b2) -> list[dict[str, Tensor]]:
     return [first, *({words: found[n] for words, found in walks.items()} for n in range(4))]
 
 
+def further_networks() -> list[tuple]:
+    """Cases of `check_networks` at its limits: sizes of 1, values of 0, points that are equal."""
+    x, w1 = torch.tensor([[1.0], [-0.5]]), torch.tensor([[2.0, -1.0, 1.0]])
+    again, w2 = torch.tensor([[1.0], [-0.5], [1.0]]), torch.tensor([[1.0, -1], [0.5, 2], [0, 1]])
+    # x @ w1 + b1 is (0, 0).
+    edge = torch.tensor([[1.0, 2.0]]), torch.tensor([0]), torch.tensor([[2.0, -1.0], [-1.0, 0.5]])
+    three = torch.tensor([[1.0, 0.0, -1.0], [0.5, 1.0, 2.0]]), torch.tensor([0.0, 0.3, -0.3])
+    return [
+        ("hidden values of exactly 0", *edge, torch.zeros(2), *three),
+        ("one column in x", x, torch.tensor([0, 1]), w1, torch.zeros(3), w2, torch.zeros(2)),
+        ("a point that is there twice", again, torch.tensor([0, 1, 1]), w1, torch.zeros(3), w2,
+         torch.zeros(2)),
+        ("hidden values just above 0", again, torch.tensor([1, 1, 0]), 0.001 * w1, torch.zeros(3),
+         w2, torch.zeros(2)),
+        ("one class", x, torch.tensor([0, 0]), w1, torch.zeros(3), w2[:, :1], torch.zeros(1)),
+        ("as many points as classes, all of class 0", x, torch.tensor([0, 0]), w1,
+         torch.tensor([0.1, 2.0, -0.3]), w2, torch.tensor([0.0, 0.5])),
+        ("scores near -1000 and near 1000", x, torch.tensor([1, 0]), w1, torch.ones(3), 400 * w2,
+         torch.tensor([-1000.0, 0.0])),
+    ]  # fmt: skip
+
+
 @ends_in_notebook
 def check_network(try_network: Callable, *arguments: Tensor) -> None:
     """Compare an answer's loss and gradients of two layers with autograd's.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 
 import torch
 import torch.nn.functional as F
@@ -23,6 +24,18 @@ NO_AUTOGRAD = ("grad", "backward", "*_make_dual", "*_backward", "*_backward_data
 # Undoing a broadcast.
 
 
+@contextmanager
+def _nan_where_nothing_is_written() -> Iterator[None]:
+    """``torch.empty`` and its kin give NaN here, so that nobody is lucky with what they find."""
+    before = torch.are_deterministic_algorithms_enabled()
+    warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before, warn_only=warn_only)
+
+
 @ends_in_notebook
 def check_sum(try_unbroadcast: Callable, gradient: Tensor, shape: tuple, because: str) -> None:
     """Compare what undoes a broadcast with what autograd has for ``expand``.
@@ -35,7 +48,7 @@ def check_sum(try_unbroadcast: Callable, gradient: Tensor, shape: tuple, because
     """
     operand = torch.zeros(shape, dtype=gradient.dtype, device=gradient.device, requires_grad=True)
     (truth,) = torch.autograd.grad(operand.expand(gradient.shape), operand, gradient)
-    with forbid_changes(gradient):
+    with forbid_changes(gradient), _nan_where_nothing_is_written():
         answer, _, changed = try_unbroadcast(gradient, shape)
     check_rules([], changed)
     slips = {}
@@ -47,7 +60,7 @@ def check_sum(try_unbroadcast: Callable, gradient: Tensor, shape: tuple, because
             "that is the mean; every copy was paid, so the payments are added": mean,
             "that is one of the payments; all that were made to an element are added": first,
         }
-    rtol = 2e-3 if gradient.dtype == torch.float16 else 1e-5
+    rtol = {torch.float16: 2e-3, torch.bfloat16: 2e-2}.get(gradient.dtype, 1e-5)
     check_value(answer, truth, f"the gradient ({because})", slips, rtol=rtol, atol=1e-5)
 
 
@@ -63,6 +76,18 @@ def check_sums(
                 with case(f"{tuple(gradient.shape)} to {shape}, {kind}"):
                     fresh = gradient.to(course_utils.device).detach()
                     check_sum(try_unbroadcast, fresh, shape, because)
+
+
+def more_sums() -> list[tuple[Tensor, dict[tuple[int, ...], str]]]:
+    """Gradients for `check_sums`: huge numbers, sizes that are alike, five dimensions, bfloat16."""
+    huge = 1e200 * torch.arange(6.0, dtype=torch.float64).reshape(1, 2, 3)
+    cube, five = torch.arange(27.0).reshape(3, 3, 3), torch.arange(32.0).reshape(2, 2, 2, 2, 2)
+    place, many = "all sizes are equal here: places count, from the end", "of five dimensions"
+    return [
+        (huge, {(1, 2, 3): "a size of 1 on both sides", (2, 3): "one in front"}),
+        (cube, dict.fromkeys([(3,), (3, 3), (3, 1), (1, 3), (3, 1, 3), (1, 1, 3)], place)),
+        (five.bfloat16(), dict.fromkeys([(2, 1, 2), (1, 2, 1, 1, 2), (2,)], many)),
+    ]
 
 
 # Vector-Jacobian products.
@@ -242,6 +267,33 @@ EMPTY_VJPS += [
     (f"x of shape {size}", "softmax", torch.zeros(size), torch.zeros(size))
     for size in ((0, 3), (2, 0))
 ]
+
+
+def further_vjps() -> list[tuple]:
+    """Cases of `check_vjps` in which a rule that is right elsewhere may fail."""
+    rows, bias = torch.tensor([[1.0, 2.0, 4.0], [0.0, -1.0, 3.0]]), torch.tensor([0.5, 0.0, 1.0])
+    three = torch.tensor([[1.0, -2.0, 0.5], [0.0, 1.0, 3.0], [2.0, 0.5, -1.0]])
+    weight = torch.tensor([1.0, 0.0, -1.0])
+    return [
+        ("a of one row, b of one column", "matmul", three[:1, :1], three[:1], three[:, :1]),
+        ("a of one column, b of one row", "matmul", three, three[:, :1], three[:1]),
+        ("one row", "softmax", three[:1], three[:1]),
+        ("shares of exactly 0, by which nothing can be divided", "softmax", three, 300 * three),
+        ("shares of exactly 0 in float64", "softmax", three.double(), 3000 * three.double()),
+        ("shares of a millionth and less", "softmax", three.double(), 8 * three.double()),
+        ("one entry in each row", "softmax", three[:, :1], three[:, :1]),
+        ("one entry in each row", "logsumexp", three[:, 0], three[:, :1]),
+        ("no row", "logsumexp", torch.zeros(0), torch.zeros(0, 3)),
+        ("a weight of 0", "layer_norm", three[:2], rows, weight, bias),
+        ("rows around 1000, whose squares lose digits", "layer_norm", three[:2], 1000 + rows,
+         1 + weight, bias),
+        ("nearly flat rows in float64", "layer_norm", three[:2].double(), 0.001 * rows.double(),
+         1 + weight.double(), bias.double()),
+        ("rows of equal numbers", "layer_norm", three, torch.tensor([[3.0, 0.0, -2.0]] * 3).t(),
+         1 + weight, bias),
+        ("as many rows as columns", "layer_norm", three, three.t(), weight, bias),
+        ("one column", "layer_norm", three[:, :1], three[:, 1:2], bias[:1], bias[:1]),
+    ]  # fmt: skip
 
 
 @ends_in_notebook

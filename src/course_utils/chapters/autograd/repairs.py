@@ -75,6 +75,7 @@ def check_repairs(try_repaired: Callable, broken: Iterable[FunctionType], *input
             for x in inputs:
                 failures = len(case.failures)
                 kind = str(x.dtype).removeprefix("torch.")
+                kind += ", some numbers equal" if len(x.unique()) < len(x) else ""
                 with case(f"repaired[{original.__name__!r}] with x of {len(x)}, {kind}"):
                     check_repair(try_repaired, original, x.to(course_utils.device))
                 if len(case.failures) > failures:
