@@ -31,7 +31,7 @@
 import numpy as np
 import torch
 import torch.nn.functional as F
-from course_utils import check_close, check_equal, check_predictions, check_raises
+from course_utils import check_close, check_equal, check_predictions, check_raises, check_states
 from course_utils import count_operators, device, every_case, forbid_changes, forbid_copies, show
 
 # %% [markdown]
@@ -839,8 +839,8 @@ for x in (bright, bright.clamp(0, 1)):
 #
 # Write both ways by hand, without torchvision.
 #
-# `image_to_tensor(image)` takes a `uint8` array, not one turned by `[::-1]`, and returns a `float32`
-# tensor from 0 to 1 on the CPU.
+# `image_to_tensor(image)` takes a `uint8` array, not one turned by `[::-1]`, leaves it as it is, and returns
+# a `float32` tensor from 0 to 1 on the CPU.
 #
 # - (height, width, channel) becomes (channel, height, width), for any number of channels;
 # - (height, width), a grey image, becomes (1, height, width);
@@ -878,31 +878,8 @@ def try_tensor_to_image(x):
 
 
 # %% nbgrader={"grade_id": "check-image-to-tensor", "locked": true} jupyter={"source_hidden": true}
-# How the answer is checked. You need not read this; the checks below say what is wrong.
-def check_planes(answer, image):
-    pixels = torch.tensor(image)
-    planes = pixels[None] if pixels.dim() == 2 else pixels.movedim(-1, -3)
-    expected, result = planes.float() * (1 / 255), answer(image)
-    check_close(result, expected, "the result")
-    why = "multiply by 1 / 255 in float32; a division or a product in float64 gives other last bits"
-    assert torch.equal(result, expected), f"some values differ in the last bit: {why}"
-
-
-def check_image(answer, x, image, name, because=""):
-    call, image = f"tensor_to_image(x) with x {name}", np.array(image, dtype="uint8")
-    with forbid_changes(x):
-        result = answer(x)
-    blank = "None: is there an answer yet, and does it return a value?"
-    kind = blank if result is None else f"a {type(result).__name__}"
-    assert isinstance(result, np.ndarray), f"{call}: expected a NumPy array, got {kind}"
-    check_equal(str(result.dtype), "uint8", f"the dtype of {call}")
-    check_equal(result.shape, image.shape, f"the shape of {call}", because)
-    check_close(torch.tensor(result), torch.tensor(image), call)
-
-
-def check_by_hand(library, still=True):
-    assert not library, f"{library[0]} ran: write it without torchvision"
-    assert still, "x required a gradient and does not afterwards: detach() makes another tensor"
+from course_utils.chapters.tensors import check_by_hand, check_image, check_planes
+from course_utils.chapters.tensors import pictures, planes_of_pictures
 
 
 # %% nbgrader={"grade_id": "image-to-tensor", "solution": true}
@@ -925,17 +902,10 @@ def tensor_to_image(x: torch.Tensor) -> np.ndarray:
 
 # %% nbgrader={"grade_id": "image-to-tensor-check", "grade": true, "points": 2}
 every, pixel = np.arange(252, dtype=np.uint8), np.array([[[255, 0, 51]]], dtype=np.uint8)
-shapes = {"in colour": (6, 14, 3), "in grey": (12, 21), "a batch": (2, 6, 7, 3)}
-shapes |= {"of two channels": (9, 14, 2), "of five channels": (5, 10, 5), "grey, 3 wide": (84, 3)}
-shapes |= {"of one channel": (12, 21, 1), "a batch of none": (0, 6, 7, 3)}
 with every_case() as case:
-    with case("the example, of one pixel"):
-        check_planes(image_to_tensor, pixel)
-    for name, shape in shapes.items():
-        with case(f"an image {name}, of shape {shape}"):
-            check_planes(image_to_tensor, every[: np.prod(shape)].reshape(shape))
-    with case("an image that is a slice"):
-        check_planes(image_to_tensor, every.reshape(12, 7, 3)[::2, 3:])
+    for name, image in {"the example, of one pixel": pixel, **pictures()}.items():
+        with case(name):
+            check_planes(image_to_tensor, image)
     with case("by hand"):
         check_by_hand(try_image_to_tensor(pixel))
 ### BEGIN HIDDEN TESTS
@@ -949,20 +919,9 @@ with every_case() as case:
 
 
 # %% nbgrader={"grade_id": "image-to-tensor-check-2", "grade": true, "points": 2}
-numbers = ([[[1.0]], [[0.0]], [[0.2]]], [[[1.2, -0.1, 0.5]]])
-pixel, gray = (torch.tensor(x, device=device) for x in numbers)
-cases = [
-    (pixel, [[[255, 0, 51]]], "of one pixel"),
-    (pixel[None], [[[[255, 0, 51]]]], "a batch of one image", "a batch stays a batch"),
-    (pixel[:2], [[[255, 0]]], "of two channels"),
-    (gray, [[255, 0, 127]], "in grey, out of range", "one channel: two dimensions"),
-    (gray.clone()[None], [[[[255], [0], [127]]]], "a grey batch", "a batch keeps its channel"),
-    (gray.clone().requires_grad_(), [[255, 0, 127]], "with a gradient"),
-    (gray.mT, [[255], [0], [127]], "in grey, transposed"),
-    (gray[None][:0], np.empty((0, 1, 3, 1)), "a batch of none", "a batch keeps its channel"),
-]
+pixel = torch.tensor([[[1.0]], [[0.0]], [[0.2]]], device=device)
 with every_case() as case:
-    for x, pixels, name, *because in cases:
+    for x, pixels, name, *because in planes_of_pictures():
         with case(name):
             check_image(tensor_to_image, x, pixels, name, *because)
     with case("by hand, and x stays as it is"):
@@ -1089,6 +1048,10 @@ valid
 # any other: `(0,)` and `(1,)` give `(0,)`, `(0,)` and `(2,)` don't fit.
 
 
+# %% nbgrader={"grade_id": "shapes-in-pairs", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.tensors import shapes_in_pairs, why_they_fit
+
+
 # %% nbgrader={"grade_id": "broadcast-shape", "solution": true}
 def broadcast_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     """The shape of a sum of tensors of shapes ``a`` and ``b``; ValueError if there is none."""
@@ -1138,6 +1101,7 @@ pairs = {
     ((0,), (1,)): "1 is stretched to the other size, and that is 0 here",
     **dict.fromkeys((((3, 4, 5), (2, 1, 5)), ((2, 3), (4, 5)), ((0,), (2,))), ""),
 }
+pairs |= {pair: why_they_fit(*pair) for pair in shapes_in_pairs() if pair not in pairs}
 with every_case() as case:
     with count_operators() as counts:
         for (a, b), because in pairs.items():
@@ -1279,6 +1243,10 @@ def gradient_at(values: torch.Tensor, valid: torch.Tensor) -> torch.Tensor:
     return gradient_of(masked_row_mean, values, valid)
 
 
+# %% nbgrader={"grade_id": "rows-to-average", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.tensors import rows_to_average
+
+
 # %% nbgrader={"grade_id": "check-masked-row-mean", "locked": true} jupyter={"source_hidden": true}
 # How the answer is checked. You need not read this; the checks below say what is wrong.
 def check_mean(answer, values, valid, name):
@@ -1312,16 +1280,12 @@ def masked_row_mean(values: torch.Tensor, valid: torch.Tensor) -> torch.Tensor:
 # %% nbgrader={"grade_id": "masked-row-mean-check", "grade": true, "points": 2}
 values = torch.tensor([[1.0, 2.0, 9.0], [4.0, 9.0, 9.0]], device=device)
 mask = torch.tensor([[True, True, False], [False, False, False]], device=device)
-kinds, empty = (torch.float32, torch.float16, torch.float64), ((0, 3), (3, 0))
-tables = {f"a row that has no valid entry, in {d}": (values.to(d, copy=True), mask) for d in kinds}
-tables |= {f"a table of shape {s}": (values.new_ones(s), mask.new_ones(s)) for s in empty}
-large = torch.tensor([[2.0**30 + 1, -(2.0**30), 9.0]], dtype=torch.float64, device=device)
-tables["large numbers that cancel, in torch.float64"] = (large, mask[:1])
-tables["a transposed table"] = (values.t().clone().t(), mask.t().clone().t())
 with every_case() as case:
-    for name, (table, keep) in tables.items():
+    for name, (table, keep) in rows_to_average().items():
         with case(name):
             check_mean(masked_row_mean, table, keep, name)
+    with case("in other states"):
+        check_states(masked_row_mean, values, mask, what="masked_row_mean(values, valid)")
     with case("no loop"):
         few = check_mean(masked_row_mean, values, mask, "two rows")
         twenty = values.repeat(20, 1), mask.repeat(20, 1)
@@ -1486,6 +1450,10 @@ def try_one_hot_twice(labels, others):
     return before, first
 
 
+# %% nbgrader={"grade_id": "labels-to-encode", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.tensors import labels_to_encode
+
+
 # %% nbgrader={"grade_id": "check-one-hot", "locked": true} jupyter={"source_hidden": true}
 # How the answer is checked. You need not read this; the checks below say what is wrong.
 def check_table(answer, labels, classes, dtype, name):
@@ -1523,14 +1491,14 @@ def one_hot(labels: torch.Tensor, classes: int, dtype: torch.dtype = torch.float
 
 
 # %% nbgrader={"grade_id": "one-hot-check", "grade": true, "points": 2}
-two, one = torch.tensor([0, 2], device=device), torch.tensor(1, device=device)
-trials = [(two, kind, "[0, 2]") for kind in (torch.float32, torch.float16, torch.int64)]
-trials += [(one, torch.bool, "of shape (), a single one"), (two[:0], torch.uint8, "of shape (0,)")]
-trials += [(two.expand(3, 2).t(), torch.int32, "[[0, 0, 0], [2, 2, 2]]")]
+two = torch.tensor([0, 2], device=device)
 with every_case() as case:
-    for given, kind, name in trials:
+    for given, width, kind, name in labels_to_encode():
         with case(f"{kind}, labels {name}"):
-            check_table(one_hot, given, 3, kind, name)
+            check_table(one_hot, given, width, kind, name)
+    for kind in (torch.float16, torch.int64, torch.uint8):
+        with case(f"{kind}, labels [2, 0]"):
+            check_table(one_hot, two.flip(0), 3, kind, "[2, 0]")
     with case("two calls, the dtype left out"):
         first, after = try_one_hot_twice(two, two.flip(0))
         check_close(first, F.one_hot(two, 3).float(), "one_hot([0, 2], 3)")
@@ -1552,7 +1520,8 @@ with every_case() as case:
 
 # %% nbgrader={"grade_id": "one-hot-check-2", "grade": true, "points": 1}
 with every_case() as case:
-    for given, wrong in (([0, 5], 5), ([0, -1, 2], -1), ([0, 3], 3)):
+    bad = [([0, 5], 5), ([0, -1, 2], -1), ([0, 3], 3), ([[0, 1], [117, 1]], 117), (-4, -4), (8, 8)]
+    for given, wrong in bad:
         with case(f"the label {wrong}"):
             check_label(one_hot, given, 3, wrong)
 ### BEGIN HIDDEN TESTS
@@ -1584,17 +1553,33 @@ with every_case() as case:
 #
 # - `pick_logits(logits, labels)` by `gather`. `logits` has shape (..., classes), `labels` has the shape
 #   (...) without the classes: (batch, classes) with (batch,), or (batch, time, classes) with (batch, time).
-#   The result has the shape of the labels.
+#   The result has the shape of the labels. A gradient flows back to the logits that were picked, as in any loss;
+#   the others may be `nan` or infinite.
 # - `pick_logits_by_index(logits, labels)` by lists of indices, for (batch, classes) and (batch,) alone.
 #   Do not make a table of batch × batch on the way.
 #
 # Example: with the scores and labels of the picture both give `[2.0, 1.5, 1.0, 0.75]`.
 
 
+# %% nbgrader={"grade_id": "try-pick-logits", "locked": true} jupyter={"source_hidden": true}
+from course_utils import runs_with_the_answer
+from course_utils.chapters.tensors import check_gradient_by, gradients_of
+from course_utils.chapters.tensors import scores_in_rows, scores_with_labels
+
+
+@runs_with_the_answer
+def try_pick_gradients(logits, labels):
+    """The gradients of both functions; of the second alone where it takes these labels."""
+    if labels.dim() > 1:
+        return [gradients_of(pick_logits, logits, labels)]
+    return [gradients_of(answer, logits, labels) for answer in (pick_logits, pick_logits_by_index)]
+
+
 # %% nbgrader={"grade_id": "check-pick-logits", "locked": true} jupyter={"source_hidden": true}
 # How the answer is checked. You need not read this; the checks below say what is wrong.
 def check_pick(answer, logits, labels, name):
-    expected = (logits * F.one_hot(labels, logits.shape[-1])).sum(dim=-1)
+    here = F.one_hot(labels, logits.shape[-1]) > 0
+    expected = torch.where(here, logits, 0).sum(dim=-1)  # elsewhere may be nan
     call = f"pick_logits(logits, labels) with {name}"
     with forbid_changes(logits, labels), count_operators() as counts:
         result = answer(logits, labels)
@@ -1630,24 +1615,18 @@ def pick_logits_by_index(logits: torch.Tensor, labels: torch.Tensor) -> torch.Te
 
 
 # %% nbgrader={"grade_id": "pick-logits-check", "grade": true, "points": 2}
-logits = torch.tensor([[2.0, 0.5, 0.0], [0.25, 1.5, 0.5], [1.25, 0.0, 1.0]], device=device)
-truth = torch.tensor([0, 1, 2], device=device)
-sentences = torch.arange(12.0, device=device).view(2, 2, 3)
-words = torch.tensor([[0, 2], [1, 1]], device=device)
-cases = {
-    "the first three photos": (logits, truth),
-    "a batch of one": (logits[:1], truth[1:2]),
-    "a batch of none": (logits[:0], truth[:0]),
-    "(classes,) and a label of shape ()": (logits[1], truth[1]),
-    "(batch, time, classes)": (sentences, words),
-    "transposed logits and labels": (sentences.transpose(0, 1), words.t()),
-    "torch.float64": (logits.to(torch.float64), truth),
-    "torch.bfloat16": (logits.to(torch.bfloat16), truth),
-}
+cases = scores_with_labels()
+logits, truth = cases["the first three photos"]
+cases |= {str(kind): (logits.to(kind), truth) for kind in (torch.bfloat16, torch.float64)}
 with every_case() as case:
     for name, (table, wanted) in cases.items():
         with case(name):
             check_pick(pick_logits, table, wanted, name)
+    with case("in other states, and the gradient"):
+        given = cases["(batch, time, classes)"]
+        check_states(pick_logits, *given, what="pick_logits(logits, labels)")
+        right = lambda z: (z * F.one_hot(given[1], 3)).sum(dim=-1)
+        check_gradient_by(try_pick_gradients(*given)[0], right, given[0], "logits")
 ### BEGIN HIDDEN TESTS
 generator, cases = torch.Generator().manual_seed(5), {}
 for shape in ((), (6,), (0,), (3, 4), (2, 1, 3), (1, 1)):
@@ -1665,14 +1644,14 @@ with every_case() as case:
 # %% nbgrader={"grade_id": "pick-logits-check-2", "grade": true, "points": 1}
 logits = torch.tensor([[2.0, 0.5, 0.0], [0.25, 1.5, 0.5], [1.25, 0.0, 1.0]], device=device)
 truth = torch.tensor([0, 1, 2], device=device)
-tables = {"three": (logits, truth), "transposed": (logits.t(), truth)}
-tables["torch.float64, beyond float32"] = (logits.double() * 1e200, truth)
-tables["sixty"] = (logits.repeat(20, 1), truth.repeat(20))
-tables["a batch of none"] = (logits[:0], truth[:0])
 with every_case() as case:
-    for name, (table, wanted) in tables.items():
+    for name, (table, wanted) in scores_in_rows().items():
         with case(name):
             check_index(pick_logits_by_index, table, wanted, name)
+    with case("in other states, and the gradient"):
+        check_states(pick_logits_by_index, logits, truth, what="pick_logits_by_index(…)")
+        right = lambda z: (z * torch.eye(3, device=device)).sum(dim=-1)
+        check_gradient_by(try_pick_gradients(logits, truth)[1], right, logits, "logits")
 ### BEGIN HIDDEN TESTS
 generator, tables = torch.Generator().manual_seed(6), {}
 for batch, width in ((1, 4), (9, 3), (3, 9), (0, 2)):
@@ -1778,12 +1757,19 @@ trials = {
     "scores of 1 and 1.000001": (near, second, (1, 2), "nearly equal is not equal"),
     "scores in torch.float64": (nearer, second, (1, 2), "1 + 1e-12 is not 1 there"),
     "infinite scores": (infinite, truth * 0, (1, 2, 3), "inf - inf is nan: compare"),
-    "scores in torch.float16": (logits.half(), truth, (1, 2), ""),
+    "scores in torch.float16": (logits[[1, 0, 0]].half(), truth[[1, 0, 1]], (2, 1), ""),
+    "scores in torch.bfloat16": (logits[[1, 0, 0]].bfloat16(), truth[[1, 0, 1]], (2, 1), ""),
+    "ks out of order, and one twice": (logits, truth, (3, 1, 2, 1), "one share for each of ks"),
+    "0.0 and -0.0": (logits[:1] * 0 * logits.new_tensor([1, -1, 1]), second, (1, 2, 3), against),
+    "one row, one class": (logits[:1, :1], truth[:1] * 0, (1, 2), ""),
+    "transposed scores": (logits[:, :2].t(), truth[:1].repeat(2) * 0, (1, 2), ""),
 }
 with every_case() as case:
     for name, (table, own, ks, because) in trials.items():
         with case(name):
             check_case(table, own, ks, name, because)
+    with case("in other states"):
+        check_states(topk_accuracy, logits, truth, (1, 2), what="topk_accuracy(…)")
 ### BEGIN HIDDEN TESTS
 trials = {}
 trials["more infinite scores"] = (infinite, torch.tensor([1, 0], device=device), (1, 2, 3), "")
@@ -1889,7 +1875,7 @@ print("smallest, without the zeros:", own)
 #
 # `values` has shape (rows, ...), any number of further dimensions; `segments` (int64, (rows,)) says to
 # which of `count` segments each row belongs, in any order. Return the sums of the rows of each segment:
-# shape (count, ...), dtype and device of `values`. Segments without rows are 0. Values may be infinite, and
+# shape (count, ...), dtype and device of `values`, through which a gradient flows back. Segments without rows are 0. Values may be infinite, and
 # spoil no segment but their own. No loop, and nothing is taken out of the tensors into Python or NumPy.
 #
 # Example: values `[[1, 2], [3, 4], [5, 6]]` with segments `[2, 0, 2]` and `count = 4` give
@@ -1905,6 +1891,18 @@ def try_segment_sum(*args):
     """What your function takes out of its tensors, by name."""
     called = watched(segment_sum, *args)[1]
     return sorted({"tolist", "numpy", "__array__", "unbind"} & set(called))
+
+
+# %% nbgrader={"grade_id": "try-segment-sum-twice", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.tensors import check_gradient_by, gradients_of, kept_after
+from course_utils.chapters.tensors import segments_to_sum
+
+
+@runs_with_the_answer
+def try_segment_sum_twice(values, segments):
+    """Whether a result is what it was after the next call; and the gradient by values."""
+    same = kept_after(segment_sum, (values, segments, 4), (values + 1, segments, 4))
+    return same, gradients_of(segment_sum, values, segments, 4)
 
 
 # %% nbgrader={"grade_id": "segment-sum", "solution": true}
@@ -1929,21 +1927,20 @@ def check_case(values, segments, count, name):
 
 values = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], device=device)
 segments = torch.tensor([2, 0, 2], device=device)
-tables = {
-    "the example, where a segment comes twice": (values, segments, 4),
-    "values of shape (3,)": (values[:, 0], segments, 4),
-    "values of shape (3, 2, 1)": (values[..., None], segments, 4),
-    "a row with an infinite value": (values / values[:1].sub(1), segments, 4),
-    "values in torch.float64 beyond float32": (values.double() * 1e200, segments, 4),
-    "no row": (values[:0], segments[:0], 2),
-    "a transposed table": (values.t(), segments[:2], 4),
-}
-for dtype in (torch.float64, torch.float16, torch.int64, torch.int32):
-    tables[f"values in {dtype}"] = (values.to(dtype), segments, 4)
 with every_case() as case:
-    for name, (table, ids, count) in tables.items():
+    for name, (table, ids, count) in segments_to_sum().items():
         with case(name):
-            few = check_case(table, ids, count, name)
+            check_case(table, ids, count, name)
+    for dtype in (torch.float64, torch.int64, torch.int32):
+        with case(f"values in {dtype}, of shape (3, 1, 2)"):
+            check_case(values[:, None].to(dtype), segments, 4, f"values in {dtype}")
+    with case("in other states"):
+        check_states(segment_sum, values, segments, 4, what="segment_sum(values, segments, 4)")
+    with case("two calls, and the gradient"):
+        same, gradient = try_segment_sum_twice(values, segments)
+        assert same, "the next call has changed an earlier result: make a new tensor in each"
+        right = lambda x: torch.stack([x[1], x[1] * 0, x[0] + x[2], x[1] * 0])
+        check_gradient_by(gradient, right, values, "values")
     with case("no loop"):
         rows, ids = torch.ones(50, 2, device=device), torch.arange(50, device=device) % 20
         few, many = check_case(values, segments, 4, "three"), check_case(rows, ids, 40, "fifty")
@@ -2087,7 +2084,8 @@ show(
 #
 # Padding may have any value, and real entries may be equal to it: only the lengths say what is real.
 #
-# `unsort(rows, order)` takes rows (batch, ...) in the sorted order and returns them in the original one.
+# `unsort(rows, order)` takes rows (batch, ...) in the sorted order and returns them in the original one, of the same
+# dtype. Through both a gradient flows back.
 #
 # Example: for the sentences above `packed` is `[7, 8, 9, 4, 6, 5]` and `order` is `[1, 2, 0]`; and
 # `unsort(torch.tensor([3, 2, 1]), order)` is `[1, 3, 2]`, the lengths.
@@ -2119,6 +2117,26 @@ def check_unsort(answer, original, order, name):
         assert torch.equal(result, original), "the order was applied twice: invert it"
     check_close(result, original, f"unsort(rows, order) with {name}")
     return sum(counts.values())
+
+
+# %% nbgrader={"grade_id": "try-sort-gradient", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.tensors import check_gradient_by, gradients_of, rows_to_sort
+
+
+def packed_of(padded, lengths):
+    return sort_by_length(padded, lengths)[0]
+
+
+@runs_with_the_answer
+def try_sort_gradient(padded, lengths):
+    """The gradient by padded of the packed entries."""
+    return gradients_of(packed_of, padded, lengths)
+
+
+@runs_with_the_answer
+def try_unsort_gradient(rows, order):
+    """The gradient by rows of what unsort gives."""
+    return gradients_of(unsort, rows, order)
 
 
 # %% nbgrader={"grade_id": "sort-by-length", "solution": true}
@@ -2156,25 +2174,22 @@ def check_case(padded, lengths, name, because=""):
     expected = torch.tensor(rows, dtype=torch.int64, device=padded.device)
     reason = f"{because}: " if because else ""
     check_close(pair[1], expected, f"{reason}the order {call}")
-    check_close(pair[0], torch.cat([padded[:0, 0], *real]), f"{reason}packed {call}")
+    check_close(pair[0], torch.cat([padded.flatten()[:0], *real]), f"{reason}packed {call}")
     return sum(counts.values())
 
 
 table = torch.tensor([[5, 0, 0], [7, 8, 9], [4, 6, 0]], device=device)
-sizes, other = torch.tensor([1, 3, 2], device=device), torch.tensor([2, 1, 3], device=device)
+sizes = torch.tensor([1, 3, 2], device=device)
 ties, forty = torch.tensor([2, 0, 2, 0] * 10, device=device), torch.arange(120, device=device)
-tables = {
-    "the example": (table, sizes, ""),
-    "zeros everywhere": (table * 0, other, "a real entry may be equal to the padding"),
-    "ties": (forty.view(40, 3), ties, "rows of equal length keep their order"),
-    "a table in torch.bool": (table > 4, sizes, ""),
-    "a table in torch.float64, transposed": (table.t() * 1e200, other, ""),
-    "no row": (table[:0], sizes[:0], ""),
-}
 with every_case() as case:
-    for name, (rows, long, because) in tables.items():
+    for name, (rows, long, because) in rows_to_sort().items():
         with case(name):
-            few = check_case(rows, long, name, because)
+            check_case(rows, long, name, because)
+    with case("in other states, and the gradient"):
+        check_states(sort_by_length, table, sizes, what="sort_by_length(padded, lengths)")
+        padded = table.float()
+        right = lambda x: torch.stack([*x[1], *x[2, :2], x[0, 0]])
+        check_gradient_by(try_sort_gradient(padded, sizes), right, padded, "padded")
     with case("no loop"):
         few = check_case(table, sizes, "3 rows")
         many = check_case(forty.view(40, 3), ties.sort(descending=True).values, "40 rows")
@@ -2200,10 +2215,20 @@ three, order = torch.tensor([1, 3, 2], device=device), torch.tensor([1, 2, 0], d
 ids, cases = torch.arange(40, device=device), {"the example": (three, order)}
 cases["torch.float64, beyond float32"] = (three.double() * 1e200, order)
 cases["rows of shape (3, 2, 2)"] = (torch.arange(12, device=device).view(3, 2, 2), order)
+cases |= {"torch.bool": (three > 1, order), "torch.bfloat16": (three.bfloat16(), order)}
+cases |= {"one row": (three[:1], order[2:]), "no row": (three[:0], order[:0])}
+cases |= {"rows of shape (3, 0)": (three.new_zeros(3, 0), order), "a slice": (ids[2:9:3], order)}
+cases["an expanded row"] = (three.expand(3, 3), order)
+cases["2500 rows"] = (torch.arange(2500, device=device), torch.arange(2500, device=device).roll(7))
 with every_case() as case:
     for name, (original, places) in cases.items():
         with case(name):
             few = check_unsort(unsort, original, places, name)
+    with case("in other states, and the gradient"):
+        check_states(unsort, three, order, what="unsort(rows, order)")
+        check_states(unsort, three[:, None] / 2, order, what="unsort(rows, order) of floats")
+        right = lambda x: torch.stack([x[2], x[0], x[1]])
+        check_gradient_by(try_unsort_gradient(three / 2, order), right, three / 2, "rows")
     with case("a table of 40 rows, no loop"):
         few, many = (
             check_unsort(unsort, three[:, None], order, "3"),
@@ -2296,6 +2321,10 @@ def check_few(answer, allowed, k, name):
     check_raises(ValueError, lambda: answer(allowed, k, generator), call)
 
 
+# %% nbgrader={"grade_id": "tables-to-draw-from", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.tensors import tables_to_draw_from
+
+
 # %% nbgrader={"grade_id": "sample-without-replacement", "solution": true}
 def sample_without_replacement(
     allowed: torch.Tensor, k: int, generator: torch.Generator
@@ -2335,11 +2364,10 @@ def two_draws(allowed, k, generator):
     return [drawn.sort(dim=1).values for drawn in draws]
 
 
-tables = {"the example": (example, 2, 0), "one row, k = 1": (example[:1], 1, 3)}
 with every_case() as case:
-    for name, (allowed, k, seed) in tables.items():
+    for name, (allowed, k, seed) in tables_to_draw_from().items():
         with case(name):
-            first, few = check_draw(allowed, k, seed, name)
+            check_draw(allowed, k, seed, name)
     with case("each row for itself"):
         first, many = check_draw(wide, 3, 0, "60 rows")
         assert bool((first != first[0]).any()), "all rows drew the same columns"

@@ -153,3 +153,17 @@ def broadcast_shape(a, b):
             raise ValueError(f"dimension {d} doesn't fit")
         shape.insert(0, b[d] if a[d] == 1 else a[d])
     return tuple(shape)
+
+
+# %% wrong="takes the 1 of (1,) and (0,)" says=["1 is stretched to the other size, and that is 0 here"]
+import itertools
+
+
+def broadcast_shape(a, b):
+    result = []
+    pairs = itertools.zip_longest(reversed(a), reversed(b), fillvalue=1)
+    for place, (m, n) in enumerate(pairs, start=1):
+        if m != n and m != 1 and n != 1:
+            raise ValueError(f"dimension -{place}: {m} and {n}")
+        result.append(m if m == 1 and n == 0 else n if m == 1 else m)
+    return tuple(reversed(result))

@@ -18,13 +18,13 @@
 # Admits:
 #
 # - "for any number of channels": of five channels
-# - "(height, width), a grey image": "grey, 3 wide"
+# - "(height, width), a grey image": grey, 3 wide
 # - "takes a `uint8` array": an image that is a slice
-# - "(batch, height, width, channel)": "a batch of none": (0, 6, 7, 3)
-# - "takes a `float32` tensor": "in grey, transposed"
-# - "(batch, channel, height, width)": "a grey batch"
-# - "values outside of 0 to 1": "in grey, out of range"
-# - "may require a gradient": "with a gradient"
+# - "(batch, height, width, channel)": a batch of none
+# - "takes a `float32` tensor": in grey, transposed
+# - "(batch, channel, height, width)": a grey batch
+# - "values outside of 0 to 1": in grey, out of range
+# - "may require a gradient": with a gradient
 # - "on any device": device=device
 
 # %% wrong="reshape instead of permute" breaks="becomes (channel, height, width)" says=["in colour", "differs in"]
@@ -285,3 +285,31 @@ def image_to_tensor(image):
 def tensor_to_image(x):
     x = x.detach().clamp(0, 1).mul(255).round().to(torch.uint8).movedim(-3, -1).cpu().numpy()
     return x[..., 0] if x.ndim == 3 and x.shape[-1] == 1 else x
+
+
+# %% wrong="takes a first size of 3 for channels" says=["in colour, 3 high"]
+def image_to_tensor(image):
+    x = torch.tensor(image)
+    x = x[None] if x.dim() == 2 else x if x.shape[0] == 3 else x.movedim(-1, -3)
+    return x.float() * (1 / 255)
+
+
+def tensor_to_image(x):
+    x = (x.detach().cpu().clamp(0, 1) * 255.999).to(torch.uint8).movedim(-3, -1)
+    if x.dim() == 3 and x.shape[-1] == 1:
+        x = x[..., 0]
+    return x.numpy()
+
+
+# %% wrong="scales in half precision" says=["of four channels"]
+def image_to_tensor(image):
+    x = torch.tensor(image)
+    x = x[None] if x.dim() == 2 else x.movedim(-1, -3)
+    return x.float() * (1 / 255)
+
+
+def tensor_to_image(x):
+    x = (x.detach().cpu().half().clamp(0, 1).float() * 255.999).to(torch.uint8).movedim(-3, -1)
+    if x.dim() == 3 and x.shape[-1] == 1:
+        x = x[..., 0]
+    return x.numpy()

@@ -14,9 +14,9 @@
 #
 # Admits:
 #
-# - "of shape (rows, columns)": ((0, 3), (3, 0))
+# - "of shape (rows, columns)": an expanded row and mask
 # - "the same shape": a transposed table
-# - "float, and a boolean mask": torch.float32, torch.float16, torch.float64
+# - "float, and a boolean mask": large numbers that cancel, in torch.float64
 # - "A row without any valid entry": a row that has no valid entry
 # - "also `nan` or `inf`": (float("nan"), float("inf"))
 # - "What is valid counts, whatever it is": a valid nan and a valid inf, which count

@@ -171,3 +171,12 @@ def one_hot(labels, classes, dtype=torch.float32, _tables={}):
     if key not in _tables:
         _tables[key] = torch.zeros(*labels.shape, classes, dtype=dtype, device=labels.device)
     return _tables[key].zero_().scatter_(-1, labels.unsqueeze(-1), 1)
+
+
+# %% wrong="squeezes the table" says=["of shape (1, 2, 1)"]
+def one_hot(labels, classes, dtype=torch.float32):
+    wrong = labels[(labels < 0) | (labels >= classes)]
+    if wrong.numel():
+        raise ValueError(f"label {wrong[0].item()} is not among 0 to {classes - 1}")
+    table = torch.zeros(*labels.shape, classes, dtype=dtype, device=labels.device)
+    return table.scatter_(-1, labels.unsqueeze(-1), 1).squeeze()

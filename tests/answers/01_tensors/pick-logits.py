@@ -8,6 +8,7 @@
 # - "by lists of indices"
 # - "Do not make a table of batch × batch on the way"
 # - "`logits` has shape (..., classes)"
+# - "A gradient flows back to the logits that were picked"
 #
 # Admits:
 #
@@ -144,3 +145,23 @@ def pick_logits(logits, labels):
 
 def pick_logits_by_index(logits, labels):
     return torch.stack([logits[i, labels[i]] for i in range(len(labels))])
+
+
+# %% wrong="detaches the logits" breaks="A gradient flows back to the logits that were picked" says=["no gradient flows back"]
+def pick_logits(logits, labels):
+    return logits.detach().gather(-1, labels.unsqueeze(-1)).squeeze(-1)
+
+
+def pick_logits_by_index(logits, labels):
+    rows = torch.arange(len(labels), device=labels.device)
+    return logits[rows, labels]
+
+
+# %% wrong="takes the data by index" says=["no gradient flows back"]
+def pick_logits(logits, labels):
+    return logits.gather(-1, labels.unsqueeze(-1)).squeeze(-1)
+
+
+def pick_logits_by_index(logits, labels):
+    rows = torch.arange(len(labels), device=labels.device)
+    return logits.data[rows, labels]

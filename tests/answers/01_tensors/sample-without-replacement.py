@@ -184,3 +184,12 @@ def sample_without_replacement(allowed, k, generator):
         .topk(k, 1)
         .indices.to(allowed.device)
     )
+
+
+# %% wrong="counts in int8" says=["300 columns, all allowed"]
+def sample_without_replacement(allowed, k, generator):
+    if (allowed.to(torch.int8).sum(dim=1, dtype=torch.int8) < k).any():
+        raise ValueError(f"a row has fewer than {k} allowed columns")
+    keys = torch.rand(allowed.shape, generator=generator)
+    keys = keys.masked_fill(~allowed.cpu(), -1.0)
+    return keys.topk(k, dim=1).indices.to(allowed.device)

@@ -10,13 +10,14 @@
 # - "No loop"
 # - "nothing is taken out of the tensors"
 # - "`values` has shape (rows, ...)"
+# - "through which a gradient flows back"
 #
 # Admits:
 #
 # - "`values` has shape (rows, ...)": no row
 # - "any number of further dimensions": values of shape (3, 2, 1)
 # - "in any order": a transposed table
-# - "dtype and device of `values`": torch.float64, torch.float16, torch.int64, torch.int32
+# - "dtype and device of `values`": torch.float64, torch.int64, torch.int32
 # - "Values may be infinite": a row with an infinite value
 # - "Segments without rows": the example, where a segment comes twice
 
@@ -127,3 +128,34 @@ def segment_sum(values, segments, count):
 def segment_sum(values, segments, count):
     many = max(count, int(segments.max()) + 1)
     return values.new_zeros(many, *values.shape[1:]).index_add_(0, segments, values)[:count]
+
+
+# %% wrong="detaches the values" breaks="through which a gradient flows back" says=["no gradient flows back"]
+def segment_sum(values, segments, count):
+    result = values.new_zeros(count, *values.shape[1:])
+    return result.index_add_(0, segments, values.detach())
+
+
+# %% wrong="counts with weights in one dimension" says=["values of shape (3,) in torch.int64"]
+def segment_sum(values, segments, count):
+    if values.dim() == 1:
+        return segments.bincount(values, minlength=count)
+    return values.new_zeros(count, *values.shape[1:]).index_add_(0, segments, values)
+
+
+# %% wrong="keeps its zeros between calls" says=["the next call has changed an earlier result"]
+ZEROS = {}
+
+
+def segment_sum(values, segments, count):
+    result = ZEROS.setdefault(
+        (count, *values.shape[1:], values.dtype, values.device),
+        values.new_zeros(count, *values.shape[1:]),
+    ).zero_()
+    return result.index_add_(0, segments, values)
+
+
+# %% wrong="leaves the last segment out" says=["the last segment too"]
+def segment_sum(values, segments, count):
+    result = values.new_zeros(count, *values.shape[1:])
+    return result.index_add_(0, segments.clamp(max=max(count - 2, 0)), values)

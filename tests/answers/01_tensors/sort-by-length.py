@@ -13,6 +13,7 @@
 # - "returns them in the original one"
 # - "takes a table (batch, time)"
 # - "from 0 to time"
+# - "Through both a gradient flows back"
 #
 # Admits:
 #
@@ -21,7 +22,7 @@
 # - "any dtype": a table in torch.float64, transposed
 # - "from 0 to time": [2, 0, 2, 0]
 # - "takes rows (batch, ...)": rows of shape (3, 2, 2)
-# - "Padding may have any value": "zeros everywhere"
+# - "Padding may have any value": zeros everywhere
 
 # %% wrong="applies the order once more" breaks="returns them in the original one" says=["the order was applied twice: invert it"]
 def sort_by_length(padded, lengths):
@@ -252,3 +253,57 @@ def unsort(rows, order):
     if rows.dim() == 1:
         return torch.empty_like(rows).scatter_(0, order, rows)
     return torch.empty_like(rows).scatter_(0, order[:, None].expand(rows.shape), rows)
+
+
+# %% wrong="detaches the rows" breaks="Through both a gradient flows back" says=["no gradient flows back"]
+def sort_by_length(padded, lengths):
+    order = lengths.argsort(descending=True, stable=True)
+    valid = torch.arange(padded.shape[1], device=padded.device) < lengths[order][:, None]
+    return padded[order][valid], order
+
+
+def unsort(rows, order):
+    result = torch.empty_like(rows)
+    result[order] = rows.detach()
+    return result
+
+
+# %% wrong="detaches the table" says=["no gradient flows back"]
+def sort_by_length(padded, lengths):
+    order = lengths.argsort(descending=True, stable=True)
+    valid = torch.arange(padded.shape[1], device=padded.device) < lengths[order][:, None]
+    return padded.detach()[order][valid], order
+
+
+def unsort(rows, order):
+    result = torch.empty_like(rows)
+    result[order] = rows
+    return result
+
+
+# %% wrong="adds a fraction for the row, in float32" says=["2500 rows of at most two"]
+def sort_by_length(padded, lengths):
+    order = (lengths.float() - torch.arange(len(lengths), device=lengths.device) / 1e3).argsort(
+        descending=True
+    )
+    valid = torch.arange(padded.shape[1], device=padded.device) < lengths[order][:, None]
+    return padded[order][valid], order
+
+
+def unsort(rows, order):
+    result = torch.empty_like(rows)
+    result[order] = rows
+    return result
+
+
+# %% wrong="writes into a leaf that requires a gradient" says=["in other states"]
+def sort_by_length(padded, lengths):
+    order = lengths.argsort(descending=True, stable=True)
+    valid = torch.arange(padded.shape[1], device=padded.device) < lengths[order][:, None]
+    return padded[order][valid], order
+
+
+def unsort(rows, order):
+    result = torch.empty_like(rows, requires_grad=rows.requires_grad)
+    result[order] = rows
+    return result

@@ -151,3 +151,17 @@ def topk_accuracy(logits, labels, ks):
     own = logits.gather(1, labels[:, None])
     rank = (logits >= own).sum(1)
     return [100 * (rank <= k).double().mean().item() for k in ks]
+
+
+# %% wrong="asks each k once" says=["one share for each of ks"]
+def topk_accuracy(logits, labels, ks):
+    own = logits.gather(1, labels[:, None])
+    rank = (logits >= own).sum(1)
+    return [(rank <= k).double().mean().item() for k in dict.fromkeys(ks)]
+
+
+# %% wrong="a mean in half precision" says=["scores in torch.float16"]
+def topk_accuracy(logits, labels, ks):
+    own = logits.gather(1, labels[:, None])
+    rank = (logits >= own).sum(1)
+    return [(rank <= k).to(logits.dtype).mean().item() for k in ks]

@@ -1,0 +1,44 @@
+"""What an answer keeps: an earlier result, and the gradient's way back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from course_utils.learner.checks import check_close
+from course_utils.learner.gradients import gradient_of
+from course_utils.learner.tracebacks import ends_in_notebook
+
+
+@ends_in_notebook
+def kept_after(answer: Callable, first: tuple, second: tuple) -> bool:
+    """Whether the result of a first call is the same after a second one, of other numbers."""
+    result = answer(*first)
+    if not isinstance(result, torch.Tensor):
+        return True  # other checks say what it should be
+    before = result.clone()
+    answer(*second)
+    return torch.equal(result, before)
+
+
+@ends_in_notebook
+def gradients_of(answer: Callable, x: torch.Tensor, *others: Any) -> torch.Tensor:
+    """The gradient by ``x`` of the result, whose entries are weighed by 1, 2, 3, …"""
+    size = answer(x, *others)
+    weights = None
+    if isinstance(size, torch.Tensor):
+        count = torch.arange(1.0, 1.0 + size.numel(), dtype=x.dtype, device=x.device)
+        weights = count.view(size.shape)
+    found = gradient_of(answer, x, *others, weights=weights)
+    return found if isinstance(found, torch.Tensor) else found[0]
+
+
+def check_gradient_by(found: torch.Tensor, right: Callable, x: torch.Tensor, name: str) -> None:
+    """Compare with the gradient of ``right(x)``, weighed alike."""
+    leaf = x.clone().requires_grad_()
+    result = right(leaf)
+    count = torch.arange(1.0, 1.0 + result.numel(), dtype=x.dtype, device=x.device)
+    expected = torch.autograd.grad((count.view(result.shape) * result).sum(), leaf)[0]
+    check_close(found, expected, f"the gradient by {name}")
