@@ -717,6 +717,7 @@ from course_utils.chapters.tensor_algebra import (
     images_to_pool,
     more_slips,
     slip_of_pooling,
+    slopes_to_pool,
 )
 
 
@@ -820,13 +821,8 @@ def check_slope(case, x, name):
 
 x = (torch.arange(2 * 4 * 5 * 3, dtype=torch.float64).view(2, 4, 5, 3) % 7 - 3.5).to(device)
 with every_case() as case:
-    check_slope(case, x, "of shape (2, 4, 5, 3)")
-    drawn = torch.randn(2, 5, 6, 8, generator=torch.Generator().manual_seed(4), dtype=x.dtype)
-    check_slope(case, drawn.to(device), "of drawn numbers in float64")
-    gap = torch.arange(4, device=device)[:, None, None] != 1
-    check_slope(case, x * gap, "with a channel that is all zero")
-    check_slope(case, (x * gap).float(), "the same in float32")
-    check_slope(case, torch.zeros_like(x), "of zeros")
+    for image in slopes_to_pool(x):
+        check_slope(case, *image)
 check_states(bilinear_pooling, x, what="bilinear_pooling(x)")
 ### BEGIN HIDDEN TESTS
 x = torch.randn(3, 5, 6, 8, generator=torch.Generator().manual_seed(3)).double().to(device)
@@ -1059,11 +1055,12 @@ by_numbers = {  # what the second check hands to some of the answers
     "segment sum": [(few, own, 4), (few - 3, own, 3), (few[:1], own[:1], 3)],
 }
 by_numbers["linspace"].append((0, 10**9, 4))
-by_numbers["bucketize"].append((few - 3, bounds[1]))
+by_numbers["bucketize"] += [(few - 3, bounds[1]), (few, few), (few[:1], bounds[0])]
 by_numbers["segment sum"] += [(many, many % 5, 5), (few, own - 1, 3), (few, own, 2)]
 huge = torch.tensor([2**30 + 1, 1, -6])  # a float32 has too few digits for it
 by_numbers["bucketize"] += [(huge, huge), (huge - 1, huge)]
-by_numbers["segment sum"].append((huge, own[:3], 3))
+by_numbers["segment sum"] += [(huge, own[:3], 3), (few, own - 2, 1)]
+by_numbers["histogram"].append((own - 2, 1))
 
 # %% nbgrader={"grade_id": "puzzles", "solution": true}
 puzzles = {
@@ -1106,9 +1103,8 @@ with every_case() as case:
     for name in ("total", "running sum", "differences", "reverse"):
         check_puzzle(case, name, (x,), (y[:1],), (long,), (long[::2],), (huge,), (x - 2,))
     check_puzzle(case, "outer", (x, y), (y, long), (y, y + 1), (y[:1], x), (x, y[:1]), (huge, y))
-    check_puzzle(
-        case, "roll", (x, 1), (x, -1), (x, 0), (x, 6), (y[:1], 3), (long, 5), (long[:7], -101)
-    )
+    rolls = (x, 1), (x, -1), (x, 0), (x, 6), (y[:1], 3), (long, 5), (long[:7], -101), (huge, 1)
+    check_puzzle(case, "roll", *rolls)
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(13)
 with every_case() as case:
@@ -1122,7 +1118,9 @@ with every_case() as case:
 
 # %% nbgrader={"grade_id": "puzzles-check-2", "grade": true, "points": 3}
 with every_case() as case:
-    check_puzzle(case, "pad to", (few, 6), (few, 4), (few, 2), (few[:1], 3), (many, 70), (huge, 4))
+    check_puzzle(
+        case, "pad to", (few, 6), (few, 4), (few, 2), (few, 1), (few[:1], 3), (many, 70), (huge, 4)
+    )
     for name, tries in by_numbers.items():
         check_puzzle(case, name, *tries)
     ends = (few, few > 9), (few, few > 0), (many, many > 9), (few[:1], few[:1] > 9)

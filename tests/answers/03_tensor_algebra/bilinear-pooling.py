@@ -308,3 +308,32 @@ def bilinear_pooling(x: torch.Tensor) -> torch.Tensor:
     g = flat @ flat.mT / flat.shape[2]
     root = g.relu().sqrt() - (-g).relu().sqrt()
     return F.normalize(root.flatten(1), dim=1)
+
+
+# %% wrong="one image of zeros stops all" says=["each image by itself, whatever the others"]
+def bilinear_pooling(x):
+    flat = x.flatten(2)
+    pooled = flat @ flat.mT / flat.shape[2]
+    if not x.flatten(1).any(1).all():
+        return (pooled * 0).flatten(1)
+    signed = pooled.sign() * (pooled.abs() + 1e-12).sqrt()
+    return F.normalize(signed.flatten(1), dim=1)
+
+
+# %% wrong="zeros only where all images are zero" says=["with an image of zeros among others"]
+def bilinear_pooling(x):
+    flat = x.flatten(2)
+    pooled = flat @ flat.mT / flat.shape[2]
+    signed = pooled.sign() * (pooled.abs() + 1e-12).sqrt()
+    rows = signed.flatten(1)
+    if not rows.any():
+        return rows
+    return rows / rows.norm(dim=1, keepdim=True)
+
+
+# %% wrong="pixels meet pixels" says=["pixels met pixels"]
+def bilinear_pooling(x):
+    flat = x.flatten(2)
+    pooled = flat.mT @ flat / flat.shape[2]
+    signed = pooled.sign() * (pooled.abs() + 1e-12).sqrt()
+    return F.normalize(signed.flatten(1), dim=1)

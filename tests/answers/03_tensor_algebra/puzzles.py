@@ -1128,3 +1128,28 @@ puzzles = {
         ((torch.arange(len(x))[:, None] == puzzles["running sum"](keep * 1) - 1) & keep) * 1 @ x
     ),
 }
+
+
+# %% wrong="rolls through float32" says=["roll: of [1073741825, 1, -6]", "a float32 has too few digits"]
+puzzles = {
+    "total": lambda x: x @ (x * 0 + 1),
+    "outer": lambda x, y: x[:, None] * y,
+    "running sum": lambda x: (torch.arange(len(x))[:, None] >= torch.arange(len(x))) * 1 @ x,
+    "differences": lambda x: (
+        x - (torch.arange(len(x))[:, None] - 1 == torch.arange(len(x))) * 1 @ x
+    ),
+    "reverse": lambda x: (
+        (torch.arange(len(x))[:, None] + torch.arange(len(x)) == len(x) - 1) * 1 @ x
+    ),
+    "roll": lambda x, k: (
+        ((torch.arange(len(x))[:, None] - k) % len(x) == torch.arange(len(x))) * 1.0 @ (x * 1.0)
+    ).long(),
+    "pad to": lambda x, n: (torch.arange(n)[:, None] == torch.arange(len(x))) * 1 @ x,
+    "linspace": lambda a, b, n: a + (b - a) * torch.arange(n) // (n - 1),
+    "bucketize": lambda x, bounds: (bounds <= x[:, None]) * 1 @ (bounds * 0 + 1),
+    "histogram": lambda x, n: (x == torch.arange(n)[:, None]) * 1 @ (x * 0 + 1),
+    "segment sum": lambda x, s, n: (s == torch.arange(n)[:, None]) * 1 @ x,
+    "compress": lambda x, keep: (
+        ((torch.arange(len(x))[:, None] == puzzles["running sum"](keep * 1) - 1) & keep) * 1 @ x
+    ),
+}

@@ -10,5 +10,6 @@ from course_utils.chapters.tensor_algebra.patterns import (
 from course_utils.chapters.tensor_algebra.pooling import (
     images_to_pool,
     slip_of_pooling,
+    slopes_to_pool,
 )
 from course_utils.chapters.tensor_algebra.puzzles import digits, more_slips

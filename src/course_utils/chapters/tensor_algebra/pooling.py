@@ -40,6 +40,9 @@ def slip_of_pooling(result, x: torch.Tensor, because: str) -> str:
         "first the root, then the length": first.sign() * (first.abs() + 1e-12).sqrt(),
         "the channels' means were taken away: nobody asked for that": finished(centred),
     }
+    if isinstance(result, torch.Tensor) and result.shape == (len(x), flat.shape[2] ** 2):
+        turned = "pixels met pixels: turn one factor of the product, so that channels meet channels"
+        return turned if flat.shape[2] != flat.shape[1] else ""
     if not isinstance(result, torch.Tensor) or result.shape != right.shape:
         return ""
     if result.dtype != x.dtype:
@@ -58,7 +61,7 @@ def images_to_pool(x: torch.Tensor) -> list[tuple]:
     tiny = "what you add, in the root or to a length, is 1e-12 at most"
     digits = "has a step only float32's digits?"
     signs = torch.tensor([1.0, -1.0, 1.0, 1.0]).to(x)[:, None, None]
-    full = (x.abs() + 0.3) * signs
+    full, some = (x.abs() + 0.3) * signs, torch.cat([0 * x[:1], x])
     return [
         (pixel.double(), "of one pixel, 3 and -4"),
         (x, "of shape (2, 4, 5, 3)"),
@@ -72,4 +75,22 @@ def images_to_pool(x: torch.Tensor) -> list[tuple]:
         (full.view(10, 4, 1, 3), "of ten images with three pixels", digits, 1e-9),
         (x * 1000, "of large numbers"),
         (x[:, :1], "of one channel"),
+        (x[..., :1], "of a single column"),
+        (x[:, :, :1, :1].float(), "of one pixel for each image, in float32", "", 1e-5),
+        (some, "with an image of zeros among others", "each image by itself, whatever the others"),
+        (x[:1].expand(3, 4, 5, 3), "of one image three times, expanded"),
+    ]
+
+
+def slopes_to_pool(x: torch.Tensor) -> list[tuple]:
+    """Where the gradient is asked for, from x (2, 4, 5, 3) in float64: tensor and name."""
+    drawn = torch.randn(2, 5, 6, 8, generator=torch.Generator().manual_seed(4), dtype=x.dtype)
+    gap = torch.arange(4, device=x.device)[:, None, None] != 1
+    return [
+        (x, "of shape (2, 4, 5, 3)"),
+        (drawn.to(x.device), "of drawn numbers in float64"),
+        (x * gap, "with a channel that is all zero"),
+        ((x * gap).float(), "the same in float32"),
+        (torch.zeros_like(x), "of zeros"),
+        (torch.cat([0 * x[:1], x]), "with an image of zeros among others"),
     ]
