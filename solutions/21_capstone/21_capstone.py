@@ -637,7 +637,8 @@ print("noted:", [signal.Signals(number).name for number in asked])
 #   `loss` left the model in, and from this batch alone;
 #   the mean of it over the ranks; the optimizer's step. Parameters may be frozen, and may have an old gradient.
 #   A parameter gets a gradient on all ranks or on none.
-# - **The start.** If `file` exists, the run continues from it. All ranks start with rank 0's weights and buffers.
+# - **The start.** If `file` exists, the run continues from it. All ranks start with rank 0's weights and buffers,
+#   also those that no state dict holds.
 # - **The file** holds `{"step": steps done, "model": state_dict, "optimizer": state_dict}`. It is
 #   written at the end, and after each step whose number in the whole run, from 1, is a multiple of
 #   `every`. Rank 0 alone writes. Whatever

@@ -8,7 +8,6 @@
 # - "the mean of it over the ranks"
 # - "if the default process group is initialised"
 # - "may have an old gradient"
-# - "A parameter gets a gradient on all ranks or on none"
 # - "If `file` exists, the run continues from it"
 # - "All ranks start with rank 0's weights and buffers"
 # - "steps done"
@@ -2683,8 +2682,8 @@ def fit(
         optimizer.load_state_dict(saved["optimizer"])
         step = saved["step"]
     if together:
-        for value in model.state_dict().values():
-            dist.broadcast(value, 0)
+        for value in (*model.parameters(), *model.buffers()):
+            dist.broadcast(value.detach(), 0)
 
     def keep(step: int) -> None:
         if rank == 0:
@@ -3624,80 +3623,6 @@ def fit(
             if many:
                 for parameter in model.parameters():
                     if parameter.grad is not None:
-                        dist.all_reduce(parameter.grad)
-                        parameter.grad /= world_size
-            optimizer.step()
-            done += 1
-            note = torch.tensor(float(len(asked) > 0))
-            if many:
-                dist.all_reduce(note, dist.ReduceOp.MAX)
-            stop = note.item() > 0
-            if stop or done == steps or done % every == 0:
-                keep(done)
-        if many:
-            dist.barrier()
-        return done
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-# %% wrong="every trainable parameter has a gradient" breaks="A parameter gets a gradient on all ranks or on none" says=["some aren't used by the loss"]
-import os
-import signal
-from collections.abc import Callable
-from pathlib import Path
-
-import torch
-import torch.distributed as dist
-import torch.nn as nn
-
-
-def save(kept, file):
-    beside = Path(f"{file}.part")
-    torch.save(kept, beside)
-    os.replace(beside, file)
-
-
-def fit(
-    model: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    loss: Callable,
-    batch: Callable,
-    steps: int,
-    file: str | Path,
-    every: int = 50,
-) -> int:
-    many = dist.is_available() and dist.is_initialized()
-    rank, world_size = (dist.get_rank(), dist.get_world_size()) if many else (0, 1)
-    asked = []
-    before = signal.signal(signal.SIGTERM, lambda number, frame: asked.append(number))
-
-    def keep(done):
-        if rank == 0:
-            kept = {"step": done, "model": model.state_dict(), "optimizer": optimizer.state_dict()}
-            save(kept, file)
-
-    try:
-        done = 0
-        if Path(file).exists():
-            kept = torch.load(file, map_location="cpu")
-            model.load_state_dict(kept["model"])
-            optimizer.load_state_dict(kept["optimizer"])
-            done = kept["step"]
-        if many:
-            with torch.no_grad():
-                for tensor in [*model.parameters(), *model.buffers()]:
-                    dist.broadcast(tensor, 0)
-        stop = False
-        while done < steps and not stop:
-            torch.manual_seed(done * world_size + rank)
-            x, y = batch(done, rank, world_size)
-            model.train()
-            optimizer.zero_grad()
-            loss(model(x), y).backward()
-            if many:
-                for parameter in model.parameters():
-                    if parameter.requires_grad:
                         dist.all_reduce(parameter.grad)
                         parameter.grad /= world_size
             optimizer.step()
