@@ -151,6 +151,10 @@ with every_case() as case:
         visualization.check_example(try_show_batch, 2, which=1)
     with case("images that need a gradient"):
         visualization.check_example(try_show_batch, 1, needs_gradient=True)
+    with case("images of 3 x 3 pixels"):
+        visualization.check_example(try_show_batch, 2, which=4, size=(3, 3))
+    with case("images that are views"):
+        visualization.check_example(try_show_batch, 2, which=5, view=True)
     with case("images on a GPU, or on what the course takes for one"):
         visualization.check_example(try_show_batch, 2, which=3, on_gpu=True)
     ### BEGIN HIDDEN TESTS
@@ -355,6 +359,7 @@ with every_case() as case:
         ("three batches of 8", "plain", [8, 8, 8]),
         ("a frozen layer, batches of 5 and 9", "frozen", [5, 9]),
         ("BatchNorm and dropout", "BatchNorm and dropout", [6, 8, 4]),
+        ("pixels up to 10 million, and large gradients", "large pixels", [8, 6]),
     ):
         visualization.check_dashboard(case, try_training_dashboard, name, kind, sizes)
     ### BEGIN HIDDEN TESTS
@@ -472,6 +477,8 @@ def histograms_that_tell(
 with every_case() as case:
     visualization.check_histograms(case, try_histograms, "dense", 20, 7)
     visualization.check_histograms(case, try_histograms, "convolutions, BatchNorm, dropout", 12, 0)
+    for kind in ("a ReLU alone", "no ReLU"):
+        visualization.check_histograms(case, try_histograms, kind, 5, 3)
     ### BEGIN HIDDEN TESTS
     visualization.check_histograms(case, try_histograms, "dense", 1, 300)
     ### END HIDDEN TESTS
@@ -748,15 +755,10 @@ def embedding_map(
 generator = torch.Generator().manual_seed(0)
 spread = torch.tensor([9.0, 5, 1, 4])
 with every_case() as case:
-    visualization.check_map(
-        case, try_embedding_map, "three on a line", torch.tensor([[0.0, 0], [1, 0], [5, 0.5]])
-    )
-    visualization.check_map(
-        case,
-        try_embedding_map,
-        "twelve, far from 0",
-        30 + spread * torch.randn(12, 4, generator=generator),
-    )
+    three = torch.tensor([[0.0, 0], [1, 0], [5, 0.5]])
+    visualization.check_map(case, try_embedding_map, "three on a line", three)
+    twelve = 30 + spread * torch.randn(12, 4, generator=generator)
+    visualization.check_map(case, try_embedding_map, "twelve, far from 0", twelve)
     twins = spread * torch.randn(6, 4, generator=generator)
     visualization.check_map(
         case, try_embedding_map, "two equal samples", torch.cat([twins, twins[2:3]])
@@ -766,9 +768,11 @@ with every_case() as case:
     thirty = 1000 + torch.randn(30, 3, generator=generator)
     visualization.check_map(case, try_embedding_map, "thirty, near each other, far from 0", thirty)
     visualization.check_map(case, try_embedding_map, "float64, far from 0", 1e7 + thirty.double())
-    ### BEGIN HIDDEN TESTS
     wide = torch.linspace(5, 1, 9) * torch.randn(5, 9, generator=generator)
     visualization.check_map(case, try_embedding_map, "more features than samples", wide)
+    ### BEGIN HIDDEN TESTS
+    tall = (torch.linspace(5, 1, 6) * torch.randn(40, 6, generator=generator)).t().contiguous().t()
+    visualization.check_map(case, try_embedding_map, "forty samples, a transposed view", tall)
     ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -887,6 +891,7 @@ with every_case(at_most=12) as case:
     )
     visualization.check_pr(case, try_pr, "all of them 1", scores, torch.ones_like(labels), 0.85)
     visualization.check_pr(case, try_pr, "none called", scores, labels, 2.0)
+    visualization.check_pr(case, try_pr, "one sample", scores[:1], labels[:1], 0.5)
     near = [0.0, 2**-40, 2**-40, 0.125, 0.5]
     scores = 0.25 + torch.tensor(near, dtype=torch.float64, device=device)
     labels = torch.tensor([1, 1, 0, 1, 0], device=device)
@@ -1227,6 +1232,7 @@ with every_case(at_most=12) as case:
         visualization.check_table(case, try_network_drawn, kind)
     for kind in ("a dilated kernel, grouped", "one layer under two names"):
         visualization.check_table(case, try_network_drawn, kind)
+    visualization.check_table(case, try_network_drawn, "a part that isn't called, a Conv1d")
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>
@@ -1725,9 +1731,10 @@ with every_case() as case:
     visualization.check_slice(case, try_landscape, "a BatchNorm, a frozen layer", [0.6, -0.3])
     visualization.check_slice(case, try_landscape, "a Conv1d, a faint filter", [0.6, -0.4])
     visualization.check_slice(case, try_landscape, "a bias of two dimensions", [0.5, -0.8])
-    ### BEGIN HIDDEN TESTS
     visualization.check_slice(case, try_landscape, "conv, rescaled, zeros", [0.8, 0.1, 0.1])
     visualization.check_slice(case, try_landscape, "dense", [])
+    ### BEGIN HIDDEN TESTS
+    visualization.check_slice(case, try_landscape, "conv, zeros", [0.4, 0.4, -0.2])
     ### END HIDDEN TESTS
 
 # %% [markdown]

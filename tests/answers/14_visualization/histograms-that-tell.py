@@ -642,3 +642,69 @@ def histograms_that_tell(writer, model, x, step):
         writer.add_histogram(f"activations/{name}", out, step)
         dead[name] = (out.transpose(0, 1).flatten(1).square().sum(1) == 0).float().mean().item()
     return dead
+
+
+# %% wrong="the model itself is left out" says=["the model itself is a ReLU"]
+def histograms_that_tell(writer, model, x, step) -> dict[str, float]:
+    for name, parameter in model.named_parameters():
+        writer.add_histogram(f"parameters/{name}", parameter, step)
+    outputs = {}
+
+    def keeper(name):
+        def hook(module, args, out):
+            outputs[name] = out.detach().clone()
+
+        return hook
+
+    relus = {
+        name: module
+        for name, module in model.named_modules()
+        if isinstance(module, nn.ReLU) and name
+    }
+    modes = {module: module.training for module in model.modules()}
+    handles = [module.register_forward_hook(keeper(name)) for name, module in relus.items()]
+    try:
+        model.eval()
+        with torch.no_grad():
+            model(x)
+    finally:
+        for handle in handles:
+            handle.remove()
+        for module, was in modes.items():
+            module.training = was
+    shares = {}
+    for name, out in outputs.items():
+        writer.add_histogram(f"activations/{name}", out, step)
+        shares[name] = (out == 0).transpose(0, 1).flatten(1).all(1).float().mean().item()
+    return shares
+
+
+# %% wrong="modes by train" says=["the mode of"]
+def histograms_that_tell(writer, model, x, step) -> dict[str, float]:
+    for name, parameter in model.named_parameters():
+        writer.add_histogram(f"parameters/{name}", parameter, step)
+    outputs = {}
+
+    def keeper(name):
+        def hook(module, args, out):
+            outputs[name] = out.detach().clone()
+
+        return hook
+
+    relus = {name: module for name, module in model.named_modules() if isinstance(module, nn.ReLU)}
+    modes = {module: module.training for module in model.modules()}
+    handles = [module.register_forward_hook(keeper(name)) for name, module in relus.items()]
+    try:
+        model.eval()
+        with torch.no_grad():
+            model(x)
+    finally:
+        for handle in handles:
+            handle.remove()
+        for module, was in modes.items():
+            module.train(was)
+    shares = {}
+    for name, out in outputs.items():
+        writer.add_histogram(f"activations/{name}", out, step)
+        shares[name] = (out == 0).transpose(0, 1).flatten(1).all(1).float().mean().item()
+    return shares

@@ -904,3 +904,142 @@ def network_drawn(model, x):
         for module, mode in modes:
             module.training = mode
     return rows
+
+
+# %% wrong="a row for what has parameters of its own" says=["no row for a module with children"]
+def network_drawn(model: nn.Module, x: torch.Tensor) -> list[tuple[str, tuple, int, int]]:
+    names = {module: name for name, module in model.named_modules()}
+    leaves = [
+        module for module in model.modules() if not list(module.children()) or module._parameters
+    ]
+    modes = [(module, module.training) for module in model.modules()]
+    rows = []
+
+    def hook(module, args, out):
+        macs = 0
+        if isinstance(module, (nn.Linear, nn.Conv2d)):
+            macs = out.numel() * module.weight[0].numel()
+        parameters = sum(p.numel() for p in module.parameters())
+        rows.append((names[module], tuple(out.shape), parameters, macs))
+
+    handles = [module.register_forward_hook(hook) for module in leaves]
+    try:
+        model.eval()
+        with torch.no_grad():
+            model(x)
+    finally:
+        for handle in handles:
+            handle.remove()
+        for module, was in modes:
+            module.training = was
+    return rows
+
+
+# %% wrong="every convolution has work" says=["only nn.Linear and nn.Conv2d have MACs here"]
+def network_drawn(model: nn.Module, x: torch.Tensor) -> list[tuple[str, tuple, int, int]]:
+    names = {module: name for name, module in model.named_modules()}
+    leaves = [module for module in model.modules() if not list(module.children())]
+    modes = [(module, module.training) for module in model.modules()]
+    rows = []
+
+    def hook(module, args, out):
+        macs = 0
+        if isinstance(module, (nn.Linear, nn.modules.conv._ConvNd)):
+            macs = out.numel() * module.weight[0].numel()
+        parameters = sum(p.numel() for p in module.parameters())
+        rows.append((names[module], tuple(out.shape), parameters, macs))
+
+    handles = [module.register_forward_hook(hook) for module in leaves]
+    try:
+        model.eval()
+        with torch.no_grad():
+            model(x)
+    finally:
+        for handle in handles:
+            handle.remove()
+        for module, was in modes:
+            module.training = was
+    return rows
+
+
+# %% wrong="a derived convolution has no work" says=["a class derived from nn.Conv2d is an nn.Conv2d"]
+def network_drawn(model: nn.Module, x: torch.Tensor) -> list[tuple[str, tuple, int, int]]:
+    names = {module: name for name, module in model.named_modules()}
+    leaves = [module for module in model.modules() if not list(module.children())]
+    modes = [(module, module.training) for module in model.modules()]
+    rows = []
+
+    def hook(module, args, out):
+        macs = 0
+        if isinstance(module, nn.Linear) or type(module) is nn.Conv2d:
+            macs = out.numel() * module.weight[0].numel()
+        parameters = sum(p.numel() for p in module.parameters())
+        rows.append((names[module], tuple(out.shape), parameters, macs))
+
+    handles = [module.register_forward_hook(hook) for module in leaves]
+    try:
+        model.eval()
+        with torch.no_grad():
+            model(x)
+    finally:
+        for handle in handles:
+            handle.remove()
+        for module, was in modes:
+            module.training = was
+    return rows
+
+
+# %% wrong="modes of parts by train" says=["the mode of"]
+def network_drawn(model: nn.Module, x: torch.Tensor) -> list[tuple[str, tuple, int, int]]:
+    names = {module: name for name, module in model.named_modules()}
+    leaves = [module for module in model.modules() if not list(module.children())]
+    modes = [(module, module.training) for module in model.modules()]
+    rows = []
+
+    def hook(module, args, out):
+        macs = 0
+        if isinstance(module, (nn.Linear, nn.Conv2d)):
+            macs = out.numel() * module.weight[0].numel()
+        parameters = sum(p.numel() for p in module.parameters())
+        rows.append((names[module], tuple(out.shape), parameters, macs))
+
+    handles = [module.register_forward_hook(hook) for module in leaves]
+    try:
+        model.eval()
+        with torch.no_grad():
+            model(x)
+    finally:
+        for handle in handles:
+            handle.remove()
+        for module, was in modes:
+            module.train(was)
+    return rows
+
+
+# %% wrong="what is not called has a row" says=["a module that isn't called has no row"]
+def network_drawn(model: nn.Module, x: torch.Tensor) -> list[tuple[str, tuple, int, int]]:
+    names = {module: name for name, module in model.named_modules()}
+    leaves = [module for module in model.modules() if not list(module.children())]
+    modes = [(module, module.training) for module in model.modules()]
+    rows = []
+
+    def hook(module, args, out):
+        macs = 0
+        if isinstance(module, (nn.Linear, nn.Conv2d)):
+            macs = out.numel() * module.weight[0].numel()
+        parameters = sum(p.numel() for p in module.parameters())
+        rows.append((names[module], tuple(out.shape), parameters, macs))
+
+    handles = [module.register_forward_hook(hook) for module in leaves]
+    try:
+        model.eval()
+        with torch.no_grad():
+            model(x)
+    finally:
+        for handle in handles:
+            handle.remove()
+        for module, was in modes:
+            module.training = was
+    called = [row[0] for row in rows]
+    rest = [(names[m], (), sum(p.numel() for p in m.parameters()), 0) for m in leaves]
+    return rows + [row for row in rest if row[0] not in called]

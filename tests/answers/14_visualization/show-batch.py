@@ -284,3 +284,33 @@ def show_batch(images, labels, names, mean, std):
         axes.set_title(names[label])
         axes.axis("off")
     return figure
+
+
+# %% wrong="mean and std along the columns" says=["mean and std belong to channels, not to columns"]
+def show_batch(
+    images: torch.Tensor, labels: list[int], names: list[str], mean: torch.Tensor, std: torch.Tensor
+) -> plt.Figure:
+    figure, grid = plt.subplots(1, len(images), squeeze=False, figsize=(1.2 * len(images), 1.5))
+    for axes, image, label in zip(grid[0], images, labels, strict=True):
+        picture = image
+        picture = (image * std + mean).clamp(0, 1).permute(1, 2, 0).detach().cpu()
+        axes.imshow(picture)
+        axes.set_title(names[label])
+        axes.axis("off")
+    return figure
+
+
+# %% wrong="wraps round" says=["it was wrapped round"]
+def show_batch(
+    images: torch.Tensor, labels: list[int], names: list[str], mean: torch.Tensor, std: torch.Tensor
+) -> plt.Figure:
+    figure, grid = plt.subplots(1, len(images), squeeze=False, figsize=(1.2 * len(images), 1.5))
+    for axes, image, label in zip(grid[0], images, labels, strict=True):
+        picture = image
+        picture = (
+            ((image * std[:, None, None] + mean[:, None, None]) % 1).permute(1, 2, 0).detach().cpu()
+        )
+        axes.imshow(picture)
+        axes.set_title(names[label])
+        axes.axis("off")
+    return figure

@@ -457,3 +457,19 @@ def training_dashboard(writer, model, optimizer, scheduler, batches):
         writer.add_scalar("train/gradient_norm", norm.item(), step)
         optimizer.step()
         scheduler.step()
+
+
+# %% wrong="clips what is above a thousand" says=["large gradients, the training: other weights came out"]
+def training_dashboard(writer, model, optimizer, scheduler, batches) -> None:
+    for step, (x, y) in enumerate(batches):
+        logits = model(x)  # (batch, class)
+        loss = F.cross_entropy(logits, y)
+        optimizer.zero_grad()
+        loss.backward()
+        writer.add_scalar("train/loss", loss.item(), step)
+        writer.add_scalar("train/accuracy", (logits.argmax(1) == y).float().mean().item(), step)
+        writer.add_scalar("train/rate", optimizer.param_groups[0]["lr"], step)
+        norm = nn.utils.clip_grad_norm_(model.parameters(), 1e3)
+        writer.add_scalar("train/gradient_norm", float(norm), step)
+        optimizer.step()
+        scheduler.step()

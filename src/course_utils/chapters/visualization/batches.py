@@ -61,6 +61,8 @@ def check_batch(attempt, on_gpu, images, labels, names, mean, std) -> None:
         found = attempt(on_gpu, images, labels, names, mean, std)
     hint = "; is there an answer yet? imshow wants (height, width, channel)"
     hint = hint if "Invalid shape" in str(found) else ""
+    if "must match the size of tensor" in str(found):
+        hint = "; mean and std have an entry for each channel: give them two dimensions behind it"
     assert "error" not in found, found["error"] + hint
     wanted = [names[label] for label in labels]
     titles, shown = found["titles"], len(found["titles"])
@@ -109,6 +111,22 @@ def check_batch(attempt, on_gpu, images, labels, names, mean, std) -> None:
             "the channels are in reverse order": truth.flip(0).permute(1, 2, 0),
             "upside down": truth.flip(1).permute(1, 2, 0),
             "left and right have changed places": truth.flip(2).permute(1, 2, 0),
+            "mean and std belong to channels, not to columns": (x * s[:, 0, 0] + m[:, 0, 0])
+            .clamp(0, 1)
+            .permute(1, 2, 0)
+            if x.shape[2] == 3
+            else 0 * first - 1,
+            "mean and std belong to channels, not to rows": (x * s[:, 0] + m[:, 0])
+            .clamp(0, 1)
+            .permute(1, 2, 0)
+            if x.shape[1] == 3
+            else 0 * first - 1,
+            "cut off at 0 and 1: it was wrapped round": (back % 1).permute(1, 2, 0),
+            "plus the mean that was handed in, not the image's own": (
+                x * s + x.mean((1, 2), keepdim=True)
+            )
+            .clamp(0, 1)
+            .permute(1, 2, 0),
             "plus mean is missing": (x * s).clamp(0, 1).permute(1, 2, 0),
             "times std is missing": (x + m).clamp(0, 1).permute(1, 2, 0),
             "times std: it was divided by it": (x / s + m).clamp(0, 1).permute(1, 2, 0),
@@ -123,9 +141,14 @@ def check_batch(attempt, on_gpu, images, labels, names, mean, std) -> None:
 
 
 @ends_in_notebook
-def check_example(attempt, batch, needs_gradient=False, which=0, even=False, on_gpu=False):
+def check_example(
+    attempt, batch, needs_gradient=False, which=0, even=False, on_gpu=False, size=(4, 6), view=False
+):
     generator = torch.Generator().manual_seed(which)
-    images = 2 * torch.randn(batch, 3, 4, 6, generator=generator).to(device)
+    images = 2 * torch.randn(batch, 3, *size, generator=generator).to(device)
+    if view:  # columns of wider images, in another order in memory
+        images = torch.cat([images, images], 3).transpose(1, 2).contiguous().transpose(1, 2)
+        images = images[..., : size[1]]
     mean = torch.full((3,), 0.5) if even else torch.tensor([0.5, 0.3, 0.6])
     std = torch.full((3,), 0.25) if even else torch.tensor([0.25, 0.3, 0.2])
     labels = torch.randint(3, (batch,), generator=generator).tolist()

@@ -23,6 +23,7 @@ from course_utils.learner.checks import check_equal
 from course_utils.learner.devices import device
 from course_utils.learner.tracebacks import ends_in_notebook
 
+LARGE = "large pixels"  # and so large gradients
 SHARED = "BatchNorm and dropout"  # a model in which a second forward pass changes something
 
 
@@ -39,12 +40,17 @@ def make_training(kind: str, sizes: list[int]) -> tuple:
         parameter.grad = torch.full_like(parameter, 0.25)
     second = {"params": [*model[1].parameters(), *model[2].parameters()], "lr": 0.01}
     optimizer = torch.optim.SGD([{"params": model[3].parameters()}, second], lr=0.4567)
+    if kind == LARGE:
+        for group in optimizer.param_groups:
+            group["lr"] *= 1e-9
     scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
     if kind == "frozen":
         scheduler.last_epoch = 7  # as if it had been in use before
     ends = torch.tensor(sizes).cumsum(0).tolist()
+    scale = 1e7 if kind == LARGE else 1
     batches = [
-        (digits()[0][e - n : e], digits()[1][e - n : e]) for n, e in zip(sizes, ends, strict=True)
+        (scale * digits()[0][e - n : e], digits()[1][e - n : e])
+        for n, e in zip(sizes, ends, strict=True)
     ]
     torch.manual_seed(len(sizes))
     return model, optimizer, scheduler, batches

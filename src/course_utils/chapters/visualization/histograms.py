@@ -35,13 +35,25 @@ class Rectifier(nn.ReLU):
     """A ReLU by another name."""
 
 
-def make_suspect(kind: str) -> nn.Sequential:
+ALONE, NONE = "a ReLU alone", "no ReLU"
+
+
+def make_small(kind: str) -> nn.Module:
+    """A model that is a ReLU itself, or one without."""
+    torch.manual_seed(0)
+    model = nn.ReLU() if kind == ALONE else nn.Sequential(nn.Flatten(), nn.Linear(64, 5))
+    return as_somebody_left_it(model.to(device).train())
+
+
+def make_suspect(kind: str) -> nn.Module:
     """A model with dead units; of images (batch, 1, 8, 8). In training mode, one part in eval.
 
     One unit puts out next to nothing, and lives. The first parameter is frozen; there are somebody
     else's hooks and two old gradients, and where there are convolutions, a module that works in
     place follows each ReLU.
     """
+    if kind in (ALONE, NONE):
+        return make_small(kind)
     torch.manual_seed(0)
     dense = nn.Sequential(
         nn.Flatten(), nn.Linear(64, 6), nn.ReLU(), nn.Linear(6, 4), nn.ReLU(), nn.Linear(4, 2)
@@ -50,7 +62,8 @@ def make_suspect(kind: str) -> nn.Sequential:
     conv = nn.Sequential()
     for name, part in {"block": block, "drop": nn.Dropout(0.5), "flat": nn.Flatten()}.items():
         conv.add_module(name, part)
-    conv.add_module("head", nn.Sequential(nn.Linear(180, 8), Rectifier(), Scaled()))
+    last = nn.Linear(180, 8), Rectifier(), Scaled(), conv.get_submodule("drop").eval()
+    conv.add_module("head", nn.Sequential(*last))  # the dropout belongs to two modules
     with torch.no_grad():
         dense.get_parameter("1.bias")[:2] = -50
         dense.get_parameter("3.bias")[0] = -50
@@ -60,6 +73,7 @@ def make_suspect(kind: str) -> nn.Sequential:
         conv.get_parameter("head.0.bias")[:6] = -50
         conv.get_buffer("block.1.running_mean").add_(0.2)
     model = (dense if kind == "dense" else conv).to(device).train()
+    conv.get_submodule("drop").eval()
     as_somebody_left_it(model)
     next(iter(model.parameters())).requires_grad_(False)
     list(model.modules())[2].eval()
@@ -96,7 +110,11 @@ def true_histograms(kind: str, size: int) -> tuple[dict, dict]:
     """The tensors behind each tag, and the outputs of each ReLU."""
     model, x = make_suspect(kind).eval(), digits()[0][:size]
     with torch.no_grad():
-        if kind == "dense":
+        if kind == NONE:
+            outputs = {}
+        elif kind == ALONE:
+            outputs = {"": model(x)}
+        elif kind == "dense":
             outputs = {"2": model[:3](x), "4": model[:5](x)}
         else:
             block, head = (nn.Sequential(*part.children()) for part in (model[0], model[3]))
@@ -118,6 +136,8 @@ def check_shares(shares: dict, outputs: dict, last: str, in_place: bool) -> None
     late = "was the loop's variable looked up too late?" if set(shares) == {last} else ""
     inner = "a ReLU inside another module counts, too, and one of a class derived from nn.ReLU"
     inner *= set(shares) < set(outputs)
+    if set(outputs) == {""}:
+        inner = "the model itself is a ReLU: named_modules() has it, by the name ''"
     check_equal(sorted(shares), sorted(outputs), "the names of the ReLUs", inner or late)
     for name, out in outputs.items():
         dead = (out == 0).transpose(0, 1).flatten(1).all(1).float().mean()
@@ -193,13 +213,14 @@ def check_histograms(case, attempt, kind, size, step):
     shares, left, tensors = found.pop("shares"), found.pop("left"), found.pop("tensors")
     with case(f"{kind}, what is returned"):
         check_shares(
-            shares, outputs, list(dict(make_suspect(kind).named_modules()))[-1], kind != "dense"
+            shares, outputs, list(dict(make_suspect(kind).named_modules()))[-1], "conv" in kind
         )
         assert not tensors, "a share is a float, and a tensor came back: .item() gives one"
     first = next(iter(tags))
-    for tag in sorted(set(tags) | set(found)) if shares else ():
+    for tag in sorted(set(tags) | set(found)) if isinstance(shares, dict) else ():
         with case(f"{kind}, {tag}"):
-            why = ": frozen parameters have one, too" if tag == first else ""
+            frozen = tag == first and kind not in (ALONE, NONE)
+            why = ": frozen parameters have one, too" if frozen else ""
             assert tag in found, f"the event file has no such histogram{why}"
             assert tag in tags, "the event file has this histogram, which was not asked for"
             check_histogram(found[tag], tags[tag], tag, step)

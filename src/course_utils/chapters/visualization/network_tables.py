@@ -44,6 +44,26 @@ class Renamed(nn.Module):
         return self.again(self.lift(x).tanh())
 
 
+class Window(nn.Conv2d):
+    """A convolution by another name."""
+
+
+class Parts(nn.Module):
+    """With a part that isn't called, a parameter beside its parts, one dropout in two of them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale, self.idle = nn.Parameter(torch.ones(1)), nn.Linear(3, 3)
+        self.line, self.plane = nn.Conv1d(2, 3, 3), Window(3, 4, 1)
+        self.one = nn.Sequential(nn.Dropout(0.5))
+        self.other = nn.Sequential(self.one[0])
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.one(self.line(x)).unflatten(2, (2, 2))
+        return self.other(self.plane(x)) * self.scale
+
+
+PARTS = "a part that isn't called, a Conv1d"
 TWO_NAMES = "one layer under two names"
 
 
@@ -83,6 +103,8 @@ def make_drawn(kind: str) -> tuple[nn.Module, torch.Tensor]:
         return nn.Conv2d(6, 6, 5, groups=6, dilation=2).to(device), torch.rand(2, 6, 12, 12).to(
             device
         )
+    if kind == PARTS:
+        return Parts().to(device), torch.rand(2, 2, 6).to(device)
     if kind == TWO_NAMES:
         return Renamed().to(device), torch.rand(3, 4).to(device)
     return Twice().to(device), torch.rand(2, 7, 5).to(device)
@@ -113,6 +135,12 @@ TABLES = {
         ("3", (2, 2), 74, 2 * 2 * 36),
         ("4", (2, 2), 2, 0),
     ],
+    PARTS: [
+        ("line", (2, 3, 4), 21, 0),
+        ("one.0", (2, 3, 4), 0, 0),
+        ("plane", (2, 4, 2, 2), 16, 2 * 4 * 4 * 3),
+        ("one.0", (2, 4, 2, 2), 0, 0),
+    ],
     TWO_NAMES: [("lift", (3, 4), 20, 3 * 4 * 4)] * 2,
     "a dilated kernel, grouped": [("", (2, 6, 4, 4), 6 * 25 + 6, 2 * 6 * 16 * 25)],
 }
@@ -128,6 +156,8 @@ def seen_network_drawn(answer: Callable, kind: str) -> tuple:
     as_somebody_left_it(model.train()).register_forward_hook(lambda *_: ran.append(1))
     parts = list(model.modules())
     parts[len(parts) // 2].eval()
+    if kind == PARTS:
+        model.get_submodule("one.0").eval()
     next(iter(model.parameters())).requires_grad_(False)
     before = Before(model)
     table = answer(model, x)
@@ -165,6 +195,8 @@ def why_work(mine: int, row: tuple, kind: str) -> str:
         return "only nn.Linear and nn.Conv2d have MACs here, whatever else has a weight"
     if not mine and name == "3" and kind.endswith("a derived class"):
         return "a class derived from nn.Linear is an nn.Linear"
+    if not mine and name == "plane":
+        return "a class derived from nn.Conv2d is an nn.Conv2d"
     batch, pixels = shape[0], int(np.prod(shape[2:])) if len(shape) == 4 else 1
     reasons = {
         macs // batch // pixels: "at each output pixel, and for the whole batch",
@@ -209,8 +241,10 @@ def check_table(case, attempt, kind: str) -> None:
         why = (
             "the model itself, if it has no children, is called ''"
             if truth[0][0] == ""
+            else "a module that isn't called has no row"
+            if "idle" in names
             else "no row for a module with children"
-            if len(names) > len(truth)
+            if len(names) > len(truth) or (kind == PARTS and "" in names)
             else "the names of named_modules(), not those of classes"
             if any(str(name)[:1].isupper() for name in names)
             else "a module with two names is in named_modules() once, under the first"
