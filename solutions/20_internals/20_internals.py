@@ -265,16 +265,17 @@ pictures.draw_loops(
 #    few loops as the rule allows, their order kept. No size is 0 here. Leave `strides` as it is.
 # 3. `elementwise(function, *tensors)`: a new, contiguous `MyTensor` (a new list, offset 0) of
 #    the common shape, with `function(x, y, …)` of the entries, called once for each entry of the
-#    result. At least one tensor is given. Leave the tensors as they are; sizes that don't fit raise a
-#    `ValueError`. If a size is 0 there is nothing to call. `torch.broadcast_shapes` may find the
-#    common shape for you; the error that it raises has to become a `ValueError`.
+#    result; what it raises passes through. At least one tensor is given. Leave the tensors as they
+#    are; sizes that don't fit raise a `ValueError`. If a size is 0 there is nothing to call.
+#    `torch.broadcast_shapes` may find the common shape for you; the error that it raises has to
+#    become a `ValueError`.
 #
 # Examples: `broadcast_strides((3,), (1,), (2, 3))` is `(0, 1)`. `merge_dimensions((2, 1, 3), [(3, 99, 1)])`
 # is `((6,), [(1,)])`. `elementwise(operator.add, …)` of the matrix and the row above has the list
 # `[11, 22, 33, 14, 25, 36]`, size (2, 3), stride (3, 1). `my_storage` is given.
 
 # %% nbgrader={"grade_id": "storage-trials", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.internals import storage_trials
+from course_utils.chapters.internals import storage_cases, storage_trials
 
 
 @runs_with_the_answer
@@ -341,10 +342,10 @@ def my_storage(*tensors: MyTensor) -> MyTensor:
 from course_utils import check_raises
 
 with every_case() as case:
-    for name, (size, stride, shape, right, because) in storage_trials.SPREAD.items():
+    for name, (size, stride, shape, right, because) in storage_cases.SPREAD.items():
         with case(name):
             storage_trials.check_spread(broadcast_strides, size, stride, shape, right, because)
-    for name, (size, stride, shape) in storage_trials.REFUSED.items():
+    for name, (size, stride, shape) in storage_cases.REFUSED.items():
         with case(name):
             call = f"broadcast_strides({size}, {stride}, {shape})"
             check_raises(ValueError, lambda s=(size, stride, shape): broadcast_strides(*s), call)
@@ -358,7 +359,7 @@ for n in range(1, 5):
 
 # %% nbgrader={"grade_id": "my-storage-check-2", "grade": true, "points": 2}
 with every_case() as case:
-    for name, ((shape, strides), right, because) in storage_trials.MERGE.items():
+    for name, ((shape, strides), right, because) in storage_cases.MERGE.items():
         with case(name):
             storage_trials.check_merge(merge_dimensions, shape, strides, right, because)
 ### BEGIN HIDDEN TESTS
@@ -599,12 +600,12 @@ print(SLOPES["mul"](ours.call, g, None, x, y))
 # and `b.grad.stored` is 2. `autograd_in_front` is given.
 
 # %% nbgrader={"grade_id": "tape-trials", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.internals import tape_trials
+from course_utils.chapters.internals import record_trials, tape_trials
 
 
 @runs_with_the_answer
 def try_record(name):
-    return play(tape_trials.RECORD[name], autograd_kernel, backward)
+    return play(record_trials.RECORD[name], autograd_kernel, backward)
 
 
 @runs_with_the_answer
@@ -678,7 +679,7 @@ def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
 
 
 # %% nbgrader={"grade_id": "autograd-in-front-check", "grade": true, "points": 1}
-check_scenarios(try_record, tape_trials.RECORD)
+check_scenarios(try_record, record_trials.RECORD)
 
 # %% nbgrader={"grade_id": "autograd-in-front-check-2", "grade": true, "points": 3}
 check_scenarios(try_backward, tape_trials.BACKWARD)

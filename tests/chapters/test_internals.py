@@ -14,7 +14,7 @@ from course_utils.chapters.internals import (
     rings,
     schemas,
     sources,
-    storage_trials,
+    storage_cases,
 )
 from course_utils.chapters.internals.compilers import compiled
 from course_utils.chapters.internals.scenarios import Scenario, check_scenarios, play
@@ -54,7 +54,7 @@ def test_spare_lists_compute_like_numpy():
     assert kernels_by_numpy()["add"](x, row).tolist() == [[11, 23], [12, 24]]
 
 
-@pytest.mark.parametrize(("arguments", "right", "_"), storage_trials.MERGE.values())
+@pytest.mark.parametrize(("arguments", "right", "_"), storage_cases.MERGE.values())
 def test_merging_keeps_every_place(arguments, right, _):
     def places(shape, strides):
         every = [list(every_index(shape))] * len(strides)

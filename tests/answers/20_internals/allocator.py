@@ -2386,3 +2386,106 @@ def allocator(trace: list[tuple]) -> list[tuple[int, int]]:
         used = sum(b[0] for _, blocks in segments for b in blocks if b[1])
         answer.append((used, sum(b[0] for _, blocks in segments for b in blocks)))
     return answer
+
+
+# %% wrong="empty_cache turns the segments around" says=["empty_cache leaves the segments in order"]
+def allocator(trace: list[tuple]) -> list[tuple[int, int]]:
+    """Bytes allocated and reserved after each step of a trace."""
+    mib = 2**20
+    segments, result = [], []
+    for step in trace:
+        if step[0] == "malloc":
+            _, name, size = step
+            size = -(-size // 512) * 512
+            small = size <= mib
+            fits = [
+                (s, b)
+                for s in segments
+                if s["small"] == small
+                for b in s["blocks"]
+                if b[1] is None and b[0] >= size
+            ]
+            if fits:
+                segment, block = min(fits, key=lambda f: f[1][0])
+            else:
+                total = 2 * mib if small else -(-size // (2 * mib)) * 2 * mib
+                block = [total, None]
+                segment = {"small": small, "blocks": [block]}
+                segments.append(segment)
+            rest = block[0] - size
+            block[1] = name
+            if rest and (small or rest > mib):
+                block[0] = size
+                place = next(i for i, b in enumerate(segment["blocks"]) if b is block)
+                segment["blocks"].insert(place + 1, [rest, None])
+        elif step[0] == "free":
+            for segment in segments:
+                for block in segment["blocks"]:
+                    if block[1] == step[1]:
+                        block[1] = None
+                merged = []
+                for block in segment["blocks"]:
+                    if merged and merged[-1][1] is None and block[1] is None:
+                        merged[-1][0] += block[0]
+                    else:
+                        merged.append(block)
+                segment["blocks"] = merged
+        else:
+            segments = [s for s in segments[::-1] if any(b[1] is not None for b in s["blocks"])]
+        blocks = [b for s in segments for b in s["blocks"]]
+        result.append((sum(b[0] for b in blocks if b[1] is not None), sum(b[0] for b in blocks)))
+    return result
+
+
+# %% wrong="a single large segment stays" says=["all is given back: after step 3"]
+def allocator(trace: list[tuple]) -> list[tuple[int, int]]:
+    """Bytes allocated and reserved after each step of a trace."""
+    mib = 2**20
+    segments, result = [], []
+    for step in trace:
+        if step[0] == "malloc":
+            _, name, size = step
+            size = -(-size // 512) * 512
+            small = size <= mib
+            fits = [
+                (s, b)
+                for s in segments
+                if s["small"] == small
+                for b in s["blocks"]
+                if b[1] is None and b[0] >= size
+            ]
+            if fits:
+                segment, block = min(fits, key=lambda f: f[1][0])
+            else:
+                total = 2 * mib if small else -(-size // (2 * mib)) * 2 * mib
+                block = [total, None]
+                segment = {"small": small, "blocks": [block]}
+                segments.append(segment)
+            rest = block[0] - size
+            block[1] = name
+            if rest and (small or rest > mib):
+                block[0] = size
+                place = next(i for i, b in enumerate(segment["blocks"]) if b is block)
+                segment["blocks"].insert(place + 1, [rest, None])
+        elif step[0] == "free":
+            for segment in segments:
+                for block in segment["blocks"]:
+                    if block[1] == step[1]:
+                        block[1] = None
+                merged = []
+                for block in segment["blocks"]:
+                    if merged and merged[-1][1] is None and block[1] is None:
+                        merged[-1][0] += block[0]
+                    else:
+                        merged.append(block)
+                segment["blocks"] = merged
+        else:
+            segments = [
+                s
+                for s in segments
+                if any(b[1] is not None for b in s["blocks"])
+                or (not s["small"] and len(segments) == 1)
+            ]
+        blocks = [b for s in segments for b in s["blocks"]]
+        result.append((sum(b[0] for b in blocks if b[1] is not None), sum(b[0] for b in blocks)))
+    return result

@@ -2615,3 +2615,323 @@ def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
     """Given: put your kernel in front of each operator of a table of slopes."""
     for operator, slopes in table.items():
         dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
+
+
+# %% wrong="requires_grad is set to False where nothing is recorded" says=["the result is left alone, whatever is on it"]
+from collections.abc import Callable
+
+
+def autograd_kernel(dispatcher: "Dispatcher", operator: str, slopes: Callable) -> Callable:
+    def kernel(*values):
+        with dispatcher.below("Autograd"):
+            result = dispatcher.call(operator, *values)
+        if any(isinstance(v, Handle) and v.requires_grad for v in values):
+            result.requires_grad = True
+            result.keys = result.keys | {"Autograd"}
+            result.node = (slopes, values)
+        else:
+            result.requires_grad = False
+            result.keys = result.keys - {"Autograd"}
+            result.node = None
+        return result
+
+    return kernel
+
+
+def backward(dispatcher: "Dispatcher", result: Handle, g: Handle) -> None:
+    uses, todo, seen = {}, [result], {id(result)}
+    while todo:
+        handle = todo.pop()
+        if handle.node is None:
+            continue
+        for value in handle.node[1]:
+            if isinstance(value, Handle) and value.requires_grad:
+                uses[id(value)] = uses.get(id(value), 0) + 1
+                if id(value) not in seen:
+                    seen.add(id(value))
+                    todo.append(value)
+    accounts, ready = {id(result): g}, [result]
+    with dispatcher.below("Autograd"):
+        while ready:
+            handle = ready.pop()
+            gradient = accounts.pop(id(handle), None)
+            if handle.node is None:
+                if gradient is not None and handle.requires_grad:
+                    old = handle.grad
+                    handle.grad = gradient if old is None else dispatcher.call("add", old, gradient)
+                continue
+            slopes, values = handle.node
+            paid = [None] * len(values)
+            if gradient is not None:
+                paid = slopes(dispatcher.call, gradient, handle, *values)
+            for value, part in zip(values, paid):
+                if not (isinstance(value, Handle) and value.requires_grad):
+                    continue
+                if part is not None:
+                    have = accounts.get(id(value))
+                    accounts[id(value)] = (
+                        part if have is None else dispatcher.call("add", have, part)
+                    )
+                uses[id(value)] -= 1
+                if uses[id(value)] == 0:
+                    ready.append(value)
+
+
+def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
+    """Given: put your kernel in front of each operator of a table of slopes."""
+    for operator, slopes in table.items():
+        dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
+
+
+# %% wrong="g no longer requires grad" says=["g is left as it is, also what autograd keeps on it"]
+from collections.abc import Callable
+
+
+def autograd_kernel(dispatcher: "Dispatcher", operator: str, slopes: Callable) -> Callable:
+    def kernel(*values):
+        with dispatcher.below("Autograd"):
+            result = dispatcher.call(operator, *values)
+        if any(isinstance(v, Handle) and v.requires_grad for v in values):
+            result.requires_grad = True
+            result.keys = result.keys | {"Autograd"}
+            result.node = (slopes, values)
+        return result
+
+    return kernel
+
+
+def backward(dispatcher: "Dispatcher", result: Handle, g: Handle) -> None:
+    uses, todo, seen = {}, [result], {id(result)}
+    while todo:
+        handle = todo.pop()
+        if handle.node is None:
+            continue
+        for value in handle.node[1]:
+            if isinstance(value, Handle) and value.requires_grad:
+                uses[id(value)] = uses.get(id(value), 0) + 1
+                if id(value) not in seen:
+                    seen.add(id(value))
+                    todo.append(value)
+    g.requires_grad = False
+    g.keys = g.keys - {"Autograd"}
+    accounts, ready = {id(result): g}, [result]
+    with dispatcher.below("Autograd"):
+        while ready:
+            handle = ready.pop()
+            gradient = accounts.pop(id(handle), None)
+            if handle.node is None:
+                if gradient is not None and handle.requires_grad:
+                    old = handle.grad
+                    handle.grad = gradient if old is None else dispatcher.call("add", old, gradient)
+                continue
+            slopes, values = handle.node
+            paid = [None] * len(values)
+            if gradient is not None:
+                paid = slopes(dispatcher.call, gradient, handle, *values)
+            for value, part in zip(values, paid):
+                if not (isinstance(value, Handle) and value.requires_grad):
+                    continue
+                if part is not None:
+                    have = accounts.get(id(value))
+                    accounts[id(value)] = (
+                        part if have is None else dispatcher.call("add", have, part)
+                    )
+                uses[id(value)] -= 1
+                if uses[id(value)] == 0:
+                    ready.append(value)
+
+
+def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
+    """Given: put your kernel in front of each operator of a table of slopes."""
+    for operator, slopes in table.items():
+        dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
+
+
+# %% wrong="the same g once" says=["also where both are the same handle"]
+from collections.abc import Callable
+
+
+def autograd_kernel(dispatcher: "Dispatcher", operator: str, slopes: Callable) -> Callable:
+    def kernel(*values):
+        with dispatcher.below("Autograd"):
+            result = dispatcher.call(operator, *values)
+        if any(isinstance(v, Handle) and v.requires_grad for v in values):
+            result.requires_grad = True
+            result.keys = result.keys | {"Autograd"}
+            result.node = (slopes, values)
+        return result
+
+    return kernel
+
+
+def backward(dispatcher: "Dispatcher", result: Handle, g: Handle) -> None:
+    uses, todo, seen = {}, [result], {id(result)}
+    while todo:
+        handle = todo.pop()
+        if handle.node is None:
+            continue
+        for value in handle.node[1]:
+            if isinstance(value, Handle) and value.requires_grad:
+                uses[id(value)] = uses.get(id(value), 0) + 1
+                if id(value) not in seen:
+                    seen.add(id(value))
+                    todo.append(value)
+    accounts, ready = {id(result): g}, [result]
+    with dispatcher.below("Autograd"):
+        while ready:
+            handle = ready.pop()
+            gradient = accounts.pop(id(handle), None)
+            if handle.node is None:
+                if gradient is not None and handle.requires_grad:
+                    old = handle.grad
+                    handle.grad = (
+                        gradient
+                        if old is None or old is gradient
+                        else dispatcher.call("add", old, gradient)
+                    )
+                continue
+            slopes, values = handle.node
+            paid = [None] * len(values)
+            if gradient is not None:
+                paid = slopes(dispatcher.call, gradient, handle, *values)
+            for value, part in zip(values, paid):
+                if not (isinstance(value, Handle) and value.requires_grad):
+                    continue
+                if part is not None:
+                    have = accounts.get(id(value))
+                    accounts[id(value)] = (
+                        part if have is None else dispatcher.call("add", have, part)
+                    )
+                uses[id(value)] -= 1
+                if uses[id(value)] == 0:
+                    ready.append(value)
+
+
+def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
+    """Given: put your kernel in front of each operator of a table of slopes."""
+    for operator, slopes in table.items():
+        dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
+
+
+# %% wrong="the same handle is paid once" says=["slopes that are g itself"]
+from collections.abc import Callable
+
+
+def autograd_kernel(dispatcher: "Dispatcher", operator: str, slopes: Callable) -> Callable:
+    def kernel(*values):
+        with dispatcher.below("Autograd"):
+            result = dispatcher.call(operator, *values)
+        if any(isinstance(v, Handle) and v.requires_grad for v in values):
+            result.requires_grad = True
+            result.keys = result.keys | {"Autograd"}
+            result.node = (slopes, values)
+        return result
+
+    return kernel
+
+
+def backward(dispatcher: "Dispatcher", result: Handle, g: Handle) -> None:
+    uses, todo, seen = {}, [result], {id(result)}
+    while todo:
+        handle = todo.pop()
+        if handle.node is None:
+            continue
+        for value in handle.node[1]:
+            if isinstance(value, Handle) and value.requires_grad:
+                uses[id(value)] = uses.get(id(value), 0) + 1
+                if id(value) not in seen:
+                    seen.add(id(value))
+                    todo.append(value)
+    accounts, ready = {id(result): g}, [result]
+    with dispatcher.below("Autograd"):
+        while ready:
+            handle = ready.pop()
+            gradient = accounts.pop(id(handle), None)
+            if handle.node is None:
+                if gradient is not None and handle.requires_grad:
+                    old = handle.grad
+                    handle.grad = gradient if old is None else dispatcher.call("add", old, gradient)
+                continue
+            slopes, values = handle.node
+            paid = [None] * len(values)
+            if gradient is not None:
+                paid = slopes(dispatcher.call, gradient, handle, *values)
+            for value, part in zip(values, paid):
+                if not (isinstance(value, Handle) and value.requires_grad):
+                    continue
+                if part is not None:
+                    have = accounts.get(id(value))
+                    accounts[id(value)] = (
+                        part if have is None or have is part else dispatcher.call("add", have, part)
+                    )
+                uses[id(value)] -= 1
+                if uses[id(value)] == 0:
+                    ready.append(value)
+
+
+def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
+    """Given: put your kernel in front of each operator of a table of slopes."""
+    for operator, slopes in table.items():
+        dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
+
+
+# %% wrong="pays whoever has the key" says=["only who requires grad is paid"]
+from collections.abc import Callable
+
+
+def autograd_kernel(dispatcher: "Dispatcher", operator: str, slopes: Callable) -> Callable:
+    def kernel(*values):
+        with dispatcher.below("Autograd"):
+            result = dispatcher.call(operator, *values)
+        if any(isinstance(v, Handle) and v.requires_grad for v in values):
+            result.requires_grad = True
+            result.keys = result.keys | {"Autograd"}
+            result.node = (slopes, values)
+        return result
+
+    return kernel
+
+
+def backward(dispatcher: "Dispatcher", result: Handle, g: Handle) -> None:
+    uses, todo, seen = {}, [result], {id(result)}
+    while todo:
+        handle = todo.pop()
+        if handle.node is None:
+            continue
+        for value in handle.node[1]:
+            if isinstance(value, Handle) and "Autograd" in value.keys:
+                uses[id(value)] = uses.get(id(value), 0) + 1
+                if id(value) not in seen:
+                    seen.add(id(value))
+                    todo.append(value)
+    accounts, ready = {id(result): g}, [result]
+    with dispatcher.below("Autograd"):
+        while ready:
+            handle = ready.pop()
+            gradient = accounts.pop(id(handle), None)
+            if handle.node is None:
+                if gradient is not None:
+                    old = handle.grad
+                    handle.grad = gradient if old is None else dispatcher.call("add", old, gradient)
+                continue
+            slopes, values = handle.node
+            paid = [None] * len(values)
+            if gradient is not None:
+                paid = slopes(dispatcher.call, gradient, handle, *values)
+            for value, part in zip(values, paid):
+                if not (isinstance(value, Handle) and "Autograd" in value.keys):
+                    continue
+                if part is not None:
+                    have = accounts.get(id(value))
+                    accounts[id(value)] = (
+                        part if have is None else dispatcher.call("add", have, part)
+                    )
+                uses[id(value)] -= 1
+                if uses[id(value)] == 0:
+                    ready.append(value)
+
+
+def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
+    """Given: put your kernel in front of each operator of a table of slopes."""
+    for operator, slopes in table.items():
+        dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))

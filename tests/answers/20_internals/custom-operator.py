@@ -1061,3 +1061,123 @@ custom_operator.register_autograd(back, setup_context=setup)
 @custom_operator.register_vmap
 def _(info, in_dims, x, decay):
     return custom_operator(x.movedim(in_dims[0], 0), decay), 0
+
+
+# %% wrong="slopes that need entries" says=["the gradient of no"]
+@torch.library.custom_op("internals::decayed_sum", mutates_args=())
+def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
+    """y[..., t] = x[..., t] + decay * y[..., t - 1], for x (..., steps), in a new tensor."""
+    if x.dim() == 0:
+        raise ValueError("x needs a dimension")
+    if not x.is_floating_point():
+        raise TypeError(f"{x.dtype} is not floating")
+    wide = x.to(torch.promote_types(x.dtype, torch.float32))
+    out = torch.empty(x.shape, dtype=x.dtype)
+    total = torch.zeros(x.shape[:-1], dtype=wide.dtype)
+    for t in range(x.shape[-1]):
+        total = wide[..., t] + decay * total
+        out[..., t] = total.to(x.dtype)
+    return out
+
+
+@custom_operator.register_fake
+def _(x, decay):
+    return x.new_empty(x.shape)
+
+
+def keep(ctx, inputs, output):
+    ctx.decay = inputs[1]
+
+
+def slopes(ctx, g):
+    return custom_operator(g.contiguous().view(-1, g.shape[-1]).flip(-1), ctx.decay).flip(-1).view(
+        g.shape
+    ), None
+
+
+custom_operator.register_autograd(slopes, setup_context=keep)
+
+
+@custom_operator.register_vmap
+def _(info, in_dims, x, decay):
+    return custom_operator(x.movedim(in_dims[0], 0), decay), 0
+
+
+# %% wrong="slopes of half in half steps" says=["the gradient in bfloat16"]
+@torch.library.custom_op("internals::decayed_sum", mutates_args=())
+def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
+    """y[..., t] = x[..., t] + decay * y[..., t - 1], for x (..., steps), in a new tensor."""
+    if x.dim() == 0:
+        raise ValueError("x needs a dimension")
+    if not x.is_floating_point():
+        raise TypeError(f"{x.dtype} is not floating")
+    wide = x.to(torch.promote_types(x.dtype, torch.float32))
+    out = torch.empty(x.shape, dtype=x.dtype)
+    total = torch.zeros(x.shape[:-1], dtype=wide.dtype)
+    for t in range(x.shape[-1]):
+        total = wide[..., t] + decay * total
+        out[..., t] = total.to(x.dtype)
+    return out
+
+
+@custom_operator.register_fake
+def _(x, decay):
+    return x.new_empty(x.shape)
+
+
+def keep(ctx, inputs, output):
+    ctx.decay = inputs[1]
+
+
+def slopes(ctx, g):
+    out, total = torch.empty_like(g), 0
+    for t in reversed(range(g.shape[-1])):
+        total = g[..., t] + ctx.decay * total
+        out[..., t] = total
+    return out, None
+
+
+custom_operator.register_autograd(slopes, setup_context=keep)
+
+
+@custom_operator.register_vmap
+def _(info, in_dims, x, decay):
+    return custom_operator(x.movedim(in_dims[0], 0), decay), 0
+
+
+# %% wrong="decay saved as a float32 tensor" says=["the gradient in float64, to all digits"]
+@torch.library.custom_op("internals::decayed_sum", mutates_args=())
+def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
+    """y[..., t] = x[..., t] + decay * y[..., t - 1], for x (..., steps), in a new tensor."""
+    if x.dim() == 0:
+        raise ValueError("x needs a dimension")
+    if not x.is_floating_point():
+        raise TypeError(f"{x.dtype} is not floating")
+    wide = x.to(torch.promote_types(x.dtype, torch.float32))
+    out = torch.empty(x.shape, dtype=x.dtype)
+    total = torch.zeros(x.shape[:-1], dtype=wide.dtype)
+    for t in range(x.shape[-1]):
+        total = wide[..., t] + decay * total
+        out[..., t] = total.to(x.dtype)
+    return out
+
+
+@custom_operator.register_fake
+def _(x, decay):
+    return x.new_empty(x.shape)
+
+
+def keep(ctx, inputs, output):
+    ctx.decay = float(torch.tensor(inputs[1]))
+
+
+def slopes(ctx, g):
+    return custom_operator(g.flip(-1), ctx.decay).flip(-1), None
+
+
+custom_operator.register_autograd(slopes, setup_context=keep)
+
+
+@custom_operator.register_vmap
+def _(info, in_dims, x, decay):
+    return custom_operator(x.movedim(in_dims[0], 0), decay), 0

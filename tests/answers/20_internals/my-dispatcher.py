@@ -1705,3 +1705,203 @@ class Dispatcher:
 
 def my_dispatcher() -> Dispatcher:
     return Dispatcher(("Autograd", "List", "NumPy"))
+
+
+# %% wrong="without a key the star of the last key is asked" says=["no handle at all, and fallbacks"]
+from contextlib import contextmanager
+
+
+class Dispatcher:
+    def __init__(self, priority: tuple[str, ...]) -> None:
+        self.priority = tuple(priority)
+        self.table = {}
+        self.skipped = 0
+
+    def register(self, operator: str, key: str, kernel) -> None:
+        self.table[operator, key] = kernel
+
+    def call(self, operator: str, *values):
+        keys = set()
+        for value in values:
+            keys |= set(getattr(value, "keys", ()))
+        for key in self.priority[self.skipped :]:
+            if key not in keys:
+                continue
+            if (operator, key) in self.table:
+                kernel = self.table[operator, key]
+                if kernel is FALLTHROUGH:
+                    continue
+                return kernel(*values)
+            if ("*", key) in self.table:
+                kernel = self.table["*", key]
+                if kernel is FALLTHROUGH:
+                    continue
+                return kernel(operator, *values)
+            raise NotImplementedError(f"{operator} has no kernel under {key}")
+        if ("*", self.priority[-1]) in self.table and self.table[
+            "*", self.priority[-1]
+        ] is not FALLTHROUGH:
+            return self.table["*", self.priority[-1]](operator, *values)
+        raise NotImplementedError(f"{operator}: no key left")
+
+    @contextmanager
+    def below(self, key: str):
+        before = self.skipped
+        self.skipped = max(before, self.priority.index(key) + 1)
+        try:
+            yield
+        finally:
+            self.skipped = before
+
+
+def my_dispatcher() -> Dispatcher:
+    """Given: an empty dispatcher for the keys of this chapter."""
+    return Dispatcher(("Autograd", "List", "NumPy"))
+
+
+# %% wrong="a fallthrough counts in later calls" says=["FALLTHROUGH steps aside in this call alone"]
+from contextlib import contextmanager
+
+
+class Dispatcher:
+    def __init__(self, priority: tuple[str, ...]) -> None:
+        self.priority = tuple(priority)
+        self.table = {}
+        self.skipped = 0
+
+    def register(self, operator: str, key: str, kernel) -> None:
+        self.table[operator, key] = kernel
+
+    def call(self, operator: str, *values):
+        keys = set()
+        for value in values:
+            keys |= set(getattr(value, "keys", ()))
+        for key in self.priority[self.skipped :]:
+            if key not in keys:
+                continue
+            if (operator, key) in self.table:
+                kernel = self.table[operator, key]
+                if kernel is FALLTHROUGH:
+                    self.skipped = max(self.skipped, self.priority.index(key) + 1)
+                    continue
+                return kernel(*values)
+            if ("*", key) in self.table:
+                kernel = self.table["*", key]
+                if kernel is FALLTHROUGH:
+                    continue
+                return kernel(operator, *values)
+            raise NotImplementedError(f"{operator} has no kernel under {key}")
+        raise NotImplementedError(f"{operator}: no key left")
+
+    @contextmanager
+    def below(self, key: str):
+        before = self.skipped
+        self.skipped = max(before, self.priority.index(key) + 1)
+        try:
+            yield
+        finally:
+            self.skipped = before
+
+
+def my_dispatcher() -> Dispatcher:
+    """Given: an empty dispatcher for the keys of this chapter."""
+    return Dispatcher(("Autograd", "List", "NumPy"))
+
+
+# %% wrong="an exception leaves all blocks" says=["an exception in the inner of two"]
+from contextlib import contextmanager
+
+
+class Dispatcher:
+    def __init__(self, priority: tuple[str, ...]) -> None:
+        self.priority = tuple(priority)
+        self.table = {}
+        self.skipped = 0
+
+    def register(self, operator: str, key: str, kernel) -> None:
+        self.table[operator, key] = kernel
+
+    def call(self, operator: str, *values):
+        keys = set()
+        for value in values:
+            keys |= set(getattr(value, "keys", ()))
+        for key in self.priority[self.skipped :]:
+            if key not in keys:
+                continue
+            if (operator, key) in self.table:
+                kernel = self.table[operator, key]
+                if kernel is FALLTHROUGH:
+                    continue
+                return kernel(*values)
+            if ("*", key) in self.table:
+                kernel = self.table["*", key]
+                if kernel is FALLTHROUGH:
+                    continue
+                return kernel(operator, *values)
+            raise NotImplementedError(f"{operator} has no kernel under {key}")
+        raise NotImplementedError(f"{operator}: no key left")
+
+    @contextmanager
+    def below(self, key: str):
+        before = self.skipped
+        self.skipped = max(before, self.priority.index(key) + 1)
+        try:
+            yield
+        except BaseException:
+            self.skipped = 0
+            raise
+        self.skipped = before
+
+
+def my_dispatcher() -> Dispatcher:
+    """Given: an empty dispatcher for the keys of this chapter."""
+    return Dispatcher(("Autograd", "List", "NumPy"))
+
+
+# %% wrong="the kernel runs below its own key" says=["a block alone skips keys"]
+from contextlib import contextmanager
+
+
+class Dispatcher:
+    def __init__(self, priority: tuple[str, ...]) -> None:
+        self.priority = tuple(priority)
+        self.table = {}
+        self.skipped = 0
+
+    def register(self, operator: str, key: str, kernel) -> None:
+        self.table[operator, key] = kernel
+
+    def call(self, operator: str, *values):
+        keys = set()
+        for value in values:
+            keys |= set(getattr(value, "keys", ()))
+        for key in self.priority[self.skipped :]:
+            if key not in keys:
+                continue
+            if (operator, key) in self.table:
+                kernel = self.table[operator, key]
+                if kernel is FALLTHROUGH:
+                    continue
+                with self.below(key):
+                    return kernel(*values)
+            if ("*", key) in self.table:
+                kernel = self.table["*", key]
+                if kernel is FALLTHROUGH:
+                    continue
+                return kernel(operator, *values)
+            raise NotImplementedError(f"{operator} has no kernel under {key}")
+        raise NotImplementedError(f"{operator}: no key left")
+
+    @contextmanager
+    def below(self, key: str):
+        before = self.skipped
+        self.skipped = max(before, self.priority.index(key) + 1)
+        try:
+            yield
+        finally:
+            self.skipped = before
+
+
+def my_dispatcher() -> Dispatcher:
+    """Given: an empty dispatcher for the keys of this chapter."""
+    return Dispatcher(("Autograd", "List", "NumPy"))

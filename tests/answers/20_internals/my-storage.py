@@ -13,6 +13,7 @@
 # - "(a new list, offset 0)"
 # - "of the common shape"
 # - "called once for each entry of the result"
+# - "what it raises passes through"
 # - "Leave the tensors as they are"
 # - "sizes that don't fit raise a `ValueError`"
 # - "If a size is 0 there is nothing to call"
@@ -2184,6 +2185,383 @@ def elementwise(function, *tensors):
     if len(tensors) == 1 and tensors[0].storage == out:
         out = tensors[0].storage
     return MyTensor(out, shape, tuple(stride), 0)
+
+
+def my_storage(*tensors: MyTensor) -> MyTensor:
+    """Given: the sum of tensors, by your loop."""
+    return elementwise(lambda *numbers: sum(numbers), *tensors)
+
+
+# %% wrong="steps below 0 by their size" says=["-3 is not 3 · 1"]
+import itertools
+from collections.abc import Callable
+
+
+def broadcast_strides(size: tuple, stride: tuple, shape: tuple) -> tuple[int, ...]:
+    new = len(shape) - len(size)
+    if new < 0:
+        raise ValueError(f"{size} has more dimensions than {shape}")
+    steps = [0] * new
+    for n, step, target in zip(size, stride, shape[new:]):
+        if n == 1:
+            steps.append(0)
+        elif n == target:
+            steps.append(step)
+        else:
+            raise ValueError(f"{size} does not fit {shape}")
+    return tuple(steps)
+
+
+def merge_dimensions(shape: tuple, strides: list[tuple]) -> tuple[tuple, list[tuple]]:
+    sizes, steps = [], [[] for _ in strides]
+    for d, n in enumerate(shape):
+        if n == 1:
+            continue
+        now = [stride[d] for stride in strides]
+        if sizes and all(abs(s[-1]) == abs(n * step) for s, step in zip(steps, now)):
+            sizes[-1] *= n
+            for s, step in zip(steps, now):
+                s[-1] = step
+        else:
+            sizes.append(n)
+            for s, step in zip(steps, now):
+                s.append(step)
+    return tuple(sizes), [tuple(s) for s in steps]
+
+
+def elementwise(function: Callable, *tensors: MyTensor) -> MyTensor:
+    try:
+        shape = tuple(torch.broadcast_shapes(*(tuple(x.size) for x in tensors)))
+    except RuntimeError as error:
+        raise ValueError(str(error)) from error
+    strides = [broadcast_strides(x.size, x.stride, shape) for x in tensors]
+    result = []
+    for index in itertools.product(*map(range, shape)):
+        places = [
+            x.offset + sum(i * s for i, s in zip(index, st)) for x, st in zip(tensors, strides)
+        ]
+        result.append(function(*(x.storage[p] for x, p in zip(tensors, places))))
+    stride, step = [], 1
+    for n in reversed(shape):
+        stride.insert(0, step)
+        step *= max(n, 1)
+    return MyTensor(result, shape, tuple(stride), 0)
+
+
+def my_storage(*tensors: MyTensor) -> MyTensor:
+    """Given: the sum of tensors, by your loop."""
+    return elementwise(lambda *numbers: sum(numbers), *tensors)
+
+
+# %% wrong="a single entry is written in place" says=["one operand of one entry: the result has an operand's list"]
+import itertools
+from collections.abc import Callable
+
+
+def broadcast_strides(size: tuple, stride: tuple, shape: tuple) -> tuple[int, ...]:
+    new = len(shape) - len(size)
+    if new < 0:
+        raise ValueError(f"{size} has more dimensions than {shape}")
+    steps = [0] * new
+    for n, step, target in zip(size, stride, shape[new:]):
+        if n == 1:
+            steps.append(0)
+        elif n == target:
+            steps.append(step)
+        else:
+            raise ValueError(f"{size} does not fit {shape}")
+    return tuple(steps)
+
+
+def merge_dimensions(shape: tuple, strides: list[tuple]) -> tuple[tuple, list[tuple]]:
+    sizes, steps = [], [[] for _ in strides]
+    for d, n in enumerate(shape):
+        if n == 1:
+            continue
+        now = [stride[d] for stride in strides]
+        if sizes and all(s[-1] == n * step for s, step in zip(steps, now)):
+            sizes[-1] *= n
+            for s, step in zip(steps, now):
+                s[-1] = step
+        else:
+            sizes.append(n)
+            for s, step in zip(steps, now):
+                s.append(step)
+    return tuple(sizes), [tuple(s) for s in steps]
+
+
+def elementwise(function: Callable, *tensors: MyTensor) -> MyTensor:
+    try:
+        shape = tuple(torch.broadcast_shapes(*(tuple(x.size) for x in tensors)))
+    except RuntimeError as error:
+        raise ValueError(str(error)) from error
+    if len(tensors) == 1 and tensors[0].size == tensors[0].size and len(tensors[0].storage) == 1:
+        tensors[0].storage[:] = [function(tensors[0].storage[0])]
+        return tensors[0]
+    strides = [broadcast_strides(x.size, x.stride, shape) for x in tensors]
+    result = []
+    for index in itertools.product(*map(range, shape)):
+        places = [
+            x.offset + sum(i * s for i, s in zip(index, st)) for x, st in zip(tensors, strides)
+        ]
+        result.append(function(*(x.storage[p] for x, p in zip(tensors, places))))
+    stride, step = [], 1
+    for n in reversed(shape):
+        stride.insert(0, step)
+        step *= max(n, 1)
+    return MyTensor(result, shape, tuple(stride), 0)
+
+
+def my_storage(*tensors: MyTensor) -> MyTensor:
+    """Given: the sum of tensors, by your loop."""
+    return elementwise(lambda *numbers: sum(numbers), *tensors)
+
+
+# %% wrong="the function's errors become ValueErrors" breaks="what it raises passes through" says=["what the function raises passes through as it is"]
+import itertools
+from collections.abc import Callable
+
+
+def broadcast_strides(size: tuple, stride: tuple, shape: tuple) -> tuple[int, ...]:
+    new = len(shape) - len(size)
+    if new < 0:
+        raise ValueError(f"{size} has more dimensions than {shape}")
+    steps = [0] * new
+    for n, step, target in zip(size, stride, shape[new:]):
+        if n == 1:
+            steps.append(0)
+        elif n == target:
+            steps.append(step)
+        else:
+            raise ValueError(f"{size} does not fit {shape}")
+    return tuple(steps)
+
+
+def merge_dimensions(shape: tuple, strides: list[tuple]) -> tuple[tuple, list[tuple]]:
+    sizes, steps = [], [[] for _ in strides]
+    for d, n in enumerate(shape):
+        if n == 1:
+            continue
+        now = [stride[d] for stride in strides]
+        if sizes and all(s[-1] == n * step for s, step in zip(steps, now)):
+            sizes[-1] *= n
+            for s, step in zip(steps, now):
+                s[-1] = step
+        else:
+            sizes.append(n)
+            for s, step in zip(steps, now):
+                s.append(step)
+    return tuple(sizes), [tuple(s) for s in steps]
+
+
+def elementwise(function: Callable, *tensors: MyTensor) -> MyTensor:
+    try:
+        shape = tuple(torch.broadcast_shapes(*(tuple(x.size) for x in tensors)))
+    except RuntimeError as error:
+        raise ValueError(str(error)) from error
+    strides = [broadcast_strides(x.size, x.stride, shape) for x in tensors]
+    result = []
+    for index in itertools.product(*map(range, shape)):
+        places = [
+            x.offset + sum(i * s for i, s in zip(index, st)) for x, st in zip(tensors, strides)
+        ]
+        try:
+            result.append(function(*(x.storage[p] for x, p in zip(tensors, places))))
+        except Exception as error:
+            raise ValueError(str(error)) from error
+    stride, step = [], 1
+    for n in reversed(shape):
+        stride.insert(0, step)
+        step *= max(n, 1)
+    return MyTensor(result, shape, tuple(stride), 0)
+
+
+def my_storage(*tensors: MyTensor) -> MyTensor:
+    """Given: the sum of tensors, by your loop."""
+    return elementwise(lambda *numbers: sum(numbers), *tensors)
+
+
+# %% wrong="equal places computed once" says=["also where the same entry is read again"]
+import itertools
+from collections.abc import Callable
+
+
+def broadcast_strides(size: tuple, stride: tuple, shape: tuple) -> tuple[int, ...]:
+    new = len(shape) - len(size)
+    if new < 0:
+        raise ValueError(f"{size} has more dimensions than {shape}")
+    steps = [0] * new
+    for n, step, target in zip(size, stride, shape[new:]):
+        if n == 1:
+            steps.append(0)
+        elif n == target:
+            steps.append(step)
+        else:
+            raise ValueError(f"{size} does not fit {shape}")
+    return tuple(steps)
+
+
+def merge_dimensions(shape: tuple, strides: list[tuple]) -> tuple[tuple, list[tuple]]:
+    sizes, steps = [], [[] for _ in strides]
+    for d, n in enumerate(shape):
+        if n == 1:
+            continue
+        now = [stride[d] for stride in strides]
+        if sizes and all(s[-1] == n * step for s, step in zip(steps, now)):
+            sizes[-1] *= n
+            for s, step in zip(steps, now):
+                s[-1] = step
+        else:
+            sizes.append(n)
+            for s, step in zip(steps, now):
+                s.append(step)
+    return tuple(sizes), [tuple(s) for s in steps]
+
+
+def elementwise(function: Callable, *tensors: MyTensor) -> MyTensor:
+    try:
+        shape = tuple(torch.broadcast_shapes(*(tuple(x.size) for x in tensors)))
+    except RuntimeError as error:
+        raise ValueError(str(error)) from error
+    strides = [broadcast_strides(x.size, x.stride, shape) for x in tensors]
+    result, seen = [], {}
+    for index in itertools.product(*map(range, shape)):
+        places = [
+            x.offset + sum(i * s for i, s in zip(index, st)) for x, st in zip(tensors, strides)
+        ]
+        key = tuple(places)
+        if key not in seen:
+            seen[key] = function(*(x.storage[p] for x, p in zip(tensors, places)))
+        result.append(seen[key])
+    stride, step = [], 1
+    for n in reversed(shape):
+        stride.insert(0, step)
+        step *= max(n, 1)
+    return MyTensor(result, shape, tuple(stride), 0)
+
+
+def my_storage(*tensors: MyTensor) -> MyTensor:
+    """Given: the sum of tensors, by your loop."""
+    return elementwise(lambda *numbers: sum(numbers), *tensors)
+
+
+# %% wrong="size 0 with itself gets step 0" says=["size 0 isn't size 1"]
+import itertools
+from collections.abc import Callable
+
+
+def broadcast_strides(size: tuple, stride: tuple, shape: tuple) -> tuple[int, ...]:
+    new = len(shape) - len(size)
+    if new < 0:
+        raise ValueError(f"{size} has more dimensions than {shape}")
+    steps = [0] * new
+    for n, step, target in zip(size, stride, shape[new:]):
+        if n == 1 or (n == target == 0):
+            steps.append(0)
+        elif n == target:
+            steps.append(step)
+        else:
+            raise ValueError(f"{size} does not fit {shape}")
+    return tuple(steps)
+
+
+def merge_dimensions(shape: tuple, strides: list[tuple]) -> tuple[tuple, list[tuple]]:
+    sizes, steps = [], [[] for _ in strides]
+    for d, n in enumerate(shape):
+        if n == 1:
+            continue
+        now = [stride[d] for stride in strides]
+        if sizes and all(s[-1] == n * step for s, step in zip(steps, now)):
+            sizes[-1] *= n
+            for s, step in zip(steps, now):
+                s[-1] = step
+        else:
+            sizes.append(n)
+            for s, step in zip(steps, now):
+                s.append(step)
+    return tuple(sizes), [tuple(s) for s in steps]
+
+
+def elementwise(function: Callable, *tensors: MyTensor) -> MyTensor:
+    try:
+        shape = tuple(torch.broadcast_shapes(*(tuple(x.size) for x in tensors)))
+    except RuntimeError as error:
+        raise ValueError(str(error)) from error
+    strides = [broadcast_strides(x.size, x.stride, shape) for x in tensors]
+    result = []
+    for index in itertools.product(*map(range, shape)):
+        places = [
+            x.offset + sum(i * s for i, s in zip(index, st)) for x, st in zip(tensors, strides)
+        ]
+        result.append(function(*(x.storage[p] for x, p in zip(tensors, places))))
+    stride, step = [], 1
+    for n in reversed(shape):
+        stride.insert(0, step)
+        step *= max(n, 1)
+    return MyTensor(result, shape, tuple(stride), 0)
+
+
+def my_storage(*tensors: MyTensor) -> MyTensor:
+    """Given: the sum of tensors, by your loop."""
+    return elementwise(lambda *numbers: sum(numbers), *tensors)
+
+
+# %% wrong="one entry of an empty row" says=["an empty one of one dimension"]
+import itertools
+from collections.abc import Callable
+
+
+def broadcast_strides(size: tuple, stride: tuple, shape: tuple) -> tuple[int, ...]:
+    new = len(shape) - len(size)
+    if new < 0:
+        raise ValueError(f"{size} has more dimensions than {shape}")
+    steps = [0] * new
+    for n, step, target in zip(size, stride, shape[new:]):
+        if n == 1:
+            steps.append(0)
+        elif n == target:
+            steps.append(step)
+        else:
+            raise ValueError(f"{size} does not fit {shape}")
+    return tuple(steps)
+
+
+def merge_dimensions(shape: tuple, strides: list[tuple]) -> tuple[tuple, list[tuple]]:
+    sizes, steps = [], [[] for _ in strides]
+    for d, n in enumerate(shape):
+        if n == 1:
+            continue
+        now = [stride[d] for stride in strides]
+        if sizes and all(s[-1] == n * step for s, step in zip(steps, now)):
+            sizes[-1] *= n
+            for s, step in zip(steps, now):
+                s[-1] = step
+        else:
+            sizes.append(n)
+            for s, step in zip(steps, now):
+                s.append(step)
+    return tuple(sizes), [tuple(s) for s in steps]
+
+
+def elementwise(function: Callable, *tensors: MyTensor) -> MyTensor:
+    try:
+        shape = tuple(torch.broadcast_shapes(*(tuple(x.size) for x in tensors)))
+    except RuntimeError as error:
+        raise ValueError(str(error)) from error
+    strides = [broadcast_strides(x.size, x.stride, shape) for x in tensors]
+    result = []
+    for index in itertools.product(
+        *(range(max(n, 1)) if n == 0 and len(shape) == 1 else range(n) for n in shape)
+    ):
+        places = [
+            x.offset + sum(i * s for i, s in zip(index, st)) for x, st in zip(tensors, strides)
+        ]
+        result.append(function(*(x.storage[p] for x, p in zip(tensors, places))))
+    stride, step = [], 1
+    for n in reversed(shape):
+        stride.insert(0, step)
+        step *= max(n, 1)
+    return MyTensor(result, shape, tuple(stride), 0)
 
 
 def my_storage(*tensors: MyTensor) -> MyTensor:

@@ -836,3 +836,32 @@ def read_schemas(schema: str) -> dict:
     )
     variant = "out" if out else "in place" if writes else "view" if views else "functional"
     return {"writes": writes, "views": views, "variant": variant}
+
+
+# %% wrong="out by the overload's name" says=["an overload that is called outer"]
+import re
+
+
+def read_schemas(schema: str) -> dict:
+    """Which arguments are written, which are views' bases, and the variant, from the text."""
+    arguments = schema[: schema.rindex(") -> ") + 1]
+    pattern = r"Tensor\(([^()]*)\)(?:\[\d*\]|\?)* (\w+)"
+    star = re.search(r"[(,] ?\*,", arguments)
+    writes, views, out = [], [], False
+    for found in re.finditer(pattern, arguments):
+        mark, name = found.groups()
+        if "!" in mark:
+            writes.append(name)
+            out = out or (star is not None and found.start() > star.start())
+        else:
+            views.append(name)
+    variant = (
+        "out"
+        if out or ".out" in schema
+        else "in place"
+        if writes
+        else "view"
+        if views
+        else "functional"
+    )
+    return {"writes": writes, "views": views, "variant": variant}

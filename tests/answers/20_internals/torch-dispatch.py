@@ -837,3 +837,184 @@ class Lazy(lazy.Noted):
 
 def torch_dispatch(x: torch.Tensor) -> Lazy:
     return Lazy(x, (lambda: x, (), {}))
+
+
+# %% wrong="what is known by the operator and its arguments, without keywords" says=["two calls with other keywords"]
+from torch.utils._pytree import tree_map
+
+
+class Lazy(lazy.Noted):
+    """A tensor that knows how it would be computed; making one is given."""
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        """What runs in place of an operator's kernel: a note is made."""
+        kwargs = kwargs or {}
+        if func._schema.is_mutable:
+            raise RuntimeError("a lazy tensor can't be written")
+        meta_args, meta_kwargs = as_meta((args, kwargs))
+        return cls(func(*meta_args, **meta_kwargs), (func, args, kwargs))
+
+    def value(self) -> torch.Tensor:
+        """The plain tensor, computed when it is first asked for."""
+        if self.known is None:
+            func, args, kwargs = self.call
+            args, kwargs = tree_map(
+                lambda a: a.value() if isinstance(a, Lazy) else a, (args, kwargs)
+            )
+            type(self).cache = getattr(type(self), "cache", {})
+            key = (func, tuple(map(id, args)))
+            if key not in type(self).cache:
+                type(self).cache[key] = func(*args, **kwargs)
+            self.known = type(self).cache[key]
+        return self.known
+
+
+def torch_dispatch(x: torch.Tensor) -> Lazy:
+    """Given: a lazy tensor whose value is x."""
+    return Lazy(x, (lambda: x, (), {}))
+
+
+# %% wrong="a single number is computed at once" says=["nothing of a view, a list, a comparison, a sum"]
+from torch.utils._pytree import tree_map
+
+
+class Lazy(lazy.Noted):
+    """A tensor that knows how it would be computed; making one is given."""
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        """What runs in place of an operator's kernel: a note is made."""
+        kwargs = kwargs or {}
+        if func._schema.is_mutable:
+            raise RuntimeError("a lazy tensor can't be written")
+        meta_args, meta_kwargs = as_meta((args, kwargs))
+        result = func(*meta_args, **meta_kwargs)
+        if result.dim() == 0:
+            args, kwargs = tree_map(
+                lambda a: a.value() if isinstance(a, Lazy) else a, (args, kwargs)
+            )
+        return cls(result, (func, args, kwargs))
+
+    def value(self) -> torch.Tensor:
+        """The plain tensor, computed when it is first asked for."""
+        if self.known is None:
+            func, args, kwargs = self.call
+            args, kwargs = tree_map(
+                lambda a: a.value() if isinstance(a, Lazy) else a, (args, kwargs)
+            )
+            self.known = func(*args, **kwargs)
+        return self.known
+
+
+def torch_dispatch(x: torch.Tensor) -> Lazy:
+    """Given: a lazy tensor whose value is x."""
+    return Lazy(x, (lambda: x, (), {}))
+
+
+# %% wrong="views are computed at once" says=["nothing of a view, a list, a comparison, a sum"]
+from torch.utils._pytree import tree_map
+
+
+class Lazy(lazy.Noted):
+    """A tensor that knows how it would be computed; making one is given."""
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        """What runs in place of an operator's kernel: a note is made."""
+        kwargs = kwargs or {}
+        if func._schema.is_mutable:
+            raise RuntimeError("a lazy tensor can't be written")
+        if any(a.alias_info for a in func._schema.arguments):
+            args, kwargs = tree_map(
+                lambda a: a.value() if isinstance(a, Lazy) else a, (args, kwargs)
+            )
+        meta_args, meta_kwargs = as_meta((args, kwargs))
+        return cls(func(*meta_args, **meta_kwargs), (func, args, kwargs))
+
+    def value(self) -> torch.Tensor:
+        """The plain tensor, computed when it is first asked for."""
+        if self.known is None:
+            func, args, kwargs = self.call
+            args, kwargs = tree_map(
+                lambda a: a.value() if isinstance(a, Lazy) else a, (args, kwargs)
+            )
+            self.known = func(*args, **kwargs)
+        return self.known
+
+
+def torch_dispatch(x: torch.Tensor) -> Lazy:
+    """Given: a lazy tensor whose value is x."""
+    return Lazy(x, (lambda: x, (), {}))
+
+
+# %% wrong="lists are asked at once" says=["nothing of a view, a list, a comparison, a sum"]
+from torch.utils._pytree import tree_map
+
+
+class Lazy(lazy.Noted):
+    """A tensor that knows how it would be computed; making one is given."""
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        """What runs in place of an operator's kernel: a note is made."""
+        kwargs = kwargs or {}
+        if func._schema.is_mutable:
+            raise RuntimeError("a lazy tensor can't be written")
+        meta_args, meta_kwargs = as_meta((args, kwargs))
+        args = tuple(
+            [v.value() if isinstance(v, Lazy) else v for v in a] if isinstance(a, list) else a
+            for a in args
+        )
+        return cls(func(*meta_args, **meta_kwargs), (func, args, kwargs))
+
+    def value(self) -> torch.Tensor:
+        """The plain tensor, computed when it is first asked for."""
+        if self.known is None:
+            func, args, kwargs = self.call
+            args, kwargs = tree_map(
+                lambda a: a.value() if isinstance(a, Lazy) else a, (args, kwargs)
+            )
+            self.known = func(*args, **kwargs)
+        return self.known
+
+
+def torch_dispatch(x: torch.Tensor) -> Lazy:
+    """Given: a lazy tensor whose value is x."""
+    return Lazy(x, (lambda: x, (), {}))
+
+
+# %% wrong="comparison computes at once" says=["nothing of a view, a list, a comparison, a sum"]
+from torch.utils._pytree import tree_map
+
+
+class Lazy(lazy.Noted):
+    """A tensor that knows how it would be computed; making one is given."""
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        """What runs in place of an operator's kernel: a note is made."""
+        kwargs = kwargs or {}
+        if func._schema.is_mutable:
+            raise RuntimeError("a lazy tensor can't be written")
+        meta_args, meta_kwargs = as_meta((args, kwargs))
+        if func._schema.name.split("::")[1] in ("gt", "lt", "eq"):
+            args, kwargs = tree_map(
+                lambda a: a.value() if isinstance(a, Lazy) else a, (args, kwargs)
+            )
+        return cls(func(*meta_args, **meta_kwargs), (func, args, kwargs))
+
+    def value(self) -> torch.Tensor:
+        """The plain tensor, computed when it is first asked for."""
+        if self.known is None:
+            func, args, kwargs = self.call
+            args, kwargs = tree_map(
+                lambda a: a.value() if isinstance(a, Lazy) else a, (args, kwargs)
+            )
+            self.known = func(*args, **kwargs)
+        return self.known
+
+
+def torch_dispatch(x: torch.Tensor) -> Lazy:
+    """Given: a lazy tensor whose value is x."""
+    return Lazy(x, (lambda: x, (), {}))

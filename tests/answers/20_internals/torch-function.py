@@ -1349,3 +1349,82 @@ class Quantity(units.Measured):
 def torch_function(values: list[float], **unit: int) -> Quantity:
     """Given: a quantity, such as 3 m/s by torch_function([3.0], m=1, s=-1)."""
     return Quantity(torch.tensor(values), unit)
+
+
+# %% wrong="the mean without powers below 0" says=["the mean of m/s"]
+class Quantity(units.Measured):
+    """A tensor with a unit; ``__init__(value, unit)`` and the operators are given."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        """What PyTorch calls in place of ``func`` when a Quantity is among its arguments."""
+        name = func.__name__
+        values = [a.value if isinstance(a, Quantity) else a for a in args]
+        found = [dict(a.unit) if isinstance(a, Quantity) else {} for a in args]
+        if name in ("add", "sub"):
+            if found[0] != found[1]:
+                raise ValueError("units differ")
+            unit = found[0]
+        elif name in ("mul", "div"):
+            sign = 1 if name == "mul" else -1
+            unit = found[0]
+            for key, power in found[1].items():
+                unit[key] = unit.get(key, 0) + sign * power
+            unit = {key: power for key, power in unit.items() if power}
+        elif name == "sqrt":
+            if any(power % 2 for power in found[0].values()):
+                raise ValueError("odd power")
+            unit = {key: power // 2 for key, power in found[0].items()}
+        elif name in ("sum", "mean"):
+            unit = found[0]
+        else:
+            return NotImplemented
+        return cls(
+            func(*values, **(kwargs or {})),
+            {
+                k: p
+                for k, p in unit.items()
+                if p > 0 or name in ("div", "mul", "sqrt", "sub", "add", "sum")
+            },
+        )
+
+
+def torch_function(values: list[float], **unit: int) -> Quantity:
+    """Given: a quantity, such as 3 m/s by torch_function([3.0], m=1, s=-1)."""
+    return Quantity(torch.tensor(values), unit)
+
+
+# %% wrong="mean keeps the dict" says=["an argument has changed"]
+class Quantity(units.Measured):
+    """A tensor with a unit; ``__init__(value, unit)`` and the operators are given."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        """What PyTorch calls in place of ``func`` when a Quantity is among its arguments."""
+        name = func.__name__
+        values = [a.value if isinstance(a, Quantity) else a for a in args]
+        found = [dict(a.unit) if isinstance(a, Quantity) else {} for a in args]
+        if name in ("add", "sub"):
+            if found[0] != found[1]:
+                raise ValueError("units differ")
+            unit = found[0]
+        elif name in ("mul", "div"):
+            sign = 1 if name == "mul" else -1
+            unit = found[0]
+            for key, power in found[1].items():
+                unit[key] = unit.get(key, 0) + sign * power
+            unit = {key: power for key, power in unit.items() if power}
+        elif name == "sqrt":
+            if any(power % 2 for power in found[0].values()):
+                raise ValueError("odd power")
+            unit = {key: power // 2 for key, power in found[0].items()}
+        elif name in ("sum", "mean"):
+            unit = found[0] if name == "sum" else args[0].unit
+        else:
+            return NotImplemented
+        return cls(func(*values, **(kwargs or {})), unit)
+
+
+def torch_function(values: list[float], **unit: int) -> Quantity:
+    """Given: a quantity, such as 3 m/s by torch_function([3.0], m=1, s=-1)."""
+    return Quantity(torch.tensor(values), unit)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from copy import deepcopy
 from typing import Any
 
@@ -90,11 +91,6 @@ def _replaced(dispatcher, log) -> None:
     dispatcher.register("add", "List", _noting(log, "a second List"))
 
 
-def _filled_in(dispatcher, log) -> None:
-    _aside("List")(dispatcher, log)
-    _replaced(dispatcher, log)
-
-
 def _twice(Dispatcher):
     """Two dispatchers, and a registration after the first call."""
     log, other = [], []
@@ -171,12 +167,45 @@ def _broken(Dispatcher):
     return log
 
 
+def _broken_inside(Dispatcher):
+    """Which kernel answers in the outer block after an exception has left the inner one."""
+    log = []
+    dispatcher = _new(Dispatcher, log)
+    x = Handle(0, "List", "Autograd", "View")
+    with dispatcher.below("Autograd"):
+        with suppress(KeyError), dispatcher.below("View"):
+            raise KeyError("from inside")
+        dispatcher.call("add", x)
+    return log
+
+
+def _calls_another(Dispatcher):
+    """A kernel that calls another operator, outside of any block."""
+    log = []
+    dispatcher = _new(Dispatcher, log)
+    dispatcher.register("twice", "Autograd", lambda x: dispatcher.call("add", x, x))
+    dispatcher.call("twice", Handle(0, "List", "Autograd"))
+    return log
+
+
 def _apart(Dispatcher):
     """A block of one dispatcher leaves another alone."""
     log = []
     one, two = _new(Dispatcher, []), _new(Dispatcher, log)
     with one.below("Autograd"):
         two.call("add", Handle(0, "List", "Autograd"))
+    return log
+
+
+def _after_falling(Dispatcher):
+    """Two calls that fall through, and one of another operator with a kernel under that key."""
+    log = []
+    dispatcher = _new(Dispatcher, log)
+    dispatcher.register("add", "Autograd", FALLTHROUGH)
+    dispatcher.register("mul", "Autograd", _noting(log, "mul under Autograd"))
+    x = Handle(1, "List", "Autograd")
+    for name in ("add", "mul", "add"):
+        dispatcher.call(name, x)
     return log
 
 
@@ -294,7 +323,7 @@ TABLE = {
         "the later registration replaces the earlier",
     ),
     "registered after FALLTHROUGH": Scenario(
-        _call(Handle(1, "List"), setup=_filled_in),
+        _call(Handle(1, "List"), setup=lambda d, log: (_aside("List")(d, log), _replaced(d, log))),
         (("a second List", [1]), ["a second List"]),
         "FALLTHROUGH is an entry like any other: a later registration replaces it",
     ),
@@ -306,6 +335,16 @@ TABLE = {
     ),
     "no handle at all": Scenario(
         _raised(1, 2), "NotImplementedError", "without keys there is no kernel"
+    ),
+    "no handle at all, and fallbacks": Scenario(
+        _raised(1, 2, setup=lambda d, log: [d.register("*", k, print) for k in ORDER]),
+        "NotImplementedError",
+        "without keys there is no kernel: an entry for '*' is asked under its key alone",
+    ),
+    "after a call that fell through": Scenario(
+        _after_falling,
+        ["List", "mul under Autograd", "List"],
+        "FALLTHROUGH steps aside in this call alone: the next one begins at the first key",
     ),
     "nothing but fall through": Scenario(
         _raised(Handle(1, "List"), setup=_aside("List")),
@@ -339,6 +378,16 @@ BELOW = {
         _with_blocks(_broken),
         ["KeyError came out", "Autograd"],
         "the block ends also when an exception leaves it, and lets the exception out",
+    ),
+    "an exception in the inner of two": Scenario(
+        _with_blocks(_broken_inside),
+        ["View"],
+        "after a block it is as before the block, also where that is inside another one",
+    ),
+    "a kernel that calls another operator": Scenario(
+        _with_blocks(_calls_another),
+        ["Autograd"],
+        "a block alone skips keys: a kernel that runs without one skips none",
     ),
     "below the last key": Scenario(
         _with_blocks(_refuses_below),

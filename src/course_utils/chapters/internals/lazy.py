@@ -124,6 +124,25 @@ def _nothing_before(Lazy):
     return before, sorted(work.names)
 
 
+def _nothing_of_views(Lazy):
+    """What is computed before value() of a view, and of a single number."""
+    x = _source([[1.0, 2.0], [3.0, 4.0]])
+    with _RealWork() as work:
+        a = _lazy(Lazy, x)
+        both = torch.cat([given(a.exp(), "the result of an operation").t(), a])
+        result = (both > 1).sum()
+        before = list(work.names)
+        result.value()
+    return before, sorted(work.names)
+
+
+def _two_keywords(Lazy):
+    """Two calls of one operator on the same tensors, with other keywords."""
+    a = _lazy(Lazy, _source([1.0, 2.0]))
+    one, other = torch.add(a, a, alpha=2), torch.add(a, a, alpha=3)
+    return plain(given(one, "the result").value()), plain(other.value())
+
+
 def _once(Lazy):
     x = _source([1.0, 2.0])
     with _RealWork() as work:
@@ -242,6 +261,16 @@ LAZY = {
         ([], ["add", "mm", "relu"]),
         "before value() no operator may run but on meta; then each runs once",
         slips=((([], []), "no operator ran at all"),),
+    ),
+    "nothing of a view, a list, a comparison, a sum": Scenario(
+        _nothing_of_views,
+        ([], ["cat", "exp", "gt", "sum", "t"]),
+        "before value() no operator may run but on meta, whatever the operator and the shape",
+    ),
+    "two calls with other keywords": Scenario(
+        _two_keywords,
+        ([3.0, 6.0], [4.0, 8.0]),
+        "each tensor has a call and a value to itself: what is known of one isn't the other's",
     ),
     "used three times": Scenario(
         _once,

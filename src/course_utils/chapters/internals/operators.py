@@ -176,6 +176,24 @@ def _undecayed(op):
         return plain(torch.autograd.grad(op(x, 0.0).sum(), x)[0])
 
 
+def _slope_is_close(size: tuple, dtype: torch.dtype, decay: float) -> Scenario:
+    """Whether the slopes are as near to those in float64 as the dtype allows."""
+
+    def run(op):
+        x, g = (_tensor(*size, dtype=dtype, seed=seed) for seed in (0, 1))
+        x.requires_grad_()
+        with torch.enable_grad():
+            (slope,) = torch.autograd.grad(op(x, decay), x, g)
+        note = tuple(slope.shape), str(slope.dtype)
+        right = truth(g.flip(-1), decay).flip(-1)
+        near = 1e-12 if dtype == torch.float64 else 2 * torch.finfo(dtype).eps
+        close = torch.allclose(slope.double(), right.double(), rtol=near, atol=near)
+        return *note, "right values" if close else "wrong values"
+
+    because = "slopes are a decayed sum like the result: as exact, and empty where x is empty"
+    return Scenario(run, (size, str(dtype), "right values"), because)
+
+
 def _gradcheck(op):
     x = _tensor(2, 3, dtype=torch.float64).t().requires_grad_()
     with torch.enable_grad(), warnings.catch_warnings():
@@ -226,6 +244,9 @@ REGISTERED = {
     "a fake matrix": Scenario(
         _fake((2, 3), torch.float32, False), ((2, 3), (3, 1), "torch.float32"), _contiguous
     ),
+    "a fake one without a step": Scenario(
+        _fake((2, 0), torch.float32, False), ((2, 0), (1, 1), "torch.float32"), _contiguous
+    ),
     "a fake transposed matrix": Scenario(
         _fake((2, 3), torch.float16, True), ((3, 2), (2, 1), "torch.float16"), _contiguous
     ),
@@ -251,6 +272,10 @@ REGISTERED = {
     "the gradient with decay 0": Scenario(
         _undecayed, [1.0, 1.0, 1.0], "with decay 0 each x reaches its own result, and no later one"
     ),
+    "the gradient in bfloat16": _slope_is_close((2, 200), torch.bfloat16, 0.99),
+    "the gradient in float64, to all digits": _slope_is_close((2, 6), torch.float64, 0.3),
+    "the gradient of no step": _slope_is_close((2, 0), torch.float32, 0.5),
+    "the gradient of no row": _slope_is_close((0, 3), torch.float32, 0.5),
     "gradcheck, once and twice": Scenario(
         _gradcheck,
         (True, True),

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from course_utils.chapters.internals import dispatcher_trials, storage_trials, tape_trials
+from course_utils.chapters.internals import (
+    dispatcher_trials,
+    record_trials,
+    storage_trials,
+    tape_trials,
+)
 from course_utils.chapters.internals.scenarios import Scenario, check_scenario, play
 from course_utils.chapters.internals.small_torch import (
     NUMPY_KERNELS,
@@ -37,7 +42,7 @@ def _is_right(name: str, names: Mapping[str, Any]) -> bool:
     if name in _TRIED:
         return _passes(_TRIED[name], names[name])
     both = names.get("autograd_kernel"), names.get("backward")
-    return None not in both and _passes(tape_trials.RECORD | tape_trials.BACKWARD, *both)
+    return None not in both and _passes(record_trials.RECORD | tape_trials.BACKWARD, *both)
 
 
 def choose(name: str, names: Mapping[str, Any]) -> Any:

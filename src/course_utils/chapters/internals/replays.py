@@ -39,6 +39,7 @@ class Replay:
             self.segments = []
         else:
             self.segments = [s for s in self.segments if self._stays(*s)]
+            self.segments = self.segments[:: -1 if self.slip == "turned by empty_cache" else 1]
         numbers = self.numbers()
         return numbers[::-1] if self.slip == "reserved first" else numbers
 
@@ -168,6 +169,7 @@ SLIPS = {
     "first fit": "of the free blocks that are large enough the smallest is taken",
     "worst fit": "of the free blocks that are large enough the smallest is taken",
     "newest first": "of several that are equal the one in the oldest segment is taken",
+    "turned by empty_cache": "empty_cache leaves the segments in order, the oldest first",
     "worst fit, newest": "of the free blocks that are large enough the smallest is taken",
     "never split": "what is left of a block stays free, if it is large enough",
     "always split": "in a large segment a rest of 1 MiB or less isn't split off",

@@ -30,6 +30,7 @@ EXAMPLES = {
         "aten::max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], "
         "int[2] padding=[0, 0], int[2] dilation=[1, 1], bool ceil_mode=False) -> Tensor"
     ),
+    "an overload that is called outer": "mine::grow.outer(Tensor self, Tensor other) -> Tensor",
     "two outs": "aten::max.dim_max(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) max, "
     "Tensor(b!) max_values) -> (Tensor(a!) values, Tensor(b!) indices)",
     "two outs, not in order of the alphabet": (

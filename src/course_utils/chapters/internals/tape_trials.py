@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from contextlib import suppress
 
 import numpy as np
 
 from course_utils.chapters.internals.scenarios import Scenario, given
-from course_utils.chapters.internals.small_torch import SLOPES, Handle, plain
-from course_utils.chapters.internals.spare_parts import TwoFloors
+from course_utils.chapters.internals.small_torch import Handle, plain, wrapped
 from course_utils.chapters.internals.tape_programs import (
     as_torch,
     few_lines,
@@ -18,86 +16,6 @@ from course_utils.chapters.internals.tape_programs import (
     on_lists,
     ready,
 )
-
-
-def _record(program: Callable) -> Callable:
-    """A scenario that looks at the result of a program."""
-    return lambda autograd_kernel, backward: program(ready(autograd_kernel).call)
-
-
-def _value(call):
-    x, y = numbers([1.0, 2.0], True), numbers([10.0, 20.0])
-    result = given(call("add", x, y), "what the kernel returned")
-    return plain(result), result.requires_grad, sorted(result.keys)
-
-
-def _unrecorded(call):
-    x, y = Handle(np.ones(2), "NumPy", "Autograd"), numbers([3.0, 4.0])
-    result = given(call("mul", x, y), "what the kernel returned")
-    return plain(result), result.requires_grad, result.node is None, sorted(result.keys)
-
-
-def _second_argument(call):
-    result = call("mul", numbers([1.0]), numbers([2.0], True))
-    return given(result, "what the kernel returned").requires_grad
-
-
-def _arguments(call):
-    x, y, z = numbers([1.0], True), numbers([2.0]), numbers([3.0], True)
-    call("mul", x, y)
-    call("mul", y, z)
-    return [(h.requires_grad, h.node is None, h.grad is None, sorted(h.keys)) for h in (x, y, z)]
-
-
-def _open_again(autograd_kernel, backward):
-    """Whether the key Autograd is asked again after a kernel that failed."""
-    dispatcher = ready(autograd_kernel)
-    x, wrong = numbers(np.ones((2, 3)), True), numbers(np.ones((2, 3)), True)
-    with suppress(ValueError):
-        dispatcher.call("matmul", x, wrong)
-    return dispatcher.call("relu", x).requires_grad
-
-
-def _itself(autograd_kernel, backward):
-    """Whether the kernel returns the very handle that the operator gave."""
-    dispatcher, made = TwoFloors(), Handle([4.0], "List")
-    dispatcher.register("mul", "List", lambda *values: made)
-    kernel = given(autograd_kernel(dispatcher, "mul", SLOPES["mul"]), "autograd_kernel's result")
-    dispatcher.register("mul", "Autograd", kernel)
-    x = Handle([2.0], "List", requires_grad=True)
-    return dispatcher.call("mul", x, x) is made
-
-
-RECORD = {
-    "a sum": Scenario(
-        _record(_value),
-        ([11.0, 22.0], True, ["Autograd", "NumPy"]),
-        "the value is the backend's; the result requires grad, and has the key Autograd too",
-    ),
-    "the second argument requires grad": Scenario(
-        _record(_second_argument), True, "any argument will do, not the first alone"
-    ),
-    "the key Autograd, but nothing requires grad": Scenario(
-        _record(_unrecorded),
-        ([3.0, 4.0], False, True, ["NumPy"]),
-        "the key alone says nothing: where no argument requires grad, leave the result alone",
-    ),
-    "the arguments afterwards": Scenario(
-        _record(_arguments),
-        [
-            (True, True, True, ["Autograd", "NumPy"]),
-            (False, True, True, ["NumPy"]),
-            (True, True, True, ["Autograd", "NumPy"]),
-        ],
-        "the arguments stay as they were; the result is what gets a node",
-    ),
-    "the result itself": Scenario(
-        _itself, True, "what the operator gave is returned itself, with a note on it"
-    ),
-    "after a kernel that failed": Scenario(
-        _open_again, True, "the block below(…) has to end also when a kernel raises"
-    ),
-}
 
 
 def _again(autograd_kernel, backward):
@@ -177,6 +95,21 @@ def _leaf_again(autograd_kernel, backward):
     return plain(x.grad), plain(old), plain(g)
 
 
+def _leaf_twice(autograd_kernel, backward):
+    """A leaf that is paid the same handle twice."""
+    x, g, dispatcher = numbers([2.0], True), numbers([5.0]), ready(autograd_kernel)
+    backward(dispatcher, x, g)
+    backward(dispatcher, x, g)
+    return plain(x.grad), plain(g)
+
+
+def _start_requires_grad(autograd_kernel, backward):
+    """What is on the gradient that was handed in, if it requires grad, and on the leaf's."""
+    dispatcher, x, g = ready(autograd_kernel), numbers([2.0], True), numbers([5.0], True)
+    backward(dispatcher, dispatcher.call("mul", x, numbers([3.0])), g)
+    return plain(x.grad), g.requires_grad, sorted(g.keys), g.node is None, g.grad is None
+
+
 def _constant(autograd_kernel, backward):
     """A leaf that doesn't require grad, as the result."""
     x = numbers([2.0])
@@ -193,6 +126,24 @@ def _afterwards(autograd_kernel, backward):
     backward(dispatcher, y, g)
     more = [sorted(set(vars(h)) - old) for h, old in zip((x, c, y, g), before, strict=True)]
     return more, [h.requires_grad for h in (x, c, y, g)], [sorted(h.keys) for h in (x, c, y, g)]
+
+
+def _keyed_constant(autograd_kernel, backward):
+    """A factor that has the key Autograd and doesn't require grad."""
+    dispatcher = ready(autograd_kernel)
+    x, c = numbers([2.0], True), Handle(np.array([3.0]), "NumPy", "Autograd")
+    backward(dispatcher, dispatcher.call("mul", x, c), numbers([1.0]))
+    return plain(x.grad), c.grad is None
+
+
+def _one_slope(autograd_kernel, backward):
+    """An operator whose slopes are g itself, twice, on one value."""
+    dispatcher, slopes = ready(autograd_kernel), lambda call, g, result, x, y: (g, g)
+    dispatcher.register("sum", "NumPy", wrapped(lambda x, y: x + y, "NumPy"))
+    dispatcher.register("sum", "Autograd", autograd_kernel(dispatcher, "sum", slopes))
+    x, g = numbers([2.0], True), numbers([5.0])
+    backward(dispatcher, dispatcher.call("sum", x, x), g)
+    return plain(x.grad), plain(g)
 
 
 def _unseen(autograd_kernel, backward):
@@ -306,6 +257,16 @@ BACKWARD = {
         "a leaf adds what the second backward brings to what it has, in a new handle",
     ),
     "from a leaf": Scenario(_leaf, [5.0], "a leaf is paid g itself"),
+    "a constant with the key Autograd": Scenario(
+        _keyed_constant,
+        ([3.0], True),
+        "the key alone says nothing: only who requires grad is paid",
+    ),
+    "slopes that are g itself": Scenario(
+        _one_slope,
+        ([10.0], [5.0]),
+        "both payments count, also where they are the same handle; g stays as it is",
+    ),
     "what is kept": Scenario(
         _unseen, (False, True), "gradients are computed below Autograd, so that nothing is recorded"
     ),
@@ -355,6 +316,16 @@ BACKWARD = {
         _old_requires_grad,
         ([5.0], False, True),
         "adding to the old gradient is computed below Autograd too: nothing is recorded",
+    ),
+    "from a leaf, twice with one g": Scenario(
+        _leaf_twice,
+        ([10.0], [5.0]),
+        "the two are added in a new handle, also where both are the same handle",
+    ),
+    "a start that requires grad": Scenario(
+        _start_requires_grad,
+        ([15.0], True, ["Autograd", "NumPy"], True, True),
+        "g is left as it is, also what autograd keeps on it",
     ),
     "from a leaf that has a gradient": Scenario(
         _leaf_again,

@@ -101,6 +101,9 @@ def _arguments(Quantity):
     torch.mul(q, r)
     _its(torch.sqrt(torch.mul(q, q)), "unit")["A"] = 1
     _its(torch.sum(q), "unit")["K"] = 1
+    others = [torch.sub(q, q), torch.mul(q, 2), torch.div(q, 2), torch.mean(q), 2 * r]
+    for result in others:
+        _its(result, "unit")["mol"] = 1
     return [(plain(x.value), dict(x.unit)) for x in (q, r)]
 
 
@@ -218,6 +221,9 @@ UNITS = {
         "func gets the plain values as they are: another dtype may lose them",
     ),
     "the sum": _case(lambda Q: torch.sum(_metres(Q)), (7.0, {"m": 1}), "the unit stays"),
+    "the mean of m/s": _case(
+        lambda Q: torch.mean(_metres(Q, m=1, s=-1)), (3.5, {"m": 1, "s": -1}), "the unit stays"
+    ),
     "the mean along dim=0": _case(
         lambda Q: torch.mean(_metres(Q, [[1.0, 2.0], [3.0, 4.0]]), dim=0),
         ([2.0, 3.0], {"m": 1}),
