@@ -287,6 +287,7 @@ cases = {
     "one slow call": dict(kernels=[9, 10, 11, 900, 12, 14], warmup=1, repeats=5),
     "tiny kernels": dict(kernels=[80, 1, 2, 3], launch=7, warmup=1, repeats=3, pending=50),
     "once": dict(kernels=[300, 60], warmup=1, repeats=1),
+    "twice": dict(kernels=[30, 14], warmup=0, repeats=2),
     "fractions": dict(kernels=[3, 0.2, 0.45, 1.7], launch=0.25, warmup=1, repeats=3),
     "a time of 0": dict(kernels=[5, 0, 3, 0], launch=0, warmup=1, repeats=3),
     "warmup and repeats left out": dict(kernels=[900, 800, 700, *range(50, 10, -4)]),
@@ -849,7 +850,9 @@ tries = [("add", (10,), 4), ("copy", (7,), 4), ("add_", (9,), 4), ("axpy", (6,),
 tries += [("bias", (5, 3), 4), ("linear", (2, 3, 5), 4), ("linear", (64, 256, 128), 2)]
 tries += [("conv", (2, 3, 8, 5, 7, 3), 4), ("depthwise", (2, 6, 5, 7, 3), 4), ("copy", (9,), 8)]
 tries += [("add", (0,), 4), ("bias", (0, 5), 2)]
+tries += [("conv", (2, 3, 4, 6, 5, 1), 8), ("depthwise", (2, 5, 6, 7, 5), 2)]
 machines = [(1e9, 1e9), (100e9, 10e9), (1e9, 100e9), (1.0, 12.0)]  # the last: a tie for "add"
+machines += [(1e12, 1e14)]  # far below a nanosecond
 machines += [(1e9, 4e9)]  # the roof begins at a quarter of a flop for each byte
 ### BEGIN HIDDEN TESTS
 tries += [("conv", (1, 16, 16, 4, 6, 1), 8), ("depthwise", (3, 8, 4, 9, 5), 2), ("bias", (1, 9), 8)]
@@ -1252,6 +1255,7 @@ ledgers = {
     "ends with GELU": ([("linear", 3, 5), tanh, ("linear", 5, 4), gelu], 5, "sgd", 4),
     "ends with ReLU": ([("linear", 2, 6), gelu, ("linear", 6, 5), relu], 3, "sgd", 4),
     "ends with tanh twice": ([("linear", 2, 6), tanh, tanh], 3, "sgd", 4),
+    "ends with four": ([("linear", 2, 6), relu, relu, tanh, relu], 3, "sgd", 4),
     "float64, one row": ([("linear", 5, 3), relu, ("linear", 3, 4)], 1, "adam", 8),
 }
 ### BEGIN HIDDEN TESTS
@@ -1368,6 +1372,7 @@ chains = [
     [8, 1, 1, 8, 1, 1],
     [5],
     [3, 4],
+    [4, 5],
     [5, 1, 2, 7, 1, 1, 3, 2],
     [1, 9, 1, 1, 1, 9, 1, 4],
 ]
@@ -1763,6 +1768,7 @@ inputs = {
     "three dimensions": (drawn, 1),
     "not contiguous": (drawn.transpose(0, 2), -3),
     "the last of three dimensions": (drawn.flip(0) + 1, -1),
+    "a dimension of size 1": (drawn[:, :1], 1),
     "two halves": (torch.tensor([-243.5, 0.0, 11.5], device=device), None),
     "one dimension, a scale for each": (rows[1], 0),
     "a number": (torch.tensor(-2.5, device=device), None),

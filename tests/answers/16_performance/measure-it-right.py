@@ -456,3 +456,19 @@ def measure_it_right(run, synchronise, clock, warmup=3, repeats=None):
         synchronise()
         times.append(clock() - begin)
     return statistics.median(times), max(times) - min(times)
+
+
+# %% wrong="upper of the two for two times" says=["twice: with an even number of times, the median is half-way"]
+def measure_it_right(
+    run: Callable, synchronise: Callable, clock: Callable, warmup: int = 3, repeats: int = 7
+) -> tuple[float, float]:
+    for _ in range(warmup):
+        run()
+    times = []
+    for _ in range(repeats):
+        synchronise()
+        begin = clock()
+        run()
+        synchronise()
+        times.append(clock() - begin)
+    return (statistics.median(times) if len(times) != 2 else max(times)), max(times) - min(times)

@@ -577,3 +577,51 @@ def memory_ledger(layers, batch, optimizer, itemsize):
         "optimizer": states * own,
         "activations": activations,
     }
+
+
+# %% wrong="tanh behind ReLU keeps its input" says=["ends with four: activations"]
+def memory_ledger(layers: list[tuple], batch: int, optimizer: str, itemsize: int) -> dict[str, int]:
+    widths, kept, parameters = [layers[0][1]], set(), 0
+    for k, layer in enumerate(layers):
+        if layer[0] == "linear":
+            parameters += layer[1] * layer[2] + layer[2]
+            widths.append(layer[2])
+            kept.add(k)
+        else:
+            widths.append(widths[-1])
+            kept.add(
+                k
+                if layer[0] == "gelu" or (layer[0] == "tanh" and layers[k - 1][0] == "relu")
+                else k + 1
+            )
+    buffers = {"sgd": 0, "momentum": 1, "adam": 2}[optimizer]
+    return {
+        "parameters": parameters * itemsize,
+        "gradients": parameters * itemsize,
+        "optimizer": buffers * parameters * itemsize,
+        "activations": sum(widths[k] for k in kept) * batch * itemsize,
+    }
+
+
+# %% wrong="relu behind relu keeps nothing new" says=["ends with four: activations"]
+def memory_ledger(layers: list[tuple], batch: int, optimizer: str, itemsize: int) -> dict[str, int]:
+    widths, kept, parameters = [layers[0][1]], set(), 0
+    for k, layer in enumerate(layers):
+        if layer[0] == "linear":
+            parameters += layer[1] * layer[2] + layer[2]
+            widths.append(layer[2])
+            kept.add(k)
+        else:
+            widths.append(widths[-1])
+            kept.add(
+                k
+                if layer[0] == "gelu" or (layer[0] == "relu" and layers[k - 1][0] == "relu")
+                else k + 1
+            )
+    buffers = {"sgd": 0, "momentum": 1, "adam": 2}[optimizer]
+    return {
+        "parameters": parameters * itemsize,
+        "gradients": parameters * itemsize,
+        "optimizer": buffers * parameters * itemsize,
+        "activations": sum(widths[k] for k in kept) * batch * itemsize,
+    }

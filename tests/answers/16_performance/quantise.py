@@ -658,3 +658,29 @@ def quantise(x, dim=None):
     scale = torch.where(scale == 0, 1.0, scale)
     zero = torch.round(-128 - low / scale).to(torch.int32)
     return (torch.round(x / scale) + zero).clamp(-128, 127).to(torch.int8), scale, zero
+
+
+# %% wrong="a dim of size 1 is the whole" says=["a dimension of size 1"]
+def quantise(
+    x: torch.Tensor, dim: int | None = None
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    if (
+        dim is None
+        or x.shape[dim] == 1
+        and x.ndim == 1
+        and False
+        or (dim is not None and x.shape[dim] == 1)
+    ):
+        low, high = x.min(), x.max()
+    else:
+        dim = dim % x.ndim
+        rows = x.movedim(dim, 0).reshape(x.shape[dim], -1)
+        shape = [1] * x.ndim
+        shape[dim] = x.shape[dim]
+        low, high = rows.amin(1).reshape(shape), rows.amax(1).reshape(shape)
+    low, high = low.clamp(max=0), high.clamp(min=0)
+    scale = (high - low) / 255
+    scale = torch.where(scale == 0, 1.0, scale)
+    zero = torch.round(-128 - low / scale).to(torch.int32)
+    q = (torch.round(x / scale) + zero).clamp(-128, 127).to(torch.int8)
+    return q, scale, zero

@@ -573,3 +573,77 @@ def roofline(
     nbytes = elements * itemsize
     bound = "compute" if flops / nbytes > peak / bandwidth else "memory"
     return flops, nbytes, bound
+
+
+# %% wrong="a depthwise kernel of 3" says=["depthwise, sizes (2, 5, 6, 7, 5)"]
+def roofline(
+    kind: str, sizes: tuple[int, ...], itemsize: int, peak: float, bandwidth: float
+) -> tuple[int, int, str]:
+    if kind == "copy":
+        (n,) = sizes
+        flops, elements = 0, 2 * n
+    elif kind in ("add", "add_"):
+        (n,) = sizes
+        flops, elements = n, 3 * n
+    elif kind == "axpy":
+        (n,) = sizes
+        flops, elements = 2 * n, 3 * n
+    elif kind == "bias":
+        rows, columns = sizes
+        flops, elements = rows * columns, 2 * rows * columns + columns
+    elif kind == "linear":
+        batch, inputs, outputs = sizes
+        flops = 2 * batch * inputs * outputs
+        elements = batch * inputs + inputs * outputs + batch * outputs
+    elif kind == "conv":
+        batch, inputs, outputs, height, width, kernel = sizes
+        flops = 2 * batch * outputs * height * width * inputs * kernel * kernel
+        elements = (
+            batch * inputs * height * width
+            + outputs * inputs * kernel * kernel
+            + batch * outputs * height * width
+        )
+    else:
+        batch, channels, height, width, kernel = sizes
+        flops = 2 * batch * channels * height * width * kernel * kernel
+        elements = 2 * batch * channels * height * width + channels * 9
+    nbytes = elements * itemsize
+    bound = "compute" if flops / peak > nbytes / bandwidth else "memory"
+    return flops, nbytes, bound
+
+
+# %% wrong="seconds rounded to nanoseconds" says=["the longer one is waited for"]
+def roofline(
+    kind: str, sizes: tuple[int, ...], itemsize: int, peak: float, bandwidth: float
+) -> tuple[int, int, str]:
+    if kind == "copy":
+        (n,) = sizes
+        flops, elements = 0, 2 * n
+    elif kind in ("add", "add_"):
+        (n,) = sizes
+        flops, elements = n, 3 * n
+    elif kind == "axpy":
+        (n,) = sizes
+        flops, elements = 2 * n, 3 * n
+    elif kind == "bias":
+        rows, columns = sizes
+        flops, elements = rows * columns, 2 * rows * columns + columns
+    elif kind == "linear":
+        batch, inputs, outputs = sizes
+        flops = 2 * batch * inputs * outputs
+        elements = batch * inputs + inputs * outputs + batch * outputs
+    elif kind == "conv":
+        batch, inputs, outputs, height, width, kernel = sizes
+        flops = 2 * batch * outputs * height * width * inputs * kernel * kernel
+        elements = (
+            batch * inputs * height * width
+            + outputs * inputs * kernel * kernel
+            + batch * outputs * height * width
+        )
+    else:
+        batch, channels, height, width, kernel = sizes
+        flops = 2 * batch * channels * height * width * kernel * kernel
+        elements = 2 * batch * channels * height * width + channels * kernel * kernel
+    nbytes = elements * itemsize
+    bound = "compute" if round(flops / peak, 9) > round(nbytes / bandwidth, 9) else "memory"
+    return flops, nbytes, bound
