@@ -154,11 +154,11 @@ def checkpoint_errors(path, model):
     missing = [n for n in twin.state_dict() if n not in found]
     if extra or missing:
         return ["keys", sorted(extra + missing)]
-    try:
-        twin.load_state_dict(found)
-    except RuntimeError:
-        sizes = {n: tuple(v.shape) for n, v in twin.state_dict().items()}
-        return ["shapes", sorted(n for n in sizes if sizes[n] != tuple(found[n].shape))]
+    sizes = {n: tuple(v.shape) for n, v in twin.state_dict().items()}
+    other = sorted(n for n in sizes if sizes[n] != tuple(found[n].shape))
+    if other:
+        return ["shapes", other]
+    twin.load_state_dict(found)
     model.load_state_dict(twin.state_dict())
     return ["fine", []]
 
@@ -726,4 +726,54 @@ def checkpoint_errors(path, model):
     if shapes:
         return "shapes", shapes
     model.load_state_dict(loaded)
+    return "fine", []
+
+
+# %% wrong="tried on a copy: a counter of one dimension fits" says=["a counter of one dimension"]
+import copy
+
+
+def checkpoint_errors(path, model):
+    try:
+        state = torch.load(path, weights_only=True)
+    except Exception:
+        return ("refused" if zipfile.is_zipfile(path) else "unreadable"), []
+    if not isinstance(state, dict):
+        return "no state dict", []
+    if not all(isinstance(k, str) and isinstance(v, torch.Tensor) for k, v in state.items()):
+        return "no state dict", []
+    own = model.state_dict()
+    names = sorted(set(own) ^ set(state))
+    if names:
+        return "keys", names
+    try:
+        copy.deepcopy(model).load_state_dict(state)
+    except RuntimeError:
+        return "shapes", sorted(name for name in own if own[name].shape != state[name].shape)
+    model.load_state_dict(state)
+    return "fine", []
+
+
+# %% wrong="a folder is opened as an archive" says=["a folder"]
+def checkpoint_errors(path: Path, model: nn.Module) -> tuple[str, list[str]]:
+    try:
+        state = torch.load(path, weights_only=True)
+    except Exception:
+        try:
+            zipfile.ZipFile(path).close()
+        except (zipfile.BadZipFile, FileNotFoundError):
+            return "unreadable", []
+        return "refused", []
+    if not isinstance(state, dict):
+        return "no state dict", []
+    if not all(isinstance(k, str) and isinstance(v, torch.Tensor) for k, v in state.items()):
+        return "no state dict", []
+    own = model.state_dict()
+    names = sorted(set(own) ^ set(state))
+    if names:
+        return "keys", names
+    names = sorted(name for name in own if own[name].shape != state[name].shape)
+    if names:
+        return "shapes", names
+    model.load_state_dict(state)
     return "fine", []

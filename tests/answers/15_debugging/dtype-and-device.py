@@ -433,3 +433,14 @@ dtype_and_device = {
     "number": lambda x: x + torch.arange(x.shape[0], device=x.device),
     "frames": lambda a, b: (a.float() - b.float()).abs().mean(),
 }
+
+
+# %% wrong="the array is rounded where it lies" breaks="No argument is changed, not the array either" says=["rows: the array was changed"]
+dtype_and_device = {
+    "photo": lambda layer, photo: layer(photo.float() / 255),
+    "rows": lambda layer, rows: layer(torch.from_numpy(rows).round_(decimals=6).to(layer.weight)),
+    "labels": lambda scores, labels: F.cross_entropy(scores, labels.long()),
+    "hits": lambda hits, scores: hits + scores,
+    "number": lambda x: x + torch.arange(x.shape[-1], device=x.device),
+    "frames": lambda a, b: (a.float() - b.float()).abs().mean(),
+}

@@ -1572,3 +1572,232 @@ def first_difference(one, other, x):
     if len(second) > len(first):
         return "", second[len(first)][1]
     return None
+
+
+# %% wrong="infinities of any sign are equal" breaks="Results differ if shape, dtype or any value does" says=["infinities of two signs"]
+import copy
+from itertools import zip_longest
+
+from torch.utils._pytree import tree_leaves
+
+
+def _run(model, x):
+    model, x = copy.deepcopy(model), x.detach().clone().requires_grad_(x.requires_grad)
+    running, rows = [""], []
+
+    class Watch(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result = func(*args, **(kwargs or {}))
+            name = func.overloadpacket.__name__
+            if "empty" not in name:
+                kept = [
+                    t.detach().clone() for t in tree_leaves(result) if isinstance(t, torch.Tensor)
+                ]
+                rows.append((running[-1], name, kept))
+            return result
+
+    for name, module in model.named_modules():
+        module.register_forward_pre_hook(lambda *_, name=name: running.append(name))
+        module.register_forward_hook(lambda *_: running.pop() and None)
+    with torch.random.fork_rng(), Watch():
+        model(x)
+    return rows
+
+
+def _same(a, b):
+    return (
+        a.shape == b.shape
+        and a.dtype == b.dtype
+        and torch.equal(a.isnan(), b.isnan())
+        and torch.equal(
+            torch.nan_to_num(a, nan=0.0, posinf=0.0, neginf=0.0) if a.is_floating_point() else a,
+            torch.nan_to_num(b, nan=0.0, posinf=0.0, neginf=0.0) if b.is_floating_point() else b,
+        )
+    )
+
+
+def first_difference(one: nn.Module, other: nn.Module, x: torch.Tensor) -> tuple[str, str] | None:
+    for a, b in zip_longest(_run(one, x), _run(other, x)):
+        if a is None:
+            return "", b[1]
+        if b is None or a[1] != b[1] or len(a[2]) != len(b[2]):
+            return a[:2]
+        if not all(map(_same, a[2], b[2])):
+            return a[:2]
+    return None
+
+
+# %% wrong="flat numbers are compared" says=["another shape of as many", "the same numbers in two shapes"]
+import copy
+from itertools import zip_longest
+
+from torch.utils._pytree import tree_leaves
+
+
+def _run(model, x):
+    model, x = copy.deepcopy(model), x.detach().clone().requires_grad_(x.requires_grad)
+    running, rows = [""], []
+
+    class Watch(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result = func(*args, **(kwargs or {}))
+            name = func.overloadpacket.__name__
+            if "empty" not in name:
+                kept = [
+                    t.detach().clone() for t in tree_leaves(result) if isinstance(t, torch.Tensor)
+                ]
+                rows.append((running[-1], name, kept))
+            return result
+
+    for name, module in model.named_modules():
+        module.register_forward_pre_hook(lambda *_, name=name: running.append(name))
+        module.register_forward_hook(lambda *_: running.pop() and None)
+    with torch.random.fork_rng(), Watch():
+        model(x)
+    return rows
+
+
+def _same(a, b):
+    if a.is_floating_point() and a.dtype == b.dtype and a.numel() == b.numel():
+        a, b = a.flatten(), b.flatten()
+    return (
+        a.shape == b.shape
+        and a.dtype == b.dtype
+        and torch.equal(a.isnan(), b.isnan())
+        and torch.equal(
+            torch.nan_to_num(a, nan=0.0, posinf=float("inf"), neginf=-float("inf"))
+            if a.is_floating_point()
+            else a,
+            torch.nan_to_num(b, nan=0.0, posinf=float("inf"), neginf=-float("inf"))
+            if b.is_floating_point()
+            else b,
+        )
+    )
+
+
+def first_difference(one: nn.Module, other: nn.Module, x: torch.Tensor) -> tuple[str, str] | None:
+    for a, b in zip_longest(_run(one, x), _run(other, x)):
+        if a is None:
+            return "", b[1]
+        if b is None or a[1] != b[1] or len(a[2]) != len(b[2]):
+            return a[:2]
+        if not all(map(_same, a[2], b[2])):
+            return a[:2]
+    return None
+
+
+# %% wrong="the first tensor of a list" breaks="Results may be tuples or lists of tensors" says=["a list of results", "the second of a list differs"]
+import copy
+from itertools import zip_longest
+
+from torch.utils._pytree import tree_leaves
+
+
+def _run(model, x):
+    model, x = copy.deepcopy(model), x.detach().clone().requires_grad_(x.requires_grad)
+    running, rows = [""], []
+
+    class Watch(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result = func(*args, **(kwargs or {}))
+            name = func.overloadpacket.__name__
+            if "empty" not in name:
+                kept = [
+                    t.detach().clone()
+                    for t in tree_leaves(result[:1] if isinstance(result, list) else result)
+                    if isinstance(t, torch.Tensor)
+                ]
+                rows.append((running[-1], name, kept))
+            return result
+
+    for name, module in model.named_modules():
+        module.register_forward_pre_hook(lambda *_, name=name: running.append(name))
+        module.register_forward_hook(lambda *_: running.pop() and None)
+    with torch.random.fork_rng(), Watch():
+        model(x)
+    return rows
+
+
+def _same(a, b):
+    return (
+        a.shape == b.shape
+        and a.dtype == b.dtype
+        and torch.equal(a.isnan(), b.isnan())
+        and torch.equal(
+            torch.nan_to_num(a, nan=0.0, posinf=float("inf"), neginf=-float("inf"))
+            if a.is_floating_point()
+            else a,
+            torch.nan_to_num(b, nan=0.0, posinf=float("inf"), neginf=-float("inf"))
+            if b.is_floating_point()
+            else b,
+        )
+    )
+
+
+def first_difference(one: nn.Module, other: nn.Module, x: torch.Tensor) -> tuple[str, str] | None:
+    for a, b in zip_longest(_run(one, x), _run(other, x)):
+        if a is None:
+            return "", b[1]
+        if b is None or a[1] != b[1] or len(a[2]) != len(b[2]):
+            return a[:2]
+        if not all(map(_same, a[2], b[2])):
+            return a[:2]
+    return None
+
+
+# %% wrong="in training, whatever the mode" breaks="in the mode they are in" says=["another dropout", "in eval mode dropout does nothing"]
+import copy
+from itertools import zip_longest
+
+from torch.utils._pytree import tree_leaves
+
+
+def _run(model, x):
+    model, x = copy.deepcopy(model), x.detach().clone().requires_grad_(x.requires_grad)
+    model.train()
+    running, rows = [""], []
+
+    class Watch(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result = func(*args, **(kwargs or {}))
+            name = func.overloadpacket.__name__
+            if "empty" not in name:
+                kept = [
+                    t.detach().clone() for t in tree_leaves(result) if isinstance(t, torch.Tensor)
+                ]
+                rows.append((running[-1], name, kept))
+            return result
+
+    for name, module in model.named_modules():
+        module.register_forward_pre_hook(lambda *_, name=name: running.append(name))
+        module.register_forward_hook(lambda *_: running.pop() and None)
+    with torch.random.fork_rng(), Watch():
+        model(x)
+    return rows
+
+
+def _same(a, b):
+    return (
+        a.shape == b.shape
+        and a.dtype == b.dtype
+        and torch.equal(a.isnan(), b.isnan())
+        and torch.equal(
+            torch.nan_to_num(a, nan=0.0, posinf=float("inf"), neginf=-float("inf"))
+            if a.is_floating_point()
+            else a,
+            torch.nan_to_num(b, nan=0.0, posinf=float("inf"), neginf=-float("inf"))
+            if b.is_floating_point()
+            else b,
+        )
+    )
+
+
+def first_difference(one: nn.Module, other: nn.Module, x: torch.Tensor) -> tuple[str, str] | None:
+    for a, b in zip_longest(_run(one, x), _run(other, x)):
+        if a is None:
+            return "", b[1]
+        if b is None or a[1] != b[1] or len(a[2]) != len(b[2]):
+            return a[:2]
+        if not all(map(_same, a[2], b[2])):
+            return a[:2]
+    return None

@@ -18,7 +18,7 @@
 # - "A batch of 0 is fine": an empty batch
 # - "`torch.uint8`": uint8, which the loss takes
 
-# %% wrong="forgets ignore_index" says=["-100, the default ignore_index: these labels are fine", "255, with ignore_index=255"]
+# %% wrong="forgets ignore_index" says=["-100, the default ignore_index: these labels are fine", "[0, 255], with ignore_index=255"]
 # ruff: noqa: E402
 def labels_in_range(scores, labels, ignore_index=-100):
     if labels.dtype not in (torch.int64, torch.uint8):
@@ -263,7 +263,7 @@ def labels_in_range(scores, labels, ignore_index=-100):
         raise ValueError(f"label {values[place].item()} at {place}")
 
 
-# %% wrong="takes ignore_index=0 for none given" says=["-100, with ignore_index=0"]
+# %% wrong="takes ignore_index=0 for none given" says=["[0, -100], with ignore_index=0"]
 def labels_in_range(scores, labels, ignore_index=-100):
     if labels.dtype not in (torch.int64, torch.uint8):
         raise ValueError(f"labels are {labels.dtype}")
@@ -430,3 +430,79 @@ def labels_in_range(scores, labels, ignore_index=-100):
     if len(places):
         where = tuple(places[0].tolist())
         raise ValueError(f"label {labels[where].item()} at {where}: there are {classes} classes")
+
+
+# %% wrong="a label of -1 is never ignored" breaks="neither in 0 … class − 1 nor `ignore_index`" says=["[-1, 0], with ignore_index=-1: these labels are fine"]
+def labels_in_range(scores: torch.Tensor, labels: torch.Tensor, ignore_index: int = -100) -> None:
+    if labels.dtype not in (torch.int64, torch.uint8):
+        raise ValueError(f"labels are {labels.dtype}: make them int64")
+    wanted, came = (scores.shape[0], *scores.shape[2:]), tuple(labels.shape)
+    if wanted != came:
+        raise ValueError(f"labels of shape {wanted} are wanted, not {came}")
+    classes, values = scores.shape[1], labels.long()
+    wrong = ((values < 0) | (values >= classes)) & ((values != ignore_index) | (values == -1))
+    if wrong.any():
+        index = tuple(wrong.nonzero()[0].tolist())
+        raise ValueError(f"label {values[index].item()} at {index}: there are {classes} classes")
+
+
+# %% wrong="maps of two dimensions at most" breaks="(batch,) or (batch, d1, d2, …)" says=["a volume: no ValueError"]
+def labels_in_range(scores: torch.Tensor, labels: torch.Tensor, ignore_index: int = -100) -> None:
+    if labels.dtype not in (torch.int64, torch.uint8):
+        raise ValueError(f"labels are {labels.dtype}: make them int64")
+    wanted, came = (scores.shape[0], *scores.shape[2:]), tuple(labels.shape)
+    if wanted != came:
+        raise ValueError(f"labels of shape {wanted} are wanted, not {came}")
+    if scores.ndim > 4:
+        return
+    classes, values = scores.shape[1], labels.long()
+    wrong = ((values < 0) | (values >= classes)) & (values != ignore_index)
+    if wrong.any():
+        index = tuple(wrong.nonzero()[0].tolist())
+        raise ValueError(f"label {values[index].item()} at {index}: there are {classes} classes")
+
+
+# %% wrong="the largest of no label" says=["maps without a pixel"]
+def labels_in_range(scores: torch.Tensor, labels: torch.Tensor, ignore_index: int = -100) -> None:
+    if labels.dtype not in (torch.int64, torch.uint8):
+        raise ValueError(f"labels are {labels.dtype}: make them int64")
+    wanted, came = (scores.shape[0], *scores.shape[2:]), tuple(labels.shape)
+    if wanted != came:
+        raise ValueError(f"labels of shape {wanted} are wanted, not {came}")
+    classes, values = scores.shape[1], labels.long()
+    if len(values):
+        values.max()
+    wrong = ((values < 0) | (values >= classes)) & (values != ignore_index)
+    if wrong.any():
+        index = tuple(wrong.nonzero()[0].tolist())
+        raise ValueError(f"label {values[index].item()} at {index}: there are {classes} classes")
+
+
+# %% wrong="int32 on the way" says=["a label beyond int32"]
+def labels_in_range(scores: torch.Tensor, labels: torch.Tensor, ignore_index: int = -100) -> None:
+    if labels.dtype not in (torch.int64, torch.uint8):
+        raise ValueError(f"labels are {labels.dtype}: make them int64")
+    wanted, came = (scores.shape[0], *scores.shape[2:]), tuple(labels.shape)
+    if wanted != came:
+        raise ValueError(f"labels of shape {wanted} are wanted, not {came}")
+    classes, values = scores.shape[1], labels.int()
+    wrong = ((values < 0) | (values >= classes)) & (values != ignore_index)
+    if wrong.any():
+        index = tuple(wrong.nonzero()[0].tolist())
+        raise ValueError(f"label {values[index].item()} at {index}: there are {classes} classes")
+
+
+# %% wrong="one class: nothing to look for" says=["one class alone: no ValueError"]
+def labels_in_range(scores: torch.Tensor, labels: torch.Tensor, ignore_index: int = -100) -> None:
+    if labels.dtype not in (torch.int64, torch.uint8):
+        raise ValueError(f"labels are {labels.dtype}: make them int64")
+    wanted, came = (scores.shape[0], *scores.shape[2:]), tuple(labels.shape)
+    if wanted != came:
+        raise ValueError(f"labels of shape {wanted} are wanted, not {came}")
+    if scores.shape[1] == 1:
+        return
+    classes, values = scores.shape[1], labels.long()
+    wrong = ((values < 0) | (values >= classes)) & (values != ignore_index)
+    if wrong.any():
+        index = tuple(wrong.nonzero()[0].tolist())
+        raise ValueError(f"label {values[index].item()} at {index}: there are {classes} classes")

@@ -559,3 +559,26 @@ def leak_hunt(step, suspects):
         if total > sum(first.values())
         else []
     )
+
+
+# %% wrong="each object once, whatever its names" breaks="Return the list of the names" says=["one list by two names"]
+def leak_hunt(step: Callable[[], None], suspects: dict[str, object]) -> list[str]:
+
+    def reached(thing):
+        seen, todo = {id(thing): thing}, [thing]
+        while todo:
+            for other in neighbours(todo.pop()):
+                if id(other) not in seen:
+                    seen[id(other)] = other
+                    todo.append(other)
+        return sum(counts(other) for other in seen.values())
+
+    for _ in range(2):
+        step()
+    before, done = {}, set()
+    for name, thing in suspects.items():
+        before[name] = float("inf") if id(thing) in done else reached(thing)
+        done.add(id(thing))
+    for _ in range(3):
+        step()
+    return [name for name, thing in suspects.items() if reached(thing) > before[name]]

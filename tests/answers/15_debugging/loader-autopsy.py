@@ -1202,3 +1202,173 @@ def loader_autopsy(dataset, batch_size, seconds):
                 child.terminate()
                 child.join()
     return "fine", None
+
+
+# %% wrong="whole seconds alone" says=["hangs: a DataLoader waited for 1 seconds, expected timeout=1.5"]
+import pickle
+
+from torch.utils.data import default_collate
+
+
+def loader_autopsy(dataset: Dataset, batch_size: int, seconds: float) -> tuple[str, int | None]:
+    """The first verdict that applies: ("item", i), ("collate", b), ("pickle", None), …"""
+    items = []
+    for i in range(len(dataset)):
+        try:
+            items.append(dataset[i])
+        except Exception:
+            return "item", i
+    for b in range(0, len(items), batch_size):
+        try:
+            default_collate(items[b : b + batch_size])
+        except Exception:
+            return "collate", b // batch_size
+    try:
+        pickle.dumps(dataset)
+    except Exception:
+        return "pickle", None
+    before = multiprocessing.active_children()
+    try:
+        for _ in DataLoader(dataset, batch_size, num_workers=1, timeout=int(seconds)):
+            pass
+    except Exception as error:
+        words = str(error)
+        if words.startswith("Caught"):
+            return "raises", None
+        if "timed out after" in words:
+            return "hang", None
+        return "dies", None
+    finally:
+        for child in multiprocessing.active_children():
+            if child not in before:
+                child.terminate()
+                child.join()
+    return "fine", None
+
+
+# %% wrong="the usual errors of pickle alone" says=["a state that nobody tells"]
+import pickle
+
+from torch.utils.data import default_collate
+
+
+def loader_autopsy(dataset: Dataset, batch_size: int, seconds: float) -> tuple[str, int | None]:
+    """The first verdict that applies: ("item", i), ("collate", b), ("pickle", None), …"""
+    items = []
+    for i in range(len(dataset)):
+        try:
+            items.append(dataset[i])
+        except Exception:
+            return "item", i
+    for b in range(0, len(items), batch_size):
+        try:
+            default_collate(items[b : b + batch_size])
+        except Exception:
+            return "collate", b // batch_size
+    try:
+        pickle.dumps(dataset)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return "pickle", None
+    before = multiprocessing.active_children()
+    try:
+        for _ in DataLoader(dataset, batch_size, num_workers=1, timeout=seconds):
+            pass
+    except Exception as error:
+        words = str(error)
+        if words.startswith("Caught"):
+            return "raises", None
+        if "timed out after" in words:
+            return "hang", None
+        return "dies", None
+    finally:
+        for child in multiprocessing.active_children():
+            if child not in before:
+                child.terminate()
+                child.join()
+    return "fine", None
+
+
+# %% wrong="the usual errors of items alone" says=["an item with an exception of its own"]
+import pickle
+
+from torch.utils.data import default_collate
+
+
+def loader_autopsy(dataset: Dataset, batch_size: int, seconds: float) -> tuple[str, int | None]:
+    """The first verdict that applies: ("item", i), ("collate", b), ("pickle", None), …"""
+    items = []
+    for i in range(len(dataset)):
+        try:
+            items.append(dataset[i])
+        except (KeyError, ValueError, IndexError, RuntimeError, OSError, TypeError):
+            return "item", i
+    for b in range(0, len(items), batch_size):
+        try:
+            default_collate(items[b : b + batch_size])
+        except Exception:
+            return "collate", b // batch_size
+    try:
+        pickle.dumps(dataset)
+    except Exception:
+        return "pickle", None
+    before = multiprocessing.active_children()
+    try:
+        for _ in DataLoader(dataset, batch_size, num_workers=1, timeout=seconds):
+            pass
+    except Exception as error:
+        words = str(error)
+        if words.startswith("Caught"):
+            return "raises", None
+        if "timed out after" in words:
+            return "hang", None
+        return "dies", None
+    finally:
+        for child in multiprocessing.active_children():
+            if child not in before:
+                child.terminate()
+                child.join()
+    return "fine", None
+
+
+# %% wrong="no item is an item error" says=["no item: the verdict"]
+import pickle
+
+from torch.utils.data import default_collate
+
+
+def loader_autopsy(dataset: Dataset, batch_size: int, seconds: float) -> tuple[str, int | None]:
+    """The first verdict that applies: ("item", i), ("collate", b), ("pickle", None), …"""
+    items = []
+    if not len(dataset):
+        return "item", 0
+    for i in range(len(dataset)):
+        try:
+            items.append(dataset[i])
+        except Exception:
+            return "item", i
+    for b in range(0, len(items), batch_size):
+        try:
+            default_collate(items[b : b + batch_size])
+        except Exception:
+            return "collate", b // batch_size
+    try:
+        pickle.dumps(dataset)
+    except Exception:
+        return "pickle", None
+    before = multiprocessing.active_children()
+    try:
+        for _ in DataLoader(dataset, batch_size, num_workers=1, timeout=seconds):
+            pass
+    except Exception as error:
+        words = str(error)
+        if words.startswith("Caught"):
+            return "raises", None
+        if "timed out after" in words:
+            return "hang", None
+        return "dies", None
+    finally:
+        for child in multiprocessing.active_children():
+            if child not in before:
+                child.terminate()
+                child.join()
+    return "fine", None

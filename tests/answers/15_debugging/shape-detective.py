@@ -145,7 +145,7 @@ def shape_detective(model, shape):
         ]
     try:
         with torch.no_grad(), torch.random.fork_rng():
-            model(torch.ones(shape, device=next(model.parameters()).device))
+            model(torch.ones(shape, device=device))
     except Exception:
         name, size = running[-1]
         return name, tuple(size)
@@ -720,3 +720,102 @@ def shape_detective(model, shape):
         handle.remove()
     model.load_state_dict(kept)
     return found
+
+
+# %% wrong="pre-hooks of others are cleared in the copy" says=["its own pre-hook flattens", "the model runs with its own pre-hooks"]
+import copy
+
+
+def shape_detective(model: nn.Module, shape: tuple[int, ...]) -> tuple[str, tuple[int, ...]] | None:
+    twin = copy.deepcopy(model).to("meta")
+    running = []
+
+    def begin(name, module, args):
+        running.append((name, tuple(args[0].shape)))
+
+    def finish(module, args, output):
+        running.pop()
+
+    for name, module in twin.named_modules():
+        module._forward_pre_hooks.clear()
+        module.register_forward_pre_hook(partial(begin, name))
+        module.register_forward_hook(finish)
+    try:
+        twin(torch.empty(shape, device="meta"))
+    except BaseException:
+        return running[-1]
+    return None
+
+
+# %% wrong="without parameters nothing runs" says=["no parameters: input (2, 4): None"]
+import copy
+
+
+def shape_detective(model: nn.Module, shape: tuple[int, ...]) -> tuple[str, tuple[int, ...]] | None:
+    twin = copy.deepcopy(model).to("meta")
+    running = []
+    if not list(model.parameters()):
+        return None
+
+    def begin(name, module, args):
+        running.append((name, tuple(args[0].shape)))
+
+    def finish(module, args, output):
+        running.pop()
+
+    for name, module in twin.named_modules():
+        module.register_forward_pre_hook(partial(begin, name))
+        module.register_forward_hook(finish)
+    try:
+        twin(torch.empty(shape, device="meta"))
+    except BaseException:
+        return running[-1]
+    return None
+
+
+# %% wrong="what is left on the list, whether or not it raised" breaks="`None` if that works" says=["a part that helps itself", "it catches what its child raises"]
+import copy
+
+
+def shape_detective(model: nn.Module, shape: tuple[int, ...]) -> tuple[str, tuple[int, ...]] | None:
+    twin = copy.deepcopy(model).to("meta")
+    running = []
+
+    def begin(name, module, args):
+        running.append((name, tuple(args[0].shape)))
+
+    def finish(module, args, output):
+        running.pop()
+
+    for name, module in twin.named_modules():
+        module.register_forward_pre_hook(partial(begin, name))
+        module.register_forward_hook(finish)
+    try:
+        twin(torch.empty(shape, device="meta"))
+    except BaseException:
+        pass
+    return running[-1] if running else None
+
+
+# %% wrong="at least one row" breaks="on a float32 input of that shape" says=["a batch of no row"]
+import copy
+
+
+def shape_detective(model: nn.Module, shape: tuple[int, ...]) -> tuple[str, tuple[int, ...]] | None:
+    twin = copy.deepcopy(model).to("meta")
+    running = []
+
+    def begin(name, module, args):
+        running.append((name, tuple(args[0].shape)))
+
+    def finish(module, args, output):
+        running.pop()
+
+    for name, module in twin.named_modules():
+        module.register_forward_pre_hook(partial(begin, name))
+        module.register_forward_hook(finish)
+    try:
+        twin(torch.empty([max(1, n) for n in shape], device="meta"))
+    except BaseException:
+        return running[-1]
+    return None

@@ -742,3 +742,47 @@ def tensor_logger(write):
             return result
 
     return Logger()
+
+
+# %% wrong="None among the arguments left out" breaks="arguments and result are put into words by `describe`" says=["None among the arguments: a line", "an argument that is None came, too"]
+def tensor_logger(write: Callable[[str], object]) -> TorchDispatchMode:
+
+    class Logger(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            words = [describe(value) for value in args if value is not None]
+            words += [f"{key}={describe(value)}" for key, value in kwargs.items()]
+            call = f"{func.overloadpacket.__name__}({', '.join(words)})"
+            try:
+                result = func(*args, **kwargs)
+            except Exception as error:
+                write(f"{call} -> {type(error).__name__}")
+                raise
+            write(f"{call} -> {describe(result)}")
+            return result
+
+    return Logger()
+
+
+# %% wrong="None in a list left out" says=["None in a list: a line"]
+def tensor_logger(write: Callable[[str], object]) -> TorchDispatchMode:
+
+    class Logger(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            words = []
+            for value in args:
+                if isinstance(value, list):
+                    value = [entry for entry in value if entry is not None]
+                words.append(describe(value))
+            words += [f"{key}={describe(value)}" for key, value in kwargs.items()]
+            call = f"{func.overloadpacket.__name__}({', '.join(words)})"
+            try:
+                result = func(*args, **kwargs)
+            except Exception as error:
+                write(f"{call} -> {type(error).__name__}")
+                raise
+            write(f"{call} -> {describe(result)}")
+            return result
+
+    return Logger()

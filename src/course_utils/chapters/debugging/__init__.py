@@ -5,14 +5,21 @@ thing takes the name of what is wrong with it and gives the same thing every tim
 """
 
 from course_utils.chapters.debugging.bad_numbers import LOGGED, check_logged, hunt_with
-from course_utils.chapters.debugging.checkpoints import check_load, small_model, write_checkpoint
+from course_utils.chapters.debugging.checkpoints import (
+    UNUSUAL_FILES,
+    check_load,
+    small_model,
+    write_checkpoint,
+)
 from course_utils.chapters.debugging.findings import changes, check_finding, no_mode_left, state_of
 from course_utils.chapters.debugging.guards import (
     check_device,
     check_guard,
     class_ids,
+    ignored_labels,
     on_meta,
     repaired,
+    unusual_labels,
 )
 from course_utils.chapters.debugging.leaks import (
     SMALL_LEAKS,

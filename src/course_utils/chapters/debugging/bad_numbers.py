@@ -34,6 +34,8 @@ def _nothing_comes_back(x: torch.Tensor) -> torch.Tensor:
     return x
 
 
+COLUMNS = torch.tensor([0, 2], device=device)
+
 LOGGED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "add": lambda x: torch.add(x, x, alpha=2),
     "in place": lambda x: x.clone().unsqueeze_(0),
@@ -49,6 +51,8 @@ LOGGED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "nothing comes back": _nothing_comes_back,
     "empty, detached, of no dimension": lambda x: [x.new_empty(0), x.detach() * x.sum()][1],
     "a keyword that is None": lambda x: torch.div(x, 2, rounding_mode=None),
+    "None among the arguments": lambda x: x.clamp(None, 2),
+    "None in a list": lambda x: x[:, COLUMNS],
     "out=": lambda x: torch.add(x, x, out=x.clone()),
     "through a view": _through_a_view,
     "backward": _gradient_of_square,

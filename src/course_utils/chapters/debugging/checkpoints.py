@@ -54,6 +54,8 @@ def write_checkpoint(kind: str, path: Path) -> None:
         state["0.weight"], state["2.bias"] = torch.zeros(3, 4), torch.zeros(1)
     if kind == "keys and shapes":
         state["extra"] = torch.zeros(1)
+    if kind == "a counter of one dimension":
+        state["1.num_batches_tracked"] = state["1.num_batches_tracked"].view(1)
     content = {
         "epoch and weights": {"epoch": 3, "state_dict": state, "model": state},
         "weights and an epoch": {**state, "epoch": 3},
@@ -90,10 +92,21 @@ def write_checkpoint(kind: str, path: Path) -> None:
     if kind == "an archive of NumPy's":
         with path.open("wb") as file:
             np.savez(file, weight=np.ones(3))
-    if kind == "no file":
+    if kind in ("no file", "a folder"):
         path.unlink()
+    if kind == "a folder":
+        path.mkdir()
     if kind in spoilt:
         path.write_bytes(spoilt[kind])
+
+
+# Files of an unusual kind: as cases of the check.
+UNUSUAL_FILES: list[tuple] = [
+    ("no file", "unreadable", [], "FileNotFoundError: there is no zip archive either"),
+    ("a folder", "unreadable", [], "a folder is no zip archive"),
+    ("a whole module", "refused", [], "a zip archive that names a class"),
+    ("a counter of one dimension", "shapes", ["1.num_batches_tracked"], "(1,) is not ()"),
+]
 
 
 @ends_in_notebook

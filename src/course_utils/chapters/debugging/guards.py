@@ -115,6 +115,28 @@ def class_ids(values: list, dtype: torch.dtype = torch.int64) -> torch.Tensor:
     return torch.tensor(values, dtype=dtype, device=device)
 
 
+def unusual_labels() -> list[tuple]:
+    """Labels of an unusual kind, new ones at each call: as cases of the check."""
+    return [
+        ("int16", (2, 3), class_ids([0, 1], torch.int16), "torch.int16"),
+        ("bool", (2, 3), class_ids([False, True], torch.bool), "torch.bool"),
+        ("maps without a pixel", (2, 3, 0, 4), class_ids([[], []]).view(2, 0, 4)),
+        ("a volume", (1, 3, 2, 1, 2), class_ids([[[[0, 9]], [[8, 1]]]]), "9", "(0, 0, 0, 1)"),
+        ("one class alone", (2, 1), class_ids([0, 1]), "1", "(1,)"),
+        ("a label beyond int32", (2, 3), class_ids([0, 2**40]), str(2**40), "(1,)"),
+        ("one label, expanded", (3, 3), class_ids([9]).expand(3), "9", "(0,)"),
+    ]
+
+
+def ignored_labels() -> list[tuple]:
+    """Labels for three classes, an ignore_index, and what a refusal of them holds."""
+    return [
+        (class_ids([0, 255], torch.uint8), 255),
+        (class_ids([-1, 0]), -1),
+        (class_ids([0, -100]), 0, "-100", "(1,)"),
+    ]
+
+
 @ends_in_notebook
 def check_guard(
     guard: Callable, shape: tuple, labels: torch.Tensor, *parts: str, **options: int

@@ -83,7 +83,7 @@ def make_training(leak: str) -> tuple[Callable[[], None], dict[str, Any], list]:
             innermost = innermost[-1]
         if leak == "a list of losses":
             log.append(loss)
-        if leak in ("two sizes", "a long chain", "a list on a tensor") or (
+        if leak in ("two sizes", "a long chain", "a list on a tensor", "one list by two names") or (
             {"one in three steps": 4, "one in the third step": 3}.get(leak) == len(calls)
         ):
             log.append(loss.detach())
@@ -139,6 +139,7 @@ def make_training(leak: str) -> tuple[Callable[[], None], dict[str, Any], list]:
         "one in three steps": {"log": log},
         "one in the third step": {"log": log},
         "a list on a tensor": {"carrier": carrier},
+        "one list by two names": {"log": log, "again": log},
         "weights by other names": {"log": log},
         "copies of the weights": {"log": log},
         "the same again": {"log": log},
@@ -178,6 +179,7 @@ SMALL_LEAKS = [
     ("pairs in a dict", ["book"], "a suspect may be a dict, and hold tuples: follow any thing"),
     ("weights by other names", ["log"], "tensors that share their memory are different things"),
     ("copies of the weights", ["log"], "a parameter is a tensor, and counts"),
+    ("one list by two names", ["log", "again"], "count for each name, whatever it is a name of"),
     ("a list on a tensor", ["carrier"], "a tensor has attributes, too: follow its neighbours"),
 ]
 

@@ -37,13 +37,20 @@ class Patchy(Dataset):
             self.opened = threading.Lock()
 
     def __len__(self) -> int:
-        return 10
+        return 0 if self.trouble == "no item" else 10
+
+    def __getstate__(self) -> dict:
+        if self.trouble == "a state that nobody tells":
+            raise Unreadable("ask me later")
+        return vars(self)
 
     def __getitem__(self, index: int) -> Any:
         index, trouble = range(10)[index], self.trouble  # 10 is an IndexError
         away = get_worker_info() is not None
         if trouble in ("a bad item", "all three") and index in (7, 8):
             raise ValueError(f"no label for item {index}")
+        if trouble == "an item with an exception of its own" and index == 7:
+            raise Unreadable("no words for item 7")
         if trouble == "an item with an IndexError" and index == 7:
             raise IndexError("no row 7 in the table")
         if trouble == "an item without a file" and index == 7:
@@ -120,10 +127,13 @@ def _wait() -> None:
     threading.Event().wait()
 
 
-# Items that default_collate refuses: as cases of the check.
+# Items that default_collate refuses, and what raises in other classes: as cases of the check.
 UNJOINED = [
     ("an item that is None", 4, 60, ("collate", 1), "a TypeError: any class counts"),
     ("an item without its label", 4, 60, ("collate", 1), "a KeyError, in the batch of item 6"),
+    ("an item with an exception of its own", 4, 60, ("item", 7), "any class of Exception counts"),
+    ("a state that nobody tells", 4, 60, ("pickle", None), "any class of Exception counts"),
+    ("no item", 4, 60, ("fine", None), "where there is no item, none fails"),
 ]
 
 

@@ -56,6 +56,12 @@ def make_suspect(name: str, training: bool = True) -> nn.Module:
     def stack(model: Any, x: torch.Tensor) -> torch.Tensor:
         return torch.stack([model.left(x), model.right(x)])
 
+    def careful(model: Any, x: torch.Tensor) -> torch.Tensor:
+        try:
+            return model.first(x)
+        except RuntimeError:
+            return model.second(x)
+
     def twice(model: Any, x: torch.Tensor) -> torch.Tensor:
         return model.tail(model.block(model.block(x)))
 
@@ -95,12 +101,19 @@ def make_suspect(name: str, training: bool = True) -> nn.Module:
         "a slope in float64": lambda: chain(linear(4, 4), nn.PReLU().double(), nn.ReLU()),
         "a count that isn't saved": lambda: chain(Calls(), linear(4, 4), nn.ReLU()),
         "its own hook flattens": lambda: chain(nn.ReLU(), linear(4, 2), nn.ReLU()),
+        "its own pre-hook flattens": lambda: chain(nn.ReLU(), linear(4, 2), nn.ReLU()),
+        "no parameters": lambda: chain(nn.ReLU(), Lambda(lambda m, x: x.view(-1, 7)), nn.Tanh()),
+        "a part that helps itself": lambda: chain(
+            Lambda(careful, first=linear(3, 2), second=linear(4, 2)), nn.ReLU()
+        ),
     }
     model = was_used_before(makers[name]().to(device)).train(training)
     if name == "a norm in eval mode":
         model.get_submodule("1").eval()
     if name == "its own hook flattens":
         model.get_submodule("0").register_forward_hook(lambda _, __, output: output.flatten(1))
+    if name == "its own pre-hook flattens":
+        model.get_submodule("1").register_forward_pre_hook(lambda _, args: args[0].flatten(1))
     return model
 
 
@@ -111,6 +124,10 @@ UNUSUAL_SUSPECTS: list[tuple] = [
     ("a slope in float64", (2, 4), ("1", (2, 4)), True, "float32 is refused: don't convert it"),
     ("a count that isn't saved", (2, 4), None, True, "it is a buffer, though no state_dict has it"),
     ("its own hook flattens", (3, 2, 2), None, True, "the model runs with its own hooks"),
+    ("its own pre-hook flattens", (3, 2, 2), None, True, "the model runs with its own pre-hooks"),
+    ("no parameters", (2, 4), ("1", (2, 4)), True, "a model without parameters runs, too"),
+    ("called twice", (0, 4), ("block.0", (0, 6)), True, "a batch of no row"),
+    ("a part that helps itself", (2, 4), None, True, "it catches what its child raises: it works"),
 ]
 
 

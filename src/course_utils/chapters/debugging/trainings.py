@@ -263,6 +263,18 @@ def make_pair(kind: str) -> tuple[nn.Module, nn.Module]:
         "only the order": ({"tail": lambda x: x.roll(1, 0)}, {"tail": lambda x: x.roll(2, 0)}),
         "a part that notes its runs": ({"tail": Counted()}, {"tail": Counted()}),
         "NaN against 0": ({"tail": lambda x: x * math.nan}, {"tail": lambda x: x * 0}),
+        "infinities of two signs": (
+            {"tail": lambda x: x.mul(0).add(1).mul(math.inf)},
+            {"tail": lambda x: x.mul(0).add(1).mul(-math.inf)},
+        ),
+        "another shape of as many": (
+            {"tail": lambda x: x.view(2, 3)},
+            {"tail": lambda x: x.view(6)},
+        ),
+        "a list of results": (
+            {"tail": lambda x: torch._foreach_mul([x * 0, x], 2)[0]},
+            {"tail": lambda x: torch._foreach_mul([x * 0, x], 3)[0]},
+        ),
         "two results": (
             {"tail": lambda x: x.topk(1)},
             {"tail": lambda x: x.topk(1, largest=False)},
@@ -273,6 +285,8 @@ def make_pair(kind: str) -> tuple[nn.Module, nn.Module]:
         with torch.no_grad():
             other.get_parameter("0.2.bias")[1] += 1e-12
         return one, other
+    if kind == "one model for both":
+        return (both := make(), both)
     if kind.startswith("begins in place"):
         return begin(1), begin(3 if "differs" in kind else 1)
     if kind == "its own forward":
