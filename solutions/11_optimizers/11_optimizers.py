@@ -472,6 +472,7 @@ import copy
 
 from course_utils.chapters.optimizers import ADAM_CASES, ADAM_OPTIONS, NAN, SGD_CASES, check_sgd_run
 from course_utils.chapters.optimizers import check_adam_run, check_defaults, check_halved, told
+from course_utils.chapters.optimizers import check_odd_runs, check_small
 from course_utils.chapters.optimizers import check_sgd_step, run_adam, run_sgd_with, torch_adam
 
 
@@ -534,14 +535,17 @@ class Sgd(torch.optim.Optimizer):
 
 
 # %% nbgrader={"grade_id": "sgd-family-check", "grade": true, "points": 2}
+p, grad, buffer = torch.tensor([[1.0, -2.0], [0.5, 0.25], [3.0, -1.0]], device=device)
+options, what = (0.1, 0.9, 0.0, 0.01), "sgd_family(p, grad, buffer, 0.1, 0.9, 0.0, 0.01)"
 with every_case() as case:
     for name in SGD_CASES:
         with case(name):
             for dtype in (torch.float64, torch.float32):
                 check_sgd_step(sgd_family, name, dtype)
-p, grad, buffer = torch.tensor([[1.0, -2.0], [0.5, 0.25], [3.0, -1.0]], device=device)
-options, what = (0.1, 0.9, 0.0, 0.01), "sgd_family(p, grad, buffer, 0.1, 0.9, 0.0, 0.01)"
-check_states(sgd_family, p, grad, buffer, *options, what=what)
+    for part, kind in ((slice(2), "two numbers"), (0, "no dimensions"), (slice(0), "no numbers")):
+        with case(f"tensors of {kind}"):
+            given = p[part], grad[part], buffer[part]
+            check_states(sgd_family, *given, *options, what=what)
 ### BEGIN HIDDEN TESTS
 draw = torch.Generator().manual_seed(3)
 for shape in ((4,), (2, 3), (), (0, 2)):
@@ -580,6 +584,8 @@ with every_case() as case:
     ):
         with case(name):
             check_sgd_run(try_sgd(steps, **options), steps, options)
+    with case("parameters without dimensions, of one row, and without numbers"):
+        check_small(try_sgd(3, small=True))
 ### BEGIN HIDDEN TESTS
 for steps, options in ((33, {"weight_decay": 0.3}), (40, {"momentum": 0.7, "cut": 7})):
     check_sgd_run(try_sgd(steps, **options), steps, options)
@@ -913,6 +919,7 @@ with every_case() as case:
         with case(f"{kind}, {options}, three steps"):
             p = try_adam(kind, start, gradients, **ADAM_OPTIONS[options])
             told(p, right, "p", {**slips, **NAN}, atol=6e-5)
+    check_odd_runs(case, try_adam, start)
 step, what = lambda p, g: adam_family(p, g, {}, "adamw", 0.1)[0], "adam_family(p, grad, {}, …)"
 check_states(step, start, 2 * start, what=what, but=["old_gradient", "inside_a_graph"])
 
@@ -1630,6 +1637,8 @@ CLIPS = {
     "the first layer is frozen": ("frozen", [2, 6], 0.05),
     "two layers share a weight": ("tied", [3, 2], 0.1),
     "a gradient of zero": ("zero gradient", [2, 3], 1.0),
+    "a limit of 0": ("plain", [3, 2], 0.0),
+    "the first piece and the last are empty": ("plain", [0, 4, 1, 0], 0.2),
 }
 with every_case() as case:
     for name, (kind, sizes, max_norm) in CLIPS.items():

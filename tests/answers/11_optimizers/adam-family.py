@@ -897,3 +897,148 @@ def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_d
         v = new["top"]
     m_hat, v_hat = m / (1 - 0.9**t), v / (1 - 0.999**t)
     return p - lr * m_hat / (v_hat.sqrt() + eps), new
+
+
+# %% wrong="keeps the gradient itself, and changes it" says=["the gradient of an earlier step was changed"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    t = state.get("t", 0) + 1
+    if kind == "adamw":
+        p = p * (1 - lr * weight_decay)
+    else:
+        grad = grad + weight_decay * p
+    v = betas[1] * state.get("v", 0) + (1 - betas[1]) * grad**2
+    if kind == "rmsprop":
+        return p - lr * grad / (v.sqrt() + eps), {"t": t, "v": v}
+    m = (
+        state["m"].mul_(betas[0]).add_(grad, alpha=1 - betas[0])
+        if "m" in state
+        else grad.mul(1 - betas[0])
+        if betas[0]
+        else grad
+    )
+    largest = v
+    if kind == "amsgrad" and "largest" in state:
+        largest = torch.maximum(state["largest"], v)
+    m_hat, v_hat = m / (1 - betas[0] ** t), largest / (1 - betas[1] ** t)
+    new = p - lr * m_hat / (v_hat.sqrt() + eps)
+    return new, {"t": t, "m": m, "v": v, "largest": largest}
+
+
+# %% wrong="reads a beta of 0 as missing" says=["a beta of 0 is a number, and no default stands in for it"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    betas = (betas[0] or 0.9, betas[1] or 0.999)
+    t = state.get("t", 0) + 1
+    if kind == "adamw":
+        p = p * (1 - lr * weight_decay)
+    else:
+        grad = grad + weight_decay * p
+    v = betas[1] * state.get("v", 0) + (1 - betas[1]) * grad**2
+    if kind == "rmsprop":
+        return p - lr * grad / (v.sqrt() + eps), {"t": t, "v": v}
+    m = betas[0] * state.get("m", 0) + (1 - betas[0]) * grad
+    largest = v
+    if kind == "amsgrad" and "largest" in state:
+        largest = torch.maximum(state["largest"], v)
+    m_hat, v_hat = m / (1 - betas[0] ** t), largest / (1 - betas[1] ** t)
+    new = p - lr * m_hat / (v_hat.sqrt() + eps)
+    return new, {"t": t, "m": m, "v": v, "largest": largest}
+
+
+# %% wrong="takes no step where the gradient is zero" says=["a gradient of zero is a step like any"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    if not grad.any():
+        return p.clone(), state
+    t = state.get("t", 0) + 1
+    if kind == "adamw":
+        p = p * (1 - lr * weight_decay)
+    else:
+        grad = grad + weight_decay * p
+    v = betas[1] * state.get("v", 0) + (1 - betas[1]) * grad**2
+    if kind == "rmsprop":
+        return p - lr * grad / (v.sqrt() + eps), {"t": t, "v": v}
+    m = betas[0] * state.get("m", 0) + (1 - betas[0]) * grad
+    largest = v
+    if kind == "amsgrad" and "largest" in state:
+        largest = torch.maximum(state["largest"], v)
+    m_hat, v_hat = m / (1 - betas[0] ** t), largest / (1 - betas[1] ** t)
+    new = p - lr * m_hat / (v_hat.sqrt() + eps)
+    return new, {"t": t, "m": m, "v": v, "largest": largest}
+
+
+# %% wrong="replaces NaN" says=["no gradient is replaced"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    grad = grad.nan_to_num()
+    t = state.get("t", 0) + 1
+    if kind == "adamw":
+        p = p * (1 - lr * weight_decay)
+    else:
+        grad = grad + weight_decay * p
+    v = betas[1] * state.get("v", 0) + (1 - betas[1]) * grad**2
+    if kind == "rmsprop":
+        return p - lr * grad / (v.sqrt() + eps), {"t": t, "v": v}
+    m = betas[0] * state.get("m", 0) + (1 - betas[0]) * grad
+    largest = v
+    if kind == "amsgrad" and "largest" in state:
+        largest = torch.maximum(state["largest"], v)
+    m_hat, v_hat = m / (1 - betas[0] ** t), largest / (1 - betas[1] ** t)
+    new = p - lr * m_hat / (v_hat.sqrt() + eps)
+    return new, {"t": t, "m": m, "v": v, "largest": largest}
+
+
+# %% wrong="clears the state where a gradient is not finite" says=["no gradient is replaced"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    state = state if grad.isfinite().all() else {}
+    t = state.get("t", 0) + 1
+    if kind == "adamw":
+        p = p * (1 - lr * weight_decay)
+    else:
+        grad = grad + weight_decay * p
+    v = betas[1] * state.get("v", 0) + (1 - betas[1]) * grad**2
+    if kind == "rmsprop":
+        return p - lr * grad / (v.sqrt() + eps), {"t": t, "v": v}
+    m = betas[0] * state.get("m", 0) + (1 - betas[0]) * grad
+    largest = v
+    if kind == "amsgrad" and "largest" in state:
+        largest = torch.maximum(state["largest"], v)
+    m_hat, v_hat = m / (1 - betas[0] ** t), largest / (1 - betas[1] ** t)
+    new = p - lr * m_hat / (v_hat.sqrt() + eps)
+    return new, {"t": t, "m": m, "v": v, "largest": largest}
+
+
+# %% wrong="goes on from a p of its own" says=["start from the p that is given"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    p = state.get("p", p)
+    t = state.get("t", 0) + 1
+    if kind == "adamw":
+        p = p * (1 - lr * weight_decay)
+    else:
+        grad = grad + weight_decay * p
+    v = betas[1] * state.get("v", 0) + (1 - betas[1]) * grad**2
+    if kind == "rmsprop":
+        return p - lr * grad / (v.sqrt() + eps), {"t": t, "v": v}
+    m = betas[0] * state.get("m", 0) + (1 - betas[0]) * grad
+    largest = v
+    if kind == "amsgrad" and "largest" in state:
+        largest = torch.maximum(state["largest"], v)
+    m_hat, v_hat = m / (1 - betas[0] ** t), largest / (1 - betas[1] ** t)
+    new = p - lr * m_hat / (v_hat.sqrt() + eps)
+    return new, {"t": t, "m": m, "v": v, "largest": largest, "p": new}
+
+
+# %% wrong="cuts v off below" says=["nothing stands below the fraction bar but the root and eps"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    t = state.get("t", 0) + 1
+    if kind == "adamw":
+        p = p * (1 - lr * weight_decay)
+    else:
+        grad = grad + weight_decay * p
+    v = betas[1] * state.get("v", 0) + (1 - betas[1]) * grad**2
+    if kind == "rmsprop":
+        return p - lr * grad / (v.sqrt() + eps), {"t": t, "v": v}
+    m = betas[0] * state.get("m", 0) + (1 - betas[0]) * grad
+    largest = v
+    if kind == "amsgrad" and "largest" in state:
+        largest = torch.maximum(state["largest"], v)
+    m_hat, v_hat = m / (1 - betas[0] ** t), largest / (1 - betas[1] ** t)
+    new = p - lr * m_hat / (v_hat.clamp(min=1e-12).sqrt() + eps)
+    return new, {"t": t, "m": m, "v": v, "largest": largest}

@@ -565,3 +565,35 @@ def clip_and_accumulate(model, pieces, max_norm):
         loss = F.cross_entropy(model(x), y, reduction="sum") / count
         loss.backward()
     return nn.utils.clip_grad_norm_(model.parameters(), max_norm, norm_type=1)
+
+
+# %% wrong="reads a limit of 0 as none" says=["a limit of 0", "it was not clipped"]
+def clip_and_accumulate(model, pieces, max_norm):
+    total = sum(len(labels) for _, labels in pieces)
+    model.zero_grad()
+    for inputs, labels in pieces:
+        loss = F.cross_entropy(model(inputs), labels, reduction="sum") / total
+        loss.backward()
+    grads = [p.grad for p in model.parameters() if p.grad is not None]
+    norm = torch.stack([g.norm() for g in grads]).norm()
+    if max_norm and norm > max_norm:
+        for g in grads:
+            g.mul_(max_norm / norm)
+    return norm
+
+
+# %% wrong="stops at an empty piece" says=["the first piece and the last are empty"]
+def clip_and_accumulate(model, pieces, max_norm):
+    total = sum(len(labels) for _, labels in pieces)
+    model.zero_grad()
+    for inputs, labels in pieces:
+        if not len(labels):
+            break
+        loss = F.cross_entropy(model(inputs), labels, reduction="sum") / total
+        loss.backward()
+    grads = [p.grad for p in model.parameters() if p.grad is not None]
+    norm = torch.stack([g.norm() for g in grads]).norm()
+    if norm > max_norm:
+        for g in grads:
+            g.mul_(max_norm / norm)
+    return norm

@@ -41,7 +41,7 @@ def lbfgs_closure(loss_of, start):
     return w.detach()
 
 
-# %% wrong="the closure returns nothing" says=["TypeError", "NoneType"]
+# %% wrong="the closure returns nothing" says=["the closure returned nothing"]
 def lbfgs_closure(loss_of, start):
     w = start.clone().requires_grad_()
     optimizer = torch.optim.LBFGS([w], max_iter=90, line_search_fn="strong_wolfe")

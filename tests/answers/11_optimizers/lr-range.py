@@ -1088,3 +1088,99 @@ diagnosis = {
     "run 4": "rate too low",
     "run 5": "noise floor: the rate should fall now",
 }
+
+
+# %% wrong="takes at least three rates" says=["two rates"]
+def lr_range(model, x, y, lowest, highest, steps):
+    kept = {name: value.clone() for name, value in model.state_dict().items()}
+    factor = (highest / lowest) ** (1 / (steps - 1))
+    rates, losses = [], []
+    for k in range(max(3, steps)):
+        rate = lowest * factor**k
+        loss = F.mse_loss(model(x), y)
+        rates.append(rate)
+        losses.append(loss.item())
+        if not loss.isfinite() or losses[-1] > 4 * min(losses):
+            break
+        model.zero_grad()
+        loss.backward()
+        with torch.no_grad():
+            for p in model.parameters():
+                if p.grad is not None:
+                    p -= rate * p.grad
+    model.zero_grad()
+    model.load_state_dict(kept)
+    return rates, losses
+
+
+diagnosis = {
+    "run 1": "a milestone cut the rate",
+    "run 2": "zero_grad forgotten",
+    "run 3": "rate above the limit",
+    "run 4": "rate too low",
+    "run 5": "noise floor: the rate should fall now",
+}
+
+
+# %% wrong="keeps the smallest of the last four losses" says=["a loss that climbs for sixteen steps"]
+def lr_range(model, x, y, lowest, highest, steps):
+    kept = {name: value.clone() for name, value in model.state_dict().items()}
+    factor = (highest / lowest) ** (1 / (steps - 1))
+    rates, losses = [], []
+    for k in range(steps):
+        rate = lowest * factor**k
+        loss = F.mse_loss(model(x), y)
+        rates.append(rate)
+        losses.append(loss.item())
+        if not loss.isfinite() or losses[-1] > 4 * min(losses[-4:]):
+            break
+        model.zero_grad()
+        loss.backward()
+        with torch.no_grad():
+            for p in model.parameters():
+                if p.grad is not None:
+                    p -= rate * p.grad
+    model.zero_grad()
+    model.load_state_dict(kept)
+    return rates, losses
+
+
+diagnosis = {
+    "run 1": "a milestone cut the rate",
+    "run 2": "zero_grad forgotten",
+    "run 3": "rate above the limit",
+    "run 4": "rate too low",
+    "run 5": "noise floor: the rate should fall now",
+}
+
+
+# %% wrong="starts the smallest at 1" says=["losses above 1"]
+def lr_range(model, x, y, lowest, highest, steps):
+    kept = {name: value.clone() for name, value in model.state_dict().items()}
+    factor = (highest / lowest) ** (1 / (steps - 1))
+    rates, losses = [], []
+    for k in range(steps):
+        rate = lowest * factor**k
+        loss = F.mse_loss(model(x), y)
+        rates.append(rate)
+        losses.append(loss.item())
+        if not loss.isfinite() or losses[-1] > 4 * min([1.0, *losses]):
+            break
+        model.zero_grad()
+        loss.backward()
+        with torch.no_grad():
+            for p in model.parameters():
+                if p.grad is not None:
+                    p -= rate * p.grad
+    model.zero_grad()
+    model.load_state_dict(kept)
+    return rates, losses
+
+
+diagnosis = {
+    "run 1": "a milestone cut the rate",
+    "run 2": "zero_grad forgotten",
+    "run 3": "rate above the limit",
+    "run 4": "rate too low",
+    "run 5": "noise floor: the rate should fall now",
+}

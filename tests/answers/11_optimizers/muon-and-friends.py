@@ -587,3 +587,30 @@ def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, neste
     rows, columns = p.shape
     size = lr * max(1, rows / columns) ** 0.5
     return p * (1 - lr * weight_decay) - size * orthogonalise(way), orthogonalise(new)
+
+
+# %% wrong="reads momentum 0 as missing" says=["momentum 0: p[0, 0]"]
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
+    momentum = momentum or 0.95
+    buffer = momentum * buffer + (1 - momentum) * grad
+    direction = (1 - momentum) * grad + momentum * buffer if nesterov else buffer
+    X = direction / direction.norm().clamp(min=1e-7)
+    for _ in range(5):
+        A = X @ X.T
+        X = 3.4445 * X - 4.7750 * A @ X + 2.0315 * A @ A @ X
+    factor = max(1, p.shape[0] / p.shape[1]) ** 0.5
+    return p * (1 - lr * weight_decay) - lr * factor * X, buffer
+
+
+# %% wrong="takes no step where the gradient is zero" says=["the buffer fades, and p moves by it"]
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
+    if not grad.any():
+        return p * (1 - lr * weight_decay), buffer.clone()
+    buffer = momentum * buffer + (1 - momentum) * grad
+    direction = (1 - momentum) * grad + momentum * buffer if nesterov else buffer
+    X = direction / direction.norm().clamp(min=1e-7)
+    for _ in range(5):
+        A = X @ X.T
+        X = 3.4445 * X - 4.7750 * A @ X + 2.0315 * A @ A @ X
+    factor = max(1, p.shape[0] / p.shape[1]) ** 0.5
+    return p * (1 - lr * weight_decay) - lr * factor * X, buffer

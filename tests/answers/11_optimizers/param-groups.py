@@ -389,3 +389,95 @@ def param_groups(model, backbone, lr, weight_decay):
         {"params": params, "lr": lr / 10 if b else lr, "weight_decay": weight_decay if d else 0.0}
         for (b, d), params in groups.items()
     ]
+
+
+# %% wrong="leaves out what has no gradient yet" says=["body.0.bias is in no group"]
+def param_groups(model, backbone, lr, weight_decay):
+    inside = {id(p) for p in model.get_submodule(backbone).parameters()}
+    groups = {}
+    for p in model.parameters():
+        if p.requires_grad and (
+            p.grad is not None or not any(q.grad is not None for q in model.parameters())
+        ):
+            key = lr / 10 if id(p) in inside else lr, weight_decay if p.ndim >= 2 else 0.0
+            groups.setdefault(key, []).append(p)
+    return [
+        {"params": params, "lr": rate, "weight_decay": decay}
+        for (rate, decay), params in groups.items()
+    ]
+
+
+# %% wrong="rounds the rate" says=["lr is 0, expected 3e-06"]
+def param_groups(model, backbone, lr, weight_decay):
+    inside = {id(p) for p in model.get_submodule(backbone).parameters()}
+    groups = {}
+    for p in model.parameters():
+        if p.requires_grad:
+            key = round(lr / 10, 4) if id(p) in inside else lr, weight_decay if p.ndim >= 2 else 0.0
+            groups.setdefault(key, []).append(p)
+    return [
+        {"params": params, "lr": rate, "weight_decay": decay}
+        for (rate, decay), params in groups.items()
+    ]
+
+
+# %% wrong="asks for the backbone's first parameter" says=["a backbone without parameters"]
+def param_groups(model, backbone, lr, weight_decay):
+    inside = {id(p) for p in model.get_submodule(backbone).parameters()}
+    groups = {}
+    next(model.get_submodule(backbone).parameters())
+    for p in model.parameters():
+        if p.requires_grad:
+            key = lr / 10 if id(p) in inside else lr, weight_decay if p.ndim >= 2 else 0.0
+            groups.setdefault(key, []).append(p)
+    return [
+        {"params": params, "lr": rate, "weight_decay": decay}
+        for (rate, decay), params in groups.items()
+    ]
+
+
+# %% wrong="asks the backbone's children" says=["a backbone of one layer"]
+def param_groups(model, backbone, lr, weight_decay):
+    inside = {
+        id(p) for p in [q for m in model.get_submodule(backbone).children() for q in m.parameters()]
+    }
+    groups = {}
+    for p in model.parameters():
+        if p.requires_grad:
+            key = lr / 10 if id(p) in inside else lr, weight_decay if p.ndim >= 2 else 0.0
+            groups.setdefault(key, []).append(p)
+    return [
+        {"params": params, "lr": rate, "weight_decay": decay}
+        for (rate, decay), params in groups.items()
+    ]
+
+
+# %% wrong="knows parameters by their address" says=["nothing is in no group"]
+def param_groups(model, backbone, lr, weight_decay):
+    inside = {id(p) for p in model.get_submodule(backbone).parameters()}
+    groups, seen = {}, set()
+    for p in model.parameters():
+        if p.data_ptr() in seen:
+            continue
+        seen.add(p.data_ptr())
+        if p.requires_grad:
+            key = lr / 10 if id(p) in inside else lr, weight_decay if p.ndim >= 2 else 0.0
+            groups.setdefault(key, []).append(p)
+    return [
+        {"params": params, "lr": rate, "weight_decay": decay}
+        for (rate, decay), params in groups.items()
+    ]
+
+
+# %% wrong="takes a decay of 0 for none given" says=["weight_decay 0"]
+def param_groups(model, backbone, lr, weight_decay):
+    inside = {id(p) for p in model.get_submodule(backbone).parameters()}
+    groups = {}
+    for p in model.parameters():
+        if p.requires_grad:
+            key = lr / 10 if id(p) in inside else lr, (weight_decay or 0.01) if p.ndim >= 2 else 0.0
+            groups.setdefault(key, []).append(p)
+    return [
+        {"params": params, "lr": rate, "weight_decay": decay}
+        for (rate, decay), params in groups.items()
+    ]

@@ -574,3 +574,89 @@ def schedules(base, warmup, total, floor=0.0):
     up = [base * (t + 1) / warmup for t in range(warmup)]
     down = [floor + 0.5 * (base - floor) * (1 + math.cos(math.pi * k / n)) for k in range(n)]
     return up + down
+
+
+# %% wrong="lets no rate be negative" says=["floor may be below 0"]
+rates = {
+    "multistep": [1, 1, 0.5, 0.25, 0.25],
+    "multistep, old order": [1, 0.5, 0.25, 0.25, 0.25],
+    "warm-up": [0.25, 0.5, 0.75, 1, 1],
+    "cosine": [1, 0.5, 0, 0.5, 1, 0.5],
+    "plateau": [1, 1, 1, 1, 0.5, 0.5],
+    "chained": [0.5, 0.25, 0.25, 0.125, 0.0625],
+    "sequential": [0.5, 0.5, 1, 0.5, 0.25],
+}
+
+import math
+
+
+def schedules(base, warmup, total, floor=0.0):
+    n = total - warmup
+    rise = [base * (k + 1) / warmup for k in range(warmup)]
+    fall = [floor + 0.5 * (base - floor) * (1 + math.cos(math.pi * k / n)) for k in range(n)]
+    return [max(0.0, rate) for rate in rise + fall]
+
+
+# %% wrong="divides by the length of the run" says=["the divisor is n, the length of the cosine alone"]
+rates = {
+    "multistep": [1, 1, 0.5, 0.25, 0.25],
+    "multistep, old order": [1, 0.5, 0.25, 0.25, 0.25],
+    "warm-up": [0.25, 0.5, 0.75, 1, 1],
+    "cosine": [1, 0.5, 0, 0.5, 1, 0.5],
+    "plateau": [1, 1, 1, 1, 0.5, 0.5],
+    "chained": [0.5, 0.25, 0.25, 0.125, 0.0625],
+    "sequential": [0.5, 0.5, 1, 0.5, 0.25],
+}
+
+import math
+
+
+def schedules(base, warmup, total, floor=0.0):
+    n = total - warmup
+    rise = [base * (k + 1) / warmup for k in range(warmup)]
+    fall = [floor + 0.5 * (base - floor) * (1 + math.cos(math.pi * k / total)) for k in range(n)]
+    return rise + fall
+
+
+# %% wrong="counts on behind the warm-up" says=["k begins at 0 again behind the warm-up"]
+rates = {
+    "multistep": [1, 1, 0.5, 0.25, 0.25],
+    "multistep, old order": [1, 0.5, 0.25, 0.25, 0.25],
+    "warm-up": [0.25, 0.5, 0.75, 1, 1],
+    "cosine": [1, 0.5, 0, 0.5, 1, 0.5],
+    "plateau": [1, 1, 1, 1, 0.5, 0.5],
+    "chained": [0.5, 0.25, 0.25, 0.125, 0.0625],
+    "sequential": [0.5, 0.5, 1, 0.5, 0.25],
+}
+
+import math
+
+
+def schedules(base, warmup, total, floor=0.0):
+    n = total - warmup
+    rise = [base * (k + 1) / warmup for k in range(warmup)]
+    fall = [
+        floor + 0.5 * (base - floor) * (1 + math.cos(math.pi * (k + warmup) / n)) for k in range(n)
+    ]
+    return rise + fall
+
+
+# %% wrong="takes the cosine of degrees" says=["the cosine is of radians"]
+rates = {
+    "multistep": [1, 1, 0.5, 0.25, 0.25],
+    "multistep, old order": [1, 0.5, 0.25, 0.25, 0.25],
+    "warm-up": [0.25, 0.5, 0.75, 1, 1],
+    "cosine": [1, 0.5, 0, 0.5, 1, 0.5],
+    "plateau": [1, 1, 1, 1, 0.5, 0.5],
+    "chained": [0.5, 0.25, 0.25, 0.125, 0.0625],
+    "sequential": [0.5, 0.5, 1, 0.5, 0.25],
+}
+
+import math
+
+
+def schedules(base, warmup, total, floor=0.0):
+    n = total - warmup
+    rise = [base * (k + 1) / warmup for k in range(warmup)]
+    fall = [floor + 0.5 * (base - floor) * (1 + math.cos(180 * k / n)) for k in range(n)]
+    return rise + fall

@@ -1644,3 +1644,114 @@ class Sgd(torch.optim.Optimizer):
                     if buffer is not None:
                         self.state[p]["buffer"] = buffer
         return loss
+
+
+# %% wrong="keeps buffers in float32" says=["is near, but rounded on the way: is a buffer float32?"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    d = grad + weight_decay * p
+    if momentum == 0:
+        return p - lr * d, None
+    if buffer is None:
+        buffer = d.clone()
+    else:
+        buffer = momentum * buffer + (1 - dampening) * d
+    step = d + momentum * buffer if nesterov else buffer
+    return p - lr * step, buffer
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr: float, **options) -> None:
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        names = ("lr", "momentum", "dampening", "weight_decay", "nesterov")
+        for group in self.param_groups:
+            options = {name: group[name] for name in names}
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                new, buffer = sgd_family(p, p.grad, self.state[p].get("buffer"), **options)
+                p.copy_(new)
+                if buffer is not None:
+                    self.state[p]["buffer"] = buffer.float()
+        return loss
+
+
+# %% wrong="takes a slice of all, not for 0-d" says=["tensors of no dimensions"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    d = grad + weight_decay * p
+    if momentum == 0:
+        return p - lr * d, None
+    if buffer is None:
+        buffer = d.clone()
+    else:
+        buffer = momentum * buffer + (1 - dampening) * d
+    step = d + momentum * buffer if nesterov else buffer
+    return p[:] - lr * step, buffer
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr: float, **options) -> None:
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        names = ("lr", "momentum", "dampening", "weight_decay", "nesterov")
+        for group in self.param_groups:
+            options = {name: group[name] for name in names}
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                new, buffer = sgd_family(p, p.grad, self.state[p].get("buffer"), **options)
+                p.copy_(new)
+                if buffer is not None:
+                    self.state[p]["buffer"] = buffer
+        return loss
+
+
+# %% wrong="does not damp the decay" says=["is damped with it"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    d = grad
+    if momentum == 0:
+        return p - lr * (d + weight_decay * p), None
+    if buffer is None:
+        buffer = d + weight_decay * p
+    else:
+        buffer = momentum * buffer + (1 - dampening) * d + weight_decay * p
+    step = d + momentum * buffer if nesterov else buffer
+    return p - lr * step, buffer
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr: float, **options) -> None:
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        names = ("lr", "momentum", "dampening", "weight_decay", "nesterov")
+        for group in self.param_groups:
+            options = {name: group[name] for name in names}
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                new, buffer = sgd_family(p, p.grad, self.state[p].get("buffer"), **options)
+                p.copy_(new)
+                if buffer is not None:
+                    self.state[p]["buffer"] = buffer
+        return loss

@@ -7,6 +7,7 @@ from course_utils.chapters.optimizers.adam import (
     check_adam_run,
     check_defaults,
     check_halved,
+    check_odd_runs,
     run_adam,
     torch_adam,
 )
@@ -40,6 +41,7 @@ from course_utils.chapters.optimizers.steps import (
     SGD_CASES,
     check_sgd_run,
     check_sgd_step,
+    check_small,
     run_sgd_with,
     told,
 )

@@ -44,8 +44,13 @@ ADAM_CASES = {
 }
 
 
-def torch_adam(kind, start, gradients, lr, betas, eps=1e-8, weight_decay=0.0, halved=False):
-    """p after these steps of torch's optimizer; with ``halved``, lr is halved after each."""
+def torch_adam(
+    kind, start, gradients, lr, betas, eps=1e-8, weight_decay=0.0, halved=False, moved=False
+):
+    """p after these steps of torch's optimizer; with ``halved``, lr is halved after each.
+
+    With ``moved`` somebody adds 1 to p after each step.
+    """
     p = nn.Parameter(start.clone())
     kinds: dict[str, Any] = {"rmsprop": torch.optim.RMSprop, "adamw": torch.optim.AdamW}
     means = {"alpha": betas[1]} if kind == "rmsprop" else {"betas": betas}
@@ -56,7 +61,55 @@ def torch_adam(kind, start, gradients, lr, betas, eps=1e-8, weight_decay=0.0, ha
         optimizer.param_groups[0]["lr"] = lr / 2**step if halved else lr
         p.grad = gradient.clone()
         optimizer.step()
+        p.data.add_(float(moved))
     return p.detach()
+
+
+ANY = "a gradient of zero is a step like any, which p and the state feel"
+AS_IT_IS = "no gradient is replaced: what it does to p has to be seen"
+A_BETA = "a beta of 0 is a number, and no default stands in for it"
+SMALL = "nothing stands below the fraction bar but the root and eps"
+GIVEN = "start from the p that is given, which somebody may have moved"
+NONE = "there is nothing to move, and nothing to raise"
+
+
+# The gradients, betas and the rest of runs in which a slip shows that shows nowhere else.
+_ODD = {
+    "gradients of zero in between": ([2.0, 0.0, 0.0, -0.25], {"weight_decay": 0.5}, ANY),
+    "a first gradient of zero": ([0.0, 2.0, 0.5], {}, ANY),
+    "an infinite gradient": ([2.0, torch.inf, 0.5], {}, AS_IT_IS),
+    "a gradient of NaN": ([torch.nan, 2.0], {}, AS_IT_IS),
+    "gradients of a ten-millionth": ([1e-7, 2e-7, -1e-7], {}, SMALL),
+    "betas of 0 and 0.9": ([2.0, 0.5, -0.25], {"betas": (0.0, 0.9)}, A_BETA),
+    "betas of 0.9 and 0": ([2.0, 0.5, -0.25], {"betas": (0.9, 0.0)}, A_BETA),
+    "a p to which 1 is added between two steps": ([2.0, 0.5, -0.25], {"moved": True}, GIVEN),
+    "a tensor without elements": ([], {}, NONE),
+}
+
+
+def check_odd_runs(case, trial, start):
+    """Compare p with torch's in runs that are rare, each a case of its own."""
+    for name, (numbers, options, because) in _ODD.items():
+        with case(name):
+            for kind in ("rmsprop", "adam", "amsgrad", "adamw"):
+                gradients, at = [start * number for number in numbers], start
+                if not numbers:
+                    at = start.new_ones(0, 3)
+                    gradients = [at, at]
+                elif because == AS_IT_IS:  # beside it an entry that feels nothing of it
+                    at = start.new_ones(2)
+                    gradients = [torch.stack([one, start]) for one in gradients]
+                given = {"lr": 0.1, "betas": (0.8, 0.9), **options}
+                right = torch_adam(kind, at, gradients, **given)
+                try:
+                    found = trial(kind, at, gradients, **given)
+                except (RuntimeError, IndexError) as error:
+                    words = f"{kind}, gradients {numbers}: raised {error}; {because}"
+                    raise AssertionError(words) from error
+                assert found.shape == right.shape, f"{kind}: p has shape {tuple(found.shape)}"
+                same = torch.allclose(found, right, rtol=1e-6, atol=1e-9, equal_nan=True)
+                told = f"{kind}, gradients {numbers}: p is {found.tolist()}"
+                assert same, f"{told}, expected {right.tolist()}; {because}"
 
 
 def check_adam_run(found, right, kind, gradients, **options):
@@ -118,18 +171,20 @@ def run_adam(
     betas=(0.8, 0.9),
     halved=False,
     beside=False,
+    moved=False,
     **options,
 ):
     """p after these steps of the learner's function; with ``halved``, lr is halved after each.
 
     With ``beside`` another tensor is stepped in turn, with a state that is its own. ``betas`` may
-    be None: then they are left out.
+    be None: then they are left out. With ``moved`` 1 is added to p after each step.
     """
     options |= {} if betas is None else {"betas": betas}
-    p, state = start.clone(), {}
+    (p, state), seen = (start.clone(), {}), []
     other, others = torch.ones_like(start), {}
     for step, given in enumerate(gradients):
         gradient = given.clone()  # another case has it, too
+        seen.append(gradient)
         rate = lr / 2**step if halved else lr
         if beside:
             answer = adam_family(other, -gradient, others, kind, lr=rate, **options)
@@ -144,4 +199,9 @@ def run_adam(
             f"p has shape {tuple(p.shape)}, expected {tuple(start.shape)}"
         )
         assert p.dtype == start.dtype, f"p has dtype {p.dtype}, expected {start.dtype}"
+        p = p.detach() + 1 if moved else p
+    same = all(
+        torch.equal(a.nan_to_num(), b.nan_to_num()) for a, b in zip(seen, gradients, strict=True)
+    )
+    assert same, "the gradient of an earlier step was changed: put a copy into the state, not it"
     return p.detach()

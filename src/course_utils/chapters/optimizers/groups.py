@@ -31,6 +31,17 @@ def make_parts(which):
         head.weight = cast(Any, body).embed.weight
         order = {"body": body, "head": head} if which == "tied" else {"head": head, "body": body}
         model = Parts(**order)
+    if which == "a backbone without parameters":
+        model.body = nn.Tanh()
+    if which == "a backbone of one layer":
+        model.body = nn.Linear(3, 4)
+    if which == "all of the backbone is frozen":
+        model.body.requires_grad_(False)
+    if which == "two heads that share a weight":
+        model.twin = nn.Linear(4, 2)
+        model.twin.weight = model.head.weight
+    if which == "loose parameters in the backbone":
+        body.scale, body.table = nn.Parameter(torch.ones(())), nn.Parameter(torch.ones(2, 2))
     if which == "frozen":
         cast(Any, model).body[0].requires_grad_(False)
     if which == "a name that begins alike":
@@ -40,6 +51,7 @@ def make_parts(which):
         model.scale, model.table = nn.Parameter(torch.ones(())), nn.Parameter(torch.ones(2, 2))
         model.conv, model.norm = nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2)
         model.score, model.none = nn.Parameter(torch.ones(3, 1)), nn.Parameter(torch.ones(0, 2))
+        model.nothing = nn.Parameter(torch.ones(0, 3))
         model.norm_table, model.bias_mix = nn.Embedding(3, 2), nn.Parameter(torch.ones(2, 2))
     return model, "body"
 
@@ -55,11 +67,10 @@ BODY = {
 }
 
 
-PLAIN = {
-    **{f"body.{name}": code for name, code in BODY.items()},
-    "head.weight": "hD",
-    "head.bias": "h-",
-}
+HEAD = {"head.weight": "hD", "head.bias": "h-"}
+
+
+PLAIN = {**{f"body.{name}": code for name, code in BODY.items()}, **HEAD}
 
 
 TIED = {
@@ -88,6 +99,13 @@ GROUPS = {
         "head.weight": "hD",
         "head.bias": "h-",
     },
+    "lr 3e-5 and weight_decay 2e-5": PLAIN,
+    "weight_decay 0": PLAIN,
+    "a backbone without parameters": HEAD,
+    "a backbone of one layer": {"body.weight": "bD", "body.bias": "b-", **HEAD},
+    "all of the backbone is frozen": {**{f"body.{name}": None for name in BODY}, **HEAD},
+    "two heads that share a weight": {**PLAIN, "twin.bias": "h-"},
+    "loose parameters in the backbone": {**PLAIN, "body.scale": "b-", "body.table": "bD"},
     "tied": TIED,
     "tied, head first": {
         ("head.weight" if k == "body.embed.weight" else k): v for k, v in TIED.items()
@@ -98,6 +116,7 @@ GROUPS = {
         "table": "hD",
         "score": "hD",
         "none": "hD",
+        "nothing": "hD",
         "norm_table.weight": "hD",
         "bias_mix": "hD",
         "conv.weight": "hD",
@@ -109,7 +128,11 @@ GROUPS = {
 
 
 # lr and weight_decay, where they aren't the usual ones
-NUMBERS = {"lr 0.5 and weight_decay 0.3": (0.5, 0.3)}
+NUMBERS = {
+    "lr 0.5 and weight_decay 0.3": (0.5, 0.3),
+    "lr 3e-5 and weight_decay 2e-5": (3e-5, 2e-5),
+    "weight_decay 0": (0.02, 0.0),
+}
 
 
 def run_groups(param_groups, which, lr=0.01, weight_decay=0.1):
@@ -118,7 +141,8 @@ def run_groups(param_groups, which, lr=0.01, weight_decay=0.1):
     model, backbone = make_parts(which)
     before = {name: (p.requires_grad, id(p)) for name, p in model.named_parameters()}
     list(model.modules())[-1].eval()
-    for p in model.parameters():
+    twos = list(model.parameters())[::2]  # the others have no gradient yet
+    for p in twos:
         p.grad = torch.full_like(p, 2.0)
     modes = [part.training for part in model.modules()]
     handle = list(model.modules())[-1].register_forward_hook(lambda *_: None)
@@ -163,7 +187,7 @@ def run_groups(param_groups, which, lr=0.01, weight_decay=0.1):
     same = hooks == [list(part._forward_hooks) for part in model.modules()]
     assert same, "the hooks of the model are not those that were there before"
     handle.remove()
-    kept = all(p.grad is not None and bool((p.grad == 2).all()) for p in model.parameters())
+    kept = all(p.grad is not None and bool((p.grad == 2).all()) for p in twos)
     assert kept, "the model's .grad was changed"
     assert not any(map(vars, model.parameters())), "a parameter has a new attribute"
     if all(len(places) < 2 for places in found.values()):

@@ -55,7 +55,11 @@ def run_lbfgs(lbfgs_closure, name):
         return loss(w)
 
     with forbid_changes(start):
-        w = lbfgs_closure(loss_of, start)
+        try:
+            w = lbfgs_closure(loss_of, start)
+        except TypeError as error:
+            words = "the closure returned nothing: LBFGS compares the losses that it returns"
+            raise AssertionError(words) if "float() argument" in str(error) else error from None
     assert not start.requires_grad, "start was changed: it requires a gradient now"
     assert start.grad is None, "start was changed: it has a gradient now"
     return w, calls, stale

@@ -135,6 +135,16 @@ MUON_CASES = {  # p, grad, buffer, the new p, the new buffer; slips by p[0, 0]; 
         {-0.0609: "nesterov=False was not heeded.", -0.0535: A_SUM, -0.0671: A_SUM},
         {"momentum": 0.5, "nesterov": False},
     ),
+    "a gradient of zeros, later": (
+        ([[0.0, 0]], [[0.0, 0]], [[3.0, 4]], [[-0.0418, -0.0557]], [[1.5, 2]]),
+        {0.0: "a gradient of zeros is a gradient: the buffer fades, and p moves by it."},
+        {"momentum": 0.5},
+    ),
+    "momentum 0": (
+        ([[0.0, 0]], [[3.0, 4]], [[5.0, 0]], [[-0.0418, -0.0557]], [[3.0, 4]]),
+        {},
+        {"momentum": 0.0},
+    ),
     "weight decay 0.5": (
         ([[2.0, 2]], [[3.0, 4]], [[0.0, 0]], [[1.8582, 1.8443]], [[0.15, 0.2]]),
         {
@@ -167,6 +177,17 @@ MUON_CASES = {  # p, grad, buffer, the new p, the new buffer; slips by p[0, 0]; 
             1.9526: L2_DECAY,
         },
         {"weight_decay": 5.0},
+    ),
+    "a square matrix": (
+        (
+            [[0.0, 0], [0, 0]],
+            [[3.0, 0], [0, 4]],
+            [[0.0, 0], [0, 0]],
+            [[-0.0723, 0], [0, -0.1119]],
+            [[0.15, 0], [0, 0.2]],
+        ),
+        {},
+        {},
     ),
     "a tall matrix": (
         (

@@ -272,6 +272,14 @@ RANGE_CASES = {  # the input; lowest, highest, steps; the rates, the losses, kno
 }
 
 
+for _name, _x, _run in (
+    ("two rates", 1.0, (0.1, 0.4, 2)),
+    ("losses above 1", 3.0, (0.001, 0.01, 3)),
+    ("a loss that climbs for sixteen steps", 1.0, (1.02, 1.03, 25)),
+):
+    RANGE_CASES[_name] = (_x, _run, (*range_of_line(_x, *_run), ()))
+
+
 def check_range_of_line(found, start, arguments, expected):
     """Compare a range test of one weight with one of the cases, and with what known slips give."""
     right, runs = range_of_line(start, *arguments), []
@@ -368,6 +376,7 @@ SETTLE_CASES = {  # rate, batch, curvature, noise; the mean of w², and slips by
     (0.5, 2, 1.0, 2.0): (2 / 3, {}),
     (0.1, 10, 3.0, 1.0): (1 / 510, {}),
     (1.5, 1, 1.0, 1.0): (3.0, {}),
+    (1, 4, 1, 2): (1.0, {}),
     (0.25, 3, 2.0, 1.5): (0.0625, dict.fromkeys((1 / 36, 1 / 18, 0.0), CUT)),
     # So slow that a simulation doesn't get there.
     (1e-6, 2, 0.5, 1.0): (

@@ -42,16 +42,16 @@ def _alike(rates, others):
     return len(rates) == len(others) and all(map(_near, rates, others))
 
 
-def _rates(base, warmup, total, floor=0.0, first=1, start=0, less=0, whole=False):
+def _rates(base, warmup, total, floor=0.0, first=1, start=0, less=0, whole=False, turn=torch.pi):
     """The rates of a run, to all digits; or with a slip.
 
     The warm-up counts from ``first``, the cosine from k = ``start``, over n - ``less`` steps, or
-    over the ``whole`` run.
+    over the ``whole`` run. Half a ``turn`` is pi.
     """
     steps = torch.arange(total, dtype=torch.float64)
     share = (steps - warmup + start) / max(total - warmup - less, 1)
     share = steps / max(total, 1) if whole else share
-    cosine = floor + (base - floor) * (1 + torch.cos(torch.pi * share)) / 2
+    cosine = floor + (base - floor) * (1 + torch.cos(turn * share)) / 2
     return torch.where(steps < warmup, base * (steps + first) / max(warmup, 1), cosine).tolist()
 
 
@@ -62,6 +62,9 @@ def _spoilt_rates(base, warmup, total, floor=0.0):
     yield ": k counts from 0: the first rate of the cosine is base itself", _rates(*given, start=1)
     yield ": the cosine of k = n is not part of the run", _rates(*given, less=1)
     yield ": k counts from the end of the warm-up, up to n - 1", _rates(*given, whole=True)
+    yield ": the divisor is n, the length of the cosine alone", _rates(*given, less=-warmup)
+    yield ": k begins at 0 again behind the warm-up", _rates(*given, start=warmup)
+    yield ": the cosine is of radians: half a turn is pi", _rates(*given, turn=180)
     cut = [max(floor, rate) for rate in _rates(base, warmup, total)]
     yield (
         ": floor is where the cosine ends",
@@ -155,6 +158,7 @@ RATE_CASES = (  # the arguments, the rates, and known slips
             ([1.5, 3, 3, 2.25, 0.75], ": floor may be below 0"),
         ),
     ),
+    ((1.0, 0, 3, -1.0), [1, 0.5, -0.5], (([1, 0.5, 0], ": floor may be below 0"),)),
     ((1.0, 0, 2), [1, 0.5], (([1, 0.55], ": floor is 0 by default"),)),
     ((1.0, 0, 0, 0.0), [], ()),
 )
