@@ -506,3 +506,20 @@ def quantised_inference(x, weight, bias, low, high):
     ints = (weight / step[:, None]).round().to(torch.int8)
     total = ((whole.int() - zero)[:, None] * ints.int()).sum(2, dtype=torch.int32)
     return total, total * scale * step + bias
+
+
+# %% wrong="where low is 0, nothing is clamped below" says=["from 0 up: "]
+def quantised_inference(x, weight, bias, low, high):
+    scale = (high - low) / 255
+    zero = round(-low / scale)
+    whole = (
+        ((x / scale).round() + zero).clamp(0, 255)
+        if low < 0
+        else (x / scale).round().clamp(max=255).to(torch.uint8)
+    )
+    largest = weight.abs().amax(1, keepdim=True)
+    step = torch.where(largest == 0, torch.ones_like(largest), largest / 127)
+    ints = (weight / step).round().to(torch.int8)
+    total = ((whole.int() - zero)[:, None] * ints.int()).sum(2, dtype=torch.int32)
+    y = total * scale * step[:, 0] + bias
+    return total, y

@@ -995,3 +995,41 @@ def safe_files(content, wanted):
         if tensor.ndim and not all(row.isfinite().all() for row in tensor):
             raise ValueError(f"{name} has numbers that aren't finite")
     return tensors
+
+
+# %% wrong="integers let through for floats" says=["int64 where float32 is wanted: this file was loaded"]
+def safe_files(content, wanted):
+    try:
+        tensors = load(content)
+    except Exception as error:
+        raise ValueError(f"not a sound file: {error}") from error
+    if set(tensors) != set(wanted):
+        raise ValueError(f"names {sorted(tensors)}, wanted {sorted(wanted)}")
+    for name, (shape, dtype) in wanted.items():
+        tensor = tensors[name]
+        if tuple(tensor.shape) != tuple(shape):
+            raise ValueError(f"{name} has shape {tuple(tensor.shape)}, wanted {shape}")
+        if tensor.dtype != dtype and tensor.is_floating_point():
+            raise ValueError(f"{name} has dtype {tensor.dtype}, wanted {dtype}")
+        if not tensor.isfinite().all():
+            raise ValueError(f"{name} has numbers that aren't finite")
+    return tensors
+
+
+# %% wrong="names without the blanks around them" says=["a name with a blank behind it: "]
+def safe_files(content, wanted):
+    try:
+        tensors = load(content)
+    except Exception as error:
+        raise ValueError(f"not a sound file: {error}") from error
+    if {n.strip() for n in tensors} != {n.strip() for n in wanted}:
+        raise ValueError(f"names {sorted(tensors)}, wanted {sorted(wanted)}")
+    for name, (shape, dtype) in wanted.items():
+        tensor = tensors[name]
+        if tuple(tensor.shape) != tuple(shape):
+            raise ValueError(f"{name} has shape {tuple(tensor.shape)}, wanted {shape}")
+        if tensor.dtype != dtype:
+            raise ValueError(f"{name} has dtype {tensor.dtype}, wanted {dtype}")
+        if not tensor.isfinite().all():
+            raise ValueError(f"{name} has numbers that aren't finite")
+    return tensors

@@ -48,7 +48,7 @@ def layer(kind: str) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, float, f
     scale = (high - low) / 255
     zero = round(-low / scale)
     x = (near_whole(0, 255, rows, ins) - zero) * scale
-    if "beyond" in kind and rows:
+    if ("beyond" in kind or "from 0" in kind) and rows:
         x[0, :4] = torch.tensor([high + 1, low - 1, high * 40 + 1, low - 100])
     if "far beyond" in kind:
         x[1, :4] = torch.tensor([1e30, -1e30, torch.inf, -torch.inf])

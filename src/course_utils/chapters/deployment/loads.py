@@ -114,6 +114,7 @@ CASES: dict[str, tuple[list[float], list[float], list[float]]] = {
     "the first was sent late": ([0, 1, 2], [0.5, 1, 2], [1.5, 2.25, 4]),
     "requests in another order": ([3, 0, 1], [3, 0, 1], [4, 2, 1.25]),
     "the first is due later than 0": ([100, 101], [100, 101], [100.5, 103]),
+    "a clock that begins before 0": ([-3, -1], [-3, -1], [-2.5, 1]),
     "a single request": ([2], [2], [2.5]),
     "microseconds": ([0, 2e-6, 5e-6], [0, 2e-6, 5e-6], [3.4e-6, 4.5e-6, 9.7e-6]),
     "nineteen": (list(range(19)), list(range(19)), [k + 0.1 * (k + 1) for k in range(19)]),

@@ -203,6 +203,19 @@ def bad_files() -> dict[str, tuple[bytes, dict, str]]:
         pack({"half": entry("F6_E2M3", [4], 0, 3)}, bytes(3)), {"half": OTHERS["half"]},
         "the file is whole; its numbers have six bits, and PyTorch has no such dtype",
     )  # fmt: skip
+    for words, kind, there in (
+        ("int64 where float32 is wanted", "I64", torch.float32),
+        ("float32 where int64 is wanted", "F32", torch.int64),
+    ):
+        size = KINDS[kind].itemsize
+        found[words] = (
+            pack({"one": entry(kind, [2], 0, 2 * size)}, bytes(2 * size)), {"one": ((2,), there)},
+            "the dtype is not the one that was wanted, though 0 is 0 in both",
+        )  # fmt: skip
+    found["a name with a blank behind it"] = (
+        pack({"one ": entry("F32", [1], 0, 4)}, body_of(3)), {"one": ((1,), torch.float32)},
+        "a blank is a letter as well",
+    )  # fmt: skip
     found["an empty tensor that begins behind the last byte"] = (
         pack({"none": entry("F32", [0, 4], 8, 8)}, b""), {"none": OTHERS["none"]},
         "it has no numbers, and its offsets are untrue all the same",
