@@ -107,9 +107,9 @@ def test_the_folder_of_the_last_keep():
 
 
 def test_colliding_pairs_are_named():
-    check_apart([(0, 1), (1, 0)], [("a b", "[1]"), ("b a", "[2]")])
+    check_apart([(0, 1), (1, 0)], [("a|b", "[1]"), ("b|a", "[2]")])
     with pytest.raises(AssertionError, match=r"\(0, 1\) and \(1, 0\) give the same noise"):
-        check_apart([(0, 1), (1, 0)], [("a b", "[1]"), ("b a", "[1]")])
+        check_apart([(0, 1), (1, 0)], [("a|b", "[1]"), ("b|a", "[1]")])
 
 
 def test_two_slips_of_the_teachers_loss_have_no_name():

@@ -796,3 +796,44 @@ def best_checkpoint(folder, state, step, score, keep=2):
     mine.sort(key=lambda name: int(name[5:-3]))
     for name in mine[: len(mine) - keep]:
         os.remove(os.path.join(folder, name))
+
+
+# %% wrong="removes the file of a step that comes again" says=["remove the old ones last", "the last step again, no new best"]
+import re
+
+
+def best_checkpoint(folder, state, step, score, keep=2):
+    entry = {"state": state, "step": step, "score": score}
+    path = os.path.join(folder, f"step-{step:06d}.pt")
+    if os.path.exists(path):
+        os.remove(path)
+    atomic_save(entry, path)
+    best = os.path.join(folder, "best.pt")
+    so_far = torch.load(best)["score"] if os.path.exists(best) else float("-inf")
+    if score > so_far:
+        atomic_save(entry, best)
+    found = [n for n in os.listdir(folder) if re.fullmatch(r"step-[0-9]+\.pt", n)]
+    found.sort(key=lambda n: int(n[5:-3]))
+    for name in found[:-keep]:
+        os.remove(os.path.join(folder, name))
+
+
+# %% wrong="goes by the first call's keep" says=["each goes by its own, not by an earlier one"]
+import re
+
+KEEP = []
+
+
+def best_checkpoint(folder, state, step, score, keep=2):
+    KEEP.append(keep)
+    keep = KEEP[0]
+    entry = {"state": state, "step": step, "score": score}
+    atomic_save(entry, os.path.join(folder, f"step-{step:06d}.pt"))
+    best = os.path.join(folder, "best.pt")
+    so_far = torch.load(best)["score"] if os.path.exists(best) else float("-inf")
+    if score > so_far:
+        atomic_save(entry, best)
+    found = [n for n in os.listdir(folder) if re.fullmatch(r"step-[0-9]+\.pt", n)]
+    found.sort(key=lambda n: int(n[5:-3]))
+    for name in found[:-keep]:
+        os.remove(os.path.join(folder, name))

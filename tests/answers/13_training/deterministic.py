@@ -20,7 +20,7 @@
 # Admits:
 #
 # - "maybe empty": no name
-# - "a set of strings": names that differ in capitals alone
+# - "a set of strings": names that differ in capitals, blanks and accents alone
 # - "who may change it": other names, and a list that the caller emptied
 
 # %% wrong="walks the set" breaks="not on the order in which the set is walked" says=["sort the names first"]
@@ -379,7 +379,7 @@ def deterministic(names, seed, epoch):
     return [(ordered[i], float(v) * (1 + epoch / 100)) for i, v in zip(order, noise)]
 
 
-# %% wrong="sorts without regard to capitals" says=["names that differ in capitals alone", "sort by the whole name"]
+# %% wrong="sorts without regard to capitals" says=["names that differ in capitals, blanks and accents alone", "sort by the whole name"]
 def deterministic(names, seed, epoch):
     rng = np.random.default_rng([seed, epoch])
     order = sorted(names, key=str.lower)
@@ -428,3 +428,12 @@ def deterministic(names, seed, epoch):
         )
         for i in order
     ]
+
+
+# %% wrong="shuffles all but the last name" breaks="in a shuffled order" says=["shuffle them all together"]
+def deterministic(names, seed, epoch):
+    generator = np.random.default_rng([seed, epoch])
+    ordered = sorted(names)
+    order = np.append(generator.permutation(max(0, len(ordered) - 1)), np.arange(len(ordered))[-1:])
+    noise = generator.standard_normal(len(ordered))
+    return [(ordered[i], float(z)) for i, z in zip(order, noise, strict=True)]

@@ -13,7 +13,7 @@
 #
 # Admits:
 #
-# - "in the dtype of the logits": bfloat16
+# - "in the dtype of the logits": torch.bfloat16
 # - "as exact as that is": float64, logits far apart
 # - "Logits may be large (1000)": logits in the thousands
 # - "if the teacher's logits equal the student's": a teacher that equals the student, alpha = 1

@@ -785,3 +785,20 @@ def early_stopping(model, epoch, patience, min_delta, most):
     if kept is not None:
         model.load_state_dict(kept)
     return best_epoch, number
+
+
+# %% wrong="rounds the loss" says=["neither rounded nor in float32"]
+def early_stopping(model, epoch, patience, min_delta, most):
+    best, best_epoch, bad, kept = float("inf"), 0, 0, None
+    for number in range(1, most + 1):
+        loss = round(epoch(), 4)
+        if loss < best - min_delta:
+            best, best_epoch, bad = loss, number, 0
+            kept = copy.deepcopy(model.state_dict())
+        else:
+            bad += 1
+        if bad == patience:
+            break
+    if kept is not None:
+        model.load_state_dict(kept)
+    return best_epoch, number

@@ -18,6 +18,7 @@
 # - "the parameters are the same objects"
 # - "and modes, hooks, `requires_grad`, `.grad` and grad mode are what they were"
 # - "inside the block too"
+# - "floating-point entries (`is_floating_point()`)"
 #
 # Admits:
 #
@@ -1048,3 +1049,88 @@ def swapped_in(model, average):
         yield model
     finally:
         model.load_state_dict(kept)
+
+
+# %% wrong="d as a tensor in the entry's dtype" says=["Was d rounded to"]
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    return {
+        name: torch.tensor(d, dtype=value.dtype) * average[name]
+        + (1 - torch.tensor(d, dtype=value.dtype)) * value
+        if value.is_floating_point()
+        else value.clone()
+        for name, value in state.items()
+    }
+
+
+@contextlib.contextmanager
+def swapped_in(model, average):
+    before = copy.deepcopy(model.state_dict())
+    model.load_state_dict(average)
+    try:
+        yield
+    finally:
+        model.load_state_dict(before)
+
+
+# %% wrong="averages complex entries" breaks="floating-point entries (`is_floating_point()`)" says=["phase, no entry of floating-point numbers"]
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    return {
+        name: d * average[name] + (1 - d) * value
+        if value.is_floating_point() or value.is_complex()
+        else value.clone()
+        for name, value in state.items()
+    }
+
+
+@contextlib.contextmanager
+def swapped_in(model, average):
+    before = copy.deepcopy(model.state_dict())
+    model.load_state_dict(average)
+    try:
+        yield
+    finally:
+        model.load_state_dict(before)
+
+
+# %% wrong="takes the state where the average isn't finite" says=["what is NaN in the average stays NaN"]
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    return {
+        name: (d * average[name] + (1 - d) * value).where(average[name].isfinite(), value)
+        if value.is_floating_point()
+        else value.clone()
+        for name, value in state.items()
+    }
+
+
+@contextlib.contextmanager
+def swapped_in(model, average):
+    before = copy.deepcopy(model.state_dict())
+    model.load_state_dict(average)
+    try:
+        yield
+    finally:
+        model.load_state_dict(before)
+
+
+# %% wrong="adds the difference to what is there" says=["inside the block not all values"]
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    return {
+        name: d * average[name] + (1 - d) * value if value.is_floating_point() else value.clone()
+        for name, value in state.items()
+    }
+
+
+@contextlib.contextmanager
+def swapped_in(model, average):
+    before = copy.deepcopy(model.state_dict())
+    with torch.no_grad():
+        for name, value in model.state_dict().items():
+            value.add_(average[name] - value)
+    try:
+        yield
+    finally:
+        model.load_state_dict(before)

@@ -23,12 +23,13 @@
 # - "and what is frozen"
 # - "plain Python floats"
 # - "not rounded"
+# - "which run in each call"
 # - "at most the last batch's graph is still alive"
 #
 # Admits:
 #
-# - "a single sample too": ([4, 1], [3, 1])
-# - "batches may be on another device than the model": elsewhere=True
+# - "a single sample too": a last batch of one sample
+# - "batches may be on another device than the model": batches on another device
 
 # %% wrong="the mean of the batch means" breaks="the mean **over the samples**" says=["this is the mean of the batch means", "expected"]
 def fit(model, train, val, optimizer, epochs):
@@ -1720,3 +1721,37 @@ def fit(model, train, val, optimizer, epochs):
             loss, accuracy = measure(val, False)
         rows.append(dict(train_loss=first, val_loss=loss, val_accuracy=accuracy))
     return rows
+
+
+# %% wrong="calls model.forward, which runs no hooks" breaks="which run in each call" says=["the model's hooks did not run"]
+def fit(model, train, val, optimizer, epochs):
+    where = next(model.parameters()).device
+    history = []
+    for _ in range(epochs):
+        model.train()
+        total, count = 0.0, 0
+        for x, y in train:
+            x, y = x.to(where), y.to(where)
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model.forward(x), y)
+            loss.backward()
+            optimizer.step()
+            total += loss.item() * len(y)
+            count += len(y)
+        model.eval()
+        val_total, right, val_count = 0.0, 0, 0
+        with torch.no_grad():
+            for x, y in val:
+                x, y = x.to(where), y.to(where)
+                logits = model(x)
+                val_total += F.cross_entropy(logits, y).item() * len(y)
+                right += (logits.argmax(1) == y).sum().item()
+                val_count += len(y)
+        history.append(
+            {
+                "train_loss": total / count,
+                "val_loss": val_total / val_count,
+                "val_accuracy": right / val_count,
+            }
+        )
+    return history

@@ -1140,7 +1140,7 @@ def metrics(batches, classes, k):
     }
 
 
-# %% wrong="the counts go on from the call before" says=["called twice: the second call gives something else: what is kept from the first?"]
+# %% wrong="the counts go on from the call before" says=["the second call gives something else: what is kept from the first?"]
 so_far = {}
 
 
@@ -1161,6 +1161,30 @@ def metrics(batches, classes, k):
     return {
         "accuracy": tp.sum().item() / count,
         "top_k": hits.item() / count,
+        "confusion": confusion,
+        "macro_f1": f1.mean().item(),
+    }
+
+
+# %% wrong="takes 0 for an infinite logit" says=["infinite logits beside 20 000 and 30 000"]
+def metrics(batches, classes, k):
+    n = sum(len(labels) for _, labels in batches)
+    if n == 0:
+        raise ValueError("no samples")
+    confusion = hits = 0
+    for logits, labels in batches:
+        logits = logits.nan_to_num(posinf=0.0, neginf=0.0)
+        guess = logits.argmax(1)
+        pairs = classes * labels + guess
+        confusion = confusion + pairs.bincount(minlength=classes**2).view(classes, classes)
+        best = logits.topk(k, dim=1).indices
+        hits = hits + (best == labels[:, None]).any(1).sum()
+    right = confusion.diag()
+    below = confusion.sum(0) + confusion.sum(1)
+    f1 = torch.where(below > 0, 2 * right.double() / below.clamp(min=1), 0.0)
+    return {
+        "accuracy": right.sum().item() / n,
+        "top_k": hits.item() / n,
         "confusion": confusion,
         "macro_f1": f1.mean().item(),
     }

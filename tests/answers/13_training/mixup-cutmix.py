@@ -5,7 +5,8 @@
 # - "from 0 to 1"
 # - "`weight` of image `i` and `1 - weight` of its partner"
 # - "that rectangle comes from the partner"
-# - "It may stick out on any side"
+# - "all else is as it was, also where a pixel is infinite"
+# - "The box may stick out on any side"
 # - "or be outside altogether"
 # - "only what is inside the image counts, for the label too"
 # - "images like `x` in shape and dtype"
@@ -21,7 +22,7 @@
 # - "`x` is float (n, channels, height, width)": float16, not contiguous
 # - "in the dtype of `x`": float64, not contiguous
 # - "from 0 to 1": weight=0.0
-# - "It may stick out on any side": box=(-1, 2, 8, 3) of a 9 × 4 image
+# - "The box may stick out on any side": box=(-1, 2, 8, 3) of a 9 × 4 image
 # - "With both or neither": both given, the weight is 0
 
 # %% wrong="the planned area" breaks="only what is inside the image counts, for the label too" says=["this is the planned area; count the pixels inside the image"]
@@ -58,7 +59,7 @@ def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     return mixed, (1 - weight) * hard + weight * hard[order]
 
 
-# %% wrong="negative bounds count from the end" breaks="It may stick out on any side" says=["box=(-2, 6, 4, 4) of an 8 × 8 image", "a negative bound counts from the end in a slice"]
+# %% wrong="negative bounds count from the end" breaks="The box may stick out on any side" says=["box=(-2, 6, 4, 4) of an 8 × 8 image", "a negative bound counts from the end in a slice"]
 def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     if (weight is None) == (box is None):
         raise ValueError("one of the two")
@@ -468,7 +469,7 @@ def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     return images, soft.to(x.dtype)
 
 
-# %% wrong="labels of the classes that occur" breaks="labels (n, classes)" says=["soft has shape (3, 2), expected (3, 4)"]
+# %% wrong="labels of the classes that occur" breaks="labels (n, classes)" says=["soft has 2 columns", "counts those that occur"]
 def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     if (weight is None) == (box is None):
         raise ValueError
@@ -721,3 +722,50 @@ def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     mixed[:, :, top:bottom, left:right] = x[order][:, :, top:bottom, left:right]
     share = max(bottom - top, 0) * max(right - left, 0) / (high * wide)
     return mixed, (1 - share) * hot + share * hot[order]
+
+
+# %% wrong="multiplies the images by a mask" breaks="all else is as it was, also where a pixel is infinite" says=["a mask times an infinite pixel"]
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if (weight is None) == (box is None):
+        raise ValueError("give either a weight or a box")
+    labels = F.one_hot(y, classes).to(x.dtype)
+    other = x[order]
+    if box is None:
+        mixed, share = weight * x + (1 - weight) * other, weight
+    else:
+        top, left, height, width = box
+        h, w = x.shape[2:]
+        t, b = max(top, 0), min(top + height, h)
+        le, r = max(left, 0), min(left + width, w)
+        area = max(b - t, 0) * max(r - le, 0)
+        mixed = x.clone()
+        if area:
+            mask = torch.zeros_like(x)
+            mask[:, :, t:b, le:r] = 1
+            mixed = x * (1 - mask) + other * mask
+        share = 1 - area / (h * w)
+    return mixed, share * labels + (1 - share) * labels[order]
+
+
+# %% wrong="writes each result into one buffer" says=["a second time, after the first result was set to zero", "called twice"]
+BUFFER = {}
+
+
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if (weight is None) == (box is None):
+        raise ValueError("give either a weight or a box")
+    labels = F.one_hot(y, classes).to(x.dtype)
+    other = x[order]
+    if box is None:
+        mixed, share = weight * x + (1 - weight) * other, weight
+    else:
+        top, left, height, width = box
+        h, w = x.shape[2:]
+        t, b = max(top, 0), min(top + height, h)
+        le, r = max(left, 0), min(left + width, w)
+        area = max(b - t, 0) * max(r - le, 0)
+        mixed = BUFFER.setdefault((x.shape, x.dtype), torch.empty_like(x)).copy_(x.detach())
+        if area:
+            mixed[:, :, t:b, le:r] = other[:, :, t:b, le:r]
+        share = 1 - area / (h * w)
+    return mixed, share * labels + (1 - share) * labels[order]

@@ -146,7 +146,7 @@ def train_mode(model):
                 module.eval()
 
 
-# %% wrong="rates the wrong way round" breaks="the backbone at `lr / 10`" says=["the rate", "expected [0.05]"]
+# %% wrong="rates the wrong way round" breaks="the backbone at `lr / 10`" says=["the backbone learns at lr / 10", "expected [0.05]"]
 def transfer(model, classes, mode, lr):
     if mode not in ("probe", "full", "discriminative"):
         raise ValueError(mode)
@@ -960,3 +960,26 @@ def train_mode(model):
         if isinstance(part, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
             if not part.weight.requires_grad:
                 part.training = False
+
+
+# %% wrong="leaves a frozen batch norm without statistics in training" says=["frozen BatchNorm1d that keeps no statistics"]
+def transfer(model, classes, mode, lr):
+    if mode not in ("probe", "full", "discriminative"):
+        raise ValueError(f"unknown mode {mode!r}")
+    old = model[1]
+    model[1] = nn.Linear(old.in_features, classes, device=old.weight.device)
+    model[0].requires_grad_(mode != "probe")
+    body, head = list(model[0].parameters()), list(model[1].parameters())
+    if mode == "probe":
+        return [{"params": head, "lr": lr}]
+    if mode == "full":
+        return [{"params": body + head, "lr": lr}]
+    return [{"params": body, "lr": lr / 10}, {"params": head, "lr": lr}]
+
+
+def train_mode(model):
+    model.train()
+    for module in model.modules():
+        if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if module.track_running_stats and not module.weight.requires_grad:
+                module.eval()

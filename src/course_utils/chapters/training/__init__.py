@@ -2,7 +2,7 @@
 
 from course_utils.chapters.training.averages import (
     check_average,
-    check_nan,
+    check_odd,
     check_swapped,
     check_weight,
     make_states,
@@ -35,11 +35,13 @@ from course_utils.chapters.training.distilling import (
     DISTILLED,
     check_loss,
     check_slope,
+    distill_once,
     one_slip_in,
     right_loss,
     run_distill,
 )
 from course_utils.chapters.training.fitting import (
+    FITS,
     check_calls,
     check_numbers,
     check_plain,
@@ -55,6 +57,7 @@ from course_utils.chapters.training.killed import (
 )
 from course_utils.chapters.training.mixing import (
     BOXES,
+    MIXED,
     check_mix,
     close,
     image_slip_of,
@@ -67,6 +70,7 @@ from course_utils.chapters.training.patients import KINDS, patient, patients
 from course_utils.chapters.training.precision import BECAUSE, amp_plain, seen_dtypes, seen_scales
 from course_utils.chapters.training.saves import (
     OTHERS,
+    SAVES,
     check_again,
     check_files,
     check_remains,

@@ -6,8 +6,10 @@ import torch
 
 from course_utils.chapters.training.states import frozen
 from course_utils.learner.awkward import awkward_model, forbid_side_effects
+from course_utils.learner.cases import every_case
 from course_utils.learner.checks import check_close, check_equal
 from course_utils.learner.devices import device
+from course_utils.learner.other_states import check_states
 
 RAISED = {"ZeroDivisionError": ZeroDivisionError, "KeyboardInterrupt": KeyboardInterrupt}
 
@@ -44,6 +46,8 @@ def run_swapped_in(swapped_in, ends: str) -> dict:
     with torch.no_grad():  # a step between the call and the block
         for value in model.state_dict().values():
             value.add_(1 if value.is_floating_point() else 2**24)  # what float32 can't hold
+        if ends == "ZeroDivisionError":  # training has gone wrong
+            next(model.parameters()).view(-1)[0] = torch.nan
     if ends == "after another block":
         with swapped_in(model, average):
             pass
@@ -147,8 +151,10 @@ def make_states(dtype, seed):
                 "weight": weight,
                 "scale": weight[0, 0].clone(),  # of no dimension
                 "norm.running_mean": weight[1] + 1,  # a buffer is averaged like a parameter
+                "nothing": weight.new_zeros(0, 3),
                 "tracked": torch.tensor(count, device=device),
                 "mask": mask,
+                "phase": torch.tensor([1j * count], device=device),  # is_floating_point(): False
             }
         )
     return states
@@ -192,10 +198,37 @@ def check_weight(name, mine, average, state, step, decay):
 
 
 def check_nan(ema) -> None:
-    """A state that has a NaN gives an average that has it."""
-    found = ema({"w": torch.ones(2)}, {"w": torch.tensor([2.0, torch.nan])}, 0, 0.99)["w"]
+    """A state or an average that has a NaN gives an average that has it."""
+    average, state = torch.tensor([1.0, 1.0, torch.nan]), torch.tensor([2.0, torch.nan, 2.0])
+    found = ema({"w": average}, {"w": state}, 0, 0.99)["w"]
     words = "what is NaN in the state is NaN in the average: the formula holds for each number"
-    assert found.isnan().tolist() == [False, True], words
+    assert found.isnan().tolist()[:2] == [False, True], words
+    words = "what is NaN in the average stays NaN: the formula holds for each number"
+    assert found.isnan().tolist()[2], words
+
+
+def check_small(ema, dtype) -> None:
+    """1 - d is 0.001 where half precision would round d to 1."""
+    zeros, ones = torch.zeros(2, dtype=dtype), torch.ones(2, dtype=dtype)
+    found = ema({"w": zeros}, {"w": ones}, 10**6, 0.999)["w"]
+    words = "entries of 0 in the average and 1 in the state, decay 0.999, step 1000000"
+    rounded = isinstance(found, torch.Tensor) and not found.any()
+    text = f"{words}: they stay 0. Was d rounded to {dtype}? Keep it a Python number"
+    assert not rounded, text
+    check_close(found, torch.full_like(ones, 0.001), words, rtol=1e-2, atol=0.0)
+
+
+def check_odd(ema) -> None:
+    """NaN, other states, and decays near 1 in half precision."""
+    with every_case() as case:
+        with case("a NaN in the state, and in the average"):
+            check_nan(ema)
+        with case("called twice, and in inference mode"):
+            states, what = make_states(torch.float32, 1), "ema(average, state, 3, 0.9)"
+            check_states(ema, *states, 3, 0.9, what=what, but=["old_gradient", "inside_a_graph"])
+        for dtype in (torch.float16, torch.bfloat16):
+            with case(f"{dtype}, a decay near 1"):
+                check_small(ema, dtype)
 
 
 def check_average(found, average, state, step, decay):
@@ -203,9 +236,11 @@ def check_average(found, average, state, step, decay):
     check_equal(sorted(found), sorted(state), "the names")
     for name in ("weight", "scale", "norm.running_mean"):
         check_weight(name, found[name], average[name], state[name], step, decay)
-    for name in ("tracked", "mask"):
-        words = f"{name}, which has no floating point, so as in state"
+    for name in ("tracked", "mask", "phase", "nothing"):
+        words = f"{name}, no entry of floating-point numbers, so as in state"
         check_close(found[name], state[name], words)
     for name, value in found.items():
+        if not value.numel():
+            continue
         shared = value.untyped_storage().data_ptr() == state[name].untyped_storage().data_ptr()
         assert not shared, f"{name} shares its memory with state: clone it"

@@ -15,6 +15,7 @@ from course_utils.learner.cases import every_case
 from course_utils.learner.changes import forbid_changes
 from course_utils.learner.checks import check_close
 from course_utils.learner.devices import device
+from course_utils.learner.other_states import check_states
 
 
 def macro_f1(truth, guess, classes) -> float:
@@ -103,6 +104,8 @@ def right_metrics(batches, classes, k):
     slips = {words: ("macro_f1", number) for words, number in f1.items()}
     slips["the mean of the classes' recalls; count over all samples"] = "accuracy", recall
     slips["the share among the k smallest logits"] = "top_k", low
+    first = "the share with the largest logit alone; look among the k largest"
+    slips[first] = "top_k", right["accuracy"]
     hits = (order == truth[:, None]).any(1)
     behind = float((order[:, min(1, k - 1) :] == truth[:, None]).any(1).mean())
     slips["the share behind the largest logit; the largest is among the k"] = "top_k", behind
@@ -186,6 +189,8 @@ def few_samples() -> dict[str, tuple]:
     slanted = [(z.t().contiguous().t(), y) for z, y in make_batches([6, 1], 5, 8)]
     two = [(z[:1], y[:1]), (z[2:3], y[2:3])]
     far = [(200 * z, y) for z, y in make_batches([7, 2], 6, 11)]  # softmax makes zeros of most
+    steps = torch.tensor([-torch.inf, -3e4, 2e4, 3e4, torch.inf], device=device)
+    endless = [(steps[z.long()], y) for z, y in make_batches([6, 4], 5, 12)]
     return {
         "logits hundreds apart, k = 5": (far, 6, 5),
         "the example": ([(z, y)], 3, 2),
@@ -201,6 +206,8 @@ def few_samples() -> dict[str, tuple]:
         "the first batch is empty, k = 7 of 8": (make_batches([0, 4, 3], 8, 5), 8, 7),
         "two samples, so class 2 occurs neither in truth nor in predictions": (two, 3, 3),
         "logits that aren't contiguous": (slanted, 5, 2),
+        "infinite logits beside 20 000 and 30 000": (endless, 5, 2),
+        "a single class": (make_batches([3, 1], 1, 10), 1, 1),
         "300 classes in bfloat16, which make 90 000 pairs": (_bfloat16_of_many(), 300, 150),
     }
 
@@ -215,6 +222,7 @@ def check_twice(metrics, given: tuple) -> None:
     """The same result from the same arguments, whatever was counted before."""
     first, second = (frozen(call_metrics(metrics, *given)) for _ in range(2))
     assert first == second, "the second call gives something else: what is kept from the first?"
+    check_states(metrics, make_batches([4, 1], 4, 9), 4, 2, what="metrics(batches, 4, 2)")
 
 
 def try_all(metrics, cases: dict[str, tuple]) -> tuple[Tried, dict[str, str]]:

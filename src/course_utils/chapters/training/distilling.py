@@ -5,7 +5,9 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F
 
+from course_utils.learner.changes import forbid_changes
 from course_utils.learner.checks import check_close
+from course_utils.learner.devices import device
 from course_utils.learner.gradients import gradient_of
 from course_utils.learner.tracebacks import ends_in_notebook
 from course_utils.learner.values import check_value
@@ -22,7 +24,6 @@ PLAIN = [
 DISTILLED: dict[str, tuple] = {
     "{} samples, {} classes, T = {}, alpha = {}".format(*how): how for how in PLAIN
 }
-DISTILLED["float64"] = (4, 3, 1.5, 0.5, 0, 2.0, torch.float64)
 DISTILLED["float64, logits far apart"] = (4, 5, 1.0, 0.9, 0, 12.0, torch.float64)
 DISTILLED["logits in the thousands"] = (3, 4, 2.0, 0.7, 0, 1000.0)
 
@@ -49,6 +50,23 @@ def right_loss(student, teacher, labels, temperature, alpha, power=2, slip=""):
     weight = weight * len(labels) if slip == "summed" else weight
     factor = 2**temperature if slip == "power" else temperature**power
     return alpha * factor * divergence + weight * hard
+
+
+def distill_once(
+    distill, n, classes, temperature, alpha, number=0, size=2.0, dtype=torch.float32
+) -> tuple:
+    """What came back, the arguments in float64, and as they were given."""
+    generator = torch.Generator().manual_seed(number)
+    z, t = (size * torch.randn(n, classes, generator=generator, dtype=torch.float64) for _ in "zt")
+    labels = torch.randint(classes, (n,), generator=generator).to(device)
+    wide, mine = (
+        (z.to(device, kind), t.to(device, kind), labels, temperature, alpha)
+        for kind in (torch.float64, dtype)
+    )
+    with forbid_changes(*mine[:3]):
+        found = distill(*mine)
+    assert found is not None, "distill returned None: is there an answer yet?"
+    return found, wide, mine
 
 
 SLIPS: dict[str, dict] = {

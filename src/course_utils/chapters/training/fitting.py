@@ -93,10 +93,15 @@ class Elsewhere:
         raise AssertionError("a batch was used where it is: move x and y to the model's device")
 
 
-def spy_batches(sizes: list[int], seed: int) -> list[tuple[torch.Tensor, torch.Tensor]]:
+def spy_batches(
+    sizes: list[int], seed: int, dtype: torch.dtype = torch.float32
+) -> list[tuple[torch.Tensor, torch.Tensor]]:
     generator = torch.Generator().manual_seed(seed)
     return [
-        (torch.randn(n, 4, generator=generator), torch.randint(3, (n,), generator=generator))
+        (
+            torch.randn(n, 4, generator=generator).to(dtype),
+            torch.randint(3, (n,), generator=generator),
+        )
         for n in sizes
     ]
 
@@ -125,21 +130,43 @@ GRAD_OFF = (
     "undone, for the next epoch too; with torch.no_grad(): ends with its block"
 )
 
+HOOKS = "the model's hooks did not run: call model(x), which runs them; model.forward(x) does not"
+
+# Sizes of the batches, epochs, options. At steep=4.0 gradients are longer than 10; at 0.0 the model
+# has no buffers.
+FITS: list[tuple] = list(
+    {
+        "one epoch": (([6, 6, 2], [5, 5, 2]), 1, {}),
+        "three epochs": (([6, 6, 2], [5, 5, 2]), 3, {}),
+        "long gradients": (([6, 6, 2], [5, 5, 2]), 1, {"steep": 4.0}),
+        "batches on another device": (([6, 2], [5, 2]), 1, {"elsewhere": True, "steep": 0.0}),
+        "a last batch of one sample": (([4, 1], [3, 1]), 2, {}),
+        "no epoch": (([4, 3], [2]), 0, {}),
+        "a model in float64": (([5, 3], [4, 2]), 1, {"dtype": torch.float64}),
+    }.values()
+)
+
 
 @ends_in_notebook
-def run_fit(fit, sizes: tuple, epochs: int, elsewhere: bool = False, steep: float = 1.0) -> tuple:
+def run_fit(
+    fit,
+    sizes: tuple,
+    epochs: int,
+    elsewhere: bool = False,
+    steep: float = 1.0,
+    dtype: torch.dtype = torch.float32,
+) -> tuple:
     """The history, the types in it, the spy's notes, graphs kept alive, the weights, and words
     for what was changed of ``train`` and ``val``, and of the model's hooks and what is frozen."""
-    spy, parts = (
-        Spy(steep).to(device),
-        [spy_batches(part, n) for n, part in enumerate(sizes, start=1)],
-    )
-    place = Elsewhere if elsewhere else lambda part: part.to(device)
+    home = device if dtype == torch.float32 else torch.device("cpu")  # where it rounds alike
+    spy = Spy(steep).to(home, dtype)
+    parts = [spy_batches(part, n, dtype) for n, part in enumerate(sizes, start=1)]
+    place = Elsewhere if elsewhere else lambda part: part.to(home)
     train, val = ([(place(x), place(y)) for x, y in part] for part in parts)
     before: list[Any] = [list(train), list(val)]
     values = [[x.clone() for batch in part for x in batch] for part in before if not elsewhere]
-    optimizer = _optimizer(spy)
-    spy.register_forward_hook(lambda *_: None)
+    optimizer, ran = _optimizer(spy), []
+    spy.register_forward_hook(lambda *_: ran.append(1))
     if steep > 1:
         spy.train()
         spy.body.eval()  # a part in evaluation mode, within a model in training mode
@@ -179,6 +206,7 @@ def run_fit(fit, sizes: tuple, epochs: int, elsewhere: bool = False, steep: floa
     elif any(x.requires_grad for part in now for x in part if not elsewhere):
         kept = "a batch requires a gradient now"
     kept = kept or "; ".join(watch.changes())
+    kept = kept or HOOKS * (len(ran) != len(spy.calls))
     return plain, kinds, spy.calls, spy.alive, weights, kept
 
 
@@ -190,15 +218,16 @@ def true_fit(
     longest: float = float("inf"),
     loss_of: Callable = F.cross_entropy,
     steps: str = "each batch",
+    dtype: torch.dtype = torch.float32,
 ) -> tuple:
     """What is right, each batch's loss by itself, which tells slips apart, and the weights.
 
     ``forgets`` says when gradients are set to zero, ``longest`` at which norm they are clipped,
     ``loss_of`` what is minimised, ``steps`` when a step is taken; all but the defaults is a slip.
     """
-    spy = Spy(steep)
+    spy = Spy(steep).to(dtype)
     optimizer = _optimizer(spy)
-    train, val, seen = spy_batches(sizes[0], 1), spy_batches(sizes[1], 2), []
+    train, val, seen = spy_batches(sizes[0], 1, dtype), spy_batches(sizes[1], 2, dtype), []
     for _ in range(epochs):
         losses = []
         if forgets == "once an epoch":
@@ -301,13 +330,15 @@ CLIPS = "the gradient was clipped at a norm of {}; step() takes it as backward()
 
 def check_weights(mine, right, sizes, epochs, steep=1.0):
     """The weights and buffers after training; a known slip in its own words."""
+    pairs = list(zip(mine, right, strict=True))
+    same = all(torch.allclose(a.float(), b.float(), rtol=1e-3, atol=1e-4) for a, b in pairs)
     slips: list[tuple[dict[str, Any], str]] = [
         ({"forgets": forgets}, words) for forgets, words in FORGETS.items()
     ]
     slips += [({"longest": norm}, CLIPS.format(norm)) for norm in (0.5, 1.0, 5.0, 10.0)]
     slips += [(how, words) for words, how in LOSSES.items()]
-    for how, words in slips:
-        slip = true_fit(sizes, epochs, steep, **how)[1]
+    for how, words in slips * (not same):
+        slip = true_fit(sizes, epochs, steep, dtype=right[0].dtype, **how)[1]
         near = [
             torch.allclose(a.float(), b.float(), rtol=1e-3, atol=1e-4)
             for a, b in zip(mine, slip, strict=True)
@@ -316,7 +347,7 @@ def check_weights(mine, right, sizes, epochs, steep=1.0):
         assert not all(near) or not any(far), words
     words = "a frozen parameter moved: it was thawed, or step() used an old .grad not forgotten"
     words += ", or one of zeros, by which weight decay moves it; where .grad is None, nothing does"
-    assert torch.equal(mine[-1], Spy().state_dict()["body.5.bias"]), words
+    assert torch.equal(mine[-1], Spy().state_dict()["body.5.bias"].to(mine[-1].dtype)), words
     for a, b in zip(mine, right, strict=True):
         words = "a weight or buffer (one step a batch? from that batch's gradient alone?)"
         check_close(a, b, words, rtol=1e-3, atol=1e-4)

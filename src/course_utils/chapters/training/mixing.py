@@ -31,16 +31,37 @@ BOXES = [
     *((9, 1, 3, 3), (1, 10, 3, 3), (-5, -5, 3, 3), (2, 2, 0, 4), (-5, 2, 3, 4), (2, -5, 4, 3)),
 ]
 
+F32, F64, HALF = torch.float32, torch.float64, torch.float16
+# Images, their size, classes, seed, dtype, gaps, flat, endless; and a weight or a box.
+MIXED: dict[str, tuple] = {
+    "the example's weight": (5, (1, 4, 4), 3, {"weight": 0.75}),
+    "weight=0.0, a weight like any: ask for None": (3, (2, 3, 5), 4, {"weight": 0.0}),
+    "weight=1.0": (3, (2, 3, 5), 4, {"weight": 1.0}),
+    "weight=1, a whole number": (4, (2, 4, 5), 3, 1, {"weight": 1}),
+    "box=(2, -1, 3, 8) of a 4 × 9 image": (4, (1, 4, 9), 3, {"box": (2, -1, 3, 8)}),
+    "box=(-1, 2, 8, 3) of a 9 × 4 image": (4, (1, 9, 4), 3, {"box": (-1, 2, 8, 3)}),
+    **{f"box={box} of an 8 × 8 image": (6, (2, 8, 8), 5, {"box": box}) for box in BOXES},
+    "float16, not contiguous": (4, (1, 6, 8), 3, 0, HALF, True, {"box": BOXES[0]}),
+    "one image, weight=0.25": (1, (1, 3, 2), 4, {"weight": 0.25}),
+    "one image of one channel, a box": (1, (1, 5, 4), 3, {"box": (1, 1, 2, 2)}),
+    "images of one grey, a box": (4, (3, 4, 5), 3, 1, F32, False, True, {"box": (0, 1, 2, 3)}),
+    "infinite pixels, a box": (4, (2, 4, 5), 3, 1, F32, False, False, True, {"box": (1, 1, 2, 3)}),
+    "bfloat16, a box": (4, (2, 4, 4), 3, 1, torch.bfloat16, {"box": (1, 1, 2, 2)}),
+    "float64, not contiguous": (3, (1, 2, 3), 4, 0, F64, True, {"weight": 0.3}),
+}
 
-def make_mix(n, size, classes, seed, dtype, gaps, flat=False):
+
+def make_mix(n, size, classes, seed, dtype, gaps, flat=False, endless=False):
     """Seeded images, labels, the number of classes, and an order to mix them in.
 
-    ``flat``: all pixels are equal, so that they don't tell what was pasted.
+    ``flat``: all pixels are equal, so that they don't tell what was pasted. ``endless``: the first
+    row of each image is infinite.
     """
     generator = torch.Generator().manual_seed(seed)
     drawn = torch.float64 if dtype == torch.float64 else torch.float32
     x = torch.rand(n, *size, generator=generator, dtype=drawn).to(device, dtype)
     x = torch.full_like(x, 0.5) if flat else x
+    x[:, :, :1] = torch.inf if endless else x[:, :, :1]
     x = x.transpose(2, 3).contiguous().transpose(2, 3) if gaps else x
     y = torch.randint(classes, (n,), generator=generator).to(device)
     return x, y, classes, torch.randperm(n, generator=generator).to(device)
@@ -198,6 +219,11 @@ def close(found, right, tolerance=2e-3) -> bool:
 def check_soft(soft, right, slip, loose):
     """Compare the labels; ``slip`` has words that explain all of them."""
     assert not slip or close(soft, right), f"soft: {slip}"
+    table = isinstance(soft, torch.Tensor) and soft.dim() == 2 and len(soft) == len(right)
+    columns = soft.shape[1] if table else right.shape[1]
+    words = f"soft has {columns} columns; one for each of {right.shape[1]} classes is asked for"
+    few = f"{words}: without the number of classes F.one_hot counts those that occur"
+    assert columns >= right.shape[1], few
     check_close(soft, right, "soft", **loose)
 
 
@@ -210,11 +236,15 @@ def check_exact(found, right, name):
 
 def check_mix(seen, slip="", image_slip=""):
     """Compare images and labels, each by itself; words that explain all that is wrong with them."""
-    half = seen["mixed"].dtype == torch.float16
-    loose = dict.fromkeys(("rtol", "atol"), 2e-3 if half else 1e-5)
+    half = {torch.float16: 2e-3, torch.bfloat16: 1e-2}
+    loose = dict.fromkeys(("rtol", "atol"), half.get(seen["mixed"].dtype, 1e-5))
     with every_case() as part:
         with part("images"):
             assert not image_slip or close(seen["images"], seen["mixed"]), f"mixed: {image_slip}"
+            spoilt = isinstance(seen["images"], torch.Tensor) and seen["images"].isnan().any()
+            spoilt = spoilt and seen["mixed"].isinf().any()
+            words = "mixed has NaN: a mask times an infinite pixel? Paste, or choose by where"
+            assert not spoilt, words
             check_close(seen["images"], seen["mixed"], "mixed", **loose)
             check_exact(seen["images"], seen["mixed"], "mixed")
         with part("labels"):

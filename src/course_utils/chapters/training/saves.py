@@ -107,11 +107,48 @@ def right_folder(saves: list[tuple], keep: int) -> dict:
     entries = {step: (step, score, 2.0 * step) for step, score, *_ in saves}
     keep = [keep, *saves[-1][2:]][-1]
     files = {f"step-{step:06d}.pt": entries[step] for step in sorted(entries)[-keep:]}
-    scored = [(score, -step) for step, score, *_ in saves if score == score]
-    return files | ({"best.pt": entries[-max(scored)[1]]} if scored else {})
+    scored = [(score, -number) for number, (_, score, *_) in enumerate(saves) if score == score]
+    if not scored:
+        return files
+    step, score = saves[-max(scored)[1]][:2]
+    return files | {"best.pt": (step, score, 2.0 * step)}
 
 
 OTHERS = ["init.pt", "notes.txt"]
+NAN = float("nan")
+THREE = [(1, 0.1), (2, 0.2), (3, 0.3)]
+OLD = ["step-final.pt", "step-000001.pt.old", "best.pt.old"]
+ODD = ["step-1_000.pt", "step-+7.pt", "step-000001-pt", "notes.part"]
+# Saves, keep, and what the folder holds before, beside OTHERS.
+SAVES: dict[str, tuple] = {
+    "the example": ([(1, 0.8), (2, 0.9), (3, 0.7)], 2),
+    "negative scores, the best one's own file is gone": (
+        [(1, -5.0), (2, -9.0), (3, -7.0), (4, -6.0)],
+        1,
+    ),
+    "a tie, and NaN between": ([(1, 0.5), (2, NAN), (3, 0.5)], 3),
+    "a score of 0, the highest of three": ([(1, -0.5), (2, 0.0), (3, -0.25)], 2),
+    "nothing but NaN": ([(1, NAN), (2, NAN)], 2),
+    "NaN first": ([(1, NAN), (2, 0.1)], 1),
+    "seven digits": ([(999_998, 0.1), (999_999, 0.2), (1_000_000, 0.3), (1_000_001, 0.1)], 2),
+    "the last step again, with another score": ([(1, 0.1), (2, 0.2), (2, 0.3)], 2),
+    "the best step again, with a lower score": ([(0, 0.1), (1, 0.3), (1, 0.2)], 2),
+    "step 0 twice, one kept": ([(0, 0.3), (0, 0.3)], 1),
+    "keep falls from 4 to 2": (
+        [(1, 0.1, 4), (2, 0.1, 4), (3, 0.2, 4), (4, 0.3, 4), (5, 0.1, 2)],
+        2,
+    ),
+    "keep rises from 1 to 3": (
+        [(1, 0.1, 1), (2, 0.1, 1), (3, 0.2, 3), (4, 0.3, 3), (5, 0.1, 3)],
+        3,
+    ),
+    "scores that differ in the eighth digit": (
+        [(1, 0.1), (2, 0.41234566), (3, 0.41234567), (4, 0.2)],
+        2,
+    ),
+    "other files: step-final.pt, step-000001.pt.old, best.pt.old": (THREE, 2, *OLD),
+    "other files: step-1_000.pt, step-+7.pt, step-000001-pt, notes.part": (THREE, 2, *ODD),
+}
 
 
 def _taken_by_int(steps: list[str], others: list[str], keep: int) -> list[str]:
@@ -145,6 +182,10 @@ def check_files(files, names, saves, keep, others=OTHERS):
     if set(steps) < set(wanted):
         because = "too many were removed: where there are fewer than keep, a slice from the end, "
         because += "such as names[:2 - 3], still takes some"
+        if len({save[2] for save in saves if save[2:]}) > 1:
+            because = (
+                "keep may differ from call to call: each goes by its own, not by an earlier one"
+            )
     check_equal(steps, wanted, "the files of steps", because)
     strays = sorted(set(names) - {*mine, *others})
     because = (

@@ -21,7 +21,7 @@ def run_early_stopping(
     """What came back, the model's weight and buffer, and whether its parameter is the same."""
     norm: Any = nn.BatchNorm1d(2)
     norm.bias.requires_grad_(False)
-    model: Any = nn.Sequential(norm, nn.Dropout()).to(device)
+    model: Any = nn.Sequential(norm, nn.Dropout()).to(device, torch.float64)
     model[1].eval()
     if patience == 1:
         model.eval()  # an epoch() that trains may begin here, too
@@ -98,13 +98,14 @@ COUNTED = 2**40  # batches before the first epoch: float32 can't tell them from 
 
 
 def value_of(number: int) -> float:
-    """What weights and buffers are after an epoch: half can't hold it, float32 does."""
-    return number + 2**-20
+    """What weights and buffers are after an epoch: float32 can't hold it, float64 does."""
+    return number + 2**-40
 
 
 def right_stop(losses, patience, min_delta, most=99, slip=""):
     """(best epoch, epochs run), or what a slip gives: None if it runs past the losses."""
     best, best_epoch, bad = float("inf"), 0, 0
+    losses = [round(loss, 6) for loss in losses] if slip == "round" else losses
     delta = {"no delta": 0.0, "plus": -min_delta}.get(slip, min_delta)
     most -= slip == "few"
     for number, loss in enumerate(losses[:most], start=1):
@@ -147,6 +148,7 @@ SLIPS = {
     "least": "that is the epoch of the lowest loss; the best one is that of the last improvement",
     "order": "the two have changed places: (best epoch, epochs run)",
     "zero best": "a best loss of 0 is taken for none; begin with infinity, and compare with best",
+    "round": "a loss is compared with all its digits: neither rounded nor in float32",
     "first": "without any improvement the best epoch is 0, not 1",
 }
 
@@ -187,6 +189,10 @@ STOPS = {  # losses, patience, min_delta, most
     "infinity twice": ([INF, INF, 0.5, 0.1], 2, 0.0),
     "losses near 10": ([10.0, 9.8, 9.6, 9.55, 9.9, 9.9, 0.1], 2, 0.1),
     "losses above 1e12: best begins at infinity": ([3e12, 2e12, 2.5e12, 2.6e12, 0.1], 2, 0.1),
+    "losses that differ in the ninth digit": (
+        [0.5, 0.5 - 1e-9, 0.5 - 3e-9, 0.5 - 2e-9, 0.5 - 2e-9, 0.1],
+        *(2, 0.0),
+    ),
     "a best loss of 0": ([0.5, 0.0, 0.3, 0.4, 0.1], 2, 0.0),
     "patience 1, negative losses": ([-1.0, -2.0, -1.5, -9.0], 1, 0.1),
 }

@@ -130,6 +130,8 @@ def run_norms(train_mode) -> dict:
     tracks = nn.InstanceNorm1d(2, affine=True, track_running_stats=True)
     layers["frozen InstanceNorm1d with statistics"] = tracks.requires_grad_(False)
     layers["frozen BatchNorm2d of a derived class"] = Quiet(2).requires_grad_(False)
+    bare = nn.BatchNorm1d(2, track_running_stats=False)
+    layers["frozen BatchNorm1d that keeps no statistics"] = bare.requires_grad_(False)
     settings = {name: _settings(layer) for name, layer in layers.items()}
     whole = nn.Sequential(nn.Sequential(*layers.values()), nn.Linear(2, 2)).eval()
     whole.register_forward_hook(lambda *_: None)
@@ -139,14 +141,19 @@ def run_norms(train_mode) -> dict:
     train_mode(whole)
     changes = watch.changes()
     assert not changes, f"its mode alone is train_mode's to change: {changes[0]}"
-    alone = nn.BatchNorm1d(2).requires_grad_(False)
-    train_mode(alone)
+    alone = {
+        "frozen BatchNorm1d that is the model itself": nn.BatchNorm1d(2).requires_grad_(False),
+        "frozen BatchNorm2d of a derived class, the model itself": Quiet(2).requires_grad_(False),
+        "trainable BatchNorm3d that is the model itself": nn.BatchNorm3d(2).eval(),
+    }
+    for layer in alone.values():
+        train_mode(layer)
     words = ": its settings changed, where its mode alone should, from {} to {}"
     for name, layer in layers.items():
         same = _settings(layer) == settings[name]
         assert same, name + words.format(settings[name], _settings(layer))
     modes = {name: layer.training for name, layer in layers.items()}
-    return modes | {"frozen BatchNorm1d that is the model itself": alone.training}
+    return modes | {name: layer.training for name, layer in alone.items()}
 
 
 def _settings(layer: nn.Module) -> str:
@@ -161,7 +168,9 @@ def check_rates(seen, name, want):
     same = len(mine) == len(want) and all(
         abs(a - b) < 1e-9 for a, b in zip(mine, want, strict=True)
     )
-    words = "trained although the backbone is frozen" if not want else "the rate"
+    part = "head learns at lr" if name[0] == "1" else "backbone learns at lr / 10"
+    part = "backbone learns at lr, too" if want == [0.5] and name[0] == "0" else part
+    words = "trained although the backbone is frozen" if not want else f"the {part}"
     words = "in no group" if want and not mine else words
     words = "more than once in the groups" if len(mine) > 1 else words
     assert same, f"rates {mine}, expected {want}: {words}"
