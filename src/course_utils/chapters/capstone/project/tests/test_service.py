@@ -185,8 +185,8 @@ def test_pixels_are_counted_not_bytes():
         Image.new(mode, (2100, 1000)).save(file, "PNG")
         status, _ = ask(file.getvalue(), finder)
         assert status == 200, (
-            f"2.1 million pixels of mode {mode}: the status is {status}; width times height counts, "
-            "however many numbers a pixel has"
+            f"2.1 million pixels of mode {mode}: the status is {status}; width times height "
+            "counts, however many numbers a pixel has"
         )
 
 

@@ -312,7 +312,7 @@ def test_two_ranks_and_a_signal_for_one():
         "the ranks' buffers differ: all start with those of rank 0, as with its weights"
     )
     assert first[7][0] == second[7][0], (
-        "the ranks' buffers differ: all start with those of rank 0, also with those of whole numbers"
+        "the ranks' buffers differ: all start with those of rank 0, also those of whole numbers"
     )
     assert first[7] == second[7], (
         "a buffer that is not in the state dict, persistent=False, differs from rank to rank: "
