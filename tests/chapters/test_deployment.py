@@ -63,6 +63,8 @@ def test_bad_files_differ_from_the_good_one_in_what_their_name_says():
         "shape (2, 3, 1) where (2, 3) is wanted",
         "a nan among the numbers", "an infinite number", "an infinite number below 0",
         "an infinite float16", "bfloat16 where float16 is wanted",
+        "int64 where float32 is wanted", "float32 where int64 is wanted",
+        "a name with a blank behind it", "a nan alone, without dimensions",
         "shape () where (1,) is wanted", "shape (1,) where () is wanted",
     ]  # fmt: skip
     with pytest.raises(KeyError):  # and no SafetensorError: the exercise's statement says it
