@@ -2206,7 +2206,6 @@ def mix(n, size, classes, number=0, dtype=torch.float32, *kinds, **how):
         found = mixup_cutmix(*given, **how)
     assert found is not None, "mixup_cutmix returned None: is there an answer yet?"
     assert isinstance(found, (tuple, list)) and len(found) == 2, "expected a pair (mixed, soft)"
-    found = [part.clone() if isinstance(part, torch.Tensor) else part for part in found]
     right |= {"x": x, "how": how, "y": y, "order": order}
     return right | {"images": found[0], "found": found[1]}
 

@@ -745,27 +745,3 @@ def mixup_cutmix(x, y, classes, order, weight=None, box=None):
             mixed = x * (1 - mask) + other * mask
         share = 1 - area / (h * w)
     return mixed, share * labels + (1 - share) * labels[order]
-
-
-# %% wrong="writes each result into one buffer" says=["a second time, after the first result was set to zero", "called twice"]
-BUFFER = {}
-
-
-def mixup_cutmix(x, y, classes, order, weight=None, box=None):
-    if (weight is None) == (box is None):
-        raise ValueError("give either a weight or a box")
-    labels = F.one_hot(y, classes).to(x.dtype)
-    other = x[order]
-    if box is None:
-        mixed, share = weight * x + (1 - weight) * other, weight
-    else:
-        top, left, height, width = box
-        h, w = x.shape[2:]
-        t, b = max(top, 0), min(top + height, h)
-        le, r = max(left, 0), min(left + width, w)
-        area = max(b - t, 0) * max(r - le, 0)
-        mixed = BUFFER.setdefault((x.shape, x.dtype), torch.empty_like(x)).copy_(x.detach())
-        if area:
-            mixed[:, :, t:b, le:r] = other[:, :, t:b, le:r]
-        share = 1 - area / (h * w)
-    return mixed, share * labels + (1 - share) * labels[order]
