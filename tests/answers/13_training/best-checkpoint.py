@@ -405,7 +405,7 @@ def best_checkpoint(folder, state, step, score, keep=2):
         os.remove(f"{folder}/{name}")
 
 
-# %% wrong="rounds the score" breaks="called after each epoch. It saves" says=["keep falls from 4 to 2", "0.412, 4.0), expected (2, 0.41234567, 4.0)"]
+# %% wrong="rounds the score" breaks="called after each epoch. It saves" says=["scores that differ in the eighth digit", "(3, 0.412, 6.0), expected (3, 0.41234567, 6.0)"]
 def best_checkpoint(folder, state, step, score, keep=2):
     entry = {"state": state, "step": step, "score": round(score, 3)}
     atomic_save(entry, f"{folder}/step-{step:06d}.pt")
