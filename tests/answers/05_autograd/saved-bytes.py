@@ -479,8 +479,6 @@ def saved_bytes(function, *inputs):
 
 
 # %% wrong="calls the function with copies" says=["gaps are copied: call it with the inputs themselves"]
-from collections.abc import Callable
-
 kept_bytes = {
     "h + 1": 0,
     "h * h": 6400,
@@ -505,7 +503,7 @@ def saved_bytes(function, *inputs):
         return tensor
 
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
-        result = function(*inputs)
+        _result = function(*inputs)
     for x in inputs:
         storages.pop(x.untyped_storage().data_ptr(), None)
     return sum(storage.nbytes() for storage in storages.values())

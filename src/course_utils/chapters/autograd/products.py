@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 
 import torch
@@ -25,7 +25,7 @@ NO_AUTOGRAD = ("grad", "backward", "*_make_dual", "*_backward", "*_backward_data
 
 
 @contextmanager
-def _nan_where_nothing_is_written() -> Iterator[None]:
+def _nan_where_nothing_is_written() -> Generator[None]:
     """``torch.empty`` and its kin give NaN here, so that nobody is lucky with what they find."""
     before = torch.are_deterministic_algorithms_enabled()
     warn_only = torch.is_deterministic_algorithms_warn_only_enabled()

@@ -112,9 +112,10 @@ def slip_of(results, cases, try_sampler=None):
     rights = [of_the_library(*case) for case in cases]
     wrong = [place for place, right in enumerate(rights) if results[place] != right]
     stays = [results[place] in rights[:place] for place in wrong]
-    alone = [cases[place] for place in wrong[:1] if try_sampler and not all(stays)]
-    if alone and try_sampler(alone)[0][0] == rights[wrong[0]]:
-        return "the same call is right when it comes first: keep nothing from earlier calls"
+    if try_sampler and not all(stays):
+        first = wrong[0]
+        if try_sampler([cases[first]])[0][0] == rights[first]:
+            return "the same call is right when it comes first: keep nothing from earlier calls"
     for words, change in SLIPS.items():
         if all(results[place] == dealt(*cases[place], **change) for place in wrong):
             return words

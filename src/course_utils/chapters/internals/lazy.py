@@ -130,7 +130,7 @@ def _nothing_of_views(Lazy):
     with _RealWork() as work:
         a = _lazy(Lazy, x)
         both = torch.cat([given(a.exp(), "the result of an operation").t(), a])
-        result = (both > 1).sum()
+        result: Any = (both > 1).sum()
         before = list(work.names)
         result.value()
     return before, sorted(work.names)
@@ -139,7 +139,8 @@ def _nothing_of_views(Lazy):
 def _two_keywords(Lazy):
     """Two calls of one operator on the same tensors, with other keywords."""
     a = _lazy(Lazy, _source([1.0, 2.0]))
-    one, other = torch.add(a, a, alpha=2), torch.add(a, a, alpha=3)
+    one: Any = torch.add(a, a, alpha=2)
+    other: Any = torch.add(a, a, alpha=3)
     return plain(given(one, "the result").value()), plain(other.value())
 
 

@@ -38,8 +38,9 @@ def make_parts(which):
     if which == "all of the backbone is frozen":
         model.body.requires_grad_(False)
     if which == "two heads that share a weight":
-        model.twin = nn.Linear(4, 2)
-        model.twin.weight = model.head.weight
+        twin: Any = nn.Linear(4, 2)
+        twin.weight = cast(Any, model).head.weight
+        model.twin = twin
     if which == "loose parameters in the backbone":
         body.scale, body.table = nn.Parameter(torch.ones(())), nn.Parameter(torch.ones(2, 2))
     if which == "frozen":

@@ -109,7 +109,7 @@ def check_tensor_parallel(found, world_size, sizes):
         lost = [
             name
             for name, a, b in zip(NAMES, again, added, strict=True)
-            if a is not None and not (b is not None and torch.allclose(2 * a, b, 1e-4, 1e-5))
+            if a is not None and not (b is not None and torch.allclose(a, b / 2, 1e-4, 1e-5))
         ]
         if lost and not changed:
             wrong.append(

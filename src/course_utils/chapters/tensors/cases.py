@@ -63,8 +63,13 @@ def planes_of_pictures() -> list[tuple]:
 def shapes_in_pairs() -> list[tuple]:
     """Pairs of shapes: all of at most two dimensions and sizes 0, 1, 3, and longer ones."""
     small = [s for dims in range(3) for s in itertools.product((0, 1, 3), repeat=dims)]
-    longer = [((2, 1, 3), (4, 1)), ((4, 1), (2, 1, 3)), ((1, 1, 5), (2, 3, 1)), ((7,), (1, 1, 1))]
-    longer += [((2, 3, 4), (2, 3, 5)), ((2, 3, 4), (2, 5, 4)), ((2, 3, 4), (3, 4, 5))]
+    longer: list[tuple] = [((2, 1, 3), (4, 1)), ((4, 1), (2, 1, 3)), ((1, 1, 5), (2, 3, 1))]
+    longer += [
+        ((7,), (1, 1, 1)),
+        ((2, 3, 4), (2, 3, 5)),
+        ((2, 3, 4), (2, 5, 4)),
+        ((2, 3, 4), (3, 4, 5)),
+    ]
     longer += [((6, 1, 4, 1), (5, 1, 3)), ((2, 3), (5, 4, 3)), ((9, 3, 4), (2, 4))]
     return [*itertools.product(small, small), *longer]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
+from typing import Any
 
 import torch
 import torch.nn as nn
@@ -108,7 +109,8 @@ def seen_histograms(answer: Callable, kind: str, size: int, step: int) -> dict:
 
 def true_histograms(kind: str, size: int) -> tuple[dict, dict]:
     """The tensors behind each tag, and the outputs of each ReLU."""
-    model, x = make_suspect(kind).eval(), digits()[0][:size]
+    model: Any = make_suspect(kind).eval()
+    x = digits()[0][:size]
     with torch.no_grad():
         if kind == NONE:
             outputs = {}
