@@ -1129,7 +1129,7 @@ def read_config(words: list[str], kind: type = Config) -> object:
     return kind(**vars(parser.parse_args(words)))
 
 
-# %% wrong="names of the class, its parents' too" says=["--unit is no field's"]
+# %% wrong="names of the class, its parents' too" says=["names of the class that are no fields"]
 import argparse
 from dataclasses import dataclass, fields
 
