@@ -895,8 +895,8 @@ def labels_in_range(scores: torch.Tensor, labels: torch.Tensor, ignore_index: in
 
 
 # %% nbgrader={"grade_id": "labels-in-range-check-1", "grade": true, "points": 2}
-from course_utils.chapters.debugging import ignored_labels, unusual_labels
 from course_utils.chapters.debugging import class_ids as ids
+from course_utils.chapters.debugging import unusual_labels
 
 cases = [
     ("labels [0, 2]", (2, 3), ids([0, 2])),
@@ -923,6 +923,8 @@ with every_case() as case:
             check_guard(labels_in_range, shape, labels, *parts)
 
 # %% nbgrader={"grade_id": "labels-in-range-check-2", "grade": true, "points": 1}
+from course_utils.chapters.debugging import ignored_labels
+
 make = partial(torch.tensor, device=device)
 with every_case() as case:
     for what, shape, wanted, came in (

@@ -193,6 +193,7 @@ def mixup_cutmix(x, y, classes, order, weight=None, box=None):
         inside = inside & (columns >= box[1]) & (columns < box[1] + box[3])
         share = torch.where(inside, torch.zeros_like(share), share)
     mixed = torch.lerp(x[order].double(), x.double(), share.double()).to(x.dtype)
+    mixed = torch.where(share == 0, x[order], torch.where(share == 1, x, mixed))
     own = share.mean().item()
     soft = torch.zeros(n, classes, dtype=torch.float64, device=x.device)
     soft.scatter_add_(1, y[:, None], torch.full((n, 1), own, dtype=torch.float64, device=x.device))

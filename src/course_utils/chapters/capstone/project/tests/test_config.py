@@ -277,7 +277,7 @@ def test_defaults_that_are_zero_or_empty():
     for name, value in read([], Empty).items():
         assert value == getattr(Empty(), name) and value is not None, (
             f"without its option {name} became {value!r}: its default {getattr(Empty(), name)!r} "
-            "counts, also where it is 0 or empty"
+            "counts, also where it is 0, empty or a number in quotes"
         )
     right = {"k": 7, "ratio": 5.0, "name": "12", "digits": "08", "fast": True}
     words = ["--k", "7", "--ratio", "5", "--name", "12", "--digits", "08", "--fast"]
