@@ -111,11 +111,9 @@ def _words_of_inner(call, answer, *tensors):
         return "an argument with a graph behind it was changed: work on a leaf of your own"
     for words, other in (("arguments that require grad", answer), (where, inner)):
         pairs = [*zip(tree_leaves(plain), tree_leaves(other), strict=False)]
-        tensors = all(isinstance(x, torch.Tensor) for pair in pairs for x in pair)
-        same = tensors and all(
-            x.shape == y.shape and torch.allclose(x, y, 1e-5, 1e-5) for x, y in pairs
-        )
-        if tensors and not same:  # what is no tensor has words elsewhere
+        if not all(isinstance(x, torch.Tensor) for pair in pairs for x in pair):
+            continue  # what is no tensor has words elsewhere
+        if not all(x.shape == y.shape and torch.allclose(x, y, 1e-5, 1e-5) for x, y in pairs):
             return f"{words} give another result"
     return ""
 

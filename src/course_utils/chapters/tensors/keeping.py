@@ -27,10 +27,7 @@ def kept_after(answer: Callable, first: tuple, second: tuple) -> bool:
 def gradients_of(answer: Callable, x: torch.Tensor, *others: Any) -> torch.Tensor:
     """The gradient by ``x`` of the result, whose entries are weighed by 1, 2, 3, …"""
     size = answer(x, *others)
-    weights = None
-    if isinstance(size, torch.Tensor):
-        count = torch.arange(1.0, 1.0 + size.numel(), dtype=x.dtype, device=x.device)
-        weights = count.view(size.shape)
+    weights = _counted(size, x) if isinstance(size, torch.Tensor) else None
     found = gradient_of(answer, x, *others, weights=weights)
     return found if isinstance(found, torch.Tensor) else found[0]
 
@@ -39,6 +36,11 @@ def check_gradient_by(found: torch.Tensor, right: Callable, x: torch.Tensor, nam
     """Compare with the gradient of ``right(x)``, weighed alike."""
     leaf = x.clone().requires_grad_()
     result = right(leaf)
-    count = torch.arange(1.0, 1.0 + result.numel(), dtype=x.dtype, device=x.device)
-    expected = torch.autograd.grad((count.view(result.shape) * result).sum(), leaf)[0]
+    expected = torch.autograd.grad((_counted(result, x) * result).sum(), leaf)[0]
     check_close(found, expected, f"the gradient by {name}")
+
+
+def _counted(result: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    """1, 2, 3, …, in the shape of ``result``, with dtype and device of ``x``."""
+    count = torch.arange(1.0, 1.0 + result.numel(), dtype=x.dtype, device=x.device)
+    return count.view(result.shape)
