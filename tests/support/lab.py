@@ -18,7 +18,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,6 +26,7 @@ import nbformat
 import psutil
 import pytest
 from playwright.sync_api import Locator, Page, expect, sync_playwright
+from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
 from course_utils.command.doctor import free_port
 from support.answers import ROOT
@@ -36,7 +37,7 @@ PICTURED_EXERCISE = "sliding-windows"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 START_SECONDS = 180
 STOP_SECONDS = 20
-# For Validate to show what it found, after it was asked which of two files to keep.
+# Between two looks at whether Validate is at work, or waits for its button to be pressed again.
 GOES_ON_SECONDS = 20
 CELL_SECONDS = 120
 KEY_SECONDS = 15
@@ -308,15 +309,17 @@ class OpenNotebook:
         button = self.page.locator(".jp-NotebookPanel-toolbar").get_by_text("Validate")
         dialog = self.page.locator(".jp-Dialog")
         button.click()
-        seconds = 2 * CELL_SECONDS
+        limit = time.monotonic() + 4 * CELL_SECONDS
         while True:
             try:
-                expect(dialog).to_be_visible(timeout=seconds * 1000)
+                expect(dialog).to_be_visible(timeout=GOES_ON_SECONDS * 1000)
             except AssertionError:
-                if seconds != GOES_ON_SECONDS:
+                if time.monotonic() > limit:
                     raise
-                button.click()
-                seconds = 2 * CELL_SECONDS
+                # The button says "Validating..." as long as it is at work, and a dialog may
+                # come before the click does. It says "Validate" where nothing goes on.
+                with suppress(PlaywrightTimeoutError):
+                    button.click(timeout=KEY_SECONDS * 1000)
                 continue
             text = dialog.inner_text()
             dialog.get_by_role("button").last.click()
@@ -325,8 +328,6 @@ class OpenNotebook:
                 expect(dialog).to_be_hidden()
                 return text
             expect(dialog.filter(has_text="File Changed")).to_have_count(0)
-            # Validating goes on by itself, unless it was the other one that asked.
-            seconds = GOES_ON_SECONDS
 
 
 def take_picture(target: Path) -> None:
