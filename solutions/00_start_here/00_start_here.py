@@ -32,8 +32,8 @@
 # %% nbgrader={"grade_id": "setup", "locked": true}
 import matplotlib.pyplot as plt
 import torch
-from course_utils import check_close, check_predictions, check_raises, device, forbid_changes
-from course_utils import every_case, seed_everything, show, show_progress
+from course_utils import check_close, check_predictions, check_raises, check_states, device
+from course_utils import every_case, forbid_changes, seed_everything, show, show_progress
 
 print(f"device: {device}")
 
@@ -255,10 +255,12 @@ check_predictions(predict_warm_up, actual, because)
 # `root_mean_square_error(outputs, targets)`. Its first check tests the number, its second the
 # refusal, for a point each.
 #
-# - both are floating-point tensors of the same dtype on the same device, of any shape;
+# - both are floating-point tensors of the same dtype on the same device, of any shape; they may
+#   require a gradient, as what a model gives does;
 # - the result is a tensor without dimensions (shape `()`), of their dtype and on their device;
 # - if their shapes differ, it raises `ValueError`, also where they would broadcast;
-# - without any element the result is `nan`, which is what PyTorch's own `mean` gives.
+# - without any element the result is `nan`, which is what PyTorch's own `mean` gives;
+# - every element counts: one `nan` makes the result `nan`, and equal tensors give exactly 0.
 #
 # Example: outputs `[[3., 0.], [9., 6.]]` and targets `[[2., 7.], [4., 1.]]` differ by 1, −7, 5 and
 # 5. The squares are 1, 49, 25 and 25, their mean is 25, and the result is `tensor(5.)`.
@@ -302,19 +304,38 @@ with forbid_changes(x, y):
 got = round(result.item(), 3) if torch.is_tensor(result) and result.numel() == 1 else None
 assert got not in slips, f"expected 5, got {got}: {slips[got]}"
 check_close(result, torch.tensor(5.0, device=device), "the result of the example")
+nan, inf, zeros = float("nan"), float("inf"), torch.zeros_like(x)
+odd = torch.tensor([nan, inf, 4.0], device=device)
 cases = {
     "the result where each output is 3 too small": (y - 3, y, 3.0),
+    "the result where the outputs equal the targets": (x, x.clone(), 0.0),
+    "the result where each output is 2**-30 too large": (zeros + 2.0**-30, zeros, 2.0**-30),
     "the result against a row that is expanded": (x, y[:1].expand(2, 2), 5.0),
-    "the result without any element": (x[:0], y[:0], float("nan")),
+    "the result without any element": (x[:0], y[:0], nan),
+    "the result with one nan: the mean of all has to be nan, too": (
+        odd[::2],
+        odd[2:].expand(2),
+        nan,
+    ),
+    "the result with one nan among the targets": (odd[2:].expand(2), odd[::2], nan),
+    "the result with one inf: the mean of all has to be inf, too": (
+        odd[1:],
+        odd[2:].expand(2),
+        inf,
+    ),
     "the result of two single numbers": (x[0, 1], y[0, 1], 7.0),
     "the result in three dimensions": (x.view(1, 2, 2), y.view(1, 2, 2), 5.0),
-    "the result in torch.float16": (x.half(), y.half(), 5.0),
 }
+for dtype in (torch.float16, torch.bfloat16, torch.float64):
+    a, b = x.to(dtype), y.to(dtype)
+    cases[f"the result in {dtype}"] = a, b, 5.0
+    cases[f"the result in {dtype} without any element"] = a[:, :0], b[:, :0], nan
 with every_case() as case:
-    for name, (outs, wanted, right) in cases.items():
-        with case(name):
-            mine, right = root_mean_square_error(outs, wanted), torch.tensor(right, device=device)
-            check_close(mine, right.to(outs.dtype), "the number")
+    for name, (a, b, right) in cases.items():
+        with case(name), forbid_changes(a, b):
+            right = torch.tensor(right, dtype=a.dtype, device=device)
+            check_close(root_mean_square_error(a, b), right, "the number", atol=0)
+check_states(root_mean_square_error, x, y, what="root_mean_square_error(x, y)")
 x = torch.tensor([[1.0, 7.0], [0.0, 0.0]], dtype=torch.float64, device=device)
 far = torch.full_like(x, 2.0**30)  # float32 would round x + far
 result, expected = root_mean_square_error(x + far, far), torch.full_like(x[0, 0], 12.5).sqrt()
@@ -336,19 +357,21 @@ check_close(root_mean_square_error(x, y), expected, "the result against an expan
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade_id": "root-mean-square-error-check-2", "grade": true, "points": 1}
-column, row = torch.zeros(3, 1, device=device), torch.zeros(3, device=device)
+column = torch.zeros(3, 1, device=device)
 try:
     with forbid_changes(column):
         root_mean_square_error(column, column)
 except ValueError as error:
-    refused = (
-        f"two tensors of one shape, (3, 1), were refused ({error}): compare the shapes with !="
-    )
-    raise AssertionError(refused) from None
+    words = f"two tensors of one shape, (3, 1), were refused ({error})"
+    raise AssertionError(f"{words}: compare the shapes with !=") from None
+others = [(3,), (3, 3), (1, 1), (0, 1), (), (1, 3), (1, 3, 1)]
+pairs = [((3, 1), other) for other in others] + [(other, (3, 1)) for other in others]
+pairs += ((2, 3), (3, 2)), ((), (1,)), ((1,), (1, 1)), ((0,), (0, 3)), ((2, 0), (0, 2))
 with every_case() as case:
-    for other in (row, torch.zeros(3, 3, device=device), column[:1], column[:0], column[0, 0]):
-        with case(f"shape (3, 1) against shape {tuple(other.shape)}"):
-            check_raises(ValueError, lambda y=other: root_mean_square_error(column, y), "the call")
+    for left, right in pairs:
+        x, y = torch.zeros(left, device=device), torch.zeros(right, device=device)
+        with case(f"shape {left} against shape {right}"), forbid_changes(x, y):
+            check_raises(ValueError, lambda x=x, y=y: root_mean_square_error(x, y), "the call")
 ### BEGIN HIDDEN TESTS
 x = torch.ones(6, 4, device=device)
 for other in (x[:1], x[:, :1], x[0], x[0, 0], x[None], x.view(4, 6), x[:0]):

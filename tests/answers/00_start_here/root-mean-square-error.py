@@ -11,6 +11,9 @@
 # - "if their shapes differ, it raises `ValueError`"
 # - "also where they would broadcast"
 # - "without any element the result is `nan`"
+# - "every element counts"
+# - "equal tensors give exactly 0"
+# - "they may require a gradient"
 # - "Not allowed: changing `outputs` or `targets`"
 # - "same shape, dtype and device"
 #
@@ -18,10 +21,11 @@
 #
 # - "of any shape": the result of two single numbers
 # - "any shape": the result in three dimensions
-# - "floating-point tensors": the result in torch.float16
+# - "floating-point tensors": the result in {dtype}
+# - "floating-point": torch.float16, torch.bfloat16
 # - "are floating-point tensors": the result in float64, where one row is all right
 # - "without any element": the result without any element
-# - "also where they would broadcast": column[:1], column[:0], column[0, 0]
+# - "also where they would broadcast": others
 # - "on the same device": device=device
 
 # %% wrong="left as it came" says=["None", "is there an answer yet, and does it return a value?"]
@@ -252,3 +256,84 @@ def root_mean_square_error(outputs, targets):
         return outputs.sum() / 0
     total = sum(((output - target) ** 2).sum() for output, target in zip(outputs, targets))
     return (total / outputs.numel()).sqrt()
+
+
+# %% wrong="leaves a nan out" breaks="every element counts" says=["with one nan: the mean of all has to be nan, too", "expected nan, got 0"]
+def root_mean_square_error(outputs, targets):
+    if outputs.shape != targets.shape:
+        raise ValueError("shapes differ")
+    return ((outputs - targets) ** 2).nanmean().sqrt()
+
+
+# %% wrong="turns nan and inf into numbers" says=["with one nan among the targets", "with one inf: the mean of all has to be inf, too"]
+def root_mean_square_error(outputs, targets):
+    if outputs.shape != targets.shape:
+        raise ValueError("shapes differ")
+    return torch.where((outputs - targets).isfinite(), outputs - targets, 0).square().mean().sqrt()
+
+
+# %% wrong="adds a tiny number under the root" breaks="equal tensors give exactly 0" says=["where the outputs equal the targets", "expected 0, got 1e-06"]
+def root_mean_square_error(outputs, targets):
+    if outputs.shape != targets.shape:
+        raise ValueError("shapes differ")
+    return torch.sqrt(((outputs - targets) ** 2).mean() + 1e-12)
+
+
+# %% wrong="takes what is close for equal" says=["where each output is 2**-30 too large", "expected 9.31323e-10, got 0"]
+def root_mean_square_error(outputs, targets):
+    if outputs.shape != targets.shape:
+        raise ValueError("shapes differ")
+    if outputs.numel() and torch.allclose(outputs, targets):
+        return outputs.new_zeros(())
+    return ((outputs - targets) ** 2).mean().sqrt()
+
+
+# %% wrong="goes through NumPy" breaks="they may require a gradient" says=["torch.bfloat16"]
+def root_mean_square_error(outputs, targets):
+    if outputs.shape != targets.shape:
+        raise ValueError("shapes differ")
+    errors = outputs.cpu().numpy() - targets.cpu().numpy()
+    return torch.tensor((errors**2).mean() ** 0.5, dtype=outputs.dtype, device=outputs.device)
+
+
+# %% wrong="a NumPy way that knows bfloat16" says=["that require grad", "Can't call numpy() on Tensor"]
+def root_mean_square_error(outputs, targets):
+    if outputs.shape != targets.shape:
+        raise ValueError("shapes differ")
+    errors = outputs.double().cpu().numpy() - targets.double().cpu().numpy()
+    return torch.tensor((errors**2).mean() ** 0.5, dtype=outputs.dtype, device=outputs.device)
+
+
+# %% wrong="a nan of the default dtype for no element" says=["in torch.float64 without any element: the number has dtype torch.float32"]
+def root_mean_square_error(outputs, targets):
+    if outputs.shape != targets.shape:
+        raise ValueError("shapes differ")
+    if outputs.numel() == 0:
+        return torch.tensor(float("nan"), device=outputs.device)
+    return ((outputs - targets) ** 2).mean().sqrt()
+
+
+# %% wrong="no element and no question" says=["shape (0,) against shape (0, 3)", "expected it to raise ValueError"]
+def root_mean_square_error(outputs, targets):
+    if outputs.numel() == 0 and targets.numel() == 0:
+        return outputs.new_full((), float("nan"))
+    if outputs.shape != targets.shape:
+        raise ValueError("shapes differ")
+    return ((outputs - targets) ** 2).mean().sqrt()
+
+
+# %% wrong="squeezes in place before it refuses" says=["shape (3, 1) against shape (3,)", "was changed"]
+def root_mean_square_error(outputs, targets):
+    if outputs.shape != targets.shape:
+        outputs.squeeze_()
+        raise ValueError(f"shapes differ: {tuple(outputs.shape)} and {tuple(targets.shape)}")
+    return ((outputs - targets) ** 2).mean().sqrt()
+
+
+# %% right="Python numbers, and back"
+def root_mean_square_error(outputs, targets):
+    if outputs.shape != targets.shape:
+        raise ValueError("shapes differ")
+    pairs = list(zip(outputs.flatten().tolist(), targets.flatten().tolist(), strict=True))
+    mean = sum((a - b) ** 2 for a, b in pairs) / len(pairs) if pairs else float("nan")
+    return torch.tensor(mean**0.5, dtype=outputs.dtype, device=outputs.device)
