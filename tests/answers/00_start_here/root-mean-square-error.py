@@ -322,14 +322,6 @@ def root_mean_square_error(outputs, targets):
     return ((outputs - targets) ** 2).mean().sqrt()
 
 
-# %% wrong="squeezes in place before it refuses" says=["shape (3, 1) against shape (3,)", "was changed"]
-def root_mean_square_error(outputs, targets):
-    if outputs.shape != targets.shape:
-        outputs.squeeze_()
-        raise ValueError(f"shapes differ: {tuple(outputs.shape)} and {tuple(targets.shape)}")
-    return ((outputs - targets) ** 2).mean().sqrt()
-
-
 # %% right="Python numbers, and back"
 def root_mean_square_error(outputs, targets):
     if outputs.shape != targets.shape:
