@@ -504,8 +504,9 @@ check_walk(walk_by_hand)
 #    it. It starts with 1 at `self`, and it is called once for each program.
 #
 # A chain of 5,000 steps has to work in parts 2 and 3. Python gives up at about 1,000 nested calls,
-# so keep your own list of what is waiting, in place of recursion. Inputs are such that all results
-# and slopes are finite.
+# so keep your own list of what is waiting, in place of recursion. Fifty steps `y = y + y` have to work
+# as well, though $2^{50}$ ways lead to the input. Inputs are such that all results and slopes are
+# finite.
 #
 # `micro_engine` is given. It runs a little program on your values and goes backward from `y`.
 # `torch_engine` does the same by PyTorch; try your own programs on both. You may write the class
@@ -549,6 +550,8 @@ def try_order(program: str, **inputs: float) -> list[str]:
     assert order is not None, "topological_order returned None: is there an answer yet?"
     kind = type(order).__name__
     assert isinstance(order, (list, tuple)), f"topological_order returned a {kind}, not a list"
+    for value in names.values():
+        value.topological_order()
     again = list(names["y"].topological_order() or ())
     assert len(again) == len(order), (
         f"asked for once more, topological_order gives {len(again)} values, and not {len(order)}: "
@@ -569,7 +572,24 @@ def try_engine(program: str, **inputs: float) -> tuple:
 # %% nbgrader={"grade_id": "try-chain", "locked": true} jupyter={"source_hidden": true}
 import sys
 
+from course_utils.chapters.autograd import TooManyLines, at_most_lines
 
+
+@runs_with_the_answer
+def try_doubling(method: str) -> object:
+    """How long the order is, or the gradient of a, after fifty steps ``y = y + y``."""
+    y = a = Value(1.0)
+    for _ in range(50):
+        y = y + y
+    try:
+        with at_most_lines(100_000):
+            found = y.topological_order() if method == "order" else y.backward()
+    except TooManyLines:
+        return "TooManyLines"
+    return a.grad if method != "order" else None if found is None else len(found)
+
+
+# %% nbgrader={"grade_id": "try-doubling", "locked": true} jupyter={"source_hidden": true}
 @runs_with_the_answer
 def try_chain(steps: int, method: str) -> object:
     """How long the order of a long chain is, or the gradients of its two inputs."""
@@ -665,16 +685,16 @@ def micro_engine(program: str, **inputs: float) -> tuple[float, dict[str, float]
 
 
 # %% nbgrader={"grade_id": "micro-engine-check", "grade": true, "points": 2}
-from course_utils.chapters.autograd import check_rule
+from course_utils.chapters.autograd import MORE_RULES, check_rule
 
 steps = {"y = a * b": 2, "y = b * a": 2, "y = a * a": 3, "y = a ** 3": 2, "y = a ** -1": 4}
 steps |= {"y = a ** 0.5": 9, "y = a.exp()": 2}
 # A negative number, the slope 0 at 0, and a small one.
 more = [("y = a ** 3", -2), ("y = a ** 2", 0), ("y = a ** 1", 0), ("y = a.exp()", -1)]
 with every_case(at_most=12) as case:
-    for line, a in [*steps.items(), *more]:
-        with case(f"{line} at a = {a}" + (", b = 3" if "b" in line else "")):
-            check_rule(try_rule, line, a=float(a), b=3.0)
+    for line, a, b in [*((line, a, 3) for line, a in [*steps.items(), *more]), *MORE_RULES]:
+        with case(f"{line} at a = {a}" + (f", b = {b}" if "b" in line else "")):
+            check_rule(try_rule, line, a=float(a), b=float(b))
 ### BEGIN HIDDEN TESTS
 import random
 
@@ -698,6 +718,8 @@ with every_case() as case:
     for steps, name in ((5000, "a chain of 5,000 steps"), (0, "a value that is made from none")):
         with case(name):
             check_chain(try_chain(steps, "order"), steps + (steps > 0) + 1, "the order's length")
+    with case("fifty steps y = y + y"):
+        check_chain(try_doubling("order"), 51, "the order's length")
 ### BEGIN HIDDEN TESTS
 import random
 
@@ -719,12 +741,15 @@ from course_utils.chapters.autograd import ENGINES, check_chain, check_engine, c
 
 with every_case() as case:
     for program, because in ENGINES.items():
-        with case(program):
-            check_engine(try_engine, program.replace("; ", "\n"), because, a=2.0, b=0.5)
+        for a, b in ((2.0, 0.5), (-1.0, 0.0), (0.0, 3.0)):
+            with case(program + f" at a = {a:g}, b = {b:g}" * (a < 2)):
+                check_engine(try_engine, program.replace("; ", "\n"), because, a=a, b=b)
     with case("the order of s = a * b; y = s + a at a = 0, where the slope in b is 0"):
         check_order(try_order("s = a * b\ny = s + a", a=0.0, b=2.0), "s = a * b\ny = s + a")
     with case("a chain of 5,000 steps"):
         check_chain(try_chain(5000, "backward"), (1.0, 5000.0), "the two gradients")
+    with case("fifty steps y = y + y"):
+        check_chain(try_doubling("backward"), 2.0**50, "the gradient of the input")
 ### BEGIN HIDDEN TESTS
 from course_utils.chapters.autograd import random_programs
 
@@ -1394,36 +1419,21 @@ print(f"{total} bytes kept by 100 losses, each computed from two numbers")
 # **Then measure.** `saved_bytes(function, *inputs)` calls `function(*inputs)` once, which gives one
 # tensor, and returns how many bytes of storage autograd keeps for its backward: each storage once,
 # and the inputs' storages not at all. Count whole storages, not elements: a view keeps all of its
-# storage alive. Leave the inputs as they are.
+# storage alive. Leave the inputs as they are, and no hook behind, also where `function` raises.
 #
 # Example: for `torch.exp` and four float32 numbers it is 16. For `torch.mul(x, x)` it is 0: both
 # factors are inputs.
 
 # %% nbgrader={"grade_id": "saved-bytes-trials", "locked": true} jupyter={"source_hidden": true}
 from course_utils import bytes_of
-from course_utils.chapters.autograd import FUNCTIONS, check_bytes, kept, large
+from course_utils.chapters.autograd import check_bytes, check_counts, kept, large
+from course_utils.chapters.autograd import more_bytes, try_counting
 
 
 @runs_with_the_answer
-def try_saved_bytes(name: str, *inputs: torch.Tensor) -> tuple:
-    """What the answer says, how often it called the function, and whether an input changed."""
-    calls = []
-
-    def function(*given: torch.Tensor) -> torch.Tensor:
-        calls.append(name)
-        return FUNCTIONS[name](*given)
-
-    def state() -> list:
-        sums = [x.grad.abs().sum().item() if x.grad is not None else None for x in inputs]
-        return [(x.requires_grad, x._version, total) for x, total in zip(inputs, sums, strict=True)]
-
-    inputs = [x.detach().requires_grad_(x.requires_grad) for x in inputs]
-    for x in inputs:
-        if x.requires_grad:
-            x.grad = torch.ones_like(x)  # as of a backward pass before
-    before = state()
-    answer = saved_bytes(function, *inputs)
-    return answer, len(calls), before != state()
+def try_saved_bytes(name: str, *inputs: torch.Tensor, mode: str = "") -> tuple:
+    """The answer's count, the number of calls, whether an input changed, whether hooks stay on."""
+    return try_counting(saved_bytes, name, *inputs, mode=mode)
 
 
 # %% nbgrader={"grade_id": "saved-bytes", "solution": true}
@@ -1499,26 +1509,25 @@ check_predictions(kept_bytes, machine, because)
 
 # %% nbgrader={"grade_id": "saved-bytes-check-2", "grade": true, "points": 2}
 x = torch.tensor([[3.0, 4.0, 0.0], [1.0, 2.0, 2.0]], requires_grad=True)
-with every_case(at_most=12) as case:
-    for why, name, *inputs in (
-        ("the result is kept: 24 bytes", "exp", x),
-        ("its numbers have 8 bytes each", "exp", x.detach().double().requires_grad_()),
-        ("nothing is recorded", "exp", x.detach()),
-        ("the inputs do not count", "mul", x, x),
-        ("both slices lie in an input's storage", "mul", x[:1], x[1:]),
-        ("an input may begin in the middle of its storage", "mul", x[1:], x[1:]),
-        ("it keeps a view of w: the storage is an input's", "linear", x, x.new_ones(4, 3)),
-        ("an expanded tensor has few boxes of its own", "normalize", x),
-        ("a slice keeps its whole storage; two are of one", "rows of exp, multiplied", x),
-        ("a slice of x lies in the storage of x", "x[1:] * x[1:].exp()", x),
-        ("gaps are copied: call it with the inputs themselves", "flat squares", x[:, :2]),
-        ("two rules keep the log-softmax: one storage", "cross_entropy", x, torch.tensor([0, 2])),
-        ("a weight that it makes is no input, though a leaf", "relu(x + 1) @ ones", x),
-        ("equal numbers in another storage are no input", "a clone, squared", x),
-        ("a freed storage's address is used again: hold on to each", "exp, fifty times", large()),
-    ):
-        with case(f"{name} of {[tuple(i.shape) for i in inputs]}, {inputs[0].dtype}"):
-            check_bytes(try_saved_bytes, name, *inputs, because=why)
+check_counts(
+    try_saved_bytes,
+    ("the result is kept: 24 bytes", "exp", x),
+    ("its numbers have 8 bytes each", "exp", x.detach().double().requires_grad_()),
+    ("nothing is recorded", "exp", x.detach()),
+    ("the inputs do not count", "mul", x, x),
+    ("both slices lie in an input's storage", "mul", x[:1], x[1:]),
+    ("an input may begin in the middle of its storage", "mul", x[1:], x[1:]),
+    ("it keeps a view of w: the storage is an input's", "linear", x, x.new_ones(4, 3)),
+    ("an expanded tensor has few boxes of its own", "normalize", x),
+    ("a slice keeps its whole storage; two are of one", "rows of exp, multiplied", x),
+    ("a slice of x lies in the storage of x", "x[1:] * x[1:].exp()", x),
+    ("gaps are copied: call it with the inputs themselves", "flat squares", x[:, :2]),
+    ("two rules keep the log-softmax: one storage", "cross_entropy", x, torch.tensor([0, 2])),
+    ("a weight that it makes is no input, though a leaf", "relu(x + 1) @ ones", x),
+    ("equal numbers in another storage are no input", "a clone, squared", x),
+    ("a freed storage's address is used again: hold on to each", "exp, fifty times", large()),
+    *more_bytes(),
+)
 ### BEGIN HIDDEN TESTS
 for name in ("sigmoid", "softplus", "prod", "normalize", "gelu", "rows of exp, multiplied"):
     check_bytes(try_saved_bytes, name, torch.rand(7, 9).requires_grad_(), because=name)
@@ -1708,11 +1717,11 @@ def try_repaired(name: str, x: torch.Tensor, upstream: torch.Tensor) -> tuple | 
         return f"it returns a {type(y).__name__}, not a tensor"
     if not y.requires_grad:
         return "its result has no past: was something detached, or made under no_grad?"
-    values, changed = y.detach().clone(), not torch.equal(leaf.detach(), x)
+    values, same = y.detach().clone(), torch.equal(leaf.detach(), x)
     if y.shape != upstream.shape:
-        return values, None, changed
+        return values, None, not same
     (gradient,) = torch.autograd.grad(y, leaf, upstream, materialize_grads=True)
-    return values, gradient, changed or leaf.grad is not None
+    return values, gradient, not same or leaf.grad is not None or bool(leaf._backward_hooks)
 
 
 # %% nbgrader={"grade_id": "version-tribunal", "solution": true}
@@ -1776,7 +1785,14 @@ check_predictions(verdicts, machine, because)
 # %% nbgrader={"grade_id": "version-tribunal-check-2", "grade": true, "points": 3}
 three, twice = torch.tensor([0.5, 1.0, 2.0]), torch.tensor([0.5, 3.0, 0.5, 0.0, -1.0])
 one, double = torch.tensor([-0.07]), three.to(torch.float64)
-check_repairs(try_repaired, BROKEN, three, one, double, twice, torch.linspace(-2, 2, 8)[::2])
+far = torch.tensor([-400.0, 400.0, 0.0], dtype=torch.float64)
+more = torch.linspace(-2, 2, 8)[::2], torch.linspace(-2, 2, 65), far
+check_repairs(try_repaired, BROKEN, three, one, double, twice, *more)
+with every_case() as case:
+    for function in BROKEN:
+        name = f"repaired[{function.__name__!r}]"
+        with case(name):
+            check_states(repaired[function.__name__], three, what=f"{name}(x)")
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(0)
 inputs = [torch.randn(n, generator=generator, dtype=torch.float64) for n in (1, 6)]
@@ -2059,7 +2075,7 @@ check_networks(
     ("all weights 0", x, torch.tensor([0, 1, 1]), *map(torch.zeros, ((2, 2), 2, (2, 2), 2))),
     ("three points, three classes", x, target, w1, b1, w2, b2),
     ("one point", x[:1], target[:1], w1, b1, w2, b2),
-    ("one hidden value", x, target, w1[:, :1], b1[:1], w2[:1], b2),
+    ("one hidden value", x, target, w1[:, :1], b1[:1], w2[1:], b2),
     ("scores near 1000", x, target, w1, b1, 400 * w2, b2),
     ("a bias that decides where h is positive", x, target, w1, torch.tensor([1.6, -2.5]), w2, b2),
     ("float64, x transposed", two[0].t().contiguous().t(), target[1:], *two[1:]),

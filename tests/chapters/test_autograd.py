@@ -121,16 +121,32 @@ def test_a_vjp_by_autograd_is_refused():
 
 def test_bytes_are_those_of_new_storages():
     x = torch.ones(2, 3, requires_grad=True)
-    autograd.check_bytes(lambda name, x: (24, 1, False), "exp", x)
+    autograd.check_bytes(lambda name, x: (24, 1, False, False), "exp", x)
     for found, words in (
-        ((48, 1, False), "expected 24, got 48"),
-        ((24, 2, False), "called 2 times"),
-        ((24, 0, False), "called 0 times"),
-        ((None, 0, False), "is there an answer yet?"),
-        ((24, 1, True), "an input was changed"),
-        ((1, 1, False), "count bytes, not tensors"),
+        ((48, 1, False, False), "expected 24, got 48"),
+        ((24, 2, False, False), "called 2 times"),
+        ((24, 0, False, False), "called 0 times"),
+        ((None, 0, False, False), "is there an answer yet?"),
+        ((24, 1, True, False), "an input was changed"),
+        ((24, 1, False, True), "hooks stayed on"),
+        ((24.0, 1, False, False), "is a float, not a whole number"),
+        ((1, 1, False, False), "count bytes, not tensors"),
     ):
         assert words in refusal(autograd.check_bytes, lambda name, x, found=found: found, "exp", x)
+
+
+def test_a_walk_that_never_ends_is_stopped():
+    with pytest.raises(autograd.TooManyLines), autograd.at_most_lines(100):
+        sum_of_all(1000)
+    with autograd.at_most_lines(100):
+        assert sum_of_all(3) == 3
+
+
+def sum_of_all(count: int) -> int:
+    total = 0
+    for number in range(count):
+        total += number
+    return total
 
 
 def test_the_record_grows_forward_and_shrinks_backward():

@@ -15,6 +15,7 @@
 # - "A chain of 5,000 steps has to work"
 # - "keep your own list of what is waiting, in place of recursion"
 # - "to the slope of `self` in it"
+# - "Fifty steps `y = y + y` have to work"
 #
 # Admits:
 #
@@ -1489,6 +1490,160 @@ class Value:
 
 
 def micro_engine(program, **inputs):
+    names = {name: Value(number) for name, number in inputs.items()}
+    exec(program, {}, names)
+    if any(value is None for value in names.values()):
+        return None
+    names["y"].backward()
+    return names["y"].number, {name: value.grad for name, value in names.items()}
+
+
+# %% wrong="the slope of a power by the size of the base" says=["y = a ** 2 at a = -3: its slope in a is -6, not 6"]
+import math
+
+
+class Value:
+    def __init__(self, number: float, parents: tuple = (), slopes: tuple = ()) -> None:
+        self.number, self.grad = number, 0.0
+        self.parents, self.slopes = parents, slopes
+
+    def __add__(self, other: "Value") -> "Value":
+        return Value(self.number + other.number, (self, other), (1.0, 1.0))
+
+    def __mul__(self, other: "Value") -> "Value":
+        return Value(self.number * other.number, (self, other), (other.number, self.number))
+
+    def __pow__(self, exponent):
+        return Value(
+            self.number**exponent, (self,), (exponent * abs(self.number) ** (exponent - 1),)
+        )
+
+    def exp(self) -> "Value":
+        e = math.exp(self.number)
+        return Value(e, (self,), (e,))
+
+    def topological_order(self) -> list["Value"]:
+        order, seen, stack = [], set(), [(self, False)]
+        while stack:
+            value, done = stack.pop()
+            if done:
+                order.append(value)
+            elif id(value) not in seen:
+                seen.add(id(value))
+                stack.append((value, True))
+                stack.extend((p, False) for p in value.parents)
+        return order[::-1]
+
+    def backward(self) -> None:
+        self.grad = 1.0
+        for value in self.topological_order():
+            for parent, slope in zip(value.parents, value.slopes):
+                parent.grad += slope * value.grad
+
+
+def micro_engine(program: str, **inputs: float) -> tuple[float, dict[str, float]] | None:
+    names = {name: Value(number) for name, number in inputs.items()}
+    exec(program, {}, names)
+    if any(value is None for value in names.values()):
+        return None
+    names["y"].backward()
+    return names["y"].number, {name: value.grad for name, value in names.items()}
+
+
+# %% wrong="walks once for each way" breaks="Fifty steps `y = y + y` have to work" says=["the same values are walked again and again"]
+import math
+
+
+class Value:
+    def __init__(self, number: float, parents: tuple = (), slopes: tuple = ()) -> None:
+        self.number, self.grad = number, 0.0
+        self.parents, self.slopes = parents, slopes
+
+    def __add__(self, other: "Value") -> "Value":
+        return Value(self.number + other.number, (self, other), (1.0, 1.0))
+
+    def __mul__(self, other: "Value") -> "Value":
+        return Value(self.number * other.number, (self, other), (other.number, self.number))
+
+    def __pow__(self, exponent: float) -> "Value":
+        return Value(self.number**exponent, (self,), (exponent * self.number ** (exponent - 1),))
+
+    def exp(self) -> "Value":
+        e = math.exp(self.number)
+        return Value(e, (self,), (e,))
+
+    def topological_order(self):
+        order, waiting = {}, [self]
+        while waiting:
+            value = waiting.pop()
+            order.pop(value, None)
+            order[value] = True
+            waiting.extend(value.parents)
+        return list(order)
+
+    def backward(self) -> None:
+        self.grad = 1.0
+        for value in self.topological_order():
+            for parent, slope in zip(value.parents, value.slopes):
+                parent.grad += slope * value.grad
+
+
+def micro_engine(program: str, **inputs: float) -> tuple[float, dict[str, float]] | None:
+    names = {name: Value(number) for name, number in inputs.items()}
+    exec(program, {}, names)
+    if any(value is None for value in names.values()):
+        return None
+    names["y"].backward()
+    return names["y"].number, {name: value.grad for name, value in names.items()}
+
+
+# %% wrong="slopes of a product by division" says=["y = a * b at a = 0, b = 3: its slope in a is 3, not 0"]
+import math
+
+
+class Value:
+    def __init__(self, number: float, parents: tuple = (), slopes: tuple = ()) -> None:
+        self.number, self.grad = number, 0.0
+        self.parents, self.slopes = parents, slopes
+
+    def __add__(self, other: "Value") -> "Value":
+        return Value(self.number + other.number, (self, other), (1.0, 1.0))
+
+    def __mul__(self, other):
+        n = self.number * other.number
+        slopes = (
+            n / self.number if self.number else 0.0,
+            n / other.number if other.number else 0.0,
+        )
+        return Value(n, (self, other), slopes)
+
+    def __pow__(self, exponent: float) -> "Value":
+        return Value(self.number**exponent, (self,), (exponent * self.number ** (exponent - 1),))
+
+    def exp(self) -> "Value":
+        e = math.exp(self.number)
+        return Value(e, (self,), (e,))
+
+    def topological_order(self) -> list["Value"]:
+        order, seen, stack = [], set(), [(self, False)]
+        while stack:
+            value, done = stack.pop()
+            if done:
+                order.append(value)
+            elif id(value) not in seen:
+                seen.add(id(value))
+                stack.append((value, True))
+                stack.extend((p, False) for p in value.parents)
+        return order[::-1]
+
+    def backward(self) -> None:
+        self.grad = 1.0
+        for value in self.topological_order():
+            for parent, slope in zip(value.parents, value.slopes):
+                parent.grad += slope * value.grad
+
+
+def micro_engine(program: str, **inputs: float) -> tuple[float, dict[str, float]] | None:
     names = {name: Value(number) for name, number in inputs.items()}
     exec(program, {}, names)
     if any(value is None for value in names.values()):

@@ -175,3 +175,50 @@ def unbroadcast(gradient, shape):
     behind = letters[gradient.ndim - len(shape) :]
     kept = "".join(x for x, size in zip(behind, shape, strict=True) if size != 1)
     return torch.einsum(f"{letters}->{kept}", gradient).reshape(shape)
+
+
+# %% wrong="flattens the front, which nothing may be in" says=["(2, 0, 3) to (0, 3)", "(the sum over nothing is 0)"]
+def unbroadcast(gradient: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
+    if gradient.dim() > len(shape):
+        gradient = gradient.view(-1, *gradient.shape[gradient.dim() - len(shape) :]).sum(0)
+    for i, s in enumerate(shape):
+        if s == 1:
+            gradient = gradient.sum(i, keepdim=True)
+    return gradient
+
+
+# %% wrong="leaves nan out" says=["a sum with nan is nan: leave nothing out"]
+def unbroadcast(gradient: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
+    extra = gradient.dim() - len(shape)
+    dims = list(range(extra)) + [
+        extra + i for i, s in enumerate(shape) if s == 1 and gradient.shape[extra + i] != 1
+    ]
+
+    if dims:
+        gradient = gradient.nansum(dims, keepdim=True)
+    return gradient.reshape(shape)
+
+
+# %% wrong="zeros of the usual dtype where nothing is summed" says=["has dtype torch.float32, expected torch.float64", "the sum over nothing is 0"]
+def unbroadcast(gradient: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
+    if gradient.numel() == 0:
+        return torch.zeros(shape)
+    while gradient.dim() > len(shape):
+        gradient = gradient.sum(0)
+    for i, s in enumerate(shape):
+        if s == 1:
+            gradient = gradient.sum(i, keepdim=True)
+    return gradient
+
+
+# %% wrong="adds one row after the other, in half precision" says=["many small payments"]
+def unbroadcast(gradient: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
+    while gradient.dim() > len(shape):
+        total = torch.zeros_like(gradient[0]) if len(gradient) else gradient.sum(0)
+        for part in gradient:
+            total = total + part
+        gradient = total
+    for i, s in enumerate(shape):
+        if s == 1:
+            gradient = gradient.sum(i, keepdim=True)
+    return gradient

@@ -503,3 +503,165 @@ repaired["edit_constant"] = lambda x: x * torch.ones_like(x) + 2
 repaired["edit_detached"] = lambda x: x.tanh() * 0.5
 repaired["edit_data"] = lambda x: x.tanh() * 0.5
 repaired["edit_leaf"] = lambda x: (x + 1) * (x + 1)
+
+
+# %% wrong="leaves a hook on x" says=["leave it as it was, without a hook"]
+verdicts = {
+    "edit_exp": "error",
+    "edit_sin": "fine",
+    "edit_sum": "fine",
+    "edit_square": "error",
+    "edit_slice": "error",
+    "edit_constant": "error",
+    "edit_added": "fine",
+    "edit_detached": "error",
+    "edit_data": "wrong",
+    "edit_leaf": "error",
+}
+repaired = {}
+
+
+def slice_(x):
+    y = x.sigmoid().clone()
+    y[0] = 0
+    return y
+
+
+def square(x):
+    h = x + 1
+    y = h * h
+    h = h + 1
+    return y + h
+
+
+def constant(x):
+    m = torch.ones_like(x)
+    y = x * m
+    m = m + 1
+    return y + m
+
+
+repaired["edit_exp"] = lambda x: x.exp() + 1
+repaired["edit_square"] = square
+repaired["edit_slice"] = slice_
+repaired["edit_constant"] = constant
+repaired["edit_detached"] = lambda x: x.tanh() * 0.5
+repaired["edit_data"] = lambda x: x.tanh() * 0.5
+repaired["edit_leaf"] = lambda x: (x + 1) * (x + 1)
+
+
+def mended(x):
+    if x.requires_grad:
+        x.register_hook(lambda g: g * 0.5)
+    y = x.tanh()
+    return y - 0.5 * y.detach()
+
+
+repaired["edit_detached"] = mended
+
+
+# %% wrong="tanh by exponentials" says=["far from 0: its result differs"]
+verdicts = {
+    "edit_exp": "error",
+    "edit_sin": "fine",
+    "edit_sum": "fine",
+    "edit_square": "error",
+    "edit_slice": "error",
+    "edit_constant": "error",
+    "edit_added": "fine",
+    "edit_detached": "error",
+    "edit_data": "wrong",
+    "edit_leaf": "error",
+}
+repaired = {}
+
+
+def slice_(x):
+    y = x.sigmoid().clone()
+    y[0] = 0
+    return y
+
+
+def square(x):
+    h = x + 1
+    y = h * h
+    h = h + 1
+    return y + h
+
+
+def constant(x):
+    m = torch.ones_like(x)
+    y = x * m
+    m = m + 1
+    return y + m
+
+
+repaired["edit_exp"] = lambda x: x.exp() + 1
+repaired["edit_square"] = square
+repaired["edit_slice"] = slice_
+repaired["edit_constant"] = constant
+repaired["edit_detached"] = lambda x: x.tanh() * 0.5
+repaired["edit_data"] = lambda x: x.tanh() * 0.5
+repaired["edit_leaf"] = lambda x: (x + 1) * (x + 1)
+
+
+def mended(x):
+    e = (2 * x).exp()
+    return 0.5 * (e - 1) / (e + 1)
+
+
+repaired["edit_detached"] = mended
+
+
+# %% wrong="ones for eight elements at most" says=["with x of 65, float32"]
+verdicts = {
+    "edit_exp": "error",
+    "edit_sin": "fine",
+    "edit_sum": "fine",
+    "edit_square": "error",
+    "edit_slice": "error",
+    "edit_constant": "error",
+    "edit_added": "fine",
+    "edit_detached": "error",
+    "edit_data": "wrong",
+    "edit_leaf": "error",
+}
+repaired = {}
+
+
+def slice_(x):
+    y = x.sigmoid().clone()
+    y[0] = 0
+    return y
+
+
+def square(x):
+    h = x + 1
+    y = h * h
+    h = h + 1
+    return y + h
+
+
+def constant(x):
+    m = torch.ones_like(x)
+    y = x * m
+    m = m + 1
+    return y + m
+
+
+repaired["edit_exp"] = lambda x: x.exp() + 1
+repaired["edit_square"] = square
+repaired["edit_slice"] = slice_
+repaired["edit_constant"] = constant
+repaired["edit_detached"] = lambda x: x.tanh() * 0.5
+repaired["edit_data"] = lambda x: x.tanh() * 0.5
+repaired["edit_leaf"] = lambda x: (x + 1) * (x + 1)
+
+
+def mended(x):
+    m = torch.ones(8, dtype=x.dtype)[: len(x)]
+    y = x * m
+    return y + (m + 1)
+
+
+repaired["edit_constant"] = mended

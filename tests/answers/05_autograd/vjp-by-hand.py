@@ -881,3 +881,127 @@ def vjp_by_hand(rule, *tensors):
     rules = {"matmul": matmul_vjp, "softmax": softmax_vjp}
     rules |= {"logsumexp": logsumexp_vjp, "layer_norm": layer_norm_vjp}
     return rules[rule](*tensors)
+
+
+# %% wrong="float32 zeros for an empty softmax" says=["x of shape (2, 0, 3), float64: the gradient of x has dtype torch.float32"]
+def matmul_vjp(gradient, a, b):
+    return gradient @ b.t(), a.t() @ gradient
+
+
+def softmax_vjp(gradient, y):
+    if y.numel() == 0:
+        return torch.zeros(y.shape)
+    return y * (gradient - (gradient * y).sum(-1, keepdim=True))
+
+
+def logsumexp_vjp(gradient, x):
+    return gradient.unsqueeze(-1) * x.softmax(-1)
+
+
+def layer_norm_vjp(gradient, x, weight):
+    mean = x.mean(-1, keepdim=True)
+    var = ((x - mean) ** 2).mean(-1, keepdim=True)
+    std = (var + 1e-5).sqrt()
+    hat = (x - mean) / std
+    g = gradient * weight
+    gx = (g - g.mean(-1, keepdim=True) - hat * (g * hat).mean(-1, keepdim=True)) / std
+    return gx, (gradient * hat).sum(0), gradient.sum(0)
+
+
+def vjp_by_hand(rule: str, *tensors: torch.Tensor) -> torch.Tensor | tuple | None:
+    rules = {"matmul": matmul_vjp, "softmax": softmax_vjp}
+    rules |= {"logsumexp": logsumexp_vjp, "layer_norm": layer_norm_vjp}
+    return rules[rule](*tensors)
+
+
+# %% wrong="subtracts the mean of a row before exp" says=["numbers far from each other in a row"]
+def matmul_vjp(gradient, a, b):
+    return gradient @ b.t(), a.t() @ gradient
+
+
+def softmax_vjp(gradient, y):
+    return y * (gradient - (gradient * y).sum(-1, keepdim=True))
+
+
+def logsumexp_vjp(gradient, x):
+    e = (x - x.mean(-1, keepdim=True)).exp()
+    return gradient[..., None] * e / e.sum(-1, keepdim=True)
+
+
+def layer_norm_vjp(gradient, x, weight):
+    mean = x.mean(-1, keepdim=True)
+    var = ((x - mean) ** 2).mean(-1, keepdim=True)
+    std = (var + 1e-5).sqrt()
+    hat = (x - mean) / std
+    g = gradient * weight
+    gx = (g - g.mean(-1, keepdim=True) - hat * (g * hat).mean(-1, keepdim=True)) / std
+    return gx, (gradient * hat).sum(0), gradient.sum(0)
+
+
+def vjp_by_hand(rule: str, *tensors: torch.Tensor) -> torch.Tensor | tuple | None:
+    rules = {"matmul": matmul_vjp, "softmax": softmax_vjp}
+    rules |= {"logsumexp": logsumexp_vjp, "layer_norm": layer_norm_vjp}
+    return rules[rule](*tensors)
+
+
+# %% wrong="the size of a single upstream slope, without its sign" says=["a negative gradient ()"]
+def matmul_vjp(gradient, a, b):
+    return gradient @ b.t(), a.t() @ gradient
+
+
+def softmax_vjp(gradient, y):
+    return y * (gradient - (gradient * y).sum(-1, keepdim=True))
+
+
+def logsumexp_vjp(gradient, x):
+    out = torch.zeros_like(x)
+    rows = gradient != 0
+    out[rows] = gradient[rows].reshape(-1, 1) * x[rows].reshape(-1, x.shape[-1]).softmax(-1)
+    return out.reshape(x.shape) if x.dim() > 1 else x.softmax(-1) * gradient.abs()
+
+
+def layer_norm_vjp(gradient, x, weight):
+    mean = x.mean(-1, keepdim=True)
+    var = ((x - mean) ** 2).mean(-1, keepdim=True)
+    std = (var + 1e-5).sqrt()
+    hat = (x - mean) / std
+    g = gradient * weight
+    gx = (g - g.mean(-1, keepdim=True) - hat * (g * hat).mean(-1, keepdim=True)) / std
+    return gx, (gradient * hat).sum(0), gradient.sum(0)
+
+
+def vjp_by_hand(rule: str, *tensors: torch.Tensor) -> torch.Tensor | tuple | None:
+    rules = {"matmul": matmul_vjp, "softmax": softmax_vjp}
+    rules |= {"logsumexp": logsumexp_vjp, "layer_norm": layer_norm_vjp}
+    return rules[rule](*tensors)
+
+
+# %% wrong="float32 where there is one row" says=["a of one row, b of one column, in float64"]
+def matmul_vjp(gradient, a, b):
+    if a.shape[0] == 1:
+        return gradient @ b.t(), torch.outer(a[0], gradient[0])[:, : b.shape[1]].float()
+    return gradient @ b.t(), a.t() @ gradient
+
+
+def softmax_vjp(gradient, y):
+    return y * (gradient - (gradient * y).sum(-1, keepdim=True))
+
+
+def logsumexp_vjp(gradient, x):
+    return gradient.unsqueeze(-1) * x.softmax(-1)
+
+
+def layer_norm_vjp(gradient, x, weight):
+    mean = x.mean(-1, keepdim=True)
+    var = ((x - mean) ** 2).mean(-1, keepdim=True)
+    std = (var + 1e-5).sqrt()
+    hat = (x - mean) / std
+    g = gradient * weight
+    gx = (g - g.mean(-1, keepdim=True) - hat * (g * hat).mean(-1, keepdim=True)) / std
+    return gx, (gradient * hat).sum(0), gradient.sum(0)
+
+
+def vjp_by_hand(rule: str, *tensors: torch.Tensor) -> torch.Tensor | tuple | None:
+    rules = {"matmul": matmul_vjp, "softmax": softmax_vjp}
+    rules |= {"logsumexp": logsumexp_vjp, "layer_norm": layer_norm_vjp}
+    return rules[rule](*tensors)

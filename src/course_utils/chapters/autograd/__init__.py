@@ -9,13 +9,19 @@ from course_utils.chapters.autograd.bytes_kept import (
     FUNCTIONS,
     bytes_over_time,
     check_bytes,
+    check_counts,
     kept,
     large,
+    more_bytes,
+    try_counting,
 )
 from course_utils.chapters.autograd.drawings import draw_matrix
 from course_utils.chapters.autograd.engines import (
     ENGINES,
+    MORE_RULES,
     ORDERS,
+    TooManyLines,
+    at_most_lines,
     check_chain,
     check_engine,
     check_order,

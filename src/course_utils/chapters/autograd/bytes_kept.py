@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import reduce
+from numbers import Integral
 from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
+from torch._C import _autograd
 
 import course_utils
 from course_utils.learner.byte_counts import bytes_of
+from course_utils.learner.cases import every_case
 from course_utils.learner.checks import check_equal
 from course_utils.learner.graphs import draw_graph
 from course_utils.learner.tracebacks import ends_in_notebook
@@ -33,7 +37,69 @@ FUNCTIONS: dict[str, Callable[..., Tensor]] = {
     "relu(x + 1) @ ones": lambda x: F.relu(x + 1) @ x.new_ones(x.shape[1], 2).requires_grad_(),
     "flat squares": lambda x: x.reshape(-1).square(),
     "a clone, squared": lambda x: x.clone().square(),
+    "relu(x + 1) @ a parameter": lambda x: F.relu(x + 1) @ nn.Parameter(x.new_ones(x.shape[1], 2)),
+    "x[[1, 0]]": lambda x: x[torch.tensor([1, 0], device=x.device)],
+    "the largest of each row": lambda x: x.max(1).values,
+    "where(x > 1, x, 0)": lambda x: torch.where(x > 1, x, 0.0),
+    "x * exp(x).detach()": lambda x: x * x.exp().detach(),
+    "the input itself": lambda x: x,
+    "exp of no input": lambda: torch.ones(3, device=course_utils.device, requires_grad=True).exp(),
+    "x * sum(x)": lambda x: x * x.sum(),
+    "add and relu in place": lambda x: (x + 1).relu_(),
+    "exp of a transposed copy": lambda x: x.t().contiguous().exp(),
+    "one of three": lambda x, y, z: x * y * z,
 }
+# What a count is asked for inside, with words for who counts then.
+MODES: dict[str, tuple[Callable[[], AbstractContextManager], str]] = {
+    "": (nullcontext, ""),
+    "no_grad": (
+        torch.no_grad,
+        "who calls it under no_grad has nothing recorded, so nothing is kept",
+    ),
+    "inference_mode": (torch.inference_mode, "under inference_mode nothing is recorded or kept"),
+}
+
+
+class Unfinished(Exception):
+    """What a function raises that is interrupted halfway."""
+
+
+def try_counting(saved_bytes: Callable, name: str, *inputs: Tensor, mode: str = "") -> tuple:
+    """Count a function's bytes by an answer, and watch it.
+
+    Returns:
+        The count; how often the function was called; whether an input was changed; whether hooks
+        for saved tensors stayed on, after this call or after one in which the function raised.
+    """
+    calls = []
+
+    def function(*given: Tensor) -> Tensor:
+        calls.append(name)
+        return FUNCTIONS[name](*given)
+
+    def unfinished(*given: Tensor) -> Tensor:
+        torch.ones(1, requires_grad=True).exp()
+        raise Unfinished
+
+    def state() -> list:
+        sums = [x.grad.abs().sum().item() if x.grad is not None else None for x in inputs]
+        return [(x.requires_grad, x._version, total) for x, total in zip(inputs, sums, strict=True)]
+
+    inputs = tuple(x.detach().requires_grad_(x.requires_grad) for x in inputs)
+    for x in inputs:
+        if x.requires_grad:
+            x.grad = torch.ones_like(x)  # as of a backward pass before
+    before, hooks = state(), _autograd._top_saved_tensors_default_hooks
+    with MODES[mode][0]():
+        answer = saved_bytes(function, *inputs)
+    left, changed = hooks(True) is not None, before != state()
+    if answer is not None and not left:
+        with suppress(Unfinished):
+            saved_bytes(unfinished, *inputs)
+        left = hooks(True) is not None
+    while hooks(True) is not None:
+        _autograd._pop_saved_tensors_default_hooks()
+    return answer, len(calls), changed, left
 
 
 def large() -> Tensor:
@@ -48,7 +114,9 @@ def kept(result: Tensor) -> list[Tensor]:
 
 
 @ends_in_notebook
-def check_bytes(try_saved_bytes: Callable, name: str, *inputs: Tensor, because: str = "") -> None:
+def check_bytes(
+    try_saved_bytes: Callable, name: str, *inputs: Tensor, because: str = "", mode: str = ""
+) -> None:
     """Compare an answer's count of kept bytes with what the graph says.
 
     Args:
@@ -57,9 +125,13 @@ def check_bytes(try_saved_bytes: Callable, name: str, *inputs: Tensor, because: 
         name: a key of ``FUNCTIONS``.
         inputs: of that function.
         because: words for who counts wrong.
+        mode: a key of ``MODES``.
     """
     inputs = tuple(x.to(course_utils.device) for x in inputs)
-    result = FUNCTIONS[name](*inputs)
+    within, why = MODES[mode]
+    because = because or why
+    with within():
+        result = FUNCTIONS[name](*inputs)
     held, there = kept(result), {x.untyped_storage().data_ptr() for x in inputs}
     fresh = [x for x in held if x.untyped_storage().data_ptr() not in there]
     truth = bytes_of(fresh)
@@ -73,19 +145,68 @@ def check_bytes(try_saved_bytes: Callable, name: str, *inputs: Tensor, because: 
         len(fresh): "count bytes, not tensors",
         result.untyped_storage().nbytes(): "that is the result's own storage",
     }
-    answer, calls, changed = try_saved_bytes(name, *inputs)
+    answer, calls, changed, left = try_saved_bytes(
+        name, *inputs, **({"mode": mode} if mode else {})
+    )
     blank = answer is None and calls == 0
     assert not blank, "the function was not called: is there an answer yet?"
     assert calls == 1, f"the function was called {calls} times, not once"
     assert not changed, (
         "an input was changed: its values, requires_grad or grad (no backward is needed to count)"
     )
+    assert not left, (
+        "hooks stayed on after the call, or after one in which function raised: a with block takes "
+        "them off in any case"
+    )
+    whole = answer is None or (isinstance(answer, Integral) and not isinstance(answer, bool))
+    assert whole, f"the number of bytes is a {type(answer).__name__}, not a whole number (int)"
     known = slips.get(answer) if isinstance(answer, int) and not isinstance(answer, bool) else None
     # How many addresses are used again depends on the machine: no number is said there.
     again = name == "exp, fifty times" and known is None and isinstance(answer, int)
     assert not (again and 0 < answer < truth), f"fewer bytes than are kept: {because}"
-    words = "; ".join(part for part in (known, because) if part)
+    words = "; ".join(part for part in (None if mode else known, because) if part)
     check_equal(answer, truth, "the number of bytes", words if answer is not None else "")
+
+
+def more_bytes() -> list[tuple]:
+    """Cases for `check_counts`: words, a key of ``FUNCTIONS``, the inputs, maybe a mode."""
+    x = torch.tensor([[3.0, 4.0, 0.0], [1.0, 2.0, 2.0]], requires_grad=True)
+    of = lambda kind: x.detach().to(kind).requires_grad_()  # noqa: E731
+    plain, ones = x.detach(), torch.ones(2, 3, requires_grad=True)
+    return [
+        ("", "exp", x, "no_grad"),
+        ("", "exp", x, "inference_mode"),
+        ("", "a clone, squared", x, "no_grad"),
+        ("a parameter that the function has is no input", "relu(x + 1) @ a parameter", x),
+        ("whole numbers are kept, too: which rows were taken", "x[[1, 0]]", x),
+        ("whole numbers are kept, too: where the largest were", "the largest of each row", x),
+        ("truth values are kept, too: a byte each", "where(x > 1, x, 0)", x),
+        ("a factor is kept, also where it requires no grad", "x * exp(x).detach()", x),
+        ("nothing was computed", "the input itself", x),
+        ("the function may have no inputs", "exp of no input"),
+        ("the sum is kept: one float, of dimension 0", "x * sum(x)", x),
+        ("the result is kept, though it was edited before", "add and relu in place", x),
+        ("a copy of an input is no input", "exp of a transposed copy", x),
+        ("only what isn't an input: the first product", "one of three", x, plain, ones),
+        ("an input that requires no grad is an input", "mul", plain.clone(), x),
+        ("its numbers have 2 bytes each", "exp", of(torch.float16)),
+        ("its numbers have 2 bytes each", "exp", of(torch.bfloat16)),
+        ("its numbers have 8 bytes each", "exp", of(torch.complex64)),
+        ("one number: 4 bytes", "exp", x.detach()[0, 0].clone().requires_grad_()),
+        ("no numbers, no bytes", "exp", x.detach()[:0].clone().requires_grad_()),
+    ]
+
+
+@ends_in_notebook
+def check_counts(try_saved_bytes: Callable, *cases: tuple) -> None:
+    """:func:`check_bytes` for several cases: words, a function's name, its inputs, maybe a mode."""
+    with every_case(at_most=12) as case:
+        for why, name, *inputs in cases:
+            mode = inputs.pop() if inputs and isinstance(inputs[-1], str) else ""
+            shapes = [tuple(x.shape) for x in inputs]
+            kind = f", {inputs[0].dtype}" if inputs else ""
+            with case(f"{name} of {shapes}{kind}" + f", inside torch.{mode}()" * bool(mode)):
+                check_bytes(try_saved_bytes, name, *inputs, because=why, mode=mode)
 
 
 def bytes_over_time(recording: bool, layers: int = 6) -> list[int]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import random
 import re
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -57,6 +59,17 @@ def torch_engine(program: str, **inputs: float) -> tuple[float, dict[str, float]
     return names["y"].item(), dict(zip(names, [slope.item() for slope in slopes], strict=True))
 
 
+# Single steps for `check_rule`, with a and b: factors of 0, negative bases, exponents of each kind.
+MORE_RULES: list[tuple[str, float, float]] = [
+    *(("y = a * b", a, b) for a, b in ((0, 3), (3, 0), (0, 0), (-2, -0.5))),
+    ("y = b * a", 0, 3),
+    *(("y = a * a", a, 3) for a in (0, -3)),
+    *(("y = a ** 2", a, 3) for a in (-3, 0, 0.01)),
+    *((f"y = a ** {n}", -2, 3) for n in (-1, -2, 1, 2.0, 4)),
+    *((f"y = a ** {n}", 4, 3) for n in (1.5, -0.5, 1, 10)),
+    ("y = a ** 3", 0, 3),
+    *(("y = a.exp()", a, 3) for a in (0, 20, -30)),
+]
 POWER = "n · a ** (n - 1): the exponent comes down as a factor, and is one less"
 RULE_SLIPS = {
     ("y = a * b", 2): "that is the factor itself; the slope in a factor is the other one",
@@ -192,6 +205,29 @@ def check_engine(engine: Callable, program: str, because: str = "", **inputs: fl
     assert not wrong, "; ".join(wrong.values()) + (f" ({because})" if because else "")
 
 
+class TooManyLines(Exception):
+    """More lines of Python ran in an ``at_most_lines`` block than it allows."""
+
+
+@contextmanager
+def at_most_lines(count: int) -> Generator[None]:
+    """Raise :class:`TooManyLines` when more lines of Python than this run in the block."""
+    left, before = count, sys.gettrace()
+
+    def note(frame: Any, event: str, _: Any) -> Any:
+        nonlocal left
+        left -= event == "line"
+        if left < 0:
+            raise TooManyLines
+        return note
+
+    sys.settrace(note)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
+
+
 @ends_in_notebook
 def check_chain(found: Any, right: Any, what: str) -> None:
     """Check what a long chain gave: the words for a recursion that is too deep, or a value."""
@@ -199,5 +235,9 @@ def check_chain(found: Any, right: Any, what: str) -> None:
     assert found != "RecursionError", deep
     raised = "the limit of nested calls was raised, for the whole process: keep a list of your own"
     assert found != "setrecursionlimit", raised
+    often = (
+        "the same values are walked again and again, once for each way to them: note who was seen"
+    )
+    assert found != "TooManyLines", often
     assert found is not None, f"{what}: None; is there an answer yet?"
     assert found == right, f"{what}: {right}, not {found}"

@@ -49,8 +49,13 @@ def check_sum(try_unbroadcast: Callable, gradient: Tensor, shape: tuple, because
     operand = torch.zeros(shape, dtype=gradient.dtype, device=gradient.device, requires_grad=True)
     (truth,) = torch.autograd.grad(operand.expand(gradient.shape), operand, gradient)
     with forbid_changes(gradient), _nan_where_nothing_is_written():
-        answer, _, changed = try_unbroadcast(gradient, shape)
-    check_rules([], changed)
+        try:
+            answer, _, changed = try_unbroadcast(gradient, shape)
+        except (RuntimeError, TypeError, IndexError, ValueError) as error:
+            words = f"raised {type(error).__name__}: {error} ({because})"
+            raise AssertionError(words) from error
+    # Where a gradient has nan, `watched` finds it unequal to itself; the block above does not.
+    check_rules([], changed if not gradient.isnan().any() else "")
     slips = {}
     if gradient.numel():
         front = (0,) * (gradient.dim() - len(shape))
@@ -79,15 +84,29 @@ def check_sums(
 
 
 def more_sums() -> list[tuple[Tensor, dict[tuple[int, ...], str]]]:
-    """Gradients for `check_sums`: huge numbers, sizes that are alike, five dimensions, bfloat16."""
+    """Gradients for `check_sums`: huge, equal sizes or sizes of 0, five dimensions, half."""
     huge = 1e200 * torch.arange(6.0, dtype=torch.float64).reshape(1, 2, 3)
     cube, five = torch.arange(27.0).reshape(3, 3, 3), torch.arange(32.0).reshape(2, 2, 2, 2, 2)
     place, many = "all sizes are equal here: places count, from the end", "of five dimensions"
+    none, ones = "the sum over nothing is 0", "sizes of 1 on both sides"
+    small, generator = "many small payments", torch.Generator().manual_seed(3)
+    empty = torch.zeros(2, 0, 3)
+    shapes = [(0, 3), (1, 3), (0, 1), (1, 1), (3,), (1,), (), (1, 0, 1), (2, 1, 1), (2, 0, 3)]
+    one = torch.randn(1, 2, 1, generator=generator, dtype=torch.float64)
     return [
+        *((empty.to(kind), dict.fromkeys(shapes, none))
+          for kind in (torch.float64, torch.float32, torch.bfloat16)),
+        (torch.zeros(0).half(), {(0,): "nothing was broadcast", (1,): none, (): none}),
+        (one, dict.fromkeys([(1, 2, 1), (2, 1), (1, 1), (1, 1, 1), (1,), ()], ones)),
+        *((torch.ones(3000, 1, dtype=kind), {(1,): small, (1, 1): small, (): small})
+          for kind in (torch.float16, torch.bfloat16)),
+        (torch.tensor([[torch.nan, 1.0, torch.inf], [2.0, 3.0, -1.0]]),
+         dict.fromkeys([(3,), (2, 1), (2, 3)], "a sum with nan is nan: leave nothing out")),
+        (one.expand(3, 4, 2, 5), dict.fromkeys([(4, 2, 1), (2, 1)], "an expanded gradient")),
         (huge, {(1, 2, 3): "a size of 1 on both sides", (2, 3): "one in front"}),
         (cube, dict.fromkeys([(3,), (3, 3), (3, 1), (1, 3), (3, 1, 3), (1, 1, 3)], place)),
         (five.bfloat16(), dict.fromkeys([(2, 1, 2), (1, 2, 1, 1, 2), (2,)], many)),
-    ]
+    ]  # fmt: skip
 
 
 # Vector-Jacobian products.
@@ -260,21 +279,29 @@ def check_vjp(try_vjp: Callable, rule: str, g: Tensor, *inputs: Tensor) -> None:
 
 # Cases of `check_vjps` without a row, a column, or anything to sum over.
 EMPTY_VJPS: list[tuple] = [
-    (f"n, k, m = {n, k, m}", "matmul", torch.zeros(n, m), torch.zeros(n, k), torch.zeros(k, m))
-    for n, k, m in ((3, 0, 2), (0, 3, 2), (2, 3, 0))
-]
+    (f"n, k, m = {n, k, m}" + ", float64" * (kind == torch.float64), "matmul",
+     *(torch.zeros(size, dtype=kind) for size in ((n, m), (n, k), (k, m))))
+    for kind in (torch.float32, torch.float64)
+    for n, k, m in ((3, 0, 2), (0, 3, 2), (2, 3, 0), (0, 0, 0))
+]  # fmt: skip
 EMPTY_VJPS += [
-    (f"x of shape {size}", "softmax", torch.zeros(size), torch.zeros(size))
-    for size in ((0, 3), (2, 0))
-]
+    (f"x of shape {size}" + ", float64" * (kind == torch.float64), "softmax",
+     *(torch.zeros(size, dtype=kind) for _ in range(2)))
+    for kind in (torch.float32, torch.float64)
+    for size in ((0, 3), (2, 0), (0,), (2, 0, 3), (0, 2, 3))
+]  # fmt: skip
 
 
 def further_vjps() -> list[tuple]:
     """Cases of `check_vjps` in which a rule that is right elsewhere may fail."""
     rows, bias = torch.tensor([[1.0, 2.0, 4.0], [0.0, -1.0, 3.0]]), torch.tensor([0.5, 0.0, 1.0])
     three = torch.tensor([[1.0, -2.0, 0.5], [0.0, 1.0, 3.0], [2.0, 0.5, -1.0]])
+    cube = torch.arange(27.0).reshape(3, 3, 3).sin()
+    wide = torch.tensor([[1000.0, -1000.0, 999.0], [0.0, 200.0, 199.0], [-500.0, 3.0, 500.0]])
+    masked = torch.tensor([[1.0, -torch.inf, 2.0], [-torch.inf, -torch.inf, 0.0], [0.0, 1.0, 5.0]])
     weight = torch.tensor([1.0, 0.0, -1.0])
-    return [
+    found: list[tuple] = [
+        ("x (3,), a negative gradient ()", "logsumexp", three[0, 1], three[1]),
         ("a of one row, b of one column", "matmul", three[:1, :1], three[:1], three[:, :1]),
         ("a of one column, b of one row", "matmul", three, three[:, :1], three[:1]),
         ("one row", "softmax", three[:1], three[:1]),
@@ -282,6 +309,21 @@ def further_vjps() -> list[tuple]:
         ("shares of exactly 0 in float64", "softmax", three.double(), 3000 * three.double()),
         ("shares of a millionth and less", "softmax", three.double(), 8 * three.double()),
         ("one entry in each row", "softmax", three[:, :1], three[:, :1]),
+        ("x (3, 3, 3)", "softmax", cube, cube.roll(1, 0)),
+        ("x (2, 1, 3, 2), float64", "softmax",
+         *(cube.double().flatten()[n : n + 12].reshape(2, 1, 3, 2) for n in (0, 13))),
+        ("a gradient as sum() sends it", "softmax", torch.ones(1).expand(3, 3), three),
+        ("a gradient as sum() sends it", "matmul", torch.ones(1).expand(3, 3), three, three.t()),
+        ("a gradient as sum() sends it", "logsumexp", torch.ones(1).expand(3), three),
+        ("a gradient as sum() sends it", "layer_norm", torch.ones(1).expand(3, 3), three, weight,
+         bias),
+        ("numbers far from each other in a row", "logsumexp", three[0], wide),
+        ("numbers far from each other in a row, float64", "logsumexp", three[0].double(),
+         wide.double()),
+        ("an entry of -inf, as a mask makes it: its slope is 0", "logsumexp", three[0], masked),
+        ("x (3, 3, 3)", "logsumexp", cube[0], cube.roll(1, 0)),
+        ("x (2, 1, 3, 2)", "logsumexp", cube.flatten()[:6].reshape(2, 1, 3),
+         cube.flatten()[13:25].reshape(2, 1, 3, 2)),
         ("one entry in each row", "logsumexp", three[:, 0], three[:, :1]),
         ("no row", "logsumexp", torch.zeros(0), torch.zeros(0, 3)),
         ("a weight of 0", "layer_norm", three[:2], rows, weight, bias),
@@ -294,6 +336,11 @@ def further_vjps() -> list[tuple]:
         ("as many rows as columns", "layer_norm", three, three.t(), weight, bias),
         ("one column", "layer_norm", three[:, :1], three[:, 1:2], bias[:1], bias[:1]),
     ]  # fmt: skip
+    single = [case for case in found if case[2].dtype == torch.float32]
+    found += [
+        (f"{name}, in float64", rule, *(x.double() for x in xs)) for name, rule, *xs in single
+    ]
+    return found
 
 
 @ends_in_notebook
