@@ -571,15 +571,14 @@ with every_case() as case:
     with case("sizes [3], no hidden layer"):
         trials.check_trap(try_list_trap, [3], {"only": 2}, "only", x)
     with case('a head called "layers" (setattr may push out your own attribute of that name)'):
-        trials.check_trap(try_list_trap, [3, 5], {"layers": 2, "out": 3}, "layers", x)
+        trials.check_trap(try_list_trap, [3, 5], {"layers": 2, "heads": 3, "ä 0": 4}, "layers", x)
+    with case("an empty batch"):
+        trials.check_trap(try_list_trap, [3, 4], {"one": 1}, "one", x[:0])
     with case("the model in float64"):
         trials.check_trap(try_list_trap, [3, 4], {"two": 3, "one": 2}, "one", x.double() / 3)
 ### BEGIN HIDDEN TESTS
-with every_case() as case:
-    with case("sizes [3, 7, 7, 2], three heads"):
-        trials.check_trap(try_list_trap, [3, 7, 7, 2], {"one": 1, "two": 9, "three": 3}, "two", -x)
-    with case("an empty batch"):
-        trials.check_trap(try_list_trap, [3, 4], {"one": 1}, "one", x[:0])
+with every_case() as case, case("sizes [3, 7, 7, 2], three heads"):
+    trials.check_trap(try_list_trap, [3, 7, 7, 2], {"one": 1, "two": 9, "three": 3}, "two", -x)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade_id": "list-trap-check-2", "grade": true, "points": 2}
@@ -593,16 +592,18 @@ with every_case() as case:
         trials.check_weight(try_set_weight, value[1:].clone().requires_grad_())
     with case("a transposed view of thirds, float64"):
         trials.check_weight(try_set_weight, value.double().t() / 3)
-    with case("a weight that is NaN before"):
-        trials.check_weight(try_set_weight, value, start="nan")
-    with case("a weight that isn't contiguous: it was transposed"):
-        trials.check_weight(try_set_weight, value, start="turned")
+    starts = {"a weight that is NaN before": "nan", "a layer without a bias": "bare"}
+    starts["a weight that isn't contiguous: it was transposed"] = "turned"
+    for told, start in starts.items():
+        with case(told):
+            trials.check_weight(try_set_weight, value, start=start)
+    with case("a row, expanded to four, with infinite numbers"):
+        trials.check_weight(try_set_weight, (1 / (value[:1] - 1)).expand(4, 2))
+    with case("bfloat16"):
+        trials.check_weight(try_set_weight, value.bfloat16() / 3)
 ### BEGIN HIDDEN TESTS
-with every_case() as case:
-    with case("a frozen weight, and a value that requires grad"):
-        trials.check_weight(try_set_weight, value[1:].clone().requires_grad_(), needs=False)
-    with case("an expanded row"):
-        trials.check_weight(try_set_weight, value[:1].expand(4, 2))
+with every_case() as case, case("a frozen weight, and a value that requires grad"):
+    trials.check_weight(try_set_weight, value[1:].clone().requires_grad_(), needs=False)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -958,18 +959,17 @@ with every_case() as case:
         trials.check_load(
             try_state, {**new, "scale": torch.zeros(1)}, ["scale"], "(1,) in place of ()"
         )
-    with case("load_state_dict, all three at once"):
-        bad = {**without, "ear": torch.zeros(1), "scale": torch.zeros(2, 2)}
-        trials.check_load(
-            try_state, bad, ["inner.leaf.weight", "ear", "scale"], "three things are wrong"
-        )
+    with case("load_state_dict, two names missing, two unexpected, two of another shape"):
+        bad = {**without, "ear": torch.zeros(1), "left.nose": torch.zeros(1)}
+        del bad["again.weight"]
+        bad |= {"scale": torch.zeros(2, 2), "left.seen": torch.zeros(2, 1)}
+        names = ["inner.leaf.weight", "again.weight", "ear", "left.nose", "scale", "left.seen"]
+        trials.check_load(try_state, bad, names, "six things are wrong")
 ### BEGIN HIDDEN TESTS
-with every_case() as case, case("load_state_dict, two of each"):
-    bad = {**without, "ear": torch.zeros(1), "left.nose": torch.zeros(1)}
-    del bad["again.weight"]
-    bad |= {"scale": torch.zeros(2, 2), "left.seen": torch.zeros(2, 1)}
-    names = ["inner.leaf.weight", "again.weight", "ear", "left.nose", "scale", "left.seen"]
-    trials.check_load(try_state, bad, names, "six things are wrong")
+with every_case() as case, case("load_state_dict, all three at once"):
+    bad = {**without, "ear": torch.zeros(1), "scale": torch.zeros(2, 2)}
+    names = ["inner.leaf.weight", "ear", "scale"]
+    trials.check_load(try_state, bad, names, "three things are wrong")
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1200,14 +1200,14 @@ with every_case() as case:
         trials.check_training(try_dropout, ramp.half(), 0.25)
     with case("float64, a transposed view"):
         trials.check_training(try_dropout, ramp[0].double().t(), 0.3)
+    with case("bfloat16, one dimension, negative numbers"):
+        trials.check_training(try_dropout, -ramp.flatten().bfloat16(), 0.6)
     trials.check_range(dropout_that_listens, case, ones)
     trials.check_shares(try_module, case, 0.75, ones)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("float64, every second column"):
         trials.check_training(try_dropout, ramp[1].double()[:, ::2], 0.4)
-    with case("one dimension"):
-        trials.check_training(try_dropout, -ramp.flatten(), 0.6)
     with case("bfloat16, training=False"):
         trials.check_still(try_dropout, ramp.bfloat16(), 0.5)
     with case("images of another size"):
@@ -1368,6 +1368,8 @@ with every_case() as case:
         trials.check_average(try_average, [x, 1 / x.lt(5).float(), y], [True, False, True])
     with case("a batch without rows, between two others"):
         trials.check_average(try_average, [x, x[:0], y], [True, True, True])
+    with case("huge numbers, a mean below 0"):
+        trials.check_average(try_average, [-1e30 * x, -1e30 * y.flip(0)], [True, True])
     with case("after double()"):
         trials.check_average(try_average, [x.double() / 3, y.double() / 3], [True, True])
 ### BEGIN HIDDEN TESTS
@@ -1513,7 +1515,7 @@ print("spread in the hole:            ", round(outside.item(), 2))
 #
 # **First**, `functional_twin(parameters, x)`: the function of `ConvNet`, with a dict of tensors under
 # the names of its `state_dict()`, in any order. `x` has shape (batch, 1, 28, 28); the batch may be
-# empty. Equal outputs and equal gradients by each tensor, in float64 as well. No module may be called
+# empty. Equal outputs and equal gradients by each tensor, `x` too, in float64 as well. No module may be called
 # inside, `functional_call` included: the point is to write it.
 #
 # **Then**, `ensemble(models, x)`: `models` is a list of `ConvNet`s, at least one, all in one mode and
@@ -1566,6 +1568,9 @@ with every_case() as case:
         trials.check_twin(try_functional_twin, ConvNet, images.double(), 1)
     with case("one image"):
         trials.check_twin(try_functional_twin, ConvNet, images[:1], 4)
+    with case("images as a transposed view, which need a gradient"):
+        turned = images.transpose(2, 3).detach().requires_grad_()
+        trials.check_twin(try_functional_twin, ConvNet, turned, 3)
     with case("no image"):
         trials.check_twin(try_functional_twin, ConvNet, images[:0], 5)
     with case("the dict's names in another order"):
@@ -1573,11 +1578,8 @@ with every_case() as case:
     with case("three images, other weights (is anything kept between calls?)"):
         trials.check_twin(try_functional_twin, ConvNet, 30 * images, 7)
 ### BEGIN HIDDEN TESTS
-with every_case() as case:
-    with case("one image"):
-        trials.check_twin(try_functional_twin, ConvNet, -images[:1], 2)
-    with case("images as a transposed view"):
-        trials.check_twin(try_functional_twin, ConvNet, images.transpose(2, 3), 3)
+with every_case() as case, case("one image"):
+    trials.check_twin(try_functional_twin, ConvNet, -images[:1], 2)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade_id": "functional-twin-check-2", "grade": true, "points": 2}
@@ -1789,22 +1791,20 @@ with every_case(at_most=12) as case:
     trials.check_zoo(try_init, try_init_alone, case)
 
 # %% nbgrader={"grade_id": "init-by-type-check-2", "grade": true, "points": 1}
+squares = {
+    "the example": ([100, 50, 10], [0.1, 0.2], [1.0, 1.0]),
+    "three layers": ([200, 100, 50, 25], [0.1, 0.1, 0.2], [2.0, 1.0, 1.0]),
+    "three layers, small weights": ([100, 60, 80, 20], [0.001] * 3, [1e-4, 3e-9, 1.2e-13]),
+    "no layer: the input's size alone": ([100], [], []),
+    "one layer": ([64, 8], [0.5], [16.0]),
+    "three layers, the second all zeros": ([10, 20, 5, 4], [0.5, 0.0, 0.3], [2.5, 0.0, 0.0]),
+    "three layers of one size": ([50] * 4, [0.2, 2.0, 0.1], [2.0, 200.0, 50.0]),
+    "two layers, no whole numbers": ([10, 20, 40], [0.3, 0.5], [0.9, 2.25]),
+}
 with every_case() as case:
-    with case("the example"):
-        trials.check_squares(try_squares, [100, 50, 10], [0.1, 0.2], [1.0, 1.0])
-    with case("three layers"):
-        trials.check_squares(try_squares, [200, 100, 50, 25], [0.1, 0.1, 0.2], [2.0, 1.0, 1.0])
-    with case("three layers, small weights"):
-        small = [1e-4, 2.5e-9, 1e-13]
-        trials.check_squares(try_squares, [100, 50, 80, 20], [0.001] * 3, small)
-    with case("one layer"):
-        trials.check_squares(try_squares, [64, 8], [0.5], [16.0])
-    with case("two layers, the second all zeros"):
-        trials.check_squares(try_squares, [10, 20, 5], [0.5, 0.0], [2.5, 0.0])
-    with case("three layers of one size"):
-        trials.check_squares(try_squares, [50] * 4, [0.2, 2.0, 0.1], [2.0, 200.0, 50.0])
-    with case("two layers, no whole numbers"):
-        trials.check_squares(try_squares, [10, 20, 40], [0.3, 0.5], [0.9, 2.25])
+    for told, (sizes, stds, right) in squares.items():
+        with case(told):
+            trials.check_squares(try_squares, sizes, stds, right)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("one layer"):
@@ -2016,7 +2016,7 @@ with every_case() as case:
         extra = {**trials.filled(tricky), "module.stem.module.weight": torch.ones(1, device=device)}
         check_report("tricky", extra, names, [], [], ["stem.module.weight"])
     with case("a word that begins like a prefix, unknown"):
-        others = ["module_x.weight", "model.nose.weight"]
+        others = ["module_x.weight", "model.nose.weight", "module", "_orig_mod"]
         extra = trials.filled(tricky) | {name: torch.ones(1, device=device) for name in others}
         check_report("tricky", extra, names, [], [], others)
     with case("a float64 checkpoint without the statistics"):
@@ -2342,7 +2342,8 @@ print(pair)
 # - `make` is called once for each such module, which nothing has changed before; where a module was
 #   in several places, its replacement is in all of them.
 # - What is replaced isn't searched any further, and neither is its replacement.
-# - The replacement gets the old module's mode: `new.train(old.training)`.
+# - The replacement gets the old module's mode: `new.train(old.training)`. All else about it is as
+#   `make` left it.
 # - All other modules stay the same objects, with their hooks; names keep their order. A child may be
 #   `None`.
 # - Return the model; if `model` itself is of that kind, return its replacement.
@@ -2408,8 +2409,9 @@ with every_case() as case:
         check_swap("hollow", "Sequential")
     with case("the same, replaced by Sequentials of the old one: of the same type, but others"):
         check_swap("hollow", "Sequential", True)
-    with case("SmallNet, (Block, Conv2d, Linear), make returns the old module itself"):
-        check_swap("small", "Block, Conv2d or Linear", None)
+    for kind, wanted in (("small", "Block, Conv2d or Linear"), ("nested", "ReLU")):
+        with case(f"{kind}, {wanted}: make returns the old module itself"):
+            check_swap(kind, wanted, None)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("a kind that is not there"):

@@ -1517,3 +1517,30 @@ def freeze_and_count(model: nn.Module, patterns: list[str]) -> dict[str, int]:
         "trainable": sum(p.numel() for p in model.parameters() if p.requires_grad),
         "bytes": sum(t.nbytes for t in [*model.parameters(), *model.buffers()]),
     }
+
+
+# %% wrong="freezes what is in a module whose name matches" breaks="a full name that matches any pattern" says=["table is a module"]
+from fnmatch import fnmatchcase
+
+
+def freeze_and_count(model, patterns):
+    named = list(model.named_parameters(remove_duplicate=False))
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name, _ in named):
+            raise ValueError(f"{pattern!r} matches nothing")
+    for name, parameter in named:
+        if any(
+            fnmatchcase(name, pattern) or fnmatchcase(name.rpartition(".")[0], pattern)
+            for pattern in patterns
+        ):
+            parameter.requires_grad_(False)
+    for module in model.modules():
+        if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if module.weight is not None and not module.weight.requires_grad:
+                module.eval()
+    parameters = list(model.parameters())
+    return {
+        "total": sum(p.numel() for p in parameters),
+        "trainable": sum(p.numel() for p in parameters if p.requires_grad),
+        "bytes": sum(t.nbytes for t in [*parameters, *model.buffers()]),
+    }

@@ -1732,3 +1732,57 @@ def predict_squares(sizes, stds):
         q = sizes[i] * std**2 * (q / 2 if i else q)
         squares.append(q)
     return squares
+
+
+# %% wrong="the input's mean square where there is no layer" breaks="the mean square of each linear layer's output" says=["no layer", "expected 0, got 1"]
+def init_by_type(model):
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d):
+            nn.init.kaiming_normal_(module.weight, nonlinearity="relu")
+        elif isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+        elif isinstance(module, nn.BatchNorm2d):
+            if module.weight is not None:
+                nn.init.ones_(module.weight)
+        else:
+            continue
+        if module.bias is not None:
+            nn.init.zeros_(module.bias)
+
+
+def predict_squares(sizes, stds):
+    squares, q = [], 1.0
+    for i, std in enumerate(stds):
+        if i > 0:
+            q = q / 2
+        q = sizes[i] * std**2 * q
+        squares.append(q)
+    return squares or [1.0]
+
+
+# %% wrong="stops where a layer gives nothing" breaks="the mean square of each linear layer's output" says=["the second all zeros", "expected 3, got 2"]
+def init_by_type(model):
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d):
+            nn.init.kaiming_normal_(module.weight, nonlinearity="relu")
+        elif isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+        elif isinstance(module, nn.BatchNorm2d):
+            if module.weight is not None:
+                nn.init.ones_(module.weight)
+        else:
+            continue
+        if module.bias is not None:
+            nn.init.zeros_(module.bias)
+
+
+def predict_squares(sizes, stds):
+    squares, q = [], 1.0
+    for i, std in enumerate(stds):
+        if i > 0:
+            q = q / 2
+        q = sizes[i] * std**2 * q
+        squares.append(q)
+        if q == 0:
+            break
+    return squares

@@ -886,3 +886,24 @@ def set_weight(layer: nn.Linear, value: torch.Tensor) -> None:
     torch.set_grad_enabled(False)
     layer.weight.copy_(value)
     torch.set_grad_enabled(True)
+
+
+# %% wrong="takes it that there is a bias" breaks="give an `nn.Linear` the weight `value`" says=["this layer has no bias"]
+class Untrapped(nn.Module):
+    def __init__(self, sizes, heads):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(m, n) for m, n in pairwise(sizes)])
+        self.heads = nn.ModuleDict({name: nn.Linear(sizes[-1], n) for name, n in heads.items()})
+
+    def forward(self, x, head):
+        for layer in self.layers:
+            x = layer(x).relu()
+        return self.heads[head](x)
+
+
+def list_trap(sizes, heads):
+    return Untrapped(sizes, heads)
+
+
+def set_weight(layer, value):
+    layer.load_state_dict({"weight": value, "bias": layer.bias})

@@ -755,3 +755,21 @@ def moving_average_buffer(size: int, momentum: float = 0.1) -> nn.Module:
             return torch.nan_to_num(x - self.mean.clone())
 
     return Average()
+
+
+# %% wrong="clamps the batch's mean" breaks="`(1 - momentum) · mean + momentum · (mean of x over the batch)`" says=["huge numbers"]
+class MovingAverage(nn.Module):
+    def __init__(self, size, momentum):
+        super().__init__()
+        self.momentum = momentum
+        self.register_buffer("mean", torch.zeros(size))
+
+    def forward(self, x):
+        if self.training and len(x) > 0:
+            with torch.no_grad():
+                self.mean.lerp_(x.mean(0).clamp(-1e4, 1e4), self.momentum)
+        return x - self.mean.clone()
+
+
+def moving_average_buffer(size, momentum=0.1):
+    return MovingAverage(size, momentum)

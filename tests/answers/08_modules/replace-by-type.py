@@ -12,6 +12,7 @@
 # - "neither is its replacement"
 # - "The replacement gets the old module's mode"
 # - "`new.train(old.training)`"
+# - "All else about it is as `make` left it"
 # - "All other modules stay the same objects"
 # - "with their hooks"
 # - "names keep their order"
@@ -805,3 +806,91 @@ def replace_by_type(model: nn.Module, kind: type | tuple, make: Callable) -> nn.
         return module
 
     return visit(model)
+
+
+# %% wrong="forgets a module that make gave back" breaks="`make` is called once for each such module" says=["make was called 5 times for 3 modules"]
+def replace_by_type(model, kind, make):
+    done = {}
+
+    def place(module):
+        if module in done:
+            return done[module]
+        if isinstance(module, kind):
+            new = make(module)
+            new.train(module.training)
+            done[module] = new
+            if new is module:
+                done.pop(module)
+            return new
+        done[module] = module
+        for name, child in list(module._modules.items()):
+            if child is not None:
+                module._modules[name] = place(child)
+        return module
+
+    return place(model)
+
+
+# %% wrong="makes anew where the replacement is of the kind" breaks="`make` is called once for each such module" says=["make was called 5 times for 3 modules"]
+def replace_by_type(model, kind, make):
+    done = {}
+
+    def place(module):
+        if module in done and not isinstance(done[module], kind):
+            return done[module]
+        if isinstance(module, kind):
+            new = make(module)
+            new.train(module.training)
+            done[module] = new
+            return new
+        done[module] = module
+        for name, child in list(module._modules.items()):
+            if child is not None:
+                module._modules[name] = place(child)
+        return module
+
+    return place(model)
+
+
+# %% wrong="the replacement takes over the old module's hooks" breaks="All else about it is as `make` left it" says=["hasn't the hooks that make gave it"]
+def replace_by_type(model, kind, make):
+    done = {}
+
+    def place(module):
+        if module in done:
+            return done[module]
+        if isinstance(module, kind):
+            new = make(module)
+            new.train(module.training)
+            new._forward_hooks = module._forward_hooks
+            done[module] = new
+            return new
+        done[module] = module
+        for name, child in list(module._modules.items()):
+            if child is not None:
+                module._modules[name] = place(child)
+        return module
+
+    return place(model)
+
+
+# %% wrong="clears the replacement's hooks" breaks="All else about it is as `make` left it" says=["hasn't the hooks that make gave it"]
+def replace_by_type(model, kind, make):
+    done = {}
+
+    def place(module):
+        if module in done:
+            return done[module]
+        if isinstance(module, kind):
+            new = make(module)
+            new.train(module.training)
+            new._forward_hooks.clear()
+            done[module] = new
+            return new
+        done[module] = module
+        for name, child in list(module._modules.items()):
+            if child is not None:
+                module._modules[name] = place(child)
+        return module
+
+    return place(model)

@@ -1247,3 +1247,26 @@ def state_dict_surgery(model: nn.Module, checkpoint: dict[str, torch.Tensor]) ->
         "missing": [name for name in mine if name not in renamed],
         "unexpected": [name for name in renamed if name not in mine],
     }
+
+
+# %% wrong="a ValueError where no parameter fits, though a buffer does" breaks="If nothing can be loaded: `ValueError`" says=["nothing but a counter of batches"]
+def state_dict_surgery(model, checkpoint):
+    own = model.state_dict()
+    renamed = {}
+    for name, tensor in checkpoint.items():
+        while name not in own and name.startswith(("module.", "_orig_mod.")):
+            name = name.split(".", 1)[1]
+        renamed[name] = tensor
+    loaded = [n for n in own if n in renamed and renamed[n].shape == own[n].shape]
+    mismatched = [n for n in own if n in renamed and renamed[n].shape != own[n].shape]
+    missing = [n for n in own if n not in renamed]
+    unexpected = [n for n in renamed if n not in own]
+    if not [n for n in loaded if n in dict(model.named_parameters())]:
+        raise ValueError("nothing fits")
+    model.load_state_dict({n: renamed[n] for n in loaded}, strict=False)
+    return {
+        "loaded": loaded,
+        "mismatched": mismatched,
+        "missing": missing,
+        "unexpected": unexpected,
+    }

@@ -229,7 +229,7 @@ def check_small(check_freeze, case):
 
 
 def check_norms(check_freeze, case):
-    """Batch norms of every kind, one of them in eval mode before."""
+    """Batch norms of every kind, one in eval mode before; an ending that a module has, too."""
     with case("SmallNet, no pattern: the weight of a batch norm was frozen before"):
         check_freeze("asleep", [], ["features.0.norm.weight"], ["features.0.norm"], 1434)
     with case('SmallNet, ["head.bias"], which was frozen before'):
@@ -242,3 +242,5 @@ def check_norms(check_freeze, case):
         others = ["film.weight", "layer.weight", "group.weight"]
         asleep = ["line", "image", "film", "stillfilm", "batchwise"]
         check_freeze("norms", ["*e.*", *others], [*frozen, *others], asleep, 17)
+    with case('a tied table, ["*le"]: scale ends so; table is a module, table.weight does not'):
+        check_freeze("free", ["*le"], ["scale"], [], 45)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from itertools import pairwise
 
 import torch
@@ -76,9 +77,11 @@ def run_set_weight(
 ) -> dict:
     """A layer before and after, and after a step of an optimizer that was made before.
 
-    ``start``: "nan" for a weight that has gone wrong, "turned" for one that isn't contiguous.
+    ``start``: "nan" for a weight that has gone wrong, "turned" for one that isn't contiguous,
+    "bare" for a layer without a bias.
     """
-    layer = nn.Linear(value.shape[1], value.shape[0]).to(value.device, value.dtype)
+    layer = nn.Linear(value.shape[1], value.shape[0], bias=start != "bare")
+    layer = layer.to(value.device, value.dtype)
     if start == "turned":
         layer.weight = nn.Parameter(layer.weight.detach().t().contiguous().t())
     elif start == "nan":
@@ -89,28 +92,44 @@ def run_set_weight(
         if tensor.requires_grad and tensor.is_leaf:
             tensor.grad = torch.ones_like(tensor)
     watch = forbid_side_effects(layer, but=("values", "requires_grad", "names")).__enter__()
-    old, bias, waiting = layer.weight, layer.bias.detach().clone(), value.grad
+    old, waiting = layer.weight, value.grad
+    rest = [None if layer.bias is None else layer.bias.detach().clone()]
     optimizer = torch.optim.SGD(layer.parameters(), lr=1.0)
     before = old.detach().clone()
     flag = value.requires_grad
     # The first call comes while autograd is off, and has to leave it off.
-    with torch.no_grad(), untouched():
-        set_weight(layer, torch.full_like(before, 1e6 / 7))
-    with untouched():
-        set_weight(layer, value)
+    with _told_of_bias(layer):
+        with torch.no_grad(), untouched():
+            set_weight(layer, torch.full_like(before, 1e6 / 7))
+        with untouched():
+            set_weight(layer, value)
     told = "value.requires_grad was changed: value is only read"
     assert value.requires_grad == flag, told
     assert value.grad is waiting, "value's .grad was changed: value is only read"
-    assert layer.bias.requires_grad, "the bias was frozen as well"
+    assert layer.bias is None or layer.bias.requires_grad, "the bias was frozen as well"
     found = {"set": layer.weight.detach().clone(), "object": layer.weight is old}
     found |= {"idle": torch.equal(layer.weight, before)}
     found |= {"needs": layer.weight.requires_grad, "leaf": layer.weight.is_leaf}
     found |= {"parameter": isinstance(layer.weight, nn.Parameter)}
-    found["bias"], besides = torch.equal(layer.bias, bias), watch.changes()
+    same = (layer.bias is None) == (rest[0] is None)
+    found["bias"] = same and (layer.bias is None or torch.equal(layer.bias, rest[0]))
+    besides = watch.changes()
     layer.zero_grad()
     layer(torch.ones(1, value.shape[1], device=value.device, dtype=value.dtype)).sum().backward()
     optimizer.step()
     return {**found, "trained": layer.weight.detach().clone(), "besides": besides}
+
+
+@contextmanager
+def _told_of_bias(layer: nn.Linear) -> Generator[None]:
+    """Say of an error that the layer has no bias, where it has none."""
+    try:
+        yield
+    except (AttributeError, TypeError, RuntimeError) as error:
+        if layer.bias is not None:
+            raise
+        told = f"raised {type(error).__name__}: {error}"
+        raise AssertionError(f"{told} (this layer has no bias: layer.bias is None)") from None
 
 
 def check_trap(trial, sizes, heads, head, x):

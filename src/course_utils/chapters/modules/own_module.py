@@ -232,7 +232,8 @@ def run_state(
         return sorted(name for name in root.state_dict() if "late" in name)
     if what == "namesakes":
         root.inner.other = type(root.inner)()
-        root.inner.other.register_buffer("seen", torch.zeros(1), persistent=False)
+        for module in (root, root.inner.other):
+            module.register_buffer("seen", torch.zeros(1), persistent=False)
         return sorted(name for name in root.state_dict() if name.endswith("seen"))
     if what == "memory":
         with torch.no_grad():

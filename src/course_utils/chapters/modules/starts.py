@@ -184,6 +184,8 @@ def check_squares(trial, sizes, stds, right):
     assert isinstance(found, (list, tuple)), f"{call} is of type {kind}, expected a list of numbers"
     found = [float(square) for square in found]
     check_equal(len(found), len(stds), f"{call}: how many numbers")
+    if not stds:
+        return
     found, right = (torch.tensor(given, dtype=torch.float64) for given in (found, right))
     without = (
         torch.tensor([n * s**2 for n, s in zip(sizes, stds, strict=False)]).double().cumprod(0)

@@ -242,6 +242,11 @@ def check_unlike(check_report, small_net, case):
     with case("a model in float64, and a checkpoint in float64"):
         double = small_net().double().to(device)
         check_report("double", filled(double), list(double.state_dict()))
+    with case("nothing but a counter of batches"):
+        counter = "features.2.norm.num_batches_tracked"
+        one = {f"module.{counter}": torch.full((), COUNT)}
+        rest = [name for name in small_net().state_dict() if name != counter]
+        check_report("small", one, [counter], [], rest)
     with case("a tied weight under both names, and a buffer that isn't saved"):
         tied = {**filled(Tied().to(device)), "mask": torch.ones(2, device=device)}
         loaded = ["table.weight", "out.weight", "Gain", "empty"]

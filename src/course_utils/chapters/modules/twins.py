@@ -25,19 +25,22 @@ def _net(net_class: type[nn.Module], seed: int, like: torch.Tensor) -> nn.Module
 def run_functional_twin(
     functional_twin: Callable, parameters: dict, x: torch.Tensor, weights: torch.Tensor
 ) -> tuple:
-    """The twin's output, and the gradient of (weights * output).sum() by each parameter."""
+    """The twin's output, and the gradient of (weights * output).sum() by each tensor.
+
+    That by the images goes by the name "x", if they need one.
+    """
 
     def refuse(module, args):
         raise AssertionError(f"a module was called ({type(module).__name__}): use functions only")
 
     given = {name: t.clone().requires_grad_() for name, t in parameters.items()}
-    parameters = dict(given)
+    parameters, needs = dict(given), x.requires_grad
     with nn.modules.module.register_module_forward_pre_hook(refuse):
         try:
             y = functional_twin(parameters, x)
         except (RuntimeError, IndexError) as error:
             raise AssertionError(_told(error, parameters, x)) from None
-    assert not x.requires_grad, "x requires a gradient now: only read it"
+    assert x.requires_grad == needs, "x.requires_grad was changed: only read x"
     kept = list(parameters) == list(given) and all(
         parameters[name] is given[name] for name in given
     )
@@ -46,8 +49,9 @@ def run_functional_twin(
     assert isinstance(y, torch.Tensor), f"functional_twin returned {type(y).__name__}, not a tensor"
     assert y.requires_grad, "no gradient flows back to the parameters"
     total = (weights * y).sum()
-    grads = torch.autograd.grad(total, list(parameters.values()), materialize_grads=True)
-    return y.detach(), dict(zip(parameters, grads, strict=True))
+    tensors = parameters | ({"x": x} if needs else {})
+    grads = torch.autograd.grad(total, list(tensors.values()), materialize_grads=True)
+    return y.detach(), dict(zip(tensors, grads, strict=True))
 
 
 def _told(error: Exception, parameters: dict, x: torch.Tensor) -> str:
@@ -185,6 +189,10 @@ def check_twin(trial, net_class, x, seed, backwards=False):
     (weights * right).sum().backward()
     for name, parameter in model.named_parameters():
         check_close(grads[name], parameter.grad, f"the gradient by {name}", **_slack(x))
+    if x.requires_grad:
+        words = "no gradient flows back to x, which needs one here: is it detached?"
+        assert grads["x"].any(), words
+        check_close(grads["x"], x.grad, "the gradient by x", **_slack(x))
 
 
 def check_ensemble(trial, net_class, seeds, x, again=False, trained=False):
