@@ -1042,3 +1042,23 @@ def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_d
     m_hat, v_hat = m / (1 - betas[0] ** t), largest / (1 - betas[1] ** t)
     new = p - lr * m_hat / (v_hat.clamp(min=1e-12).sqrt() + eps)
     return new, {"t": t, "m": m, "v": v, "largest": largest}
+
+
+# %% wrong="AdamW decays by the first step's lr" breaks="`lr` may differ from step to step" says=["in the decay too"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    b1, b2 = betas
+    t = state.get("t", 0) + 1
+    if kind == "adamw":
+        p = p * (1 - state.get("lr", lr) * weight_decay)
+    else:
+        grad = grad + weight_decay * p
+    v = b2 * state.get("v", torch.zeros_like(p)) + (1 - b2) * grad * grad
+    if kind == "rmsprop":
+        return p - lr * grad / (v.sqrt() + eps), {"t": t, "v": v}
+    m = b1 * state.get("m", torch.zeros_like(p)) + (1 - b1) * grad
+    new = {"t": t, "m": m, "v": v, "lr": state.get("lr", lr)}
+    if kind == "amsgrad":
+        new["top"] = v = torch.maximum(state.get("top", v), v)
+    m_hat = m / (1 - b1**t)
+    v_hat = v / (1 - b2**t)
+    return p - lr * m_hat / (v_hat.sqrt() + eps), new

@@ -1184,3 +1184,39 @@ diagnosis = {
     "run 4": "rate too low",
     "run 5": "noise floor: the rate should fall now",
 }
+
+
+# %% wrong="one column is all that it expects" says=["must match"]
+def lr_range(model, x, y, lowest, highest, steps):
+    import copy
+
+    before = copy.deepcopy(model.state_dict())
+    rates, losses = [], []
+    factor = (highest / lowest) ** (1 / (steps - 1))
+    for k in range(steps):
+        rate = lowest * factor**k
+        model.zero_grad()
+        loss = (model(x) - y.view(-1, 1)).square().mean()
+        rates.append(rate)
+        losses.append(loss.item())
+        if not math.isfinite(losses[-1]) or losses[-1] > 4 * min(losses):
+            break
+        loss.backward()
+        with torch.no_grad():
+            for p in model.parameters():
+                if p.grad is not None:
+                    p -= rate * p.grad
+    model.load_state_dict(before)
+    model.zero_grad()
+    return rates, losses
+
+
+import math
+
+diagnosis = {
+    "run 1": "a milestone cut the rate",
+    "run 2": "zero_grad forgotten",
+    "run 3": "rate above the limit",
+    "run 4": "rate too low",
+    "run 5": "noise floor: the rate should fall now",
+}

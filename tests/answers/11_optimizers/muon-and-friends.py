@@ -614,3 +614,21 @@ def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, neste
         X = 3.4445 * X - 4.7750 * A @ X + 2.0315 * A @ A @ X
     factor = max(1, p.shape[0] / p.shape[1]) ** 0.5
     return p * (1 - lr * weight_decay) - lr * factor * X, buffer
+
+
+# %% right="divided in its own dtype, by the norm and a little, then bfloat16"
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
+    buffer = momentum * buffer + (1 - momentum) * grad
+    d = (1 - momentum) * grad + momentum * buffer if nesterov else buffer
+    turned = d.size(0) > d.size(1)
+    x = d.T if turned else d
+    x = x / (x.norm() + 1e-7)
+    x = x.bfloat16()
+    for _ in range(5):
+        a = x @ x.T
+        x = 3.4445 * x + (-4.7750 * a + 2.0315 * a @ a) @ x
+    x = x.to(p.dtype)
+    if turned:
+        x = x.T
+    scale = max(1, p.size(0) / p.size(1)) ** 0.5
+    return p * (1 - lr * weight_decay) - lr * scale * x, buffer

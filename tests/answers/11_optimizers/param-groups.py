@@ -481,3 +481,54 @@ def param_groups(model, backbone, lr, weight_decay):
         {"params": params, "lr": rate, "weight_decay": decay}
         for (rate, decay), params in groups.items()
     ]
+
+
+# %% wrong="only two and four dimensions decay" says=["line.weight has two dimensions or more"]
+def param_groups(model, backbone, lr, weight_decay):
+    inside = {id(p) for p in model.get_submodule(backbone).parameters()}
+    groups = {}
+    for p in model.parameters():
+        if not p.requires_grad:
+            continue
+        rate = lr / 10 if id(p) in inside else lr
+        decay = weight_decay if p.ndim in (2, 4) else 0.0
+        groups.setdefault((rate, decay), []).append(p)
+    return [{"params": ps, "lr": r, "weight_decay": d} for (r, d), ps in groups.items()]
+
+
+# %% wrong="no norm decays, a grid of weights neither" breaks="all others `weight_decay`" says=["grid.weight has two dimensions or more"]
+def param_groups(model, backbone, lr, weight_decay):
+    inside = {id(p) for p in model.get_submodule(backbone).parameters()}
+    groups = {}
+    for p in model.parameters():
+        if not p.requires_grad:
+            continue
+        rate = lr / 10 if id(p) in inside else lr
+        norms = {
+            id(q)
+            for m in model.modules()
+            if isinstance(m, (nn.LayerNorm, nn.GroupNorm))
+            for q in m.parameters()
+        }
+        decay = weight_decay if p.ndim >= 2 and id(p) not in norms else 0.0
+        groups.setdefault((rate, decay), []).append(p)
+    return [{"params": ps, "lr": r, "weight_decay": d} for (r, d), ps in groups.items()]
+
+
+# %% wrong="a layer is frozen where its first parameter is" says=["is in no group"]
+def param_groups(model, backbone, lr, weight_decay):
+    inside = {id(p) for p in model.get_submodule(backbone).parameters()}
+    groups = {}
+    out = {
+        id(p)
+        for m in model.modules()
+        if (own := list(m.parameters(recurse=False))) and not own[0].requires_grad
+        for p in own
+    }
+    for p in model.parameters():
+        if id(p) in out or not p.requires_grad:
+            continue
+        rate = lr / 10 if id(p) in inside else lr
+        decay = weight_decay if p.ndim >= 2 else 0.0
+        groups.setdefault((rate, decay), []).append(p)
+    return [{"params": ps, "lr": r, "weight_decay": d} for (r, d), ps in groups.items()]

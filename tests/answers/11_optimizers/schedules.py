@@ -660,3 +660,24 @@ def schedules(base, warmup, total, floor=0.0):
     rise = [base * (k + 1) / warmup for k in range(warmup)]
     fall = [floor + 0.5 * (base - floor) * (1 + math.cos(180 * k / n)) for k in range(n)]
     return rise + fall
+
+
+# %% wrong="six decimals of small rates" says=["near, but rounded"]
+rates = {
+    "multistep": [1, 1, 0.5, 0.25, 0.25],
+    "multistep, old order": [1, 0.5, 0.25, 0.25, 0.25],
+    "warm-up": [0.25, 0.5, 0.75, 1, 1],
+    "cosine": [1, 0.5, 0, 0.5, 1, 0.5],
+    "plateau": [1, 1, 1, 1, 0.5, 0.5],
+    "chained": [0.5, 0.25, 0.25, 0.125, 0.0625],
+    "sequential": [0.5, 0.5, 1, 0.5, 0.25],
+}
+
+import math
+
+
+def schedules(base, warmup, total, floor=0.0):
+    n = total - warmup
+    up = [base * (k + 1) / warmup for k in range(warmup)]
+    down = [floor + (base - floor) * (1 + math.cos(math.pi * k / n)) / 2 for k in range(n)]
+    return [round(r, 6) for r in up + down]

@@ -1755,3 +1755,42 @@ class Sgd(torch.optim.Optimizer):
                 if buffer is not None:
                     self.state[p]["buffer"] = buffer
         return loss
+
+
+# %% wrong="a small momentum counts as none" says=["a small momentum is one"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    d = grad + weight_decay * p
+    if momentum < 0.1:
+        return p - lr * d, None
+    if buffer is None:
+        buffer = d.clone()
+    else:
+        buffer = momentum * buffer + (1 - dampening) * d
+    d = d + momentum * buffer if nesterov else buffer
+    return p - lr * d, buffer
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr: float, **options) -> None:
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            options = {
+                k: group[k] for k in ("lr", "momentum", "dampening", "weight_decay", "nesterov")
+            }
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                state = self.state[p]
+                new, buffer = sgd_family(p, p.grad, state.get("buffer"), **options)
+                p.copy_(new)
+                if buffer is not None:
+                    state["buffer"] = buffer
+        return loss

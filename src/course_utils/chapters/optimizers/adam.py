@@ -70,6 +70,7 @@ AS_IT_IS = "no gradient is replaced: what it does to p has to be seen"
 A_BETA = "a beta of 0 is a number, and no default stands in for it"
 SMALL = "nothing stands below the fraction bar but the root and eps"
 GIVEN = "start from the p that is given, which somebody may have moved"
+EACH = "each step has the lr of its own, in the decay too"
 NONE = "there is nothing to move, and nothing to raise"
 
 
@@ -83,6 +84,11 @@ _ODD = {
     "betas of 0 and 0.9": ([2.0, 0.5, -0.25], {"betas": (0.0, 0.9)}, A_BETA),
     "betas of 0.9 and 0": ([2.0, 0.5, -0.25], {"betas": (0.9, 0.0)}, A_BETA),
     "a p to which 1 is added between two steps": ([2.0, 0.5, -0.25], {"moved": True}, GIVEN),
+    "lr halved after each step, with decay": (
+        [2.0, 0.5, -0.25],
+        {"halved": True, "weight_decay": 0.5},
+        EACH,
+    ),
     "a tensor without elements": ([], {}, NONE),
 }
 

@@ -44,7 +44,9 @@ def make_parts(which):
     if which == "loose parameters in the backbone":
         body.scale, body.table = nn.Parameter(torch.ones(())), nn.Parameter(torch.ones(2, 2))
     if which == "frozen":
-        cast(Any, model).body[0].requires_grad_(False)
+        frozen = cast(Any, model)
+        for part in (frozen.body[0], frozen.body[2].weight, frozen.head.bias):
+            part.requires_grad_(False)
     if which == "a name that begins alike":
         model.body2 = nn.Linear(4, 4)
         model.twin = nn.LayerNorm(4)  # its numbers are those of the backbone's norm
@@ -53,6 +55,7 @@ def make_parts(which):
         model.conv, model.norm = nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2)
         model.score, model.none = nn.Parameter(torch.ones(3, 1)), nn.Parameter(torch.ones(0, 2))
         model.nothing = nn.Parameter(torch.ones(0, 3))
+        model.line, model.grid = nn.Conv1d(2, 2, 3), nn.LayerNorm([2, 3])
         model.norm_table, model.bias_mix = nn.Embedding(3, 2), nn.Parameter(torch.ones(2, 2))
     return model, "body"
 
@@ -85,7 +88,10 @@ TIED = {
 GROUPS = {
     "plain": PLAIN,
     "lr 0.5 and weight_decay 0.3": PLAIN,
-    "frozen": {**PLAIN, "body.0.weight": None, "body.0.bias": None},
+    "frozen": {
+        **PLAIN,
+        **dict.fromkeys(("body.0.weight", "body.0.bias", "body.2.weight", "head.bias")),
+    },
     "a name that begins alike": {
         **PLAIN,
         "body2.weight": "hD",
@@ -121,6 +127,10 @@ GROUPS = {
         "norm_table.weight": "hD",
         "bias_mix": "hD",
         "conv.weight": "hD",
+        "line.weight": "hD",
+        "line.bias": "h-",
+        "grid.weight": "hD",
+        "grid.bias": "hD",
         "conv.bias": "h-",
         "norm.weight": "h-",
         "norm.bias": "h-",

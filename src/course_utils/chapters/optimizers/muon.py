@@ -75,10 +75,10 @@ MUON_CASES = {  # p, grad, buffer, the new p, the new buffer; slips by p[0, 0]; 
     "a row with a very small gradient": (
         (
             [[0.0] * 3],
-            [[3e-5, 4e-5, 0]],
+            [[2.4e-4, 3.2e-4, 0]],
             [[0.0] * 3],
             [[-0.0418, -0.0557, 0]],
-            [[1.5e-6, 2e-6, 0]],
+            [[1.2e-5, 1.6e-5, 0]],
         ),
         {},
         {},

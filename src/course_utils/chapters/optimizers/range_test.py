@@ -13,10 +13,14 @@ from course_utils.chapters.optimizers.range_slips import CONSTANT, LINE_SLIPS, r
 from course_utils.chapters.optimizers.steps import told
 
 
-def _network(inputs):
+def _network(inputs, outputs):
     """A small network in training, a part of it in eval, another frozen; its buffers move."""
     model = nn.Sequential(
-        nn.Linear(inputs, 6), nn.BatchNorm1d(6), nn.Tanh(), nn.Dropout(0.5).eval(), nn.Linear(6, 1)
+        nn.Linear(inputs, 6),
+        nn.BatchNorm1d(6),
+        nn.Tanh(),
+        nn.Dropout(0.5).eval(),
+        nn.Linear(6, outputs),
     )
     model[-1].bias.requires_grad_(False)
     return model
@@ -25,7 +29,7 @@ def _network(inputs):
 def run_range(lr_range, weights, x, y, lowest, highest, steps):
     """The rates and the losses of a range test on a linear model, or on a small network."""
     torch.manual_seed(0)
-    model = _network(x.shape[1])
+    model = _network(x.shape[1], y.shape[1])
     if weights is not None:
         model = nn.Linear(len(weights), 1, bias=False)
         nn.init.constant_(model.weight, weights[0])
@@ -82,7 +86,7 @@ def _range_of_network(
     """
     x, y, lowest, highest, steps = given
     torch.manual_seed(0)
-    model = _network(x.shape[1])
+    model = _network(x.shape[1], y.shape[1])
     model, rates, losses = model.to(x.device, x.dtype), [], []
     if not frozen:
         model.requires_grad_(True)

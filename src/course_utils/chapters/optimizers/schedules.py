@@ -30,16 +30,15 @@ def check_rates(schedules, arguments, right, slips=()):
     assert close, (
         f"{what}: expected {[round(r, 3) for r in right]}, got {shown}{''.join(words[:1])}"
     )
-    exact = all(map(_near, found, _rates(*arguments)))
+    exact = _alike(found, _rates(*arguments))
     assert exact, f"{what}: the rates are near, but rounded: leave them as they are"
 
 
-def _near(one, other):
-    return abs(one - other) <= 1e-6
-
-
 def _alike(rates, others):
-    return len(rates) == len(others) and all(map(_near, rates, others))
+    """Whether two lists agree, to a millionth of the largest of the others."""
+    near = 1e-6 * max(map(abs, others), default=1)
+    pairs = zip(rates, others, strict=False)
+    return len(rates) == len(others) and all(abs(a - b) <= near for a, b in pairs)
 
 
 def _rates(base, warmup, total, floor=0.0, first=1, start=0, less=0, whole=False, turn=torch.pi):
@@ -161,4 +160,5 @@ RATE_CASES = (  # the arguments, the rates, and known slips
     ((1.0, 0, 3, -1.0), [1, 0.5, -0.5], (([1, 0.5, 0], ": floor may be below 0"),)),
     ((1.0, 0, 2), [1, 0.5], (([1, 0.55], ": floor is 0 by default"),)),
     ((1.0, 0, 0, 0.0), [], ()),
+    ((2e-5, 2, 4, 1e-6), [1e-5, 2e-5, 2e-5, 1.05e-5], ()),
 )
