@@ -840,7 +840,7 @@ for x in (bright, bright.clamp(0, 1)):
 # Write both ways by hand, without torchvision.
 #
 # `image_to_tensor(image)` takes a `uint8` array, not one turned by `[::-1]`, leaves it as it is, and returns
-# a `float32` tensor from 0 to 1 on the CPU.
+# a `float32` tensor from 0 to 1 on the CPU. Each size may be 1, height and width also 0.
 #
 # - (height, width, channel) becomes (channel, height, width), for any number of channels;
 # - (height, width), a grey image, becomes (1, height, width);
@@ -924,6 +924,9 @@ with every_case() as case:
     for x, pixels, name, *because in planes_of_pictures():
         with case(name):
             check_image(tensor_to_image, x, pixels, name, *because)
+    with case("in other states"):
+        array = lambda x: torch.tensor(tensor_to_image(x))
+        check_states(array, pixel, what="tensor_to_image(x)")
     with case("by hand, and x stays as it is"):
         check_by_hand(*try_tensor_to_image(pixel))
 ### BEGIN HIDDEN TESTS
@@ -1244,7 +1247,7 @@ def gradient_at(values: torch.Tensor, valid: torch.Tensor) -> torch.Tensor:
 
 
 # %% nbgrader={"grade_id": "rows-to-average", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.tensors import rows_to_average
+from course_utils.chapters.tensors import rows_to_average, rows_with_gradients
 
 
 # %% nbgrader={"grade_id": "check-masked-row-mean", "locked": true} jupyter={"source_hidden": true}
@@ -1319,14 +1322,9 @@ with every_case() as case:
 
 
 # %% nbgrader={"grade_id": "masked-row-mean-check-3", "grade": true, "points": 1}
-values = torch.tensor([[1.0, 2.0, 9.0], [4.0, 9.0, 9.0]], device=device)
-mask = torch.tensor([[True, True, False], [False, False, False]], device=device)
-tables = {"the example": (values, mask), "a row that is all valid": (values, ~mask | mask)}
-tables["a table in torch.float64"] = (values.to(torch.float64), mask)
-tables["a table in torch.float16"] = (values.to(torch.float16), mask)
-tables["padding that is inf"] = (values.masked_fill(~mask[:1], float("inf")), mask[[0, 0]])
+kinds = torch.float64, torch.float16, torch.bfloat16
 with every_case() as case:
-    for name, (table, keep) in tables.items():
+    for name, (table, keep) in rows_with_gradients(*kinds).items():
         with case(name):
             check_gradient(masked_row_mean, gradient_at, table, keep, name)
 ### BEGIN HIDDEN TESTS
@@ -1433,7 +1431,7 @@ print(torch.allclose(F.cross_entropy(scores, labels), F.cross_entropy(scores, ho
 # Use `scatter_`, and make the result in its dtype right away: `F.one_hot` makes `int64` first, eight bytes
 # for each 0, and converting it makes a second table.
 #
-# A label below 0 or not below `classes` raises a `ValueError` that names it. Check this beforehand: on a
+# A label below 0 or not below `classes` raises a `ValueError` that names it, or one of them. Check this beforehand: on a
 # GPU an index out of range is noticed late and ends all work on that GPU in your process.
 #
 # Example: labels `[0, 2]` with 3 classes give `[[1, 0, 0], [0, 0, 1]]`; labels `[0, 5]` raise
@@ -1475,7 +1473,9 @@ def check_label(answer, labels, classes, wrong):
         words = check_raises(ValueError, lambda: answer(labels, classes), call)
     late = any("scatter" in name for name in counts)
     assert not late, f"{call}: it was refused while it was scattered: look at the labels beforehand"
-    assert str(wrong) in words, f"{call}: the error should name the label {wrong}, not {words!r}"
+    named = any(str(label) in words for label in wrong)
+    told = " or ".join(map(str, wrong))
+    assert named, f"{call}: the error should name the label {told}, not {words!r}"
 
 
 # %% nbgrader={"grade_id": "one-hot", "solution": true}
@@ -1492,18 +1492,18 @@ def one_hot(labels: torch.Tensor, classes: int, dtype: torch.dtype = torch.float
 
 # %% nbgrader={"grade_id": "one-hot-check", "grade": true, "points": 2}
 two = torch.tensor([0, 2], device=device)
+kinds = torch.float16, torch.int64, torch.uint8
 with every_case() as case:
-    for given, width, kind, name in labels_to_encode():
+    for given, width, kind, name in labels_to_encode(*kinds):
         with case(f"{kind}, labels {name}"):
             check_table(one_hot, given, width, kind, name)
-    for kind in (torch.float16, torch.int64, torch.uint8):
-        with case(f"{kind}, labels [2, 0]"):
-            check_table(one_hot, two.flip(0), 3, kind, "[2, 0]")
     with case("two calls, the dtype left out"):
         first, after = try_one_hot_twice(two, two.flip(0))
         check_close(first, F.one_hot(two, 3).float(), "one_hot([0, 2], 3)")
         words = "the next call has changed an earlier result: make a new tensor in each"
         assert torch.equal(first, after), words
+    with case("in other states"):
+        check_states(one_hot, two, 3, torch.float64, what="one_hot([0, 2], 3, torch.float64)")
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(4)
 trials = [(two.expand(6, 2).t()[:, ::2], torch.float32, "in a transposed slice")]
@@ -1521,14 +1521,18 @@ with every_case() as case:
 # %% nbgrader={"grade_id": "one-hot-check-2", "grade": true, "points": 1}
 with every_case() as case:
     bad = [([0, 5], 5), ([0, -1, 2], -1), ([0, 3], 3), ([[0, 1], [117, 1]], 117), (-4, -4), (8, 8)]
+    bad += [([2**32], 2**32), ([1, -(2**32)], -(2**32)), (-(2**63), -(2**63))]
     for given, wrong in bad:
         with case(f"the label {wrong}"):
-            check_label(one_hot, given, 3, wrong)
+            check_label(one_hot, given, 3, [wrong])
+    for several in ([5, 0, 7], [7, 7], [-1, 9, -1], [9, -1, 0]):
+        with case(f"the labels {several}"):
+            check_label(one_hot, several, 3, [label for label in several if label])
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     for given, wrong in (([[0, 1], [117, 1]], 117), (-3, -3)):
         with case(f"the label {wrong}"):
-            check_label(one_hot, given, 10, wrong)
+            check_label(one_hot, given, 10, [wrong])
 ### END HIDDEN TESTS
 
 
@@ -1734,7 +1738,7 @@ def check_case(logits, labels, ks, name, because=""):
     with forbid_changes(logits, labels), count_operators() as counts:
         result = topk_accuracy(logits, labels, ks)
     shown = f"{call}: expected {expected}, got {result!r}" + (f" ({because})" if because else "")
-    assert isinstance(result, (list, tuple)) and len(result) == len(ks), shown
+    assert isinstance(result, list) and len(result) == len(ks), f"{shown}: a list, one for each k"
     floats = all(type(share) is float for share in result)
     assert floats, f"{shown}: a list of Python floats, as item() gives them"
     assert all(abs(x - y) < 1e-6 for x, y in zip(result, expected, strict=True)), shown
@@ -1762,6 +1766,13 @@ trials = {
     "ks out of order, and one twice": (logits, truth, (3, 1, 2, 1), "one share for each of ks"),
     "0.0 and -0.0": (logits[:1] * 0 * logits.new_tensor([1, -1, 1]), second, (1, 2, 3), against),
     "one row, one class": (logits[:1, :1], truth[:1] * 0, (1, 2), ""),
+    "2997 equal scores": (
+        logits[:1, :1].expand(1, 2997),
+        second,
+        (2996, 2997, 3500),
+        "a rank of 2997",
+    ),
+    "300 rows": (logits[:1].expand(300, 3), truth[:1].repeat(300), (1, 2), ""),
     "transposed scores": (logits[:, :2].t(), truth[:1].repeat(2) * 0, (1, 2), ""),
 }
 with every_case() as case:
@@ -2215,7 +2226,11 @@ three, order = torch.tensor([1, 3, 2], device=device), torch.tensor([1, 2, 0], d
 ids, cases = torch.arange(40, device=device), {"the example": (three, order)}
 cases["torch.float64, beyond float32"] = (three.double() * 1e200, order)
 cases["rows of shape (3, 2, 2)"] = (torch.arange(12, device=device).view(3, 2, 2), order)
-cases |= {"torch.bool": (three > 1, order), "torch.bfloat16": (three.bfloat16(), order)}
+cases["whole numbers beyond float64's"] = (three + 2**53, order)
+cases["nan and inf"] = (three.new_tensor([1, 0, 0]) / (three - 3), order)
+cases["rows of shape (3, 2, 1, 2)"] = (torch.arange(12, device=device).view(3, 2, 1, 2), order)
+kinds = torch.bool, torch.bfloat16, torch.float16, torch.int32, torch.uint8, torch.complex64
+cases |= {str(kind): (three.to(kind), order) for kind in kinds}
 cases |= {"one row": (three[:1], order[2:]), "no row": (three[:0], order[:0])}
 cases |= {"rows of shape (3, 0)": (three.new_zeros(3, 0), order), "a slice": (ids[2:9:3], order)}
 cases["an expanded row"] = (three.expand(3, 3), order)
@@ -2371,6 +2386,9 @@ with every_case() as case:
     with case("each row for itself"):
         first, many = check_draw(wide, 3, 0, "60 rows")
         assert bool((first != first[0]).any()), "all rows drew the same columns"
+        rows = check_draw(wide.repeat(1, 5), 10, 1, "60 rows of 45 columns")[0]
+        twins = len(rows) - len(rows.unique(dim=0))
+        assert not twins, f"{twins} of 60 rows drew the very ten columns that another row drew"
     with case("no loop"):
         (_, few), (_, many) = check_draw(example, 2, 0, "2"), check_draw(wide, 3, 0, "60 rows")
         taken = try_sample_without_replacement(example, 2, torch.Generator().manual_seed(0))

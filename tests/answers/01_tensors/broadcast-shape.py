@@ -167,3 +167,26 @@ def broadcast_shape(a, b):
             raise ValueError(f"dimension -{place}: {m} and {n}")
         result.append(m if m == 1 and n == 0 else n if m == 1 else m)
     return tuple(reversed(result))
+
+
+# %% wrong="the last digit of the dimension" says=["name dimension -11 and its sizes 2 and 3"]
+def broadcast_shape(a, b):
+    from itertools import zip_longest
+
+    out = []
+    for i, (m, n) in enumerate(zip_longest(reversed(a), reversed(b), fillvalue=1), 1):
+        if m != n and m != 1 and n != 1:
+            raise ValueError(f"dimension -{str(i)[-1]}: {m} and {n}")
+        out.append(n if m == 1 else m)
+    return tuple(reversed(out))
+
+
+# %% wrong="adds arrays" says=["(10000000, 1, 10000000) and (10000000, 1)"]
+def broadcast_shape(a, b):
+    try:
+        return (np.zeros(a, dtype=bool) | np.zeros(b, dtype=bool)).shape
+    except ValueError:
+        for i in range(1, min(len(a), len(b)) + 1):
+            if a[-i] != b[-i] and 1 not in (a[-i], b[-i]):
+                raise ValueError(f"dimension {-i}: {a[-i]} and {b[-i]}") from None
+        raise

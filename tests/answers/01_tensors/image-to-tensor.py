@@ -313,3 +313,115 @@ def tensor_to_image(x):
     if x.dim() == 3 and x.shape[-1] == 1:
         x = x[..., 0]
     return x.numpy()
+
+
+# %% wrong="squeezes an image of one channel" says=["of one channel, one high", "Dimension out of range"]
+def image_to_tensor(image):
+    x = torch.tensor(image)
+    x = x.squeeze() if x.dim() == 3 and x.shape[-1] == 1 else x
+    if x.dim() == 2:
+        x = x[None]
+    else:
+        x = x.movedim(-1, -3)
+    return x.to(torch.float32) * (1 / 255)
+
+
+def tensor_to_image(x):
+    x = x.detach().cpu().clamp(0, 1)
+    x = (x * 255.999).to(torch.uint8).movedim(-3, -1)
+    if x.dim() == 3 and x.shape[-1] == 1:
+        x = x[..., 0]
+    return x.numpy()
+
+
+# %% wrong="takes a height of 3 for channels" says=["of two channels, 3 high", "the same sizes in another order"]
+def image_to_tensor(image):
+    x = torch.tensor(image)
+    if x.dim() == 2:
+        x = x[None]
+    elif x.dim() == 3 and x.shape[0] in (1, 3) and x.shape[-1] not in (1, 3, 4):
+        pass
+    else:
+        x = x.movedim(-1, -3)
+    return x.to(torch.float32) * (1 / 255)
+
+
+def tensor_to_image(x):
+    x = x.detach().cpu().clamp(0, 1)
+    x = (x * 255.999).to(torch.uint8).movedim(-3, -1)
+    if x.dim() == 3 and x.shape[-1] == 1:
+        x = x[..., 0]
+    return x.numpy()
+
+
+# %% wrong="reshapes, and scales by 255" says=["reshape keeps the order of the numbers: move the channel instead", "the factor is 255.999, not 255"]
+def image_to_tensor(image):
+    x = torch.tensor(image)
+    if x.dim() == 2:
+        x = x[None]
+    else:
+        x = x.reshape(*x.shape[:-3], x.shape[-1], *x.shape[-3:-1])
+    return x.to(torch.float32) * (1 / 255)
+
+
+def tensor_to_image(x):
+    x = x.detach().cpu().clamp(0, 1)
+    x = (x * 255).to(torch.uint8).movedim(-3, -1)
+    if x.dim() == 3 and x.shape[-1] == 1:
+        x = x[..., 0]
+    return x.numpy()
+
+
+# %% wrong="a dark image stays as it is" says=["an image of zeros and ones", "expected 0.00392157, got 1"]
+def image_to_tensor(image):
+    x = torch.tensor(image)
+    if x.dim() == 2:
+        x = x[None]
+    else:
+        x = x.movedim(-1, -3)
+    x = x.to(torch.float32)
+    return x * (1 / 255) if x.numel() and x.max() > 1 else x
+
+
+def tensor_to_image(x):
+    x = x.detach().cpu().clamp(0, 1)
+    x = (x * 255.999).to(torch.uint8).movedim(-3, -1)
+    if x.dim() == 3 and x.shape[-1] == 1:
+        x = x[..., 0]
+    return x.numpy()
+
+
+# %% wrong="rounds on the way back" says=["this is rounded; the fraction is to be cut off"]
+def image_to_tensor(image):
+    x = torch.tensor(image)
+    if x.dim() == 2:
+        x = x[None]
+    else:
+        x = x.movedim(-1, -3)
+    return x.to(torch.float32) * (1 / 255)
+
+
+def tensor_to_image(x):
+    x = x.detach().cpu().clamp(0, 1)
+    x = (x * 255).round().to(torch.uint8).movedim(-3, -1)
+    if x.dim() == 3 and x.shape[-1] == 1:
+        x = x[..., 0]
+    return x.numpy()
+
+
+# %% right="cut off after the largest"
+def image_to_tensor(image):
+    x = torch.tensor(image)
+    if x.dim() == 2:
+        x = x[None]
+    else:
+        x = x.movedim(-1, -3)
+    return x.to(torch.float32) * (1 / 255)
+
+
+def tensor_to_image(x):
+    x = x.cpu()
+    x = (x * 255.999).clamp(0, 255).to(torch.uint8).movedim(-3, -1)
+    if x.dim() == 3 and x.shape[-1] == 1:
+        x = x[..., 0]
+    return x.numpy()

@@ -11,6 +11,7 @@
 # - "or not below `classes`"
 # - "raises a `ValueError`"
 # - "that names it"
+# - "or one of them"
 # - "Check this beforehand"
 #
 # Admits:
@@ -180,3 +181,40 @@ def one_hot(labels, classes, dtype=torch.float32):
         raise ValueError(f"label {wrong[0].item()} is not among 0 to {classes - 1}")
     table = torch.zeros(*labels.shape, classes, dtype=dtype, device=labels.device)
     return table.scatter_(-1, labels.unsqueeze(-1), 1).squeeze()
+
+
+# %% wrong="names one label alone" breaks="or one of them" says=["the labels [5, 0, 7]", "raised RuntimeError", "expected ValueError"]
+def one_hot(labels, classes, dtype=torch.float32):
+    wrong = labels[(labels < 0) | (labels >= classes)]
+    if wrong.numel():
+        raise ValueError(f"label {wrong.item()} is not among 0 to {classes - 1}")
+    table = torch.zeros(*labels.shape, classes, dtype=dtype, device=labels.device)
+    return table.scatter_(-1, labels.unsqueeze(-1), 1)
+
+
+# %% wrong="labels of 32 bits" says=["one_hot([4294967296], 3) returned"]
+def one_hot(labels, classes, dtype=torch.float32):
+    labels = labels.int().long()
+    wrong = labels[(labels < 0) | (labels >= classes)]
+    if wrong.numel():
+        raise ValueError(f"label {wrong[0].item()} is not among 0 to {classes - 1}")
+    table = torch.zeros(*labels.shape, classes, dtype=dtype, device=labels.device)
+    return table.scatter_(-1, labels.unsqueeze(-1), 1)
+
+
+# %% wrong="names the sum of the wrong ones" says=["should name the label 5 or 7"]
+def one_hot(labels, classes, dtype=torch.float32):
+    wrong = labels[(labels < 0) | (labels >= classes)]
+    if wrong.numel():
+        raise ValueError(f"label {wrong.sum().item()} is not among 0 to {classes - 1}")
+    table = torch.zeros(*labels.shape, classes, dtype=dtype, device=labels.device)
+    return table.scatter_(-1, labels.unsqueeze(-1), 1)
+
+
+# %% right="names all of them"
+def one_hot(labels, classes, dtype=torch.float32):
+    wrong = labels[(labels < 0) | (labels >= classes)]
+    if wrong.numel():
+        raise ValueError(f"label {wrong.tolist()} is not among 0 to {classes - 1}")
+    table = torch.zeros(*labels.shape, classes, dtype=dtype, device=labels.device)
+    return table.scatter_(-1, labels.unsqueeze(-1), 1)

@@ -193,3 +193,28 @@ def sample_without_replacement(allowed, k, generator):
     keys = torch.rand(allowed.shape, generator=generator)
     keys = keys.masked_fill(~allowed.cpu(), -1.0)
     return keys.topk(k, dim=1).indices.to(allowed.device)
+
+
+# %% wrong="what may not be drawn gets the key 0" says=["one column whose key in torch.rand is exactly 0", "drew what is not allowed"]
+def sample_without_replacement(allowed, k, generator):
+    if bool((allowed.sum(dim=1) < k).any()):
+        raise ValueError("too few allowed columns")
+    keys = torch.rand(allowed.shape, generator=generator).to(allowed.device)
+    return keys.masked_fill(~allowed, 0.0).topk(k, dim=1).indices
+
+
+# %% wrong="keys times the mask" says=["one column whose key in torch.rand is exactly 0", "drew what is not allowed"]
+def sample_without_replacement(allowed, k, generator):
+    if bool((allowed.sum(dim=1) < k).any()):
+        raise ValueError("too few allowed columns")
+    keys = torch.rand(allowed.shape, generator=generator).to(allowed.device)
+    return (keys * allowed).topk(k, dim=1).indices
+
+
+# %% wrong="two rows share their keys" says=["rows drew the very ten columns that another row drew"]
+def sample_without_replacement(allowed, k, generator):
+    if bool((allowed.sum(dim=1) < k).any()):
+        raise ValueError("too few allowed columns")
+    keys = torch.rand((len(allowed) + 1) // 2, allowed.shape[1], generator=generator)
+    keys = keys.repeat_interleave(2, 0)[: len(allowed)].to(allowed.device)
+    return keys.masked_fill(~allowed, -1.0).topk(k, dim=1).indices

@@ -159,3 +159,17 @@ def segment_sum(values, segments, count):
 def segment_sum(values, segments, count):
     result = values.new_zeros(count, *values.shape[1:])
     return result.index_add_(0, segments.clamp(max=max(count - 2, 0)), values)
+
+
+# %% wrong="adds up in float64" says=["whole numbers beyond float64's"]
+def segment_sum(values, segments, count):
+    total = torch.zeros(count, *values.shape[1:], dtype=torch.float64, device=values.device)
+    return total.index_add_(0, segments, values.double()).to(values.dtype)
+
+
+# %% wrong="a plain sum for a single segment" says=["a single segment, in torch.int32"]
+def segment_sum(values, segments, count):
+    if count == 1:
+        return values.sum(0, keepdim=True)
+    total = values.new_zeros(count, *values.shape[1:])
+    return total.index_add_(0, segments, values)

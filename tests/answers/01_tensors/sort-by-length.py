@@ -307,3 +307,28 @@ def unsort(rows, order):
     result = torch.empty_like(rows, requires_grad=rows.requires_grad)
     result[order] = rows
     return result
+
+
+# %% wrong="picks through float32" says=["whole numbers beyond float64's"]
+def sort_by_length(padded, lengths):
+    order = lengths.argsort(descending=True, stable=True)
+    table = padded[order]
+    valid = torch.arange(padded.shape[1], device=padded.device) < lengths[order][:, None]
+    return table.float()[valid].to(padded.dtype), order
+
+
+def unsort(rows, order):
+    return rows[order.argsort()]
+
+
+# %% wrong="a matrix that permutes" says=["nan and inf"]
+def sort_by_length(padded, lengths):
+    order = lengths.argsort(descending=True, stable=True)
+    table = padded[order]
+    valid = torch.arange(padded.shape[1], device=padded.device) < lengths[order][:, None]
+    return table[valid], order
+
+
+def unsort(rows, order):
+    back = F.one_hot(order, len(order)).T.to(rows.dtype)
+    return torch.tensordot(back, rows, dims=1)

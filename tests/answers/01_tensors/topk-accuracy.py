@@ -92,7 +92,7 @@ def topk_accuracy(logits, labels, ks):
 def topk_accuracy(logits, labels, ks):
     picked = logits[torch.arange(len(labels), device=labels.device), labels]
     ranks = torch.count_nonzero(~(logits < picked[:, None]), dim=1).tolist()
-    return tuple(sum(rank <= k for rank in ranks) / len(ranks) for k in ks)
+    return [sum(rank <= k for rank in ranks) / len(ranks) for k in ks]
 
 
 # %% wrong="takes nearly equal scores for ties" breaks="that is at least as large as its own" says=["scores of 1 and 1.000001", "nearly equal is not equal"]
@@ -165,3 +165,24 @@ def topk_accuracy(logits, labels, ks):
     own = logits.gather(1, labels[:, None])
     rank = (logits >= own).sum(1)
     return [(rank <= k).to(logits.dtype).mean().item() for k in ks]
+
+
+# %% wrong="a tuple" breaks="Return a list of floats" says=["a list, one for each k"]
+def topk_accuracy(logits, labels, ks):
+    own = logits.gather(1, labels[:, None])
+    rank = (logits >= own).sum(dim=1)
+    return tuple((rank <= k).float().mean().item() for k in ks)
+
+
+# %% wrong="counts in 8 bits" says=["2997 equal scores"]
+def topk_accuracy(logits, labels, ks):
+    own = logits.gather(1, labels[:, None])
+    rank = (logits >= own).sum(dim=1, dtype=torch.uint8)
+    return [(rank <= k).float().mean().item() for k in ks]
+
+
+# %% wrong="counts in half precision" says=["2997 equal scores", "a rank of 2997"]
+def topk_accuracy(logits, labels, ks):
+    own = logits.gather(1, labels[:, None])
+    rank = (logits >= own).half().sum(dim=1)
+    return [(rank <= k).float().mean().item() for k in ks]

@@ -6,6 +6,7 @@ from course_utils.chapters.tensors.cases import (
     planes_of_pictures,
     rows_to_average,
     rows_to_sort,
+    rows_with_gradients,
     scores_in_rows,
     scores_with_labels,
     segments_to_sum,

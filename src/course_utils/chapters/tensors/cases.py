@@ -22,10 +22,17 @@ def pictures() -> dict[str, np.ndarray]:
     shapes |= {"of four channels, 4 high": (4, 9, 7), "a batch of three": (3, 7, 4, 3)}
     shapes |= {"of one channel": (12, 21, 1), "a batch of one": (1, 12, 7, 3)}
     shapes |= {"a batch of grey ones": (2, 6, 21, 1), "a batch of none": (0, 6, 7, 3)}
+    shapes |= {"of one channel, one high": (1, 5, 1), "of one channel, one wide": (5, 1, 1)}
+    shapes |= {"of one number": (1, 1, 1), "of one grey number": (1, 1), "4 wide": (6, 4, 7)}
+    shapes |= {"of two channels, 3 high": (3, 5, 2), "of six channels, one high": (1, 7, 6)}
+    shapes |= {"a batch of one number": (1, 1, 1, 1), "a batch of grey, one wide": (4, 6, 1, 1)}
+    shapes |= {"grey, without a row": (0, 7), "in colour, without a row": (0, 7, 3)}
     found = {
         f"an image {name}, of shape {shape}": every[: int(np.prod(shape))].reshape(shape)
         for name, shape in shapes.items()
     }
+    found["an image of zeros and ones"] = every.reshape(14, 6, 3) % 2
+    found["an image of zeros alone"] = every.reshape(14, 18) // 255
     found["an image that is a slice"] = every.reshape(12, 7, 3)[::2, 3:]
     found["an image that is turned by .T"] = every.reshape(3, 7, 12).T
     found["the same row again and again"] = np.broadcast_to(every[:21].reshape(1, 7, 3), (5, 7, 3))
@@ -39,6 +46,7 @@ def planes_of_pictures() -> list[tuple]:
     every, bytes_ = torch.arange(256, device=device) / 255, np.arange(256, dtype=np.uint8)
     early = (torch.arange(256, device=device) + 0.02) / 256  # near the beginning of each bin
     four, images = early.view(4, 8, 8), bytes_.reshape(4, 8, 8)
+    late = (torch.arange(256, device=device) + 0.98) / 256  # near its end
     keeps = "a batch keeps its channel"
     return [
         (pixel, [[[255, 0, 51]]], "of one pixel"),
@@ -53,6 +61,11 @@ def planes_of_pictures() -> list[tuple]:
         (gray[:, :0], np.empty((0, 3)), "in grey, no row"),
         (torch.tensor([[[INF, -INF, 3e38]]]), [[255, 0, 255]], "infinite, and huge"),
         (every.view(1, 16, 16), bytes_.reshape(16, 16), "of all 256 values"),
+        (late.view(1, 16, 16), bytes_.reshape(16, 16), "near the end of each bin"),
+        (pixel[:1], [[255]], "of one number"),
+        (gray[..., None, :1, 0].expand(2, 1, 1, 1), [[[[255]]]] * 2, "two of one number", keeps),
+        (gray[:, :, :0], np.empty((1, 0)), "in grey, no column"),
+        (pixel[:, :, :0], np.empty((1, 0, 3)), "in colour, no column"),
         (four, images.transpose(1, 2, 0), "of four channels"),
         (four[:, 1::2, 2:], images[:, 1::2, 2:].transpose(1, 2, 0), "a slice"),
         (four.view(2, 2, 8, 8), images.reshape(2, 2, 8, 8).transpose(0, 2, 3, 1), "a batch of two"),
@@ -71,6 +84,8 @@ def shapes_in_pairs() -> list[tuple]:
         ((2, 3, 4), (3, 4, 5)),
     ]
     longer += [((6, 1, 4, 1), (5, 1, 3)), ((2, 3), (5, 4, 3)), ((9, 3, 4), (2, 4))]
+    longer += [((2,) + (1,) * 10, (3,) + (4,) * 10), ((10**7, 1, 10**7), (10**7, 1))]
+    longer += [((128, 64), (256, 64)), ((1,) * 9, (7,)), ((0, 2, 1), (1, 1, 0)), ((0, 2), (5, 2))]
     return [*itertools.product(small, small), *longer]
 
 
@@ -83,12 +98,16 @@ def why_they_fit(a: tuple[int, ...], b: tuple[int, ...]) -> str:
     return "each place is judged for itself"
 
 
-def labels_to_encode() -> list[tuple]:
+def labels_to_encode(*others: torch.dtype) -> list[tuple]:
     """Labels, the number of classes, a dtype, and what is special."""
     two, one = torch.tensor([0, 2], device=device), torch.tensor(1, device=device)
     kinds = torch.float32, torch.float16, torch.int64, torch.bfloat16, torch.float64
     found = [(two, 3, kind, "[0, 2]") for kind in kinds]
-    found += [(one, 3, torch.bool, "of shape (), a single one")]
+    found += [(two.flip(0), 3, kind, "[2, 0]") for kind in others]
+    found += [
+        (one, 3, torch.bool, "of shape (), a single one"),
+        (two, 3, torch.complex64, "[0, 2]"),
+    ]
     found += [(two[:0], 3, torch.uint8, "of shape (0,)"), (two[:0].view(2, 0), 3, *_SHAPE_2_0)]
     found += [(two.expand(3, 2).t(), 3, torch.int32, "[[0, 0, 0], [2, 2, 2]]")]
     found += [(two.view(1, 2, 1), 4, torch.float32, "of shape (1, 2, 1)")]
@@ -119,9 +138,11 @@ def scores_with_labels() -> dict[str, tuple]:
         "(1, 1, classes)": (sentences[1:, 1:], words[:1, 1:]),
         "(2, 1, 2, classes)": (sentences[:, None], words[:, None]),
         "transposed logits and labels": (sentences.transpose(0, 1), words.t()),
+        "(2, 0, classes), a time of none": (sentences[:, :0], words[:, :0]),
         "an expanded row": (logits[1].expand(3, 3), truth),
         "a single class": (logits[:, :1], truth * 0),
         "nan and infinite scores elsewhere": (odd, truth),
+        "labels whose own score is nan, inf or -inf": (odd, truth.new_tensor([1, 2, 2])),
         "torch.float64, beyond float32": (logits.to(torch.float64) * 1e200, truth),
         "torch.bfloat16": (logits.to(torch.bfloat16), truth),
         "torch.float16": (logits.to(torch.float16), truth),
@@ -139,8 +160,23 @@ def rows_to_average() -> dict[str, tuple]:
     large = torch.tensor([[2.0**30 + 1, -(2.0**30), 9.0]], dtype=torch.float64, device=device)
     tables["large numbers that cancel, in torch.float64"] = (large, mask[:1])
     tables["a transposed table"] = (values.t().clone().t(), mask.t().clone().t())
+    tables["300 columns"] = (values.repeat(1, 100), ~mask[1:].repeat(2, 100))
     tables["an expanded row and mask"] = (values[0].expand(4, 3), mask[0].expand(4, 3))
     return tables
+
+
+def rows_with_gradients(*kinds: torch.dtype) -> dict[str, tuple]:
+    """Values and which of them are valid, to look at the gradient of their means."""
+    values = torch.tensor([[1.0, 2.0, 9.0], [4.0, 9.0, 9.0]], device=device)
+    mask = torch.tensor([[True, True, False], [False, False, False]], device=device)
+    tables = {"the example": (values, mask), "a row that is all valid": (values, ~mask | mask)}
+    for kind in kinds:
+        tables[f"a table in {kind}"] = (values.to(kind), mask)
+    for odd in (INF, NAN):
+        tables[f"padding that is {odd}"] = (values.masked_fill(~mask[:1], odd), mask[[0, 0]])
+        tables[f"a valid entry that is {odd}"] = (values.masked_fill(mask, odd), mask)
+    tables["a table without a column"] = (values[:, :0], mask[:, :0])
+    return tables | {"a table without a row": (values[:0], mask[:0])}
 
 
 def scores_in_rows() -> dict[str, tuple]:
@@ -178,11 +214,16 @@ def segments_to_sum() -> dict[str, tuple]:
         "a transposed table": (values.t(), segments[:2], 4),
         "a slice": (wide[:, ::2], six, 4),
         "an expanded row": (wide[0, :5].expand(6, 5), six, 4),
+        "values of shape (3, 2, 0)": (values[..., None][..., :0], segments, 4),
+        "300 rows in one segment": (wide[:1].expand(300, 8), segments[:1].expand(300), 4),
     }
-    for dtype in (torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.int32):
+    kinds = torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.int32
+    tables["complex values"] = (values * (1 + 2j), segments, 4)
+    for dtype in (*kinds, torch.uint8):
         tables[f"values in {dtype}"] = (values.to(dtype), segments, 4)
+        tables[f"a single segment, in {dtype}"] = (values.to(dtype), segments * 0, 1)
         tables[f"values of shape (3,) in {dtype}"] = (values[:, 1].to(dtype), segments, 3)
-    large = torch.tensor([[2**53 + 1, 1], [2, 2], [3, 3]], device=device)
+    large = torch.tensor([[2, 2**53 + 1], [2**53 + 1, 2], [3, 3]], device=device)
     return tables | {"whole numbers beyond float64's": (large, segments, 4)}
 
 
@@ -215,7 +256,18 @@ def rows_to_sort() -> dict[str, tuple]:
         "a slice": (forty.view(10, 12)[::3, 1::4], torch.tensor([2, 0, 3, 2], device=device), keep),
         "no row": (table[:0], sizes[:0], ""),
         "no column": (table[:, :0], sizes * 0, keep),
+        "complex numbers": (table * (1 + 2j), sizes, ""),
+        "whole numbers beyond float64's": (table + 2**53, sizes, ""),
+        "a table in torch.float64, with many digits": (
+            table / torch.tensor(3.0).double(),
+            sizes,
+            "",
+        ),
+        **{f"a table in {kind}": (table.to(kind), sizes, "") for kind in _KINDS},
     }
+
+
+_KINDS = torch.float16, torch.bfloat16, torch.float32, torch.int32, torch.uint8
 
 
 def tables_to_draw_from() -> dict[str, tuple]:
@@ -223,6 +275,7 @@ def tables_to_draw_from() -> dict[str, tuple]:
     example = torch.tensor([[True, False, True], [True, True, True]], device=device)
     wide = torch.ones(60, 9, dtype=torch.bool, device=device)
     long = torch.ones(2, 300, dtype=torch.bool, device=device)
+    ranks = torch.arange(512, device=device)[None]
     return {
         "the example": (example, 2, 0),
         "one row, k = 1": (example[:1], 1, 3),
@@ -232,4 +285,6 @@ def tables_to_draw_from() -> dict[str, tuple]:
         "a transposed slice": (wide[:, ::2].t(), 4, 5),
         "300 columns, all allowed": (long, 100, 7),
         "the last of 300 columns alone": (torch.arange(300, device=device)[None] == 299, 1, 8),
+        "one column whose key in torch.rand is exactly 0": (ranks == 190, 1, 28587),
+        "more and more columns allowed": (ranks[:, :40] <= ranks[:, 3:12].t(), 4, 9),
     }
