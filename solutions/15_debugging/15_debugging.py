@@ -704,8 +704,11 @@ with every_case() as case:
 
 
 # %% nbgrader={"grade_id": "dtype-and-device-check-2", "grade": true, "points": 1}
+from course_utils.chapters.debugging import unusual_mixes
+
+
 def check_case(name, right, *args, slips=None):
-    with forbid_changes(*args):
+    with forbid_changes(*(value for value in args if isinstance(value, torch.Tensor))):
         result, _ = try_dtype_and_device(name, *args)
     check_value(result, right, "the result", slips, rtol=1e-5, atol=1e-5)
 
@@ -766,6 +769,9 @@ with every_case() as case:
             "added; the difference of the two images is asked for": (a.float() + b.float()).mean(),
         }
         check_case("frames", right, a, b, slips=slips)
+    for what, name, right, *args in unusual_mixes():
+        with case(what):
+            check_case(name, right, *args)
     ### BEGIN HIDDEN TESTS
     with case("number, four dimensions"):
         x = torch.zeros(2, 1, 3, 4, device=device)
@@ -931,6 +937,7 @@ with every_case() as case:
         ("no labels for a batch of two", (2, 3), (2,), (0,)),
         ("three labels for a batch of two", (2, 3), (2,), (3,)),
         ("a label map that is turned", (1, 3, 2, 1), (1, 2, 1), (1, 1, 2)),
+        ("one label without its dimension", (1, 3), (1,), ()),
     ):
         with case(what):
             labels = torch.zeros(came, dtype=torch.int64, device=device)
@@ -1100,6 +1107,12 @@ cases += [("None among the arguments", none, f"clamp({t}, None, 2) -> {t}")]
 cases += [("None in a list", {}, f"index({t}, [None, int64(2,)]) -> float32(2, 2)")]
 cases += [("out=", {f"add({t}, {t}, out=t": through}, kept, f"add({t}, {t}, out={t}) -> {t}")]
 again = "it was described before it changed: describe each value anew"
+small, grown = f"new_empty({t}, [0], pin_memory=False) -> float32(0,)", "out=float32(0,)"
+grows = {f"add({t}, {t}, out={t})": "out= was empty before add ran, which made it larger"}
+cases += [("out=, which grows", grows, small, f"add({t}, {t}, {grown}) -> {t}")]
+row = "float32(3,)"
+calls = [f"neg({t}) -> {t}", f"select({t}, 0, 0) -> {row}", f"neg({row}) -> {row}"]
+cases += [("one operator, two shapes", {f"neg({t}) -> {row}": again}, *calls)]
 late = {"unsqueeze_(float32(1, 2, 3), 0)": early, f"unsqueeze_({t}, 0) -> {t}": again}
 cases += [("in place", late, kept, f"unsqueeze_({t}, 0) -> float32(1, 2, 3)")]
 cases += [
@@ -1132,6 +1145,8 @@ plain = {f"linalg_qr({t}, r)": "a text keeps its quotes: describe it like any ot
 two = "[float32(0,), float32(2, 3)]"
 cases += [("a text among the arguments", plain, f"linalg_qr({t}, 'r') -> {two}")]
 cases += [("misfit", {}, f"mm({t}, {t}) -> RuntimeError")]
+on = f"neg({t}) -> {t}"
+cases += [("after an error", {}, f"mm({t}, {t}) -> RuntimeError", on)]
 cases += [("out of range", {}, f"select({t}, 0, 9) -> IndexError")]
 cases += [("nothing comes back", {}, kept, f"_foreach_mul_([{t}], 2) -> None")]
 with every_case() as case:
@@ -2381,6 +2396,11 @@ cases = [
     ("one model for both", True, None, "one object, handed in twice"),
     ("another dropout", False, None, "in eval mode dropout does nothing"),
     ("equal results", False, ("3", "relu"), "another operator runs there: hardtanh"),
+    ("infinity against the largest number", False, ("3", "mul"), "they are two values"),
+    ("a mask", False, None, "results may be bool"),
+    ("no row", False, None, "a batch of no row; no element differs"),
+    ("one part at two places", False, ("0", "mul"), "named_modules() names it once, as 0"),
+    ("a hook of its own", False, ("2.0", "tanh"), "only other has a hook that runs a mul there"),
     ("begins in place", False, None, "both begin with x.mul_(2): hand each run a copy of x"),
     ("begins in place, and differs", False, ("2", "mul"), "the last product differs"),
 ]
@@ -2390,7 +2410,7 @@ cases += [("a bias", True, ("0.2", "addmm"), "in training, too")]
 with every_case() as case:
     for kind, training, right, why in cases:
         x = torch.randn(3, 4, generator=torch.Generator().manual_seed(1)).to(device)
-        x = x.double() if "float64" in kind else x
+        x = x.double() if "float64" in kind else x[:0] if kind == "no row" else x
         with case(kind + (", in training" if training else "")), forbid_changes(x):
             answer, changed, runs = try_first_difference(kind, x, training)
             check_finding(answer, right, "the answer", why)

@@ -777,3 +777,73 @@ def checkpoint_errors(path: Path, model: nn.Module) -> tuple[str, list[str]]:
         return "shapes", names
     model.load_state_dict(state)
     return "fine", []
+
+
+# %% wrong="told by words of the exception" says=["torch.load refuses it; it is no zip archive"]
+def checkpoint_errors(path, model):
+    try:
+        state = torch.load(path)
+    except Exception as error:
+        return (
+            "refused"
+            if zipfile.is_zipfile(path) or "Unsupported global" in str(error)
+            else "unreadable"
+        ), []
+    if not isinstance(state, dict):
+        return "no state dict", []
+    for key, value in state.items():
+        if not isinstance(key, str) or not isinstance(value, torch.Tensor):
+            return "no state dict", []
+    own = model.state_dict()
+    odd = sorted(set(own) ^ set(state))
+    if odd:
+        return "keys", odd
+    odd = sorted(name for name in own if own[name].shape != state[name].shape)
+    if odd:
+        return "shapes", odd
+    model.load_state_dict(state)
+    return "fine", []
+
+
+# %% wrong="the first key alone is asked" says=["all keys are strings but the last, 7"]
+def checkpoint_errors(path, model):
+    try:
+        state = torch.load(path)
+    except Exception:
+        return ("refused" if zipfile.is_zipfile(path) else "unreadable"), []
+    if not isinstance(state, dict):
+        return "no state dict", []
+    for key, value in state.items():
+        if not isinstance(next(iter(state)), str) or not isinstance(value, torch.Tensor):
+            return "no state dict", []
+    own = model.state_dict()
+    odd = sorted(set(own) ^ set(state))
+    if odd:
+        return "keys", odd
+    odd = sorted(name for name in own if own[name].shape != state[name].shape)
+    if odd:
+        return "shapes", odd
+    model.load_state_dict(state)
+    return "fine", []
+
+
+# %% wrong="missing first, then extra" says=["the names are right, but not sorted"]
+def checkpoint_errors(path, model):
+    try:
+        state = torch.load(path)
+    except Exception:
+        return ("refused" if zipfile.is_zipfile(path) else "unreadable"), []
+    if not isinstance(state, dict):
+        return "no state dict", []
+    for key, value in state.items():
+        if not isinstance(key, str) or not isinstance(value, torch.Tensor):
+            return "no state dict", []
+    own = model.state_dict()
+    odd = sorted(set(own) - set(state)) + sorted(set(state) - set(own))
+    if odd:
+        return "keys", odd
+    odd = sorted(name for name in own if own[name].shape != state[name].shape)
+    if odd:
+        return "shapes", odd
+    model.load_state_dict(state)
+    return "fine", []

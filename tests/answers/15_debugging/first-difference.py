@@ -1033,7 +1033,7 @@ def first_difference(one, other, x):
             torch.set_rng_state(state)
         return rows
 
-    a, b = record(one), record(other)
+    a, b, big = record(one), record(other), float("inf")
     for p, q in zip(a, b):
         if p[1] != q[1] or len(p[2]) != len(q[2]):
             return p[0], p[1]
@@ -1041,7 +1041,7 @@ def first_difference(one, other, x):
             if (
                 s.dtype != t.dtype
                 or s.shape != t.shape
-                or not torch.equal(s.nan_to_num(7.25), t.nan_to_num(7.25))
+                or not torch.equal(s.nan_to_num(7.25, big, -big), t.nan_to_num(7.25, big, -big))
                 or not torch.equal(s.isnan(), t.isnan())
             ):
                 return p[0], p[1]
@@ -1799,5 +1799,297 @@ def first_difference(one: nn.Module, other: nn.Module, x: torch.Tensor) -> tuple
         if b is None or a[1] != b[1] or len(a[2]) != len(b[2]):
             return a[:2]
         if not all(map(_same, a[2], b[2])):
+            return a[:2]
+    return None
+
+
+# %% wrong="infinities are as large numbers" says=["infinity against the largest number", "they are two values"]
+import copy
+from functools import partial
+from itertools import zip_longest
+
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+
+def first_difference(one, other, x):
+    def record(model):
+        model, rows, running = copy.deepcopy(model), [], [""]
+
+        class Rows(TorchDispatchMode):
+            def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+                result = func(*args, **(kwargs or {}))
+                name = func.overloadpacket.__name__
+                if "empty" not in name:
+                    kept = [
+                        t.detach().clone()
+                        for t in tree_leaves(result)
+                        if isinstance(t, torch.Tensor)
+                    ]
+                    rows.append((running[-1], name, kept))
+                return result
+
+        def begin(name, *_):
+            running.append(name)
+
+        def finish(*_):
+            running.pop()
+
+        for name, module in model.named_modules():
+            module.register_forward_pre_hook(partial(begin, name), prepend=True)
+            module.register_forward_hook(finish)
+        given = x.clone()
+        with torch.random.fork_rng(), Rows():
+            model(given)
+        return rows
+
+    def same(a, b):
+        return (
+            a.shape == b.shape
+            and a.dtype == b.dtype
+            and torch.equal(torch.nan_to_num(a, nan=7.25), torch.nan_to_num(b, nan=7.25))
+        )
+
+    for a, b in zip_longest(record(one), record(other)):
+        if a is None:
+            return "", b[1]
+        if b is None or a[1] != b[1] or len(a[2]) != len(b[2]):
+            return a[:2]
+        if not all(map(same, a[2], b[2])):
+            return a[:2]
+    return None
+
+
+# %% wrong="the hooks of the model are cleared" says=["only other has a hook that runs a mul there"]
+import copy
+from functools import partial
+from itertools import zip_longest
+
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+
+def first_difference(one, other, x):
+    def record(model):
+        model, rows, running = copy.deepcopy(model), [], [""]
+
+        class Rows(TorchDispatchMode):
+            def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+                result = func(*args, **(kwargs or {}))
+                name = func.overloadpacket.__name__
+                if "empty" not in name:
+                    kept = [
+                        t.detach().clone()
+                        for t in tree_leaves(result)
+                        if isinstance(t, torch.Tensor)
+                    ]
+                    rows.append((running[-1], name, kept))
+                return result
+
+        def begin(name, *_):
+            running.append(name)
+
+        def finish(*_):
+            running.pop()
+
+        for name, module in model.named_modules():
+            module._forward_hooks.clear()
+            module._forward_pre_hooks.clear()
+            module.register_forward_pre_hook(partial(begin, name), prepend=True)
+            module.register_forward_hook(finish)
+        given = x.clone()
+        with torch.random.fork_rng(), Rows():
+            model(given)
+        return rows
+
+    def same(a, b):
+        return (
+            a.shape == b.shape
+            and a.dtype == b.dtype
+            and torch.allclose(a, b, rtol=0, atol=0, equal_nan=True)
+        )
+
+    for a, b in zip_longest(record(one), record(other)):
+        if a is None:
+            return "", b[1]
+        if b is None or a[1] != b[1] or len(a[2]) != len(b[2]):
+            return a[:2]
+        if not all(map(same, a[2], b[2])):
+            return a[:2]
+    return None
+
+
+# %% wrong="asks for the largest difference" says=["no row: raised"]
+import copy
+from functools import partial
+from itertools import zip_longest
+
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+
+def first_difference(one, other, x):
+    def record(model):
+        model, rows, running = copy.deepcopy(model), [], [""]
+
+        class Rows(TorchDispatchMode):
+            def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+                result = func(*args, **(kwargs or {}))
+                name = func.overloadpacket.__name__
+                if "empty" not in name:
+                    kept = [
+                        t.detach().clone()
+                        for t in tree_leaves(result)
+                        if isinstance(t, torch.Tensor)
+                    ]
+                    rows.append((running[-1], name, kept))
+                return result
+
+        def begin(name, *_):
+            running.append(name)
+
+        def finish(*_):
+            running.pop()
+
+        for name, module in model.named_modules():
+            module.register_forward_pre_hook(partial(begin, name), prepend=True)
+            module.register_forward_hook(finish)
+        given = x.clone()
+        with torch.random.fork_rng(), Rows():
+            model(given)
+        return rows
+
+    def same(a, b):
+        return (
+            a.shape == b.shape
+            and a.dtype == b.dtype
+            and not (torch.nan_to_num((a.double() - b.double()).abs(), nan=0.0).max() > 0)
+            and bool((a.isnan() == b.isnan()).all())
+            and bool((a.isinf() == b.isinf()).all())
+        )
+
+    for a, b in zip_longest(record(one), record(other)):
+        if a is None:
+            return "", b[1]
+        if b is None or a[1] != b[1] or len(a[2]) != len(b[2]):
+            return a[:2]
+        if not all(map(same, a[2], b[2])):
+            return a[:2]
+    return None
+
+
+# %% wrong="subtracts bools" says=["a mask: raised"]
+import copy
+from functools import partial
+from itertools import zip_longest
+
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+
+def first_difference(one, other, x):
+    def record(model):
+        model, rows, running = copy.deepcopy(model), [], [""]
+
+        class Rows(TorchDispatchMode):
+            def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+                result = func(*args, **(kwargs or {}))
+                name = func.overloadpacket.__name__
+                if "empty" not in name:
+                    kept = [
+                        t.detach().clone()
+                        for t in tree_leaves(result)
+                        if isinstance(t, torch.Tensor)
+                    ]
+                    rows.append((running[-1], name, kept))
+                return result
+
+        def begin(name, *_):
+            running.append(name)
+
+        def finish(*_):
+            running.pop()
+
+        for name, module in model.named_modules():
+            module.register_forward_pre_hook(partial(begin, name), prepend=True)
+            module.register_forward_hook(finish)
+        given = x.clone()
+        with torch.random.fork_rng(), Rows():
+            model(given)
+        return rows
+
+    def same(a, b):
+        return (
+            a.shape == b.shape
+            and a.dtype == b.dtype
+            and (
+                not ((a - b) != 0).logical_and((a == a) | (b == b)).any()
+                or torch.allclose(a, b, rtol=0, atol=0, equal_nan=True)
+            )
+        )
+
+    for a, b in zip_longest(record(one), record(other)):
+        if a is None:
+            return "", b[1]
+        if b is None or a[1] != b[1] or len(a[2]) != len(b[2]):
+            return a[:2]
+        if not all(map(same, a[2], b[2])):
+            return a[:2]
+    return None
+
+
+# %% wrong="named by its last name, without prepend" says=["named_modules() names it once"]
+import copy
+from functools import partial
+from itertools import zip_longest
+
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+
+def first_difference(one, other, x):
+    def record(model):
+        model, rows, running = copy.deepcopy(model), [], [""]
+
+        class Rows(TorchDispatchMode):
+            def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+                result = func(*args, **(kwargs or {}))
+                name = func.overloadpacket.__name__
+                if "empty" not in name:
+                    kept = [
+                        t.detach().clone()
+                        for t in tree_leaves(result)
+                        if isinstance(t, torch.Tensor)
+                    ]
+                    rows.append((running[-1], name, kept))
+                return result
+
+        def begin(name, *_):
+            running.append(name)
+
+        def finish(*_):
+            running.pop()
+
+        for name, module in model.named_modules(remove_duplicate=False):
+            module.register_forward_pre_hook(partial(begin, name))
+            module.register_forward_hook(finish)
+        given = x.clone()
+        with torch.random.fork_rng(), Rows():
+            model(given)
+        return rows
+
+    def same(a, b):
+        return (
+            a.shape == b.shape
+            and a.dtype == b.dtype
+            and torch.allclose(a, b, rtol=0, atol=0, equal_nan=True)
+        )
+
+    for a, b in zip_longest(record(one), record(other)):
+        if a is None:
+            return "", b[1]
+        if b is None or a[1] != b[1] or len(a[2]) != len(b[2]):
+            return a[:2]
+        if not all(map(same, a[2], b[2])):
             return a[:2]
     return None

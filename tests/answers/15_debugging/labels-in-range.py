@@ -506,3 +506,35 @@ def labels_in_range(scores: torch.Tensor, labels: torch.Tensor, ignore_index: in
     if wrong.any():
         index = tuple(wrong.nonzero()[0].tolist())
         raise ValueError(f"label {values[index].item()} at {index}: there are {classes} classes")
+
+
+# %% wrong="range asked before dtype" says=["int32 and a wrong label"]
+def labels_in_range(scores, labels, ignore_index=-100):
+    wanted = tuple(scores.shape[:1] + scores.shape[2:])
+    if tuple(labels.shape) != wanted:
+        raise ValueError(f"wanted {wanted}, got {tuple(labels.shape)}")
+    classes = scores.shape[1]
+    numbers = labels.long()
+    wrong = ((numbers < 0) | (numbers >= classes)) & (numbers != ignore_index)
+    if not wrong.any() and labels.dtype not in (torch.int64, torch.uint8):
+        raise ValueError(f"labels are {labels.dtype}")
+    if wrong.any():
+        place = tuple(wrong.nonzero()[0].tolist())
+        if labels.dtype not in (torch.int64, torch.uint8):
+            raise ValueError(f"labels are wrong at {place}")
+        raise ValueError(f"label {numbers[place].item()} at {place}: {classes} classes")
+
+
+# %% wrong="labels of no dimension broadcast" says=["one label without its dimension"]
+def labels_in_range(scores, labels, ignore_index=-100):
+    if labels.dtype not in (torch.int64, torch.uint8):
+        raise ValueError(f"labels are {labels.dtype}")
+    wanted = tuple(scores.shape[:1] + scores.shape[2:])
+    if labels.ndim and tuple(labels.shape) != wanted:
+        raise ValueError(f"wanted {wanted}, got {tuple(labels.shape)}")
+    classes = scores.shape[1]
+    numbers = labels.long().expand(wanted)
+    wrong = ((numbers < 0) | (numbers >= classes)) & (numbers != ignore_index)
+    if wrong.any():
+        place = tuple(wrong.nonzero()[0].tolist())
+        raise ValueError(f"label {numbers[place].item()} at {place}: {classes} classes")

@@ -582,3 +582,76 @@ def leak_hunt(step: Callable[[], None], suspects: dict[str, object]) -> list[str
     for _ in range(3):
         step()
     return [name for name, thing in suspects.items() if reached(thing) > before[name]]
+
+
+# %% wrong="elements counted, not tensors" says=["it is one thing, however many numbers it holds"]
+def leak_hunt(step, suspects):
+    def reached(thing):
+        seen, todo = {}, [thing]
+        while todo:
+            it = todo.pop()
+            if id(it) not in seen:
+                seen[id(it)] = it
+                todo.extend(neighbours(it))
+        return sum(
+            it.numel() if isinstance(it, torch.Tensor) else 1 for it in seen.values() if counts(it)
+        )
+
+    def census():
+        return {name: reached(thing) for name, thing in suspects.items()}
+
+    for _ in range(2):
+        step()
+    before = census()
+    for _ in range(3):
+        step()
+    after = census()
+    return [name for name in suspects if after[name] > before[name]]
+
+
+# %% wrong="tuples remembered by their values" says=["unhashable type"]
+def leak_hunt(step, suspects):
+    def reached(thing):
+        seen, todo = {}, [thing]
+        while todo:
+            it = todo.pop()
+            key = it if isinstance(it, (str, int, float, tuple)) else id(it)
+            if key not in seen:
+                seen[key] = it
+                todo.extend(neighbours(it))
+        return sum(1 for it in seen.values() if counts(it))
+
+    def census():
+        return {name: reached(thing) for name, thing in suspects.items()}
+
+    for _ in range(2):
+        step()
+    before = census()
+    for _ in range(3):
+        step()
+    after = census()
+    return [name for name in suspects if after[name] > before[name]]
+
+
+# %% wrong="fails for no suspect" says=["nobody is suspected: raised ValueError"]
+def leak_hunt(step, suspects):
+    def reached(thing):
+        seen, todo = {}, [thing]
+        while todo:
+            it = todo.pop()
+            if id(it) not in seen:
+                seen[id(it)] = it
+                todo.extend(neighbours(it))
+        return sum(1 for it in seen.values() if counts(it))
+
+    def census():
+        return {name: reached(thing) for name, thing in suspects.items()}
+
+    for _ in range(2):
+        step()
+    before = census()
+    max(before.values())
+    for _ in range(3):
+        step()
+    after = census()
+    return [name for name in suspects if after[name] > before[name]]

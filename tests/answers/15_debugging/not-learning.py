@@ -113,10 +113,10 @@ def not_learning(patient):
     if y.dtype == torch.float32:
         if scores.shape != y.shape:
             return "broadcast"
-    elif (scores == 0).all():
-        return "dead head"
     elif scores.min() >= 0 and (scores.sum(1) - 1).abs().max() < 1e-4:
         return "softmax twice"
+    if (scores == 0).all():
+        return "dead head"
     names, params = zip(*model.named_parameters(), strict=True)
     grads = torch.autograd.grad(patient.loss(model(x), y), params, allow_unused=True)
     if None in [g if g is None else 0 for g in grads]:
@@ -963,5 +963,100 @@ def not_learning(patient):
     if moved == 0 and all(p.grad is None or not p.grad.any() for p in parameters):
         return "wiped"
     if moved < 1e-4:
+        return "rate"
+    return "healthy"
+
+
+# %% wrong="output of fewer dimensions fits" says=["model(x) is (96,), y is (96, 1)"]
+def not_learning(patient):
+    model, optimizer, x, y = patient.model, patient.optimizer, patient.x, patient.y
+    if (x == x[:1]).all():
+        return "same inputs"
+    scores = model(x)
+    if y.is_floating_point():
+        if scores.ndim > y.ndim or scores.shape[-1:] != y.shape[-1:] and scores.ndim == y.ndim:
+            return "broadcast"
+    elif (scores >= 0).all() and torch.allclose(scores.sum(1), torch.ones(len(x)), atol=1e-4):
+        return "softmax twice"
+    if not scores.any():
+        return "dead head"
+    for parameter in model.parameters():
+        parameter.grad = None
+    patient.loss(scores, y).backward()
+    parameters = list(model.parameters())
+    if any(p.grad is None for p in parameters):
+        return "cut"
+    held = {id(p) for group in optimizer.param_groups for p in group["params"]}
+    if any(id(p) not in held for p in parameters):
+        return "not in the optimizer"
+    patient.step()
+    if all(p.grad is None or not p.grad.any() for p in parameters):
+        return "wiped"
+    if max(group["lr"] for group in optimizer.param_groups) < 1e-4:
+        return "rate"
+    return "healthy"
+
+
+# %% wrong="dead head asked of classes only" says=["in a regression, too, all are 0"]
+def not_learning(patient):
+    model, optimizer, x, y = patient.model, patient.optimizer, patient.x, patient.y
+    if (x == x[:1]).all():
+        return "same inputs"
+    scores = model(x)
+    if y.is_floating_point():
+        if scores.shape != y.shape:
+            return "broadcast"
+    elif (scores >= 0).all() and torch.allclose(scores.sum(1), torch.ones(len(x)), atol=1e-4):
+        return "softmax twice"
+    if not y.is_floating_point() and not scores.any():
+        return "dead head"
+    for parameter in model.parameters():
+        parameter.grad = None
+    patient.loss(scores, y).backward()
+    parameters = list(model.parameters())
+    if any(p.grad is None for p in parameters):
+        return "cut"
+    held = {id(p) for group in optimizer.param_groups for p in group["params"]}
+    if any(id(p) not in held for p in parameters):
+        return "not in the optimizer"
+    patient.step()
+    if all(p.grad is None or not p.grad.any() for p in parameters):
+        return "wiped"
+    if max(group["lr"] for group in optimizer.param_groups) < 1e-4:
+        return "rate"
+    return "healthy"
+
+
+# %% wrong="rate by SGD's step: rate times gradient" says=["rate with Adam"]
+def not_learning(patient):
+    model, optimizer, x, y = patient.model, patient.optimizer, patient.x, patient.y
+    if (x == x[:1]).all():
+        return "same inputs"
+    scores = model(x)
+    if y.is_floating_point():
+        if scores.shape != y.shape:
+            return "broadcast"
+    elif (scores >= 0).all() and torch.allclose(scores.sum(1), torch.ones(len(x)), atol=1e-4):
+        return "softmax twice"
+    if not scores.any():
+        return "dead head"
+    for parameter in model.parameters():
+        parameter.grad = None
+    patient.loss(scores, y).backward()
+    parameters = list(model.parameters())
+    if any(p.grad is None for p in parameters):
+        return "cut"
+    held = {id(p) for group in optimizer.param_groups for p in group["params"]}
+    if any(id(p) not in held for p in parameters):
+        return "not in the optimizer"
+    patient.step()
+    if all(p.grad is None or not p.grad.any() for p in parameters):
+        return "wiped"
+    if (
+        max(
+            g["lr"] * p.grad.abs().max().item() for g in optimizer.param_groups for p in g["params"]
+        )
+        < 1e-8
+    ):
         return "rate"
     return "healthy"

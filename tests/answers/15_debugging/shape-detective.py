@@ -465,7 +465,7 @@ def shape_detective(model, shape):
 
     b = register_module_forward_hook(done)
     try:
-        twin(torch.zeros(*shape, device="meta"))
+        twin(torch.zeros(shape, device="meta"))
     except Exception:
         return stack.pop()
     finally:
@@ -817,5 +817,90 @@ def shape_detective(model: nn.Module, shape: tuple[int, ...]) -> tuple[str, tupl
     try:
         twin(torch.empty([max(1, n) for n in shape], device="meta"))
     except BaseException:
+        return running[-1]
+    return None
+
+
+# %% wrong="shape () can't be unpacked into empty" says=["IndexError left the function"]
+import copy
+from functools import partial
+
+
+def shape_detective(model, shape):
+    copied = copy.deepcopy(model).to("meta")
+    running = []
+
+    def begin(name, module, args):
+        running.append((name, tuple(args[0].shape)))
+
+    def finish(*_):
+        running.pop()
+
+    for name, module in copied.named_modules():
+        module.register_forward_pre_hook(partial(begin, name), prepend=True)
+        module.register_forward_hook(finish)
+    try:
+        copied(torch.empty(*shape, device="meta"))
+    except Exception:
+        return running[-1]
+    return None
+
+
+# %% wrong="a list of classes is caught" says=["Unhappy left the function"]
+import copy
+from functools import partial
+
+
+def shape_detective(model, shape):
+    copied = copy.deepcopy(model).to("meta")
+    running = []
+
+    def begin(name, module, args):
+        running.append((name, tuple(args[0].shape)))
+
+    def finish(*_):
+        running.pop()
+
+    for name, module in copied.named_modules():
+        module.register_forward_pre_hook(partial(begin, name), prepend=True)
+        module.register_forward_hook(finish)
+    try:
+        copied(torch.empty(shape, device="meta"))
+    except (
+        RuntimeError,
+        ValueError,
+        IndexError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        NotImplementedError,
+        AssertionError,
+    ):
+        return running[-1]
+    return None
+
+
+# %% wrong="asks the output for its shape" says=["an output may be anything"]
+import copy
+from functools import partial
+
+
+def shape_detective(model, shape):
+    copied = copy.deepcopy(model).to("meta")
+    running = []
+
+    def begin(name, module, args):
+        running.append((name, tuple(args[0].shape)))
+
+    def finish(module, args, output):
+        output.shape
+        running.pop()
+
+    for name, module in copied.named_modules():
+        module.register_forward_pre_hook(partial(begin, name), prepend=True)
+        module.register_forward_hook(finish)
+    try:
+        copied(torch.empty(shape, device="meta"))
+    except Exception:
         return running[-1]
     return None

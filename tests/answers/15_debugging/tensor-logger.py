@@ -786,3 +786,71 @@ def tensor_logger(write: Callable[[str], object]) -> TorchDispatchMode:
             return result
 
     return Logger()
+
+
+# %% wrong="keywords described after the operator ran" says=["out= was empty before add ran"]
+def tensor_logger(write):
+    class Logger(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            words = [describe(a) for a in args]
+            try:
+                result = func(*args, **kwargs)
+            except Exception as error:
+                words += [f"{key}={describe(value)}" for key, value in kwargs.items()]
+                call = f"{func.overloadpacket.__name__}({', '.join(words)})"
+                write(f"{call} -> {type(error).__name__}")
+                raise
+            words += [f"{key}={describe(value)}" for key, value in kwargs.items()]
+            call = f"{func.overloadpacket.__name__}({', '.join(words)})"
+            write(f"{call} -> {describe(result)}")
+            return result
+
+    return Logger()
+
+
+# %% wrong="text of a call cached by operator" says=["one operator, two shapes"]
+def tensor_logger(write):
+    class Logger(TorchDispatchMode):
+        calls = {}
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            words = [describe(a) for a in args]
+            words += [f"{key}={describe(value)}" for key, value in kwargs.items()]
+            self.calls.setdefault(func, f"{func.overloadpacket.__name__}({', '.join(words)})")
+            call = self.calls[func]
+            _ = f"{func.overloadpacket.__name__}({', '.join(words)})"
+            try:
+                result = func(*args, **kwargs)
+            except Exception as error:
+                write(f"{call} -> {type(error).__name__}")
+                raise
+            write(f"{call} -> {describe(result)}")
+            return result
+
+    return Logger()
+
+
+# %% wrong="is quiet after an error" says=["after an error"]
+def tensor_logger(write):
+    class Logger(TorchDispatchMode):
+        depth = 0
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            if Logger.depth:
+                return func(*args, **kwargs)
+            words = [describe(a) for a in args]
+            words += [f"{key}={describe(value)}" for key, value in kwargs.items()]
+            call = f"{func.overloadpacket.__name__}({', '.join(words)})"
+            try:
+                result = func(*args, **kwargs)
+            except Exception as error:
+                Logger.depth = 1
+                write(f"{call} -> {type(error).__name__}")
+                raise
+            write(f"{call} -> {describe(result)}")
+            return result
+
+    return Logger()

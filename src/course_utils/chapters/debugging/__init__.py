@@ -20,6 +20,7 @@ from course_utils.chapters.debugging.guards import (
     on_meta,
     repaired,
     unusual_labels,
+    unusual_mixes,
 )
 from course_utils.chapters.debugging.leaks import (
     SMALL_LEAKS,

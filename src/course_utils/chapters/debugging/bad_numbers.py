@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from collections.abc import Callable
@@ -34,6 +35,12 @@ def _nothing_comes_back(x: torch.Tensor) -> torch.Tensor:
     return x
 
 
+def _after_an_error(x: torch.Tensor) -> torch.Tensor:
+    with contextlib.suppress(RuntimeError):
+        x @ x
+    return x.neg()
+
+
 COLUMNS = torch.tensor([0, 2], device=device)
 
 LOGGED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
@@ -47,6 +54,7 @@ LOGGED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "the same call twice": lambda x: (x * 0.125, x * 0.125)[1],
     "one call, two sizes": lambda x: [x.nonzero(), (x * 0).nonzero()][1],
     "misfit": lambda x: x @ x,
+    "after an error": _after_an_error,
     "out of range": lambda x: x.select(0, 9),
     "nothing comes back": _nothing_comes_back,
     "empty, detached, of no dimension": lambda x: [x.new_empty(0), x.detach() * x.sum()][1],
@@ -54,6 +62,8 @@ LOGGED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "None among the arguments": lambda x: x.clamp(None, 2),
     "None in a list": lambda x: x[:, COLUMNS],
     "out=": lambda x: torch.add(x, x, out=x.clone()),
+    "out=, which grows": lambda x: torch.add(x, x, out=x.new_empty(0)),
+    "one operator, two shapes": lambda x: [x.neg(), x[0].neg()][1],
     "through a view": _through_a_view,
     "backward": _gradient_of_square,
     "linear": lambda x: F.linear(x, x[:1], x[0, :1]).tanh(),

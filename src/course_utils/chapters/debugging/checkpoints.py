@@ -47,6 +47,8 @@ def write_checkpoint(kind: str, path: Path) -> None:
     whole = path.read_bytes()
     if kind == "one name missing, one too many":
         state["2.offset"] = state.pop("2.bias")
+    if kind == "two names missing, two too many":
+        state["0.offset"], state["1.offset"] = state.pop("1.bias"), state.pop("2.bias")
     if kind == "a prefix":
         state = {f"module.{name}": value for name, value in state.items()}
     if kind in ("other shapes", "keys and shapes"):
@@ -72,17 +74,18 @@ def write_checkpoint(kind: str, path: Path) -> None:
             name: nn.Parameter(value) if value.is_floating_point() else value
             for name, value in state.items()
         },
+        "a number among the names": {**state, 7: torch.zeros(1)},
         "numbers for names": dict(enumerate(state.values())),
         "numbers": dict.fromkeys(state, 1.0),
         "a list": [*state.values()],
         "an empty dict": {},
-        "arguments": {"weights": state, "args": argparse.Namespace(lr=1)},
+        "arguments": (arguments := {"weights": state, "args": argparse.Namespace(lr=1)}),
+        "arguments in the old format": arguments,
         "a payload": {"weights": Payload(path.with_suffix(".opened"))},
         "a whole module": nn.Linear(3, 4),
     }
-    torch.save(
-        content.get(kind, state), path, _use_new_zipfile_serialization=kind != "the old format"
-    )
+    old = "the old format" in kind
+    torch.save(content.get(kind, state), path, _use_new_zipfile_serialization=not old)
     spoilt: dict[str, bytes] = {
         "cut short": whole[: len(whole) // 2],
         "its last bytes lost": whole[:-9],
@@ -104,6 +107,19 @@ def write_checkpoint(kind: str, path: Path) -> None:
 UNUSUAL_FILES: list[tuple] = [
     ("no file", "unreadable", [], "FileNotFoundError: there is no zip archive either"),
     ("a folder", "unreadable", [], "a folder is no zip archive"),
+    (
+        "arguments in the old format",
+        "unreadable",
+        [],
+        "torch.load refuses it; it is no zip archive",
+    ),
+    (
+        "two names missing, two too many",
+        "keys",
+        ["0.offset", "1.bias", "1.offset", "2.bias"],
+        "names of both kinds",
+    ),
+    ("a number among the names", "no state dict", [], "all keys are strings but the last, 7"),
     ("a whole module", "refused", [], "a zip archive that names a class"),
     ("a counter of one dimension", "shapes", ["1.num_batches_tracked"], "(1,) is not ()"),
 ]

@@ -63,6 +63,35 @@ def _called(function: Callable, name: str, *args: Any, place: str | torch.device
     return result, str([*others, torch.float32][0])[6:]
 
 
+def unusual_mixes() -> list[tuple]:
+    """Arguments of an unusual kind, new ones at each call, with what is right: as cases.
+
+    The layer of "photo" and "rows" has the weight (1, 2, 3) and the bias 0.5.
+    """
+    photo = torch.tensor([[0, 51], [255, 0], [0, 255]], dtype=torch.uint8, device=device).T
+    array = np.asfortranarray([[0.25, 0, 1], [1, 2, 3]])
+    flat = torch.tensor([0.0, 7.0], device=device)
+    like_a_row = torch.arange(3.0, device=device)
+    grey = torch.tensor([[3, 200, 0], [0, 255, 7]], dtype=torch.uint8, device=device)
+    other = torch.tensor([[5, 1], [100, 0], [1, 7]], dtype=torch.uint8, device=device).T
+    return [
+        ("photo, turned in memory", "photo", torch.tensor([[2.5], [3.7]], device=device), photo),
+        ("photo, a batch of none", "photo", torch.zeros(0, 1, device=device), photo[:0]),
+        ("rows, column by column in memory", "rows", flat.new_tensor([[3.75], [14.5]]), array),
+        ("number, turned in memory", "number", like_a_row + flat[:, None], flat.expand(3, 2).mT),
+        (
+            "number, blocks turned in memory",
+            "number",
+            (like_a_row + flat[:, None, None]).expand(2, 2, 3),
+            flat.expand(3, 2, 2).transpose(0, 2),
+        ),
+        ("number, rows of one", "number", flat[:, None], flat[:, None]),
+        ("number, no row", "number", flat[:, None][:0], flat[:, None][:0]),
+        ("frames, one turned in memory", "frames", flat.new_tensor(359 / 6), grey, other),
+        ("hits, a single number each", "hits", flat[1] + 0.5, flat[1].long(), flat[1] - 6.5),
+    ]
+
+
 def _on_meta(functions: dict, name: str, *args: Any, **options: Any) -> tuple[str, str]:
     try:
         result, _ = repaired(functions, name, *args, **options)
@@ -122,6 +151,8 @@ def unusual_labels() -> list[tuple]:
         ("bool", (2, 3), class_ids([False, True], torch.bool), "torch.bool"),
         ("maps without a pixel", (2, 3, 0, 4), class_ids([[], []]).view(2, 0, 4)),
         ("a volume", (1, 3, 2, 1, 2), class_ids([[[[0, 9]], [[8, 1]]]]), "9", "(0, 0, 0, 1)"),
+        ("int32 and a wrong label", (2, 3), class_ids([0, 7], torch.int32), "torch.int32"),
+        ("scores of no class", (2, 0), class_ids([0, 0]), "0", "(0,)"),
         ("one class alone", (2, 1), class_ids([0, 1]), "1", "(1,)"),
         ("a label beyond int32", (2, 3), class_ids([0, 2**40]), str(2**40), "(1,)"),
         ("one label, expanded", (3, 3), class_ids([9]).expand(3), "9", "(0,)"),

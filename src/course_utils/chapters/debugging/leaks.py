@@ -106,7 +106,9 @@ def make_training(leak: str) -> tuple[Callable[[], None], dict[str, Any], list]:
         if leak in ("a window of two", "two leaks"):
             recent.append(loss.detach())
         if leak == "pairs in a dict":
-            book[len(calls)] = (loss.detach(), "loss")
+            book[len(calls)] = ([loss.detach()], "loss")
+        if leak == "a tensor that grows":
+            meter.total = torch.cat([torch.as_tensor(meter.total).view(-1), loss.detach()[None]])
         if leak == "numbers":
             log.append(loss.item())
         if leak in ("callbacks", "two leaks"):
@@ -143,6 +145,7 @@ def make_training(leak: str) -> tuple[Callable[[], None], dict[str, Any], list]:
         "weights by other names": {"log": log},
         "copies of the weights": {"log": log},
         "the same again": {"log": log},
+        "a tensor that grows": {"meter": meter},
         "a long chain": {"chain": chain},
         "a window of two": {"recent": recent},
         "callbacks": {"log": log},
@@ -151,7 +154,8 @@ def make_training(leak: str) -> tuple[Callable[[], None], dict[str, Any], list]:
         "arrays": {"nested": nested, "rows": rows},
         "two leaks": {"ring": ring, "recent": recent, "log": log},
     }
-    return step, {"model": model, "optimizer": optimizer, **needed.get(leak, {})}, calls
+    suspects = {"model": model, "optimizer": optimizer, **needed.get(leak, {})}
+    return step, suspects if leak != "nobody is suspected" else {}, calls
 
 
 def hunt_leaks(leak_hunt: Callable, leak: str) -> tuple:
@@ -179,6 +183,8 @@ SMALL_LEAKS = [
     ("pairs in a dict", ["book"], "a suspect may be a dict, and hold tuples: follow any thing"),
     ("weights by other names", ["log"], "tensors that share their memory are different things"),
     ("copies of the weights", ["log"], "a parameter is a tensor, and counts"),
+    ("a tensor that grows", [], "it is one thing, however many numbers it holds"),
+    ("nobody is suspected", [], "an empty dict, for which step() runs all the same"),
     ("one list by two names", ["log", "again"], "count for each name, whatever it is a name of"),
     ("a list on a tensor", ["carrier"], "a tensor has attributes, too: follow its neighbours"),
 ]

@@ -11,6 +11,7 @@ SHRUNK: dict[str, Callable[[list[str]], bool]] = {
     "3 and 6": lambda lines: {"3", "6"} <= set(lines),
     "the last": lambda lines: "399" in lines,
     "7 and 390": lambda lines: {"7", "390"} <= set(lines),
+    "0 and 399": lambda lines: {"0", "399"} <= set(lines),
     "everything": lambda lines: len(lines) >= 5,
     "anything": lambda lines: True,
     "not as a whole": lambda lines: 0 < len(lines) < 9,
@@ -46,6 +47,7 @@ SHRUNK: dict[str, Callable[[list[str]], bool]] = {
 
 # Lines of an unusual kind: as cases of the check.
 ODD_LINES: list[tuple] = [
+    ("0 and 399", [str(number) for number in range(400)], "", 150),
     ("no line at all", ["0", "1", "2"], "", None),
     ("a line of two letters", ["ab", "a", "b"], "ask about lists: a, b is another than ab", None),
     ("two empty lines", ["", "x", "", "y"], "an empty line is a line: fails may be about it", None),

@@ -40,6 +40,19 @@ class Calls(nn.Module):
         return x
 
 
+class Unhappy(Exception):
+    """An exception whose class nobody lists."""
+
+
+class Picky(nn.Module):
+    """Hands back a pair, and raises an exception of a class of its own for rows of four."""
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, None]:
+        if x.shape[-1] == 4:
+            raise Unhappy("four again")
+        return x, None
+
+
 class Counted(nn.Module):
     """Hands on its argument, and leaves an entry."""
 
@@ -102,6 +115,12 @@ def make_suspect(name: str, training: bool = True) -> nn.Module:
         "a count that isn't saved": lambda: chain(Calls(), linear(4, 4), nn.ReLU()),
         "its own hook flattens": lambda: chain(nn.ReLU(), linear(4, 2), nn.ReLU()),
         "its own pre-hook flattens": lambda: chain(nn.ReLU(), linear(4, 2), nn.ReLU()),
+        "an exception of its own": lambda: chain(linear(4, 4), Picky()),
+        "a part that returns a pair": lambda: Lambda(
+            lambda m, x: m.tail(m.pair(x)[0]), pair=Picky(), tail=linear(4, 2)
+        ),
+        "a single layer": lambda: linear(4, 2),
+        "no dimension": lambda: chain(nn.ReLU(), linear(4, 2), nn.ReLU()),
         "no parameters": lambda: chain(nn.ReLU(), Lambda(lambda m, x: x.view(-1, 7)), nn.Tanh()),
         "a part that helps itself": lambda: chain(
             Lambda(careful, first=linear(3, 2), second=linear(4, 2)), nn.ReLU()
@@ -126,6 +145,10 @@ UNUSUAL_SUSPECTS: list[tuple] = [
     ("its own hook flattens", (3, 2, 2), None, True, "the model runs with its own hooks"),
     ("its own pre-hook flattens", (3, 2, 2), None, True, "the model runs with its own pre-hooks"),
     ("no parameters", (2, 4), ("1", (2, 4)), True, "a model without parameters runs, too"),
+    ("an exception of its own", (2, 4), ("1", (2, 4)), True, "of whatever class: catch Exception"),
+    ("a part that returns a pair", (2, 3), ("tail", (2, 3)), True, "an output may be anything"),
+    ("a single layer", (2, 3), ("", (2, 3)), True, "a layer is a model: the empty name"),
+    ("no dimension", (), ("1", ()), True, "a shape may be empty, and the input has no dimension"),
     ("called twice", (0, 4), ("block.0", (0, 6)), True, "a batch of no row"),
     ("a part that helps itself", (2, 4), None, True, "it catches what its child raises: it works"),
 ]

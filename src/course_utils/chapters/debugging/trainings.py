@@ -59,12 +59,12 @@ def make_patient(illness: str, seed: int = 0) -> Patient:
     x[1] = x[-1] = x[0]
     y = (x @ torch.randn(6, 3, generator=generator)).argmax(1)
     shares, off = illness == SHARES, illness == "healthy with units that are off"
-    regression = illness.startswith("broadcast") or illness == "healthy regression" or shares
+    regression = illness.startswith("broadcast") or " regression" in illness or shares
     torch.manual_seed(seed)
     wide = not regression or shares or illness == "broadcast regression"
     head_size = 3 if wide else 1
     layers: list[nn.Module] = [nn.Linear(6, 24), nn.ReLU(), nn.Linear(24, head_size)]
-    if illness == "dead head":
+    if illness.startswith("dead head"):
         nn.init.constant_(layers[2].get_parameter("bias"), -30.0)
         layers.append(nn.ReLU())
     if illness == "healthy with scores from 0 to 1":
@@ -106,6 +106,8 @@ def make_patient(illness: str, seed: int = 0) -> Patient:
         with torch.no_grad():
             layers[2].get_parameter("weight").mul_(1000)
         layers.append(nn.Softmax(-1))
+    if illness == "broadcast with a flat output":
+        layers.append(nn.Flatten(0))
     if illness == "same inputs":
         x = (x.mean(0) / x.std()).expand(96, 6).contiguous()
     if regression:
@@ -118,6 +120,8 @@ def make_patient(illness: str, seed: int = 0) -> Patient:
     optimizer: torch.optim.Optimizer = torch.optim.SGD(model.parameters(), lr=rate)
     if illness == "healthy with a rate of 0.009":
         optimizer = torch.optim.Adam(model.parameters(), lr=0.009)
+    if illness == "rate with Adam":
+        optimizer = torch.optim.Adam(model.parameters(), lr=1e-7)
     if illness == "healthy with two groups":
         parts = ((model[0], 0.1), (model[2], 0.3))
         optimizer = torch.optim.SGD([{"params": m.parameters(), "lr": at} for m, at in parts])
@@ -148,8 +152,10 @@ SIGNS = {
     "same inputs": "compare the rows of x",
     "broadcast": "compare the shapes of model(x) and y",
     "broadcast regression": "compare the whole shapes of model(x) and y, (96, 3) and (96, 1) here",
+    "broadcast with a flat output": "model(x) is (96,), y is (96, 1): other shapes",
     "softmax twice": "its scores are from 0 to 1 and sum to 1 in each row",
     "dead head": "look at the scores themselves",
+    "dead head regression": "look at the scores themselves: in a regression, too, all are 0",
     "cut": "after backward(), some .grad is None, though the others have one",
     "not in the optimizer": "are the model's parameters among those in optimizer.param_groups?",
     "wiped": "after step(), look at .grad: what is left of it?",
@@ -172,6 +178,7 @@ SIGNS = {
     "cut with a branch beside": "body and head have a .grad after backward(); side has None",
     "softmax twice with probabilities of 0": "some round to 0; each row still sums to 1",
     "not in the optimizer with all but the last bias": "a single parameter is not in it",
+    "rate with Adam": "its steps are as long as its rate, 1e-7: next to nothing moves",
     "rate with a group of its own": "its group has the rate 1e-6; defaults has another, not used",
     "healthy with two groups": "it learns: optimizer.param_groups has two entries; look at both",
 }
@@ -225,6 +232,16 @@ def make_pair(kind: str) -> tuple[nn.Module, nn.Module]:
     def own(factor: float) -> nn.Module:
         return Lambda(lambda m, x: m.a(x) * factor, a=nn.ReLU()).to(device)
 
+    def twice(factor: float) -> nn.Module:
+        """One part at two places; only at the second the factor shows."""
+        part = Lambda(lambda m, x: x.mul(2) if x.min() < 0 else x.mul(factor))
+        return nn.Sequential(part, nn.ReLU(), part).to(device)
+
+    def hooked() -> nn.Module:
+        model = make()
+        model.get_submodule("0").register_forward_hook(lambda _, __, output: output * 2)
+        return model
+
     def begin(factor: float) -> nn.Module:
         torch.manual_seed(0)
         first = Lambda(lambda m, x: x.mul_(2))
@@ -267,6 +284,12 @@ def make_pair(kind: str) -> tuple[nn.Module, nn.Module]:
             {"tail": lambda x: x.mul(0).add(1).mul(math.inf)},
             {"tail": lambda x: x.mul(0).add(1).mul(-math.inf)},
         ),
+        "infinity against the largest number": (
+            {"tail": lambda x: x.mul(0).add(1).mul(math.inf)},
+            {"tail": lambda x: x.mul(0).add(1).mul(torch.finfo(torch.float32).max)},
+        ),
+        "a mask": 2 * ({"tail": lambda x: (x > 0).logical_not()},),
+        "no row": ({}, {}),
         "another shape of as many": (
             {"tail": lambda x: x.view(2, 3)},
             {"tail": lambda x: x.view(6)},
@@ -293,6 +316,10 @@ def make_pair(kind: str) -> tuple[nn.Module, nn.Module]:
         return own(2), own(3)
     if kind == "a part's own forward":
         return nn.Sequential(own(2)), nn.Sequential(own(3))
+    if kind == "one part at two places":
+        return twice(2), twice(3)
+    if kind == "a hook of its own":
+        return make(), hooked()
     if kind == "other names":
         return own(2), nn.Sequential(nn.ReLU(), Lambda(lambda m, x: x * 3)).to(device)
     first, second = pairs[kind]
