@@ -253,7 +253,8 @@ def try_in_use(name: str, *args, leaves: bool = True):
 #
 # Return the square root where `x` is above zero and exactly 0 elsewhere. (A squared distance may be
 # slightly negative, by rounding. NaN is not looked at.) The gradient is that of the root where `x` is
-# above zero, and 0 elsewhere. `x` is float32 or float64, of any shape, and stays as it is.
+# above zero, and 0 elsewhere, whatever arrives from behind, ∞ and NaN included. `x` is float32 or
+# float64, of any shape, and stays as it is.
 #
 # Example: `[4, 0, -1e-7]` gives `[2, 0, 0]`, and the gradient of its sum is `[0.25, 0, 0]`.
 
@@ -284,7 +285,7 @@ with every_case() as case:
     check(case, -x, "[-4, 0, 1e-7, -0.25], after the first")
     check(case, x[:2] * 1e-45, "numbers next to 0")
     check(case, x.new_tensor([1e36, 1.0, 1e-30]), "[1e36, 1, 1e-30]")
-    numerics.check_left(try_in_use, case, "safe_root", x)
+    numerics.check_root_in_use(try_gradient, try_in_use, case, x)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     check(case, x[:0], "an empty x")
@@ -443,6 +444,8 @@ with every_case() as case:
     check(case, many, few, "n = 60, m = 3")
     check(case, few, many, "n = 3, m = 60")
     check(case, few[:, :5], many[:4, :5], "n = 3, m = 4")
+    check(case, few[:1], many, "n = 1, m = 60")
+    check(case, many, few[:1], "n = 60, m = 1")
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     check(case, points[:210].view(70, 3), points[-90:].view(30, 3), "n = 70")
@@ -664,6 +667,9 @@ with every_case() as case:
     check(case, torch.full((41, 2), 0.1, device=device), "of 41 tenths")
     column = torch.tensor([[1e8], [1.0], [1.0], [1.0], [1.0], [1.0]], device=device)
     check(case, column, "= [1e8, 1, 1, 1, 1, 1]")
+    check(case, column[:0], "of no row")
+    check(case, column[:1], "of one row")
+    check(case, torch.full((3000, 1), 0.1, device=device), "of 3000 tenths", ("pairwise",))
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(7)
 with every_case() as case:
@@ -955,8 +961,9 @@ with every_case() as case:
     check(case, torch.tensor([[0.0, -torch.inf]], device=device), 1, "= [[0, −∞]]")
     check(case, torch.full((2, 3), -torch.inf, device=device), 0, "all −∞")
     check(case, cube, 1, "of shape (2, 3, 4), in float64")
-    check(case, cube[0, 0], 0, "of one dimension")
+    check(case, cube[0, 0], -1, "of one dimension")
     check(case, cube[:1, :1], 0, "with a size of 1 along dim")
+    check(case, cube[0, :1, 1:] * -torch.inf, 0, "with a size of 1 along dim, some −∞")
     check(case, torch.arange(3).to(cube) * -30, 0, "= [0, -30, -60], in float64")
     check(case, cube[0].to(torch.float16) / 100, 1, "in half precision")
     rows = cube.new_tensor([[1.0, 0.0], [-torch.inf, -torch.inf], [0, -torch.inf]])
@@ -1058,7 +1065,9 @@ with every_case() as case:
     check(case, scores[:, :1], mask[:, :1], -1, "one score a row")
     for kind in (torch.float64, torch.float32):
         check(case, scores.to(kind), mask | True, -1, f"nothing masked, in {kind}")
-    check(case, scores.float(), mask[:, 2:], -1, "a mask of one column, in float32")
+    for kind in (torch.float32, torch.float16, torch.bfloat16):
+        check(case, scores.to(kind), mask[:, 2:], -1, f"a mask of one column, in {kind}")
+        check(case, scores.to(kind), mask, -1, f"a row with everything masked, in {kind}")
     check(case, scores, mask[0], 0, "a mask of one row")
     numerics.check_left(try_in_use, case, "masked_softmax", scores, mask)
 ### BEGIN HIDDEN TESTS
@@ -1311,6 +1320,9 @@ with every_case() as case:
     for kind in (torch.complex64, torch.bfloat16, torch.int32, torch.uint8):
         x = (many[:2] - 4) * (1j if kind.is_complex else 1)
         numerics.check_blocks(block_diagonal, case, x.to(kind), f"numbers of {kind}")
+    infinite = torch.tensor([[[torch.inf]], [[1.0]]], device=device) + 1j
+    name = "complex numbers, an infinity in the first block"
+    numerics.check_blocks(block_diagonal, case, infinite, name)
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>
@@ -1539,6 +1551,8 @@ with every_case() as case:
     check(case, thin.float(), "columns of very different lengths, in float32")
     many = torch.randn(9, 8, generator=generator).to(device)
     check(case, many, "a (9, 8) matrix in float32")
+    check(case, wide.T[:, :1] + 3e-3 * wide.T, "columns that are nearly equal, in float64")
+    check(case, wide[:1, :1], "a (1, 1) matrix, in float64")
     numerics.check_left(try_in_use, case, "gram_schmidt", wide.T, leaves=False)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
@@ -1848,7 +1862,7 @@ with every_case() as case:
     check(case, cloud.flip(0) * 2, "another cloud of 40 points")
     thin = cloud.double() * cloud.new_tensor([1.0, 1e-4, 1e-2])
     check(case, thin, "a cloud that is thin, in float64", 1e-6)
-    check(case, torch.cat([cloud, 30 * cloud[:1]]), "a cloud and one point far out")
+    numerics.check_white_far(whiten, case, cloud)
     numerics.check_left(try_in_use, case, "whiten", cloud)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:

@@ -280,3 +280,33 @@ def block_diagonal(blocks):
     *batch, n, p, q = blocks.shape
     spread = torch.diag_embed(blocks.movedim(-3, -1), dim1=-4, dim2=-2)
     return spread.reshape(*batch, n * p, n * q)
+
+
+# %% wrong="multiplies with an identity where numbers are complex" says=["complex numbers, an infinity in the first block: NaN outside of the block"]
+def block_diagonal(blocks):
+    *batch, n, p, q = blocks.shape
+    if blocks.is_complex():
+        e = torch.eye(n, dtype=blocks.dtype)
+        return torch.einsum("...npq,nm->...npmq", blocks, e).reshape(*batch, n * p, n * q)
+    out = blocks.new_zeros(*batch, n, p, n, q)
+    out.diagonal(dim1=-4, dim2=-2).copy_(blocks.movedim(-3, -1))
+    return out.reshape(*batch, n * p, n * q)
+
+
+# %% wrong="multiplies, and takes the NaN of real numbers back" says=["complex numbers, an infinity in the first block: NaN outside of the block"]
+def block_diagonal(blocks):
+    *batch, n, p, q = blocks.shape
+    e = torch.eye(n, dtype=torch.bool)[:, None, :, None]
+    out = blocks[..., :, :, None, :] * e
+    if blocks.is_floating_point():
+        out = torch.where(e, out, out.nan_to_num(0, 0, 0))
+    return out.reshape(*batch, n * p, n * q)
+
+
+# %% wrong="merges without changing the order of dimensions" says=["the row comes before the block column"]
+def block_diagonal(blocks):
+    n, p, q = blocks.shape[-3:]
+    out = blocks.new_zeros(*blocks.shape[:-3], n, n, p, q)
+    i = torch.arange(n)
+    out[..., i, i, :, :] = blocks
+    return out.reshape(*blocks.shape[:-3], n * p, n * q)

@@ -279,3 +279,16 @@ def covariance(x, weights=None):
     total = w.sum(-2, keepdim=True)
     centred = x - (w * x).sum(-2, keepdim=True) / total
     return (w * centred).mT @ centred / (total - (w * w).sum(-2, keepdim=True) / total)
+
+
+# %% wrong="keeps the ones by their number, whatever the dtype" says=["the same in float32, after it: the covariance has dtype torch.float64, expected torch.float32"]
+def covariance(x, weights=None, cache={}):
+    if weights is None:
+        n = x.shape[-2]
+        if n not in cache:
+            cache[n] = x.new_ones(n)
+        weights = cache[n]
+    w = weights[..., None]
+    t = w.sum(-2, keepdim=True)
+    c = x - (w * x).sum(-2, keepdim=True) / t
+    return (w * c).mT @ c / (t - (w * w).sum(-2, keepdim=True) / t)

@@ -237,7 +237,7 @@ def gram_schmidt(a, modified=True):
     return q.to(a.dtype), r.to(a.dtype)
 
 
-# %% wrong="normalize, which holds lengths above 1e-12" says=["2 of 15 cases fail", "tiny lengths, none of which is 0, in float64"]
+# %% wrong="normalize, which holds lengths above 1e-12" says=["2 of 19 cases fail", "tiny lengths, none of which is 0, in float64"]
 def gram_schmidt(a, modified=True):
     q, r = torch.zeros_like(a), a.new_zeros(a.shape[1], a.shape[1])
     for j in range(a.shape[1]):
@@ -321,4 +321,36 @@ def gram_schmidt(a, modified=True):
             rest = rest - r[i, j] * q[:, i]
         r[j, j] = torch.linalg.vector_norm(rest)
         q[:, j] = rest / r[j, j]
+    return q, r
+
+
+# %% wrong="the length from the given column, in the classical way" says=["columns that are nearly equal, in float64, modified=False: the columns of Q have the squared lengths"]
+def gram_schmidt(a, modified=True):
+    m, n = a.shape
+    q = torch.zeros_like(a)
+    r = a.new_zeros(n, n)
+    for j in range(n):
+        v = a[:, j].clone()
+        for i in range(j):
+            r[i, j] = q[:, i] @ (v if modified else a[:, j])
+            v = v - r[i, j] * q[:, i]
+        r[j, j] = (v @ a[:, j]).sqrt() if not modified else v.norm()
+        q[:, j] = v / r[j, j]
+    return q, r
+
+
+# %% wrong="the length by Pythagoras, in the classical way" says=["columns that are nearly equal, in float64, modified=False: the columns of Q have the squared lengths"]
+def gram_schmidt(a, modified=True):
+    m, n = a.shape
+    q = torch.zeros_like(a)
+    r = a.new_zeros(n, n)
+    for j in range(n):
+        v = a[:, j].clone()
+        for i in range(j):
+            r[i, j] = q[:, i] @ (v if modified else a[:, j])
+            v = v - r[i, j] * q[:, i]
+        r[j, j] = (
+            v.norm() if modified else (a[:, j].square().sum() - r[:j, j].square().sum()).sqrt()
+        )
+        q[:, j] = v / r[j, j]
     return q, r

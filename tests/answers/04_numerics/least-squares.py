@@ -208,7 +208,7 @@ def least_squares(a, b, how):
     return (torch.linalg.pinv(a) @ b[..., None]).squeeze(-1)
 
 
-# %% wrong="forgets that R is upper triangular" breaks="R is triangular" says=['"qr", the line through three points']
+# %% wrong="forgets that R is upper triangular" breaks="R is triangular" says=["R was read as lower triangular: say upper=True"]
 digits_left = {
     "float32, condition 1e3, QR": 4,
     "float32, condition 1e3, normal equations": 1,

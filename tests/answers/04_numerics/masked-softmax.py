@@ -175,7 +175,7 @@ def masked_softmax(scores, mask, dim=-1):
     return torch.where(total > 0, e / total, 0).to(scores.dtype)
 
 
-# %% wrong="asks for empty rows along the last dimension" says=["1 of 30 cases fail", "a row and a column with everything masked, dim=0"]
+# %% wrong="asks for empty rows along the last dimension" says=["1 of 44 cases fail", "a row and a column with everything masked, dim=0"]
 def masked_softmax(scores, mask, dim=-1):
     mask = mask.expand_as(scores)
     some = mask.any(-1, keepdim=True)
@@ -190,7 +190,7 @@ def masked_softmax(scores, mask, dim=-1):
     return filled.softmax(dim).masked_fill(~mask, 0)
 
 
-# %% wrong="everything masked: zeros without a graph" says=["2 of 17 cases fail", "everything masked, dim=-1: no gradient flows back"]
+# %% wrong="everything masked: zeros without a graph" says=["4 of 27 cases fail", "everything masked, dim=-1: no gradient flows back"]
 def masked_softmax(scores, mask, dim=-1):
     if not mask.any():
         return torch.zeros_like(scores)
@@ -321,3 +321,11 @@ def masked_softmax(scores, mask, dim=-1):
         return masked_softmax(scores.half(), mask, dim).bfloat16()
     hidden = scores.masked_fill(~mask, -torch.inf)
     return hidden.softmax(dim).masked_fill(~mask, 0)
+
+
+# %% wrong="adds the lowest number in masked places" says=["a large masked score above all others", "is not below all scores; −∞ is"]
+def masked_softmax(scores, mask, dim=-1):
+    bias = torch.zeros(mask.shape, dtype=scores.dtype).masked_fill(
+        ~mask, torch.finfo(scores.dtype).min
+    )
+    return (scores + bias).softmax(dim) * mask

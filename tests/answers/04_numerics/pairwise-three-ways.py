@@ -527,3 +527,21 @@ def pairwise_three_ways(x, y, how):
         return squared.abs().sqrt()
     keep = squared > 0
     return torch.where(keep, torch.where(keep, squared, 1.0).sqrt(), 0.0)
+
+
+# %% wrong="no product where a set has one point" says=['"gram", n = 1, m = 60: 0 products of matrices ran, expected 1']
+def safe_root(x):
+    keep = x > 0
+    return torch.where(keep, torch.where(keep, x, 1).sqrt(), 0)
+
+
+def pairwise_three_ways(x, y, how):
+    if how == "broadcast":
+        return safe_root((x[:, None] - y).square().sum(-1))
+    if how == "gram":
+        if len(x) == 1 or len(y) == 1:
+            return safe_root((x - y).square().sum(-1)).view(len(x), len(y))
+        c = y.mean(0) if len(y) else 0
+        x, y = x - c, y - c
+        return safe_root((x * x).sum(1)[:, None] + (y * y).sum(1) - 2 * x @ y.T)
+    return torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")

@@ -5,6 +5,7 @@
 # - "exactly 0 elsewhere"
 # - "The gradient is that of the root where `x` is above zero"
 # - "and 0 elsewhere"
+# - "whatever arrives from behind"
 # - "float32 or float64"
 # - "of any shape"
 # - "stays as it is"
@@ -119,13 +120,13 @@ def safe_root(x):
     return torch.where(keep, torch.where(keep, x, 1.0).sqrt(), 0.0)
 
 
-# %% wrong="clears the caller's old gradient" says=["1 of 27 cases fail", "its old gradient (.grad) was cleared or changed"]
+# %% wrong="clears the caller's old gradient" says=["1 of 30 cases fail", "its old gradient (.grad) was cleared or changed"]
 def safe_root(x):
     x.grad = None
     return torch.where(x > 0, torch.where(x > 0, x, 1).sqrt(), 0)
 
 
-# %% wrong="a hook on the argument" says=["1 of 27 cases fail", "a hook stays on it"]
+# %% wrong="a hook on the argument" says=["1 of 30 cases fail", "a hook stays on it"]
 def safe_root(x):
     if x.requires_grad:
         x.register_hook(lambda slope: slope.nan_to_num(0, 0, 0))
@@ -209,3 +210,20 @@ def safe_root(x):
     if x.requires_grad:
         result.register_hook(lambda grad: grad)
     return result
+
+
+# %% wrong="a backward of its own that multiplies with a mask" breaks="whatever arrives from behind" says=["the gradient where inf arrives at each 0", "a product with a mask doesn't leave out what arrives"]
+def safe_root(x):
+    class Root(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            y = x.clamp(min=0).sqrt()
+            ctx.save_for_backward(y)
+            return y
+
+        @staticmethod
+        def backward(ctx, g):
+            (y,) = ctx.saved_tensors
+            return g * (y > 0) / (2 * torch.where(y > 0, y, 1))
+
+    return Root.apply(x)

@@ -304,3 +304,23 @@ def stable_logsumexp(x, dim):
     nothing = total == 0
     result = total.masked_fill(nothing, 1).log() + largest.squeeze(dim)
     return result.masked_fill(nothing, -torch.inf)
+
+
+# %% wrong="clamps x from below for −∞" says=["x of numbers near -1e+06 alone, dim=1: the sum: expected -999999"]
+def stable_logsumexp(x, dim):
+    dead = (x == -torch.inf).all(dim)
+    y = x.clamp(min=-1e4)
+    m = y.detach().amax(dim, keepdim=True)
+    m = m.masked_fill(~m.isfinite(), 0)
+    s = (y - m).exp().sum(dim)
+    return torch.where(dead, -torch.inf, torch.where(s > 0, s, 1).log() + m.squeeze(dim))
+
+
+# %% wrong="takes a row of one as it is" says=["with a size of 1 along dim, some −∞, dim=0: the gradient differs"]
+def stable_logsumexp(x, dim):
+    if x.shape[dim] == 1:
+        return x.squeeze(dim).clone()
+    m = x.detach().amax(dim, keepdim=True)
+    m = m.masked_fill(~m.isfinite(), 0)
+    s = (x - m).exp().sum(dim)
+    return torch.where(s > 0, torch.where(s > 0, s, 1).log() + m.squeeze(dim), -torch.inf)

@@ -111,7 +111,7 @@ def whiten(x):
     return torch.linalg.qr(x - x.mean(0))[0] * (len(x) - 1) ** 0.5
 
 
-# %% wrong="variances held above a millionth" says=["3 of 13 cases fail", "the cloud in numbers smaller than any epsilon"]
+# %% wrong="variances held above a millionth" says=["3 of 14 cases fail", "the cloud in numbers smaller than any epsilon"]
 def whiten(x):
     centred = x - x.mean(0)
     values, vectors = torch.linalg.eigh(centred.T @ centred / (len(x) - 1))
@@ -156,3 +156,17 @@ def whiten(x):
     values, vectors = torch.linalg.eigh(c)
     z = centred @ vectors
     return z / z.std(0)
+
+
+# %% wrong="subtracts the mean after the product" says=["a thin cloud of whole numbers, moved by 2**22, in float32"]
+def whiten(x):
+    w, v = torch.linalg.eigh(x.T.cov().reshape(x.shape[1], -1))
+    z = x @ (v / w.sqrt())
+    return z - z.mean(0)
+
+
+# %% wrong="multiplies by the root of each eigenvalue" says=["multiplied by the root of the eigenvalue: divide by it"]
+def whiten(x):
+    c = x - x.mean(0)
+    w, v = torch.linalg.eigh(c.T @ c / (len(x) - 1))
+    return c @ v * w.sqrt()

@@ -11,6 +11,7 @@ from course_utils.chapters.numerics.distances import (
     check_distances,
     check_far_distances,
     check_root,
+    check_root_in_use,
 )
 from course_utils.chapters.numerics.linear_algebra import (
     check_blocks,
@@ -32,7 +33,7 @@ from course_utils.chapters.numerics.pictures import (
     draw_guesses,
     draw_window,
 )
-from course_utils.chapters.numerics.rulers import LIBRARY, check_white, solved
+from course_utils.chapters.numerics.rulers import LIBRARY, check_white, check_white_far, solved
 from course_utils.chapters.numerics.softmax import (
     check_logsumexp,
     check_logsumexp_corners,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from course_utils.chapters.numerics.notes import Answer, check_form
+from course_utils.chapters.numerics.notes import Answer, check_form, check_left
 from course_utils.learner.cases import every_case
 from course_utils.learner.changes import forbid_changes
 from course_utils.learner.checks import check_close
@@ -42,6 +42,18 @@ def check_root(
         check_value(found, slope, "the gradient of a weighted sum", slips, rtol=1e-5, atol=1e-8)
 
 
+def check_root_in_use(gradient: Answer, in_use: Answer, case: every_case, x: torch.Tensor) -> None:
+    """A root whose gradient meets ∞ and NaN; and what is left behind."""
+    weights, slope = torch.ones_like(x), torch.where(x > 0, 0.5 / x.clamp_min(0).sqrt(), 0)
+    for kind in (torch.inf, -torch.inf, torch.nan):
+        with case(f"the gradient where {kind} arrives at each 0"):
+            found = gradient("safe_root", x, weights=weights.masked_fill(x <= 0, kind))
+            words = "0 · ∞ is NaN: a product with a mask doesn't leave out what arrives; where does"
+            assert not found.isnan().any(), words
+            check_value(found, slope, "the gradient", rtol=1e-5, atol=1e-8)
+    check_left(in_use, case, "safe_root", x)
+
+
 def check_distances(
     answer: Answer,
     gradient: Answer,
@@ -74,6 +86,8 @@ def check_distances(
             known = isinstance(result, torch.Tensor) and result.shape == truth.shape
             lost = truth[(result == 0) & (truth > 0)] if known else truth[:0]
             words = "became 0: does a threshold call points equal that are only near?"
+            if lost.numel() and x.abs().max() > 1e4 and (answer(x - y[0], y - y[0], how) > 0).any():
+                words = "became 0: so far out |x|² has no digit left for it; move both sets first"
             assert not lost.numel(), f"the distance {lost[0]:.1e} {words}"
             check_value(result, truth, "the matrix of distances", slips, rtol=1e-5, atol=1e-5)
             same, most = result[truth == 0], 3e-7 if truth.dtype == torch.float64 else 1e-5
@@ -102,6 +116,9 @@ def check_distance_corners(
         (y / 3, "thirds, in float64", ("broadcast", "gram", "cdist")),
     ):
         check_distances(answer, gradient, case, x, x, name, ways)
+    check_distances(answer, gradient, case, y[:1].expand(3, 2), y, "an expanded x")
+    wide = torch.stack([y[0], y[1] + 1, y[0] / 2])
+    check_distances(answer, gradient, case, wide.T, wide.T[:1], "transposed, one y")
     for how in ("broadcast", "gram", "cdist"):
         with case(f'"{how}", arguments that have a gradient already'):
             left = in_use("pairwise_three_ways", y, y[:1], how)
@@ -128,6 +145,8 @@ def check_distance_cost(
             # A matrix product: its result has two sizes above 1. Sums of squares by einsum don't.
             kinds = ("mm", "addmm", "bmm", "baddbmm")
             products = sum(op in kinds and min(size[-2:]) > 1 for op, _, size, _ in notes)
+            if how == "gram" and min(truth.shape) == 1:  # then the result of a product is a vector
+                products = int(any(op in kinds and max(size[-2:]) > 1 for op, _, size, _ in notes))
             wanted = int(how == "gram")
             assert products == wanted, f"{products} products of matrices ran, expected {wanted}"
             words = "cdist took the Gram identity; name its compute_mode"

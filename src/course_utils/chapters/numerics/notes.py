@@ -11,8 +11,10 @@ from torch.utils._pytree import tree_leaves
 
 from course_utils.learner.cases import every_case
 from course_utils.learner.checks import check_close
+from course_utils.learner.other_states import check_states
 
 Answer = Callable[..., Any]
+GRAPHS = "old_gradient", "inside_a_graph"
 
 
 class _Notes(TorchDispatchMode):
@@ -69,7 +71,7 @@ def left_on(function: Answer, *args: Any, leaves: bool = True) -> str:
         Empty where all is well.
     """
     if not leaves:
-        return _given_twice(function, *args)
+        return _given_twice(function, *args) or _in_states(function, *args, but=GRAPHS)
     given = _leaves(args)
     for leaf in given:
         if _is_float(leaf):
@@ -91,7 +93,17 @@ def left_on(function: Answer, *args: Any, leaves: bool = True) -> str:
         _without_graph(function, *args)
         or _given_twice(function, *args)
         or _one_alone(function, *args)
+        or _in_states(function, *args)
     )
+
+
+def _in_states(function: Answer, *args: Any, but: tuple[str, ...] = ()) -> str:
+    """Words where a call gives something else inside a graph, for views, or with gradients off."""
+    try:
+        check_states(function, *args, what="a call", but=but)
+    except AssertionError as error:
+        return str(error)
+    return ""
 
 
 def _is_float(value: Any) -> bool:

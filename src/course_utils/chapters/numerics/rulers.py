@@ -50,9 +50,12 @@ def check_white(
         squared = 1 / torch.linalg.eigvalsh(centred.T @ centred / (n - 1)).flip(0)
         far = (torch.linalg.eigvalsh(cov) / squared - 1).abs().max()
         assert off < loose or far > loose, "divided by the variance, not by its root"
+        turned = (torch.linalg.eigvalsh(cov) * squared.flip(0) ** 2 - 1).abs().max()
+        words = "multiplied by the root of the eigenvalue: divide by it"
+        assert off < loose or turned > loose, words
         slip = centred @ torch.linalg.inv(torch.linalg.cholesky(centred.T @ centred / (n - 1)))
         words = f"the covariance is off the identity by {off:.3g}"
-        if z.allclose(slip, rtol=loose, atol=loose):
+        if d > 1 and z.allclose(slip, rtol=loose, atol=loose):
             words = f"{words}: zᵀ = L⁻¹ (x - m)ᵀ, so it is z = (x - m) L⁻ᵀ, with L⁻¹ transposed"
         spread = torch.linalg.eigvalsh(cov)
         if spread[0] < 1 - loose and spread[-1] < 1 + loose:
@@ -61,6 +64,15 @@ def check_white(
         fit = centred @ (torch.linalg.pinv(centred) @ z)
         words = "white, but not (x - m) W: are rows mixed up?"
         assert (fit - z).abs().max() < 10 * loose, words
+
+
+def check_white_far(answer: Answer, case: every_case, cloud: torch.Tensor) -> None:
+    """A point far out; a cloud whose deviations are exact numbers, far from the origin."""
+    far = torch.cat([cloud, 30 * cloud[:1]])
+    check_white(answer, case, far, "a cloud and one point far out")
+    grid = cloud.new_tensor([[4096, 4112], [-4096, -4080], [0, 16], [0, -48]]).repeat(2, 1)
+    name = "a thin cloud of whole numbers, moved by 2**22, in float32"
+    check_white(answer, case, grid + 2**22, name)
 
 
 def _white_by_qr(x: torch.Tensor) -> torch.Tensor:

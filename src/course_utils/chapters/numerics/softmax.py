@@ -60,6 +60,14 @@ def check_logsumexp_corners(
     check_logsumexp(calls, case, rows.mT, 0, "transposed")
     deep = torch.arange(16.0).to(rows).view(2, 2, 1, 2, 2) * 100
     check_logsumexp(calls, case, deep, 1, "of five dimensions")
+    for dtype in (torch.float64, torch.bfloat16, torch.float16):
+        few = kinds / 10 if dtype == torch.float16 else kinds
+        check_logsumexp(calls, case, few.to(dtype), -1, f"with rows of all kinds, in {dtype}")
+    many = torch.full((2, 1000), 100.0).to(rows.device, torch.float16)
+    check_logsumexp(calls, case, many, 1, "of 1000 equal numbers, in float16")
+    check_logsumexp(calls, case, kinds[:, :1], 1, "of one column, of all kinds")
+    for end in (-1e6, -3e38):
+        check_logsumexp(calls, case, rows[:1] + end, 1, f"of numbers near {end:g} alone")
     below = "numbers 21 below the largest"
     check_logsumexp(calls, case, far * 0.7, 0, f"in float64, 99 {below}")
 
@@ -186,6 +194,17 @@ def check_masked_corners(
     check_masked(answer, case, large, alone, -1, "bfloat16, beyond half precision")
     check_masked(answer, case, scores.mT, mask.mT, 0, "transposed")
     check_masked(answer, case, cube.mT[None], mask.mT, 2, "four dimensions")
+    check_masked(answer, case, cube[:, :0], mask[:0], -1, "no row in each of three")
+    check_masked(answer, case, scores[:1].expand(2, 3), mask, -1, "expanded scores")
+    apart = torch.tensor([[-0.7, -0.7, 0.7], [0.7, -0.7, 0.7]], device=mask.device)
+    hidden = torch.tensor([[True, False, False], [False, True, False]], device=mask.device)
+    for dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16):
+        ends = apart.to(dtype) * torch.finfo(dtype).max
+        name = f"a large masked score above all others, which are far below zero, in {dtype}"
+        check_masked(answer, case, ends, hidden, -1, name)
+        check_masked(answer, case, -apart.to(dtype), hidden, 0, f"another dim, in {dtype}")
+        name = f"low scores, all masked, in {dtype}"
+        check_masked(answer, case, -ends.abs(), hidden & hidden[1:], -1, name)
     low = scores.double() * torch.tensor([-16.0, -16.0, 1.0]).to(scores)
     check_masked(answer, case, low, mask, -1, "scores far apart, in float64")
 
@@ -207,7 +226,7 @@ def check_masked_slope(
         slope = gradient("masked_softmax", scores, mask, dim, weights=weights)
         words = "it is NaN: mask before the bad place as well as after it"
         assert not slope.isnan().any(), words
-        loose = 1e-9 if scores.dtype == torch.float64 else 1e-5
+        loose = {2: 3e-2, 4: 1e-5, 8: 1e-9}[scores.itemsize]
         check_close(slope, truth * (weights - average), "it", rtol=loose, atol=loose)
     with case(f"the arguments after {name}"):
         _, names, changed, _ = calls("masked_softmax", scores, mask, dim)

@@ -44,14 +44,26 @@ def check_sum_corners(answer: Answer, case: every_case, column: torch.Tensor) ->
     check_sum_error(answer, case, apart, "of columns that have little in common")
     many = 64 * torch.cat([column[:1], column[1:].repeat(600, 1)])
     check_sum_error(answer, case, many, "= [64e8, 64, 64, …], of 3001 rows")
+    with case("small numbers, right after a large sum"):
+        for how in ("naive", "pairwise", "compensated"):
+            answer(column, how)
+            result = answer(column[1:] / 8, how)
+            words = f"the {how} sum, after another one: is something kept between two calls?"
+            check_close(result, column[1] * 0.625, words)
 
 
-def check_sum_way(answer: Answer, case: every_case, x: torch.Tensor, name: str) -> None:
+def check_sum_way(
+    answer: Answer,
+    case: every_case,
+    x: torch.Tensor,
+    name: str,
+    ways: tuple[str, ...] = ("naive", "pairwise", "compensated"),
+) -> None:
     """A sum in each way: how many additions ran, and nothing else."""
     n, depth = len(x), max(len(x) - 1, 1).bit_length()
     loop, back = (sum(rows, x.new_zeros(x.shape[1])) for rows in (x, x.flip(0)))  # Python's sum
     few, many = {"pairwise": 3 * depth + 3}, {"pairwise": len(x).bit_length() - 1}
-    for how in ("naive", "pairwise", "compensated"):
+    for how in ways:
         with case(f'"{how}", x {name}'):
             with count_operators() as counts:
                 result = answer(x, how)
@@ -142,6 +154,13 @@ def check_covariance_corners(
     check_covariance(answer, case, *thirds, "thirds in float64", 1e-9, 1e-9)
     name = "points far from the origin, with weights: both factors are without the mean"
     check_covariance(answer, case, batch[0] + 3000, batch[1, ..., 0].abs(), name, 1e-3, 2e-3)
+    name = "points far from the origin, each column by another number"
+    place = x.new_tensor([20_000.0, -3000.0])
+    check_covariance(answer, case, x + place, None, name, 1e-3, 2e-3)
+    other = batch.reshape(4, 4, 3)
+    check_covariance(answer, case, other.double(), None, "a batch in float64", 1e-9, 1e-9)
+    check_covariance(answer, case, other, None, "the same in float32, after it")
+    check_covariance(answer, case, x[:1].expand(2, 3, 2) * x, w, "an x that is a product, 3-D")
     name = "as many matrices as observations, with weights of their own"
     check_covariance(answer, case, batch[0, :3], batch[1, :3, :, 0].abs(), name)
 
