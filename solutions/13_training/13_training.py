@@ -2061,6 +2061,7 @@ SWAPS = {
     "": "a block that ends well, another block inside it",
     "ZeroDivisionError": "a block that raises",
     "KeyboardInterrupt": "a block that is interrupted",
+    "ValueError": "a block that raises ValueError",
     "without gradients": "a block where gradients are off",
     "after another block": "a second block, after a step",
 }
@@ -2155,7 +2156,7 @@ print("naive equals library:", torch.allclose(images, own * x + (1 - own) * x.ro
 #   also where a pixel is infinite. The box may stick out on any side, or be outside altogether; only what is inside the image counts, for the label too.
 #
 # Return `(mixed, soft)`: images like `x` in shape and dtype, and labels (n, classes) in the dtype of `x`, both as exact
-# as that is. `x`, `y` and `order` stay as they are. With both or neither, raise `ValueError`.
+# as that is, in memory of their own. `x`, `y` and `order` stay as they are. With both or neither, raise `ValueError`.
 #
 # Example: `y = [0, 2]`, `classes=3`, `order = [1, 0]`, `weight=0.75` give the labels
 # `[[0.75, 0, 0.25], [0.25, 0, 0.75]]`.

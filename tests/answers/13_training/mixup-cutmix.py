@@ -10,6 +10,7 @@
 # - "or be outside altogether"
 # - "only what is inside the image counts, for the label too"
 # - "images like `x` in shape and dtype"
+# - "in memory of their own"
 # - "labels (n, classes)"
 # - "in the dtype of `x`"
 # - "both as exact as that is"
@@ -746,3 +747,41 @@ def mixup_cutmix(x, y, classes, order, weight=None, box=None):
             mixed = x * (1 - mask) + other * mask
         share = 1 - area / (h * w)
     return mixed, share * labels + (1 - share) * labels[order]
+
+
+# %% wrong="where nothing is pasted x itself comes back" breaks="in memory of their own" says=["shares the storage"]
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if (weight is None) == (box is None):
+        raise ValueError("one of weight and box")
+    one = F.one_hot(y, classes).to(x.dtype)
+    if weight is not None:
+        return weight * x + (1 - weight) * x[order], weight * one + (1 - weight) * one[order]
+    h, w = x.shape[-2:]
+    top, left, height, width = box
+    t, b = max(top, 0), min(top + height, h)
+    first, last = max(left, 0), min(left + width, w)
+    b, last = max(b, t), max(last, first)
+    mixed = x.clone() if b > t and last > first else x
+    mixed[:, :, t:b, first:last] = x[order][:, :, t:b, first:last]
+    share = 1 - max(0, b - t) * max(0, last - first) / (h * w)
+    return mixed, share * one + (1 - share) * one[order]
+
+
+# %% wrong="a weight of 1 gives x itself" breaks="in memory of their own" says=["shares the storage"]
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if (weight is None) == (box is None):
+        raise ValueError("one of weight and box")
+    one = F.one_hot(y, classes).to(x.dtype)
+    if weight is not None:
+        if weight == 1:
+            return x, one
+        return weight * x + (1 - weight) * x[order], weight * one + (1 - weight) * one[order]
+    h, w = x.shape[-2:]
+    top, left, height, width = box
+    t, b = max(top, 0), min(top + height, h)
+    first, last = max(left, 0), min(left + width, w)
+    b, last = max(b, t), max(last, first)
+    mixed = x.clone()
+    mixed[:, :, t:b, first:last] = x[order][:, :, t:b, first:last]
+    share = 1 - max(0, b - t) * max(0, last - first) / (h * w)
+    return mixed, share * one + (1 - share) * one[order]

@@ -983,3 +983,26 @@ def train_mode(model):
         if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
             if module.track_running_stats and not module.weight.requires_grad:
                 module.eval()
+
+
+# %% wrong="a head in half precision" says=["go into the head"]
+def transfer(model, classes, mode, lr):
+    if mode not in ("probe", "full", "discriminative"):
+        raise ValueError(mode)
+    old = model[1]
+    model[1] = nn.Linear(old.in_features, classes, device=old.weight.device, dtype=torch.float16)
+    model[0].requires_grad_(mode != "probe")
+    head = {"params": list(model[1].parameters()), "lr": lr}
+    if mode == "probe":
+        return [head]
+    return [{"params": list(model[0].parameters()), "lr": lr if mode == "full" else lr / 10}, head]
+
+
+def train_mode(model):
+    model.train()
+    for m in model.modules():
+        if (
+            isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d))
+            and not m.weight.requires_grad
+        ):
+            m.eval()

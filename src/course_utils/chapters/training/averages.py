@@ -11,7 +11,7 @@ from course_utils.learner.checks import check_close, check_equal
 from course_utils.learner.devices import device
 from course_utils.learner.other_states import check_states
 
-RAISED = {"ZeroDivisionError": ZeroDivisionError, "KeyboardInterrupt": KeyboardInterrupt}
+RAISED = {kind.__name__: kind for kind in (ZeroDivisionError, KeyboardInterrupt, ValueError)}
 
 
 def drawn(number: int) -> torch.Generator:
@@ -71,7 +71,7 @@ def run_swapped_in(swapped_in, ends: str) -> dict:
                 model(x)  # in training mode: batch norm moves its statistics
                 if ends in RAISED:
                     raise RAISED[ends]
-        except (ZeroDivisionError, KeyboardInterrupt) as raised:
+        except tuple(RAISED.values()) as raised:
             error = type(raised).__name__
         left = torch.is_grad_enabled()
     assert state is not None, "the block did not run: is there a yield in swapped_in?"

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 
 from course_utils.learner.cases import every_case
-from course_utils.learner.checks import check_close
+from course_utils.learner.checks import check_close, check_copied
 from course_utils.learner.devices import device
 
 
@@ -247,6 +247,7 @@ def check_mix(seen, slip="", image_slip=""):
             assert not spoilt, words
             check_close(seen["images"], seen["mixed"], "mixed", **loose)
             check_exact(seen["images"], seen["mixed"], "mixed")
+            check_copied(seen["images"], seen["x"], "mixed, beside x,")
         with part("labels"):
             check_soft(seen["found"], seen["soft"], slip, loose)
             check_exact(seen["found"], seen["soft"], "soft")

@@ -49,6 +49,8 @@ def run_transfer(train_mode, transfer, mode: str, frozen_before: bool = False) -
         if not isinstance(raised, ValueError) and mode in ("probe", "full", "discriminative"):
             raise
         error, groups = type(raised).__name__, []
+    kind, words = model[1].weight.dtype, "the backbone's numbers are float32, and go into the head"
+    assert kind == torch.float32, f"the new head's weight is {kind}: {words}"
     now = model[0].state_dict()
     reset = [name for name in before if name in now and not torch.equal(now[name], before[name])]
     before = {name: value.clone() for name, value in now.items()}
