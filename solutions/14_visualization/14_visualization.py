@@ -770,6 +770,7 @@ with every_case() as case:
     visualization.check_map(case, try_embedding_map, "float64, far from 0", 1e7 + thirty.double())
     wide = torch.linspace(5, 1, 9) * torch.randn(5, 9, generator=generator)
     visualization.check_map(case, try_embedding_map, "more features than samples", wide)
+    visualization.check_map(case, try_embedding_map, "a tiny cloud, a view", 1e-8 * twelve.T[:3].T)
     ### BEGIN HIDDEN TESTS
     tall = (torch.linspace(5, 1, 6) * torch.randn(40, 6, generator=generator)).t().contiguous().t()
     visualization.check_map(case, try_embedding_map, "forty samples, a transposed view", tall)
@@ -887,10 +888,12 @@ with every_case(at_most=12) as case:
     labels = torch.tensor([1, 0, 1, 0, 1], device=device)
     visualization.check_pr(case, try_pr, "the example", scores, labels, 0.6)
     visualization.check_pr(
-        case, try_pr, "bools, and logits below 0", 4 * scores - 3, labels.bool(), -1.0
+        case, try_pr, "bools, and logits below 0", 4 * scores - 3, labels.roll(1).bool(), -1.0
     )
     visualization.check_pr(case, try_pr, "all of them 1", scores, torch.ones_like(labels), 0.85)
-    visualization.check_pr(case, try_pr, "none called", scores, labels, 2.0)
+    visualization.check_pr(
+        case, try_pr, "none called, scores in half", scores.half(), labels.roll(-1), 2.0
+    )
     visualization.check_pr(case, try_pr, "one sample", scores[:1], labels[:1], 0.5)
     near = [0.0, 2**-40, 2**-40, 0.125, 0.5]
     scores = 0.25 + torch.tensor(near, dtype=torch.float64, device=device)
@@ -1047,14 +1050,14 @@ def visdom_live(client: object, curve: Iterator[tuple[int, float, float]], about
 
 # %% nbgrader={"grade_id": "visdom-live-check", "grade": true, "points": 4}
 generator = torch.Generator().manual_seed(0)
-steps = [(0, 2.3, 2.4), (10, 1.5, 1.75), (20, 1.25, 1.5)]
+steps = [(3, 2.3047, 2.40625), (10, 0.0, 1.75195), (35, 1.25, 0.0)]
 about = {
     "points": torch.randn(6, 2, generator=generator),
     "classes": torch.tensor([0, 1, 3, 0, 1, 0]),  # there is no 2
     "cloud": torch.randn(5, 3, generator=generator),
     "spikes": torch.tensor([1.0, 0.5, -2.0, 3.0]),
     "confusion": torch.tensor([[5.0, 1.0, 0.0], [2.0, 7.0, 3.0]]),
-    "samples": torch.rand(10, 3, 6, 6, generator=generator),
+    "samples": torch.rand(10, 3, 6, 7, generator=generator),
     "note": "rate 0.1, second attempt",
 }
 with every_case() as case:
@@ -1232,7 +1235,8 @@ with every_case(at_most=12) as case:
         visualization.check_table(case, try_network_drawn, kind)
     for kind in ("a dilated kernel, grouped", "one layer under two names"):
         visualization.check_table(case, try_network_drawn, kind)
-    visualization.check_table(case, try_network_drawn, "a part that isn't called, a Conv1d")
+    for kind in ("a part that isn't called, a Conv1d", visualization.NO_ROWS):
+        visualization.check_table(case, try_network_drawn, kind)
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>
@@ -1533,6 +1537,8 @@ with every_case() as case:
     )  # a map without a gradient
     visualization.check_filters(case, try_filters, "a gradient below 1e-12", image, 0, 3, 0.5)
     visualization.check_filters(case, try_filters, "two layers", image, 1, 0, 1.5)
+    double = "two layers in float64"
+    visualization.check_filters(case, try_filters, double, image.transpose(1, 2), 1, 2, 0.7)
     ### BEGIN HIDDEN TESTS
     visualization.check_filters(case, try_filters, "two layers", image.transpose(1, 2), 1, 12, 1.5)
     ### END HIDDEN TESTS
@@ -1733,6 +1739,7 @@ with every_case() as case:
     visualization.check_slice(case, try_landscape, "a bias of two dimensions", [0.5, -0.8])
     visualization.check_slice(case, try_landscape, "conv, rescaled, zeros", [0.8, 0.1, 0.1])
     visualization.check_slice(case, try_landscape, "dense", [])
+    visualization.check_slice(case, try_landscape, visualization.TIED, [0.5, -0.5])
     ### BEGIN HIDDEN TESTS
     visualization.check_slice(case, try_landscape, "conv, zeros", [0.4, 0.4, -0.2])
     ### END HIDDEN TESTS

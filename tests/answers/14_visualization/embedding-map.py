@@ -292,3 +292,23 @@ def embedding_map(writer, features, labels):
     distance.fill_diagonal_(float("inf"))
     Vh = Vh.half().to(Vh)
     return centred @ Vh[:2].T, distance.argmin(1)
+
+
+# %% wrong="sorts the list of labels where it lies" says=["as they came and in their order"]
+def embedding_map(writer, features, labels):
+    labels.sort()
+    writer.add_embedding(features, metadata=labels)
+    centred = features - features.mean(0)
+    Vh = torch.linalg.svd(centred, full_matrices=False).Vh
+    far = torch.cdist(centred, centred, compute_mode="donot_use_mm_for_euclid_dist")
+    return centred @ Vh[:2].T, far.fill_diagonal_(float("inf")).argmin(1)
+
+
+# %% wrong="numbers below 1e-6 of the centred cloud are taken for 0" says=["a tiny cloud, a view: coordinates"]
+def embedding_map(writer, features, labels):
+    writer.add_embedding(features, metadata=labels)
+    centred = features - features.mean(0)
+    centred[centred.abs() < 1e-6] = 0
+    Vh = torch.linalg.svd(centred, full_matrices=False).Vh
+    far = torch.cdist(features, features, compute_mode="donot_use_mm_for_euclid_dist")
+    return centred @ Vh[:2].T, far.fill_diagonal_(float("inf")).argmin(1)

@@ -601,3 +601,74 @@ def filters_and_features(model, image, channel, steps, rate):
         if norm > 0:
             dream = (dream + rate * g / norm).clamp(0, 1)
     return filters, maps, dream
+
+
+# %% wrong="makes new tensors out of lists: float64 comes back as float32" says=["torch.float32 came back; of a model in torch.float64 it is that, too"]
+def filters_and_features(model, image, channel, steps, rate):
+    filters = []
+    for one in model[0].weight.detach().tolist():
+        one = torch.tensor(one)
+        span = one.max() - one.min()
+        filters.append((one - one.min()) / span if span > 0 else torch.zeros_like(one))
+    with torch.no_grad():
+        maps = model(image[None])[0]
+    x = image.clone()
+    for _ in range(steps):
+        leaf = x.clone().requires_grad_()
+        (g,) = torch.autograd.grad(model(leaf[None])[0, channel].mean(), leaf)
+        norm = g.norm()
+        if norm > 0:
+            x = (x + rate * g / norm).clamp(0, 1)
+    return torch.stack(filters).to(image.device), maps, x
+
+
+# %% wrong="view(-1) of the image: one with gaps in memory raises" says=["two layers in float64, 2 steps: raised RuntimeError: view size"]
+def filters_and_features(model, image, channel, steps, rate):
+    w = model[0].weight.detach()
+    low = w.amin((1, 2, 3), keepdim=True)
+    span = w.amax((1, 2, 3), keepdim=True) - low
+    filters = (w - low) / torch.where(span == 0, torch.ones_like(span), span)
+    with torch.no_grad():
+        maps = model(image[None])[0]
+    flat = image.view(-1)
+    for _ in range(steps):
+        leaf = flat.clone().requires_grad_()
+        (g,) = torch.autograd.grad(model(leaf.view(1, *image.shape))[0, channel].mean(), leaf)
+        norm = g.norm()
+        if norm > 0:
+            flat = (flat + rate * g / norm).clamp(0, 1)
+    return filters, maps, flat.view(image.shape)
+
+
+# %% wrong="the first step's norm is kept for all steps" says=["each step is divided by its own gradient's norm, not by the first one's"]
+def filters_and_features(model, image, channel, steps, rate):
+    w = model[0].weight.detach()
+    low = w.amin((1, 2, 3), keepdim=True)
+    span = w.amax((1, 2, 3), keepdim=True) - low
+    filters = (w - low) / torch.where(span == 0, torch.ones_like(span), span)
+    with torch.no_grad():
+        maps = model(image[None])[0]
+    x, norm = image.clone(), None
+    for _ in range(steps):
+        leaf = x.clone().requires_grad_()
+        (g,) = torch.autograd.grad(model(leaf[None])[0, channel].mean(), leaf)
+        norm = g.norm() if norm is None else norm
+        if norm > 0:
+            x = (x + rate * g / norm).clamp(0, 1)
+    return filters, maps, x
+
+
+# %% wrong="a map without a gradient gives the image times 0: 'x * bool'" says=["where the gradient is 0, the image stays as it is"]
+def filters_and_features(model, image, channel, steps, rate):
+    w = model[0].weight.detach()
+    low = w.amin((1, 2, 3), keepdim=True)
+    span = w.amax((1, 2, 3), keepdim=True) - low
+    filters = (w - low) / torch.where(span == 0, torch.ones_like(span), span)
+    with torch.no_grad():
+        maps = model(image[None])[0]
+    x = image.clone()
+    for _ in range(steps):
+        leaf = x.clone().requires_grad_()
+        (g,) = torch.autograd.grad(model(leaf[None])[0, channel].mean(), leaf)
+        x = (x + rate * g / g.norm()).nan_to_num(0).clamp(0, 1)
+    return filters, maps, x

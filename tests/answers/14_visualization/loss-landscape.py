@@ -770,3 +770,56 @@ def loss_landscape(model, direction, alphas, x, y):
         for p, w in zip(model.parameters(), start):
             p.copy_(w)
     return losses
+
+
+# %% wrong="a weight that two layers share is moved twice" says=["a weight that two layers share is one parameter, moved once"]
+@torch.no_grad()
+def loss_landscape(model, direction, alphas, x, y):
+    of = {id(p): d for p, d in zip(model.parameters(), direction)}
+    kept = {id(p): p.clone() for p in model.parameters()}
+    losses = []
+    for alpha in alphas:
+        for module in model.modules():
+            for p in module.parameters(recurse=False):
+                if p.dim() < 2:
+                    continue
+                d, start = of[id(p)], kept[id(p)]
+                length = d.flatten(1).norm(dim=1)
+                scale = start.flatten(1).norm(dim=1) / torch.where(length == 0, 1, length)
+                p += alpha * d * scale.view(-1, *[1] * (p.dim() - 1))
+        losses.append(F.cross_entropy(model(x), y).item())
+        for p in model.parameters():
+            p.copy_(kept[id(p)])
+    return losses
+
+
+# %% wrong="view() of a weight with gaps in memory" says=["conv: raised RuntimeError: view size"]
+@torch.no_grad()
+def loss_landscape(model, direction, alphas, x, y):
+    moved_by = {}
+    for (name, p), d in zip(model.named_parameters(), direction):
+        if p.dim() > 1:
+            dn = d.view(len(d), -1).norm(dim=1)
+            scale = p.view(len(p), -1).norm(dim=1) / torch.where(dn == 0, 1, dn)
+            moved_by[name] = d * scale.view(-1, *[1] * (p.dim() - 1))
+    losses = []
+    for alpha in alphas:
+        weights = {n: p + alpha * moved_by[n] for n, p in model.named_parameters() if n in moved_by}
+        losses.append(F.cross_entropy(torch.func.functional_call(model, weights, (x,)), y).item())
+    return losses
+
+
+# %% wrong="a filter of the weights that is 0 moves by the direction as it is" says=["a filter of the weights that is 0 has the norm 0: it isn't moved"]
+@torch.no_grad()
+def loss_landscape(model, direction, alphas, x, y):
+    moved_by = {}
+    for (name, p), d in zip(model.named_parameters(), direction):
+        if p.dim() > 1:
+            dn, pn = d.flatten(1).norm(dim=1), p.flatten(1).norm(dim=1)
+            scale = torch.where((dn == 0) | (pn == 0), torch.ones_like(dn), pn / dn)
+            moved_by[name] = d * scale.view(-1, *[1] * (p.dim() - 1))
+    losses = []
+    for alpha in alphas:
+        weights = {n: p + alpha * moved_by[n] for n, p in model.named_parameters() if n in moved_by}
+        losses.append(F.cross_entropy(torch.func.functional_call(model, weights, (x,)), y).item())
+    return losses

@@ -1043,3 +1043,76 @@ def network_drawn(model: nn.Module, x: torch.Tensor) -> list[tuple[str, tuple, i
     called = [row[0] for row in rows]
     rest = [(names[m], (), sum(p.numel() for p in m.parameters()), 0) for m in leaves]
     return rows + [row for row in rest if row[0] not in called]
+
+
+# %% wrong="a weight that two layers share is counted once" says=["a weight that two layers share counts in both"]
+def network_drawn(model, x):
+    modes = {m: m.training for m in model.modules()}
+    rows, hooks, seen = [], [], {}
+    for name, m in model.named_modules():
+        if not list(m.children()):
+
+            def hook(m, i, o, name=name):
+                macs = 0
+                if isinstance(m, (nn.Linear, nn.Conv2d)):
+                    macs = o.numel() * m.weight[0].numel()
+                count = sum(p.numel() for p in m.parameters() if seen.setdefault(p, m) is m)
+                rows.append((name, tuple(o.shape), count, macs))
+
+            hooks.append(m.register_forward_hook(hook))
+    model.eval()
+    with torch.no_grad():
+        model(x)
+    for h in hooks:
+        h.remove()
+    for m, mode in modes.items():
+        m.training = mode
+    return rows
+
+
+# %% wrong="one sample's MACs times the rows: a batch of no rows has no first sample" says=["a batch of no rows, one weight in two layers: raised IndexError"]
+def network_drawn(model, x):
+    modes = {m: m.training for m in model.modules()}
+    rows, hooks = [], []
+    for name, m in model.named_modules():
+        if not list(m.children()):
+
+            def hook(m, i, o, name=name):
+                macs = 0
+                if isinstance(m, (nn.Linear, nn.Conv2d)):
+                    macs = len(o) * o[0].numel() * m.weight[0].numel()
+                rows.append((name, tuple(o.shape), sum(p.numel() for p in m.parameters()), macs))
+
+            hooks.append(m.register_forward_hook(hook))
+    model.eval()
+    with torch.no_grad():
+        model(x)
+    for h in hooks:
+        h.remove()
+    for m, mode in modes.items():
+        m.training = mode
+    return rows
+
+
+# %% wrong="containers told by their class: an empty Sequential has no row" says=["an empty Sequential has no children: it is called, and has a row"]
+def network_drawn(model, x):
+    modes = {m: m.training for m in model.modules()}
+    rows, hooks = [], []
+    for name, m in model.named_modules():
+        if not isinstance(m, nn.Sequential) and not list(m.children()):
+
+            def hook(m, i, o, name=name):
+                macs = 0
+                if isinstance(m, (nn.Linear, nn.Conv2d)):
+                    macs = o.numel() * m.weight[0].numel()
+                rows.append((name, tuple(o.shape), sum(p.numel() for p in m.parameters()), macs))
+
+            hooks.append(m.register_forward_hook(hook))
+    model.eval()
+    with torch.no_grad():
+        model(x)
+    for h in hooks:
+        h.remove()
+    for m, mode in modes.items():
+        m.training = mode
+    return rows

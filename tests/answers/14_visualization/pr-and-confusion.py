@@ -399,3 +399,28 @@ def pr_and_confusion(scores, labels, threshold):
     now = scores >= threshold
     matrix = torch.bincount(2 * truth.long() + now.long(), minlength=4).reshape(2, 2)
     return precision, recall, thresholds, matrix
+
+
+# %% wrong="thresholds with recall 1 but the highest of them left out, as libraries draw it" says=["of shape (3,), and there are 4 thresholds"]
+def pr_and_confusion(scores, labels, threshold):
+    thresholds = scores.unique()
+    truth = labels.bool()
+    said = scores >= thresholds[:, None]
+    hits = (said & truth).sum(1)
+    precision, recall = hits / said.sum(1), hits / truth.sum()
+    first = int((recall == 1).sum()) - 1
+    cells = 2 * truth.long() + (scores >= threshold).long()
+    matrix = cells.bincount(minlength=4).view(2, 2)
+    return precision[first:], recall[first:], thresholds[first:], matrix
+
+
+# %% wrong="thresholds without a hit left out" says=["none called, scores in half: recall: recall (hits among those that are a 1, at each threshold): of shape (3,)"]
+def pr_and_confusion(scores, labels, threshold):
+    thresholds = scores.unique()
+    truth = labels.bool()
+    said = scores >= thresholds[:, None]
+    hits = (said & truth).sum(1)
+    some = hits > 0
+    cells = 2 * truth.long() + (scores >= threshold).long()
+    matrix = cells.bincount(minlength=4).view(2, 2)
+    return (hits / said.sum(1))[some], (hits / truth.sum())[some], thresholds[some], matrix

@@ -453,3 +453,48 @@ def visdom_live(client, curve, about):
     client.images(about["samples"], win="samples", env="evaluation")
     client.text(about["note"], win="note", env="evaluation")
     client.save(["run", "evaluation"])
+
+
+# %% wrong="a loss of 0 isn't sent" says=["a loss of 0 is sent, too"]
+def visdom_live(client, curve, about):
+    for step, train, validation in curve:
+        for name, value in (("train", train), ("validation", validation)):
+            if value:
+                client.line(X=[step], Y=[value], win="loss", env="run", name=name, update="append")
+    client.scatter(X=about["points"], Y=about["classes"] + 1, win="map", env="run")
+    client.scatter(X=about["cloud"], win="cloud", env="run")
+    client.stem(X=about["spikes"], win="spikes", env="run")
+    client.heatmap(X=about["confusion"], win="confusion", env="evaluation")
+    client.images(about["samples"], win="samples", env="evaluation")
+    client.text(about["note"], win="note", env="evaluation")
+    client.save(["run", "evaluation"])
+
+
+# %% wrong="losses rounded to two places" says=["rounded to 2 places; send the numbers as they are"]
+def visdom_live(client, curve, about):
+    for step, train, validation in curve:
+        for name, value in (("train", train), ("validation", validation)):
+            client.line(
+                X=[step], Y=[round(value, 2)], win="loss", env="run", name=name, update="append"
+            )
+    client.scatter(X=about["points"], Y=about["classes"] + 1, win="map", env="run")
+    client.scatter(X=about["cloud"], win="cloud", env="run")
+    client.stem(X=about["spikes"], win="spikes", env="run")
+    client.heatmap(X=about["confusion"], win="confusion", env="evaluation")
+    client.images(about["samples"], win="samples", env="evaluation")
+    client.text(about["note"], win="note", env="evaluation")
+    client.save(["run", "evaluation"])
+
+
+# %% wrong="the environment run only in the windows that aren't lines" says=["does its call say env='run', before the save?"]
+def visdom_live(client, curve, about):
+    for step, train, validation in curve:
+        for name, value in (("train", train), ("validation", validation)):
+            client.line(X=[step], Y=[value], win="loss", env="run", name=name, update="append")
+    client.scatter(X=about["points"], Y=about["classes"] + 1, win="map", env="run")
+    client.scatter(X=about["cloud"], win="cloud", env="run")
+    client.stem(X=about["spikes"], win="spikes")
+    client.heatmap(X=about["confusion"], win="confusion", env="evaluation")
+    client.images(about["samples"], win="samples", env="evaluation")
+    client.text(about["note"], win="note", env="evaluation")
+    client.save(["run", "evaluation"])

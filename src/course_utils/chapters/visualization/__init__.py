@@ -40,12 +40,17 @@ from course_utils.chapters.visualization.event_files import (
 from course_utils.chapters.visualization.filters import check_filters, climb, seen_filters
 from course_utils.chapters.visualization.histograms import check_histograms, seen_histograms
 from course_utils.chapters.visualization.landscapes import (
+    TIED,
     check_slice,
     make_direction,
     make_valley,
     seen_landscape,
 )
-from course_utils.chapters.visualization.network_tables import check_table, seen_network_drawn
+from course_utils.chapters.visualization.network_tables import (
+    NO_ROWS,
+    check_table,
+    seen_network_drawn,
+)
 from course_utils.chapters.visualization.precision_recall import check_pr, seen_pr
 from course_utils.chapters.visualization.trainings import HEALTHY, digits, run
 from course_utils.chapters.visualization.windows import check_windows, seen_visdom_live

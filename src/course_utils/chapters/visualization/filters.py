@@ -23,6 +23,7 @@ from course_utils.learner.tracebacks import ends_in_notebook
 
 FAINT = "a faint filter, a faint gradient"
 FAINTER = "a gradient below 1e-12"
+DOUBLE = "two layers in float64"
 
 
 def make_filters(kind: str) -> nn.Sequential:
@@ -47,7 +48,7 @@ def make_filters(kind: str) -> nn.Sequential:
     if kind == "a frozen model":
         del model[3]  # its maps have numbers below 0
     model.requires_grad_(kind != "a frozen model")[0].requires_grad_(False)
-    return model.to(device).eval()
+    return model.to(device, torch.float64 if kind == DOUBLE else torch.float32).eval()
 
 
 def seen_filters(answer: Callable, kind: str, image: torch.Tensor, *arguments) -> tuple:
@@ -99,7 +100,8 @@ ASKED = {
 
 @ends_in_notebook
 def check_filters(case, attempt, kind, image, channel, steps, rate):
-    image, model = image.to(device), make_filters(kind)
+    model = make_filters(kind)
+    image = image.to(device, next(iter(model.parameters())).dtype)
     with forbid_changes(image):
         found = tried(case, f"{kind}, {steps} steps", attempt, kind, image, channel, steps, rate)
     if found is FAILED:
@@ -195,6 +197,10 @@ def check_filters(case, attempt, kind, image, channel, steps, rate):
             "cut off at 0 and 1: it was wrapped round": run_it(rate, low=lambda x: x.remainder(1)),
             "one step too many": climb(model, image, channel, steps + 1, rate),
             "a new gradient for each step, where the image is by then": run_it(rate, once=True),
+            "where the gradient is 0, the image stays as it is": 0 * image,
+            "each step is divided by its own gradient's norm, not by the first one's": run_it(
+                rate, unit=lambda g, kept=[]: kept.append(g.norm()) or kept[0]
+            ),
             "one step only": climb(model, image, channel, 1, rate),
             "the image as it was": image,
         },
@@ -217,6 +223,9 @@ def check_filters(case, attempt, kind, image, channel, steps, rate):
             assert not (is_nan and name in why), f"{name}: {nothing}{why.get(name)}"
             with_batch = getattr(mine, "shape", None) == (1, *right.shape)
             assert not with_batch, f"{name}: without the dimension of the batch"
+            theirs = getattr(mine, "dtype", right.dtype)
+            own = f"{name}: {theirs} came back; of a model in {right.dtype} it is that, too"
+            assert theirs == right.dtype, own
             check_seen(mine, right.cpu(), ASKED[name], words, rtol=1e-3, atol=1e-4)
     with case(f"{kind}: model and image afterwards"):
         check_left(left)

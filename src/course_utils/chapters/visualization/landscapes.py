@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 from collections.abc import Callable
 
 import numpy as np
@@ -36,6 +38,7 @@ def loss_at(
 NORMED = "a BatchNorm, a frozen layer"
 LINES = "a Conv1d, a faint filter"
 PLACES = "a bias of two dimensions"
+TIED = "one weight in two layers, float64"
 
 
 class Placed(nn.Module):
@@ -49,8 +52,32 @@ class Placed(nn.Module):
         return x + self.bias
 
 
+class Tied(nn.Module):
+    """Its third layer has the weight of the second."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second, self.third = (nn.Linear(n, 16) for n in (64, 16, 16))
+        self.third.weight = self.second.weight
+        self.head = nn.Linear(16, 10)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.second(self.first(x.flatten(1)).relu()).relu()
+        return self.head(self.third(x).relu())
+
+
 def make_valley(factor: float = 1.0, kind: str = "dense") -> nn.Module:
     """A network near a minimum; ``factor`` rescales two of its layers, not the function."""
+    model = copy.deepcopy(_trained(kind))
+    weight, bias, next_weight, *_ = (p.data for p in model.parameters())
+    weight *= factor
+    bias *= factor
+    next_weight /= factor
+    return model.eval()
+
+
+@functools.cache
+def _trained(kind: str) -> nn.Module:
     torch.manual_seed(4)
     if kind == "dense":
         model = nn.Sequential(nn.Flatten(), nn.Linear(64, 20), nn.ReLU(), nn.Linear(20, 10))
@@ -63,6 +90,8 @@ def make_valley(factor: float = 1.0, kind: str = "dense") -> nn.Module:
     elif kind == PLACES:
         model = nn.Sequential(Placed(), nn.Flatten(), nn.Linear(64, 12), nn.ReLU())
         model.append(nn.Linear(12, 10, bias=False))  # its last parameter moves as well
+    elif kind == TIED:
+        model = Tied()
     else:
         convs = nn.Conv2d(1, 3, 3), nn.ReLU(), nn.Conv2d(3, 4, 3), nn.ReLU()
         model = nn.Sequential(*convs, nn.Flatten(), nn.Linear(64, 10))
@@ -72,17 +101,10 @@ def make_valley(factor: float = 1.0, kind: str = "dense") -> nn.Module:
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     for _ in range(60):
         loss = F.cross_entropy(model(x[:200]), y[:200])
-        optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    model = model.float()
-    weight, bias, next_weight, *_ = model.parameters()
-    with torch.no_grad():
-        weight *= factor
-        bias *= factor
-        next_weight /= factor
-    model.zero_grad()
-    return model.eval()
+        optimizer.zero_grad()
+    return model.float()
 
 
 def make_direction(model: nn.Module, seed: int = 0) -> list[torch.Tensor]:
@@ -105,13 +127,19 @@ def make_slice(kind: str) -> tuple:
             torch.tensor([[1.0, 2], [0, -1]]).to(device),
             torch.tensor([0, 1]).to(device),
         )
-    form = next((form for form in (NORMED, LINES, PLACES, "conv") if form in kind), "dense")
+    form = next((form for form in (NORMED, LINES, PLACES, TIED, "conv") if form in kind), "dense")
     model = make_valley(10 if "rescaled" in kind else 1, form)
     if kind == NORMED:
         next(iter(model.parameters())).requires_grad_(False)
     direction = make_direction(model)
     if "zeros" in kind:
         direction[0][1] = 0
+        with torch.no_grad():
+            next(iter(model.parameters()))[2] = 0
+    if kind == TIED:
+        model, x, direction = model.double(), x.double(), [d.double() for d in direction]
+    if "conv" in kind:  # its weights have gaps in memory
+        model.to(memory_format=torch.channels_last)
     if kind == LINES:
         direction[0][1] *= 1e-8
         direction[0][2] *= 1e-14
@@ -219,11 +247,19 @@ def true_landscape(kind: str, alphas: list[float]) -> tuple[torch.Tensor, dict]:
         return after(moves)
 
     pairs = list(zip(weights, direction, strict=True))
+    still = [norm(w, 1) == 0 if w.dim() > 1 else None for w in weights]
+    kept = [
+        0 * d if s is None else d.where(s, right(w, d))
+        for s, w, d in zip(still, weights, direction, strict=True)
+    ]
     thawed = [
         0 * d if still or w.dim() < 2 else right(w, d)
         for still, w, d in zip(frozen, weights, direction, strict=True)
     ]
+    twice = [m * (1 + (w.shape == (16, 16))) for m, (w, _) in zip(kept, pairs, strict=True)]
     slips = {
+        "a filter of the weights that is 0 has the norm 0: it isn't moved": after(kept),
+        "a weight that two layers share is one parameter, moved once": after(twice),
         "the weights were not moved: that is the loss of the model as it came": along(
             lambda w, d: 0 * d
         ),

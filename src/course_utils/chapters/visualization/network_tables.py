@@ -57,14 +57,16 @@ class Parts(nn.Module):
         self.line, self.plane = nn.Conv1d(2, 3, 3), Window(3, 4, 1)
         self.one = nn.Sequential(nn.Dropout(0.5))
         self.other = nn.Sequential(self.one[0])
+        self.way = nn.Sequential()  # it hands on what it gets
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         x = self.one(self.line(x)).unflatten(2, (2, 2))
-        return self.other(self.plane(x)) * self.scale
+        return self.way(self.other(self.plane(x))) * self.scale
 
 
 PARTS = "a part that isn't called, a Conv1d"
 TWO_NAMES = "one layer under two names"
+NO_ROWS = "a batch of no rows, one weight in two layers"
 
 
 class Gain(nn.Module):
@@ -105,6 +107,10 @@ def make_drawn(kind: str) -> tuple[nn.Module, torch.Tensor]:
         )
     if kind == PARTS:
         return Parts().to(device), torch.rand(2, 2, 6).to(device)
+    if kind == NO_ROWS:
+        layers += [nn.Linear(4, 4, bias=False), nn.ReLU(), nn.Linear(4, 4, bias=False)]
+        layers[2].weight = layers[0].weight
+        return nn.Sequential(*layers).to(device), torch.rand(0, 4).to(device)
     if kind == TWO_NAMES:
         return Renamed().to(device), torch.rand(3, 4).to(device)
     return Twice().to(device), torch.rand(2, 7, 5).to(device)
@@ -140,7 +146,9 @@ TABLES = {
         ("one.0", (2, 3, 4), 0, 0),
         ("plane", (2, 4, 2, 2), 16, 2 * 4 * 4 * 3),
         ("one.0", (2, 4, 2, 2), 0, 0),
+        ("way", (2, 4, 2, 2), 0, 0),
     ],
+    NO_ROWS: [("0", (0, 4), 16, 0), ("1", (0, 4), 0, 0), ("2", (0, 4), 16, 0)],
     TWO_NAMES: [("lift", (3, 4), 20, 3 * 4 * 4)] * 2,
     "a dilated kernel, grouped": [("", (2, 6, 4, 4), 6 * 25 + 6, 2 * 6 * 16 * 25)],
 }
@@ -178,6 +186,8 @@ def seen_network_drawn(answer: Callable, kind: str) -> tuple:
 def why_count(mine: int, row: tuple) -> str:
     """Words for a wrong number of parameters."""
     right = row[2]
+    if row[1][0] == 0 and not mine:  # both layers have one weight
+        return "each row has its own module's: a weight that two layers share counts in both"
     if (mine, right) == (0, 2):  # those of a Gain
         return "a parameter counts, whatever it is called"
     words = {
@@ -191,6 +201,8 @@ def why_count(mine: int, row: tuple) -> str:
 def why_work(mine: int, row: tuple, kind: str) -> str:
     """Words for wrong MACs."""
     name, shape, _, macs = row
+    if kind == NO_ROWS:
+        return "a batch of no rows costs nothing"
     if not macs:
         return "only nn.Linear and nn.Conv2d have MACs here, whatever else has a weight"
     if not mine and name == "3" and kind.endswith("a derived class"):
@@ -245,6 +257,8 @@ def check_table(case, attempt, kind: str) -> None:
             if "idle" in names
             else "no row for a module with children"
             if len(names) > len(truth) or (kind == PARTS and "" in names)
+            else "an empty Sequential has no children: it is called, and has a row"
+            if kind == PARTS and names == [row[0] for row in truth[:-1]]
             else "the names of named_modules(), not those of classes"
             if any(str(name)[:1].isupper() for name in names)
             else "a module with two names is in named_modules() once, under the first"

@@ -61,7 +61,8 @@ def check_pr(case, attempt, name, scores, labels, threshold) -> None:
     rounded_hits = *in_half, truth[2]
     for n, part in enumerate(("precision", "recall", "thresholds")):
         slips = {
-            "above the threshold; equal counts as called, too": above[n],
+            "above the threshold; equal counts as called, too": above[n].nan_to_num(0),
+            "above the threshold (NaN where nothing is); equal counts as called, too": above[n],
             "descending; wanted ascending": truth[n].flip(0),
             "hits counted in uint8 begin anew at 256": bytes_of_hits[n],
             "counts in half precision are rounded": rounded_hits[n],
@@ -135,6 +136,8 @@ def check_pr(case, attempt, name, scores, labels, threshold) -> None:
             floats = isinstance(mine, torch.Tensor) and mine.is_floating_point()
             kind = mine.dtype if isinstance(mine, torch.Tensor) else type(mine).__name__
             assert floats, f"{part}: a float tensor is asked for; that is of the kind {kind}"
+            fine = 5e-7 if n == 0 else 1e-4  # 1e-6 beside a count shows
+            close = max(fine, torch.finfo(mine.dtype).eps)
             mine = mine.double()
             size, steps = getattr(mine, "shape", None), len(truth[2])
             if n == 2 and size is not None and size not in ((steps,), (steps + 1,), (len(scores),)):
@@ -152,7 +155,6 @@ def check_pr(case, attempt, name, scores, labels, threshold) -> None:
             fits = n == 2 or size in (None, (steps,), (len(scores),))
             words = f"{what}: of shape {tuple(size or ())}, and there are {steps} thresholds"
             assert fits, words
-            close = 5e-7 if n == 0 else 1e-4  # 1e-6 beside a count shows
             check_seen(mine, truth[n].double(), what, slips, rtol=close, atol=close / 10)
     said, is_one = scores.cpu() >= threshold, labels.cpu().bool()
     table = torch.tensor(

@@ -97,7 +97,8 @@ def check_windows(case, attempt, steps: list, about: dict) -> None:
                     ": no environment was saved, its windows went elsewhere (env=…), or there is "
                     "no answer yet"
                 )
-                hint = "" if any(found["held"].values()) else no_windows
+                elsewhere = "" if other else f": does its call say env={env!r}, before the save?"
+                hint = elsewhere if any(found["held"].values()) else no_windows
                 assert name in held, missing + hint
                 kind = held[name]["type"]
                 said = f"a window of the kind {kind!r}; {KINDS[name]} is asked for"
@@ -116,12 +117,18 @@ def check_loss(window, steps, about) -> None:
             mine in ([*range(len(right))], [*range(1, len(right) + 1)])
         )
         why = why or "update='append' adds a point; without it the line is replaced" * (
-            len(mine) < len(right)
+            mine == right[-1:]
         )
+        gone = [s for s in steps if s[column] == 0 and float(s[0]) not in mine]
+        why = why or "a loss of 0 is sent, too" * (len(gone) == len(right) - len(mine) > 0)
         check_equal(mine, right, f"the steps of {name}", why)
         other = torch.tensor([s[3 - column] for s in steps])
-        slips = {"train and validation have changed places": other}
         truth = torch.tensor([s[column] for s in steps])
+        rounded = {
+            f"rounded to {n} places; send the numbers as they are": (truth * 10**n).round() / 10**n
+            for n in (1, 2, 3, 4)
+        }
+        slips = {"train and validation have changed places": other} | rounded
         check_seen(torch.tensor(curves[name]["y"]), truth, name, slips)
 
 
