@@ -2,7 +2,7 @@
 # jupyter:
 #   course:
 #     title: Sharding
-#     minutes: 215
+#     minutes: 220
 #     core: 135
 # ---
 
@@ -40,7 +40,7 @@ print("weights, gradients, two moments of Adam:", 4 * whole // 10**9, "GB")
 #
 # **It leans on** chapter 17 (processes, `launch`, collectives, DDP) and chapters 06
 # (`autograd.Function`) and 07 (hooks). **Time:** sections marked *core* take about 135 minutes with
-# their exercises, everything 215, without section 7, which is optional and takes another half hour.
+# their exercises, everything 220, without section 7, which is optional and takes another half hour.
 # The ranks are processes on this machine's CPU, connected by gloo. The same calls run on GPUs with
 # NCCL.
 
