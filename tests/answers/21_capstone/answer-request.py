@@ -1184,3 +1184,32 @@ def answer_request(body: bytes, find: Callable, limit: int = 1_000_000) -> tuple
     except Exception:
         return 500, {"error": "something went wrong here"}
     return 200, {"count": len(shapes), "shapes": shapes}
+
+
+# %% wrong="what load raises is an OSError, it thinks" says=["lacks six of its nine numbers", "reached the caller"]
+import io
+from collections.abc import Callable
+
+from PIL import Image
+
+MOST_PIXELS = 4_000_000
+
+
+def answer_request(body, find, limit=1_000_000):
+    if len(body) > limit:
+        return 413, {"error": "too many bytes"}
+    try:
+        image = Image.open(io.BytesIO(body))
+    except Exception:
+        return 400, {"error": "no image"}
+    if image.width * image.height > MOST_PIXELS:
+        return 413, {"error": "too many pixels"}
+    try:
+        image.load()
+    except OSError:
+        return 400, {"error": "broken image"}
+    try:
+        shapes = find(image)
+    except Exception:
+        return 500, {"error": "internal"}
+    return 200, {"count": len(shapes), "shapes": shapes}

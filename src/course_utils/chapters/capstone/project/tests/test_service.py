@@ -127,6 +127,7 @@ def test_what_is_no_image():
         ("half a JPEG file", whole[: len(whole) // 2]),
         ("half a PNG file", a_file()[:60]),
         ("a PNG file whose chunk pHYs is short", a_file()[:33] + short + a_file()[33:]),
+        ("a PGM file that lacks six of its nine numbers", b"P2 3 3 255\n1 2 3"),
     ):
         finder = Finder(SHAPE)
         finder.body = f"{name}: "
