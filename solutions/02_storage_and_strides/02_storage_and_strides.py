@@ -32,7 +32,7 @@ import torch
 import torch.nn.functional as F
 from course_utils import check_close, check_equal, check_predictions, count_operators, device, show
 from course_utils import check_states, draw_storage, every_case, forbid_changes, forbid_copies
-from course_utils.chapters.storage_and_strides import slips
+from course_utils.chapters.storage_and_strides import cases, slips
 
 # %% [markdown]
 # The layout of a tensor is the same on every device. So the small tensors of this chapter stay on
@@ -126,6 +126,8 @@ def element_offset(index: tuple[int, ...], stride: tuple[int, ...], offset: int 
 # %% nbgrader={"grade_id": "element-offset-check", "grade": true, "points": 2}
 examples = {
     ((1, 2), (4, 1)): (6, ""),
+    ((3,), (5,), 2): (17, "one dimension: 2 + 3 · 5"),
+    ((5, 2), (0, 3)): (6, "a stride of 0 stays in its box: 5 · 0 + 2 · 3"),
     ((0, 0), (4, 1), 5): (5, "index (0, 0) lies at the offset itself"),
     ((1, 2), (1, 4)): (9, "the transpose has its strides swapped"),
     ((), (), 7): (7, "a zero-dim tensor lies at the offset"),
@@ -135,9 +137,7 @@ examples = {
 with every_case() as case:
     for arguments, (right, because) in examples.items():
         with case(f"element_offset{arguments}"):
-            position = element_offset(*arguments)
-            check_equal(position, right, "the position, in elements", because)
-            assert isinstance(position, int), "the position is right: return it as an int"
+            slips.check_position(element_offset(*arguments), right, because)
 ### BEGIN HIDDEN TESTS
 import random
 
@@ -750,10 +750,13 @@ examples = [
     ((2, 6, 6, 1), (72, 12, 2, 2), (6, 4, 3), (24, 6, 2), "all merge, and are cut anew"),
     ((2, 4, 6), (0, 12, 2), (2, 8, 3), (0, 6, 2), "an expanded dimension stays apart"),
 ]
-with count_operators() as counts, every_case(at_most=18) as case:
-    for size, stride, new_size, truth, because in examples:
-        with case(because):
-            check_case(size, stride, new_size, truth)
+asked = cases.notes_to_view()
+with count_operators() as counts:
+    for notes in examples, asked:
+        with every_case(at_most=18) as case:
+            for size, stride, new_size, truth, because in notes:
+                with case(because):
+                    check_case(size, stride, new_size, truth)
 assert not counts, f"compute with numbers, without making a tensor: {', '.join(counts)} ran"
 ### BEGIN HIDDEN TESTS
 import random
@@ -929,7 +932,7 @@ line
 # ### Exercise 2.6 — The trace, by strides ★★ · 12 min · 3 points
 #
 # Sum the diagonal of a square matrix, or its anti-diagonal (from the top right to the bottom left),
-# with one `as_strided` and one `sum`. The matrix may be any view: transposed, a slice with an
+# with one `as_strided` and one `sum`, in the dtype that this `sum` gives. The matrix may be any view: transposed, a slice with an
 # offset, expanded. It may be 1 × 1 or 0 × 0. Return a zero-dim tensor.
 #
 # Example: for `[[1, 2], [3, 5]]` the trace is 6 and the anti-diagonal's sum is 5. Strides must not be
@@ -966,29 +969,16 @@ def check_case(matrix, anti):
     assert ran == (1, 1) or not len(matrix), f"not one as_strided and one sum: {dict(counts)}"
 
 
-squares = torch.arange(48, device=device).view(6, 8) ** 2
-examples = {
-    "[[1, 2], [3, 5]]": lambda: torch.tensor([[1, 2], [3, 5]], device=device),
-    "a slice with an offset": lambda: squares[1:4, 2:5],
-    "a transposed matrix": lambda: squares[:6, :6].t(),
-    "an expanded row": lambda: squares[1, :5].expand(5, 5),
-    "every second row and third column": lambda: squares[::2, ::3],
-    "a matrix in torch.float64": lambda: squares[:3, :3].double(),
-    "a matrix in torch.bool": lambda: squares[:4, :4] % 3 == 0,
-    "a matrix in torch.float16": lambda: squares[:3, :3].half(),
-    "three times 200 in torch.uint8": lambda: torch.full((3, 3), 200, dtype=torch.uint8).to(device),
-    "a matrix in torch.complex64": lambda: squares[:3, :3] * (2 + 3j),
-    "a matrix of whole numbers that float64 would round": lambda: squares[:3, :3] + 2**60,
-    "a single number, expanded": lambda: squares[2, 1].expand(4, 4),
-    "a 1 × 1 matrix": lambda: squares[3:4, 2:3],
-    "a 0 × 0 matrix": lambda: squares[:0, :0],
-}
+kinds = torch.float64, torch.float16, torch.bool, torch.complex64, torch.int32, torch.bfloat16
 with every_case() as case:
-    for name, make in examples.items():
+    for name, make in cases.square_matrices(*kinds).items():
         for anti in (False, True):
             with case(f"the {'anti-diagonal' if anti else 'trace'} of {name}"):
                 check_case(make(), anti)
+half = torch.arange(9.0, device=device).view(3, 3) / 2
+check_states(trace_by_strides, half, True, what="trace_by_strides(matrix, True)")
 ### BEGIN HIDDEN TESTS
+squares = torch.arange(48, device=device).view(6, 8) ** 2
 turned, wide, same = squares[1:4, 2:5].t(), squares[::2, ::3], squares[:5, :1].expand(5, 5)
 for matrix in (turned, wide, wide.double(), same, squares[:6, :6] % 3 == 0):
     check_case(matrix, False)
@@ -1064,9 +1054,10 @@ examples = {
     "an expanded element": (line[4].expand(6), 3, 2),
 }
 with every_case() as case:
-    for name, (x, k, step) in examples.items():
+    for name, (x, k, step) in (examples | cases.lines()).items():
         with case(f"sliding_windows(x, {k}{f', {step}' if step > 1 else ''}) with x {name}"):
             slips.check_windows(sliding_windows, x, k, step)
+check_states(sliding_windows, line / 2, 4, 3, what="sliding_windows(x, 4, 3)")
 ### BEGIN HIDDEN TESTS
 for y in (line.view(5, 6)[:, 2], line[4].expand(6), line[1::3], line.double()):
     for k, step in ((1, 1), (2, 1), (3, 2), (1, 3), (2, 4), (len(y), 1), (2, len(y))):
@@ -1101,7 +1092,7 @@ for y in (line.view(5, 6)[:, 2], line[4].expand(6), line[1::3], line.double()):
 #
 # Image and kernel are floats of one dtype; either may be any view; the kernel is not larger than the image.
 # The result has shape (height − kernel height + 1, width − kernel width + 1). No loop, no convolution, no
-# `F.unfold`.
+# `F.unfold`. A gradient is not asked for.
 #
 # Example: the image `[[1, 2, 3], [4, 5, 6]]` and the kernel `[[1, 10]]` give `[[21, 32], [54, 65]]`.
 
@@ -1134,7 +1125,7 @@ examples = {
     "an inf and a NaN in the image; times 0, either is NaN": (odd, ruler.double() - 1),
 }
 with every_case() as case:
-    for name, (image, kernel) in examples.items():
+    for name, (image, kernel) in (examples | cases.images()).items():
         with case(name):
             slips.check_one_channel(one_channel, image, kernel)
 check_states(one_channel, table, table[:2, :3], what="one_channel(image, kernel)")
@@ -1163,7 +1154,8 @@ slips.check_one_channel(one_channel, table.flip(0)[1:, 1:], table[:1, :1])
 # Compute what `F.conv2d(x, weight, stride=stride, padding=padding)` computes. First pad with
 # `F.pad(x, (left, right, top, bottom))`. Then make all windows a view of six dimensions by one
 # `as_strided` (or by two calls of `Tensor.unfold`). Then contract it with the weight by one
-# `torch.einsum` or another single product. No loop, no convolution, no `F.unfold`.
+# `torch.einsum` or another single product. No loop, no convolution, no `F.unfold`. The values count; a
+# gradient is not asked for.
 #
 # If `einsum` is new to you: `torch.einsum("ij,jk->ik", a, b)` names the dimensions of each input and
 # of the result by letters. A letter that is missing from the result is summed over, so this is
@@ -1201,8 +1193,9 @@ from course_utils import check_value
 
 def check_case(x, weight, stride, padding):
     with forbid_changes(x, weight), count_operators() as counts:
-        given = (stride, padding) if (stride, padding) != (1, 0) else ()
-        result = conv_by_strides(x, weight, *given)
+        both = (stride, padding) if stride > 1 and padding else ()
+        one = {} if both else {"stride": stride} if stride > 1 else {"padding": padding}
+        result = conv_by_strides(x, weight, *both, **(one if padding or stride > 1 else {}))
     expected = F.conv2d(x, weight, stride=stride, padding=padding)
     known = slips.convolutions(x, weight, stride, padding)
     if padding:
@@ -1230,6 +1223,13 @@ examples = {
     "a stride beyond the kernel": (x, weight, 4, 0),
     "a 1 × 1 kernel": (x, weight[..., :1, :1], 2, 0),
     "a channels_last image, padded": (pixels, weight, 1, 2),
+    "one image three times, expanded": (x.expand(3, 2, 5, 4), weight, 1, 1),
+    "a turned image, a turned weight": (x.mT, weight.mT, 1, 0),
+    "a weight with gaps": (x, weight[:, :, ::2, 1:], 2, 0),
+    "one channel expanded to two": (x[:, :1].expand(1, 2, 5, 4), weight, 2, 0),
+    "a kernel as large as the image": (x[..., :2, :3], weight, 3, 0),
+    "padding beyond the kernel, in torch.float32": (x.float(), weight[:1].float(), 2, 3),
+    "an inf at the edge": (x.where(x != 0, torch.inf), weight[:, :, :1], 1, 1),
 }
 with every_case() as case:
     for name, (images, kernels, stride, padding) in examples.items():
@@ -1313,11 +1313,17 @@ examples = {
     "b the same tensor as a": (numbers[2:5],) * 2,
     "a of stride 2 and b of one element": (numbers[:6:2], numbers[8:9]),
     "one element each, in torch.float64": (numbers[4:5].double(), numbers[6:7].double()),
+    "an expanded a, in torch.float16": (numbers[3].half().expand(4), numbers[:6:3].half()),
+    "a and b in torch.bool": (numbers[1:4] > 2, numbers[::7] > 2),
+    "a of one element": (numbers[7:8], numbers[2:9:3]),
+    "an a that requires a gradient": ((numbers[1:4] / 2).requires_grad_(), numbers[5:7] / 2),
 }
 with every_case() as case:
     for name, (a, b) in examples.items():
         with case(f"outer_without_memory(a, b) with {name}"):
             slips.check_outer(outer_without_memory, a, b)
+halves = numbers[2:9:3] / 2, numbers[5:7] / 2
+check_states(outer_without_memory, *halves, what="outer_without_memory(a, b)")
 ### BEGIN HIDDEN TESTS
 for n, m in ((1, 1), (1, 4), (5, 1), (0, 3), (3, 0), (600, 900)):
     rows, columns = torch.rand(2 * n, device=device)[::2], torch.rand(3 * m + 1, device=device)
@@ -1399,16 +1405,16 @@ views = {
     "a single number": lambda big: big[7],
     "in bfloat16, that requires a gradient": lambda big: big.bfloat16().requires_grad_()[3:5],
     "a detached slice": lambda big: big[3:5].detach(),
-    "a single number, expanded to (1, 1)": lambda big: big[7].expand(1, 1),
     "of whole numbers that float64 would round": lambda big: (big.long() + 2**60)[1:4],
     "transposed, in torch.complex64": lambda big: (big * 1j).view(20, 30)[4:8, 5:10].t(),
-    "a whole storage, expanded": lambda big: big.expand(2, 600),
-    "of which the first is NaN": lambda big: (big / big)[:3],
 }
 with every_case() as case:
-    for name, view in views.items():  # each of a storage of its own, which an answer may spoil
+    for name, view in (
+        views | cases.pieces()
+    ).items():  # each of a storage of its own, which an answer may spoil
         with case(f"release_the_storage(x) with x {name}"):
             slips.check_released(release_the_storage, view(torch.arange(600.0, device=device)))
+check_states(lambda x: release_the_storage(x)[1], torch.ones(3), what="the new tensor")
 ### BEGIN HIDDEN TESTS
 for view in (lambda big: big.view(20, 30)[4:8, 5:10].t(), lambda big: big.half()[3:5]):
     slips.check_released(release_the_storage, view(torch.arange(600.0, device=device)))
@@ -1584,12 +1590,11 @@ with count_operators() as counts, every_case() as case:
         with case(f"size {size}"):
             slips.check_row_major(row_major_strides, size, right, because)
 assert not counts, f"compute with numbers, without making a tensor: {', '.join(counts)} ran"
+with every_case() as case:
+    for size, right in cases.small_sizes():
+        with case(f"size {size}"):
+            slips.check_row_major(row_major_strides, size, right, cases.why(size))
 ### BEGIN HIDDEN TESTS
-import itertools
-
-for dims in range(4):
-    for size in itertools.product((0, 1, 2, 3), repeat=dims):
-        slips.check_row_major(row_major_strides, size, torch.empty(size).stride())
 with count_operators() as counts:
     slips.check_row_major(row_major_strides, torch.Size((7, 5)), (5, 1))
 assert not counts, f"compute with numbers, without making a tensor: {', '.join(counts)} ran"
@@ -1608,7 +1613,7 @@ examples = [
     ((2, 3, 1, 1), (3, 1, 9, 9), "both", "one pixel: its height and width do not count"),
     ((1, 3, 2, 2), (7, 4, 2, 1), "contiguous", "the stride of the only image does not count"),
     ((2, 3, 2, 2), (0, 4, 2, 1), "neither", "an expanded image: 0 is not 12"),
-    ((1, 1, 1, 1), (5, 5, 5, 5), "both", "of a single number no stride counts"),
+    *cases.formats(),
 ]
 with count_operators() as counts, every_case() as case:
     for size, stride, name, because in examples:

@@ -43,7 +43,7 @@ def sliding_windows(x, k, step=1):
     return x[: len(x) // k * k].view(-1, k)
 
 
-# %% wrong="starts from the beginning of the storage" says=["5 of 12 cases fail", "x a view with stride 3: the result: it starts at box 0 of the storage"]
+# %% wrong="starts from the beginning of the storage" says=["7 of 16 cases fail", "x a view with stride 3: the result: it starts at box 0 of the storage"]
 def sliding_windows(x, k, step=1):
     s = x.stride(0)
     return x.as_strided(((len(x) - k) // step + 1, k), (step * s, s), 0)
@@ -92,14 +92,14 @@ def sliding_windows(x, k, step=1):
     return x.unfold(0, k, step).squeeze()
 
 
-# %% wrong="through NumPy" says=["1 of 12 cases fail", "in torch.bfloat16: raised TypeError"]
+# %% wrong="through NumPy" says=["2 of 16 cases fail", "in torch.bfloat16: raised TypeError"]
 def sliding_windows(x, k, step=1):
     count, own = (len(x) - k) // step + 1, x.stride(0) * x.itemsize
     make = np.lib.stride_tricks.as_strided
     return torch.from_numpy(make(x.numpy(), (count, k), (step * own, own)))
 
 
-# %% wrong="windows side by side are cut from a copy" says=["1 of 12 cases fail", "windows side by side: a copy was made"]
+# %% wrong="windows side by side are cut from a copy" says=["1 of 16 cases fail", "windows side by side: a copy was made"]
 def sliding_windows(x, k, step=1):
     if step == k:
         return x[: len(x) // k * k].contiguous().view(-1, k)
@@ -115,12 +115,20 @@ def sliding_windows(x, k, step=1):
     return SEEN.setdefault(key, x.unfold(0, k, step))
 
 
-# %% wrong="no window where the step leads beyond the end" says=["1 of 12 cases fail", "a step beyond the end"]
+# %% wrong="no window where the step leads beyond the end" says=["2 of 16 cases fail", "a step beyond the end"]
 def sliding_windows(x, k, step=1):
     windows = x.unfold(0, k, step)
     return windows[:0] if step > len(x) else windows
 
 
-# %% wrong="the real part" says=["1 of 12 cases fail", "in torch.complex64"]
+# %% wrong="the real part" says=["1 of 16 cases fail", "in torch.complex64"]
 def sliding_windows(x, k, step=1):
     return (x.real if x.is_complex() else x).unfold(0, k, step)
+
+
+# %% wrong="a copy where there is a gradient" says=["that requires a gradient", "a copy was made"]
+def sliding_windows(x, k, step=1):
+    x = x.clone() if x.requires_grad else x
+    n = (len(x) - k) // step + 1
+    s = x.stride(0)
+    return x.as_strided((n, k), (step * s, s), x.storage_offset())

@@ -358,3 +358,69 @@ def compute_strides(size, stride, new_size):
         strides.insert(0, step)
         room, step = room // n, step * n
     return tuple(strides)
+
+
+# %% wrong="row-major where the size stays" says=["PyTorch's own view"]
+def view_strides(size, stride, new_size):
+    import math
+
+    if math.prod(size) != math.prod(new_size):
+        return None
+    if math.prod(size) == 0:
+        return tuple(1 for _ in new_size)
+    if tuple(size) == tuple(new_size):
+        return tuple(math.prod(size[d + 1 :]) for d in range(len(size)))
+    runs = []
+    for n, s in zip(size, stride):
+        if n == 1:
+            continue
+        if runs and runs[-1][1] == n * s:
+            runs[-1] = (runs[-1][0] * n, s)
+        else:
+            runs.append((n, s))
+    out = []
+    left, step = runs.pop() if runs else (1, 1)
+    for n in reversed(new_size):
+        if n == 1:
+            out.append(step)
+            continue
+        if left == 1:
+            left, step = runs.pop()
+        if left % n:
+            return None
+        out.append(step)
+        step, left = step * n, left // n
+    return tuple(reversed(out))
+
+
+# %% wrong="the same strides where the sizes are the same numbers" says=["rows of four cannot be cut into rows of three"]
+def view_strides(size, stride, new_size):
+    import math
+
+    if math.prod(size) != math.prod(new_size):
+        return None
+    if math.prod(size) == 0:
+        return tuple(1 for _ in new_size)
+    if sorted(size) == sorted(new_size):
+        return tuple(stride)
+    runs = []
+    for n, s in zip(size, stride):
+        if n == 1:
+            continue
+        if runs and runs[-1][1] == n * s:
+            runs[-1] = (runs[-1][0] * n, s)
+        else:
+            runs.append((n, s))
+    out = []
+    left, step = runs.pop() if runs else (1, 1)
+    for n in reversed(new_size):
+        if n == 1:
+            out.append(step)
+            continue
+        if left == 1:
+            left, step = runs.pop()
+        if left % n:
+            return None
+        out.append(step)
+        step, left = step * n, left // n
+    return tuple(reversed(out))

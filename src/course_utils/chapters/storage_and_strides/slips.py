@@ -158,6 +158,18 @@ def bytes_kept(x: Tensor) -> dict[int, str]:
 
 
 @ends_in_notebook
+def check_position(position: Any, right: int, because: str) -> None:
+    """Check a position in a storage, an int.
+
+    Raises:
+        AssertionError: it is another, or no int.
+    """
+    __tracebackhide__ = True
+    check_equal(position, right, "the position, in elements", because)
+    assert isinstance(position, int), "the position is right: return it as an int"
+
+
+@ends_in_notebook
 def check_pair(pair: Any, what: str) -> None:
     """Check that an answer is a pair.
 
@@ -182,6 +194,10 @@ def check_outer(answer: Callable[..., Any], a: Tensor, b: Tensor) -> None:
         pair = answer(a, b)
     check_pair(pair, "(p, q)")
     expected = a[:, None].repeat(1, len(b)), b[None].repeat(len(a), 1)
+    first = pair[0]
+    if isinstance(first, Tensor) and not torch.equal(*expected):
+        words = "this is q: p varies down the rows, with a, and q along them, with b"
+        assert not torch.equal(first, expected[1]), words
     for part, operand, right, source in zip("pq", pair, expected, (a, b), strict=True):
         check_close(operand, right, part)
         check_shares_storage(operand, source, part)
@@ -303,6 +319,10 @@ def check_released(answer: Callable[..., Any], x: Tensor) -> None:
     check_close(pair[1], x, "the tensor")
     left = pair[1].untyped_storage().nbytes()
     check_equal(left, x.nbytes, "bytes that the tensor keeps", "is it a copy?")
+    y, boxes = pair[1], torch.arange(x.numel())
+    read = boxes.as_strided(y.shape, y.stride(), y.storage_offset()).unique()
+    words = "its storage holds boxes that are no element of it: copy the elements into a new one"
+    assert len(read) == x.numel(), words
 
 
 def format_of(image: Tensor) -> str:
