@@ -679,7 +679,7 @@ def read_config(words, kind=Config):
     return kind(**values)
 
 
-# %% wrong="texts lose their capitals" says=["leave a text as it is"]
+# %% wrong="texts lose their capitals" says=["leave it as it is"]
 import argparse
 from dataclasses import dataclass, fields
 
@@ -1221,4 +1221,40 @@ def read_config(words: list[str], kind: type = Config) -> object:
             )
         else:
             parser.add_argument(f"--{field.name}", type=type(field.default), default=field.default)
+    return kind(**vars(parser.parse_args(words)))
+
+
+# %% wrong="whole numbers as Python writes them in programs" says=["007", "are all right and ended the program"]
+import argparse
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True)
+class Config:
+    data: str = "data"
+    out: str = "run"
+    steps: int = 240
+    batch: int = 32
+    rate: float = 5e-3
+    width: int = 16
+    seed: int = 0
+    every: int = 50
+    flip: bool = True
+
+
+def read_config(words, kind=Config):
+    parser = argparse.ArgumentParser()
+    for field in fields(kind):
+        if isinstance(field.default, bool):
+            parser.add_argument(
+                f"--{field.name}", action=argparse.BooleanOptionalAction, default=field.default
+            )
+        else:
+            parser.add_argument(
+                f"--{field.name}",
+                type=(lambda t: int(t, 0))
+                if isinstance(field.default, int)
+                else type(field.default),
+                default=field.default,
+            )
     return kind(**vars(parser.parse_args(words)))

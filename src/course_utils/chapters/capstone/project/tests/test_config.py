@@ -80,6 +80,7 @@ def test_a_value_has_the_type_of_its_field():
         assert (type(value), value) == (type(right), right), (
             f"{name} is {value!r}: an option's text becomes what its default is"
         )
+    assert read(["--count", "007"])["count"] == 7, "007 is the number 7, as int() reads it"
 
 
 def test_an_option_has_its_fields_name():
