@@ -657,3 +657,64 @@ def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothin
     if not target.is_floating_point():
         soft = soft * keep[:, None]
     return -(soft * w * logits.log_softmax(dim=1)).sum() / count
+
+
+# %% wrong="a negative ignore_index counts from the end" breaks="It may be a number that isn't a class, like -100, or a class" says=["row 0 has -1"]
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    classes = logits.shape[1]
+    w = (
+        torch.ones(classes, dtype=logits.dtype, device=logits.device)
+        if weight is None
+        else weight.to(logits)
+    )
+    if target.is_floating_point():
+        soft, total = target, logits.shape[0]
+    else:
+        keep = (
+            (target != ignore_index)
+            & (target >= 0)
+            & (target != ignore_index % classes if -classes < ignore_index < 0 else target >= 0)
+        )
+        logits, target = logits[keep], target[keep]
+        soft = F.one_hot(target, classes).to(logits.dtype)
+        total = w[target].sum()
+    soft = (1 - label_smoothing) * soft + label_smoothing / classes
+    return -(soft * w * logits.log_softmax(dim=1)).sum() / total
+
+
+# %% wrong="float32 probabilities for float64 logits" breaks="The result has shape (), and is float64 for float64 logits" says=["rounded on the way, or float32"]
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    classes = logits.shape[1]
+    w = (
+        torch.ones(classes, dtype=logits.dtype, device=logits.device)
+        if weight is None
+        else weight.to(logits)
+    )
+    if target.is_floating_point():
+        soft, total = target.float(), logits.shape[0]
+    else:
+        keep = target != ignore_index
+        logits, target = logits[keep], target[keep]
+        soft = F.one_hot(target, classes).to(logits.dtype)
+        total = w[target].sum()
+    soft = (1 - label_smoothing) * soft + label_smoothing / classes
+    return -(soft * w * logits.log_softmax(dim=1)).sum() / total
+
+
+# %% wrong="weights below the fraction bar alone" breaks="one number for each class" says=["the weights are below the fraction bar, and belong above it, too"]
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    classes = logits.shape[1]
+    w = (
+        torch.ones(classes, dtype=logits.dtype, device=logits.device)
+        if weight is None
+        else weight.to(logits)
+    )
+    if target.is_floating_point():
+        soft, total = target, logits.shape[0]
+    else:
+        keep = target != ignore_index
+        logits, target = logits[keep], target[keep]
+        soft = F.one_hot(target, classes).to(logits.dtype)
+        total = w[target].sum()
+    soft = (1 - label_smoothing) * soft + label_smoothing / classes
+    return -(soft * logits.log_softmax(dim=1)).sum() / total

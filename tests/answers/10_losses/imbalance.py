@@ -855,3 +855,57 @@ it_changes = {
     "threshold moved, mean probability": False,
     "threshold moved, recall": True,
 }
+
+
+# %% wrong="gamma no larger than 2" breaks="`gamma` is 0 or at least 1" says=["gamma=4.0"]
+def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
+    sign = 2 * target - 1
+    log_p = F.logsigmoid(sign * logits)
+    price = -log_p
+    if gamma:
+        price = price * torch.sigmoid(-sign * logits) ** min(gamma, 2)
+    weight = torch.where(target == 1, pos_weight, 1.0).to(price)
+    return (weight * price).mean()
+
+
+def recalibrate(logits, pos_weight):
+    return torch.sigmoid(logits - math.log(pos_weight))
+
+
+it_changes = {
+    "weighted, mean probability": True,
+    "weighted, recall": True,
+    "resampled, mean probability": True,
+    "resampled, recall": True,
+    "focal, mean probability": True,
+    "focal, recall": False,
+    "threshold moved, mean probability": False,
+    "threshold moved, recall": True,
+}
+
+
+# %% wrong="a single target is taken for a 1" breaks="Let p be the probability of the right answer" says=["the target is 0.0"]
+def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
+    sign = 2 * target - 1 if target.dim() else torch.ones_like(target)
+    log_p = F.logsigmoid(sign * logits)
+    price = -log_p
+    if gamma:
+        price = price * torch.sigmoid(-sign * logits) ** gamma
+    weight = torch.where(target == 1, pos_weight, 1.0).to(price)
+    return (weight * price).mean()
+
+
+def recalibrate(logits, pos_weight):
+    return torch.sigmoid(logits - math.log(pos_weight))
+
+
+it_changes = {
+    "weighted, mean probability": True,
+    "weighted, recall": True,
+    "resampled, mean probability": True,
+    "resampled, recall": True,
+    "focal, mean probability": True,
+    "focal, recall": False,
+    "threshold moved, mean probability": False,
+    "threshold moved, recall": True,
+}

@@ -8,7 +8,7 @@
 #
 # Admits:
 #
-# - "from 1 on": for classes in (2, 10, 1, 37, 5000)
+# - "from 1 on": for classes in (2, 10, 1, 37, 5000, 10**6)
 
 # %% wrong="the probability" says=["take its logarithm"]
 def knows_nothing(classes):
@@ -110,3 +110,8 @@ def knows_nothing(classes):
 # %% right="a distribution's entropy"
 def knows_nothing(classes):
     return torch.distributions.Categorical(torch.ones(classes)).entropy()
+
+
+# %% wrong="a probability that is never below 1e-4" breaks="`classes` is a whole number from 1 on" says=["1000000 classes"]
+def knows_nothing(classes):
+    return -math.log(max(1 / classes, 1e-4))

@@ -916,3 +916,83 @@ def info_nce(first, second, temperature):
     a, b = F.normalize(first, dim=1), F.normalize(second, dim=1)
     scores = (a.float() @ b.float().t()).to(a.dtype) / temperature
     return F.cross_entropy(scores, torch.arange(len(first), device=first.device))
+
+
+# %% wrong="rows shorter than 0.01 are not made length 1" breaks="the mean price over the rows of `first`" says=["very short"]
+def metric_losses(embeddings, labels, margin):
+    d = torch.cdist(embeddings, embeddings, compute_mode="donot_use_mm_for_euclid_dist")
+    same = labels[:, None] == labels
+    itself = torch.eye(len(labels), dtype=torch.bool, device=labels.device)
+    own, other = same & ~itself, ~same
+    keep = own.any(1) & other.any(1)
+    if not keep.any():
+        return embeddings.sum() * 0
+    far = d.masked_fill(~own, -torch.inf)[keep].amax(1)
+    near = d.masked_fill(~other, torch.inf)[keep].amin(1)
+    return (far - near + margin).relu().mean()
+
+
+def info_nce(first, second, temperature):
+    a, b = F.normalize(first, dim=1, eps=1e-2), F.normalize(second, dim=1, eps=1e-2)
+    scores = a @ b.T / temperature
+    return F.cross_entropy(scores, torch.arange(len(first), device=first.device))
+
+
+# %% wrong="labels compared as float32" breaks="the hardest positive and negative for each anchor" says=["labels of 2 ** 24 and one more"]
+def metric_losses(embeddings, labels, margin):
+    d = torch.cdist(embeddings, embeddings, compute_mode="donot_use_mm_for_euclid_dist")
+    same = labels[:, None].float() == labels.float()
+    itself = torch.eye(len(labels), dtype=torch.bool, device=labels.device)
+    own, other = same & ~itself, ~same
+    keep = own.any(1) & other.any(1)
+    if not keep.any():
+        return embeddings.sum() * 0
+    far = d.masked_fill(~own, -torch.inf)[keep].amax(1)
+    near = d.masked_fill(~other, torch.inf)[keep].amin(1)
+    return (far - near + margin).relu().mean()
+
+
+def info_nce(first, second, temperature):
+    a, b = F.normalize(first, dim=1), F.normalize(second, dim=1)
+    scores = a @ b.T / temperature
+    return F.cross_entropy(scores, torch.arange(len(first), device=first.device))
+
+
+# %% wrong="a margin of at least 0.1" breaks="the hardest positive and negative for each anchor" says=["margin 0.05"]
+def metric_losses(embeddings, labels, margin):
+    d = torch.cdist(embeddings, embeddings, compute_mode="donot_use_mm_for_euclid_dist")
+    same = labels[:, None] == labels
+    itself = torch.eye(len(labels), dtype=torch.bool, device=labels.device)
+    own, other = same & ~itself, ~same
+    keep = own.any(1) & other.any(1)
+    if not keep.any():
+        return embeddings.sum() * 0
+    far = d.masked_fill(~own, -torch.inf)[keep].amax(1)
+    near = d.masked_fill(~other, torch.inf)[keep].amin(1)
+    return (far - near + max(margin, 0.1)).relu().mean()
+
+
+def info_nce(first, second, temperature):
+    a, b = F.normalize(first, dim=1), F.normalize(second, dim=1)
+    scores = a @ b.T / temperature
+    return F.cross_entropy(scores, torch.arange(len(first), device=first.device))
+
+
+# %% wrong="a temperature of at least 0.011" breaks="The temperature may be as small as 0.01" says=["very short rows, temperature 0.01"]
+def metric_losses(embeddings, labels, margin):
+    d = torch.cdist(embeddings, embeddings, compute_mode="donot_use_mm_for_euclid_dist")
+    same = labels[:, None] == labels
+    itself = torch.eye(len(labels), dtype=torch.bool, device=labels.device)
+    own, other = same & ~itself, ~same
+    keep = own.any(1) & other.any(1)
+    if not keep.any():
+        return embeddings.sum() * 0
+    far = d.masked_fill(~own, -torch.inf)[keep].amax(1)
+    near = d.masked_fill(~other, torch.inf)[keep].amin(1)
+    return (far - near + margin).relu().mean()
+
+
+def info_nce(first, second, temperature):
+    a, b = F.normalize(first, dim=1), F.normalize(second, dim=1)
+    scores = a @ b.T / max(temperature, 0.011)
+    return F.cross_entropy(scores, torch.arange(len(first), device=first.device))

@@ -480,3 +480,37 @@ def sequence_loss(batches, per="token"):
     if per == "token":
         return total / count
     return torch.stack(means).mean()
+
+
+# %% wrong="each row's time below the bar" breaks="the mean over all real positions of all batches" says=["divided by all positions, padded ones too"]
+def sequence_loss(batches, per="token"):
+    sums, counts = [], []
+    for logits, targets, lengths in batches:
+        for row in range(len(lengths)):
+            n = int(lengths[row])
+            if n > 0:
+                price = F.cross_entropy(logits[row, :n], targets[row, :n], reduction="sum")
+                sums.append(price)
+                counts.append(targets.shape[1])
+    sums = torch.stack(sums)
+    counts = torch.tensor(counts, device=sums.device, dtype=sums.dtype)
+    if per == "token":
+        return sums.sum() / counts.sum()
+    return (sums / counts).mean()
+
+
+# %% wrong="the price of class 0" breaks="The price of a position is its cross-entropy" says=["three classes, targets 1 and 2"]
+def sequence_loss(batches, per="token"):
+    sums, counts = [], []
+    for logits, targets, lengths in batches:
+        for row in range(len(lengths)):
+            n = int(lengths[row])
+            if n > 0:
+                price = -logits[row, :n].log_softmax(1)[:, 0].sum()
+                sums.append(price)
+                counts.append(n)
+    sums = torch.stack(sums)
+    counts = torch.tensor(counts, device=sums.device, dtype=sums.dtype)
+    if per == "token":
+        return sums.sum() / counts.sum()
+    return (sums / counts).mean()

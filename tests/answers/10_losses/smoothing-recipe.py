@@ -130,3 +130,21 @@ def smoothing_recipe(e, classes, recipe):
     if recipe == "others":
         return 1, e * classes / (classes - 1)
     return 1 + e / classes, e * classes / (classes - 1 + e)
+
+
+# %% wrong="the other recipe" breaks="`one_hot * (1 - e) + e / (C - 1)`" says=["that is the other recipe's factor"]
+def smoothing_recipe(e, classes, recipe):
+    spread = e * classes / (classes - 1)
+    if recipe == "everyone":
+        return 1.0, spread
+    total = 1 - e + spread
+    return total, spread / total
+
+
+# %% wrong="C / (C - 1) taken for 1 where C is large" breaks="1 - e for the right class, e / (C - 1) for each other" says=["0.05, 1000"]
+def smoothing_recipe(e, classes, recipe):
+    spread = e * classes / (classes - 1) if classes < 100 else e
+    if recipe == "others":
+        return 1.0, spread
+    total = 1 - e + spread
+    return total, spread / total

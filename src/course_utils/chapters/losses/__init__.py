@@ -6,15 +6,16 @@ computes what each well-known slip would give, and :func:`check_number` says the
 
 from course_utils.chapters.losses.cross_entropy import check_cross_entropy, ignorance_slips
 from course_utils.chapters.losses.distributions import (
-    UNEQUAL_SHAPES,
     check_kl_directions,
     check_pinball,
     check_recipe,
+    check_unequal,
     kl_truths,
     pinball_truth,
 )
 from course_utils.chapters.losses.embeddings import (
     check_info_nce,
+    check_no_loop,
     check_triplets,
     info_nce_truth,
     photos_of_persons,

@@ -55,7 +55,9 @@ def check_cross_entropy(found: tuple, logits: Tensor, target: Tensor, options: d
         {} if nothing else slips,
         dtype=logits.dtype,
         otherwise=nothing,
-        guess="" if logits.abs().max() < 100 else "a probability was clamped: stay with scores",
+        guess="a probability was clamped: stay with scores"
+        if finite and logits.abs().max() > 100
+        else "",
         # Rows with a single 1 are whole numbers; smoothed by a plain number they are float32.
         exact=1e-6 if options.get("label_smoothing") else 1e-9,
     )
@@ -136,6 +138,9 @@ def _cross_entropy_slips(logits: Tensor, target: Tensor, options: dict, right: T
     slips["divided by all rows: what belongs below the fraction bar?"] = total / rows
     slips["divided by how many rows count, not by their weights"] = total / kept.sum()
     below = kept.sum() if weight is None else weight[target[kept]].sum()
+    if weight is not None:
+        words = "the weights are below the fraction bar, and belong above it, too"
+        slips[words] = loss(weight=None, reduction="sum") / below
     slips["an ignored row counts 1 below the fraction bar"] = total / (below + (~kept).sum())
     if weight is not None:
         slips["divided by the sum of all weights, not of the targets' weights"] = (

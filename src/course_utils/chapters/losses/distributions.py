@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
 from course_utils.chapters.losses.numbers import check_number
 from course_utils.learner.changes import forbid_changes
-from course_utils.learner.checks import check_close
+from course_utils.learner.checks import check_close, check_raises
 from course_utils.learner.tracebacks import ends_in_notebook
 
 
@@ -40,7 +41,7 @@ def _kl_slips(right: Tensor, other: Tensor, p: Tensor, q: Tensor) -> dict:
 
 
 # A prediction's and a target's, some of which would broadcast.
-UNEQUAL_SHAPES = (
+_UNEQUAL_SHAPES = (
     *(((3, 1), (3,)), ((1,), (3,)), ((3,), (1,)), ((), (1,)), ((1,), ())),
     *(((1, 3), (3, 1)), ((1, 3), (2, 3)), ((2, 3), (1, 3)), ((2, 3), (2, 1))),
     *(((3,), (4,)), ((2, 3), (4, 3))),
@@ -90,6 +91,16 @@ def check_pinball(found: tuple, prediction: Tensor, target: Tensor, q: float) ->
 
 
 @ends_in_notebook
+def check_unequal(robust_regression: Callable, case: Callable, device: torch.device) -> None:
+    """Check that two shapes that differ are refused."""
+    __tracebackhide__ = True
+    for shape, other in _UNEQUAL_SHAPES:
+        with case(f"a prediction of shape {shape}, a target of shape {other}"):
+            zeros = torch.zeros(shape, device=device).double(), torch.zeros(other, device=device)
+            check_raises(ValueError, lambda z=zeros: robust_regression(z[0], z[1].double(), 0.5))
+
+
+@ends_in_notebook
 def check_kl_directions(kl_directions, p: Tensor, q: Tensor) -> None:
     """Compare an answer's two divergences with the right ones and with what known slips give."""
     log_p, log_q = p.log(), q.log()
@@ -116,6 +127,7 @@ def check_recipe(smoothing_recipe, e: float, classes: int, recipe: str) -> None:
     known = {
         "what do the recipe's rows sum to?": 1,
         "that is one over the factor": 1 / rows,
+        "that is the other recipe's factor": rows if recipe == "others" else 1,
         "each class gets e / (C - 1), not e / C": 1 + e / classes,
         "the factor comes first, then the smoothing": smoothing,
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
@@ -12,6 +12,7 @@ from torch import Tensor
 
 from course_utils.chapters.losses.numbers import check_number
 from course_utils.learner.checks import check_close
+from course_utils.learner.operators import count_operators
 from course_utils.learner.tracebacks import ends_in_notebook
 
 
@@ -205,6 +206,19 @@ def check_info_nce(found: tuple, first: Tensor, second: Tensor, temperature: flo
         lost = slope.abs().max() > 1e-3 and not mine.any()
         assert not lost, f"{what} is 0: is {name} detached?"
         check_close(mine, slope, what, rtol=1e-3, atol=1e-4)
+
+
+@ends_in_notebook
+def check_no_loop(info_nce: Callable, device: torch.device) -> None:
+    """Check that about as many operators run for twenty rows as for four."""
+    __tracebackhide__ = True
+    counted = []
+    for rows in (4, 20):
+        pair = torch.arange(1.0, 6 * rows + 1, device=device).sin().view(2, rows, 3)
+        with count_operators() as counts:
+            info_nce(*pair, 0.5)
+        counted.append(sum(counts.values()))
+    assert counted[1] <= counted[0] + 8, f"operators: {counted}: is there a loop over rows?"
 
 
 def info_nce_truth(first: Tensor, second: Tensor, temperature: float) -> tuple[Tensor, dict]:

@@ -78,6 +78,11 @@ def sequence_truths(groups: list[Sequences], more: int = 0) -> Iterator[tuple]:
     total = torch.cat(every).sum()
     zeros = math.log(groups[0][0][0].shape[1])  # what a position of zeros costs
     padded = _priced_padding([price.detach() for price in every], pads, places, zeros)
+    full = [len(price) for price in every if len(price)]
+    full = [n + more for n, more in zip(full, pads, strict=True)]
+    filled = {"token": total / sum(full)}
+    shares = [price.sum() / n for price, n in zip(filter(len, every), full, strict=True)]
+    filled["sequence"] = torch.stack(shares).mean()
     means = {"token": torch.cat(every).mean(), "sequence": torch.stack(own).mean()}
     flat = [leaf for group in leaves for leaf in group]
     for per, right in means.items():
@@ -94,7 +99,7 @@ def sequence_truths(groups: list[Sequences], more: int = 0) -> Iterator[tuple]:
             "that is the other one of the two means": means[
                 "token" if per != "token" else "sequence"
             ],
-            "divided by all positions, padded ones too": total / places,
+            "divided by all positions, padded ones too": (total / places, filled[per]),
             "the padding is priced, too: lengths alone says what is real": padded[per],
             "empty sequences are counted": sum(own) / len(every),
             "that is a sum, not yet a mean": total if per == "token" else sum(own),
