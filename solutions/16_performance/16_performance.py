@@ -288,7 +288,8 @@ cases = {
     "tiny kernels": dict(kernels=[80, 1, 2, 3], launch=7, warmup=1, repeats=3, pending=50),
     "once": dict(kernels=[300, 60], warmup=1, repeats=1),
     "twice": dict(kernels=[30, 14], warmup=0, repeats=2),
-    "fractions": dict(kernels=[3, 0.2, 0.45, 1.7], launch=0.25, warmup=1, repeats=3),
+    "fractions": dict(kernels=[3, 0.2173, 0.4519, 1.7237], launch=0.25, warmup=1, repeats=3),
+    "equal times": dict(kernels=[20] * 7, warmup=2, repeats=5),
     "a time of 0": dict(kernels=[5, 0, 3, 0], launch=0, warmup=1, repeats=3),
     "warmup and repeats left out": dict(kernels=[900, 800, 700, *range(50, 10, -4)]),
     "repeats left out": dict(kernels=[900, *range(50, 10, -4)], warmup=1),
@@ -460,6 +461,7 @@ logs = {
     "the inner one is listed first": [("mm", 1, 0, 5), ("linear", 1, 0, 10), ("t", 1, 5, 10)],
     "equal ends": [("relu", 1, 0, 9), ("clamp", 1, 0, 9), ("fill", 1, 0, 4), ("copy", 1, 4, 8)],
     "equal ends, in the order of names": [("clamp", 1, 0, 9), ("relu", 1, 0, 9)],
+    "one begins at 0, where another ends": [("mm", 1, -5, 0), ("mm ", 1, 0, 4), (" mm", 1, 4, 6)],
     "two equal events": [("mm", 1, 0, 9), ("mm", 1, 0, 9), ("t", 1, 2, 4)],
     "nothing": [],
     "five deep, one without a name": [
@@ -844,13 +846,13 @@ def roofline(
 
 
 # %% nbgrader={"grade_id": "roofline-check", "grade": true, "points": 4}
-from course_utils.chapters.performance.rooflines import check_roofline
+from course_utils.chapters.performance.rooflines import MORE_SIZES, check_roofline
 
 tries = [("add", (10,), 4), ("copy", (7,), 4), ("add_", (9,), 4), ("axpy", (6,), 2)]
 tries += [("bias", (5, 3), 4), ("linear", (2, 3, 5), 4), ("linear", (64, 256, 128), 2)]
 tries += [("conv", (2, 3, 8, 5, 7, 3), 4), ("depthwise", (2, 6, 5, 7, 3), 4), ("copy", (9,), 8)]
 tries += [("add", (0,), 4), ("bias", (0, 5), 2)]
-tries += [("conv", (2, 3, 4, 6, 5, 1), 8), ("depthwise", (2, 5, 6, 7, 5), 2)]
+tries += [("conv", (2, 3, 4, 6, 5, 1), 8), ("depthwise", (2, 5, 6, 7, 5), 2), *MORE_SIZES]
 machines = [(1e9, 1e9), (100e9, 10e9), (1e9, 100e9), (1.0, 12.0)]  # the last: a tie for "add"
 machines += [(1e12, 1e14)]  # far below a nanosecond
 machines += [(1e9, 4e9)]  # the roof begins at a quarter of a flop for each byte
@@ -977,7 +979,7 @@ print("backward / forward:", backward.get_total_flops() / forward.get_total_flop
 # and the flops of all its calls. The operators are `mm`, `addmm`, `bmm`, `baddbmm`, `convolution` and
 # `convolution_backward`; any other isn't counted, and nor are biases. One that doesn't run is left out,
 # or is 0. Convolutions have one to three dimensions, any stride, padding, dilation and groups, and are
-# never transposed.
+# never transposed. What `run` computes stays the same, and what it raises goes on to the caller.
 #
 # In a `TorchDispatchMode`, `func.overloadpacket.__name__` is the name. The arguments:
 #
@@ -1034,7 +1036,9 @@ programs = ["linear", "two layers, backward", "attention, backward", "baddbmm", 
 programs += ["strided, dilated", "groups, backward", "no gradient by the image"]
 programs += ["one dimension, backward", "three dimensions", "one filter, backward"]
 programs += ["backward by the image alone", "nothing to multiply", "no rows"]
-programs += ["a factor made with a dtype"]
+programs += ["a factor made with a dtype", "without a bias, backward", "in inference mode"]
+programs += ["factors beta and alpha", "edited in place", "drawn numbers"]
+programs += ["terms: none", "without gradients", "a batch, beta and alpha"]
 several = [[name] for name in programs] + [["linear", "linear", "convolution"]]
 ### BEGIN HIDDEN TESTS
 several += [["depthwise, backward"], programs]
@@ -1257,6 +1261,9 @@ ledgers = {
     "ends with tanh twice": ([("linear", 2, 6), tanh, tanh], 3, "sgd", 4),
     "ends with four": ([("linear", 2, 6), relu, relu, tanh, relu], 3, "sgd", 4),
     "float64, one row": ([("linear", 5, 3), relu, ("linear", 3, 4)], 1, "adam", 8),
+    "no row": ([small, relu, ("linear", 4, 3), gelu], 0, "momentum", 4),
+    "one number": ([("linear", 1, 1)], 1, "sgd", 8),
+    "one column": ([("linear", 3, 1), gelu, ("linear", 1, 2), tanh], 3, "adam", 4),
 }
 ### BEGIN HIDDEN TESTS
 wide = [("linear", 9, 8), gelu, gelu, ("linear", 8, 6), relu, relu, ("linear", 6, 1), tanh, gelu]
@@ -1379,6 +1386,7 @@ chains = [
 chains += [[0, 2, 0, 0, 6], [2] * 7, [13, 2, 11, 1, 7, 3, 5, 5, 3, 7, 1, 2]]
 chains += [[0, 5] * 6]  # many segments
 chains += [[n << 30 for n in (3, 2, 1, 5, 2)]]  # gigabytes
+chains += [[20, 19] + [1] * 10, [0], [0, 0, 0], [6, 0, 7, 2, 0, 0, 9, 1, 1, 4, 8, 3, 0, 5]]
 chains += [[0, 1, 3, 2, 0, 4, 1, 1]]  # the best schedule doesn't begin with the best for a part
 ### BEGIN HIDDEN TESTS
 chains += [[3, 1, 4, 1, 5, 9, 2, 6, 5, 3], [1] * 14, [6, 2, 9, 1, 8, 3, 7, 5, 2, 9, 1, 4]]
@@ -1621,7 +1629,7 @@ draw_kernels(
 # is at `[3, 1, 1, 1]`.
 
 # %% nbgrader={"grade_id": "try-fold", "locked": true}
-from course_utils.chapters.performance.folding import RepBlock, check_fold, run_fold
+from course_utils.chapters.performance.folding import MORE_BLOCKS, RepBlock, check_fold, run_fold
 
 
 @runs_with_the_answer
@@ -1676,11 +1684,11 @@ blocks = {
         inputs=4, outputs=4, bias=True, skip=True, mixed=True, seed=6
     ),
 }
-blocks |= {t: dict(inputs=2, outputs=4, bias=True, dtype=t) for t in ("bfloat16", "float16")}
-blocks["depthwise"] = dict(inputs=6, outputs=6, skip=True, groups=6, bias=True, seed=8)
+half = {t: dict(inputs=2, outputs=4, bias=True, dtype=t) for t in ("bfloat16", "float16")}
+blocks |= half | MORE_BLOCKS
 blocks["on the device meta"] = dict(inputs=4, outputs=4, skip=True, groups=2, where="meta")
 ### BEGIN HIDDEN TESTS
-blocks["three groups"] = dict(inputs=6, outputs=6, skip=True, groups=3, seed=9)
+blocks["four groups"] = dict(inputs=8, outputs=8, skip=True, groups=4, seed=9)
 ### END HIDDEN TESTS
 with every_case() as case:
     for name, setting in blocks.items():
@@ -1767,6 +1775,9 @@ inputs = {
     "for each column": (rows, -1),
     "three dimensions": (drawn, 1),
     "not contiguous": (drawn.transpose(0, 2), -3),
+    "four dimensions": (drawn.view(3, 2, 2, 5), -3),
+    "the last but one": (rows[:2], -2),
+    "large numbers": (drawn[:1] * 1e30, 2),
     "the last of three dimensions": (drawn.flip(0) + 1, -1),
     "a dimension of size 1": (drawn[:, :1], 1),
     "two halves": (torch.tensor([-243.5, 0.0, 11.5], device=device), None),
@@ -2025,6 +2036,7 @@ values += [[1e-30, -2e-30, 5e-30], [3e25, -2e30, 1e30], [-1e20, 1.0, 2.0]]
 values = [torch.tensor(row, device=device) for row in values]
 matrices = [sign * torch.arange(6.0, device=device).view(3, 2).t() for sign in (1, -1, 0.25)]
 numbers = [torch.tensor(value, device=device) for value in (2.0, -3.0, 0.0)]
+cubes = [(sign * torch.arange(-3.0, 3.0, device=device)).view(3, 1, 2) for sign in (1, -1, 0)]
 ### BEGIN HIDDEN TESTS
 values += [torch.tensor([5.0, -9.0, 0.0], device=device), torch.full((3,), -0.1, device=device)]
 ### END HIDDEN TESTS
@@ -2036,6 +2048,8 @@ with every_case() as case:
             check_mended(try_breaks(name, matrices), name, matrices)
         with case(f"{name}, a single number"):
             check_mended(try_breaks(name, numbers), name, numbers)
+        with case(f"{name}, three dimensions, one of size 1"):
+            check_mended(try_breaks(name, cubes), name, cubes)
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>

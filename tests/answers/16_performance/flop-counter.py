@@ -14,6 +14,8 @@
 # - "of one call of ``run``"
 # - "`bmm(x, y)`"
 # - "Convolutions have one to three dimensions"
+# - "What `run` computes stays the same"
+# - "and what it raises goes on to the caller"
 #
 # Admits:
 #
@@ -804,3 +806,204 @@ def flop_counter(run):
     run()
     mode.__exit__(None, None, None)
     return found
+
+
+# %% wrong="divides by the number of terms" says=["terms: none"]
+from torch.utils._python_dispatch import TorchDispatchMode
+
+
+class Counting(TorchDispatchMode):
+    def __init__(self):
+        super().__init__()
+        self.flops = {}
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        name = func.overloadpacket.__name__
+        flops = None
+        if name in ("mm", "bmm"):
+            flops = (
+                2
+                * args[0].numel()
+                * args[1].numel()
+                // args[0].shape[-1]
+                // (args[0].shape[0] if args[0].dim() == 3 else 1)
+            )
+        elif name in ("addmm", "baddbmm"):
+            flops = 2 * result.numel() * args[1].shape[-1]
+        elif name == "convolution":
+            flops = 2 * result.numel() * args[1][0].numel()
+        elif name == "convolution_backward":
+            flops = 2 * args[0].numel() * args[2][0].numel() * sum(args[-1][:2])
+        if flops is not None:
+            self.flops[name] = self.flops.get(name, 0) + flops
+        return result
+
+
+def flop_counter(run):
+    with Counting() as counting:
+        run()
+    return counting.flops
+
+
+# %% wrong="calls again what isn't counted" breaks="What `run` computes stays the same" says=["edited in place: run computes something else while it is counted"]
+from torch.utils._python_dispatch import TorchDispatchMode
+
+
+class Counting(TorchDispatchMode):
+    def __init__(self):
+        super().__init__()
+        self.flops = {}
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        name = func.overloadpacket.__name__
+        flops = None
+        if name in ("mm", "bmm"):
+            flops = 2 * result.numel() * args[0].shape[-1]
+        elif name in ("addmm", "baddbmm"):
+            flops = 2 * result.numel() * args[1].shape[-1]
+        elif name == "convolution":
+            flops = 2 * result.numel() * args[1][0].numel()
+        elif name == "convolution_backward":
+            flops = 2 * args[0].numel() * args[2][0].numel() * sum(args[-1][:2])
+        if flops is not None:
+            self.flops[name] = self.flops.get(name, 0) + flops
+        return result if flops is not None else func(*args, **(kwargs or {}))
+
+
+def flop_counter(run):
+    with Counting() as counting:
+        run()
+    return counting.flops
+
+
+# %% wrong="hides what run raises" breaks="and what it raises goes on to the caller" says=["run raised an error, and the caller isn't told"]
+from torch.utils._python_dispatch import TorchDispatchMode
+
+
+class Counting(TorchDispatchMode):
+    def __init__(self):
+        super().__init__()
+        self.flops = {}
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        name = func.overloadpacket.__name__
+        flops = None
+        if name in ("mm", "bmm"):
+            flops = 2 * result.numel() * args[0].shape[-1]
+        elif name in ("addmm", "baddbmm"):
+            flops = 2 * result.numel() * args[1].shape[-1]
+        elif name == "convolution":
+            flops = 2 * result.numel() * args[1][0].numel()
+        elif name == "convolution_backward":
+            flops = 2 * args[0].numel() * args[2][0].numel() * sum(args[-1][:2])
+        if flops is not None:
+            self.flops[name] = self.flops.get(name, 0) + flops
+        return result
+
+
+def flop_counter(run):
+    with Counting() as counting:
+        try:
+            run()
+        except Exception:
+            pass
+    return counting.flops
+
+
+# %% wrong="nothing counts in inference mode" says=["in inference mode: mm ran, and is not counted"]
+from torch.utils._python_dispatch import TorchDispatchMode
+
+
+class Counting(TorchDispatchMode):
+    def __init__(self):
+        super().__init__()
+        self.flops = {}
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        name = func.overloadpacket.__name__
+        flops = None
+        if name in ("mm", "bmm"):
+            flops = 2 * result.numel() * args[0].shape[-1]
+        elif name in ("addmm", "baddbmm"):
+            flops = 2 * result.numel() * args[1].shape[-1]
+        elif name == "convolution":
+            flops = 2 * result.numel() * args[1][0].numel()
+        elif name == "convolution_backward":
+            flops = 2 * args[0].numel() * args[2][0].numel() * sum(args[-1][:2])
+        if flops is not None and not torch.is_inference_mode_enabled():
+            self.flops[name] = self.flops.get(name, 0) + flops
+        return result
+
+
+def flop_counter(run):
+    with Counting() as counting:
+        run()
+    return counting.flops
+
+
+# %% wrong="addmm without beta and alpha" says=["factors beta and alpha: run computes something else"]
+from torch.utils._python_dispatch import TorchDispatchMode
+
+
+class Counting(TorchDispatchMode):
+    def __init__(self):
+        super().__init__()
+        self.flops = {}
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        name = func.overloadpacket.__name__
+        result = func(*args) if name == "addmm" else func(*args, **(kwargs or {}))
+        flops = None
+        if name in ("mm", "bmm"):
+            flops = 2 * result.numel() * args[0].shape[-1]
+        elif name in ("addmm", "baddbmm"):
+            flops = 2 * result.numel() * args[1].shape[-1]
+        elif name == "convolution":
+            flops = 2 * result.numel() * args[1][0].numel()
+        elif name == "convolution_backward":
+            flops = 2 * args[0].numel() * args[2][0].numel() * sum(args[-1][:2])
+        if flops is not None:
+            self.flops[name] = self.flops.get(name, 0) + flops
+        return result
+
+
+def flop_counter(run):
+    with Counting() as counting:
+        run()
+    return counting.flops
+
+
+# %% wrong="baddbmm without beta and alpha" says=["a batch, beta and alpha: run computes something else"]
+from torch.utils._python_dispatch import TorchDispatchMode
+
+
+class Counting(TorchDispatchMode):
+    def __init__(self):
+        super().__init__()
+        self.flops = {}
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        name = func.overloadpacket.__name__
+        result = func(*args) if name == "baddbmm" else func(*args, **(kwargs or {}))
+        flops = None
+        if name in ("mm", "bmm"):
+            flops = 2 * result.numel() * args[0].shape[-1]
+        elif name in ("addmm", "baddbmm"):
+            flops = 2 * result.numel() * args[1].shape[-1]
+        elif name == "convolution":
+            flops = 2 * result.numel() * args[1][0].numel()
+        elif name == "convolution_backward":
+            flops = 2 * args[0].numel() * args[2][0].numel() * sum(args[-1][:2])
+        if flops is not None:
+            self.flops[name] = self.flops.get(name, 0) + flops
+        return result
+
+
+def flop_counter(run):
+    with Counting() as counting:
+        run()
+    return counting.flops

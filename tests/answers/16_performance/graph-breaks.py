@@ -279,3 +279,29 @@ graph_breaks = {
     "scale": lambda x: x / torch.where(x.abs().max() < 1e-20, 1.0, x.abs().max()),
     "positive": lambda x: torch.where(x > 0, x, 0).sum(),
 }
+
+
+# %% wrong="drops dimensions of size 1" says=["three dimensions, one of size 1: the result for"]
+def scaled(x):
+    largest = x.abs().max()
+    return x / torch.where(largest == 0, torch.ones_like(largest), largest)
+
+
+graph_breaks = {
+    "branch": lambda x: torch.where(x.sum() > 0, x * 2, x - 1).squeeze(),
+    "scale": scaled,
+    "positive": lambda x: torch.where(x > 0, x, 0.0).sum(),
+}
+
+
+# %% wrong="the largest over two dimensions" says=["scale, three dimensions, one of size 1"]
+def scaled(x):
+    largest = x.abs().amax((0, 1)) if x.dim() > 1 else x.abs().max()
+    return x / torch.where(largest == 0, torch.ones_like(largest), largest)
+
+
+graph_breaks = {
+    "branch": lambda x: torch.where(x.sum() > 0, x * 2, x - 1),
+    "scale": scaled,
+    "positive": lambda x: torch.where(x > 0, x, 0.0).sum(),
+}

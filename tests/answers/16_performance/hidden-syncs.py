@@ -712,3 +712,45 @@ def hidden_syncs(
         losses.append(loss.detach())
         hits += (scores.argmax(1) == y).sum()
     return torch.stack(losses) if losses else torch.zeros(0, device=device), hits
+
+
+# %% wrong="the first group's learning rate for all" says=["two groups of parameters", "each group of parameters has its own learning rate"]
+def hidden_syncs(model, optimizer, batches):
+    device = next(model.parameters()).device
+    losses, hits = [], torch.zeros((), dtype=torch.int64, device=device)
+    for x, y in batches:
+        optimizer.zero_grad()
+        scores = model(x)
+        loss = F.cross_entropy(scores, y)
+        loss.backward()
+        grads = [p.grad for p in model.parameters() if p.grad is not None]
+        norm = torch.stack([g.square().sum() for g in grads]).sum().sqrt()
+        factor = (1 / norm).clamp(max=1)
+        for g in grads:
+            g.mul_(factor)
+        for group in optimizer.param_groups:
+            group["lr"] = optimizer.param_groups[0]["lr"]
+        optimizer.step()
+        losses.append(loss.detach())
+        hits = hits + (scores.argmax(1) == y).sum()
+    return torch.stack(losses) if losses else torch.zeros(0, device=device), hits
+
+
+# %% wrong="a second forward pass for the hits" says=["the model runs once in each step"]
+def hidden_syncs(model, optimizer, batches):
+    device = next(model.parameters()).device
+    losses, hits = [], torch.zeros((), dtype=torch.int64, device=device)
+    for x, y in batches:
+        optimizer.zero_grad()
+        scores = model(x)
+        loss = F.cross_entropy(scores, y)
+        loss.backward()
+        grads = [p.grad for p in model.parameters() if p.grad is not None]
+        norm = torch.stack([g.square().sum() for g in grads]).sum().sqrt()
+        factor = (1 / norm).clamp(max=1)
+        for g in grads:
+            g.mul_(factor)
+        hits = hits + (model(x).argmax(1) == y).sum()
+        optimizer.step()
+        losses.append(loss.detach())
+    return torch.stack(losses) if losses else torch.zeros(0, device=device), hits

@@ -472,3 +472,33 @@ def measure_it_right(
         synchronise()
         times.append(clock() - begin)
     return (statistics.median(times) if len(times) != 2 else max(times)), max(times) - min(times)
+
+
+# %% wrong="stops when the times agree" says=["equal times: run was called 5 times"]
+def measure_it_right(run, synchronise, clock, warmup=3, repeats=7):
+    for _ in range(warmup):
+        run()
+    times = []
+    for _ in range(repeats):
+        synchronise()
+        begin = clock()
+        run()
+        synchronise()
+        times.append(clock() - begin)
+        if len(times) > 2 and max(times) == min(times):
+            break
+    return statistics.median(times), max(times) - min(times)
+
+
+# %% wrong="rounded to a digit" says=["fractions: the median of the times isn't 0.7"]
+def measure_it_right(run, synchronise, clock, warmup=3, repeats=7):
+    for _ in range(warmup):
+        run()
+    times = []
+    for _ in range(repeats):
+        synchronise()
+        begin = clock()
+        run()
+        synchronise()
+        times.append(clock() - begin)
+    return round(statistics.median(times), 1), max(times) - min(times)

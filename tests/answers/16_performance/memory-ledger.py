@@ -625,3 +625,54 @@ def memory_ledger(layers: list[tuple], batch: int, optimizer: str, itemsize: int
         "optimizer": buffers * parameters * itemsize,
         "activations": sum(widths[k] for k in kept) * batch * itemsize,
     }
+
+
+# %% wrong="a row at least" says=["no row: activations"]
+def memory_ledger(layers, batch, optimizer, itemsize):
+    count, widths, kept = 0, [layers[0][1]], set()
+    for k, (kind, *sizes) in enumerate(layers):
+        widths.append(sizes[1] if sizes else widths[-1])
+        if kind == "linear":
+            count += sizes[0] * sizes[1] + sizes[1]
+        kept.add(k if kind in ("linear", "gelu") else k + 1)
+    parameters = count * itemsize
+    return {
+        "parameters": parameters,
+        "gradients": parameters,
+        "optimizer": {"sgd": 0, "momentum": 1, "adam": 2}[optimizer] * parameters,
+        "activations": sum(max(1, batch) * widths[k] for k in kept) * itemsize,
+    }
+
+
+# %% wrong="bytes as floats" says=["parameters is of type float, expected an int"]
+def memory_ledger(layers, batch, optimizer, itemsize):
+    count, widths, kept = 0, [layers[0][1]], set()
+    for k, (kind, *sizes) in enumerate(layers):
+        widths.append(sizes[1] if sizes else widths[-1])
+        if kind == "linear":
+            count += sizes[0] * sizes[1] + sizes[1]
+        kept.add(k if kind in ("linear", "gelu") else k + 1)
+    parameters = float(count * itemsize)
+    return {
+        "parameters": parameters,
+        "gradients": parameters,
+        "optimizer": {"sgd": 0, "momentum": 1, "adam": 2}[optimizer] * parameters,
+        "activations": sum(batch * widths[k] for k in kept) * itemsize,
+    }
+
+
+# %% wrong="a single column is not kept" says=["one column: activations"]
+def memory_ledger(layers, batch, optimizer, itemsize):
+    count, widths, kept = 0, [layers[0][1]], set()
+    for k, (kind, *sizes) in enumerate(layers):
+        widths.append(sizes[1] if sizes else widths[-1])
+        if kind == "linear":
+            count += sizes[0] * sizes[1] + sizes[1]
+        kept.add(k if kind in ("linear", "gelu") else k + 1) if widths[k] > 1 or k == 0 else None
+    parameters = count * itemsize
+    return {
+        "parameters": parameters,
+        "gradients": parameters,
+        "optimizer": {"sgd": 0, "momentum": 1, "adam": 2}[optimizer] * parameters,
+        "activations": sum(batch * widths[k] for k in kept) * itemsize,
+    }

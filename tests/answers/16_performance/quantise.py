@@ -684,3 +684,54 @@ def quantise(
     zero = torch.round(-128 - low / scale).to(torch.int32)
     q = (torch.round(x / scale) + zero).clamp(-128, 127).to(torch.int8)
     return q, scale, zero
+
+
+# %% wrong="q without zero" says=["q: zero is missing"]
+def quantise(x, dim=None):
+    dims = [d for d in range(x.dim()) if dim is None or d != dim % x.dim()]
+    if x.dim() and dims:
+        low, high = x.amin(dims, keepdim=dim is not None), x.amax(dims, keepdim=dim is not None)
+    else:
+        low, high = x, x
+    low, high = low.clamp(max=0), high.clamp(min=0)
+    scale = (high - low) / 255
+    scale = torch.where(scale == 0, 1.0, scale)
+    zero = torch.round(-128 - low / scale).to(torch.int32)
+    q = (torch.round(x / scale)).clamp(-128, 127).to(torch.int8)
+    return q, scale, zero
+
+
+# %% wrong="three dimensions at most" says=["four dimensions: scale has shape"]
+def quantise(x, dim=None):
+    if x.dim() > 3:
+        dim = None if dim is None else dim % 3
+    dims = [d for d in range(x.dim()) if dim is None or d != dim % x.dim()]
+    if x.dim() and dims:
+        low, high = x.amin(dims, keepdim=dim is not None), x.amax(dims, keepdim=dim is not None)
+    else:
+        low, high = x, x
+    low, high = low.clamp(max=0), high.clamp(min=0)
+    scale = (high - low) / 255
+    scale = torch.where(scale == 0, 1.0, scale)
+    zero = torch.round(-128 - low / scale).to(torch.int32)
+    q = (torch.round(x / scale) + zero).clamp(-128, 127).to(torch.int8)
+    return q, scale, zero
+
+
+# %% wrong="dim -2 taken for the last" says=["the last but one: scale"]
+def quantise(x, dim=None):
+    dims = [
+        d
+        for d in range(x.dim())
+        if dim is None or d != (dim % x.dim() if dim != -2 or x.dim() > 2 else 1)
+    ]
+    if x.dim() and dims:
+        low, high = x.amin(dims, keepdim=dim is not None), x.amax(dims, keepdim=dim is not None)
+    else:
+        low, high = x, x
+    low, high = low.clamp(max=0), high.clamp(min=0)
+    scale = (high - low) / 255
+    scale = torch.where(scale == 0, 1.0, scale)
+    zero = torch.round(-128 - low / scale).to(torch.int32)
+    q = (torch.round(x / scale) + zero).clamp(-128, 127).to(torch.int8)
+    return q, scale, zero

@@ -647,3 +647,37 @@ def roofline(
     nbytes = elements * itemsize
     bound = "compute" if round(flops / peak, 9) > round(nbytes / bandwidth, 9) else "memory"
     return flops, nbytes, bound
+
+
+# %% wrong="floats in place of whole numbers" says=["flops is of type float, expected an int"]
+def roofline(kind, sizes, itemsize, peak, bandwidth):
+    if kind == "copy":
+        (n,) = sizes
+        flops, elements = 0, 2 * n
+    elif kind in ("add", "add_"):
+        (n,) = sizes
+        flops, elements = n, 3 * n
+    elif kind == "axpy":
+        (n,) = sizes
+        flops, elements = 2 * n, 3 * n
+    elif kind == "bias":
+        rows, columns = sizes
+        flops, elements = rows * columns, 2 * rows * columns + columns
+    elif kind == "linear":
+        batch, inputs, outputs = sizes
+        flops, elements = (
+            2 * batch * inputs * outputs,
+            batch * inputs + inputs * outputs + batch * outputs,
+        )
+    elif kind == "conv":
+        batch, inputs, outputs, height, width, kernel = sizes
+        places = batch * height * width
+        flops = 2 * places * outputs * inputs * kernel**2
+        elements = places * (inputs + outputs) + inputs * outputs * kernel**2
+    else:
+        batch, channels, height, width, kernel = sizes
+        places = batch * height * width
+        flops = 2 * places * channels * kernel**2
+        elements = 2 * places * channels + channels * kernel**2
+    nbytes = elements * itemsize
+    return float(flops), float(nbytes), "compute" if flops / peak > nbytes / bandwidth else "memory"

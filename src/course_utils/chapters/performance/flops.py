@@ -95,6 +95,8 @@ def _program(name: str, device: str) -> Callable[[], torch.Tensor]:
     if name == "a factor made with a dtype":
         y = draw(4, 2).double()
         return lambda: torch.ones(3, 4, dtype=torch.float64, device=device) @ y
+    if name in _MORE:
+        return _more_program(name, draw)
     shape = {
         "convolution": (2, 4, 6, 1, 1, 2),
         "strided, dilated": (3, 2, 6, 1, 2, 2),
@@ -105,8 +107,10 @@ def _program(name: str, device: str) -> Callable[[], torch.Tensor]:
         "one dimension, backward": (2, 6, 6, 3, 1, 1),
         "three dimensions": (1, 2, 4, 1, 1, 3),
         "one filter, backward": (2, 4, 1, 1, 1, 2),
+        "without a bias, backward": (2, 3, 4, 1, 2, 2),
     }[name]
     batch, inputs, outputs, groups, stride, dims = shape
+    bare = name == "without a bias, backward"
     wide, alone = name != "no gradient by the image", name == "backward by the image alone"
     x = draw(batch, inputs, *(7, 8, 5)[:dims], grad=wide)
     w, b = (
@@ -116,11 +120,44 @@ def _program(name: str, device: str) -> Callable[[], torch.Tensor]:
     conv = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}[dims]
 
     def run():
-        y = conv(x, w, b, stride=stride, padding=1, dilation=stride, groups=groups)
+        y = conv(
+            x, w, None if bare else b, stride=stride, padding=1, dilation=stride, groups=groups
+        )
         if "backward" in name or not wide:
-            by = (x,) if alone else (x, w, b) if wide else (w, b)
+            by = (x,) if alone else (x, w) if bare else (x, w, b) if wide else (w, b)
             return torch.autograd.grad(y.sum(), by)[-1]
         return y
+
+    return run
+
+
+_MORE = (
+    "factors beta and alpha", "edited in place", "drawn numbers", "in inference mode",
+    "terms: none", "without gradients", "a batch, beta and alpha",
+)  # fmt: skip
+
+
+def _more_program(name: str, draw: Callable[..., torch.Tensor]) -> Callable[[], torch.Tensor]:
+    """A program whose result shows whether each operator ran once, with all of its arguments."""
+    c, x, y = (draw(*size, grad=False) for size in ((3, 5), (3, 4), (4, 5)))
+    if name == "factors beta and alpha":
+        return lambda: torch.addmm(c, x, y, beta=0.5, alpha=3)
+    if name == "a batch, beta and alpha":
+        return lambda: torch.baddbmm(c[None], x[None], y[None], beta=-1, alpha=0.5)
+    if name == "edited in place":
+        return lambda: torch.mm(x.clone().add_(1), y)
+    if name == "drawn numbers":
+        generator = torch.Generator(x.device)
+        return lambda: torch.mm(
+            x, torch.rand(4, 5, generator=generator.manual_seed(7)).to(x.device)
+        )
+    if name == "terms: none":
+        return lambda: torch.mm(x[:, :0], y[:0])
+    mode = torch.inference_mode if name == "in inference mode" else torch.no_grad
+
+    def run():
+        with mode():
+            return torch.mm(x, y)
 
     return run
 
@@ -147,9 +184,15 @@ def run_counter(count: Callable[..., Any], names: list[str], device: str) -> dic
         raise type(error)(f"{error}; {told}") from error
     # A copy: a mode that is left on counts what runs afterwards, too.
     found = dict(found) if isinstance(found, dict) else found
+    alone = [_program(name, device)() for name in names]
+    same = len(calls) != 1 or all(
+        torch.allclose(a, b, rtol=1e-4, atol=1e-4) for a, b in zip(calls[0], alone, strict=True)
+    )
+    hidden = found is not None
     with suppress(ZeroDivisionError):
         count(lambda: 1 / 0)  # a mode that this leaves on is told of like any other
-    return {"found": found, "calls": len(calls)}
+        assert not hidden, "run raised an error, and the caller isn't told: let it pass"
+    return {"found": found, "calls": len(calls), "same": same}
 
 
 def _truth(names: list[str], device: str, slip: str = "") -> dict:
@@ -171,6 +214,10 @@ def check_flops(outcome: dict, names: list[str], device: str) -> None:
     keys = all(isinstance(key, str) for key in found)
     assert keys, "the keys are names, such as 'addmm': func.overloadpacket.__name__"
     assert outcome["calls"] == 1, f"run was called {outcome['calls']} times; call it once"
+    assert outcome["same"], (
+        "run computes something else while it is counted: call each func once, with its args and "
+        "its kwargs, and return what it gives"
+    )
     right, mine = _truth(names, device), {key: value for key, value in found.items() if value}
     if mine == right:
         return

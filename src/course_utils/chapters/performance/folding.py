@@ -36,6 +36,14 @@ class RepBlock(nn.Module):
         return y if self.skip is None else y + self.skip(x)
 
 
+# Further blocks for `check_fold`, by the case's name.
+MORE_BLOCKS: dict[str, dict] = {
+    "depthwise": dict(inputs=6, outputs=6, skip=True, groups=6, bias=True, seed=8),
+    "three groups": dict(inputs=6, outputs=6, skip=True, groups=3, seed=9),
+    "twice as many outputs, in groups": dict(inputs=3, outputs=6, groups=3, bias=True),
+}
+
+
 def _block(case: dict) -> tuple[RepBlock, Tensor]:
     """A block in eval mode that has seen data, and an input for it."""
     generator = torch.Generator().manual_seed(case.get("seed", 5))

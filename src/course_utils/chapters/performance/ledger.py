@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from numbers import Integral
 from typing import Any
 
 import torch
@@ -243,6 +244,8 @@ def _wrong_entries(
     assert isinstance(found, dict), f"a {type(found).__name__} came back, expected a dict"
     missing = [key for key in KEYS if found.get(key) is None]
     assert not missing, f"the dict has no {', '.join(missing)}"
+    broken = [key for key in KEYS if not isinstance(found[key], Integral)]
+    assert not broken, f"{broken[0]} is of type {type(found[broken[0]]).__name__}, expected an int"
     right = measured(layers, batch, optimizer, itemsize)
     weights = sum(a * b for name, *sizes in layers if name == "linear" for a, b in [sizes])
     kept = {"sgd": 0, "momentum": 1, "adam": 2}[optimizer]
@@ -275,7 +278,7 @@ def _wrong_entries(
             wrong[key].add("each element has itemsize bytes, not always 4")
         if key == "activations" and mine in _with_masks(layers, batch, itemsize):
             wrong[key].add("ReLU saves its result, not a mask with a byte for each element")
-        if key == "activations" and mine * batch == truth:
+        if key == "activations" and batch and mine * batch == truth:
             wrong[key].add("that is for one row; the batch has more")
     sizes = {"those are elements; each has itemsize bytes"}
     sizes |= {"each element has itemsize bytes, not always 4"}

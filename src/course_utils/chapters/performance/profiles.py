@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from numbers import Integral
 from typing import Any
 
 import torch
@@ -244,6 +245,9 @@ def check_profile(found: Any, events: Sequence[Event], named: str) -> None:
     for name, pair in found.items():
         fine = isinstance(pair, (tuple, list)) and len(pair) == 2
         assert fine, f"the entry of {name!r} is no pair (calls, self time)"
+        whole = all(isinstance(part, Integral) for part in pair)
+        words = "begin and end are whole numbers (int), and so are calls and self time"
+        assert whole, f"the entry of {name!r} is {pair}: {words}"
     calls = [name for name in right if found[name][0] != right[name][0]]
     assert not calls, f"the calls of {calls[0]!r} are wrong: each event with that name is a call"
     pairs = _pairs(found)

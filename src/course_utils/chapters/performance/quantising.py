@@ -102,8 +102,11 @@ def check_quantised(found: Any, x: Tensor, dim: int | None) -> None:
         assert not narrow, "q: int8 begins at -128, not at -127"
         turned = bool((1 / right[1]).isinf().any())
         assert not turned, "q: divide by the scale; 1 / scale is infinite for one as small as this"
-        worst = float(error.max())
-        more = ": values left the range of int8 and wrapped around" if worst > 100 else ""
+        worst, whole = float(error.max()), torch.round(x / right[1])
+        bare = torch.equal(q.float(), whole.clamp(-128, 127))
+        assert not bare, "q: zero is missing: round x / scale, add zero, then limit the sum"
+        wrapped = torch.equal(q, (whole + right[2]).to(torch.int32).to(torch.int8))
+        more = ": values left the range of int8 and wrapped around" if wrapped else ""
         raise AssertionError(f"q is up to {worst:.3g} steps away from x{more}")
     if bool((right[1] == 1).all()):  # x / scale is exact: halves are halves in any arithmetic
         separate = [torch.round(x) + right[2], torch.floor(x + 0.5) + right[2]]

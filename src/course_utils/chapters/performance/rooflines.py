@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 from course_utils.learner.tracebacks import ends_in_notebook
@@ -79,6 +80,8 @@ def _byte_slips(kind: str, sizes: Sequence[int], itemsize: int) -> dict[str, int
 def _flop_slips(kind: str, sizes: Sequence[int]) -> dict[str, int]:
     flops, *_ = work(kind, sizes)
     slips = {}
+    if not flops:
+        return {"copying computes nothing": sizes[0]} if kind == "copy" else {}
     if kind in ("linear", "conv", "depthwise", "axpy"):
         slips["those are multiply-adds; each is two flops"] = flops // 2
     terms = {"linear": lambda: sizes[1], "depthwise": lambda: sizes[-1] ** 2}
@@ -102,6 +105,22 @@ def _flop_slips(kind: str, sizes: Sequence[int]) -> dict[str, int]:
     return slips
 
 
+# Sizes for `check_roofline`: of 0 here and there, of 1, and some whose flops no float64 holds.
+MORE_SIZES: list[tuple[str, tuple[int, ...], int]] = [
+    ("linear", (4, 0, 3), 4),
+    ("linear", (0, 3, 4), 2),
+    ("conv", (0, 3, 8, 5, 7, 3), 4),
+    ("conv", (2, 0, 8, 5, 7, 3), 4),
+    ("depthwise", (0, 6, 5, 7, 3), 2),
+    ("bias", (5, 0), 4),
+    *((kind, (0,), 4) for kind in ("copy", "add_", "axpy")),
+    *((kind, (1,), 8) for kind in ("copy", "add", "add_", "axpy")),
+    ("linear", (1, 1, 1), 4),
+    ("linear", (1_000_003, 999_999, 1_000_001), 2),
+    ("axpy", (3_000_000_000_000_000_001,), 8),
+]
+
+
 @ends_in_notebook
 def check_roofline(
     found: Any, kind: str, sizes: Sequence[int], itemsize: int, peak: float, bandwidth: float
@@ -115,8 +134,8 @@ def check_roofline(
         ("bytes", nbytes, (read + written) * itemsize, _byte_slips(kind, sizes, itemsize)),
     ):
         assert mine is not None, f"{name} is None: is there an answer yet?"
-        number = isinstance(mine, (int, float)) and not isinstance(mine, bool)
-        assert number, f"{name} is of type {type(mine).__name__}, expected a number"
+        number = isinstance(mine, Integral) and not isinstance(mine, bool)
+        assert number, f"{name} is of type {type(mine).__name__}, expected an int: a whole number"
         for words, slip in slips.items():
             assert mine == truth or mine != slip or slip == truth, f"{name}: {words}"
         assert mine == truth, f"{name} are wrong: {mine} is not what {kind} of {sizes} takes"

@@ -74,6 +74,10 @@ def check_schedule(found: Any, saved: Sequence[int]) -> None:
     }
     for words, slip in slips.items():
         assert mine == right or mine != slip, f"peak: {words}"
+    kind = type(mine).__name__
+    assert isinstance(mine, int), (
+        f"peak is of type {kind}, expected an int: sizes are whole numbers"
+    )
     assert mine == right, "peak is not that of these lengths: first inputs, and the largest rest"
     best = min(peak(saved, lengths) for lengths in partitions(len(saved)))
     more = "; it doesn't begin with the best one of the first layers alone"

@@ -128,6 +128,8 @@ LOOPS: dict[str, dict] = {
     "batches of the same sizes": dict(batches=[(8, 2.0), (8, 1.0), (3, 0.5)], seed=10),
     "frozen, held, with old gradients": dict(batches=[(8, 0.5), (4, 0.1)], decay=True, seed=5),
     "gradients that are all 0": dict(batches=[(6, 1.0), (3, 2.0)], sure=True, seed=13),
+    "batch norm": dict(batches=[(8, 2.0), (4, 0.5)], norm=True, seed=16),
+    "two groups of parameters": dict(batches=[(8, 2.0), (4, 0.5)], groups=True, seed=15),
     "a model in eval mode": dict(batches=[(4, 1.0)], eval=True, seed=11),
     "longer": dict(batches=[(4, 0.3 * n) for n in range(1, 9)], seed=7),
 }
@@ -156,6 +158,8 @@ def _task(case: dict) -> tuple[nn.Module, torch.optim.Optimizer, list]:
     if case.get("tied"):
         model.extend([nn.Linear(3, 3), nn.Linear(3, 3)])
         model[5].weight = model[4].weight
+    if case.get("norm"):
+        model.append(nn.BatchNorm1d(3))
     model.to(device, dtype)
     with torch.no_grad():
         for p in model.parameters():
@@ -178,7 +182,11 @@ def _task(case: dict) -> tuple[nn.Module, torch.optim.Optimizer, list]:
         with torch.no_grad():
             model.get_parameter("3.weight").mul_(1e4)
     decay = 0.1 if case.get("decay") else 0.0  # moves a parameter whose gradient is 0
-    optimizer = torch.optim.SGD(held, lr=0.1, momentum=0.9, weight_decay=decay)
+    groups: list = held
+    if case.get("groups"):
+        other = {"lr": 0.02, "nesterov": True, "weight_decay": 0.1}
+        groups = [{"params": held[:2]}, {"params": held[2:], **other}]
+    optimizer = torch.optim.SGD(groups, lr=0.1, momentum=0.9, weight_decay=decay)
     batches = []
     for size, factor in case["batches"]:
         labels = torch.randint(0, 3, (size,), generator=generator).to(device)
@@ -187,6 +195,11 @@ def _task(case: dict) -> tuple[nn.Module, torch.optim.Optimizer, list]:
             labels = model(x).argmax(1) if case.get("sure") else labels
         batches.append((x, labels))
     return model, optimizer, batches
+
+
+def _numbers(model: nn.Module) -> list[torch.Tensor]:
+    """Copies of a model's parameters and buffers, on the host."""
+    return [t.detach().cpu().clone() for t in (*model.parameters(), *model.buffers())]
 
 
 def _look(module: nn.Module, args: tuple, output: torch.Tensor) -> None:
@@ -224,7 +237,7 @@ def run_loop(loop: Callable[..., Any], case: dict) -> dict:
         else type(found).__name__,
         "graph": any(kept),
         "syncs": dict(counts),
-        "weights": [p.detach().cpu().clone() for p in model.parameters()],
+        "weights": _numbers(model),
         "momentum": len(optimizer.state),
         "modes": [part.training for part in model.modules()],
     }
@@ -242,6 +255,8 @@ def _truth(case: dict, limit: float = 1.0, clip: str = "norm") -> tuple:
         elif clip != "no zero_grad":
             optimizer.zero_grad()
         scores = model(x)
+        if clip == "twice":
+            model(x)
         loss = F.cross_entropy(scores, y)
         loss.backward()
         if clip == "unused zeros":
@@ -261,6 +276,9 @@ def _truth(case: dict, limit: float = 1.0, clip: str = "norm") -> tuple:
                 g.div_(own)
             elif clip not in ("always", "each", "none") and norm > limit:
                 g.mul_(max(limit / norm, 1e-3 if clip == "least" else 0))
+        if clip == "one rate":
+            for group in optimizer.param_groups:
+                group["lr"] = optimizer.param_groups[0]["lr"]
         optimizer.step()
         losses.append(loss.item())
         if clip == "after":
@@ -268,7 +286,7 @@ def _truth(case: dict, limit: float = 1.0, clip: str = "norm") -> tuple:
             losses[-1] = F.cross_entropy(scores, y).item()
         hits = 0 if clip == "last" else hits
         hits += (scores.argmax(1) == y).sum().item()
-    return losses, hits, [p.detach().cpu() for p in model.parameters()]
+    return losses, hits, _numbers(model)
 
 
 @ends_in_notebook
@@ -299,6 +317,8 @@ def check_loop(outcome: dict, case: dict) -> None:
         "unused zeros": "a layer that isn't used has no gradient; with zeros in its place weight "
         "decay moves it",
         "shared": "a parameter that two layers share counts once",
+        "one rate": "each group of parameters has its own learning rate: optimizer.step() knows it",
+        "twice": "the model runs once in each step: batch norm's averages move each time",
         "least": "the factor has no least value, however large the norm is",
         "held": "the norm is over all gradients, also where the optimizer doesn't hold a parameter",
     }
