@@ -337,3 +337,11 @@ def bilinear_pooling(x):
     pooled = flat.mT @ flat / flat.shape[2]
     signed = pooled.sign() * (pooled.abs() + 1e-12).sqrt()
     return F.normalize(signed.flatten(1), dim=1)
+
+
+# %% wrong="a single image without a graph" says=["the gradient, x of one image: no gradient flows back"]
+def bilinear_pooling(x: torch.Tensor) -> torch.Tensor:
+    flat = x.flatten(2) if len(x) > 1 else x.detach().flatten(2)
+    gram = flat @ flat.mT / flat.shape[2]
+    root = gram.sign() * (gram.abs() + 1e-12).sqrt()
+    return F.normalize(root.flatten(1), dim=1)

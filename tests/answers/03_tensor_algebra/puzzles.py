@@ -9,6 +9,7 @@
 # - "as `tolist`, NumPy"
 # - "and `for a in x` do"
 # - "No loops"
+# - "and no more for a long input than for a short one"
 # - "A boolean becomes a whole number"
 # - "has the slow specification of each"
 #
@@ -16,7 +17,6 @@
 #
 # - "Each 1-D tensor has at least one entry": (y[:1], 3)
 # - "at least one entry": (few[:1], 3)
-# - "however long the input is": (long[::2],)
 # - "`a`, `b`, `n` and `k` are Python numbers": (x, -1), (x, 0), (x, 6)
 # - "except `keep`, which is boolean": (few, some), (few, ~some)
 
@@ -568,7 +568,7 @@ puzzles = {
 puzzles["total"] = lambda x: torch.dot(x, x * 0 + 1)
 
 
-# %% right="doubles the step, so that one entry needs no operator"
+# %% wrong="doubles the step" breaks="and no more for a long input than for a short one" says=["running sum: ", "operators ran for 64 entries", "for fewer: is there a loop?"]
 def _i(x):
     return torch.arange(len(x))
 
@@ -1151,5 +1151,34 @@ puzzles = {
     "segment sum": lambda x, s, n: (s == torch.arange(n)[:, None]) * 1 @ x,
     "compress": lambda x, keep: (
         ((torch.arange(len(x))[:, None] == puzzles["running sum"](keep * 1) - 1) & keep) * 1 @ x
+    ),
+}
+
+
+# %% wrong="at least one number" says=["pad to: of [3, 1, 4, 1], 0: the result"]
+puzzles = {
+    "total": lambda x: x @ (x * 0 + 1),
+    "outer": lambda x, y: x[:, None] * y,
+    "running sum": lambda x: ((torch.arange(len(x))[:, None] >= torch.arange(len(x))) * 1) @ x,
+    "differences": lambda x: (
+        (
+            (torch.arange(len(x))[:, None] == torch.arange(len(x))) * 1
+            - (torch.arange(len(x))[:, None] == torch.arange(len(x)) + 1) * 1
+        )
+        @ x
+    ),
+    "reverse": lambda x: (
+        ((torch.arange(len(x))[:, None] + torch.arange(len(x)) == len(x) - 1) * 1) @ x
+    ),
+    "roll": lambda x, k: (
+        ((torch.arange(len(x)) == (torch.arange(len(x))[:, None] - k) % len(x)) * 1) @ x
+    ),
+    "pad to": lambda x, n: ((torch.arange(n or 1)[:, None] == torch.arange(len(x))) * 1) @ x,
+    "linspace": lambda a, b, n: a + (b - a) * torch.arange(n) // (n - 1),
+    "bucketize": lambda x, bounds: ((bounds <= x[:, None]) * 1) @ (bounds * 0 + 1),
+    "histogram": lambda x, n: ((torch.arange(n)[:, None] == x) * 1) @ (x * 0 + 1),
+    "segment sum": lambda x, s, n: ((torch.arange(n)[:, None] == s) * 1) @ x,
+    "compress": lambda x, keep: (
+        (((torch.arange(len(x))[:, None] + 1 == puzzles["running sum"](keep * 1)) & keep) * 1) @ x
     ),
 }

@@ -12,4 +12,4 @@ from course_utils.chapters.tensor_algebra.pooling import (
     slip_of_pooling,
     slopes_to_pool,
 )
-from course_utils.chapters.tensor_algebra.puzzles import digits, more_slips
+from course_utils.chapters.tensor_algebra.puzzles import check_growth, digits, more_slips

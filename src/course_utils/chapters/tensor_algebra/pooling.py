@@ -93,4 +93,8 @@ def slopes_to_pool(x: torch.Tensor) -> list[tuple]:
         ((x * gap).float(), "the same in float32"),
         (torch.zeros_like(x), "of zeros"),
         (torch.cat([0 * x[:1], x]), "with an image of zeros among others"),
+        (x[:1], "of one image"),
+        (x[:, :1], "of one channel"),
+        (x[..., :1, :1], "of one pixel"),
+        (x.mT, "transposed"),
     ]

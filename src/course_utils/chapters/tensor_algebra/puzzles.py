@@ -181,3 +181,23 @@ def digits(result, expected: torch.Tensor) -> str:
     size, off = expected.abs(), (result - expected).abs()
     near = (off == 0) | (size > 2**24) & (off * 10**6 < size)
     return "a float32 has too few digits: 1, not 1.0" if near.all() else ""
+
+
+def check_growth(name: str, seen: list[tuple[tuple, int]]) -> None:
+    """Check that a long input takes no more operators than a short one: there is no loop.
+
+    Args:
+        name: the puzzle's.
+        seen: arguments, and how many operators ran for them.
+    """
+    counts: dict[bool, dict[int, int]] = {False: {}, True: {}}
+    for args, ran in seen:
+        sizes = [len(a) for a in args if isinstance(a, torch.Tensor)]
+        size = max(
+            sizes if name == "roll" or isinstance(args[-1], torch.Tensor) else [*sizes, args[-1]]
+        )
+        counts[size >= 64][size] = max(ran, counts[size >= 64].get(size, 0))
+    few = max(counts[False].values(), default=50)
+    for size, ran in counts[True].items():
+        words = f"{ran} operators ran for {size} entries, and {few} for fewer: is there a loop?"
+        assert ran <= few, words
