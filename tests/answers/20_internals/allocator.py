@@ -2489,3 +2489,57 @@ def allocator(trace: list[tuple]) -> list[tuple[int, int]]:
         blocks = [b for s in segments for b in s["blocks"]]
         result.append((sum(b[0] for b in blocks if b[1] is not None), sum(b[0] for b in blocks)))
     return result
+
+
+# %% wrong="a freed segment counts as the newest" says=["the older of two, freed last"]
+def allocator(trace):
+    MIB = 2**20
+    segments, where, pairs = [], {}, []
+    for step in trace:
+        if step[0] == "malloc":
+            _, name, size = step
+            size = -(-size // 512) * 512
+            small = size <= MIB
+            fits = [
+                (s, b)
+                for s in segments
+                if s["small"] == small
+                for b in s["blocks"]
+                if b[1] is None and b[0] >= size
+            ]
+            if fits:
+                segment, block = min(fits, key=lambda fit: fit[1][0])
+            else:
+                total = 2 * MIB if small else -(-size // (2 * MIB)) * 2 * MIB
+                block = [total, None]
+                segment = {"small": small, "blocks": [block]}
+                segments.append(segment)
+            rest = block[0] - size
+            if (small and rest > 0) or rest > MIB:
+                blocks = segment["blocks"]
+                place = next(i for i, b in enumerate(blocks) if b is block)
+                blocks.insert(place + 1, [rest, None])
+                block[0] = size
+            block[1] = name
+            where[name] = segment, block
+        elif step[0] == "free":
+            segment, block = where.pop(step[1])
+            block[1] = None
+            merged = []
+            for b in segment["blocks"]:
+                if merged and merged[-1][1] is None and b[1] is None:
+                    merged[-1][0] += b[0]
+                else:
+                    merged.append(b)
+            segment["blocks"] = merged
+            if all(b[1] is None for b in merged):
+                segments.remove(segment)
+                segments.append(segment)
+        else:
+            segments = [
+                s for s in segments if len(s["blocks"]) > 1 or s["blocks"][0][1] is not None
+            ]
+        allocated = sum(b[0] for s in segments for b in s["blocks"] if b[1] is not None)
+        reserved = sum(b[0] for s in segments for b in s["blocks"])
+        pairs.append((allocated, reserved))
+    return pairs

@@ -1181,3 +1181,83 @@ custom_operator.register_autograd(slopes, setup_context=keep)
 @custom_operator.register_vmap
 def _(info, in_dims, x, decay):
     return custom_operator(x.movedim(in_dims[0], 0), decay), 0
+
+
+# %% wrong="a fake on the CPU" says=["the fake is on the device of x"]
+@torch.library.custom_op("internals::decayed_sum", mutates_args=())
+def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
+    """y[..., t] = x[..., t] + decay * y[..., t - 1], for x (..., steps), in a new tensor."""
+    if x.dim() == 0:
+        raise ValueError("x has no dimension")
+    if not x.is_floating_point():
+        raise TypeError(f"{x.dtype} is not floating")
+    wide = torch.float64 if x.dtype == torch.float64 else torch.float32
+    out = torch.empty(x.shape, dtype=wide, device=x.device)
+    total = torch.zeros(x.shape[:-1], dtype=wide, device=x.device)
+    for t in range(x.shape[-1]):
+        total = x[..., t].to(wide) + decay * total
+        out[..., t] = total
+    return out.to(x.dtype)
+
+
+@custom_operator.register_fake
+def _(x, decay):
+    return torch.empty(x.shape, dtype=x.dtype)
+
+
+def _setup(ctx, inputs, output):
+    ctx.decay = inputs[1]
+
+
+def _slopes(ctx, g):
+    return custom_operator(g.flip(-1), ctx.decay).flip(-1), None
+
+
+custom_operator.register_autograd(_slopes, setup_context=_setup)
+
+
+@custom_operator.register_vmap
+def _(info, in_dims, x, decay):
+    if in_dims[0] is None:
+        return custom_operator(x, decay), None
+    return custom_operator(x.movedim(in_dims[0], 0), decay), 0
+
+
+# %% wrong="a fake of three dimensions is turned like x" says=["a fake one in bfloat16, of three dimensions"]
+@torch.library.custom_op("internals::decayed_sum", mutates_args=())
+def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
+    """y[..., t] = x[..., t] + decay * y[..., t - 1], for x (..., steps), in a new tensor."""
+    if x.dim() == 0:
+        raise ValueError("x has no dimension")
+    if not x.is_floating_point():
+        raise TypeError(f"{x.dtype} is not floating")
+    wide = torch.float64 if x.dtype == torch.float64 else torch.float32
+    out = torch.empty(x.shape, dtype=wide, device=x.device)
+    total = torch.zeros(x.shape[:-1], dtype=wide, device=x.device)
+    for t in range(x.shape[-1]):
+        total = x[..., t].to(wide) + decay * total
+        out[..., t] = total
+    return out.to(x.dtype)
+
+
+@custom_operator.register_fake
+def _(x, decay):
+    return x.new_empty(x.shape) if x.dim() < 3 else torch.empty_like(x)
+
+
+def _setup(ctx, inputs, output):
+    ctx.decay = inputs[1]
+
+
+def _slopes(ctx, g):
+    return custom_operator(g.flip(-1), ctx.decay).flip(-1), None
+
+
+custom_operator.register_autograd(_slopes, setup_context=_setup)
+
+
+@custom_operator.register_vmap
+def _(info, in_dims, x, decay):
+    if in_dims[0] is None:
+        return custom_operator(x, decay), None
+    return custom_operator(x.movedim(in_dims[0], 0), decay), 0

@@ -1589,7 +1589,7 @@ def my_storage(*tensors: MyTensor) -> MyTensor:
     return elementwise(lambda *numbers: sum(numbers), *tensors)
 
 
-# %% wrong="by NumPy" breaks="in plain Python" says=["1 of 17 cases fail", "entries of any kind", "plain Python, no arrays"]
+# %% wrong="by NumPy" breaks="in plain Python" says=["entries of any kind", "plain Python, no arrays"]
 from collections.abc import Callable
 
 
@@ -2129,7 +2129,7 @@ def my_storage(*tensors: MyTensor) -> MyTensor:
     return elementwise(lambda *numbers: sum(numbers), *tensors)
 
 
-# %% wrong="shares the list of an operand that it equals" says=["1 of 17 cases fail", "one operand, its entries handed on", "the result has an operand's list"]
+# %% wrong="shares the list of an operand that it equals" says=["it is written into a new one", "one operand, its entries handed on", "the result has an operand's list"]
 import itertools
 from collections.abc import Callable
 
@@ -2565,5 +2565,239 @@ def elementwise(function: Callable, *tensors: MyTensor) -> MyTensor:
 
 
 def my_storage(*tensors: MyTensor) -> MyTensor:
+    """Given: the sum of tensors, by your loop."""
+    return elementwise(lambda *numbers: sum(numbers), *tensors)
+
+
+# %% wrong="the merged strides in a tuple" says=["the merged strides are in a tuple, expected a list"]
+import itertools
+from collections.abc import Callable
+
+
+def broadcast_strides(size, stride, shape):
+    new = len(shape) - len(size)
+    if new < 0:
+        raise ValueError(f"{size} does not fit {shape}")
+    steps = [0] * new
+    for n, s, wanted in zip(size, stride, shape[new:]):
+        if n == 1:
+            steps.append(0)
+        elif n == wanted:
+            steps.append(s)
+        else:
+            raise ValueError(f"{size} does not fit {shape}")
+    return tuple(steps)
+
+
+def merge_dimensions(shape, strides):
+    sizes, steps = [], [[] for _ in strides]
+    for d, n in enumerate(shape):
+        if n == 1:
+            continue
+        here = [s[d] for s in strides]
+        if sizes and all(mine[-1] == n * h for mine, h in zip(steps, here)):
+            sizes[-1] *= n
+            for mine, h in zip(steps, here):
+                mine[-1] = h
+        else:
+            sizes.append(n)
+            for mine, h in zip(steps, here):
+                mine.append(h)
+    return tuple(sizes), tuple(tuple(mine) for mine in steps)
+
+
+def elementwise(function, *tensors):
+    try:
+        shape = tuple(torch.broadcast_shapes(*(tuple(t.size) for t in tensors)))
+    except RuntimeError as error:
+        raise ValueError(str(error)) from error
+    steps = [broadcast_strides(t.size, t.stride, shape) for t in tensors]
+    result = []
+    for index in itertools.product(*map(range, shape)):
+        values = []
+        for t, step in zip(tensors, steps):
+            values.append(t.storage[t.offset + sum(i * s for i, s in zip(index, step))])
+        result.append(function(*values))
+    return MyTensor(result, shape)
+
+
+def my_storage(*tensors):
+    """Given: the sum of tensors, by your loop."""
+    return elementwise(lambda *numbers: sum(numbers), *tensors)
+
+
+# %% wrong="a division by zero becomes a ValueError" says=["whatever its class"]
+import itertools
+from collections.abc import Callable
+
+
+def broadcast_strides(size, stride, shape):
+    new = len(shape) - len(size)
+    if new < 0:
+        raise ValueError(f"{size} does not fit {shape}")
+    steps = [0] * new
+    for n, s, wanted in zip(size, stride, shape[new:]):
+        if n == 1:
+            steps.append(0)
+        elif n == wanted:
+            steps.append(s)
+        else:
+            raise ValueError(f"{size} does not fit {shape}")
+    return tuple(steps)
+
+
+def merge_dimensions(shape, strides):
+    sizes, steps = [], [[] for _ in strides]
+    for d, n in enumerate(shape):
+        if n == 1:
+            continue
+        here = [s[d] for s in strides]
+        if sizes and all(mine[-1] == n * h for mine, h in zip(steps, here)):
+            sizes[-1] *= n
+            for mine, h in zip(steps, here):
+                mine[-1] = h
+        else:
+            sizes.append(n)
+            for mine, h in zip(steps, here):
+                mine.append(h)
+    return tuple(sizes), [tuple(mine) for mine in steps]
+
+
+def elementwise(function, *tensors):
+    try:
+        shape = tuple(torch.broadcast_shapes(*(tuple(t.size) for t in tensors)))
+    except RuntimeError as error:
+        raise ValueError(str(error)) from error
+    steps = [broadcast_strides(t.size, t.stride, shape) for t in tensors]
+    result = []
+    for index in itertools.product(*map(range, shape)):
+        values = []
+        for t, step in zip(tensors, steps):
+            values.append(t.storage[t.offset + sum(i * s for i, s in zip(index, step))])
+        try:
+            result.append(function(*values))
+        except ZeroDivisionError as error:
+            raise ValueError(str(error)) from error
+    return MyTensor(result, shape)
+
+
+def my_storage(*tensors):
+    """Given: the sum of tensors, by your loop."""
+    return elementwise(lambda *numbers: sum(numbers), *tensors)
+
+
+# %% wrong="all results in one list" says=["a second call leaves the first"]
+import itertools
+from collections.abc import Callable
+
+
+def broadcast_strides(size, stride, shape):
+    new = len(shape) - len(size)
+    if new < 0:
+        raise ValueError(f"{size} does not fit {shape}")
+    steps = [0] * new
+    for n, s, wanted in zip(size, stride, shape[new:]):
+        if n == 1:
+            steps.append(0)
+        elif n == wanted:
+            steps.append(s)
+        else:
+            raise ValueError(f"{size} does not fit {shape}")
+    return tuple(steps)
+
+
+def merge_dimensions(shape, strides):
+    sizes, steps = [], [[] for _ in strides]
+    for d, n in enumerate(shape):
+        if n == 1:
+            continue
+        here = [s[d] for s in strides]
+        if sizes and all(mine[-1] == n * h for mine, h in zip(steps, here)):
+            sizes[-1] *= n
+            for mine, h in zip(steps, here):
+                mine[-1] = h
+        else:
+            sizes.append(n)
+            for mine, h in zip(steps, here):
+                mine.append(h)
+    return tuple(sizes), [tuple(mine) for mine in steps]
+
+
+def elementwise(function, *tensors, result=[]):
+    try:
+        shape = tuple(torch.broadcast_shapes(*(tuple(t.size) for t in tensors)))
+    except RuntimeError as error:
+        raise ValueError(str(error)) from error
+    steps = [broadcast_strides(t.size, t.stride, shape) for t in tensors]
+    result.clear()
+    for index in itertools.product(*map(range, shape)):
+        values = []
+        for t, step in zip(tensors, steps):
+            values.append(t.storage[t.offset + sum(i * s for i, s in zip(index, step))])
+        result.append(function(*values))
+    return MyTensor(result, shape)
+
+
+def my_storage(*tensors):
+    """Given: the sum of tensors, by your loop."""
+    return elementwise(lambda *numbers: sum(numbers), *tensors)
+
+
+# %% wrong="a size of 0 fits anything" says=["size 0 fits 0 and 1 alone"]
+import itertools
+from collections.abc import Callable
+
+
+def broadcast_strides(size, stride, shape):
+    new = len(shape) - len(size)
+    if new < 0:
+        raise ValueError(f"{size} does not fit {shape}")
+    steps = [0] * new
+    for n, s, wanted in zip(size, stride, shape[new:]):
+        if n == 1:
+            steps.append(0)
+        elif n == wanted:
+            steps.append(s)
+        else:
+            raise ValueError(f"{size} does not fit {shape}")
+    return tuple(steps)
+
+
+def merge_dimensions(shape, strides):
+    sizes, steps = [], [[] for _ in strides]
+    for d, n in enumerate(shape):
+        if n == 1:
+            continue
+        here = [s[d] for s in strides]
+        if sizes and all(mine[-1] == n * h for mine, h in zip(steps, here)):
+            sizes[-1] *= n
+            for mine, h in zip(steps, here):
+                mine[-1] = h
+        else:
+            sizes.append(n)
+            for mine, h in zip(steps, here):
+                mine.append(h)
+    return tuple(sizes), [tuple(mine) for mine in steps]
+
+
+def elementwise(function, *tensors):
+    if any(0 in t.size for t in tensors):
+        big = max((t.size for t in tensors), key=len)
+        return MyTensor([], big)
+    try:
+        shape = tuple(torch.broadcast_shapes(*(tuple(t.size) for t in tensors)))
+    except RuntimeError as error:
+        raise ValueError(str(error)) from error
+    steps = [broadcast_strides(t.size, t.stride, shape) for t in tensors]
+    result = []
+    for index in itertools.product(*map(range, shape)):
+        values = []
+        for t, step in zip(tensors, steps):
+            values.append(t.storage[t.offset + sum(i * s for i, s in zip(index, step))])
+        result.append(function(*values))
+    return MyTensor(result, shape)
+
+
+def my_storage(*tensors):
     """Given: the sum of tensors, by your loop."""
     return elementwise(lambda *numbers: sum(numbers), *tensors)

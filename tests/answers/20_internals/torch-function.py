@@ -940,7 +940,7 @@ def torch_function(values: list[float], **unit: int) -> Quantity:
     return Quantity(torch.tensor(values), unit)
 
 
-# %% wrong="units compared in order" says=["1 of 48 cases fail", "in whatever order their names stand"]
+# %% wrong="units compared in order" says=["in whatever order their names stand"]
 class Quantity(units.Measured):
     """A tensor with a unit; ``__init__(value, unit)`` and the operators are given."""
 
@@ -1000,7 +1000,7 @@ def torch_function(values: list[float], **unit: int) -> Quantity:
     return Quantity(torch.tensor(values), unit)
 
 
-# %% wrong="the root of no unit fails" says=["1 of 48", "none that is odd"]
+# %% wrong="the root of no unit fails" says=["no power, so none that is odd", "none that is odd"]
 class Quantity(units.Measured):
     """A tensor with a unit; ``__init__(value, unit)`` and the operators are given."""
 
@@ -1029,7 +1029,7 @@ def torch_function(values: list[float], **unit: int) -> Quantity:
     return Quantity(torch.tensor(values), unit)
 
 
-# %% wrong="detached in division" breaks="so that gradients flow" says=["1 of 48", "no detach"]
+# %% wrong="detached in division" breaks="so that gradients flow" says=["no detach"]
 class Quantity(units.Measured):
     """A tensor with a unit; ``__init__(value, unit)`` and the operators are given."""
 
@@ -1313,7 +1313,7 @@ def torch_function(values: list[float], **unit: int) -> Quantity:
     return Quantity(torch.tensor(values), unit)
 
 
-# %% wrong="sum and mean take a single argument" breaks="so may be the dimension of `sum` and `mean`" says=["2 of 48 cases fail", "every argument is handed on"]
+# %% wrong="sum and mean take a single argument" breaks="so may be the dimension of `sum` and `mean`" says=["here the dimension: it is a number without a unit", "every argument is handed on"]
 class Quantity(units.Measured):
     """A tensor with a unit; ``__init__(value, unit)`` and the operators are given."""
 
@@ -1426,5 +1426,73 @@ class Quantity(units.Measured):
 
 
 def torch_function(values: list[float], **unit: int) -> Quantity:
+    """Given: a quantity, such as 3 m/s by torch_function([3.0], m=1, s=-1)."""
+    return Quantity(torch.tensor(values), unit)
+
+
+# %% wrong="-3 is halved to -1" says=["-3 no more than -1"]
+class Quantity(units.Measured):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        name = func.__name__
+        values = [a.value if isinstance(a, Quantity) else a for a in args]
+        given = [dict(a.unit) if isinstance(a, Quantity) else {} for a in args]
+        if name in ("add", "sub"):
+            if given[0] != given[1]:
+                raise ValueError(f"{given[0]} and {given[1]}")
+            unit = given[0]
+        elif name in ("mul", "div"):
+            sign = 1 if name == "mul" else -1
+            unit = given[0]
+            for key, power in given[1].items():
+                unit[key] = unit.get(key, 0) + sign * power
+            unit = {key: power for key, power in unit.items() if power != 0}
+        elif name == "sqrt":
+            if any(power % 2 == 1 and power > 0 or power == -1 for power in given[0].values()):
+                raise ValueError("an odd power")
+            unit = {key: int(power / 2) for key, power in given[0].items()}
+        elif name in ("sum", "mean"):
+            unit = given[0]
+        else:
+            return NotImplemented
+        return Quantity(func(*values, **(kwargs or {})), unit)
+
+
+def torch_function(values, **unit):
+    """Given: a quantity, such as 3 m/s by torch_function([3.0], m=1, s=-1)."""
+    return Quantity(torch.tensor(values), unit)
+
+
+# %% wrong="deletes the first 0 alone" says=["each power of 0 is left out"]
+class Quantity(units.Measured):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        name = func.__name__
+        values = [a.value if isinstance(a, Quantity) else a for a in args]
+        given = [dict(a.unit) if isinstance(a, Quantity) else {} for a in args]
+        if name in ("add", "sub"):
+            if given[0] != given[1]:
+                raise ValueError(f"{given[0]} and {given[1]}")
+            unit = given[0]
+        elif name in ("mul", "div"):
+            sign = 1 if name == "mul" else -1
+            unit = given[0]
+            for key, power in given[1].items():
+                unit[key] = unit.get(key, 0) + sign * power
+            gone = [key for key, power in unit.items() if power == 0]
+            if gone:
+                del unit[gone[0]]
+        elif name == "sqrt":
+            if any(power % 2 for power in given[0].values()):
+                raise ValueError("an odd power")
+            unit = {key: power // 2 for key, power in given[0].items()}
+        elif name in ("sum", "mean"):
+            unit = given[0]
+        else:
+            return NotImplemented
+        return Quantity(func(*values, **(kwargs or {})), unit)
+
+
+def torch_function(values, **unit):
     """Given: a quantity, such as 3 m/s by torch_function([3.0], m=1, s=-1)."""
     return Quantity(torch.tensor(values), unit)

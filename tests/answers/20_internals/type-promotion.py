@@ -715,3 +715,106 @@ def type_promotion(x: torch.Tensor | float, y: torch.Tensor | float) -> torch.dt
     if rank_x > rank_y:
         dtype_x, dtype_y = dtype_y, dtype_x
     return dtype_y if category(dtype_y) > category(dtype_x) else dtype_x
+
+
+# %% wrong="whole floats are ints" says=["the number 2.0"]
+def type_promotion(x, y):
+    order = [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64]
+    order += [torch.float16, torch.bfloat16, torch.float32, torch.float64]
+
+    def join(a, b):
+        if a == b:
+            return a
+        if {a, b} == {torch.uint8, torch.int8}:
+            return torch.int16
+        if {a, b} == {torch.float16, torch.bfloat16}:
+            return torch.float32
+        return max(a, b, key=order.index)
+
+    def category(dtype):
+        return 0 if dtype == torch.bool else 2 if dtype.is_floating_point else 1
+
+    def place(value):
+        if isinstance(value, torch.Tensor):
+            return (0 if value.dim() else 1), value.dtype
+        if isinstance(value, bool):
+            return 2, torch.bool
+        if isinstance(value, int):
+            return 2, torch.int64
+        if float(value).is_integer():
+            return 2, torch.int64
+        return 2, torch.get_default_dtype()
+
+    (rank_x, dtype_x), (rank_y, dtype_y) = place(x), place(y)
+    if rank_x == rank_y:
+        return join(dtype_x, dtype_y)
+    high, low = (dtype_x, dtype_y) if rank_x < rank_y else (dtype_y, dtype_x)
+    return low if category(low) > category(high) else high
+
+
+# %% wrong="matrices rank above vectors" says=["an int8 matrix"]
+def type_promotion(x, y):
+    order = [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64]
+    order += [torch.float16, torch.bfloat16, torch.float32, torch.float64]
+
+    def join(a, b):
+        if a == b:
+            return a
+        if {a, b} == {torch.uint8, torch.int8}:
+            return torch.int16
+        if {a, b} == {torch.float16, torch.bfloat16}:
+            return torch.float32
+        return max(a, b, key=order.index)
+
+    def category(dtype):
+        return 0 if dtype == torch.bool else 2 if dtype.is_floating_point else 1
+
+    def place(value):
+        if isinstance(value, torch.Tensor):
+            return (1 - min(value.dim(), 2)) if value.dim() != 1 else 0, value.dtype
+        if isinstance(value, bool):
+            return 2, torch.bool
+        if isinstance(value, int):
+            return 2, torch.int64
+        return 2, torch.get_default_dtype()
+
+    (rank_x, dtype_x), (rank_y, dtype_y) = place(x), place(y)
+    if rank_x == rank_y:
+        return join(dtype_x, dtype_y)
+    high, low = (dtype_x, dtype_y) if rank_x < rank_y else (dtype_y, dtype_x)
+    return low if category(low) > category(high) else high
+
+
+# %% wrong="infinity is float64" says=["infinity"]
+def type_promotion(x, y):
+    order = [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64]
+    order += [torch.float16, torch.bfloat16, torch.float32, torch.float64]
+
+    def join(a, b):
+        if a == b:
+            return a
+        if {a, b} == {torch.uint8, torch.int8}:
+            return torch.int16
+        if {a, b} == {torch.float16, torch.bfloat16}:
+            return torch.float32
+        return max(a, b, key=order.index)
+
+    def category(dtype):
+        return 0 if dtype == torch.bool else 2 if dtype.is_floating_point else 1
+
+    def place(value):
+        if isinstance(value, torch.Tensor):
+            return (0 if value.dim() else 1), value.dtype
+        if isinstance(value, bool):
+            return 2, torch.bool
+        if isinstance(value, int):
+            return 2, torch.int64
+        if value in (float("inf"), float("-inf")):
+            return 2, torch.float64
+        return 2, torch.get_default_dtype()
+
+    (rank_x, dtype_x), (rank_y, dtype_y) = place(x), place(y)
+    if rank_x == rank_y:
+        return join(dtype_x, dtype_y)
+    high, low = (dtype_x, dtype_y) if rank_x < rank_y else (dtype_y, dtype_x)
+    return low if category(low) > category(high) else high

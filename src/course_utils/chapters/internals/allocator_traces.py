@@ -118,6 +118,15 @@ TRACES: dict[str, list[Step]] = {
         ("free", "d"),
         ("malloc", "e", 4 * MIB),
     ],
+    "the older of two, freed last": [
+        ("malloc", "b", 4 * MIB),
+        ("malloc", "x", 8 * MIB),
+        ("free", "x"),
+        ("malloc", "a", 4 * MIB),
+        ("free", "b"),
+        ("malloc", "d", 4 * MIB),
+        ("empty_cache",),
+    ],
     "the middle lives": [
         ("malloc", "x", 8 * MIB),
         ("free", "x"),

@@ -136,6 +136,17 @@ def _nothing_of_views(Lazy):
     return before, sorted(work.names)
 
 
+def _nothing_of_lazy_ones(Lazy):
+    """What is computed before value() where all operands are lazy."""
+    x, y = _source([[1.0, 2.0], [3.0, 4.0]]), _source([[1.0, 0.0], [0.0, 1.0]])
+    with _RealWork() as work:
+        a, b = _lazy(Lazy, x).exp(), _lazy(Lazy, y).sin()
+        result: Any = torch.cat([a @ b, torch.where(a > b, a, b)])
+        before = list(work.names)
+        given(result, "the result of an operation").value()
+    return before, sorted(work.names)
+
+
 def _two_keywords(Lazy):
     """Two calls of one operator on the same tensors, with other keywords."""
     a = _lazy(Lazy, _source([1.0, 2.0]))
@@ -296,5 +307,20 @@ LAZY = {
     ),
     "sizes that don't fit": Scenario(
         _broken, "RuntimeError", "the error comes at the call, since meta checks the shapes there"
+    ),
+    "a plain float64 tensor": _case(
+        lambda a, b, x, y: torch.add(a, x.double() / 3),
+        lambda a, b: torch.add(a, a.double() / 3),
+        "plain tensors are used as they are, in the dtype that they have",
+    ),
+    "a plain tensor of places": _case(
+        lambda a, b, x, y: a.index_select(1, torch.tensor([1, 1, 0])),
+        lambda a, b: a.index_select(1, torch.tensor([1, 1, 0])),
+        "plain tensors are used as they are, in the dtype that they have",
+    ),
+    "nothing where all operands are lazy": Scenario(
+        _nothing_of_lazy_ones,
+        ([], ["cat", "exp", "gt", "mm", "sin", "where"]),
+        "before value() no operator may run but on meta, also where all operands are lazy",
     ),
 }

@@ -51,6 +51,7 @@ def _values(x: torch.Tensor, decay: float, because: str) -> Scenario:
         result = _facts(op(mine, decay), x, decay)
         same = torch.allclose(mine, x, rtol=0, atol=0, equal_nan=True)
         assert same, "x was changed: write into a new tensor"
+        assert op(mine, decay) is not mine, "the result is x itself: a new tensor is asked for"
         return result
 
     right = tuple(x.shape), str(x.dtype), True, "right values"
@@ -124,6 +125,11 @@ def _fake(size: tuple, dtype: torch.dtype, transposed: bool) -> Callable:
             return tuple(y.shape), y.stride(), str(y.dtype)
 
     return run
+
+
+def _on_meta(op):
+    y = given(op(torch.empty(4, 2, device="meta").t(), 0.5), "what the operator returned")
+    return tuple(y.shape), y.stride(), str(y.device)
 
 
 def _opcheck(x: torch.Tensor) -> Callable:
@@ -250,6 +256,14 @@ REGISTERED = {
     ),
     "a fake transposed matrix": Scenario(
         _fake((2, 3), torch.float16, True), ((3, 2), (2, 1), "torch.float16"), _contiguous
+    ),
+    "a matrix on meta": Scenario(
+        _on_meta, ((2, 4), (4, 1), "meta"), "the fake is on the device of x, whichever that is"
+    ),
+    "a fake one in bfloat16, of three dimensions": Scenario(
+        _fake((2, 3, 4), torch.bfloat16, True),
+        ((2, 4, 3), (12, 3, 1), "torch.bfloat16"),
+        _contiguous,
     ),
     "the gradient": Scenario(
         _slope,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -51,7 +52,14 @@ def operands() -> dict[str, Any]:
         found[f"{article} {name} tensor"] = torch.ones(2, dtype=dtype)
         found[f"a 0-D {name} tensor"] = torch.ones((), dtype=dtype)
     extra = {name: tensor for name, (tensor, _) in ODD.items()}
-    return found | extra | {"True": True, "the number 3": 3, "the number 2.5": 2.5}
+    found |= extra | {"an int8 matrix": torch.ones(2, 2, dtype=torch.int8)}
+    found |= {"True": True, "False": False, "the number 3": 3, "the number 2**40": 2**40}
+    return found | {
+        "the number 0": 0,
+        "the number 2.5": 2.5,
+        "the number 2.0": 2.0,
+        "infinity": math.inf,
+    }
 
 
 ASKS = "the answer asks PyTorch for the dtype: find it by the rules"
@@ -141,6 +149,9 @@ def check_promotion(outcome: tuple[str, Any], default: torch.dtype) -> None:
     under = str(default).removeprefix("torch.")
     with every_case() as case:
         for words, (one, other) in told.items():
-            asks = "the number 2.5" in (one, other) and default != torch.float32
-            with case(f"{one} and {other}" + f", the default dtype being {under}" * asks):
+            asks = {"the number 2.0", "the number 2.5", "infinity"} & {
+                one,
+                other,
+            } and default != torch.float32
+            with case(f"{one} and {other}" + f", the default dtype being {under}" * bool(asks)):
                 raise AssertionError(f"not {found.get((one, other))}: {words}")

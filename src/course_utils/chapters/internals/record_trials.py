@@ -61,6 +61,26 @@ def _itself(autograd_kernel, backward):
     return dispatcher.call("mul", x, x) is made
 
 
+def _handed(autograd_kernel, backward):
+    """Whether the operator's kernel gets the very values, and which key the block is below."""
+    keys, got = [], []
+
+    class Told(TwoFloors):
+        def below(self, key):
+            keys.append(key)
+            return super().below(key)
+
+    dispatcher = Told()
+    dispatcher.register(
+        "mul", "Array", lambda *values: got.extend(values) or Handle([4.0], "Array")
+    )
+    kernel = given(autograd_kernel(dispatcher, "mul", SLOPES["mul"]), "autograd_kernel's result")
+    dispatcher.register("mul", "Autograd", kernel)
+    x, y = Handle([2.0], "Array", requires_grad=True), Handle([2.0], "Array")
+    dispatcher.call("mul", x, y)
+    return keys, [one is other for one, other in zip(got, (x, y), strict=True)]
+
+
 def _left_alone(autograd_kernel, backward):
     """What becomes of a result with the key Autograd where nothing is recorded."""
     dispatcher, made = TwoFloors(), Handle([4.0], "List", requires_grad=True)
@@ -94,6 +114,11 @@ RECORD = {
             (True, True, True, ["Autograd", "NumPy"]),
         ],
         "the arguments stay as they were; the result is what gets a node",
+    ),
+    "what the operator gets": Scenario(
+        _handed,
+        (["Autograd"], [True, True]),
+        'in a block below("Autograd") the operator gets the values themselves',
     ),
     "the result itself": Scenario(
         _itself, True, "what the operator gave is returned itself, with a note on it"

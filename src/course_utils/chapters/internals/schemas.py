@@ -81,6 +81,19 @@ EXAMPLES = {
     ),
     "a mark on an argument, none on the result": "mine::peek(Tensor(a) self, int place) -> Scalar",
     "a mark on an argument, no result": "mine::look(Tensor(a) self) -> ()",
+    "a mark of two letters": "mine::fold(Tensor(ab!) self, Tensor(cd) other) -> Tensor(ab!)",
+    "a write with an arrow": "mine::strip(Tensor(a! -> *) self, int n) -> Tensor(a!)[]",
+    "a write in front of the *, a mark behind it": (
+        "mine::mix(Tensor(a!) self, *, Tensor(b) like) -> Tensor(a!)"
+    ),
+    "nothing is written, a mark behind the *": (
+        "mine::lay(Tensor self, *, Tensor(a) like) -> Tensor(a)"
+    ),
+    "defaults with brackets and commas, and marks behind": (
+        "mine::tile(Tensor self, int[2] a=[0, 0], int[] b=[1, 2], str mode='x, y', *, "
+        "bool[3] mask=[True, False, True], Tensor(a) base, Tensor(b!) out) -> Tensor(b!)"
+    ),
+    "an optional list, and a list": ("mine::keep(Tensor(a)[]? parts, Tensor(b!)[] kept) -> ()"),
     "no tensor at all": "aten::manual_seed(int seed) -> ()",
     "no argument": "aten::seed() -> int",
 }

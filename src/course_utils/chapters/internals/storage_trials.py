@@ -35,6 +35,8 @@ def check_merge(answer: Callable, shape, strides, right: tuple, because: str = "
     found = plain_plan(plan)
     if found == right:
         kinds = {type(part).__name__ for part in (plan[0], *plan[1])} - {"tuple"}
+        kind = type(plan[1]).__name__
+        assert isinstance(plan[1], list), f"the merged strides are in a {kind}, expected a list"
         words = "the merged shape is a tuple, and so are the strides of each operand; here is a "
         assert not kinds, words + ", a ".join(sorted(kinds))
         return
@@ -163,10 +165,24 @@ def _repeated(elementwise):
 
 
 def _raises(elementwise):
-    def function(entry):
-        raise KeyError(entry)
+    """What comes out where the function raises, if it is another class."""
+    found = {}
+    for error in (KeyError, ZeroDivisionError, TypeError, IndexError, RuntimeError):
 
-    return error_of(lambda: elementwise(function, MyTensor([1, 2], (2,))))
+        def function(entry, error=error):
+            raise error(entry)
+
+        call = lambda f=function: elementwise(f, MyTensor([1, 2], (2,)))  # noqa: E731
+        found[error.__name__] = error_of(call)
+    return {name: said for name, said in found.items() if name != said}
+
+
+def _twice(elementwise):
+    """The first result, after a second call."""
+    x = MyTensor([1, 2], (2,))
+    first = given(elementwise(operator.neg, x), "what elementwise returned")
+    elementwise(operator.pos, x)
+    return first.tolist()
 
 
 def _arguments(elementwise):
@@ -205,12 +221,16 @@ def _widest_last(elementwise):
     return _facts(elementwise(lambda a, b, c: a + b + c, x, y, z), x, y, z)
 
 
-def _unequal(elementwise):
-    try:
-        elementwise(operator.add, MyTensor([1, 2], (2,)), MyTensor([1, 2, 3], (3,)))
-    except ValueError:
-        return "ValueError"
-    return "no ValueError"
+def _unequal(*sizes: tuple) -> Callable:
+    def run(elementwise):
+        tensors = [MyTensor([*range(math.prod(size))], size) for size in sizes]
+        try:
+            elementwise(lambda *entries: 0, *tensors)
+        except ValueError:
+            return "ValueError"
+        return "no ValueError"
+
+    return run
 
 
 _matrix = MyTensor([1, 2, 3, 4, 5, 6], (2, 3))
@@ -315,7 +335,7 @@ ELEMENTWISE = {
         "once for each entry of the result, also where the same entry is read again",
     ),
     "an error of the function's": Scenario(
-        _raises, "KeyError", "what the function raises passes through as it is"
+        _raises, {}, "what the function raises passes through as it is, whatever its class"
     ),
     "entries of any kind": Scenario(
         _any_entries,
@@ -327,5 +347,21 @@ ELEMENTWISE = {
         [([1, 2, 3, 4], (2, 2), (1, 2), 0), ([5, 6], (1, 2), (2, 1), 0)],
         "an operand was changed: leave their lists and notes as they are",
     ),
-    "sizes that don't fit": Scenario(_unequal, "ValueError", "2 and 3 entries: raise ValueError"),
+    "one operand of no dimension, a view": Scenario(
+        _negative(MyTensor([0, 4], (), (), 1)),
+        _right(-4, (), ()),
+        "no dimension, and still one entry, at its offset",
+    ),
+    "a result, after a second call": Scenario(
+        _twice, [-1, -2], "each result has a new list to itself: a second call leaves the first"
+    ),
+    "sizes that don't fit": Scenario(
+        _unequal((2,), (3,)), "ValueError", "2 and 3 entries: raise ValueError"
+    ),
+    "a third size that doesn't fit": Scenario(
+        _unequal((2,), (1,), (3,)), "ValueError", "2, 1 and 3 entries: raise ValueError"
+    ),
+    "no entry and three": Scenario(
+        _unequal((0,), (3,)), "ValueError", "size 0 fits 0 and 1 alone: raise ValueError"
+    ),
 }

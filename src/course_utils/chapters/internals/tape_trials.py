@@ -146,6 +146,31 @@ def _one_slope(autograd_kernel, backward):
     return plain(x.grad), plain(g)
 
 
+def _recorded_sum(autograd_kernel, backward):
+    """Whether the sum of two payments is recorded, where g requires grad and is paid twice."""
+    dispatcher, slopes = ready(autograd_kernel), lambda call, g, result, x, y: (g, g)
+    dispatcher.register("sum", "NumPy", wrapped(lambda x, y: x + y, "NumPy"))
+    dispatcher.register("sum", "Autograd", autograd_kernel(dispatcher, "sum", slopes))
+    x, g = numbers([2.0], True), numbers([5.0], True)
+    backward(dispatcher, dispatcher.call("sum", x, x), g)
+    found = given(x.grad, "the leaf's grad")
+    return plain(found), found.requires_grad, found.node is None
+
+
+def _one_of_two(autograd_kernel, backward):
+    """An operator on one value twice, whose slopes hold None for the first, then the second."""
+    found = []
+    for slopes in (lambda call, g, *_: (None, g), lambda call, g, *_: (g, None)):
+        dispatcher = ready(autograd_kernel)
+        dispatcher.register("second", "NumPy", wrapped(lambda x, y: y, "NumPy"))
+        dispatcher.register("second", "Autograd", autograd_kernel(dispatcher, "second", slopes))
+        x, three = numbers([2.0], True), numbers([3.0])
+        h = dispatcher.call("mul", x, three)
+        backward(dispatcher, dispatcher.call("second", h, h), numbers([5.0]))
+        found.append(plain(x.grad))
+    return found
+
+
 def _unseen(autograd_kernel, backward):
     """Whether gradients are recorded, and whether results in between have kept one."""
     dispatcher = ready(autograd_kernel)
@@ -266,6 +291,14 @@ BACKWARD = {
         _one_slope,
         ([10.0], [5.0]),
         "both payments count, also where they are the same handle; g stays as it is",
+    ),
+    "two payments of a start that requires grad": Scenario(
+        _recorded_sum,
+        ([10.0], False, True),
+        "payments are added below Autograd, so that the sum is not recorded",
+    ),
+    "one value twice, None for one of them": Scenario(
+        _one_of_two, [[15.0], [15.0]], "None pays nothing, and the value still hands on the rest"
     ),
     "what is kept": Scenario(
         _unseen, (False, True), "gradients are computed below Autograd, so that nothing is recorded"

@@ -282,6 +282,21 @@ UNITS = {
         "ValueError",
         "an odd power can't be halved; each is looked at by itself",
     ),
+    "the root of 1/s³": _error(
+        lambda Q: torch.sqrt(_metres(Q, s=-3)),
+        "ValueError",
+        "an odd power can't be halved, -3 no more than -1",
+    ),
+    "sub with alpha=2": _case(
+        lambda Q: torch.sub(_metres(Q), _metres(Q, (1.0, 1.0)), alpha=2),
+        ([1.0, 2.0], {"m": 1}),
+        "keywords are handed on, and the function is the one that was called",
+    ),
+    "m²·kg/s / (m²·kg)": _case(
+        lambda Q: torch.div(_metres(Q, m=2, kg=1, s=-1), _metres(Q, (1.0, 2.0), kg=1, m=2)),
+        ([3.0, 2.0], {"s": -1}),
+        "each power of 0 is left out, not one of them alone",
+    ),
     "nansum of metres": _error(
         lambda Q: torch.nansum(_metres(Q)),
         "TypeError",
