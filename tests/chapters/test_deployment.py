@@ -27,6 +27,7 @@ from course_utils.chapters.deployment import (
     serving_trials,
 )
 from course_utils.chapters.deployment.noise import refusal
+from course_utils.chapters.deployment.operator_tables import one_table
 from course_utils.chapters.deployment.serving import WebServer
 from course_utils.learner.servers import ServerError
 from support.warm import eventually
@@ -217,3 +218,15 @@ def test_who_swallows_the_end_holds_up_nobody_later():
     command = [sys.executable, "-c", SWALLOWS_ITS_END]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (0, "False\n"), done.stderr
+
+
+def test_one_table_of_operators_is_shared_and_taken_back():
+    from torch.onnx._internal.exporter._registration import ONNXRegistry
+
+    before = vars(ONNXRegistry)["from_torchlib"]
+    with one_table():
+        first, second = ONNXRegistry.from_torchlib(), ONNXRegistry.from_torchlib()
+        assert first.functions == second.functions
+        first.functions.clear()
+        assert ONNXRegistry.from_torchlib().functions == second.functions
+    assert vars(ONNXRegistry)["from_torchlib"] is before

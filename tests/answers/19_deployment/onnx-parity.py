@@ -595,3 +595,45 @@ def onnx_parity(model, x, path):
     difference = max((a - b).abs().max().item() for a, b in zip(theirs, mine, strict=True))
     own_error = max((a - b).abs().max().item() for a, b in zip(exact, mine, strict=True))
     return difference, own_error
+
+
+# %% wrong="on the first row alone" says=["difference: that is of the first row alone; take the largest over all rows of x"]
+def onnx_parity(model, x, path):
+    twin = copy.deepcopy(model).eval()
+    rows = x if len(x) > 1 else torch.cat([x, x])
+    torch.onnx.export(
+        twin,
+        (rows,),
+        path,
+        input_names=["picture"],
+        external_data=False,
+        dynamic_shapes=({0: torch.export.Dim.DYNAMIC},),
+    )
+    with torch.no_grad():
+        mine = [m[:1] for m in twin(x)]
+        exact = [e[:1] for e in copy.deepcopy(twin).double()(x.double())]
+    theirs = [t[:1] for t in runner(path)(x)]
+    difference = max(float(np.abs(t - m.numpy()).max()) for t, m in zip(theirs, mine))
+    own_error = max(float((e - m).abs().max()) for e, m in zip(exact, mine))
+    return difference, own_error
+
+
+# %% wrong="the copy stays in float32" says=["own_error: the same numbers twice: one of the two is in float64"]
+def onnx_parity(model, x, path):
+    twin = copy.deepcopy(model).eval()
+    rows = x if len(x) > 1 else torch.cat([x, x])
+    torch.onnx.export(
+        twin,
+        (rows,),
+        path,
+        input_names=["picture"],
+        external_data=False,
+        dynamic_shapes=({0: torch.export.Dim.DYNAMIC},),
+    )
+    with torch.no_grad():
+        mine = twin(x)
+        exact = copy.deepcopy(twin)(x)
+    theirs = runner(path)(x)
+    difference = max(float(np.abs(t - m.numpy()).max()) for t, m in zip(theirs, mine))
+    own_error = max(float((e - m).abs().max()) for e, m in zip(exact, mine))
+    return difference, own_error
