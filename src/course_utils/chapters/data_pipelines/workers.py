@@ -31,7 +31,8 @@ def check_draws(NoiseSet, drawn, which, what):
         words = "in an epoch, seed from what differs by worker: get_worker_info().seed, as it is"
     elif worker_only:
         words = "seed from what differs by epoch: get_worker_info().seed does, worker_id doesn't"
-    if all(numbers[0] == NoiseSet()[0][which] for numbers in rows.values()):
+    several = len({name.split(" in ")[0] for name in names}) > 1  # worker 0's number is a seed, too
+    if several and all(numbers[0] == NoiseSet()[0][which] for numbers in rows.values()):
         words = "is there an answer yet? It still draws what the one from __init__ drew: put a new "
         words += "one into the copy"
     for a, b in (between or pairs)[:1]:
