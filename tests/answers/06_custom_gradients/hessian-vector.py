@@ -638,3 +638,83 @@ def newton(f, x, steps):
         g = torch.func.grad(f)(point).detach()
         point = point - solve(lambda v: hvp_double(f, point, v), g)
     return point.detach()
+
+
+# %% wrong="shortens long steps" says=["newton in the bowl from (-40, -30), one step: the point after 1 step(s): the step is shortened"]
+def hvp_double(f: Callable, x: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    with torch.enable_grad():
+        leaf = x.detach().clone().requires_grad_()
+        (g,) = torch.autograd.grad(f(leaf), leaf, create_graph=True)
+        (product,) = torch.autograd.grad(g, leaf, v.detach())
+    return product
+
+
+def hvp_forward(f: Callable, x: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    return torch.func.jvp(torch.func.grad(f), (x.detach(),), (v.detach(),))[1]
+
+
+def newton(f: Callable, x: torch.Tensor, steps: int) -> torch.Tensor:
+    x = x.detach().clone()
+    for _ in range(steps):
+        g = torch.func.grad(f)(x)
+        p = solve(lambda v: hvp_double(f, x, v), g)
+        x = x - p * min(1.0, 10.0 / float(p.norm() + 1e-12))
+    return x
+
+
+def hessian_vector(f: Callable, x: torch.Tensor, v: torch.Tensor) -> tuple:
+    """Given: the product, both ways."""
+    return hvp_double(f, x, v), hvp_forward(f, x, v)
+
+
+# %% wrong="newton goes on in float64" says=["in float32, three steps: the point after 3 step(s) has dtype torch.float64, expected torch.float32"]
+def hvp_double(f: Callable, x: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    with torch.enable_grad():
+        leaf = x.detach().clone().requires_grad_()
+        (g,) = torch.autograd.grad(f(leaf), leaf, create_graph=True)
+        (product,) = torch.autograd.grad(g, leaf, v.detach())
+    return product
+
+
+def hvp_forward(f: Callable, x: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    return torch.func.jvp(torch.func.grad(f), (x.detach(),), (v.detach(),))[1]
+
+
+def newton(f: Callable, x: torch.Tensor, steps: int) -> torch.Tensor:
+    x = x.detach().double()
+    for _ in range(steps):
+        g = torch.func.grad(f)(x)
+        x = x - solve(lambda v: hvp_double(f, x, v), g)
+    return x
+
+
+def hessian_vector(f: Callable, x: torch.Tensor, v: torch.Tensor) -> tuple:
+    """Given: the product, both ways."""
+    return hvp_double(f, x, v), hvp_forward(f, x, v)
+
+
+# %% wrong="the gradient of the start, in float32" says=["in float32, three steps: the point after 3 step(s)"]
+def hvp_double(f: Callable, x: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    with torch.enable_grad():
+        leaf = x.detach().clone().requires_grad_()
+        (g,) = torch.autograd.grad(f(leaf), leaf, create_graph=True)
+        (product,) = torch.autograd.grad(g, leaf, v.detach())
+    return product
+
+
+def hvp_forward(f: Callable, x: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    return torch.func.jvp(torch.func.grad(f), (x.detach(),), (v.detach(),))[1]
+
+
+def newton(f: Callable, x: torch.Tensor, steps: int) -> torch.Tensor:
+    x = x.detach().clone()
+    g0 = torch.func.grad(f)(x)
+    for _ in range(steps):
+        g = torch.func.grad(f)(x) if x.dtype == torch.float64 else g0
+        x = x - solve(lambda v: hvp_double(f, x, v), g)
+    return x
+
+
+def hessian_vector(f: Callable, x: torch.Tensor, v: torch.Tensor) -> tuple:
+    """Given: the product, both ways."""
+    return hvp_double(f, x, v), hvp_forward(f, x, v)

@@ -884,7 +884,7 @@ def clip_and_average(gradients, limit):
     return {name: g / len(rows) for name, g in total.items()}
 
 
-# %% wrong="hooks that forget the tanh; vmap without in_dims" says=["by_hooks, 3 and 6 samples: the gradients of w1: the slope of tanh is missing", "in_dims says where the samples lie"]
+# %% wrong="hooks that forget the tanh; vmap without in_dims" says=["by_hooks, 3, 6 and more samples: the gradients of w1: the slope of tanh is missing", "in_dims says where the samples lie"]
 def by_loop(weights, x, y):
     leaves = {name: w.detach().clone().requires_grad_() for name, w in weights.items()}
     rows = [
@@ -2106,4 +2106,132 @@ def clip_and_average(gradients, limit):
 
 
 def per_sample_grads(weights, x, y, limit):
+    return clip_and_average(by_vmap(weights, x, y), limit)
+
+
+# %% wrong="vmap in chunks" says=["by_vmap, 3, 6 and more samples: ", "for 3000: does it go in chunks?"]
+def by_loop(weights: dict, x: torch.Tensor, y: torch.Tensor) -> dict | None:
+    ws = {k: w.detach() for k, w in weights.items()}
+    x = x.detach()
+    each = [torch.func.grad(sample_loss)(ws, x[i], y[i]) for i in range(len(x))]
+    return {k: torch.stack([g[k] for g in each]) for k in ws}
+
+
+def by_vmap(weights: dict, x: torch.Tensor, y: torch.Tensor) -> dict | None:
+    ws = {k: w.detach() for k, w in weights.items()}
+    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0), chunk_size=64)(
+        ws, x.detach(), y
+    )
+
+
+def by_hooks(weights: dict, x: torch.Tensor, y: torch.Tensor) -> dict | None:
+    x = x.detach()
+    with torch.enable_grad():
+        ws = {k: w.detach().clone().requires_grad_() for k, w in weights.items()}
+        z1 = x @ ws["w1"].t() + ws["b1"]
+        hidden = torch.tanh(z1)
+        z2 = hidden @ ws["w2"].t()
+        loss = F.cross_entropy(z2, y, reduction="sum")
+        g1, g2 = torch.autograd.grad(loss, (z1, z2))
+    return {
+        "w1": torch.einsum("bo,bi->boi", g1, x),
+        "b1": g1,
+        "w2": torch.einsum("bo,bi->boi", g2, hidden.detach()),
+    }
+
+
+def clip_and_average(gradients: dict, limit: float) -> dict | None:
+    flat = torch.cat([g.detach().flatten(1) for g in gradients.values()], 1)
+    norm = flat.norm(dim=1)
+    factor = torch.where(norm > limit, limit / norm, 1)
+    return {k: (g * factor.view(-1, *[1] * (g.dim() - 1))).mean(0) for k, g in gradients.items()}
+
+
+def per_sample_grads(weights: dict, x: torch.Tensor, y: torch.Tensor, limit: float) -> dict | None:
+    """Given: one clipped step's direction, from your functions."""
+    return clip_and_average(by_vmap(weights, x, y), limit)
+
+
+# %% wrong="hooks in chunks" says=["by_hooks, 3, 6 and more samples: ", "for 3000: does it go in chunks?"]
+def by_loop(weights: dict, x: torch.Tensor, y: torch.Tensor) -> dict | None:
+    ws = {k: w.detach() for k, w in weights.items()}
+    x = x.detach()
+    each = [torch.func.grad(sample_loss)(ws, x[i], y[i]) for i in range(len(x))]
+    return {k: torch.stack([g[k] for g in each]) for k in ws}
+
+
+def by_vmap(weights: dict, x: torch.Tensor, y: torch.Tensor) -> dict | None:
+    ws = {k: w.detach() for k, w in weights.items()}
+    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(ws, x.detach(), y)
+
+
+def by_hooks(weights: dict, x: torch.Tensor, y: torch.Tensor) -> dict | None:
+    if len(x) > 128:
+        parts = [by_hooks(weights, a, b) for a, b in zip(x.split(128), y.split(128))]
+        return {k: torch.cat([p[k] for p in parts]) for k in weights}
+    x = x.detach()
+    with torch.enable_grad():
+        ws = {k: w.detach().clone().requires_grad_() for k, w in weights.items()}
+        z1 = x @ ws["w1"].t() + ws["b1"]
+        hidden = torch.tanh(z1)
+        z2 = hidden @ ws["w2"].t()
+        loss = F.cross_entropy(z2, y, reduction="sum")
+        g1, g2 = torch.autograd.grad(loss, (z1, z2))
+    return {
+        "w1": torch.einsum("bo,bi->boi", g1, x),
+        "b1": g1,
+        "w2": torch.einsum("bo,bi->boi", g2, hidden.detach()),
+    }
+
+
+def clip_and_average(gradients: dict, limit: float) -> dict | None:
+    flat = torch.cat([g.detach().flatten(1) for g in gradients.values()], 1)
+    norm = flat.norm(dim=1)
+    factor = torch.where(norm > limit, limit / norm, 1)
+    return {k: (g * factor.view(-1, *[1] * (g.dim() - 1))).mean(0) for k, g in gradients.items()}
+
+
+def per_sample_grads(weights: dict, x: torch.Tensor, y: torch.Tensor, limit: float) -> dict | None:
+    """Given: one clipped step's direction, from your functions."""
+    return clip_and_average(by_vmap(weights, x, y), limit)
+
+
+# %% wrong="leaves alone what is hardly too long" says=["a norm just above the limit, in float64: w"]
+def by_loop(weights: dict, x: torch.Tensor, y: torch.Tensor) -> dict | None:
+    ws = {k: w.detach() for k, w in weights.items()}
+    x = x.detach()
+    each = [torch.func.grad(sample_loss)(ws, x[i], y[i]) for i in range(len(x))]
+    return {k: torch.stack([g[k] for g in each]) for k in ws}
+
+
+def by_vmap(weights: dict, x: torch.Tensor, y: torch.Tensor) -> dict | None:
+    ws = {k: w.detach() for k, w in weights.items()}
+    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(ws, x.detach(), y)
+
+
+def by_hooks(weights: dict, x: torch.Tensor, y: torch.Tensor) -> dict | None:
+    x = x.detach()
+    with torch.enable_grad():
+        ws = {k: w.detach().clone().requires_grad_() for k, w in weights.items()}
+        z1 = x @ ws["w1"].t() + ws["b1"]
+        hidden = torch.tanh(z1)
+        z2 = hidden @ ws["w2"].t()
+        loss = F.cross_entropy(z2, y, reduction="sum")
+        g1, g2 = torch.autograd.grad(loss, (z1, z2))
+    return {
+        "w1": torch.einsum("bo,bi->boi", g1, x),
+        "b1": g1,
+        "w2": torch.einsum("bo,bi->boi", g2, hidden.detach()),
+    }
+
+
+def clip_and_average(gradients: dict, limit: float) -> dict | None:
+    flat = torch.cat([g.detach().flatten(1) for g in gradients.values()], 1)
+    norm = flat.norm(dim=1)
+    factor = torch.where(norm >= limit * (1 + 1e-3), limit / norm, 1)
+    return {k: (g * factor.view(-1, *[1] * (g.dim() - 1))).mean(0) for k, g in gradients.items()}
+
+
+def per_sample_grads(weights: dict, x: torch.Tensor, y: torch.Tensor, limit: float) -> dict | None:
+    """Given: one clipped step's direction, from your functions."""
     return clip_and_average(by_vmap(weights, x, y), limit)

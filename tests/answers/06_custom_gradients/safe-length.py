@@ -562,3 +562,25 @@ class Length(torch.autograd.Function):
 
 def safe_length(x):
     return Length.apply(x)
+
+
+# %% wrong="scales all vectors by the largest number of all" says=["rows (3e-15, 4e-15), (3e18, 4e18): short vectors get too little"]
+class Length(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        m = x.abs().max() if x.numel() else 1
+        length = ((x / m) ** 2).sum(-1).sqrt() * m if x.any() else (x * x).sum(-1).sqrt()
+        ctx.save_for_backward(x, length)
+        return length
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient):
+        x, length = ctx.saved_tensors
+        safe = torch.where(length == 0, 1, length)
+        return (gradient / safe).unsqueeze(-1) * x
+
+
+def safe_length(x: torch.Tensor) -> torch.Tensor:
+    """Given: the lengths, by your Function."""
+    return Length.apply(x)

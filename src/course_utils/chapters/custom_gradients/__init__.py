@@ -52,6 +52,7 @@ from course_utils.chapters.custom_gradients.relu_and_friends import (
 from course_utils.chapters.custom_gradients.samples import (
     check_clip,
     check_samples,
+    check_work_of_batches,
     clip_inputs,
     moons,
     rows_of,

@@ -55,6 +55,7 @@ def length_inputs():
         "rows (3, -3), (0, 5), (-0.0, 0)": torch.tensor([[3.0, -3], [0, 5], [-0.0, 0]]),
         "x = (3e-15, 4e-15)": few * 1e-15,
         "x = (3e18, 4e18)": few * 1e18,
+        "rows (3e-15, 4e-15), (3e18, 4e18)": torch.stack([few * 1e-15, few * 1e18]),
         "one row three times, expanded": few.expand(3, 2),
         "no vectors at all, (0, 3)": torch.zeros(0, 3),
         "float64 beyond float32": 1e100 * few.double(),

@@ -130,6 +130,19 @@ def check_samples(try_samples, way, batch, sizes, dtype=torch.float64, seed=0, s
     return found["count"]
 
 
+@ends_in_notebook
+def check_work_of_batches(try_samples, way):
+    """Check batches of 3 and 6 samples, and that a large one takes no more operations."""
+    __tracebackhide__ = True
+    few, many = (check_samples(try_samples, way, batch, (2, 4, 3)) for batch in (3, 6))
+    loops = f"{few} operations for 3 samples, {many} for 6: is there a loop?"
+    assert way == "loop" or few == many, loops
+    if way != "loop":
+        many = try_samples(way, *draw_case(3000, (2, 4, 3)))["count"]
+        words = f"{few} operations for 3 samples, {many} for 3000: does it go in chunks?"
+        assert few == many, words
+
+
 def _near(x, y):
     """Whether an answer is a tensor that agrees with another to nearly all digits."""
     same = isinstance(x, torch.Tensor) and x.shape == y.shape and x.dtype == y.dtype
@@ -160,6 +173,7 @@ def clip_inputs():
         "w1 / 1e6, limit 1e-5": ({"w1": w1 / 1e6}, 1e-5),
         "w1 / 1e12, limit 1e-11": ({"w1": w1 / 1e12}, 1e-11),
         "a limit that is a whole number, 3": (deep, 3),
+        "a norm just above the limit, in float64": ({"w": torch.tensor([[3.0002, 4]]).double()}, 5),
         "one number a sample, limit 1": ({"w": torch.tensor([[3.0], [0.5], [-2.0]])}, 1.0),
     }
 
