@@ -1315,9 +1315,11 @@ with every_case() as case:
             why = f"0 times {padding} is nan; choose instead of multiplying: " if product else ""
             check_close(result, torch.tensor([1.5, 0.0], device=device), f"{why}the result")
     with case("a valid nan and a valid inf, which count"):
-        odd = torch.tensor([[float("nan"), 2.0, 9.0], [float("inf"), 9.0, 9.0]], device=device)
+        nan, inf = float("nan"), float("inf")
+        odd = [[nan, 2.0, 9.0], [inf, 9.0, 9.0], [nan, nan, nan], [-inf, -inf, -inf]]
+        odd = torch.tensor(odd, device=device)
         with forbid_changes(odd):
-            result = masked_row_mean(odd, mask | (odd > 9))
+            result = masked_row_mean(odd, odd != 9)
         check_close(result, odd[:, 0], "the result")
 
 
@@ -2331,6 +2333,14 @@ def check_fair(drawn):
     assert not unfair, f"{words}: all choices are equally likely"
 
 
+def check_middle(drawn):
+    form = torch.zeros(2000, 1, dtype=torch.int64, device=device)
+    check_close(drawn * 0 if isinstance(drawn, torch.Tensor) else drawn, form, "the draw")
+    mean = drawn.double().mean().item()
+    words = f"the mean of the columns drawn is {mean:.0f}, not about 500: some are drawn more often"
+    assert 470 < mean < 530, f"{words}; which one wins where two keys are equal?"
+
+
 def check_few(answer, allowed, k, name):
     call, generator = f"sample_without_replacement, k = {k}, with {name}", torch.Generator()
     check_raises(ValueError, lambda: answer(allowed, k, generator), call)
@@ -2420,6 +2430,8 @@ with every_case() as case:
     with case("4 allowed columns, 3000 rows"):
         generator = torch.Generator().manual_seed(2)
         check_fair(sample_without_replacement(row.expand(3000, 5), 2, generator))
+    with case("one of 1000 columns, 2000 rows"):
+        check_middle(sample_without_replacement(row[:1].expand(2000, 1000), 1, generator))
     with case("a row that has one allowed column"):
         check_few(sample_without_replacement, short, 2, "a row that has one allowed column")
     with case("two columns, and k = 3"):

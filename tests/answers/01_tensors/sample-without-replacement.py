@@ -133,7 +133,7 @@ def sample_without_replacement(allowed, k, generator):
     return torch.where(allowed, keys, -1).sort(dim=1, descending=True).indices.narrow(1, 0, k)
 
 
-# %% wrong="unfair, and without a look at how many there are" says=["5 of 5 cases fail", "all choices are equally likely", "a row that has one allowed column returned"]
+# %% wrong="unfair, and without a look at how many there are" says=["6 of 6 cases fail", "all choices are equally likely", "a row that has one allowed column returned"]
 def sample_without_replacement(allowed, k, generator):
     keys = torch.rand(allowed.shape, generator=generator).to(allowed.device)
     keys = keys + 0.2 * torch.arange(allowed.shape[1], device=allowed.device)
@@ -217,4 +217,12 @@ def sample_without_replacement(allowed, k, generator):
         raise ValueError("too few allowed columns")
     keys = torch.rand((len(allowed) + 1) // 2, allowed.shape[1], generator=generator)
     keys = keys.repeat_interleave(2, 0)[: len(allowed)].to(allowed.device)
+    return keys.masked_fill(~allowed, -1.0).topk(k, dim=1).indices
+
+
+# %% wrong="few keys, many of them equal" says=["some are drawn more often"]
+def sample_without_replacement(allowed, k, generator):
+    if bool((allowed.sum(dim=1) < k).any()):
+        raise ValueError("too few allowed columns")
+    keys = torch.randint(0, 50, allowed.shape, generator=generator).float().to(allowed.device)
     return keys.masked_fill(~allowed, -1.0).topk(k, dim=1).indices

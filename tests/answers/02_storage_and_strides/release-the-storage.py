@@ -103,13 +103,13 @@ def release_the_storage(x):
     return x.untyped_storage().nbytes(), whole.clone()
 
 
-# %% wrong="contiguous, where a stride is 0" says=["1 of 18 cases fail", "a single number, expanded to (1, 1): bytes that the tensor keeps: expected 4, got 2400"]
+# %% wrong="contiguous, where a stride is 0" says=["1 of 20 cases fail", "a single number, expanded to (1, 1): bytes that the tensor keeps: expected 4, got 2400"]
 def release_the_storage(x):
     own = x.contiguous() if 0 in x.stride() else x.clone()
     return x.untyped_storage().nbytes(), own
 
 
-# %% wrong="NaN becomes 0" says=["1 of 18 cases fail", "of which the first is NaN: the tensor differs"]
+# %% wrong="NaN becomes 0" says=["1 of 20 cases fail", "of which the first is NaN: the tensor differs"]
 def release_the_storage(x):
     return x.untyped_storage().nbytes(), x.clone().nan_to_num()
 
@@ -125,7 +125,7 @@ def release_the_storage(x):
     return x.untyped_storage().nbytes(), x.real.clone()
 
 
-# %% wrong="a transposed tensor in the order of its boxes" says=["1 of 18 cases fail", "transposed, in torch.complex64: the tensor differs"]
+# %% wrong="a transposed tensor in the order of its boxes" says=["1 of 20 cases fail", "transposed, in torch.complex64: the tensor differs"]
 def release_the_storage(x):
     kept = x.untyped_storage().nbytes()
     if x.dim() == 2 and x.stride(0) == 1 < x.stride(1):
@@ -133,7 +133,7 @@ def release_the_storage(x):
     return kept, x.clone()
 
 
-# %% wrong="through NumPy, detached" breaks="Given any tensor" says=["1 of 18 cases fail", "in bfloat16, that requires a gradient: raised TypeError"]
+# %% wrong="through NumPy, detached" breaks="Given any tensor" says=["1 of 20 cases fail", "in bfloat16, that requires a gradient: raised TypeError"]
 def release_the_storage(x):
     return x.untyped_storage().nbytes(), torch.from_numpy(x.detach().cpu().numpy().copy())
 

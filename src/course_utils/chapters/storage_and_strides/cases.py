@@ -38,7 +38,8 @@ def tensors_to_view() -> list[Tensor]:
         row[:2].expand(3, 2),
         row[:2, None].expand(2, 3),
     ]
-    return found
+    four = row[:24].view(2, 3, 2, 2)
+    return [*found, four.permute(3, 1, 0, 2), four.permute(2, 0, 3, 1), four[..., :1]]
 
 
 def notes_to_view() -> list[tuple]:
@@ -128,6 +129,8 @@ def pieces() -> dict[str, Callable[[Tensor], Tensor]]:
     """Views of 600 numbers, and of storages with as many boxes as the view has elements."""
     return {
         "a single number, expanded to (1, 1)": lambda big: big[7].expand(1, 1),
+        "a single number in torch.float64": lambda big: big.double()[5],
+        "a single number in torch.bool": lambda big: (big > 7)[9],
         "a whole storage, expanded": lambda big: big.expand(2, 600),
         "of which the first is NaN": lambda big: (big / big)[:3],
         "every second window of one": lambda big: big[:6].clone().unfold(0, 2, 2)[:, 0],

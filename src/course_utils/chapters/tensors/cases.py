@@ -33,6 +33,7 @@ def pictures() -> dict[str, np.ndarray]:
     }
     found["an image of zeros and ones"] = every.reshape(14, 6, 3) % 2
     found["an image of zeros alone"] = every.reshape(14, 18) // 255
+    found["one grey number, not 0"] = every[12:13].reshape(1, 1)
     found["an image that is a slice"] = every.reshape(12, 7, 3)[::2, 3:]
     found["an image that is turned by .T"] = every.reshape(3, 7, 12).T
     found["the same row again and again"] = np.broadcast_to(every[:21].reshape(1, 7, 3), (5, 7, 3))
@@ -160,7 +161,7 @@ def rows_to_average() -> dict[str, tuple]:
     large = torch.tensor([[2.0**30 + 1, -(2.0**30), 9.0]], dtype=torch.float64, device=device)
     tables["large numbers that cancel, in torch.float64"] = (large, mask[:1])
     tables["a transposed table"] = (values.t().clone().t(), mask.t().clone().t())
-    tables["300 columns"] = (values.repeat(1, 100), ~mask[1:].repeat(2, 100))
+    tables["299 columns"] = (values.repeat(1, 100)[:, 1:], ~mask[1:].repeat(2, 100)[:, 1:])
     tables["an expanded row and mask"] = (values[0].expand(4, 3), mask[0].expand(4, 3))
     return tables
 
