@@ -140,7 +140,7 @@ with every_case() as case:
         with case(f"an empty batch, {shape}"):
             check_linear_by_hand(normal(*shape), normal(2, 3), normal(2))
     with case("a transposed input, float64"):
-        x, weight, bias = (normal(*shape).double() for shape in ((3, 4, 2), (1, 3), (1,)))
+        x, weight, bias = (normal(*shape).double() for shape in ((3, 4, 2, 3), (1, 3), (1,)))
         check_linear_by_hand(x.transpose(0, 2), weight, bias)
     for dtype, bias in ((torch.float16, None), (torch.bfloat16, example[2].bfloat16())):
         with case(f"{dtype}, {'no' if bias is None else 'a'} bias"):
@@ -357,9 +357,18 @@ with every_case() as case:
         )
     with case("a pool with kernel 3"):
         check_conv_arithmetic([pool | {"kernel": 3}], 11)
+    with case("a dilated pool, whose stride is its kernel, not its reach"):
+        check_conv_arithmetic([pool | {"kernel": 3, "dilation": 2}], 18)
+    with case("the third layer is too large for what the second made"):
+        layers = [*[conv | {"kernel": 3}] * 2, pool | {"kernel": 5}]
+        check_conv_arithmetic(layers, 8, "8 pixels become 6, then 4")
+    with case("10 ** 17 + 1 pixels: whole numbers stay exact, floats don't"):
+        check_conv_arithmetic([conv | {"kernel": 2}], 10**17 + 1)
+    with case("transposed, one pixel, and padding"):
+        check_conv_arithmetic([up | {"kernel": 4, "padding": 1}], 1)
     with case("a pool with a stride of its own, dilated"):
         options = {"kernel": 3, "stride": 2, "padding": 1, "dilation": 2}
-        check_conv_arithmetic([pool | options], 9)
+        check_conv_arithmetic([pool | options], 13)
     with case("a pool whose own stride is 1"):
         check_conv_arithmetic([pool | {"kernel": 3, "stride": 1}], 8)
     with case("a pool padded by half its kernel"):
@@ -550,6 +559,7 @@ with every_case() as case:
         check_receptive_field_1(receptive_field, [(3, 1, 1), (3, 2, 1)], (5, 2))
     with case("a kernel of 1"):
         check_receptive_field_1(receptive_field, [(1, 2, 3), (2, 3, 1)], (3, 6))
+        check_receptive_field_1(receptive_field, [(3, 2, 1), (1, 3, 1)], (3, 6))
 ### BEGIN HIDDEN TESTS
 with every_case() as case, case("longer stacks"):
     check_receptive_field_1(receptive_field, [(7, 2, 1), (3, 2, 1), (3, 1, 1), (3, 1, 1)], (27, 4))
@@ -682,6 +692,9 @@ with every_case() as case:
     for numbers in ("", ", other numbers (is anything kept?)"):
         with case(f"2 channels to 3, padding 1{numbers}"):
             check_transposed_conv(normal(2, 2, 4, 3), normal(2, 3, 3, 3), 1, 1)
+    with case("a row of pixels, and a single one, stride 3"):
+        check_transposed_conv(normal(2, 2, 1, 4), normal(2, 3, 2, 2), 3, 0)
+        check_transposed_conv(normal(1, 2, 1, 1), normal(2, 3, 4, 2), 3, 0)
     with case("a stride larger than the kernel leaves zeros"):
         check_transposed_conv(normal(1, 2, 3, 3), normal(2, 2, 2, 2), 3, 0)
     with case("an input and weights with gaps in memory, float64"):
@@ -852,9 +865,9 @@ normal, rows = seeded(0), [[1.0, 5, 2, 0], [3, 4, 8, 1], [0, 0, 1, 1], [0, 9, 1,
 with every_case() as case:
     with case("the image above"):
         check_pooling_and_back_1(torch.tensor(rows, device=device).view(1, 1, 4, 4), 2)
-    for size in ("1", "1e30"):
-        with case(f"2 images, 3 channels, numbers about -{size}"):
-            check_pooling_and_back_1(-float(size) * (1 + normal(2, 3, 6, 4).abs()), 2)
+    for n, size in ((2, "1"), (2, "1e30"), (0, "1")):
+        with case(f"{n} images, 3 channels, numbers about -{size}"):
+            check_pooling_and_back_1(-float(size) * (1 + normal(n, 3, 6, 4).abs()), 2)
     with case("7 x 8 pixels, k = 3: rows and columns are left over"):
         check_pooling_and_back_1(normal(1, 2, 7, 8), 3)
     with case("a transposed image, float64"):
@@ -883,6 +896,8 @@ with every_case() as case:
         check_pooling_and_back_2(-seeded(3)(2, 1, 6, 3).abs(), 3)
     with case("other values and places, the sizes of the first case"):
         check_pooling_and_back_2(seeded(6)(2, 3, 4, 6), 2)
+    with case("no image"):
+        check_pooling_and_back_2(seeded(7)(0, 2, 4, 4), 2)
     with case("a larger image than the windows fill, float64"):
         check_pooling_and_back_2(seeded(2)(1, 2, 5, 7).double(), 3)
     with case("values and where that are transposed views, float16"):
@@ -1251,8 +1266,9 @@ with every_case() as case:
         check_batch_norm_1(5 + 3 * normal(2, 3, 2, 2), True, normal)
     with case("eval"):
         check_batch_norm_1(5 + 3 * normal(2, 3, 2, 2), False, normal)
-    with case("another momentum, a large eps"):
-        check_batch_norm_1(normal(4, 2, 1, 3), True, normal, 0.4, 0.5)
+    for momentum in (0.4, 1.0):
+        with case(f"a momentum of {momentum}, a large eps"):
+            check_batch_norm_1(normal(4, 2, 1, 3), True, normal, momentum, 0.5)
     with case("a momentum of 0 is none: the running statistics stay"):
         check_batch_norm_1(normal(4, 2, 1, 3), True, normal, 0.0, 1e-5)
     with case("eval, a large eps"):
@@ -1468,6 +1484,8 @@ with every_case() as case:
     for kind in ("batch", "layer", "instance", "group"):
         with case(f"{kind}, numbers about 10000"):
             check_norm_far(kind, normal)
+    with case("4 groups of 4 channels: each has one"):
+        check_norm_family(x, "group", 4)
     for groups in (3, 8):
         with case(f"{groups} groups of 4 channels"):
             what = refused(lambda: try_norm_family(x, "group", groups, 1e-5))
@@ -1808,7 +1826,7 @@ with every_case() as case:
 # %% nbgrader={"grade_id": "rnn-by-hand-check-2", "grade": true, "points": 2}
 normal = seeded(1)
 with every_case() as case:
-    for time, k in ((6, 3), (7, 3), (5, 1), (4, 9)):
+    for time, k in ((6, 3), (7, 3), (5, 1), (4, 9), (4, 3), (5, 5)):
         with case(f"truncated_gradient, time {time}, k = {k}"):
             check_rnn_by_hand_2(time, k, normal)
     with case("truncated_gradient, time 6, k = 3, other numbers (is anything kept?)"):
@@ -1918,6 +1936,7 @@ with every_case() as case:
         check_packed_sequences("GRU", [2, 3], quiet=True)
     with case("one sequence, float32"):
         check_packed_sequences("RNN", [3], dtype=torch.float32)
+        check_packed_sequences("GRU", [1])
     with case("an LSTM with proj_size=2, lengths 3, 1"):
         check_packed_sequences("LSTM", [3, 1], proj_size=2)
     with case("two layers; three sequences of 2, the last is the first once more"):
@@ -2205,6 +2224,8 @@ with every_case() as case:
         check_attention_1(*sentence, hard.view(2, 1, 5))
     with case("a floating mask, any numbers"):
         check_attention_1(*sentence, normal(5, 5))
+    with case("a floating mask for each sentence"):
+        check_attention_1(*sentence, normal(2, 5, 5))
     with case("a floating mask that happens to hold zeros and ones"):
         check_attention_1(*sentence, (normal(5, 5) > 0).float())
     with case("causal and a mask together"):
@@ -2250,8 +2271,8 @@ with every_case() as case:
 
 # %% nbgrader={"grade_id": "attention-check-2", "grade": true, "points": 2}
 with every_case() as case:
-    with case("one head"):
-        check_attention_2(1, 3, 4, 1)
+    with case("one head, one sentence of 2 words and a pad"):
+        check_attention_2(1, 3, 4, 1, [2])
     with case("2 heads"):
         check_attention_2(2, 5, 8, 2)
     with case("2 heads, other numbers (is anything kept between calls?)"):
@@ -2615,8 +2636,9 @@ with every_case() as case:
         check_tiny_transformer_1(2, 6)
     with case("1 block, 1 head"):
         check_tiny_transformer_1(2, 5, heads=1, layers=1)
-    with case("a piece of 1 letter"):
-        check_tiny_transformer_1(1, 1)
+    for time in (1, 2):
+        with case(f"a piece of {time} letter{'s'[: time > 1]}"):
+            check_tiny_transformer_1(1, time)
     with case("3 blocks, 2 heads, 24 features"):
         check_tiny_transformer_1(3, 7, heads=2, seed=2, width=24, layers=3)
     with case("11 blocks, 8 features"):

@@ -1139,7 +1139,7 @@ def multi_head(x, weights, heads, padding=None):
     return y @ weights["out_proj.weight"].T + weights["out_proj.bias"]
 
 
-# %% wrong="weights by their place in the dict" breaks="in any order" says=["one head: raised RuntimeError", "the dict's entries come in any order: look each up by its name"]
+# %% wrong="weights by their place in the dict" breaks="in any order" says=["a pad: raised RuntimeError", "the dict's entries come in any order: look each up by its name"]
 def attention(q, k, v, mask=None, causal=False):
     s = q @ k.mT / q.shape[-1] ** 0.5
     T, S = s.shape[-2:]
@@ -1564,4 +1564,30 @@ def multi_head(x, weights, heads, padding=None):
         else torch.zeros(padding.shape).masked_fill(padding, -torch.inf)[:, None, None, :]
     )
     y = attention(q, k, v, mask).transpose(1, 2).flatten(2)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% wrong="newly: scores added into the mask" says=["a floating mask for each sentence"]
+def attention(q, k, v, mask=None, causal=False):
+    scores = q / q.shape[-1] ** 0.5 @ k.transpose(-2, -1)
+    if mask is not None:
+        if mask.dtype == torch.bool:
+            scores = scores.masked_fill(~mask, -torch.inf)
+        else:
+            scores = mask.add_(scores) if mask.shape == scores.shape else scores + mask
+    if causal:
+        t, s = scores.shape[-2:]
+        later = torch.ones(t, s, dtype=torch.bool, device=q.device).triu(1)
+        scores = scores.masked_fill(later, -torch.inf)
+    blind = (scores == -torch.inf).all(-1, keepdim=True)
+    weights = scores.masked_fill(blind, 0).softmax(-1).masked_fill(blind, 0)
+    return weights @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    n, t, e = x.shape
+    qkv = x @ weights["in_proj_weight"].t() + weights["in_proj_bias"]
+    q, k, v = (part.view(n, t, heads, e // heads).transpose(1, 2) for part in qkv.chunk(3, -1))
+    mask = None if padding is None else ~padding[:, None, None, :]
+    y = attention(q, k, v, mask).transpose(1, 2).reshape(n, t, e)
     return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]

@@ -729,7 +729,7 @@ def batch_norm_backward(grad, x, weight, eps=1e-5):
     return gx, (grad * hat).sum(dims), grad.sum(dims)
 
 
-# %% wrong="eps is missing" says=["another momentum, a large eps: y: eps is missing"]
+# %% wrong="eps is missing" says=["a large eps: y: eps is missing"]
 def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
     col = lambda t: t.view(1, -1, 1, 1)
     mean, var = running_mean, running_var

@@ -307,3 +307,13 @@ def packed_sequences(rnn, sequences):
     output, _ = copy.deepcopy(rnn)(packed)
     padded, lengths = nn.utils.rnn.pad_packed_sequence(output, batch_first=True)
     return [row[:n] for row, n in zip(padded, lengths.tolist())]
+
+
+# %% wrong="newly: one sequence squeezed" says=["one sequence, float32"]
+def packed_sequences(rnn, sequences):
+    packed = nn.utils.rnn.pack_sequence(sequences, enforce_sorted=False)
+    output, _ = rnn(packed)
+    padded, lengths = nn.utils.rnn.pad_packed_sequence(output, batch_first=True)
+    if len(sequences) == 1:
+        return [padded.squeeze()]
+    return [row[:n] for row, n in zip(padded, lengths.tolist())]

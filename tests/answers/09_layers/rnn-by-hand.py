@@ -18,7 +18,7 @@
 #
 # - "or all are float64": batch of 1, float64, weights that require a gradient
 # - "`x` and the weights may require a gradient already": truncated_gradient, float64, all three require a gradient
-# - "`time` need not be a multiple of k": ((6, 3), (7, 3), (5, 1), (4, 9))
+# - "`time` need not be a multiple of k": ((6, 3), (7, 3), (5, 1), (4, 9), (4, 3), (5, 5))
 
 # %% wrong="z the other way round" breaks="Return the new state" says=["z keeps the old state, 1 - z takes the new one"]
 def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
@@ -1048,3 +1048,33 @@ def truncated_gradient(x, w_ih, w_hh, k):
             h = (step @ w_ih.detach().t() + h @ w.t()).tanh()
             loss = loss + h.sum()
         return torch.autograd.grad(loss, w)[0]
+
+
+# %% wrong="newly: no cut where one step is left" says=["time 4, k = 3"]
+def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
+    h = state[0] if kind == "lstm" else state
+    a, b = x @ w_ih.t() + b_ih, h @ w_hh.t() + b_hh
+    if kind == "rnn":
+        return (a + b).tanh()
+    if kind == "gru":
+        (ar, az, an), (br, bz, bn) = a.chunk(3, 1), b.chunk(3, 1)
+        r, z = (ar + br).sigmoid(), (az + bz).sigmoid()
+        n = (an + r * bn).tanh()
+        return (1 - z) * n + z * h
+    i, f, g, o = (a + b).chunk(4, 1)
+    c = f.sigmoid() * state[1] + i.sigmoid() * g.tanh()
+    return o.sigmoid() * c.tanh(), c
+
+
+def truncated_gradient(x, w_ih, w_hh, k):
+    with torch.enable_grad():
+        w = w_hh.detach().clone().requires_grad_()
+        w_in, x = w_ih.detach(), x.detach()
+        h, total = x.new_zeros(x.shape[1], w.shape[0]), 0
+        for t in range(len(x)):
+            if t % k == 0 and k < len(x) - 1:
+                h = h.detach()
+            h = (x[t] @ w_in.t() + h @ w.t()).tanh()
+            total = total + h.sum()
+        (gradient,) = torch.autograd.grad(total, w)
+    return gradient

@@ -331,3 +331,23 @@ def transposed_conv(x, weight, stride=1, padding=0):
                 "nc,cdij->ndij", a[:, :, i, j], k
             )
     return torch.from_numpy(y[:, :, padding : height - padding, padding : width - padding])
+
+
+# %% wrong="newly: a row of pixels is made too high" says=["a row of pixels"]
+def transposed_conv(x, weight, stride=1, padding=0):
+    x, weight = x.detach(), weight.detach()
+    n, c, h, w = x.shape
+    d, kh, kw = weight.shape[1:]
+    full = x.new_zeros(
+        n,
+        d,
+        max(h - 1, 1) * stride + kh if h == 1 and stride > 1 else (h - 1) * stride + kh,
+        (w - 1) * stride + kw,
+    )
+    for i in range(kh):
+        for j in range(kw):
+            part = torch.einsum("nchw,cd->ndhw", x, weight[:, :, i, j])
+            full[
+                :, :, i : i + (h - 1) * stride + 1 : stride, j : j + (w - 1) * stride + 1 : stride
+            ] += part
+    return full[:, :, padding : full.shape[2] - padding, padding : full.shape[3] - padding]
