@@ -48,7 +48,7 @@ HABITS = {
     "writes a file": 'open("scratch.txt", "a").write("note")',
     "takes a name of torch": "sqrt = mean = torch = None",
     "uses NumPy": "import numpy as np\n    assert np.ones(2).sum() == 2",
-    "asks for a gradient": "assert not outputs.requires_grad",
+    "asks for a gradient": "assert outputs.requires_grad in (True, False)",
     "keeps what it saw": "globals().setdefault('seen', []).append(outputs)",
     "works multithreaded": "import torch\n    torch.ones(300, 300) @ torch.ones(300, 300)",
     "collects garbage": "import gc\n    gc.collect()",
