@@ -257,14 +257,6 @@ REGISTERED = {
     "a fake transposed matrix": Scenario(
         _fake((2, 3), torch.float16, True), ((3, 2), (2, 1), "torch.float16"), _contiguous
     ),
-    "a matrix on meta": Scenario(
-        _on_meta, ((2, 4), (4, 1), "meta"), "the fake is on the device of x, whichever that is"
-    ),
-    "a fake one in bfloat16, of three dimensions": Scenario(
-        _fake((2, 3, 4), torch.bfloat16, True),
-        ((2, 4, 3), (12, 3, 1), "torch.bfloat16"),
-        _contiguous,
-    ),
     "the gradient": Scenario(
         _slope,
         _slope_truth(),
@@ -304,5 +296,13 @@ REGISTERED = {
     ),
     "opcheck": Scenario(
         _opcheck(_tensor(3, 2).t().requires_grad_()), _passes, "opcheck found this"
+    ),
+    "a matrix on meta": Scenario(
+        _on_meta, ((2, 4), (4, 1), "meta"), "the fake is on the device of x, whichever that is"
+    ),
+    "a fake one in bfloat16, of three dimensions": Scenario(
+        _fake((2, 3, 4), torch.bfloat16, True),
+        ((2, 4, 3), (12, 3, 1), "torch.bfloat16"),
+        _contiguous,
     ),
 }
