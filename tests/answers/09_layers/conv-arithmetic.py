@@ -656,23 +656,3 @@ def conv_arithmetic(layers, size):
             size = (size + 2 * padding - reach) // stride + 1
         sizes.append(size)
     return sizes
-
-
-# %% wrong="newly: int of a float" says=["10 ** 17 + 1 pixels"]
-def conv_arithmetic(layers, size):
-    sizes = []
-    for layer in layers:
-        kind, kernel = layer["kind"], layer["kernel"]
-        stride = layer.get("stride", kernel if kind == "pool" else 1)
-        padding, dilation = layer.get("padding", 0), layer.get("dilation", 1)
-        reach = dilation * (kernel - 1) + 1
-        if kind == "transposed":
-            size = (size - 1) * stride - 2 * padding + reach + layer.get("output_padding", 0)
-        elif padding == "same":
-            pass
-        else:
-            if reach > size + 2 * padding:
-                raise ValueError("too large")
-            size = int((size + 2 * padding - reach) / stride) + 1
-        sizes.append(size)
-    return sizes
