@@ -1757,7 +1757,7 @@ class Sgd(torch.optim.Optimizer):
         return loss
 
 
-# %% wrong="a small momentum counts as none" says=["a small momentum is one"]
+# %% wrong="a small momentum counts as none" says=["0.05 is momentum"]
 def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
     d = grad + weight_decay * p
     if momentum < 0.1:

@@ -86,13 +86,7 @@ SGD_CASES = {  # the old buffer, the options, the new p, the new buffer, and kno
         2,
         {2.85: RUNNING},
     ),
-    "a later step, momentum 0.05": (
-        2,
-        {"momentum": 0.05},
-        2.89,
-        1.1,
-        {2.9: "a small momentum is one, too."},
-    ),
+    "a later step, momentum 0.05": (2, {"momentum": 0.05}, 2.89, 1.1, {2.9: "0.05 is momentum."}),
     "a first step with dampening 0.5": (
         None,
         {"momentum": 0.5, "dampening": 0.5},
