@@ -1193,9 +1193,10 @@ from course_utils import check_value
 
 def check_case(x, weight, stride, padding):
     with forbid_changes(x, weight), count_operators() as counts:
-        both = (stride, padding) if stride > 1 and padding else ()
-        one = {} if both else {"stride": stride} if stride > 1 else {"padding": padding}
-        result = conv_by_strides(x, weight, *both, **(one if padding or stride > 1 else {}))
+        named = {"stride": stride} if stride > 1 else {}
+        named |= {"padding": padding} if padding else {}
+        places = tuple(named.values()) if len(named) == 2 else ()  # both go by their places
+        result = conv_by_strides(x, weight, *places, **({} if places else named))
     expected = F.conv2d(x, weight, stride=stride, padding=padding)
     known = slips.convolutions(x, weight, stride, padding)
     if padding:
@@ -1409,9 +1410,8 @@ views = {
     "transposed, in torch.complex64": lambda big: (big * 1j).view(20, 30)[4:8, 5:10].t(),
 }
 with every_case() as case:
-    for name, view in (
-        views | cases.pieces()
-    ).items():  # each of a storage of its own, which an answer may spoil
+    for name, view in (views | cases.pieces()).items():
+        # Each of a storage of its own, which an answer may spoil.
         with case(f"release_the_storage(x) with x {name}"):
             slips.check_released(release_the_storage, view(torch.arange(600.0, device=device)))
 check_states(lambda x: release_the_storage(x)[1], torch.ones(3), what="the new tensor")

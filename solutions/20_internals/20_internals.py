@@ -443,7 +443,7 @@ except NotImplementedError as error:
 # second. `my_dispatcher` is given.
 
 # %% nbgrader={"grade_id": "dispatcher-trials", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.internals import dispatcher_trials
+from course_utils.chapters.internals import block_trials, dispatcher_trials
 
 
 @runs_with_the_answer
@@ -453,7 +453,7 @@ def try_table(name):
 
 @runs_with_the_answer
 def try_below(name):
-    return play(dispatcher_trials.BELOW[name], Dispatcher)
+    return play(block_trials.BELOW[name], Dispatcher)
 
 
 # %% nbgrader={"grade_id": "my-dispatcher", "solution": true}
@@ -513,7 +513,7 @@ def my_dispatcher() -> Dispatcher:
 check_scenarios(try_table, dispatcher_trials.TABLE)
 
 # %% nbgrader={"grade_id": "my-dispatcher-check-2", "grade": true, "points": 2}
-check_scenarios(try_below, dispatcher_trials.BELOW)
+check_scenarios(try_below, block_trials.BELOW)
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>

@@ -135,20 +135,6 @@ def test_bytes_are_those_of_new_storages():
         assert words in refusal(autograd.check_bytes, lambda name, x, found=found: found, "exp", x)
 
 
-def test_a_walk_that_never_ends_is_stopped():
-    with pytest.raises(autograd.TooManyLines), autograd.at_most_lines(100):
-        sum_of_all(1000)
-    with autograd.at_most_lines(100):
-        assert sum_of_all(3) == 3
-
-
-def sum_of_all(count: int) -> int:
-    total = 0
-    for number in range(count):
-        total += number
-    return total
-
-
 def test_the_record_grows_forward_and_shrinks_backward():
     course = autograd.bytes_over_time(recording=True)
     assert len(course) == 13

@@ -8,6 +8,7 @@ import torch
 
 from course_utils.chapters.internals import (
     allocators,
+    block_trials,
     dispatch,
     dispatcher_trials,
     parts,
@@ -38,7 +39,7 @@ def test_a_path_follows_the_flags_of_the_thread():
 
 
 def test_the_spare_dispatcher_is_no_answer():
-    for scenarios in (dispatcher_trials.TABLE, dispatcher_trials.BELOW):
+    for scenarios in (dispatcher_trials.TABLE, block_trials.BELOW):
         with pytest.raises(AssertionError):
             check_scenarios(lambda name, s=scenarios: play(s[name], TwoFloors), scenarios)
 

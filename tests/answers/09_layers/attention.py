@@ -1567,7 +1567,7 @@ def multi_head(x, weights, heads, padding=None):
     return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
 
 
-# %% wrong="newly: scores added into the mask" says=["a floating mask for each sentence"]
+# %% wrong="scores added into the mask" says=["a floating mask for each sentence"]
 def attention(q, k, v, mask=None, causal=False):
     scores = q / q.shape[-1] ** 0.5 @ k.transpose(-2, -1)
     if mask is not None:

@@ -616,7 +616,7 @@ def conv_arithmetic(layers, size):
     return sizes
 
 
-# %% wrong="newly: a pool's stride is its reach" says=["a dilated pool"]
+# %% wrong="a pool's stride is its reach" says=["a dilated pool"]
 def conv_arithmetic(layers, size):
     sizes = []
     for layer in layers:
@@ -638,7 +638,7 @@ def conv_arithmetic(layers, size):
     return sizes
 
 
-# %% wrong="newly: ValueError at the first layer alone" says=["the third layer is too large"]
+# %% wrong="ValueError at the first layer alone" says=["the third layer is too large"]
 def conv_arithmetic(layers, size):
     sizes = []
     for layer in layers:

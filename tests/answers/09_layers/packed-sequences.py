@@ -309,7 +309,7 @@ def packed_sequences(rnn, sequences):
     return [row[:n] for row, n in zip(padded, lengths.tolist())]
 
 
-# %% wrong="newly: one sequence squeezed" says=["one sequence, float32"]
+# %% wrong="one sequence squeezed" says=["one sequence, float32"]
 def packed_sequences(rnn, sequences):
     packed = nn.utils.rnn.pack_sequence(sequences, enforce_sorted=False)
     output, _ = rnn(packed)

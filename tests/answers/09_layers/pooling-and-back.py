@@ -975,7 +975,7 @@ def adaptive_mean(x, m):
     return torch.stack(means, dim=-1)
 
 
-# %% wrong="newly: no image" says=["0 images"]
+# %% wrong="no image" says=["0 images"]
 def pooling_and_back(x, k):
     n, c, h, w = x.shape
     x = x.reshape(n * c, h, w).reshape(n, -1, h, w)

@@ -624,7 +624,7 @@ def footprint(model, size):
     return int(seen[-1] - seen[0]) + 1
 
 
-# %% wrong="newly: a last kernel of 1 adds its stride" says=["[(3, 2, 1), (1, 3, 1)]"]
+# %% wrong="a last kernel of 1 adds its stride" says=["[(3, 2, 1), (1, 3, 1)]"]
 def receptive_field(layers):
     field, jump = 1, 1
     for kernel, stride, dilation in layers:

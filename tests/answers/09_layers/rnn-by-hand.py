@@ -1050,7 +1050,7 @@ def truncated_gradient(x, w_ih, w_hh, k):
         return torch.autograd.grad(loss, w)[0]
 
 
-# %% wrong="newly: no cut where one step is left" says=["time 4, k = 3"]
+# %% wrong="no cut where one step is left" says=["time 4, k = 3"]
 def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
     h = state[0] if kind == "lstm" else state
     a, b = x @ w_ih.t() + b_ih, h @ w_hh.t() + b_hh

@@ -333,7 +333,7 @@ def transposed_conv(x, weight, stride=1, padding=0):
     return torch.from_numpy(y[:, :, padding : height - padding, padding : width - padding])
 
 
-# %% wrong="newly: a row of pixels is made too high" says=["a row of pixels"]
+# %% wrong="a row of pixels is made too high" says=["a row of pixels"]
 def transposed_conv(x, weight, stride=1, padding=0):
     x, weight = x.detach(), weight.detach()
     n, c, h, w = x.shape

@@ -20,8 +20,6 @@ from course_utils.chapters.autograd.engines import (
     ENGINES,
     MORE_RULES,
     ORDERS,
-    TooManyLines,
-    at_most_lines,
     check_chain,
     check_engine,
     check_order,
@@ -45,3 +43,4 @@ from course_utils.chapters.autograd.products import (
     more_sums,
 )
 from course_utils.chapters.autograd.repairs import check_repair, check_repairs, verdict_on
+from course_utils.learner.line_limits import TooManyLines, at_most_lines

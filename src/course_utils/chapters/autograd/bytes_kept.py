@@ -160,9 +160,9 @@ def check_bytes(
     )
     whole = answer is None or (isinstance(answer, Integral) and not isinstance(answer, bool))
     assert whole, f"the number of bytes is a {type(answer).__name__}, not a whole number (int)"
-    known = slips.get(answer) if isinstance(answer, int) and not isinstance(answer, bool) else None
+    known = slips.get(answer)
     # How many addresses are used again depends on the machine: no number is said there.
-    again = name == "exp, fifty times" and known is None and isinstance(answer, int)
+    again = name == "exp, fifty times" and known is None and answer is not None
     assert not (again and 0 < answer < truth), f"fewer bytes than are kept: {because}"
     words = "; ".join(part for part in (None if mode else known, because) if part)
     check_equal(answer, truth, "the number of bytes", words if answer is not None else "")

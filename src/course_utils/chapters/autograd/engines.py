@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 import random
 import re
-import sys
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -203,29 +201,6 @@ def check_engine(engine: Callable, program: str, because: str = "", **inputs: fl
     if len(wrong) > 2:
         wrong = {name: words for name, words in wrong.items() if name in inputs} or wrong
     assert not wrong, "; ".join(wrong.values()) + (f" ({because})" if because else "")
-
-
-class TooManyLines(Exception):
-    """More lines of Python ran in an ``at_most_lines`` block than it allows."""
-
-
-@contextmanager
-def at_most_lines(count: int) -> Generator[None]:
-    """Raise :class:`TooManyLines` when more lines of Python than this run in the block."""
-    left, before = count, sys.gettrace()
-
-    def note(frame: Any, event: str, _: Any) -> Any:
-        nonlocal left
-        left -= event == "line"
-        if left < 0:
-            raise TooManyLines
-        return note
-
-    sys.settrace(note)
-    try:
-        yield
-    finally:
-        sys.settrace(before)
 
 
 @ends_in_notebook

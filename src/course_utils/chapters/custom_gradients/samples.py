@@ -135,12 +135,12 @@ def check_work_of_batches(try_samples, way):
     """Check batches of 3 and 6 samples, and that a large one takes no more operations."""
     __tracebackhide__ = True
     few, many = (check_samples(try_samples, way, batch, (2, 4, 3)) for batch in (3, 6))
-    loops = f"{few} operations for 3 samples, {many} for 6: is there a loop?"
-    assert way == "loop" or few == many, loops
-    if way != "loop":
-        many = try_samples(way, *draw_case(3000, (2, 4, 3)))["count"]
-        words = f"{few} operations for 3 samples, {many} for 3000: does it go in chunks?"
-        assert few == many, words
+    if way == "loop":
+        return
+    assert few == many, f"{few} operations for 3 samples, {many} for 6: is there a loop?"
+    many = try_samples(way, *draw_case(3000, (2, 4, 3)))["count"]
+    words = f"{few} operations for 3 samples, {many} for 3000: does it go in chunks?"
+    assert few == many, words
 
 
 def _near(x, y):

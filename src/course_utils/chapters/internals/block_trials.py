@@ -129,6 +129,12 @@ def _refuses_below(Dispatcher):
 
 
 _out = "the block ends also when an exception leaves it, and lets the exception out, whatever it is"
+_ERRORS = {
+    "an exception inside": KeyError,
+    "a ValueError inside": ValueError,
+    "a NotImplementedError inside": NotImplementedError,
+    "interrupted inside": KeyboardInterrupt,
+}
 BELOW = {
     "nested blocks": Scenario(
         _with_blocks(_nested),
@@ -145,18 +151,10 @@ BELOW = {
         ["List"],
         "an inner block adds to the outer one, it does not replace it",
     ),
-    "an exception inside": Scenario(
-        _with_blocks(_broken(KeyError)), ["it came out", "Autograd"], _out
-    ),
-    "a ValueError inside": Scenario(
-        _with_blocks(_broken(ValueError)), ["it came out", "Autograd"], _out
-    ),
-    "a NotImplementedError inside": Scenario(
-        _with_blocks(_broken(NotImplementedError)), ["it came out", "Autograd"], _out
-    ),
-    "interrupted inside": Scenario(
-        _with_blocks(_broken(KeyboardInterrupt)), ["it came out", "Autograd"], _out
-    ),
+    **{
+        name: Scenario(_with_blocks(_broken(error)), ["it came out", "Autograd"], _out)
+        for name, error in _ERRORS.items()
+    },
     "one key, two blocks": Scenario(
         _with_blocks(_one_key_twice),
         ["List", "List", "Autograd"],

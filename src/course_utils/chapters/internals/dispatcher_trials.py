@@ -6,7 +6,6 @@ from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
-from course_utils.chapters.internals.block_trials import BELOW as BELOW
 from course_utils.chapters.internals.noted_kernels import ORDER, new_dispatcher, noting
 from course_utils.chapters.internals.scenarios import Scenario, error_of, given
 from course_utils.chapters.internals.small_torch import FALLTHROUGH, Handle

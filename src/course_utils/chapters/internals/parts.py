@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from course_utils.chapters.internals import (
+    block_trials,
     dispatcher_trials,
     record_trials,
     storage_trials,
@@ -23,7 +24,7 @@ from course_utils.chapters.internals.spare_parts import TwoFloors, kernels_by_nu
 _PARTS = ("elementwise", "Dispatcher", "autograd_kernel", "backward")
 _TRIED = {
     "elementwise": storage_trials.ELEMENTWISE,
-    "Dispatcher": dispatcher_trials.TABLE | dispatcher_trials.BELOW,
+    "Dispatcher": dispatcher_trials.TABLE | block_trials.BELOW,
 }
 
 

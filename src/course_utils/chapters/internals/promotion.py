@@ -62,6 +62,7 @@ def operands() -> dict[str, Any]:
     }
 
 
+_FLOATS = {"the number 2.0", "the number 2.5", "infinity"}
 ASKS = "the answer asks PyTorch for the dtype: find it by the rules"
 
 
@@ -149,9 +150,6 @@ def check_promotion(outcome: tuple[str, Any], default: torch.dtype) -> None:
     under = str(default).removeprefix("torch.")
     with every_case() as case:
         for words, (one, other) in told.items():
-            asks = {"the number 2.0", "the number 2.5", "infinity"} & {
-                one,
-                other,
-            } and default != torch.float32
-            with case(f"{one} and {other}" + f", the default dtype being {under}" * bool(asks)):
+            asks = default != torch.float32 and not _FLOATS.isdisjoint((one, other))
+            with case(f"{one} and {other}" + f", the default dtype being {under}" * asks):
                 raise AssertionError(f"not {found.get((one, other))}: {words}")

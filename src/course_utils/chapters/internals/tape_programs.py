@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import partial
@@ -21,6 +20,7 @@ from course_utils.chapters.internals.small_torch import (
     wrapped,
 )
 from course_utils.chapters.internals.spare_parts import TwoFloors, numpy_dispatcher
+from course_utils.learner.line_limits import TooManyLines, at_most_lines
 
 
 def numbers(values, grad: bool = False) -> Handle:
@@ -125,26 +125,15 @@ def as_torch(program: str, because: str, **inputs) -> Scenario:
 
 @contextmanager
 def few_lines(limit: int) -> Generator[None]:
-    """Raise an AssertionError inside the block once it has run so many lines of Python."""
-    lines = 0
-
-    def trace(frame, event, arg):
-        nonlocal lines
-        lines += 1
-        if lines > limit:
-            sys.settrace(None)
-            raise AssertionError(
-                "each step takes twice as long as the last: a value hands on once, when everyone "
-                "who used it has paid in"
-            )
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
+    """Raise an AssertionError once so many lines of Python have run in the block."""
     try:
-        yield
-    finally:
-        sys.settrace(before)
+        with at_most_lines(limit):
+            yield
+    except TooManyLines:
+        raise AssertionError(
+            "each step takes twice as long as the last: a value hands on once, when everyone who "
+            "used it has paid in"
+        ) from None
 
 
 def on_lists(autograd_kernel: Callable, backward: Callable) -> Any:

@@ -96,8 +96,8 @@ def check_unequal(robust_regression: Callable, case: Callable, device: torch.dev
     __tracebackhide__ = True
     for shape, other in _UNEQUAL_SHAPES:
         with case(f"a prediction of shape {shape}, a target of shape {other}"):
-            zeros = torch.zeros(shape, device=device).double(), torch.zeros(other, device=device)
-            check_raises(ValueError, lambda z=zeros: robust_regression(z[0], z[1].double(), 0.5))
+            zeros = [torch.zeros(s, dtype=torch.float64, device=device) for s in (shape, other)]
+            check_raises(ValueError, lambda zeros=zeros: robust_regression(*zeros, 0.5))
 
 
 @ends_in_notebook

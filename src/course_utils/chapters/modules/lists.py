@@ -93,7 +93,7 @@ def run_set_weight(
             tensor.grad = torch.ones_like(tensor)
     watch = forbid_side_effects(layer, but=("values", "requires_grad", "names")).__enter__()
     old, waiting = layer.weight, value.grad
-    rest = [None if layer.bias is None else layer.bias.detach().clone()]
+    bias = None if layer.bias is None else layer.bias.detach().clone()
     optimizer = torch.optim.SGD(layer.parameters(), lr=1.0)
     before = old.detach().clone()
     flag = value.requires_grad
@@ -111,8 +111,8 @@ def run_set_weight(
     found |= {"idle": torch.equal(layer.weight, before)}
     found |= {"needs": layer.weight.requires_grad, "leaf": layer.weight.is_leaf}
     found |= {"parameter": isinstance(layer.weight, nn.Parameter)}
-    same = (layer.bias is None) == (rest[0] is None)
-    found["bias"] = same and (layer.bias is None or torch.equal(layer.bias, rest[0]))
+    same = (layer.bias is None) == (bias is None)
+    found["bias"] = same and (bias is None or torch.equal(layer.bias, bias))
     besides = watch.changes()
     layer.zero_grad()
     layer(torch.ones(1, value.shape[1], device=value.device, dtype=value.dtype)).sum().backward()
