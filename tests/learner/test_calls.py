@@ -53,6 +53,12 @@ def test_a_changed_argument_is_noted(spoil, changed):
     assert watched(lambda pair: spoil(pair["x"]), {"x": X.clone()})[2] == changed
 
 
+def test_a_nan_that_stays_is_no_change():
+    x = torch.tensor([1.0, float("nan")], requires_grad=True)
+    x.grad = torch.tensor([float("nan"), 2.0])
+    assert watched(lambda x: x + 1, x)[2] == ""
+
+
 def test_rules_list_all_that_was_broken():
     check_rules(["add", "linear"], False, "*gru*")
     said = refusal(check_rules, ["gru_cell", "add"], True, "*gru*")

@@ -67,6 +67,18 @@ def test_each_state_finds_its_slip_and_names_itself(state, x):
     assert STATES[state][1] in str(caught.value)
 
 
+@pytest.mark.parametrize("slip", [lambda x: True, lambda x: x.requires_grad])
+def test_an_argument_whose_storage_is_gone_is_told_and_not_read(slip, x):
+    def frees(x):
+        result = center(x)
+        if slip(x):
+            x.untyped_storage().resize_(0)
+        return result
+
+    with pytest.raises(AssertionError, match="its shape, stride or storage"):
+        check_states(frees, x, what="center(x)")
+
+
 def test_a_state_may_be_left_out(x):
     check_states(asks_for_inference, x, what="center(x)", but=["inference_mode"])
 

@@ -13,6 +13,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves
 
 from course_utils.learner.as_it_was import same
+from course_utils.learner.changes import same_values
 from course_utils.learner.tracebacks import ends_in_notebook
 
 # What a name alone doesn't say: torch.func.vjp ends in a call that the learner never typed.
@@ -53,10 +54,7 @@ def watched(function: Callable, *args: Any) -> tuple[Any, list[str], str]:
         name
         for tensor, (values, flag, grad) in zip(tensors, before, strict=True)
         for name, was_left in (
-            (
-                "its values",
-                tensor.shape == values.shape and torch.equal(tensor.detach(), values),
-            ),
+            ("its values", same_values(tensor.detach(), values)),
             ("its requires_grad", tensor.requires_grad == flag),
             ("its grad", same(_grad_of(tensor), grad)),
         )

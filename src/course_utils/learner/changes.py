@@ -43,7 +43,7 @@ class forbid_changes:
     def __enter__(self) -> None:
         self.forbidden.extend(self.tensors)
         self.asked = [tensor.requires_grad for tensor in self.tensors]
-        self.layouts = [_layout(tensor) for tensor in self.tensors]
+        self.layouts = [layout_of(tensor) for tensor in self.tensors]
         self.values = [tensor.detach().clone() for tensor in self.tensors]
 
     @ends_in_notebook
@@ -55,7 +55,7 @@ class forbid_changes:
         before = zip(self.tensors, self.layouts, self.values, self.asked, strict=True)
         for tensor, layout, values, asked in before:
             # The layout first: a storage that was cut short has no values that could be read.
-            if _layout(tensor) != layout:
+            if layout_of(tensor) != layout:
                 changed = "shape, stride or storage"
             elif not same_values(tensor.detach(), values):
                 changed = "values"
@@ -94,7 +94,8 @@ class allow_changes:
         del self.allowed[len(self.allowed) - len(self.tensors) :]
 
 
-def _layout(tensor: torch.Tensor) -> tuple:
+def layout_of(tensor: torch.Tensor) -> tuple:
+    """How a tensor lies in its storage, and how large that is, in bytes."""
     storage = tensor.untyped_storage()
     return tensor.shape, tensor.stride(), tensor.storage_offset(), storage.nbytes(), tensor.dtype
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_leaves, tree_map
 
-from course_utils.learner.changes import ASKED, CHANGED, same_values
+from course_utils.learner.changes import ASKED, CHANGED, layout_of, same_values
 from course_utils.learner.checks import TOLERANCES
 from course_utils.learner.tracebacks import ends_in_notebook
 
@@ -67,13 +67,19 @@ def check_states(
         AssertionError: another result, an exception, or a changed argument; it names the state.
     """
     __tracebackhide__ = True
-    plain = function(*tree_map(_copy, arguments))
+    given = tree_map(_copy, arguments)
+    layouts = [layout_of(one) for one in _tensors(given)]
+    plain = function(*given)
+    # The layout first: a storage that was cut short has no values that could be read.
+    if [layout_of(one) for one in _tensors(given)] != layouts:
+        raise AssertionError(f"{what} is wrong: {CHANGED.format('shape, stride or storage')}")
     kept = tree_map(_copy, plain)
     for name in STATES:
         if name in but:
             continue
         where, because = STATES[name]
         given, before = _arguments(name, arguments), tree_map(_copy, arguments)
+        layouts = [layout_of(one) for one in _tensors(given)]
         if name == "result_overwritten":
             for leaf in _tensors(plain):
                 # An expanded tensor can't be written to as a whole.
@@ -84,7 +90,7 @@ def check_states(
         except Exception as error:
             words = f"{what} {where} raised {type(error).__name__}: {error}"
             raise AssertionError(f"{words} ({because})") from error
-        wrong = _changed(name, given, before) or _difference(result, kept)
+        wrong = _changed(name, given, before, layouts) or _difference(result, kept)
         if wrong:
             raise AssertionError(f"{what} {where} {wrong} ({because})")
     return kept
@@ -134,10 +140,12 @@ def _tensors(value: Any) -> Iterator[Tensor]:
     return (leaf for leaf in tree_leaves(value) if isinstance(leaf, Tensor))
 
 
-def _changed(name: str, given: tuple, before: tuple) -> str:
+def _changed(name: str, given: tuple, before: tuple, layouts: list[tuple]) -> str:
     """Words for an argument that is not as it was."""
     asks = name in ("old_gradient", "inside_a_graph")
-    for now, old in zip(_tensors(given), _tensors(before), strict=True):
+    for now, old, layout in zip(_tensors(given), _tensors(before), layouts, strict=True):
+        if layout_of(now) != layout:
+            return "is wrong: " + CHANGED.format("shape, stride or storage")
         if not same_values(now.detach(), old):
             return "is wrong: " + CHANGED.format("values")
         if now.requires_grad != (asks and now.is_floating_point()):
