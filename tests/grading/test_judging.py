@@ -169,9 +169,13 @@ def test_a_storage_keeps_its_length_even_where_changes_are_asked_for(names, name
     assert x.untyped_storage().nbytes() == 24
 
 
-def test_an_error_of_the_answer_is_told_before_a_change(names):
+def test_an_error_of_the_answer_is_told_before_a_change_unless_that_is_forbidden(names):
     x = torch.zeros(2)
     with pytest.raises(ValueError, match="no"):
+        names["change_and_refuse"](x)
+    assert x.tolist() == [0, 0]
+    both = "its values.*it also raised no"
+    with forbid_changes(x), pytest.raises(AssertionError, match=both):
         names["change_and_refuse"](x)
     assert x.tolist() == [0, 0]
 

@@ -63,7 +63,8 @@ def unasked_change(
         trial: whether a locked function was called, which tells by itself what was changed.
 
     Returns:
-        Words for it; none for a trial, unless its check forbids the change; None if there was none.
+        Words for it; none for a trial, or where the answer raised, unless the check forbids the
+        change; None if there was none.
     """
 
     def place(tensor: torch.Tensor) -> int | None:
@@ -76,7 +77,8 @@ def unasked_change(
     allowed = {place(tensor) for tensor in allow_changes.allowed} - {None}
     if not lengths and not changed - allowed:
         return None
-    if trial and not changed & {place(tensor) for tensor in forbid_changes.forbidden}:
+    left_to_the_check = trial or reply.error is not None
+    if left_to_the_check and not changed & {place(one) for one in forbid_changes.forbidden}:
         return ""
     return CHANGED.format("shape, stride or storage" if lengths | layouts else "values")
 

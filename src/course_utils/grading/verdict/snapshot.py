@@ -236,6 +236,8 @@ class Snapshot:
         if reply.error is not None:
             error = raised(reply.error)
             self.chosen.add(str(error))
+            if unasked:
+                raise AssertionError(f"{unasked}; it also raised {error}")
             raise error
         self.chosen |= chosen_by(result, StandIn)
         if modes:
