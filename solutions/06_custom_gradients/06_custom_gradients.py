@@ -59,7 +59,7 @@ for function in (torch.abs, by_root, by_where):
     print(f"{function.__name__:<9} values {(y + 0).tolist()}  slopes {x.grad.tolist()}")
 
 # %% [markdown]
-# Three answers at 0, and one of them is no number. None of this is a bug in PyTorch.
+# Three answers at 0, and one of them is not a number. None of this is a bug in PyTorch.
 # `torch.abs` brings a rule for |x|. In the other two, autograd has never heard of |x|: it has seen a
 # square and a root, or a comparison and a minus, and it chains the rules of these. So at 0 the slope
 # depends on how you wrote the function.
@@ -217,14 +217,19 @@ def try_length(x, g):
 # %% [markdown]
 # ### Exercise 6.2 — A length that is safe at zero ★★ · 10 min · 3 points · core
 #
-# Write `Length`, a Function. `Length.apply(x)` takes `x` of shape (…, n), float32 or float64, and
-# returns the length of each vector, of shape (…) and of x's dtype. Its backward returns, for each
-# vector, the gradient that arrives times x / length, however short the vector, and exactly 0 where
-# the length is 0. All numbers are finite; no square overflows, and none but that of 0 is 0. Leave
-# `x` as it is. It need not be differentiable twice.
+# Write `Length`, a Function: the length of each vector, with a gradient that is never NaN.
+# `safe_length` is given; it calls your Function.
+#
+# - `Length.apply(x)` takes `x` of shape (…, n), float32 or float64. It returns the length of each
+#   vector, of shape (…) and of x's dtype.
+# - Its backward returns, for each vector, the gradient that arrives times x / length, however short
+#   the vector, and exactly 0 where the length is 0.
+# - Leave `x` as it is.
+#
+# Numbers whose square overflows, or is rounded to 0, need no care. Nor does a second derivative.
 #
 # Example: for x = (3, 4) the length is 5, and where 1 arrives `x` gets (0.6, 0.8). For x = (0, 0) it
-# gets (0, 0). `safe_length` is given; it calls your Function.
+# gets (0, 0).
 
 
 # %% nbgrader={"grade_id": "safe-length", "solution": true}
@@ -351,13 +356,15 @@ def try_elu(x, alpha, g):
 # **Find.** For each x, in float32, say whether the gradient of `elu_by_where` is NaN (`True` or
 # `False`). The largest float32 is about e to the power of 88.7.
 #
-# **Repair.** Write `elu(x, alpha)` for tensors of any shape: x where x > 0, else alpha · (exp(x) − 1).
-# Value and gradient must be finite and right for every finite x, in float32 and float64, at 0 as
-# well: there the slope is alpha. Use ordinary operations; `F.elu` and its relatives are
-# not allowed. Leave `x` as it is.
+# **Repair.** Write `elu(x, alpha)`: x where x > 0, else alpha · (exp(x) − 1). It is for tensors of
+# any shape, in float32 and float64. `where_nan` is given; it calls your `elu`.
+#
+# - Value and gradient must be finite and right for every finite x, at 0 as well: there the slope is
+#   alpha.
+# - Use ordinary operations; `F.elu` and its relatives are not allowed.
+# - Leave `x` as it is.
 #
 # Example: `elu(torch.tensor([-1.0, 2.0]), 1.0)` is about (−0.632, 2), with the slopes (0.368, 1).
-# `where_nan` is given; it calls your `elu`.
 
 # %% nbgrader={"grade_id": "where-nan", "solution": true}
 nan_at = {"-200": None, "-1": None, "0": None, "2": None, "80": None, "100": None}
@@ -622,25 +629,36 @@ def try_function(name, g, *inputs):
 # %% [markdown]
 # ### Exercise 6.4 — ReLU and friends ★★★ · 30 min · 6 points · core
 #
-# Write three Functions. Results and gradients have the dtype and shape of `x`, whatever floating-point
-# dtype and shape that is. Leave the inputs as they are.
+# Write three Functions, each with a slope that you choose where mathematics has none.
+# `my_relu_and_friends` is given; it names them.
 #
-# - `MyReLU.apply(x)`: like `F.relu`, with the gradient 0 at 0. It can be differentiated twice.
-#   NaN stays NaN, here and in `MyClamp`.
-# - `MyClamp.apply(x, low, high)`: like `torch.clamp`, for three tensors of one shape with
-#   `low < high` everywhere. `x` gets the gradient where `low <= x <= high`, `low` where `x < low`,
-#   `high` where `x > high`. (At a tie PyTorch's own shares it out; ours gives it to `x`.) It can be
-#   differentiated twice. Compute only what is asked for: `ctx.needs_input_grad` is a tuple of truth
-#   values, one for each input; return `None` for the others.
-# - `Binarize.apply(x)`: returns two tensors. The first is the sign, with +1 at 0. The second is the
-#   mask: 1 where |x| ≤ 1, else 0. The gradient of the sign goes straight through to `x` where the
-#   mask is 1, and stops elsewhere. The mask itself gives no gradient:
-#   `ctx.mark_non_differentiable(mask)`. A second derivative of such a trick means nothing: refuse
-#   it with `once_differentiable`.
+# `MyReLU.apply(x)` is like `F.relu`, with the gradient 0 at 0.
+#
+# `MyClamp.apply(x, low, high)` is like `torch.clamp`, for three tensors of one shape with
+# `low < high` everywhere.
+#
+# - `x` gets the gradient where `low <= x <= high`, `low` where `x < low`, `high` where `x > high`.
+#   (At a tie PyTorch's own shares it out; ours gives it to `x`.)
+# - Compute only what is asked for: `ctx.needs_input_grad` is a tuple of truth values, one for each
+#   input; return `None` for the others.
+#
+# `Binarize.apply(x)` returns two tensors, the sign, with +1 at 0, and the mask: 1 where |x| ≤ 1,
+# else 0.
+#
+# - The gradient of the sign goes straight through to `x` where the mask is 1, and stops elsewhere.
+# - The mask itself gives no gradient: `ctx.mark_non_differentiable(mask)`.
+# - A second derivative of such a trick means nothing: refuse it with `once_differentiable`.
+#
+# For all three:
+#
+# - Results and gradients have the dtype and shape of `x`, whatever floating-point dtype and shape
+#   that is.
+# - `MyReLU` and `MyClamp` can be differentiated twice, and NaN stays NaN in both.
+# - Leave the inputs as they are.
+# - Write the rules yourself: the backward of a finished operation, such as `F.relu`, is not allowed.
 #
 # Example: for x = (−2, −0.5, 0, 3), `Binarize` gives (−1, −1, 1, 1) and (0, 1, 1, 0), and the
-# gradient (1, 1, 1, 1) of the sign becomes (0, 1, 1, 0) for `x`. Write the rules yourself: the
-# backward of a finished operation, such as `F.relu`, is not allowed. `my_relu_and_friends` is given.
+# gradient (1, 1, 1, 1) of the sign becomes (0, 1, 1, 0) for `x`.
 
 
 # %% nbgrader={"grade_id": "my-relu-and-friends", "solution": true}
@@ -809,9 +827,12 @@ for size in ((4, 5), (), (0, 3)):
 # ### Exercise 6.5 — Who checks the checker? ★★★ · 25 min · 5 points · core
 #
 # Before you trust a rule, you test it. And before you trust a test, you show it something broken.
-# `line_up(base, number)` gives a function from a tensor to a tensor, applied to each element, with
-# an `autograd.Function` behind it. Number 0 is right. The others are broken, each in its own way,
-# and each of these has happened in real code:
+# Write `write_the_test(function)`, which returns `True` if the function's values and gradients can
+# be trusted, else `False`.
+#
+# Seven suspects are lined up: `line_up(base, number)` gives a function from a tensor to a tensor,
+# applied to each element, with an `autograd.Function` behind it. Number 0 is right. The others are
+# broken, each in its own way, and each of these has happened in real code:
 #
 # 1. its backward forgets the gradient that arrives;
 # 2. its slope is wrong for negative numbers;
@@ -821,12 +842,14 @@ for size in ((4, 5), (), (0, 3)):
 # 6. it keeps its input on the class and not on `ctx`, so a second call overwrites what the first
 #    one needs.
 #
-# Write `write_the_test(function)`, which returns `True` for the right one and `False` for the broken
-# ones. It is not told which one it was given, nor what the function should be: the bases are
-# a sine, a cube and a bell curve, all smooth. It may call the function as often as it likes, in
-# float64; a dozen numbers between −2 and 2 are plenty. Each call of your test gets a fresh one.
-# `gradcheck` and `gradgradcheck` with `raise_exception=False` return a truth value. They don't find everything, and
-# number 5 can make them raise all the same: an error is no verdict.
+# - Your test is not told which one it was given, nor what the function should be: the bases are
+#   a sine, a cube and a bell curve, all smooth. Each call of your test gets a fresh one.
+# - It may call the function as often as it likes, in float64; a dozen numbers between −2 and 2 are
+#   plenty.
+# - It says `True` or `False` of every suspect: an error is no verdict.
+#
+# `gradcheck` and `gradgradcheck` with `raise_exception=False` return a truth value. They don't find
+# everything, and number 5 can make them raise all the same.
 
 
 # %% nbgrader={"grade_id": "line-up", "locked": true} jupyter={"source_hidden": true}
@@ -969,21 +992,21 @@ def try_checkpoint(x, seed, times, state=""):
 # ### Exercise 6.6 — A checkpoint by hand ★★★ · 25 min · 4 points · core
 #
 # Write `Checkpoint`, a Function. `Checkpoint.apply(block, x)` returns what `block(x)` returns, a
-# tensor. `x` requires grad. Your Function
+# tensor, and runs the block again in backward. `checkpoint_by_hand` is given; it calls your Function.
 #
-# - keeps nothing for backward but the block, `x`, and the state of the CPU generator
-#   (`torch.get_rng_state()`; `torch.set_rng_state(state)` goes back to it). `x` goes through `save_for_backward`, not on `ctx`;
-# - runs `block` a second time in backward, on the same random numbers, recording this time
-#   (`torch.enable_grad()`);
-# - returns the gradient of `x`, and adds those of the block's parameters to their `.grad`, as
-#   `backward()` does: nothing for one that is frozen or not used. It runs a block that is used
-#   twice as well;
-# - leaves the generator after backward as it was before backward, also where `block` raises there.
+# - **Forward** keeps nothing for backward but the block, `x`, and the state of the CPU generator
+#   (`torch.get_rng_state()`). `x`, which requires grad, goes through `save_for_backward`, not on
+#   `ctx`.
+# - **Backward** runs `block` a second time, on the same random numbers
+#   (`torch.set_rng_state(state)`), recording this time (`torch.enable_grad()`).
+# - It returns the gradient of `x`, and adds those of the block's parameters to their `.grad`, as
+#   `backward()` does: nothing for one that is frozen or not used. `block` may be used twice.
+# - It leaves the generator as it was before backward, also where `block` raises there.
+# - Gradients have to be equal to those of the plain run to the last bit.
+# - `torch.utils.checkpoint` is not allowed.
 #
-# Everything here is on the CPU; on a GPU you would keep the state of its generator too. Gradients
-# have to be equal to those of the plain run to the last bit. `torch.utils.checkpoint` is not
-# allowed. The check uses a block with two linear layers and a dropout. `checkpoint_by_hand` is
-# given.
+# Everything here is on the CPU; on a GPU you would keep the state of its generator too. The check
+# uses a block with two linear layers and a dropout.
 
 
 # %% nbgrader={"grade_id": "checkpoint-by-hand", "solution": true}
@@ -1122,9 +1145,7 @@ import torch.autograd.forward_ad as forward_ad
 
 x, v = torch.tensor([1.0, 2.0]), torch.tensor([1.0, 0.0])
 with warnings.catch_warnings(), forward_ad.dual_level():
-    warnings.simplefilter(
-        "ignore"
-    )  # on first use, PyTorch warns about a deprecated part of its own
+    warnings.simplefilter("ignore")  # PyTorch warns about a deprecated part of itself
     dual = forward_ad.make_dual(x, v)
     tangent = forward_ad.unpack_dual(two_to_three(dual)).tangent
 
@@ -1148,16 +1169,20 @@ def try_jacobian(way, name, x):
 # %% [markdown]
 # ### Exercise 6.7 — The Jacobian, both ways ★★ · 15 min · 3 points
 #
-# `f` takes a 1-D tensor with n entries and returns one with m, which depends on it alone. Write
+# Write the Jacobian of `f` at `x`, of shape (m, n), in both directions. `f` takes a 1-D tensor with
+# n entries and returns one with m.
 #
-# - `by_rows(f, x)`: the Jacobian at `x`, of shape (m, n), by reverse mode: a row a pass;
-# - `by_columns(f, x)`: the same by forward mode: a column a pass;
-# - `jacobian_both_ways(f, x)`: the same by the cheaper of the two: by rows if m < n, by columns if
-#   n < m. For m = n either will do. You may call `f` once more to learn m.
+# - `by_rows(f, x)`: by reverse mode, a row a pass;
+# - `by_columns(f, x)`: the same by forward mode, a column a pass;
+# - `jacobian_both_ways(f, x)`: by the cheaper of the two: by rows if m < n, by columns if n < m. For
+#   m = n either will do. You may call `f` once more to learn m.
 #
-# `torch.func.jacrev`, `jacfwd` and `torch.autograd.functional.jacobian` are not allowed; a loop over the
-# passes is fine. Results are detached, also where `x` requires grad. Leave `x` as it is: its
-# `requires_grad` and its `.grad`.
+# For all three:
+#
+# - Results are detached, also where `x` requires grad.
+# - Leave `x` as it is: its `requires_grad` and its `.grad`.
+# - `torch.func.jacrev`, `jacfwd` and `torch.autograd.functional.jacobian` are not allowed; a loop over
+#   the passes is fine.
 #
 # Example: `two_to_three` at (1, 2) has the Jacobian with the rows (2, 1), (1, 1) and (2, 0).
 
@@ -1322,21 +1347,25 @@ def try_curvature(way, name, x, extra, weigh=False):
 # %% [markdown]
 # ### Exercise 6.8 — Curvature without the matrix ★★★ · 28 min · 4 points
 #
-# `f` takes a 1-D tensor and returns a number (a tensor without dimensions) that depends on it alone,
-# and is not linear. Write
+# Write two products with the Hessian, and the method that needs them. `f` takes a 1-D tensor and
+# returns a number (a tensor without dimensions); it is not linear. `hessian_vector` is given; it
+# calls both products.
 #
 # - `hvp_double(f, x, v)`: $Hv$ at `x`, by double backward;
 # - `hvp_forward(f, x, v)`: the same, by forward over reverse;
 # - `newton(f, x, steps)`: the point after so many Newton steps from `x`.
 #
-# Never write $H$ down, nor call what does so (`torch.func.hessian`, `torch.func.jacrev`, …) or the finished
-# `hvp` and `vhp` of `torch.autograd.functional`. No tensor may be larger than a few vectors. The two
-# products call `f` at `x` alone, so no differences of gradients. Leave `x` and `v` as they are: values,
-# `requires_grad` and `.grad`. Results are detached, also where `x` and `v` require grad.
+# Rules:
+#
+# - Never write $H$ down, nor call what does so (`torch.func.hessian`, `torch.func.jacrev`, …), or the
+#   finished `hvp` and `vhp` of `torch.autograd.functional`. No tensor may be larger than a few
+#   vectors.
+# - The two products call `f` at `x` alone, so no differences of gradients.
+# - Results are detached, also where `x` and `v` require grad.
+# - Leave `x` and `v` as they are: values, `requires_grad` and `.grad`.
 #
 # Example: at x = (1, 3), for the saddle above, v = (1, 0) gives $Hv$ = (6, 2). Newton's method has to
-# bring the gradient of Rosenbrock's valley from 233 to below 10⁻⁸ in seven steps. `hessian_vector` is
-# given.
+# bring the gradient of Rosenbrock's valley from 233 to below 10⁻⁸ in seven steps.
 
 
 # %% nbgrader={"grade_id": "hessian-vector", "solution": true}
@@ -1468,10 +1497,10 @@ show(
 )
 
 # %% [markdown]
-# Descent finds the valley's floor at once and then creeps along it: after 2000 steps it is still on its
-# way. Newton jumps, once far out of the
-# valley, and arrives. In a network each of its steps costs many products, and where the curvature is
-# negative it may climb; so optimizers borrow the idea with care (chapter 11).
+# Descent finds the valley's floor at once and then creeps along it: after 2000 steps it is still on
+# its way. Newton jumps, once far out of the valley, and arrives. In a network each of its steps costs
+# many products, and where the curvature is negative it may climb; so optimizers borrow the idea with
+# care (chapter 11).
 
 # %% [markdown]
 # ## 7. A gradient for each sample
@@ -1530,7 +1559,7 @@ for axes, rows, title in zip(both, (gradients, clipped), ("as is", "clipped to 1
     mean = rows.mean(0)
     axes.quiver(*torch.zeros(2, 6), *rows.t(), color="#6b6b6b", width=0.006, **arrow)
     axes.quiver(0, 0, *mean, color="#d55e00", width=0.016, label="mean", **arrow)
-    axes.set(xlim=(-1.4, 1.4), ylim=(-1.2, 1.2))
+    axes.set(xlim=(-1.4, 1.4), ylim=(-1.2, 1.2), xlabel="first number", ylabel="second number")
     axes.set_title(f"{title}: mean ({mean[0]:.2f}, {mean[1]:.2f})", fontsize=10)
 both[0].text(-1.37, -0.3, "on to (-7, -6)", color="#595959")
 both[0].legend(loc="upper left")
@@ -1560,22 +1589,29 @@ def try_samples(way, weights, x, y):
 #
 # `sample_loss(weights, x, y)` above is the loss of a small network, **summed** over the samples in
 # `x` (batch, in) with targets `y` (batch,). `weights` is a dict of tensors `"w1"` (hidden, in),
-# `"b1"` (hidden,) and `"w2"` (classes, hidden). The batch has at least one sample. Write
+# `"b1"` (hidden,) and `"w2"` (classes, hidden). Get the gradient of each sample in three ways, then
+# clip each and average. `per_sample_grads` is given; it puts two of your functions together.
 #
-# - `by_loop`, `by_vmap` and `by_hooks`: each takes `(weights, x, y)` and returns a dict with the
-#   same keys; every entry has the gradients of all samples, of shape (batch, …), detached, also
-#   where weights or `x` require grad. The last two may not loop over samples: the number of operations must not depend on the batch. `by_vmap`
-#   uses `torch.func.vmap`, `by_hooks` does not: write out the network there, two products, a tanh and
-#   a cross entropy, and catch the gradients of the two products (by hooks, or as you like);
-# - `clip_and_average(gradients, limit)`: takes such a dict, of any keys and any number of dimensions
-#   after the batch, at least one, and a `limit` above 0. Each sample's gradient, **all its entries
-#   together**, is one long vector. Where its norm exceeds `limit`, scale it down to `limit`; leave
-#   shorter ones alone, a zero too. Then average over the samples. Return a dict of tensors of the
-#   weights' shapes.
+# `by_loop`, `by_vmap` and `by_hooks` each take `(weights, x, y)`.
+#
+# - Each returns a dict with the same keys as `weights`. Every entry has the gradients of all samples,
+#   of shape (batch, …), detached, also where weights or `x` require grad. The batch has at least one
+#   sample.
+# - The last two may not loop over samples: the number of operations must not depend on the batch.
+# - `by_vmap` uses `torch.func.vmap`, `by_hooks` does not: write out the network there, two products,
+#   a tanh and a cross entropy, and catch the gradients of the two products (by hooks, or as you like).
+#
+# `clip_and_average(gradients, limit)` takes such a dict, of any keys and any number of dimensions
+# after the batch, at least one, and a `limit` above 0.
+#
+# - Each sample's gradient, **all its entries together**, is one long vector. Where its norm exceeds
+#   `limit`, scale it down to `limit`; leave shorter ones alone, a zero too.
+# - Then average over the samples. Return a dict of tensors of the weights' shapes.
+#
+# Leave the arguments of all four alone: values, `requires_grad`, `.grad`.
 #
 # Example: with one weight and the gradients (3, 4) and (0, 1) of two samples, a limit of 1 gives
-# the average of (0.6, 0.8) and (0, 1), which is (0.3, 0.9). Leave the arguments alone: values,
-# `requires_grad`, `.grad`. `per_sample_grads` is given.
+# the average of (0.6, 0.8) and (0, 1), which is (0.3, 0.9).
 
 
 # %% nbgrader={"grade_id": "per-sample-grads", "solution": true}
@@ -1728,7 +1764,7 @@ axes.contourf(side, side, score, levels=[-1e9, 0, 1e9], colors=["#cfe3f1", "#f8d
 for label, colour, marker in ((0, "#0072b2", "o"), (1, "#d55e00", "s")):
     axes.scatter(*x[y == label].t(), 4 + 30 * pull[y == label], color=colour, marker=marker)
 axes.plot(
-    *x[bad].t(), "o", markersize=17, markerfacecolor="none", color="black", label="wrong label"
+    *x[bad].t(), "o", markersize=22, markerfacecolor="none", color="black", label="wrong label"
 )
 axes.set(ylim=(-1.5, 1.5), title="The larger the mark, the harder the sample pulls")
 axes.legend(loc="upper right")
@@ -1814,8 +1850,8 @@ except RuntimeError as error:
     print("func.jvp:      ", str(error).split(". ")[0])
 
 # %% [markdown]
-# *"`clip_grad_norm_` keeps a single sample from pulling the model away."* It clips the mean, when
-# the samples are one already. Take the six gradients of section 7: the step gets shorter, and still
+# *"`clip_grad_norm_` keeps a single sample from pulling the model away."* It clips the mean, in which
+# the samples are mixed already. Take the six gradients of section 7: the step gets shorter, and still
 # points the wrong way.
 
 # %%
@@ -1855,4 +1891,4 @@ print("clipped, then averaged:", each.mean(0))
 # Automatic Differentiation* and a tutorial on *Double Backward with Custom Functions*. Baydin, Pearlmutter,
 # Radul and Siskind, *Automatic Differentiation in Machine Learning: a Survey*, has both modes in
 # full. Chen and others, *Training Deep Nets with Sublinear Memory Cost*, began checkpointing; Abadi and
-# others, *Deep Learning with Differential Privacy*, clip each sample. Chapter 07 goes on with hooks.
+# others, *Deep Learning with Differential Privacy*, clip each sample. Chapter 07 continues with hooks.

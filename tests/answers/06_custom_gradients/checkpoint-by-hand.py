@@ -2,15 +2,15 @@
 # Rules:
 #
 # - "keeps nothing for backward but the block, `x`"
-# - "`x` goes through `save_for_backward`, not on `ctx`"
-# - "runs `block` a second time in backward"
+# - "goes through `save_for_backward`, not on `ctx`"
+# - "runs `block` a second time"
 # - "on the same random numbers"
 # - "recording this time"
 # - "returns the gradient of `x`"
 # - "and adds those of the block's parameters to their `.grad`"
 # - "nothing for one that is frozen or not used"
-# - "It runs a block that is used twice as well"
-# - "leaves the generator after backward as it was before backward"
+# - "`block` may be used twice"
+# - "leaves the generator as it was before backward"
 # - "also where `block` raises there"
 # - "equal to those of the plain run to the last bit"
 # - "`torch.utils.checkpoint` is not allowed"
@@ -18,8 +18,8 @@
 #
 # Admits:
 #
-# - "a block that is used twice": times=2
-# - "`x` requires grad": x of shape (2, 3)
+# - "may be used twice": times=2
+# - "`x`, which requires grad": x of shape (2, 3)
 # - "the block's parameters": custom_gradients.states_of
 
 # %% wrong="no replay of the random numbers" breaks="on the same random numbers" says=["does backward draw the same dropout as forward?"]
@@ -42,7 +42,7 @@ class Checkpoint(torch.autograd.Function):
         return None, x.grad
 
 
-# %% wrong="does not put the generator back" breaks="leaves the generator after backward as it was before backward" says=["put the generator back where it was"]
+# %% wrong="does not put the generator back" breaks="leaves the generator as it was before backward" says=["put the generator back where it was"]
 class Checkpoint(torch.autograd.Function):
     @staticmethod
     def forward(ctx, block, x):
@@ -61,7 +61,7 @@ class Checkpoint(torch.autograd.Function):
         return None, x.grad
 
 
-# %% wrong="keeps the graph of the first forward" breaks="runs `block` a second time in backward" says=["runs of the block in all: expected 2, got 1", "it is computed again, not kept"]
+# %% wrong="keeps the graph of the first forward" breaks="runs `block` a second time" says=["runs of the block in all: expected 2, got 1", "it is computed again, not kept"]
 class Checkpoint(torch.autograd.Function):
     @staticmethod
     def forward(ctx, block, x):
@@ -183,7 +183,7 @@ class Checkpoint(torch.autograd.Function):
         return None, x.grad
 
 
-# %% wrong="keeps x on ctx" breaks="`x` goes through `save_for_backward`, not on `ctx`" says=["kept on ctx: x", "save_for_backward"]
+# %% wrong="keeps x on ctx" breaks="goes through `save_for_backward`, not on `ctx`" says=["kept on ctx: x", "save_for_backward"]
 class Checkpoint(torch.autograd.Function):
     @staticmethod
     def forward(ctx, block, x):
@@ -228,7 +228,7 @@ class Checkpoint(CheckpointFunction):
         return CheckpointFunction.apply(block, True, x)
 
 
-# %% wrong="writes over .grad" breaks="It runs a block that is used twice as well" says=["was .grad overwritten?"]
+# %% wrong="writes over .grad" breaks="`block` may be used twice" says=["was .grad overwritten?"]
 class Checkpoint(torch.autograd.Function):
     @staticmethod
     def forward(ctx, block, x):
@@ -487,7 +487,7 @@ def checkpoint_by_hand(block, x):
     return Checkpoint.apply(block, x)
 
 
-# %% wrong="forgets the generator of a block in eval" breaks="leaves the generator after backward as it was before backward" says=["the block is in eval"]
+# %% wrong="forgets the generator of a block in eval" breaks="leaves the generator as it was before backward" says=["the block is in eval"]
 class Checkpoint(torch.autograd.Function):
     @staticmethod
     def forward(ctx, block, x):

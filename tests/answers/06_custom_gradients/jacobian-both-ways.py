@@ -1,7 +1,7 @@
 # %% [markdown]
 # Rules:
 #
-# - "the Jacobian at `x`, of shape (m, n)"
+# - "at `x`, of shape (m, n)"
 # - "by reverse mode"
 # - "the same by forward mode"
 # - "a row a pass"
@@ -24,7 +24,7 @@
 # - "a 1-D tensor with n entries": "partly constant": torch.tensor([3.0])
 # - "takes a 1-D tensor": dtype=torch.float64
 
-# %% wrong="columns stacked as rows" breaks="the Jacobian at `x`, of shape (m, n)" says=["rows and columns are swapped"]
+# %% wrong="columns stacked as rows" breaks="at `x`, of shape (m, n)" says=["rows and columns are swapped"]
 def by_rows(f, x):
     x = x.detach().clone().requires_grad_()
     y = f(x)
@@ -457,7 +457,7 @@ def jacobian_both_ways(f, x):
     return by_rows(f, x) if m < x.numel() else by_columns(f, x)
 
 
-# %% wrong="rows in float32" breaks="the Jacobian at `x`, of shape (m, n)" says=["seven digits alone"]
+# %% wrong="rows in float32" breaks="at `x`, of shape (m, n)" says=["seven digits alone"]
 def by_rows(f, x):
     with torch.enable_grad():
         leaf = x.detach().clone().requires_grad_()

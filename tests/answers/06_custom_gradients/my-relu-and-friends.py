@@ -5,7 +5,7 @@
 # - "whatever floating-point dtype and shape that is"
 # - "Leave the inputs as they are"
 # - "like `F.relu`, with the gradient 0 at 0"
-# - "It can be differentiated twice"
+# - "can be differentiated twice"
 # - "for three tensors of one shape"
 # - "`x` gets the gradient where `low <= x <= high`"
 # - "`low` where `x < low`"
@@ -19,7 +19,7 @@
 # - "refuse it with `once_differentiable`"
 # - "Write the rules yourself"
 # - "such as `F.relu`, is not allowed"
-# - "NaN stays NaN, here and in `MyClamp`"
+# - "NaN stays NaN in both"
 #
 # Admits:
 #
@@ -30,7 +30,7 @@
 # - "shape that is": "no numbers": torch.zeros(0, 3)
 # - "one for each input": custom_gradients.NEEDS
 # - "like `F.relu`": tiny, huge and infinite
-# - "NaN stays NaN": torch.tensor([nan, -1.0, 2.0])
+# - "and NaN stays NaN": torch.tensor([nan, -1.0, 2.0])
 # - "for three tensors of one shape": bounds that differ
 
 # %% wrong="masks where the input is below zero" breaks="like `F.relu`, with the gradient 0 at 0" says=["x = (-1, 0, 2): the gradient: at 0 the slope is 0"]
@@ -155,7 +155,7 @@ class Binarize(torch.autograd.Function):
         return gradient * ctx.saved_tensors[0]
 
 
-# %% wrong="once differentiable everywhere" breaks="It can be differentiated twice" says=["a second derivative has to be possible"]
+# %% wrong="once differentiable everywhere" breaks="can be differentiated twice" says=["a second derivative has to be possible"]
 class MyReLU(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -1271,7 +1271,7 @@ class Binarize(torch.autograd.Function):
         return gradient * ctx.saved_tensors[0]
 
 
-# %% wrong="NaN becomes zero" breaks="NaN stays NaN, here and in `MyClamp`" says=["NaN has to stay NaN, as in F.relu"]
+# %% wrong="NaN becomes zero" breaks="NaN stays NaN in both" says=["NaN has to stay NaN, as in F.relu"]
 class MyReLU(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -1320,7 +1320,7 @@ def my_relu_and_friends():
     return {"MyReLU": MyReLU, "MyClamp": MyClamp, "Binarize": Binarize}
 
 
-# %% wrong="clamps NaN to a bound" breaks="NaN stays NaN, here and in `MyClamp`" says=["NaN has to stay NaN, as in torch.clamp"]
+# %% wrong="clamps NaN to a bound" breaks="NaN stays NaN in both" says=["NaN has to stay NaN, as in torch.clamp"]
 class MyReLU(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):

@@ -1,7 +1,7 @@
 # %% [markdown]
 # Rules:
 #
-# - "every entry has the gradients of all samples"
+# - "Every entry has the gradients of all samples"
 # - "of shape (batch, …), detached"
 # - "also where weights or `x` require grad"
 # - "returns a dict with the same keys"
@@ -16,7 +16,7 @@
 # - "a zero too"
 # - "Then average over the samples"
 # - "any number of dimensions after the batch"
-# - "Leave the arguments alone"
+# - "Leave the arguments of all four alone"
 # - "`requires_grad`, `.grad`"
 # - "is one long vector"
 #
@@ -28,7 +28,7 @@
 # - "leave shorter ones alone": (3, 4) and (0, 1), limit 10
 # - "of any keys": w1 (2, 3, 4) and b1 (2, 3) in float64
 
-# %% wrong="the gradient of the batch" breaks="every entry has the gradients of all samples" says=["one gradient for the whole batch: each sample needs its own"]
+# %% wrong="the gradient of the batch" breaks="Every entry has the gradients of all samples" says=["one gradient for the whole batch: each sample needs its own"]
 def by_loop(weights, x, y):
     leaves = {name: w.detach().requires_grad_() for name, w in weights.items()}
     grads = torch.autograd.grad(sample_loss(leaves, x, y), list(leaves.values()))
@@ -748,7 +748,7 @@ def clip_and_average(gradients, limit):
     return {name: g.clamp(-limit, limit).mean(0) for name, g in gradients.items()}
 
 
-# %% wrong="scales its argument in place" breaks="Leave the arguments alone" says=["an argument was changed"]
+# %% wrong="scales its argument in place" breaks="Leave the arguments of all four alone" says=["an argument was changed"]
 def by_loop(weights, x, y):
     leaves = {name: w.detach().requires_grad_() for name, w in weights.items()}
     rows = [
@@ -1227,7 +1227,7 @@ def per_sample_grads(weights, x, y, limit):
     return clip_and_average(by_vmap(weights, x, y), limit)
 
 
-# %% wrong="keeps the gradients by shape" breaks="every entry has the gradients of all samples" says=["the answer of the call before"]
+# %% wrong="keeps the gradients by shape" breaks="Every entry has the gradients of all samples" says=["the answer of the call before"]
 def by_loop(weights, x, y):
     rows = {key: [] for key in weights}
     for i in range(len(x)):
@@ -1500,7 +1500,7 @@ def per_sample_grads(weights, x, y, limit):
     return clip_and_average(by_vmap(weights, x, y), limit)
 
 
-# %% wrong="puts new gradients into the dict" breaks="Leave the arguments alone" says=["the dict of gradients was changed"]
+# %% wrong="puts new gradients into the dict" breaks="Leave the arguments of all four alone" says=["the dict of gradients was changed"]
 def by_loop(weights, x, y):
     rows = {key: [] for key in weights}
     for i in range(len(x)):

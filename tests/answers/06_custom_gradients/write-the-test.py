@@ -8,7 +8,7 @@
 # - "it reads memory in order"
 # - "it changes its argument"
 # - "so a second call overwrites what the first one needs"
-# - "returns `True` for the right one and `False` for the broken ones"
+# - "returns `True` if the function's values and gradients can be trusted, else `False`"
 # - "nor what the function should be"
 # - "an error is no verdict"
 # - "The others are broken"
@@ -95,7 +95,7 @@ def write_the_test(function):
     return callable(function)
 
 
-# %% wrong="a number instead of a verdict" breaks="returns `True` for the right one and `False` for the broken ones" says=["gives 1: return True or False"]
+# %% wrong="a number instead of a verdict" breaks="returns `True` if the function's values and gradients can be trusted, else `False`" says=["gives 1: return True or False"]
 def write_the_test(function):
     return int(callable(function))
 
