@@ -25,7 +25,7 @@
 # - add a penalty, write a loss of your own, and test its gradient.
 #
 # **It leans on** chapters 01, 03 and 04: indexing, stable log-sum-exp, gradients. **Time:** about
-# 85 minutes to read and run, over two and a half hours more with the eleven exercises. Sections and
+# 85 minutes to read and run; the eleven exercises take over two and a half hours more. Sections and
 # exercises marked **core** take under two hours together and need no others. You can skip any
 # exercise.
 
@@ -407,19 +407,21 @@ print("picked by the mask:", prices[real].sum().item())
 # %% [markdown]
 # ### Exercise 10.3 — A loss over sequences ★★ · 15 min · 4 points · core
 #
-# `batches` is a list. Each entry is a tuple `(logits, targets, lengths)` of shapes (batch, time,
-# classes), (batch, time) and (batch,). The logits are float32 or float64, the others int64. The
-# time differs from batch to batch, and no sequence need fill it. The first `lengths[i]` positions of row `i` are real, the rest
-# is padding. The price of a position is its cross-entropy.
+# Write `sequence_loss(batches, per)`: the loss over sequences that come in several batches, one
+# number for all of them. With `per="token"` it is the mean over all real positions of all batches;
+# with `per="sequence"` the mean of the sequences' own means. The price of a position is its
+# cross-entropy.
 #
-# Return one number, a tensor of shape (), in float64 for float64: with `per="token"` the mean over all real positions of
-# all batches; with `per="sequence"` the mean of the sequences' own means. Thus
-#
-# - the result is the same however the sequences are spread over batches;
-# - what the padding holds doesn't matter, neither for the number nor for the gradient, which is
-#   0 there. It may hold `nan`, `inf`, `-inf`, or targets such as -1 or 999;
-# - a sequence of length 0 counts for nothing, and a batch may hold nothing else. (At least one
+# - `batches` is a list of tuples `(logits, targets, lengths)` of shapes (batch, time, classes),
+#   (batch, time) and (batch,). The logits are float32 or float64, the others int64. The time
+#   differs from batch to batch, and no sequence need fill it.
+# - The first `lengths[i]` positions of row `i` are real, the rest is padding.
+# - What the padding holds doesn't matter, neither for the number nor for the gradient, which is 0
+#   there. It may hold `nan`, `inf`, `-inf`, or targets such as -1 or 999.
+# - A sequence of length 0 counts for nothing, and a batch may hold nothing else. (At least one
 #   sequence in all of the batches is longer.)
+# - The result is the same however the sequences are spread over batches: a tensor of shape (), in
+#   float64 for float64 logits.
 #
 # Every library function is allowed. Leave the arguments as they are. Example: the walk above.
 
@@ -678,21 +680,23 @@ print("soft targets:  divided by", round((weighted / by_share).item(), 4))
 # %% [markdown]
 # ### Exercise 10.4 — Cross-entropy, yours ★★★ · 25 min · 6 points · core
 #
-# Write `cross_entropy`. It has to agree with `F.cross_entropy` (its mean) in value and in the
+# Write `cross_entropy`, so that it agrees with `F.cross_entropy` (its mean) in value and in the
 # gradient by the logits.
 #
-# - `logits` has shape (batch, classes), float32 or float64. Scores may be as large as ±1000.
+# - `logits` has shape (batch, classes), with at least one row, in float32 or float64. Scores may be
+#   as large as ±1000.
 # - `target` is either int64 of shape (batch,), class numbers, or floating-point of the shape of
 #   `logits`, probabilities.
 # - `weight`: one number for each class, or `None`. `label_smoothing`: from 0 to 1.
 # - `ignore_index`: rows with this class number don't count. It may be a number that isn't a class,
-#   like -100, or a class. It plays no part for probabilities (there the library
-#   refuses an `ignore_index` from 0 on; yours takes it and leaves no row out). If all rows are ignored the result
-#   is `nan`, and its gradient doesn't matter. At least one row is there.
+#   like -100, or a class. If all rows are ignored the result is `nan`, and its gradient doesn't
+#   matter. It plays no part for probabilities: yours leaves no row out there, where the library
+#   refuses an `ignore_index` from 0 on.
+# - The result has shape (), and is float64 for float64 logits. Leave the arguments as they are.
 #
-# The result has shape (), and is float64 for float64 logits. Not allowed: the library's `cross_entropy` and `nll_loss`, as functions or modules. `log_softmax`
-# and `logsumexp` are fine. Leave the arguments as they are. The first check tries class numbers,
-# the second smoothing and probabilities.
+# Not allowed: the library's `cross_entropy` and `nll_loss`, as functions or modules. `log_softmax`
+# and `logsumexp` are fine. The first check tries class numbers, the second smoothing and
+# probabilities.
 #
 # Example: the two rows above with labels 0 and 2 and smoothing 0.1 cost 1.7386; without smoothing,
 # 1.7220.
@@ -904,7 +908,8 @@ print("e / C for every class:      ", round((one_hot * 0.9 + 0.1 / 5).sum().item
 # %% [markdown]
 # ### Exercise 10.5 — Convert the recipe ★★ · 10 min · 3 points
 #
-# Papers and old code use all three. You want the same loss from `F.cross_entropy`. For a recipe
+# Papers and old code use other recipes than the library. Write
+# `smoothing_recipe(e, classes, recipe)`, which gets their loss from `F.cross_entropy`. For a recipe
 # with share `e` and `classes` ≥ 2, return a pair `(factor, smoothing)` of two numbers so that for
 # all logits and labels
 #
@@ -1052,25 +1057,26 @@ print("odds:  ", round((best / (1 - best)).item(), 2), "= 9 ·", q / (1 - q))
 # ### Exercise 10.6 — Which remedy changes what? ★★ · 22 min · 5 points
 #
 # **First the loss.** `imbalance(logits, target, pos_weight, gamma)` is weighted and focal at once.
-# `target` is float, 0 or 1, of the shape of `logits` (any shape). Let p be the probability of the
-# right answer: sigmoid(logit) if the target is 1, else 1 - sigmoid(logit). The price is
-# $-(1-p)^\gamma \log p$, times `pos_weight` where the target is 1. Return the mean over *all
-# elements*, for float64 in float64. `gamma` is 0 or at least 1. Logits may be as large as ±1000, and value and gradient
-# have to be finite.
+# Let p be the probability of the right answer: sigmoid(logit) if the target is 1, else 1 -
+# sigmoid(logit). The price is $-(1-p)^\gamma \log p$, times `pos_weight` where the target is 1.
+# Return the mean over *all elements*, for float64 in float64.
+#
+# - `logits` has any shape, and entries as large as ±1000; value and gradient have to be finite.
+# - `target` has the same shape and is float, 0 or 1. `gamma` is 0 or at least 1.
 #
 # **Then the way back.** `recalibrate(logits, pos_weight)`: the logits are those of a model that was
-# trained with this `pos_weight`. Return the probabilities that it would give without the weight,
-# in the shape and dtype of `logits`. Here, too, a logit may be ±1000.
+# trained with this `pos_weight`. Return the probabilities that it would give without the weight, in
+# the shape and dtype of `logits`. Here, too, a logit may be ±1000.
 #
-# **Then predict.** A linear model with a bias is trained with plain cross-entropy. Now one remedy
-# is added. Two things are measured: the *mean probability* that the model gives, and its *recall*,
-# the share of the ill that are found (at 0.5, or at the moved threshold of 0.05). Write `True` where
-# the remedy makes the measured value differ from the plain model's by more than half of it (0.05
-# becoming 0.08, for example), else `False`. The weight is 19, and "resampled" draws the ill 19 times
-# as often; gamma is 2.
+# **Then predict.** A linear model with a bias is trained with plain cross-entropy; then one remedy
+# is added. The weight is 19, "resampled" draws the ill 19 times as often, and gamma is 2. Two
+# things are measured: the *mean probability* that the model gives, and its *recall*, the share of
+# the ill that are found (at 0.5, or at the moved threshold of 0.05). Write `True` where the remedy
+# makes the measured value differ from the plain model's by more than half of it (0.05 becoming
+# 0.08, for example), else `False`.
 #
-# Example: logit 0, target 1: p is 0.5. With `pos_weight=3, gamma=2` the price is 3 · 0.25 · 0.693
-# = 0.52. And `recalibrate` of the logit of 0.69 with 9 gives 0.2.
+# Example: logit 0, target 1: p is 0.5. With `pos_weight=3, gamma=2` the price is 3 · 0.25 · 0.693 =
+# 0.52. And `recalibrate` of the logit of 0.69 with 9 gives 0.2.
 
 
 # %% nbgrader={"grade_id": "remedies", "locked": true} jupyter={"source_hidden": true}
@@ -1221,7 +1227,8 @@ check_predictions(it_changes, measured, because)
 # %% [markdown]
 # Now all of it measured, on 20,000 new cases. The left picture asks: among those to whom the model
 # gives 0.3, are three in ten ill? A model for which that is so is **calibrated**. The right
-# picture shows recall for every threshold.
+# picture, in the same colours, shows recall for every threshold. (The model that was set back lies
+# on the plain one there.)
 
 # %% topics=["class-imbalance-weights"]
 x, y = skewed_set(seed=1, size=20000)
@@ -1360,15 +1367,16 @@ show(
 #
 # ### Exercise 10.7 — KL, both ways ★★ · 12 min · 3 points
 #
-# `log_p` and `log_q` have shape (batch, n), float32 or float64: logarithms of probabilities, each
-# row a distribution. Return a tuple of two tensors of shape (): the mean over the rows of KL(p‖q),
-# and that of KL(q‖p).
+# Write `kl_directions(log_p, log_q)`. Return a tuple of two tensors of shape (): the mean over the
+# rows of KL(p‖q), and that of KL(q‖p). Only values are asked for, no gradients.
 #
-# A probability may be 0, its logarithm `-inf`. What is impossible by the first distribution costs
-# nothing, whatever the second says. What is possible by the first and impossible by the second
-# costs `inf`. (Any other probability is large enough for the dtype: `log_p.exp()` is 0 only where
-# `log_p` is `-inf`.) Only values are asked for, no gradients. Every library function is allowed; leave
-# the arguments as they are.
+# - `log_p` and `log_q` have shape (batch, n), float32 or float64: logarithms of probabilities, each
+#   row a distribution.
+# - A probability may be 0, its logarithm `-inf`. What is impossible by the first distribution costs
+#   nothing, whatever the second says. What is possible by the first and impossible by the second
+#   costs `inf`. (No other probability is so small that `exp` makes it 0.)
+#
+# Every library function is allowed; leave the arguments as they are.
 #
 # Example: p = (1/2, 1/2), q = (1/4, 3/4) gives 0.1438 and 0.1308. With p = (1/2, 1/2, 0) and q =
 # (1/2, 1/4, 1/4) it is 0.3466 and `inf`.
@@ -1443,11 +1451,31 @@ print("mean:", data.mean().item(), " median:", data.median().item())
 # the absurd measurement pulls hardest. The absolute error pulls with the same force from everywhere: the
 # pulls cancel where as many are above as below, at the **median**, and 60 might be 6,000. Huber is
 # in between.
-#
+
+# %%
+losses = {"squared (mean)": F.mse_loss, "L1 (median)": F.l1_loss, "Huber": F.huber_loss}
+figure, axes = plt.subplots(figsize=(6.5, 2.8))
+for (name, loss), style in zip(losses.items(), ("-", "-", "--"), strict=True):
+    price = loss(c.expand(-1, 9), data.expand(6401, -1), reduction="none").mean(dim=1)[:2000]
+    (curve,) = axes.plot(
+        c[:2000], (price - price.min()) / (price.max() - price.min()), style, label=name
+    )
+    axes.plot(c[price.argmin()], 0, "o", color=curve.get_color())
+axes.plot(data[:8], torch.full((8,), -0.06), "|", color="#1a1a1a", markersize=9)
+axes.set(xlabel="c, one answer for all (60 lies far to the right)", ylabel="price, scaled to 0 … 1")
+axes.legend(fontsize=8)
+show(
+    figure,
+    "The price of each constant. The squared error is lowest at 10, outside the crowd of eight "
+    "measurements from 1 to 7; L1 and Huber are lowest at 4, in its middle.",
+)
+
+# %% [markdown]
 # Now tilt it. Let a target *above* the prediction cost $q$ for each unit and a target *below* it
 # $1 - q$. With $q = 0.75$ the pulls cancel where a quarter is above: at the **75 % quantile**. This
 # is the *pinball* loss. A target 2 above costs 1.5, a target 2 below costs 0.5. It gives you a
-# range instead of a point, from two models with $q = 0.1$ and $0.9$:
+# range instead of a point, from two models with $q = 0.1$ and $0.9$. Here are eighty points to draw
+# lines through; six of them, on the right, are absurd.
 
 # %%
 generator = torch.Generator().manual_seed(3)
@@ -1474,26 +1502,8 @@ def pull(q):
     ).mean()
 
 
-# %%
-losses = {"squared (mean)": F.mse_loss, "L1 (median)": F.l1_loss, "Huber": F.huber_loss}
-figure, axes = plt.subplots(figsize=(6.5, 2.8))
-for (name, loss), style in zip(losses.items(), ("-", "-", "--"), strict=True):
-    price = loss(c.expand(-1, 9), data.expand(6401, -1), reduction="none").mean(dim=1)[:2000]
-    (curve,) = axes.plot(
-        c[:2000], (price - price.min()) / (price.max() - price.min()), style, label=name
-    )
-    axes.plot(c[price.argmin()], 0, "o", color=curve.get_color())
-axes.plot(data[:8], torch.full((8,), -0.06), "|", color="#1a1a1a", markersize=9)
-axes.set(xlabel="c, one answer for all (60 lies far to the right)", ylabel="price, scaled to 0 … 1")
-axes.legend(fontsize=8)
-show(
-    figure,
-    "The price of each constant. The squared error is lowest at 10, outside the crowd of eight "
-    "measurements from 1 to 7; L1 and Huber are lowest at 4, in its middle.",
-)
-
 # %% [markdown]
-# The same with lines through eighty points, of which six, on the right, are absurd:
+# **Predict:** which of the five lines do the six points bend?
 
 # %%
 figure, axes = plt.subplots(figsize=(6.5, 3.2))
@@ -1547,13 +1557,16 @@ print(str(caught[0].message)[:104])
 # ### Exercise 10.8 — What it estimates ★★ · 12 min · 4 points
 #
 # **First predict**, for the nine measurements 1, 2, 2, 3, 4, 5, 6, 7, 60: the constant with the
-# smallest mean price. (`"worst"` is the price of the *largest* error alone. The last two: the same
-# after 60 became 600.)
+# smallest mean price. For `"worst"` the price is the *largest* error alone. The last two are asked
+# after 60 became 600.
 #
 # **Then write** `robust_regression(prediction, target, quantile)`, the mean pinball loss over all
-# elements, of shape (), in float64 for float64. `quantile` is a number between 0 and 1. `prediction` and `target` are
-# float tensors of the same shape, of any number of dimensions; if their shapes differ, raise a
-# `ValueError`, whether or not they would broadcast. The gradient by the prediction has to flow.
+# elements, of shape (), in float64 for float64.
+#
+# - `prediction` and `target` are float tensors of the same shape, of any number of dimensions; if
+#   their shapes differ, raise a `ValueError`, whether or not they would broadcast.
+# - `quantile` is a number between 0 and 1.
+# - The gradient by the prediction has to flow.
 #
 # Example: predictions (0, 0), targets (4, -2), quantile 0.75: (3 + 0.5) / 2 = 1.75.
 
@@ -1751,20 +1764,27 @@ for n, row in enumerate(first):
 #
 # ### Exercise 10.9 — Hard triplets and InfoNCE ★★★ · 25 min · 5 points
 #
+# Write the two losses that push apart. Each returns a tensor of shape () and leaves its arguments
+# as they are. They are float32, or float64; then the result is, too.
+#
 # **`metric_losses(embeddings, labels, margin)`**, of shapes (batch, n) and (batch,): the triplet
 # loss with the hardest positive and negative for each anchor, by Euclidean distance (not squared).
-# An anchor is not its own positive. An anchor without a positive or without a negative is left
-# out: the mean is over the remaining anchors, and 0 if there are none. The gradient flows to anchor,
-# positive and negative (where several are equally hard, to any of them), and is finite, also
-# where two embeddings are equal. Loops are allowed.
+#
+# - An anchor is not its own positive.
+# - An anchor without a positive or without a negative is left out: the mean is over the remaining
+#   anchors, and 0 if there are none.
+# - The gradient flows to anchor, positive and negative (where several are equally hard, to any of
+#   them), and is finite, also where two embeddings are equal.
+#
+# Loops are allowed.
 #
 # **`info_nce(first, second, temperature)`**, both (batch, n), no row of them zero: the mean price
-# over the rows of `first`, as in the loop above. Not allowed here: a Python loop over the rows.
-# (The check counts operators: they must be as many for 20 rows as for 4.) The temperature may be
-# as small as 0.01. The gradient flows to both arguments.
+# over the rows of `first`, as in the loop above.
 #
-# Each returns a tensor of shape () and leaves its arguments as they are. They are float32, or float64;
-# then the result is, too.
+# - The temperature may be as small as 0.01. The gradient flows to both arguments.
+# - Not allowed here: a Python loop over the rows. (The check counts operators: they must be as many
+#   for 20 rows as for 4.)
+#
 # Examples: the two walks above: 0.75, and 0.33 for the mean of the two prices.
 
 
@@ -2002,14 +2022,17 @@ show(
 #
 # ### Exercise 10.10 — Penalise ★★ · 10 min · 4 points
 #
-# **`regularise(model, l1, l2)`**: `l1` times the sum of |w|, plus `l2` times the sum of w², over
-# all entries of the model's parameters that have at least two dimensions and aren't frozen
-# (`requires_grad` is `True`). A parameter that is used twice counts once. Modules may be nested.
-# Return a tensor of shape (), float64 if they are, through which a gradient flows to them; where there
-# are none, a zero. Leave the model as it is, its `.grad` and its mode (train or eval) too.
+# **`regularise(model, l1, l2)`** is the penalty: `l1` times the sum of |w|, plus `l2` times the sum
+# of w², over all entries of the model's parameters that have at least two dimensions and aren't
+# frozen (`requires_grad` is `True`).
 #
-# **`shrink(weight, step)`**: soft thresholding, in a new tensor of the same shape and dtype. `step`
-# is a number, 0 or more.
+# - A parameter that is used twice counts once. Modules may be nested.
+# - Return a tensor of shape (), float64 if they are, through which a gradient flows to them; where
+#   there are none, a zero.
+# - Leave the model as it is, its `.grad` and its mode (train or eval) too.
+#
+# **`shrink(weight, step)`** is the proximal step: soft thresholding, in a new tensor of the same
+# shape and dtype. `step` is a number, 0 or more.
 #
 # Example: for a linear layer with weight [[1, -2]] and bias [7], `regularise(model, 0.1, 0.01)` is
 # 0.1 · 3 + 0.01 · 5 = 0.35. And `shrink` of (1, -0.5, 0.1) by 0.3 is (0.7, -0.2, 0).
@@ -2229,14 +2252,17 @@ print("p =", p.item(), " gradient:", torch.autograd.grad((1 - p**0.5) / 0.5, log
 # %% [markdown]
 # ### Exercise 10.11 — A loss of your own ★★ · 15 min · 5 points · core
 #
-# **`custom_loss(logits, target, weight, q)`**: the generalised cross-entropy of `logits` (batch,
-# classes), float32 or float64, and class numbers `target` (batch,). p is the softmax probability
-# of the target's class, and 0 < q ≤ 1. `weight` has one number for each class, or is `None`. The
-# mean is like that of `F.cross_entropy`: prices times the weights of their targets, divided by the
-# sum of these weights. Value and gradient are finite for scores up to ±1000. Return a tensor of
-# shape (), float64 for float64 logits.
+# **`custom_loss(logits, target, weight, q)`** is the generalised cross-entropy of `logits` (batch,
+# classes), float32 or float64, and class numbers `target` (batch,). p is the softmax probability of
+# the target's class, and 0 < q ≤ 1.
 #
-# **`CustomLoss(weight, q)`**: the same as a module; `CustomLoss(weight, q)(logits, target)`. The
+# - `weight` has one number for each class, or is `None`. The mean is like that of
+#   `F.cross_entropy`: prices times the weights of their targets, divided by the sum of these
+#   weights.
+# - Value and gradient are finite for scores up to ±1000. Return a tensor of shape (), float64 for
+#   float64 logits.
+#
+# **`CustomLoss(weight, q)`** is the same as a module: `CustomLoss(weight, q)(logits, target)`. The
 # weight, if there is one, moves with `.to(...)`; nothing in the module is trained.
 #
 # Both pass `gradcheck`. Leave the arguments as they are. Example: logits [[log 3, 0]], target [1],

@@ -22,7 +22,7 @@
 # - "like -100, or a class": row 1 is of class 2, ignore_index=2
 # - "from 0 to 1": label_smoothing=1
 # - "If all rows are ignored": all ignored
-# - "At least one row": one row, weighted
+# - "at least one row": one row, weighted
 # - "It may be a number that isn't a class": row 1 has 255, ignore_index=255
 
 # %% wrong="softmax, then log" breaks="Scores may be as large as ±1000" says=["scores up to 1000", "exp of a large score, or log of a tiny number"]

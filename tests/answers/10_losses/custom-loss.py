@@ -58,7 +58,7 @@ class CustomLoss(nn.Module):
         return custom_loss(logits, target, self.weight, self.q)
 
 
-# %% wrong="the weight is a Parameter" breaks="nothing in the module is trained" says=["1 parameters would be trained"]
+# %% wrong="the weight is a Parameter" breaks="nothing in the module is trained" says=["1 of its parameters would be trained"]
 def custom_loss(logits, target, weight=None, q=0.7):
     log_p = logits.log_softmax(1).gather(1, target[:, None])[:, 0]
     price = (1 - (q * log_p).exp()) / q

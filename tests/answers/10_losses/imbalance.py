@@ -17,7 +17,7 @@
 # Admits:
 #
 # - "any shape": shape ()
-# - "Logits may be as large as ±1000": logits of 1000 and -1000
+# - "entries as large as ±1000": logits of 1000 and -1000
 # - "for float64 in float64": shape (2, 2), float64
 
 # %% wrong="divides by the weights" breaks="Return the mean over *all elements*" says=["the mean is over all elements, not over weights"]

@@ -4,14 +4,14 @@
 # - "The logits are float32 or float64"
 # - "no sequence need fill it"
 # - "The price of a position is its cross-entropy"
-# - "Return one number, a tensor of shape ()"
+# - "a tensor of shape (), in float64 for float64 logits"
 # - "the mean over all real positions of all batches"
 # - "with `per="sequence"` the mean of the sequences' own means"
-# - "the result is the same however the sequences are spread over batches"
+# - "The result is the same however the sequences are spread over batches"
 # - "neither for the number"
 # - "nor for the gradient, which is 0 there"
 # - "It may hold `nan`, `inf`, `-inf`"
-# - "a sequence of length 0 counts for nothing"
+# - "A sequence of length 0 counts for nothing"
 # - "a batch may hold nothing else"
 # - "Leave the arguments as they are"
 # - "per: str = "token""
@@ -21,10 +21,10 @@
 # - "float32 or float64": float64, the short one first
 # - "no sequence need fill it": no sequence fills the time
 # - "targets such as -1 or 999": the padding holds inf and -inf, and 999 as targets
-# - "a sequence of length 0": an empty sequence, first and last
+# - "A sequence of length 0": an empty sequence, first and last
 # - "a batch may hold nothing else": a batch of empty sequences
 
-# %% wrong="a mean of the batches' means" breaks="the result is the same however the sequences are spread over batches" says=["the same in two batches", "a mean of the batches' means depends on the split"]
+# %% wrong="a mean of the batches' means" breaks="The result is the same however the sequences are spread over batches" says=["the same in two batches", "a mean of the batches' means depends on the split"]
 def sequence_loss(batches, per="token"):
     means = []
     for logits, targets, lengths in batches:
@@ -68,7 +68,7 @@ def sequence_loss(batches, per="token"):
     return (sums / counts.clamp(min=1)).sum() / (counts > 0).sum()
 
 
-# %% wrong="counts empty sequences" breaks="a sequence of length 0 counts for nothing" says=["an empty sequence", "empty sequences are counted"]
+# %% wrong="counts empty sequences" breaks="A sequence of length 0 counts for nothing" says=["an empty sequence", "empty sequences are counted"]
 def sequence_loss(batches, per="token"):
     every, own = [], []
     for logits, targets, lengths in batches:
@@ -111,7 +111,7 @@ def sequence_loss(batches, per="token"):
     return torch.cat(every).mean()
 
 
-# %% wrong="a float" breaks="Return one number, a tensor of shape ()" says=["float, not a tensor"]
+# %% wrong="a float" breaks="a tensor of shape (), in float64 for float64 logits" says=["float, not a tensor"]
 def sequence_loss(batches, per="token"):
     total, count = 0.0, 0
     for logits, targets, lengths in batches:

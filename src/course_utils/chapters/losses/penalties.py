@@ -375,7 +375,7 @@ def check_generalised(
     assert not left, f"after .to(device) these stay behind: {left}; register them as buffers"
     words = "after .to(device) a tensor stays behind, in a closure or an object: register a buffer"
     assert not found["behind"], words
-    assert trained == 0, f"{trained} parameters would be trained: use a buffer"
+    assert trained == 0, f"{trained} of its parameters would be trained: use a buffer"
 
 
 def spoilt_digits(share: float) -> tuple[Tensor, Tensor, Tensor, Tensor]:
