@@ -182,7 +182,7 @@ for dtype in (torch.int64, torch.int32, torch.int8, torch.uint8):
 # | --- | --- |
 # | `float32` | weights, activations, losses: the default |
 # | `bfloat16`, `float16` | faster training, with few digits; `float16` has little range |
-# | `float64` | checking the mathematics of others |
+# | `float64` | checking what the shorter floats compute |
 # | `int64` | labels, indices, counts |
 # | `uint8` | images as they are stored |
 # | `bool` | masks, one byte each |
@@ -302,8 +302,8 @@ alt = "Three photos: the original, the wrapped one with green sky, and one that 
 show_images({"photo": photo, "photo + 60": photo + 60, "float, clamp, uint8": mended}, alt)
 
 # %% [markdown]
-# Conversion to a whole number cuts the fraction off, toward zero. And out of range it wraps. (From a
-# float out of range the result is not even defined. Clamp first.)
+# Conversion to whole numbers cuts the fraction off, toward zero. A whole number that is out of range
+# wraps; for a float that is out of range the result is not even defined. So clamp first.
 
 # %% topics=["dtype-conversion-methods"]
 x = torch.tensor([1.9, -1.9])
@@ -450,7 +450,7 @@ check_predictions(
 #
 # Most functions of mathematics exist twice: as a function, `torch.exp(x)`, and as a method, `x.exp()`.
 # They are twins; use what reads better. Comparisons have signs, and names as well (`gt`, `ge`, `lt`, `le`,
-# `eq`, `ne`). The limits of `clamp` can be tensors, one for each element.
+# `eq`, `ne`). The limits of `clamp` can be tensors, with one limit for each element.
 
 # %% topics=["elementwise-ops", "method-vs-function"]
 x = torch.tensor([-2.0, 0.0, 1.0, 4.0])
@@ -494,8 +494,8 @@ except RuntimeError as error:
 # %% [markdown]
 # ## 5. Picking: part of a photo, part of a batch · core
 #
-# We know what a tensor is. Now take parts of it. An index for each dimension, from the left; what you
-# leave out is taken whole. Slices work as in Python: the stop is left out, negative numbers count from
+# We know what a tensor is. Now take parts of it. Write an index for each dimension, from the left; a
+# dimension that you leave out is taken whole. Slices work as in Python: the stop is left out, negative numbers count from
 # the end. **Predict** the shapes:
 
 # %% topics=["basic-indexing"]
@@ -648,7 +648,9 @@ except RuntimeError as error:
     print(error)
 
 # %% [markdown]
-# ### Three ways to get another tensor of the same values
+# ### Four lines, the same values
+
+# All four give you the same values. They differ in the memory, and in whether a gradient flows back:
 #
 # | you write | memory | gradient |
 # | --- | --- | --- |
@@ -839,21 +841,22 @@ for x in (bright, bright.clamp(0, 1)):
 #
 # Write both ways by hand, without torchvision.
 #
-# `image_to_tensor(image)` takes a `uint8` array, not one turned by `[::-1]`, leaves it as it is, and returns
-# a `float32` tensor from 0 to 1 on the CPU. Each size may be 1, height and width also 0.
+# `image_to_tensor(image)` turns a `uint8` array into a `float32` tensor from 0 to 1 on the CPU:
 #
 # - (height, width, channel) becomes (channel, height, width), for any number of channels;
 # - (height, width), a grey image, becomes (1, height, width);
-# - (batch, height, width, channel) becomes (batch, channel, height, width).
+# - (batch, height, width, channel) becomes (batch, channel, height, width);
+# - the values are those of v2, **bit for bit**: multiply by `1 / 255`.
 #
-# The values are those of v2, **bit for bit**: multiply by `1 / 255`.
+# Each size may be 1, height and width also 0. The array stays as it is; arrays turned by `[::-1]` don't occur.
 #
-# `tensor_to_image(x)` takes a `float32` tensor and returns a `uint8` array.
+# `tensor_to_image(x)` turns a `float32` tensor into a `uint8` array:
 #
 # - (channel, height, width) becomes (height, width, channel), but one channel becomes (height, width);
 # - (batch, channel, height, width) becomes (batch, height, width, channel), always;
-# - values outside of 0 to 1 are clamped, then scaled as v2 does: times 255.999, fraction cut off;
-# - `x` may lie on any device, may require a gradient, and stays as it is.
+# - values outside of 0 to 1 are clamped, then scaled as v2 does: times 255.999, fraction cut off.
+#
+# `x` may lie on any device, may require a gradient, and stays as it is.
 #
 # Example: the image `[[[255, 0, 51]]]`, one pixel, becomes `[[[1.0]], [[0.0]], [[0.2]]]`, and back.
 
@@ -1000,9 +1003,8 @@ def draw_stretched(a, b):
 draw_stretched(torch.tensor([[10], [20], [30]]), torch.tensor([1, 2, 3, 4]))
 
 # %% [markdown]
-# The column is repeated for each of four columns, the row for each of three rows. PyTorch writes none of
-# these repetitions to memory; it reads the same box again. `expand` gives you the stretched tensor itself,
-# without a copy (`data_ptr()` is the address of the first element). `repeat` writes the copies out.
+# The column is repeated four times, the row three times. PyTorch writes none of these repetitions to
+# memory; it reads the same box again. `expand` gives you the stretched tensor itself, without a copy (`data_ptr()` is the address of the first element). `repeat` writes the copies out.
 
 # %% topics=["broadcasting", "expand-vs-repeat"]
 column = torch.tensor([[10], [20], [30]])
@@ -1048,7 +1050,7 @@ valid
 # dimension may be named. Compute with numbers, without making a tensor.
 #
 # Examples: `(3, 1)` and `(4,)` give `(3, 4)`; `()` and `(2, 3)` give `(2, 3)`. A size of 0 is a size like
-# any other: `(0,)` and `(1,)` give `(0,)`, `(0,)` and `(2,)` don't fit.
+# any other: `(0,)` and `(1,)` give `(0,)`, while `(0,)` and `(2,)` don't fit.
 
 
 # %% nbgrader={"grade_id": "shapes-in-pairs", "locked": true} jupyter={"source_hidden": true}
@@ -1191,7 +1193,7 @@ print([classes[a] for a in answers.tolist()], (answers == labels).float().mean()
 
 # %% [markdown]
 # **Scans** keep every step on the way to a reduction. The running sum of lengths says where each
-# sentence ends, if they are written one after the other. The shape stays:
+# sentence ends if all are written one after the other. The shape stays:
 
 # %% topics=["scan-ops"]
 ends = lengths.cumsum(0)
@@ -1203,7 +1205,7 @@ print("starts: ", ends - lengths)
 # ### Are they equal?
 #
 # `==` compares element by element. `torch.equal` gives one answer, for exact equality: whole numbers,
-# copies. Floats that were computed along different ways want a tolerance. **Predict** the first line.
+# copies. Floats that were computed in different ways want a tolerance. **Predict** the first line.
 
 # %% topics=["equality-checks"] tags=["shows-false"]
 v = torch.tensor([0.1, 0.2, 0.3], dtype=torch.float64)
@@ -1224,13 +1226,15 @@ print(torch.equal(missing, missing), torch.allclose(missing, missing, equal_nan=
 # ### Exercise 1.6 — The mean of what is there ★★ · 12 min · 4 points · core
 #
 # Given `values` of shape (rows, columns), float, and a boolean mask `valid` of the same shape, return the
-# mean of the valid entries of each row, of shape (rows,) and of the same dtype. A row without any valid
-# entry gives 0. No loop.
+# mean of the valid entries of each row, of shape (rows,) and of the same dtype. No loop.
 #
-# What is not valid may be *anything*, also `nan` or `inf`: it is padding. What is valid counts,
-# whatever it is: the mean of a valid `nan` is `nan`. And the gradient must be finite everywhere, 0 at
-# what is not valid. Two points are for the values, one for padding that is not a number, and one for
-# the gradient. The cell below asks your function for it; the check uses it, and so may you.
+# - A row without any valid entry gives 0.
+# - What is not valid may be *anything*, also `nan` or `inf`: it is padding.
+# - What is valid counts: the mean of a valid `nan` is `nan`.
+# - The gradient is finite everywhere, and 0 at what is not valid.
+#
+# Two points are for the values, one for padding that is not a number, and one for the gradient. The cell
+# below computes that gradient for the check; you may call it, too.
 #
 # Example: values `[[1, 2, 9], [4, 9, 9]]` with valid entries `[[True, True, False], [False, False, False]]`
 # give `[1.5, 0]`, and the gradient of their sum is `[[0.5, 0.5, 0], [0, 0, 0]]`.
@@ -1430,11 +1434,11 @@ print(torch.allclose(F.cross_entropy(scores, labels), F.cross_entropy(scores, ho
 #
 # Given `labels` (int64, of any shape, also `()` or without any element) and the number of classes, return a
 # tensor of shape `(*labels.shape, classes)` and the given dtype, with a 1 at each label and 0 elsewhere.
-# Use `scatter_`, and make the result in its dtype right away: `F.one_hot` makes `int64` first, eight bytes
-# for each 0, and converting it makes a second table.
 #
-# A label below 0 or not below `classes` raises a `ValueError` that names it, or one of them. Check this beforehand: on a
-# GPU an index out of range is noticed late and ends all work on that GPU in your process.
+# - Use `scatter_`, and make the result in its dtype right away. (`F.one_hot` makes `int64` first, eight
+#   bytes for each 0, and converting it makes a second table.)
+# - A label below 0 or not below `classes` raises a `ValueError` that names it, or one of them. Check this
+#   beforehand: on a GPU an index out of range is noticed late and ends all work on that GPU in your process.
 #
 # Example: labels `[0, 2]` with 3 classes give `[[1, 0, 0], [0, 0, 1]]`; labels `[0, 5]` raise
 # `ValueError: label 5 is not among 0 to 2`, or words of your own with the 5 in them.
@@ -1555,14 +1559,15 @@ with every_case() as case:
 # %% [markdown]
 # ### Exercise 1.8 — The score of the label ★ · 6 min · 3 points · core
 #
-# Write the pick in two ways.
+# Pick the score of each label in two ways.
 #
 # - `pick_logits(logits, labels)` by `gather`. `logits` has shape (..., classes), `labels` has the shape
 #   (...) without the classes: (batch, classes) with (batch,), or (batch, time, classes) with (batch, time).
-#   The result has the shape of the labels. A gradient flows back to the logits that were picked, as in any loss;
-#   the others may be `nan` or infinite.
+#   The result has the shape of the labels.
 # - `pick_logits_by_index(logits, labels)` by lists of indices, for (batch, classes) and (batch,) alone.
 #   Do not make a table of batch × batch on the way.
+#
+# A gradient flows back to the logits that were picked, as in any loss. The others may be `nan` or infinite.
 #
 # Example: with the scores and labels of the picture both give `[2.0, 1.5, 1.0, 0.75]`.
 
@@ -1705,10 +1710,10 @@ print("stable:", torch.tensor([1, 0, 1, 0]).argsort(stable=True).tolist())
 # %% [markdown]
 # ### Exercise 1.9 — Top-k accuracy, honestly ★★ · 12 min · 3 points
 #
-# In how many of the examples is the true label among the `k` largest scores? Answer for several `k` at
-# once. `logits` has shape (batch, classes) with at least one row and no `nan`, `labels` (batch,), `ks` is a
-# tuple of numbers from 1, which may be larger than the number of classes. Return a list of floats, one for
-# each `k`, in the order of `ks`.
+# For what share of the examples is the true label among the `k` largest scores? Answer for several `k` at
+# once. `logits` has shape (batch, classes), with at least one row and no `nan`; `labels` has shape
+# (batch,); `ks` is a tuple of whole numbers from 1 up, which may be larger than the number of classes.
+# Return a list of floats, one for each `k`, in the order of `ks`.
 #
 # **Ties count against the label.** A model that gives all classes the same score knows nothing; it
 # must not get 100 %. A label is in the top `k` if at most `k` classes, itself included, have a score
@@ -1740,12 +1745,14 @@ def check_case(logits, labels, ks, name, because=""):
     with forbid_changes(logits, labels), count_operators() as counts:
         result = topk_accuracy(logits, labels, ks)
     shown = f"{call}: expected {expected}, got {result!r}" + (f" ({because})" if because else "")
-    assert isinstance(result, list) and len(result) == len(ks), f"{shown}: a list, one for each k"
+    form = "is there an answer yet?" if result is None else "a list, one for each k"
+    assert isinstance(result, list) and len(result) == len(ks), f"{shown}: {form}"
     floats = all(type(share) is float for share in result)
     assert floats, f"{shown}: a list of Python floats, as item() gives them"
     assert all(abs(x - y) < 1e-6 for x, y in zip(result, expected, strict=True)), shown
     sorts, picks = counts["topk"] + counts["sort"], counts["gather"] + counts["index"]
-    once = f"{call}: {sorts} sorts or topk, {picks} picks: go through the scores once, for all k"
+    ran = f"{sorts} × sort or topk, {picks} × gather or an index"
+    once = f"{call}: {ran}; go through the scores once, for all k"
     assert sorts <= 1 and picks <= 2, once
 
 
@@ -1756,8 +1763,8 @@ near = torch.tensor([[1.0, 1.000001, 0.0]], device=device)
 nearer = torch.tensor([[1.0, 1.0 + 1e-12, 0.0]], dtype=torch.float64, device=device)
 infinite = torch.tensor([[float("-inf")] * 3, [float("inf"), 0.0, 1.0]], device=device)
 trials = {
-    "a k above the number of classes, no ties": (logits[:1], truth[:1], (5, 2, 1), ""),
     "the example": (logits, truth, (1, 2), against),
+    "a k above the number of classes, no ties": (logits[:1], truth[:1], (5, 2, 1), ""),
     "equal scores everywhere": (logits * 0, truth, (1, 2, 3), f"a score for all: {against}"),
     "three rows": (logits[[1, 0, 0]], truth[[1, 0, 1]], (1, 2), ""),
     "scores of 1 and 1.000001": (near, second, (1, 2), "nearly equal is not equal"),
@@ -1888,8 +1895,12 @@ print("smallest, without the zeros:", own)
 #
 # `values` has shape (rows, ...), any number of further dimensions; `segments` (int64, (rows,)) says to
 # which of `count` segments each row belongs, in any order. Return the sums of the rows of each segment:
-# shape (count, ...), dtype and device of `values`, through which a gradient flows back. Segments without rows are 0. Values may be infinite, and
-# spoil no segment but their own. No loop, and nothing is taken out of the tensors into Python or NumPy.
+# shape (count, ...), dtype and device of `values`.
+#
+# - Segments without rows are 0.
+# - Values may be infinite, and spoil no segment but their own.
+# - A gradient flows back to `values`.
+# - No loop, and nothing is taken out of the tensors into Python or NumPy.
 #
 # Example: values `[[1, 2], [3, 4], [5, 6]]` with segments `[2, 0, 2]` and `count = 4` give
 # `[[3, 4], [0, 0], [6, 8], [0, 0]]`.
@@ -2087,7 +2098,7 @@ show(
 #
 # ### Exercise 1.11 — Sort by length, and back ★★★ · 25 min · 4 points
 #
-# Two functions, both without a loop, and without taking the numbers out of the tensors into Python or NumPy.
+# Pack a padded batch, the longest row first, and undo that order.
 #
 # `sort_by_length(padded, lengths)` takes a table (batch, time) of any dtype and lengths (batch,), int64,
 # from 0 to time. It returns a pair:
@@ -2097,8 +2108,10 @@ show(
 #
 # Padding may have any value, and real entries may be equal to it: only the lengths say what is real.
 #
-# `unsort(rows, order)` takes rows (batch, ...) in the sorted order and returns them in the original one, of the same
-# dtype. Through both a gradient flows back.
+# `unsort(rows, order)` takes rows (batch, ...) in the sorted order and returns them in the original one.
+#
+# Through both a gradient flows back. Write both without a loop, and without taking the numbers out of the
+# tensors into Python or NumPy.
 #
 # Example: for the sentences above `packed` is `[7, 8, 9, 4, 6, 5]` and `order` is `[1, 2, 0]`; and
 # `unsort(torch.tensor([3, 2, 1]), order)` is `[1, 3, 2]`, the lengths.
@@ -2302,11 +2315,12 @@ print(sorted(order.tolist()), "accuracy of the shuffled batch:", still)
 #
 # `allowed` is a boolean table (rows, columns) with at least one row. For each row draw `k >= 1` *different*
 # columns among the allowed ones, all choices equally likely, each row for itself. Return their numbers,
-# int64 of shape (rows, k), in any order within a row, on the device of `allowed`. If a row has fewer than
-# `k` allowed columns, raise a `ValueError`. No loop, and no row is taken out into Python or NumPy.
+# int64 of shape (rows, k), in any order within a row, on the device of `allowed`.
 #
-# All chance comes from `generator`, a generator of the CPU: the same state gives the same draw, on every
-# device. So draw on the CPU, then move.
+# - If a row has fewer than `k` allowed columns, raise a `ValueError`.
+# - All chance comes from `generator`, a generator of the CPU: the same state gives the same draw, on every
+#   device. So draw on the CPU, then move.
+# - No loop, and no row is taken out into Python or NumPy.
 #
 # Example: with `allowed = [[True, False, True], [True, True, True]]` and `k = 2` the first row of the result
 # is 0 and 2, in either order; the second row is two of 0, 1, 2.
@@ -2463,10 +2477,10 @@ with every_case() as case:
 #
 # `topk` returns values and indices. A mask can be summed: it counts.
 # </details>
+#
+# `torch.multinomial` draws like that as well, and takes weights: how likely each column is.
 
 # %% [markdown]
-# `torch.multinomial` does the same and takes weights: how likely each column is.
-#
 # ## A training step's bookkeeping · core
 #
 # Here is the scores' last stop: the loss, and the count of what was right. Pick, compare, count by

@@ -2,12 +2,12 @@
 # Rules:
 #
 # - "Write both ways by hand, without torchvision"
-# - "returns a `float32` tensor from 0 to 1"
+# - "into a `float32` tensor from 0 to 1"
 # - "becomes (channel, height, width)"
 # - "for any number of channels"
 # - "a grey image, becomes (1, height, width)"
 # - "(batch, height, width, channel) becomes (batch, channel, height, width)"
-# - "The values are those of v2, **bit for bit**"
+# - "the values are those of v2, **bit for bit**"
 # - "but one channel becomes (height, width)"
 # - "becomes (batch, height, width, channel), always"
 # - "values outside of 0 to 1 are clamped"
@@ -19,9 +19,9 @@
 #
 # - "for any number of channels": of five channels
 # - "(height, width), a grey image": grey, 3 wide
-# - "takes a `uint8` array": an image that is a slice
+# - "turns a `uint8` array": an image that is a slice
 # - "(batch, height, width, channel)": a batch of none
-# - "takes a `float32` tensor": in grey, transposed
+# - "turns a `float32` tensor": in grey, transposed
 # - "(batch, channel, height, width)": a grey batch
 # - "values outside of 0 to 1": in grey, out of range
 # - "may require a gradient": with a gradient
@@ -111,7 +111,7 @@ def tensor_to_image(x):
     )
 
 
-# %% wrong="keeps the range of the file" breaks="returns a `float32` tensor from 0 to 1" says=["the example, of one pixel: the result", "expected 1, got 255"]
+# %% wrong="keeps the range of the file" breaks="into a `float32` tensor from 0 to 1" says=["the example, of one pixel: the result", "expected 1, got 255"]
 def image_to_tensor(image):
     x = torch.tensor(image).float()
     return x[None] if x.dim() == 2 else x.movedim(-1, -3)
@@ -151,7 +151,7 @@ def tensor_to_image(x):
     return x.transpose(-3, -1).transpose(-3, -2).numpy()
 
 
-# %% wrong="multiplies in float64" breaks="The values are those of v2, **bit for bit**" says=["a product in float64 gives other last bits"]
+# %% wrong="multiplies in float64" breaks="the values are those of v2, **bit for bit**" says=["a product in float64 gives other last bits"]
 def image_to_tensor(image):
     x = torch.tensor(image)
     x = x[None] if x.dim() == 2 else x.movedim(-1, -3)

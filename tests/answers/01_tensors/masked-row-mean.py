@@ -8,7 +8,7 @@
 # - "No loop"
 # - "What is not valid may be *anything*, also `nan` or `inf`"
 # - "the mean of a valid `nan` is `nan`"
-# - "the gradient must be finite everywhere"
+# - "The gradient is finite everywhere"
 # - "float, and a boolean mask"
 # - "`values` of shape (rows, columns)"
 #
@@ -19,8 +19,8 @@
 # - "float, and a boolean mask": large numbers that cancel, in torch.float64
 # - "A row without any valid entry": a row that has no valid entry
 # - "also `nan` or `inf`": (float("nan"), float("inf"))
-# - "What is valid counts, whatever it is": a valid nan and a valid inf, which count
-# - "the gradient must be finite": torch.float16
+# - "What is valid counts": a valid nan and a valid inf, which count
+# - "The gradient is finite": torch.float16
 
 # %% wrong="multiplies by the mask" breaks="What is not valid may be *anything*, also `nan` or `inf`" says=["with padding nan: 0 times nan is nan"]
 def masked_row_mean(values, valid):
@@ -37,7 +37,7 @@ def masked_row_mean(values, valid):
     return torch.where(valid, values, 0).sum(dim=1) / valid.sum(dim=1)
 
 
-# %% wrong="mends the nan of 0 / 0 afterwards" breaks="the gradient must be finite everywhere" says=["the gradient of the example is not finite", "padding that is inf: "]
+# %% wrong="mends the nan of 0 / 0 afterwards" breaks="The gradient is finite everywhere" says=["the gradient of the example is not finite", "padding that is inf: "]
 def masked_row_mean(values, valid):
     return ((values * valid).sum(dim=1) / valid.sum(dim=1)).nan_to_num()
 

@@ -10,7 +10,7 @@
 # - "No loop"
 # - "nothing is taken out of the tensors"
 # - "`values` has shape (rows, ...)"
-# - "through which a gradient flows back"
+# - "A gradient flows back to `values`"
 #
 # Admits:
 #
@@ -130,7 +130,7 @@ def segment_sum(values, segments, count):
     return values.new_zeros(many, *values.shape[1:]).index_add_(0, segments, values)[:count]
 
 
-# %% wrong="detaches the values" breaks="through which a gradient flows back" says=["no gradient flows back"]
+# %% wrong="detaches the values" breaks="A gradient flows back to `values`" says=["no gradient flows back"]
 def segment_sum(values, segments, count):
     result = values.new_zeros(count, *values.shape[1:])
     return result.index_add_(0, segments, values.detach())

@@ -11,7 +11,7 @@
 # - "that is at least as large as its own"
 # - "Go through the scores once, for all `k` together"
 # - "at most one sort or `topk`"
-# - "In how many of the examples"
+# - "For what share of the examples"
 #
 # Admits:
 #
@@ -35,7 +35,7 @@ def topk_accuracy(logits, labels, ks):
     return [(rank < k).float().mean().item() for k in ks]
 
 
-# %% wrong="one topk for each k" breaks="at most one sort or `topk`" says=["3 sorts or topk", "go through the scores once, for all k"]
+# %% wrong="one topk for each k" breaks="at most one sort or `topk`" says=["3 × sort or topk", "go through the scores once, for all k"]
 def topk_accuracy(logits, labels, ks):
     own, shares = logits.gather(1, labels[:, None])[:, 0], []
     for k in ks:
@@ -146,7 +146,7 @@ def topk_accuracy(logits, labels, ks):
     return [(rank <= k).double().mean().item() for k in sorted(ks)]
 
 
-# %% wrong="percent" breaks="In how many of the examples" says=["expected [0.0, 1.0], got [0.0, 100.0]"]
+# %% wrong="percent" breaks="For what share of the examples" says=["expected [0.0, 1.0], got [0.0, 100.0]"]
 def topk_accuracy(logits, labels, ks):
     own = logits.gather(1, labels[:, None])
     rank = (logits >= own).sum(1)

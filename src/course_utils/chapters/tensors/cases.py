@@ -17,7 +17,8 @@ def pictures() -> dict[str, np.ndarray]:
     every = np.arange(252, dtype=np.uint8)
     shapes = {"in colour": (6, 14, 3), "in grey": (12, 21), "a batch": (2, 6, 7, 3)}
     shapes |= {"of two channels": (9, 14, 2), "of five channels": (5, 10, 5)}
-    shapes |= {"grey, 3 wide": (84, 3), "grey, 3 high": (3, 84), "grey, one high": (1, 252)}
+    shapes |= {"in grey, 3 wide": (84, 3), "in grey, 3 high": (3, 84)}
+    shapes |= {"in grey, one high": (1, 252)}
     shapes |= {"in colour, 3 high": (3, 28, 3), "in colour, one high": (1, 84, 3)}
     shapes |= {"of four channels, 4 high": (4, 9, 7), "a batch of three": (3, 7, 4, 3)}
     shapes |= {"of one channel": (12, 21, 1), "a batch of one": (1, 12, 7, 3)}
@@ -26,9 +27,11 @@ def pictures() -> dict[str, np.ndarray]:
     shapes |= {"of one number": (1, 1, 1), "of one grey number": (1, 1), "4 wide": (6, 4, 7)}
     shapes |= {"of two channels, 3 high": (3, 5, 2), "of six channels, one high": (1, 7, 6)}
     shapes |= {"a batch of one number": (1, 1, 1, 1), "a batch of grey, one wide": (4, 6, 1, 1)}
-    shapes |= {"grey, without a row": (0, 7), "in colour, without a row": (0, 7, 3)}
+    shapes |= {"in grey, without a row": (0, 7), "in colour, without a row": (0, 7, 3)}
     found = {
-        f"an image {name}, of shape {shape}": every[: int(np.prod(shape))].reshape(shape)
+        f"{name if name.startswith('a batch') else f'an image {name}'}, of shape {shape}": every[
+            : int(np.prod(shape))
+        ].reshape(shape)
         for name, shape in shapes.items()
     }
     found["an image of zeros and ones"] = every.reshape(14, 6, 3) % 2
