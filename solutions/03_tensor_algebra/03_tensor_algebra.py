@@ -1051,21 +1051,25 @@ def check_puzzle(case, name: str, *inputs: tuple) -> None:
 few, own = torch.tensor([3, 1, 4, 1]), torch.tensor([2, 0, 2, 2])
 many, some = torch.arange(64) * 37 % 64, torch.tensor([1, 0, 1, 1]) > 0
 bounds = torch.tensor([1, 3, 9]), torch.tensor([-2, 0, 1])
-by_numbers = {  # what the second check hands to some of the answers
-    "linspace": [(0, 10, 6), (1, 9, 4), (5, -5, 3), (7, 7, 2), (0, 99, 64), (5, -5, 4)],
-    "bucketize": [(few, bounds[0]), (few - 3, few[:1]), (many, few[:1])],
-    "histogram": [(own, 4), (own[:1], 3), (many, 64), (few - 2, 3), (few, 3)],
-    "segment sum": [(few, own, 4), (few - 3, own, 3), (few[:1], own[:1], 3)],
-}
-by_numbers["linspace"].append((0, 10**9, 4))
-by_numbers["bucketize"] += [(few - 3, bounds[1]), (few, few), (few[:1], bounds[0])]
-by_numbers["segment sum"] += [(many, many % 5, 5), (few, own - 1, 3), (few, own, 2)]
 huge = torch.tensor([2**30 + 1, 1, -6])  # a float32 has too few digits for it
-by_numbers["bucketize"] += [(huge, huge), (huge - 1, huge)]
-by_numbers["segment sum"] += [(huge, own[:3], 3), (few, own - 2, 1)]
-by_numbers["histogram"] += [(own - 2, 1), (few, 0)]
-by_numbers["segment sum"] += [(few, own, 0), (few, own, 70)]
-by_numbers["bucketize"].append((few, many))
+by_numbers = {  # what the second check hands to some of the answers
+    "linspace": [
+        *((0, 10, 6), (1, 9, 4), (5, -5, 3), (7, 7, 2), (0, 99, 64), (5, -5, 4), (0, 10**9, 4)),
+    ],
+    "bucketize": [
+        *((few, bounds[0]), (few - 3, few[:1]), (many, few[:1]), (few - 3, bounds[1])),
+        *((few, few), (few[:1], bounds[0]), (huge, huge), (huge - 1, huge), (few, many)),
+    ],
+    "histogram": [
+        *((own, 4), (own[:1], 3), (many, 64), (few - 2, 3), (few, 3), (own - 2, 1), (few, 0)),
+        (own * 30, 70),
+    ],
+    "segment sum": [
+        *((few, own, 4), (few - 3, own, 3), (few[:1], own[:1], 3), (many, many % 5, 5)),
+        *((few, own - 1, 3), (few, own, 2), (huge, own[:3], 3), (few, own - 2, 1)),
+        *((few, own, 0), (few, own, 70), (few, own * 30, 70)),
+    ],
+}
 
 # %% nbgrader={"grade_id": "puzzles", "solution": true}
 puzzles = {

@@ -1182,3 +1182,32 @@ puzzles = {
         (((torch.arange(len(x))[:, None] + 1 == puzzles["running sum"](keep * 1)) & keep) * 1) @ x
     ),
 }
+
+
+# %% wrong="no more than fifty numbers can be told apart" says=["segment sum: of [3, 1, 4, 1], [60, 0, 60, 60], 70"]
+puzzles = {
+    "total": lambda x: x @ (x * 0 + 1),
+    "outer": lambda x, y: x[:, None] * y,
+    "running sum": lambda x: ((torch.arange(len(x))[:, None] >= torch.arange(len(x))) * 1) @ x,
+    "differences": lambda x: (
+        (
+            (torch.arange(len(x))[:, None] == torch.arange(len(x))) * 1
+            - (torch.arange(len(x))[:, None] == torch.arange(len(x)) + 1) * 1
+        )
+        @ x
+    ),
+    "reverse": lambda x: (
+        ((torch.arange(len(x))[:, None] + torch.arange(len(x)) == len(x) - 1) * 1) @ x
+    ),
+    "roll": lambda x, k: (
+        ((torch.arange(len(x)) == (torch.arange(len(x))[:, None] - k) % len(x)) * 1) @ x
+    ),
+    "pad to": lambda x, n: ((torch.arange(n)[:, None] == torch.arange(len(x))) * 1) @ x,
+    "linspace": lambda a, b, n: a + (b - a) * torch.arange(n) // (n - 1),
+    "bucketize": lambda x, bounds: ((bounds <= x[:, None]) * 1) @ (bounds * 0 + 1),
+    "histogram": lambda x, n: ((torch.arange(n)[:, None] == x) * 1) @ (x * 0 + 1),
+    "segment sum": lambda x, s, n: puzzles["pad to"](((torch.arange(50)[:, None] == s) * 1) @ x, n),
+    "compress": lambda x, keep: (
+        (((torch.arange(len(x))[:, None] + 1 == puzzles["running sum"](keep * 1)) & keep) * 1) @ x
+    ),
+}
