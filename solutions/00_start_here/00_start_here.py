@@ -304,11 +304,12 @@ with forbid_changes(x, y):
 got = round(result.item(), 3) if torch.is_tensor(result) and result.numel() == 1 else None
 assert got not in slips, f"expected 5, got {got}: {slips[got]}"
 check_close(result, torch.tensor(5.0, device=device), "the result of the example")
-nan, inf, zeros = float("nan"), float("inf"), torch.zeros_like(x)
+nan, inf, zeros = float("nan"), float("inf"), torch.zeros_like(x[:1, :1])
 odd = torch.tensor([nan, inf, 4.0], device=device)
+a, b = x.T[None].contiguous(), y.T[None].contiguous()
 cases = {
     "the result where each output is 3 too small": (y - 3, y, 3.0),
-    "the result where the outputs equal the targets": (x, x.clone(), 0.0),
+    "the result where the outputs equal the targets": (x.double(), x.double(), 0.0),
     "the result where each output is 2**-30 too large": (zeros + 2.0**-30, zeros, 2.0**-30),
     "the result against a row that is expanded": (x, y[:1].expand(2, 2), 5.0),
     "the result without any element": (x[:0], y[:0], nan),
@@ -324,7 +325,7 @@ cases = {
         inf,
     ),
     "the result of two single numbers": (x[0, 1], y[0, 1], 7.0),
-    "the result in three dimensions": (x.view(1, 2, 2), y.view(1, 2, 2), 5.0),
+    "the result in three dimensions, transposed": (a.mT, b.mT, 5.0),
 }
 for dtype in (torch.float16, torch.bfloat16, torch.float64):
     a, b = x.to(dtype), y.to(dtype)
@@ -336,6 +337,9 @@ with every_case() as case:
             right = torch.tensor(right, dtype=a.dtype, device=device)
             check_close(root_mean_square_error(a, b), right, "the number", atol=0)
 check_states(root_mean_square_error, x, y, what="root_mean_square_error(x, y)")
+again = root_mean_square_error(x, y.copy_(x - 3))
+check_close(again, torch.tensor(3.0, device=device), "the result after y got other values")
+check_close(result, torch.tensor(5.0, device=device), "the first result, after other calls")
 x = torch.tensor([[1.0, 7.0], [0.0, 0.0]], dtype=torch.float64, device=device)
 far = torch.full_like(x, 2.0**30)  # float32 would round x + far
 result, expected = root_mean_square_error(x + far, far), torch.full_like(x[0, 0], 12.5).sqrt()
@@ -367,6 +371,7 @@ except ValueError as error:
 others = [(3,), (3, 3), (1, 1), (0, 1), (), (1, 3), (1, 3, 1)]
 pairs = [((3, 1), other) for other in others] + [(other, (3, 1)) for other in others]
 pairs += ((2, 3), (3, 2)), ((), (1,)), ((1,), (1, 1)), ((0,), (0, 3)), ((2, 0), (0, 2))
+pairs += [((2, 3, 4), other) for other in [(2, 1, 4), (2, 3, 1), (1, 3, 4)]]
 with every_case() as case:
     for left, right in pairs:
         x, y = torch.zeros(left, device=device), torch.zeros(right, device=device)

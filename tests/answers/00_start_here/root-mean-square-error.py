@@ -198,7 +198,7 @@ def root_mean_square_error(outputs, targets):
 def root_mean_square_error(outputs, targets):
     if outputs.shape != targets.shape:
         raise ValueError("shapes differ")
-    d = (outputs - targets).view(-1)
+    d = (outputs - targets).reshape(-1)
     return torch.sqrt(d.dot(d) / len(d))
 
 
@@ -329,3 +329,81 @@ def root_mean_square_error(outputs, targets):
     pairs = list(zip(outputs.flatten().tolist(), targets.flatten().tolist(), strict=True))
     mean = sum((a - b) ** 2 for a, b in pairs) / len(pairs) if pairs else float("nan")
     return torch.tensor(mean**0.5, dtype=outputs.dtype, device=outputs.device)
+
+
+# %% wrong="a view of a difference that is transposed" breaks="of any shape" says=["in three dimensions, transposed", "view size is not compatible"]
+def root_mean_square_error(outputs, targets):
+    if outputs.shape != targets.shape:
+        raise ValueError("shapes differ")
+    d = (outputs - targets).view(-1)
+    return torch.sqrt(d.dot(d) / len(d))
+
+
+# %% wrong="a 0 of the default dtype for equal tensors" breaks="of their dtype and on their device" says=["where the outputs equal the targets", "dtype torch.float32, expected torch.float64"]
+def root_mean_square_error(outputs, targets):
+    if outputs.shape != targets.shape:
+        raise ValueError("shapes differ")
+    if outputs.numel() and torch.equal(outputs, targets):
+        return torch.tensor(0.0, device=outputs.device)
+    return ((outputs - targets) ** 2).mean().sqrt()
+
+
+# %% wrong="one element keeps its dimensions" breaks="the result is a tensor without dimensions" says=["2**-30 too large", "has shape (1, 1), expected ()"]
+def root_mean_square_error(outputs, targets):
+    if outputs.shape != targets.shape:
+        raise ValueError("shapes differ")
+    if outputs.numel() == 1:
+        return (outputs - targets).abs()
+    return ((outputs - targets) ** 2).mean().sqrt()
+
+
+# %% wrong="compares the first and the last size" says=["shape (2, 3, 4) against shape (2, 1, 4)"]
+def root_mean_square_error(outputs, targets):
+    ends = [(x.ndim, x.shape[:1], x.shape[-1:]) for x in (outputs, targets)]
+    if ends[0] != ends[1]:
+        raise ValueError("shapes differ")
+    return ((outputs - targets) ** 2).mean().sqrt()
+
+
+# %% wrong="compares the first two sizes" says=["shape (2, 3, 4) against shape (2, 3, 1)"]
+def root_mean_square_error(outputs, targets):
+    if outputs.ndim != targets.ndim or outputs.shape[:2] != targets.shape[:2]:
+        raise ValueError("shapes differ")
+    return ((outputs - targets) ** 2).mean().sqrt()
+
+
+# %% wrong="compares the last two sizes" says=["shape (2, 3, 4) against shape (1, 3, 4)"]
+def root_mean_square_error(outputs, targets):
+    if outputs.ndim != targets.ndim or outputs.shape[-2:] != targets.shape[-2:]:
+        raise ValueError("shapes differ")
+    return ((outputs - targets) ** 2).mean().sqrt()
+
+
+# %% wrong="keeps results by object" says=["after y got other values", "expected 3, got 5"]
+from functools import lru_cache
+
+
+@lru_cache
+def root_mean_square_error(outputs, targets):
+    if outputs.shape != targets.shape:
+        raise ValueError("shapes differ")
+    return ((outputs - targets) ** 2).mean().sqrt()
+
+
+# %% wrong="writes each result into the same tensor" says=["the first result, after other calls"]
+kept = {}
+
+
+def root_mean_square_error(outputs, targets):
+    if outputs.shape != targets.shape:
+        raise ValueError("shapes differ")
+    result = kept.setdefault(outputs.dtype, outputs.new_zeros(()))
+    return result.copy_(((outputs - targets) ** 2).mean().sqrt().detach())
+
+
+# %% right="computes in double, without a gradient"
+@torch.no_grad()
+def root_mean_square_error(outputs, targets):
+    if outputs.shape == targets.shape:
+        return (outputs.double() - targets.double()).square().mean().sqrt().to(outputs.dtype)
+    raise ValueError(f"{outputs.shape} is not {targets.shape}")
