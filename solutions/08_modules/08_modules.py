@@ -268,8 +268,8 @@ pictures.draw_drawers()
 # %% [markdown]
 # Three drawers, and a heap for everything else. Follow the arrows from the left: the type of the value
 # decides. Then from the right: `parameters()`, `state_dict()`, `to()` and `train()` open the drawers,
-# and nothing ever looks at the heap. `forward` can use a plain tensor such as `box.c`; everybody else
-# has forgotten it.
+# and nothing ever looks at the heap. `forward` can use a plain tensor such as `box.c`; to all these
+# methods it doesn't exist.
 #
 # A buffer may also be assigned, wrapped in `nn.Buffer`; `register_buffer` is the older spelling.
 #
@@ -321,6 +321,7 @@ for attempt in (Forgetful, lambda: setattr(nn.Linear(2, 2), "weight", torch.ones
 # %% [markdown]
 # Write `super().__init__()`, without arguments. In old code you see `super(Network, self)`. It means
 # the same while the name is right, and fails once a class is renamed.
+#
 # Here is a module that stores a tensor in ten ways. The next exercise asks about each of them.
 
 
@@ -486,9 +487,10 @@ layer.weight.tolist()
 # %% [markdown]
 # ### Exercise 8.3 — A model whose layers don't train ★★ · 10 min · 4 points · core
 #
-# The model `Trapped`, below, falls into both traps. Read it; it computes the right thing.
+# The model `Trapped`, below, falls into both traps. It computes the right thing, and doesn't learn.
+# Write two functions that get out.
 #
-# **First**, `list_trap(sizes, heads)`: return a module that computes the same as `Trapped`, called as
+# `list_trap(sizes, heads)` returns a module that computes the same as `Trapped`, called as
 # `model(x, head)`, and knows all its layers, those of every head, and no parameter besides.
 #
 # - `sizes`, e.g. `[3, 5, 4]`: a linear layer and a ReLU from each size to the next, even where two
@@ -498,12 +500,14 @@ layer.weight.tolist()
 #   name of a method of `nn.ModuleDict`. (`"layers"` is fine.)
 # - Each call makes new layers. `sizes` and `heads` stay as they are; the caller may change them later.
 #
-# **Then**, `set_weight(layer, value)`: give an `nn.Linear` the weight `value`, a tensor of the same
-# shape and dtype, in the precision of that dtype, so that an optimizer made earlier continues to
-# train it. Whether the weight needs a gradient stays as it was, and so does all else about the
-# layer: its bias, mode, hooks and each `.grad`. `value` is only read: it must not change later, when
-# the layer trains. It may be a view of another tensor, or another layer's weight, which needs a
-# gradient itself.
+# `set_weight(layer, value)` gives an `nn.Linear` the weight `value`, so that an optimizer made earlier
+# continues to train it.
+#
+# - `value` has the weight's shape and dtype, and arrives in the precision of that dtype. It may be a
+#   view of another tensor, or another layer's weight, which needs a gradient itself.
+# - `value` is only read: it must not change later, when the layer trains.
+# - Whether the weight needs a gradient stays as it was, and so does all else about the layer: its
+#   bias, mode, hooks and each `.grad`.
 #
 # Example: `list_trap([3, 5, 4], {"colour": 2, "shape": 6})` has eight parameters.
 
@@ -747,9 +751,10 @@ print(list(MySequential(*layers).state_dict()))
 #   name is the buffer from then on, the tensor itself, as persistent as the old one.
 # - `module.name` reads it. A name that doesn't exist is an `AttributeError`.
 # - `register_buffer(name, tensor, persistent=True)`: here, too, the name's old holder is gone.
-# - `named_parameters()`: pairs (full name, parameter), frozen or not. The module's own first, then
-#   child after child with all below it, each in the order of assignment. Each parameter once, under
-#   its first name; a child may be shared, too. `named_buffers()`: likewise, persistent or not.
+# - `named_parameters()`: pairs (full name, parameter), frozen or not, as a list or a generator. The
+#   module's own first, then child after child with all below it, each in the order of assignment.
+#   Each parameter once, under its first name; a child may be shared, too. `named_buffers()`:
+#   likewise, persistent or not.
 # - `module(...)` calls `forward(...)`.
 #
 # *Mode and state*
@@ -759,12 +764,10 @@ print(list(MySequential(*layers).state_dict()))
 # - `state_dict()`: a dict from each full name to its tensor, detached and in the model's memory:
 #   parameters and persistent buffers, shared ones under each of their names.
 # - `load_state_dict(state)` copies the values into the model's tensors, which stay the same objects
-#   of the same dtype; `state` is only read.
-#   If a name is missing, is unexpected, or has another shape: `RuntimeError`, whose message contains
-#   every such name, and nothing was loaded.
+#   of the same dtype; `state` is only read. If a name is missing, is unexpected, or has another
+#   shape: `RuntimeError`, whose message contains every such name, and nothing was loaded.
 #
-# Pairs may come as a list or a generator. Last in the cell, `mini_module()` hands your class to the
-# check; leave it.
+# Last in the cell, `mini_module()` hands your class to the check; leave it.
 
 
 # %% nbgrader={"grade_id": "try-mini-module", "locked": true} jupyter={"source_hidden": true}
@@ -1121,21 +1124,21 @@ print("model:", served.training, " its new head:", served.head.training)
 # ### Exercise 8.5 — Dropout that listens ★★ · 10 min · 3 points · core
 #
 # Write `dropout_that_listens(x, p, training)`, and the module `ListeningDropout(p)` that calls it and
-# obeys `train()` and `eval()`; it holds no parameter and no buffer. No dropout of PyTorch's may be
-# called.
+# obeys `train()` and `eval()`. No dropout of PyTorch's may be called.
 #
-# - `x` holds finite numbers; it may have any shape, `()` included, and any floating
-#   dtype. The result keeps both, to the last digits of the dtype. `x` itself isn't changed.
 # - In training, with autograd or under `no_grad`, each element of each call is set to zero with
 #   probability `p`, independently of all others. What survives is divided by `1 - p`. For `p = 1` all
 #   are zero.
-# - In evaluation the values are those of `x`, each with a gradient of 1, and PyTorch's random generator
-#   is left alone.
-# - The draws come from PyTorch's global generator: `torch.manual_seed` makes them repeat.
 # - In training the gradient is `1 / (1 - p)` for what survived, and 0 for what was dropped. (For
 #   `p = 1` a result without a graph will do.)
+# - The draws come from PyTorch's global generator: `torch.manual_seed` makes them repeat.
+# - In evaluation the values are those of `x`, each with a gradient of 1, and PyTorch's random generator
+#   is left alone.
+# - `x` holds finite numbers; it may have any shape, `()` included, and any floating dtype. The result
+#   keeps both, to the last digits of the dtype. `x` itself isn't changed.
 # - `p` below 0 or above 1 is a `ValueError`, in training or not; from the module when it is made or
 #   when it is called.
+# - The module holds no parameter and no buffer.
 #
 # Example: of `dropout_that_listens(torch.ones(1000), 0.75, True)` about 750 elements are 0 and the
 # others 4.
@@ -1305,17 +1308,18 @@ show(
 #
 # ### Exercise 8.6 — A moving average ★★ · 12 min · 3 points
 #
-# Write `moving_average_buffer(size, momentum=0.1)`. It returns a new module that is called with `x`
-# of shape (batch, size) and holds a buffer `mean` of shape (size,), float32, zeros at first:
+# Write `moving_average_buffer(size, momentum=0.1)`. It returns a new module that takes a moving
+# average off its input `x` of shape (batch, size). It keeps the average in a buffer `mean` of shape
+# (size,), float32, zeros at first.
 #
-# - In training it first updates `mean` to `(1 - momentum) · mean + momentum · (mean of x over the
+# - In training a call first updates `mean` to `(1 - momentum) · mean + momentum · (mean of x over the
 #   batch)`, whether or not autograd records. In eval mode it doesn't. A batch of one row counts as any
 #   other; a batch without rows changes nothing.
-# - Then it returns `x - mean`. In backward, `mean` is a constant.
+# - Then it returns `x - mean`. In backward, `mean` is a constant. `x` isn't changed.
 # - `mean` is updated in place: it stays the tensor with which `module.mean` began, in the same memory.
-#   It never needs a gradient. It is saved; a new module that loads it continues from there. It moves
-#   with the module: after `module.double()` the module takes float64,
-#   and computes in it. `x` isn't changed.
+#   It never needs a gradient.
+# - `mean` is saved; a new module that loads it continues from there. It moves with the module: after
+#   `module.double()` the module takes float64, and computes in it.
 # - The module has no parameter. Two modules share nothing.
 #
 # Example: with size 1 and momentum 0.1, after `x = [[10.], [20.]]` the mean is 1.5 and the result
@@ -1513,15 +1517,23 @@ print("spread in the hole:            ", round(outside.item(), 2))
 #
 # ### Exercise 8.7 — Twins ★★★ · 25 min · 4 points
 #
-# **First**, `functional_twin(parameters, x)`: the function of `ConvNet`, with a dict of tensors under
-# the names of its `state_dict()`, in any order. `x` has shape (batch, 1, 28, 28); the batch may be
-# empty. Equal outputs and equal gradients by each tensor, `x` too, in float64 as well. No module may be called
-# inside, `functional_call` included: the point is to write it.
+# Write one network as a function of its weights, then run many as one.
 #
-# **Then**, `ensemble(models, x)`: `models` is a list of `ConvNet`s, at least one, all in one mode and
-# frozen alike. The result has shape (models, batch, 10) and holds what each gives for the same `x`. All run *together*: as many
-# convolutions and matrix products for five models as for two. A module may run here. The list and the
-# models stay as they are: values, mode, `requires_grad`, `.grad`. A model may be in the list twice.
+# `functional_twin(parameters, x)` is the function of `ConvNet`: equal outputs and equal gradients by
+# each tensor, `x` too.
+#
+# - `parameters` is a dict of tensors under the names of its `state_dict()`, in any order. `x` has
+#   shape (batch, 1, 28, 28); the batch may be empty. It works in float64 as well.
+# - No module may be called inside, `functional_call` included: the point is to write it.
+#
+# `ensemble(models, x)` takes a list of `ConvNet`s. The result has shape (models, batch, 10) and holds
+# what each gives for the same `x`.
+#
+# - All run *together*: as many convolutions and matrix products for five models as for two. A module
+#   may run here.
+# - The list has at least one model; all are in one mode and frozen alike. A model may be in the list
+#   twice.
+# - The list and the models stay as they are: values, mode, `requires_grad`, `.grad`.
 #
 # Example: for two models, `ensemble([a, b], x)[1]` equals `b(x)`.
 
@@ -1721,8 +1733,10 @@ print(target.load_state_dict(source.state_dict(), assign=True), target.angles.de
 #
 # ### Exercise 8.8 — Start every layer by its type ★★ · 15 min · 4 points
 #
-# **First**, `init_by_type(model)`: give new values to the layers of `model` at any depth, `model`
-# itself included, frozen or not; a subclass counts as its parent.
+# Write two functions: one starts a model's layers, the other predicts what a start does.
+#
+# `init_by_type(model)` gives new values to the layers of `model` at any depth, `model` itself
+# included, frozen or not; a subclass counts as its parent.
 #
 # - `nn.Conv2d`: weights normal, mean 0, variance 2 / fan_in. (fan_in is how many products an output
 #   sums up.) Bias 0, if any.
@@ -1732,10 +1746,12 @@ print(target.load_state_dict(source.state_dict(), assign=True), target.angles.de
 #   `.grad`, dtypes, the modes, the Parameter objects.
 # - The numbers are drawn from PyTorch's global generator, anew for each layer; you don't seed it.
 #
-# **Then**, `predict_squares(sizes, stds)`: the mean square of each linear layer's output, as a list of
-# numbers. Layer i goes from `sizes[i]` to `sizes[i + 1]` numbers, its weights have mean 0 and standard
-# deviation `stds[i]`, no bias; between two layers there is a ReLU. The input has mean square 1. Compute
-# it, don't draw.
+# `predict_squares(sizes, stds)` gives the mean square of each linear layer's output, as a list of
+# numbers. Compute it, don't draw.
+#
+# - Layer i goes from `sizes[i]` to `sizes[i + 1]` numbers. Its weights have mean 0 and standard
+#   deviation `stds[i]`; it has no bias.
+# - Between two layers there is a ReLU. The input has mean square 1.
 #
 # Example: `predict_squares([100, 50, 10], [0.1, 0.2])` is `[1.0, 1.0]`: 100 · 0.01, then 50 · 0.04 / 2.
 
@@ -1874,7 +1890,7 @@ print(list(in_place.state_dict()))
 # But often the file exists already. The usual advice is a flag:
 #
 # > **Then and now.** *"Load a checkpoint that fits in part with `strict=False`."* With prefixed names
-# > **nothing** fits, so nothing is loaded, and you train on from random weights. **Predict** whether
+# > **nothing** fits, so nothing is loaded, and training starts from random weights. **Predict** whether
 # > the cell warns you.
 
 # %% errata=["strict-false-loads-nothing"] tags=["shows-false"]
@@ -1938,12 +1954,12 @@ with tempfile.TemporaryDirectory() as folder:
 # %% [markdown]
 # ### Exercise 8.9 — Load what fits, and say what doesn't ★★★ · 25 min · 5 points · core
 #
-# Write `state_dict_surgery(model, checkpoint)`. `checkpoint` is a dict from names to tensors.
+# Write `state_dict_surgery(model, checkpoint)`. It loads what fits from `checkpoint`, a dict from names
+# to tensors, and says what became of each name.
 #
 # - *Names.* From the front of a key, take off `module.` or `_orig_mod.`, one after the other, until the
 #   rest is a name in `model.state_dict()` or no such prefix is left at its front. Elsewhere in a
-#   name, and in words such as `module_list`, these letters stay.
-#   No two keys end at the same name.
+#   name, and in words such as `module_list`, these letters stay. No two keys end at the same name.
 # - *Load* what has the name and the shape of a tensor in `model.state_dict()`: copy the values in. The
 #   model's tensors stay the same objects, in their own memory, with their dtype.
 # - *Return* a dict with four collections of names, without their prefixes: `"loaded"`;
@@ -2144,21 +2160,22 @@ show(
 #
 # ### Exercise 8.10 — Freeze by pattern, and count ★★ · 10 min · 4 points
 #
-# Write `freeze_and_count(model, patterns)`. `patterns` are strings as in a shell: `*` means any
+# Write `freeze_and_count(model, patterns)`. It freezes the parameters whose names match a pattern, puts
+# their batch norms to rest, and counts. Patterns are strings as in a shell: `*` means any
 # letters (dots, too), `?` for exactly one letter (or a dot); capital and small letters differ.
 # Python's `fnmatch.fnmatchcase(name, pattern)` compares.
 #
-# - Every parameter with a full name that matches any pattern is frozen; it may be frozen already. A
+# - *Freeze* every parameter with a full name that matches any pattern; it may be frozen already. A
 #   shared parameter has several names, and each counts. The others stay as they are, and so do all
 #   values and each `.grad`.
-# - Then each batch norm (`nn.BatchNorm1d`, `2d`, `3d`, and their subclasses) whose `weight` is
+# - *Rest*: then each batch norm (`nn.BatchNorm1d`, `2d`, `3d`, and their subclasses) whose `weight` is
 #   frozen, now or before, is put into eval mode, even if there is no pattern. The mode of
 #   everything else stays. (With `affine=False` the weight is `None`. No model here has an
 #   `nn.SyncBatchNorm`.)
+# - *Return* a dict: `"total"`, the numbers in all parameters; `"trainable"`, those that are not frozen;
+#   `"bytes"`, the memory of parameters *and* buffers. Whatever is shared counts once.
 # - A pattern that matches no parameter is a `ValueError`, and nothing has been changed. `patterns`
 #   itself never is.
-# - Return a dict: `"total"`, the numbers in all parameters; `"trainable"`, those that are not frozen;
-#   `"bytes"`, the memory of parameters *and* buffers. Whatever is shared counts once.
 #
 # Example: `freeze_and_count(SmallNet(), ["features.*"])` gives 1442 in total and 170 trainable.
 

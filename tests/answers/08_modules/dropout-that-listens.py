@@ -2,7 +2,7 @@
 # Rules:
 #
 # - "obeys `train()` and `eval()`"
-# - "it holds no parameter and no buffer"
+# - "The module holds no parameter and no buffer"
 # - "No dropout of PyTorch's may be called"
 # - "it may have any shape, `()` included"
 # - "The result keeps both"
@@ -679,7 +679,7 @@ class ListeningDropout(nn.Module):
         return dropout_that_listens(x, self.p, self.training)
 
 
-# %% wrong="p in a buffer that isn't saved" breaks="it holds no parameter and no buffer" says=["the module holds p"]
+# %% wrong="p in a buffer that isn't saved" breaks="The module holds no parameter and no buffer" says=["the module holds p"]
 def dropout_that_listens(x, p, training):
     if not 0 <= p <= 1:
         raise ValueError(f"p is {p}")

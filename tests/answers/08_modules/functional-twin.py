@@ -3,7 +3,7 @@
 #
 # - "in any order"
 # - "the batch may be empty"
-# - "Equal outputs"
+# - "equal outputs"
 # - "equal gradients by each tensor"
 # - "in float64 as well"
 # - "No module may be called inside"
@@ -24,7 +24,7 @@
 # - "at least one": one model, float64
 # - "A model may be in the list twice": three models, the third of which is the first
 
-# %% wrong="no ReLU" breaks="Equal outputs" says=["the output: both ReLUs are missing"]
+# %% wrong="no ReLU" breaks="equal outputs" says=["the output: both ReLUs are missing"]
 def functional_twin(parameters, x):
     x = F.max_pool2d(F.conv2d(x, parameters["conv1.weight"], parameters["conv1.bias"]), 2)
     x = F.max_pool2d(F.conv2d(x, parameters["conv2.weight"], parameters["conv2.bias"]), 2)

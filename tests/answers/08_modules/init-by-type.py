@@ -22,7 +22,7 @@
 # - "the mean square of each linear layer's output"
 # - "as a list of numbers"
 # - "standard deviation `stds[i]`"
-# - "between two layers there is a ReLU"
+# - "Between two layers there is a ReLU"
 # - "Layer i goes from `sizes[i]` to `sizes[i + 1]` numbers"
 #
 # Admits:
@@ -68,7 +68,7 @@ def predict_squares(sizes, stds):
     return found
 
 
-# %% wrong="no ReLU in the prediction" breaks="between two layers there is a ReLU" says=["a ReLU halves the mean square on its way"]
+# %% wrong="no ReLU in the prediction" breaks="Between two layers there is a ReLU" says=["a ReLU halves the mean square on its way"]
 def init_by_type(model):
     for module in model.modules():
         if isinstance(module, nn.Conv2d):
@@ -1473,7 +1473,7 @@ def predict_squares(sizes, stds):
     return squares
 
 
-# %% wrong="halves for the last ReLU alone" breaks="between two layers there is a ReLU" says=["every ReLU on the way halves, not only the last"]
+# %% wrong="halves for the last ReLU alone" breaks="Between two layers there is a ReLU" says=["every ReLU on the way halves, not only the last"]
 def init_by_type(model):
     for module in model.modules():
         if isinstance(module, nn.Conv2d):
@@ -1499,7 +1499,7 @@ def predict_squares(sizes, stds):
     return squares
 
 
-# %% wrong="no ReLU where sizes are equal" breaks="between two layers there is a ReLU" says=["three layers of one size", "a ReLU halves the mean square"]
+# %% wrong="no ReLU where sizes are equal" breaks="Between two layers there is a ReLU" says=["three layers of one size", "a ReLU halves the mean square"]
 def init_by_type(model: nn.Module) -> None:
     for module in model.modules():
         if isinstance(module, nn.Conv2d):

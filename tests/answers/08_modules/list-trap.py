@@ -11,7 +11,7 @@
 # - "Each call makes new layers"
 # - "`sizes` and `heads` stay as they are"
 # - "the caller may change them later"
-# - "give an `nn.Linear` the weight `value`"
+# - "gives an `nn.Linear` the weight `value`"
 # - "in the precision of that dtype"
 # - "an optimizer made earlier continues to train it"
 # - "Whether the weight needs a gradient stays as it was"
@@ -26,7 +26,7 @@
 # - "`[3]`: none": sizes [3], no hidden layer
 # - "Any name that `nn.ModuleDict` takes is allowed": a head called "layers"
 # - "It may be a view": a transposed view of thirds, float64
-# - "give an `nn.Linear` the weight `value`": a weight that isn't contiguous
+# - "gives an `nn.Linear` the weight `value`": a weight that isn't contiguous
 # - "another layer's weight, which needs a gradient itself": a value that requires grad
 
 # %% wrong="hands Trapped back" says=["knows no parameter: layers in a plain list or dict are unknown"]
@@ -564,7 +564,7 @@ def set_weight(layer, value):
         layer.weight.copy_(value)
 
 
-# %% wrong="adds the difference" breaks="give an `nn.Linear` the weight `value`" says=["layer.weight after set_weight is value but for the last digits"]
+# %% wrong="adds the difference" breaks="gives an `nn.Linear` the weight `value`" says=["layer.weight after set_weight is value but for the last digits"]
 class Free(nn.Module):
     def __init__(self, sizes, heads):
         super().__init__()
@@ -780,7 +780,7 @@ def set_weight(layer, value):
     layer.zero_grad()
 
 
-# %% wrong="times zero plus the value" breaks="give an `nn.Linear` the weight `value`" says=["a weight that is NaN before: layer.weight is NaN still"]
+# %% wrong="times zero plus the value" breaks="gives an `nn.Linear` the weight `value`" says=["a weight that is NaN before: layer.weight is NaN still"]
 def list_trap(sizes, heads):
     class Free(nn.Module):
         def __init__(self):
@@ -801,7 +801,7 @@ def set_weight(layer, value):
         layer.weight.mul_(0).add_(value)
 
 
-# %% wrong="writes into a flattened weight" breaks="give an `nn.Linear` the weight `value`" says=["flatten and reshape give a copy of a weight that isn't contiguous"]
+# %% wrong="writes into a flattened weight" breaks="gives an `nn.Linear` the weight `value`" says=["flatten and reshape give a copy of a weight that isn't contiguous"]
 def list_trap(sizes, heads):
     class Free(nn.Module):
         def __init__(self):
@@ -888,7 +888,7 @@ def set_weight(layer: nn.Linear, value: torch.Tensor) -> None:
     torch.set_grad_enabled(True)
 
 
-# %% wrong="takes it that there is a bias" breaks="give an `nn.Linear` the weight `value`" says=["this layer has no bias"]
+# %% wrong="takes it that there is a bias" breaks="gives an `nn.Linear` the weight `value`" says=["this layer has no bias"]
 class Untrapped(nn.Module):
     def __init__(self, sizes, heads):
         super().__init__()

@@ -14,7 +14,7 @@
 # - "it stays the tensor with which `module.mean` began"
 # - "in the same memory"
 # - "It never needs a gradient"
-# - "It is saved"
+# - "`mean` is saved"
 # - "a new module that loads it continues from there"
 # - "computes in it"
 # - "`x` isn't changed"
@@ -192,7 +192,7 @@ def moving_average_buffer(size, momentum=0.1):
     return Average(size, momentum)
 
 
-# %% wrong="not saved" breaks="It is saved" says=["mean is not in its state dict"]
+# %% wrong="not saved" breaks="`mean` is saved" says=["mean is not in its state dict"]
 class Average(nn.Module):
     def __init__(self, size, momentum=0.1):
         super().__init__()
