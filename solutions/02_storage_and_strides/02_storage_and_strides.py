@@ -214,13 +214,13 @@ print("as floats:  ", floats)
 # %% [markdown]
 # ### Exercise 2.2 — Read the note before the machine does ★ · 8 min · 3 points · core
 #
-# Ten views of `x`, the 3 × 4 tensor of the pictures. For each, write `(size, stride, offset)`, all three as Python tuples and
-# a number. As an example, `x[1]` is `((4,), (1,), 4)`.
+# Ten views of `x`, the 3 × 4 tensor of the pictures. For each, write `(size, stride, offset)`: two tuples
+# and a whole number. As an example, `x[1]` is `((4,), (1,), 4)`.
 #
 # Use the picture, a pencil and the formula; do not ask the machine. `x.diagonal()` holds the elements
-# [0, 0], [1, 1] and [2, 2]. A tensor with no dimension
-# has the empty tuple `()` for size and stride. The check below is folded, because it explains every
-# answer. Select it and press Shift + Enter; unfold it afterwards.
+# [0, 0], [1, 1] and [2, 2]. A tensor with no dimension has the empty tuple `()` for size and stride. The
+# check below is folded, because it explains every answer. Select it and press Shift + Enter; unfold it
+# afterwards.
 
 # %% nbgrader={"grade_id": "predict-strides", "solution": true}
 predict_strides = {
@@ -367,10 +367,11 @@ show(figure, "A curve: the time per element grows several times as the stride go
 # %% [markdown]
 # The exact curve is your machine's. Its lesson holds everywhere: neighbours in memory are cheap, and
 # the further apart the numbers lie, the more of what is fetched goes unused. (The first step, from 1
-# to 2, has another cause: with stride 1 the processor adds several numbers by one instruction.) The plot
-# ends at 16 on purpose. From there on each number costs one line, whatever the stride, and what would be
-# measured is how well the machine guesses the next line (prefetching) and translates addresses. For
-# serious timing, of a GPU above all, use `torch.utils.benchmark`: it waits for the device.
+# to 2, has another cause: with stride 1 the processor adds several numbers by one instruction. Where the
+# curve is flat, a fast cache still hides what is wasted.) The plot ends at 16 on purpose. From there on
+# each number costs one line, whatever the stride, and what would be measured is how well the machine
+# guesses the next line (prefetching) and translates addresses. For serious timing, of a GPU above all,
+# use `torch.utils.benchmark`: it waits for the device.
 
 # %% [markdown]
 # ## 3. View or copy? · core
@@ -676,16 +677,16 @@ show(
 # ### Exercise 2.4 — The rule itself ★★★ · 30 min · 5 points
 #
 # Write what `view` does inside. Given the size and stride of a tensor and a new size, return the
-# strides of the view, or `None` if there is no such view. A tuple or a list will do. No size is negative
-# (there is no −1 to be inferred), and a size may be `()`, which holds one element.
+# strides of the view, as a tuple or a list, or `None` if there is no such view. Compute with numbers,
+# without making a tensor.
 #
 # - If the two sizes hold different numbers of elements, return `None`.
 # - If they hold no element at all, any whole numbers will do as strides.
 # - A dimension of size 1 may have any stride, in the input and in your result.
+# - No size is negative (there is no −1 to be inferred); a size may be `()`, which holds one element.
 #
 # Examples: `view_strides((3, 4), (4, 1), (2, 6))` is `(6, 1)`. `view_strides((3, 4), (6, 1), (3, 2, 2))`
-# is `(6, 2, 1)`. `view_strides((4, 3), (1, 4), (12,))` is `None`. Compute with numbers, without making
-# a tensor. When your work is graded, it is compared with PyTorch on a hundred cases.
+# is `(6, 2, 1)`. `view_strides((4, 3), (1, 4), (12,))` is `None`.
 
 
 # %% nbgrader={"grade_id": "view-strides", "solution": true}
@@ -932,12 +933,13 @@ line
 # ### Exercise 2.6 — The trace, by strides ★★ · 12 min · 3 points
 #
 # Sum the diagonal of a square matrix, or its anti-diagonal (from the top right to the bottom left),
-# with one `as_strided` and one `sum`, in the dtype that this `sum` gives. The matrix may be any view: transposed, a slice with an
-# offset, expanded. It may be 1 × 1 or 0 × 0. Return a zero-dim tensor.
+# with one `as_strided` and one `sum`. Return a zero-dim tensor, in the dtype that this `sum` gives.
 #
-# Example: for `[[1, 2], [3, 5]]` the trace is 6 and the anti-diagonal's sum is 5. Strides must not be
-# negative: think about which corner to start from. Other views are allowed, copies and other
-# computations are not, and the matrix stays as it is.
+# - The matrix may be any view: transposed, a slice with an offset, expanded. It may be 1 × 1 or 0 × 0.
+# - Strides must not be negative: think about which corner to start from.
+# - Other views are allowed, copies and other computations are not, and the matrix stays as it is.
+#
+# Example: for `[[1, 2], [3, 5]]` the trace is 6 and the anti-diagonal's sum is 5.
 
 
 # %% nbgrader={"grade_id": "trace-by-strides", "solution": true}
@@ -1007,7 +1009,8 @@ for matrix in (turned, wide, wide.double(), same, squares[:6, :6] % 3 == 0):
 # Overlap is not only a danger. A moving average, a convolution, the frames of a sound: all of them
 # look at one sequence through windows that overlap. Written out, windows of length 3 hold every
 # number three times. By strides they cost nothing: step by 1 inside a window, and by 1 from one
-# window to the next. `Tensor.unfold(dimension, size, step)` writes that note for you.
+# window to the next. `Tensor.unfold(dimension, size, step)` writes that note for you. Here the windows
+# begin two boxes apart:
 
 # %% topics=["unfold-patches"]
 signal = torch.arange(7)
@@ -1021,11 +1024,13 @@ draw_storage(signal, windows, names=["signal", "signal.unfold(0, 3, 2)"], window
 # ### Exercise 2.7 — Every window, no copy ★ · 5 min · 2 points · core
 #
 # Return every window of length `k` of a 1-D tensor, `step` elements apart, as a view of shape
-# (number of windows, `k`). A last window that would not be full is left out. `1 <= k <= len(x)` and
-# `step >= 1` hold; with `step > k` the windows have gaps between them. `x` may itself be a view with any stride.
+# (number of windows, `k`). Not a single element may be copied.
+#
+# - A last window that would not be full is left out.
+# - `1 <= k <= len(x)` and `step >= 1` hold; with `step > k` the windows have gaps between them.
+# - `x` may itself be a view with any stride.
 #
 # Example: `sliding_windows(torch.arange(9), 3, 2)` is `[[0, 1, 2], [2, 3, 4], [4, 5, 6], [6, 7, 8]]`.
-# Not a single element may be copied.
 
 
 # %% nbgrader={"grade_id": "sliding-windows", "solution": true}
@@ -1083,7 +1088,7 @@ for y in (line.view(5, 6)[:, 2], line[4].expand(6), line[1::3], line.double()):
 # ### Exercise 2.8 — One channel, no padding ★★ · 12 min · 3 points
 #
 # A window may be two-dimensional. A grey image has shape (height, width), a kernel (kernel height, kernel
-# width), and at each place where the kernel fits, the window below it is multiplied by it, element by
+# width). At each place where the kernel fits, the window below it is multiplied by it, element by
 # element, and summed up. Write that in two lines:
 #
 # 1. all windows as a view of shape (new height, new width, kernel height, kernel width), by one
@@ -1149,23 +1154,23 @@ slips.check_one_channel(one_channel, table.flip(0)[1:, 1:], table[:1, :1])
 # %% [markdown]
 # ### Exercise 2.9 — A convolution is a view and a product ★★★ · 25 min · 4 points
 #
-# Now with a batch, channels, a stride and padding.
+# Now with a batch, channels, a stride and padding: compute what
+# `F.conv2d(x, weight, stride=stride, padding=padding)` computes.
 #
-# Compute what `F.conv2d(x, weight, stride=stride, padding=padding)` computes. First pad with
-# `F.pad(x, (left, right, top, bottom))`. Then make all windows a view of six dimensions by one
-# `as_strided` (or by two calls of `Tensor.unfold`). Then contract it with the weight by one
-# `torch.einsum` or another single product. No loop, no convolution, no `F.unfold`. The values count; a
-# gradient is not asked for.
+# 1. Pad with `F.pad(x, (left, right, top, bottom))`.
+# 2. Make all windows a view of six dimensions, by one `as_strided` (or two calls of `Tensor.unfold`).
+# 3. Contract it with the weight by one `torch.einsum` or another single product.
 #
-# If `einsum` is new to you: `torch.einsum("ij,jk->ik", a, b)` names the dimensions of each input and
-# of the result by letters. A letter that is missing from the result is summed over, so this is
-# `a @ b`.
+# No loop, no convolution, no `F.unfold`. A gradient is not asked for.
 #
 # Shapes: `x` (batch, in, height, width), `weight` (out, in, kernel height, kernel width), result
 # (batch, out, new height, new width) with
 # `new height = (height + 2 * padding - kernel height) // stride + 1`. `x` may be any view.
 #
 # Example: a 1 × 1 × 3 × 3 image of ones and a 2 × 2 kernel of ones give a 2 × 2 result of fours.
+#
+# If `einsum` is new to you: `torch.einsum("ij,jk->ik", a, b)` names the dimensions of each input and
+# of the result by letters. A letter that is missing from the result is summed over, so this is `a @ b`.
 
 
 # %% nbgrader={"grade_id": "conv-by-strides", "solution": true}
@@ -1214,8 +1219,8 @@ ones, pixels = torch.ones(1, 1, 3, 3, device=device), x.to(memory_format=torch.c
 examples = {
     "a 2 × 2 kernel of ones over ones": (ones, ones[..., :2, :2], 1, 0),
     "a contiguous image": (x, weight, 1, 0),
-    "stride 2": (x, weight, 2, 0),
-    "stride 2, padding 1": (x, weight, 2, 1),
+    "a stride alone": (x, weight, 2, 0),
+    "a stride and padding": (x, weight, 2, 1),
     "a channels_last image (strides in another order)": (pixels, weight, 1, 0),
     "a slice (with gaps and an offset)": (x[:, :, 1:, ::2], weight[..., :2], 1, 0),
     "two images": (torch.cat([x, 2 - x]), weight, 1, 0),
@@ -1288,8 +1293,8 @@ print("products (bmm):", counts["bmm"])
 #
 # ### Exercise 2.10 — An outer sum without the memory ★ · 5 min · 2 points · core
 #
-# Given `a` of shape (n,) and `b` of shape (m,), of one dtype, return the two operands of their outer sum: two
-# tensors `p` and `q` of shape (n, m), so that `(p + q)[i, j]` is `a[i] + b[j]`. Allocate nothing.
+# Given `a` of shape (n,) and `b` of shape (m,), of one dtype, return the two operands of their outer sum:
+# two tensors `p` and `q` of shape (n, m), so that `(p + q)[i, j]` is `a[i] + b[j]`. Allocate nothing.
 #
 # Example: for `a = [1, 2]` and `b = [10, 20, 30]`, `p` is `[[1, 1, 1], [2, 2, 2]]` and `q` is
 # `[[10, 20, 30], [10, 20, 30]]`, and the two storages still hold 2 and 3 elements.
@@ -1658,10 +1663,10 @@ except NotImplementedError as error:
 # %% [markdown]
 # ## 8. All of it together: edges · core
 #
-# The sky of the puzzle again, once more in three steps, and none of them copies the photo: `permute` brings
-# the channel to the front, an index takes one channel, and a kernel of three numbers looks at each place
-# for a change from left to right. The kernel's work is done by your `one_channel`, or by `F.conv2d` while
-# that exercise is open.
+# The sky of section 4 once more, in three steps, none of which copies the photo: `permute` brings the
+# channels to the front, an index takes one of them, and a kernel of three numbers looks at each place for
+# a change from left to right. The kernel's work is done by your `one_channel`, or by `F.conv2d` while that
+# exercise is open.
 
 # %% topics=["channel-first"]
 blue = sky.permute(2, 0, 1)[2]  # (60, 90): the third channel, a view
@@ -1676,10 +1681,11 @@ print("the channel lies in the storage of the photo:", same_storage(blue, sky))
 # %%
 figure, panels = plt.subplots(1, 2, figsize=(7, 2.6))
 for panel, (title, image) in zip(panels, {"blue": blue, "edges": edges}.items(), strict=True):
-    drawn = panel.imshow(image, cmap="gray" if title == "blue" else "PuOr", vmin=-1, vmax=1)
+    look = {"cmap": "gray", "vmin": 0} if title == "blue" else {"cmap": "PuOr", "vmin": -1}
+    drawn = panel.imshow(image, **look, vmax=1)
     panel.set_title(f"{title}, {tuple(image.shape)}", fontsize=10)
     panel.set_axis_off()
-figure.colorbar(drawn, ax=panels, shrink=0.8)
+figure.colorbar(drawn, ax=panels, shrink=0.8, label="edges: change to the right")
 show(
     figure,
     "The blue channel with a dark sun; its edges, orange on the left side, violet on the right.",

@@ -1,8 +1,8 @@
 # %% [markdown]
 # Rules:
 #
-# - "First pad with"
-# - "Then make all windows a view"
+# - "Pad with"
+# - "Make all windows a view"
 # - "one `torch.einsum` or another single product"
 # - "No loop"
 # - "no convolution"
@@ -15,7 +15,7 @@
 # Admits:
 #
 # - "`x` (batch, in, height, width)": two images
-# - "padding": stride 2, padding 1
+# - "padding": a stride and padding
 # - "may be any view": a channels_last image
 # - "`x` may be any view": a slice (with gaps and an offset)
 
@@ -75,7 +75,7 @@ def conv_by_strides(x, weight, stride=1, padding=0):
     return result
 
 
-# %% wrong="forgets the padding" breaks="First pad with" says=["5 of 19 cases fail", "the padding is missing"]
+# %% wrong="forgets the padding" breaks="Pad with" says=["5 of 19 cases fail", "the padding is missing"]
 def conv_by_strides(x, weight, stride=1, padding=0):
     kh, kw = weight.shape[2:]
     windows = x.unfold(2, kh, stride).unfold(3, kw, stride)
@@ -120,7 +120,7 @@ def conv_by_strides(x, weight, stride=1, padding=0):
     return torch.einsum("bchwij,ocij->bohw", windows, weight)
 
 
-# %% wrong="stride inside the windows instead of between them" breaks="Then make all windows a view" says=["stride 2; stride 2, padding 0: the result: stride stands in the wrong place"]
+# %% wrong="stride inside the windows instead of between them" breaks="Make all windows a view" says=["a stride alone; stride 2, padding 0: the result: stride stands in the wrong place"]
 def conv_by_strides(x, weight, stride=1, padding=0):
     x = F.pad(x, (padding,) * 4)
     (b, c, h, w), (sb, sc, sh, sw) = x.shape, x.stride()
@@ -231,7 +231,7 @@ def conv_by_strides(x, weight, stride=1, padding=0):
     return torch.einsum("bchwij,ocij->bohw", windows, weight)
 
 
-# %% wrong="strides from before the padding" breaks="First pad with" says=["from before the padding"]
+# %% wrong="strides from before the padding" breaks="Pad with" says=["from before the padding"]
 def conv_by_strides(x, weight, stride=1, padding=0):
     sb, sc, sh, sw = x.stride()
     x = F.pad(x, (padding, padding, padding, padding))

@@ -3,7 +3,7 @@
 #
 # - "or its anti-diagonal"
 # - "with one `as_strided` and one `sum`"
-# - "transposed, a slice with an"
+# - "transposed, a slice with an offset"
 # - "Strides must not be negative"
 # - "copies and other computations are not"
 # - "the matrix stays as it is"
@@ -25,7 +25,7 @@ def trace_by_strides(matrix: torch.Tensor, anti: bool = False) -> torch.Tensor:
     return (matrix.flip(1) if anti else matrix).diagonal().sum()
 
 
-# %% wrong="assumes a contiguous matrix" breaks="transposed, a slice with an" says=["the trace of a slice with an offset: the sum: the strides of a contiguous tensor were assumed"]
+# %% wrong="assumes a contiguous matrix" breaks="transposed, a slice with an offset" says=["the trace of a slice with an offset: the sum: the strides of a contiguous tensor were assumed"]
 def trace_by_strides(matrix, anti=False):
     n = matrix.shape[0]
     if anti:
