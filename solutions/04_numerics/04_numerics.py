@@ -28,7 +28,7 @@
 # - solve a least-squares problem without inverting anything, and read a condition number.
 #
 # **It leans on** chapters 01 (broadcasting, dtypes), 02 (views) and 03 (products, `einsum`).
-# **Time:** not quite four hours, and 25 minutes more with exercise 4.10. The sections and exercises
+# **Time:** not quite four hours, and another 25 minutes for exercise 4.10. The sections and exercises
 # marked *core* take two hours and ten minutes; nothing later leans on the rest. You can skip any
 # exercise: nothing else depends on your answer.
 
@@ -62,9 +62,9 @@ print("right:", ((a * a).sum() + (b * b).sum() - 2 * (a @ b)).sqrt())
 #
 # ## 1. A ruler with uneven marks · core
 #
-# What can a float32 say at all? It keeps p = 24 binary digits and a power of two in front of them. So
-# there are equally many numbers between 1 and 2, between 2 and 4, between 4 and 8: at each power of
-# two, the distance from one number to the next doubles. `torch.nextafter` gives the neighbour.
+# What can a float32 say at all? It keeps p = 24 binary digits, and a power of two by which they are
+# multiplied. So there are equally many numbers between 1 and 2, between 2 and 4, between 4 and 8: at each
+# power of two, the distance from one number to the next doubles. `torch.nextafter` gives the neighbour.
 
 # %%
 for size in (1.0, 10_000.0, 2.0**24, 2e8):
@@ -251,10 +251,12 @@ def try_in_use(name: str, *args, leaves: bool = True):
 # %% [markdown]
 # ### Exercise 4.2 — A root that is kind to zero ★ · 5 min · 2 points · core
 #
-# Return the square root where `x` is above zero and exactly 0 elsewhere. (A squared distance may be
-# slightly negative, by rounding. NaN is not looked at.) The gradient is that of the root where `x` is
-# above zero, and 0 elsewhere, whatever arrives from behind, ∞ and NaN included. `x` is float32 or
-# float64, of any shape, and stays as it is.
+# Return the square root where `x` is above zero and exactly 0 elsewhere: a squared distance may be
+# slightly negative, by rounding.
+#
+# - The gradient is that of the root where `x` is above zero, and 0 elsewhere, whatever gradient arrives
+#   from behind, ∞ and NaN included.
+# - `x` is float32 or float64, of any shape, and stays as it is. It holds no NaN.
 #
 # Example: `[4, 0, -1e-7]` gives `[2, 0, 0]`, and the gradient of its sum is `[0.25, 0, 0]`.
 
@@ -386,12 +388,14 @@ for n in (25, 26):
 #   of `x`, `y` and the result;
 # - `"cdist"`: by one call of `torch.cdist`, and by its direct way, whatever the number of points.
 #
-# In each way: no loop, and gradients flow. Points far from the origin are handled (for `"gram"`,
-# subtract the same vector from both sets). Where two points coincide, the distance is 0, up to
-# rounding, and the gradient of that distance is 0, never NaN.
+# In each way: no loop, and gradients flow. n, m or d may be 0.
 #
-# Example: `x = [[0, 0]]`, `y = [[3, 4], [0, 0]]` gives `[[5, 0]]`. n, m or d may be 0. The three checks
-# look at the values and gradients, at the cost, and at points far from the origin.
+# - Points far from the origin are handled (for `"gram"`, subtract the same vector from both sets).
+# - Where two points coincide, the distance is 0, up to rounding, and the gradient of that distance is 0,
+#   never NaN.
+#
+# Example: `x = [[0, 0]]`, `y = [[3, 4], [0, 0]]` gives `[[5, 0]]`. The three checks look at the values
+# and gradients, at the cost, and at points far from the origin.
 
 
 # %% nbgrader={"grade_id": "pairwise-three-ways", "solution": true}
@@ -744,10 +748,12 @@ print("merged:    ", merged / len(x))
 # With all weights 1 the divisor is n − 1, so the first is a special case of the second. `torch.cov` takes
 # such weights as `aweights`.
 #
-# `x` and the weights are float32 or float64, of one dtype. No loop, no `torch.cov`. Gradients flow to
-# `x` and to the weights, and are finite, also where a weight is 0. Points far from the origin are
-# handled. n ≥ 2, and at least two weights are above zero. Example: the
-# observations (0, 0) and (2, 4) give `[[2, 4], [4, 8]]`.
+# - `x` and the weights are float32 or float64, of one dtype. n ≥ 2, and at least two weights are above zero.
+# - Gradients flow to `x` and to the weights, and are finite, also where a weight is 0.
+# - Points far from the origin are handled.
+# - No loop, no `torch.cov`.
+#
+# Example: the observations (0, 0) and (2, 4) give `[[2, 4], [4, 8]]`.
 
 
 # %% nbgrader={"grade_id": "covariance", "solution": true}
@@ -783,7 +789,7 @@ with every_case() as case:
     numerics.check_covariance_corners(covariance, case, x, w, batch)
     numerics.check_left(try_in_use, case, "covariance", batch, w)
     check_way(case, batch, w, "the way, with a batch")
-    check_way(case, batch, w * (w != 3), "the way, where an observation weighs 0,")
+    check_way(case, batch, w * (w != 3), "the way, with a weight of 0")
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(7)
 x = torch.randn(20, 5, 8, 3, generator=generator, dtype=torch.float64).to(device)
@@ -894,17 +900,18 @@ print("gradient:", row.grad)
 # ### Exercise 4.6 — logsumexp that never breaks ★★ · 15 min · 4 points · core
 #
 # Return $\log \sum e^x$ along one dimension, which disappears. `x` is floating point, half precision
-# included, with one dimension or more; the size along `dim` is at least 1 (in half
-# precision 1000 at most), other sizes may be 0. The result has the dtype of `x`.
+# included, with one dimension or more. The size along `dim` is at least 1 (in half precision 1000 at
+# most); other sizes may be 0. The result has the dtype of `x`.
 #
 # - No overflow, for numbers of any size, even where rows differ by thousands.
 # - A row of −∞ gives −∞, and its gradient is 0. −∞ next to other numbers counts as nothing.
 # - A row that holds +∞ gives +∞ (its gradient is not looked at, nor is a row that holds NaN).
 # - Elsewhere the gradient is softmax.
+# - Not allowed: PyTorch's own `logsumexp`, `logaddexp`, `softmax`, `log_softmax`, `logcumsumexp`, or a
+#   loss.
 #
-# Not allowed: PyTorch's own `logsumexp`, `logaddexp`, `softmax`, `log_softmax`, `logcumsumexp`, or a
-# loss. Example: `[[0, 0], [1000, 1000]]` along `dim=1` gives `[0.6931, 1000.6931]`. The first check looks
-# at values, the second at gradients.
+# Example: `[[0, 0], [1000, 1000]]` along `dim=1` gives `[0.6931, 1000.6931]`. The first check looks at
+# values, the second at gradients.
 
 
 # %% nbgrader={"grade_id": "stable-logsumexp", "solution": true}
@@ -1000,15 +1007,16 @@ with every_case() as case:
 # ### Exercise 4.7 — Softmax under a mask ★ · 8 min · 4 points · core
 #
 # Attention puts a mask on its scores. Return the softmax of `scores` along `dim`, over only those entries
-# where `mask` is `True`; the others get exactly 0. `scores` is of any floating dtype, half precision
-# included, and the result has its dtype. `mask` is boolean and broadcasts with `scores`, whose shape
-# the result has. Sizes may be 0, but not along `dim`.
+# where `mask` is `True`; the others get exactly 0. Any function of PyTorch is allowed.
 #
+# - `scores` is of any floating dtype, half precision included, and the result has its dtype.
+# - `mask` is boolean and broadcasts with `scores`, whose shape the result has. Sizes may be 0, but not
+#   along `dim`.
 # - A row with everything masked gives zeros, and its gradient is 0: no NaN.
 # - No overflow, whatever the scores (all are finite, none is the lowest number of its dtype).
 #
-# Example: scores `[2, 2, 100]` with mask `[True, True, False]` give `[0.5, 0.5, 0]`. Any function of
-# PyTorch is allowed. The first check looks at values, the second at gradients.
+# Example: scores `[2, 2, 100]` with mask `[True, True, False]` give `[0.5, 0.5, 0]`. The first check looks
+# at values, the second at gradients.
 
 
 # %% nbgrader={"grade_id": "masked-softmax", "solution": true}
@@ -1106,8 +1114,7 @@ print("with a column of labels:", (guesses == labels[:, None]).float().mean(), "
 
 # %% [markdown]
 # Broadcasting that you did not ask for: four guesses against four labels are sixteen comparisons.
-# `max(dim)` returns the value and the index together. When two logits tie, the first
-# index comes.
+# `max(dim)` returns the value and the index together. When two logits tie, the first index is returned.
 #
 # One accuracy for all classes hides the rare ones. Count by class, with `bincount` instead of a loop,
 # and average over the classes: the *macro* average. Here there is a fourth class, of which the batch
@@ -1183,9 +1190,8 @@ numerics.draw_bands(
 )
 
 # %% [markdown]
-# Left, an error in b is an equal error in x. Right, the same bands overlap in a long sliver, and x may lie
-# anywhere along it. The **condition number** says how many times larger the
-# *relative* error can get.
+# Left, an error in b is an equal error in x. Right, bands as wide overlap in a long sliver, and x may lie
+# anywhere along it. The **condition number** says how many times larger the *relative* error can get.
 #
 # ### The singular values tell
 #
@@ -1210,8 +1216,7 @@ print("stretchings:", S, " det U · det Vᵀ:", f"{U.det() * Vh.det():.0f}")
 # %% [markdown]
 # The rule of thumb: **of the digits that a dtype has, a linear system loses as many as the condition
 # number has zeros.** Float32 has seven. With a condition of 10⁷ none is left, which is what we saw.
-# (`torch.svd`, the old name, returns V instead of its transpose. Mind that when you
-# translate code.)
+# (`torch.svd`, the old name, returns V instead of its transpose. Mind that when you translate code.)
 #
 # **In practice.** Look at `torch.linalg.cond` *before* you trust a solution. A nearly constant feature
 # beside a constant column is enough to ruin it. Centring and scaling the features is the cheapest cure.
@@ -1255,8 +1260,9 @@ print(rearrange(address, "n p m q -> (n p) (m q)"))
 # For `blocks` of shape (…, n, p, q), of any dtype, return (…, n·p, n·q): the n blocks of each batch
 # entry along the diagonal, zeros elsewhere, as `torch.block_diag` does it for separate matrices.
 #
-# No loop: the number of operators must not grow with n or with the batch. No `torch.block_diag`.
-# Gradients flow. An infinity or a NaN in one block stays in its place: 0 · ∞ is not 0. Any size may be 0.
+# - No loop: the number of operators must not grow with n or with the batch. No `torch.block_diag`.
+# - Gradients flow. An infinity or a NaN in one block stays in its place: 0 · ∞ is not 0.
+# - Any size may be 0.
 #
 # Example: n = 2 blocks of shape (1, 2), `[[1, 2]]` and `[[3, 4]]`, give `[[1, 2, 0, 0], [0, 0, 3, 4]]`.
 # The first check looks at values, the second at the way.
@@ -1376,13 +1382,13 @@ print("length of Av:", torch.linalg.vector_norm(A @ v), " v·Av:", v @ A @ v)
 # - Stop at the first step where $\lVert A v - \lambda v \rVert \le \text{tol} \cdot |\lambda|$. One step
 #   is one product of `a` with a vector, made by PyTorch. If `max_steps` products don't get there, raise
 #   `RuntimeError`.
-# - Start from random numbers of a generator of your own, and leave PyTorch's global one alone. A start
-#   such as all ones may be orthogonal to what you look for.
-# - A matrix of zeros has the eigenvalue 0. From `torch.linalg` only norms are allowed.
+# - Start from random numbers of a generator of your own, and leave PyTorch's global one alone. (A start
+#   such as all ones may be orthogonal to what you look for.)
+# - From `torch.linalg` only norms are allowed.
 #
-# Examples: `[[2, 1], [1, 2]]` gives 3 and ±(0.707, 0.707); `[[-5, 0], [0, 2]]` gives −5. For
-# `[[0, 1], [1, 0]]`, with the eigenvalues 1 and −1, nothing wins: `RuntimeError`. The first check looks
-# at the pair, the second at the way.
+# Examples: `[[2, 1], [1, 2]]` gives 3 and ±(0.707, 0.707); `[[-5, 0], [0, 2]]` gives −5. A matrix of zeros
+# has the eigenvalue 0. For `[[0, 1], [1, 0]]`, with the eigenvalues 1 and −1, nothing wins: `RuntimeError`.
+# The first check looks at the pair, the second at the way.
 
 
 # %% nbgrader={"grade_id": "power-iteration", "solution": true}
@@ -1886,7 +1892,7 @@ with every_case() as case:
 # The next cells classify each plant by its nearest neighbour, three times: with the line of the
 # puzzle, with your distances, and with your distances after your whitening. Where one of your
 # functions isn't solved yet, the library steps in (`numerics.solved` takes care of that). Guessing is
-# right once in three times. **Predict** how many of 100 plants centring alone gets right.
+# right once in three times. **Predict** for what share of the plants centring alone gets it right.
 
 
 # %%
@@ -1976,8 +1982,8 @@ except torch.linalg.LinAlgError:
 #    another formula.
 # 2. Masking a NaN after it was made. The value looks right and the gradient is NaN. Mask before *and*
 #    after.
-# 3. Trusting a small residual, or squaring a condition. With a large condition number the equations hold
-#    to the last digit and the solution is wrong; the normal equations square it. Look at it first.
+# 3. Trusting a small residual, or squaring a condition number. If it is large, the equations hold to the
+#    last digit and the solution is wrong; the normal equations square it. Look at `linalg.cond` first.
 #
 # **Read more.** The PyTorch documentation has pages on *torch.linalg* and *Numerical accuracy*. Nicholas
 # Higham's *Accuracy and Stability of Numerical Algorithms* has the sums, the variance and the cancellation

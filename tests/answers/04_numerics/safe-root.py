@@ -5,7 +5,7 @@
 # - "exactly 0 elsewhere"
 # - "The gradient is that of the root where `x` is above zero"
 # - "and 0 elsewhere"
-# - "whatever arrives from behind"
+# - "whatever gradient arrives from behind"
 # - "float32 or float64"
 # - "of any shape"
 # - "stays as it is"
@@ -212,7 +212,7 @@ def safe_root(x):
     return result
 
 
-# %% wrong="a backward of its own that multiplies with a mask" breaks="whatever arrives from behind" says=["the gradient where inf arrives at each 0", "a product with a mask doesn't leave out what arrives"]
+# %% wrong="a backward of its own that multiplies with a mask" breaks="whatever gradient arrives from behind" says=["the gradient where inf arrives at each 0", "a product with a mask doesn't leave out what arrives"]
 def safe_root(x):
     class Root(torch.autograd.Function):
         @staticmethod

@@ -4,7 +4,7 @@
 # - "which disappears"
 # - "The result has the dtype of `x`"
 # - "half precision included"
-# - "the size along `dim` is at least 1"
+# - "The size along `dim` is at least 1"
 # - "No overflow, for numbers of any size"
 # - "even where rows differ by thousands"
 # - "A row of −∞ gives −∞"
@@ -20,7 +20,7 @@
 # - "half precision included": (rows * 50).to(torch.float16)
 # - "floating point": in float64, rows 3000 apart
 # - "with one dimension or more": of one dimension
-# - "the size along `dim` is at least 1": of shape (2, 1)
+# - "The size along `dim` is at least 1": of shape (2, 1)
 # - "other sizes may be 0": of shape (0, 2)
 
 # %% wrong="as written on paper" breaks="No overflow, for numbers of any size" says=["= [[0, 0], [1000, 1000]]", "overflow or underflow: subtract the largest before the power"]
@@ -202,7 +202,7 @@ def stable_logsumexp(x, dim):
     return torch.where(none, -torch.inf, total.log() + top.squeeze(dim)).to(kind)
 
 
-# %% wrong="a size of 1 gives the argument as it is" breaks="the size along `dim` is at least 1" says=["x of shape (2, 1), dim=1: the sum has shape (2, 1), expected (2,)"]
+# %% wrong="a size of 1 gives the argument as it is" breaks="The size along `dim` is at least 1" says=["x of shape (2, 1), dim=1: the sum has shape (2, 1), expected (2,)"]
 def stable_logsumexp(x, dim):
     if x.shape[dim] == 1:
         return x

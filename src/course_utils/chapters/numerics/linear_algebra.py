@@ -182,7 +182,9 @@ def check_qr(answer: Answer, case: every_case, a: torch.Tensor, name: str) -> No
             assert fits, "return the pair (Q, R): is there an answer yet?"
             banned = [op for op in counts if "geqrf" in op or ("linalg" in op and "norm" not in op)]
             assert not banned, f"{', '.join(banned)} ran: build it from products and lengths"
-            words = f"{counts.total()} operators for {n} columns: is it made elsewhere?"
+            words = (
+                f"{counts.total()} of PyTorch's operators for {n} columns: is it made elsewhere?"
+            )
             assert counts.total() >= 2 * n, words
             q, r = pair
             check_form(q, a, "Q")

@@ -42,7 +42,8 @@ def draw_window(scores: torch.Tensor, alt: str) -> None:
     axes.plot(scores - scores.max(), torch.zeros(len(scores)), "o", color=BLUE, markersize=8)
     axes.set(xlim=(-260, 340), ylim=(-0.4, 1.4), xlabel="x")
     axes.set_yticks([0, 1], ["minus the largest", "the scores"])
-    axes.set_xticks([-200, -104, 0, 88.7, 200, 300])
+    ticks = [-200, -104, 0, 88.7, 200, 300]
+    axes.set_xticks(ticks, [f"{tick:g}".replace("-", "−") for tick in ticks])
     show(figure, alt)
 
 
