@@ -1591,3 +1591,48 @@ def multi_head(x, weights, heads, padding=None):
     mask = None if padding is None else ~padding[:, None, None, :]
     y = attention(q, k, v, mask).transpose(1, 2).reshape(n, t, e)
     return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% wrong="the weights without their graph" says=["attention(q, k, v, mask, True): no gradient reaches q"]
+def attention(q, k, v, mask=None, causal=False):
+    with torch.no_grad():
+        scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+        if mask is not None:
+            off = mask.logical_not() if mask.dtype == torch.bool else None
+            scores = scores + mask if off is None else scores.masked_fill(off, -torch.inf)
+        if causal:
+            future = torch.ones(scores.shape[-2:], dtype=torch.bool, device=q.device).triu(1)
+            scores = scores.masked_fill(future, -torch.inf)
+        blind = (scores == -torch.inf).all(dim=-1, keepdim=True)
+        weights = scores.masked_fill(blind, 0).softmax(dim=-1).masked_fill(blind, 0)
+    return weights @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    qkv = F.linear(x, weights["in_proj_weight"], weights["in_proj_bias"])
+    q, k, v = qkv.unflatten(-1, (3, heads, -1)).permute(2, 0, 3, 1, 4)
+    mask = None if padding is None else ~padding[:, None, None, :]
+    mixed = attention(q, k, v, mask).transpose(1, 2).flatten(2)
+    return F.linear(mixed, weights["out_proj.weight"], weights["out_proj.bias"])
+
+
+# %% wrong="no_grad around the heads" says=["no gradient flows back from the result of multi_head(x, weights, 2)"]
+def attention(q, k, v, mask=None, causal=False):
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    if mask is not None:
+        off = mask.logical_not() if mask.dtype == torch.bool else None
+        scores = scores + mask if off is None else scores.masked_fill(off, -torch.inf)
+    if causal:
+        future = torch.ones(scores.shape[-2:], dtype=torch.bool, device=q.device).triu(1)
+        scores = scores.masked_fill(future, -torch.inf)
+    blind = (scores == -torch.inf).all(dim=-1, keepdim=True)
+    return scores.masked_fill(blind, 0).softmax(dim=-1).masked_fill(blind, 0) @ v
+
+
+@torch.no_grad()
+def multi_head(x, weights, heads, padding=None):
+    qkv = F.linear(x, weights["in_proj_weight"], weights["in_proj_bias"])
+    q, k, v = qkv.unflatten(-1, (3, heads, -1)).permute(2, 0, 3, 1, 4)
+    mask = None if padding is None else ~padding[:, None, None, :]
+    mixed = attention(q, k, v, mask).transpose(1, 2).flatten(2)
+    return F.linear(mixed, weights["out_proj.weight"], weights["out_proj.bias"])

@@ -13,7 +13,7 @@
 # - "momentum=0.1"
 # - "momentum=0.1, eps=1e-5"
 # - "`grad` is the gradient of `y`"
-# - "in any memory layout, too"
+# - "`x` and `grad` are (N, C, H, W), in any memory layout"
 # - "`(grad_x, grad_weight, grad_bias)`"
 # - "by formulas"
 # - "without autograd"
@@ -25,7 +25,7 @@
 # - "in any memory layout": float64, a transposed view
 # - "means of 10000 with a variance of 1": numbers about 10000
 # - "with one value per channel": one image of 1 x 1 in training
-# - "in any memory layout, too": grad is such a view, too
+# - "`x` and `grad` are (N, C, H, W), in any memory layout": grad is such a view, too
 
 # %% wrong="normalises by the unbiased variance" says=["the batch is normalised by the variance divided by n"]
 def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
@@ -1630,7 +1630,7 @@ def batch_norm_backward(grad, x, weight, eps=1e-5):
     return grad_x, (g * hat).sum(every) / weight, g.sum(every) / weight
 
 
-# %% wrong="a view of grad" breaks="in any memory layout, too" says=["grad is such a view, too: raised RuntimeError"]
+# %% wrong="a view of grad" breaks="`x` and `grad` are (N, C, H, W), in any memory layout" says=["grad is such a view, too: raised RuntimeError"]
 def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
     if training:
         n = x.numel() // x.shape[1]
@@ -1740,3 +1740,55 @@ def batch_norm_backward(grad, x, weight, eps=1e-5):
     grad_bias, grad_weight = grad.sum(over), (grad * normal).sum(over)
     inner = grad - grad.mean(over, keepdim=True) - normal * (grad * normal).mean(over, keepdim=True)
     return inner * weight.view(shape) / deviation, grad_weight, grad_bias
+
+
+# %% wrong="mean and variance are constants in the graph" says=["the gradient of x is that of a fixed mean and variance"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    mean, var = running_mean, running_var
+    if training:
+        n = x.shape[0] * x.shape[2] * x.shape[3]
+        if n == 1:
+            raise ValueError("one value per channel has no variance")
+        var, mean = torch.var_mean(x.detach(), dim=(0, 2, 3), correction=0)
+        running_mean = (1 - momentum) * running_mean + momentum * mean
+        running_var = (1 - momentum) * running_var + momentum * var * n / (n - 1)
+    scale = (weight / (var + eps).sqrt()).view(-1, 1, 1)
+    y = (x - mean.view(-1, 1, 1)) * scale + bias.view(-1, 1, 1)
+    return y, running_mean, running_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    dims, column = (0, 2, 3), (1, -1, 1, 1)
+    var, mean = torch.var_mean(x, dim=dims, correction=0, keepdim=True)
+    hat = (x - mean) / (var + eps).sqrt()
+    g = grad * weight.view(column)
+    along_hat = hat * (g * hat).mean(dims, keepdim=True)
+    grad_x = (g - g.mean(dims, keepdim=True) - along_hat) / (var + eps).sqrt()
+    return grad_x, (grad * hat).sum(dims), grad.sum(dims)
+
+
+# %% wrong="in eval weight and bias by .data" says=["running_var, False): no gradient reaches weight"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    mean, var = running_mean, running_var
+    if training:
+        n = x.shape[0] * x.shape[2] * x.shape[3]
+        if n == 1:
+            raise ValueError("one value per channel has no variance")
+        var, mean = torch.var_mean(x, dim=(0, 2, 3), correction=0)
+        running_mean = (1 - momentum) * running_mean + momentum * mean
+        running_var = (1 - momentum) * running_var + momentum * var * n / (n - 1)
+    else:
+        weight, bias = weight.data, bias.data
+    scale = (weight / (var + eps).sqrt()).view(-1, 1, 1)
+    y = (x - mean.view(-1, 1, 1)) * scale + bias.view(-1, 1, 1)
+    return y, running_mean, running_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    dims, column = (0, 2, 3), (1, -1, 1, 1)
+    var, mean = torch.var_mean(x, dim=dims, correction=0, keepdim=True)
+    hat = (x - mean) / (var + eps).sqrt()
+    g = grad * weight.view(column)
+    along_hat = hat * (g * hat).mean(dims, keepdim=True)
+    grad_x = (g - g.mean(dims, keepdim=True) - along_hat) / (var + eps).sqrt()
+    return grad_x, (grad * hat).sum(dims), grad.sum(dims)

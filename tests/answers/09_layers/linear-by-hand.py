@@ -10,6 +10,7 @@
 # - "Return (…, out)"
 # - "in that dtype"
 # - "Not allowed: `nn.Linear`, `F.linear`"
+# - "Results stay in the graph"
 # - "Leave the arguments as they are"
 #
 # Admits:
@@ -216,3 +217,16 @@ def linear_by_hand(x, weight, bias):
     y = x.float() @ weight.float().t() if x.element_size() == 2 else x @ weight.t()
     y = y if bias is None else y + bias
     return y.half() if x.element_size() == 2 else y
+
+
+# %% wrong="leaves the graph" breaks="Results stay in the graph" says=["no gradient flows back from the result of linear_by_hand(x, weight, bias)", "left the graph"]
+def linear_by_hand(x, weight, bias):
+    with torch.no_grad():
+        y = x @ weight.t()
+        return y if bias is None else y + bias
+
+
+# %% wrong="the weight's values alone" says=["no gradient reaches weight", "detach"]
+def linear_by_hand(x, weight, bias):
+    y = x @ weight.detach().t()
+    return y if bias is None else y + bias

@@ -610,3 +610,17 @@ def norm_family(x, kind, groups=1, eps=1e-5):
         return x
     var, mean = torch.var_mean(parts, dim=dims, correction=0, keepdim=True)
     return ((parts - mean) / (var + eps).sqrt()).reshape(x.shape)
+
+
+# %% wrong="the statistics under no_grad" says=["the gradient of x is that of a fixed mean and variance"]
+def norm_family(x, kind, groups=1, eps=1e-5):
+    if kind == "group":
+        if x.shape[1] % groups:
+            raise ValueError("groups do not divide the channels")
+        rows = x.reshape(x.shape[0], groups, -1, 1)
+        return norm_family(rows, "instance", eps=eps).reshape(x.shape)
+    dims = {"batch": (0, 2, 3), "instance": (2, 3)}.get(kind, (1, 2, 3))
+    with torch.no_grad():
+        mean = 0 if kind == "rms" else x.mean(dims, keepdim=True)
+        square = (x - mean).square().mean(dims, keepdim=True)
+    return (x - mean) / (square + eps).sqrt()

@@ -8,13 +8,13 @@
 # - "in the order of `sequences`"
 # - "each equal to what `rnn` gives for that sequence alone"
 # - "whatever ran before"
-# - "Gradients flow through them"
+# - "Gradients flow through the outputs"
 # - "back to the weights and the sequences"
 # - "Call `rnn` exactly once"
 # - "Leave it and the list as they are"
 # - "its mode"
 # - "what is frozen, each `.grad`"
-# - "Return a list of outputs"
+# - "It returns a list of outputs"
 # - "Dtype and device are the layer's"
 #
 # Admits:
@@ -79,7 +79,7 @@ def packed_sequences(rnn, sequences):
     return [rows[i] for i in order]
 
 
-# %% wrong="the padded rectangle" breaks="Return a list of outputs" says=["a Tensor came back, expected a list"]
+# %% wrong="the padded rectangle" breaks="It returns a list of outputs" says=["a Tensor came back, expected a list"]
 def packed_sequences(rnn, sequences):
     outputs, _ = rnn(nn.utils.rnn.pack_sequence(sequences, enforce_sorted=False))
     return nn.utils.rnn.pad_packed_sequence(outputs, batch_first=True)[0]
@@ -183,7 +183,7 @@ def packed_sequences(rnn, sequences):
     return [row[:n] for row, n in zip(padded, lengths.tolist())]
 
 
-# %% wrong="detached outputs" breaks="Gradients flow through them" says=["no gradient flows from an output"]
+# %% wrong="detached outputs" breaks="Gradients flow through the outputs" says=["no gradient flows from an output"]
 def packed_sequences(rnn, sequences):
     packed = nn.utils.rnn.pack_sequence(sequences, enforce_sorted=False)
     output, _ = rnn(packed)

@@ -459,8 +459,8 @@ def unpool(values, where, height, width):
     rows = torch.zeros(
         values.shape[0] * values.shape[1], height * width, dtype=values.dtype, device=values.device
     )
-    for row, v, place in zip(rows, values.flatten(0, 1), where.flatten(0, 1)):
-        row[place.flatten()] = v.flatten()
+    for i, (v, place) in enumerate(zip(values.flatten(0, 1), where.flatten(0, 1))):
+        rows[i, place.flatten()] = v.flatten()
     return rows.view(*values.shape[:2], height, width)
 
 
@@ -1003,3 +1003,119 @@ def adaptive_mean(x, m):
     wide = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
     means = [wide[..., i * n // m : -(-(i + 1) * n // m)].mean(-1) for i in range(m)]
     return torch.stack(means, -1).to(x.dtype)
+
+
+# %% wrong="pools the values without their graph" says=["no gradient flows back from the result of pooling_and_back(x, 2)"]
+def pooling_and_back(x, k):
+    height, width = x.shape[2] // k, x.shape[3] // k
+    windows = x.detach().unfold(2, k, k).unfold(3, k, k).flatten(4)
+    largest, inside = windows.max(4)
+    row = k * torch.arange(height, device=x.device).view(-1, 1) + inside // k
+    column = k * torch.arange(width, device=x.device) + inside % k
+    return largest, row * x.shape[3] + column, windows.mean(4)
+
+
+def unpool(values, where, height, width):
+    flat = values.new_zeros(*values.shape[:2], height * width)
+    return flat.scatter(2, where.flatten(2), values.flatten(2)).unflatten(2, (height, width))
+
+
+def adaptive_mean(x, m):
+    n = x.shape[-1]
+    means = [x[..., i * n // m : -(-(i + 1) * n // m)].mean(-1) for i in range(m)]
+    return torch.stack(means, dim=-1)
+
+
+# %% wrong="the mean alone stays in the graph" says=["the gradient of x is not the library's", "a part of the way back"]
+def pooling_and_back(x, k):
+    height, width = x.shape[2] // k, x.shape[3] // k
+    windows = x.unfold(2, k, k).unfold(3, k, k).flatten(4)
+    largest, inside = windows.detach().max(4)
+    row = k * torch.arange(height, device=x.device).view(-1, 1) + inside // k
+    column = k * torch.arange(width, device=x.device) + inside % k
+    return largest, row * x.shape[3] + column, windows.mean(4)
+
+
+def unpool(values, where, height, width):
+    flat = values.new_zeros(*values.shape[:2], height * width)
+    return flat.scatter(2, where.flatten(2), values.flatten(2)).unflatten(2, (height, width))
+
+
+def adaptive_mean(x, m):
+    n = x.shape[-1]
+    means = [x[..., i * n // m : -(-(i + 1) * n // m)].mean(-1) for i in range(m)]
+    return torch.stack(means, dim=-1)
+
+
+# %% wrong="unpools numbers, not tensors" says=["no gradient flows back from the result of unpool"]
+def pooling_and_back(x, k):
+    height, width = x.shape[2] // k, x.shape[3] // k
+    windows = x.unfold(2, k, k).unfold(3, k, k).flatten(4)
+    largest, inside = windows.max(4)
+    row = k * torch.arange(height, device=x.device).view(-1, 1) + inside // k
+    column = k * torch.arange(width, device=x.device) + inside % k
+    return largest, row * x.shape[3] + column, windows.mean(4)
+
+
+def unpool(values, where, height, width):
+    flat = values.new_zeros(*values.shape[:2], height * width)
+    flat.scatter_(2, where.flatten(2), values.detach().flatten(2))
+    return flat.unflatten(2, (height, width))
+
+
+def adaptive_mean(x, m):
+    n = x.shape[-1]
+    means = [x[..., i * n // m : -(-(i + 1) * n // m)].mean(-1) for i in range(m)]
+    return torch.stack(means, dim=-1)
+
+
+# %% wrong="means from plain numbers" says=["no gradient flows back from the result of adaptive_mean(x, 3)"]
+def pooling_and_back(x, k):
+    height, width = x.shape[2] // k, x.shape[3] // k
+    windows = x.unfold(2, k, k).unfold(3, k, k).flatten(4)
+    largest, inside = windows.max(4)
+    row = k * torch.arange(height, device=x.device).view(-1, 1) + inside // k
+    column = k * torch.arange(width, device=x.device) + inside % k
+    return largest, row * x.shape[3] + column, windows.mean(4)
+
+
+def unpool(values, where, height, width):
+    flat = values.new_zeros(*values.shape[:2], height * width)
+    return flat.scatter(2, where.flatten(2), values.flatten(2)).unflatten(2, (height, width))
+
+
+def adaptive_mean(x, m):
+    n, y = x.shape[-1], x.new_empty(*x.shape[:-1], m)
+    for i in range(m):
+        y[..., i] = x.detach()[..., i * n // m : -(-(i + 1) * n // m)].mean(-1)
+    return y
+
+
+# %% wrong="writes into rows of a split tensor" says=["unpool(values, where, 4, 4) with tensors that require grad and have an old .grad raised RuntimeError"]
+def pooling_and_back(x, k):
+    n, c, height, width = x.shape
+    h, w = height // k, width // k
+    cut = x[:, :, : h * k, : w * k].reshape(n, c, h, k, w, k).transpose(3, 4)
+    flat = cut.reshape(n, c, h, w, k * k)
+    inside = flat.argmax(-1)
+    places = torch.arange(height * width, device=x.device).view(height, width)
+    places = places[: h * k, : w * k].reshape(h, k, w, k).transpose(1, 2).reshape(h, w, k * k)
+    where = places.expand(n, c, h, w, k * k).gather(-1, inside.unsqueeze(-1)).squeeze(-1)
+    return flat.amax(-1), where, flat.mean(-1)
+
+
+def unpool(values, where, height, width):
+    rows = torch.zeros(
+        values.shape[0] * values.shape[1], height * width, dtype=values.dtype, device=values.device
+    )
+    for row, v, place in zip(rows, values.flatten(0, 1), where.flatten(0, 1)):
+        row[place.flatten()] = v.flatten()
+    return rows.view(*values.shape[:2], height, width)
+
+
+def adaptive_mean(x, m):
+    n = x.shape[-1]
+    total = F.pad(x.double(), (1, 0)).cumsum(-1)
+    i = torch.arange(m, device=x.device)
+    a, b = i * n // m, ((i + 1) * n + m - 1) // m
+    return ((total[..., b] - total[..., a]) / (b - a)).to(x.dtype)

@@ -7,7 +7,7 @@
 # - "Return the new state"
 # - "The loss is the sum of all entries of all states"
 # - "from a state of zeros"
-# - "the graph cut before the steps k, 2k, …"
+# - "The graph is cut before the steps k, 2k, …"
 # - "the state's values are carried over there"
 # - "gradients are not"
 # - "`time` need not be a multiple of k"
@@ -319,7 +319,7 @@ def truncated_gradient(x, w_ih, w_hh, k):
     return w.grad
 
 
-# %% wrong="cuts behind every k-th step" breaks="the graph cut before the steps k, 2k, …" says=["time 6, k = 3", "the first cut is before step k"]
+# %% wrong="cuts behind every k-th step" breaks="The graph is cut before the steps k, 2k, …" says=["time 6, k = 3", "the first cut is before step k"]
 def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
     if kind == "rnn":
         return torch.tanh(F.linear(x, w_ih, b_ih) + F.linear(state, w_hh, b_hh))
@@ -1078,3 +1078,28 @@ def truncated_gradient(x, w_ih, w_hh, k):
             total = total + h.sum()
         (gradient,) = torch.autograd.grad(total, w)
     return gradient
+
+
+# %% wrong="the old state is cut off in a step, too" says=["no gradient reaches state"]
+def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
+    h = (state[0] if kind == "lstm" else state).detach()
+    a, b = x @ w_ih.t() + b_ih, h @ w_hh.t() + b_hh
+    if kind == "rnn":
+        return (a + b).tanh()
+    if kind == "gru":
+        (a_r, a_z, a_n), (b_r, b_z, b_n) = a.chunk(3, dim=1), b.chunk(3, dim=1)
+        z, n = (a_z + b_z).sigmoid(), (a_n + (a_r + b_r).sigmoid() * b_n).tanh()
+        return (1 - z) * n + z * h
+    i, f, g, o = (a + b).chunk(4, dim=1)
+    c = f.sigmoid() * state[1] + i.sigmoid() * g.tanh()
+    return o.sigmoid() * c.tanh(), c
+
+
+def truncated_gradient(x, w_ih, w_hh, k):
+    w = w_hh.detach().clone().requires_grad_()
+    h, total = x.new_zeros(x.shape[1], w.shape[0]), 0
+    for t, step in enumerate(x):
+        h = h.detach() if t % k == 0 else h
+        h = (step @ w_ih.t() + h @ w.t()).tanh()
+        total = total + h.sum()
+    return torch.autograd.grad(total, w)[0]

@@ -3,10 +3,10 @@
 #
 # - "N may be 0"
 # - "`stride` (1 or more)"
-# - "Return what `F.conv_transpose2d` returns"
+# - "It returns what `F.conv_transpose2d` returns"
 # - "`padding` pixels cut from each side"
 # - "`padding` may exceed the kernel"
-# - "The arguments may be views with gaps"
+# - "They may be views with gaps"
 # - "the result has their dtype"
 # - "Not allowed: `F.conv_transpose1d`, `2d`, `3d`, `torch.convolution`"
 # - "modules that call them"
@@ -49,7 +49,7 @@ def transposed_conv(x, weight, stride=1, padding=0):
     return y
 
 
-# %% wrong="spreads the input and forgets to turn the kernel" breaks="Return what `F.conv_transpose2d` returns" says=["the kernel is upside down"]
+# %% wrong="spreads the input and forgets to turn the kernel" breaks="It returns what `F.conv_transpose2d` returns" says=["the kernel is upside down"]
 def transposed_conv(x, weight, stride=1, padding=0):
     n, c, h, w = x.shape
     kh, kw = weight.shape[2:]
@@ -257,7 +257,7 @@ def transposed_conv(x, weight, stride=1, padding=0):
     return image.grad
 
 
-# %% wrong="view where there may be gaps" breaks="The arguments may be views with gaps" says=["an input and weights with gaps in memory, float64: raised RuntimeError"]
+# %% wrong="view where there may be gaps" breaks="They may be views with gaps" says=["an input and weights with gaps in memory, float64: raised RuntimeError"]
 def transposed_conv(x, weight, stride=1, padding=0):
     n, c, h, w = x.shape
     _, d, kh, kw = weight.shape
