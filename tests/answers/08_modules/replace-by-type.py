@@ -27,7 +27,7 @@
 # - "where a module was in several places": one of them in three places
 # - "if `model` itself is of that kind": a model that is itself a ReLU
 
-# %% wrong="the top level only" breaks="at any depth" says=["missing in the new tree: [('features.0.norm', 'Wrapped')"]
+# %% wrong="the top level only" breaks="at any depth" says=["left as they were: features.0.norm, features.2.norm"]
 def replace_by_type(model, kind, make):
     for name, child in model.named_children():
         if isinstance(child, kind):

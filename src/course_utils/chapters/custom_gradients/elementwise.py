@@ -151,6 +151,11 @@ def elu_inputs():
     }
 
 
+def _places(x: torch.Tensor, where: torch.Tensor) -> str:
+    """The first few numbers of x there, as people write them."""
+    return ", ".join(f"{number:.6g}" for number in x[where].tolist()[:4])
+
+
 @ends_in_notebook
 def check_elu(try_elu, x, alpha):
     """Check one case of the repaired ELU."""
@@ -167,7 +172,7 @@ def check_elu(try_elu, x, alpha):
     slips["what goes into exp is cut off too early"] = torch.where(
         x > 0, x, alpha * (x.clamp(-1, 0).exp() - 1)
     )
-    nan = x[value.isnan()].tolist()[:4]
+    nan = _places(x, value.isnan())
     assert not nan, f"the value is NaN at x = {nan}: zero times infinity; choose, don't multiply"
     truth = torch.where(x > 0, x, alpha * (low - 1))
     loose = 1e-12 if x.dtype == torch.float64 else 1e-5
@@ -176,7 +181,7 @@ def check_elu(try_elu, x, alpha):
     )
     assert not few, "the value is right to seven digits alone: was it computed in float32?"
     check_value(value, truth, "the value", slips, loose, loose)
-    nan, infinite = x[gradient.isnan()].tolist()[:4], x[gradient.isinf()].tolist()[:4]
+    nan, infinite = _places(x, gradient.isnan()), _places(x, gradient.isinf())
     assert not nan, (
         f"the gradient is NaN at x = {nan}: zero times infinity, in the branch not taken"
     )

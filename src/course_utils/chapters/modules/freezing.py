@@ -112,6 +112,8 @@ def check_freeze(trial, small_net, kind, patterns, frozen, still, trainable):
     """Compare what is frozen and in eval mode, by name, and the three counts."""
     found, model = trial(kind, patterns), _model(small_net, kind)
     assert not found["error"], f"a ValueError, though each pattern matches: {found['error']}"
+    none = "it returned None, not a dict of counts: is there an answer yet?"
+    assert found["counts"] is not None, none
     everything = [name for name, _ in model.named_parameters(remove_duplicate=False)]
     right, wrong = [name for name in everything if name in frozen], []
     for what, got, names in (

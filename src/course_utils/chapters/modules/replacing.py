@@ -204,6 +204,8 @@ def check_swap(trial, small_net, kind, wanted, container=False, again=False):
         wrong.append(f"left as they were: {', '.join(left)}; {words}")
     elif left and not any(type(module) in exact for module in left.values()):
         wrong.append(f"left as they were: {', '.join(left)}; an instance of a subclass counts")
+    elif left and len(left) == len(extra):
+        wrong.append(f"left as they were: {', '.join(left)}")
     elif missed or extra:
         wrong.append(f"missing in the new tree: {missed[:4]}; not expected: {extra[:4]}")
     elif found["tree"] != tree:
