@@ -42,8 +42,8 @@ from einops import rearrange, reduce, repeat
 #
 # Attention is a layer that compares everything with everything; section 6 builds one. Here only the
 # letters matter: it compares each query with each key of the same head. Two colleagues each write that
-# in a line; the letters are batch, time, head and channel. **Predict:** do both lines run? Do they give the same
-# shape? The same numbers?
+# in a line; the letters are batch, time, head and channel. **Predict:** do both lines run? Do they give
+# the same shape? The same numbers?
 
 # %%
 q = torch.arange(48.0).view(1, 3, 4, 4) % 5  # (batch, time, head, channel)
@@ -59,8 +59,8 @@ print("second: ", second[0, 0, 0])
 
 # %% [markdown]
 # One letter differs. Both lines run, both have the right shape, and one of them is wrong. Training with
-# it may even work, only worse. Which line is it, and what does it compute? Section 2
-# answers that, and at the end of the chapter the right line takes the noise out of a picture.
+# it may even work, only worse. Which line is it, and what does it compute? Section 2 answers that, and at
+# the end of the chapter the right line takes the noise out of a picture.
 #
 # ## 1. Products: five names and one operator · core
 #
@@ -323,8 +323,8 @@ draw_einsum("ii->", ["S"], result="trace")
 # Transpose, row sums, diagonal, trace. In the last, both dimensions of `S` carry the same letter,
 # so only the entries with equal indices take part; the result lacks it, so they are added up.
 #
-# Now the puzzle. Queries have the shape (batch, time, head, channel), and so have the keys, with another time
-# axis. Every query meets every key, for each batch entry and each head by itself:
+# Now the puzzle. Queries have the shape (batch, time, head, channel), and so have the keys, with another
+# time axis. Every query meets every key, for each batch entry and each head by itself:
 
 # %% topics=["einsum"]
 q = torch.arange(320.0).view(2, 5, 4, 8) % 7  # (batch, time, head, channel)
@@ -333,8 +333,8 @@ print(torch.einsum("bthd,bshd->bhts", q, k).shape)
 draw_einsum("bthd,bshd->bhts", ["q", "k"], result="scores")
 
 # %% [markdown]
-# `b` and `h` appear in both inputs *and* in the result: they are batch dimensions, only entries
-# with the same b and h meet. `d` is summed over. `t` and `s` are free, each from one input, so all pairs appear.
+# `b` and `h` appear in both inputs *and* in the result: they are batch dimensions, and only entries with
+# the same b and h meet. `d` is summed over. `t` and `s` each belong to one input, so all pairs appear.
 #
 # **What does it cost?** einsum doesn't have a kernel. It permutes, calls `bmm`, and permutes back:
 
@@ -359,13 +359,13 @@ all_heads = k.sum(2)  # (batch, time, channel): what is left of the keys
 print(torch.allclose(wrong, torch.einsum("bthd,bsd->bhts", q, all_heads)))
 
 # %% [markdown]
-# `g` appears only once and is missing from the result: its line leads up, to a Σ. Each query was compared with
-# the sum of all four heads' keys. **In practice:** read off the letters that are missing from the result,
-# and ask of each whether you want the sum over it.
+# `g` appears only once and is missing from the result: its line leads up, to a Σ. Each query was compared
+# with the sum of all four heads' keys. **In practice:** read off the letters that are missing from the
+# result, and ask of each whether you want the sum over it.
 #
-# **Three more points.** An ellipsis `...` means any leading dimensions, and broadcasts them as `@`
-# does. A letter's size may also be 1 in one input and larger in another: einsum then expands the
-# 1. **Predict** which of `einsum` and `@` multiplies shapes (2, 1) and (3, 4):
+# **Three more points.** An ellipsis `...` means any leading dimensions, and broadcasts them as `@` does.
+# A letter's size may also be 1 in one input and larger in another: einsum then expands what has size 1.
+# **Predict** which of `einsum` and `@` multiplies shapes (2, 1) and (3, 4):
 
 # %% topics=["einsum"]
 print(torch.einsum("...ij,...jk->...ik", torch.ones(5, 1, 2, 3), torch.ones(4, 3, 6)).shape)
@@ -378,8 +378,8 @@ except RuntimeError as error:
 
 # %% [markdown]
 # einsum took the single column three times; `@` refuses. A size that is 1 by mistake passes without a
-# word, so check the shapes yourself. The third: `einops.einsum` takes words in place of letters, with
-# the pattern last:
+# word, so check the shapes yourself. The third point: `einops.einsum` takes words in place of letters,
+# with the pattern last:
 
 # %% topics=["einsum"]
 import einops
@@ -470,8 +470,8 @@ check_strings(einsum_eight, names, "sizes of 0 and 1", 3, 2, 1, 3, 0, 2, 1, 4, 2
 # %% [markdown]
 # ## 3. einops: split, merge and repeat by name · core
 #
-# einsum can't split a dimension. `view` can, and `permute` then sorts, but chapter 02 showed how easily the two
-# are mixed up, and neither says what a dimension *means*. The package `einops` writes shapes as
+# einsum can't split a dimension. `view` can, and `permute` then sorts. But chapter 02 showed how easily
+# the two are mixed up, and neither says what a dimension *means*. The package `einops` writes shapes as
 # words. Parentheses split on the left of the arrow and merge on the right:
 
 # %% topics=["einops-basics"]
@@ -481,10 +481,10 @@ print(rearrange(images, "b h w c -> b (h w c)").shape)
 print(rearrange(images, "b (h p) w c -> b h p w c", p=2).shape)
 
 # %% [markdown]
-# In the last line one number has to be given, the other follows: 4 rows are 2 groups of `p=2`. A size
-# goes into the call; on its left side a pattern of `rearrange` holds names only. Inside
-# parentheses the last letter runs fastest: in `(h p)`, `p` counts up to its size before `h` moves on by one.
-# That is an order of the *indices*. How the numbers are laid out in memory doesn't matter:
+# In the last line one number has to be given, the other follows: 4 rows are 2 groups of `p=2`. A size goes
+# into the call; the left side of the pattern holds names, and at most a 1 for a dimension of size 1. Inside
+# parentheses the last letter runs fastest: in `(h p)`, `p` counts up to its size before `h` moves on by
+# one. That is an order of the *indices*. How the numbers are laid out in memory doesn't matter:
 
 # %% topics=["einops-basics"]
 rows = torch.tensor([[0, 1, 2], [3, 4, 5]])
@@ -701,9 +701,9 @@ print(g.grad)
 
 # %% [markdown]
 # The value at zero is right. The gradient is not a number. The slope of the root is infinite there, the
-# sign that multiplies it is 0, and 0 · ∞ is NaN, before the walk back even reaches `abs`. Zeros are not rare: a channel that a ReLU has
-# switched off gives a whole row of them. The usual cure adds a tiny number inside the root. It hardly
-# changes the value, and it makes the slope finite:
+# sign that multiplies it is 0, and 0 · ∞ is NaN, before the walk back even reaches `abs`. Zeros are not
+# rare: a channel that a ReLU has switched off gives a whole row of them. The usual cure adds a tiny number
+# inside the root. It hardly changes the value, and it makes the slope finite:
 
 # %% topics=["bilinear-pooling"]
 g.grad = None
@@ -871,15 +871,17 @@ print("moved by one:", moves @ x)
 # ### Exercise 3.5 — Twelve one-liners ★★★ · 50 min · 6 points
 #
 # Write each as a `lambda` or a function. The locked cell has the slow specification of each, with its
-# arguments. Each 1-D tensor has at least one entry. `a`, `b`, `n` and `k` are Python numbers. All else
-# are int64 tensors on the CPU, except `keep`, which is boolean.
+# arguments. `a`, `b`, `n` and `k` are Python numbers. All else are int64 tensors on the CPU, except
+# `keep`, which is boolean. Each 1-D tensor has at least one entry.
 #
-# **Allowed:** `torch.arange`, an index with `None` (as in `x[:, None]`), `.T`, `len` and
-# `.shape`, `+ - * // %`, comparisons, `& | ~`, `.long()`, and `@`. An answer may call another one, as
-# `puzzles["running sum"](x)` inside the lambda. `&` binds tighter than `==`: put comparisons in parentheses.
-# **Not allowed:** anything else, above all `sum`, `where`, indexing by numbers or tensors, other
-# functions of PyTorch, and taking the numbers out, as `tolist`, NumPy and `for a in x` do. No loops: at
-# most fifty operators may run, and no more for a long input than for a short one. A boolean becomes a whole number by `* 1`.
+# - **Allowed:** `torch.arange`, an index with `None` (as in `x[:, None]`), `.T`, `len` and `.shape`,
+#   `+ - * // %`, comparisons, `& | ~`, `.long()`, and `@`. An answer may call another one, as
+#   `puzzles["running sum"](x)` inside the lambda.
+# - **Not allowed:** anything else, above all `sum`, `where`, indexing by numbers or tensors, other
+#   functions of PyTorch, and taking the numbers out, as `tolist`, NumPy and `for a in x` do.
+# - **No loops:** at most fifty operators may run, and no more for a long input than for a short one.
+#
+# `&` binds tighter than `==`: put comparisons in parentheses. A boolean becomes a whole number by `* 1`.
 #
 # An example, which is not asked for: as many ones as `x` has entries is `lambda x: x * 0 + 1`.
 
@@ -1355,8 +1357,8 @@ print(f"lookup:  {lookup.get_total_flops():,} operations, first entry {by_index[
 #
 # **Three mistakes to remember**
 #
-# 1. A wrong letter that appears only once is summed over in silence, and the shape is right. Ask of each missing
-#    letter whether you want its sum.
+# 1. A wrong letter that appears only once is summed over in silence, and the shape is right. Ask of each
+#    missing letter whether you want its sum.
 # 2. `(p h)` for `(h p)`: the same shape, other pixels. The last letter runs fastest; look at a picture once.
 # 3. A chain of products from left to right, where parentheses on the right would be hundreds of times
 #    cheaper.
