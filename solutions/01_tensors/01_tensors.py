@@ -1256,23 +1256,23 @@ from course_utils.chapters.tensors import rows_to_average, rows_with_gradients
 
 # %% nbgrader={"grade_id": "check-masked-row-mean", "locked": true} jupyter={"source_hidden": true}
 # How the answer is checked. You need not read this; the checks below say what is wrong.
-def check_mean(answer, values, valid, name):
+def check_mean(answer, values, valid):
     rows = [row[keep].mean().nan_to_num() for row, keep in zip(values, valid, strict=True)]
     expected = torch.stack(rows) if rows else values.new_zeros(0)
     with forbid_changes(values, valid), count_operators() as counts:
         result = answer(values, valid)
-    check_close(result, expected, f"masked_row_mean(values, valid) with {name}")
+    check_close(result, expected, "masked_row_mean(values, valid)")
     return sum(counts.values())
 
 
-def check_gradient(answer, gradient_at, values, valid, name):
+def check_gradient(answer, gradient_at, values, valid):
     with forbid_changes(values, valid):
         missing = answer(values, valid) is None
     assert not missing, "the result is None: is there an answer yet, and does it return a value?"
     gradient, count = gradient_at(values, valid), valid.sum(dim=1, keepdim=True).clamp(min=1)
     finite = torch.isfinite(gradient).all()
-    assert finite, f"the gradient of {name} is not finite: something was divided by 0 on the way"
-    check_close(gradient, valid / count.to(values.dtype), f"the gradient of {name}")
+    assert finite, "the gradient is not finite: something was divided by 0 on the way"
+    check_close(gradient, valid / count.to(values.dtype), "the gradient")
 
 
 # %% nbgrader={"grade_id": "masked-row-mean", "solution": true}
@@ -1290,20 +1290,20 @@ mask = torch.tensor([[True, True, False], [False, False, False]], device=device)
 with every_case() as case:
     for name, (table, keep) in rows_to_average().items():
         with case(name):
-            check_mean(masked_row_mean, table, keep, name)
+            check_mean(masked_row_mean, table, keep)
     with case("in other states"):
         check_states(masked_row_mean, values, mask, what="masked_row_mean(values, valid)")
     with case("no loop"):
-        few = check_mean(masked_row_mean, values, mask, "two rows")
+        few = check_mean(masked_row_mean, values, mask)
         twenty = values.repeat(20, 1), mask.repeat(20, 1)
-        check_no_loop(few, check_mean(masked_row_mean, *twenty, "forty rows"))
+        check_no_loop(few, check_mean(masked_row_mean, *twenty))
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(1)
 with every_case() as case:
     for shape in ((1, 1), (5, 7), (7, 1), (0, 4), (3, 0)):
         table = torch.randn(shape, generator=generator).to(device)
         with case(f"shape {shape}"):
-            check_mean(masked_row_mean, table, table.mul(9).sin() > 0, f"shape {shape}")
+            check_mean(masked_row_mean, table, table.mul(9).sin() > 0)
 ### END HIDDEN TESTS
 
 
@@ -1332,7 +1332,7 @@ kinds = torch.float64, torch.float16, torch.bfloat16
 with every_case() as case:
     for name, (table, keep) in rows_with_gradients(*kinds).items():
         with case(name):
-            check_gradient(masked_row_mean, gradient_at, table, keep, name)
+            check_gradient(masked_row_mean, gradient_at, table, keep)
 ### BEGIN HIDDEN TESTS
 generator, tables = torch.Generator().manual_seed(2), {}
 for shape in ((6, 5), (4, 1), (2, 0), (1, 9)):
@@ -1343,7 +1343,7 @@ tables["padding that is nan or inf"] = (table, table == 1)
 with every_case() as case:
     for name, (table, keep) in tables.items():
         with case(name):
-            check_gradient(masked_row_mean, gradient_at, table, keep, name)
+            check_gradient(masked_row_mean, gradient_at, table, keep)
 ### END HIDDEN TESTS
 
 
@@ -1460,16 +1460,15 @@ from course_utils.chapters.tensors import labels_to_encode
 
 # %% nbgrader={"grade_id": "check-one-hot", "locked": true} jupyter={"source_hidden": true}
 # How the answer is checked. You need not read this; the checks below say what is wrong.
-def check_table(answer, labels, classes, dtype, name):
+def check_table(answer, labels, classes, dtype):
     expected = F.one_hot(labels, classes).to(dtype)
-    call = f"one_hot(labels, {classes}, {dtype}) with labels {name}"
     with forbid_changes(labels), count_operators() as counts:
         result = answer(labels, classes, dtype)
-    check_close(result, expected, call)
+    check_close(result, expected, "the table")
     ran = " ".join(counts)
-    assert "scatter" in ran, f"{call}: put the ones in place by scatter_; what ran is: {ran}"
+    assert "scatter" in ran, f"put the ones in place by scatter_; what ran is: {ran}"
     after = "converted afterwards: make the table in its dtype right away"
-    assert "_to_copy" not in ran, f"{call}: {after}"
+    assert "_to_copy" not in ran, after
 
 
 def check_label(answer, labels, classes, wrong):
@@ -1502,10 +1501,10 @@ kinds = torch.float16, torch.int64, torch.uint8
 with every_case() as case:
     for given, width, kind, name in labels_to_encode(*kinds):
         with case(f"{kind}, labels {name}"):
-            check_table(one_hot, given, width, kind, name)
+            check_table(one_hot, given, width, kind)
     with case("two calls, the dtype left out"):
         first, after = try_one_hot_twice(two, two.flip(0))
-        check_close(first, F.one_hot(two, 3).float(), "one_hot([0, 2], 3)")
+        check_close(first, F.one_hot(two, 3).float(), "the table")
         words = "the next call has changed an earlier result: make a new tensor in each"
         assert torch.equal(first, after), words
     with case("in other states"):
@@ -1520,7 +1519,7 @@ for shape in ((), (7,), (2, 3, 4), (1, 1), (3, 0)):
 with every_case() as case:
     for given, kind, name in trials:
         with case(f"{kind}, labels {name}"):
-            check_table(one_hot, given, 5, kind, name)
+            check_table(one_hot, given, 5, kind)
 ### END HIDDEN TESTS
 
 
@@ -1588,19 +1587,19 @@ def try_pick_gradients(logits, labels):
 
 # %% nbgrader={"grade_id": "check-pick-logits", "locked": true} jupyter={"source_hidden": true}
 # How the answer is checked. You need not read this; the checks below say what is wrong.
-def check_pick(answer, logits, labels, name):
+def check_pick(answer, logits, labels):
     here = F.one_hot(labels, logits.shape[-1]) > 0
     expected = torch.where(here, logits, 0).sum(dim=-1)  # elsewhere may be nan
-    call = f"pick_logits(logits, labels) with {name}"
+    call = "pick_logits(logits, labels)"
     with forbid_changes(logits, labels), count_operators() as counts:
         result = answer(logits, labels)
     check_close(result, expected, call)
-    assert counts["gather"] == 1, f"{call}: gather ran {counts['gather']} times, once is enough"
+    assert counts["gather"] == 1, f"{call}: gather ran {counts['gather']} times; use it once"
 
 
-def check_index(answer, logits, labels, name):
+def check_index(answer, logits, labels):
     expected = logits.gather(1, labels[:, None])[:, 0]
-    call = f"pick_logits_by_index(logits, labels) with {name}"
+    call = "pick_logits_by_index(logits, labels)"
     with forbid_changes(logits, labels), count_operators() as counts:
         result = answer(logits, labels)
     check_close(result, expected, call)
@@ -1632,7 +1631,7 @@ cases |= {str(kind): (logits.to(kind), truth) for kind in (torch.bfloat16, torch
 with every_case() as case:
     for name, (table, wanted) in cases.items():
         with case(name):
-            check_pick(pick_logits, table, wanted, name)
+            check_pick(pick_logits, table, wanted)
     with case("in other states, and the gradient"):
         given = cases["(batch, time, classes)"]
         check_states(pick_logits, *given, what="pick_logits(logits, labels)")
@@ -1648,7 +1647,7 @@ for shape in ((), (6,), (0,), (3, 4), (2, 1, 3), (1, 1)):
 with every_case() as case:
     for name, (table, wanted) in cases.items():
         with case(name):
-            check_pick(pick_logits, table, wanted, name)
+            check_pick(pick_logits, table, wanted)
 ### END HIDDEN TESTS
 
 
@@ -1658,7 +1657,7 @@ truth = torch.tensor([0, 1, 2], device=device)
 with every_case() as case:
     for name, (table, wanted) in scores_in_rows().items():
         with case(name):
-            check_index(pick_logits_by_index, table, wanted, name)
+            check_index(pick_logits_by_index, table, wanted)
     with case("in other states, and the gradient"):
         check_states(pick_logits_by_index, logits, truth, what="pick_logits_by_index(…)")
         right = lambda z: (z * torch.eye(3, device=device)).sum(dim=-1)
@@ -1674,7 +1673,7 @@ for batch, width in ((1, 4), (9, 3), (3, 9), (0, 2)):
 with every_case() as case:
     for name, (table, wanted) in tables.items():
         with case(name):
-            check_index(pick_logits_by_index, table, wanted, name)
+            check_index(pick_logits_by_index, table, wanted)
 ### END HIDDEN TESTS
 
 
@@ -1737,16 +1736,16 @@ def topk_accuracy(logits: torch.Tensor, labels: torch.Tensor, ks: tuple[int, ...
 
 
 # %% nbgrader={"grade_id": "topk-accuracy-check", "grade": true, "points": 3}
-def check_case(logits, labels, ks, name, because=""):
+def check_case(logits, labels, ks, because=""):
     table, own = logits.tolist(), labels.tolist()
     ranks = [sum(s >= row[k] for s in row) for row, k in zip(table, own, strict=True)]
     expected = [sum(rank <= k for rank in ranks) / len(ranks) for k in ks]
-    call = f"topk_accuracy(logits, labels, {ks}) with {name}"
+    call = f"topk_accuracy(logits, labels, {ks})"
     with forbid_changes(logits, labels), count_operators() as counts:
         result = topk_accuracy(logits, labels, ks)
     shown = f"{call}: expected {expected}, got {result!r}" + (f" ({because})" if because else "")
-    form = "is there an answer yet?" if result is None else "a list, one for each k"
-    assert isinstance(result, list) and len(result) == len(ks), f"{shown}: {form}"
+    assert result is not None, "it returned None: is there an answer yet?"
+    assert isinstance(result, list) and len(result) == len(ks), f"{shown}: a list, one for each k"
     floats = all(type(share) is float for share in result)
     assert floats, f"{shown}: a list of Python floats, as item() gives them"
     assert all(abs(x - y) < 1e-6 for x, y in zip(result, expected, strict=True)), shown
@@ -1787,7 +1786,7 @@ trials = {
 with every_case() as case:
     for name, (table, own, ks, because) in trials.items():
         with case(name):
-            check_case(table, own, ks, name, because)
+            check_case(table, own, ks, because)
     with case("in other states"):
         check_states(topk_accuracy, logits, truth, (1, 2), what="topk_accuracy(…)")
 ### BEGIN HIDDEN TESTS
@@ -1805,7 +1804,7 @@ trials["transposed scores"] = (exact.t().contiguous().t(), own, (1,), "")
 with every_case() as case:
     for name, (table, own, ks, because) in trials.items():
         with case(name):
-            check_case(table, own, ks, name, because)
+            check_case(table, own, ks, because)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1938,14 +1937,13 @@ def segment_sum(values: torch.Tensor, segments: torch.Tensor, count: int) -> tor
 
 
 # %% nbgrader={"grade_id": "segment-sum-check", "grade": true, "points": 3}
-def check_case(values, segments, count, name):
+def check_case(values, segments, count):
     expected = values.new_zeros(count, *values.shape[1:])
     for row, segment in zip(values, segments.tolist(), strict=True):
         expected[segment] += row
-    call = f"segment_sum(values, segments, {count}) with {name}"
     with forbid_changes(values, segments), count_operators() as counts:
         result = segment_sum(values, segments, count)
-    check_close(result, expected, call)
+    check_close(result, expected, "the result")
     return sum(counts.values())
 
 
@@ -1954,10 +1952,10 @@ segments = torch.tensor([2, 0, 2], device=device)
 with every_case() as case:
     for name, (table, ids, count) in segments_to_sum().items():
         with case(name):
-            check_case(table, ids, count, name)
+            check_case(table, ids, count)
     for dtype in (torch.float64, torch.int64, torch.int32):
         with case(f"values in {dtype}, of shape (3, 1, 2)"):
-            check_case(values[:, None].to(dtype), segments, 4, f"values in {dtype}")
+            check_case(values[:, None].to(dtype), segments, 4)
     with case("in other states"):
         check_states(segment_sum, values, segments, 4, what="segment_sum(values, segments, 4)")
     with case("two calls, and the gradient"):
@@ -1967,7 +1965,7 @@ with every_case() as case:
         check_gradient_by(gradient, right, values, "values")
     with case("no loop"):
         rows, ids = torch.ones(50, 2, device=device), torch.arange(50, device=device) % 20
-        few, many = check_case(values, segments, 4, "three"), check_case(rows, ids, 40, "fifty")
+        few, many = check_case(values, segments, 4), check_case(rows, ids, 40)
         check_no_loop(few, many, try_segment_sum(values, segments, 4))
 ### BEGIN HIDDEN TESTS
 generator, tables = torch.Generator().manual_seed(8), {}
@@ -1985,7 +1983,7 @@ tables["a transposed table"] = (wide[:, :6].t(), ids, 5)
 with every_case() as case:
     for name, (table, ids, count) in tables.items():
         with case(name):
-            check_case(table, ids, count, name)
+            check_case(table, ids, count)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -2135,13 +2133,13 @@ def try_unsort(*args):
     return sorted({"tolist", "numpy", "__array__", "unbind"} & set(called))
 
 
-def check_unsort(answer, original, order, name):
+def check_unsort(answer, original, order):
     rows = original[order]
     with forbid_changes(rows, order), count_operators() as counts:
         result = answer(rows, order)
     if isinstance(result, torch.Tensor) and torch.equal(result, rows[order]):
         assert torch.equal(result, original), "the order was applied twice: invert it"
-    check_close(result, original, f"unsort(rows, order) with {name}")
+    check_close(result, original, "unsort(rows, order)")
     return sum(counts.values())
 
 
@@ -2185,22 +2183,20 @@ def unsort(rows: torch.Tensor, order: torch.Tensor) -> torch.Tensor:
 
 
 # %% nbgrader={"grade_id": "sort-by-length-check", "grade": true, "points": 2}
-def check_case(padded, lengths, name, because=""):
+def check_case(padded, lengths, because=""):
     sizes = lengths.tolist()
     rows = sorted(range(len(sizes)), key=lambda row: -sizes[row])
     real = [padded[row, : sizes[row]] for row in rows]
-    call = f"of sort_by_length(padded, lengths) with {name}"
     with forbid_changes(padded, lengths), count_operators() as counts:
         pair = sort_by_length(padded, lengths)
-    assert pair is not None, (
-        f"the result {call} is None: is there an answer yet, and does it return a value?"
-    )
+    words = "is there an answer yet, and does it return a value?"
+    assert pair is not None, f"the result is None: {words}"
     both = isinstance(pair, (tuple, list)) and len(pair) == 2
-    assert both, f"the result {call}: return the pair (packed, order), not {pair!r}"
+    assert both, f"return the pair (packed, order), not {pair!r}"
     expected = torch.tensor(rows, dtype=torch.int64, device=padded.device)
     reason = f"{because}: " if because else ""
-    check_close(pair[1], expected, f"{reason}the order {call}")
-    check_close(pair[0], torch.cat([padded.flatten()[:0], *real]), f"{reason}packed {call}")
+    check_close(pair[1], expected, f"{reason}the order")
+    check_close(pair[0], torch.cat([padded.flatten()[:0], *real]), f"{reason}packed")
     return sum(counts.values())
 
 
@@ -2210,15 +2206,15 @@ ties, forty = torch.tensor([2, 0, 2, 0] * 10, device=device), torch.arange(120, 
 with every_case() as case:
     for name, (rows, long, because) in rows_to_sort().items():
         with case(name):
-            check_case(rows, long, name, because)
+            check_case(rows, long, because)
     with case("in other states, and the gradient"):
         check_states(sort_by_length, table, sizes, what="sort_by_length(padded, lengths)")
         padded = table.float()
         right = lambda x: torch.stack([*x[1], *x[2, :2], x[0, 0]])
         check_gradient_by(try_sort_gradient(padded, sizes), right, padded, "padded")
     with case("no loop"):
-        few = check_case(table, sizes, "3 rows")
-        many = check_case(forty.view(40, 3), ties.sort(descending=True).values, "40 rows")
+        few = check_case(table, sizes)
+        many = check_case(forty.view(40, 3), ties.sort(descending=True).values)
         check_no_loop(few, many, try_sort_by_length(table, sizes))
 ### BEGIN HIDDEN TESTS
 generator, tables = torch.Generator().manual_seed(9), {}
@@ -2233,7 +2229,7 @@ tables |= {"a transposed table": (columns, long, ""), "lengths of 0": (columns, 
 with every_case() as case:
     for name, (rows, long, because) in tables.items():
         with case(name):
-            check_case(rows, long, name, because)
+            check_case(rows, long, because)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade_id": "sort-by-length-check-2", "grade": true, "points": 2}
@@ -2253,7 +2249,7 @@ cases["2500 rows"] = (torch.arange(2500, device=device), torch.arange(2500, devi
 with every_case() as case:
     for name, (original, places) in cases.items():
         with case(name):
-            few = check_unsort(unsort, original, places, name)
+            few = check_unsort(unsort, original, places)
     with case("in other states, and the gradient"):
         check_states(unsort, three, order, what="unsort(rows, order)")
         check_states(unsort, three[:, None] / 2, order, what="unsort(rows, order) of floats")
@@ -2261,8 +2257,8 @@ with every_case() as case:
         check_gradient_by(try_unsort_gradient(three / 2, order), right, three / 2, "rows")
     with case("a table of 40 rows, no loop"):
         few, many = (
-            check_unsort(unsort, three[:, None], order, "3"),
-            check_unsort(unsort, ids[:, None], ids.roll(7), "40"),
+            check_unsort(unsort, three[:, None], order),
+            check_unsort(unsort, ids[:, None], ids.roll(7)),
         )
         check_no_loop(few, many, try_unsort(three, order))
 ### BEGIN HIDDEN TESTS
@@ -2272,8 +2268,10 @@ for shape in ((1,), (0,), (12,), (7, 3), (5, 2, 2), (6, 0)):
     for dtype in (torch.float32, torch.int64, torch.bool):
         original = torch.randint(2, shape, generator=generator).to(device, dtype)
         cases[f"rows of shape {shape} and {dtype}"] = (original, places)
-for name, (original, places) in cases.items():
-    check_unsort(unsort, original, places, name)
+with every_case() as case:
+    for name, (original, places) in cases.items():
+        with case(name):
+            check_unsort(unsort, original, places)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -2355,8 +2353,8 @@ def check_middle(drawn):
     assert 470 < mean < 530, f"{words}; which one wins where two keys are equal?"
 
 
-def check_few(answer, allowed, k, name):
-    call, generator = f"sample_without_replacement, k = {k}, with {name}", torch.Generator()
+def check_few(answer, allowed, k):
+    call, generator = f"sample_without_replacement, k = {k}", torch.Generator()
     check_raises(ValueError, lambda: answer(allowed, k, generator), call)
 
 
@@ -2378,18 +2376,17 @@ def sample_without_replacement(
 
 
 # %% nbgrader={"grade_id": "sample-without-replacement-check", "grade": true, "points": 2}
-def check_draw(allowed, k, seed, name):
-    call = f"sample_without_replacement(allowed, {k}, generator) with {name}"
+def check_draw(allowed, k, seed):
     generator = torch.Generator().manual_seed(seed)
     with forbid_changes(allowed), count_operators() as counts:
         drawn = sample_without_replacement(allowed, k, generator)
     form = torch.zeros(len(allowed), k, dtype=torch.int64, device=allowed.device)
-    check_close(drawn * 0 if isinstance(drawn, torch.Tensor) else drawn, form, call)
+    check_close(drawn * 0 if isinstance(drawn, torch.Tensor) else drawn, form, "the draw")
     column = allowed.shape[1]
     known = bool(((drawn >= 0) & (drawn < column)).all())
-    assert known and bool(allowed.gather(1, drawn).all()), f"{call} drew what is not allowed"
+    assert known and bool(allowed.gather(1, drawn).all()), "it drew what is not allowed"
     drawn = drawn.sort(dim=1).values
-    assert not bool((drawn.diff(dim=1) == 0).any()), f"{call} drew a column twice in one row"
+    assert not bool((drawn.diff(dim=1) == 0).any()), "it drew a column twice in one row"
     return drawn, sum(counts.values())
 
 
@@ -2406,20 +2403,20 @@ def two_draws(allowed, k, generator):
 with every_case() as case:
     for name, (allowed, k, seed) in tables_to_draw_from().items():
         with case(name):
-            check_draw(allowed, k, seed, name)
+            check_draw(allowed, k, seed)
     with case("each row for itself"):
-        first, many = check_draw(wide, 3, 0, "60 rows")
+        first, many = check_draw(wide, 3, 0)
         assert bool((first != first[0]).any()), "all rows drew the same columns"
-        rows = check_draw(wide.repeat(1, 5), 10, 1, "60 rows of 45 columns")[0]
+        rows = check_draw(wide.repeat(1, 5), 10, 1)[0]
         twins = len(rows) - len(rows.unique(dim=0))
         assert not twins, f"{twins} of 60 rows drew the very ten columns that another row drew"
     with case("no loop"):
-        (_, few), (_, many) = check_draw(example, 2, 0, "2"), check_draw(wide, 3, 0, "60 rows")
+        (_, few), (_, many) = check_draw(example, 2, 0), check_draw(wide, 3, 0)
         taken = try_sample_without_replacement(example, 2, torch.Generator().manual_seed(0))
         check_no_loop(few, many, taken)
     with case("the generator"):
+        again, other = (check_draw(wide, 3, seed)[0] for seed in (0, 1))
         first, second = two_draws(wide, 3, torch.Generator().manual_seed(0))
-        again, other = (check_draw(wide, 3, seed, f"seed {seed}")[0] for seed in (0, 1))
         assert torch.equal(first, again), "the same state gave another draw: draw from this one"
         assert not torch.equal(first, other), "another state gave the same draw: it is not used"
         assert not torch.equal(first, second), "two draws from it are equal: it did not move on"
@@ -2434,7 +2431,7 @@ tables["an expanded row, all of it drawn"] = (wide[0].expand(4, 9), 9, 6)
 with every_case() as case:
     for name, (allowed, k, seed) in tables.items():
         with case(name):
-            check_draw(allowed, k, seed, name)
+            check_draw(allowed, k, seed)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade_id": "sample-without-replacement-check-2", "grade": true, "points": 1}
@@ -2447,20 +2444,20 @@ with every_case() as case:
     with case("one of 1000 columns, 2000 rows"):
         check_middle(sample_without_replacement(row[:1].expand(2000, 1000), 1, generator))
     with case("a row that has one allowed column"):
-        check_few(sample_without_replacement, short, 2, "a row that has one allowed column")
+        check_few(sample_without_replacement, short, 2)
     with case("two columns, and k = 3"):
-        check_few(sample_without_replacement, short | True, 3, "two columns, all allowed")
+        check_few(sample_without_replacement, short | True, 3)
     with case("one allowed column beside three"):
         uneven = torch.tensor([[True, False, False], [True, True, True]], device=device)
-        check_few(sample_without_replacement, uneven, 2, "one allowed column beside three")
+        check_few(sample_without_replacement, uneven, 2)
     with case("no column at all"):
-        check_few(sample_without_replacement, short[:, :0], 1, "no column at all")
+        check_few(sample_without_replacement, short[:, :0], 1)
 ### BEGIN HIDDEN TESTS
 refusals = {"one allowed column in each row": (torch.eye(3, device=device) > 0, 2)}
 with every_case() as case:
     for name, (allowed, k) in refusals.items():
         with case(name):
-            check_few(sample_without_replacement, allowed, k, name)
+            check_few(sample_without_replacement, allowed, k)
 ### END HIDDEN TESTS
 
 

@@ -37,7 +37,7 @@ def masked_row_mean(values, valid):
     return torch.where(valid, values, 0).sum(dim=1) / valid.sum(dim=1)
 
 
-# %% wrong="mends the nan of 0 / 0 afterwards" breaks="The gradient is finite everywhere" says=["the gradient of the example is not finite", "padding that is inf: "]
+# %% wrong="mends the nan of 0 / 0 afterwards" breaks="The gradient is finite everywhere" says=["the example: the gradient is not finite", "padding that is inf: "]
 def masked_row_mean(values, valid):
     return ((values * valid).sum(dim=1) / valid.sum(dim=1)).nan_to_num()
 
@@ -83,7 +83,7 @@ def masked_row_mean(values, valid):
     return torch.einsum("rc,rc->r", values.masked_fill(~valid, 0.0), weights)
 
 
-# %% wrong="float32 from half" breaks="of the same dtype" says=["in torch.float16 has dtype torch.float32, expected torch.float16"]
+# %% wrong="float32 from half" breaks="of the same dtype" says=["has dtype torch.float32, expected torch.float16"]
 def masked_row_mean(values, valid):
     total = torch.where(valid, values, 0).sum(
         dim=1, dtype=torch.promote_types(values.dtype, torch.float32)
@@ -142,7 +142,7 @@ def masked_row_mean(values, valid):
     return (total / valid.sum(1).clamp(min=1)).to(kind)
 
 
-# %% wrong="counts in 8 bits" says=["with 299 columns differs"]
+# %% wrong="counts in 8 bits" says=["299 columns: masked_row_mean(values, valid) differs"]
 def masked_row_mean(values, valid):
     total = torch.where(valid, values, 0).sum(dim=1)
     count = valid.sum(dim=1, dtype=torch.int8).clamp(min=1)

@@ -117,7 +117,7 @@ def one_hot(labels, classes, dtype=torch.float32):
     return table.scatter_(-1, labels.unsqueeze_(-1), 1)
 
 
-# %% wrong="a row or a single one" breaks="of any shape" says=["labels [[0, 0, 0], [2, 2, 2]] has shape (6, 3), expected (2, 3, 3)"]
+# %% wrong="a row or a single one" breaks="of any shape" says=["labels [[0, 0, 0], [2, 2, 2]]: the table has shape (6, 3), expected (2, 3, 3)"]
 def one_hot(labels, classes, dtype=torch.float32):
     bad = labels[(labels < 0) | (labels >= classes)]
     if bad.numel():
@@ -154,7 +154,7 @@ def one_hot(labels, classes, dtype=torch.float32):
     return table.scatter_(-1, labels.unsqueeze(-1), 1)
 
 
-# %% wrong="int64 where no dtype is given" says=["one_hot([0, 2], 3)", "dtype"]
+# %% wrong="int64 where no dtype is given" says=["the dtype left out: the table has dtype torch.int64", "dtype"]
 def one_hot(labels, classes, dtype=torch.int64):
     bad = labels[(labels < 0) | (labels >= classes)]
     if bad.numel():

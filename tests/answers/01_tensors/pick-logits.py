@@ -35,7 +35,7 @@ def pick_logits_by_index(logits, labels):
     return logits[:, labels]
 
 
-# %% wrong="squeezes every size of 1" breaks="(batch, classes) with (batch,)" says=["a batch of one has shape (), expected (1,)"]
+# %% wrong="squeezes every size of 1" breaks="(batch, classes) with (batch,)" says=["a batch of one: pick_logits(logits, labels) has shape (), expected (1,)"]
 def pick_logits(logits, labels):
     return logits.gather(-1, labels.unsqueeze(-1)).squeeze()
 
@@ -53,7 +53,7 @@ def pick_logits_by_index(logits, labels):
     return logits[torch.arange(len(labels)), labels]
 
 
-# %% wrong="gathers along the batch" says=["the first three photos has shape (1, 3)", "IndexError"]
+# %% wrong="gathers along the batch" says=["the first three photos: pick_logits(logits, labels) has shape (1, 3)", "IndexError"]
 def pick_logits(logits, labels):
     return logits.gather(0, labels.unsqueeze(0))
 
@@ -129,7 +129,7 @@ def pick_logits_by_index(logits, labels):
     return logits[torch.arange(logits.shape[1], device=labels.device) == labels[:, None]]
 
 
-# %% wrong="a product with a one-hot table" breaks="by `gather`" says=["gather ran 0 times, once is enough"]
+# %% wrong="a product with a one-hot table" breaks="by `gather`" says=["gather ran 0 times; use it once"]
 def pick_logits(logits, labels):
     return (logits * F.one_hot(labels, logits.shape[-1])).sum(-1)
 

@@ -58,7 +58,7 @@ def sample_without_replacement(allowed, k, generator):
     return torch.stack(rows)
 
 
-# %% wrong="no look at how many there are" breaks="raise a `ValueError`" says=["a row that has one allowed column returned"]
+# %% wrong="no look at how many there are" breaks="raise a `ValueError`" says=["a row that has one allowed column: sample_without_replacement, k = 2 returned"]
 def sample_without_replacement(allowed, k, generator):
     keys = torch.rand(allowed.shape, generator=generator).to(allowed.device)
     return keys.masked_fill(~allowed, -1).topk(k, dim=1).indices
@@ -133,14 +133,14 @@ def sample_without_replacement(allowed, k, generator):
     return torch.where(allowed, keys, -1).sort(dim=1, descending=True).indices.narrow(1, 0, k)
 
 
-# %% wrong="unfair, and without a look at how many there are" says=["6 of 6 cases fail", "all choices are equally likely", "a row that has one allowed column returned"]
+# %% wrong="unfair, and without a look at how many there are" says=["6 of 6 cases fail", "all choices are equally likely", "a row that has one allowed column: sample_without_replacement, k = 2 returned"]
 def sample_without_replacement(allowed, k, generator):
     keys = torch.rand(allowed.shape, generator=generator).to(allowed.device)
     keys = keys + 0.2 * torch.arange(allowed.shape[1], device=allowed.device)
     return keys.masked_fill(~allowed, -1).topk(k, dim=1).indices
 
 
-# %% wrong="squeezes k = 1" breaks="int64 of shape (rows, k)" says=["one row, k = 1: sample_without_replacement(allowed, 1, generator)", "has shape (), expected (1, 1)"]
+# %% wrong="squeezes k = 1" breaks="int64 of shape (rows, k)" says=["one row, k = 1: the draw has shape", "has shape (), expected (1, 1)"]
 def sample_without_replacement(allowed, k, generator):
     if (allowed.sum(1) < k).any():
         raise ValueError("too few")
@@ -157,7 +157,7 @@ def sample_without_replacement(allowed, k, generator):
     return columns
 
 
-# %% wrong="a mask of what was drawn" says=["with the example has shape (2, 3), expected (2, 2)"]
+# %% wrong="a mask of what was drawn" says=["the example: the draw has shape (2, 3), expected (2, 2)"]
 def sample_without_replacement(allowed, k, generator):
     if (allowed.sum(1) < k).any():
         raise ValueError("too few")
@@ -166,7 +166,7 @@ def sample_without_replacement(allowed, k, generator):
     return torch.zeros_like(allowed).scatter_(1, columns, True)
 
 
-# %% wrong="int32" says=["with the example has dtype torch.int32, expected torch.int64"]
+# %% wrong="int32" says=["the example: the draw has dtype torch.int32, expected torch.int64"]
 def sample_without_replacement(allowed, k, generator):
     if (allowed.sum(1) < k).any():
         raise ValueError("too few")

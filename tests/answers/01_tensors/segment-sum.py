@@ -107,13 +107,13 @@ def segment_sum(values, segments, count):
     return table.index_add(0, segments, wide).to(values.dtype)
 
 
-# %% wrong="believes that the segments are sorted" breaks="in any order" says=["the example, where a segment comes twice differs", "expected 3, got 1"]
+# %% wrong="believes that the segments are sorted" breaks="in any order" says=["the example, where a segment comes twice: the result differs", "expected 3, got 1"]
 def segment_sum(values, segments, count):
     lengths = torch.bincount(segments, minlength=count)
     return torch.segment_reduce(values, "sum", lengths=lengths)
 
 
-# %% wrong="sorts, and takes differences of running sums" says=["a row with an infinite value differs", "got nan"]
+# %% wrong="sorts, and takes differences of running sums" says=["a row with an infinite value: the result differs", "got nan"]
 def segment_sum(values, segments, count):
     order = segments.argsort(stable=True)
     total = values[order].cumsum(0, dtype=values.dtype)

@@ -71,7 +71,7 @@ def unsort(rows, order):
     return result
 
 
-# %% wrong="masks before it sorts" says=["the example differs in"]
+# %% wrong="masks before it sorts" says=["the example: packed differs in"]
 def sort_by_length(padded, lengths):
     order = lengths.argsort(descending=True, stable=True)
     valid = torch.arange(padded.shape[1], device=padded.device) < lengths[:, None]
@@ -82,7 +82,7 @@ def unsort(rows, order):
     return rows[order.argsort()]
 
 
-# %% wrong="the shortest first" breaks="the longest row first" says=["the order of sort_by_length(padded, lengths) with the example"]
+# %% wrong="the shortest first" breaks="the longest row first" says=["the example: the order differs"]
 def sort_by_length(padded, lengths):
     order = lengths.argsort(stable=True)
     valid = torch.arange(padded.shape[1], device=padded.device) < lengths[order][:, None]
@@ -195,7 +195,7 @@ def unsort(rows, order):
     return back
 
 
-# %% wrong="the table, sorted" breaks="`packed`, of one dimension" says=["packed of sort_by_length(padded, lengths) with the example has shape (3, 3), expected (6,)"]
+# %% wrong="the table, sorted" breaks="`packed`, of one dimension" says=["the example: packed has shape (3, 3), expected (6,)"]
 def sort_by_length(padded, lengths):
     order = lengths.argsort(descending=True, stable=True)
     return padded[order], order

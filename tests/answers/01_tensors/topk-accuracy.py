@@ -58,7 +58,7 @@ def topk_accuracy(logits, labels, ks):
     return [(rank <= k).float().mean() for k in ks]
 
 
-# %% wrong="the share for the largest k alone" breaks="one for each `k`" says=["topk_accuracy(logits, labels, (5, 2, 1)) with a k above the number of classes, no ties: expected [1.0, 1.0, 0.0], got [1.0]"]
+# %% wrong="the share for the largest k alone" breaks="one for each `k`" says=["a k above the number of classes, no ties: topk_accuracy(logits, labels, (5, 2, 1)): expected [1.0, 1.0, 0.0], got [1.0]"]
 def topk_accuracy(logits, labels, ks):
     own = logits.gather(1, labels[:, None])
     rank = (logits >= own).sum(dim=1)
@@ -72,7 +72,7 @@ def topk_accuracy(logits, labels, ks):
     return [(rank <= k).float().mean().item() for k in ks]
 
 
-# %% wrong="compares the rows with all labels" breaks="is the true label among the `k` largest scores" says=["topk_accuracy(logits, labels, (1, 2)) with the example"]
+# %% wrong="compares the rows with all labels" breaks="is the true label among the `k` largest scores" says=["the example: topk_accuracy(logits, labels, (1, 2))"]
 def topk_accuracy(logits, labels, ks):
     own = logits[:, labels]
     rank = (logits >= own[:, :1]).sum(dim=1)
@@ -116,7 +116,7 @@ def topk_accuracy(logits, labels, ks):
     return [(rank <= k).float().mean().item() for k in ks]
 
 
-# %% wrong="the mean in the scores' dtype" says=["with three rows: expected [0.33333"]
+# %% wrong="the mean in the scores' dtype" says=["three rows: topk_accuracy(logits, labels, (1, 2)): expected [0.33333"]
 def topk_accuracy(logits, labels, ks):
     rank = (logits >= logits.gather(1, labels[:, None])).sum(1)
     return [(rank <= k).to(torch.bfloat16).mean().item() for k in ks]
