@@ -92,6 +92,7 @@ figure, panels = panels_of(3, sharey=True)
 for axes, lr in zip(panels, (0.01, 0.07, 0.082), strict=True):
     path = path_of(lambda params: torch.optim.SGD(params, lr=lr), steps=25)
     draw_paths(axes, {"": path}, (-4.5, 1.5, -2, 2), valley, title=f"rate {lr}", xlabel="w[0]")
+panels[0].set_ylabel("w[1]")
 words = (
     "Rate 0.01 goes smoothly and does not arrive. 0.07 zigzags across the valley, in "
     "shrinking jumps, and gets near. 0.082 zigzags in growing jumps."
@@ -326,11 +327,11 @@ for name, gradients in (("agree", [1, 1, 1, 1, 1, 1]), ("alternate", [1, -1, 1, 
     print(f"{name:10}", seen)
 
 # %% [markdown]
-# Gradients that agree build up towards 1 / (1 - 0.9) = **ten** times a single gradient. Gradients that
-# alternate keep changing its sign, and its size tends to 1 / (1 + 0.9), about half a gradient. Momentum thus
-# changes both halves of our question, the direction and the length. It is a *sum*, not a mean: if you
-# add momentum 0.9 to a run and keep the rate, you step up to ten times as far along a direction that
-# keeps its sign.
+# Gradients that agree build up towards 1 / (1 - 0.9) = **ten** times a single gradient. Gradients
+# that alternate keep turning the buffer's sign, and its size tends to 1 / (1 + 0.9), about half a
+# gradient. Momentum thus changes both halves of our question, the direction and the length. It is a
+# *sum*, not a mean: if you add momentum 0.9 to a run and keep the rate, you step up to ten times as
+# far along a direction that keeps its sign.
 #
 # Does that make the limit of section 2 ten times smaller? The limit is about the direction that
 # *changes* its sign at every step, and there momentum brakes. The same calculation, with the last two
@@ -451,17 +452,23 @@ print("zeros:", second_step(False))
 # ### Exercise 11.2 — The SGD family ★★ · 25 min · 4 points · core
 #
 # **First** the arithmetic: `sgd_family(p, grad, buffer, lr, momentum, dampening, weight_decay,
-# nesterov)` gives the pair of the new `p` and the new buffer. All are tensors of one shape; `buffer`
-# is `None` before the first step. With momentum 0 there is no buffer: return `None` for it. The
-# arguments stay as they are, and the new buffer shares no memory with `grad`.
+# nesterov)` makes one step, and gives the pair of the new `p` and the new buffer.
+#
+# - All tensors have one shape. `buffer` is `None` before the first step. With momentum 0 there is
+#   no buffer: return `None` for it.
+# - The arguments stay as they are, and the new buffer shares no memory with `grad`.
 #
 # **Then** the optimizer: fill in `step` of `Sgd`, which applies this in place to every parameter of
-# every group whose `.grad` isn't None. A group has its own options. Keep the buffers in `self.state`,
-# so that `state_dict()` carries them. `step(closure)` calls the closure once, with gradients enabled,
-# and returns its loss; without one it returns `None`. `.grad` stays as it is. Between two steps a group's
-# options may change, as a scheduler does it. Both may lean on `torch.optim`, working on copies.
+# every group whose `.grad` isn't None.
 #
-# Nesterov is used with momentum and without dampening; other combinations need not work.
+# - A group has its own options. Between two steps a group's options may change, as schedulers do
+#   it.
+# - Keep the buffers in `self.state`, so that `state_dict()` carries them. `.grad` stays as it is.
+# - `step(closure)` calls the closure once, with gradients enabled, and returns its loss; without
+#   one it returns `None`.
+#
+# Both may lean on `torch.optim`, working on copies. Nesterov is used with momentum and without
+# dampening; other combinations need not work.
 #
 # Example: p = 3, grad = 1, buffer = 2, lr = 0.1, momentum = 0.5: the new buffer is 2, the new p is
 # 2.8. With dampening 0.5 they are 1.5 and 2.85. At a first step with Nesterov they are 1 and 2.85.
@@ -736,7 +743,7 @@ for axes, loss, place in zip(panels, (valley, turned), ((-4.0, 1.0), (-3.54, -2.
         f"{loss.__name__:7}",
         {name: round(loss(path[-1]).item(), 3) for name, path in paths.items()},
     )
-panels[0].legend(fontsize=8)
+panels[0].set_ylabel("w[1]"), panels[0].legend(fontsize=8)
 words = (
     "SGD and momentum walk the same way in both. RMSprop slides smoothly towards the middle "
     "of the first; in the second it jumps to the floor and creeps along it beside SGD. Adam "
@@ -859,17 +866,20 @@ show(
 # ### Exercise 11.3 — The Adam family ★★★ · 30 min · 5 points
 #
 # Write `adam_family(p, grad, state, kind, lr, betas, eps, weight_decay)`: one step of the `kind`
-# `"rmsprop"`, `"adam"`, `"amsgrad"` or `"adamw"`, as sections 4 and 5 describe it. It gives the pair of the new
-# `p` and the new state. `p` and `grad` are tensors of one shape, float32 or float64, and stay as they
-# are.
+# `"rmsprop"`, `"adam"`, `"amsgrad"` or `"adamw"`, as sections 4 and 5 describe it. It gives the
+# pair of the new `p` and the new state. After any number of steps `p` equals that of
+# `torch.optim`'s `RMSprop(alpha=betas[1])`, `Adam`, `Adam(amsgrad=True)`, `AdamW`. You may lean on
+# them, but you will learn more without.
 #
-# `state` is a dict that is yours: `{}` before the first step, and then what you returned the time
-# before. `lr` may differ from step to step. `"rmsprop"` uses `betas[1]` for its mean of squares and has no m. After any number of steps
-# `p` equals that of `torch.optim`'s `RMSprop(alpha=betas[1])`, `Adam`, `Adam(amsgrad=True)`, `AdamW`.
-# You may lean on them, but you will learn more without.
+# - `p` and `grad` are tensors of one shape, float32 or float64, and stay as they are.
+# - `state` is a dict that is yours: `{}` before the first step, and then what you returned the time
+#   before.
+# - `lr` may differ from step to step. `"rmsprop"` uses `betas[1]` for its mean of squares and has
+#   no m.
 #
-# Example: p = 1, gradients 2, then 0.5, then -0.25; lr = 0.1, betas = (0.8, 0.9). After the first step
-# `p` is 0.9 in all but RMSprop. After the third, Adam's is 0.7667, AMSGrad's 0.7714, RMSprop's 0.6453.
+# Example: p = 1, gradients 2, then 0.5, then -0.25; lr = 0.1, betas = (0.8, 0.9). After the first
+# step `p` is 0.9 in all but RMSprop. After the third, Adam's is 0.7667, AMSGrad's 0.7714, RMSprop's
+# 0.6453.
 
 
 # %% nbgrader={"grade_id": "adam-family", "solution": true}
@@ -1101,19 +1111,20 @@ except ValueError as error:
 # ### Exercise 11.5 — Each in exactly one group ★★ · 11 min · 4 points · core
 #
 # Write `param_groups(model, backbone, lr, weight_decay)`: a list of groups for `AdamW(groups)`, so
-# each names its `lr` and `weight_decay`. `backbone` is the name of a submodule (never the whole model),
-# as `named_modules()` gives it.
+# each names its `lr` and `weight_decay`. `backbone` is the name of a submodule (never the whole
+# model), as `named_modules()` gives it.
 #
 # - Parameters of the backbone get the rate `lr / 10`, all others `lr`.
 # - Parameters with fewer than two dimensions get a decay of 0, all others `weight_decay`.
 # - A parameter that the backbone shares with the rest belongs to the backbone.
-# - Frozen parameters (`requires_grad` is `False`) are in no group, each other parameter in exactly one, once.
+# - Frozen parameters (`requires_grad` is `False`) are in no group, each other parameter in exactly
+#   one, once.
 #
 # How many groups there are, in which order, and whether one is empty, is up to you. The model stays
-# as it is. The models of the check are in the folded cell below.
+# as it is.
 #
-# Example: with `lr=0.01`, `weight_decay=0.1` and the backbone `"body"`, `body.0.weight`, a matrix, gets
-# 0.001 and 0.1, and `head.bias` gets 0.01 and 0.
+# Example: with `lr=0.01`, `weight_decay=0.1` and the backbone `"body"`, `body.0.weight`, a matrix,
+# gets 0.001 and 0.1, and `head.bias` gets 0.01 and 0.
 
 
 # %% nbgrader={"grade_id": "try-groups", "locked": true} jupyter={"source_hidden": true}
@@ -1591,16 +1602,18 @@ print("sums, divided by 5: ", gradient_from(pieces, lambda piece: 1 / 5))
 # %% [markdown]
 # ### Exercise 11.7 — Ten small batches, one large ★★ · 12 min · 4 points · core
 #
-# Write `clip_and_accumulate(model, pieces, max_norm)`. `pieces` is a list of pairs (inputs, labels)
-# of *unequal* sizes, some perhaps empty, not all. Fill `.grad` as one large batch would: the gradient
-# of the mean `F.cross_entropy` over all examples, clipped once to the global norm `max_norm`. Return
-# the norm before clipping, a number, plain or as a tensor of shape ().
+# Write `clip_and_accumulate(model, pieces, max_norm)`. Fill `.grad` as one large batch would: the
+# gradient of the mean `F.cross_entropy` over all examples, clipped once to the global norm
+# `max_norm`. Return the norm before clipping, a number, plain or as a tensor of shape ().
 #
+# - `pieces` is a list of pairs (inputs, labels) of *unequal* sizes, some perhaps empty, not all.
+#   Each piece passes through the model once, and its `backward` runs before the next piece's
+#   forward.
 # - Old gradients are forgotten. Frozen parameters arrive with `.grad` None, and keep it; all others
 #   take part in the model's answer.
-# - Each piece passes through the model once, and its `backward` runs before the next piece's forward.
-# - Nothing else of the model changes, nor do the pieces, and no optimizer is needed. Where the norm is at most
-#   `max_norm`, which may be infinite, the gradient stays as it is; it may also be zero.
+# - Where the norm is at most `max_norm`, which may be infinite, the gradient stays as it is; it may
+#   also be zero.
+# - Nothing else of the model changes, nor do the pieces, and no optimizer is needed.
 #
 # Example: the sizes 4 and 1 give the gradients of the five examples in one batch.
 
@@ -1724,8 +1737,9 @@ print("log 10:", round(torch.tensor(10.0).log().item(), 2))
 # %% [markdown]
 # ### Exercise 11.8 — The range test, and five curves ★★ · 12 min · 4 points
 #
-# **First** write `lr_range(model, x, y, lowest, highest, steps)`. In one run, with `steps` ≥ 2 rates
-# from `lowest` to `highest`, both included, each the rate before it times the same factor:
+# **First** write `lr_range(model, x, y, lowest, highest, steps)`, a range test that stops by itself
+# and leaves no trace. In one run, with `steps` ≥ 2 rates from `lowest` to `highest`, both included,
+# each the rate before it times the same factor:
 #
 # 1. note the rate and the loss, `F.mse_loss(model(x), y)`, before the step;
 # 2. stop if this loss is not finite or exceeds four times the smallest so far;
@@ -1739,8 +1753,8 @@ print("log 10:", round(torch.tensor(10.0).log().item(), 2))
 # Example: one weight, 1, the input 1 and the target 0: with rates from 0.01 to 1 in three steps
 # they are 0.01, 0.1, 1 and the losses 1, 0.9604, 0.6147.
 #
-# **Then** say what is wrong in each of the five runs drawn below. The words: `"rate too low"`, `"rate
-# above the limit"`, `"noise floor: the rate should fall now"`, `"a milestone cut the rate"`,
+# **Then** say what is wrong in each of the five runs drawn below, in these words: `"rate too low"`,
+# `"rate above the limit"`, `"noise floor: the rate should fall now"`, `"a milestone cut the rate"`,
 # `"zero_grad forgotten"`.
 
 
@@ -1975,10 +1989,10 @@ for k in (1, 4, 16):
 # %% [markdown]
 # ## 10. The rate and the batch
 #
-# In run 5 the loss stopped falling, though the minimum was not reached. The gradient of a batch is
-# the true gradient plus noise, and the noise keeps pushing w about. How far? Let's measure: a linear model
-# that starts *at* the optimum, and is trained on with fresh noisy examples. How far away does it
-# settle, for each rate and each batch size?
+# In run 5 of exercise 11.8 the loss stopped falling, though the minimum was not reached. The
+# gradient of a batch is the true gradient plus noise, and the noise keeps pushing w about. How far?
+# Let's measure: a linear model that starts *at* the optimum, and is trained on with fresh noisy
+# examples. How far away does it settle, for each rate and each batch size?
 
 
 # %%
@@ -2132,7 +2146,7 @@ draw = torch.Generator().manual_seed(0)
 G = torch.randn(6, 6, generator=draw) @ torch.diag(torch.logspace(0, -2, 6))
 for steps in (0, 1, 3, 5):
     values = torch.linalg.svdvals(orthogonalise(G, steps)).tolist()
-    print(f"{steps} rounds:", [round(s, 2) for s in values])
+    print(f"rounds {steps}:", [round(s, 2) for s in values])
 
 # %%
 s = value = torch.logspace(-3, 0, 200)
@@ -2206,6 +2220,7 @@ for axes, (name, (kind, options, rates)) in zip(panels, kinds.items(), strict=Tr
     loss, paths = runs[lr]
     titles = {"title": f"{name}, rate {lr}: loss {loss:.1g}", "xlabel": "w[0]"}
     draw_paths(axes, dict(zip("ab", paths, strict=True)), (-4.5, 2, -3.5, 3.5), turned, **titles)
+panels[0].set_ylabel("w[1]")
 words = (
     "SGD swings far out of the picture until its falling rate passes the limit, then creeps along "
     "the floor. Adam: wide curves that don't quite arrive. Muon: both walkers arrive; its steps "
@@ -2480,22 +2495,20 @@ for name, make in tries.items():
     print(f"{name:21} after 500 steps: {(paths[name][-1] - 1).norm().item():.1f} from the minimum")
 
 # %%
-figure, axes = panels_of(1, 3.4, 6)
-draw_paths(
-    axes,
-    paths,
-    (-1.6, 1.5, -0.6, 2),
-    lambda w: banana(w).clamp(max=400),
-    xlabel="w[0]",
-    ylabel="w[1]",
-)
-axes.plot(1, 1, "*", color="#1a1a1a", markersize=12), axes.legend(fontsize=8)
+figure, panels = panels_of(2, 3.2, 10, sharey=True)
+first, *others = paths
+for axes, names in zip(panels, ([first], others), strict=True):
+    some, below = {name: paths[name] for name in names}, lambda w: banana(w).clamp(max=400)
+    draw_paths(axes, some, (-1.6, 1.5, -0.6, 2), below, xlabel="w[0]")
+    axes.plot(1, 1, "*", color="#1a1a1a", markersize=12)
+    axes.legend(fontsize=8, loc="upper center")
+panels[0].set_ylabel("w[1]")
 words = (
-    "L-BFGS follows the bend in large steps to the minimum at (1, 1) within some forty "
-    "evaluations. In 500 steps Adam with rate 0.02 gets only part of the way; Adam with 0.3 and "
-    "SGD with momentum arrive, after wide swings."
+    "Left: L-BFGS follows the bend in large steps to the minimum at (1, 1) within some forty "
+    "evaluations. Right: in 500 steps Adam with rate 0.02 gets only part of the way; Adam with 0.3 "
+    "and SGD with momentum arrive, after wide swings."
 )
-show(figure, f"Contours of a bent valley. {words}")
+show(figure, f"The contours of a bent valley, twice. {words}")
 
 # %% [markdown]
 # Adam and momentum arrive as well, if their rates are searched; 0.02 was a bad guess, not a bad optimizer.

@@ -70,7 +70,7 @@ AS_IT_IS = "no gradient is replaced: what it does to p has to be seen"
 A_BETA = "a beta of 0 is a number, and no default stands in for it"
 SMALL = "nothing stands below the fraction bar but the root and eps"
 GIVEN = "start from the p that is given, which somebody may have moved"
-EACH = "each step has the lr of its own, in the decay too"
+EACH = "each step has its own lr, in the decay too"
 NONE = "there is nothing to move, and nothing to raise"
 
 
