@@ -328,7 +328,8 @@ print("a deep copy:", hooks_on(copy.deepcopy(layer)))
 # of that module inside the block appends its output to its list. All outputs are tensors; inputs may be
 # passed by keyword. What is kept is
 #
-# - as the module returned it: what happens to the tensor afterwards, in place, must not show;
+# - as the module returned it, after its earlier hooks: what happens to the tensor later, in place, must
+#   not show;
 # - without a graph: `requires_grad` is `False`;
 # - no larger than it has to be: its storage holds no other elements, even if the module returned a view
 #   of something larger.
@@ -1261,7 +1262,7 @@ print("alpha is w / (H W):", torch.allclose(alpha * 6 * 11, shape_net.fc.weight[
 #
 # Use the score itself, not its softmax. Leave things as they were, even if the model raises: no hook
 # of yours on the model; its mode (`model.training`, which `train()` and `eval()` switch) and the `.grad`
-# of its parameters untouched; and the image without a gradient.
+# of its parameters untouched; and the image's `requires_grad` and `.grad` as they were.
 #
 # Example: for our network with `layer="features"`, the map equals `cam[target] /
 # cam[target].max()`. Look at yours by `draw_heat({"circle": grad_cam(shape_net, "features",
@@ -1743,7 +1744,7 @@ except RuntimeError as error:
 # - `weight_norm(layer)`, by a forward pre-hook. Afterwards the layer has the parameters `weight_g`
 #   (length) and `weight_v` (direction, at first the old weight) in place of `weight`. Before each
 #   call the hook sets `layer.weight` to the weight that follows from them; until the first call
-#   `layer.weight` may be missing. Returns the layer.
+#   `layer.weight` may be missing. A deep copy uses parameters of its own. Returns the layer.
 # - `WeightNorm`, a module for `parametrize.register_parametrization(layer, "weight",
 #   WeightNorm())`, with `forward(g, v)` and `right_inverse(weight)`, which returns `(g, v)`.
 #

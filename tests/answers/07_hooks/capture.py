@@ -6,7 +6,8 @@
 # - "gives a dict with a list for each name"
 # - "Every call of that module inside the block appends its output"
 # - "inputs may be passed by keyword"
-# - "what happens to the tensor afterwards, in place, must not show"
+# - "after its earlier hooks"
+# - "what happens to the tensor later, in place, must not show"
 # - "without a graph: `requires_grad` is `False`"
 # - "its storage holds no other elements"
 # - "its gradients still flow"
@@ -28,7 +29,7 @@
 # - "gives a dict with a list for each name": [])
 # - "without a graph": under no_grad
 
-# %% wrong="detach, in the same memory" breaks="what happens to the tensor afterwards, in place, must not show" says=["seen['stem'] is not what the module returned", "detach() shares the memory"]
+# %% wrong="detach, in the same memory" breaks="what happens to the tensor later, in place, must not show" says=["seen['stem'] is not what the module returned", "detach() shares the memory"]
 @contextlib.contextmanager
 def capture(model, names):
     modules, seen, handles = dict(model.named_modules()), {name: [] for name in names}, []
@@ -198,7 +199,7 @@ def capture(model, names):
         yield seen
 
 
-# %% right="a class, with one hook for the whole library"
+# %% wrong="a class, with one hook for the whole library" breaks="after its earlier hooks" says=["yours is to run after it"]
 class capture:
     def __init__(self, model, names):
         modules = dict(model.named_modules())
@@ -219,7 +220,7 @@ class capture:
         self.handle.remove()
 
 
-# %% right="wraps forward"
+# %% wrong="wraps forward" says=["yours is to run after it"]
 @contextlib.contextmanager
 def capture(model, names):
     modules, seen = dict(model.named_modules()), {name: [] for name in names}
@@ -558,7 +559,7 @@ def capture(model: nn.Module, names: list[str]):
             handle.remove()
 
 
-# %% wrong="NaN becomes 0" says=["outputs of NaN and infinity: the module returned [nan, inf, -inf]"]
+# %% wrong="NaN becomes 0" says=["outputs of NaN and infinity: the module returned [nan, inf, -inf, -0.0]"]
 @contextlib.contextmanager
 def capture(model: nn.Module, names: list[str]):
     modules = dict(model.named_modules())
@@ -746,3 +747,51 @@ def capture(model, names):
     finally:
         for handle in handles:
             handle.remove()
+
+
+# %% wrong="an AttributeError of the block becomes a KeyError" says=["AttributeError is raised in the block, and KeyError comes out"]
+@contextlib.contextmanager
+def capture(model, names):
+    seen, handles = {}, []
+    try:
+        for name in names:
+            values = seen[name] = []
+            handles.append(
+                model.get_submodule(name).register_forward_hook(
+                    lambda m, a, out, values=values: values.append(out.detach().clone())
+                )
+            )
+        yield seen
+    except AttributeError as error:
+        raise KeyError(str(error)) from None
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+# %% wrong="its hook is put before the others" says=["yours is to run after it"]
+@contextlib.contextmanager
+def capture(model, names):
+    modules = dict(model.named_modules())
+    seen, picked = {name: [] for name in names}, {name: modules[name] for name in names}
+    with contextlib.ExitStack() as stack:
+        for name, module in picked.items():
+            keep = lambda m, args, out, name=name: seen[name].append(out.detach().clone())
+            stack.enter_context(module.register_forward_hook(keep, prepend=True))
+        yield seen
+
+
+# %% right="an ExitStack, and the data"
+@contextlib.contextmanager
+def capture(model, names):
+    with contextlib.ExitStack() as stack:
+        seen = {}
+        for name in names:
+            values = seen[name] = []
+            try:
+                module = model.get_submodule(name)
+            except AttributeError:
+                raise KeyError(name) from None
+            keep = lambda m, args, out, values=values: values.append(out.data.contiguous().clone())
+            stack.enter_context(module.register_forward_hook(keep))
+        yield seen

@@ -13,7 +13,7 @@
 # - "no hook of yours on the model"
 # - "its mode"
 # - "and the `.grad` of its parameters untouched"
-# - "the image without a gradient"
+# - "the image's `requires_grad` and `.grad` as they were"
 # - "Leave things as they were"
 #
 # Admits:
@@ -160,7 +160,7 @@ def grad_cam(model, layer, image, target):
         parameter.grad = None
     handle = dict(model.named_modules())[layer].register_forward_hook(keep)
     try:
-        model(image.unsqueeze(0))[0][target].backward()
+        model(image.detach().unsqueeze(0))[0][target].backward()
     finally:
         handle.remove()
         for parameter, grad in old.items():
@@ -233,7 +233,7 @@ def grad_cam(model, layer, image, target):
     return (gradient.mean(dim=(2, 3), keepdim=True) * outputs[0]).sum(1)[0].relu().detach()
 
 
-# %% wrong="asks the image for a gradient" breaks="the image without a gradient" says=["this is not as it was: requires_grad of the image"]
+# %% wrong="asks the image for a gradient" breaks="the image's `requires_grad` and `.grad` as they were" says=["this is not as it was: requires_grad of the image"]
 def grad_cam(model, layer, image, target):
     outputs = []
     image.requires_grad_()
@@ -592,3 +592,28 @@ def grad_cam(model, layer, image, target):
     heat = (alpha * maps).sum(dim=1)[0].relu().detach()
     top = heat.max()
     return heat / top if top > 0 else heat
+
+
+# %% wrong="at least 1e-12" says=["expected 0, 0.5, 1"]
+def grad_cam(model, layer, image, target):
+    kept = []
+    with model.get_submodule(layer).register_forward_hook(lambda m, args, out: kept.append(out)):
+        score = model(image[None])[0, target]
+    (gradient,) = torch.autograd.grad(score, kept[0])
+    alpha = gradient.mean(dim=(2, 3), keepdim=True)
+    heat = (alpha * kept[0]).sum(dim=1)[0].relu().detach()
+    largest = heat.max()
+    return heat / largest.clamp(min=1e-12)
+
+
+# %% wrong="the image's own gradient is erased" says=["ask for the gradient of the maps alone"]
+def grad_cam(model, layer, image, target):
+    kept = []
+    with model.get_submodule(layer).register_forward_hook(lambda m, args, out: kept.append(out)):
+        score = model(image[None])[0, target]
+    (gradient,) = torch.autograd.grad(score, kept[0])
+    alpha = gradient.mean(dim=(2, 3), keepdim=True)
+    heat = (alpha * kept[0]).sum(dim=1)[0].relu().detach()
+    largest = heat.max()
+    image.grad = None
+    return heat / largest if largest > 0 else heat

@@ -207,7 +207,7 @@ class Reversal(torch.autograd.Function):
 
 # %% right="a hook on the node"
 def gradient_reversal(x, strength):
-    y = x + torch.zeros_like(x)
+    y = x.clone()
     if y.requires_grad:
         y.grad_fn.register_prehook(lambda grads: tuple(grad * -strength for grad in grads))
     return y
@@ -765,6 +765,25 @@ def gradient_reversal(x, strength):
     y = x.view_as(x)
     if y.requires_grad:
         y.register_hook(lambda grad: grad * torch.tensor([-strength], device=grad.device))
+    return y
+
+
+class Reversal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, strength):
+        ctx.strength = strength
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return -ctx.strength * grad_output, None
+
+
+# %% wrong="plus zero turns -0.0 into 0.0" says=["take a view or a copy of x, and don't compute"]
+def gradient_reversal(x, strength):
+    y = x + 0
+    if y.requires_grad:
+        y.register_hook(lambda grad: -strength * grad)
     return y
 
 

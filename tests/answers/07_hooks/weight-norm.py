@@ -8,6 +8,7 @@
 # - "in place of `weight`"
 # - "`weight_v` (direction, at first the old weight)"
 # - "Before each call the hook sets `layer.weight`"
+# - "A deep copy uses parameters of its own"
 # - "Returns the layer"
 # - "which returns `(g, v)`"
 # - "Don't call PyTorch's own weight norm"
@@ -1051,3 +1052,29 @@ class WeightNorm(nn.Module):
 
     def right_inverse(self, weight):
         return length(weight).detach(), weight.detach().clone()
+
+
+# %% wrong="the hook reads the layer it was made for, a copy does too" breaks="A deep copy uses parameters of its own" says=["the hook is handed the module that is called"]
+def weight_norm(layer):
+    weight = layer.weight.detach()
+    dims = tuple(range(1, weight.dim()))
+    del layer.weight
+    layer.weight_g = nn.Parameter(torch.linalg.vector_norm(weight, dim=dims, keepdim=True))
+    layer.weight_v = nn.Parameter(weight)
+
+    def compute(module, args):
+        v = layer.weight_v
+        module.weight = layer.weight_g * v / torch.linalg.vector_norm(v, dim=dims, keepdim=True)
+
+    layer.register_forward_pre_hook(compute)
+    return layer
+
+
+class WeightNorm(nn.Module):
+    def forward(self, g, v):
+        dims = tuple(range(1, v.dim()))
+        return g * v / torch.linalg.vector_norm(v, dim=dims, keepdim=True)
+
+    def right_inverse(self, weight):
+        dims = tuple(range(1, weight.dim()))
+        return torch.linalg.vector_norm(weight, dim=dims, keepdim=True), weight

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 import course_utils
 from course_utils.chapters.hooks.counting import bystander, hooks_on
+from course_utils.chapters.hooks.later_states import load_renamed
 from course_utils.chapters.hooks.states import ones, small_network, with_both
 from course_utils.chapters.hooks.weight_norm import layer_of
 from course_utils.learner.gradients import grad_of
@@ -115,13 +116,13 @@ class _Shifted(nn.Module):
 def _images_own_gradient(grad_cam: Callable) -> None:
     image = torch.tensor([1.0, 3, 4], device=course_utils.device).expand(3, 1, 3).clone()
     for asks in (False, True):
-        image.requires_grad_(asks)
+        image.requires_grad_(asks).grad = given = torch.ones_like(image) if asks else None
         found = grad_cam(_Shifted(), "maps", image, 0).tolist()
         words = f"an image whose requires_grad is {asks}, and it"
         assert image.requires_grad == asks, f"{words} is {not asks} afterwards"
-        assert asks or image.grad is None, (
-            f"{words} has a .grad now: ask for the gradient of the maps alone"
-        )
+        kept = image.grad is given and (given is None or bool((given == 1).all()))
+        told = "has another .grad now: ask for the gradient of the maps alone"
+        assert kept, f"{words} {told}"
         words = "an earlier hook makes the layer return its maps minus 2: of -1, 1 and 2 the map is"
         # The mean of the gradient is positive, and the maps are weighed by it.
         assert found == [[0, 0.5, 1]], f"{words} {found}, expected 0, 0.5, 1"
@@ -172,21 +173,154 @@ def _in_eval(weight_norm: Callable, kind: type) -> None:
 
 def _unknown_name(intervention: Callable) -> None:
     model, x = small_network(), ones(1, 2)
-    with contextlib.suppress(Exception):
-        intervention(model, model, ["0", "nose"], x, x)
-    words = "a name that the models don't have, behind one that they do: hooks are left"
-    assert not hooks_on(model), f"{words}. Enter each handle as soon as it is there"
+    for names in (["0", "nose"], ["nose"]):
+        raised = False
+        try:
+            intervention(model, model, names, x, x)
+        except Exception:
+            raised = True
+        words = f"{names}, of which the models don't have 'nose'"
+        assert raised, f"{words}: that is an exception, and none came out"
+        assert not hooks_on(model), f"{words}: hooks are left. Enter each handle at once"
+
+
+class _Passes(nn.Module):
+    """Hands on what its function makes of the input."""
+
+    def __init__(self, function: Callable) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.function(x)
+
+
+def _earlier_hook(capture: Callable) -> None:
+    network = small_network()
+    right = 10 * network[0](ones(1, 2))
+    network[0].register_forward_hook(lambda module, args, output: 10 * output)
+    with capture(network, ["0"]) as seen:
+        network(ones(1, 2))
+    words = "an earlier hook makes the module return ten times its numbers"
+    assert len(seen["0"]) == 1, f"{words}, and {len(seen['0'])} outputs are kept"
+    told = f"{words}, and the numbers before that hook are kept: yours is to run after it"
+    assert torch.allclose(seen["0"][0], right), told
+
+
+def _errors_of_the_block(capture: Callable) -> None:
+    for error in (AttributeError, KeyError, StopIteration, GeneratorExit):
+        network, caught = small_network(), "nothing"
+        try:
+            with capture(network, ["0"]):
+                raise error("mine")
+        except BaseException as one:
+            caught = type(one).__name__
+        name = error.__name__
+        assert caught == name, f"{name} is raised in the block, and {caught} comes out of it"
+        assert not hooks_on(network), f"{name} is raised in the block, and hooks are left"
+
+
+def _outputs_of_all_layouts(capture: Callable) -> None:
+    layouts: dict[str, Callable] = {
+        "transposed": Tensor.t,
+        "expanded": lambda x: x[:1].expand(3, 2),
+        "complex": lambda x: torch.complex(x, -x),
+        "empty, of a large storage,": lambda x: x[:0],
+    }
+    for words, function in layouts.items():
+        network, x = nn.Sequential(_Passes(function)), torch.arange(6.0).view(3, 2)
+        with torch.no_grad(), capture(network, ["0"]) as seen:
+            right = network(x.to(course_utils.device))
+            assert not torch.is_grad_enabled(), "under no_grad, autograd is on inside the block"
+        found, need = seen["0"][0], right.numel() * right.element_size()
+        told = f"a module returned a tensor that is {words} {right.tolist()}, and"
+        assert torch.equal(found, right), f"{told} {found.tolist()} is kept"
+        size = found.untyped_storage().nbytes()
+        assert size <= need, f"{told} its {need} bytes lie in a storage of {size}"
+
+
+def _looked_up(freeze_rows: Callable) -> None:
+    embedding, right = nn.Embedding.from_pretrained(ones(3, 1), freeze=False), [0, 2, 1]
+    for rows in ([0, 0], [0, -3]):
+        embedding.weight.grad = None
+        handle = freeze_rows(embedding, rows)
+        embedding(torch.tensor([0, 1, 1, 2], device=course_utils.device)).sum().backward()
+        handle.remove()
+        found = grad_of(embedding.weight).flatten().tolist()
+        words = f"rows 0, 1, 1 and 2 are looked up, and row 0 is frozen, as {rows}"
+        assert found == right, f"{words}: the gradient is {found}, expected {right}"
+
+
+class _Branches(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.stem, self.side = nn.Identity(), nn.Identity()
+
+    def forward(self, x: Tensor) -> Tensor:
+        h = self.stem(2 * x)
+        return 3 * self.side(4 * h) + h
+
+
+def _used_twice(monitor: Callable) -> None:
+    model = _Branches()
+    norms, _ = monitor(model)
+    model(ones(1).requires_grad_()).sum().backward()
+    words = "an output that is used twice, with gradients of 12 and 1, is noted once, as 13"
+    assert norms == {"stem": [13.0], "side": [3.0]}, f"{words}; norms is {norms}"
+
+
+def _one_handle_removed(step: Callable) -> None:
+    pair = [nn.Parameter(ones(1)) for _ in range(2)]
+    handle, *_ = step(pair, 0.5, 0.0)
+    handle.remove()
+    (pair[0] + pair[1]).sum().backward()
+    found = sorted(one.item() for one in pair)
+    words = "of two handles one is removed: one parameter stays at 1, the other goes to 0.5"
+    assert found == [0.5, 1.0], f"{words}; they are {found}"
+
+
+def _deep_copy(weight_norm: Callable, kind: type) -> None:
+    weight = torch.tensor([[3.0, 4.0]], device=course_utils.device)
+    layer = weight_norm(layer_of(weight))
+    for one in ("weight", *layer._buffers):  # what is no parameter and has a graph can't be copied
+        vars(layer).pop(one, None)
+    twin = copy.deepcopy(layer)
+    with torch.no_grad():
+        twin.get_parameter("weight_g").mul_(2)
+    found = [one(torch.ones_like(weight)).item() for one in (layer, twin)]
+    words = "a deep copy of the layer, whose weight_g is doubled; for [[1, 1]] layer and copy give"
+    told = "the hook is handed the module that is called"
+    assert abs(found[0] - 7) + abs(found[1] - 14) < 1e-4, f"{words} {found}, not 7 and 14: {told}"
+
+
+def _deep_beside(hooks: Callable) -> None:
+    deep = nn.ModuleDict({"1": nn.ModuleDict({"0": nn.Linear(1, 1, bias=False)})})
+    model = nn.ModuleDict({"stem": nn.Linear(1, 1, bias=False), "block": deep})
+    load_renamed(hooks, model, {"block.0": "stem"}, {"stem.weight": "block.0.weight"})
 
 
 STATES: dict[str, dict[str, Callable[..., Any]]] = {
     "capture": {
         "a module that is not called, and no names": _not_called,
         "a block that is entered later": _entered_later,
+        "an earlier hook that replaces the output": _earlier_hook,
+        "a block that raises errors of other kinds": _errors_of_the_block,
+        "outputs of all layouts, under no_grad": _outputs_of_all_layouts,
     },
     "reversal": {"x in short dtypes, and a whole strength": _short_dtypes},
-    "freezing": {"other hooks on the table": _other_hooks_on_the_table},
+    "freezing": {
+        "other hooks on the table": _other_hooks_on_the_table,
+        "rows that are looked up, one named twice": _looked_up,
+    },
     "cam": {"an image that has a gradient, and an earlier hook": _images_own_gradient},
-    "monitor": {"runs without gradients": _without_gradients},
+    "monitor": {
+        "runs without gradients": _without_gradients,
+        "an output that is used twice": _used_twice,
+    },
+    "steps": {"one handle of two removed": _one_handle_removed},
+    "loading": {
+        "block.1.0 beside block.0": _deep_beside,
+    },
     "offload": {
         "a tensor that changed between two saves": _changed_between,
         "infinity, -0.0, and a billionth": _infinite,
@@ -194,6 +328,7 @@ STATES: dict[str, dict[str, Callable[..., Any]]] = {
     "weight norm": {
         "the weight that is handed in": _whose_weight,
         "a layer in eval mode": _in_eval,
+        "a deep copy": _deep_copy,
     },
     "intervention": {"a name that the models don't have": _unknown_name},
 }

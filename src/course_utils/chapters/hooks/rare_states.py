@@ -82,10 +82,12 @@ def _mostly_against(grad_cam: Callable) -> None:
     image = torch.tensor([-3.0, 0.5, 1], device=course_utils.device).expand(3, 1, 3).clone()
     model = _Maps()
     grad_cam(model, "maps", 2 - image, 1)
-    found = grad_cam(model, "maps", image, 0)
-    words = "maps of -3, 0.5 and 1, each of weight 1/3: the result is"
     told = "the largest value is that of the map, after the relu"
-    assert found.tolist() == [[0, 0.5, 1]], f"{words} {found.tolist()}, expected 0, 0.5, 1: {told}"
+    for factor in (1, 2.0**-90):
+        found = grad_cam(model, "maps", factor * image, 0)
+        words = f"maps of -3, 0.5 and 1, times {factor:g}, each of weight 1/3: the result is"
+        right = found.tolist() == [[0, 0.5, 1]]
+        assert right, f"{words} {found.tolist()}, expected 0, 0.5, 1: {told}"
 
 
 def _bare(weight_norm: Callable, kind: type) -> None:

@@ -144,7 +144,7 @@ def _flows(capture: Callable) -> None:
 
 
 def _special_outputs(capture: Callable) -> None:
-    network, numbers = nn.Sequential(nn.Identity()), [torch.nan, torch.inf, -torch.inf]
+    network, numbers = nn.Sequential(nn.Identity()), [torch.nan, torch.inf, -torch.inf, -0.0]
     with capture(network, ["0"]) as seen:
         network(torch.tensor(numbers, device=course_utils.device))
     found = seen["0"][0].tolist()
@@ -193,7 +193,7 @@ def _inference(name: str, reverse: Callable) -> None:
 
 @with_both
 def _same_values(name: str, reverse: Callable) -> None:
-    numbers = [torch.inf, -torch.inf, torch.nan, 1.0]
+    numbers = [torch.inf, -torch.inf, torch.nan, -0.0]
     y = reverse(torch.tensor(numbers, device=course_utils.device).requires_grad_(), 0.5)
     words = f"{name}: of x = {numbers} y is {y.tolist()}"
     same = str(y.tolist()) == str(numbers)
