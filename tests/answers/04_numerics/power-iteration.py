@@ -335,7 +335,7 @@ def power_iteration(a, tol=1e-5, max_steps=1000):
     raise RuntimeError("none")
 
 
-# %% wrong="a first step in any case" says=["1 products with the matrix ran, at most 0"]
+# %% wrong="a first step in any case" says=["1 product with the matrix ran, at most 0"]
 def power_iteration(a, tol=1e-5, max_steps=1000):
     g = torch.Generator(device=a.device).manual_seed(0)
     v = torch.randn(len(a), generator=g, dtype=a.dtype, device=a.device)

@@ -157,7 +157,7 @@ def check_steps(
             bool(new) and prod(size) == n and n * n in map(prod, sizes)
             for _, sizes, size, new in notes
         )
-        words = f"{ran} products with the matrix ran, at most {at_most}"
+        words = f"{ran} product{'s' * (ran != 1)} with the matrix ran, at most {at_most}"
         assert ran <= at_most, f"{words}: one a step, and stop as soon as |Av - λv| is small"
         assert ran or not steps, "no product with the matrix ran: is it made by PyTorch?"
         words = f"{ran} products ran before it gave up, expected max_steps, {steps}"
