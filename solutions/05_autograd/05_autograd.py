@@ -1419,7 +1419,8 @@ print(f"{total} bytes kept by 100 losses, each computed from two numbers")
 # **Then measure.** `saved_bytes(function, *inputs)` calls `function(*inputs)` once, which gives one
 # tensor, and returns how many bytes of storage autograd keeps for its backward: each storage once,
 # and the inputs' storages not at all. Count whole storages, not elements: a view keeps all of its
-# storage alive. Leave the inputs as they are, and no hook behind, also where `function` raises.
+# storage alive. Leave the inputs as they are, and no hook behind, also where `function` raises: its error is
+# the caller's.
 #
 # Example: for `torch.exp` and four float32 numbers it is 16. For `torch.mul(x, x)` it is 0: both
 # factors are inputs.
@@ -1622,8 +1623,8 @@ w
 #
 # ### Exercise 5.8 — The tribunal ★★★ · 25 min · 5 points
 #
-# Here are ten functions of `x` (1-D, float32 or float64, one element or more). Each edits something
-# in place. The caller will ask for the gradient of what it returns.
+# Here are ten functions of `x` (1-D, float32 or float64, one element or more, infinite ones and nan
+# among them). Each edits something in place. The caller will ask for the gradient of what it returns.
 #
 # **First judge.** For each write `"fine"` (the gradient is right), `"error"` (an error is raised,
 # in forward or in backward) or `"wrong"` (no error, and a gradient that is not that of the values
@@ -1717,7 +1718,7 @@ def try_repaired(name: str, x: torch.Tensor, upstream: torch.Tensor) -> tuple | 
         return f"it returns a {type(y).__name__}, not a tensor"
     if not y.requires_grad:
         return "its result has no past: was something detached, or made under no_grad?"
-    values, same = y.detach().clone(), torch.equal(leaf.detach(), x)
+    values, same = y.detach().clone(), bool(((leaf == x) | x.isnan()).all()) and not leaf._version
     if y.shape != upstream.shape:
         return values, None, not same
     (gradient,) = torch.autograd.grad(y, leaf, upstream, materialize_grads=True)
@@ -1784,10 +1785,12 @@ check_predictions(verdicts, machine, because)
 
 # %% nbgrader={"grade_id": "version-tribunal-check-2", "grade": true, "points": 3}
 three, twice = torch.tensor([0.5, 1.0, 2.0]), torch.tensor([0.5, 3.0, 0.5, 0.0, -1.0])
-one, double = torch.tensor([-0.07]), three.to(torch.float64)
+one, double = torch.tensor([-0.07]), three.to(torch.float64) / 3
 far = torch.tensor([-400.0, 400.0, 0.0], dtype=torch.float64)
-more = torch.linspace(-2, 2, 8)[::2], torch.linspace(-2, 2, 65), far
+more = torch.linspace(-2, 2, 8)[::2], torch.linspace(-2, 2, 65), far, far.float()
 check_repairs(try_repaired, BROKEN, three, one, double, twice, *more)
+odd = [torch.tensor([first, 1.0, 2.0]) for first in (torch.inf, -torch.inf, torch.nan)]
+check_repairs(try_repaired, [edit_slice], *odd, odd[2][:1])
 with every_case() as case:
     for function in BROKEN:
         name = f"repaired[{function.__name__!r}]"
@@ -2015,7 +2018,7 @@ points = torch.stack([radius * angle.cos(), radius * angle.sin()], dim=1)  # (20
 # %% [markdown]
 # ### Exercise 5.10 — A network by hand ★★ · 15 min · 3 points
 #
-# Write `two_layer_gradients`. Forward, for `x` (batch, d) and whole numbers `target` (batch,):
+# Write `two_layer_gradients`. Forward, for `x` (batch, d) and `target` (batch,) of int64:
 #
 #     h = relu(x @ w1 + b1)
 #     scores = h @ w2 + b2

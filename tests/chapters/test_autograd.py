@@ -128,7 +128,7 @@ def test_bytes_are_those_of_new_storages():
         ((24, 0, False, False), "called 0 times"),
         ((None, 0, False, False), "is there an answer yet?"),
         ((24, 1, True, False), "an input was changed"),
-        ((24, 1, False, True), "hooks stayed on"),
+        ((24, 1, False, "hooks stayed on"), "hooks stayed on"),
         ((24.0, 1, False, False), "is a float, not a whole number"),
         ((1, 1, False, False), "count bytes, not tensors"),
     ):

@@ -1650,3 +1650,121 @@ def micro_engine(program: str, **inputs: float) -> tuple[float, dict[str, float]
         return None
     names["y"].backward()
     return names["y"].number, {name: value.grad for name, value in names.items()}
+
+
+# %% wrong="exp of 30 at most" says=["y = a.exp() at a = 700: its number is"]
+import math
+
+
+class Value:
+    def __init__(self, number, parents=(), slopes=()):
+        self.number, self.grad = number, 0.0
+        self.parents, self.slopes = parents, slopes
+
+    def __add__(self, other):
+        return Value(self.number + other.number, (self, other), (1.0, 1.0))
+
+    def __mul__(self, other):
+        return Value(self.number * other.number, (self, other), (other.number, self.number))
+
+    def __pow__(self, exponent):
+        slope = exponent * self.number ** (exponent - 1)
+        return Value(self.number**exponent, (self,), (slope,))
+
+    def exp(self):
+        number = math.exp(min(self.number, 30))
+        return Value(number, (self,), (number,))
+
+    def topological_order(self):
+        uses, waiting, seen = {}, [self], {id(self)}
+        while waiting:
+            value = waiting.pop()
+            for parent in value.parents:
+                uses[id(parent)] = uses.get(id(parent), 0) + 1
+                if id(parent) not in seen:
+                    seen.add(id(parent))
+                    waiting.append(parent)
+        order, ready = [], [self]
+        while ready:
+            value = ready.pop()
+            order.append(value)
+            for parent in value.parents:
+                uses[id(parent)] -= 1
+                if uses[id(parent)] == 0:
+                    ready.append(parent)
+        return order
+
+    def backward(self):
+        self.grad = 1.0
+        for value in self.topological_order():
+            for parent, slope in zip(value.parents, value.slopes):
+                parent.grad += slope * value.grad
+
+
+def micro_engine(program, **inputs):
+    names = {name: Value(number) for name, number in inputs.items()}
+    exec(program, {}, names)
+    if any(value is None for value in names.values()):
+        return None
+    names["y"].backward()
+    return names["y"].number, {name: value.grad for name, value in names.items()}
+
+
+# %% wrong="a square has one parent and half the slope" says=["a is both factors"]
+import math
+
+
+class Value:
+    def __init__(self, number, parents=(), slopes=()):
+        self.number, self.grad = number, 0.0
+        self.parents, self.slopes = parents, slopes
+
+    def __add__(self, other):
+        return Value(self.number + other.number, (self, other), (1.0, 1.0))
+
+    def __mul__(self, other):
+        if self is other:
+            return Value(self.number**2, (self,), (self.number,))
+        return Value(self.number * other.number, (self, other), (other.number, self.number))
+
+    def __pow__(self, exponent):
+        slope = exponent * self.number ** (exponent - 1)
+        return Value(self.number**exponent, (self,), (slope,))
+
+    def exp(self):
+        number = math.exp(self.number)
+        return Value(number, (self,), (number,))
+
+    def topological_order(self):
+        uses, waiting, seen = {}, [self], {id(self)}
+        while waiting:
+            value = waiting.pop()
+            for parent in value.parents:
+                uses[id(parent)] = uses.get(id(parent), 0) + 1
+                if id(parent) not in seen:
+                    seen.add(id(parent))
+                    waiting.append(parent)
+        order, ready = [], [self]
+        while ready:
+            value = ready.pop()
+            order.append(value)
+            for parent in value.parents:
+                uses[id(parent)] -= 1
+                if uses[id(parent)] == 0:
+                    ready.append(parent)
+        return order
+
+    def backward(self):
+        self.grad = 1.0
+        for value in self.topological_order():
+            for parent, slope in zip(value.parents, value.slopes):
+                parent.grad += slope * value.grad
+
+
+def micro_engine(program, **inputs):
+    names = {name: Value(number) for name, number in inputs.items()}
+    exec(program, {}, names)
+    if any(value is None for value in names.values()):
+        return None
+    names["y"].backward()
+    return names["y"].number, {name: value.grad for name, value in names.items()}

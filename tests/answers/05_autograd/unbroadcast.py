@@ -222,3 +222,37 @@ def unbroadcast(gradient: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
         if s == 1:
             gradient = gradient.sum(i, keepdim=True)
     return gradient
+
+
+# %% wrong="views the front of a transposed gradient" says=["view size is not compatible", "(a transposed gradient)"]
+def unbroadcast(gradient, shape):
+    extra = gradient.dim() - len(shape)
+    if extra:
+        gradient = gradient.view(gradient.shape[:extra].numel(), *gradient.shape[extra:]).sum(0)
+    for i, n in enumerate(shape):
+        if n == 1:
+            gradient = gradient.sum(i, keepdim=True)
+    return gradient
+
+
+# %% wrong="letters for eight dimensions" says=["(of 32 dims)"]
+def unbroadcast(gradient, shape):
+    letters = "abcdefgh"[: gradient.dim()]
+    extra = gradient.dim() - len(shape)
+    kept = "".join(c for c, n in zip(letters[extra:], shape) if n != 1)
+    return torch.einsum(f"{letters}->{kept}", gradient).reshape(shape)
+
+
+# %% wrong="the last of the running sums" says=["(0, 3) to (1, 3)"]
+def last(g, dims):
+    for d in dims:
+        g = g.cumsum(d).narrow(d, -1, 1)
+    return g
+
+
+def unbroadcast(gradient, shape):
+    extra = gradient.dim() - len(shape)
+    dims = list(range(extra)) + [i + extra for i, n in enumerate(shape) if n == 1]
+    if dims:
+        gradient = last(gradient, dims)
+    return gradient.reshape(shape)

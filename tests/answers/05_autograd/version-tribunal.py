@@ -239,7 +239,7 @@ verdicts = {
 repaired = {
     "edit_exp": lambda x: x.exp() + 1,
     "edit_square": lambda x: (x + 1) ** 2 + (x + 1) + 1,
-    "edit_slice": lambda x: torch.cat([x[:1] * 0, x[1:].sigmoid()]),
+    "edit_slice": lambda x: torch.cat([torch.zeros_like(x[:1]), x[1:].sigmoid()]),
     "edit_constant": lambda x: x + 2,
     "edit_detached": lambda x: x.tanh() / 2,
     "edit_data": lambda x: x.tanh() / 2,
@@ -665,3 +665,239 @@ def mended(x):
 
 
 repaired["edit_constant"] = mended
+
+
+# %% wrong="the first times a mask" says=["the first not finite: its result differs"]
+verdicts = {
+    "edit_exp": "error",
+    "edit_sin": "fine",
+    "edit_sum": "fine",
+    "edit_square": "error",
+    "edit_slice": "error",
+    "edit_constant": "error",
+    "edit_added": "fine",
+    "edit_detached": "error",
+    "edit_data": "wrong",
+    "edit_leaf": "error",
+}
+repaired = {}
+
+
+def fixed_exp(x):
+    y = x.exp()
+    return y + 1
+
+
+def fixed_square(x):
+    h = x + 1
+    y = h * h
+    h = h + 1
+    return y + h
+
+
+def fixed_slice(x):
+    mask = torch.ones_like(x)
+    mask[0] = 0
+    return x.sigmoid() * mask
+
+
+def fixed_constant(x):
+    m = torch.ones_like(x)
+    y = x * m
+    m = m + 1
+    return y + m
+
+
+def fixed_half(x):
+    return x.tanh() * 0.5
+
+
+def fixed_leaf(x):
+    x = x + 1
+    return x * x
+
+
+repaired["edit_exp"] = fixed_exp
+repaired["edit_square"] = fixed_square
+repaired["edit_slice"] = fixed_slice
+repaired["edit_constant"] = fixed_constant
+repaired["edit_detached"] = fixed_half
+repaired["edit_data"] = fixed_half
+repaired["edit_leaf"] = fixed_leaf
+
+
+# %% wrong="writes into x and puts back what was there" says=["it changes its argument x"]
+verdicts = {
+    "edit_exp": "error",
+    "edit_sin": "fine",
+    "edit_sum": "fine",
+    "edit_square": "error",
+    "edit_slice": "error",
+    "edit_constant": "error",
+    "edit_added": "fine",
+    "edit_detached": "error",
+    "edit_data": "wrong",
+    "edit_leaf": "error",
+}
+repaired = {}
+
+
+def fixed_exp(x):
+    y = x.exp()
+    return y + 1
+
+
+def fixed_square(x):
+    h = x + 1
+    y = h * h
+    h = h + 1
+    return y + h
+
+
+def fixed_slice(x):
+    first = x[0].item()
+    with torch.no_grad():
+        x[0] = -torch.inf
+    y = x.sigmoid()
+    with torch.no_grad():
+        x[0] = first
+    return y
+
+
+def fixed_constant(x):
+    m = torch.ones_like(x)
+    y = x * m
+    m = m + 1
+    return y + m
+
+
+def fixed_half(x):
+    return x.tanh() * 0.5
+
+
+def fixed_leaf(x):
+    x = x + 1
+    return x * x
+
+
+repaired["edit_exp"] = fixed_exp
+repaired["edit_square"] = fixed_square
+repaired["edit_slice"] = fixed_slice
+repaired["edit_constant"] = fixed_constant
+repaired["edit_detached"] = fixed_half
+repaired["edit_data"] = fixed_half
+repaired["edit_leaf"] = fixed_leaf
+
+
+# %% wrong="one of the squares in float32" says=["with x of 3, float64: its result differs"]
+verdicts = {
+    "edit_exp": "error",
+    "edit_sin": "fine",
+    "edit_sum": "fine",
+    "edit_square": "error",
+    "edit_slice": "error",
+    "edit_constant": "error",
+    "edit_added": "fine",
+    "edit_detached": "error",
+    "edit_data": "wrong",
+    "edit_leaf": "error",
+}
+repaired = {}
+
+
+def fixed_exp(x):
+    y = x.exp()
+    return y + 1
+
+
+def fixed_square(x):
+    h = torch.add(x, 1).float()
+    return (h * h + h + 1).to(x.dtype)
+
+
+def fixed_slice(x):
+    y = x.sigmoid().clone()
+    y[0] = 0
+    return y
+
+
+def fixed_constant(x):
+    m = torch.ones_like(x)
+    y = x * m
+    m = m + 1
+    return y + m
+
+
+def fixed_half(x):
+    return x.tanh() * 0.5
+
+
+def fixed_leaf(x):
+    x = x + 1
+    return x * x
+
+
+repaired["edit_exp"] = fixed_exp
+repaired["edit_square"] = fixed_square
+repaired["edit_slice"] = fixed_slice
+repaired["edit_constant"] = fixed_constant
+repaired["edit_detached"] = fixed_half
+repaired["edit_data"] = fixed_half
+repaired["edit_leaf"] = fixed_leaf
+
+
+# %% right="puts the zero in out of place, pads"
+verdicts = {
+    "edit_exp": "error",
+    "edit_sin": "fine",
+    "edit_sum": "fine",
+    "edit_square": "error",
+    "edit_slice": "error",
+    "edit_constant": "error",
+    "edit_added": "fine",
+    "edit_detached": "error",
+    "edit_data": "wrong",
+    "edit_leaf": "error",
+}
+repaired = {}
+
+
+def fixed_exp(x):
+    y = x.exp()
+    return y + 1
+
+
+def fixed_square(x):
+    h = x + 1
+    y = h * h
+    h = h + 1
+    return y + h
+
+
+def fixed_slice(x):
+    return x.sigmoid().index_put((torch.tensor([0]),), torch.tensor(0.0, dtype=x.dtype))
+
+
+def fixed_constant(x):
+    m = torch.ones_like(x)
+    y = x * m
+    m = m + 1
+    return y + m
+
+
+def fixed_half(x):
+    return x.tanh() * 0.5
+
+
+def fixed_leaf(x):
+    x = x + 1
+    return x * x
+
+
+repaired["edit_exp"] = fixed_exp
+repaired["edit_square"] = fixed_square
+repaired["edit_slice"] = fixed_slice
+repaired["edit_constant"] = fixed_constant
+repaired["edit_detached"] = fixed_half
+repaired["edit_data"] = fixed_half
+repaired["edit_leaf"] = fixed_leaf

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
-from functools import reduce
+from functools import cache, reduce
 from numbers import Integral
 from typing import Any
 
@@ -20,6 +20,16 @@ from course_utils.learner.cases import every_case
 from course_utils.learner.checks import check_equal
 from course_utils.learner.graphs import draw_graph
 from course_utils.learner.tracebacks import ends_in_notebook
+
+
+@cache
+def _weight(size: int, device: torch.device) -> Tensor:
+    return torch.ones(size, 2, device=device, requires_grad=True)
+
+
+def _slope_of_exp(x: Tensor) -> Tensor:
+    return torch.autograd.grad(x.exp().sum(), x, create_graph=True)[0]
+
 
 FUNCTIONS: dict[str, Callable[..., Tensor]] = {
     "exp": torch.exp,
@@ -47,6 +57,8 @@ FUNCTIONS: dict[str, Callable[..., Tensor]] = {
     "x * sum(x)": lambda x: x * x.sum(),
     "add and relu in place": lambda x: (x + 1).relu_(),
     "exp of a transposed copy": lambda x: x.t().contiguous().exp(),
+    "x * the slope of exp": lambda x: x * _slope_of_exp(x),
+    "(x + 1) @ a weight that stays": lambda x: (x + 1) @ _weight(x.shape[1], x.device),
     "one of three": lambda x, y, z: x * y * z,
 }
 # What a count is asked for inside, with words for who counts then.
@@ -60,6 +72,12 @@ MODES: dict[str, tuple[Callable[[], AbstractContextManager], str]] = {
 }
 
 
+HOOKS_LEFT = (
+    "hooks stayed on after the call, or after one in which function raised: a with block takes "
+    "them off in any case"
+)
+
+
 class Unfinished(Exception):
     """What a function raises that is interrupted halfway."""
 
@@ -68,8 +86,9 @@ def try_counting(saved_bytes: Callable, name: str, *inputs: Tensor, mode: str = 
     """Count a function's bytes by an answer, and watch it.
 
     Returns:
-        The count; how often the function was called; whether an input was changed; whether hooks
-        for saved tensors stayed on, after this call or after one in which the function raised.
+        The count; how often the function was called; whether an input was changed; words for hooks
+        for saved tensors that stayed on, after this call or after one in which the function raised,
+        or for that error, if it was kept back.
     """
     calls = []
 
@@ -91,12 +110,17 @@ def try_counting(saved_bytes: Callable, name: str, *inputs: Tensor, mode: str = 
             x.grad = torch.ones_like(x)  # as of a backward pass before
     before, hooks = state(), _autograd._top_saved_tensors_default_hooks
     with MODES[mode][0]():
+        recording = torch.is_grad_enabled()
         answer = saved_bytes(function, *inputs)
-    left, changed = hooks(True) is not None, before != state()
+        switched = recording != torch.is_grad_enabled()
+    left, changed = HOOKS_LEFT * (hooks(True) is not None), before != state()
     if answer is not None and not left:
         with suppress(Unfinished):
             saved_bytes(unfinished, *inputs)
-        left = hooks(True) is not None
+            left = "function raised, and its error was kept back: let it through"
+        left = HOOKS_LEFT if hooks(True) is not None else left
+    if switched:
+        left = "the caller's grad mode was changed: leave recording on or off, as it was"
     while hooks(True) is not None:
         _autograd._pop_saved_tensors_default_hooks()
     return answer, len(calls), changed, left
@@ -145,19 +169,20 @@ def check_bytes(
         len(fresh): "count bytes, not tensors",
         result.untyped_storage().nbytes(): "that is the result's own storage",
     }
-    answer, calls, changed, left = try_saved_bytes(
-        name, *inputs, **({"mode": mode} if mode else {})
-    )
+    try:
+        answer, calls, changed, left = try_saved_bytes(
+            name, *inputs, **({"mode": mode} if mode else {})
+        )
+    except (RuntimeError, TypeError) as error:
+        words = f"raised {type(error).__name__}: {error}" + f" ({because})" * bool(because)
+        raise AssertionError(words) from error
     blank = answer is None and calls == 0
     assert not blank, "the function was not called: is there an answer yet?"
     assert calls == 1, f"the function was called {calls} times, not once"
     assert not changed, (
         "an input was changed: its values, requires_grad or grad (no backward is needed to count)"
     )
-    assert not left, (
-        "hooks stayed on after the call, or after one in which function raised: a with block takes "
-        "them off in any case"
-    )
+    assert not left, left
     whole = answer is None or (isinstance(answer, Integral) and not isinstance(answer, bool))
     assert whole, f"the number of bytes is a {type(answer).__name__}, not a whole number (int)"
     known = slips.get(answer)
@@ -187,6 +212,9 @@ def more_bytes() -> list[tuple]:
         ("the sum is kept: one float, of dimension 0", "x * sum(x)", x),
         ("the result is kept, though it was edited before", "add and relu in place", x),
         ("a copy of an input is no input", "exp of a transposed copy", x),
+        *[("a weight of its own counts in each call", "(x + 1) @ a weight that stays", x)] * 2,
+        ("it goes backward itself: pack returns what unpack needs", "x * the slope of exp", x),
+        ("an input with gaps in memory is an input", "mul", ones[:, :2], ones[:, 1:]),
         ("only what isn't an input: the first product", "one of three", x, plain, ones),
         ("an input that requires no grad is an input", "mul", plain.clone(), x),
         ("its numbers have 2 bytes each", "exp", of(torch.float16)),

@@ -66,7 +66,7 @@ MORE_RULES: list[tuple[str, float, float]] = [
     *((f"y = a ** {n}", -2, 3) for n in (-1, -2, 1, 2.0, 4)),
     *((f"y = a ** {n}", 4, 3) for n in (1.5, -0.5, 1, 10)),
     ("y = a ** 3", 0, 3),
-    *(("y = a.exp()", a, 3) for a in (0, 20, -30)),
+    *(("y = a.exp()", a, 3) for a in (0, 20, 700, -30)),
 ]
 POWER = "n · a ** (n - 1): the exponent comes down as a factor, and is one less"
 RULE_SLIPS = {

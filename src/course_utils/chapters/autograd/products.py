@@ -105,6 +105,8 @@ def more_sums() -> list[tuple[Tensor, dict[tuple[int, ...], str]]]:
         (one.expand(3, 4, 2, 5), dict.fromkeys([(4, 2, 1), (2, 1)], "an expanded gradient")),
         (huge, {(1, 2, 3): "a size of 1 on both sides", (2, 3): "one in front"}),
         (cube, dict.fromkeys([(3,), (3, 3), (3, 1), (1, 3), (3, 1, 3), (1, 1, 3)], place)),
+        (cube[:2].transpose(0, 1), dict.fromkeys([(3,), (1,), ()], "a transposed gradient")),
+        (torch.ones(2, *[1] * 30, 3), dict.fromkeys([(3,), (1, 1), (1,) * 32], "of 32 dims")),
         (five.bfloat16(), dict.fromkeys([(2, 1, 2), (1, 2, 1, 1, 2), (2,)], many)),
     ]  # fmt: skip
 
