@@ -366,7 +366,7 @@ with every_case() as case:
     with case("a pool with kernel 3"):
         check_conv_arithmetic([pool | {"kernel": 3}], 11)
     with case("a dilated pool, whose stride is its kernel, not its reach"):
-        check_conv_arithmetic([pool | {"kernel": 3, "dilation": 2}], 18)
+        check_conv_arithmetic([pool | {"kernel": 3, "dilation": 3}], 18)
     with case("the third layer is too large for what the second made"):
         layers = [*[conv | {"kernel": 3}] * 2, pool | {"kernel": 5}]
         check_conv_arithmetic(layers, 8, "8 pixels become 6, then 4")
@@ -2161,8 +2161,8 @@ print(
 # - `mask` is `None`, boolean (`True`: may look) or floating (added to the scaled scores), of shape
 #   (T, S) or any that broadcasts to (…, T, S).
 # - With `causal`, query i sees keys 0 to i, and a mask may come on top of that; T and S may differ.
-# - A query that sees nothing, for whichever reason, gets zeros. Large scores must not overflow in the
-#   softmax.
+# - A query that sees nothing, for whichever reason, gets zeros, and its gradients hold no NaN. Large
+#   scores must not overflow in the softmax.
 #
 # `multi_head(x, weights, heads, padding=None)`: self-attention as in
 # `nn.MultiheadAttention(…, batch_first=True)`, from `x` (N, T, E) to (N, T, E).

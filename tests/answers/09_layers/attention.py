@@ -8,6 +8,7 @@
 # - "a mask may come on top of that"
 # - "T and S may differ"
 # - "A query that sees nothing, for whichever reason, gets zeros"
+# - "its gradients hold no NaN"
 # - "Large scores must not overflow in the softmax"
 # - "in any order"
 # - "`True` where a word is a pad"
@@ -544,7 +545,7 @@ def multi_head(x, weights, heads, padding=None):
     return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
 
 
-# %% right="einsum and nan_to_num"
+# %% right="einsum and where"
 def attention(q, k, v, mask=None, causal=False):
     scores = torch.einsum("...td,...sd->...ts", q, k) / q.shape[-1] ** 0.5
     if mask is not None:
@@ -556,9 +557,9 @@ def attention(q, k, v, mask=None, causal=False):
         t, s = scores.shape[-2:]
         look = torch.arange(s, device=q.device) <= torch.arange(t, device=q.device).view(-1, 1)
         scores = scores.masked_fill(~look, float("-inf"))
-    weights = scores.softmax(-1)
-    weights = weights.nan_to_num(0.0)
-    return weights @ v
+    blind = scores.isneginf().all(-1, keepdim=True)
+    weights = torch.where(blind, 0.0, scores).softmax(-1)
+    return torch.where(blind, 0.0, weights) @ v
 
 
 def multi_head(x, weights, heads, padding=None):
@@ -864,7 +865,7 @@ def multi_head(x, weights, heads, padding=None):
     return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
 
 
-# %% wrong="padding by -1e9" says=["float16"]
+# %% wrong="padding by -1e9" says=["float16", "a number such as -1e9 is too large for torch.float16"]
 def attention(q, k, v, mask=None, causal=False):
     scores = torch.einsum("...td,...sd->...ts", q / q.shape[-1] ** 0.5, k)
     t, s = scores.shape[-2:]
@@ -1636,3 +1637,32 @@ def multi_head(x, weights, heads, padding=None):
     mask = None if padding is None else ~padding[:, None, None, :]
     mixed = attention(q, k, v, mask).transpose(1, 2).flatten(2)
     return F.linear(mixed, weights["out_proj.weight"], weights["out_proj.bias"])
+
+
+# %% wrong="nan_to_num repairs the values alone" breaks="its gradients hold no NaN" says=["where a query sees nothing: the gradient of q has a NaN where the values have none", "0/0 arose on the way"]
+def attention(q, k, v, mask=None, causal=False):
+    scores = torch.einsum("...td,...sd->...ts", q, k) / q.shape[-1] ** 0.5
+    if mask is not None:
+        if mask.dtype == torch.bool:
+            scores = scores.masked_fill(~mask, float("-inf"))
+        else:
+            scores = scores + mask
+    if causal:
+        t, s = scores.shape[-2:]
+        look = torch.arange(s, device=q.device) <= torch.arange(t, device=q.device).view(-1, 1)
+        scores = scores.masked_fill(~look, float("-inf"))
+    weights = scores.softmax(-1)
+    weights = weights.nan_to_num(0.0)
+    return weights @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    n, t, e = x.shape
+    qkv = x @ weights["in_proj_weight"].t() + weights["in_proj_bias"]
+    q, k, v = (part.view(n, t, heads, e // heads).transpose(1, 2) for part in qkv.chunk(3, -1))
+    mask = None
+    if padding is not None:
+        mask = ~padding.view(n, 1, 1, t)
+    y = attention(q, k, v, mask)
+    y = y.transpose(1, 2).reshape(n, t, e)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]

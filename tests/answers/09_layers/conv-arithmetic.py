@@ -23,7 +23,7 @@
 # - "reaches over more than the padded input": too small for the kernel
 # - "its default stride is its kernel": a pool whose own stride is 1
 
-# %% wrong="forgets the dilation" breaks="`\"dilation\"` (1)" says=["dilation: the sizes from 10: expected [6], got [8]", "reaches over d (k - 1) + 1 pixels"]
+# %% wrong="forgets the dilation" breaks="`\"dilation\"` (1)" says=["dilation: the list of sizes from 10: expected [6], got [8]", "reaches over d (k - 1) + 1 pixels"]
 def conv_arithmetic(layers, size):
     sizes = []
     for layer in layers:
@@ -107,7 +107,7 @@ def conv_arithmetic(layers, size):
     return sizes
 
 
-# %% wrong="only the last size" breaks="the list of sizes after each layer" says=["the sizes from 28: expected [24, 12], got 12"]
+# %% wrong="only the last size" breaks="the list of sizes after each layer" says=["the list of sizes from 28: expected [24, 12], got 12"]
 def conv_arithmetic(layers, size):
     for layer in layers:
         k, p = layer["kernel"], layer.get("padding", 0)
@@ -544,7 +544,7 @@ def conv_arithmetic(layers, size):
     )[1:]
 
 
-# %% wrong="a list as default argument" says=["no layer: the sizes from 7: expected [], got [24, 12]"]
+# %% wrong="a list as default argument" says=["no layer: the list of sizes from 7: expected [], got [24, 12]"]
 def conv_arithmetic(layers, size, out=[]):
     for layer in layers:
         k, d, p = layer["kernel"], layer.get("dilation", 1), layer.get("padding", 0)
@@ -578,7 +578,7 @@ def conv_arithmetic(layers, size):
     return sizes
 
 
-# %% wrong="the list of sizes is a default argument" says=["no layer: the sizes from 7", "sizes of an earlier call come first"]
+# %% wrong="the list of sizes is a default argument" says=["no layer: the list of sizes from 7", "sizes of an earlier call come first"]
 def conv_arithmetic(layers, size, sizes=[]):
     for layer in layers:
         kind, k = layer["kind"], layer["kernel"]

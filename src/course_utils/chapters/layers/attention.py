@@ -110,6 +110,9 @@ def check_attention_2(
         told = f"raised {type(error).__name__}: {error}"
         in_order = {name: weights[name] for name, _ in module.named_parameters()}
         alone = lengths and refused(lambda: try_multi_head(x, weights, heads, None)) == "nothing"
+        if alone and "overflow" in str(error):
+            words = f"a number such as -1e9 is too large for {x.dtype}; minus infinity is not"
+            raise AssertionError(f"{told}; {words}") from None
         if alone and ("dtype" in str(error) or "scalar type" in str(error)):
             words = f"without padding it runs: is its mask {x.dtype}, as all floating tensors are?"
             raise AssertionError(f"{told}; {words}") from None

@@ -115,7 +115,7 @@ def check_conv_arithmetic(try_conv_arithmetic, layers, size, because=""):
         and sizes[len(sizes) - len(right) :] == right
     ):
         because = "sizes of an earlier call come first: is the list a default argument?"
-    check_equal(sizes, right, f"the sizes from {size}", because)
+    check_equal(sizes, right, f"the list of sizes from {size}", because)
     assert not names, f"plain numbers, please: {', '.join(names)} was called"
     if isinstance(sizes, list):
         check_whole(sizes, "the sizes")

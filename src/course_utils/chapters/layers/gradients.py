@@ -16,6 +16,7 @@ from course_utils.chapters.layers.slips import torch_attention
 from course_utils.learner import other_states
 from course_utils.learner.tracebacks import ends_in_notebook
 
+NAN = "0/0 arose on the way and was mended in the result alone; keep it from arising (chapter 06)"
 LEFT = "it left the graph on the way: detach, no_grad, .data, .item() and numpy do that"
 
 
@@ -37,8 +38,11 @@ def check_states(
     """
     __tracebackhide__ = True
     other_states.check_states(function, *arguments, what=what, but=but)
-    if right := LIBRARY.get(what.partition("(")[0]):
+    name = what.partition("(")[0]
+    if right := LIBRARY.get(name):
         check_gradients(function, right, arguments, what)
+        for more in _blind(*arguments) if name == "attention" else ():
+            check_gradients(function, right, more, f"{what}, where a query sees nothing")
 
 
 @ends_in_notebook
@@ -59,6 +63,8 @@ def check_gradients(
         mine, where = found[name], f"{what}: the gradient of {name}"
         nothing = truth.count_nonzero() > 0 and (mine is None or mine.count_nonzero() == 0)
         assert not nothing, f"{what}: no gradient reaches {name}: {LEFT}"
+        nan = mine is not None and mine.isnan().any() and not truth.isnan().any()
+        assert not nan, f"{where} has a NaN where the values have none: {NAN}"
         mine = torch.zeros_like(truth) if mine is None else mine
         if torch.allclose(mine, truth, rtol=1e-3, atol=1e-4):
             continue
@@ -96,6 +102,14 @@ def _gradients(function: Callable, arguments: tuple, right: Callable) -> Any:
     total = torch.stack([(_weights(y) * y).sum() for y in parts]).sum()
     gradients = torch.autograd.grad(total, [*wanted.values()], allow_unused=True)
     return dict(zip(wanted, gradients, strict=True))
+
+
+def _blind(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, causal: bool) -> Iterator[tuple]:
+    """The arguments of attention with masks, boolean and floating, that leave a query nothing."""
+    mask = mask.expand(*q.shape[:-1], k.shape[-2]).clone()
+    mask[..., 1, :] = False
+    for one in (mask, torch.where(mask, 0.0, -torch.inf)):
+        yield q, k, v, one, causal
 
 
 def _leaves(name: str, value: Any) -> Iterator[tuple[str, Tensor]]:

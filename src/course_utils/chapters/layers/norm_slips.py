@@ -36,7 +36,7 @@ def batch_norm_slips(x, weight, bias, mean, var, training, momentum, eps, right)
         slips[used] = F.batch_norm(x, *stats, weight, bias, not training, momentum, eps)
         words = "normalise by the batch's own statistics, not by the updated running ones"
         moved = [torch.lerp(old, new, momentum) for old, new in zip(stats, fresh, strict=True)]
-        if training:
+        if training and momentum < 1:  # at 1 they hold the batch's own, divided by n - 1
             slips[words] = F.batch_norm(x, *moved, weight, bias, False, momentum, eps)
         words = "the batch is normalised by the variance divided by n, not n - 1"
         stats = x.mean((0, 2, 3)), x.var((0, 2, 3))
