@@ -60,9 +60,9 @@ except RuntimeError as error:
 print(red)
 
 # %% [markdown]
-# A traceback is a list of **frames**: a function
-# that was running, and the line it was at. The first frame is the outermost call; the last is where
-# the exception was raised. Which frames are yours?
+# A traceback is a list of **frames**: for each, a function that was running, and the line it was
+# at. The first frame is the outermost call; the last is where the exception was raised. Which
+# frames are yours?
 
 # %%
 import traceback
@@ -94,10 +94,10 @@ show(figure, "A column of frames; the last line says what, the lowest frame of y
 # that is yours** tells you *where*. The grey frames between are PyTorch's way from one to the other.
 # Read the last line first, then go up to the first line that you wrote.
 #
-# Python underlines with `^^^^` which call in a line was running. And a traceback may have two blocks. *"The above exception was the direct cause of the
-# following exception"* joins them after a `raise … from`; *"During handling of the above exception,
-# another exception occurred"* where the handler itself failed. Either way the first block is where it
-# began:
+# Python underlines with `^^^^` which call in a line was running. And a traceback may have two
+# blocks. *"The above exception was the direct cause of the following exception"* joins them after a
+# `raise … from`; *"During handling of the above exception, another exception occurred"* where the
+# handler itself failed. Either way the first block is where it began:
 
 # %%
 try:
@@ -375,21 +375,21 @@ except RuntimeError as error:
 # %% [markdown]
 # ### Exercise 15.2 — Shape detective ★★ · 15 min · 4 points · core
 #
-# Write `shape_detective(model, shape)`. It runs the model once on a float32 input of that shape
-# (any values), in the mode the model is in, and returns
+# Write `shape_detective(model, shape)`, which says where a shape doesn't fit. It runs the model
+# once on a float32 input of that shape (any values), in the mode the model is in, and returns
 #
 # - `None` if that works;
 # - if not, `(name, size)`: the name, as `named_modules()` gives it, of the innermost module whose
 #   `forward` began and did not finish, and the shape of its first argument (a tensor, handed by
 #   position), as it came, as a tuple.
 #
-# The exception, whatever its class, does not leave your function. The model is afterwards as it was: parameters,
-# buffers (a BatchNorm in training counts its batches), modes, `.grad` and hooks, its own hooks
-# included. The global random state is as it was, too. No `forward` here reads a value (`x.item()`,
-# `if x.max() > 0:`), so a run on `meta` will do.
+# The exception, whatever its class, does not leave your function. Afterwards all is as it was: the
+# model's parameters, buffers (a BatchNorm in training counts its batches), modes, `.grad` and
+# hooks, its own hooks included, and the global random state. No `forward` here reads a value
+# (`x.item()`, `if x.max() > 0:`), so a run on `meta` will do.
 #
-# Examples: for the classifier above, `("head", (2, 676))`. For the branches, in a model of one linear
-# layer and them, `("1", (1, 4))`: they began, and both children had finished.
+# Examples: for the classifier above, `("head", (2, 676))`. For the branches, in a model of one
+# linear layer and them, `("1", (1, 4))`: they began, and both children had finished.
 
 # %% nbgrader={"grade_id": "try-shape-detective", "locked": true} jupyter={"source_hidden": true}
 import contextlib
@@ -1269,20 +1269,23 @@ print("the forward call is named:", "x.sqrt()" in str(caught[-1].message))
 # %% [markdown]
 # ### Exercise 15.6 — NaN hunt ★★★ · 25 min · 4 points
 #
-# `forward()` takes nothing and returns a scalar loss. Write `nan_hunt(forward)`: call it once, and
-# if nothing is to blame and the loss requires a gradient, call `backward()` on the loss, once. Return
-# `("forward", name)` or `("backward", name)` for the first operator to blame, else `None`. *name* is
-# `func.overloadpacket.__name__`. All that `forward()` runs is forward, also where it takes a gradient
-# itself. An operator is to blame if its result has
+# Write `nan_hunt(forward)`, which names the first operator to blame for a NaN or an infinity.
+# `forward()` takes nothing and returns a scalar loss: call it once, and if nothing is to blame and
+# the loss requires a gradient, call `backward()` on the loss, once. Return `("forward", name)` or
+# `("backward", name)`, else `None`. *name* is `func.overloadpacket.__name__`.
+#
+# An operator is to blame if its result has
 #
 # - a NaN, while **none** of its inputs has one; or
 # - an infinity, while **all** of its inputs are finite.
 #
 # Inputs are the tensors and the Python numbers among its arguments, as they were **before** it ran
 # (`x.log_()` overwrites its input). They may be in lists, and be keyword arguments. A mask made by
-# `masked_fill(mask, -inf)` is thus not to blame, since the number is infinite already.
-# Leave out operators with `empty` in their names: such memory holds anything. Results may be
-# tensors or tuples and lists of them; integers count as finite, and no number is complex.
+# `masked_fill(mask, -inf)` is thus not to blame, since the number is infinite already. Results may
+# be tensors or tuples and lists of them; integers count as finite, and no number is complex.
+#
+# Leave out operators with `empty` in their names: such memory holds anything. All that `forward()`
+# runs is forward, also where it takes a gradient itself.
 #
 # Examples: `("forward", "log")` for `entropy`, `("backward", "div")` for the square root above.
 
@@ -1537,17 +1540,22 @@ except RuntimeError as error:
 # Going up needs a tensor to start from. The other way round needs none: go *down* from each
 # suspect, count what can be reached, train a little more, and count again.
 #
-# `leak_hunt(step, suspects)` gets a function `step()` and a dict from names to objects: a model, an
-# optimizer, a list, a meter. Call `step()` twice to warm up, count, call it three times more, count
-# again: five calls in all. Return the list of the names from which more can be reached at the second
-# count, in the dict's order. The dict stays as it is.
+# `leak_hunt(step, suspects)` does so. `step()` trains a little; `suspects` is a dict from names to
+# objects: a model, an optimizer, a list, a meter. Call `step()` twice to warm up, count, call it
+# three times more, count again. Return the list of the names from which more can be reached at the
+# second count, in the dict's order. The dict stays as it is.
 #
-# Two functions are given. `counts(thing)` says whether a thing counts: tensors do, and nodes of a
-# graph. `neighbours(thing)` lists what a thing refers to directly. Count the *different* things that
-# can be reached and count, the suspect itself included. Follow `neighbours` to any depth, through
-# what doesn't count as well. Objects may refer to each other in a circle. Some exist only while you
-# hold them: for a NumPy array, `neighbours` makes a tensor that shares its memory. Example: for the
-# loop above, with suspects `{"layer": layer, "kept": kept}`, the answer is `["kept"]`.
+# Two functions are given: `counts(thing)` says whether a thing counts (tensors do, and nodes of a
+# graph), and `neighbours(thing)` lists what a thing refers to directly.
+#
+# - Count the *different* things that can be reached and count, the suspect itself included.
+# - Follow `neighbours` to any depth, through what doesn't count as well. Objects may refer to each
+#   other in a circle.
+# - Some exist only while you hold them: for a NumPy array, `neighbours` makes a tensor that shares
+#   its memory.
+#
+# Example: for the loop above, with suspects `{"layer": layer, "kept": kept}`, the answer is
+# `["kept"]`.
 
 # %% nbgrader={"grade_id": "try-leak-hunt", "locked": true} jupyter={"source_hidden": true}
 from course_utils.chapters.debugging import SMALL_LEAKS, check_leaks, counts, hunt_leaks
@@ -1737,14 +1745,15 @@ print("uint8, two workers:", 2 * prefetched * batch // 4 // 2**20, "MiB")
 # | `("raises", None)` | its worker raises an exception, though this process did not |
 # | `("fine", None)` | none of these |
 #
-# Use `DataLoader(dataset, batch_size, num_workers=1, timeout=seconds)`, and go through all batches.
-# When you return, no process that you started may be left, not even a hanging one, and the caller's
-# own still run. `multiprocessing.active_children()` lists the children of this process, those that it
-# had before you as well: ask before and after. Each has `terminate()` and `join()`. (Don't leave
-# that to the loader: a debugger that keeps the exception keeps the loader's frames as well, and with
-# them the worker.) Only `Exception`s need be caught. "timed out after" and "exited unexpectedly" are
-# the loader's own words; the text of a worker's exception, of whatever class, begins with "Caught",
-# and may have any words after that.
+# - Use `DataLoader(dataset, batch_size, num_workers=1, timeout=seconds)`, and go through all
+#   batches. Only `Exception`s need be caught.
+# - "timed out after" and "exited unexpectedly" are the loader's own words; the text of a worker's
+#   exception, of whatever class, begins with "Caught", and may have any words after that.
+# - When you return, no process that you started may be left, not even a hanging one, and the
+#   caller's own still run. `multiprocessing.active_children()` lists the children of this process,
+#   those that it had before you as well: ask before and after. Each has `terminate()` and `join()`.
+#   (Don't leave that to the loader: whoever keeps the exception keeps its frames, and with them the
+#   worker.)
 
 # %% nbgrader={"grade_id": "try-loader-autopsy", "locked": true} jupyter={"source_hidden": true}
 import multiprocessing
@@ -1999,6 +2008,7 @@ with every_case() as case:
     for kind, why in cases.items():
         with case(kind):
             answer, before, after, changed, _ = try_checkpoint_errors(kind)
+            assert answer is not None, "it returned None: is there an answer yet?"
             check_finding(answer, ("fine", []), "the answer", why)
             for name, value in before.items():
                 memory = {"it was not loaded": value}
@@ -2051,27 +2061,27 @@ with every_case() as case:
 # %% [markdown]
 # ## 10. Nothing is red, and it doesn't learn · core
 #
-# Here are eight trainings that each have one fault, and one
-# healthy run. The task is easy: three classes of points (H has a regression). **Predict:** can you
-# tell from its curve which fault a training has?
+# Here are eight trainings that each have one fault, beside a healthy run of the same task, dashed.
+# The task is easy: three classes of points, in H a regression. **Predict:** can you tell from its
+# curve which fault a training has?
 
 # %% nbgrader={"grade_id": "patients", "locked": true}
 from course_utils.chapters.debugging import ILLNESSES, Patient, make_patient
 
 # %%
 figure, grid = plt.subplots(2, 4, figsize=(9.5, 3.8), sharex=True)
-healthy = make_patient("healthy")
-reference = [healthy.step() for _ in range(60)]
+healthy = {kind: make_patient(kind) for kind in ("healthy", "healthy regression")}
+reference = [[patient.step() for _ in range(60)] for patient in healthy.values()]
 for letter, illness, axes in zip("ABCDEFGH", ILLNESSES, grid.flat, strict=True):
     patient = make_patient(illness)
-    axes.plot(reference, color=GREY, lw=1, ls="--")
+    axes.plot(reference[letter == "H"], color=GREY, lw=1, ls="--")
     axes.plot([patient.step() for _ in range(60)], color=ORANGE)
     axes.set(title=letter, ylim=(0, 1.6))
 grid[1, 0].set(xlabel="step", ylabel="loss")
 figure.tight_layout()
 show(
     figure,
-    "Eight loss curves beside a healthy one, dashed: six are flat, two fall slowly.",
+    "Eight loss curves, each beside a healthy one, dashed: six are flat, two fall slowly.",
 )
 
 # %% [markdown]
@@ -2298,8 +2308,8 @@ show(
 #   or lists of tensors. Keep copies: a later operator may write in place.
 # - Leave out operators with `empty` in their names, as before: dropout starts with such memory.
 # - If the two runs call different operators at some point, that is the first difference; if one run
-#   is longer, it is the operator with which that run continues. Where only `other` continues, return
-#   its operator with the module name `""`.
+#   is longer, it is the operator with which that run continues. Where only `other` continues,
+#   return its operator with the module name `""`.
 #
 # Afterwards `x`, both models (hooks included) and the global random state are as they were. Models
 # in training with a BatchNorm are not tried.
@@ -2682,7 +2692,7 @@ with every_case() as case:
 # %%
 from course_utils.chapters.debugging import SCRIPT
 
-print(len(SCRIPT), "lines:", *SCRIPT[8:10], "…", *SCRIPT[-3:], sep="\n")
+print(f"{len(SCRIPT)} lines:", *SCRIPT[8:10], "…", *SCRIPT[-3:], sep="\n")
 print(failure_of(SCRIPT)[:94], "…")
 
 # %%

@@ -14,7 +14,7 @@
 # - "buffers (a BatchNorm in training counts its batches)"
 # - "its own hooks included"
 # - "`.grad`"
-# - "The global random state is as it was, too"
+# - "and the global random state"
 #
 # Admits:
 #
@@ -498,7 +498,7 @@ def shape_detective(model, shape):
     return True
 
 
-# %% wrong="draws its input" breaks="The global random state is as it was, too" says=["random state"]
+# %% wrong="draws its input" breaks="and the global random state" says=["random state"]
 import copy
 from functools import partial
 

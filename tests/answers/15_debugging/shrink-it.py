@@ -27,7 +27,7 @@ def shrink_it(lines, fails):
     return lines
 
 
-# %% wrong="in the given list" breaks="`lines` itself stays as it is" says=["the given list afterwards"]
+# %% wrong="in the given list" breaks="`lines` itself stays as it is" says=["the given list was changed"]
 def shrink_it(lines, fails):
     if not fails(lines):
         raise ValueError("it does not fail")

@@ -141,6 +141,7 @@ def check_load(outcome: tuple, verdict: str, names: list[str], because: str) -> 
     """
     __tracebackhide__ = True
     answer, before, after, changed, opened = outcome
+    assert answer is not None, "it returned None: is there an answer yet?"
     assert not opened, "the program inside the file was run: leave weights_only on"
     if isinstance(answer, (list, tuple)) and [*answer[:1]] == [verdict]:
         every = {"keys": "names of both kinds, missing and too many", "shapes": "every such name"}

@@ -31,7 +31,7 @@ def repaired(functions: dict, name: str, *args: Any, place: str | torch.device =
     A layer that was of another dtype for a while has that one.
     """
     function = functions.get(name) if isinstance(functions, dict) else None
-    assert function is not None, f"{name}: there is no function: is there an answer yet?"
+    assert function is not None, "there is no function: is there an answer yet?"
     assert callable(function), f"{name} holds {function!r}, which can't be called"
     kept = [arg.copy() if isinstance(arg, np.ndarray) else None for arg in args]
     try:

@@ -146,6 +146,7 @@ def check_autopsy(outcome: tuple, right: tuple, because: str) -> None:
     """
     __tracebackhide__ = True
     verdict, left = outcome
+    assert verdict is not None, "it returned None: is there an answer yet?"
     check_finding(verdict, right, "the verdict", because)
     check_equal(left, 0, "processes left", "end the worker and wait for its end")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from course_utils.learner.checks import check_equal
 from course_utils.learner.tracebacks import ends_in_notebook
 
 SHRUNK: dict[str, Callable[[list[str]], bool]] = {
@@ -95,7 +94,7 @@ def check_shrunk(
     """
     __tracebackhide__ = True
     (answer, calls, after), fails = result, SHRUNK[test]
-    check_equal(after, lines, "the given list afterwards")
+    assert after == lines, "the given list was changed: work on a copy"
     if not fails(lines):
         raised = isinstance(answer, str) and answer.startswith("ValueError")
         assert raised, f"the lines as given don't fail, expected a ValueError, got {answer!r}"

@@ -157,7 +157,7 @@ SIGNS = {
     "dead head": "look at the scores themselves",
     "dead head regression": "look at the scores themselves: in a regression, too, all are 0",
     "cut": "after backward(), some .grad is None, though the others have one",
-    "not in the optimizer": "are the model's parameters among those in optimizer.param_groups?",
+    "not in the optimizer": "look for the model's parameters in optimizer.param_groups",
     "wiped": "after step(), look at .grad: what is left of it?",
     "rate": "gradients arrive and stay; how far does a step move a parameter?",
     "healthy": "it learns, so no rung may fail",
