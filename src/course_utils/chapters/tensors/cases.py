@@ -28,12 +28,10 @@ def pictures() -> dict[str, np.ndarray]:
     shapes |= {"of two channels, 3 high": (3, 5, 2), "of six channels, one high": (1, 7, 6)}
     shapes |= {"a batch of one number": (1, 1, 1, 1), "a batch of grey, one wide": (4, 6, 1, 1)}
     shapes |= {"in grey, without a row": (0, 7), "in colour, without a row": (0, 7, 3)}
-    found = {
-        f"{name if name.startswith('a batch') else f'an image {name}'}, of shape {shape}": every[
-            : int(np.prod(shape))
-        ].reshape(shape)
-        for name, shape in shapes.items()
-    }
+    found = {}
+    for name, shape in shapes.items():
+        called = name if name.startswith("a batch") else f"an image {name}"
+        found[f"{called}, of shape {shape}"] = every[: int(np.prod(shape))].reshape(shape)
     found["an image of zeros and ones"] = every.reshape(14, 6, 3) % 2
     found["an image of zeros alone"] = every.reshape(14, 18) // 255
     found["one grey number, not 0"] = every[12:13].reshape(1, 1)
