@@ -407,10 +407,9 @@ print("picked by the mask:", prices[real].sum().item())
 # %% [markdown]
 # ### Exercise 10.3 — A loss over sequences ★★ · 15 min · 4 points · core
 #
-# Write `sequence_loss(batches, per)`: the loss over sequences that come in several batches, one
-# number for all of them. With `per="token"` it is the mean over all real positions of all batches;
-# with `per="sequence"` the mean of the sequences' own means. The price of a position is its
-# cross-entropy.
+# Write `sequence_loss(batches, per)`: one loss for sequences that come in several batches. With
+# `per="token"` it is the mean over all real positions of all batches; with `per="sequence"` the
+# mean of the sequences' own means. The price of a position is its cross-entropy.
 #
 # - `batches` is a list of tuples `(logits, targets, lengths)` of shapes (batch, time, classes),
 #   (batch, time) and (batch,). The logits are float32 or float64, the others int64. The time
@@ -908,10 +907,9 @@ print("e / C for every class:      ", round((one_hot * 0.9 + 0.1 / 5).sum().item
 # %% [markdown]
 # ### Exercise 10.5 — Convert the recipe ★★ · 10 min · 3 points
 #
-# Papers and old code use other recipes than the library. Write
-# `smoothing_recipe(e, classes, recipe)`, which gets their loss from `F.cross_entropy`. For a recipe
-# with share `e` and `classes` ≥ 2, return a pair `(factor, smoothing)` of two numbers so that for
-# all logits and labels
+# Write `smoothing_recipe(e, classes, recipe)`, which gets the loss of other recipes from
+# `F.cross_entropy`. For a recipe with share `e` and `classes` ≥ 2, return a pair
+# `(factor, smoothing)` of two numbers so that for all logits and labels
 #
 #     recipe's loss == factor * F.cross_entropy(logits, label, label_smoothing=smoothing)
 #
@@ -1764,19 +1762,18 @@ for n, row in enumerate(first):
 #
 # ### Exercise 10.9 — Hard triplets and InfoNCE ★★★ · 25 min · 5 points
 #
-# Write the two losses that push apart. Each returns a tensor of shape () and leaves its arguments
-# as they are. They are float32, or float64; then the result is, too.
+# Two losses that push apart. Each returns a tensor of shape () and leaves its arguments as they
+# are. They are float32, or float64; then the result is, too.
 #
 # **`metric_losses(embeddings, labels, margin)`**, of shapes (batch, n) and (batch,): the triplet
 # loss with the hardest positive and negative for each anchor, by Euclidean distance (not squared).
+# Loops are allowed.
 #
 # - An anchor is not its own positive.
 # - An anchor without a positive or without a negative is left out: the mean is over the remaining
 #   anchors, and 0 if there are none.
 # - The gradient flows to anchor, positive and negative (where several are equally hard, to any of
 #   them), and is finite, also where two embeddings are equal.
-#
-# Loops are allowed.
 #
 # **`info_nce(first, second, temperature)`**, both (batch, n), no row of them zero: the mean price
 # over the rows of `first`, as in the loop above.
