@@ -511,6 +511,11 @@ def test_who_has_not_answered_is_asked_once():
     )
     cases["fourth"] = lambda: check_equal(1, 2, "f")
     assert refusal(run_cases, cases).count(asked) == 3
+    del cases["fourth"]
+    cases["second"] = lambda: check_equal(None, 2, "g")
+    assert "second" not in refusal(run_cases, cases), "nothing is answered"
+    cases["fourth"] = lambda: None
+    assert "second: g is None" in refusal(run_cases, cases), "a branch that was forgotten"
     cases = dict.fromkeys(("first", "second"), lambda: check_equal(1, 2, "f"))
     assert refusal(run_cases, cases).count("expected 2, got 1") == 2
 

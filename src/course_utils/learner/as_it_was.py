@@ -32,7 +32,7 @@ NOT_HERE = object()
 # The names of modules and classes whose attributes an answer has no reason to change.
 MODULES = {"torch": torch, "torch.nn": nn, "F": F, "torch.optim": torch.optim}
 SEEDED = (
-    "{}'s global generator is seeded: who draws after it gets the same numbers each time; "
+    "{}'s global generator is seeded: whoever draws after it gets the same numbers each time; "
     "draw from a generator of your own"
 )
 

@@ -55,9 +55,11 @@ class every_case:
         __tracebackhide__ = True
         if error is not None or not self.failures:
             return
-        blank = {words for _, words in self.failures}
-        # Who has not answered yet is asked so once.
-        same = len(blank) == 1 and BLANK in blank.pop()
+        said = {words for _, words in self.failures}
+        # Who has not answered yet is asked so once. In a single branch that was forgotten the words
+        # differ and other cases hold: there each case is listed.
+        unanswered = all(BLANK in words for words in said)
+        same = unanswered and (len(said) == 1 or len(self.failures) == self.cases)
         shown = [f"{name}: {words}" for name, words in self.failures[: 1 if same else self.at_most]]
         more = len(self.failures) - len(shown)
         if self.cases == 1:

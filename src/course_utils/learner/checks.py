@@ -297,7 +297,8 @@ def check_predictions(
         )
     wrong = [key for key in actual if _plain(_number(predicted[key])) != _plain(actual[key])]
     if wrong:
-        lines = [f"{len(wrong)} of {len(actual)} predictions differ from what the machine does:"]
+        differ = "differs" if len(wrong) == 1 else "differ"
+        lines = [f"{len(wrong)} of {len(actual)} predictions {differ} from what the machine does:"]
         for key in wrong:
             reason = _wrong_kind(predicted[key], actual[key], actual.values())
             reason = reason or (because or {}).get(key)

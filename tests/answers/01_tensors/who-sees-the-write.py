@@ -22,7 +22,7 @@ who_sees_the_write = {
     "x[[0, 1]]": False,
 }
 
-# %% wrong="indexing always shares" breaks="x[[0, 1]]" says=["1 of 12 predictions differ", "a list of indices gives a copy"]
+# %% wrong="indexing always shares" breaks="x[[0, 1]]" says=["1 of 12 predictions differs", "a list of indices gives a copy"]
 who_sees_the_write = {
     "torch.tensor(array)": False,
     "torch.as_tensor(array)": True,

@@ -33,7 +33,7 @@ predict_leaf_and_grad = {
     "unused": (True, True, False),
 }
 
-# %% wrong="a conversion keeps the leaf" says=["1 of 10 predictions differ", "the conversion is an operation"]
+# %% wrong="a conversion keeps the leaf" says=["1 of 10 predictions differs", "the conversion is an operation"]
 predict_leaf_and_grad = {
     "w": (True, True, True),
     "c": (True, False, False),

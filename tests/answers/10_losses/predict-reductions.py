@@ -6,7 +6,7 @@
 # - "nll(-cost, right_class, class_weight)"
 # - "F.mse_loss(torch.zeros(2, 3), far_off)"
 
-# %% wrong="divides the weighted mean by four" breaks="nll(-cost, right_class, class_weight)" says=["1 of 8 predictions differ", "weight is not 5.25: each price times its weight"]
+# %% wrong="divides the weighted mean by four" breaks="nll(-cost, right_class, class_weight)" says=["1 of 8 predictions differs", "weight is not 5.25: each price times its weight"]
 predict_reductions = {
     "plain": 3,
     "ignore_index=0": 4.5,
